@@ -104,12 +104,15 @@ export const books = async (run: Run): Promise<void> => {
   print(run, { objects: items, rows: rows.bookRows(items), note: `at ${evaluated_at}` });
 };
 
+/** Of one answer. */
+const MOST_LIQUIDATIONS = 5_000;
+
 export const liquidations = async (run: Run): Promise<void> => {
   const request = makeRequest<LiquidationsRequest>(run, {
     side: textOption(run.options, 'side'),
     ...readPeriod(run.options, Date.now()),
   });
-  if (run.format === 'parquet') return writeTable(run, 'liquidations', request);
+  if (run.format === 'parquet') return writeTable(run, 'liquidations', { ...request, limit: MOST_LIQUIDATIONS });
   const found = { objects: [] as unknown[], rows: [] as ReturnType<typeof rows.liquidationRows> };
   for await (const answer of run.client.pages('liquidations', request, pickSignal(run))) {
     found.objects.push(...answer.items);

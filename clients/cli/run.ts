@@ -109,6 +109,17 @@ export const print = ({ format, world }: Run, printed: Printed): void => {
   printAnswer(printed, format, world);
 };
 
+/** The only file there is. Throws UsageError when the rows fill more than one. */
+const readOnly = async (files: AsyncGenerator<Uint8Array>): Promise<Uint8Array> => {
+  const { value = new Uint8Array() } = await files.next();
+  const { done = false } = await files.next();
+  if (done) return value;
+  throw new UsageError(
+    'The rows fill more than one Parquet file.',
+    'Shorten the period with --from and --to, or use --csv.',
+  );
+};
+
 /** A table as the service makes it, to a file or a pipe; never onto a terminal. */
 export const writeTable = async <Name extends TableName>(run: Run, name: Name, request: object): Promise<void> => {
   const { client, world, options } = run;
@@ -116,7 +127,10 @@ export const writeTable = async <Name extends TableName>(run: Run, name: Name, r
   if (file === undefined && world.out.isTTY === true)
     throw new UsageError('Parquet is not for a terminal.', 'Give --out FILE, or a pipe.');
   const asked = { ...request, format: 'parquet' as TableFormat } as Parameters<typeof client.table<Name>>[1];
-  const bytes = await client.table(name, asked, { signal: world.signal });
+  // Pages have no hint that says which period fits.
+  const bytes = await (name === 'liquidations'
+    ? readOnly(client.tables(name, asked, { signal: world.signal }))
+    : client.table(name, asked, { signal: world.signal }));
   if (file === undefined) world.out.write(bytes);
   else writeFileSync(file, bytes);
 };

@@ -51,12 +51,18 @@ export type Client<F extends Digits = number> = { readonly [Name in OperationNam
     request: RequestOf<Name>,
     options?: CallOptions,
   ) => AsyncGenerator<AnswerOf<Name, F>, void, void>;
-  /** Rows as a file of a table. */
+  /** Rows of one answer as a file of a table. */
   readonly table: <Name extends TableName>(
     name: Name,
     request: RequestOf<Name> & { readonly format: TableFormat },
     options?: CallOptions,
   ) => Promise<Uint8Array<ArrayBuffer>>;
+  /** Every page, or part of the period, as a file of a table. */
+  readonly tables: <Name extends TableName>(
+    name: Name,
+    request: RequestOf<Name> & { readonly format: TableFormat },
+    options?: CallOptions,
+  ) => AsyncGenerator<Uint8Array<ArrayBuffer>, void, void>;
   /** The answer as the text that came: for hashes and proofs. */
   readonly text: <Name extends OperationName>(
     name: Name,
@@ -106,6 +112,15 @@ const toCaller = (options: ClientOptions): Caller => ({
 const readJson = (response: Response): Promise<unknown> => response.json();
 const readText = (response: Response): Promise<string> => response.text();
 
+type TableRequest = { readonly format: TableFormat; readonly from?: string; readonly to?: string };
+type Page = { readonly next_cursor: string | null };
+/** A table with where its answer goes on, which a header says. */
+const readTable = async (response: Response): Promise<{ bytes: Uint8Array<ArrayBuffer>; page: Page }> => {
+  const bytes = new Uint8Array(await response.arrayBuffer());
+  const page = JSON.parse(response.headers.get('x-service-page') ?? '{"next_cursor":null}') as Page;
+  return { bytes, page };
+};
+
 const makeMethods = (
   callOperation: (operation: EndpointName, request: object, options?: CallOptions) => Promise<unknown>,
 ) =>
@@ -127,11 +142,14 @@ const build = <F extends Digits>(options: ClientOptions): Client<F> => {
           (page) => callOperation(name, page, callOptions) as Promise<{ page: { next_cursor: string | null } }>,
         )
       : windows(request, (part) => callOperation(name, part, callOptions));
-  const table = (name: TableName, request: { readonly format: TableFormat }, { signal }: CallOptions = {}) => {
-    const { format, ...rest } = request;
-    const asked = { operation: name, request: rest, accept: MEDIA_TYPES[format], signal };
-    return call(caller, asked, async (response) => new Uint8Array(await response.arrayBuffer()));
-  };
+  const askTable = (name: TableName, { format, ...rest }: TableRequest, { signal }: CallOptions = {}) =>
+    call(caller, { operation: name, request: rest, accept: MEDIA_TYPES[format], signal }, readTable);
+  const table = async (name: TableName, request: TableRequest, callOptions?: CallOptions) =>
+    (await askTable(name, request, callOptions)).bytes;
+  async function* tables(name: TableName, request: TableRequest, callOptions?: CallOptions) {
+    const ask = (part: TableRequest) => askTable(name, part, callOptions);
+    for await (const { bytes } of BY_CURSOR.has(name) ? pages(request, ask) : windows(request, ask)) yield bytes;
+  }
   const text = (operation: OperationName, request: object, { signal }: CallOptions = {}) =>
     call(caller, { operation, request: { ...request }, signal }, readText);
   const events = (request: LiveRequest = {}, liveOptions: LiveOptions = {}) => live<F>(caller, request, liveOptions);
@@ -142,6 +160,7 @@ const build = <F extends Digits>(options: ClientOptions): Client<F> => {
     baseUrl: caller.baseUrl,
     pages: goOn,
     table,
+    tables,
     text,
     live: events,
     follow: (request: FollowRequest, followOptions: FollowOptions = {}) => follow<F>(request, followOptions, sources),

@@ -60,8 +60,11 @@ const answer: EdgeAnswer = (response, request) => {
     if (endpoint.name === 'stream') {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       response.end([frame('h', 'hello', HELLO), ...STREAMED, BYE].join(''));
-    } else if (request.headers.accept === 'application/vnd.apache.parquet') response.end('PAR1 PAR1');
-    else answerJson(200, onePage(endpoint.example.output))(response, request);
+    } else if (request.headers.accept === 'application/vnd.apache.parquet') {
+      const goesOn = sent['side'] === 'short' && sent['cursor'] === undefined;
+      if (goesOn) response.setHeader('x-service-page', '{"limit":5000,"returned":5000,"next_cursor":"more"}');
+      response.end('PAR1 PAR1');
+    } else answerJson(200, onePage(endpoint.example.output))(response, request);
   });
 };
 const edge = await openEdgeServer(t, [answer]);
@@ -194,6 +197,9 @@ t.test('no endpoint is without a command, no command without a case', async (t) 
 t.test('tables of Parquet go to a file or a pipe; a stream has no table off a terminal', async (t) => {
   for (const name of ['history', 'candles', 'liquidations'])
     t.equal((await run([name, ...BETWEEN, '--parquet'])).out, 'PAR1 PAR1', name);
+  const many = await run(['liquidations', ...BETWEEN, '--side', 'short', '--parquet']);
+  t.match(many, { code: 1, out: '', err: /more than one Parquet file/ }, 'no file holds a part without a word');
+  t.match(many.asked[0]?.sent, { limit: 5_000 });
   t.equal((await run(['stream', '--csv'])).code, 1);
   t.equal((await run(['history', '--at', '2026-01-15', '--raw'])).code, 1, 'two ways of choosing rows');
   t.match((await run(['--version'])).out, /^\d+\.\d+\.\d+\n$/);

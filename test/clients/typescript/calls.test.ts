@@ -1,7 +1,8 @@
 // Calls of the TypeScript client: answers of the real API, its refusals as one error, and what is done when the edges misbehave.
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import t from 'tap';
 import { ENDPOINTS } from '../../../clients/typescript/src/api-types.ts';
-import { ApiError, createClient, type Retry } from '../../../clients/typescript/src/index.ts';
+import { ApiError, createClient, type Retry, type TableName } from '../../../clients/typescript/src/index.ts';
 import { market, testApp } from '../../api/live-fixture.ts';
 import { answerJson, breakOff, hangUp, keepSilent, openEdgeServer, refuse } from '../../support/edge-server.ts';
 
@@ -108,6 +109,32 @@ t.test('pages follow the cursor to the end', async (t) => {
   }
   t.same(symbols, ['BTCUSDT', 'ETHUSDT', 'BTC-USDT-SWAP']);
   t.equal(pages, 3);
+});
+
+t.test('tables follow the cursor, which is in a header, and split a period that is too long', async (t) => {
+  const period = { from: '2026-01-01T00:00:00Z', to: '2026-01-02T00:00:00Z' };
+  const asked: Record<string, unknown>[] = [];
+  const paged = (text: string, page: string | null) => (response: ServerResponse, request: IncomingMessage) => {
+    request.once('data', (chunk) => asked.push(JSON.parse(String(chunk)) as Record<string, unknown>));
+    if (page !== null) response.setHeader('x-service-page', page);
+    response.end(text);
+  };
+  const collect = async (name: TableName, answers: Parameters<typeof openEdgeServer>[1]): Promise<string[]> => {
+    const edge = await openEdgeServer(t, answers);
+    const texts: string[] = [];
+    const request = { ...period, timeframe: '1h', format: 'csv' } as const;
+    for await (const bytes of createClient({ baseUrl: edge.url, key: 'k' }).tables(name, request))
+      texts.push(Buffer.from(bytes).toString());
+    t.equal(edge.requests.at(-1)?.headers.accept, 'text/csv');
+    return texts;
+  };
+  const [first, last] = [paged('a', '{"next_cursor":"c"}'), paged('b', '{"next_cursor":null}')];
+  t.same(await collect('liquidations', [first, last]), ['a', 'b']);
+  t.match(asked, [
+    { ...period, cursor: undefined },
+    { ...period, cursor: 'c' },
+  ]);
+  t.same(await collect('candles', [refuse(400, 'DQL_LIMIT'), paged('a', null)]), ['a', 'a']);
 });
 
 t.test('waits as long as the service requests, then the call succeeds', async (t) => {
