@@ -10,7 +10,8 @@ import { errorsText } from '../contract/errors-text.ts';
 import { LimitReached, limitHeaders } from '../contract/limits.ts';
 import { computeFittingCount, type Refused } from '../history/past.ts';
 import type { Answer, Operation } from '../operations/operation.ts';
-import { acceptedFormat, envelopeHeaders, ROW_TYPES, type RowFormat, writeRows } from './row-formats.ts';
+import { envelopeHeaders, GAPS_HEADER } from './envelope-headers.ts';
+import { acceptedFormat, ROW_TYPES, type RowFormat, writeRows } from './row-formats.ts';
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 /** What can never change may be kept by its owner (N-14). */
@@ -120,7 +121,7 @@ const makeBody = async (answer: Answer, operation: Operation, { request, reply }
     },
   });
   reply.headers(envelopeHeaders(body));
-  if (answer.gaps !== undefined) reply.header('x-service-gaps', String(answer.gaps));
+  if (answer.gaps !== undefined) reply.header(GAPS_HEADER, String(answer.gaps));
   return { content, type: ROW_TYPES[format], format };
 };
 

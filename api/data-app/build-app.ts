@@ -36,6 +36,7 @@ import {
 } from './answers.ts';
 import type { AppDeps } from './app-deps.ts';
 import { checkInput } from './check-input.ts';
+import { listEnvelopeHeaders } from './envelope-headers.ts';
 import { addOperational } from './operational.ts';
 import { addLettingGo, sendRefused, takePayment } from './paid-calls.ts';
 import { readInput } from './read-input.ts';
@@ -47,22 +48,9 @@ import { addVerifyDocs } from './verify-docs.ts';
 const BODY_BYTES = 65_536;
 /** A client that dribbles its request holds a socket no longer than this. */
 const REQUEST_TIMEOUT_MS = 30_000;
-/** Classes whose answers may be requested as rows, their envelope in headers (N-15). */
-const ROW_CLASSES: ReadonlySet<string> = new Set(['history', 'candles', 'liquidations']);
-
-/** Envelope members as a browser must be let read them. */
-const envelopeNames = (): string[] => {
-  const members = OPERATIONS.filter((operation) => ROW_CLASSES.has(operation.class)).flatMap(({ output }) => {
-    const names = Object.keys((output as { readonly properties?: object }).properties ?? {});
-    return names.includes('items') ? names : [];
-  });
-  return [...new Set(members)]
-    .filter((name) => name !== 'items')
-    .map((name) => `X-Service-${name.replaceAll('_', '-')}`);
-};
-
 const EXPOSED = [
-  ...['X-Service-Receipt', 'X-Service-Limit', 'X-Service-Gaps', ...envelopeNames()],
+  ...['X-Service-Receipt', 'X-Service-Limit'],
+  ...new Set(OPERATIONS.flatMap((operation) => [...listEnvelopeHeaders(operation).keys()])),
   ...['Retry-After', 'ETag', 'PAYMENT-REQUIRED', 'PAYMENT-RESPONSE', 'RateLimit', 'RateLimit-Policy'],
 ];
 /** The stock payment client sends the last one as a header of its request. */

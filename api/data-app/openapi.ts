@@ -3,6 +3,7 @@ import type { TSchema } from 'typebox';
 import { CATALOGUE } from '../../schemas/errors.ts';
 import { type Endpoint, listPathParameters } from '../contract/endpoint.ts';
 import { listCodesByStatus } from './endpoint-codes.ts';
+import { listEnvelopeHeaders } from './envelope-headers.ts';
 import { findMemberText } from './member-words.ts';
 import {
   challengeResponse,
@@ -32,9 +33,11 @@ const REFUSAL_HEADERS: Readonly<Record<string, object>> = {
   503: { 'Retry-After': WAIT },
 };
 
+const RECEIPT = { 'X-Service-Receipt': header('Receipt id of the answer: quote it to support.') };
+
 const refusal = (status: string, codes: string) => ({
   description: codes,
-  ...(REFUSAL_HEADERS[status] === undefined ? {} : { headers: REFUSAL_HEADERS[status] }),
+  headers: { ...RECEIPT, ...REFUSAL_HEADERS[status] },
   content: { 'application/json': { schema: ERROR } },
 });
 
@@ -43,7 +46,7 @@ const listErrors = (endpoint: Endpoint) =>
   Object.fromEntries(
     [...listCodesByStatus(endpoint)].map(([status, codes]) => [
       status,
-      status === 402 ? challengeResponse(codes.join(', ')) : refusal(String(status), codes.join(', ')),
+      status === 402 ? challengeResponse(codes.join(', '), RECEIPT) : refusal(String(status), codes.join(', ')),
     ]),
   );
 
@@ -98,20 +101,35 @@ const makeContent = ({ name, class: requestClass, output, example, rows }: Endpo
 /** Whether answers have an `ETag`, if only settled ones (N-14). */
 const hasTag = ({ cacheS, rows }: Endpoint): boolean => cacheS !== null || rows === true;
 
+const TAG = header('Tag of the answer, to be sent as `If-None-Match`; rows have one once settled.');
+
 /** What an answer becomes when the caller has it. */
 const unchangedAnswer = (endpoint: Endpoint) =>
   hasTag(endpoint)
-    ? { 304: { description: 'Unchanged since the answer whose `ETag` was sent as `If-None-Match`.' } }
+    ? {
+        304: {
+          description: 'Unchanged since the answer whose `ETag` was sent as `If-None-Match`.',
+          headers: { ...RECEIPT, ETag: TAG },
+        },
+      }
     : {};
+
+/** Where the envelope is when rows are sent as a table (N-15). */
+const envelopeOf = (endpoint: Endpoint) =>
+  Object.fromEntries(
+    [...listEnvelopeHeaders(endpoint)].map(([name, member]) => {
+      const words = member === 'gaps' ? 'How many `gaps` the items have' : `\`${member}\` of the answer`;
+      return [name, header(`${words}, beside rows as a table.`)];
+    }),
+  );
 
 /** Headers of a good answer that a client acts on. */
 const answerHeaders = (endpoint: Endpoint) => ({
-  'X-Service-Receipt': header('Receipt id of the answer.'),
-  ...(hasTag(endpoint)
-    ? { ETag: header('Tag of the answer, to be sent as `If-None-Match`; rows have one once settled.') }
-    : {}),
+  ...RECEIPT,
+  ...(hasTag(endpoint) ? { ETag: TAG } : {}),
   ...(endpoint.redirects ? { Location: header('The link to the file.') } : {}),
   ...paidHeaders(endpoint),
+  ...envelopeOf(endpoint),
 });
 
 const pathItem = (operation: Endpoint) => {

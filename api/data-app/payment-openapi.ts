@@ -102,9 +102,11 @@ export const paidHeaders = (endpoint: Endpoint) =>
     ? { 'PAYMENT-RESPONSE': header(`${RESPONSE}: of a payment for a plan, whose answer is PlanPurchase.`) }
     : {};
 
-export const challengeResponse = (codes: string) => ({
+/** The 402; `common` are headers of every answer. */
+export const challengeResponse = (codes: string, common: Readonly<Record<string, object>>) => ({
   description: codes,
   headers: {
+    ...common,
     'PAYMENT-REQUIRED': header('The body as JSON in base64.'),
     'PAYMENT-RESPONSE': header(`${RESPONSE}: of a payment for a plan that could not be settled.`),
   },

@@ -71,7 +71,8 @@ const visitRows = async ({ groups }: Table, visit: Visit): Promise<number> => {
   return count;
 };
 
-const isMap = (value: JsonValue): value is Row =>
+/** Whether a value has members of its own. */
+export const isMap = (value: JsonValue): value is Row =>
   typeof value === 'object' &&
   value !== null &&
   !Array.isArray(value) &&
@@ -220,15 +221,4 @@ export const writeRows = ({ format, metadata, ...table }: RowsRequest): Promise<
     default:
       return format satisfies never;
   }
-};
-
-/** Envelope members as headers; `receipt_id` has one of its own already. */
-export const envelopeHeaders = (body: JsonValue): Record<string, string> => {
-  if (!isMap(body)) return {};
-  const headers: Record<string, string> = {};
-  for (const [name, value] of Object.entries(body)) {
-    if (name === 'items' || name === 'receipt_id' || value === null || value === undefined) continue;
-    headers[`x-service-${name.replaceAll('_', '-')}`] = typeof value === 'string' ? value : writeJson(value);
-  }
-  return headers;
 };

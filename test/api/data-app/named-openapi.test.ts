@@ -131,6 +131,12 @@ t.test('headers that a client acts on are declared where answers have them', (t)
     ['/v2/snapshots/history', '/v2/candles', '/v2/liquidations'],
   ];
   t.same(pathsWith('200', 'ETag').sort(), [...open, ...rows].sort());
+  t.same(pathsWith('304', 'ETag').sort(), [...open, ...rows].sort());
+  for (const status of ['400', '401', '429', '503']) t.same(pathsWith(status, 'X-Service-Receipt'), paths);
+  for (const member of ['Evaluated-At', 'Settled', 'Items-Sha256', 'Scope', 'From', 'To', 'Listings-As-Of'])
+    t.same(pathsWith('200', `X-Service-${member}`), rows);
+  for (const member of ['Page', 'Gaps']) t.same(pathsWith('200', `X-Service-${member}`), ['/v2/liquidations']);
+  t.same(pathsWith('200', 'X-Service-Items'), [], 'the rows are the table');
   t.end();
 });
 
