@@ -96,6 +96,18 @@ const setCells = (cells: Cells, row: Row, prefix = ''): void => {
   }
 };
 
+type HeadCells = ReadonlyMap<RowGroup['head'], readonly (readonly [path: string, cell: string | null])[]>;
+
+/** Cells of each head, which all its rows share. */
+const listHeadCells = ({ groups, numberFormat }: Table): HeadCells =>
+  new Map(
+    groups.map(({ head }) => {
+      const cells: [string, string | null][] = [];
+      setCells({ numberFormat, set: (path, cell) => cells.push([path, cell]) }, head);
+      return [head, cells] as const;
+    }),
+  );
+
 const writeNdjson = async (table: Table): Promise<Buffer> => {
   const { groups, numberFormat, onBytes } = table;
   const lines: string[] = [];
@@ -130,6 +142,7 @@ const writeCsv = async (table: Table): Promise<Buffer> => {
     return columns.size - 1;
   };
   for (const name of LEADING) addColumn(name);
+  const headCells = listHeadCells(table);
   const lines: { readonly text: string; readonly cells: number }[] = [];
   let [lineBytes, writtenCells] = [0, 0];
   await visitRows(table, (row, head, { share }) => {
@@ -137,7 +150,8 @@ const writeCsv = async (table: Table): Promise<Buffer> => {
     const set: Cells['set'] = (column, cell) => {
       cells[columns.get(column) ?? addColumn(column)] = csvCell(cell);
     };
-    for (const part of [head, row]) setCells({ numberFormat, set }, part);
+    for (const [column, cell] of headCells.get(head) ?? []) set(column, cell);
+    setCells({ numberFormat, set }, row);
     // `join` writes nothing where a cell was never set.
     const text = cells.join(',');
     lines.push({ text, cells: cells.length });
@@ -151,13 +165,14 @@ const writeCsv = async (table: Table): Promise<Buffer> => {
   return Buffer.from([[...columns.keys()].map(csvCell).join(','), ...body, ''].join(LINE_END));
 };
 
-const INSTANT = /(?:^|[._])(?:at|ts|until|time)$/;
+const TEXT = /(?:^|\.)(?:null_reasons|units)\./;
+const INSTANT = /(?:^|[._])(?:at|ts|until|time)$|^retention_from$/;
 const INTEGER = /^(?:venue_)?age_ms$|^base_candles\.|^trades$|(?:^|\.)values\.levels_/;
 
 /** Chosen by the name alone, so that every file of an endpoint has the same types. Figures are texts: their digits are the venue's. */
 const findKind = (column: string): ParquetKind => {
   if (column === 'late') return 'boolean';
-  if (column.includes('null_reasons.')) return 'text';
+  if (TEXT.test(column)) return 'text';
   if (INSTANT.test(column)) return 'instant';
   return INTEGER.test(column) ? 'integer' : 'text';
 };
@@ -195,9 +210,10 @@ const writeTable = async (table: Table, metadata: Readonly<Record<string, string
     while (column.cells.length < index) column.cells.push(null);
     column.cells.push(toParquetCell(column.kind, text));
   };
+  const headCells = listHeadCells(table);
   const rows = await visitRows(table, (row, head, { index }) => {
-    const cells: Cells = { numberFormat, set: (name, cell) => set(name, index, cell) };
-    for (const part of [head, row]) setCells(cells, part);
+    for (const [name, cell] of headCells.get(head) ?? []) set(name, index, cell);
+    setCells({ numberFormat, set: (name, cell) => set(name, index, cell) }, row);
   });
   for (const { cells } of columns.values()) while (cells.length < rows) cells.push(null);
   return writeParquet([...columns.values()], { metadata, onBytes });

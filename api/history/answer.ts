@@ -132,20 +132,25 @@ const findUnits = (
   return byKey(Object.fromEntries(members.map((member) => [member, findUnit(member, layer, quantity)])));
 };
 
-type LayerText = { readonly text: string; readonly count: number; readonly rows: readonly Row[] };
+type LayerText = {
+  readonly text: string;
+  readonly count: number;
+  /** Members beside the rows. */
+  readonly head: Row;
+  readonly rows: readonly Row[];
+};
 
 const layerText = (series: ListingSeries, layer: ReadingLayer, answers: readonly AnswerAt[]): LayerText => {
   const { selected, options } = series;
   const { numberFormat } = options;
   const rows = answers.map((one) => makeRow(series, layer, one)).filter((row) => row !== null);
   const texts = rows.map((row) => writeJson(row, { numberFormat }));
-  const text = writeJson({
-    units: findUnits(series, layer, answers),
-    retention_from: formatInstant(retentionFrom('readings', selected.version, options.evaluatedAt)),
-    rows: rawJson(`[${texts.join(',')}]`),
-    history_cadence: formatDuration(LAYERS[layer].windowMs),
-  });
-  return { text, count: rows.length, rows: options.keepsRows ? rows : [] };
+  const units = findUnits(series, layer, answers);
+  const retention_from = formatInstant(retentionFrom('readings', selected.version, options.evaluatedAt));
+  const history_cadence = formatDuration(LAYERS[layer].windowMs);
+  const text = writeJson({ units, retention_from, rows: rawJson(`[${texts.join(',')}]`), history_cadence });
+  const head = { units, retention_from, history_cadence };
+  return { text, count: rows.length, head, rows: options.keepsRows ? rows : [] };
 };
 
 const needsMarks = ({ units, layers }: HistoryOptions): boolean =>
@@ -251,7 +256,10 @@ const itemText = (selected: Selected, texts: LayerTexts): string => {
 };
 
 const listGroups = (selected: Selected, texts: LayerTexts): readonly RowGroup[] =>
-  Object.entries(texts).map(([layer, { rows }]) => ({ head: { ...nameListing(selected), layer }, rows }));
+  Object.entries(texts).map(([layer, { head, rows }]) => ({
+    head: { ...nameListing(selected), layer, ...head },
+    rows,
+  }));
 
 /** The items of an answer. Throws ServiceError past the limits, and while the store is unavailable. */
 export const makeHistoryItems = async (

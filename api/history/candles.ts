@@ -187,17 +187,14 @@ const makeRows = (subject: Subject): readonly Row[] => {
   return rows;
 };
 
-const itemText = (subject: Subject, rows: readonly Row[]): string => {
+/** Members of an item beside its rows. */
+const makeItemHead = (subject: Subject): Row => {
   const { selected, options } = subject;
-  return writeJson(
-    {
-      ...nameListing(selected),
-      units: findUnits(subject),
-      retention_from: formatInstant(retentionFrom('candles', selected.version, options.evaluatedAt)),
-      rows,
-    },
-    options,
-  );
+  return {
+    ...nameListing(selected),
+    units: findUnits(subject),
+    retention_from: formatInstant(retentionFrom('candles', selected.version, options.evaluatedAt)),
+  };
 };
 
 /** Marks at the ends of the periods of listings whose volumes convert with one: the last reading of each period, for an older one is stale. */
@@ -267,11 +264,11 @@ export const makeCandleItems = async (
         marks: marks.get(id) ?? null,
         options,
       };
-      const rows = makeRows(subject);
-      const item = itemText(subject, rows);
+      const [head, rows] = [makeItemHead(subject), makeRows(subject)];
+      const item = writeJson({ ...head, rows }, options);
       bytes += item.length;
       items.push(item);
-      if (keepsRows) groups.push({ head: nameListing(one), rows });
+      if (keepsRows) groups.push({ head, rows });
       const soFar = { bytes, listings: items.length, ofListings: selected.length };
       refuseTooLarge(soFar, { limit: options.itemsLimit, heads: 1, whatFits: (fits) => whatFits(asked, fits) });
     }

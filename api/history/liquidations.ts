@@ -154,26 +154,23 @@ const listGaps = (subject: Subject, { asked, evaluatedAt }: LiquidationOptions, 
     .sort(byStart);
 };
 
-const itemText = (
-  { selected, events, collected }: Subject,
-  options: LiquidationOptions,
-  { rows, gaps }: { readonly rows: readonly Row[]; readonly gaps: readonly StoredGap[] },
-): string => {
+/** Members of an item beside its rows and gaps. */
+const makeItemHead = ({ selected, events, collected }: Subject, { units, evaluatedAt }: LiquidationOptions): Row => {
   const { version } = selected;
-  const { units, numberFormat, evaluatedAt } = options;
   const unit = unitCounted({ quantity_unit: events.at(-1)?.quantityUnit ?? null }, version);
-  return writeJson(
-    {
-      ...nameListing(selected),
-      completeness: collected.completeness,
-      retention_from: formatInstant(retentionFrom('events', version, evaluatedAt)),
-      units: byKey({ price: 'quote', quantity: quantityUnitFor(unit, units), value: 'quote' }),
-      rows,
-      gaps: gaps.map(({ from, to, cause }) => ({ from: formatInstant(from), to: formatInstant(to), gap_cause: cause })),
-    },
-    { numberFormat },
-  );
+  return {
+    ...nameListing(selected),
+    completeness: collected.completeness,
+    retention_from: formatInstant(retentionFrom('events', version, evaluatedAt)),
+    units: byKey({ price: 'quote', quantity: quantityUnitFor(unit, units), value: 'quote' }),
+  };
 };
+
+const toGap = ({ from, to, cause }: StoredGap): Row => ({
+  from: formatInstant(from),
+  to: formatInstant(to),
+  gap_cause: cause,
+});
 
 /** The first `limit` rows of the page and one more, in order; rows that came at the instant of the place before are looked at again. */
 const rowsFrom = async (
@@ -226,9 +223,9 @@ export const makeLiquidationPage = async (
     const subject: Subject = { selected: one, events: kept, gaps: gaps.get(toListingId(one)) ?? [], collected };
     const shown = listGaps(subject, options, page);
     gapCount += shown.length;
-    const made = kept.map((event) => makeRowObject(event, one, options.units));
-    if (options.keepsRows) groups.push({ head: nameListing(one), rows: made });
-    return itemText(subject, options, { rows: made, gaps: shown });
+    const [head, made] = [makeItemHead(subject, options), kept.map((event) => makeRowObject(event, one, options.units))];
+    if (options.keepsRows) groups.push({ head, rows: made });
+    return writeJson({ ...head, rows: made, gaps: shown.map(toGap) }, options);
   });
   return {
     items: { text: `[${items.join(',')}]`, groups },

@@ -7,8 +7,8 @@ export type Row = { readonly [member: string]: JsonValue | undefined };
 
 /** Rows of one listing, or of one of its layers. */
 export type RowGroup = {
-  /** Members that lead each row. */
-  readonly head: Readonly<Record<string, string>>;
+  /** Members of the listing, and of the layer, that lead each row: all but the rows and what is beside them (N-15). */
+  readonly head: Row;
   readonly rows: readonly Row[];
 };
 

@@ -66,14 +66,16 @@ def expected_rows(case: str, document: Any) -> list[dict[str, Any]]:
     for item in document.get("items", []):
         own = {name: item[name] for name in ("venue", "venue_symbol", "instrument", "quote")}
         if case == "snapshots":
-            states = [(layer, {k: v for k, v in state.items() if k != "units"}) for layer, state in item["layers"].items()]
-            rows += [{**own, "layer": layer, **flat(state)} for layer, state in states]
+            rows += [{**own, "layer": layer, **flat(state)} for layer, state in item["layers"].items()]
         elif case.startswith("history"):
-            rows += [{**own, "layer": layer, **flat(row)} for layer, held in item["layers"].items() for row in held["rows"]]
+            for layer, held in item["layers"].items():
+                shared = {**own, "layer": layer, **flat({name: held[name] for name in held if name != "rows"})}
+                rows += [{**shared, **flat(row)} for row in held["rows"]]
         elif case.startswith("candles"):
-            rows += [{**own, **flat(row)} for row in item["rows"]]
+            rows += [{**flat({name: item[name] for name in item if name != "rows"}), **flat(row)} for row in item["rows"]]
         elif case == "liquidations":
-            rows += [{**own, "status": "present", **flat(row)} for row in item["rows"]]
+            shared = flat({name: item[name] for name in item if name not in ("rows", "gaps")})
+            rows += [{**shared, "status": "present", **flat(row)} for row in item["rows"]]
             rows += [{**own, "status": "missing", "reason": "gap", "received_at": gap["from"], "gap_to": gap["to"], "gap_cause": gap["gap_cause"]} for gap in item["gaps"]]
         elif case == "books":
             levels = [(side[:-1], n, *level) for side in ("bids", "asks") for n, level in enumerate(item[side], 1)]

@@ -96,7 +96,9 @@ t.test('the three tables hold the rows of the JSON answer, digit for digit, and 
     .trimEnd()
     .split('\n')
     .map((line) => JSON.parse(line) as Cells);
-  const LISTING = { venue: 'binance', venue_symbol: 'BTCUSDT', instrument: 'BTC-PERP', quote: 'USDT', layer: 'mark' };
+  const { rows: _, ...ofLayer } = json.json<Answer>().items[0]?.layers.mark ?? { rows: [] };
+  const NAMES = { venue: 'binance', venue_symbol: 'BTCUSDT', instrument: 'BTC-PERP', quote: 'USDT', layer: 'mark' };
+  const LISTING = { ...NAMES, ...ofLayer };
   t.same(
     parsed,
     rows.map((row) => ({ ...LISTING, ...row })),
@@ -130,9 +132,10 @@ t.test('the three tables hold the rows of the JSON answer, digit for digit, and 
     figures,
   );
   t.same(
-    [columns[0]?.received_at, columns[0]?.age_ms, columns[0]?.venue],
-    [new Date((END - 359 * WINDOW - 1_234_567) / 1_000), 1234n, 'binance'],
+    [columns[0]?.received_at, columns[0]?.age_ms, columns[0]?.venue, columns[0]?.['units.mark']],
+    [new Date((END - 359 * WINDOW - 1_234_567) / 1_000), 1234n, 'binance', 'quote'],
   );
+  t.ok(columns[0]?.retention_from instanceof Date);
 });
 
 t.test('a settled answer has one tag a format and is not sent twice', async (t) => {

@@ -9,6 +9,7 @@ const head = (symbol: string): RowGroup['head'] => ({
   venue_symbol: symbol,
   instrument: 'BTC-PERP',
   quote: 'USDT',
+  units: { 'a,"b"': 'base', mark: 'quote' },
 });
 
 /** Columns that come late, a quoted name and cell, letters of several bytes, rows that lack what others have. */

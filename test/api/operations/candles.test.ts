@@ -438,14 +438,23 @@ t.test('an answer that is cut at the last completed candle grows, so it is not s
 
 t.test('rows as lines with the envelope in headers', async (t) => {
   const lines = await ask(FOUR, { headers: { accept: 'application/x-ndjson' } });
-  t.equal(lines.text.trimEnd().split('\n').length, 4);
-  t.match(
-    lines.text,
-    '{"venue":"binance","venue_symbol":"BTCUSDT","instrument":"BTC-PERP","quote":"USDT","open_time":',
+  const { json } = await ask(FOUR);
+  t.same(
+    lines.text
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as unknown),
+    json.items.flatMap(({ rows, ...listing }) => rows.map((row) => ({ ...listing, ...row }))),
+    'every member of the listing is repeated, its units too',
   );
   t.match(lines.headers, { 'x-service-timeframe': '1m', 'x-service-price-type': 'trade', 'x-service-settled': 'true' });
   const csv = await ask(FOUR, { headers: { accept: 'text/csv' } });
-  t.match(csv.text.split('\r\n')[0], 'base_candles.expected,base_candles.present,base_candles.no_trades');
+  const [columns = ''] = csv.text.split('\r\n');
+  t.match(
+    columns,
+    'quote,units.close,units.high,units.low,units.open,units.trades,units.turnover,units.volume,retention_from,open_time,',
+  );
+  t.match(columns, 'base_candles.expected,base_candles.present,base_candles.no_trades');
 });
 
 t.test('faulty requests are refused with their faults', async (t) => {

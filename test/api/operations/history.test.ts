@@ -481,6 +481,7 @@ t.test('rows as lines: the same rows and hash, the envelope in headers, errors s
   t.equal(
     rows[4],
     '{"venue":"binance","venue_symbol":"BTCUSDT","instrument":"BTC-PERP","quote":"USDT","layer":"mark",' +
+      '"units":{"basis":"fraction","index":"quote","mark":"quote"},"retention_from":"2026-01-10T00:00:00.000Z","history_cadence":"10s",' +
       `"at":"2026-01-15T11:00:50.000Z","status":"present","venue_ts":"2026-01-15T11:00:48.900Z","received_at":"2026-01-15T11:00:49.000Z","age_ms":1000,"venue_age_ms":1100,${HELD},` +
       '"values":{"index":null,"mark":60000.123456789012345678},"null_reasons":{"index":"no_value"}}',
     'digits are not rounded on the way',
@@ -502,14 +503,17 @@ t.test('rows as lines: the same rows and hash, the envelope in headers, errors s
   const [header, first, second] = table.text.split('\r\n');
   t.equal(
     header,
-    'venue,venue_symbol,instrument,quote,layer,at,status,venue_ts,received_at,age_ms,venue_age_ms,valid_until,horizon_source,anchor,' +
+    'venue,venue_symbol,instrument,quote,layer,units.basis,units.index,units.mark,retention_from,history_cadence,at,status,venue_ts,received_at,age_ms,venue_age_ms,valid_until,horizon_source,anchor,' +
       'values.basis,values.index,values.mark,reason,gap_cause,null_reasons.index',
   );
   t.equal(
     first,
-    'binance,BTCUSDT,BTC-PERP,USDT,mark,2026-01-15T11:00:10.000Z,present,2026-01-15T11:00:09.400Z,2026-01-15T11:00:09.500Z,500,600,,connection,venue,0,60000,60000.1,,,',
+    'binance,BTCUSDT,BTC-PERP,USDT,mark,fraction,quote,quote,2026-01-10T00:00:00.000Z,10s,2026-01-15T11:00:10.000Z,present,2026-01-15T11:00:09.400Z,2026-01-15T11:00:09.500Z,500,600,,connection,venue,0,60000,60000.1,,,',
   );
-  t.equal(second, 'binance,BTCUSDT,BTC-PERP,USDT,mark,2026-01-15T11:00:20.000Z,missing,,,,,,,,,,,gap,no_update,');
+  t.equal(
+    second,
+    'binance,BTCUSDT,BTC-PERP,USDT,mark,fraction,quote,quote,2026-01-10T00:00:00.000Z,10s,2026-01-15T11:00:20.000Z,missing,,,,,,,,,,,gap,no_update,',
+  );
   const wrong = await ask({}, { headers: { accept: 'text/csv' } });
   t.equal(wrong.status, 400);
   t.match(wrong.headers['content-type'], 'application/json');

@@ -323,9 +323,18 @@ t.test('settles when the store shows every event and every gap that counts', asy
 
 t.test('rows as lines with the envelope in headers', async (t) => {
   const lines = await ask(MINUTE, { headers: { accept: 'application/x-ndjson' } });
-  t.equal(lines.text.trimEnd().split('\n').length, 6);
   t.match(lines.headers, { 'x-service-settled': 'true', 'x-service-units': 'published' });
   const { json, headers } = await ask(MINUTE);
+  const repeated = json.items.flatMap(({ rows, gaps: _, ...listing }) => rows.map((row) => ({ ...listing, ...row })));
+  t.equal(repeated.length, 6);
+  t.same(
+    lines.text
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as unknown),
+    repeated,
+    'every member of the listing is repeated, its completeness and units too',
+  );
   const gaps = json.items.reduce((sum, item) => sum + item.gaps.length, 0);
   t.ok(gaps > 0, 'a line is an event: gaps are none');
   t.equal(lines.headers['x-service-gaps'], String(gaps), 'but no table hides that there are some');

@@ -30,19 +30,29 @@ class CandleRow(shapes.Candle):
     venue_symbol: str
     instrument: str
     quote: str
+    units: Mapping[str, str]
+    retention_from: str
 
 
 class LiquidationRow(shapes.Liquidation):
-    """A liquidation of one listing."""
+    """A liquidation of one listing, and how completely the venue publishes them."""
 
     venue: str
     venue_symbol: str
     instrument: str
     quote: str
+    completeness: Literal["full", "sampled", "none"]
+    retention_from: str
+    units: Mapping[str, str]
 
 
 def _head(item: Mapping[str, Any]) -> dict[str, Any]:
     return {name: item[name] for name in ("venue", "venue_symbol", "instrument", "quote") if name in item}
+
+
+def _beside_rows(item: Mapping[str, Any]) -> dict[str, Any]:
+    """Members of an item that all its rows share."""
+    return {name: value for name, value in item.items() if name not in ("rows", "gaps")}
 
 
 def reading_rows(answer: shapes.HistoryAnswer) -> list[ReadingRow]:
@@ -57,12 +67,12 @@ def reading_rows(answer: shapes.HistoryAnswer) -> list[ReadingRow]:
 
 
 def candle_rows(answer: shapes.CandlesAnswer) -> list[CandleRow]:
-    rows = [cast(CandleRow, {**_head(item), **row}) for item in answer["items"] for row in item["rows"]]
+    rows = [cast(CandleRow, {**_beside_rows(item), **row}) for item in answer["items"] for row in item["rows"]]
     return sorted(rows, key=lambda row: to_micros(row["open_time"]))
 
 
 def liquidation_rows(answer: shapes.LiquidationsAnswer) -> list[LiquidationRow]:
-    rows = [cast(LiquidationRow, {**_head(item), **row}) for item in answer["items"] for row in item["rows"]]
+    rows = [cast(LiquidationRow, {**_beside_rows(item), **row}) for item in answer["items"] for row in item["rows"]]
     return sorted(rows, key=lambda row: to_micros(row["received_at"]))
 
 

@@ -136,27 +136,27 @@ def _listing(item: Row) -> dict[str, Any]:
 def _snapshot_rows(document: Row) -> Iterator[Row]:
     for item in document["items"]:
         for layer, state in item["layers"].items():
-            yield {**_listing(item), "layer": layer, **_without(state, "units", "raw")}
+            yield {**_listing(item), "layer": layer, **_without(state, "raw")}
 
 
 def _history_rows(document: Row) -> Iterator[Row]:
     for item in document["items"]:
         for layer, held in item["layers"].items():
             for row in held["rows"]:
-                yield {**_listing(item), "layer": layer, **row}
+                yield {**_listing(item), "layer": layer, **_without(held, "rows"), **row}
 
 
 def _candle_rows(document: Row) -> Iterator[Row]:
     for item in document["items"]:
         for row in item["rows"]:
-            yield {**_listing(item), **row}
+            yield {**_without(item, "rows"), **row}
 
 
 def _liquidation_rows(document: Row) -> Iterator[Row]:
     """Gaps are rows at their beginning; a page has the gaps of the whole window, so `gaps` is kept apart by the reader."""
     for item in document["items"]:
         for row in item["rows"]:
-            yield {**_listing(item), "status": "present", **row}
+            yield {**_without(item, "rows", "gaps"), "status": "present", **row}
 
 
 def liquidation_gaps(content: bytes) -> list[dict[str, Any]]:
