@@ -59,6 +59,16 @@ const ALLOWED = [
   ...['X-PAYMENT', 'X-Service-Max-Bytes', 'Access-Control-Expose-Headers'],
 ];
 
+/** The length of a body that GET would compress is not known without doing so, and HEAD may name no other (RFC 9110 section 8.6). */
+const hideCodedLength = async (
+  { headers }: FastifyRequest,
+  reply: FastifyReply,
+  payload: unknown,
+): Promise<unknown> => {
+  if (/\b(?:br|zstd|gzip)\b|\*/.test(String(headers['accept-encoding'] ?? ''))) reply.removeHeader('content-length');
+  return payload;
+};
+
 const addPlugins = async (app: FastifyInstance): Promise<void> => {
   const data = {
     origin: '*',
@@ -90,6 +100,9 @@ const addPlugins = async (app: FastifyInstance): Promise<void> => {
     // Answers repeat themselves: higher levels take several times longer for a few per cent.
     brotliOptions: { params: { [constants.BROTLI_PARAM_QUALITY]: 3 } },
     zlibOptions: { level: 3 },
+  });
+  app.addHook('onRoute', (route) => {
+    if (route.method === 'HEAD') route.onSend = [route.onSend ?? [], hideCodedLength].flat();
   });
 };
 

@@ -494,6 +494,20 @@ t.test('HEAD answers as GET without a body', async (t) => {
   t.equal(head.headers['content-length'], String(Buffer.byteLength(got.body)));
 });
 
+t.test('HEAD names no other length than GET has with the same coding (RFC 9110)', async (t) => {
+  const { app } = await testApp(market());
+  t.teardown(() => app.close());
+  for (const url of ['/v2/venues', '/v2/dql/catalogue', '/openapi.json', '/v2/nothing']) {
+    for (const coding of ['identity', 'gzip', 'zstd, br;q=0.5', '*']) {
+      const headers = { 'accept-encoding': coding };
+      const { headers: named } = await app.inject({ method: 'HEAD', url, headers });
+      const { rawPayload } = await app.inject({ url, headers });
+      const { 'content-length': length = coding === 'identity' ? 'none' : rawPayload.length } = named;
+      t.equal(String(length), String(rawPayload.length), `${url} ${coding}`);
+    }
+  }
+});
+
 t.test('compresses as requested', async (t) => {
   const { app } = await testApp(market());
   t.teardown(() => app.close());
