@@ -103,7 +103,7 @@ const mapTicker = (ticker: Fields, { receivedAt }: Source): readonly Mapped[] =>
   return listPresent([
     toLast(subject, ticker),
     toMark(subject, ticker),
-    toFunding(subject, ticker),
+    toFunding(subject, ticker.current_funding),
     toOi(subject, ticker),
     toDay(subject, ticker),
   ]);
@@ -131,8 +131,8 @@ const toMark = (subject: Subject, ticker: Fields): Mapped | null => {
 };
 
 /** `current_funding` accrues now, stated for eight hours; `funding_8h` is the cost of the last eight hours. */
-const toFunding = (subject: Subject, ticker: Fields): Mapped | null => {
-  const funding = readFigureOrNull(ticker.current_funding, 'current_funding');
+const toFunding = (subject: Subject, rate: unknown): Mapped | null => {
+  const funding = readFigureOrNull(rate, 'current funding');
   if (funding === null) return null;
   return toMapped(subject, 'funding', { funding, funding_interval_ms: null, next_funding_at: null });
 };
@@ -158,12 +158,13 @@ const toDay = (subject: Subject, ticker: Fields): Mapped | null => {
   return isEmptyDay(stats) ? null : toMapped(subject, 'stats', stats);
 };
 
-/** `perpetual.<instrument>`: its index; its `interest` is not read. */
+/** `perpetual.<instrument>`: its index; `interest` is the ticker's `current_funding` with more digits. */
 const mapPerpetual = (symbol: string, data: Fields, { receivedAt }: Source): readonly Mapped[] => {
   if (!isPerpetual(symbol)) return [];
   const subject = { symbol, venueTs: readMsOrNull(data.timestamp, 'timestamp'), receivedAt, element: data };
   const index = readPriceUnlessZero(data.index_price, 'index_price');
-  return index === null ? [] : [toMapped(subject, 'mark', { mark: null, index })];
+  const mapped = index === null ? null : toMapped(subject, 'mark', { mark: null, index });
+  return listPresent([mapped, toFunding(subject, data.interest)]);
 };
 
 const mapIndex = (data: Fields, { receivedAt, context }: Source): readonly Mapped[] => {

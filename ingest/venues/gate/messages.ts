@@ -1,6 +1,6 @@
 // Gate's frames and answers as normalised records (records.md). Not read: top of book, premium index, past funding; contracts with a delivery.
 import { percentToFraction } from '../../../schemas/decimals.ts';
-import type { Digits, FundingRecord, Micros, PriceType } from '../../../schemas/records.ts';
+import type { Digits, Micros, PriceType } from '../../../schemas/records.ts';
 import { VenueError, type VenueMessage } from '../contract/listings.ts';
 import type { Mapped } from '../contract/mapping.ts';
 import { readCandlePrices } from '../shared/candle-prices.ts';
@@ -29,7 +29,7 @@ import {
 } from '../shared/wire.ts';
 import { mapBookAnswer, mapDiff, mapOldBook, mapStream } from './books.ts';
 import { type Frame, readInterval, readSeconds, type Source, sentAt, toMapped } from './mapping.ts';
-import { isPerpetual } from './symbols.ts';
+import { isPerpetual, toMarket } from './symbols.ts';
 
 const cutLevels = createCutter({ names: ['b', 'a', 'bids', 'asks'], keys: ['p', 's'] });
 
@@ -74,17 +74,18 @@ const toSubject = (element: Fields, venueTs: Micros | null, { receivedAt }: Sour
   element,
 });
 
+/** `t` is when the ticker changed; older frames have the stamp of sending alone, and neither interval nor settlement. */
 const mapTickers: Frame = (result, envelope, source) =>
-  mapElements(result, (ticker) => mapTicker(ticker, toSubject(ticker, sentAt(envelope), source)));
-
-const mapTicker = (ticker: Fields, subject: Subject): readonly Mapped[] =>
-  listPresent([
-    toTicker(subject, ticker.last),
-    toMark(subject, { mark: ticker.mark_price, index: ticker.index_price }),
-    toFunding(subject, ticker.funding_rate, NO_TIMES),
-    toOi(subject, ticker.total_size),
-    toStats(subject, ticker),
-  ]);
+  mapElements(result, (ticker) => {
+    const subject = toSubject(ticker, readMsOrNull(ticker.t, 't') ?? sentAt(envelope), source);
+    return listPresent([
+      toTicker(subject, ticker.last),
+      toMark(subject, { mark: ticker.mark_price, index: ticker.index_price }),
+      toFunding(subject, ticker),
+      toOi(subject, ticker.total_size),
+      toStats(subject, ticker),
+    ]);
+  });
 
 const toTicker = (subject: Subject, price: unknown): Mapped | null => {
   const last = readPriceUnlessZero(price, 'last');
@@ -99,14 +100,12 @@ const toMark = (subject: Subject, prices: Prices): Mapped | null => {
   return mark === null && index === null ? null : toMapped(subject, 'mark', { mark, index });
 };
 
-type FundingTimes = Pick<FundingRecord['values'], 'funding_interval_ms' | 'next_funding_at'>;
-/** Tickers have neither. */
-const NO_TIMES: FundingTimes = { funding_interval_ms: null, next_funding_at: null };
-
 /** `funding_rate_indicative` is for the period after the next settlement. */
-const toFunding = (subject: Subject, rate: unknown, times: FundingTimes): Mapped | null => {
-  const funding = readFigureOrNull(rate, 'funding_rate');
-  return funding === null ? null : toMapped(subject, 'funding', { funding, ...times });
+const toFunding = (subject: Subject, fields: Fields): Mapped | null => {
+  const funding = readFigureOrNull(fields.funding_rate, 'funding_rate');
+  const next_funding_at = readSeconds(fields.funding_next_apply, 'funding_next_apply');
+  if (funding === null && next_funding_at === null) return null;
+  return toMapped(subject, 'funding', { funding, funding_interval_ms: readInterval(fields), next_funding_at });
 };
 
 const toOi = (subject: Subject, size: unknown): Mapped | null => {
@@ -135,10 +134,7 @@ const mapContracts = (body: unknown, { receivedAt }: Source): readonly Mapped[] 
     return listPresent([
       toTicker(subject, contract.last_price),
       toMark(subject, { mark: contract.mark_price, index: contract.index_price }),
-      toFunding(subject, contract.funding_rate, {
-        funding_interval_ms: readInterval(contract),
-        next_funding_at: readSeconds(contract.funding_next_apply, 'funding_next_apply'),
-      }),
+      toFunding(subject, contract),
     ]);
   });
 
@@ -241,7 +237,9 @@ const mapCandles: Frame = (result, envelope, source) =>
     const { symbol, priceType } = parseName(name);
     if (interval !== '1m' || !isPerpetual(symbol)) return [];
     const subject = { symbol, venueTs: sentAt(envelope), receivedAt: source.receivedAt, element: candle };
-    return toCandle(subject, candle, { priceType, turnover: null });
+    // In quote currency; of contracts settled in bitcoin its unit is not known.
+    const turnover = toMarket(symbol) === 'btc' ? null : readAmountOrNull(candle.a, 'a');
+    return toCandle(subject, candle, { priceType, turnover });
   });
 
 const mapCandleAnswer = (body: unknown, source: Source): readonly Mapped[] => {
@@ -263,7 +261,7 @@ const mapCandleAnswer = (body: unknown, source: Source): readonly Mapped[] => {
 
 type CandleOf = { readonly priceType: PriceType; readonly turnover: Digits | null };
 
-/** `w` marks a closed window. */
+/** `w` marks a closed window. The turnover is `a` in frames (since 2026), `sum` in answers. */
 const toCandle = (subject: Subject, candle: Fields, { priceType, turnover }: CandleOf): readonly Mapped[] => {
   const open_time = readSeconds(candle.t, 't');
   if (open_time === null) throw badFrame('t is no instant');

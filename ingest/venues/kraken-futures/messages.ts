@@ -309,6 +309,12 @@ const mapCandles: Mapper = (body, source) => {
   );
 };
 
+/** The running minute of trades: its last state at subscription, then its changes. No docs name the feed (captured 2026-09-25). */
+const mapMinute: Mapper = (body, source) => {
+  const subject = readSubject(body.product_id, { venueTs: null, element: body }, source);
+  return subject === null ? [] : toCandle(subject, readFields(body.candle, 'candle'), 'trade');
+};
+
 /** Mark and index candles have a volume of zero; it is no figure. */
 const toCandle = (subject: Subject, candle: Fields, price_type: PriceType): readonly Mapped[] => {
   const open_time = readMsOrNull(candle.time, 'time');
@@ -341,6 +347,8 @@ const FEEDS: ReadonlyMap<string, Mapper> = new Map([
   ['book', mapBook],
   ['book_snapshot', mapBookSnapshot],
   ['trade', mapTrade],
+  ['candles_trade_1m_snapshot', mapMinute],
+  ['candles_trade_1m', mapMinute],
 ]);
 
 /** Answers by their characteristic member, independent of the request. */

@@ -258,12 +258,13 @@ const mapTrade = ofSymbol('ts', (subject, data) => {
   return [toMapped(subject, 'trade', values)];
 });
 
-/** `[start in seconds, open, close, high, low, volume, lots]`; the docs name the volume wrongly. Never marked as closed. */
+/** `[start in seconds, open, close, high, low, turnover, lots]`; before 2026 the lots were there twice. Never marked as closed. */
 const mapCandle = ofSymbol('time', (subject, data) => {
-  const [start, open, close, high, low, , volume] = readList(data.candles, 'candles');
+  const [start, open, close, high, low, amount, volume] = readList(data.candles, 'candles');
   const seconds = readCountOrNull(start, 'candles');
   const startMs = seconds === null ? null : seconds * 1000;
-  return toCandle(subject, { startMs, open, high, low, close, volume, turnover: null });
+  const isTwice = readAmountOrNull(amount, 'candles') === readAmountOrNull(volume, 'candles');
+  return toCandle(subject, { startMs, open, high, low, close, volume, turnover: isTwice ? null : amount });
 });
 
 /** `[start in milliseconds, open, high, low, close, volume, turnover]`; answers before 2025 without the last. `granularity` counts minutes. */

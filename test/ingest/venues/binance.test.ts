@@ -392,6 +392,45 @@ const CASES: readonly Case[] = [
   },
 ];
 
+t.test('streams of 2026 carry both markets: the symbol has the unit', (t) => {
+  const at = [1791283239234, null] as const;
+  const LIVE = 'testdata-gocryptotrader-ws-2026-10.ndjson';
+  t.same(mapLine(LIVE, 5), [
+    record('ticker', 'BTCUSDT', at, { last: '86026.4' }),
+    record('stats', 'BTCUSDT', at, {
+      volume_24h: '119489.809',
+      volume_unit: 'base',
+      turnover_24h: '10238568766.13',
+      change_24h: '0.00012',
+    }),
+    record('ticker', 'BTCUSD_PERP', [1791283463856, null], { last: '86137.8' }),
+    record('stats', 'BTCUSD_PERP', [1791283463856, null], {
+      volume_24h: '7354554',
+      volume_unit: 'contracts',
+      turnover_24h: null,
+      change_24h: '0.00191',
+    }),
+  ]);
+  t.same(mapLine(LIVE, 3), [
+    record('liquidation', 'BTCUSD_PERP', [1791285240223, null], {
+      id: null,
+      side: 'short',
+      price: '86159.1',
+      price_kind: 'fill',
+      quantity: '3',
+      quantity_unit: 'contracts',
+    }),
+  ]);
+  t.match(
+    mapLine(LIVE, 16),
+    [{ values: { kind: 'snapshot' } }],
+    'five levels are whole, though numbered like a change',
+  );
+  t.same(mapLine(LIVE, 17), [], 'the retail book is another');
+  t.same(mapLine(LIVE, 6), [], 'a list of nothing');
+  t.end();
+});
+
 t.test('recorded messages give the records that their bytes contain', (t) => {
   for (const { name, file, line, records } of CASES) t.same(mapLine(file, line), records, `${name} (${file}:${line})`);
   t.same(

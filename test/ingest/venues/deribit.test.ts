@@ -11,6 +11,7 @@ import { BANDS, makeCandles, venueBench } from '../../support/venue-checks.ts';
 
 const { lineOf, map, mapLine, mapFile, listingsOf, frame, answer, record, codeOf } = venueBench(deribit);
 const NAUTILUS = 'nautilus-ws-singles.ndjson';
+const OBSERVATORY = 'observatory-2026-09.ndjson';
 const TARDIS = 'tardis-tests-deribit.ndjson';
 const INSTRUMENTS = 'cryptofeed-v2-rest-instruments.ndjson.gz';
 const OPTIONS = 'cryptofeed-v2-ws-1.ndjson.gz';
@@ -276,9 +277,20 @@ t.test('an index goes to each perpetual that uses it', (t) => {
   const sol = frame(notify('deribit_price_index.sol_usd', { timestamp: 1, price: 150, index_name: 'sol_usd' }));
   t.same(map(sol, {}, { listings: known }), [record('mark', 'SOL-PERPETUAL', [1, null], { mark: null, index: '150' })]);
   const perpetual = frame(
-    notify('perpetual.BTC-PERPETUAL.100ms', { timestamp: 1, index_price: 92263.55, interest: 0.005 }),
+    notify('perpetual.BTC-PERPETUAL.100ms', { timestamp: 1, index_price: 92263.55, interest: null }),
   );
   t.same(map(perpetual), expected);
+  t.end();
+});
+
+t.test('the interest of a perpetual is its current funding', (t) => {
+  const at = [1790133840887, null] as const;
+  const toRecords = (funding: string) => [
+    { layer: 'mark', values: { index: '86744.11' } },
+    record('funding', 'BTC_USDC-PERPETUAL', at, { funding, funding_interval_ms: null, next_funding_at: null }),
+  ];
+  t.match(mapLine(OBSERVATORY, 6).slice(1, 3), toRecords('0.0001423'), 'in the ticker');
+  t.match(mapLine(OBSERVATORY, 7), toRecords('0.0001423032929843748'), 'of the same instant, with all digits');
   t.end();
 });
 

@@ -15,6 +15,8 @@ const CONTRACTS = 'cryptofeed-futures-usdt-rest-instruments.ndjson.gz';
 const TARDIS = 'tardis-tests-gate-io-futures.ndjson';
 const JKORF_WS = 'jkorf-ws-examples.ndjson';
 const JKORF_REST = 'jkorf-rest-examples.ndjson';
+const BYTEX = 'bytex-2026-09.ndjson';
+const OBSERVATORY = 'observatory-2026-09.ndjson';
 const REST = 'GET https://api.gateio.ws/api/v4/futures';
 
 const update = (channel: string, result: unknown): VenueMessage =>
@@ -45,6 +47,51 @@ t.test('tickers give every layer, in contracts, quote currency and fractions', (
     ],
     'the rate of the coming settlement, not the indicative one; sizes may be decimals',
   );
+  t.end();
+});
+
+t.test('tickers of 2026 have their own stamp, the funding interval and the coming settlement', (t) => {
+  const at = [1790359194966, null] as const;
+  t.same(mapLine(BYTEX, 1), [
+    record('ticker', 'BTC_USDT', at, { last: '83746.8' }),
+    record('mark', 'BTC_USDT', at, { mark: '83746.8', index: '83786.4' }),
+    record('funding', 'BTC_USDT', at, {
+      funding: '0.000125',
+      funding_interval_ms: 28_800_000,
+      next_funding_at: 1790380800_000_000,
+    }),
+    record('oi', 'BTC_USDT', at, { oi: '577776862', oi_unit: 'contracts' }),
+    record('stats', 'BTC_USDT', at, {
+      volume_24h: '670521289',
+      volume_unit: 'contracts',
+      turnover_24h: '5615401236',
+      change_24h: '-0.003892',
+    }),
+  ]);
+  t.match(
+    mapLine(OBSERVATORY, 1)[2],
+    record('funding', 'BTC_USDT', [1789456337802, null], {
+      funding: '0.000072',
+      funding_interval_ms: 28_800_000,
+      next_funding_at: 1789459200_000_000,
+    }),
+    'from another capture',
+  );
+  t.same(mapLine(BYTEX, 2), [], 'a contract with a delivery');
+  const fields = { contract: 'BTC_USDT', funding_rate: null, funding_next_apply: 1790380800 };
+  t.match(
+    map(update('futures.tickers', [fields])),
+    [{ layer: 'funding', values: { funding: null, next_funding_at: 1790380800_000_000 } }],
+    'a settlement that is known before its rate',
+  );
+  t.end();
+});
+
+t.test('a stream of the book begins whole, and may change its id alone', (t) => {
+  t.match(mapLine(OBSERVATORY, 2), [{ values: { kind: 'snapshot', sequence: '108552472643' } }]);
+  t.same(mapLine(OBSERVATORY, 4), [
+    record('book', 'BTC_USDT', [1789455580300, null], { kind: 'update', bids: [], asks: [], sequence: '125033676011' }),
+  ]);
   t.end();
 });
 
@@ -403,7 +450,8 @@ t.test('candles of a minute by price type; a closed window is marked', (t) => {
   );
   const candles = (...items: readonly object[]): VenueMessage => update('futures.candlesticks', items);
   t.same(map(candles({ ...body, n: '1m_ETH_USDT' })), [record('candle', 'ETH_USDT', [1700000000123, null], candle)]);
-  t.match(map(candles({ ...body, n: '1m_ETH_USDT', w: true, a: '5' })), [{ values: { closed: true, turnover: null } }]);
+  t.match(map(candles({ ...body, n: '1m_ETH_USDT', w: true, a: '5' })), [{ values: { closed: true, turnover: '5' } }]);
+  t.match(map(candles({ ...body, n: '1m_BTC_USD', a: '5' })), [{ values: { turnover: null } }], 'of an unknown unit');
   t.match(map(candles({ ...body, n: '1m_mark_ETH_USDT' })), [
     { venue_symbol: 'ETH_USDT', values: { price_type: 'mark', volume: null, volume_unit: null } },
   ]);

@@ -15,6 +15,7 @@ const JKORF_REST = 'jkorf-rest-examples.ndjson';
 const JKORF_WS = 'jkorf-ws-examples.ndjson';
 const NAUTILUS_REST = 'nautilus-rest-singles.ndjson';
 const NAUTILUS_WS = 'nautilus-ws-singles.ndjson';
+const BYTEX = 'bytex-2026-09.ndjson';
 
 t.test('recorded messages give the records that their bytes contain', (t) => {
   t.same(
@@ -280,6 +281,29 @@ t.test('answers give what they name; what names nobody is not read', (t) => {
     ['candles', NAUTILUS_REST, 3],
   ] as const)
     t.equal(codeOf(toVenueMessage(lineOf(file, line))), 'VENUE_UNKNOWN_LISTING', `${what} of nobody (${file}:${line})`);
+  t.end();
+});
+
+t.test('the feed of minutes begins with the running one', (t) => {
+  const minute = record('candle', 'PF_XBTUSD', [null, null], {
+    open_time: 1790359920000_000,
+    price_type: 'trade',
+    timeframe: '1m',
+    open: '83954',
+    high: '84007',
+    low: '83954',
+    close: '83999',
+    volume: '0.9783',
+    volume_unit: 'base',
+    turnover: null,
+    trades: null,
+    closed: null,
+  });
+  t.same(mapLine(BYTEX, 4), [minute]);
+  const change = JSON.parse(lineOf(BYTEX, 4).raw) as object;
+  t.same(map(frame({ ...change, feed: 'candles_trade_1m' })), [minute], 'a change of it');
+  t.same(map(frame({ ...change, feed: 'candles_trade_5m' })), [], 'of another length');
+  t.same(map(frame({ ...change, product_id: 'FI_XBTUSD_261225' })), [], 'of no perpetual');
   t.end();
 });
 

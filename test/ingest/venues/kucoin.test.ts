@@ -300,16 +300,30 @@ t.test('the settled rate shares a subject with the predicted one and is the past
   t.end();
 });
 
-t.test('a pushed candle has open, close, high, low and lots in this order', (t) => {
-  // Written by hand in the documented order, because the recorded one is flat.
-  const rising = {
-    candles: ['1731898200', '1', '2', '4', '0.5', 'wrong', '7'],
-    symbol: 'XBTUSDTM',
-    time: 1731898208357,
-  };
-  t.match(map(push('/contractMarket/limitCandle:XBTUSDTM_1min', 'candle.stick', rising)), [
-    { values: { open: '1', close: '2', high: '4', low: '0.5', volume: '7', closed: null } },
+t.test('a pushed candle has open, close, high, low, turnover and lots in this order', (t) => {
+  // As another client's tests hold it, captured on 2026-10-03; the recorded one is flat.
+  const candles = ['1790993280', '84568.3', '84556.7', '84568.3', '84544.2', '1080991.7836', '12785'];
+  const falling = { candles, symbol: 'XBTUSDTM', time: 1790993360463 };
+  const read = (body: object) => map(push('/contractMarket/limitCandle:XBTUSDTM_1min', 'candle.stick', body));
+  t.match(read(falling), [
+    {
+      values: {
+        open: '84568.3',
+        close: '84556.7',
+        high: '84568.3',
+        low: '84544.2',
+        volume: '12785',
+        turnover: '1080991.7836',
+        closed: null,
+      },
+    },
   ]);
+  t.match(
+    read({ ...falling, candles: [...candles.slice(0, 5), '12785.0', '12785'] }),
+    [{ values: { volume: '12785', turnover: null } }],
+    'the lots twice, as before 2026',
+  );
+  t.match(read({ ...falling, candles: [...candles.slice(0, 6), '0'] }), [{ values: { volume: '0' } }]);
   t.end();
 });
 
