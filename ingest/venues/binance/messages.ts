@@ -13,7 +13,6 @@ import {
   isFields,
   NO_QUERY,
   parseRequest,
-  readAmount,
   readAmountOrNull,
   readFields,
   readFigureOrNull,
@@ -22,6 +21,7 @@ import {
   readMessage,
   readMsOrNull,
   readPriceUnlessZero,
+  readSoleAmount,
   readText,
   refusal,
 } from '../shared/wire.ts';
@@ -240,7 +240,8 @@ const mapOpenInterest: Mapper = (element, source) => {
   const symbol = readAskedSymbol(element, source);
   if (symbol === null) return [];
   const venueTs = readMsOrNull(element.time, 'time');
-  const oi = readAmount(element.openInterest, 'openInterest');
+  const oi = readSoleAmount(element.openInterest, 'openInterest');
+  if (oi === null) return [];
   return [toMapped({ symbol, venueTs, source, element }, 'oi', { oi, oi_unit: toQuantityUnit(symbol) })];
 };
 

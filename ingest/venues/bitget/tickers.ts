@@ -4,12 +4,12 @@ import { listPresent, type Subject } from '../shared/mapped.ts';
 import {
   badFrame,
   type Fields,
-  readAmount,
   readAmountOrNull,
   readFields,
   readFigureOrNull,
   readMsOrNull,
   readPriceUnlessZero,
+  readSoleAmount,
 } from '../shared/wire.ts';
 import { type MessageSource, mapElements, readAskedSymbol, toMapped, toSubject } from './mapping.ts';
 
@@ -123,7 +123,8 @@ export const mapOpenInterest: AnswerMapper = (data, source) => {
     const symbol = readAskedSymbol(element, source);
     if (symbol === null) return [];
     const [value, name] = 'size' in element ? [element.size, 'size'] : [element.openInterest, 'openInterest'];
+    const oi = readSoleAmount(value, name);
     const subject = toSubject({ symbol, stamp: answer.ts, element }, source);
-    return [toMapped(subject, 'oi', { oi: readAmount(value, name), oi_unit: 'base' as const })];
+    return oi === null ? [] : [toMapped(subject, 'oi', { oi, oi_unit: 'base' as const })];
   });
 };

@@ -23,6 +23,7 @@ import {
   readMsOrNull,
   readPrice,
   readSide,
+  readSoleAmount,
   readTaker,
   refusal,
 } from '../shared/wire.ts';
@@ -167,9 +168,11 @@ const mapPastOpenInterest: AnswerMapper = (result, source) => {
   const symbol = readSymbol(result.symbol);
   if (symbol === null) return [];
   return mapElements(result.list, (row) => {
-    const values = { oi: readAmount(row.openInterest, 'openInterest'), oi_unit: toQuantityUnit(symbol) };
+    const oi = readSoleAmount(row.openInterest, 'openInterest');
+    if (oi === null) return [];
     const venueTs = readMsOrNull(row.timestamp, 'timestamp');
-    return [toMapped({ symbol, venueTs, receivedAt: source.receivedAt, element: row }, 'oi', values)];
+    const subject = { symbol, venueTs, receivedAt: source.receivedAt, element: row };
+    return [toMapped(subject, 'oi', { oi, oi_unit: toQuantityUnit(symbol) })];
   });
 };
 

@@ -18,7 +18,6 @@ import {
   readAmountOrNull,
   readCountOrNull,
   readFields,
-  readFigure,
   readFigureOrNull,
   readIdOrNull,
   readIdTextOrNull,
@@ -29,6 +28,8 @@ import {
   readPrice,
   readPriceUnlessZero,
   readSide,
+  readSoleAmount,
+  readSoleFigure,
   readTaker,
   readText,
 } from '../shared/wire.ts';
@@ -168,18 +169,17 @@ const mapNextFunding = ofSwap((subject, element) => {
   const next_funding_at = readMsOrNull(element.funding_time, 'funding_time');
   const after = readMsOrNull(element.next_funding_time, 'next_funding_time');
   const isKnown = next_funding_at !== null && after !== null && after > next_funding_at;
-  const values = {
-    funding: readFigure(element.funding_rate, 'funding_rate'),
-    funding_interval_ms: isKnown ? (after - next_funding_at) / 1000 : null,
-    next_funding_at,
-  };
-  return [toMapped(subject, 'funding', values)];
+  const funding = readSoleFigure(element.funding_rate, 'funding_rate');
+  if (funding === null && next_funding_at === null) return [];
+  const funding_interval_ms = isKnown ? (after - next_funding_at) / 1000 : null;
+  return [toMapped(subject, 'funding', { funding, funding_interval_ms, next_funding_at })];
 });
 
 /** Contracts (`volume`) are the unit of trades and books; coins (`amount`) and quote (`value`) are not read. */
-const mapOpenInterest = ofSwap((subject, element) => [
-  toMapped(subject, 'oi', { oi: readAmount(element.volume, 'volume'), oi_unit: 'contracts' }),
-]);
+const mapOpenInterest = ofSwap((subject, element) => {
+  const oi = readSoleAmount(element.volume, 'volume');
+  return oi === null ? [] : [toMapped(subject, 'oi', { oi, oi_unit: 'contracts' })];
+});
 
 /** An empty side is omitted. */
 const readLevelsOrNone = (value: unknown, name: string): readonly Level[] =>

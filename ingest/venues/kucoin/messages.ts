@@ -1,6 +1,6 @@
 // KuCoin's frames and answers as normalised records (records.md). Not read: tickerV2 (the book is collected whole), announcements of
 // settlements, past funding; contracts with a delivery date.
-import type { Level, Micros } from '../../../schemas/records.ts';
+import type { FundingRecord, Level, Micros } from '../../../schemas/records.ts';
 import { VenueError, type VenueMessage } from '../contract/listings.ts';
 import type { MapContext, Mapped } from '../contract/mapping.ts';
 import { snapshotChain, sortSides } from '../shared/book-sides.ts';
@@ -19,7 +19,6 @@ import {
   readAmountOrNull,
   readCountOrNull,
   readFields,
-  readFigure,
   readFigureOrNull,
   readId,
   readIdOrNull,
@@ -31,6 +30,7 @@ import {
   readPrice,
   readPriceUnlessZero,
   readSide,
+  readSoleFigure,
   readTaker,
   readText,
   refusal,
@@ -170,8 +170,10 @@ const PREDICTED_MS = 60_000;
 
 const mapFunding = ofSymbol('timestamp', (subject, data) => {
   if (readCountOrNull(data.granularity, 'granularity') !== PREDICTED_MS) return [];
-  const funding = readFigure(data.fundingRate, 'fundingRate');
-  return [toMapped(subject, 'funding', { funding, funding_interval_ms: null, next_funding_at: null })];
+  const funding = readSoleFigure(data.fundingRate, 'fundingRate');
+  return funding === null
+    ? []
+    : [toMapped(subject, 'funding', { funding, funding_interval_ms: null, next_funding_at: null })];
 });
 
 /** `timePoint` is the previous settlement, no stamp of the rate. */
@@ -179,11 +181,11 @@ const mapCurrentFunding: Mapper = (data, source) => {
   const symbol = toFundedSymbol(readText(data.symbol, 'symbol'));
   if (isDated(symbol)) return [];
   const values = {
-    funding: readFigure(data.value, 'value'),
+    funding: readSoleFigure(data.value, 'value'),
     funding_interval_ms: readCountOrNull(data.granularity, 'granularity') || null,
     next_funding_at: readMsOrNull(data.fundingTime, 'fundingTime'),
   };
-  return [toMapped({ symbol, venueTs: null, receivedAt: source.receivedAt, element: data }, 'funding', values)];
+  return toFunding({ symbol, venueTs: null, receivedAt: source.receivedAt, element: data }, values);
 };
 
 /** All data of a contract but its book; no stamp. `nextFundingRateTime` is the remaining time, not an instant. */
@@ -201,14 +203,15 @@ const mapContract: Mapper = (data, source) => {
   ];
 };
 
-const toContractFunding = (subject: Subject, data: Fields): Mapped[] => {
-  const values = {
+const toContractFunding = (subject: Subject, data: Fields): Mapped[] =>
+  toFunding(subject, {
     funding: readFigureOrNull(data.fundingFeeRate, 'fundingFeeRate'),
     funding_interval_ms: readInterval(data),
     next_funding_at: readMsOrNull(data.nextFundingRateDateTime, 'nextFundingRateDateTime'),
-  };
-  return values.funding === null ? [] : [toMapped(subject, 'funding', values)];
-};
+  });
+
+const toFunding = (subject: Subject, values: FundingRecord['values']): Mapped[] =>
+  values.funding === null && values.next_funding_at === null ? [] : [toMapped(subject, 'funding', values)];
 
 const SIDES = ['buy', 'sell'] as const;
 

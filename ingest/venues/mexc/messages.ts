@@ -18,7 +18,6 @@ import {
   readAmount,
   readAmountOrNull,
   readFields,
-  readFigure,
   readFigureOrNull,
   readId,
   readIdOrNull,
@@ -28,6 +27,7 @@ import {
   readMsOrNull,
   readPrice,
   readPriceUnlessZero,
+  readSoleFigure,
   readTaker,
   readText,
   refusal,
@@ -163,13 +163,13 @@ const mapPrice =
 const mapFunding =
   (name: string): Mapper =>
   (element, source) => {
-    const values = {
-      funding: readFigure(element[name], name),
-      funding_interval_ms: readCycle(element),
-      next_funding_at: readMsOrNull(element.nextSettleTime, 'nextSettleTime'),
-    };
+    const funding = readSoleFigure(element[name], name);
+    const next_funding_at = readMsOrNull(element.nextSettleTime, 'nextSettleTime');
     const subject = toSubject(element, source, ['timestamp']);
-    return [...toMark(subject, element, ['fairPrice', 'idxPrice']), toMapped(subject, 'funding', values)];
+    const prices = toMark(subject, element, ['fairPrice', 'idxPrice']);
+    if (funding === null && next_funding_at === null) return prices;
+    const values = { funding, funding_interval_ms: readCycle(element), next_funding_at };
+    return [...prices, toMapped(subject, 'funding', values)];
   };
 
 /** Levels are `[price, contracts, orders]`. `cts` is the matching engine's time. */

@@ -25,6 +25,7 @@ import {
   readPrice,
   readPriceUnlessZero,
   readSide,
+  readSoleAmount,
   readTaker,
   readText,
   refusal,
@@ -159,8 +160,8 @@ const mapFunding = ofSwap((subject, element) => {
 
 /** Contracts are the unit of trades and books; coins (`oiCcy`) are not read. */
 const mapOpenInterest = ofSwap((subject, element) => {
-  if (element.oi === '' || element.oi === null) return [];
-  return [toMapped(subject, 'oi', { oi: readAmount(element.oi, 'oi'), oi_unit: 'contracts' })];
+  const oi = readSoleAmount(element.oi, 'oi');
+  return oi === null ? [] : [toMapped(subject, 'oi', { oi, oi_unit: 'contracts' })];
 });
 
 const readSequence = (value: unknown, name: string): bigint | null => {

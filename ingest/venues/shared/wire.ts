@@ -118,6 +118,21 @@ export const readAmount = (value: unknown, name: string): Digits => {
 export const readAmountOrNull = (value: unknown, name: string): Digits | null =>
   isAbsent(value) ? null : readAmount(value, name);
 
+/**
+ * The figure that a message is about. Without it there is no reading, as in messages of several; a member that is missing altogether is counted,
+ * because it may have a new name.
+ */
+export const readSoleFigure = (value: unknown, name: string): Digits | null => {
+  if (value === undefined) note('missing_member');
+  return readFigureOrNull(value, name);
+};
+
+/** The same for an amount: zero or more. */
+export const readSoleAmount = (value: unknown, name: string): Digits | null => {
+  if (value === undefined) note('missing_member');
+  return readAmountOrNull(value, name);
+};
+
 /** A trading rule: a step or a size above zero, a minimum (`min_`) not below it. Any other value is none. */
 export const readRuleOrNull = (rule: string, value: unknown, name: string): Digits | null => {
   const digits = readFigureOrNull(value, name);

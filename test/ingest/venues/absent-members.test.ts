@@ -4,6 +4,7 @@ import { VenueError, type VenueMessage } from '../../../ingest/venues/contract/l
 import type { MapContext } from '../../../ingest/venues/contract/mapping.ts';
 import type { Venue } from '../../../ingest/venues/contract/venue.ts';
 import { venues } from '../../../ingest/venues/index.ts';
+import type { NormalisedRecord } from '../../../schemas/records.ts';
 import { isRaw, parseExact } from '../../support/mutations.ts';
 import { chooseSeeds, makeContext, readRecordings, readReference } from '../../support/venue-seeds.ts';
 import { readShapes } from '../../support/venue-shapes.ts';
@@ -112,6 +113,67 @@ for (const venue of venues.values()) {
     t.end();
   });
 }
+
+const READINGS: ReadonlySet<string> = new Set(['ticker', 'mark', 'funding', 'oi', 'stats']);
+
+/** Numbers that say what the answer is, or of what. */
+const CODES: ReadonlySet<string> = new Set(['code']);
+
+const isNumber = (value: unknown): boolean =>
+  isRaw(value) || (typeof value === 'string' && value !== '' && Number.isFinite(Number(value)));
+
+/** Records of a message read first; null: it is refused. */
+const readRecords = (venue: Venue, message: VenueMessage, context: MapContext): readonly NormalisedRecord[] | null => {
+  try {
+    return venue.map({}, message, context).map(({ record }) => record);
+  } catch (error) {
+    if (error instanceof VenueError) return null;
+    throw error;
+  }
+};
+
+/** Whether a message holds readings alone; trades, books and candles are nothing without their figures. */
+const areReadings = (records: readonly NormalisedRecord[] | null): records is readonly NormalisedRecord[] =>
+  records !== null && records.length > 0 && records.every(({ layer }) => READINGS.has(layer));
+
+/** Records of funding that have a rate and the coming settlement: one of them is left when the other is not sent. */
+const countSettlements = (records: readonly NormalisedRecord[]): number =>
+  records.filter(({ layer, values }) => {
+    const { funding = null, next_funding_at = null } = layer === 'funding' ? values : {};
+    return funding !== null && next_funding_at !== null;
+  }).length;
+
+const countFundings = (records: readonly NormalisedRecord[]): number =>
+  records.filter(({ layer }) => layer === 'funding').length;
+
+t.test('a reading whose figure is not sent is less, or none, at every venue', (t) => {
+  const lost: string[] = [];
+  for (const venue of venues.values()) {
+    const { seeds, context } = readSeeds(venue);
+    let members = 0;
+    for (const seed of seeds) {
+      const opened = openTree(seed);
+      const whole = readRecords(venue, seed, context);
+      if (opened === null || !areReadings(whole)) continue;
+      for (const holder of listHolders(opened.tree))
+        for (const name of Object.keys(holder)) {
+          const held = holder[name];
+          if (!isNumber(held) || CODES.has(name)) continue;
+          members += 1;
+          for (const none of [null, '']) {
+            holder[name] = none;
+            const left = readRecords(venue, opened.encode(), context);
+            if (left === null || countFundings(left) < countSettlements(whole))
+              lost.push(`${venue.id} ${name} ${seed.payload.toString().slice(0, 100)}`);
+          }
+          holder[name] = held;
+        }
+    }
+    t.ok(members > 0, venue.id);
+  }
+  t.same(lost, []);
+  t.end();
+});
 
 /** Rules of the message's listings that name the venue's field, and have no value. */
 const listEmptyRules = (venue: Venue, message: VenueMessage): readonly string[] =>
