@@ -138,6 +138,7 @@ const toValues = (coin: Fields, venue_symbol: string, quote: string): Omit<Listi
       'ticker',
       'last',
       'liquidation',
+      'next_funding_at',
       'change_24h',
       'tick_size',
       'min_qty',

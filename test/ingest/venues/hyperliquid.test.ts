@@ -347,7 +347,7 @@ t.test('each rule of a listing has its derivation', (t) => {
       },
       candles: makeCandles('trade'),
       not_published: [
-        ...['ticker', 'last', 'liquidation', 'change_24h'],
+        ...['ticker', 'last', 'liquidation', 'next_funding_at', 'change_24h'],
         ...['tick_size', 'min_qty', 'min_notional', 'price_decimals'],
       ],
       bands: BANDS,
