@@ -295,7 +295,7 @@ t.test(
     feed.read('binance', 'BTCUSDT', markReading(digits));
     feed.read('okx', 'BTC-USDT-SWAP', markReading('1', old));
     const { instrument, node } = bitcoin(feed, 'max(venues, mark)', 'published');
-    const text = writeJson(valueObject(node, instrument, null));
+    const text = writeJson(makeValueObject(node, instrument, null));
     t.match(text, `"bound":{"at_least":${digits}}`);
   },
 );
