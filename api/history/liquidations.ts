@@ -223,7 +223,10 @@ export const makeLiquidationPage = async (
     const subject: Subject = { selected: one, events: kept, gaps: gaps.get(toListingId(one)) ?? [], collected };
     const shown = listGaps(subject, options, page);
     gapCount += shown.length;
-    const [head, made] = [makeItemHead(subject, options), kept.map((event) => makeRowObject(event, one, options.units))];
+    const [head, made] = [
+      makeItemHead(subject, options),
+      kept.map((event) => makeRowObject(event, one, options.units)),
+    ];
     if (options.keepsRows) groups.push({ head, rows: made });
     return writeJson({ ...head, rows: made, gaps: shown.map(toGap) }, options);
   });
