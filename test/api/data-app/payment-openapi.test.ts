@@ -41,7 +41,7 @@ t.test('what is payable has the header that pays, its codes, and the headers of 
     t.equal(Object.keys(good?.headers ?? {}).includes('PAYMENT-RESPONSE'), isPayable, endpoint.name);
     t.same(
       Object.keys(responses[402]?.headers ?? {}),
-      isPayable ? ['PAYMENT-REQUIRED', 'PAYMENT-RESPONSE'] : [],
+      isPayable ? ['X-Service-Receipt', 'PAYMENT-REQUIRED', 'PAYMENT-RESPONSE'] : [],
       endpoint.name,
     );
     t.equal('x-plan-purchase' in itemOf(endpoint), isPayable, endpoint.name);
