@@ -12,6 +12,7 @@ import { computeFittingCount, type Refused } from '../history/past.ts';
 import type { Answer, Operation } from '../operations/operation.ts';
 import { envelopeHeaders, GAPS_HEADER } from './envelope-headers.ts';
 import { acceptedFormat, ROW_TYPES, type RowFormat, writeRows } from './row-formats.ts';
+import { listColumns } from './table-columns.ts';
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 /** What can never change may be kept by its owner (N-14). */
@@ -111,6 +112,7 @@ const makeBody = async (answer: Answer, operation: Operation, { request, reply }
   }
   const content = await writeRows({
     format,
+    columns: listColumns(operation),
     groups,
     numberFormat,
     metadata: settledAs === undefined ? {} : { items_sha256: settledAs },

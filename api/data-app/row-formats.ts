@@ -42,7 +42,6 @@ export const acceptedFormat = (accept: string | undefined): RowFormat | 'json' =
   return best?.format ?? 'json';
 };
 
-const LEADING = ['venue', 'venue_symbol', 'instrument', 'quote'];
 /** Rows worked on before other requests get their turn. */
 const AT_A_TIME = 500;
 
@@ -50,6 +49,8 @@ const AT_A_TIME = 500;
 type Progress = (bytes: number, share: number) => void;
 
 type Table = {
+  /** Columns that stand first, with rows or without. */
+  readonly columns: readonly string[];
   readonly groups: readonly RowGroup[];
   readonly numberFormat: NumberFormat;
   readonly onBytes: Progress;
@@ -130,7 +131,7 @@ const csvCell = (cell: string | null | undefined): string => {
   return /[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell;
 };
 
-/** Columns are in the order in which they first appear, so an earlier line only lacks cells at its end. */
+/** Other columns are in the order in which they first appear, so an earlier line only lacks cells at its end. */
 const writeCsv = async (table: Table): Promise<Buffer> => {
   const { numberFormat, onBytes } = table;
   const columns = new Map<string, number>();
@@ -141,7 +142,7 @@ const writeCsv = async (table: Table): Promise<Buffer> => {
     columns.set(column, columns.size);
     return columns.size - 1;
   };
-  for (const name of LEADING) addColumn(name);
+  for (const name of table.columns) addColumn(name);
   const headCells = listHeadCells(table);
   const lines: { readonly text: string; readonly cells: number }[] = [];
   let [lineBytes, writtenCells] = [0, 0];
@@ -203,7 +204,7 @@ const writeTable = async (table: Table, metadata: Readonly<Record<string, string
   const { numberFormat, onBytes } = table;
   type Column = ParquetColumn & { readonly cells: ParquetCell[] };
   const made = (name: string): Column => ({ name, kind: findKind(name), cells: [] });
-  const columns = new Map<string, Column>(LEADING.map((name) => [name, made(name)]));
+  const columns = new Map<string, Column>(table.columns.map((name) => [name, made(name)]));
   const set = (name: string, index: number, text: string | null): void => {
     const column = columns.get(name) ?? made(name);
     if (column.cells.length === 0) columns.set(name, column);

@@ -216,11 +216,12 @@ t.test('over a socket: the same bytes, and a client that leaves ends the work on
   t.equal((await send(HOUR, PARQUET)).status, 200, 'and others are served');
 });
 
+const COLUMNS = ['venue', 'venue_symbol', 'instrument', 'quote'];
 const findTable = (
   groups: readonly RowGroup[],
   format: 'csv' | 'ndjson' | 'parquet',
   onBytes = () => undefined,
-): Promise<Buffer> => writeRows({ format, groups, numberFormat: 'json', metadata: {}, onBytes });
+): Promise<Buffer> => writeRows({ format, columns: COLUMNS, groups, numberFormat: 'json', metadata: {}, onBytes });
 
 t.test('rows of any shape: columns that come late, quotes, escapes, nested and empty items', async (t) => {
   const items: readonly RowGroup[] = [

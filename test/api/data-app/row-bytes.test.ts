@@ -28,7 +28,14 @@ for (const format of ['ndjson', 'csv', 'parquet'] satisfies RowFormat[]) {
     for (const groups of CASES) {
       const judged: number[] = [];
       const onBytes = (bytes: number): void => void judged.push(bytes);
-      const body = await writeRows({ format, groups, numberFormat: 'json', metadata: {}, onBytes });
+      const body = await writeRows({
+        format,
+        columns: ['venue', 'late', 'x'],
+        groups,
+        numberFormat: 'json',
+        metadata: {},
+        onBytes,
+      });
       t.equal(judged.at(-1), body.length);
       t.same(
         judged,

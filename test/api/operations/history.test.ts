@@ -503,16 +503,16 @@ t.test('rows as lines: the same rows and hash, the envelope in headers, errors s
   const [header, first, second] = table.text.split('\r\n');
   t.equal(
     header,
-    'venue,venue_symbol,instrument,quote,layer,units.basis,units.index,units.mark,retention_from,history_cadence,at,status,venue_ts,received_at,age_ms,venue_age_ms,valid_until,horizon_source,anchor,' +
-      'values.basis,values.index,values.mark,reason,gap_cause,null_reasons.index',
+    'venue,venue_symbol,instrument,quote,layer,retention_from,history_cadence,at,status,venue_ts,received_at,age_ms,venue_age_ms,valid_until,horizon_source,anchor,' +
+      'units.basis,units.index,units.mark,values.basis,values.index,values.mark,reason,gap_cause,null_reasons.index',
   );
   t.equal(
     first,
-    'binance,BTCUSDT,BTC-PERP,USDT,mark,fraction,quote,quote,2026-01-10T00:00:00.000Z,10s,2026-01-15T11:00:10.000Z,present,2026-01-15T11:00:09.400Z,2026-01-15T11:00:09.500Z,500,600,,connection,venue,0,60000,60000.1,,,',
+    'binance,BTCUSDT,BTC-PERP,USDT,mark,2026-01-10T00:00:00.000Z,10s,2026-01-15T11:00:10.000Z,present,2026-01-15T11:00:09.400Z,2026-01-15T11:00:09.500Z,500,600,,connection,venue,fraction,quote,quote,0,60000,60000.1,,,',
   );
   t.equal(
     second,
-    'binance,BTCUSDT,BTC-PERP,USDT,mark,fraction,quote,quote,2026-01-10T00:00:00.000Z,10s,2026-01-15T11:00:20.000Z,missing,,,,,,,,,,,gap,no_update,',
+    'binance,BTCUSDT,BTC-PERP,USDT,mark,2026-01-10T00:00:00.000Z,10s,2026-01-15T11:00:20.000Z,missing,,,,,,,,fraction,quote,quote,,,,gap,no_update,',
   );
   const wrong = await ask({}, { headers: { accept: 'text/csv' } });
   t.equal(wrong.status, 400);

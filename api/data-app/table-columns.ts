@@ -1,0 +1,29 @@
+// The columns that every table of an endpoint has, whatever its rows are, and even when it has none (N-15).
+import type { Endpoint } from '../contract/endpoint.ts';
+
+type Shape = {
+  readonly properties?: Readonly<Record<string, Shape>>;
+  readonly required?: readonly string[];
+  readonly patternProperties?: Readonly<Record<string, Shape>>;
+  readonly items?: Shape;
+};
+
+/** What holds rows, and the rows themselves: no columns of their own. */
+const NO_COLUMNS: ReadonlySet<string> = new Set(['layers', 'rows', 'gaps']);
+
+/** Members that are always there, as paths; maps keyed by data have only what they hold. */
+const listRequired = ({ properties = {}, required = [] }: Shape, prefix = ''): readonly string[] =>
+  required.flatMap((name) => {
+    const part = properties[name] ?? {};
+    if (NO_COLUMNS.has(name) || part.patternProperties !== undefined) return [];
+    return part.properties === undefined ? [prefix + name] : listRequired(part, `${prefix}${name}.`);
+  });
+
+/** Columns of an endpoint whose items have rows, in their order: of the listing, of the layer, of a row. */
+export const listColumns = ({ output }: Pick<Endpoint, 'output'>): readonly string[] => {
+  const item = (output as Shape).properties?.['items']?.items ?? {};
+  const [layer] = Object.values(item.properties?.['layers']?.patternProperties ?? {});
+  const row = (layer ?? item).properties?.['rows']?.items ?? {};
+  const ofLayer = layer === undefined ? [] : ['layer', ...listRequired(layer)];
+  return [...listRequired(item), ...ofLayer, ...listRequired(row)];
+};
