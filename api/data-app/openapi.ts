@@ -25,11 +25,17 @@ export type OpenApiOptions = {
 
 const ERROR = { $ref: '#/components/schemas/ErrorBody' };
 
+/** Of every answer under a key (AC-03); a client slows down by them before it is refused. */
+const LIMITS = {
+  'RateLimit-Policy': header('Under a key: calls a second and a day, as `"second";q=2;w=1, "day";q=5000;w=86400`.'),
+  RateLimit: header('Under a key: calls left of the day and seconds to its end, as `"day";r=4880;t=43200`.'),
+};
+
 const WAIT = header('Seconds to wait before the call is repeated.');
 /** What refusals of a status say in headers (AC-03, E-06). */
 const REFUSAL_HEADERS: Readonly<Record<string, object>> = {
   401: { 'WWW-Authenticate': header('`Bearer`.') },
-  429: { 'Retry-After': WAIT, 'X-Service-Limit': header('Name of the limit that was reached.') },
+  429: { ...LIMITS, 'Retry-After': WAIT, 'X-Service-Limit': header('Name of the limit that was reached.') },
   503: { 'Retry-After': WAIT },
 };
 
@@ -109,7 +115,7 @@ const unchangedAnswer = (endpoint: Endpoint) =>
     ? {
         304: {
           description: 'Unchanged since the answer whose `ETag` was sent as `If-None-Match`.',
-          headers: { ...RECEIPT, ETag: TAG },
+          headers: { ...RECEIPT, ...LIMITS, ETag: TAG },
         },
       }
     : {};
@@ -126,6 +132,7 @@ const envelopeOf = (endpoint: Endpoint) =>
 /** Headers of a good answer that a client acts on. */
 const answerHeaders = (endpoint: Endpoint) => ({
   ...RECEIPT,
+  ...LIMITS,
   ...(hasTag(endpoint) ? { ETag: TAG } : {}),
   ...(endpoint.redirects ? { Location: header('The link to the file.') } : {}),
   ...paidHeaders(endpoint),

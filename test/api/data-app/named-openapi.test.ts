@@ -125,6 +125,10 @@ t.test('headers that a client acts on are declared where answers have them', (t)
   t.same(pathsWith('429', 'Retry-After'), paths);
   t.same(pathsWith('429', 'X-Service-Limit'), paths);
   t.same(pathsWith('503', 'Retry-After'), paths);
+  for (const name of ['RateLimit', 'RateLimit-Policy']) {
+    t.same([...pathsWith('200', name), ...pathsWith('302', name)].sort(), paths.toSorted());
+    t.same(pathsWith('429', name), paths);
+  }
   t.same(pathsWith('302', 'Location'), ['/v2/archive/{listing}/{layer}/{day}']);
   const [open, rows] = [
     ['/v2/venues', '/v2/instruments', '/v2/dql/catalogue'],
