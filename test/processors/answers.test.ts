@@ -260,3 +260,68 @@ t.test('an answer covers what was asked for; one that was cut, what lies between
   t.equal(covered(null, [at(1), 4], [at(3), 1]), '4 0 -', 'what was asked for is not known');
   t.end();
 });
+
+t.test(
+  'the minute that runs at its receipt is no record of an answer, as far as the clock of the collector may be off',
+  (t) => {
+    const recorded = (seconds: number, ...opens: readonly number[]): readonly number[] => {
+      const log = new TestLog();
+      turn(log, true);
+      log.json('response', 'reference', 'r', {}, { request: 'GET https://paper/listings' });
+      log.open('a1', 'a', [{ layers: ['candles'], symbols: null }]);
+      log.run(START + seconds * SECOND - log.now, ['a1'], SECOND);
+      const bars = opens.map((open): Bar => [START + open * MINUTE, 1]);
+      log.json('response', 'a', 'a1', { asked: null, bars }, { request: 'GET https://paper/candles' });
+      return runTask(SPEC, log.records).outputs.flatMap(({ md }) =>
+        md.flatMap((one) =>
+          one.layer === 'candle' ? ((one.values as CandleRecord['values']).open_time - START) / MINUTE : [],
+        ),
+      );
+    };
+    t.same(recorded(100, 0, 1), [0]);
+    t.same(recorded(124, 0, 1), [0], 'by another clock it may run still');
+    t.same(recorded(125, 0, 1), [0, 1]);
+    t.same(recorded(124, 1, 2), [1], 'a newer one follows it');
+    t.end();
+  },
+);
+
+t.test(
+  'after the first answer of a connection, proofs continue from the last minute that it leaves open (H-12)',
+  (t) => {
+    /** Of the minutes 1 to 4: an answer 25 s into the third, then the frame of the fifth. */
+    const proved = (
+      asked: { readonly from: number; readonly to: number } | null,
+      ...opens: readonly number[]
+    ): string => {
+      const log = new TestLog();
+      turn(log, true);
+      log.json('response', 'reference', 'r', {}, { request: 'GET https://paper/listings' });
+      log.run(3 * MINUTE + 20 * SECOND, [], SECOND, null);
+      log.open('a1', 'a', [{ layers: ['candles'], symbols: null }]);
+      log.run(5 * SECOND, ['a1'], SECOND);
+      const at = (n: number): number => START + n * MINUTE;
+      const bars = opens.map((open): Bar => [at(open), 1]);
+      const about = asked && {
+        symbols: ['LIN'],
+        price_type: 'trade',
+        from: at(asked.from),
+        to: at(asked.to),
+        limit: 9,
+      };
+      log.json('response', 'a', 'a1', { asked: about, bars }, { request: 'GET https://paper/candles' });
+      log.run(START + 5 * MINUTE + 10 * SECOND - log.now, ['a1'], SECOND);
+      log.json('frame', 'a', 'a1', { asked: null, bars: [[at(5), 1]] });
+      log.run(240 * SECOND, ['a1'], SECOND);
+      return listRows(runTask(SPEC, log.records).outputs, 'candles')
+        .filter(({ texts, flags }) => texts['timeframe'] === '1m' && !flags['late'])
+        .slice(1, 5)
+        .map(({ texts, figures }) => (texts['status'] === 'missing' ? '-' : (figures['volume'] ?? '?')))
+        .join(' ');
+    };
+    t.equal(proved({ from: 1, to: 2 }), '0 0 - 0', 'to the end of the second: the third was not read whole');
+    t.equal(proved({ from: 1, to: 3 }), '0 0 - 0');
+    t.equal(proved({ from: 1, to: 2 }, 1), '1 0 - 0');
+    t.end();
+  },
+);
