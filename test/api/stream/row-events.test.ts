@@ -1,0 +1,187 @@
+// GET /v2/stream of trades, liquidations and candles: each row once, with the reasons of its null figures (ST-08, H-11).
+import t from 'tap';
+import type { Row } from '../../../schemas/topics.ts';
+import type { StreamClient } from '../../support/stream-client.ts';
+import { LISTED, listing, listingValues, NOW } from '../live-fixture.ts';
+import { Bench, BTC, refusal, SECOND } from './bench.ts';
+
+const TRADE: Row = {
+  table: 'trades',
+  at: NOW + SECOND,
+  texts: {
+    listing: 'binance|BTCUSDT',
+    venue: 'binance',
+    status: 'present',
+    id: '77',
+    side: 'buy',
+    quantity_unit: 'base',
+  },
+  instants: { venue_ts: NOW, recorded_at: NOW + SECOND },
+  integers: { src_offset: 9 },
+  figures: { price: '60000.5', quantity: '0.2' },
+  flags: { late: false },
+};
+
+const CANDLE: Row = {
+  table: 'candles',
+  at: NOW - 500_000,
+  texts: {
+    listing: 'binance|BTCUSDT',
+    venue: 'binance',
+    status: 'missing',
+    gap_cause: 'no_update',
+    price_type: 'mark',
+    timeframe: '5m',
+  },
+  instants: { close_time: NOW - 500_000 + 300 * SECOND },
+  integers: { minutes_expected: 5, minutes_present: 3, minutes_no_trades: 1, src_offset: 9 },
+  figures: {},
+  flags: { late: false },
+};
+
+t.test('sends trades, liquidations and decided candles once, also to a client that resumes', async (t) => {
+  const bench = await Bench.open(t);
+  const query = `${BTC},trade,liquidation,candles&timeframe=5m&units=quote`;
+  const client = await bench.ready(query);
+  t.same(client.events[0]?.data.layers, ['candles', 'liquidation', 'mark', 'trade']);
+  const { lastId } = client;
+  bench.pass(SECOND);
+  const publish = (kind: 'event' | 'sealed' | 'provisional', row: Row) =>
+    bench.feed.entry('binance', { kind, symbol: 'BTCUSDT', row });
+  publish('event', TRADE);
+  publish('event', { ...TRADE, flags: { late: true } });
+  publish('event', { ...TRADE, table: 'liquidations', texts: { ...TRADE.texts, side: 'long', price_kind: 'fill' } });
+  publish('provisional', CANDLE);
+  publish('sealed', { ...CANDLE, texts: { ...CANDLE.texts, timeframe: '1m' } });
+  publish('sealed', CANDLE);
+  publish('sealed', {
+    ...CANDLE,
+    texts: { venue: 'binance', status: 'present', price_type: 'trade', timeframe: '5m', quantity_unit: 'base' },
+    figures: { open: '1', high: '2', low: '1', close: '2', volume: '0.5', turnover: '30000' },
+    integers: { ...CANDLE.integers, trades: 12 },
+  });
+  // The period in which the listing was first seen.
+  publish('sealed', { ...CANDLE, at: LISTED - SECOND, texts: { ...CANDLE.texts, gap_cause: 'not_listed' } });
+  await client.untilCount('candle', 3);
+  const [trade, liquidation] = client.named('event');
+  t.same(trade?.data, {
+    venue: 'binance',
+    venue_symbol: 'BTCUSDT',
+    instrument: 'BTC-PERP',
+    layer: 'trade',
+    rows: [
+      {
+        venue_ts: '2026-01-15T12:00:00.500Z',
+        received_at: '2026-01-15T12:00:01.500Z',
+        side: 'buy',
+        price: 60000.5,
+        quantity: 12000.1,
+        value: 12000.1,
+        id: '77',
+        conversion: { multiplier: 1, contract_size: 1 },
+      },
+    ],
+  });
+  t.match(liquidation?.data, { layer: 'liquidation', rows: [{ side: 'long', price_kind: 'fill' }] });
+  const [gap, candle, first] = client.named('candle');
+  const before = (first?.data.row ?? {}) as Record<string, unknown>;
+  t.match(before, { status: 'missing', reason: 'not_retained' });
+  t.equal(before.gap_cause, undefined, 'not_retained goes before not_listed (H-16f)');
+  t.same(gap?.data, {
+    venue: 'binance',
+    venue_symbol: 'BTCUSDT',
+    instrument: 'BTC-PERP',
+    timeframe: '5m',
+    price_type: 'mark',
+    row: {
+      open_time: '2026-01-15T12:00:00.000Z',
+      close_time: '2026-01-15T12:05:00.000Z',
+      status: 'missing',
+      reason: 'gap',
+      gap_cause: 'no_update',
+      received_at: null,
+      open: null,
+      high: null,
+      low: null,
+      close: null,
+      volume: null,
+      base_candles: { expected: 5, present: 3, no_trades: 1 },
+    },
+  });
+  const mark = { mark: 60000, mark_received_at: '2026-01-15T12:00:00.184512Z' };
+  t.match(candle?.data, {
+    price_type: 'trade',
+    row: {
+      close: 2,
+      volume: 30000,
+      turnover: 30000,
+      trades: 12,
+      conversion: { multiplier: 1, contract_size: 1, ...mark },
+    },
+  });
+  t.equal(client.named('event').length, 2, 'late rows are part of no answer');
+  t.equal(client.named('candle').length, 3, 'provisional ones and other timeframes neither');
+  const again = await bench.resume(query, lastId);
+  const listRows = (c: StreamClient) => c.events.filter((e) => e.event === 'event' || e.event === 'candle');
+  t.same(
+    listRows(again).map((e) => e.data),
+    listRows(client).map((e) => e.data),
+  );
+});
+
+t.test('rows have the reason of a null figure, as POST candles and liquidations do (L-07, H-11, H-16e)', async (t) => {
+  const bench = await Bench.open(t);
+  const swap = {
+    venue_symbol: 'BTCUSDT',
+    quantity_unit: 'contracts',
+    contract_size: '0.01',
+    multiplier: null,
+  } as const;
+  bench.feed.list(listing('binance', listingValues(swap), { writtenAt: LISTED + 1 }));
+  const client = await bench.ready(`${BTC},liquidation,candles&timeframe=5m&units=base`);
+  bench.pass(SECOND);
+  for (const price_type of ['trade', 'mark', 'index']) {
+    const texts = { venue: 'binance', status: 'present', price_type, timeframe: '5m' };
+    const figures = { open: '1', high: '2', low: '1', close: '2' };
+    bench.feed.entry('binance', { kind: 'sealed', symbol: 'BTCUSDT', row: { ...CANDLE, texts, figures } });
+  }
+  const texts = { ...TRADE.texts, side: 'long', price_kind: 'fill', quantity_unit: 'contracts' };
+  bench.feed.entry('binance', {
+    kind: 'event',
+    symbol: 'BTCUSDT',
+    row: { ...TRADE, table: 'liquidations', texts },
+  });
+  const candles = await client.untilCount('candle', 3);
+  t.same(
+    candles.map(({ data }) => (data.row as { null_reasons: unknown }).null_reasons),
+    [{ volume: 'no_value' }, { volume: 'venue_capability' }, { volume: 'venue_capability' }],
+  );
+  const [liquidation] = await client.untilCount('event', 1);
+  t.match(liquidation?.data.rows, [
+    {
+      quantity: null,
+      // 0.2 contracts of 0.01 at 60,000.5: the multiplier cancels.
+      value: 120.001,
+      conversion: { multiplier: null, contract_size: 0.01 },
+      null_reasons: { quantity: 'unit_unknown' },
+    },
+  ]);
+});
+
+t.test('a layer of rows may be requested by any of its names (L-01)', async (t) => {
+  const bench = await Bench.open(t);
+  for (const [alias, name] of [
+    ['trades', 'trade'],
+    ['candle', 'candles'],
+    ['liquidations', 'liquidation'],
+  ] as const) {
+    const named = await bench.ready(`${BTC},${name}`);
+    t.same(named.events[0]?.data.layers, [name, 'mark'].sort());
+    const again = await bench.resume(`${BTC},${alias}`, named.lastId);
+    t.same(again.events[0]?.data.layers, named.events[0]?.data.layers, alias);
+    t.equal(again.events[0]?.data.resumed, true, 'it is the same selection');
+    const twice = await bench.ready(`${BTC},${alias},${name}`);
+    t.same(twice.events[0]?.data.layers, named.events[0]?.data.layers, `${alias} and ${name}`);
+  }
+  t.same(await refusal(await bench.stream('layers=trades', bench.test.as('free'))), [403, 'PLAN_LIMIT /layers']);
+});
