@@ -1,0 +1,231 @@
+// The REST side of a collector against hand-driven servers: refusals, pauses, polls, and what goes first within the budget.
+import { Registry } from 'prom-client';
+import t from 'tap';
+import { createMeters } from '../../../ingest/feed/meters.ts';
+import { runPollSlot } from '../../../ingest/feed/poll-slot.ts';
+import { createRestClient } from '../../../ingest/feed/rest-client.ts';
+import type { Urgency } from '../../../ingest/venues/contract/feed.ts';
+import { waitFor } from '../../support/wait.ts';
+import {
+  makeSlot,
+  openMemory,
+  type PaperOptions,
+  type PaperServer,
+  readBody,
+  silentLog,
+  startPaper,
+  toRequest,
+  toText,
+  type Written,
+} from '../paper-venue.ts';
+import { createParts, runSlot } from './slot-parts.ts';
+
+t.test('a REST answer of 429 pauses the host for its Retry-After and nothing of it is written', async (t) => {
+  let refused = 0;
+  const answer: PaperOptions['answer'] = (_path, response) => {
+    if (refused++ === 0) response.writeHead(429, { 'retry-after': '1' }).end('{"code":-1003}');
+    else response.end('{"snapshot":10}');
+  };
+  const { server, memory } = await runSlot(t, ({ ws }) => makeSlot(ws, { symbols: ['AAA', 'BBB'] }), {
+    answer,
+    symbols: ['AAA', 'BBB'],
+  });
+  await waitFor('subscribed', () => server.received(0).length === 3);
+  server.sendAll('{"book":"AAA","first":9,"last":11}');
+  server.sendAll('{"book":"BBB","first":9,"last":11}');
+  await waitFor('both books', () => memory.of('response').length === 2);
+  const [first, second] = server.requests();
+  t.ok((second?.atMs ?? 0) - (first?.atMs ?? 0) >= 990, 'the other book waits too');
+  t.same(memory.of('response').map(toText), ['{"snapshot":10}', '{"snapshot":10}']);
+  t.same(memory.of('lost'), [], 'the socket stays');
+});
+
+t.test(
+  'a poll slot opens once, is lost after three periods without an answer and opens again at the next one',
+  async (t) => {
+    let up = true;
+    const server = await startPaper({
+      answer: (path, response) => (up ? response.end(`{"path":"${path}"}`) : response.writeHead(503).end('down')),
+    });
+    const memory = openMemory();
+    const { connections, rest, stop, shared } = createParts(server, memory);
+    const runner = runPollSlot(
+      {
+        kind: 'poll',
+        id: 'oi',
+        shards: [1],
+        requests: [toRequest(`${server.rest}/a`), toRequest(`${server.rest}/b`)].map((r) => ({ ...r, weight: 1 })),
+        everyMs: 40,
+        covers: [{ layers: ['oi'], symbols: null }],
+      },
+      { connections, rest, meters: shared.meters, log: silentLog },
+    );
+    t.teardown(async () => {
+      runner.stop('collector_down', 'end of test');
+      stop();
+      await server.close();
+    });
+    await waitFor('two rounds', () => memory.of('response').length >= 4);
+    t.equal(memory.of('open').length, 1);
+    t.same(
+      memory
+        .of('response')
+        .slice(0, 2)
+        .map((r) => r.request),
+      [`GET ${server.rest}/a`, `GET ${server.rest}/b`],
+    );
+    up = false;
+    await waitFor('lost', () => memory.of('lost').length === 1);
+    t.equal(readBody(memory.of('lost')[0] as Written).cause, 'venue_down');
+    const before = memory.of('response').length;
+    t.notOk(
+      memory.of('response').some((r) => toText(r) === 'down'),
+      'a refusal is no answer',
+    );
+    up = true;
+    await waitFor('open again', () => memory.of('open').length === 2 && memory.of('response').length > before);
+    t.equal(memory.of('response')[before]?.conn_id, memory.of('open')[1]?.conn_id);
+  },
+);
+
+t.test('polls are spread over their period', async (t) => {
+  const server = await startPaper({ answer: (_path, response) => response.end('{}') });
+  const { connections, rest, stop, shared } = createParts(server, openMemory());
+  const requests = Array.from({ length: 5 }, (_, i) => ({ ...toRequest(`${server.rest}/${i}`), weight: 1 }));
+  const slot = { kind: 'poll' as const, id: 'oi', shards: [0], requests, everyMs: 500, covers: [] };
+  const beganMs = performance.now();
+  const runner = runPollSlot(slot, { connections, rest, meters: shared.meters, log: silentLog });
+  t.teardown(async () => {
+    runner.stop('collector_down', 'end of test');
+    stop();
+    await server.close();
+  });
+  await waitFor('two rounds', () => server.requests().length >= 10);
+  const firstTen = server.requests().slice(0, 10);
+  t.same(
+    firstTen.map(({ path }) => path),
+    ['/0', '/1', '/2', '/3', '/4', '/0', '/1', '/2', '/3', '/4'],
+  );
+  // No request is early: one that is late on a busy machine does not move the others.
+  t.ok(
+    firstTen.every(({ atMs }, i) => atMs - beganMs > i * 100 - 60),
+    `100 ms apart, here ${firstTen.map(({ atMs }) => Math.round(atMs - beganMs))}`,
+  );
+});
+
+t.test('a poll slot is lost when the venue refuses everybody, and repeats the request after the pause', async (t) => {
+  let refused = false;
+  const server = await startPaper({
+    answer: (path, response) => {
+      if (path !== '/1' || refused) return response.end('{}');
+      refused = true;
+      return response.writeHead(418, { 'retry-after': '1' }).end('{"code":-1003}');
+    },
+  });
+  const memory = openMemory();
+  const { connections, rest, stop, shared } = createParts(server, memory);
+  const requests = Array.from({ length: 4 }, (_, i) => ({ ...toRequest(`${server.rest}/${i}`), weight: 1 }));
+  const slot = { kind: 'poll' as const, id: 'oi', shards: [0], requests, everyMs: 200, covers: [] };
+  const runner = runPollSlot(slot, { connections, rest, meters: shared.meters, log: silentLog });
+  t.teardown(async () => {
+    runner.stop('collector_down', 'end of test');
+    stop();
+    await server.close();
+  });
+  await waitFor('open again', () => memory.of('open').length === 2);
+  t.same(
+    memory.of('lost').map((lost) => readBody(lost).cause),
+    ['venue_rate_limit'],
+  );
+  const refusedAt = server.requests().findIndex(({ path }) => path === '/1');
+  // The eight that wait are sent at once, over several connections: they arrive in any order.
+  const isNextRound = (): boolean => server.requests().filter(({ path }) => path === '/0').length >= 3;
+  await waitFor('the next round', () => isNextRound() && server.requests().length > refusedAt + 8);
+  const after = server.requests().slice(refusedAt + 1);
+  t.ok((after[0]?.atMs ?? 0) - (server.requests()[refusedAt]?.atMs ?? 0) >= 990, 'nothing is sent in between');
+  t.ok(
+    after.slice(0, 8).some(({ path }) => path === '/1'),
+    'the refused request is repeated',
+  );
+});
+
+t.test('a poll slot that the limit leaves nothing for is lost by that, until it is answered', async (t) => {
+  const server = await startPaper({ answer: (_path, response) => response.end('{}') });
+  const memory = openMemory();
+  const { connections, stop, shared } = createParts(server, memory);
+  const rest = createRestClient({ weightPerMinute: 100, meters: shared.meters });
+  await rest.ask({ method: 'GET', url: `${server.rest}/book`, weight: 48 }, 'book');
+  const requests = [{ method: 'GET' as const, url: `${server.rest}/oi`, weight: 1 }];
+  const slot = { kind: 'poll' as const, id: 'oi', shards: [0], requests, everyMs: 100, covers: [] };
+  const deps = { connections, rest, meters: shared.meters, log: silentLog, starvedAfterMs: 300 };
+  const runner = runPollSlot(slot, deps);
+  t.teardown(async () => {
+    runner.stop('collector_down', 'end of test');
+    rest.close();
+    stop();
+    await server.close();
+  });
+  await waitFor('lost', () => memory.of('lost').length === 1);
+  t.equal(readBody(memory.of('lost')[0] as Written).cause, 'venue_rate_limit');
+  t.equal(server.requests().length, 1, 'the book alone was requested');
+});
+
+t.test('the most urgent request is sent first, and books do not wait for the budget of polls', async (t) => {
+  const server = await startPaper({ answer: (_path, response) => response.end('{}') });
+  const meters = createMeters(new Registry()).venue('paper');
+  const rest = createRestClient({ weightPerMinute: 100, meters });
+  t.teardown(async () => {
+    rest.close();
+    await server.close();
+  });
+  const ask = (path: string, urgency: Urgency, weight = 1): Promise<string> =>
+    rest.ask({ method: 'GET', url: `${server.rest}/${path}`, weight }, urgency).then(
+      () => path,
+      () => 'closed',
+    );
+  await ask('first', 'poll', 36);
+  const waiting = [ask('refresh', 'refresh'), ask('late', 'price_candle'), ask('poll', 'poll')];
+  const book = ask('book', 'book', 10);
+  t.equal(await Promise.race([...waiting, book]), 'book', 'polls have used their share of the burst');
+  t.same(
+    server.requests().map(({ path }) => path),
+    ['/first', '/book'],
+  );
+});
+
+t.test('hosts of a venue that counts them together draw on one weight', async (t) => {
+  const servers = await Promise.all([1, 2].map(() => startPaper({ answer: (_path, response) => response.end('{}') })));
+  const [first, second] = servers as [PaperServer, PaperServer];
+  const meters = createMeters(new Registry()).venue('paper');
+  const rest = createRestClient({ weightPerMinute: 100, weightIsShared: true, meters });
+  t.teardown(async () => {
+    rest.close();
+    for (const server of servers) await server.close();
+  });
+  const ask = (url: string, urgency: Urgency, weight: number): Promise<string> =>
+    rest.ask({ method: 'GET', url, weight }, urgency).then(
+      () => urgency,
+      () => 'closed',
+    );
+  await ask(`${first.rest}/poll`, 'poll', 36);
+  const waiting = ask(`${second.rest}/poll`, 'poll', 1);
+  t.equal(await Promise.race([waiting, ask(`${second.rest}/book`, 'book', 10)]), 'book');
+  t.same(
+    second.requests().map(({ path }) => path),
+    ['/book'],
+    'polls have used their share of the burst, at the other host',
+  );
+});
+
+t.test('polls continue beside the first snapshots of many books, which are not counted as theirs', async (t) => {
+  const server = await startPaper({ answer: (_path, response) => response.end('{}') });
+  const meters = createMeters(new Registry()).venue('paper');
+  const rest = createRestClient({ weightPerMinute: 100, meters });
+  t.teardown(async () => {
+    rest.close();
+    await server.close();
+  });
+  await rest.ask({ method: 'GET', url: `${server.rest}/books`, weight: 40 }, 'book');
+  await rest.ask({ method: 'GET', url: `${server.rest}/poll`, weight: 8 }, 'poll');
+  t.equal(server.requests().length, 2, 'above three quarters of the burst of 48, of which polls took 8');
+});
