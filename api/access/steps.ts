@@ -118,12 +118,18 @@ const quotePrice = async (call: Call, quote: NonNullable<Endpoint['quote']>, dep
   if (quoted === 'unknown')
     return refuse('NOT_FOUND', { message: 'There is no such file.', hint: 'GET /v2/archive lists the files.' });
   if (quoted === 'unsold') return needKey('This file');
-  if ('errors' in quoted) {
-    const { status, errors } = new ServiceError(quoted.errors);
-    return { status, headers: {}, body: { errors } };
+  if (!('errors' in quoted)) {
+    call.price = { amount: quoted.price, class: quoted.class, path: call.path };
+    return null;
   }
-  call.price = { amount: quoted.price, class: quoted.class, path: call.path };
-  return null;
+  // A payment is read before the parameters: of one for a plan they are never looked at (P-06), of another step 6 finds the same faults.
+  const { price, class: requestClass } = call.operation;
+  if (price !== null && hasPayment(call)) {
+    call.price = { amount: price, class: requestClass, path: call.path };
+    return null;
+  }
+  const { status, errors } = new ServiceError(quoted.errors);
+  return { status, headers: {}, body: { errors } };
 };
 
 /** Step 4: a payment of valid shape that may be presented now. */

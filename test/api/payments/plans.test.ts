@@ -54,9 +54,11 @@ t.test('each plan is sold on any payable endpoint, without a look at the request
     ['standard', '/v2/candles', '29000000'],
     ['pro', '/v2/screen', '99000000'],
     ['pro_plus', '/v2/snapshots/history', '249000000'],
+    ['mini', '/v2/agent/state?rule_id=none', '9000000'],
   ] as const) {
     const buyer = await world.newBuyer();
-    const payment = withPayment(await sign(buyer, await planOffer(url, plan)), { path, body: 'no json' });
+    const request = path.includes('?') ? { path, method: 'GET' } : { path, body: 'no json' };
+    const payment = withPayment(await sign(buyer, await planOffer(url, plan)), request);
     const answer = await send(url, payment);
     t.equal(answer.status, 200, plan);
     const { purchase, settlement, receipt_id } = toPurchase(answer);
@@ -78,7 +80,7 @@ t.test('each plan is sold on any payable endpoint, without a look at the request
   const { rows } = await pool.query<{ text: string }>(
     'select (k, q)::text as text from api_keys k join plan_purchases q using (key_id)',
   );
-  t.equal(rows.length, 4);
+  t.equal(rows.length, 5);
   for (const { text } of rows) t.notMatch(text, /sk_[0-9A-Za-z]{36}/, 'no key is stored');
 });
 
