@@ -16,13 +16,21 @@ const LEASE_S = 30;
 const FIRST_WAIT_S = 5;
 const LONGEST_WAIT_S = 3_600;
 const GIVEN_UP_AFTER_H = 24;
+/** Failing webhooks that are remembered; one that is forgotten is tried as a new one. */
+const MOST_FAILING = 1_000;
 
-/** The oldest message that is due of each webhook, with the name that its rule had at the move: every attempt carries the same. */
+/**
+ * The oldest message that is due of each webhook, with the name that its rule had at the move: every attempt carries the same. Those whose newest
+ * attempt failed come last, the one that was tried longest ago first: however many there are, they hold up no other.
+ */
 const CLAIM = `
-  with due as (
-    select distinct on (d.webhook_id) d.delivery_id from rule_deliveries d join rule_webhooks w using (webhook_id)
+  with oldest as (
+    select distinct on (d.webhook_id) d.delivery_id, d.webhook_id, d.next_at
+    from rule_deliveries d join rule_webhooks w using (webhook_id)
     where d.state = 'waiting' and d.next_at <= now() and w.disabled_at is null and d.webhook_id <> all($2::text[])
-    order by d.webhook_id, d.next_at, d.delivery_id limit $1),
+    order by d.webhook_id, d.next_at, d.delivery_id),
+  due as (
+    select delivery_id from oldest order by array_position($3::text[], webhook_id) nulls first, next_at, delivery_id limit $1),
   claimed as (
     update rule_deliveries d set next_at = now() + make_interval(secs => ${LEASE_S}), attempts = attempts + 1
     where d.delivery_id in (
@@ -81,17 +89,21 @@ export type DeliveryDeps = {
   readonly log: Pick<Logger, 'warn'>;
 };
 
-const deliver = async (claimed: Claimed, { pool, calls, count }: DeliveryDeps): Promise<void> => {
+/** Whether the message arrived. */
+const deliver = async (claimed: Claimed, { pool, calls, count }: DeliveryDeps): Promise<boolean> => {
   const { url, secret, delivery_id: id, webhook_id: webhookId, attempts } = claimed;
   const { isDelivered, words } = await callWebhook({ url, secret, body: buildBody(claimed) }, calls);
   if (isDelivered) {
     await pool.query(DELIVERED, [id, words]);
-    return count.delivered('delivered');
+    count.delivered('delivered');
+    return true;
   }
   const { rows } = await pool.query<{ state: string }>(FAILED, [id, words, waitS(attempts)]);
-  if (rows[0]?.state !== 'dead') return count.delivered('failed');
-  count.delivered('dead');
-  await pool.query(DISABLE, [webhookId, id, `Disabled: no message could be delivered for 24 hours (${words}).`]);
+  const isDead = rows[0]?.state === 'dead';
+  count.delivered(isDead ? 'dead' : 'failed');
+  if (isDead)
+    await pool.query(DISABLE, [webhookId, id, `Disabled: no message could be delivered for 24 hours (${words}).`]);
+  return false;
 };
 
 /** Messages on their way: at most one of a webhook, so that a receiver that is slow holds up itself alone. */
@@ -99,6 +111,8 @@ export class Sending {
   readonly #deps: DeliveryDeps;
   readonly #onFault: (error: unknown) => void;
   readonly #byWebhook = new Map<string, Promise<void>>();
+  /** Webhooks whose newest attempt of this process failed, in the order of these attempts; `drop-oldest`. */
+  readonly #failing = new Set<string>();
 
   constructor(deps: DeliveryDeps, onFault: (error: unknown) => void) {
     this.#deps = deps;
@@ -109,15 +123,30 @@ export class Sending {
   async begin(): Promise<number> {
     const room = AT_ONCE - this.#byWebhook.size;
     if (room === 0) return 0;
-    const { rows } = await this.#deps.pool.query<Claimed>(CLAIM, [room, [...this.#byWebhook.keys()]]);
+    const { rows } = await this.#deps.pool.query<Claimed>(CLAIM, [
+      room,
+      [...this.#byWebhook.keys()],
+      [...this.#failing],
+    ]);
     for (const claimed of rows) {
-      const sent = deliver(claimed, this.#deps).catch(this.#onFault);
+      const sent = deliver(claimed, this.#deps).then(
+        (isDelivered) => this.#note(claimed.webhook_id, isDelivered),
+        this.#onFault,
+      );
       this.#byWebhook.set(
         claimed.webhook_id,
         sent.finally(() => this.#byWebhook.delete(claimed.webhook_id)),
       );
     }
     return rows.length;
+  }
+
+  #note(webhookId: string, isDelivered: boolean): void {
+    this.#failing.delete(webhookId);
+    if (isDelivered) return;
+    this.#failing.add(webhookId);
+    const [oldest] = this.#failing;
+    if (this.#failing.size > MOST_FAILING && oldest !== undefined) this.#failing.delete(oldest);
   }
 
   /** Resolves when one of them has arrived or failed; never while there is none. */
