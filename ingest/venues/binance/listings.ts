@@ -10,6 +10,7 @@ import { type ListingRows, readEntries, readListings } from '../shared/listing-r
 import { splitMultiplier } from '../shared/symbol-names.ts';
 import {
   type Fields,
+  isAbsent,
   parseRequest,
   readCountOrNull,
   readFields,
@@ -21,7 +22,7 @@ import {
   words,
 } from '../shared/wire.ts';
 import { carriesPriceCandles } from './budget.ts';
-import { isDated, type Market } from './symbols.ts';
+import { isDated, type Market, toPair } from './symbols.ts';
 
 /** Hours by venue symbol, from the scope's fundingInfo; absent before its first answer. Null: adjusted, to an unknown interval. */
 type FundingHours = Readonly<Record<string, number | null>>;
@@ -128,7 +129,7 @@ const toValues = (symbol: Fields, { market, hours }: Source): ListingValues => {
     base_venue_alias: base === asset ? null : asset,
     kind: 'perpetual',
     venue_kind: market === 'usdm' ? 'linear' : 'inverse',
-    pair: readText(symbol.pair, 'pair'),
+    pair: isAbsent(symbol.pair) ? toPair(venueSymbol) : readText(symbol.pair, 'pair'),
     post_only: null,
     status: readStatus(symbol),
     contract_size: rules.contract_size,

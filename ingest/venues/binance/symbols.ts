@@ -13,6 +13,9 @@ export const isDated = (symbol: string): boolean => /_\d{6}$/.test(symbol);
 /** USD-M counts base units, COIN-M contracts, in books, trades, open interest and volume. */
 export const toQuantityUnit = (symbol: string): QuantityUnit => (toMarket(symbol) === 'usdm' ? 'base' : 'contracts');
 
+/** Pair of a perpetual whose listing names none: what is before `_PERP`. */
+export const toPair = (symbol: string): string => symbol.replace(/_PERP$/, '');
+
 /** Market of a request's path. */
 export const toMarketOfPath = (path: string): Market => (path.includes('/dapi/') ? 'coinm' : 'usdm');
 
