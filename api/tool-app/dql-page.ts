@@ -51,14 +51,15 @@ const GRAMMAR = `query      = [ condition ] { clause }            each clause on
 clause     = "timeframe" tf | "as of" instant | "where" selection
            | "select" expr { "," expr } | "order by" expr [ "desc" ] { "," expr [ "desc" ] }
 condition  = comparison | condition "and" condition | condition "or" condition | "(" condition ")"
-           | "any(venues where" condition ")" | "all(venues where" condition ")"
-comparison = expr ( "=" | "<" | ">" | "<=" | ">=" ) expr | expr "in (" code { "," code } ")"
-expr       = number | duration | code | status | field | source | function "(" ... ")" | expr ( "+" | "-" | "*" | "/" ) expr
+           | "any(venues where" condition ")" | "all(venues where" condition ")" | crossover( ... ) | crossunder( ... )
+comparison = expr ( "=" | "<" | ">" | "<=" | ">=" ) expr | expr "in (" literal { "," literal } ")"
+expr       = literal | field | source | function "(" ... ")" | "-" expr | "(" expr ")" | expr ( "+" | "-" | "*" | "/" ) expr
            | "count(venues where" condition ")"
            | ( "max" | "min" | "sum" ) "(venues" [ "where" condition ] "," expr ")"
 selection  = term { "and" term }
 term       = ( "instrument" | "base" | "venue" | "quote" ) ( "=" code | "in (" code { "," code } ")" )
            | "symbol" with the venue's own symbols in quotes: symbol = "BTCUSDT", symbol in ("BTCUSDT", "ETHUSDT")
+literal    = number | "-" number | duration | code | status, the last two only beside a code field or status(F)
 code       = BTC, BTC-PERP, a code that venues lists     status   = present, stale, missing, not_published, off
              (in quotes when it has a hyphen in lower case)
 number     = 12, 0.5, 1bps (0.0001), 0.01% (0.0001)      duration = 30s, 2m, 1h, 1d
@@ -66,7 +67,7 @@ instant    = 2026-01-15T12:00:00Z                        never "yesterday" or "n
 
 const RULES = [
   'A field of scope venue stands inside `any(venues where ...)`, `all(...)`, `count(...)` or an aggregate; bare it is `DQL_SCOPE`. Quantifiers do not nest. In `select` a bare field lists the value of each venue.',
-  'A comparison with a stale or missing input is neither true nor false: the instrument is left out. `include_unknown: true` answers it with `result: "unknown"` and `because`.',
+  'A comparison with a stale or missing input is neither true nor false; where the result depends on it, the instrument is left out. `include_unknown: true` answers it with `result: "unknown"` and `because`.',
   'A series (a candle source, or a sampleable field at a period) needs a period: the clause `timeframe 1h`, or a last argument as in `ema(close, 20, 1h)`. The newest completed candle is used, never a forming one.',
   '`sum` adds additive fields only; quantities of different units (oi, sizes, volume_24h) need `units: "base"` or `"quote"`.',
   'An instrument is `BTC-PERP`, a base is `BTC`. Prices are in the quote currency of each listing; there is no price across venues.',
