@@ -221,6 +221,7 @@ t.test('a quiet minute after a reconnect is one without trades when an answer th
 });
 
 t.test('an answer covers what was asked for; one that was cut, what lies between its minutes (H-12)', (t) => {
+  const told: string[] = [];
   /** Of the minutes 1 to 3 after an answer that comes 22 s into the third, in time for the first: `-` a gap, `0` empty, else its trades. */
   const covered = (asked: Pick<CoveredMinutes, 'from' | 'to' | 'limit'> | null, ...bars: readonly Bar[]): string => {
     const log = new TestLog();
@@ -231,8 +232,12 @@ t.test('an answer covers what was asked for; one that was cut, what lies between
     log.run(2 * SECOND, ['a1'], SECOND);
     const about = asked === null ? null : { symbols: ['LIN'], price_type: 'trade', ...asked };
     log.json('response', 'a', 'a1', { asked: about, bars }, { request: 'GET https://paper/candles' });
+    const answered = log.records.length - 1;
     log.run(270 * SECOND, ['a1'], SECOND);
-    return listRows(runTask(SPEC, log.records).outputs, 'candles')
+    const { outputs } = runTask(SPEC, log.records);
+    for (const { row } of outputs[answered]?.live ?? [])
+      if (row?.texts['timeframe'] === '1m') told.push(`${(row.at - START) / MINUTE}: ${row.figures['volume']}`);
+    return listRows(outputs, 'candles')
       .filter(({ texts, flags }) => texts['timeframe'] === '1m' && !flags['late'])
       .slice(1, 4)
       .map(({ texts, figures }) => (texts['status'] === 'missing' ? '-' : (figures['volume'] ?? '?')))
@@ -244,6 +249,7 @@ t.test('an answer covers what was asked for; one that was cut, what lies between
     { from: null, to: null },
   ];
   t.equal(covered(whole), '0 0 -');
+  t.same(told.splice(0), ['1: 0', '2: 0'], 'told before they are sealed (H-16k)');
   t.equal(covered(whole, [at(1), 4]), '4 0 -');
   t.equal(covered({ ...whole, from: at(2) }), '- 0 -');
   t.equal(covered({ ...whole, to: at(1) }), '0 - -');
@@ -289,28 +295,19 @@ t.test(
 t.test(
   'after the first answer of a connection, proofs continue from the last minute that it leaves open (H-12)',
   (t) => {
-    /** Of the minutes 1 to 4: an answer 25 s into the third, then the frame of the fifth. */
-    const proved = (
-      asked: { readonly from: number; readonly to: number } | null,
-      ...opens: readonly number[]
-    ): string => {
+    const at = (n: number): number => START + n * MINUTE;
+    /** Of the minutes 1 to 4: a connection opened so many seconds after the start, an answer 25 s into the third, then the frame of the fifth. */
+    const proved = (opened: number, [from, to]: readonly [number, number], ...opens: readonly number[]): string => {
       const log = new TestLog();
       turn(log, true);
       log.json('response', 'reference', 'r', {}, { request: 'GET https://paper/listings' });
-      log.run(3 * MINUTE + 20 * SECOND, [], SECOND, null);
+      log.run(START + opened * SECOND - log.now, [], SECOND, null);
       log.open('a1', 'a', [{ layers: ['candles'], symbols: null }]);
-      log.run(5 * SECOND, ['a1'], SECOND);
-      const at = (n: number): number => START + n * MINUTE;
+      log.run(at(3) + 25 * SECOND - log.now, ['a1'], SECOND);
+      const about = { symbols: ['LIN'], price_type: 'trade', from: at(from), to: at(to), limit: 9 };
       const bars = opens.map((open): Bar => [at(open), 1]);
-      const about = asked && {
-        symbols: ['LIN'],
-        price_type: 'trade',
-        from: at(asked.from),
-        to: at(asked.to),
-        limit: 9,
-      };
       log.json('response', 'a', 'a1', { asked: about, bars }, { request: 'GET https://paper/candles' });
-      log.run(START + 5 * MINUTE + 10 * SECOND - log.now, ['a1'], SECOND);
+      log.run(at(5) + 10 * SECOND - log.now, ['a1'], SECOND);
       log.json('frame', 'a', 'a1', { asked: null, bars: [[at(5), 1]] });
       log.run(240 * SECOND, ['a1'], SECOND);
       return listRows(runTask(SPEC, log.records).outputs, 'candles')
@@ -319,9 +316,13 @@ t.test(
         .map(({ texts, figures }) => (texts['status'] === 'missing' ? '-' : (figures['volume'] ?? '?')))
         .join(' ');
     };
-    t.equal(proved({ from: 1, to: 2 }), '0 0 - 0', 'to the end of the second: the third was not read whole');
-    t.equal(proved({ from: 1, to: 3 }), '0 0 - 0');
-    t.equal(proved({ from: 1, to: 2 }, 1), '1 0 - 0');
+    t.equal(proved(200, [1, 2]), '0 0 - 0', 'the third began before the connection');
+    t.equal(proved(200, [1, 3]), '0 0 - 0', 'and ran at the answer');
+    t.equal(proved(200, [1, 2], 1), '1 0 - 0');
+    t.equal(proved(181, [1, 2]), '0 0 - 0');
+    t.equal(proved(179, [1, 2]), '0 0 0 0', 'read from its beginning on');
+    t.equal(proved(10, [1, 2]), '0 0 0 0');
+    t.equal(proved(10, [1, 2], 2), '0 1 0 0');
     t.end();
   },
 );
