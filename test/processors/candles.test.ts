@@ -1,15 +1,16 @@
 // Candles and events of the task: what a minute keeps, proved empty minutes, gaps, exact roll-ups, repeats of ids.
 import { Decimal } from 'decimal.js';
 import t from 'tap';
+import type { Cover } from '../../ingest/venues/contract/feed.ts';
 import { listingId } from '../../schemas/tables.ts';
 import type { Row } from '../../schemas/topics.ts';
 import { listRows, runTask, SECOND, START, TestLog } from '../support/task-driver.ts';
 import { allLayers, BAR, type Bar, kline, MINUTE, reference, trade } from '../support/task-logs.ts';
 
 const SPEC = { venue: allLayers, partition: 0, shards: 1 };
-const COVERS = [{ layers: ['trades', 'liquidation', 'candles'], symbols: null }];
+const COVERS: readonly Cover[] = [{ layers: ['trades', 'liquidation', 'candles'], symbols: null }];
 
-const begin = (): TestLog => {
+const begin = (covers: readonly Cover[] = COVERS): TestLog => {
   const log = new TestLog();
   log.capability(allLayers);
   const symbol = {
@@ -39,7 +40,7 @@ const begin = (): TestLog => {
     { symbols: [symbol] },
     { request: 'GET https://fapi.binance.com/fapi/v1/exchangeInfo' },
   );
-  log.open('k1', 'market', COVERS);
+  log.open('k1', 'market', covers);
   return log;
 };
 
@@ -208,6 +209,12 @@ t.test('a trade is a row at once; repeats of its id within ten minutes are none,
     figures: { price: '100.1', quantity: '0.5' },
     flags: { late: false },
   });
+  const live = runTask(SPEC, log.records).outputs.flatMap((o) => o.live.filter(({ kind }) => kind === 'event'));
+  t.match(live, [
+    { symbol: 'BTCUSDT', row: { texts: { id: '1' } } },
+    { symbol: 'BTCUSDT', row: { texts: { id: '2' } } },
+  ]);
+  t.equal(live.length, 2, 'streams have each once, too');
   t.end();
 });
 
@@ -223,6 +230,14 @@ t.test('the last published minute is known hours later, when a new subscription 
     ['10', '81'],
     'of the last 64 in any case, of those before for ten minutes',
   );
+  const repeated = (seconds: number): number => {
+    const many = begin();
+    for (let id = 1; id <= 80; id++) trade(many, id);
+    many.run(seconds * SECOND, ['k1'], 2 * SECOND);
+    trade(many, 1);
+    return listTrades(many).length - 80;
+  };
+  t.same([repeated(600), repeated(602)], [0, 1], 'the first of eighty, after ten minutes and after more');
   t.end();
 });
 
@@ -248,29 +263,41 @@ t.test('events before the first connection are not published, events of an outag
       .map((r) => r.texts['id']),
     ['2', '3'],
   );
+  const other = begin([{ layers: ['book'], symbols: null }]);
+  other.run(40 * SECOND, ['k1']);
+  other.open('k2', 'market', COVERS);
+  trade(other, 1, { connId: 'k2', happenedAt: other.now - 20 * SECOND });
+  trade(other, 2, { connId: 'k2' });
+  t.same(
+    listTrades(other).flatMap((r) => r.texts['id'] ?? []),
+    ['2'],
+    'a connection for something else collects none',
+  );
   t.end();
 });
 
 t.test('trades of a time in which they were not collected are not published later', (t) => {
-  const log = begin();
-  log.now += SECOND;
-  trade(log, 1);
-  const off = { ...allLayers, layers: { ...allLayers.layers, trades: { ...allLayers.layers.trades, policy: 'off' } } };
-  log.capability(off as typeof allLayers);
-  log.run(30 * SECOND, ['k1']);
-  trade(log, 2);
-  log.run(30 * SECOND, ['k1']);
-  log.capability(allLayers);
-  log.open('k2', 'market', COVERS);
-  trade(log, 2, { connId: 'k2', happenedAt: log.now - 30 * SECOND });
-  log.now += SECOND;
-  trade(log, 3, { connId: 'k2' });
-  t.same(
-    listTrades(log)
+  const published = (turned: 'trades' | 'liquidation'): readonly (string | undefined)[] => {
+    const log = begin();
+    log.now += SECOND;
+    trade(log, 1);
+    const { layers } = allLayers;
+    const off = { ...allLayers, layers: { ...layers, [turned]: { ...layers[turned], policy: 'off' } } };
+    log.capability(off as typeof allLayers);
+    log.run(30 * SECOND, ['k1']);
+    if (turned === 'trades') trade(log, 2);
+    log.run(30 * SECOND, ['k1']);
+    log.capability(allLayers);
+    log.open('k2', 'market', COVERS);
+    trade(log, 2, { connId: 'k2', happenedAt: log.now - 30 * SECOND });
+    log.now += SECOND;
+    trade(log, 3, { connId: 'k2' });
+    return listTrades(log)
       .filter((r) => r.texts['status'] === 'present')
-      .map((r) => r.texts['id']),
-    ['1', '3'],
-  );
+      .map((r) => r.texts['id']);
+  };
+  t.same(published('trades'), ['1', '3']);
+  t.same(published('liquidation'), ['1', '2', '3'], 'liquidations are another layer');
   t.end();
 });
 
