@@ -94,8 +94,13 @@ const planOfAccount = async (pool: Queryable, accountId: string): Promise<Plan |
   return isPlanCode(code) ? PLANS[code] : null;
 };
 
-const refuseBeyondPlan = async (client: PoolClient, accountId: string, ruleId: string): Promise<void> => {
+/** Until the transaction ends, nothing else is added to the rules and webhooks of the account. */
+export const lockAdditions = async (client: PoolClient, accountId: string): Promise<void> => {
   await client.query(LOCK, [accountId]);
+};
+
+const refuseBeyondPlan = async (client: PoolClient, accountId: string, ruleId: string): Promise<void> => {
+  await lockAdditions(client, accountId);
   const plan = await planOfAccount(client, accountId);
   if (plan === null) throw serviceError('NOT_FOUND', `There is no account "${clip(accountId)}".`);
   const { rows } = await client.query<{ count: number }>(COUNT, [accountId, ruleId]);

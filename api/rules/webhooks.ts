@@ -2,9 +2,11 @@
 
 import { randomBytes } from 'node:crypto';
 import type { Pool } from 'pg';
+import { inTransaction } from '../../infra/runtime/postgres/postgres.ts';
 import { serviceError } from '../../schemas/errors.ts';
 import { clip } from '../../schemas/sent-text.ts';
 import { CROCKFORD, printCrockford } from '../contract/crockford.ts';
+import { lockAdditions } from './store.ts';
 import { webhookFault } from './webhook-call.ts';
 
 const MOST_WEBHOOKS = 5;
@@ -46,7 +48,7 @@ const isMissing = (webhookId: string): Error =>
 
 /** Adds an address; its secret is in this answer and shown nowhere else. Throws ServiceError. */
 export const addWebhook = async (
-  pool: Queryable,
+  pool: Pool,
   { accountId, url, allowsLoopback }: { accountId: string; url: string; allowsLoopback: boolean },
 ): Promise<{ readonly webhookId: string; readonly secret: string }> => {
   const fault = webhookFault(url, { allowsLoopback });
@@ -54,7 +56,11 @@ export const addWebhook = async (
   const webhookId = `hook_${printCrockford(BigInt(`0x${randomBytes(16).toString('hex')}`))}`;
   const secret = `whsec_${randomBytes(32).toString('base64url')}`;
   // As a parser writes it: without characters that no text of a database may have.
-  const { rowCount } = await pool.query(ADD, [webhookId, accountId, new URL(url).href, secret]);
+  const values = [webhookId, accountId, new URL(url).href, secret];
+  const { rowCount } = await inTransaction(pool, async (client) => {
+    await lockAdditions(client, accountId);
+    return client.query(ADD, values);
+  });
   if (rowCount === 1) return { webhookId, secret };
   throw serviceError('PLAN_LIMIT', `An account has at most ${MOST_WEBHOOKS} webhooks.`, { hint: 'Remove one first.' });
 };

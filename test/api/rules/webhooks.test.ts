@@ -165,6 +165,18 @@ t.test('a receiver that is slow holds up itself alone', async (t) => {
   t.match(await listWebhooks(pool, 'acc_a'), [{ delivered: 3 }, { delivered: 3 }]);
 });
 
+t.test('an account has five webhooks, also when more are added at once', async (t) => {
+  const pool = await freshPool(t);
+  await pool.query("insert into accounts (account_id, plan) values ('acc_a', 'pro')");
+  const added = await Promise.allSettled(
+    Array.from({ length: 10 }, (_, i) =>
+      addWebhook(pool, { accountId: 'acc_a', url: `https://hooks.test/${i}`, allowsLoopback: false }),
+    ),
+  );
+  t.equal(added.filter(({ status }) => status === 'fulfilled').length, 5);
+  t.equal((await listWebhooks(pool, 'acc_a')).length, 5);
+});
+
 t.test('receivers that fail hold up no other, however many they are and whatever waits for them', async (t) => {
   const pool = await freshPool(t);
   await pool.query("insert into accounts (account_id, plan) values ('acc_a', 'pro')");
