@@ -129,223 +129,225 @@ class SocketLink implements Link {
   readonly source: Source;
   readonly openedMs = performance.now();
   readonly ended: Promise<void>;
-  private readonly socket: WebSocket;
-  private readonly deps: LinkDeps;
-  private readonly client: BookClient;
-  private readonly watch: LinkWatch;
-  private readonly filler: FillInClient;
-  private readonly over = new AbortController();
-  private readonly resolveEnded: () => void;
-  private silenceTimer: NodeJS.Timeout | undefined;
-  private pingTimer: NodeJS.Timeout | undefined;
-  private renewTimer: NodeJS.Timeout | undefined;
-  private sending: Promise<void> = Promise.resolve();
+  readonly #socket: WebSocket;
+  readonly #deps: LinkDeps;
+  readonly #client: BookClient;
+  readonly #watch: LinkWatch;
+  readonly #filler: FillInClient;
+  readonly #over = new AbortController();
+  readonly #resolveEnded: () => void;
+  #silenceTimer: NodeJS.Timeout | undefined;
+  #pingTimer: NodeJS.Timeout | undefined;
+  #renewTimer: NodeJS.Timeout | undefined;
+  #sending: Promise<void> = Promise.resolve();
   /** Subscribe requests in their current form, for a retry without the parts that the venue refuses. */
-  private asked: readonly string[];
-  private readonly bookRenewedMs = new Map<string, number>();
-  private dataMs: number | null = null;
-  private subscribedMs: number | null = null;
-  private answers = 0;
-  private paused = false;
+  #asked: readonly string[];
+  readonly #bookRenewedMs = new Map<string, number>();
+  #dataMs: number | null = null;
+  #subscribedMs: number | null = null;
+  #answers = 0;
+  #paused = false;
 
   constructor(socket: WebSocket, slot: SocketSlot, deps: LinkDeps) {
     const { venue, connections, symbols } = deps;
-    this.socket = socket;
+    this.#socket = socket;
     this.slot = slot;
-    this.asked = slot.subscribe;
-    this.deps = deps;
+    this.#asked = slot.subscribe;
+    this.#deps = deps;
     this.source = connections.open({ slot: slot.id, shards: slot.shards, url: slot.url, covers: slot.covers });
     const covered = listCovered(slot, 'book', symbols());
-    this.client = {
+    this.#client = {
       source: this.source,
       watch: createBookWatch({ rule: venue.bookRule, symbols: covered, nowMs: this.openedMs }),
     };
-    this.watch = createLinkWatch({
+    this.#watch = createLinkWatch({
       ...deps,
       watched: slot.watched ?? [],
       candles: listCovered(slot, 'candles', symbols()),
       aliveFrom: () => this.source.aliveFrom(),
     });
-    this.filler = { source: this.source, next: (kind) => this.watch.next(kind) };
+    this.#filler = { source: this.source, next: (kind) => this.#watch.next(kind) };
     const { promise, resolve } = Promise.withResolvers<void>();
     this.ended = promise;
-    this.resolveEnded = resolve;
+    this.#resolveEnded = resolve;
   }
 
   start(): void {
-    const { socket, deps, slot, source } = this;
+    const { slot, source } = this;
+    const [socket, deps] = [this.#socket, this.#deps];
     const { ping } = deps.venue;
-    socket.on('message', (data) => this.onFrame(data as Buffer));
+    socket.on('message', (data) => this.#onFrame(data as Buffer));
     socket.on('error', (error) => this.end('connection_lost', error.message));
     socket.on('close', (code, reason) =>
       this.end('connection_lost', `closed with ${code} ${reason.toString()}`.trim()),
     );
-    deps.books.add(this.client);
-    if (ping) this.pingTimer = setInterval(() => this.ping(ping.frame), ping.everyMs);
-    this.sendPaced(slot.subscribe, () => {
-      this.subscribedMs = performance.now();
-      deps.fillIns.add(this.filler);
+    deps.books.add(this.#client);
+    if (ping) this.#pingTimer = setInterval(() => this.#ping(ping.frame), ping.everyMs);
+    this.#sendPaced(slot.subscribe, () => {
+      this.#subscribedMs = performance.now();
+      deps.fillIns.add(this.#filler);
     });
-    this.renewTimer = setInterval(() => this.renewSilent(), deps.venue.limits.renewEveryMs ?? RENEW_EVERY_MS);
-    this.watchSilence();
+    this.#renewTimer = setInterval(() => this.#renewSilent(), deps.venue.limits.renewEveryMs ?? RENEW_EVERY_MS);
+    this.#watchSilence();
     socket.resume();
     deps.log.info({ slot: slot.id, conn_id: source.connId }, 'connection open');
   }
 
   end(cause: LossCause, detail: string): void {
-    if (this.over.signal.aborted) return;
-    this.over.abort();
-    clearTimeout(this.silenceTimer);
-    clearInterval(this.pingTimer);
-    clearInterval(this.renewTimer);
+    if (this.#over.signal.aborted) return;
+    this.#over.abort();
+    clearTimeout(this.#silenceTimer);
+    clearInterval(this.#pingTimer);
+    clearInterval(this.#renewTimer);
     this.source.lost(cause, detail);
-    this.deps.books.remove(this.client);
-    this.deps.fillIns.remove(this.filler);
-    this.deps.log.info({ slot: this.slot.id, conn_id: this.source.connId, cause, detail }, 'connection ended');
-    if (this.paused) this.deps.meters.paused(-1);
-    this.socket.close();
-    setTimeout(() => this.socket.terminate(), CLOSE_MS).unref();
-    this.resolveEnded();
+    this.#deps.books.remove(this.#client);
+    this.#deps.fillIns.remove(this.#filler);
+    this.#deps.log.info({ slot: this.slot.id, conn_id: this.source.connId, cause, detail }, 'connection ended');
+    if (this.#paused) this.#deps.meters.paused(-1);
+    this.#socket.close();
+    setTimeout(() => this.#socket.terminate(), CLOSE_MS).unref();
+    this.#resolveEnded();
   }
 
   isSettled(): boolean {
-    const { dataMs, subscribedMs, answers, slot } = this;
-    if (this.over.signal.aborted || subscribedMs === null || dataMs === null || dataMs < subscribedMs) return false;
+    const [dataMs, subscribedMs] = [this.#dataMs, this.#subscribedMs];
+    if (this.#over.signal.aborted || subscribedMs === null || dataMs === null || dataMs < subscribedMs) return false;
     const nowMs = performance.now();
-    const answered = answers >= slot.subscribe.length || nowMs - subscribedMs > ANSWER_MS;
-    return answered && (this.client.watch.allWhole() || nowMs - this.openedMs > BOOKS_MS);
+    const answered = this.#answers >= this.slot.subscribe.length || nowMs - subscribedMs > ANSWER_MS;
+    return answered && (this.#client.watch.allWhole() || nowMs - this.openedMs > BOOKS_MS);
   }
 
-  private onFrame(payload: Buffer): void {
-    const { deps, slot, source } = this;
+  #onFrame(payload: Buffer): void {
+    const { slot, source } = this;
+    const deps = this.#deps;
     source.frame(payload);
     try {
-      this.onText((deps.venue.decode?.(payload) ?? payload).toString(), payload.byteLength);
+      this.#onText((deps.venue.decode?.(payload) ?? payload).toString(), payload.byteLength);
     } catch (error) {
       // The log has the frame as received; the task reports what is unreadable.
       deps.meters.message(slot.id, 'unreadable', payload.byteLength);
       deps.log.debug({ err: error, slot: slot.id }, 'unreadable frame');
     }
-    if (!this.paused && deps.connections.isFull()) void this.readLess();
+    if (!this.#paused && deps.connections.isFull()) void this.#readLess();
   }
 
-  private onText(text: string, bytes: number): void {
-    const { venue, meters, log } = this.deps;
+  #onText(text: string, bytes: number): void {
+    const { venue, meters, log } = this.#deps;
     const what = venue.classify(text);
     meters.message(this.slot.id, what, bytes);
     const reply = venue.replyTo?.(text) ?? null;
-    if (reply !== null) this.send(reply);
-    if (what === 'ack') this.answers += 1;
+    if (reply !== null) this.#send(reply);
+    if (what === 'ack') this.#answers += 1;
     if (what === 'error') {
       log.warn({ slot: this.slot.id, frame: text.slice(0, 500) }, 'venue answered an error');
-      this.onRefusal(text);
+      this.#onRefusal(text);
     }
     if (what !== 'data') return;
-    this.dataMs = performance.now();
-    this.watch.take(text);
-    this.onBook(text);
+    this.#dataMs = performance.now();
+    this.#watch.take(text);
+    this.#onBook(text);
   }
 
   /** An ended listing must not block the other subscriptions of its request. */
-  private onRefusal(text: string): void {
-    const { venue, onRefused } = this.deps;
-    for (const request of this.asked) {
+  #onRefusal(text: string): void {
+    const { venue, onRefused } = this.#deps;
+    for (const request of this.#asked) {
       const rest = venue.without?.(text, request) ?? null;
       if (rest === null) continue;
-      this.asked = this.asked.map((one) => (one === request ? rest : one));
-      this.sendPaced([rest], () => undefined);
+      this.#asked = this.#asked.map((one) => (one === request ? rest : one));
+      this.#sendPaced([rest], () => undefined);
       onRefused();
       return;
     }
   }
 
-  private onBook(text: string): void {
-    const { venue, books, log } = this.deps;
+  #onBook(text: string): void {
+    const { venue, books, log } = this.#deps;
     const chain = venue.sequence(text);
     if (!chain) return;
     // A truncated frame may still contain the ids. The task refuses such a frame, so this watch must see the gap too.
     JSON.parse(text);
-    const broke = this.client.watch.take(chain, performance.now());
+    const broke = this.#client.watch.take(chain, performance.now());
     if (broke) log.info({ slot: this.slot.id, symbol: chain.symbol }, 'book sequence broke');
     if (venue.bookRule.style === 'snapshot') {
       if (broke) books.wake();
       return;
     }
-    if (this.client.watch.isWhole(chain.symbol)) return;
-    const frames = this.makeRenewal(text);
-    if (frames.length > 0) this.subscribeAgain(chain.symbol, frames);
+    if (this.#client.watch.isWhole(chain.symbol)) return;
+    const frames = this.#makeRenewal(text);
+    if (frames.length > 0) this.#subscribeAgain(chain.symbol, frames);
     else if (broke) this.end('sequence_break', `${chain.symbol}: subscribing again`);
   }
 
   /** Frames that renew the subscription of a frame; empty where only a new connection does. */
-  private makeRenewal(text: string): readonly string[] {
-    const { venue } = this.deps;
+  #makeRenewal(text: string): readonly string[] {
+    const { venue } = this.#deps;
     const subscription = venue.subscriptionOf?.(text) ?? null;
     return subscription === null ? [] : (venue.renew?.([subscription]) ?? []);
   }
 
   /** For venues that send a book's snapshot only with a subscription. */
-  private subscribeAgain(symbol: string, frames: readonly string[]): void {
+  #subscribeAgain(symbol: string, frames: readonly string[]): void {
     const nowMs = performance.now();
-    if (nowMs - (this.bookRenewedMs.get(symbol) ?? Number.NEGATIVE_INFINITY) < BOOK_AGAIN_MS) return;
-    this.bookRenewedMs.set(symbol, nowMs);
-    this.sendPaced(frames, () => undefined);
+    if (nowMs - (this.#bookRenewedMs.get(symbol) ?? Number.NEGATIVE_INFINITY) < BOOK_AGAIN_MS) return;
+    this.#bookRenewedMs.set(symbol, nowMs);
+    this.#sendPaced(frames, () => undefined);
   }
 
   /** Overflow policy `block`: further messages wait in the socket's buffers, then at the venue. */
-  private async readLess(): Promise<void> {
-    const { connections, meters } = this.deps;
-    this.paused = true;
+  async #readLess(): Promise<void> {
+    const { connections, meters } = this.#deps;
+    this.#paused = true;
     meters.paused(1);
-    this.socket.pause();
+    this.#socket.pause();
     await connections.ready();
-    if (this.over.signal.aborted) return;
-    this.paused = false;
+    if (this.#over.signal.aborted) return;
+    this.#paused = false;
     meters.paused(-1);
     // This process paused the socket: the silence was not the venue's.
-    this.dataMs = performance.now();
-    this.watch.forgive();
-    this.socket.resume();
+    this.#dataMs = performance.now();
+    this.#watch.forgive();
+    this.#socket.resume();
   }
 
-  private silentMs(): number {
-    return performance.now() - (this.dataMs ?? this.openedMs);
+  #silentMs(): number {
+    return performance.now() - (this.#dataMs ?? this.openedMs);
   }
 
-  private watchSilence(): void {
+  #watchSilence(): void {
     const { silenceMs } = this.slot;
-    const leftMs = this.paused ? silenceMs : Math.max(silenceMs - this.silentMs(), 0);
+    const leftMs = this.#paused ? silenceMs : Math.max(silenceMs - this.#silentMs(), 0);
     // After a stall of this process, frames that already arrived are read between a timer and the next immediate.
-    this.silenceTimer = setTimeout(() => setImmediate(() => this.onSilenceTimer()), leftMs);
+    this.#silenceTimer = setTimeout(() => setImmediate(() => this.#onSilenceTimer()), leftMs);
   }
 
-  private onSilenceTimer(): void {
-    if (this.over.signal.aborted) return;
+  #onSilenceTimer(): void {
+    if (this.#over.signal.aborted) return;
     const { silenceMs } = this.slot;
-    if (this.paused || this.silentMs() < silenceMs) this.watchSilence();
+    if (this.#paused || this.#silentMs() < silenceMs) this.#watchSilence();
     else this.end('connection_lost', `no data for ${silenceMs} ms`);
   }
 
   /** Queues frames behind earlier ones, at the venue's pace; frames unsent at the end of the connection are dropped. */
-  private sendPaced(frames: readonly string[], sent: () => void): void {
-    const gapMs = 1_000 / this.deps.venue.limits.subscribePerSecond;
-    const { signal } = this.over;
+  #sendPaced(frames: readonly string[], sent: () => void): void {
+    const gapMs = 1_000 / this.#deps.venue.limits.subscribePerSecond;
+    const { signal } = this.#over;
     const run = async (): Promise<void> => {
       for (const frame of frames) {
-        this.send(frame);
+        this.#send(frame);
         await pause(gapMs, undefined, { signal });
       }
       sent();
     };
-    this.sending = this.sending.then(run).catch((error: unknown) => {
+    this.#sending = this.#sending.then(run).catch((error: unknown) => {
       if (!signal.aborted) throw error;
     });
   }
 
-  private renewSilent(): void {
-    const { venue, meters, log } = this.deps;
-    if (this.paused || this.subscribedMs === null) return;
-    const silent = this.watch.silent();
+  #renewSilent(): void {
+    const { venue, meters, log } = this.#deps;
+    if (this.#paused || this.#subscribedMs === null) return;
+    const silent = this.#watch.silent();
     const frames = silent.length > 0 ? venue.renew?.(silent) : undefined;
     if (!frames) return;
     log.info(
@@ -353,15 +355,15 @@ class SocketLink implements Link {
       'silent: subscribed again',
     );
     meters.renewed(silent.length);
-    this.sendPaced(frames, () => undefined);
+    this.#sendPaced(frames, () => undefined);
   }
 
-  private ping(frame: string | null): void {
-    if (frame !== null) this.send(frame);
-    else if (this.socket.readyState === WebSocket.OPEN) this.socket.ping();
+  #ping(frame: string | null): void {
+    if (frame !== null) this.#send(frame);
+    else if (this.#socket.readyState === WebSocket.OPEN) this.#socket.ping();
   }
 
-  private send(text: string): void {
-    if (this.socket.readyState === WebSocket.OPEN) this.socket.send(text);
+  #send(text: string): void {
+    if (this.#socket.readyState === WebSocket.OPEN) this.#socket.send(text);
   }
 }
