@@ -25,6 +25,13 @@ export type CheckedQuery = {
   readonly quantitySums: readonly Place[];
 };
 
+/** The expressions of a query, in the order of its canonical text. */
+export const listExpressions = ({ condition, select, orderBy }: CheckedQuery): readonly Node[] => [
+  ...(condition === null ? [] : [condition]),
+  ...select,
+  ...orderBy.map(({ expr }) => expr),
+];
+
 const AT_INSTRUMENT: Where = { venueNames: false, quantified: false, series: null };
 const IN_SELECT: Where = { ...AT_INSTRUMENT, venueNames: true };
 

@@ -1,5 +1,5 @@
 // The cost of a query, from its canonical form alone: nodes, bars, cost, and the limits on them (DQL-30 to DQL-32).
-import type { CheckedQuery } from './check-query.ts';
+import { type CheckedQuery, listExpressions } from './check-query.ts';
 import type { Faults, Place } from './faults.ts';
 import { FUNCTIONS, type FunctionSpec } from './functions.ts';
 import { LIMITS, overLimit, TIMEFRAMES, type Timeframe } from './limits.ts';
@@ -44,13 +44,6 @@ const visit = (node: Node, see: (node: Node) => void): void => {
   see(node);
   for (const child of listChildren(node)) visit(child, see);
 };
-
-/** The expressions of a query, in the order of its canonical text. */
-const listExpressions = ({ condition, select, orderBy }: CheckedQuery): readonly Node[] => [
-  ...(condition === null ? [] : [condition]),
-  ...select,
-  ...orderBy.map(({ expr }) => expr),
-];
 
 /** Whether every part of the query was read and kept. */
 export const isWhole = (query: CheckedQuery): boolean => {

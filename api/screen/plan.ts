@@ -2,7 +2,7 @@
 import { READING_LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import { compareBytes } from '../../schemas/text-order.ts';
 import type { UnitsMode } from '../../schemas/units.ts';
-import type { CheckedQuery } from '../language/check-query.ts';
+import { type CheckedQuery, listExpressions } from '../language/check-query.ts';
 import { countBars, listChildren } from '../language/cost.ts';
 import { FIELDS } from '../language/fields.ts';
 import { printNode } from '../language/printer.ts';
@@ -57,12 +57,6 @@ const visit = (node: Node, see: (node: Node) => void): void => {
   if (!isLeaf(node)) for (const child of listChildren(node)) visit(child, see);
 };
 
-const listRoots = ({ condition, select, orderBy }: CheckedQuery): Node[] => [
-  ...(condition === null ? [] : [condition]),
-  ...select,
-  ...orderBy.map(({ expr }) => expr),
-];
-
 /** The layer whose reading a leaf is about; null for reference fields and series. */
 const layerOfLeaf = (leaf: Leaf): ReadingLayer | null => {
   if (leaf.type === 'source' || readsPeriods(leaf)) return null;
@@ -114,7 +108,7 @@ export const makePlan = (query: CheckedQuery, units: UnitsMode): Plan => {
   const slots: Slot[] = [];
   const numbers = new Map<string, number>();
   const slotByNode = new Map<Node, number>();
-  for (const root of listRoots(query)) {
+  for (const root of listExpressions(query)) {
     visit(root, (node) => {
       if (!isLeaf(node)) return;
       const text = printNode(node);

@@ -4,6 +4,7 @@ import { listingKey } from '../board/reading.ts';
 import { roveCells, showTips } from './cell-tip.ts';
 import { LiveCells } from './live-cells.ts';
 import { type FeedState, LiveFeed } from './live-feed.ts';
+import { findElement } from './page-element.ts';
 
 export type LivePage = { readonly feed: LiveFeed; readonly cells: LiveCells };
 
@@ -13,11 +14,9 @@ type LiveOptions = {
   readonly onTold?: (told: LayerUpdate) => void;
 };
 
-const byId = (id: string): HTMLElement => document.getElementById(id) as HTMLElement;
-
 /** Opens the stream of the page; it ends with the page. */
 export const openLivePage = ({ table, query, onTold }: LiveOptions): LivePage => {
-  const [said, count, pause] = [byId('live-state'), byId('live-count'), byId('live-pause')];
+  const [said, count, pause] = [findElement('live-state'), findElement('live-count'), findElement('live-pause')];
   const showCounts = (): void => {
     const { snapshots, updates, connections } = feed.counts;
     count.textContent = `${updates} updates`;
@@ -49,7 +48,7 @@ export const openLivePage = ({ table, query, onTold }: LiveOptions): LivePage =>
     feed.pause();
     pause.textContent = 'Go on';
   });
-  showTips(table, byId('cell-tip'), cells);
+  showTips(table, findElement('cell-tip'), cells);
   roveCells(table);
   feed.open();
   addEventListener('pagehide', () => feed.close());

@@ -1,6 +1,7 @@
 // The proof page: requests the proof of a row and recomputes each step with the verifier that outsiders run.
 import { type ProofStep, verifyProofText } from '../../../infra/verify/verify.mjs';
 import { type ApiFault, callApi, callJson, Refused } from './call.ts';
+import { findElement } from './page-element.ts';
 import { element } from './query-view.ts';
 
 type Proof = {
@@ -33,18 +34,13 @@ type Proof = {
 type Day = { readonly partitions: readonly { readonly table: string; readonly rows: number }[] };
 type Files = { readonly items: readonly { readonly listing: string; readonly layer: string }[] };
 
-const find = <E extends HTMLElement = HTMLElement>(id: string): E => {
-  const found = document.getElementById(id);
-  if (found === null) throw new Error(`the page has no #${id}`);
-  return found as E;
-};
-const input = (id: string): HTMLInputElement => find<HTMLInputElement>(id);
+const input = (id: string): HTMLInputElement => findElement<HTMLInputElement>(id);
 
-const form = find<HTMLFormElement>('proof-form');
-const head = find('proof-head');
-const faultList = find('proof-faults');
-const place = find('proof-place');
-const text = find<HTMLTextAreaElement>('proof-text');
+const form = findElement<HTMLFormElement>('proof-form');
+const head = findElement('proof-head');
+const faultList = findElement('proof-faults');
+const place = findElement('proof-place');
+const text = findElement<HTMLTextAreaElement>('proof-text');
 const { chain } = place.dataset;
 /** What the page shows while there is no proof. */
 const outline = [...place.childNodes];
@@ -60,7 +56,7 @@ const showFaults = (faults: readonly ApiFault[]): void => {
 
 /** Tables with their rows, and listings with a file of the table: what is known of the day is offered, nothing else is refused here. */
 const offer = async (): Promise<void> => {
-  const [day, layer] = [input('day').value, find<HTMLSelectElement>('layer').value];
+  const [day, layer] = [input('day').value, findElement<HTMLSelectElement>('layer').value];
   if (day === '') return;
   const query = new URLSearchParams({ from: day, to: day, layer, limit: MOST_LISTINGS });
   const [closed, files] = await Promise.all([
@@ -68,9 +64,9 @@ const offer = async (): Promise<void> => {
     callJson<Files>(`/archive?${query}`).catch(() => null),
   ]);
   const listings = [...new Set((files?.items ?? []).map(({ listing }) => listing))].sort();
-  find('listings').replaceChildren(...listings.map((value) => element('option', { value })));
-  find('listing-hint').textContent = `${listings.length} of this table on this day.`;
-  find('layer-hint').textContent =
+  findElement('listings').replaceChildren(...listings.map((value) => element('option', { value })));
+  findElement('listing-hint').textContent = `${listings.length} of this table on this day.`;
+  findElement('layer-hint').textContent =
     closed === null
       ? 'This day is not closed.'
       : closed.partitions.map(({ table, rows }) => `${table} ${rows}`).join(', ');
@@ -188,7 +184,7 @@ const defaultInstant = (day: string, layer: string): string =>
 
 const prove = async (): Promise<void> => {
   const [day, listing] = [input('day').value, input('listing').value];
-  const layer = find<HTMLSelectElement>('layer').value;
+  const layer = findElement<HTMLSelectElement>('layer').value;
   const at = input('at').value.trim() || defaultInstant(day, layer);
   const seq = input('seq').value.trim();
   const colon = listing.indexOf(':');
@@ -221,8 +217,8 @@ form.addEventListener('submit', (event) => {
   event.preventDefault();
   void prove();
 });
-for (const id of ['day', 'layer']) find(id).addEventListener('change', () => void offer());
-find('proof-check').addEventListener('click', () => void check());
+for (const id of ['day', 'layer']) findElement(id).addEventListener('change', () => void offer());
+findElement('proof-check').addEventListener('click', () => void check());
 
 await offer();
 if (input('listing').value !== '') await prove();

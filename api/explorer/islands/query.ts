@@ -1,6 +1,7 @@
 // The query page: the address contains the query; it is checked while it is typed, and the answer is shown as a table.
 import { formatCount } from '../../../schemas/counts.ts';
 import { type ApiFault, callApi, callJson, Refused } from './call.ts';
+import { findElement } from './page-element.ts';
 import { asCsv, asCurl, asPythonCode, asTypeScript, type Call } from './query-code.ts';
 import { type Catalogue, createEditor } from './query-editor.ts';
 import {
@@ -28,20 +29,14 @@ type Question = {
   readonly at: string;
 };
 
-const find = <E extends HTMLElement = HTMLElement>(id: string): E => {
-  const found = document.getElementById(id);
-  if (found === null) throw new Error(`the page has no #${id}`);
-  return found as E;
-};
-
-const form = find<HTMLFormElement>('query-form');
+const form = findElement<HTMLFormElement>('query-form');
 const { base = '' } = form.dataset;
-const state = find('query-state');
-const faultList = find('query-faults');
-const head = find('result-head');
-const place = find('result');
-const asOf = find<HTMLInputElement>('as-of');
-const slider = find<HTMLInputElement>('as-of-slider');
+const state = findElement('query-state');
+const faultList = findElement('query-faults');
+const head = findElement('result-head');
+const place = findElement('result');
+const asOf = findElement<HTMLInputElement>('as-of');
+const slider = findElement<HTMLInputElement>('as-of-slider');
 const SLIDER_STEPS = Number(slider.max);
 /** How far back the slider reaches at most; the input takes any instant. */
 const SLIDER_MS = 86_400_000;
@@ -63,8 +58,8 @@ const readQuestion = (): Question => ({
   mode: readMode(),
   q: editor.text(),
   layers: checked('layers').map(({ value }) => value),
-  units: find<HTMLSelectElement>('units').value,
-  unknown: find<HTMLInputElement>('unknown').checked,
+  units: findElement<HTMLSelectElement>('units').value,
+  unknown: findElement<HTMLInputElement>('unknown').checked,
   at: asOf.value.trim(),
 });
 
@@ -153,7 +148,7 @@ const setInstant = (at: string): void => {
 const codes = { curl: asCurl, python: asPythonCode, typescript: asTypeScript };
 
 const showCode = (call: Call): void => {
-  for (const [name, write] of Object.entries(codes)) find(`code-${name}`).textContent = write(base, call);
+  for (const [name, write] of Object.entries(codes)) findElement(`code-${name}`).textContent = write(base, call);
 };
 
 const answered = async (call: Call, signal: AbortSignal): Promise<{ table: Table; words: string }> => {
@@ -271,8 +266,8 @@ const download = async (what: string): Promise<void> => {
   }
 };
 
-const host = find('editor');
-const plainText = find<HTMLTextAreaElement>('q');
+const host = findElement('editor');
+const plainText = findElement<HTMLTextAreaElement>('q');
 const editor = createEditor({
   host,
   text: plainText.value,
@@ -299,8 +294,8 @@ const readAddress = (): void => {
   const layers = query.get('layers')?.split(',');
   for (const input of form.querySelectorAll<HTMLInputElement>('input[name="layers"]'))
     if (layers !== undefined) input.checked = layers.includes(input.value);
-  find<HTMLSelectElement>('units').value = query.get('units') ?? 'published';
-  find<HTMLInputElement>('unknown').checked = query.get('unknown') === '1';
+  findElement<HTMLSelectElement>('units').value = query.get('units') ?? 'published';
+  findElement<HTMLInputElement>('unknown').checked = query.get('unknown') === '1';
   asOf.value = query.get('at') ?? '';
   const q = query.get('q');
   if (q !== null && q !== editor.text()) editor.setText(q);
@@ -339,7 +334,7 @@ for (const button of document.querySelectorAll<HTMLButtonElement>('[data-example
   });
 for (const button of document.querySelectorAll<HTMLButtonElement>('[data-download]'))
   button.addEventListener('click', () => void download(button.dataset['download'] ?? ''));
-find('as-of-now').addEventListener('click', () => {
+findElement('as-of-now').addEventListener('click', () => {
   setInstant('');
   void run();
 });

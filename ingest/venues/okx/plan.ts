@@ -4,7 +4,7 @@ import type { ListingRecord } from '../../../schemas/records.ts';
 import type { Cover, PlanEnv, Slot, SymbolRequest, Watched } from '../contract/feed.ts';
 import type { Endpoints, VenueRequest } from '../contract/listings.ts';
 import type { Venue } from '../contract/venue.ts';
-import { isOpen } from '../shared/chosen-listings.ts';
+import { byAge, isOpen } from '../shared/chosen-listings.ts';
 import { readNumber, readRequest, shift, toAsked } from '../shared/covered-minutes.ts';
 import { chunks, spreadListings } from '../shared/spread-listings.ts';
 import { NO_QUERY } from '../shared/wire.ts';
@@ -124,9 +124,7 @@ const toCandles = (listings: readonly ListingRecord[]): SocketPlan => {
  * ten seconds, shows that the socket is alive; it is no reading, since the socket does not cover it.
  */
 const planLiquidations = (open: readonly ListingRecord[], { shards, endpoints }: PlanEnv): Slot[] => {
-  const [oldest] = open.toSorted(
-    (a, b) => (a.values.listed_at ?? 0) - (b.values.listed_at ?? 0) || (a.venue_symbol < b.venue_symbol ? -1 : 1),
-  );
+  const [oldest] = byAge(open);
   if (oldest === undefined) return [];
   const pulse = listArguments(['mark-price'], [oldest.venue_symbol]);
   const everyShard = Array.from({ length: shards }, (_, shard) => shard);
