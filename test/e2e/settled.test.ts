@@ -2,6 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { hashNamespace } from '../../infra/dev/bench/raw-copy.ts';
+import { createRandom } from '../../infra/dev/simulator/random.ts';
 import {
   type AnsweredQuestion,
   askAgain,
@@ -12,7 +13,6 @@ import {
   type Service,
 } from '../../infra/dev/tools/settled-requests.ts';
 import { type OwnService, openWorld, recovered, replayElsewhere, startOwnService } from '../support/own-service.ts';
-import { drawing } from '../support/paper-log.ts';
 import { type Api, startApi, startIngest, startProcessors } from '../support/pipeline.ts';
 import { sameHashes } from '../support/purity.ts';
 
@@ -59,7 +59,7 @@ const isRaw = ({ body }: Question): boolean => body.raw === true;
 /** More than are kept: some will have nothing in them. In the order in which they settle. */
 const makeQuestions = (symbols: readonly string[], since: number): Question[] => {
   const span = { since: since * 1_000, until: (since + SECONDS * 1_000) * 1_000 };
-  const from = { draw: drawing(SEED), symbols };
+  const from = { draw: createRandom(SEED).next, symbols };
   const questions = Array.from({ length: REQUESTS * 3 }, () => makeQuestion(from, span));
   return questions.sort((a, b) => a.until - b.until);
 };

@@ -1,13 +1,14 @@
 // Minutes proved empty by answers of candles, compared with the trades of a venue on paper: whatever is lost, cut or late (H-12).
 import fc from 'fast-check';
 import t from 'tap';
+import { createRandom } from '../../infra/dev/simulator/random.ts';
 import type { CoveredMinutes, Mapped } from '../../ingest/venues/contract/mapping.ts';
 import type { Venue } from '../../ingest/venues/contract/venue.ts';
 import { bindMapped } from '../../ingest/venues/shared/mapped.ts';
 import { TIMEFRAME_MINUTES, type Timeframe } from '../../schemas/layers/candle.ts';
 import type { CandleRecord, ListingRecord } from '../../schemas/records.ts';
 import { listingValues } from '../api/live-fixture.ts';
-import { drawing, paperVenue } from '../support/paper-log.ts';
+import { paperVenue } from '../support/paper-log.ts';
 import { listRows, runTask, SECOND, START, TestLog } from '../support/task-driver.ts';
 
 const MINUTE = 60 * SECOND;
@@ -95,7 +96,7 @@ const turn = (log: TestLog, isOn: boolean): Turn => {
 
 /** A log of this many minutes: a socket that sends each trade's bar while it lives, and answers under its connection. */
 const write = (seed: number, minutes: number, turnsAtRate = 0): Written => {
-  const draw = drawing(seed);
+  const draw = createRandom(seed).next;
   const log = new TestLog();
   const trades: number[] = [];
   for (let at = START; at < START + minutes * MINUTE; at += Math.floor(draw() * draw() * 200) * SECOND + 1_000_000)

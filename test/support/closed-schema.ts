@@ -2,6 +2,7 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import type { Endpoint } from '../../api/contract/endpoint.ts';
 import type { Shape } from '../../api/data-app/schema-parts.ts';
+import { isJsonObject } from '../../schemas/json-object.ts';
 
 const ajv = new Ajv2020({
   allErrors: true,
@@ -31,11 +32,6 @@ const findValidator = (output: object): ValidateFunction => {
   compiled.set(output, held);
   return held;
 };
-
-type Members = Readonly<Record<string, unknown>>;
-
-const isMembers = (value: unknown): value is Members =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const RULES = ['tick_size', 'lot_size', 'min_qty', 'min_notional', 'contract_size'];
 /** Maps that have a documented order and are not keyed by data (H-16a, AC-01, V-03, V-06), by the end of their path. */
@@ -89,7 +85,7 @@ export const findDisorder = (name: string, schema: Shape, value: unknown, path =
     return value.flatMap((item: unknown, i) => findDisorder(name, items, item, `${path}/${i}`));
   }
   const last = path.split('/').at(-1) ?? '';
-  if (!isMembers(value) || UNJUDGED.has(`${last} of ${name}`)) return [];
+  if (!isJsonObject(value) || UNJUDGED.has(`${last} of ${name}`)) return [];
   const declared = Object.assign({}, ...parts.map(({ properties = {} }) => properties)) as Record<string, Shape>;
   const each = parts.flatMap(({ patternProperties = {} }) => Object.values(patternProperties))[0] ?? {};
   const keys = Object.keys(value);

@@ -4,6 +4,7 @@ import type { Test } from 'tap';
 import { QUERIES } from '../../api/tool-app/dql-page.ts';
 import type { ServiceEndpoints } from '../../infra/dev/local/endpoints.ts';
 import { documentedQueries } from '../../infra/dev/tools/documented-queries.ts';
+import { isJsonObject } from '../../schemas/json-object.ts';
 import {
   type Block,
   docsBlocks,
@@ -18,13 +19,10 @@ import { waitFor } from './wait.ts';
 /** What is stored follows by 100 s; a first liquidation may need longer. */
 const PATIENCE_MS = 240_000;
 
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 /** Every list named `rows` of an answer. */
 const listRows = (value: unknown): readonly (readonly unknown[])[] => {
   if (Array.isArray(value)) return value.flatMap(listRows);
-  if (!isRecord(value)) return [];
+  if (!isJsonObject(value)) return [];
   return Object.entries(value).flatMap(([name, member]) =>
     name === 'rows' && Array.isArray(member) ? [member] : listRows(member),
   );
@@ -32,7 +30,7 @@ const listRows = (value: unknown): readonly (readonly unknown[])[] => {
 
 /** The lists an answer is asked for that have nothing in them, by name. */
 const findEmpty = (answer: unknown): readonly string[] => {
-  if (!isRecord(answer)) return [];
+  if (!isJsonObject(answer)) return [];
   const lists = ['items', 'instruments', 'rules', 'partitions', 'fields'].filter(
     (name) => Array.isArray(answer[name]) && answer[name].length === 0,
   );

@@ -1,4 +1,5 @@
 // The documented order of a record's members (N-01), maps keyed by data by bytes (H-16a), and what of a record departs from it.
+import { isJsonObject } from '../../schemas/json-object.ts';
 
 const COMMON = ['layer', 'venue', 'venue_symbol', 'venue_ts', 'received_at', 'values', 'src'];
 
@@ -76,8 +77,6 @@ const NESTED: Readonly<Record<string, readonly string[] | null>> = {
 };
 
 type Printed = Readonly<Record<string, unknown>>;
-const isObject = (value: unknown): value is Printed =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const byBytes = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b));
 
@@ -90,7 +89,7 @@ const findDisorder = (value: Printed, documented: readonly string[] | null, path
 
 const findNestedDisorder = (value: Printed, path: string): string | null => {
   for (const [key, member] of Object.entries(value)) {
-    if (!isObject(member)) continue;
+    if (!isJsonObject(member)) continue;
     const isKeyedByData = path !== '' && NESTED[path.slice(0, -1)] === null;
     const name = `${path}${isKeyedByData ? '' : key}`;
     const documented = NESTED[name];

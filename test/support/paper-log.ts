@@ -1,4 +1,5 @@
 // A raw log of an invented venue, made faster than real time, with every kind of failure: losses, a dead collector, silence, bad frames, ends.
+import { createRandom } from '../../infra/dev/simulator/random.ts';
 import { VenueError } from '../../ingest/venues/contract/listings.ts';
 import type { Mapped } from '../../ingest/venues/contract/mapping.ts';
 import type { Venue } from '../../ingest/venues/contract/venue.ts';
@@ -112,17 +113,6 @@ export const paperVenue: Venue = {
   },
 };
 
-/** Deterministic draws (mulberry32). */
-export const drawing = (seed: number): (() => number) => {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
-};
-
 const LIN: PaperListing = { symbol: 'LIN', base: 'LIN', kind: 'linear', unit: 'base', multiplier: '1', size: '1' };
 const KILO: PaperListing = {
   symbol: 'KILO',
@@ -178,7 +168,7 @@ export class PaperLog {
   #events = 0;
 
   constructor(seed: number) {
-    this.#draw = drawing(seed);
+    this.#draw = createRandom(seed).next;
     this.log.capability(paperVenue);
     this.#reference();
     for (const socket of ['a', 'b'] as const) this.#connect(socket);

@@ -2,22 +2,12 @@
 import t from 'tap';
 import { openKeyStore } from '../../../api/access/key-store.ts';
 import { freePort } from '../../../infra/dev/engines/ports.ts';
+import { createRandom } from '../../../infra/dev/simulator/random.ts';
 import { market, testApp } from '../live-fixture.ts';
 import { ACCOUNT_URL, type Browser, hiddenFields, signUp, startSite } from '../site-fixture.ts';
 
 const COUNT = Number(process.env['FORMS'] ?? 300);
 const SEED = Number(process.env['SEED'] ?? Date.now() % 1_000_000);
-
-/** A small generator (mulberry32): the same seed, the same forms. */
-const generator = (seed: number) => {
-  let state = seed;
-  return (below: number): number => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) % below;
-  };
-};
 
 const VALUES = [
   ...[
@@ -128,7 +118,7 @@ const BODIES: readonly unknown[] = [
 
 t.test(`${COUNT} mutated requests`, async (t) => {
   t.comment(`SEED=${SEED}`);
-  const pick = generator(SEED);
+  const pick = createRandom(SEED).below;
   const one = <T>(list: readonly T[]): T => list[pick(list.length)] as T;
   const port = await freePort();
   const api = `http://127.0.0.1:${port}`;

@@ -5,6 +5,7 @@ import { makeNamedOpenApi } from '../../../api/data-app/named-openapi.ts';
 import { makeOpenApi } from '../../../api/data-app/openapi.ts';
 import { OPERATIONS } from '../../../api/operations/index.ts';
 import { STREAM } from '../../../api/stream/request.ts';
+import { isJsonObject } from '../../../schemas/json-object.ts';
 import { parseFrames } from '../../support/stream-client.ts';
 
 const OPTIONS = { operations: [...OPERATIONS, STREAM], baseUrl: 'http://api.test', simulated: false };
@@ -12,14 +13,12 @@ const PLAIN = JSON.parse(JSON.stringify(makeOpenApi(OPTIONS)));
 const NAMED = JSON.parse(JSON.stringify(makeNamedOpenApi(OPTIONS)));
 const SCHEMAS = NAMED.components.schemas as Readonly<Record<string, unknown>>;
 
-const isMembers = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 const toName = (ref: string): string => ref.slice('#/components/schemas/'.length);
 
 /** The document with every reference replaced by what it refers to, but for those of the plain one. */
 const inlined = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(inlined);
-  if (!isMembers(value)) return value;
+  if (!isJsonObject(value)) return value;
   const { $ref, ...rest } = value;
   if (typeof $ref === 'string' && !(toName($ref) in PLAIN.components.schemas))
     return { ...(inlined(SCHEMAS[toName($ref)]) as object), ...rest };
@@ -37,9 +36,9 @@ t.test('a name refers to what was in its place, words included', (t) => {
 /** Shapes with members, without descriptions, each with its place in the document. */
 const shapesIn = (value: unknown, place: string): (readonly [string, string])[] => {
   if (Array.isArray(value)) return value.flatMap((part, at) => shapesIn(part, `${place}/${at}`));
-  if (!isMembers(value)) return [];
+  if (!isJsonObject(value)) return [];
   const own =
-    isMembers(value['properties']) && value['type'] === 'object'
+    isJsonObject(value['properties']) && value['type'] === 'object'
       ? [[JSON.stringify(wordless(value)), place] as const]
       : [];
   const parts = Object.entries(value).filter(([name]) => name !== 'example' && name !== 'examples');
@@ -48,7 +47,7 @@ const shapesIn = (value: unknown, place: string): (readonly [string, string])[] 
 
 const wordless = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(wordless);
-  if (!isMembers(value)) return value;
+  if (!isJsonObject(value)) return value;
   const members = Object.entries(value).filter(([name, part]) => name !== 'description' || typeof part !== 'string');
   return Object.fromEntries(members.map(([name, part]) => [name, wordless(part)]));
 };
@@ -101,7 +100,7 @@ t.test('no shape with members occurs twice', (t) => {
 /** Enumerations without a type, by their place. */
 const typelessIn = (value: unknown, place: string): string[] => {
   if (Array.isArray(value)) return value.flatMap((part, at) => typelessIn(part, `${place}/${at}`));
-  if (!isMembers(value)) return [];
+  if (!isJsonObject(value)) return [];
   const own = Array.isArray(value['enum']) && value['type'] !== 'string' ? [place] : [];
   return [...own, ...Object.entries(value).flatMap(([name, part]) => typelessIn(part, `${place}/${name}`))];
 };

@@ -1,9 +1,10 @@
 // Random historical queries over a real store and a moving seam: each answer equals a slow and independent reading of the raw log, byte for byte.
 import { createHash } from 'node:crypto';
 import t, { type Test } from 'tap';
+import { createRandom } from '../../../infra/dev/simulator/random.ts';
 import { useEngines } from '../../support/engines.ts';
 import { type CandleQuestion, type EventsQuestion, Oracle, PAPER_LAYERS, type Question } from '../../support/oracle.ts';
-import { drawing, SYMBOLS } from '../../support/paper-log.ts';
+import { SYMBOLS } from '../../support/paper-log.ts';
 import { PaperWorld } from '../../support/paper-world.ts';
 import { SECOND, START } from '../../support/task-driver.ts';
 import { openTestStore } from '../../support/test-store.ts';
@@ -26,7 +27,7 @@ const INTERVALS = { '10s': 10, '30s': 30, '1m': 60, '2m': 120, '5m': 300 } as co
 class Asker {
   readonly #draw: () => number;
   constructor(seed: number) {
-    this.#draw = drawing(seed);
+    this.#draw = createRandom(seed).next;
   }
   #one<T>(of: readonly T[]): T {
     return of[Math.floor(this.#draw() * of.length)] as T;

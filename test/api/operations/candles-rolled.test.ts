@@ -1,10 +1,11 @@
 // Longer candles of every timeframe and price type, from the log to the answer, against independent sums in big integers (H-12, H-13).
 import t from 'tap';
+import { createRandom } from '../../../infra/dev/simulator/random.ts';
 import type { Venue } from '../../../ingest/venues/contract/venue.ts';
 import { bindMapped } from '../../../ingest/venues/shared/mapped.ts';
 import type { ListingRecord, PriceType } from '../../../schemas/records.ts';
 import { useEngines } from '../../support/engines.ts';
-import { drawing, paperVenue } from '../../support/paper-log.ts';
+import { paperVenue } from '../../support/paper-log.ts';
 import { SECOND, TestLog } from '../../support/task-driver.ts';
 import { workLog } from '../../support/worked-log.ts';
 import { listingValues, micros } from '../live-fixture.ts';
@@ -22,7 +23,7 @@ const SCALE = 10n ** 20n;
 
 /** Alone on its day: the first minute, one in the middle, the last one; many on the fifth day. */
 const MISSING: ReadonlySet<number> = (() => {
-  const draw = drawing(5);
+  const draw = createRandom(5).next;
   const minutes = new Set([DAY, 2 * DAY + 400, 4 * DAY - 1]);
   for (let n = 4 * DAY; n < 5 * DAY; n++) if (draw() < (n < 4.5 * DAY ? 0.03 : 0.3)) minutes.add(n);
   return minutes;
@@ -31,7 +32,7 @@ const MISSING: ReadonlySet<number> = (() => {
 /** A minute of the log: each price type has one a second after its end, or none. */
 type Bar = Readonly<Record<'open' | 'high' | 'low' | 'close' | 'volume' | 'turnover', string>> & { trades: number };
 
-const draw = drawing(9);
+const draw = createRandom(9).next;
 const digits = (most: number, decimals: number): string =>
   `${Math.floor(draw() * most) + 1}.${String(Math.floor(draw() * 1e9)).padStart(9, '0')}${'7'.repeat(decimals - 9)}`;
 const makeBar = (): Bar => {

@@ -3,6 +3,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import type { PrivateKeyAccount } from 'viem/accounts';
+import { createRandom } from '../../../infra/dev/simulator/random.ts';
 import { DOLLAR } from '../../support/payment-world.ts';
 import { waitFor } from '../../support/wait.ts';
 import {
@@ -24,17 +25,6 @@ const SEED = Number(process.env['PAYMENT_SEED'] ?? 24);
 const PAYMENTS = 6;
 const CALL: Sent = { body: { layers: ['mark'] } };
 
-/** Mulberry32: the same seed gives the same rounds. */
-const createRandom = (seed: number) => {
-  let state = seed;
-  return (): number => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-};
-
 type Paid = {
   readonly buyer: PrivateKeyAccount;
   readonly isPlan: boolean;
@@ -44,7 +34,7 @@ type Paid = {
 
 t.test(`${ROUNDS} rounds of kills, PAYMENT_SEED=${SEED}`, { timeout: 10_800_000 }, async (t) => {
   const { world, pool, start } = await startService(t);
-  const random = createRandom(SEED);
+  const random = createRandom(SEED).next;
   const lasting = await start('lasting');
   const offers = await offersFor(lasting.baseUrl, CALL);
   const seen = { paid: 0, unpaid: 0, mostSeconds: 0 };

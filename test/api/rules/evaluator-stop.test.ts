@@ -4,8 +4,9 @@ import { Registry } from 'prom-client';
 import t from 'tap';
 import { startEvaluator } from '../../../api/rules/evaluator.ts';
 import { createRuleMetrics } from '../../../api/rules/metrics.ts';
+import { createRandom } from '../../../infra/dev/simulator/random.ts';
 import { createLog } from '../../../infra/runtime/log.ts';
-import { createRandom, emptyMemory, feedLog, makeLog, randomQuery, SECOND, slowMarketAt } from './rule-log.ts';
+import { emptyMemory, feedLog, makeLog, randomQuery, SECOND, slowMarketAt } from './rule-log.ts';
 
 const FROM = 1_795_000_000 * SECOND;
 const SECONDS = 20;
@@ -38,7 +39,7 @@ const fakeDatabase = (queries: readonly string[]) => {
 t.test(
   'an instant under way at the stop has the result of the log, and no lease is renewed after the release',
   async (t) => {
-    const random = createRandom(11);
+    const random = createRandom(11).next;
     const queries = Array.from({ length: 40 }, () => randomQuery(random));
     const log = makeLog(random, FROM, SECONDS);
     const { pool, statements, recorded } = fakeDatabase(queries);

@@ -5,11 +5,12 @@ import t from 'tap';
 import type { LiveMemory } from '../../../api/live/memory.ts';
 import { type Evaluator, startEvaluator } from '../../../api/rules/evaluator.ts';
 import { createRuleMetrics } from '../../../api/rules/metrics.ts';
+import { createRandom } from '../../../infra/dev/simulator/random.ts';
 import { createLog } from '../../../infra/runtime/log.ts';
 import type { Micros } from '../../../schemas/records.ts';
 import { waitFor } from '../../support/wait.ts';
 import { freshPool } from '../payments/paid-api.ts';
-import { createRandom, emptyMemory, feedLog, type LogEntry, makeLog, SECOND } from './rule-log.ts';
+import { emptyMemory, feedLog, type LogEntry, makeLog, SECOND } from './rule-log.ts';
 import { compareMoves, isCaughtUp, listInstants, makeRules } from './rule-moves.ts';
 
 const SEED = Number(process.env['RULES_SEED'] ?? Date.now() % 1_000_000);
@@ -61,7 +62,7 @@ const startNode = (pool: Pool, random: () => number, now: Micros): Node => {
 t.setTimeout(900_000);
 
 t.test(`rules of random queries while evaluators die (RULES_SEED=${SEED})`, async (t) => {
-  const random = createRandom(SEED);
+  const random = createRandom(SEED).next;
   const pool = await freshPool(t);
   const rules = await makeRules(pool, RULES, random);
   const from = (Math.floor(Date.now() / 1_000) + 1) * SECOND;

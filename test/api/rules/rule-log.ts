@@ -26,16 +26,6 @@ export type LogEntry = {
 };
 type Random = () => number;
 
-/** A generator that a seed makes repeatable (mulberry32). */
-export const createRandom = (seed: number): Random => {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
-};
 export const chooseOne = <T>(random: Random, all: readonly T[]): T => all[Math.floor(random() * all.length)] as T;
 
 type Body = Partial<LiveEntry> & Pick<LiveEntry, 'kind'>;

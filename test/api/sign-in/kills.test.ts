@@ -8,6 +8,7 @@ import { createAccount } from '../../../api/accounts/accounts.ts';
 import { beginSession } from '../../../api/accounts/sessions.ts';
 import { hashToken } from '../../../api/accounts/token-hash.ts';
 import { freePort } from '../../../infra/dev/engines/ports.ts';
+import { createRandom } from '../../../infra/dev/simulator/random.ts';
 import { openPostgres } from '../../../infra/runtime/postgres/postgres.ts';
 import { useEngines } from '../../support/engines.ts';
 import { waitFor } from '../../support/wait.ts';
@@ -30,14 +31,6 @@ import {
 const KILLS = Number(process.env['SIGN_IN_KILLS'] ?? 2);
 const SEED = Number(process.env['SIGN_IN_SEED'] ?? Date.now() % 1_000_000);
 const WEB = fileURLToPath(new URL('../../../api/web.ts', import.meta.url));
-
-/** Numbers between 0 and 1 (mulberry32). */
-const createNumbers = (seed: number) => (): number => {
-  seed = (seed + 0x6d2b79f5) | 0;
-  let x = Math.imul(seed ^ (seed >>> 15), 1 | seed);
-  x = (x + Math.imul(x ^ (x >>> 7), 61 | x)) ^ x;
-  return ((x ^ (x >>> 14)) >>> 0) / 4_294_967_296;
-};
 
 const startWeb = async (t: Test, url: string, [port, internal]: readonly [number, number]): Promise<ChildProcess> => {
   const env = {
@@ -81,7 +74,7 @@ const isConsumed = async (pool: Pool, token: string): Promise<boolean> => {
 
 t.test('a killed process leaves no key without a connection and no connection half renewed', async (t) => {
   t.comment(`SIGN_IN_SEED=${SEED}`);
-  const next = createNumbers(SEED);
+  const next = createRandom(SEED).next;
   const url = await (await useEngines(t, ['postgres'])).database();
   const pool = openPostgres(url, { max: 2 });
   t.teardown(() => pool.end());
@@ -158,7 +151,7 @@ const readCount = async (pool: Pool, sql: string, value: string): Promise<number
 
 t.test('a killed process leaves no account half made or half closed, and no key twice', async (t) => {
   t.comment(`SIGN_IN_SEED=${SEED}`);
-  const next = createNumbers(SEED + 1);
+  const next = createRandom(SEED + 1).next;
   const url = await (await useEngines(t, ['postgres'])).database();
   const pool = openPostgres(url, { max: 2 });
   t.teardown(() => pool.end());
