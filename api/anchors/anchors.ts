@@ -36,7 +36,7 @@ const explainObjects = (store: ObjectStore): ObjectStore => ({
   ...store,
   read: (key, range) =>
     store.read(key, range).catch(() => {
-      throw serviceError('UNAVAILABLE', 'The archive cannot be read now.', { hint: 'Repeat the call in a minute.' });
+      throw serviceError('UNAVAILABLE', 'The archive cannot be read now.', { hint: 'Repeat the call in a few seconds.' });
     }),
 });
 

@@ -39,7 +39,7 @@ const isTimeout = (error: Error): boolean => /timeout, query aborted|statement t
 
 /** The refusal while the store cannot be queried. */
 export const storeAway = (): ServiceError =>
-  serviceError('UNAVAILABLE', 'Stored history cannot be read now.', { hint: 'Repeat the call in a minute.' });
+  serviceError('UNAVAILABLE', 'Stored history cannot be read now.', { hint: 'Repeat the call in a few seconds.' });
 
 /** Turns a failure of the store into an answer to retry while it is unavailable or slow; a fault of this service stays as it is. */
 export const explainStore = (error: unknown): unknown =>
