@@ -1,8 +1,8 @@
 /** `npm test`: every test file as a process of its own, on one set of real engines; the last line is the count. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { globSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { setPriority } from 'node:os';
+import { globSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { setPriority, tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -16,6 +16,8 @@ import { countAssertions, type TapCount } from './support/tap-count.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const RUNS = join(ROOT, '.local', 'test');
+/** Temporary files of a run: below the system's folder, because paths of sockets are short. */
+const TEMPORARY = tmpdir();
 /** End-to-end tests of minutes, run when they are named: `npm test -- chaos`. */
 const ON_REQUEST = [
   'away',
@@ -93,6 +95,7 @@ async function main(wanted: readonly string[]): Promise<FileResult[]> {
   const rest = files.filter((file) => !apart.has(file));
   const others = longestFirst(rest.filter((file) => !isPure(file)));
   const pure = rest.filter(isPure);
+  const temporary = openTemporary();
   const host = files.some(needsEngines) ? await progress.during('the engines', startEngines()) : null;
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, interrupt);
   whenParentEnds(interrupt);
@@ -110,7 +113,16 @@ async function main(wanted: readonly string[]): Promise<FileResult[]> {
     return results.flat();
   } finally {
     if (host !== null) await progress.during('the engines to stop', stopEngines(host));
+    rmSync(temporary, { recursive: true, force: true });
   }
+}
+
+/** Makes the folder that every process of this run takes for the temporary one, so that killed tests leave nothing. */
+function openTemporary(): string {
+  removeLeftovers(TEMPORARY);
+  const folder = mkdtempSync(join(TEMPORARY, `perp-tests-${process.pid}-`));
+  process.env.TMPDIR = folder;
+  return folder;
 }
 
 function toEndToEnd(name: string): string {
@@ -140,11 +152,10 @@ function needsEngines(file: string): boolean {
 
 type SharedEngines = { readonly dir: string; readonly address: HostAddress; readonly host: ChildProcess };
 
-/** A folder of this run, passed to the files by TEST_ENGINES_DIR; leftovers of killed runs are removed. */
+/** A folder of this run, passed to the files by TEST_ENGINES_DIR. */
 async function startEngines(): Promise<SharedEngines> {
   mkdirSync(RUNS, { recursive: true });
-  for (const name of readdirSync(RUNS))
-    if (isLeftover(name)) rmSync(join(RUNS, name), { recursive: true, force: true });
+  removeLeftovers(RUNS);
   const dir = join(RUNS, `run-${process.pid}`);
   process.env.TEST_ENGINES_DIR = dir;
   const host = startHost(dir, process.pid);
@@ -154,8 +165,16 @@ async function startEngines(): Promise<SharedEngines> {
   return { dir, address, host };
 }
 
+/** Removes the folders of our runs that were killed. */
+function removeLeftovers(folder: string): void {
+  for (const name of readdirSync(folder)) {
+    const path = join(folder, name);
+    if (isLeftover(name) && statSync(path).uid === process.getuid?.()) rmSync(path, { recursive: true, force: true });
+  }
+}
+
 function isLeftover(name: string): boolean {
-  const pid = /^(?:run|own)-(\d+)/.exec(name)?.[1];
+  const pid = /^(?:run|own|perp-tests)-(\d+)/.exec(name)?.[1];
   if (pid === undefined) return false;
   try {
     process.kill(Number(pid), 0);
