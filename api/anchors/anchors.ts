@@ -36,7 +36,9 @@ const explainObjects = (store: ObjectStore): ObjectStore => ({
   ...store,
   read: (key, range) =>
     store.read(key, range).catch(() => {
-      throw serviceError('UNAVAILABLE', 'The archive cannot be read now.', { hint: 'Repeat the call in a few seconds.' });
+      throw serviceError('UNAVAILABLE', 'The archive cannot be read now.', {
+        hint: 'Repeat the call in a few seconds.',
+      });
     }),
 });
 

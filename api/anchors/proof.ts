@@ -1,5 +1,4 @@
 // The proof of one row: its stored rows compared with the kept leaves, and the paths to the root of the day (AN-05, AN-06).
-
 import { compareLeaves, type EqualRow, type KeptHashes, readHashes } from '../../infra/runtime/kept-leaves.ts';
 import type { ObjectStore } from '../../infra/runtime/object-store.ts';
 import { isStorable } from '../../infra/runtime/postgres/storable.ts';

@@ -1,5 +1,4 @@
 // Layers as requests name them: their names and aliases, the parameter `layers`, and its faults (L-01).
-
 import Type from 'typebox';
 import { type ApiError, nearest } from '../../schemas/errors.ts';
 import { CANDLES, EVENTS } from '../../schemas/layers/index.ts';

@@ -1,5 +1,4 @@
 // How answers leave: the bytes of an operation's answer with its caching, and errors in their one shape (E-05, N-10, N-14, T-04).
-
 import { createHash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type ApiError, CATALOGUE, ServiceError, serviceError } from '../../schemas/errors.ts';

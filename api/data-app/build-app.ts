@@ -1,5 +1,4 @@
 // Assembles the data app: plugins, checks, one route an operation, operational routes (design section 8). `main.ts` listens.
-
 import type { ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { constants } from 'node:zlib';

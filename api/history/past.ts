@@ -1,5 +1,4 @@
 // Common decisions of all answers about the past: the selected listings, whether the answer can still change, what is unknown (N-11, H-09).
-
 import { type ApiError, serviceError, shapeFault } from '../../schemas/errors.ts';
 import { formatInstant, MICROS_PER_DAY, parseInstant } from '../../schemas/instants.ts';
 import type { Micros } from '../../schemas/records.ts';

@@ -1,5 +1,4 @@
 // Checks a function call: name, number and kinds of arguments, timeframe, scope (DQL-10, DQL-12, DQL-13, DQL-34).
-
 import { compare } from '../../schemas/decimals.ts';
 import { nearest } from '../../schemas/errors.ts';
 import { BANDS } from '../../schemas/layers.ts';

@@ -1,5 +1,4 @@
 // A query from either form to its checked tree, canonical pair and complexity; or every fault of it.
-
 import { serviceError } from '../../schemas/errors.ts';
 import type { JsonValue } from '../../schemas/json.ts';
 import type { JsonObject } from '../../schemas/json-object.ts';

@@ -1,5 +1,4 @@
 // The text form of a selection: `base in (BTC, ETH) and quote = USDT` (S-01), on the tokens of the language (DQL-02).
-
 import { type ApiError, nearest } from '../../schemas/errors.ts';
 import { clip } from '../../schemas/sent-text.ts';
 import { describeUnknown } from './faults.ts';

@@ -1,5 +1,4 @@
 // GET /v2/agent/state: states of the rules of an account, or of shared rules, and the state that the caller received before (AG-02 to AG-06).
-
 import Type, { type Static } from 'typebox';
 import { formatCount } from '../../schemas/counts.ts';
 import { formatDuration } from '../../schemas/durations.ts';

@@ -1,5 +1,4 @@
 // Parameters of a proof: their shapes, which of them a table has, and the day they lie in (AN-06).
-
 import Type, { type Static } from 'typebox';
 import { ANCHORED_TABLES, type AnchoredTable } from '../../schemas/anchored.ts';
 import { type ApiError, shapeFault } from '../../schemas/errors.ts';

@@ -1,5 +1,4 @@
 // Members that the archive's endpoints take alike, and their faults (AR-01, AR-02, AN-06).
-
 import { type ApiError, nearest } from '../../schemas/errors.ts';
 import { parseInstant } from '../../schemas/instants.ts';
 import { clip } from '../../schemas/sent-text.ts';

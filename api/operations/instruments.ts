@@ -1,5 +1,4 @@
 // GET /v2/instruments: listings with their rules and layers, now or as of a past instant (V-02 to V-05).
-
 import Type, { type Static } from 'typebox';
 import { type ApiError, serviceError } from '../../schemas/errors.ts';
 import { formatInstant, parseInstant } from '../../schemas/instants.ts';

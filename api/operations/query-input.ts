@@ -1,5 +1,4 @@
 // A query as bodies carry it: text, or machine form under either name.
-
 import Type, { type Static } from 'typebox';
 import type { ApiError, ErrorCode } from '../../schemas/errors.ts';
 import type { JsonObject } from '../../schemas/json-object.ts';

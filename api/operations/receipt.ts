@@ -1,5 +1,4 @@
 // GET /v2/receipts/{receipt_id}: what became of the payment of one call (P-10).
-
 import Type, { type Static } from 'typebox';
 import { serviceError } from '../../schemas/errors.ts';
 import { formatInstant } from '../../schemas/instants.ts';

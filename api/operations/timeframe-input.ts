@@ -1,5 +1,4 @@
 // The timeframe of a request for candles: any spelling of a period that is stored, and its faults (H-16d).
-
 import { formatDuration, parseDuration } from '../../schemas/durations.ts';
 import { type ApiError, shapeFault } from '../../schemas/errors.ts';
 import { clip } from '../../schemas/sent-text.ts';

@@ -1,5 +1,4 @@
 // A request with a query and a selection beside it: each fault names the text that its position lies in (E-06).
-
 import type { Static } from 'typebox';
 import type { ApiError } from '../../schemas/errors.ts';
 import type { Selection } from '../language/selection.ts';

@@ -1,5 +1,4 @@
 // Rules in PostgreSQL, as their owners change them: each change is one transaction with its version and the move that it makes (AG-01, AG-06).
-
 import type { Pool, PoolClient } from 'pg';
 import { inTransaction } from '../../infra/runtime/postgres/postgres.ts';
 import { formatCount } from '../../schemas/counts.ts';

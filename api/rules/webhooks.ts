@@ -1,5 +1,4 @@
 // Webhooks of accounts: where moves of its rules are sent, and what became of the messages.
-
 import { randomBytes } from 'node:crypto';
 import type { Pool } from 'pg';
 import { inTransaction } from '../../infra/runtime/postgres/postgres.ts';

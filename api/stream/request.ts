@@ -1,5 +1,4 @@
 // GET /v2/stream: the declaration of its input, and what a valid request selects and how it is printed (ST-01, ST-08).
-
 import { createHash } from 'node:crypto';
 import Type, { type Static } from 'typebox';
 import { type ApiError, nearest } from '../../schemas/errors.ts';

@@ -1,5 +1,4 @@
 // The protocol library answers parameters that are none with what its validator found, as a failure of its own: here they become one sentence.
-
 import { ProtocolErrorCode } from '@modelcontextprotocol/server';
 import { CLIPPED_PATH, clip } from '../../schemas/sent-text.ts';
 

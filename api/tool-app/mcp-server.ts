@@ -1,5 +1,4 @@
 // The tool server in any revision of the protocol and over any transport: tools, calls, resources, instructions.
-
 import {
   type ListToolsResult,
   ProtocolError,
