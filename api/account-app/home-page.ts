@@ -10,7 +10,7 @@ const QUERY = 'max(venues, funding_8h) - min(venues, funding_8h) > 0.0002 select
 type Feature = { readonly title: string; readonly text: Content; readonly href: string; readonly label: string };
 
 /** What the service does that others do not, each with the page that explains or shows it. */
-const listFeatures = (isExplorerOpen: boolean): readonly Feature[] => [
+const listFeatures = (explorer: 'open' | 'closed'): readonly Feature[] => [
   {
     title: 'Every figure has its age',
     text: 'A value comes with the venue’s stamp, the time of receipt and its status. A stale figure is withheld, and the reason is stated.',
@@ -32,15 +32,16 @@ const listFeatures = (isExplorerOpen: boolean): readonly Feature[] => [
   {
     title: 'One language for all questions',
     text: html`<code>${QUERY}</code>`,
-    ...(isExplorerOpen
+    ...(explorer === 'open'
       ? { href: `/explore/query?${new URLSearchParams({ q: QUERY })}`, label: 'Run it' }
       : { href: '/docs/language', label: 'Query language' }),
   },
   {
     title: 'Rows can be proved',
     text: 'The rows of a day are the leaves of a hash tree. Its root is posted on a public chain.',
-    href: isExplorerOpen ? '/explore/proof' : '/docs/concepts#anchored',
-    label: isExplorerOpen ? 'Prove a row' : 'Anchored days',
+    ...(explorer === 'open'
+      ? { href: '/explore/proof', label: 'Prove a row' }
+      : { href: '/docs/concepts#anchored', label: 'Anchored days' }),
   },
   {
     title: 'Agents read it too',
@@ -62,7 +63,7 @@ export const homePage: SiteModule = {
   register: (app, site) => {
     app.get('/', (request, reply) => {
       if (request.session !== null) return reply.redirect('/keys', 303);
-      const isExplorerOpen = isOpen(request, site);
+      const explorer = isOpen(request, site) ? 'open' : 'closed';
       return sendPage(
         site,
         { request, reply },
@@ -78,11 +79,11 @@ export const homePage: SiteModule = {
           </p>
           <p class="actions">
             <a class="button" href="/sign-up">Create a free account</a>
-            ${isExplorerOpen ? html`<a class="button quiet" href="/explore">Explore without an account</a>` : html`<a class="button quiet" href="/sign-in">Sign in</a>`}
+            ${explorer === 'open' ? html`<a class="button quiet" href="/explore">Explore without an account</a>` : html`<a class="button quiet" href="/sign-in">Sign in</a>`}
             <a class="button quiet" href="/docs">Read the documentation</a>
           </p>
         </div>
-        <ul class="cards features">${listFeatures(isExplorerOpen).map(renderFeature)}</ul>`,
+        <ul class="cards features">${listFeatures(explorer).map(renderFeature)}</ul>`,
         },
       );
     });

@@ -3,7 +3,7 @@ import type { Pool } from 'pg';
 import type { Logger } from '../../infra/runtime/log.ts';
 import { pauseUnlessAborted } from '../../infra/runtime/pause.ts';
 import { formatInstant } from '../../schemas/instants.ts';
-import type { CountRules } from './metrics.ts';
+import type { CountRules, DeliveryOutcome } from './metrics.ts';
 import { TRANSITION_COLUMNS, type TransitionRow, toTransition } from './store.ts';
 import { type CallOptions, callWebhook } from './webhook-call.ts';
 
@@ -89,21 +89,20 @@ export type DeliveryDeps = {
   readonly log: Pick<Logger, 'warn'>;
 };
 
-/** Whether the message arrived. */
-const deliver = async (claimed: Claimed, { pool, calls, count }: DeliveryDeps): Promise<boolean> => {
+const deliver = async (claimed: Claimed, { pool, calls, count }: DeliveryDeps): Promise<DeliveryOutcome> => {
   const { url, secret, delivery_id: id, webhook_id: webhookId, attempts } = claimed;
   const { isDelivered, words } = await callWebhook({ url, secret, body: buildBody(claimed) }, calls);
   if (isDelivered) {
     await pool.query(DELIVERED, [id, words]);
     count.delivered('delivered');
-    return true;
+    return 'delivered';
   }
   const { rows } = await pool.query<{ state: string }>(FAILED, [id, words, waitS(attempts)]);
-  const isDead = rows[0]?.state === 'dead';
-  count.delivered(isDead ? 'dead' : 'failed');
-  if (isDead)
+  const outcome = rows[0]?.state === 'dead' ? 'dead' : 'failed';
+  count.delivered(outcome);
+  if (outcome === 'dead')
     await pool.query(DISABLE, [webhookId, id, `Disabled: no message could be delivered for 24 hours (${words}).`]);
-  return false;
+  return outcome;
 };
 
 /** Messages on their way: at most one of a webhook, so that a receiver that is slow holds up itself alone. */
@@ -130,7 +129,7 @@ export class Sending {
     ]);
     for (const claimed of rows) {
       const sent = deliver(claimed, this.#deps).then(
-        (isDelivered) => this.#note(claimed.webhook_id, isDelivered),
+        (outcome) => this.#note(claimed.webhook_id, outcome),
         this.#onFault,
       );
       this.#byWebhook.set(
@@ -141,9 +140,9 @@ export class Sending {
     return rows.length;
   }
 
-  #note(webhookId: string, isDelivered: boolean): void {
+  #note(webhookId: string, outcome: DeliveryOutcome): void {
     this.#failing.delete(webhookId);
-    if (isDelivered) return;
+    if (outcome === 'delivered') return;
     this.#failing.add(webhookId);
     const [oldest] = this.#failing;
     if (this.#failing.size > MOST_FAILING && oldest !== undefined) this.#failing.delete(oldest);

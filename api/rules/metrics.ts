@@ -2,6 +2,9 @@
 import { bindMetrics, type Registry } from '../../infra/runtime/metrics.ts';
 import type { Micros } from '../../schemas/records.ts';
 
+/** What became of an attempt; a message that failed for 24 hours is dead. */
+export type DeliveryOutcome = 'delivered' | 'failed' | 'dead';
+
 export type CountRules = {
   /** So many questions answered for so many rules. */
   readonly evaluated: (questions: number, rules: number) => void;
@@ -10,7 +13,7 @@ export type CountRules = {
   readonly skipped: (rules: number) => void;
   /** From an instant to its states being stored. */
   readonly lag: (micros: Micros) => void;
-  readonly delivered: (outcome: 'delivered' | 'failed' | 'dead') => void;
+  readonly delivered: (outcome: DeliveryOutcome) => void;
   readonly watch: (sizes: () => { readonly rules: number; readonly changes: number }) => void;
 };
 
