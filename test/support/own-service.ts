@@ -14,9 +14,9 @@ import {
   startIngest,
   startProcessors,
   startSimulator,
-  until,
 } from './pipeline.ts';
 import { QUIET } from './purity.ts';
+import { waitFor } from './wait.ts';
 
 export type OwnService = {
   readonly engines: OwnEngines;
@@ -106,9 +106,14 @@ export const readStatuses = async ({
   return answer?.items.flatMap(({ layers }) => Object.values(layers)) ?? null;
 };
 
-/** Everything is served, or served again, without help. */
-export const recovered = (service: OwnService, timeoutMs = 120_000): Promise<number> =>
-  until('every mark and book is present', timeoutMs, async () => {
-    const states = (await readStatuses(service)) ?? [];
-    return states.length > 0 && states.every(({ status }) => status === 'present') ? states.length : null;
-  });
+/** Everything is served, or served again, without help; how many values. Rejects with some of those that are not. */
+export const recovered = (service: OwnService): Promise<number> => {
+  let states: Awaited<ReturnType<typeof readStatuses>> = null;
+  const look = async (): Promise<number | null> => {
+    states = await readStatuses(service);
+    const isServed = states?.every(({ status }) => status === 'present') ?? false;
+    return isServed && states?.length ? states.length : null;
+  };
+  const seen = (): unknown => states?.filter(({ status }) => status !== 'present').slice(0, 5) ?? 'no answer';
+  return waitFor('every mark and book is present', look, { everyMs: 100, seen });
+};
