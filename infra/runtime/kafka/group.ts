@@ -80,7 +80,9 @@ const fetchCommitted = async (
 const isPassing = (error: unknown): boolean =>
   !(error instanceof kafkajs.KafkaJSProtocolError) || error.retriable || error.type === 'UNKNOWN_TOPIC_OR_PARTITION';
 
-const lacksCoordinator = (error: Error): boolean => error.name === 'KafkaJSGroupCoordinatorNotFound';
+/** Whether a member crashed because no broker knew the group's coordinator, which passes. kafkajs wraps that error where it gives up. */
+export const lacksCoordinator = (error: unknown): boolean =>
+  error instanceof Error && (error.name === 'KafkaJSGroupCoordinatorNotFound' || lacksCoordinator(error.cause));
 
 class Membership implements GroupMember {
   readonly #handle: KafkaHandle;

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import fc from 'fast-check';
 import t from 'tap';
+import { lacksCoordinator } from '../../../../infra/runtime/kafka/group.ts';
 import { crc32c } from '../../../../infra/runtime/kafka/patches/crc32c.ts';
 import { UnzeroedEncoder } from '../../../../infra/runtime/kafka/patches/encoder.ts';
 import { groupMessages } from '../../../../infra/runtime/kafka/patches/group-messages.ts';
@@ -179,4 +180,24 @@ t.test('each patch names in its first line what upstream knows of it', (t) => {
     t.match(first, /Upstream: .*((issue|issues|pull request) \d+|no (upstream )?issue found)/, name);
   }
   t.end();
+});
+
+type Retry = (options: {
+  readonly retries: number;
+}) => (work: (bail: (error: Error) => void) => Promise<unknown>) => Promise<unknown>;
+type Errors = Readonly<Record<string, new (message: string) => Error>>;
+
+t.test('a member that found no coordinator joins again, however often kafkajs wraps what it found', async (t) => {
+  const createRetry = require('kafkajs/src/retry/index.js') as Retry;
+  const { KafkaJSGroupCoordinatorNotFound: NotFound, KafkaJSNonRetriableError: Other } =
+    require('kafkajs/src/errors.js') as Errors;
+  const giveUp = (error: Error): Promise<unknown> =>
+    createRetry({ retries: 1 })(() => Promise.reject(error)).catch((thrown: unknown) => thrown);
+  const found = new (NotFound as NonNullable<typeof NotFound>)('no coordinator');
+  const wrapped = (await giveUp(found)) as Error;
+  t.not(wrapped.name, found.name, 'as a member crashes with it');
+  for (const error of [found, wrapped, await giveUp(wrapped)]) t.ok(lacksCoordinator(error), String(error));
+  const refused = new (Other as NonNullable<typeof Other>)('not authorised');
+  for (const error of [refused, await giveUp(refused), null, undefined])
+    t.notOk(lacksCoordinator(error), String(error));
 });
