@@ -89,6 +89,10 @@ export const add = (a: Digits, b: Digits): Digits => {
   return fromScaled(x.a + x.b, x.scale);
 };
 
+/** The sum of a figure and those before it; null while there is none. An absent figure adds nothing. */
+export const addPresent = (sum: Digits | null, figure: Digits | null): Digits | null =>
+  figure === null ? sum : add(sum ?? '0', figure);
+
 export const subtract = (a: Digits, b: Digits): Digits => {
   const x = alignScales(a, b);
   return fromScaled(x.a - x.b, x.scale);

@@ -1,5 +1,5 @@
 // 24 h turnover by venue and instrument, as the memory copy has it and as plans choose by it (AC-02).
-import { add, compare } from '../../schemas/decimals.ts';
+import { add, addPresent, compare } from '../../schemas/decimals.ts';
 import type { Digits, Micros } from '../../schemas/records.ts';
 import type { Plan } from '../contract/plans.ts';
 import { isListed, versionAt } from '../live/listing-book.ts';
@@ -34,8 +34,7 @@ const measureVenue = ({ listings }: LiveVenue, at: Micros): OfVenue => {
     listed += 1;
     if (digits !== undefined) measured += 1;
     const { instrument } = version.record.values;
-    const held = byInstrument.get(instrument) ?? null;
-    byInstrument.set(instrument, digits === undefined ? held : add(held ?? '0', digits));
+    byInstrument.set(instrument, addPresent(byInstrument.get(instrument) ?? null, digits ?? null));
   }
   return { byInstrument, listed, measured };
 };

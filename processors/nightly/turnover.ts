@@ -1,5 +1,5 @@
 // The 24 h turnover by venue and instrument at 00:00 of a day, from stored history: restricted plans select by it (AC-02).
-import { add, joinFigure } from '../../schemas/decimals.ts';
+import { addPresent, joinFigure } from '../../schemas/decimals.ts';
 import { MS_PER_DAY } from '../../schemas/instants.ts';
 import type { Digits } from '../../schemas/records.ts';
 import { tableName } from '../../schemas/tables.ts';
@@ -41,8 +41,7 @@ const readTurnover = async (
     if (venue == null || instrument == null) continue;
     turnover[venue] ??= {};
     const ofVenue = turnover[venue];
-    const [held, figure] = [ofVenue[instrument] ?? null, byListing.get(listing ?? null) ?? null];
-    ofVenue[instrument] = figure === null ? held : add(held ?? '0', figure);
+    ofVenue[instrument] = addPresent(ofVenue[instrument] ?? null, byListing.get(listing ?? null) ?? null);
   }
   return turnover;
 };

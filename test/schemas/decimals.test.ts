@@ -6,6 +6,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import {
   add,
+  addPresent,
   canonicalDigits,
   compare,
   DecimalError,
@@ -214,5 +215,19 @@ t.test("a stored double's text, however the store writes it, gives the shortest 
     fc.property(doubles, forms, (n, write) => joinFigure(write(n), undefined) === plainDouble(Number(write(n)) || 0)),
     { numRuns: 20_000 },
   );
+  t.end();
+});
+
+t.test('a sum of figures that may be absent has those that are there, and is absent while none is', (t) => {
+  const figures = fc.array(fc.option(digits));
+  fc.assert(
+    fc.property(figures, (given) => {
+      const there = given.filter((one) => one !== null);
+      const expected = there.length === 0 ? null : there.reduce((sum, one) => add(sum, one), '0');
+      return given.reduce<string | null>(addPresent, null) === expected;
+    }),
+  );
+  t.equal(addPresent('1.5', null), '1.5');
+  t.equal(addPresent(null, '0'), '0', 'zero is a figure');
   t.end();
 });
