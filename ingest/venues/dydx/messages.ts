@@ -82,8 +82,7 @@ const mapAnswer = (body: Fields, { request, received_at }: VenueMessage): readon
   const symbol = /\/perpetualMarkets?\/([^/]+)$/.exec(parseRequest(request)?.path ?? '')?.[1];
   if (symbol === undefined)
     throw new VenueError('VENUE_UNKNOWN_LISTING', 'the answer names no market and its request is not known');
-  const named = decodeURIComponent(symbol.replace(/%(?![0-9a-f]{2})/gi, '%25'));
-  return 'trades' in body ? mapTrades(named, body, received_at) : mapSnapshot(named, body, received_at);
+  return 'trades' in body ? mapTrades(symbol, body, received_at) : mapSnapshot(symbol, body, received_at);
 };
 
 /** `markets` are whole, `trading` has their changes, `oraclePrices` have a time. */

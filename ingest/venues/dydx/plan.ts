@@ -91,7 +91,7 @@ export const askedMinutes: NonNullable<Venue['askedMinutes']> = (message) => {
   const symbol = /\/candles\/perpetualMarkets\/([^/]+)$/.exec(path)?.[1];
   if (symbol === undefined || query.get('resolution') !== '1MIN') return null;
   const bounds = { fromMs: toMs(query.get('fromISO')), toMs: shift(toMs(query.get('toISO')), -1) };
-  return toAsked([decodeURIComponent(symbol)], 'trade', {
+  return toAsked([symbol], 'trade', {
     ...bounds,
     limit: readNumber(query, 'limit') ?? DEFAULT_LIMIT,
   });

@@ -302,7 +302,7 @@ const mapCandles: Mapper = (body, source) => {
   if (symbol === undefined)
     throw new VenueError('VENUE_UNKNOWN_LISTING', 'the candles name no symbol and their request is not known');
   const priceType = PRICE_TYPES.get(type ?? '');
-  const subject = readSubject(decodeURIComponent(symbol), { venueTs: null, element: body }, source);
+  const subject = readSubject(symbol, { venueTs: null, element: body }, source);
   if (resolution !== '1m' || priceType === undefined || subject === null) return [];
   return mapEach(readList(body.candles, 'candles'), (candle) =>
     toCandle(subject, readFields(candle, 'candle'), priceType),

@@ -126,5 +126,5 @@ export const askedMinutes: NonNullable<Venue['askedMinutes']> = (message) => {
   const to = readNumber(query, 'to');
   const limit = readRequest(message, '"more_candles":true') === null ? Number.POSITIVE_INFINITY : 0;
   const bounds = { fromMs: from * 1_000, toMs: to === null ? null : to * 1_000, limit };
-  return toAsked([decodeURIComponent(symbol)], priceType, bounds);
+  return toAsked([symbol], priceType, bounds);
 };

@@ -172,5 +172,5 @@ export const askedMinutes: NonNullable<Venue['askedMinutes']> = (message) => {
   if (symbol === undefined || priceType === undefined || start === null) return null;
   if (query.get('interval') !== 'Min1') return null;
   const bounds = { fromMs: start * 1_000, toMs: end === null ? null : end * 1_000, limit: CANDLES_LIMIT };
-  return toAsked([decodeURIComponent(symbol)], priceType, bounds);
+  return toAsked([symbol], priceType, bounds);
 };

@@ -234,11 +234,20 @@ export const readTaker = (value: unknown, words: SideWords, name: string): 'buy'
 /** The query of a message without a request. */
 export const NO_QUERY = new URLSearchParams();
 
-/** Method, path and query of a recorded or sent request: `GET https://host/path?a=b`, the same without method, or `GET /path`. Null: it is none. */
+/** A path in plain characters, which may name a symbol (`币安人生_USDT`). One whose encoding is wrong stays as it is. */
+const decodePath = (path: string): string => {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
+};
+
+/** Decoded path and query of a recorded or sent request: `GET https://host/path?a=b`, the same without method, or `GET /path`. Null: it is none. */
 export const parseRequest = (
   request: string | null,
 ): { readonly path: string; readonly query: URLSearchParams } | null => {
   if (request === null) return null;
   const match = /^(?:(?:GET|POST) )?(https?:\/\/[^/?#]+)?(\/[^?#\s]*)(?:\?([^#\s]*))?(?:#\S*)?$/.exec(request);
-  return match ? { path: match[2] ?? '/', query: new URLSearchParams(match[3] ?? '') } : null;
+  return match ? { path: decodePath(match[2] ?? '/'), query: new URLSearchParams(match[3] ?? '') } : null;
 };

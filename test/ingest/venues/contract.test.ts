@@ -20,6 +20,19 @@ const MUTATIONS = Number(process.env.MUTATIONS ?? '5000');
 /** Damaged frames that one state goes through before a new one is begun. */
 const SESSION = 50;
 
+/** Requests with each name of the path replaced in turn: by an encoded one, and by one whose encoding is wrong. */
+const replaceNames = (request: string): (readonly [name: string, request: string])[] => {
+  const [, host = '', path = '', query = ''] =
+    /^(?:GET |POST )?(https?:[/][/][^/]+)?([/][^?]*)(.*)$/.exec(request) ?? [];
+  const names = path.split('/');
+  return names.slice(1).flatMap((_, i) =>
+    ['币安人生_USDT', '%ff'].map((name) => {
+      const encoded = names.with(i + 1, name === '%ff' ? name : encodeURIComponent(name));
+      return [name, `GET ${host}${encoded.join('/')}${query}`] as const;
+    }),
+  );
+};
+
 type Outcome = { gave: number; nothing: number; kinds: number };
 
 /** One message of each kind: recorded ones, and those of the docs. */
@@ -102,6 +115,30 @@ for (const venue of venues.values()) {
     t.equal(findUnsafeWord(venue), null, 'a word in each place');
     t.end();
   });
+
+  t.test(
+    `${venue.id}: a request's path in any encoding names a symbol or none, and throws nothing but VenueError`,
+    (t) => {
+      const messages = readRecordings(venue);
+      const context = makeContext(venue, messages);
+      for (const message of chooseSeeds(messages)) {
+        for (const [name, request] of replaceNames(message.request ?? '')) {
+          const renamed = { ...message, request };
+          const mapped = readDamaged({ venue, message: renamed, state: {}, context });
+          if (typeof mapped === 'string') t.fail(`${mapped}: ${request}`);
+          else {
+            const symbols = mapped.map(({ record }) => record.venue_symbol ?? '');
+            t.notOk(
+              symbols.some((symbol) => symbol.includes('%') && symbol !== name),
+              request,
+            );
+          }
+          t.doesNotThrow(() => venue.askedMinutes?.(renamed, context), request);
+        }
+      }
+      t.end();
+    },
+  );
 
   t.test(`${venue.id}: exchanging any two members of a message changes its records or is refused`, (t) => {
     const shapes = readShapes(venue).filter(({ members }) => members.length > 1);
