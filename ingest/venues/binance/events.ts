@@ -100,6 +100,17 @@ export const mapKline: Mapper = (element, source) => {
   return symbol === null ? [] : toLiveCandles([symbol], element, { kline, priceType: 'trade', source });
 };
 
+/** Contract type of a pair's perpetual (`PERPETUAL`, `TRADIFI_PERPETUAL`); other continuous series change their contract with each delivery. */
+const PERPETUAL = /(^|_)PERPETUAL$/i;
+
+/** The candles of a pair's perpetual, under the pair's name. */
+export const mapContinuousKline: Mapper = (element, source) => {
+  if (!PERPETUAL.test(readText(element.ct, 'ct'))) return [];
+  const kline = readFields(element.k, 'k');
+  const symbols = listSymbolsOfPair(readText(element.ps, 'ps'), source.market, source.context);
+  return toLiveCandles(symbols, element, { kline, priceType: 'trade', source });
+};
+
 /** Its `k` names the symbol. */
 export const mapMarkKline: Mapper = (element, source) => {
   const kline = readFields(element.k, 'k');
@@ -129,9 +140,10 @@ const toLiveCandles = (
   return symbols.flatMap((symbol) => toCandle({ symbol, venueTs, source, element }, fields));
 };
 
-/** Endpoints of candles; those of a pair's index answer for each listing that uses it. */
+/** Endpoints of candles; those of a pair's index answer for each listing that uses it, continuous ones for the pair's perpetual. */
 export const CANDLE_ENDPOINTS: Readonly<Record<string, PriceType>> = {
   klines: 'trade',
+  continuousKlines: 'trade',
   markPriceKlines: 'mark',
   indexPriceKlines: 'index',
 };
@@ -142,6 +154,7 @@ type Asked = Pick<MessageSource, 'query' | 'market' | 'context'>;
 const findAskedSymbols = ({ query, market, context }: Asked): readonly string[] | null => {
   const asked = (query.get('symbol') ?? query.get('pair'))?.toUpperCase();
   if (asked === undefined) return null;
+  if (!PERPETUAL.test(query.get('contractType') ?? 'PERPETUAL')) return [];
   const symbols = query.get('symbol') === null ? listSymbolsOfPair(asked, market, context) : [asked];
   return symbols.filter((symbol) => !isDated(symbol));
 };

@@ -1,5 +1,5 @@
-// Binance's frames and answers as normalised records (records.md). Not read: bookTicker (the book is collected whole), rpiDepth and continuous,
-// composite and contract series; instruments with a delivery date.
+// Binance's frames and answers as normalised records (records.md). Not read: bookTicker (the book is collected whole), rpiDepth, composite and
+// contract series; instruments with a delivery date, and continuous series of them.
 import { percentToFraction } from '../../../schemas/decimals.ts';
 import type { VenueMessage } from '../contract/listings.ts';
 import type { MapContext, Mapped } from '../contract/mapping.ts';
@@ -27,6 +27,7 @@ import {
 } from '../shared/wire.ts';
 import {
   CANDLE_ENDPOINTS,
+  mapContinuousKline,
   mapForceOrder,
   mapIndexKline,
   mapKline,
@@ -257,6 +258,7 @@ const EVENTS: ReadonlyMap<string, Mapper> = new Map([
   ['trade', mapTrade],
   ['forceOrder', mapForceOrder],
   ['kline', mapKline],
+  ['continuous_kline', mapContinuousKline],
   ['markPrice_kline', mapMarkKline],
   ['indexPrice_kline', mapIndexKline],
 ]);

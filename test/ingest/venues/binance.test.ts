@@ -17,6 +17,7 @@ const answer = (url: string, body: unknown): VenueMessage => bench.answer(`GET $
 const SINGLES = 'crypto-msg-parser-swap-singles.ndjson';
 const TARDIS = 'tardis-tests-binance-futures.ndjson';
 const JKORF_WS = 'jkorf-ws-examples.ndjson';
+const GOCT_WS = 'testdata-gocryptotrader-ws-2026-10.ndjson';
 const GOCT_USDM = 'gocryptotrader-usdm-rest-recorded.ndjson';
 const GOCT_COINM = 'gocryptotrader-coinm-rest-recorded.ndjson';
 
@@ -394,8 +395,7 @@ const CASES: readonly Case[] = [
 
 t.test('streams of 2026 carry both markets: the symbol has the unit', (t) => {
   const at = [1791283239234, null] as const;
-  const LIVE = 'testdata-gocryptotrader-ws-2026-10.ndjson';
-  t.same(mapLine(LIVE, 5), [
+  t.same(mapLine(GOCT_WS, 5), [
     record('ticker', 'BTCUSDT', at, { last: '86026.4' }),
     record('stats', 'BTCUSDT', at, {
       volume_24h: '119489.809',
@@ -411,7 +411,7 @@ t.test('streams of 2026 carry both markets: the symbol has the unit', (t) => {
       change_24h: '0.00191',
     }),
   ]);
-  t.same(mapLine(LIVE, 3), [
+  t.same(mapLine(GOCT_WS, 3), [
     record('liquidation', 'BTCUSD_PERP', [1791285240223, null], {
       id: null,
       side: 'short',
@@ -422,12 +422,12 @@ t.test('streams of 2026 carry both markets: the symbol has the unit', (t) => {
     }),
   ]);
   t.match(
-    mapLine(LIVE, 16),
+    mapLine(GOCT_WS, 16),
     [{ values: { kind: 'snapshot' } }],
     'five levels are whole, though numbered like a change',
   );
-  t.same(mapLine(LIVE, 17), [], 'the retail book is another');
-  t.same(mapLine(LIVE, 6), [], 'a list of nothing');
+  t.same(mapLine(GOCT_WS, 17), [], 'the retail book is another');
+  t.same(mapLine(GOCT_WS, 6), [], 'a list of nothing');
   t.end();
 });
 
@@ -613,6 +613,60 @@ t.test('candles of mark and index prices come on COIN-M sockets as well', (t) =>
   t.end();
 });
 
+t.test("continuous candles of a pair's perpetual are its candles; those of other contracts are none", (t) => {
+  const values = {
+    open_time: 1791283440000000,
+    price_type: 'trade',
+    timeframe: '1m',
+    open: '86111',
+    high: '86137.8',
+    low: '86111',
+    close: '86137.7',
+    volume: '546',
+    volume_unit: 'contracts',
+    turnover: null,
+    trades: 53,
+    closed: true,
+  };
+  const candle = record('candle', 'BTCUSD_PERP', [1791283466336, null], values);
+  const [recorded] = mapLine(GOCT_WS, 22);
+  t.same(recorded, candle);
+  t.match(mapLine(GOCT_WS, 8), [
+    {
+      venue_symbol: 'BTCUSDT',
+      values: { close: '86026.5', volume: '10.516', volume_unit: 'base', turnover: '904406.8029' },
+    },
+  ]);
+  const { data } = JSON.parse(lineOf(GOCT_WS, 22).raw) as { readonly data: object };
+  t.same(map(frame({ ...data, ct: 'CURRENT_QUARTER' })), [], 'a quarter');
+  t.equal(map(frame({ ...data, ps: 'XAUUSDT', ct: 'TRADIFI_PERPETUAL' }))[0]?.venue_symbol, 'XAUUSDT');
+  const row = [
+    1591258320000,
+    '9640.7',
+    '9642.4',
+    '9640.6',
+    '9642.0',
+    '206',
+    1591258379999,
+    '2.13660389',
+    48,
+    '1',
+    '2',
+    '0',
+  ];
+  const ask = (type: string): VenueMessage =>
+    answer(`https://dapi.binance.com/dapi/v1/continuousKlines?pair=BTCUSD&contractType=${type}&interval=1m`, [row]);
+  t.match(map(ask('PERPETUAL')), [
+    {
+      venue_symbol: 'BTCUSD_PERP',
+      values: { open: '9640.7', close: '9642', volume: '206', turnover: null, trades: 48, closed: null },
+    },
+  ]);
+  t.same(binance.askedMinutes?.(ask('PERPETUAL'), NO_LISTINGS)?.symbols, ['BTCUSD_PERP']);
+  t.same(map(ask('NEXT_QUARTER')), []);
+  t.end();
+});
+
 t.test('a book with retail orders (`rpiDepth`) is another book: it is never joined with ours', (t) => {
   const diff = { e: 'depthUpdate', E: 1, T: 2, s: 'BTCUSDT', U: 3, u: 4, pu: 2, b: [['5', '6']], a: [] };
   const wrapped = frame({ stream: 'btcusdt@rpiDepth@500ms', data: diff });
@@ -635,7 +689,6 @@ t.test('messages without data of a perpetual give no record', (t) => {
     ['a dated candle', 'cryptofeed-coinm-ws-1.ndjson.gz', 110],
     ['multi-asset rates', JKORF_WS, 4],
     ['a composite index', JKORF_WS, 10],
-    ['continuous candles', JKORF_WS, 12],
     ['contract news', JKORF_WS, 24],
     ['mark candles of a dated contract', GOCT_COINM, 5],
     ['candles of a month', GOCT_COINM, 4],
