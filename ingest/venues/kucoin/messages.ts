@@ -1,6 +1,6 @@
 // KuCoin's frames and answers as normalised records (records.md). Not read: tickerV2 (the book is collected whole), announcements of
 // settlements, past funding; contracts with a delivery date.
-import type { FundingRecord, Level, Micros } from '../../../schemas/records.ts';
+import type { Digits, FundingRecord, Level, Micros } from '../../../schemas/records.ts';
 import { VenueError, type VenueMessage } from '../contract/listings.ts';
 import type { MapContext, Mapped } from '../contract/mapping.ts';
 import { snapshotChain, sortSides } from '../shared/book-sides.ts';
@@ -131,6 +131,12 @@ const toMark = (subject: Subject, data: Fields, markName: string): Mapped[] => {
   return mark === null && index === null ? [] : [toMapped(subject, 'mark', { mark, index })];
 };
 
+const toPredicted = (subject: Subject, funding: Digits | null): Mapped[] =>
+  toFunding(subject, { funding, funding_interval_ms: null, next_funding_at: null });
+
+const toFunding = (subject: Subject, values: FundingRecord['values']): Mapped[] =>
+  values.funding === null && values.next_funding_at === null ? [] : [toMapped(subject, 'funding', values)];
+
 type DayNames = Readonly<Record<'volume' | 'turnover', string>>;
 
 const toStats = (subject: Subject, data: Fields, { volume, turnover }: DayNames): Mapped[] => {
@@ -145,8 +151,10 @@ const toStats = (subject: Subject, data: Fields, { volume, turnover }: DayNames)
 
 const mapTicker = ofSymbol('ts', (subject, data) => toTicker(subject, data, 'price'));
 
+/** The day of a contract and, since autumn 2026, the rate of its coming settlement. */
 const mapDay = ofSymbol('ts', (subject, data) => [
   ...toTicker(subject, data, 'lastPrice'),
+  ...toPredicted(subject, readFigureOrNull(data.fundingRate, 'fundingRate')),
   ...toStats(subject, data, { volume: 'volume', turnover: 'turnover' }),
 ]);
 
@@ -170,10 +178,7 @@ const PREDICTED_MS = 60_000;
 
 const mapFunding = ofSymbol('timestamp', (subject, data) => {
   if (readCountOrNull(data.granularity, 'granularity') !== PREDICTED_MS) return [];
-  const funding = readSoleFigure(data.fundingRate, 'fundingRate');
-  return funding === null
-    ? []
-    : [toMapped(subject, 'funding', { funding, funding_interval_ms: null, next_funding_at: null })];
+  return toPredicted(subject, readSoleFigure(data.fundingRate, 'fundingRate'));
 });
 
 /** `timePoint` is the previous settlement, no stamp of the rate. */
@@ -209,9 +214,6 @@ const toContractFunding = (subject: Subject, data: Fields): Mapped[] =>
     funding_interval_ms: readInterval(data),
     next_funding_at: readMsOrNull(data.nextFundingRateDateTime, 'nextFundingRateDateTime'),
   });
-
-const toFunding = (subject: Subject, values: FundingRecord['values']): Mapped[] =>
-  values.funding === null && values.next_funding_at === null ? [] : [toMapped(subject, 'funding', values)];
 
 const SIDES = ['buy', 'sell'] as const;
 

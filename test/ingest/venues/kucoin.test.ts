@@ -290,6 +290,29 @@ t.test('the funding of a contract in 2026: its current interval and the instant 
   t.end();
 });
 
+t.test('the day of a contract has the rate of the coming settlement since autumn 2026', (t) => {
+  // Shape and figures of a live frame of 2026-10-03; the frame of the coming rate that came beside it had the same.
+  const day = { lastPrice: 84556.7, priceChgPct: -0.0056, volume: 3938.189, turnover: 337376435.2988 };
+  const snapshot = (rate: object): readonly object[] =>
+    map(
+      push('/contractMarket/snapshot:XBTUSDTM', 'snapshot.24h', {
+        ...day,
+        ...rate,
+        ts: 1790993335003748866n.toString(),
+      }),
+    );
+  const coming = record('funding', 'XBTUSDTM', [1790993335003.748, null], {
+    funding: '-0.000002',
+    funding_interval_ms: null,
+    next_funding_at: null,
+  });
+  t.same(snapshot({ fundingRate: -0.000002 })[1], coming);
+  t.match(snapshot({ fundingRate: 0 })[1], { layer: 'funding', values: { funding: '0' } });
+  for (const none of [{}, { fundingRate: null }])
+    t.match(snapshot(none), [{ layer: 'ticker' }, { layer: 'stats', values: { volume_24h: '3938.189' } }]);
+  t.end();
+});
+
 t.test('the settled rate shares a subject with the predicted one and is the past', (t) => {
   const settled = (granularity: number): unknown => ({ granularity, fundingRate: 0.000105, timestamp: 1705982400000 });
   for (const granularity of [28_800_000, 14_400_000, 3_600_000])
