@@ -78,6 +78,8 @@ const mapFrame = ({ channel, data }: Fields, source: Source): readonly Mapped[] 
       return mapEach<unknown>(Array.isArray(data) ? data : [data], (candle) => mapCandle(candle, source));
     case 'subscriptionResponse':
       return forgetTrades(data, source);
+    case 'post':
+      return mapPosted(readFields(readFields(data, 'data').response, 'response'), source);
     case 'error':
       throw refusal(String(data));
     case 'pong':
@@ -85,6 +87,13 @@ const mapFrame = ({ channel, data }: Fields, source: Source): readonly Mapped[] 
     default:
       return unread();
   }
+};
+
+/** The answer to a request that was sent on the socket: `info` holds what the REST endpoint answers, with the request's type; `action` is an account's. */
+const mapPosted = ({ type, payload }: Fields, source: Source): readonly Mapped[] => {
+  if (type === 'error') throw refusal(String(payload));
+  if (type !== 'info') return [];
+  return mapAnswer(isFields(payload) && 'data' in payload ? payload.data : payload, source);
 };
 
 /** The parameters are in the request's body, which is not recorded: answers are distinguished by their shape. */

@@ -248,6 +248,29 @@ t.test('a side of a whole book with fewer than twenty levels is all the venue ha
   t.end();
 });
 
+t.test('an answer to a request on the socket is read as the same answer of REST', (t) => {
+  const post = (type: string, payload: unknown) =>
+    frame({ channel: 'post', data: { id: 7, response: { type, payload } } });
+  const book = { coin: 'BTC', time: 1754450974231, levels: [[{ px: '113377', sz: '7.6', n: 17 }], []] };
+  const [mapped] = hyperliquid.map({}, post('info', { type: 'l2Book', data: book }), { listings: new Map() });
+  t.same(
+    mapped?.record,
+    record('book', 'BTC', [1754450974231, null], {
+      kind: 'snapshot',
+      bids: [['113377', '7.6']],
+      asks: [],
+      sequence: null,
+    }),
+  );
+  t.match(mapped?.chain, { symbol: 'BTC', kind: 'snapshot', full: { bids: true, asks: true } });
+  const trade = { coin: 'BTC', side: 'A', px: '1', sz: '2', time: 1754450974231, tid: 3 };
+  t.match(map(post('info', { type: 'recentTrades', data: [trade] })), [{ layer: 'trade', values: { side: 'sell' } }]);
+  t.same(map(post('action', { status: 'ok', response: { type: 'order' } })), [], "an account's");
+  t.equal(codeOf(post('error', 'Rate limited')), 'VENUE_BAD_FRAME');
+  t.equal(codeOf(frame({ channel: 'post', data: { id: 7 } })), 'VENUE_BAD_FRAME');
+  t.end();
+});
+
 t.test('messages without data of a perpetual give no record', (t) => {
   for (const [what, file, line] of [
     ['spot context', TARDIS, 8],
