@@ -143,12 +143,15 @@ const toSides = (changes: readonly Fields[]): Sides => {
   return sides;
 };
 
+/** Price steps of a requested book that are the contract's own; a book merged to coarser ones has none of the venue's levels. */
+const UNMERGED: ReadonlySet<string | null> = new Set([null, '', '0']);
+
 /** The body omits the symbol. `update` is the time of the book's last change, `current` the time of sending, in seconds. */
 export const mapBookAnswer = (body: unknown, source: Source): readonly Mapped[] => {
   const symbol = source.query.get('contract');
   if (symbol === null || symbol === '')
     throw new VenueError('VENUE_UNKNOWN_LISTING', 'the order book names no contract and its request is not known');
-  if (!isPerpetual(symbol)) return [];
+  if (!isPerpetual(symbol) || !UNMERGED.has(source.query.get('interval'))) return [];
   const book = readFields(body, 'order book');
   const sides = sortSides(readNamedLevels(book.bids, NAMES, 'bids'), readNamedLevels(book.asks, NAMES, 'asks'));
   const venueTs = readSeconds(book.update, 'update') ?? readSeconds(book.current, 'current');

@@ -112,10 +112,10 @@ const mapAnswer = (body: unknown, source: Source): readonly Mapped[] => {
   });
 };
 
-/** A whole book; the venue omits an empty side. */
+/** A whole book; the venue omits an empty side. One merged to coarser prices (`nSigFigs`) has a `spread`, and none of the venue's own levels. */
 const mapBook = (book: Fields, { receivedAt }: Source): readonly Mapped[] => {
   const symbol = readText(book.coin, 'coin');
-  if (!isPerpetual(symbol)) return [];
+  if (!isPerpetual(symbol) || 'spread' in book) return [];
   const levels = readList(book.levels, 'levels');
   const sides = sortSides(toLevels(levels[0]), toLevels(levels[1]));
   const subject = { symbol, venueTs: readMsOrNull(book.time, 'time'), receivedAt, element: book };

@@ -232,6 +232,9 @@ t.test('a REST book is a snapshot of the requested contract, complete with fewer
     [record('book', 'ETH_USDT', [1623898993121, null], { ...levels, sequence: '123456' })],
     'the recorded answer, requested',
   );
+  const merged = `${REST}/usdt/order_book?contract=ETH_USDT&interval=0.1&limit=100&with_id=true`;
+  t.same(map(answer(merged, raw)), [], 'merged to coarser prices');
+  t.equal(map(answer(merged.replace('0.1', '0'), raw)).length, 1, 'the step of the contract');
   const message = answer(`${REST}/btc/order_book?contract=BTC_USD`, raw.replace('"id":123456,', ''));
   t.same(map(message), [record('book', 'BTC_USD', [1623898993121, null], { ...levels, sequence: null })]);
   t.equal(venue.map({}, message, { listings: new Map() })[0]?.chain, undefined, 'without an id it joins nothing');

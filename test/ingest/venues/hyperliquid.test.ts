@@ -245,6 +245,7 @@ t.test('a side of a whole book with fewer than twenty levels is all the venue ha
   });
   t.equal(thin[0]?.chain?.full, undefined, 'a fast book is thinner by design');
   t.match(thin[0]?.record.values, { bids: [['5', '1']], asks: [] }, 'a side left out is empty');
+  t.same(map(frame({ channel: 'l2Book', data: { ...body, spread: '1.0' } })), [], 'merged to coarser prices');
   t.end();
 });
 
