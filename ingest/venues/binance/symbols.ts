@@ -24,6 +24,7 @@ const guessMarket = (pair: string): Market => (pair.endsWith('USD') ? 'coinm' : 
 
 /** Listings that use a pair's index: the known ones, or while none is known the perpetual with that name. `market`: null where the message has none. */
 export const listSymbolsOfPair = (pair: string, market: Market | null, { listings }: MapContext): readonly string[] => {
+  if (isDated(pair)) return [];
   if (listings.size === 0) return [(market ?? guessMarket(pair)) === 'usdm' ? pair : `${pair}_PERP`];
   return [...listings.values()]
     .filter((l) => l.values.pair === pair && (market === null || toMarket(l.venue_symbol) === market))
