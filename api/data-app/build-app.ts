@@ -1,5 +1,5 @@
 // Assembles the data app: plugins, checks, one route an operation, operational routes (design section 8). `main.ts` listens.
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { constants } from 'node:zlib';
 import compress from '@fastify/compress';
@@ -224,6 +224,18 @@ const sendNotFound = (methods: Methods, request: FastifyRequest, reply: FastifyR
   );
 };
 
+/** Whether the head names its host as RFC 9112 (section 3.2) demands: once, or not at all before HTTP/1.1. */
+const namesHost = ({ httpVersion, rawHeaders }: IncomingMessage): boolean => {
+  const hosts = rawHeaders.filter((name, i) => i % 2 === 0 && name.length === 4 && name.toLowerCase() === 'host');
+  return hosts.length === 1 || (hosts.length === 0 && httpVersion === '1.0');
+};
+
+/** What Node would refuse without a body: a head that names no host is refused as every other, an expectation that is unknown is none. */
+const addHeadCheck = (app: FastifyInstance): void => {
+  app.addHook('onRequest', async ({ raw }, reply) => (namesHost(raw) ? undefined : sendErrors(reply, unreadable())));
+  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
+};
+
 /** Step 1 of E-01: a request without a route is refused before its body is looked at. */
 const addRouteCheck = (app: FastifyInstance, methods: Methods): void => {
   app.addHook('onRequest', async (request, reply) =>
@@ -277,6 +289,7 @@ export const buildApp = async (deps: AppDeps): Promise<FastifyInstance> => {
   const app = fastify({
     loggerInstance: deps.log,
     logController: new LogController({ disableRequestLogging: true }),
+    http: { requireHostHeader: false },
     bodyLimit: BODY_BYTES,
     requestTimeout: REQUEST_TIMEOUT_MS,
     // A part of a path is judged by its endpoint, however long: the head of a request has at most 16 KiB.
@@ -303,6 +316,7 @@ export const buildApp = async (deps: AppDeps): Promise<FastifyInstance> => {
   const methods = collectMethods(app);
   const choose = scopeChooser(deps.live, deps.turnover);
   await addPlugins(app);
+  addHeadCheck(app);
   addRouteCheck(app, methods);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));

@@ -225,6 +225,7 @@ const RAW = {
   'HTTP/1.0': 'GET /v2/venues HTTP/1.0\r\n\r\n',
   'a folded header': 'GET /v2/venues HTTP/1.1\r\nHost: a\r\nX: b\r\n c\r\nConnection: close\r\n\r\n',
   'a null in a header': 'GET /v2/venues HTTP/1.1\r\nHost: a\r\nX: \u0000\r\n\r\n',
+  'an expectation': 'GET /v2/venues HTTP/1.1\r\nHost: a\r\nExpect: more\r\nConnection: close\r\n\r\n',
   'a body of a GET': 'GET /v2/venues HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nConnection: close\r\n\r\n{"a":',
   'an upgrade': 'GET /v2/venues HTTP/1.1\r\nHost: a\r\nUpgrade: h2c\r\nConnection: Upgrade, close\r\n\r\n',
 } as const;
@@ -248,6 +249,22 @@ t.test('hostile HTTP is refused or answered, and the next request is served', as
     const answer = await exchange(Number(port), sent);
     const status = /^HTTP\/1\.[01] (\d{3})/.exec(answer)?.[1] ?? 'closed';
     t.match(status, /^(?:[234]\d\d|closed)$/, `${name}: ${answer.slice(0, 120)}`);
+    if (!status.startsWith('4') || !sent.includes(' /v2/')) continue;
+    const [head = '', body = ''] = answer.split('\r\n\r\n');
+    t.match(head, /\r\nx-service-receipt: rcp_/i, `${name}: has a receipt`);
+    t.match(JSON.parse(body), { errors: [{ code: String, message: String, hint: String }] }, name);
   }
   t.equal((await fetch(`http://127.0.0.1:${port}/v2/venues`)).status, 200);
+});
+
+t.test('a head names its host once, and one that expects more than is known is served', async (t) => {
+  const { app } = await testApp(market());
+  t.teardown(() => app.close());
+  const { port } = new URL(await app.listen({ host: '127.0.0.1', port: 0 }));
+  const readStatus = async (name: keyof typeof RAW): Promise<string | undefined> =>
+    (await exchange(Number(port), RAW[name])).split(' ')[1];
+  t.equal(await readStatus('no host'), '400');
+  t.equal(await readStatus('two hosts'), '400');
+  t.equal(await readStatus('HTTP/1.0'), '200');
+  t.equal(await readStatus('an expectation'), '200');
 });
