@@ -78,7 +78,8 @@ const readBody = (body: Buffer, apart: readonly ApiError[]): Read => {
   }
 };
 
-const JSON_BODY = /^application\/json *(?:;\s*charset="?utf-8"?\s*)?$/i;
+/** Parameters mean nothing to JSON (RFC 8259 section 11), but for a charset, which can only be UTF-8. */
+const JSON_BODY = /^application\/json *(?:;(?!\s*charset=(?!"?utf-8"?\s*(?:;|$)))[^;]*)*$/i;
 
 /** Whether the media type that was sent is JSON, whatever the framework is shown instead. */
 export const isJsonType = ({ raw }: FastifyRequest): boolean => JSON_BODY.test(raw.headers['content-type'] ?? '');

@@ -76,8 +76,12 @@ export const addStream = (
     const valid = { input: checked.input as StreamInput, names: checked.understood as Names };
     const asked = readRequest(valid, { live, plan: account.plan, choice, at });
     reply.headers(HEADERS);
-    if (request.method === 'HEAD') return reply.send();
     reply.hijack();
+    if (request.method === 'HEAD') {
+      // A stream has no length, so its head names none (RFC 9110 section 8.6).
+      reply.raw.writeHead(200, reply.getHeaders() as Record<string, string>).end();
+      return reply;
+    }
     if (reply.raw.destroyed) return reply;
     reply.raw.once('close', keepPlace(request));
     reply.raw.once('error', () => reply.raw.destroy());

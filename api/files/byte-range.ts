@@ -1,7 +1,7 @@
 // Conditions and ranges of a request for a file (RFC 9110 sections 13 and 14). Pure.
 import type { ByteRange } from '../../infra/runtime/object-store.ts';
 
-const RANGE = /^bytes=(\d{0,15})-(\d{0,15})$/i;
+const RANGE = /^bytes=(\d*)-(\d*)$/i;
 
 /**
  * The bytes that a `Range` header requests of a file of `size`: null for the whole file (no range, several, none that can be read),

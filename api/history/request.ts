@@ -56,7 +56,7 @@ const modeFaults = (input: Partial<Input>, spoilt: Spoilt): ApiError[] => {
     input.raw === true ? ['raw'] : [],
   ].flat();
   if (modes.length === 1) return [];
-  const message = modes.length === 0 ? 'No mode is given.' : `${modes.join(' and ')} are given together.`;
+  const message = modes.length === 0 ? 'No mode is given.' : `"${modes.join('" and "')}" are given together.`;
   return [shapeFault('', message, 'Send exactly one of interval, at (or as_of), raw: true.')];
 };
 

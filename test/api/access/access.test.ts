@@ -258,7 +258,15 @@ t.test('size is checked before media type, and both before shape', async (t) => 
     t.same(codes(malformed.body), ['UNSUPPORTED_MEDIA_TYPE'], type);
   }
   t.equal((await send('{}', 'application/json; charset=latin1')).statusCode, 415);
-  t.equal((await send('{}', 'application/json;charset=UTF-8')).statusCode, 200);
+  t.equal((await send('{}', 'application/json; charset=utf-8, application/json')).statusCode, 415);
+  t.equal((await send('{}', 'application/json; version=1; charset=utf-16')).statusCode, 415);
+  for (const type of [
+    'application/json;charset=UTF-8',
+    'application/json;',
+    'application/json; version=1; charset="utf-8"',
+  ]) {
+    t.equal((await send('{}', type)).statusCode, 200, type);
+  }
   for (const payload of ['{', '', '{}{}', Buffer.from([0x22, 0xff, 0x22])]) {
     const answer = await send(payload, 'application/json');
     t.equal(answer.statusCode, 400);

@@ -61,6 +61,9 @@ const TYPES = [
   'x',
 ];
 
+/** What was sent stands in quotes in it (E-05), so it begins with a quote, a capital or a figure. */
+const SENTENCE = /^["A-Z\d].*\.$/s;
+
 type Answer = { readonly statusCode: number; readonly body: string; readonly headers: Record<string, unknown> };
 const isDocumented = ({ statusCode, body, headers }: Answer, isHead: boolean): boolean => {
   // Without a store of history a valid request gets a 503 here.
@@ -68,7 +71,8 @@ const isDocumented = ({ statusCode, body, headers }: Answer, isHead: boolean): b
   if (statusCode >= 500) return false;
   if (body === '' && isHead) return true;
   const { errors } = JSON.parse(body) as { errors: { code: string; message: string }[] };
-  const isOfShape = errors.length > 0 && errors.length <= 20 && errors.every(({ code }) => code in CATALOGUE);
+  const isError = ({ code, message }: (typeof errors)[number]) => code in CATALOGUE && SENTENCE.test(message);
+  const isOfShape = errors.length > 0 && errors.length <= 20 && errors.every(isError);
   return isOfShape && String(headers['content-type']).startsWith('application/json') && 'x-service-receipt' in headers;
 };
 

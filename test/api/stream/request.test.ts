@@ -26,7 +26,12 @@ t.test('refuses in ordinary JSON before the stream starts', async (t) => {
   await refused('layers=candles&timeframe=soon', 'free', [400, 'DQL_JSON_SCHEMA', '/timeframe']);
   await refused('layers=book_bands', 'free', [403, 'PLAN_LIMIT', '/layers']);
   const head = await bench.test.app.inject({ method: 'HEAD', url: '/v2/stream', headers: bench.test.as('pro_plus') });
-  t.equal(head.statusCode, 200);
+  t.match(head, {
+    statusCode: 200,
+    body: '',
+    headers: { 'content-type': 'text/event-stream', 'cache-control': 'no-store' },
+  });
+  t.notOk('content-length' in head.headers, 'a stream has no length (RFC 9110)');
 });
 
 t.test('takes every timeframe that POST candles takes, and refuses the others alike (H-16d)', async (t) => {
