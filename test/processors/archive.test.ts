@@ -134,10 +134,17 @@ await write([
   ),
   markRow('BTCUSDT', 8_641),
 ]);
-await pool.query("insert into daily_turnover (day, source, turnover) values ($1, 'history', $2)", [
-  dayAfter(DAY),
-  { binance: { 'BTC-PERP': '10' } },
-]);
+// A day has thirty midnights, the last and the first of them here; the other instrument's lie before and after.
+for (const [back, instrument] of [
+  [0, 'BTC-PERP'],
+  [29, 'ETH-PERP'],
+  [30, '币安人生-PERP'],
+  [-1, '币安人生-PERP'],
+] as const)
+  await pool.query("insert into daily_turnover (day, source, turnover) values ($1, 'history', $2)", [
+    dayAfter(DAY, 1 - back),
+    { binance: { [instrument]: String(10 + back) } },
+  ]);
 
 t.test('a day is written only once its rows can be read', async (t) => {
   reachedMs = findDayStart(dayAfter(DAY)) + 100_000;
@@ -209,15 +216,20 @@ t.test(
       'what gained no row is not touched',
     );
     const { rows: tiers } = await pool.query('select tiers from archive_days where day = $1', [DAY]);
-    t.same(tiers, [{ tiers: { 'BTC-PERP': 'core' } }], 'tiers stay as the first run fixed them');
+    const fixed = { 'BTC-PERP': 'core', 'ETH-PERP': 'core' };
+    t.same(tiers, [{ tiers: fixed }], 'tiers stay as the first run fixed them');
     const replaced = before.filter(({ venue_symbol }) => venue_symbol === 'BTCUSDT');
-    for (const { object_key } of replaced) t.ok(await store.size(object_key), 'still readable');
-    await pool.query(
-      "update archive_files set replaced_at = replaced_at - interval '2 days' where replaced_at is not null",
-    );
     nowMs = Date.now();
     reachedMs = nowMs;
-    await archive.run(dayAfter(DAY), context);
+    const runAfter = async (minutes: number): Promise<unknown> => {
+      const age =
+        'update archive_files set replaced_at = now() - $1 * interval $$1 minute$$ where replaced_at is not null';
+      await pool.query(age, [minutes]);
+      return archive.run(dayAfter(DAY), context);
+    };
+    await runAfter(59);
+    for (const { object_key } of replaced) t.ok(await store.size(object_key), 'still readable');
+    await runAfter(61);
     for (const { object_key } of replaced) t.equal(await store.size(object_key), null, 'gone');
     t.same(await current(DAY), after);
     t.same(
@@ -267,6 +279,12 @@ t.test('two runners on two days at once take turns, because both write the days 
   ]);
   const marks = (await readLines(await current(DAY), 'BTCUSDT')).map(({ mark }) => mark);
   t.same(marks, ['60001', '60002', '60077', '60003', '60078', null]);
+});
+
+t.test('the files of a day are written again up to its sixth day (AR-03)', async (t) => {
+  await write([markRow('BTCUSDT', 3, { late: true, srcOffset: 79 })]);
+  t.match(await archive.run(dayAfter(DAY, 6), context), '0 sets of earlier days written again');
+  t.match(await archive.run(dayAfter(DAY, 5), context), '1 sets of earlier days written again');
 });
 
 t.test('a key that leads out of the store is refused', async (t) => {

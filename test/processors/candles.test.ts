@@ -62,8 +62,11 @@ t.test('a closed minute is a row with the venue digits; an open one is nothing',
   const [first, second] = listCandles(log);
   t.same(first?.figures, { open: '100', high: '110', low: '90', close: '105.1', volume: '2.5', turnover: '250.1' });
   t.equal(first?.integers['trades'], 7);
-  t.equal(first?.instants['close_time'], START + MINUTE);
   t.same([second?.texts['status'], second?.texts['gap_cause']], ['missing', 'no_update']);
+  for (const [n, row] of [first, second].entries()) {
+    t.equal(row?.instants['close_time'], START + (n + 1) * MINUTE);
+    t.match(row?.integers, { minutes_expected: 1, minutes_present: 1 - n, minutes_no_trades: 0 });
+  }
   t.end();
 });
 

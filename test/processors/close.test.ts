@@ -89,7 +89,11 @@ const write = async (into: string, rows: readonly Row[]): Promise<void> => {
   for (const [table, own] of tables) await sender.send(table, own);
   await sender.waitVisible([...tables.keys()]);
 };
-const rows = SYMBOLS.flatMap(listRows);
+const rows = [
+  ...SYMBOLS.flatMap(listRows),
+  // A listing of which all was recorded after the closing has no leaf and no file.
+  markRow('LATEUSDT', 1, { late: true, recordedAt: CLOSING * 1_000 + 1_000 }),
+];
 await write(namespace, rows);
 // The replay writes in another order, and part of it twice.
 await write(replayed, [...rows].reverse());

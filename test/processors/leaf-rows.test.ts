@@ -83,6 +83,7 @@ const WRITTEN: Readonly<Record<string, readonly Row[]>> = {
     trade(BEGIN, '\uFB33', 6),
     trade(NEXT - 1, '11', 3),
     trade(NEXT, '12', 8),
+    trade(BEGIN + 60 * SECOND, '13', 20),
     eventGapRow('trades', LISTING, {
       from: BEGIN + SECOND,
       at: BEGIN + 60 * SECOND,
@@ -173,7 +174,7 @@ t.test('readings of a day: windows that end in it, gaps and late rows, digits as
     received_at: null,
     window_start: iso(BEGIN + 20 * SECOND),
   });
-  const early = await readLeaves('mark', BEGIN + 110 * SECOND + 2_000);
+  const early = await readLeaves('mark', BEGIN + 110 * SECOND + 1_000);
   t.same(
     named('mark', early).map(({ window_end, mark }) => [window_end, mark]),
     [[iso(BEGIN + 10 * SECOND), LONG]],
@@ -182,15 +183,17 @@ t.test('readings of a day: windows that end in it, gaps and late rows, digits as
 });
 
 t.test('a day of more rows than one statement reads: whole, in order, each ranked over the day', async (t) => {
-  const count = 4_500;
+  // Seven statements, which divide no day into whole microseconds; the last row is at its very end.
+  const count = 12_001;
   const symbol = 'MANYUSDT';
   // Every ninth row is late: it was read after the whole day.
   const planned = Array.from({ length: count }, (_, n) => ({
-    at: BEGIN + (n + 1) * 19 * SECOND,
-    offset: n % 9 === 0 ? 10_000 + n : n,
+    at: n === count - 1 ? NEXT : BEGIN + (n + 1) * 7 * SECOND,
+    offset: n % 9 === 0 ? 20_000 + n : n,
     late: n % 9 === 0,
   }));
-  const rows = planned.map(({ at, offset, late }) =>
+  const ofNextDay = { at: NEXT + 1, offset: count, late: false };
+  const rows = [...planned, ofNextDay].map(({ at, offset, late }) =>
     readingRow({ venue: 'binance', symbol, layer: 'mark' }, span(at, offset, late), {
       ...markReading(String(offset)),
       received_at: at - 5,
@@ -224,6 +227,7 @@ t.test('events of a day: null ids first, ids by bytes, the id of a gap is none',
       [iso(BEGIN), '\uFB33', '4', 'present'],
       [iso(BEGIN), '\u{1F602}', '3', 'present'],
       [iso(BEGIN + 60 * SECOND), null, '5', 'missing'],
+      [iso(BEGIN + 60 * SECOND), '13', '6', 'present'],
       [iso(NEXT - 1), '11', '0', 'present'],
     ],
   );
@@ -239,6 +243,9 @@ t.test('candles: minutes only; a proven empty minute has volume 0, no price and 
       ...{ turnover: null, trades: null, received_at: null, seq: '0', late: false },
     },
   ]);
+  const sealedAt = BEGIN + 160 * SECOND + 1_000;
+  t.same(await readLeaves('candles', sealedAt - 1), [], 'a minute counts from its end');
+  t.equal((await readLeaves('candles', sealedAt)).length, 1);
 });
 
 t.test('three files hold the same rows, and the same rows are the same bytes', async (t) => {

@@ -3,9 +3,11 @@ import { isDeepStrictEqual } from 'node:util';
 import { Decimal } from 'decimal.js';
 import fc from 'fast-check';
 import t from 'tap';
+import { missingMinute } from '../../processors/task/minutes.ts';
 import { foldMinute } from '../../processors/task/rollups.ts';
 import { type CandleRow, candleRow } from '../../processors/task/rows.ts';
 import type { CandleState } from '../../processors/task/state.ts';
+import type { GapCause } from '../../schemas/gap-causes.ts';
 import type { QuantityUnit } from '../../schemas/records.ts';
 import { SECOND, START } from '../support/task-driver.ts';
 
@@ -73,6 +75,25 @@ t.test('a unit that returns does not make the sum known again', (t) => {
   const row = rolled(units.map((unit) => ({ volume: '1', unit })));
   t.equal(row?.figures['volume'], undefined);
   t.equal(row?.texts['null_reasons'], '{"volume":"unit_unknown"}');
+  t.end();
+});
+
+t.test('a candle that lacks a minute has only the number of the others, and the cause of the first gap', (t) => {
+  const gap = (n: number, gapCause: GapCause): CandleRow => missingMinute(START + n * MINUTE, gapCause);
+  const candles: CandleState = { minutes: {}, proved: {}, newest: {}, rollups: {} };
+  const minutes = [
+    makeMinute(0, { volume: '1', unit: 'base' }),
+    gap(1, 'connection_lost'),
+    makeMinute(2, { volume: '1', unit: 'contracts' }),
+    makeMinute(3, null),
+    gap(4, 'venue_down'),
+  ];
+  const longer = minutes.flatMap((minute) => foldMinute(candles, minute, 0));
+  const found = longer.find(({ timeframe }) => timeframe === '5m');
+  t.same(found, {
+    ...{ openTime: START, closeTime: START + 5 * MINUTE, timeframe: '5m', minute: null, figures: {}, trades: null },
+    ...{ gapCause: 'connection_lost', counted: { expected: 5, present: 2, noTrades: 1 } },
+  });
   t.end();
 });
 

@@ -1,8 +1,8 @@
 // What a slow reader of a stream receives: the newest of each listing and layer, merged, with a gap (ST-06).
-import { PassThrough } from 'node:stream';
+import { PassThrough, Writable } from 'node:stream';
 import { text as readText } from 'node:stream/consumers';
-import t from 'tap';
-import { Outbox } from '../../../api/stream/outbox.ts';
+import t, { type Test } from 'tap';
+import { type Merged, Outbox } from '../../../api/stream/outbox.ts';
 import type { Micros } from '../../../schemas/records.ts';
 import { parseFrames } from '../../support/stream-client.ts';
 import { NOW } from '../live-fixture.ts';
@@ -99,4 +99,101 @@ t.test('an update has every kind of change of those that were merged into it (ST
       changes.join(' then '),
     );
   }
+});
+
+/** A socket that takes one write at a time, and the next one when it is told to. */
+const openSocket = () => {
+  let written = '';
+  let take: (() => void) | null = null;
+  const out = new Writable({
+    highWaterMark: 1,
+    write(chunk, _encoding, taken) {
+      written += String(chunk);
+      take = taken;
+    },
+  });
+  const takeOne = async (): Promise<void> => {
+    const taken = take;
+    take = null;
+    taken?.();
+    await new Promise((resume) => setImmediate(resume));
+  };
+  const drain = async (): Promise<void> => {
+    while (take !== null) await takeOne();
+  };
+  return { out, takeOne, drain, read: () => parseFrames(written).map(({ event, id }) => `${event} ${id}`) };
+};
+
+/** An outbox over such a socket, with a clock in seconds. */
+const openOutbox = (t: Test) => {
+  const clock = { seconds: 0 };
+  const gaps: Merged[] = [];
+  const socket = openSocket();
+  const gapData = (merged: Merged): string => {
+    gaps.push(merged);
+    return '{}';
+  };
+  const deps = { out: socket.out, nowMicros: () => NOW + clock.seconds * 1_000_000, gapData };
+  const box = new Outbox({ ...deps, onOverflow: () => t.fail('not that slow') }, 'first');
+  const send = (id: string): void => box.send([{ id, event: 'update', data: '{"change":"value"}', key: 'k' }]);
+  const end = (drop: boolean): void => box.end({ id: 'last', event: 'bye', data: '{}', key: null }, { drop });
+  return { ...socket, clock, gaps, box, send, end };
+};
+
+t.test('only while a reader is slow are its updates merged, with a gap of their span (ST-06)', async (t) => {
+  const { box, clock, gaps, send, read, drain } = openOutbox(t);
+  box.merge();
+  for (const id of ['1', '2', '3']) send(id);
+  await drain();
+  t.same(read(), ['update 1', 'update 2', 'update 3'], 'a look at the clock while nothing waits makes no reader slow');
+  for (const id of ['4', '5', '6', '7']) {
+    send(id);
+    clock.seconds += 1;
+  }
+  clock.seconds = 6.1;
+  box.merge();
+  await drain();
+  t.same(read().slice(3), ['update 4', 'gap 4', 'update 7']);
+  t.same(gaps, [{ from: NOW + 1_000_000, to: NOW + 2_000_000, dropped: 2 }]);
+  for (const id of ['8', '9', '10']) send(id);
+  await drain();
+  t.same(read().slice(6), ['update 8', 'update 9', 'update 10'], 'it has caught up');
+});
+
+t.test('a client that is given up may resume after the last frame its socket was given', async (t) => {
+  const written = openOutbox(t);
+  for (const id of ['1', '2']) written.send(id);
+  written.end(true);
+  await written.drain();
+  t.same(written.read(), ['update 1', 'bye 1'], 'what waited is not sent');
+  const waited = openOutbox(t);
+  for (const id of ['1', '2', '3']) waited.send(id);
+  await waited.takeOne();
+  waited.send('4');
+  waited.end(true);
+  await waited.drain();
+  t.same(waited.read(), ['update 1', 'update 2', 'update 3', 'bye 3'], 'also when that had waited');
+  const kept = openOutbox(t);
+  for (const id of ['1', '2']) kept.send(id);
+  kept.end(false);
+  kept.send('3');
+  await kept.drain();
+  t.same(kept.read(), ['update 1', 'update 2', 'bye last'], 'nothing follows the end');
+});
+
+t.test('a replay goes on when nothing waits, neither here nor for the socket, and is told once', async (t) => {
+  const { box, send, drain } = openOutbox(t);
+  let taken = 0;
+  const onTaken = (): void => void taken++;
+  box.whenTaken(onTaken);
+  t.equal(taken, 1, 'nothing waits');
+  send('1');
+  box.whenTaken(onTaken);
+  t.equal(taken, 1, 'the socket has not taken it');
+  send('2');
+  await drain();
+  t.equal(taken, 2);
+  send('3');
+  await drain();
+  t.equal(taken, 2);
 });
