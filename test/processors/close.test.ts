@@ -58,11 +58,11 @@ t.teardown(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-const markRow = (symbol: string, window: number, { late = false, recordedAt = 0 } = {}): Row => {
+const markRow = (symbol: string, window: number, { late = false, recordedAt = 0, venue = 'binance' } = {}): Row => {
   const at = BEGIN + window * 10 * SECOND;
   const srcOffset = late ? 10_000 + window : window;
   return readingRow(
-    { venue: 'binance', symbol, layer: 'mark' },
+    { venue, symbol, layer: 'mark' },
     { from: at - 10 * SECOND, at, srcOffset, late },
     markReading(`${60_000 + srcOffset}.10`, { received_at: at - 1, recorded_at: recordedAt || at + SECOND }),
   );
@@ -302,4 +302,26 @@ t.test('killed at each step: nothing partial is published, and the next run has 
     t.same(await readAll(), first, `step ${steps}: the same in the end`);
   }
   t.ok(steps > 30, `${steps} steps`);
+});
+
+t.test('leaves lie by cold class, then by venue and symbol in the order of bytes (AN-07)', async (t) => {
+  const back = 20;
+  const day = dayAfter(DAY, back);
+  const window = back * 8_640 + 1;
+  // By bytes the letter precedes the picture, by UTF-16 it follows.
+  const others = ['AAAUSDT', '\uFB33', '\u{1F602}'];
+  await write(namespace, [
+    ...['BTCUSDT', ...others].map((symbol) => markRow(symbol, window)),
+    markRow('AAB', window, { venue: 'okx' }),
+  ]);
+  reachedMs = CLOSING + back * MS_PER_DAY;
+  await close.run(day, makeContext());
+  const { rows: sets } = await pool.query<{ name: string }>(
+    `select venue || ':' || venue_symbol as name from archive_sets where day = $1 and layer = 'mark' order by first_leaf`,
+    [day],
+  );
+  t.same(
+    sets.map(({ name }) => name),
+    ['binance:BTCUSDT', ...others.map((symbol) => `binance:${symbol}`), 'okx:AAB'],
+  );
 });
