@@ -27,6 +27,12 @@ export const normaliseEmail = (text: string): string | null => {
 const FIND = `select account_id as "accountId", email, password_hash as "passwordHash", needs_passkey as "needsPasskey", plan, created_at as "createdAt",
   confirmed_at as "confirmedAt" from accounts where closed_at is null`;
 
+const LOCK = 'select 1 from accounts where account_id = $1 and closed_at is null for update';
+
+/** Until the transaction ends, nothing that an account may hold so many of is added, nor is it closed; false: it is closed, or there is none. */
+export const lockAccount = async (client: Db, accountId: string): Promise<boolean> =>
+  (await client.query(LOCK, [accountId])).rowCount === 1;
+
 /** The open account of a normal address. */
 export const findAccount = async (db: Db, email: string): Promise<Account | null> =>
   (await db.query<Account>(`${FIND} and email = $1`, [email])).rows[0] ?? null;

@@ -12,6 +12,7 @@ import {
 } from '@simplewebauthn/server';
 import type { Pool } from 'pg';
 import { inTransaction } from '../../infra/runtime/postgres/postgres.ts';
+import { lockAccount } from './accounts.ts';
 import { type Db, recordEvent } from './events.ts';
 
 const MOST_PASSKEYS = 20;
@@ -112,6 +113,7 @@ export const addPasskey = async (
   if (verified?.verified !== true) return false;
   const { id, publicKey, counter, transports = [] } = verified.registrationInfo.credential;
   return inTransaction(pool, async (client) => {
+    if (!(await lockAccount(client, adding.accountId))) return false;
     const values = [id, adding.accountId, Buffer.from(publicKey), counter, transports, name];
     if ((await client.query(ADD, values)).rowCount !== 1) return false;
     await recordEvent(client, { accountId: adding.accountId, action: 'passkey_added', details: { name } });

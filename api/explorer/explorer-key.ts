@@ -3,6 +3,7 @@ import type { Pool } from 'pg';
 import { inTransaction } from '../../infra/runtime/postgres/postgres.ts';
 import { openDerivedKeys } from '../access/derived-keys.ts';
 import { hashKey, shortenKey } from '../access/keys.ts';
+import { lockAccount } from '../accounts/accounts.ts';
 import type { Session } from '../accounts/sessions.ts';
 import { makeKeyId } from '../contract/ids.ts';
 import type { PlanCode } from '../contract/plans.ts';
@@ -12,7 +13,6 @@ type Held = { readonly key_id: string; readonly hash: Buffer; readonly plan: Pla
 /** `form_id` makes it the only one of its account; its kind keeps it out of the lists of owners and of the count of their keys. */
 const FIND = `select key_id, hash, plan from api_keys
   where account_id = $1 and form_id = 'explorer' and revoked_at is null`;
-const LOCK = 'select 1 from accounts where account_id = $1 and closed_at is null for update';
 const REPLACE = `
   with replaced as (
     update api_keys set form_id = null, revoked_at = coalesce(revoked_at, now())
@@ -41,7 +41,7 @@ export const openExplorerKeys = (pool: Pool, secret: Buffer): ExplorerKeys => {
 
   const make = (accountId: string, plan: PlanCode): Promise<string> =>
     inTransaction(pool, async (client) => {
-      if ((await client.query(LOCK, [accountId])).rowCount !== 1) throw new Error('the account is closed');
+      if (!(await lockAccount(client, accountId))) throw new Error('the account is closed');
       const [held] = (await client.query<Held>(FIND, [accountId])).rows;
       // Another request of the same account was here first.
       if (held !== undefined && isOurs(held)) return deriveText(held.key_id);

@@ -1,0 +1,69 @@
+// Passkeys over a real PostgreSQL, made by an authenticator in software.
+import { createHash, generateKeyPairSync, randomBytes } from 'node:crypto';
+import { isoCBOR } from '@simplewebauthn/server/helpers';
+import t from 'tap';
+import { addPasskey, listPasskeys, type RelyingParty, requestNewPasskey } from '../../../api/accounts/passkeys.ts';
+import { startSite } from '../site-fixture.ts';
+
+t.setTimeout(300_000);
+
+const RP: RelyingParty = { id: 'localhost', origin: 'http://localhost:8082', name: 'test' };
+const FLAGS = 0b0100_0101; // Present, verified, with a new credential.
+
+/** The answer of a browser whose authenticator attests nothing. */
+const makeResponse = (challenge: string) => {
+  const { x = '', y = '' } = generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({ format: 'jwk' });
+  const [id, clientData] = [randomBytes(32), { type: 'webauthn.create', challenge, origin: RP.origin }];
+  const publicKey = isoCBOR.encode(
+    new Map<number, number | Uint8Array>([
+      ...([
+        [1, 2],
+        [3, -7],
+        [-1, 1],
+      ] as const),
+      ...([
+        [-2, Buffer.from(x, 'base64url')],
+        [-3, Buffer.from(y, 'base64url')],
+      ] as const),
+    ]),
+  );
+  const authData = Buffer.concat([
+    ...[createHash('sha256').update(RP.id).digest(), Buffer.of(FLAGS), Buffer.alloc(4), Buffer.alloc(16)],
+    ...[Buffer.of(0, id.length), id, publicKey],
+  ]);
+  const attestation = new Map<string, string | Map<string, never> | Uint8Array>([
+    ...([
+      ['fmt', 'none'],
+      ['attStmt', new Map<string, never>()],
+      ['authData', authData],
+    ] as const),
+  ]);
+  return {
+    id: id.toString('base64url'),
+    rawId: id.toString('base64url'),
+    type: 'public-key',
+    clientExtensionResults: {},
+    response: {
+      clientDataJSON: Buffer.from(JSON.stringify(clientData)).toString('base64url'),
+      attestationObject: Buffer.from(isoCBOR.encode(attestation)).toString('base64url'),
+    },
+  };
+};
+
+t.test('an account has twenty passkeys, also when more are added at once; a closed one gets none', async (t) => {
+  const { pool } = await startSite(t);
+  await pool.query("insert into accounts (account_id) values ('acc_a'), ('acc_closed')");
+  await pool.query(
+    `insert into account_passkeys select 'cred' || i, 'acc_a', 'x', 0, '{}', 'held' from generate_series(1, 17) i`,
+  );
+  const add = async (accountId: string): Promise<boolean> => {
+    const adding = { accountId, email: 'a@example.com', binding: 'browser' };
+    const { challenge } = await requestNewPasskey(pool, adding, RP);
+    return addPasskey(pool, { ...adding, response: makeResponse(challenge), name: 'new', rp: RP });
+  };
+  const added = await Promise.all(Array.from({ length: 6 }, () => add('acc_a')));
+  t.equal(added.filter(Boolean).length, 3);
+  t.equal((await listPasskeys(pool, 'acc_a')).length, 20);
+  await pool.query("update accounts set closed_at = now() where account_id = 'acc_closed'");
+  t.notOk(await add('acc_closed'));
+});
