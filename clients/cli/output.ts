@@ -45,21 +45,42 @@ export const clipped = (line: string, columns: number): string => {
   );
 };
 
+/** A column of this name and another column's states the units of that one. */
+export const UNIT_OF = 'units.';
+
 const listColumns = (rows: readonly Row[]): string[] => [...new Set(rows.flatMap((row) => Object.keys(row)))];
 
 const isFigure = (text: string): boolean => /^-?\d[\d.,e+-]*$/.test(text);
 
-/** Rows under their names, figures to the right; a column without a value is left out. */
+/** Units that all figures of a column have, by the column. */
+const findCommonUnits = (rows: readonly Row[]): ReadonlyMap<string, string> => {
+  const common = new Map<string, string>();
+  for (const name of listColumns(rows)) {
+    const counted = rows.filter((row) => formatCell(row[name]) !== '');
+    const units = new Set(counted.map((row) => formatCell(row[UNIT_OF + name])));
+    const [unit = ''] = units;
+    if (units.size === 1 && unit !== '') common.set(name, unit);
+  }
+  return common;
+};
+
+/** Rows under their names, figures to the right; a column without a value is left out, and a unit that a whole column has is in its heading. */
 export const tableLines = (rows: readonly Row[], stream: Streams['out']): readonly string[] => {
-  const columns = listColumns(rows).filter((name) => rows.some((row) => formatCell(row[name]) !== ''));
+  const common = findCommonUnits(rows);
+  const columns = listColumns(rows).filter(
+    (name) =>
+      rows.some((row) => formatCell(row[name]) !== '') &&
+      !(name.startsWith(UNIT_OF) && common.has(name.slice(UNIT_OF.length))),
+  );
+  const headings = columns.map((name) => (common.has(name) ? `${name} (${common.get(name)})` : name));
   const texts = rows.map((row) => columns.map((name) => clean(formatCell(row[name]))));
-  const widths = columns.map((name, at) =>
-    texts.reduce((most, row) => Math.max(most, (row[at] ?? '').length), name.length),
+  const widths = headings.map((heading, at) =>
+    texts.reduce((most, row) => Math.max(most, (row[at] ?? '').length), heading.length),
   );
   const right = columns.map((_, at) => texts.every((row) => row[at] === '' || isFigure(row[at] ?? '')));
   const pad = (text: string, at: number): string =>
     right[at] ? text.padStart(widths[at] ?? 0) : text.padEnd(widths[at] ?? 0);
-  const heading = columns.map((name, at) => pad(name, at)).join('  ');
+  const heading = headings.map(pad).join('  ');
   return [heading, ...texts.map((row) => row.map((text, at) => coloured(pad(text, at), stream)).join('  '))].map(
     (line) => line.trimEnd(),
   );

@@ -43,14 +43,9 @@ export class Picture {
     return held.map(({ venue, symbol, layer, state }) => {
       const { status, reason, received_at } = state;
       const age = received_at === null ? null : Math.max(0, nowMs + this.#aheadMs - Date.parse(received_at));
-      return {
-        venue,
-        symbol,
-        layer,
-        status,
-        age: seconds(age),
-        values: Object.keys(figuresOf(state)).length > 0 ? shortValues(figuresOf(state)) : (reason ?? ''),
-      };
+      const figures = figuresOf(state);
+      const values = Object.keys(figures).length > 0 ? shortValues(figures, state.units) : (reason ?? '');
+      return { venue, symbol, layer, status, age: seconds(age), values };
     });
   }
 

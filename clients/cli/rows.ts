@@ -13,10 +13,21 @@ import {
   type SnapshotsAnswer,
   type Venue,
 } from '../typescript/src/index.ts';
-import type { Cell, Row } from './output.ts';
+import { type Cell, type Row, UNIT_OF } from './output.ts';
 
 type Values = { readonly [name: string]: string | null };
+type Units = { readonly [name: string]: string | null | undefined };
 const COUNT = 3;
+
+/** A row and the units of its figures, in columns as the tables of the API have them. */
+const withUnits = (row: Row, units: Units): Row => ({
+  ...row,
+  ...Object.fromEntries(
+    Object.entries(units)
+      .filter(([name]) => name in row)
+      .map(([name, unit]) => [`${UNIT_OF}${name}`, unit]),
+  ),
+});
 
 export const seconds = (ms: number | null | undefined): string | null =>
   ms === null || ms === undefined ? null : `${(ms / 1_000).toFixed(ms < 10_000 ? 1 : 0)}s`;
@@ -30,83 +41,84 @@ export const venueRows = (items: readonly Venue[]): Row[] =>
   }));
 
 export const listingRows = (items: readonly Listing<string>[]): Row[] =>
-  items.map((one) => ({
-    ...{ venue: one.venue, symbol: one.venue_symbol, instrument: one.instrument, quote: one.quote, status: one.status },
-    ...{
-      tick_size: one.tick_size,
-      lot_size: one.lot_size,
-      quantity_unit: one.quantity_unit,
-      contract_size: one.contract_size,
-    },
-    funding_interval: one.funding_interval,
-  }));
+  items.map(({ venue, venue_symbol: symbol, instrument, quote, status, units, ...one }) => {
+    const { tick_size, lot_size, quantity_unit, contract_size, funding_interval } = one;
+    return withUnits(
+      {
+        ...{ venue, symbol, instrument, quote, status },
+        ...{ tick_size, lot_size, quantity_unit, contract_size, funding_interval },
+      },
+      units,
+    );
+  });
 
 /** One row a listing and layer. */
 export const snapshotRows = ({ items }: SnapshotsAnswer<string>): Row[] =>
   items.flatMap(({ venue, venue_symbol: symbol, instrument, layers }) =>
-    Object.entries(layers).map(([layer, one]) => ({
-      ...{
-        venue,
-        symbol,
-        instrument,
-        layer,
-        status: one.status,
-        why: why(one),
-        age: seconds(one.venue_age_ms ?? one.age_ms),
-      },
-      ...figuresOf(one),
-    })),
+    Object.entries(layers).map(([layer, one]) => {
+      const names = { venue, symbol, instrument, layer, status: one.status, why: why(one) };
+      return withUnits({ ...names, age: seconds(one.venue_age_ms ?? one.age_ms), ...figuresOf(one) }, one.units);
+    }),
   );
 
 export const historyRows = ({ items }: HistoryAnswer<string>): Row[] =>
   items.flatMap(({ venue, venue_symbol: symbol, layers }) =>
-    Object.entries(layers).flatMap(([layer, { rows }]) =>
-      rows.map((one) => ({
-        ...{ at: one.at, venue, symbol, layer, status: one.status, why: why(one), received_at: one.received_at },
-        ...figuresOf(one),
-      })),
+    Object.entries(layers).flatMap(([layer, { rows, units }]) =>
+      rows.map((one) => {
+        const names = { at: one.at, venue, symbol, layer, status: one.status, why: why(one) };
+        return withUnits({ ...names, received_at: one.received_at, ...figuresOf(one) }, units);
+      }),
     ),
   );
 
 export const candleRows = ({ items }: CandlesAnswer<string>): Row[] =>
-  items.flatMap(({ venue, venue_symbol: symbol, rows }) =>
-    rows.map(({ open_time, status, open, high, low, close, volume, trades, ...one }) => ({
-      ...{ open_time, venue, symbol, status, why: why(one), open, high, low, close, volume, trades },
-    })),
+  items.flatMap(({ venue, venue_symbol: symbol, units, rows }) =>
+    rows.map(({ open_time, status, open, high, low, close, volume, trades, ...one }) => {
+      const row = { open_time, venue, symbol, status, why: why(one), open, high, low, close, volume, trades };
+      return withUnits(row, units);
+    }),
   );
 
 export const liquidationRows = ({ items }: LiquidationsAnswer<string>): Row[] =>
-  items.flatMap(({ venue, venue_symbol: symbol, rows }) =>
-    rows.map(({ received_at, side, price, price_kind, quantity, value, id }) => ({
-      ...{ received_at, venue, symbol, side, price, price_kind, quantity, value, id },
-    })),
+  items.flatMap(({ venue, venue_symbol: symbol, units, rows }) =>
+    rows.map(({ received_at, side, price, price_kind, quantity, value, id }) =>
+      withUnits({ received_at, venue, symbol, side, price, price_kind, quantity, value, id }, units),
+    ),
   );
 
 /** One row a level, the best ones first. */
 export const bookRows = (items: readonly Book<string>[]): Row[] =>
-  items.flatMap(({ venue, venue_symbol: symbol, status, bids, asks, ...one }) => {
-    const levels = Math.max(bids.length, asks.length, 1);
-    return Array.from({ length: levels }, (_, at) => ({
-      ...{ venue, symbol, status, why: why(one), age: seconds(one.venue_age_ms ?? one.age_ms) },
-      ...{ bid_size: bids[at]?.[1], bid: bids[at]?.[0], ask: asks[at]?.[0], ask_size: asks[at]?.[1] },
-    }));
+  items.flatMap(({ venue, venue_symbol: symbol, status, bids, asks, size_unit: size, ...one }) => {
+    const names = { venue, symbol, status, why: why(one), age: seconds(one.venue_age_ms ?? one.age_ms) };
+    const units = { bid_size: size, bid: 'quote', ask: 'quote', ask_size: size };
+    return Array.from({ length: Math.max(bids.length, asks.length, 1) }, (_, at) => {
+      const level = { bid_size: bids[at]?.[1], bid: bids[at]?.[0], ask: asks[at]?.[0], ask_size: asks[at]?.[1] };
+      return withUnits({ ...names, ...level }, units);
+    });
   });
 
 const toCell = (one: { readonly [name: string]: unknown }): Cell =>
   one['value'] === null || one['value'] === undefined
     ? String(one['reason'] ?? one['status'] ?? '')
     : String(one['value']);
-const toRow = (values: { readonly [name: string]: { readonly [name: string]: unknown } }): Row =>
+type ShownValues = { readonly [name: string]: { readonly [name: string]: unknown } };
+const toRow = (values: ShownValues): Row =>
   Object.fromEntries(Object.entries(values).map(([name, one]) => [name, toCell(one)]));
+/** Codes, statuses and results of conditions are texts. */
+const listUnits = (values: ShownValues): Units =>
+  Object.fromEntries(
+    Object.entries(values).flatMap(([name, { unit }]) =>
+      typeof unit === 'string' && unit !== 'code' ? [[name, unit]] : [],
+    ),
+  );
 
 /** One row a listing of each instrument that holds. */
 export const screenRows = ({ instruments }: ScreenAnswer): Row[] =>
   instruments.flatMap(({ instrument, result, values, venues }) =>
-    venues.map(({ venue, symbol, quote, values: own }) => ({
-      ...{ instrument, result, venue, symbol, quote },
-      ...toRow(values),
-      ...toRow(own),
-    })),
+    venues.map(({ venue, symbol, quote, values: own }) => {
+      const names = { instrument, result, venue, symbol, quote };
+      return withUnits({ ...names, ...toRow(values), ...toRow(own) }, { ...listUnits(values), ...listUnits(own) });
+    }),
   );
 
 export const fileRows = (items: readonly ArchiveFile[]): Row[] =>
@@ -132,8 +144,8 @@ export const factRows = (facts: object): Row[] =>
 /** A count with its noun in singular or plural, for notes. */
 export const counted = (count: number, word: string): string => `${count} ${word}${count === 1 ? '' : 's'}`;
 
-export const shortValues = (values: Values): string =>
+export const shortValues = (values: Values, units: Units): string =>
   Object.entries(values)
     .slice(0, COUNT)
-    .map(([name, value]) => `${name} ${value ?? '-'}`)
+    .map(([name, value]) => (value === null ? `${name} -` : `${name} ${value} ${units[name] ?? ''}`.trimEnd()))
     .join('  ');

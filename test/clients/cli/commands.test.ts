@@ -135,6 +135,11 @@ const CASES: readonly Case[] = [
   [['dql', 'check', 'base = BTC'], { query: 'base = BTC' }],
   [['dql', 'catalogue'], {}],
 ];
+/** A figure of each command that prints some. */
+const FIGURES: Readonly<Record<string, string>> = {
+  ...{ instruments: 'tick_size', snapshots: 'mark', screen: 'funding_8h', history: 'mark' },
+  ...{ candles: 'volume', books: 'bid_size', liquidations: 'quantity' },
+};
 /** Commands that a test of their own runs: they write files, or send no request. */
 const ELSEWHERE = ['login', 'logout', 'completion', 'archive get', 'proof verify'];
 
@@ -152,6 +157,17 @@ t.test('each command sends what was typed; objects, CSV and a table come of it',
     const csv = await run([...words, '--csv']);
     t.equal(csv.code, 0, `${title} --csv: ${csv.err}`);
     t.match(csv.out, /^[a-z_]+.*\r\n/, `${title}: a heading`);
+    const figure = FIGURES[words[0] ?? ''];
+    if (figure !== undefined) {
+      const [names = [], ...lines] = csv.out
+        .trim()
+        .split('\r\n')
+        .map((line) => line.split(','));
+      const cells = (name: string) => lines.map((line) => line[names.indexOf(name)] ?? '');
+      const units = cells(`units.${figure}`).filter((_, i) => cells(figure)[i] !== '');
+      t.match(units.join(), /^(quote|base|contracts|fraction)(,|$)/, `${title}: figures have units`);
+      t.notOk(units.includes(''), `${title}: each of them`);
+    }
     const table = await run(words, { isTty: true });
     t.equal(table.code, 0, `${title} on a terminal: ${table.err}`);
     t.notMatch(table.out, /\[object Object\]|undefined|NaN/, title);
@@ -206,14 +222,22 @@ t.test('tables of Parquet go to a file or a pipe; a stream has no table off a te
 });
 
 t.test('stale figures are shown when they are requested', (t) => {
-  const state = { status: 'stale', reason: 'horizon_passed', received_at: HELLO.evaluated_at, units: {}, values: {} };
+  const state = {
+    status: 'stale',
+    reason: 'horizon_passed',
+    received_at: HELLO.evaluated_at,
+    values: {},
+    units: { mark: 'quote' },
+  };
   const held = { venue: 'v', venue_symbol: 'S', instrument: 'I', layer: 'mark', rev: 1 };
   const data = { ...held, state: { ...state, withheld: { values: { mark: '5' } } } };
   const picture = new Picture();
   picture.take({ id: '1', event: 'snapshot', data } as unknown as LiveEvent<string>, 0);
-  t.match(picture.lines(stream(false).stream, 0).join('\n'), /stale +.*mark 5/);
+  t.match(picture.lines(stream(false).stream, 0).join('\n'), /stale +.*mark 5 quote/);
   const items = [{ ...held, layers: { mark: data.state } }];
-  t.match(snapshotRows({ items } as unknown as SnapshotsAnswer<string>), [{ status: 'stale', mark: '5' }]);
+  t.match(snapshotRows({ items } as unknown as SnapshotsAnswer<string>), [
+    { status: 'stale', mark: '5', 'units.mark': 'quote' },
+  ]);
   t.end();
 });
 

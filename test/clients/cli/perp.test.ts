@@ -74,12 +74,15 @@ t.test('one object a line in a pipe, a table on a terminal, CSV when requested',
   const shown = await run(words, { isTty: true });
   t.match(
     shown.out,
-    /^venue {4}symbol {9}instrument {2}layer {2}status {3}age {3}basis {2}index {3}mark\nbinance {2}BTCUSDT /,
+    /^venue {4}symbol {9}instrument {2}layer {2}status {3}age {3}basis \(fraction\) {2}index \(quote\) {2}mark \(quote\)\nbinance {2}BTCUSDT /,
   );
   t.match(shown.err, /^at 2026-01-15T12:00:00\.500Z, rcp_/, 'what is beside the data is on standard error');
   const csv = await run([...words, '--csv']);
-  t.equal(csv.out.split('\r\n')[0], 'venue,symbol,instrument,layer,status,why,age,basis,index,mark');
-  t.equal(csv.out.split('\r\n')[1], 'binance,BTCUSDT,BTC-PERP,mark,present,,0.4s,0,60000,60000');
+  t.equal(
+    csv.out.split('\r\n')[0],
+    'venue,symbol,instrument,layer,status,why,age,basis,index,mark,units.basis,units.index,units.mark',
+  );
+  t.equal(csv.out.split('\r\n')[1], 'binance,BTCUSDT,BTC-PERP,mark,present,,0.4s,0,60000,60000,fraction,quote,quote');
 });
 
 t.test('the fault of a query is underlined, with its hint and receipt; nothing goes to standard output', async (t) => {
@@ -251,6 +254,21 @@ t.test('the doctor reports what is stale and why', async (t) => {
     found.map(({ says }) => says),
     ['1 present, 2 not', 'a mark: stale, connection_lost, 2 listings'],
   );
+});
+
+t.test('a table names the unit of a column once, and of each figure where a column has several', (t) => {
+  const rows = [
+    { venue: 'a', oi: '5', 'units.oi': 'base', mark: '7', 'units.mark': 'quote' },
+    { venue: 'b', oi: '6', 'units.oi': 'contracts', mark: '8', 'units.mark': 'quote' },
+    { venue: 'c', mark: null, 'units.mark': 'quote' },
+  ];
+  t.same(tableLines(rows, stream(false).stream), [
+    'venue  oi  units.oi   mark (quote)',
+    'a       5  base                  7',
+    'b       6  contracts             8',
+    'c',
+  ]);
+  t.end();
 });
 
 t.test('what comes over the network steers no terminal, and CSV is quoted', (t) => {
