@@ -14,7 +14,7 @@ import type { Facts, LayerState, LayerStates } from '../screen/facts.ts';
 import { Instrument } from '../screen/instrument.ts';
 import { type Moment, readFacts, readFactsAt } from '../screen/read-facts.ts';
 import { Budget, groupFacts } from '../screen/screen.ts';
-import { firstUnknown } from '../screen/values.ts';
+import { firstUnknown, type Unknown } from '../screen/values.ts';
 import type { Question } from './questions.ts';
 import type { RecentStates } from './recent-states.ts';
 import type { RuleReason, RuleState } from './rule.ts';
@@ -37,11 +37,15 @@ const NONE = { matched: [], matchedTotal: 0, unknown: [], unknownTotal: 0 } as c
 
 export const unknownFor = (reason: RuleReason): Outcome => ({ state: 'unknown', reason, ...NONE });
 
-/** Why an instrument is unknown, by the inputs that made it so. */
-const findReason = (instrument: Instrument): RuleReason => {
+/** The input that made an instrument unknown: the first of several (H-16l). */
+const findCause = (instrument: Instrument): Unknown => {
   const { condition } = instrument.plan.query;
-  const causes = condition === null ? [] : because(condition, instrument, null).map((cause) => cause.unknown);
-  switch (firstUnknown(causes).status) {
+  const causes = condition === null ? [] : because(condition, instrument, null);
+  return firstUnknown(causes.map((cause) => cause.unknown));
+};
+
+const toReason = ({ status }: Unknown): RuleReason => {
+  switch (status) {
     case 'stale':
       return 'stale_input';
     case 'missing':
@@ -54,17 +58,17 @@ const findReason = (instrument: Instrument): RuleReason => {
 
 const judge = async ({ plan }: Question, facts: readonly Facts[], budget: Budget): Promise<Outcome> => {
   const found = { matched: [] as string[], matchedTotal: 0, unknown: [] as string[], unknownTotal: 0 };
-  let first: Instrument | null = null;
+  const causes: Unknown[] = [];
   for (const [code, group] of groupFacts(facts)) {
     const instrument = new Instrument(code, plan, group);
     const result = instrument.result();
     if (result === true && ++found.matchedTotal <= MOST_CODES) found.matched.push(code);
     if (result === null && ++found.unknownTotal <= MOST_CODES) found.unknown.push(code);
-    if (result === null) first ??= instrument;
+    if (result === null && found.matchedTotal === 0) causes.push(findCause(instrument));
     await budget.breathe();
   }
   if (found.matchedTotal > 0) return { state: 'true', reason: null, ...found };
-  if (first !== null) return { state: 'unknown', reason: findReason(first), ...found };
+  if (causes.length > 0) return { state: 'unknown', reason: toReason(firstUnknown(causes)), ...found };
   return { state: 'false', reason: null, ...found };
 };
 
