@@ -93,7 +93,7 @@ const page = (site: Site, exchange: Exchange, content: PageContent): VNode => ht
     ${header(site, exchange)}
     ${
       site.simulated
-        ? html`<p class="notice" role="note">Simulated venues: the figures of this service are invented.</p>`
+        ? html`<aside class="notice" aria-label="Notice">Simulated venues: the figures of this service are invented.</aside>`
         : null
     }
     <main id="main" class=${content.width ?? 'normal'} tabindex="-1">${content.body}</main>

@@ -1,4 +1,5 @@
 // GET /docs/verify: both verifiers of anchored data and how they are used, open to everyone (AN-10).
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { anchorDay } from '../operations/anchor-day.ts';
@@ -10,6 +11,11 @@ const SCRIPTS = [
   { name: 'verify.mjs', type: 'text/javascript; charset=utf-8', needs: 'Node 22.15 or newer', runs: 'node' },
   { name: 'verify.py', type: 'text/x-python; charset=utf-8', needs: 'Python 3.9 or newer', runs: 'python3' },
 ] as const;
+/** Long commands scroll in their own box, and the page follows the colours of the reader; the policy of the API admits this text alone. */
+const STYLE =
+  ':root{color-scheme:light dark;background:Canvas;color:CanvasText}body{max-width:60rem;margin:1rem auto;padding:0 1rem;font-family:system-ui,sans-serif;line-height:1.5}pre{overflow-x:auto}';
+const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64');
+const POLICY = `default-src 'none';style-src 'sha256-${STYLE_HASH}';frame-ancestors 'none'`;
 /** The scripts change only with a release. */
 const CACHING = 'public, max-age=60';
 
@@ -22,9 +28,13 @@ const renderPage = (baseUrl: string): string => {
   const scripts = SCRIPTS.map(
     ({ name, needs }) => `<li><a href="${baseUrl}${VERIFY_PATH}/${name}">${name}</a>: ${needs}, nothing else</li>`,
   );
-  const runs = SCRIPTS.map(({ name, runs: command }) => `${command} ${name} PROOF.json --rpc URL`);
+  const runs = SCRIPTS.flatMap(({ name, runs: command }) => [
+    `curl -sO ${baseUrl}${VERIFY_PATH}/${name}`,
+    `${command} ${name} PROOF.json --rpc URL`,
+  ]);
   return `<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>Verify anchored data</title></head><body>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Verify anchored data</title><style>${STYLE}</style></head><body><main>
 <h1>Verify anchored data</h1>
 <p>Every stored row of a UTC day is a leaf of a hash tree, and the root of the tree is posted on a public chain a week later. Two scripts recompute
 every step from a row to the posted root. Each is one file, needs nothing of this service, and can be read before it is run.</p>
@@ -32,15 +42,14 @@ every step from a row to the posted root. Each is one file, needs nothing of thi
 ${scripts.join('\n')}
 </ul>
 <h2>One row</h2>
-<pre>
-curl -sO ${baseUrl}${VERIFY_PATH}/verify.py
+<pre tabindex="0">
 curl -s -H "Authorization: Bearer $KEY" "${baseUrl}${anchorProof.path}?${EXAMPLE}" &gt; PROOF.json
 ${runs.join('\n')}
 </pre>
-<p>URL is any node of the chain that the answer names, such as https://mainnet.base.org. Without <code>--rpc</code> the steps on the chain are
+<p>Either script is enough. URL is any node of the chain that the answer names, such as https://mainnet.base.org. Without <code>--rpc</code> the steps on the chain are
 skipped.</p>
 <h2>A whole table of a day</h2>
-<pre>
+<pre tabindex="0">
 curl -s ${baseUrl}/v2/anchors/${anchorDay.example.input.day} &gt; DAY.json
 python3 verify.py DAY.json FILE... --rpc URL
 </pre>
@@ -49,7 +58,7 @@ python3 verify.py DAY.json FILE... --rpc URL
 <p>Each step is a line: <code>ok</code>, <code>FAIL</code> with what was expected and what was found, or <code>skip</code>. The exit code is 0 when
 everything that was checked holds, 1 when a step fails, 2 when a file cannot be used. Compare <code>anchor.contract</code> with the address that this
 service publishes: anyone can deploy the same code.</p>
-</body></html>
+</main></body></html>
 `;
 };
 
@@ -58,7 +67,9 @@ const send = (reply: FastifyReply, type: string, text: string | Buffer): Fastify
 
 export const addVerifyDocs = (app: FastifyInstance, baseUrl: string): void => {
   const page = renderPage(baseUrl);
-  app.get(VERIFY_PATH, (_request, reply) => send(reply, 'text/html; charset=utf-8', page));
+  app.get(VERIFY_PATH, (_request, reply) =>
+    send(reply.header('content-security-policy', POLICY), 'text/html; charset=utf-8', page),
+  );
   for (const { name, type } of SCRIPTS) {
     const script = readFileSync(new URL(`../../infra/verify/${name}`, import.meta.url));
     app.get(`${VERIFY_PATH}/${name}`, (_request, reply) => send(reply, type, script));

@@ -9,14 +9,21 @@ import { requireExplorer } from './guard.ts';
 
 const STATUS_MS = 3_000;
 
-/** The newest anchored day according to the status; null while it is not known. */
-const newestDay = async ({ urls }: Site): Promise<string | null> => {
+type NewestDay = { readonly day: string | null; readonly words: string };
+type Anchored = { readonly anchored: { readonly day: string } | null; readonly history_read_at: string | null };
+
+const UNKNOWN_DAY: NewestDay = { day: null, words: 'The newest anchored day is not known at this moment.' };
+
+/** The newest anchored day according to the status: a status that could not be read does not say that there is none. */
+const readNewestDay = async ({ urls }: Site): Promise<NewestDay> => {
   try {
     const answer = await fetch(`${urls.api}/status.json`, { signal: AbortSignal.timeout(STATUS_MS) });
-    const { anchored } = (await answer.json()) as { readonly anchored?: { readonly day: string } | null };
-    return anchored?.day ?? null;
+    if (!answer.ok) return UNKNOWN_DAY;
+    const { anchored, history_read_at: readAt } = (await answer.json()) as Anchored;
+    if (anchored !== null) return { day: anchored.day, words: `Newest anchored day: ${anchored.day}` };
+    return readAt === null ? UNKNOWN_DAY : { day: null, words: 'No day is anchored yet.' };
   } catch {
-    return null;
+    return UNKNOWN_DAY;
   }
 };
 
@@ -30,12 +37,12 @@ const parseRequest = (query: unknown): ProofQuery => {
   ) as ProofQuery;
 };
 
-const rowForm = ({ day, layer, listing, at, seq }: ProofQuery, newest: string | null): Content =>
+const rowForm = ({ day, layer, listing, at, seq }: ProofQuery, newest: NewestDay): Content =>
   html`<form id="proof-form" method="get" action=${EXPLORE.proof}>
     <div class="field">
       <label for="day">Day (UTC)</label>
-      <input id="day" name="day" type="date" required value=${day || newest || ''} />
-      <span class="hint">${newest === null ? 'No day is anchored yet.' : `Newest anchored day: ${newest}`}</span>
+      <input id="day" name="day" type="date" required value=${day || newest.day || ''} />
+      <span class="hint">${newest.words}</span>
     </div>
     <div class="field">
       <label for="layer">Table</label>
@@ -106,7 +113,7 @@ const show = async (site: Site, exchange: Exchange): Promise<ReturnType<typeof s
       <p class="lead">
         Every stored row of a closed day is a leaf of a hash tree, whose root stands on a public chain. Your browser recomputes every step.
       </p>
-      ${rowForm(asked, await newestDay(site))} ${answerPart(site)}`,
+      ${rowForm(asked, await readNewestDay(site))} ${answerPart(site)}`,
   });
 };
 

@@ -40,11 +40,13 @@ export type Status = {
     readonly settled_recheck_failures: number | null;
   };
   readonly anchored: { readonly day: string; readonly status: string } | null;
+  /** Null: what is stored (incidents, presence, `anchored`) was never read. */
+  readonly history_read_at: string | null;
 };
-/** `isOld`: the API does not answer now; this is its last answer. */
+/** `isOld`: the API does not answer now; this is its last answer. `incidents` is null while they cannot be read: that is not none. */
 export type KnownStatus = {
   readonly status: Status;
-  readonly incidents: readonly Incident[];
+  readonly incidents: readonly Incident[] | null;
   readonly isOld: boolean;
 };
 
@@ -72,8 +74,7 @@ export const createStatusReader = ({
         fetchJson(`${urls.api}/status.json`) as Promise<Status>,
         (fetchJson(`${urls.api}/incidents.json`) as Promise<{ items: readonly Incident[] }>).catch(() => null),
       ]);
-      // Incidents that could not be read are not none.
-      known = { status, incidents: incidents?.items ?? known?.incidents ?? [], isOld: false };
+      known = { status, incidents: incidents?.items ?? null, isOld: false };
       readAt = nowMs();
     } catch {
       if (known !== null) known = { ...known, isOld: true };

@@ -117,8 +117,12 @@ const PASTED: ReadonlySet<string> = new Set(['sh', 'js', 'ts', 'python', 'sql', 
 const newParser = (): Parser => {
   const parser = new MarkdownIt({ html: false, linkify: false });
   parser.use(anchor, { slugify: toSlug, tabIndex: false });
-  parser.renderer.rules['table_open'] = () =>
-    '<div class="table" role="region" aria-label="Table" tabindex="0"><table>';
+  // A group: regions are landmarks, and a page with dozens of those has none.
+  parser.renderer.rules['table_open'] = (tokens, i) => {
+    const { title = '' } = listHeadings(tokens.slice(0, i)).at(-1) ?? {};
+    const label = parser.utils.escapeHtml(`Table of ${title}`);
+    return `<div class="table" role="group" aria-label="${label}" tabindex="0"><table>`;
+  };
   parser.renderer.rules['table_close'] = () => '</table></div>';
   parser.renderer.rules['fence'] = (tokens, i) => {
     const token = tokens[i] as Token;

@@ -71,7 +71,7 @@ const venueSection = (venue: VenueStatus): Content =>
   html`<section>
     <h2>${venue.name} ${stateTag(venue.state)}</h2>
     <p class="muted">
-      Since ${instant(venue.state_since)}. Pipeline lag p50 / p99: ${levelText(venue.pipeline_lag_ms)}.
+      ${venue.state_since === null ? null : html`Since ${instant(venue.state_since)}. `}Pipeline lag p50 / p99: ${levelText(venue.pipeline_lag_ms)}.
     </p>
     ${table(`Layers of ${venue.name}`, COLUMNS, venue.layers.map(layerRow))}
   </section>`;
@@ -87,23 +87,38 @@ const incidentRow = ({ venue, layers, from, to, gap_cause: cause, state, note }:
     <td class="wraps">${note}</td>
   </tr>`;
 
-const incidentsSection = (incidents: readonly Incident[]): Content =>
+const incidentsTable = (incidents: readonly Incident[]): Content =>
+  html`${table(
+    'Incidents',
+    ['From', 'To', 'Venue', 'Layers', 'Cause', 'State', 'Note'].map((label) => ({ label })),
+    incidents.slice(0, SHOWN_INCIDENTS).map(incidentRow),
+  )}
+  ${
+    incidents.length <= SHOWN_INCIDENTS
+      ? null
+      : html`<p>The newest ${SHOWN_INCIDENTS} are shown; <a href="/incidents.json">incidents.json</a> has more.</p>`
+  }`;
+
+const listIncidents = (incidents: KnownStatus['incidents']): Content => {
+  if (incidents === null) return html`<p>The incidents cannot be read at this moment.</p>`;
+  return incidents.length === 0 ? html`<p>None in the last 90 days.</p>` : incidentsTable(incidents);
+};
+
+const incidentsSection = (incidents: KnownStatus['incidents']): Content =>
   html`<section>
     <h2>Incidents</h2>
-    ${
-      incidents.length === 0
-        ? html`<p>None in the last 90 days.</p>`
-        : table(
-            'Incidents',
-            ['From', 'To', 'Venue', 'Layers', 'Cause', 'State', 'Note'].map((label) => ({ label })),
-            incidents.slice(0, SHOWN_INCIDENTS).map(incidentRow),
-          )
-    }
+    ${listIncidents(incidents)}
     <p class="small-text muted">The range of an incident is that of the gap rows in the stored history.</p>
   </section>`;
 
-const serviceSection = ({ service, anchored }: Status): Content =>
-  html`<section>
+const anchoredText = ({ anchored, history_read_at: readAt }: Status): string => {
+  if (anchored !== null) return `${anchored.day} (${anchored.status})`;
+  return readAt === null ? 'not known' : 'none yet';
+};
+
+const serviceSection = (status: Status): Content => {
+  const { service } = status;
+  return html`<section>
     <h2>Service</h2>
     ${table(
       'Answer times of the last hour',
@@ -129,11 +144,13 @@ const serviceSection = ({ service, anchored }: Status): Content =>
       <dt>Settled answers that changed</dt>
       <dd>${service.settled_recheck_failures ?? 'not known'}</dd>
       <dt>Newest anchored day</dt>
-      <dd>${anchored === null ? 'none yet' : `${anchored.day} (${anchored.status})`}</dd>
+      <dd>${anchoredText(status)}</dd>
     </dl>
   </section>`;
+};
 
 const formatSummary = ({ venues }: Status): string => {
+  if (venues.length === 0) return 'No venue is served yet.';
   const live = venues.filter(({ state }) => state === 'live').length;
   return live === venues.length ? 'All venues are live.' : `${live} of ${venues.length} venues are live.`;
 };
@@ -152,7 +169,7 @@ const register: SiteModule['register'] = (app, site) => {
     const known = await readStatus();
     const body =
       known === null
-        ? html`<h1>Status</h1><p>The API does not answer, and has not since this page began.</p>`
+        ? html`<h1>Status</h1><p>The API does not answer, and has not answered since this site was started.</p>`
         : page(known);
     const status = known === null ? 503 : 200;
     return sendPage(site, { request, reply }, { title: 'Status', width: 'wide', styles: ['docs'], status, body });

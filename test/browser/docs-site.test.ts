@@ -52,7 +52,9 @@ const PAGES = [
     'errors',
   ].map((slug) => `/docs/${slug}`),
   ...['/docs/search?q=gap', '/status', '/changelog'],
-];
+].map((path) => `${origin}${path}`);
+/** The one page that the API itself serves. */
+PAGES.push(`${apiUrl}/docs/verify`);
 
 for (const [look, colours] of [
   ['desktop', 'light'],
@@ -60,9 +62,9 @@ for (const [look, colours] of [
 ] as const) {
   t.test(`every kind of page: ${look}, ${colours}`, async (t) => {
     const on = await visit(chromium, look, colours);
-    for (const path of PAGES) {
-      await on.page.goto(`${origin}${path}`);
-      const name = `${look}${path.replaceAll(/[/?=]/g, '-')}`;
+    for (const url of PAGES) {
+      await on.page.goto(url);
+      const name = `${look}${new URL(url).pathname.replaceAll('/', '-')}`;
       await examinePage(t, on, name);
       const bytes = await weigh(on);
       t.ok(bytes < MOST_BYTES, `${name}: ${bytes} bytes`);

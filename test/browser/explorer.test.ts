@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import t from 'tap';
+import { openAccountStore } from '../../api/access/account-store.ts';
 import { openKeyStore } from '../../api/access/key-store.ts';
 import { findKeyShapes, hashKey, makeKey } from '../../api/access/keys.ts';
 import { freePort } from '../../infra/dev/engines/ports.ts';
@@ -25,7 +26,7 @@ await pool.query(
   [hashKey(explorerKey)],
 );
 const feed = market();
-const data = await testApp(feed, { keys: openKeyStore(pool), baseUrl: apiUrl });
+const data = await testApp(feed, { keys: openKeyStore(pool), accounts: openAccountStore(pool), baseUrl: apiUrl });
 await data.app.listen({ host: '127.0.0.1', port: apiPort });
 await app.listen({ host: '127.0.0.1', port });
 t.teardown(() => data.app.close());
@@ -239,3 +240,65 @@ for (const [look, colours] of LOOKS) {
     },
   );
 }
+
+const AWAY = JSON.stringify({ errors: [{ code: 'UNAVAILABLE', message: 'The data API does not answer.' }] });
+
+t.test('what cannot be read is not said to be nothing, nor is an answer to an earlier choice shown', async (t) => {
+  const on = await visit(chromium, 'desktop');
+  const { page } = on;
+  await page.route('**/api/explore/anchors/*', (route) => route.fulfill({ status: 503, body: AWAY }));
+  await page.route('**/api/explore/archive?*', (route) => route.abort());
+  await page.goto(`${origin}/explore/proof?day=2026-01-10`);
+  await page.locator('#layer-hint').filter({ hasText: 'The data API does not answer.' }).waitFor();
+  await page.locator('#listing-hint').filter({ hasText: 'The service does not answer.' }).waitFor();
+  await page.getByText('The newest anchored day is not known at this moment.').waitFor();
+
+  let first: (() => Promise<void>) | null = null;
+  await page.route('**/api/explore/dql/parse', async (route) => {
+    const isFirst = route.request().postData()?.includes('fundng') === true;
+    if (!isFirst) return route.continue();
+    first = () => route.fulfill({ status: 400, body: JSON.stringify({ errors: [{ code: 'X', message: 'late' }] }) });
+  });
+  await page.goto(`${origin}/explore/query`);
+  await head(on, /instruments?, as of/);
+  const asked = page.waitForRequest(/dql\/parse/);
+  await write(on, 'any(venues where fundng > 0)');
+  await asked;
+  const newer = page.waitForResponse(/dql\/parse/);
+  await write(on, 'any(venues where funding > 0)');
+  await (await newer).finished();
+  await page.locator('#query-state').filter({ hasText: /^Cost/ }).waitFor();
+  const answered = page.waitForResponse(/dql\/parse/);
+  await (first as (() => Promise<void>) | null)?.();
+  await (await answered).finished();
+  await page.evaluate('new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))');
+  t.match(await page.locator('#query-state').textContent(), /^Cost/);
+  t.same(await page.locator('#query-faults li').allTextContents(), []);
+  await on.context.close();
+});
+
+t.test('liquidations: the newest are shown, also where the period has more than a page', async (t) => {
+  const on = await visit(chromium, 'desktop');
+  const { page } = on;
+  const spans: number[] = [];
+  await page.route('**/api/explore/liquidations', async (route) => {
+    const { from, to } = route.request().postDataJSON() as { readonly from: string; readonly to: string };
+    spans.push(Date.parse(to) - Date.parse(from));
+    // Pages begin with the oldest.
+    const isWhole = spans.length > 1;
+    const event = { side: 'long', price: '1', price_kind: 'fill', quantity: '1', value: '1' };
+    const received = { received_at: isWhole ? to : from, ...event };
+    const facts = { quote: 'USDT', gaps: [], completeness: 'sampled' };
+    const items = [
+      { venue: 'binance', ...facts, rows: [received] },
+      { venue: 'binance', ...facts, rows: [] },
+    ];
+    await route.fulfill({ body: JSON.stringify({ from, to, items, page: { next_cursor: isWhole ? null : 'c' } }) });
+  });
+  await page.goto(`${origin}/explore/BTC-PERP?range=7d`);
+  await page.locator('#liquidations').scrollIntoViewIfNeeded();
+  const told = page.locator('#liquidations [data-told]').filter({ hasText: 'received' });
+  t.match(await told.textContent(), /^1 received since .* UTC\. Not complete: binance \(sampled\)\.$/);
+  t.same(spans, [604_800_000, 75_600_000], 'a shorter period is asked for when the first does not fit');
+  await on.context.close();
+});

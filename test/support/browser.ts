@@ -20,8 +20,8 @@ const findChromium = (): string => {
   throw new Error('no Chromium was found: set CHROMIUM_PATH, or install it (Debian, Ubuntu: apt-get install chromium)');
 };
 
-/** WCAG 2.2 AA and all that it includes. */
-const WCAG = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'];
+/** WCAG 2.2 AA and all that it includes, and what axe calls best practices: landmarks with names of their own, headings in order. */
+const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 export type Look = 'desktop' | 'phone';
@@ -62,11 +62,11 @@ type Violation = {
   readonly nodes: readonly { readonly html: string; readonly failureSummary?: string }[];
 };
 
-/** Violations of WCAG on the current page. The debugger injects axe: the pages allow no foreign script. */
+/** Violations on the current page. The debugger injects axe: the pages allow no foreign script. */
 export const findViolations = async ({ page }: Visit): Promise<readonly string[]> => {
   // A debugger's session of its own would end the virtual passkeys of the page with itself.
   await page.evaluate(AXE);
-  const run = `axe.run(document, { runOnly: ${JSON.stringify(WCAG)} }).then(({ violations }) => violations)`;
+  const run = `axe.run(document, { runOnly: ${JSON.stringify(RULES)} }).then(({ violations }) => violations)`;
   const violations = (await page.evaluate(run)) as readonly Violation[];
   return violations.flatMap(({ id, nodes }) =>
     nodes.map(({ html, failureSummary }) => `${page.url()} ${id}: ${html} ${failureSummary}`),
@@ -92,7 +92,7 @@ export const shoot = async ({ page }: Visit, name: string): Promise<void> => {
   if (folder !== undefined) await page.screenshot({ path: join(folder, `${name}.png`), fullPage: true });
 };
 
-/** The page has no violation of WCAG, fits the screen, and every figure fits its cell. */
+/** The page violates no rule of axe, fits the screen, and every figure fits its cell. */
 export const examinePage = async (t: Pick<Test, 'same' | 'equal'>, on: Visit, name: string): Promise<void> => {
   await shoot(on, name);
   t.same(await findViolations(on), [], name);

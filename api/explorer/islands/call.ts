@@ -54,9 +54,19 @@ export const callApi = async (path: string, { body, accept = 'application/json',
   return answer;
 };
 
+/** The body that is being read (`answer.text()`). Throws `Refused` when the connection is lost before its end, or the AbortError of its call. */
+export const readWhole = async <T>(body: Promise<T>): Promise<T> => {
+  try {
+    return await body;
+  } catch (error) {
+    if ((error as Error).name === 'AbortError') throw error;
+    throw new Refused(0, [AWAY]);
+  }
+};
+
 /** The JSON of an answer. Request `number_format: "string"` where digits matter: a number of JavaScript has only 17 of them. */
 export const callJson = async <T>(path: string, asked: CallOptions = {}): Promise<T> =>
-  (await (await callApi(path, asked)).json()) as T;
+  JSON.parse(await readWhole((await callApi(path, asked)).text())) as T;
 
 /** The live stream; the browser itself comes again after a loss, with the id of the last event. Close it with the page. */
 export const openStream = (query: Readonly<Record<string, string>>): EventSource =>

@@ -20,9 +20,14 @@ type Item = {
   readonly rows: readonly Row[];
   readonly gaps: readonly Gap[];
 };
-type Answer = { readonly items: readonly Item[] };
+type Answer = {
+  readonly from: string;
+  readonly items: readonly Item[];
+  readonly page: { readonly next_cursor: string | null };
+};
 
 const MOST_ROWS = 100;
+const SHORTEST_MS = 1_000;
 const REFRESH_MS = 60_000;
 const HEADINGS = ['Instant, UTC', 'Venue', 'Position', 'Price', 'Quantity', 'Value'];
 
@@ -78,28 +83,53 @@ const makeTable = (items: readonly Item[]): HTMLTableElement => {
 
 type LiquidationQuestion = { readonly where: string; readonly spanMs: number; readonly nowMs: () => number };
 
-export const showLiquidations = (section: HTMLElement, { where, spanMs, nowMs }: LiquidationQuestion): void => {
-  const status = section.querySelector('[data-told]') as HTMLElement;
-  const place = section.querySelector('[data-rows]') as HTMLElement;
-  whileSeen(section, REFRESH_MS, async () => {
-    try {
-      const to = nowMs();
-      const { items } = await callPatiently<Answer>('/liquidations', {
+/** Pages begin with the oldest event: a period that more than one page holds is asked for again by an end of it that is so many times shorter. */
+const SHORTER = 8;
+
+/** The newest part of the period that one page holds. Remembers how long it was. */
+const openReader = ({ where, spanMs, nowMs }: LiquidationQuestion): (() => Promise<Answer>) => {
+  let fittingMs = spanMs;
+  return async () => {
+    const to = nowMs();
+    for (;;) {
+      const answer = await callPatiently<Answer>('/liquidations', {
         body: {
           ...{ where, number_format: 'string' },
-          ...{ from: new Date(to - spanMs).toISOString(), to: new Date(to).toISOString() },
+          ...{ from: new Date(to - fittingMs).toISOString(), to: new Date(to).toISOString() },
         },
       });
+      if (answer.page.next_cursor === null || fittingMs < SHORTEST_MS) return answer;
+      fittingMs = Math.ceil(fittingMs / SHORTER);
+    }
+  };
+};
+
+/** How many are shown, since when, and which venues publish a part of theirs. */
+const describeAnswer = ({ from, items }: Answer): string => {
+  const count = items.reduce((sum, { rows }) => sum + rows.length, 0);
+  const partly = new Set(
+    items
+      .filter(({ completeness }) => completeness !== 'full')
+      .map(({ venue, completeness }) => `${venue} (${completeness})`),
+  );
+  const shown = count > MOST_ROWS ? `; the newest ${MOST_ROWS} are shown` : '';
+  const complete = partly.size === 0 ? 'Every venue publishes each.' : `Not complete: ${[...partly].join(', ')}.`;
+  return `${count} received since ${instantText(Date.parse(from))} UTC${shown}. ${complete}`;
+};
+
+export const showLiquidations = (section: HTMLElement, asked: LiquidationQuestion): void => {
+  const status = section.querySelector('[data-told]') as HTMLElement;
+  const place = section.querySelector('[data-rows]') as HTMLElement;
+  const readNewest = openReader(asked);
+  whileSeen(section, REFRESH_MS, async () => {
+    try {
+      const answer = await readNewest();
       const frame = document.createElement('div');
       frame.className = 'table';
       Object.assign(frame, { tabIndex: 0, role: 'region', ariaLabel: 'Liquidations' });
-      frame.append(makeTable(items));
+      frame.append(makeTable(answer.items));
       place.replaceChildren(frame);
-      const sampled = items
-        .filter(({ completeness }) => completeness !== 'full')
-        .map(({ venue, completeness }) => `${venue} (${completeness})`);
-      const count = items.reduce((sum, { rows }) => sum + rows.length, 0);
-      status.textContent = `${count} received. ${sampled.length === 0 ? 'Every venue publishes each.' : `Not complete: ${sampled.join(', ')}.`}`;
+      status.textContent = describeAnswer(answer);
     } catch (error) {
       status.textContent = (error as Error).message;
     }

@@ -1,6 +1,6 @@
 // The proof page: requests the proof of a row and recomputes each step with the verifier that outsiders run.
 import { type ProofStep, verifyProofText } from '../../../infra/verify/verify.mjs';
-import { type ApiFault, callApi, callJson, Refused } from './call.ts';
+import { type ApiFault, callApi, callJson, Refused, readWhole } from './call.ts';
 import { findElement } from './page-element.ts';
 import { element } from './query-view.ts';
 
@@ -54,22 +54,37 @@ const showFaults = (faults: readonly ApiFault[]): void => {
   );
 };
 
+type Told<T> = { readonly answer: T | null; readonly refusal: string };
+
+/** The JSON of an answer, or why there is none: what could not be read is not nothing. */
+const tell = async <T>(path: string): Promise<Told<T>> => {
+  try {
+    return { answer: await callJson<T>(path), refusal: '' };
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error;
+    return { answer: null, refusal: error.message };
+  }
+};
+
+let offers = 0;
+
 /** Tables with their rows, and listings with a file of the table: what is known of the day is offered, nothing else is refused here. */
 const offer = async (): Promise<void> => {
   const [day, layer] = [input('day').value, findElement<HTMLSelectElement>('layer').value];
   if (day === '') return;
+  const number = ++offers;
   const query = new URLSearchParams({ from: day, to: day, layer, limit: MOST_LISTINGS });
-  const [closed, files] = await Promise.all([
-    callJson<Day>(`/anchors/${day}`).catch(() => null),
-    callJson<Files>(`/archive?${query}`).catch(() => null),
-  ]);
-  const listings = [...new Set((files?.items ?? []).map(({ listing }) => listing))].sort();
+  const [closed, files] = await Promise.all([tell<Day>(`/anchors/${day}`), tell<Files>(`/archive?${query}`)]);
+  // An answer about an earlier choice does not apply to this one.
+  if (number !== offers) return;
+  const listings = [...new Set((files.answer?.items ?? []).map(({ listing }) => listing))].sort();
   findElement('listings').replaceChildren(...listings.map((value) => element('option', { value })));
-  findElement('listing-hint').textContent = `${listings.length} of this table on this day.`;
+  findElement('listing-hint').textContent =
+    files.answer === null ? files.refusal : `${listings.length} of this table on this day.`;
   findElement('layer-hint').textContent =
-    closed === null
-      ? 'This day is not closed.'
-      : closed.partitions.map(({ table, rows }) => `${table} ${rows}`).join(', ');
+    closed.answer === null
+      ? closed.refusal
+      : closed.answer.partitions.map(({ table, rows }) => `${table} ${rows}`).join(', ');
   const [first] = listings;
   if (input('listing').value === '' && first !== undefined) input('listing').value = first;
 };
@@ -203,7 +218,7 @@ const prove = async (): Promise<void> => {
     const answer = await callApi(
       `/anchors/proof?${new URLSearchParams({ ...named, at, ...(seq === '' ? {} : { seq }) })}`,
     );
-    text.value = await answer.text();
+    text.value = await readWhole(answer.text());
     await check();
   } catch (error) {
     if (!(error instanceof Refused)) throw error;

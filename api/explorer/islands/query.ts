@@ -1,6 +1,6 @@
 // The query page: the address contains the query; it is checked while it is typed, and the answer is shown as a table.
 import { formatCount } from '../../../schemas/counts.ts';
-import { type ApiFault, callApi, callJson, Refused } from './call.ts';
+import { type ApiFault, callApi, callJson, Refused, readWhole } from './call.ts';
 import { findElement } from './page-element.ts';
 import { asCsv, asCurl, asPythonCode, asTypeScript, type Call } from './query-code.ts';
 import { type Catalogue, createEditor } from './query-editor.ts';
@@ -105,8 +105,11 @@ const showFaults = (faults: readonly ApiFault[]): void => {
 
 type Parsed = { readonly complexity: { readonly nodes: number; readonly bars: number; readonly cost: number } };
 
+let checks = 0;
+
 /** Returns the faults that the service finds in the text; a selection is checked only when it is run. */
 const check = async (text: string): Promise<readonly ApiFault[]> => {
+  const number = ++checks;
   if (readMode() !== 'screen' || text.trim() === '') {
     showFaults([]);
     showState('');
@@ -114,11 +117,14 @@ const check = async (text: string): Promise<readonly ApiFault[]> => {
   }
   try {
     const { complexity } = await callJson<Parsed>('/dql/parse', { body: { query: text } });
+    // An answer about an earlier text does not apply to this one.
+    if (number !== checks) return [];
     showFaults([]);
     showState(`Cost ${complexity.cost} of 10000, ${complexity.nodes} nodes, ${complexity.bars} bars`);
     return [];
   } catch (error) {
     if (!(error instanceof Refused)) throw error;
+    if (number !== checks) return [];
     showFaults(error.faults);
     showState(formatCount(error.faults.length, 'fault'));
     return error.faults;
@@ -212,7 +218,7 @@ const run = async ({ keepsAddress = false } = {}): Promise<void> => {
     place.replaceChildren(
       table.groups.length === 0
         ? element('p', { class: 'muted' }, sayNothing(question))
-        : tableElement(table, 'Result'),
+        : tableElement(table, 'Rows of the result'),
     );
     if (question.mode === 'snapshots') showFaults([]);
   } catch (error) {
@@ -258,7 +264,8 @@ const download = async (what: string): Promise<void> => {
   const to = at?.[0] ?? toSecond(Math.floor(Date.now() / 60_000) * 60_000);
   const body = { ...asked, from: toSecond(Date.parse(to) - HISTORY_MS), to, interval: '1m' };
   try {
-    save(`history.${extension}`, await (await callApi('/snapshots/history', { body, accept: type })).blob(), type);
+    const answer = await callApi('/snapshots/history', { body, accept: type });
+    save(`history.${extension}`, await readWhole(answer.blob()), type);
   } catch (error) {
     if (!(error instanceof Refused)) throw error;
     showFaults(error.faults);

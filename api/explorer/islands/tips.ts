@@ -9,7 +9,7 @@ const addBubble = (): HTMLElement => {
   bubble.className = 'tip';
   bubble.setAttribute('role', 'tooltip');
   bubble.hidden = true;
-  document.body.append(bubble);
+  (document.querySelector('main') ?? document.body).append(bubble);
   return bubble;
 };
 

@@ -146,7 +146,7 @@ const plansTable = (): string => {
   const plans = Object.values(PLANS);
   const limits = Object.keys(PLANS.free.limits) as (keyof PlanLimits)[];
   return table(
-    ['', ...plans.map(({ name }) => name)],
+    ['limit', ...plans.map(({ name }) => name)],
     [
       ['US dollars for 30 days', ...plans.map(({ price_usd }) => String(price_usd))],
       ['venues', ...plans.map(({ venues }) => orAll(venues))],

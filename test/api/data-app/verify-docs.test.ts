@@ -24,6 +24,9 @@ t.test('both scripts and how they are used, without a key', async (t) => {
     );
     t.match(await app.inject({ method: 'HEAD', url: path ?? '' }), { statusCode: 200, body: '' });
   }
+  for (const [part = ''] of page.body.matchAll(/<pre[\s\S]+?<\/pre>/g))
+    for (const [, name] of part.matchAll(/^(?:node|python3) (\S+) PROOF/gm))
+      t.ok(part.includes(`curl -sO http://api.test/docs/verify/${name}`), `${name} is fetched before it is run`);
   const [proof] = /http:\/\/api\.test(\/v2\/anchors\/proof\?[^"\s]+)/.exec(page.body)?.slice(1) ?? [];
   t.equal(
     (await app.inject({ url: proof?.replaceAll('&amp;', '&') ?? '' })).statusCode,

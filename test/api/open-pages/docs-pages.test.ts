@@ -8,6 +8,7 @@ import { ENDPOINTS } from '../../../api/open-pages/endpoint-pages.ts';
 import { readPages } from '../../../api/open-pages/pages.ts';
 import { toSlug } from '../../../api/open-pages/render-markdown.ts';
 import { CATALOGUE } from '../../../schemas/errors.ts';
+import { answerJson, type EdgeAnswer, hangUp, openEdgeServer, refuse } from '../../support/edge-server.ts';
 import { CODES } from '../language/codes.ts';
 import { ACCOUNT_URL, startSite } from '../site-fixture.ts';
 
@@ -136,8 +137,48 @@ t.test('the search finds each function and each error code', async (t) => {
   t.match((await get('/docs/search?q=a&q=b')).statusCode, 200);
 });
 
-t.test('the status page shows what the API reports, and its last report while the API is away', async (t) => {
+t.test('the status page says that it is not known what the API has not told', async (t) => {
   const answer = await get('/status');
   t.equal(answer.statusCode, 503, 'no API has ever answered here');
   t.match(answer.body, 'does not answer');
+});
+
+t.test('the status page shows what the API reports, and its last report while the API is away', async (t) => {
+  const at = new Date().toISOString();
+  const status = { evaluated_at: at, venues: [], anchored: null, history_read_at: null };
+  const service = { answers_ms: {}, stream_delivery_ms: null, settled_recheck_failures: null };
+  const row = { id: 'inc_1', venue: 'okx', layers: ['mark'], from: at, to: null, gap_cause: 'venue_down' };
+  const incident = { ...row, state: 'open', note: '' };
+  let incidents: EdgeAnswer = refuse(503, 'UNAVAILABLE');
+  let report: EdgeAnswer = answerJson(200, { ...status, service });
+  const api = await openEdgeServer(t, [
+    (response, request) => (request.url === '/status.json' ? report : incidents)(response, request),
+  ]);
+  let nowMs = Date.now();
+  const { app } = await startSite(t, {
+    urls: { account: ACCOUNT_URL, auth: ACCOUNT_URL, base: api.url, api: api.url, mcp: null },
+    nowMs: () => nowMs,
+  });
+  const readPage = async (): Promise<string> => {
+    nowMs += 60_000;
+    return (await app.inject('/status')).body;
+  };
+  const without = await readPage();
+  t.match(without, 'The incidents cannot be read at this moment.', 'incidents that could not be read are not none');
+  t.match(without, /Newest anchored day<\/dt>\s*<dd>not known/, 'nor is a day that was not read');
+  t.match(without, 'No venue is served yet.');
+
+  report = answerJson(200, { ...status, service, history_read_at: at });
+  incidents = answerJson(200, { items: [] });
+  const none = await readPage();
+  t.match(none, 'None in the last 90 days.');
+  t.match(none, /Newest anchored day<\/dt>\s*<dd>none yet/);
+
+  incidents = answerJson(200, { items: Array.from({ length: 51 }, () => incident) });
+  const many = await readPage();
+  t.equal(many.split('venue_down').length - 1, 50);
+  t.match(many, 'The newest 50 are shown', 'a list that is cut says so');
+
+  report = hangUp;
+  t.match(await readPage(), 'This is what it said last.');
 });
