@@ -46,13 +46,20 @@ for (const [look, colours] of [
     await examinePage(t, on, `${look}-codes`);
     await page.getByRole('link', { name: 'I have kept them: continue' }).click();
     await examinePage(t, on, `${look}-keys-empty`);
+    // The longest names that may be given, without a place to break.
+    await page.getByLabel('Name of the new key').fill('W'.repeat(60));
     await press(on, 'Make a key');
     await press(on, 'Run it here');
     await page.getByRole('heading', { name: /^Answer\s+200/ }).waitFor();
     t.match(await page.locator('pre[role=region]').textContent(), /"mark":/, 'the first answer is on the page');
     await examinePage(t, on, `${look}-first-answer`);
-    await connect(pool, await readAccount(pool, `${look}@example.com`), 'Claude Code');
-    for (const path of ['/keys', '/plan', '/plan/link', '/connections', '/security', '/prove', '/no-such-page']) {
+    await connect(pool, await readAccount(pool, `${look}@example.com`), 'W'.repeat(100));
+    await page.goto(`${origin}/rules`);
+    await page.getByLabel('Name', { exact: true }).fill('W'.repeat(100));
+    await press(on, 'Make the rule');
+    await page.getByRole('heading', { name: /^W+$/ }).waitFor();
+    await examinePage(t, on, `${look}-rule`);
+    for (const path of ['/rules', '/keys', '/plan', '/plan/link', '/connections', '/security', '/prove', '/no-such-page']) {
       await page.goto(`${origin}${path}`);
       await examinePage(t, on, `${look}-${path.slice(1).replace('/', '-')}`);
     }
