@@ -125,7 +125,7 @@ const showKeys = async (site: Site, exchange: Exchange, { problem, status = 200 
 
 const renderAnswer = (tried: TriedCall): Content =>
   tried.is === 'away'
-    ? message('warn', html`<p>The data API does not answer at this moment. Run it again in some seconds.</p>`)
+    ? message('warn', html`<p>The data API does not answer at this moment. Run it again in a few seconds.</p>`)
     : html`<h3 id="answer">
           Answer ${tried.status === 200 ? tag('good', '200') : tag('bad', String(tried.status))}
           <span class="muted small-text">${tried.ms} ms</span>

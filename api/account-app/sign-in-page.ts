@@ -47,7 +47,7 @@ const showForm = (site: Site, exchange: Exchange, { email, next, problem, status
       </form>
       ${passkeyButton('Sign in with a passkey', { 'data-to': '/api/passkeys/sign-in', 'data-next': next })}
       <p class="small-text muted after-form">
-        <a href="/recover">Password lost?</a> · New here? <a href=${`/sign-up?next=${encodeURIComponent(next)}`}>Create an account</a>
+        <a href="/recover">Forgot your password?</a> · New here? <a href=${`/sign-up?next=${encodeURIComponent(next)}`}>Create an account</a>
       </p>`,
   });
 

@@ -179,7 +179,7 @@ const cutNote = ({ admitted, fitting, scope }: Shown): Content =>
   fitting.length === admitted.length
     ? null
     : html`<p class="muted small-text">
-        ${fitting.length} of ${admitted.length} listings: a stream of this plan tells of ${scope.limits['stream_listings']}. Filter to see others.
+        ${fitting.length} of ${admitted.length} listings: a stream of this plan covers ${scope.limits['stream_listings']}. Filter to see others.
       </p>`;
 
 const body = (shown: Shown): Content =>

@@ -20,7 +20,7 @@ const AWAY: Problem = {
 const BUSY: Problem = {
   status: 429,
   code: 'RATE_LIMITED',
-  text: 'The API tells once a second what a key may see, and this key has just been asked about. Try again in a few seconds.',
+  text: 'The API states what a key may see at most once a second, and this key has just been asked about. Try again in a few seconds.',
 };
 
 const REFUSED: Problem = {

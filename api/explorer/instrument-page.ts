@@ -166,7 +166,7 @@ const body = (shown: Shown): Content =>
     <h2>Over time</h2>
     ${rangeLinks(shown)}
     <p class="muted small-text">
-      A hole is a hole: nothing is drawn where nothing holds, and the lanes below each chart say why. Arrow keys move the line of a chart.
+      Nothing is drawn where no value holds; the lanes below each chart show why. Arrow keys move the line of a chart.
     </p>
     <div id="charts" data-where=${shown.where} data-range=${shown.view.range} data-raw=${shown.view.isRaw ? 'yes' : 'no'}>
       ${CHARTS.filter(({ layer }) => shown.scope.layers.includes(layer)).map((chart) => chartFigure(chart, shown.listings.length))}

@@ -60,12 +60,12 @@ const rowForm = ({ day, layer, listing, at, seq }: ProofQuery, newest: NewestDay
     <div class="field">
       <label for="at">Instant of the row</label>
       <input id="at" name="at" value=${at} placeholder="end of the day" autocomplete="off" />
-      <span class="hint">The newest row by then; of candles their minute, else 12:00.</span>
+      <span class="hint">The newest row up to this instant is proved. For candles: their minute; 12:00 when left empty.</span>
     </div>
     <div class="field">
       <label for="seq">or its number</label>
       <input id="seq" name="seq" inputmode="numeric" pattern="[0-9]*" value=${seq} autocomplete="off" />
-      <span class="hint">Its seq: trades and liquidations need it.</span>
+      <span class="hint">The seq of the row; trades and liquidations need it.</span>
     </div>
     <p class="actions"><button type="submit">Prove this row</button></p>
   </form>`;

@@ -45,7 +45,7 @@ export const isSettled = (
 
 export type Span = { readonly from: Micros; readonly to: Micros };
 
-/** The earliest instant from which on the store may not show all of a listing. */
+/** Up to this instant the store shows every row of a listing; later rows may be in memory only. */
 const shownTo = ({ listing, version }: Selected, live: LiveMemory): Micros =>
   Math.max((live.historyWatermark(listing.venue) ?? 0) - SEALS_AFTER, version.first_seen_at);
 

@@ -59,7 +59,16 @@ for (const [look, colours] of [
     await press(on, 'Make the rule');
     await page.getByRole('heading', { name: /^W+$/ }).waitFor();
     await examinePage(t, on, `${look}-rule`);
-    for (const path of ['/rules', '/keys', '/plan', '/plan/link', '/connections', '/security', '/prove', '/no-such-page']) {
+    for (const path of [
+      '/rules',
+      '/keys',
+      '/plan',
+      '/plan/link',
+      '/connections',
+      '/security',
+      '/prove',
+      '/no-such-page',
+    ]) {
       await page.goto(`${origin}${path}`);
       await examinePage(t, on, `${look}-${path.slice(1).replace('/', '-')}`);
     }

@@ -41,7 +41,7 @@ export const MEASURES: readonly Measure[] = [
   },
   {
     ...{ id: 'funding_8h', label: 'Funding, 8 h', layer: 'funding', planLayer: 'funding', member: 'funding_8h' },
-    words: 'The rate as if every venue settled each eight hours: funding × 8 h / interval.',
+    words: 'The rate as if every venue settled every eight hours: funding × 8 h / interval.',
     scale: { kind: 'signed', steps: FUNDING_STEPS },
     form: 'rate',
     stepText: percentStep,

@@ -104,8 +104,8 @@ simulated venues, are set to one hour and have their lists and maps shortened.
 
 ${fenced('sh', `BASE=http://127.0.0.1:8080\nKEY=...\n${INSTANTS}\n${ARCHIVED_DAY}`)}
 
-* **Selections** (\`where\`) are the same everywhere: \`base in (BTC, ETH) and quote = USDT\`, on \`instrument\`, \`base\`, \`venue\`, \`quote\`, \`symbol\`. Without one everything the plan covers is meant.
-* **Instants** are ISO 8601 in UTC with milliseconds, or microseconds where they have them; sent, any RFC 3339 instant or a date.
+* **Selections** (\`where\`) are the same everywhere: \`base in (BTC, ETH) and quote = USDT\`, on \`instrument\`, \`base\`, \`venue\`, \`quote\`, \`symbol\`. Without a selection everything that the plan covers is selected.
+* **Instants** are ISO 8601 in UTC with milliseconds, or microseconds where they have them. A request may send any RFC 3339 instant or a date.
 * **Figures** are the digits the venue sent, as JSON numbers or with \`number_format\` \`string\` as strings. A value that is not current is withheld; \`status\` and \`reason\` give the cause.
 * **Tables**: ${rowPaths(endpoints)} answer their rows as \`text/csv\`, \`application/x-ndjson\` or \`application/vnd.apache.parquet\` when \`Accept\` says so, each row with the members of its listing and layer; the members of the envelope are headers \`X-Service-*\`.
 * **HEAD** is allowed wherever GET is. Bodies are JSON up to 64 KiB; a member that is not known is refused, not ignored.
