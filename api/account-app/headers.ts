@@ -2,7 +2,11 @@
 import type { FastifyInstance } from 'fastify';
 
 /** `formAction`: further origins that a form's answer may lead to, as the consent page has them. */
-export const contentSecurityPolicy = ({ formAction = [] }: { readonly formAction?: readonly string[] } = {}): string =>
+export const makeContentSecurityPolicy = ({
+  formAction = [],
+}: {
+  readonly formAction?: readonly string[];
+} = {}): string =>
   [
     "default-src 'none'",
     "script-src 'self'",
@@ -16,7 +20,7 @@ export const contentSecurityPolicy = ({ formAction = [] }: { readonly formAction
     "base-uri 'none'",
   ].join('; ');
 
-const DEFAULT_CSP = contentSecurityPolicy();
+const DEFAULT_CSP = makeContentSecurityPolicy();
 const TWO_YEARS_S = 63_072_000;
 
 /** Not `no-referrer`: Chromium sends `Origin: null` with the forms of such a page. */

@@ -1,7 +1,7 @@
 // /recover: a recovery code, kept or mailed, sets a new password; every session ends and a new one begins.
 import { html } from 'htm/preact';
 import { normaliseEmail } from '../accounts/accounts.ts';
-import { passwordFault, runAttempt } from '../accounts/passwords.ts';
+import { findPasswordFault, runAttempt } from '../accounts/passwords.ts';
 import { mailCode, resetPassword } from '../accounts/signing-in.ts';
 import { fault, field, message } from './components.ts';
 import { readAgent, readField } from './fields.ts';
@@ -59,7 +59,7 @@ const reset = async (site: Site, exchange: Exchange) => {
   const { body, ip, headers } = exchange.request;
   const [typed, password] = [readField(body, 'email'), readField(body, 'password')];
   const email = normaliseEmail(typed) ?? 'nobody';
-  const weak = passwordFault(password, email);
+  const weak = findPasswordFault(password, email);
   if (weak !== null) return show(site, exchange, { email: typed, problem: fault(weak), status: 400 });
   const outcome = await resetPassword(site.pool, {
     ...{ email, password, address: ip, agent: readAgent(headers) },

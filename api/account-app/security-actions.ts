@@ -7,7 +7,7 @@ import { closeAccount } from '../accounts/close-account.ts';
 import { recordEvent } from '../accounts/events.ts';
 import { exportAccount } from '../accounts/export-account.ts';
 import { addPasskey, removePasskey, requestNewPasskey } from '../accounts/passkeys.ts';
-import { hashPassword, isPasswordOf, passwordFault, runAttempt } from '../accounts/passwords.ts';
+import { findPasswordFault, hashPassword, isPasswordOf, runAttempt } from '../accounts/passwords.ts';
 import { renewCodes } from '../accounts/recovery-codes.ts';
 import { beginSession, endOtherSessions, endSession, type Session } from '../accounts/sessions.ts';
 import { forgiveTries, takeTry } from '../accounts/tries.ts';
@@ -31,7 +31,7 @@ const changePassword = async (site: Site, exchange: Exchange, show: Show) => {
   const { body, headers } = exchange.request;
   const { accountId, email } = requireSession(exchange.request);
   const password = readField(body, 'password');
-  const weak = passwordFault(password, email);
+  const weak = findPasswordFault(password, email);
   if (weak !== null) return show(exchange, { problem: fault(weak), status: 400 });
   const subjects = [{ kind: 'mail', value: email }] as const;
   const seconds = await takeTry(site.pool, subjects);

@@ -1,7 +1,7 @@
 // /sign-up: an address and a password make a free account; the recovery codes are shown once, then the way leads to the keys.
 import { html } from 'htm/preact';
 import { normaliseEmail } from '../accounts/accounts.ts';
-import { passwordFault, SHORTEST_PASSWORD } from '../accounts/passwords.ts';
+import { findPasswordFault, SHORTEST_PASSWORD } from '../accounts/passwords.ts';
 import { KEPT_CODES } from '../accounts/recovery-codes.ts';
 import { endSession } from '../accounts/sessions.ts';
 import { mailCode, signUp } from '../accounts/signing-in.ts';
@@ -81,7 +81,7 @@ export const signUpPage: SiteModule = {
         showForm(site, exchange, { email: typed, next, problem, status });
       const email = normaliseEmail(typed);
       if (email === null) return refuse(fault('Enter an email address, such as name@example.com.'));
-      const weak = passwordFault(password, email);
+      const weak = findPasswordFault(password, email);
       if (weak !== null) return refuse(fault(weak));
       const made = await signUp(site.pool, { email, password, address: request.ip, agent: readAgent(request.headers) });
       if (made === null) return refuse(message('bad', TAKEN), 409);

@@ -96,7 +96,7 @@ const hasLittleElse = (text: string, words: readonly string[]): boolean => {
 };
 
 /** Why a new password is not taken, for its owner; null: it is. */
-export const passwordFault = (password: string, email: string): string | null => {
+export const findPasswordFault = (password: string, email: string): string | null => {
   const text = normal(password);
   if ([...text].length < SHORTEST_PASSWORD) return `Use at least ${SHORTEST_PASSWORD} characters.`;
   if (password.length > LONGEST_PASSWORD) return `Use at most ${LONGEST_PASSWORD} characters.`;

@@ -20,7 +20,7 @@ type Rows = {
 type ListingPaths = { readonly venue: string; readonly instrument: string };
 
 /** Why the plan may not read these rows whatever their day, everything at once; empty when it may (AN-06, AR-05). */
-export const rowRefusals = (
+export const findRowRefusals = (
   { venue, layer, instrument }: Rows,
   { plan, choice: { venues, instruments } }: PlanScope,
   paths: ListingPaths,
@@ -44,11 +44,11 @@ export const rowRefusals = (
 };
 
 /** Why the plan may not fetch the file, everything at once; empty when it may. */
-export const fileRefusals = (
+export const findFileRefusals = (
   { day, ...rows }: SetName & { readonly instrument: string },
   { plan, choice, evaluatedAt }: FileScope,
 ): ApiError[] => {
-  const errors = rowRefusals(rows, { plan, choice }, { venue: '/listing', instrument: '/listing' });
+  const errors = findRowRefusals(rows, { plan, choice }, { venue: '/listing', instrument: '/listing' });
   const from = plan.history_days === null ? null : evaluatedAt - plan.history_days * MICROS_PER_DAY;
   if (from !== null && (parseInstant(day) ?? 0) + MICROS_PER_DAY < from) {
     const message = `The plan ${plan.name} goes back to ${formatInstant(from)}; the day ${day} ended before.`;

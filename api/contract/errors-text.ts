@@ -13,4 +13,4 @@ const writeError = ({ code, message, position, hint, path }: ApiError): Record<s
 /** What an answer has under `errors`. */
 export const writeErrors = (errors: readonly ApiError[]): Record<string, unknown>[] => errors.map(writeError);
 
-export const errorsText = (errors: readonly ApiError[]): string => JSON.stringify({ errors: writeErrors(errors) });
+export const printErrors = (errors: readonly ApiError[]): string => JSON.stringify({ errors: writeErrors(errors) });

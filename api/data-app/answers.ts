@@ -5,12 +5,12 @@ import { type ApiError, CATALOGUE, ServiceError, serviceError } from '../../sche
 import { type JsonValue, writeJson } from '../../schemas/json.ts';
 import { clip } from '../../schemas/sent-text.ts';
 import { ENDPOINT_LIMITS } from '../contract/endpoint-limits.ts';
-import { errorsText } from '../contract/errors-text.ts';
+import { printErrors } from '../contract/errors-text.ts';
 import { LimitReached, limitHeaders } from '../contract/limits.ts';
 import { computeFittingCount, type Refused } from '../history/past.ts';
 import type { Answer, Operation } from '../operations/operation.ts';
-import { envelopeHeaders, GAPS_HEADER } from './envelope-headers.ts';
-import { acceptedFormat, ROW_TYPES, type RowFormat, writeRows } from './row-formats.ts';
+import { GAPS_HEADER, makeEnvelopeHeaders } from './envelope-headers.ts';
+import { chooseFormat, ROW_TYPES, type RowFormat, writeRows } from './row-formats.ts';
 import { listColumns } from './table-columns.ts';
 
 const JSON_TYPE = 'application/json; charset=utf-8';
@@ -33,7 +33,7 @@ const readByteLimit = ({ headers }: FastifyRequest): number | null => {
 };
 
 /** A header that lowers the limit to what is no limit (T-04, E-01 step 6). */
-export const byteLimitFaults = (request: FastifyRequest): ApiError[] => {
+export const findByteLimitFaults = (request: FastifyRequest): ApiError[] => {
   if (readByteLimit(request) !== null) return [];
   const message = `"${clip(String(request.headers['x-service-max-bytes']))}" is no limit of an answer's bytes.`;
   const hint = `Send a whole number from ${LEAST_BYTES} to ${RESPONSE_BYTES}, or leave the header out.`;
@@ -86,7 +86,7 @@ const matches = (request: FastifyRequest, etag: string): boolean => {
 };
 
 /** Whether rows are requested in another format than JSON. */
-export const wantsTable = ({ headers }: FastifyRequest): boolean => acceptedFormat(headers.accept) !== 'json';
+export const wantsTable = ({ headers }: FastifyRequest): boolean => chooseFormat(headers.accept) !== 'json';
 
 /** Bytes of items as JSON that an operation may make for this request: tables are judged by their own bytes afterwards. */
 export const findItemsLimit = (request: FastifyRequest): number =>
@@ -103,7 +103,7 @@ type Body = { readonly content: string | Buffer; readonly type: string; readonly
 const makeBody = async (answer: Answer, operation: Operation, { request, reply }: Exchange): Promise<Body> => {
   const limit = readByteLimit(request) ?? RESPONSE_BYTES;
   const { groups, body, numberFormat, settledAs } = answer;
-  const format = groups === undefined ? 'json' : acceptedFormat(request.headers.accept);
+  const format = groups === undefined ? 'json' : chooseFormat(request.headers.accept);
   if (groups === undefined || format === 'json') {
     const content = writeJson(body, { numberFormat });
     refuseTooLarge(content, limit, (refused) => makeHint(answer, operation, refused));
@@ -121,7 +121,7 @@ const makeBody = async (answer: Answer, operation: Operation, { request, reply }
       if (reply.raw.destroyed) throw serviceError('UNAVAILABLE', 'The client has gone.');
     },
   });
-  reply.headers(envelopeHeaders(body));
+  reply.headers(makeEnvelopeHeaders(body));
   if (answer.gaps !== undefined) reply.header(GAPS_HEADER, String(answer.gaps));
   return { content, type: ROW_TYPES[format], format };
 };
@@ -162,7 +162,7 @@ export const sendErrors = (reply: FastifyReply, error: ServiceError): FastifyRep
   if (error instanceof LimitReached) reply.headers(limitHeaders(error.refusal));
   if (status === 503) reply.header('retry-after', RETRY_AFTER_S);
   if (status === 401) reply.header('www-authenticate', 'Bearer');
-  return reply.code(status).header('cache-control', 'no-store').type(JSON_TYPE).send(errorsText(errors));
+  return reply.code(status).header('cache-control', 'no-store').type(JSON_TYPE).send(printErrors(errors));
 };
 
 export const WRONG_MEDIA_TYPE: ServiceError = serviceError(

@@ -14,7 +14,7 @@ import { spendQuota } from '../access/quotas.ts';
 import { type ChooseScope, scopeChooser } from '../access/scope.ts';
 import { toStreamsName } from '../access/steps.ts';
 import { makeDeprecationHeaders } from '../contract/deprecation.ts';
-import { errorsText } from '../contract/errors-text.ts';
+import { printErrors } from '../contract/errors-text.ts';
 import { makeReceiptId } from '../contract/ids.ts';
 import { PLANS } from '../contract/plans.ts';
 import { readPath, readSentPath } from '../contract/request-url.ts';
@@ -266,7 +266,7 @@ const answerUnreadable = (error: Error & { readonly code?: string }, socket: Dup
     socket.destroy();
     return;
   }
-  const body = errorsText(unreadable(error.code).errors);
+  const body = printErrors(unreadable(error.code).errors);
   const head = [
     'HTTP/1.1 400 Bad Request',
     'Access-Control-Allow-Origin: *',

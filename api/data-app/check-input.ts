@@ -6,7 +6,7 @@ import type { Spoilt } from '../contract/endpoint.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import type { ReadableEndpoint } from '../operations/operation.ts';
 import type { Read } from './read-input.ts';
-import { shapeFaults } from './shape-faults.ts';
+import { findShapeFaults } from './shape-faults.ts';
 
 type Path = readonly string[];
 
@@ -67,7 +67,7 @@ export const checkInput = (
   { input, faults, apart }: Read,
   state: { readonly live: LiveMemory; readonly evaluatedAt: Micros },
 ): Checked => {
-  const shape = [...faults, ...shapeFaults(endpoint, input)];
+  const shape = [...faults, ...findShapeFaults(endpoint, input)];
   if (!isJsonObject(input)) throw new ServiceError([...apart, ...shape]);
   const ofShape = withoutFaulty(input, shape);
   const finer = endpoint.refine(ofShape, spoiltBy(shape));

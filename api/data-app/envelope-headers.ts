@@ -11,7 +11,7 @@ const toHeader = (member: string): string =>
   `X-Service-${member.replaceAll('_', '-').replaceAll(/\b[a-z]/g, (letter) => letter.toUpperCase())}`;
 
 /** Members of the envelope as headers; a null one is left out. */
-export const envelopeHeaders = (body: JsonValue): Record<string, string> => {
+export const makeEnvelopeHeaders = (body: JsonValue): Record<string, string> => {
   if (!isMap(body)) return {};
   const headers: Record<string, string> = {};
   for (const [name, value] of Object.entries(body)) {

@@ -1,6 +1,6 @@
 // The OpenAPI document as it is served: each shape is defined once under `components.schemas`, and every place refers to it by name (OP-01).
 import { STREAM_EVENTS } from '../stream/events.ts';
-import { described, makeOpenApi, type OpenApi, type OpenApiOptions } from './openapi.ts';
+import { describeSchema, makeOpenApi, type OpenApi, type OpenApiOptions } from './openapi.ts';
 import { SHAPE_PLACES } from './openapi-shapes.ts';
 import { type Shape, withParts } from './schema-parts.ts';
 
@@ -85,7 +85,7 @@ const findQuestion = ({ parameters = [], requestBody }: PathItem): Shape | undef
 
 const EVENTS: readonly (readonly [string, Shape])[] = Object.entries(STREAM_EVENTS).map(([event, schema]) => [
   event,
-  described(schema, ['stream', event]) as Shape,
+  describeSchema(schema, ['stream', event]) as Shape,
 ]);
 /** The event named `event` carries rows. */
 const eventName = (event: string): string => `${toPascal(event === 'event' ? 'rows' : event)}Event`;

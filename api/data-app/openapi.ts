@@ -72,7 +72,7 @@ const withWords = (shape: Shape, path: readonly string[]): Shape =>
   });
 
 /** The shape of an answer as the document gives it. */
-export const described = (schema: TSchema, path: readonly string[]): Shape => typed(withWords(schema, path));
+export const describeSchema = (schema: TSchema, path: readonly string[]): Shape => typed(withWords(schema, path));
 
 const listParameters = ({ input, example, path }: Endpoint) => {
   const { properties = {}, required = [] } = input as {
@@ -98,7 +98,7 @@ const TABLE_CONTENT = Object.fromEntries(
 /** A stream's answer is text with events; every other one is JSON, or a table of its rows. */
 const makeContent = ({ name, class: requestClass, output, example, rows }: Endpoint) => ({
   [requestClass === 'stream' ? 'text/event-stream' : 'application/json']: {
-    schema: described(output, [name]),
+    schema: describeSchema(output, [name]),
     example: example.output,
   },
   ...(rows === true ? TABLE_CONTENT : {}),

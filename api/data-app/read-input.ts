@@ -5,7 +5,7 @@ import { parseExactly } from '../../schemas/exact-json.ts';
 import { clip, toPointerName } from '../../schemas/sent-text.ts';
 import type { Call } from '../access/call.ts';
 import { type Endpoint, listPathParameters } from '../contract/endpoint.ts';
-import { byteLimitFaults, WRONG_ENCODING, WRONG_MEDIA_TYPE } from './answers.ts';
+import { findByteLimitFaults, WRONG_ENCODING, WRONG_MEDIA_TYPE } from './answers.ts';
 import { findRepeatedMembers, type MemberPath } from './repeated-members.ts';
 
 export type Read = {
@@ -90,7 +90,7 @@ const isEncoded = ({ raw }: FastifyRequest): boolean => !/^(?:|identity)$/i.test
 /** The input of an operation as it was sent; its media type and encoding are checked after its size. */
 export const readInput = (request: FastifyRequest, call: Call): Read => {
   const { operation, query } = call;
-  const apart = byteLimitFaults(request);
+  const apart = findByteLimitFaults(request);
   if (operation.method === 'GET') return readQuery(operation, call, apart);
   const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
   if (body.length > 0 && !isJsonType(request)) throw WRONG_MEDIA_TYPE;

@@ -29,7 +29,7 @@ const FORMAT_OF: Readonly<Record<string, RowFormat | 'json'>> = {
 };
 
 /** The format an `Accept` header likes best, the first of equals; JSON when it names none of ours (RFC 9110 section 12.5.1). */
-export const acceptedFormat = (accept: string | undefined): RowFormat | 'json' => {
+export const chooseFormat = (accept: string | undefined): RowFormat | 'json' => {
   let best: { readonly format: RowFormat | 'json'; readonly weight: number } | null = null;
   for (const range of (accept ?? '').split(',')) {
     const [type = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase());

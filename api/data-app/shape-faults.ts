@@ -141,7 +141,7 @@ const asFault = (error: ErrorObject): ApiError => {
 };
 
 /** The faults of the shape of an input, member by member. */
-export const shapeFaults = (endpoint: Pick<Endpoint, 'input'>, input: unknown): ApiError[] => {
+export const findShapeFaults = (endpoint: Pick<Endpoint, 'input'>, input: unknown): ApiError[] => {
   const validate = findValidator(endpoint.input);
   return validate(input) ? [] : withoutOtherKinds(validate.errors ?? []).map(asFault);
 };

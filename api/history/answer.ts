@@ -18,7 +18,7 @@ import type { LiveMemory } from '../live/memory.ts';
 import { gatherLosses, gatherSeries, type Losses, type RequestedTimes, windowMicros } from './gather.ts';
 import { type Marks, markAt } from './marks.ts';
 import { findUnlistedSpans, ROWS_AT_A_TIME, refuseTooLarge, retentionFrom, type Span } from './past.ts';
-import { lastInstant } from './request.ts';
+import { findLastInstant } from './request.ts';
 import { type Items, nameListing, type Row, type RowGroup } from './row-groups.ts';
 import { makeRowObject } from './row-object.ts';
 import {
@@ -192,7 +192,7 @@ const groupTexts = async (
       ),
     ),
   ]);
-  const losses = await gatherLosses({ reader, live }, received, lastInstant(asked));
+  const losses = await gatherLosses({ reader, live }, received, findLastInstant(asked));
   return new Map(
     listings.map((selected) => {
       const capabilities = live.venue(selected.listing.venue)?.capabilities ?? [];
@@ -224,7 +224,7 @@ export const countRows = (asked: RequestedTimes, layer: ReadingLayer): number =>
 };
 
 /** The window, or the instants, that are this share of the requested ones; whole periods, and for raw rows the instant to continue from (H-08). */
-export const whatFits = (asked: RequestedTimes, fits: number): string => {
+export const describeFit = (asked: RequestedTimes, fits: number): string => {
   if (asked.mode === 'at') {
     const instants = Math.floor(fits * asked.instants.length);
     return instants < 1
@@ -287,7 +287,7 @@ export const makeHistoryItems = async (
       refuseTooLarge(soFar, {
         limit: options.itemsLimit,
         heads: layers.length,
-        whatFits: (fits) => whatFits(asked, fits),
+        whatFits: (fits) => describeFit(asked, fits),
       });
       refuseTooMany(rows, asked);
     }

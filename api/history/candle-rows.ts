@@ -53,7 +53,7 @@ export type WhyMissing = { readonly reason: string; readonly gap_cause?: GapCaus
 export const NOT_RETAINED: WhyMissing = { reason: 'not_retained' };
 
 /** Why a candle does not exist. Minutes before a listing's first sight are not retained, and that goes before not listed (H-16f). */
-export const whyMissing = (cause: GapCause, openTime: Micros, kept: Micros): WhyMissing =>
+export const explainMissing = (cause: GapCause, openTime: Micros, kept: Micros): WhyMissing =>
   cause === 'not_listed' && openTime < kept ? NOT_RETAINED : { reason: 'gap', gap_cause: cause };
 
 const hasOtherUnits = (nullReasons: string | null | undefined): boolean =>

@@ -15,12 +15,12 @@ import type { LiveMemory } from '../live/memory.ts';
 import { gatherMinutes, lastMinuteEnd } from './candle-minutes.ts';
 import {
   type Candles,
+  explainMissing,
   gatherCandles,
   NOT_RETAINED,
   noVolumeReason,
   type StoredCandle,
   type WhyMissing,
-  whyMissing,
 } from './candle-rows.ts';
 import { gatherLosses, readRecent } from './gather.ts';
 import { type Marks, markAt } from './marks.ts';
@@ -88,7 +88,7 @@ const judge = (subject: Subject, openTime: Micros, candle: StoredCandle | undefi
   }
   if (candle?.gapCause === null) return PRESENT;
   const isUnlisted = subject.unlisted.some(({ from, to }) => openTime + length > lastMinuteEnd(from) && openTime < to);
-  return missing(whyMissing(candle?.gapCause ?? (isUnlisted ? 'not_listed' : 'unknown'), openTime, kept));
+  return missing(explainMissing(candle?.gapCause ?? (isUnlisted ? 'not_listed' : 'unknown'), openTime, kept));
 };
 
 type Counted = { readonly expected: number; readonly present: number; readonly noTrades: number };
@@ -229,7 +229,7 @@ const gatherMarks = async (
 };
 
 /** The window that is this share of the requested one (H-08). */
-export const whatFits = ({ from, to, length }: CandlesQuestion, fits: number): string => {
+export const describeFit = ({ from, to, length }: CandlesQuestion, fits: number): string => {
   const window = Math.max(1, Math.floor((fits * (to - from)) / length)) * length;
   return `A window of about ${window / 1_000_000}s fits: send to ${formatInstant(from + window)}, or narrow where.`;
 };
@@ -270,7 +270,7 @@ export const makeCandleItems = async (
       items.push(item);
       if (keepsRows) groups.push({ head, rows });
       const soFar = { bytes, listings: items.length, ofListings: selected.length };
-      refuseTooLarge(soFar, { limit: options.itemsLimit, heads: 1, whatFits: (fits) => whatFits(asked, fits) });
+      refuseTooLarge(soFar, { limit: options.itemsLimit, heads: 1, whatFits: (fits) => describeFit(asked, fits) });
     }
   }
   return { text: `[${items.join(',')}]`, groups };

@@ -8,8 +8,8 @@ import { ENDPOINT_LIMITS } from '../contract/endpoint-limits.ts';
 import type { Plan } from '../contract/plans.ts';
 import { countRows } from './answer.ts';
 import type { RequestedTimes } from './gather.ts';
-import { reachRefusals } from './past.ts';
-import { firstInstant, type Input } from './request.ts';
+import { findReachRefusals } from './past.ts';
+import { findFirstInstant, type Input } from './request.ts';
 
 const ROWS_PER_LAYER = ENDPOINT_LIMITS.history_rows_per_layer;
 const RAW_ROWS = ENDPOINT_LIMITS.history_raw_rows;
@@ -18,19 +18,19 @@ const RAW_ROWS = ENDPOINT_LIMITS.history_raw_rows;
 type PlannedRequest = { readonly input: Input; readonly asked: RequestedTimes; readonly plan: Plan };
 
 /** Raw rows, and how far back the plan reaches. */
-export const planRefusals = ({ input, asked, plan }: PlannedRequest, evaluatedAt: Micros): ApiError[] => {
+export const findPlanRefusals = ({ input, asked, plan }: PlannedRequest, evaluatedAt: Micros): ApiError[] => {
   const refusals: ApiError[] = [];
   if (input.raw === true && !plan.raw) {
     const message = `The plan ${plan.name} has no raw history.`;
     refusals.push({ code: 'PLAN_LIMIT', message, hint: 'Send an interval, or use Standard or above.', path: '/raw' });
   }
   const path = asked.mode !== 'at' ? '/from' : input.at === undefined ? '/as_of' : '/at/0';
-  refusals.push(...reachRefusals(firstInstant(asked), plan, { evaluatedAt, path }));
+  refusals.push(...findReachRefusals(findFirstInstant(asked), plan, { evaluatedAt, path }));
   return refusals;
 };
 
 /** Periods shorter than the sampling window of a layer. */
-export const cadenceLimits = (asked: RequestedTimes, layers: readonly ReadingLayer[]): ApiError[] => {
+export const findCadenceLimits = (asked: RequestedTimes, layers: readonly ReadingLayer[]): ApiError[] => {
   if (asked.mode !== 'interval') return [];
   const slower = layers.filter((layer) => LAYERS[layer].windowMs * 1_000 > asked.length);
   if (slower.length === 0) return [];
@@ -40,7 +40,7 @@ export const cadenceLimits = (asked: RequestedTimes, layers: readonly ReadingLay
 };
 
 /** Rows of a listing and layer. */
-export const rowLimits = (asked: RequestedTimes): ApiError[] => {
+export const findRowLimits = (asked: RequestedTimes): ApiError[] => {
   if (asked.mode === 'raw') return [];
   const rows = countRows(asked, 'ticker');
   if (rows <= ROWS_PER_LAYER) return [];
@@ -57,7 +57,7 @@ const RAW_ROW_BYTES = 400;
 const MOST_HINTED_ROWS = Math.min(RAW_ROWS, Math.floor(ENDPOINT_LIMITS.response_bytes / RAW_ROW_BYTES));
 
 /** Rows of a raw answer are known ahead: a stored row, or its absence, for every window. */
-export const rawLimits = (asked: RequestedTimes, layers: readonly ReadingLayer[], listings: number): ApiError[] => {
+export const findRawLimits = (asked: RequestedTimes, layers: readonly ReadingLayer[], listings: number): ApiError[] => {
   if (asked.mode !== 'raw') return [];
   const rows = layers.reduce((sum, layer) => sum + countRows(asked, layer) * listings, 0);
   if (rows <= RAW_ROWS) return [];

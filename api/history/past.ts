@@ -19,7 +19,7 @@ const SETTLE_AFTER: Micros = 120_000_000;
 const FIRST_LISTINGS: Micros = 60_000_000;
 
 /** The instant by venue whose listings are meant: the answer's last, but none before the venue's first listings were read. */
-export const listingInstants = (live: LiveMemory, last: Micros): ((venue: string) => Micros) => {
+export const openListingInstants = (live: LiveMemory, last: Micros): ((venue: string) => Micros) => {
   const firsts = new Map<string, Micros>();
   return (venue) => {
     const held = firsts.get(venue);
@@ -149,13 +149,13 @@ export const refuseTooLarge = ({ bytes, listings, ofListings }: Made, { limit, h
   throw serviceError('DQL_LIMIT', `The answer has more than ${bytes} bytes, the limit is ${limit}.`, { hint });
 };
 
-export const instantFaults = (text: string | undefined, path: string): ApiError[] =>
+export const findInstantFaults = (text: string | undefined, path: string): ApiError[] =>
   text === undefined || parseInstant(text) !== null
     ? []
     : [shapeFault(path, `"${clip(text)}" is not an instant.`, 'Write RFC 3339, such as 2026-01-15T12:00:00Z.')];
 
 /** A window whose bounds are both instants must begin before it ends. */
-export const windowFaults = (from: string | undefined, to: string | undefined): ApiError[] => {
+export const findWindowFaults = (from: string | undefined, to: string | undefined): ApiError[] => {
   const [start, end] = [parseInstant(from ?? ''), parseInstant(to ?? '')];
   if (start === null || end === null || start < end) return [];
   return [shapeFault('/to', 'The window ends before it begins.', 'Send from before to.')];
@@ -165,7 +165,7 @@ export const windowFaults = (from: string | undefined, to: string | undefined): 
 type Reach = { readonly evaluatedAt: Micros; readonly path: string };
 
 /** A window that starts before the plan's history (H-09). */
-export const reachRefusals = (first: Micros, plan: Plan, { evaluatedAt, path }: Reach): ApiError[] => {
+export const findReachRefusals = (first: Micros, plan: Plan, { evaluatedAt, path }: Reach): ApiError[] => {
   const earliest = plan.history_days === null ? 0 : evaluatedAt - plan.history_days * MICROS_PER_DAY;
   if (first >= earliest) return [];
   const message = `The plan ${plan.name} reaches back to ${formatInstant(earliest)}.`;

@@ -10,7 +10,7 @@ import { IncludeSynthetic, NumberFormatParameter, Units } from '../contract/para
 import { Where } from '../language/where-object.ts';
 import { Freshness, freshnessFaults } from '../live/bounds.ts';
 import type { RequestedTimes } from './gather.ts';
-import { instantFaults, windowFaults } from './past.ts';
+import { findInstantFaults, findWindowFaults } from './past.ts';
 
 const INTERVALS = ['10s', '30s', '1m', '2m', '3m', '5m', '15m', '30m', '1h', '4h', '12h', '1d'] as const;
 
@@ -76,7 +76,7 @@ const rangeFaults = ({ interval, raw, at, as_of, from, to }: Partial<Input>, spo
   const absent = bounds.flatMap(([name, text]) =>
     text === undefined && !spoilt.has(name) ? [shapeFault(`/${name}`, `"${name}" is missing.`, `Send ${name}.`)] : [],
   );
-  return [...absent, ...windowFaults(from, to)];
+  return [...absent, ...findWindowFaults(from, to)];
 };
 
 const orderFaults = (at: readonly string[]): ApiError[] => {
@@ -94,10 +94,10 @@ export const refine = (input: Partial<Input>, spoilt: Spoilt): ApiError[] => [
   ...(input.layers ?? []).flatMap(layerFault),
   ...freshnessFaults(input.freshness),
   ...modeFaults(input, spoilt),
-  ...instantFaults(input.from, '/from'),
-  ...instantFaults(input.to, '/to'),
-  ...instantFaults(input.as_of, '/as_of'),
-  ...(input.at ?? []).flatMap((text, i) => instantFaults(text, `/at/${i}`)),
+  ...findInstantFaults(input.from, '/from'),
+  ...findInstantFaults(input.to, '/to'),
+  ...findInstantFaults(input.as_of, '/as_of'),
+  ...(input.at ?? []).flatMap((text, i) => findInstantFaults(text, `/at/${i}`)),
   ...rangeFaults(input, spoilt),
   ...orderFaults(input.at ?? []),
 ];
@@ -114,13 +114,13 @@ export const readParameters = (input: Input, evaluatedAt: Micros): RequestedTime
   return { mode: 'interval', length, from: start, to: Math.max(start, Math.floor(to / length) * length) };
 };
 
-export const firstInstant = (asked: RequestedTimes): Micros =>
+export const findFirstInstant = (asked: RequestedTimes): Micros =>
   asked.mode === 'at' ? (asked.instants[0] ?? 0) : asked.from;
-export const lastInstant = (asked: RequestedTimes): Micros =>
+export const findLastInstant = (asked: RequestedTimes): Micros =>
   asked.mode === 'at' ? (asked.instants.at(-1) ?? 0) : asked.to;
 
 /** Instants that have not come yet. */
-export const futureFaults = ({ at = [], as_of }: Partial<Input>, evaluatedAt: Micros): ApiError[] => {
+export const findFutureFaults = ({ at = [], as_of }: Partial<Input>, evaluatedAt: Micros): ApiError[] => {
   const named = at.map((text, i) => ({ text, path: `/at/${i}` }));
   const all = as_of === undefined ? named : [...named, { text: as_of, path: '/as_of' }];
   return all.flatMap(({ text, path }): ApiError[] => {

@@ -8,7 +8,7 @@ import { clip } from '../../schemas/sent-text.ts';
 import { findKind, type RowKind } from '../anchors/row-choice.ts';
 import { ARCHIVE_LAYERS, archiveLayer } from '../contract/archive.ts';
 import type { Spoilt } from '../contract/endpoint.ts';
-import { instantFaults } from '../history/past.ts';
+import { findInstantFaults } from '../history/past.ts';
 import { archiveLayerFaults } from './archive-input.ts';
 
 const PRICE_TYPES = ['trade', 'mark', 'index'] as const;
@@ -91,7 +91,7 @@ const minuteFaults = ({ layer, at, seq }: Partial<ProofInput>, spoilt: Spoilt): 
 
 export const proofFaults = (input: Partial<ProofInput>, spoilt: Spoilt): ApiError[] => [
   ...archiveLayerFaults(input.layer),
-  ...instantFaults(input.at, '/at'),
+  ...findInstantFaults(input.at, '/at'),
   ...namingFaults(input, spoilt),
   ...minuteFaults(input, spoilt),
 ];

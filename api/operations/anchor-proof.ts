@@ -7,7 +7,7 @@ import { throwAll } from '../access/scope.ts';
 import type { ClosedDay } from '../anchors/closed-days.ts';
 import type { Proof } from '../anchors/proof.ts';
 import { findKind } from '../anchors/row-choice.ts';
-import { rowRefusals } from '../archive/plan.ts';
+import { findRowRefusals } from '../archive/plan.ts';
 import { InstantText, SCOPE_CODES } from '../contract/parameters.ts';
 import { spelledCode, unknownCode } from '../language/codes.ts';
 import { findDirectory } from '../selection/directory.ts';
@@ -87,7 +87,7 @@ const listRefusals = async (asked: RowQuestion, context: Context): Promise<ApiEr
   const instrument =
     versions.at(-1)?.record.values.instrument ?? (await context.anchors?.days.leavesOf(named))?.instrument ?? null;
   const scope = { plan, choice: context.scopeOf(plan) };
-  return rowRefusals({ venue, layer: table.layer, instrument }, scope, { venue: '/venue', instrument: '/symbol' });
+  return findRowRefusals({ venue, layer: table.layer, instrument }, scope, { venue: '/venue', instrument: '/symbol' });
 };
 
 const describePartition = (

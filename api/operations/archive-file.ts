@@ -4,7 +4,7 @@ import { type ApiError, serviceError } from '../../schemas/errors.ts';
 import { formatInstant } from '../../schemas/instants.ts';
 import { clip } from '../../schemas/sent-text.ts';
 import { throwAll } from '../access/scope.ts';
-import { fileRefusals } from '../archive/plan.ts';
+import { findFileRefusals } from '../archive/plan.ts';
 import {
   ARCHIVE_FORMATS,
   type ArchiveFile,
@@ -81,7 +81,7 @@ const findFile = async (input: Input, { archive, evaluatedAt, scopeOf, live, pla
   const versions = live.venue(name.venue)?.listings.get(name.venueSymbol)?.versions ?? [];
   const instrument = file?.instrument ?? versions.at(-1)?.record.values.instrument;
   if (instrument === undefined) throw noFile(`There is no listing "${clip(input.listing)}".`);
-  throwAll(fileRefusals({ ...name, instrument }, { plan, choice: scopeOf(plan), evaluatedAt }));
+  throwAll(findFileRefusals({ ...name, instrument }, { plan, choice: scopeOf(plan), evaluatedAt }));
   if (file === null) throw noFile(`There is no file of ${name.layer} on ${name.day}.`);
   return file;
 };

@@ -5,7 +5,7 @@ import { type ApiError, serviceError } from '../../schemas/errors.ts';
 import { formatInstant } from '../../schemas/instants.ts';
 import type { JsonValue } from '../../schemas/json.ts';
 import { listingId } from '../../schemas/tables.ts';
-import { type FileScope, fileRefusals } from '../archive/plan.ts';
+import { type FileScope, findFileRefusals } from '../archive/plan.ts';
 import { type ArchiveFile, archiveLayer, type SetName, TIER_PRICES } from '../contract/archive.ts';
 import type { Spoilt } from '../contract/endpoint.ts';
 import { InstantText, WHERE_CODES } from '../contract/parameters.ts';
@@ -124,7 +124,7 @@ const toItem = (file: ArchiveFile, scope: FileScope): JsonValue => ({
   written_at: formatInstant(file.writtenAt),
   final: file.final,
   anchored: file.anchored,
-  included: fileRefusals(file, scope).length === 0,
+  included: findFileRefusals(file, scope).length === 0,
 });
 
 /** Every listing ever seen that the selection names; null selects everything, also delisted ones. */

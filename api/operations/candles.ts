@@ -19,8 +19,14 @@ import {
   WHERE_CODES,
 } from '../contract/parameters.ts';
 import type { Plan } from '../contract/plans.ts';
-import { type CandlesQuestion, makeCandleItems, whatFits } from '../history/candles.ts';
-import { computeFittingShare, instantFaults, isSettled, reachRefusals, windowFaults } from '../history/past.ts';
+import { type CandlesQuestion, describeFit, makeCandleItems } from '../history/candles.ts';
+import {
+  computeFittingShare,
+  findInstantFaults,
+  findReachRefusals,
+  findWindowFaults,
+  isSettled,
+} from '../history/past.ts';
 import { InstantInput } from '../history/request.ts';
 import { TIMEFRAMES } from '../language/limits.ts';
 import { Where } from '../language/where-object.ts';
@@ -94,9 +100,9 @@ const Output = Type.Object({
 /** Faults of shape that the schema cannot express. */
 const refine = ({ timeframe, from, to }: Partial<Input>): ApiError[] => [
   ...timeframeShape(timeframe),
-  ...instantFaults(from, '/from'),
-  ...instantFaults(to, '/to'),
-  ...windowFaults(from, to),
+  ...findInstantFaults(from, '/from'),
+  ...findInstantFaults(to, '/to'),
+  ...findWindowFaults(from, to),
 ];
 
 /** Periods whose open time lies in the window and that are over: bounds are moved in (H-16d). */
@@ -126,7 +132,7 @@ type Question = { readonly asked: CandlesQuestion; readonly names: Names; readon
 const selectWithin = ({ asked, names, plan }: Question, context: Context): Selected[] => {
   const { evaluatedAt } = context;
   return selectPast({ names, plan, span: asked }, context, (listings) => [
-    ...reachRefusals(asked.from, plan, { evaluatedAt, path: '/from' }),
+    ...findReachRefusals(asked.from, plan, { evaluatedAt, path: '/from' }),
     ...candleLimits(asked),
     ...listingLimit(listings, plan.limits.candles_listings),
   ]);
@@ -156,7 +162,7 @@ const run = async (input: Input, context: Context, names: Names): Promise<Answer
   const members = { timeframe, price_type: priceType, from: formatInstant(from), to: formatInstant(to), units };
   return {
     ...makePastAnswer({ plan, selected, until: to, settled, members, items, numberFormat }, context),
-    fits: (refused) => whatFits(asked, computeFittingShare(refused, selected.length)),
+    fits: (refused) => describeFit(asked, computeFittingShare(refused, selected.length)),
   };
 };
 

@@ -16,11 +16,18 @@ import {
   WHERE_CODES,
 } from '../contract/parameters.ts';
 import type { Plan } from '../contract/plans.ts';
-import { makeHistoryItems, whatFits } from '../history/answer.ts';
+import { describeFit, makeHistoryItems } from '../history/answer.ts';
 import type { RequestedTimes } from '../history/gather.ts';
-import { cadenceLimits, planRefusals, rawLimits, rowLimits } from '../history/limits.ts';
+import { findCadenceLimits, findPlanRefusals, findRawLimits, findRowLimits } from '../history/limits.ts';
 import { computeFittingShare, isSettled } from '../history/past.ts';
-import { firstInstant, futureFaults, Input, lastInstant, readParameters, refine } from '../history/request.ts';
+import {
+  findFirstInstant,
+  findFutureFaults,
+  findLastInstant,
+  Input,
+  readParameters,
+  refine,
+} from '../history/request.ts';
 import { freshnessLimits, makeBounds, printBounds } from '../live/bounds.ts';
 import type { Selected } from '../live/listing-book.ts';
 import type { Names } from '../selection/resolve.ts';
@@ -95,21 +102,21 @@ type Question = {
 
 /** Checks of step 8, then the listings that were listed at some time of the answer. */
 const selectWithin = ({ input, asked, names, plan, layers }: Question, context: Context): Selected[] => {
-  const span = { from: firstInstant(asked), to: lastInstant(asked) };
+  const span = { from: findFirstInstant(asked), to: findLastInstant(asked) };
   return selectPast({ names, plan, span }, context, (listings) => [
     ...layerRefusals(input.layers, plan),
-    ...planRefusals({ input, asked, plan }, context.evaluatedAt),
+    ...findPlanRefusals({ input, asked, plan }, context.evaluatedAt),
     ...freshnessLimits(input.freshness),
-    ...cadenceLimits(asked, layers),
-    ...rowLimits(asked),
-    ...rawLimits(asked, layers, listings),
+    ...findCadenceLimits(asked, layers),
+    ...findRowLimits(asked),
+    ...findRawLimits(asked, layers, listings),
     ...listingLimit(listings, plan.limits.history_listings),
   ]);
 };
 
 /** The last window that the answer reads: one that holds a reading received before `to` of a raw answer may end after it. */
 const lastWindow = (asked: RequestedTimes, layers: readonly ReadingLayer[]): Micros => {
-  if (asked.mode !== 'raw') return lastInstant(asked);
+  if (asked.mode !== 'raw') return findLastInstant(asked);
   return Math.max(asked.to, ...layers.map((layer) => windowEnd(asked.to - 1, LAYERS[layer].windowMs)));
 };
 
@@ -140,7 +147,7 @@ const run = async (input: Input, context: Context, names: Names): Promise<Answer
   const question = makeQuestion(input, context, names);
   const { asked, layers, plan } = question;
   const selected = selectWithin(question, context);
-  const [until, end] = [lastInstant(asked), lastWindow(asked, layers)];
+  const [until, end] = [findLastInstant(asked), lastWindow(asked, layers)];
   const sources = await pastSources({ from: asked.mode === 'at' ? 0 : asked.from, to: end }, selected, context);
   const settled = isSettled(wantedEnd(input, layers), context, listVenues(selected, names, live));
   const bounds = makeBounds(input.freshness);
@@ -158,7 +165,7 @@ const run = async (input: Input, context: Context, names: Names): Promise<Answer
   const past = { plan, selected, until, settled, mayGrow: asked.mode === 'raw', members, items, numberFormat };
   return {
     ...makePastAnswer(past, context),
-    fits: (refused) => whatFits(asked, computeFittingShare(refused, selected.length * layers.length)),
+    fits: (refused) => describeFit(asked, computeFittingShare(refused, selected.length * layers.length)),
   };
 };
 
@@ -189,7 +196,7 @@ export const history = defineOperation({
   },
   refine,
   understand: (input, { live, evaluatedAt }) =>
-    collected(futureFaults(input, evaluatedAt), () => readNames(input.where, live)),
+    collected(findFutureFaults(input, evaluatedAt), () => readNames(input.where, live)),
   judge: (input, context, names) => selectWithin(makeQuestion(input, context, names), context),
   run,
 });

@@ -21,11 +21,11 @@ import type { Plan } from '../contract/plans.ts';
 import { makeLiquidationPage, type Place } from '../history/liquidations.ts';
 import {
   computeFittingShare,
-  instantFaults,
+  findInstantFaults,
+  findReachRefusals,
+  findWindowFaults,
   isSettled,
-  reachRefusals,
   type Span,
-  windowFaults,
 } from '../history/past.ts';
 import { InstantInput } from '../history/request.ts';
 import { Where } from '../language/where-object.ts';
@@ -105,9 +105,9 @@ const Output = Type.Object({
 /** Faults of shape that the schema cannot express. */
 const refine = ({ from, to, cursor }: Partial<Input>): ApiError[] => [
   ...(cursor === undefined || readCursor(cursor) !== null ? [] : [WRONG_CURSOR]),
-  ...instantFaults(from, '/from'),
-  ...instantFaults(to, '/to'),
-  ...windowFaults(from, to),
+  ...findInstantFaults(from, '/from'),
+  ...findInstantFaults(to, '/to'),
+  ...findWindowFaults(from, to),
 ];
 
 /** The common part of a page and the next: a cursor belongs to it. */
@@ -167,7 +167,7 @@ const selectWithin = ({ asked, names, plan }: Question, context: Context): Selec
   const { evaluatedAt } = context;
   return selectPast({ names, plan, span: asked }, context, (listings) => [
     ...layerRefusals(plan),
-    ...reachRefusals(asked.from, plan, { evaluatedAt, path: '/from' }),
+    ...findReachRefusals(asked.from, plan, { evaluatedAt, path: '/from' }),
     ...listingLimit(listings, plan.limits.history_listings),
   ]);
 };

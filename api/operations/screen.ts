@@ -17,7 +17,7 @@ import {
   Units,
 } from '../contract/parameters.ts';
 import type { Plan } from '../contract/plans.ts';
-import { isSettled, listVersions, reachRefusals } from '../history/past.ts';
+import { findReachRefusals, isSettled, listVersions } from '../history/past.ts';
 import { type Compiled, compile, type Demands } from '../language/compile.ts';
 import { VERSION } from '../language/limits.ts';
 import type { Selection } from '../language/selection.ts';
@@ -190,7 +190,7 @@ const selectWithin = (
     ...refuseOutside(names, plan, choice),
     ...inQuery(input, refuseOutside(named, plan, choice)),
     ...layersRefused(layers, plan, findPath(input)),
-    ...(asOf === null ? [] : reachRefusals(asOf.at, plan, { evaluatedAt, path: findPath(input) })),
+    ...(asOf === null ? [] : findReachRefusals(asOf.at, plan, { evaluatedAt, path: findPath(input) })),
     ...freshnessLimits(input.freshness),
   ]);
   return selectListings(names, findDirectory(live), { at: asOf?.at ?? evaluatedAt, narrowing: toNarrowing(choice) });

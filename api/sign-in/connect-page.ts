@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { html } from 'htm/preact';
 import { requireSession } from '../account-app/guards.ts';
-import { contentSecurityPolicy } from '../account-app/headers.ts';
+import { makeContentSecurityPolicy } from '../account-app/headers.ts';
 import { type Content, formField, sendPage, sendProblem } from '../account-app/shell.ts';
 import type { Site } from '../account-app/site.ts';
 import { type Connection, listConnections } from '../accounts/connections.ts';
@@ -109,7 +109,7 @@ const createShow =
     };
     // Browsers apply form-action to every redirect that follows the form, so it names where the code goes.
     const formAction = [new URL(site.urls.auth).origin, new URL(asking.redirectUri).origin];
-    reply.header('content-security-policy', contentSecurityPolicy({ formAction }));
+    reply.header('content-security-policy', makeContentSecurityPolicy({ formAction }));
     return sendPage(
       site,
       { request, reply },

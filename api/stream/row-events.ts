@@ -7,7 +7,7 @@ import { ROW_STREAMS, type RowLayer } from '../../schemas/layers/index.ts';
 import type { Digits, Micros, PriceType, QuantityUnit } from '../../schemas/records.ts';
 import type { ListingVersion, LiveEntry, Row } from '../../schemas/topics.ts';
 import { convertQuantity, needsMark } from '../../schemas/units.ts';
-import { noVolumeReason, whyMissing } from '../history/candle-rows.ts';
+import { explainMissing, noVolumeReason } from '../history/candle-rows.ts';
 import { type LiveListing, versionAt } from '../live/listing-book.ts';
 import { findPresentMark, makeVenueView } from '../live/listing-view.ts';
 import { figureOrNull, type Mark, makeConversion, orNone, unitCounted, valueRule } from '../live/members.ts';
@@ -99,7 +99,7 @@ const candleObject = (row: Row, context: Context): JsonValue => {
     open_time: formatInstant(row.at),
     close_time: instantOrNull(row.instants.close_time ?? null),
     status: row.texts.status ?? null,
-    ...(isGap ? whyMissing(cause as GapCause, row.at, context.version.first_seen_at) : {}),
+    ...(isGap ? explainMissing(cause as GapCause, row.at, context.version.first_seen_at) : {}),
     received_at: instantOrNull(row.instants.received_at ?? null),
     ...Object.fromEntries(CANDLE_PRICES.map((name) => [name, figureOrNull(row.figures[name] ?? null)])),
     volume: figureOrNull(volume),

@@ -4,7 +4,7 @@ import { formatInstant } from '../../schemas/instants.ts';
 import { writeJson } from '../../schemas/json.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { Account, KeyAnswer } from '../access/key-store.ts';
-import { errorsText } from '../contract/errors-text.ts';
+import { printErrors } from '../contract/errors-text.ts';
 import type { Selected } from '../live/listing-book.ts';
 import { type Frame, Outbox, type OutboxDeps } from './outbox.ts';
 import { startId } from './positions.ts';
@@ -150,7 +150,7 @@ export class Stream {
   /** The last event; `errors` are the faults of the key. */
   end(reason: Reason, errors: readonly ApiError[] = []): void {
     if (this.#isEnded) return;
-    if (errors.length > 0) this.add('error', errorsText(errors));
+    if (errors.length > 0) this.add('error', printErrors(errors));
     this.commit(this.#lastId);
     this.flush();
     this.#finish(reason, { drop: false });

@@ -2,8 +2,8 @@
 import Type, { type Static } from 'typebox';
 import type { Dispatcher } from 'undici';
 import type { ApiError } from '../../schemas/errors.ts';
-import { errorsText } from '../contract/errors-text.ts';
-import { shapeFaults } from '../data-app/shape-faults.ts';
+import { printErrors } from '../contract/errors-text.ts';
+import { findShapeFaults } from '../data-app/shape-faults.ts';
 import { printSelection } from '../language/printer.ts';
 import { toSelection, Where } from '../language/where-object.ts';
 
@@ -40,7 +40,7 @@ const SELECTION = { input: Type.Object({ where: Type.Optional(Where) }) };
 
 /** What is wrong with a selection that a URL would have to take as text: the API could not name it in what was sent. */
 const findFaults = ({ where }: Arguments): readonly ApiError[] =>
-  where === undefined || typeof where === 'string' ? [] : shapeFaults(SELECTION, { where });
+  where === undefined || typeof where === 'string' ? [] : findShapeFaults(SELECTION, { where });
 
 type SelectionObject = Exclude<Static<typeof Where>, string>;
 
@@ -70,7 +70,7 @@ export const createCallApi =
     const sent = { ...defaults, ...args };
     const isGet = method === 'GET';
     const faults = isGet ? findFaults(sent) : [];
-    if (faults.length > 0) return { status: 400, retryAfterS: null, text: errorsText(faults) };
+    if (faults.length > 0) return { status: 400, retryAfterS: null, text: printErrors(faults) };
     const answer = await dispatcher.request({
       origin: baseUrl,
       path: isGet ? `${path}${writeQuery(sent)}` : path,

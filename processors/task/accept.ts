@@ -6,7 +6,7 @@ import { countsForLayer, isAbout } from './connections.ts';
 import { isCollected, openLayer, pushProvisional, pushRecord, pushSealed, type TaskContext } from './context.ts';
 import { pushLive } from './outputs.ts';
 import { measure, type ReadingRecord, type ReadingSource, toReading } from './readings.ts';
-import { readingRow } from './rows.ts';
+import { makeReadingRow } from './rows.ts';
 import type { Candidate, ConnectionView, LayerState, ListingState } from './state.ts';
 import { noteValidity, offerToWindow } from './windows.ts';
 
@@ -79,7 +79,7 @@ export const acceptReading = (context: TaskContext, listing: ListingState, candi
     const end = windowEnd(reading.received_at, windowMs);
     const identity = { venue: context.venue.id, symbol: listing.symbol, layer: name };
     const span = { from: end - windowMs * 1000, at: end, srcOffset: offset, late: true };
-    pushSealed(context, listing.symbol, readingRow(identity, span, reading));
+    pushSealed(context, listing.symbol, makeReadingRow(identity, span, reading));
     return false;
   }
   const replaces = isAboveHeld(layer, candidate);

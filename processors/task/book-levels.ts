@@ -20,7 +20,7 @@ export type Book = {
 };
 
 /** Best `n` levels a side, bids descending, asks ascending. */
-export const topLevels = (
+export const listTopLevels = (
   book: Book,
   n: number,
 ): { readonly bids: readonly Level[]; readonly asks: readonly Level[] } => ({
@@ -29,7 +29,7 @@ export const topLevels = (
 });
 
 /** The best level of each side; undefined for an empty one. */
-export const bestLevels = (book: Book): { readonly bid: Level | undefined; readonly ask: Level | undefined } => ({
+export const findBestLevels = (book: Book): { readonly bid: Level | undefined; readonly ask: Level | undefined } => ({
   bid: takeBest(book, book.bids),
   ask: takeBest(book, book.asks),
 });

@@ -3,8 +3,8 @@ import type { GapCause } from '../../schemas/gap-causes.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { Reading } from '../../schemas/topics.ts';
 import { acceptReading, isLateReading, makeSource, type Subject } from './accept.ts';
-import { bandValues, bookBands, bookValues, countLevels, isCrossed } from './book.ts';
-import { topLevels } from './book-levels.ts';
+import { countLevels, isCrossed, makeBandValues, makeBookValues, sumBookBands } from './book.ts';
+import { listTopLevels } from './book-levels.ts';
 import {
   type BookMessage,
   type BookState,
@@ -119,12 +119,12 @@ const publishBook = (context: TaskContext, subject: BookSubject): void => {
     return;
   }
   const rule = subject.listing.version.record.values;
-  const top = topLevels(book.levels, BOOK_LEVELS);
+  const top = listTopLevels(book.levels, BOOK_LEVELS);
   const held = countLevels(book.levels);
-  const bands = bookBands(book.levels, rule);
+  const bands = sumBookBands(book.levels, rule);
   const { sequence } = book.levels;
   const levels = { ...top, sequence, collected_bids: held.bids, collected_asks: held.asks };
-  const values = { book: bookValues(book.levels), venue_depth: bandValues(bands) };
+  const values = { book: makeBookValues(book.levels), venue_depth: makeBandValues(bands) };
   const replaced = offerBook(context, subject, (source, venueTs) => {
     const { values: figures, null_reasons } = values[source.layer as 'book' | 'venue_depth'];
     const measured: Measured = { values: { ...figures }, instants: {}, quantityUnit: rule.quantity_unit, venueTs };

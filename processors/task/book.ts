@@ -8,7 +8,7 @@ import type { FullSides } from '../../ingest/venues/shared/book-sync.ts';
 import { divide, multiply, subtract } from '../../schemas/decimals.ts';
 import { BANDS, type Band } from '../../schemas/layers.ts';
 import type { Digits, Level, ListingValues } from '../../schemas/records.ts';
-import { type Book, type BookSide, bestLevels, toDecimal } from './book-levels.ts';
+import { type Book, type BookSide, findBestLevels, toDecimal } from './book-levels.ts';
 import type { View } from './view.ts';
 
 /** Levels of one message. `full`: sides of a snapshot that are complete. */
@@ -193,8 +193,8 @@ export const isCrossed = (book: Book): boolean => {
 };
 
 /** Values of layer `book` (L-02): an empty side and its dependents have `no_value`. */
-export const bookValues = (book: Book): BookReading => {
-  const { bid, ask } = bestLevels(book);
+export const makeBookValues = (book: Book): BookReading => {
+  const { bid, ask } = findBestLevels(book);
   const values: Record<string, Digits> = {};
   if (bid !== undefined) [values.bid, values.bid_size] = bid;
   if (ask !== undefined) [values.ask, values.ask_size] = ask;
@@ -218,7 +218,7 @@ const computeMid = (book: Book): Digits | null => {
 };
 
 /** All bands over the whole collected book, keyed by name; empty when a side is empty (no mid). */
-export const bookBands = (book: Book, rule: QuantityRule): Readonly<Partial<Record<Band, BandDepth>>> => {
+export const sumBookBands = (book: Book, rule: QuantityRule): Readonly<Partial<Record<Band, BandDepth>>> => {
   const reference = computeMid(book);
   if (reference === null) return {};
   const bids = sumSide(book, book.bids, rule);
@@ -245,7 +245,7 @@ export const bookBands = (book: Book, rule: QuantityRule): Readonly<Partial<Reco
 };
 
 /** Values of layer `venue_depth` (L-02) from its bands. */
-export const bandValues = (bands: Readonly<Partial<Record<Band, BandDepth>>>): BookReading => {
+export const makeBandValues = (bands: Readonly<Partial<Record<Band, BandDepth>>>): BookReading => {
   const values: Record<string, Digits> = {};
   const null_reasons: Record<string, string> = {};
   const put = (name: string, figure: Digits | number | null | undefined, reason: string): void => {

@@ -8,12 +8,12 @@ import type { CapabilityVersion, ListingVersion } from '../../schemas/topics.ts'
 import { counts } from '../../schemas/windows.ts';
 import type { Subject } from './accept.ts';
 import { pushRecord, pushSealed, type TaskContext } from './context.ts';
-import { isFinal, knownMinute, presentMinute } from './minutes.ts';
+import { findKnownMinute, isFinal, makePresentMinute } from './minutes.ts';
 import { pushLive } from './outputs.ts';
-import { longerKnown } from './rollups.ts';
-import { type CandleIdentity, type CandleRow, candleRow } from './rows.ts';
+import { listKnownLonger } from './rollups.ts';
+import { type CandleIdentity, type CandleRow, makeCandleRow } from './rows.ts';
 import type { CandleState, CandleView, ConnectionView, ListingState, ListingView, Minute, TaskView } from './state.ts';
-import { capabilityAt, listingAt, partsWhere, type VersionTest } from './versions.ts';
+import { capabilityAt, findPartsWhere, listingAt, type VersionTest } from './versions.ts';
 
 const openCandles = (listing: ListingState, priceType: PriceType): CandleState => {
   let candles = listing.candles[priceType];
@@ -113,7 +113,7 @@ export const applyCandle = (
   const minute: Minute = { values, venue_ts, received_at, final: isWhole, ...source };
   if (late) {
     if (candles.told?.[openTime] === joinFigures(values) || (!answer && isPast(record, connection))) return;
-    pushSealed(context, listing.symbol, candleRow(toCandleIdentity(context, series), presentMinute(minute)));
+    pushSealed(context, listing.symbol, makeCandleRow(toCandleIdentity(context, series), makePresentMinute(minute)));
     return announceMinutes(context, series, proved);
   }
   // A possibly partial minute never replaces the whole one.
@@ -152,7 +152,7 @@ const readSince = (
 ): Micros => {
   const isSo: VersionTest = (version, capability) => collectsPrice(version, capability, priceType);
   let since = state.recordedAt;
-  for (const part of partsWhere({ state, listing, isSo }, { from: span.from, at: since }).toReversed()) {
+  for (const part of findPartsWhere({ state, listing, isSo }, { from: span.from, at: since }).toReversed()) {
     if (part.at !== since) break;
     since = part.from;
   }
@@ -264,14 +264,14 @@ const announceMinutes = (context: TaskContext, series: PriceSeries, opens: reado
   const { listing, candles } = series;
   const identity = toCandleIdentity(context, series);
   for (const openTime of opens) {
-    const minute = openTime < state.minutesSealed ? null : knownMinute(candles, openTime);
+    const minute = openTime < state.minutesSealed ? null : findKnownMinute(candles, openTime);
     if (minute === null) continue;
-    const known = (at: Micros): CandleRow | null => knownMinute(candles, at);
-    for (const candle of [minute, ...longerKnown({ candles, openTime, known }, state)]) {
+    const known = (at: Micros): CandleRow | null => findKnownMinute(candles, at);
+    for (const candle of [minute, ...listKnownLonger({ candles, openTime, known }, state)]) {
       pushLive(out, state.recordedAt, {
         kind: 'provisional',
         symbol: listing.symbol,
-        row: candleRow(identity, candle),
+        row: makeCandleRow(identity, candle),
       });
     }
   }

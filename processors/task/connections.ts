@@ -174,7 +174,7 @@ const isCovered = (spans: readonly Span[], { from, to }: WindowQuery): boolean =
  * Why nothing could be received in a window: the code of the last loss, or failed attempt to connect, of a connection that
  * serves the listing and layer. Null when such connections were alive throughout.
  */
-export const lossCause = (state: TaskView, query: WindowQuery): GapCause | null => {
+export const findLossCause = (state: TaskView, query: WindowQuery): GapCause | null => {
   const serving = [...state.connections.values()].filter((c) => coversListing(c, query.layer, query.symbol));
   if (isCovered(serving.flatMap(listSpans), query)) return null;
   let last: Loss | null = null;

@@ -5,7 +5,7 @@ import type { ListingRecord, Micros } from '../../schemas/records.ts';
 import { shardOf } from '../../schemas/shards.ts';
 import type { RawMessage, Row, Span } from '../../schemas/topics.ts';
 import { type Outputs, pushLive, pushMd, pushRow } from './outputs.ts';
-import { spanRow, type TaskPlace } from './rows.ts';
+import { makeSpanRow, type TaskPlace } from './rows.ts';
 import {
   type ConnectionView,
   createLayer,
@@ -16,7 +16,7 @@ import {
 } from './state.ts';
 import type { Store } from './store.ts';
 import { capabilityAt, collectsLayer, listingAt } from './versions.ts';
-import { type LayerWindow, provisionalRow } from './windows.ts';
+import { type LayerWindow, makeProvisionalRow } from './windows.ts';
 
 export type TaskContext = {
   readonly id: string;
@@ -77,7 +77,7 @@ export const pushProvisional = (
   listing: ListingView,
   window: LayerWindow<ReadingLayer>,
 ): void => {
-  const row = provisionalRow(context.venue.id, listing, window);
+  const row = makeProvisionalRow(context.venue.id, listing, window);
   pushLive(context.out, context.state.recordedAt, { kind: 'provisional', symbol: listing.symbol, row });
 };
 
@@ -107,7 +107,7 @@ export const spanChanged =
   (context: TaskContext) =>
   (span: Span): void => {
     pushLive(context.out, context.state.recordedAt, { kind: 'connection', span });
-    if (span.to !== null) pushRow(context.out, spanRow(toTaskPlace(context), span));
+    if (span.to !== null) pushRow(context.out, makeSpanRow(toTaskPlace(context), span));
   };
 
 type Letter = { readonly code: string; readonly text: string; readonly payload: RawMessage['payload'] };

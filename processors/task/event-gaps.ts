@@ -5,11 +5,11 @@ import type { CoverName } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { Row, Span } from '../../schemas/topics.ts';
 import { toWindowDay } from '../../schemas/windows.ts';
-import { hadUnreadable, isAbout, listSpans, lossCause, type WindowQuery } from './connections.ts';
+import { findLossCause, hadUnreadable, isAbout, listSpans, type WindowQuery } from './connections.ts';
 import type { TaskContext } from './context.ts';
-import { eventGapRow } from './rows.ts';
+import { makeEventGapRow } from './rows.ts';
 import type { ListingView, TaskView } from './state.ts';
-import { collectedWindows, gapCause, type LayerWindow, type Window } from './windows.ts';
+import { findGapCause, type LayerWindow, listCollectedWindows, type Window } from './windows.ts';
 
 /** Windows in which gaps are sealed; the stretches keep their real length. */
 export const EVENT_GAP_WINDOW_MS = 10_000;
@@ -48,14 +48,14 @@ const fillUnreadable = (state: TaskView, losses: readonly Stretch[], query: Wind
 /** The gaps of a window: all of it when messages were lost or unreadable, else the parts without a connection. */
 const listGaps = (state: TaskView, listing: ListingView, window: LayerWindow): readonly Stretch[] => {
   const { layer, from, at } = window;
-  const cause = gapCause(state, listing, window);
+  const cause = findGapCause(state, listing, window);
   if (cause === 'storage_failure' || cause === 'parse_error') return [{ from, at, cause }];
   const parts = listUncovered(listServingSpans(state, layer, listing.symbol), window);
   if (cause === 'not_listed') return parts.map((part) => ({ ...part, cause }));
   const { symbol } = listing;
   // With several losses in a window each part has its own; before the first connection there was none.
   const losses = parts.map((part) => {
-    const loss = lossCause(state, { layer, symbol, from: part.from, to: part.at });
+    const loss = findLossCause(state, { layer, symbol, from: part.from, to: part.at });
     return { ...part, cause: loss ?? (cause === 'collector_down' ? cause : 'unknown') };
   });
   return fillUnreadable(state, losses, { layer, symbol, from, to: at });
@@ -75,14 +75,14 @@ const joinStretches = (stretches: readonly Stretch[]): Stretch[] => {
 };
 
 /** Gap rows of a listing's events for all windows that end in `(range.from, range.at]`. */
-export const eventGapRows = ({ state, venue, out }: TaskContext, listing: ListingView, range: Window): Row[] =>
+export const listEventGapRows = ({ state, venue, out }: TaskContext, listing: ListingView, range: Window): Row[] =>
   EVENTS.flatMap(({ name: layer, table }) => {
     const asked = { layer, windowMs: EVENT_GAP_WINDOW_MS, lostTo: state.lostBefore, ...range };
-    const stretches = collectedWindows(state, listing, asked).flatMap((window) =>
+    const stretches = listCollectedWindows(state, listing, asked).flatMap((window) =>
       listGaps(state, listing, { layer, ...window }),
     );
     const identity = { venue: venue.id, symbol: listing.symbol };
     return joinStretches(stretches).map((stretch) =>
-      eventGapRow(table, identity, { ...stretch, srcOffset: out.offset }),
+      makeEventGapRow(table, identity, { ...stretch, srcOffset: out.offset }),
     );
   });

@@ -6,7 +6,7 @@ import type { Subject } from './accept.ts';
 import { countsForLayer, coversListing, wasOpen } from './connections.ts';
 import { isCollected, pushRecord, type TaskContext } from './context.ts';
 import { pushLive, pushRow } from './outputs.ts';
-import { eventRow } from './rows.ts';
+import { makeEventRow } from './rows.ts';
 import type { ConnectionView, EventState, ListingState } from './state.ts';
 
 /** Repeats of an id are searched this far back, and among this many in any case: a new subscription may start with the last events, however old. */
@@ -113,7 +113,7 @@ export const applyEvent = (context: TaskContext, subject: Subject, message: Even
     srcOffset: context.out.offset,
     late,
   };
-  const row = eventRow(kind.table, source, record);
+  const row = makeEventRow(kind.table, source, record);
   pushRow(context.out, row);
   pushLive(context.out, context.state.recordedAt, { kind: 'event', symbol: listing.symbol, row });
   // An id of our own is of the stored row: the record has what the venue sent.

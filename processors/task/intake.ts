@@ -33,10 +33,10 @@ import { applyEvent, restartEvents } from './events.ts';
 import { pushConnectionGap } from './gap-records.ts';
 import { pushLive, pushRow } from './outputs.ts';
 import { deferRaw, formatRaw, keepRaw } from './raw.ts';
-import { capabilityRow, listingRow } from './rows.ts';
+import { makeCapabilityRow, makeListingRow } from './rows.ts';
 import { type ConnectionView, createListing, type ListingView } from './state.ts';
 import type { Store } from './store.ts';
-import { delistedVersion, isSameCapability, nextListingVersion } from './versions.ts';
+import { isSameCapability, makeDelistedVersion, makeNextVersion } from './versions.ts';
 import { breakOff, COLLECTOR_BUCKET_MS, noteCollector } from './windows.ts';
 
 /** Applies one raw record. An unreadable one becomes a dead letter with its code, and processing continues. Yields after each record of a message. */
@@ -109,7 +109,7 @@ const applyCapability = (context: TaskContext, message: RawMessage): void => {
   for (const [symbol, collected] of before) applyTurn(context, symbol, collected);
   out.capabilities.push(version);
   pushLive(out, state.recordedAt, { kind: 'capability', capability: version });
-  pushRow(out, capabilityRow(toTaskPlace(context), version));
+  pushRow(out, makeCapabilityRow(toTaskPlace(context), version));
 };
 
 const applyOpen = (context: TaskContext, message: RawMessage): void => {
@@ -173,13 +173,13 @@ const applyListing = (
   readElement: (venueSymbol: string) => string | null,
 ): void => {
   const held = context.state.listings.get(record.venue_symbol)?.version ?? null;
-  const version = nextListingVersion(held, { record, readElement }, context.state.recordedAt);
+  const version = makeNextVersion(held, { record, readElement }, context.state.recordedAt);
   if (version) writeVersion(context, version);
 };
 
 const delist = (context: TaskContext, symbol: string, receivedAt: Micros): void => {
   const listing = context.state.listings.get(symbol);
-  const version = listing ? delistedVersion(listing, receivedAt, context.state.recordedAt) : null;
+  const version = listing ? makeDelistedVersion(listing, receivedAt, context.state.recordedAt) : null;
   if (version) writeVersion(context, version);
 };
 
@@ -201,7 +201,7 @@ const writeVersion = (context: TaskContext, version: ListingVersion): void => {
   context.listings.set(symbol, version.record);
   out.listings.push(version);
   pushLive(out, state.recordedAt, { kind: 'listing', symbol, listing: version });
-  pushRow(out, listingRow(toTaskPlace(context), version));
+  pushRow(out, makeListingRow(toTaskPlace(context), version));
 };
 
 /** Events, and minutes of prices, that are currently collected. */

@@ -6,13 +6,13 @@ import { COUNTS_WITHIN, SEALS_AFTER } from '../../schemas/windows.ts';
 import { collectsPrice, isSpanAlive, joinFigures, openSeries, type PriceSeries, toCandleIdentity } from './candles.ts';
 import { coversListing } from './connections.ts';
 import { computeWatermark, pushSealed, type TaskContext } from './context.ts';
-import { isFinal, knownMinute, missingMinute } from './minutes.ts';
+import { findKnownMinute, isFinal, makeMissingMinute } from './minutes.ts';
 import { coveredTo, formatSeries } from './recovery.ts';
 import { foldMinute, foldUncollected } from './rollups.ts';
-import { type CandleRow, candleRow } from './rows.ts';
+import { type CandleRow, makeCandleRow } from './rows.ts';
 import type { CandleState, CandleView, ListingState, ListingView, TaskView } from './state.ts';
-import { capabilityAt, listingAt, partsWhere, type Range, type VersionTest } from './versions.ts';
-import { isEndedBy, missedCause } from './windows.ts';
+import { capabilityAt, findPartsWhere, listingAt, type Range, type VersionTest } from './versions.ts';
+import { findMissedCause, isEndedBy } from './windows.ts';
 
 /** Answers of polls overlap: they repeat minutes for this long after the seal. */
 const REPEATED_FOR = 3 * MICROS_PER_MINUTE;
@@ -60,7 +60,7 @@ const listMinutesToSeal = (
   { life, range }: Sealed,
 ): readonly Micros[] => {
   const isSo: VersionTest = (version, capability) => collectsPrice(version, capability, priceType);
-  const collected = partsWhere({ state, listing, isSo }, life).flatMap(openTimes);
+  const collected = findPartsWhere({ state, listing, isSo }, life).flatMap(openTimes);
   const beyond = [...listFinalIn(candles, range), ...listProvedIn(candles, life)];
   if (beyond.length === 0) return collected;
   return [...new Set([...collected, ...beyond])].sort((a, b) => a - b);
@@ -93,13 +93,14 @@ const sealMinute = (context: TaskContext, series: PriceSeries, openTime: Micros)
   const identity = toCandleIdentity(context, series);
   const end = openTime + MICROS_PER_MINUTE;
   const isCollected = collectsPrice(listingAt(listing, end), capabilityAt(state, end), priceType);
-  const known = knownMinute(candles, openTime);
-  const sealed = known ?? (isCollected ? explainMinute(context, series, openTime) : missingMinute(openTime, 'unknown'));
+  const known = findKnownMinute(candles, openTime);
+  const sealed =
+    known ?? (isCollected ? explainMinute(context, series, openTime) : makeMissingMinute(openTime, 'unknown'));
   for (const candle of [sealed, ...foldMinute(candles, sealed, state.lostBefore)]) {
     if (candle.gapCause !== null && !isCollected) continue;
     const series = formatSeries('candles', listing.symbol, `${priceType}|${candle.timeframe}`);
     if (candle.openTime <= coveredTo(state.recovery, series)) continue;
-    pushSealed(context, listing.symbol, candleRow(identity, candle, out.offset));
+    pushSealed(context, listing.symbol, makeCandleRow(identity, candle, out.offset));
   }
 };
 
@@ -108,11 +109,11 @@ const explainMinute = ({ state }: TaskContext, { listing, priceType }: PriceSeri
   const layer = findCover(state, listing, priceType);
   const end = openTime + MICROS_PER_MINUTE;
   // The instant of its end is no part of a minute.
-  if (isEndedBy(listing, end - 1)) return missingMinute(openTime, 'not_listed');
-  const cause = missedCause(state, listing, { layer, from: openTime, at: end });
-  if (cause !== 'no_update') return missingMinute(openTime, cause);
+  if (isEndedBy(listing, end - 1)) return makeMissingMinute(openTime, 'not_listed');
+  const cause = findMissedCause(state, listing, { layer, from: openTime, at: end });
+  if (cause !== 'no_update') return makeMissingMinute(openTime, cause);
   // A minute is published after its end: a loss before it stops counting explains it too.
-  return missingMinute(openTime, missedCause(state, listing, { layer, from: end, at: end + COUNTS_WITHIN }));
+  return makeMissingMinute(openTime, findMissedCause(state, listing, { layer, from: end, at: end + COUNTS_WITHIN }));
 };
 
 const findCover = (state: TaskView, { symbol }: ListingView, priceType: PriceType): CoverName => {

@@ -8,7 +8,7 @@ import type { CandleView, Minute } from './state.ts';
 export const isFinal = (minute: Minute | undefined): minute is Minute => minute?.final === true;
 
 /** The row of a published minute, without its identity. */
-export const presentMinute = (minute: Minute): CandleRow => ({
+export const makePresentMinute = (minute: Minute): CandleRow => ({
   openTime: minute.values.open_time,
   closeTime: minute.values.open_time + MICROS_PER_MINUTE,
   timeframe: '1m',
@@ -30,7 +30,7 @@ const toEmptyMinute = (openTime: Micros): CandleRow => ({
   counted: { expected: 1, present: 0, noTrades: 1 },
 });
 
-export const missingMinute = (openTime: Micros, gapCause: GapCause): CandleRow => ({
+export const makeMissingMinute = (openTime: Micros, gapCause: GapCause): CandleRow => ({
   openTime,
   closeTime: openTime + MICROS_PER_MINUTE,
   timeframe: '1m',
@@ -42,8 +42,8 @@ export const missingMinute = (openTime: Micros, gapCause: GapCause): CandleRow =
 });
 
 /** The row of a minute if it were sealed now; null without known data. */
-export const knownMinute = (candles: CandleView, openTime: Micros): CandleRow | null => {
+export const findKnownMinute = (candles: CandleView, openTime: Micros): CandleRow | null => {
   const minute = candles.minutes[openTime];
-  if (isFinal(minute)) return presentMinute(minute);
+  if (isFinal(minute)) return makePresentMinute(minute);
   return minute === undefined && candles.proved[openTime] ? toEmptyMinute(openTime) : null;
 };

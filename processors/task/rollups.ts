@@ -146,7 +146,7 @@ type LongerQuestion = {
 };
 
 /** Longer candles that contain a minute and are already complete; the cause of a gap is published at its seal (H-16k). */
-export const longerKnown = (
+export const listKnownLonger = (
   { candles, openTime, known }: LongerQuestion,
   { minutesSealed, lostBefore }: TaskView,
 ): CandleRow[] =>

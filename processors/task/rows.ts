@@ -42,7 +42,7 @@ const listFigures = (reading: Reading): Record<string, string> => {
 };
 
 /** The row of a window whose last reading is `reading`; an invalidation makes it a gap with that cause. */
-export const readingRow = (identity: RowIdentity, span: RowSpan, reading: Reading): Row => ({
+export const makeReadingRow = (identity: RowIdentity, span: RowSpan, reading: Reading): Row => ({
   table: LAYERS[identity.layer].table,
   at: span.at,
   texts: keepTexts({
@@ -70,7 +70,7 @@ export const readingRow = (identity: RowIdentity, span: RowSpan, reading: Readin
 });
 
 /** The row of windows without a reading. */
-export const gapRow = (identity: RowIdentity, span: RowSpan, cause: GapCause): Row => ({
+export const makeGapRow = (identity: RowIdentity, span: RowSpan, cause: GapCause): Row => ({
   table: LAYERS[identity.layer].table,
   at: span.at,
   texts: {
@@ -93,7 +93,7 @@ export type TaskPlace = {
 };
 
 /** The row of an ended alive span. Current spans are not final and have no row. */
-export const spanRow = (place: TaskPlace, span: Span): Row => ({
+export const makeSpanRow = (place: TaskPlace, span: Span): Row => ({
   table: 'connections',
   at: span.from,
   texts: keepTexts({ venue: place.venue, task: place.task, conn: span.conn_id, slot: span.slot, cause: span.cause }),
@@ -105,7 +105,7 @@ export const spanRow = (place: TaskPlace, span: Span): Row => ({
 
 const RULES = ['contract_size', 'multiplier', 'tick_size', 'lot_size', 'min_qty', 'min_notional'] as const;
 
-export const listingRow = (place: TaskPlace, version: ListingVersion): Row => {
+export const makeListingRow = (place: TaskPlace, version: ListingVersion): Row => {
   const values = version.record.values;
   const figures: Record<string, string> = {};
   for (const rule of RULES) {
@@ -140,7 +140,7 @@ export const listingRow = (place: TaskPlace, version: ListingVersion): Row => {
   };
 };
 
-export const capabilityRow = (place: TaskPlace, version: CapabilityVersion): Row => ({
+export const makeCapabilityRow = (place: TaskPlace, version: CapabilityVersion): Row => ({
   table: 'capabilities',
   at: version.written_at,
   texts: { venue: version.venue, task: place.task, layers: JSON.stringify(version.layers) },
@@ -161,7 +161,7 @@ type EventSource = {
 };
 
 /** The row of a trade or liquidation. */
-export const eventRow = (
+export const makeEventRow = (
   table: EventTable,
   source: EventSource,
   { values, venue_ts, received_at }: TradeRecord | LiquidationRecord,
@@ -185,7 +185,7 @@ export const eventRow = (
 });
 
 /** The row of a stretch `(from, at]` in which no event could be received. */
-export const eventGapRow = (
+export const makeEventGapRow = (
   table: EventTable,
   { venue, symbol }: { readonly venue: string; readonly symbol: string },
   gap: { readonly from: Micros; readonly at: Micros; readonly cause: GapCause; readonly srcOffset: number },
@@ -237,7 +237,7 @@ const formatNullReasons = ({ gapCause, figures, unitsDiffer }: CandleRow): strin
 export type CandleIdentity = { readonly venue: string; readonly symbol: string; readonly priceType: PriceType };
 
 /** `sealedBy`: the raw offset that sealed the minute, which identifies a row without a single source record. */
-export const candleRow = (identity: CandleIdentity, candle: CandleRow, sealedBy?: number): Row => {
+export const makeCandleRow = (identity: CandleIdentity, candle: CandleRow, sealedBy?: number): Row => {
   const { minute, counted } = candle;
   const isOwn = candle.timeframe === BASE_TIMEFRAME && minute !== null;
   return {

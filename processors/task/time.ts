@@ -9,7 +9,7 @@ import { endBooks, publishPending } from './book-readings.ts';
 import { dueAt } from './books.ts';
 import { expireConnections, listSpans, pruneConnections } from './connections.ts';
 import { computeWatermark, pushProvisional, pushSealed, spanChanged, type TaskContext } from './context.ts';
-import { EVENT_GAP_WINDOW_MS, eventGapRows } from './event-gaps.ts';
+import { EVENT_GAP_WINDOW_MS, listEventGapRows } from './event-gaps.ts';
 import { lastMinuteToSeal, sealMinutes } from './minute-seals.ts';
 import { pushWatermark } from './outputs.ts';
 import type { TaskView } from './state.ts';
@@ -89,7 +89,7 @@ function* sealTo(context: TaskContext, ms: number, to: Micros): Interruptible {
         for (const row of sealWindows(sealing, listing, { layer, from, at: to })) pushSealed(context, symbol, row);
       }
       if (ms !== EVENT_GAP_WINDOW_MS) return;
-      for (const row of eventGapRows(context, listing, { from, at: to })) pushSealed(context, symbol, row);
+      for (const row of listEventGapRows(context, listing, { from, at: to })) pushSealed(context, symbol, row);
     });
     yield;
   }

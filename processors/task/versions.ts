@@ -59,7 +59,7 @@ export const wasOffSince = (
 export type VersionTest = (listing: ListingVersion | null, capability: CapabilityVersion | null) => boolean;
 
 /** Parts of a range, ascending, at whose instants `isSo` is true. It is called once a version, so that the range may be arbitrarily long. */
-export const partsWhere = (
+export const findPartsWhere = (
   { state, listing, isSo }: { readonly state: TaskView; readonly listing: ListingView; readonly isSo: VersionTest },
   { from, at }: Range,
 ): readonly Range[] => {
@@ -84,7 +84,7 @@ export const stillNeeded = <V extends Written>(newest: V | null, before: readonl
 const toFingerprint = ({ values, off = [] }: ListingRecord): string => JSON.stringify([values, off]);
 
 /** The next version of a listing, or null for an unchanged one: changes of its element outside the record make no version. */
-export const nextListingVersion = (
+export const makeNextVersion = (
   held: ListingVersion | null,
   {
     record,
@@ -113,7 +113,11 @@ const withDelisting = (held: ListingVersion | null, record: ListingRecord): List
 };
 
 /** The version of a listing that is absent from its venue's answer, or null when that is known. It keeps the venue's last values. */
-export const delistedVersion = (listing: ListingView, receivedAt: Micros, writtenAt: Micros): ListingVersion | null => {
+export const makeDelistedVersion = (
+  listing: ListingView,
+  receivedAt: Micros,
+  writtenAt: Micros,
+): ListingVersion | null => {
   const held = listing.version;
   if (held.delisted_at !== null) return null;
   const values = { ...held.record.values, status: 'delisted', delisted_at: receivedAt };

@@ -5,12 +5,12 @@ import { type CoverName, LAYERS, type ReadingLayer, resolveSource } from '../../
 import type { Micros } from '../../schemas/records.ts';
 import type { Reading, Row } from '../../schemas/topics.ts';
 import { toWindowDay, windowEnd } from '../../schemas/windows.ts';
-import { hadUnreadable, lossCause } from './connections.ts';
+import { findLossCause, hadUnreadable } from './connections.ts';
 import { coveredTo, formatSeries } from './recovery.ts';
-import { gapRow, type RowIdentity, readingRow } from './rows.ts';
+import { makeGapRow, makeReadingRow, type RowIdentity } from './rows.ts';
 import type { Candidate, LayerState, ListingState, ListingView, TaskView } from './state.ts';
 import type { Store } from './store.ts';
-import { capabilityAt, collectsLayer, listingAt, partsWhere, type Range, type VersionTest } from './versions.ts';
+import { capabilityAt, collectsLayer, findPartsWhere, listingAt, type Range, type VersionTest } from './versions.ts';
 import type { View } from './view.ts';
 
 /** Length of the buckets that record whether a collector was alive. */
@@ -81,7 +81,7 @@ const joinLostWindows = (listing: ListingView, life: Window, { windowMs, lostTo 
 };
 
 /** Windows in the listing's life at whose ends the layer was collected. Uncollected time has no cost, whatever its length. */
-export const collectedWindows = (state: TaskView, listing: ListingView, question: Question): readonly Window[] => {
+export const listCollectedWindows = (state: TaskView, listing: ListingView, question: Question): readonly Window[] => {
   const { layer, windowMs } = question;
   const step = windowMs * 1000;
   const isSo: VersionTest = (version, capability) => collectsLayer(version, capability, layer);
@@ -89,7 +89,7 @@ export const collectedWindows = (state: TaskView, listing: ListingView, question
   const lost = joinLostWindows(listing, life, question);
   const windows = lost.filter(({ at }) => isSo(listingAt(listing, at), capabilityAt(state, at)));
   const rest = { from: lost.at(-1)?.at ?? life.from, at: life.at };
-  for (const part of partsWhere({ state, listing, isSo }, rest)) {
+  for (const part of findPartsWhere({ state, listing, isSo }, rest)) {
     const first = Math.floor(part.from / step) * step + step;
     for (let at = first; at <= part.at; at += step) windows.push({ from: at - step, at });
   }
@@ -103,7 +103,7 @@ export const listRowWindows = (
   range: LayerWindow<ReadingLayer> & { readonly lostTo?: number },
 ): readonly Window[] => {
   const { windowMs } = LAYERS[range.layer];
-  const collected = collectedWindows(state, listing, { ...range, windowMs });
+  const collected = listCollectedWindows(state, listing, { ...range, windowMs });
   const held = [...(listing.layers.get(range.layer)?.windows.keys() ?? [])];
   const ended = held.filter((end) => end > range.from && end <= range.at);
   if (ended.length === 0) return collected;
@@ -135,11 +135,11 @@ export const isEndedBy = (listing: ListingView, at: Micros): boolean =>
   [listing.version, listingAt(listing, at)].some((version) => (version?.delisted_at ?? Number.POSITIVE_INFINITY) <= at);
 
 /** Cause of a window without a reading: the first match, in the order of design section 5. */
-export const gapCause = (state: TaskView, listing: ListingView, window: LayerWindow): GapCause =>
-  isEndedBy(listing, window.at) ? 'not_listed' : missedCause(state, listing, window);
+export const findGapCause = (state: TaskView, listing: ListingView, window: LayerWindow): GapCause =>
+  isEndedBy(listing, window.at) ? 'not_listed' : findMissedCause(state, listing, window);
 
-/** As `gapCause`, of a listing that had not ended. */
-export const missedCause = (state: TaskView, listing: ListingView, window: LayerWindow): GapCause => {
+/** As `findGapCause`, of a listing that had not ended. */
+export const findMissedCause = (state: TaskView, listing: ListingView, window: LayerWindow): GapCause => {
   if (window.from < state.lostBefore) return 'storage_failure';
   if (!hasCollector(state, window)) return 'collector_down';
   const query = {
@@ -148,7 +148,7 @@ export const missedCause = (state: TaskView, listing: ListingView, window: Layer
     from: window.from,
     to: window.at,
   };
-  const loss = lossCause(state, query);
+  const loss = findLossCause(state, query);
   if (loss !== null) return loss;
   const layer = listing.layers.get(window.layer as ReadingLayer);
   const fault = layer ? findFault(layer, window) : null;
@@ -174,7 +174,9 @@ export const sealWindows = (
   let run: { from: Micros; at: Micros; cause: GapCause } | null = null;
   const closeRun = (): void => {
     if (run)
-      rows.push(gapRow(identity, { from: run.from, at: run.at, srcOffset: sealing.offset, late: false }, run.cause));
+      rows.push(
+        makeGapRow(identity, { from: run.from, at: run.at, srcOffset: sealing.offset, late: false }, run.cause),
+      );
     run = null;
   };
   const from = Math.max(
@@ -186,10 +188,10 @@ export const sealWindows = (
     const held = layer?.windows.get(window.at);
     if (held) {
       closeRun();
-      rows.push(readingRow(identity, { ...window, srcOffset: held.offset, late: false }, held.reading));
+      rows.push(makeReadingRow(identity, { ...window, srcOffset: held.offset, late: false }, held.reading));
       continue;
     }
-    const cause = gapCause(sealing.state, listing, { layer: name, ...window });
+    const cause = findGapCause(sealing.state, listing, { layer: name, ...window });
     const open = run as { from: Micros; at: Micros; cause: GapCause } | null;
     const follows = open !== null && open.at === window.from && open.cause === cause;
     if (follows && toWindowDay(open.at) === toWindowDay(window.at)) open.at = window.at;
@@ -204,15 +206,15 @@ export const sealWindows = (
 };
 
 /** The row of a window before its seal: its reading, or a gap without a known cause (H-16k). */
-export const provisionalRow = (
+export const makeProvisionalRow = (
   venue: string,
   listing: ListingView,
   { layer, from, at }: LayerWindow<ReadingLayer>,
 ): Row => {
   const identity: RowIdentity = { venue, symbol: listing.symbol, layer };
   const held = listing.layers.get(layer)?.windows.get(at);
-  if (!held) return gapRow(identity, { from, at, srcOffset: -1, late: false }, 'unknown');
-  return readingRow(identity, { from, at, srcOffset: held.offset, late: false }, held.reading);
+  if (!held) return makeGapRow(identity, { from, at, srcOffset: -1, late: false }, 'unknown');
+  return makeReadingRow(identity, { from, at, srcOffset: held.offset, late: false }, held.reading);
 };
 
 const forget = (layer: LayerState, sealedTo: Micros): void => {

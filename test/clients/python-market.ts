@@ -12,7 +12,7 @@ import { migrate } from '../../infra/postgres/migrate.ts';
 import { openFolderStore } from '../../infra/runtime/object-store.ts';
 import { openPostgres } from '../../infra/runtime/postgres/postgres.ts';
 import { dayAfter } from '../../processors/nightly/day.ts';
-import { gapRow } from '../../processors/task/rows.ts';
+import { makeGapRow } from '../../processors/task/rows.ts';
 import { hasQuantity, LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type { ListingValues, Micros } from '../../schemas/records.ts';
 import type { Reading, Row } from '../../schemas/topics.ts';
@@ -128,7 +128,7 @@ const lastHour = (): Row[] => {
       const readings = layers.map((layer) => {
         const at = open + MINUTE;
         const span = { from: at - LAYERS[layer].windowMs * 1_000, at, srcOffset: minute, late: false };
-        if (isGap) return gapRow({ venue, symbol, layer }, span, 'connection_lost');
+        if (isGap) return makeGapRow({ venue, symbol, layer }, span, 'connection_lost');
         return sampled({ venue, symbol, layer }, at - 1_000_000, {
           values: {
             ...makeFigures(layer, price),

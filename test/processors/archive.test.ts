@@ -20,7 +20,7 @@ import { createNightlyMetrics } from '../../processors/nightly/metrics.ts';
 import { runTask } from '../../processors/nightly/runner.ts';
 import type { NightlyContext } from '../../processors/nightly/step.ts';
 import { ensureTables } from '../../processors/sinks/ensure-tables.ts';
-import { gapRow, listingRow, readingRow } from '../../processors/task/rows.ts';
+import { makeGapRow, makeListingRow, makeReadingRow } from '../../processors/task/rows.ts';
 import { MS_PER_DAY } from '../../schemas/instants.ts';
 import { tableName } from '../../schemas/tables.ts';
 import type { Row } from '../../schemas/topics.ts';
@@ -80,7 +80,7 @@ const write = async (rows: readonly Row[]): Promise<void> => {
 };
 const markRow = (symbol: string, window: number, { late = false, srcOffset = window } = {}): Row => {
   const at = BEGIN + window * 10 * SECOND;
-  return readingRow(
+  return makeReadingRow(
     { venue: 'binance', symbol, layer: 'mark' },
     { from: at - 10 * SECOND, at, srcOffset, late },
     markReading(String(60_000 + srcOffset), { received_at: at - 1, recorded_at: at + (late ? 500 : 1) * SECOND }),
@@ -118,7 +118,7 @@ const readLines = async (files: readonly Held[], symbol: string): Promise<Record
 
 await write([
   ...['BTCUSDT', '币安人生USDT'].map((symbol) =>
-    listingRow(
+    makeListingRow(
       { venue: 'binance', task: 'binance/0', srcOffset: 0, recordedAt: BEGIN },
       listing('binance', listingValues({ venue_symbol: symbol, instrument: symbol.replace('USDT', '-PERP') }), {
         writtenAt: BEGIN,
@@ -127,7 +127,7 @@ await write([
   ),
   ...[1, 2, 3].map((window) => markRow('BTCUSDT', window)),
   markRow('币安人生USDT', 1),
-  gapRow(
+  makeGapRow(
     { venue: 'binance', symbol: 'BTCUSDT', layer: 'mark' },
     { from: BEGIN + 30 * SECOND, at: BEGIN + 60 * SECOND, srcOffset: 9, late: false },
     'no_update',

@@ -8,15 +8,15 @@ import { type BookSync, newBookSync, stepBookSync } from '../../ingest/venues/sh
 import {
   applySnapshot,
   applyUpdate,
-  bandValues,
-  bookBands,
-  bookValues,
   countLevels,
   createBook,
   isCrossed,
+  makeBandValues,
+  makeBookValues,
   type QuantityRule,
+  sumBookBands,
 } from '../../processors/task/book.ts';
-import { type Book, topLevels } from '../../processors/task/book-levels.ts';
+import { type Book, listTopLevels } from '../../processors/task/book-levels.ts';
 import { writeLevels } from '../../schemas/avro/write-levels.ts';
 import { BANDS } from '../../schemas/layers.ts';
 import type { BookRecord, Level } from '../../schemas/records.ts';
@@ -49,7 +49,7 @@ t.test('a price that a snapshot has twice is one level, of its last size', (t) =
     ],
     [['11', '1']],
   );
-  t.same(topLevels(twice, 3).bids, [
+  t.same(listTopLevels(twice, 3).bids, [
     ['10', '2'],
     ['9', '1'],
   ]);
@@ -67,7 +67,7 @@ t.test('the top of the book with its exact middle and spread', (t) => {
       ['63120.6', '0.15'],
     ],
   );
-  t.same(bookValues(book), {
+  t.same(makeBookValues(book), {
     values: {
       bid: '63120.4',
       bid_size: '1.25',
@@ -78,7 +78,7 @@ t.test('the top of the book with its exact middle and spread', (t) => {
     },
     null_reasons: {},
   });
-  t.same(topLevels(book, 1), { bids: [['63120.4', '1.25']], asks: [['63120.5', '2']] });
+  t.same(listTopLevels(book, 1), { bids: [['63120.4', '1.25']], asks: [['63120.5', '2']] });
   t.same(countLevels(book), { bids: 2, asks: 2 });
   t.equal(book.sequence, '1');
   t.end();
@@ -86,12 +86,12 @@ t.test('the top of the book with its exact middle and spread', (t) => {
 
 t.test('an empty side leaves out what needs it, with the reason', (t) => {
   const book = makeBook([['5', '2']], []);
-  t.same(bookValues(book), {
+  t.same(makeBookValues(book), {
     values: { bid: '5', bid_size: '2' },
     null_reasons: { ask: 'no_value', ask_size: 'no_value', mid: 'no_value', spread: 'no_value' },
   });
-  t.same(bookBands(book, LINEAR), {});
-  const { values, null_reasons } = bandValues(bookBands(book, LINEAR));
+  t.same(sumBookBands(book, LINEAR), {});
+  const { values, null_reasons } = makeBandValues(sumBookBands(book, LINEAR));
   t.same(values, {});
   t.equal(Object.keys(null_reasons).length, 1 + 6 * BANDS.length);
   t.ok(Object.values(null_reasons).every((reason) => reason === 'no_value'));
@@ -121,7 +121,7 @@ t.test('updates set, change and remove levels; what is not there is removed with
       '2',
     ),
   );
-  t.same(topLevels(book, 9), {
+  t.same(listTopLevels(book, 9), {
     bids: [
       ['9.5', '4'],
       ['9', '2'],
@@ -133,7 +133,7 @@ t.test('updates set, change and remove levels; what is not there is removed with
   });
   t.equal(book.sequence, '2');
   applySnapshot(book, levels([['1', '1']], [['2', '2']], '3'));
-  t.same(topLevels(book, 9), { bids: [['1', '1']], asks: [['2', '2']] });
+  t.same(listTopLevels(book, 9), { bids: [['1', '1']], asks: [['2', '2']] });
   t.end();
 });
 
@@ -158,7 +158,7 @@ t.test('band edges are included, and a side is complete only when known beyond t
       ['1001', '2'],
     ],
   );
-  t.same(bookBands(book, LINEAR)['10bps'], {
+  t.same(sumBookBands(book, LINEAR)['10bps'], {
     reference: '1000',
     bid: '3',
     ask: null,
@@ -168,7 +168,7 @@ t.test('band edges are included, and a side is complete only when known beyond t
     ask_levels: null,
     complete: { bid: true, ask: false },
   });
-  t.same(bookBands(book, LINEAR)['25bps']?.complete, { bid: false, ask: false });
+  t.same(sumBookBands(book, LINEAR)['25bps']?.complete, { bid: false, ask: false });
   const full = createBook();
   applySnapshot(full, {
     ...levels(
@@ -180,7 +180,7 @@ t.test('band edges are included, and a side is complete only when known beyond t
     ),
     full: { bids: true, asks: true },
   });
-  t.match(bookBands(full, LINEAR)['100bps'], {
+  t.match(sumBookBands(full, LINEAR)['100bps'], {
     bid: '1',
     ask: '3',
     bid_value: '999.5',
@@ -202,10 +202,10 @@ t.test('a level beyond the edge completes a band, also when a diff brought it (L
       ['1002', '1'],
     ],
   );
-  t.equal(bookBands(book, LINEAR)['25bps']?.bid, null);
+  t.equal(sumBookBands(book, LINEAR)['25bps']?.bid, null);
   applyUpdate(book, levels([['900', '1']], []));
-  t.equal(bookBands(book, LINEAR)['25bps']?.bid, '7');
-  t.equal(bookBands(book, LINEAR)['10bps']?.bid, '3');
+  t.equal(sumBookBands(book, LINEAR)['25bps']?.bid, '7');
+  t.equal(sumBookBands(book, LINEAR)['10bps']?.bid, '3');
   t.equal(countLevels(book).bids, 4);
   t.end();
 });
@@ -221,7 +221,7 @@ t.test('values in quote follow the kind of the listing (H-16e)', (t) => {
       ['110', '1'],
     ],
   );
-  const value = (rule: QuantityRule): unknown => bookBands(book, rule)['10bps']?.ask_value;
+  const value = (rule: QuantityRule): unknown => sumBookBands(book, rule)['10bps']?.ask_value;
   t.equal(value(LINEAR), '500.25', 'amounts: price × quantity');
   t.equal(
     value({ venue_kind: 'linear', contract_size: '0.01', quantity_unit: 'contracts' }),
@@ -232,7 +232,7 @@ t.test('values in quote follow the kind of the listing (H-16e)', (t) => {
   t.equal(value({ venue_kind: 'inverse', contract_size: '1', quantity_unit: 'quote' }), '5', 'amounts of quote');
   t.equal(value({ venue_kind: 'quanto', contract_size: '1', quantity_unit: 'contracts' }), null);
   t.equal(value({ venue_kind: 'inverse', contract_size: null, quantity_unit: 'contracts' }), null);
-  const { values, null_reasons } = bandValues(bookBands(book, { ...INVERSE, contract_size: null }));
+  const { values, null_reasons } = makeBandValues(sumBookBands(book, { ...INVERSE, contract_size: null }));
   t.match(values, { mid: '100', depth_ask_10bps: '5', levels_ask_10bps: '1' });
   t.match(null_reasons, { depth_ask_value_10bps: 'unit_unknown' });
   t.end();
@@ -258,7 +258,7 @@ t.test('figures too wide for the book are refused and change nothing', (t) => {
     );
     t.throws(() => applySnapshot(book, levels([['10', '2']], [[wide, '1']])), VenueError);
   }
-  t.same(topLevels(book, 9), topLevels(JSON.parse(before) as Book, 9));
+  t.same(listTopLevels(book, 9), listTopLevels(JSON.parse(before) as Book, 9));
   t.equal((JSON.parse(before) as Book).sequence, book.sequence);
   t.end();
 });
@@ -274,7 +274,7 @@ t.test('sums beyond 2^53 keep every digit', (t) => {
   );
   const expected = bids.reduce((sum, [, size]) => sum + BigInt(size), 0n);
   const value = bids.reduce((sum, [price, size]) => sum + BigInt(price) * BigInt(size), 0n);
-  t.match(bookBands(book, LINEAR)['10bps'], { bid: String(expected), bid_value: String(value), bid_levels: 40 });
+  t.match(sumBookBands(book, LINEAR)['10bps'], { bid: String(expected), bid_value: String(value), bid_levels: 40 });
   t.end();
 });
 
@@ -385,11 +385,11 @@ t.test('recorded sessions give the same book as a simple one, level by level and
       (values.kind === 'snapshot' ? applySnapshot : applyUpdate)(book, values);
       applySimple(simple, values);
       if (i % 200 !== 0 && i !== applied.length - 1) continue;
-      const top = topLevels(book, 1e9);
+      const top = listTopLevels(book, 1e9);
       if (JSON.stringify(top) !== JSON.stringify({ bids: sorted(simple.bids, -1), asks: sorted(simple.asks, 1) }))
         wrong++;
       if (isCrossed(book)) wrong++;
-      for (const [name, band] of Object.entries(bookBands(book, session.rule))) {
+      for (const [name, band] of Object.entries(sumBookBands(book, session.rule))) {
         const expected = simpleBand(simple, Number.parseInt(name, 10));
         if (band.bid !== null && band.bid !== expected.bid) wrong++;
         if (band.ask !== null && (band.ask !== expected.ask || band.ask_levels !== expected.askLevels)) wrong++;
@@ -400,7 +400,7 @@ t.test('recorded sessions give the same book as a simple one, level by level and
     t.equal(wrong, 0, `${session.symbol}: ${applied.length} messages, ${bands} complete sides of bands`);
     t.ok(bands > 0);
     const restored = JSON.parse(JSON.stringify(book)) as Book;
-    t.same(bookBands(restored, session.rule), bookBands(book, session.rule), 'a restored book is the same');
+    t.same(sumBookBands(restored, session.rule), sumBookBands(book, session.rule), 'a restored book is the same');
     t.equal(JSON.stringify(restored), JSON.stringify(book));
   }
   t.end();
@@ -447,10 +447,10 @@ t.test('any sequence of changes gives the same book as a simple one', (t) => {
         (values.kind === 'snapshot' ? applySnapshot : applyUpdate)(book, record);
         applySimple(simple, record);
         const count = COUNTS[i % COUNTS.length] as number;
-        const top = topLevels(book, count);
+        const top = listTopLevels(book, count);
         const bids = sorted(simple.bids, -1);
         const asks = sorted(simple.asks, 1);
-        const { bid, ask } = bookValues(book).values;
+        const { bid, ask } = makeBookValues(book).values;
         return (
           isTop(top.bids, bids, count) && isTop(top.asks, asks, count) && bid === bids[0]?.[0] && ask === asks[0]?.[0]
         );
@@ -467,7 +467,7 @@ t.test('printed levels are written as plain ones, however many and long they are
       { length: count },
       (_, i): Level => [`${count - i}.00000000000${i % 9}1`, `0.0000000000${i}1`],
     );
-    const { bids: printed } = topLevels(makeBook(bids, []), 1e9);
+    const { bids: printed } = listTopLevels(makeBook(bids, []), 1e9);
     t.ok(isTop(printed, bids, 1e9), `${count} levels`);
   }
   t.end();

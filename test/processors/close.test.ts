@@ -19,7 +19,7 @@ import { compare } from '../../processors/nightly/merkle/compare.ts';
 import { createNightlyMetrics } from '../../processors/nightly/metrics.ts';
 import type { NightlyContext } from '../../processors/nightly/step.ts';
 import { ensureTables } from '../../processors/sinks/ensure-tables.ts';
-import { gapRow, listingRow, readingRow } from '../../processors/task/rows.ts';
+import { makeGapRow, makeListingRow, makeReadingRow } from '../../processors/task/rows.ts';
 import { MS_PER_DAY } from '../../schemas/instants.ts';
 import { createTileReader } from '../../schemas/merkle/tiles.ts';
 import { verifyInclusion } from '../../schemas/merkle/verify.ts';
@@ -61,14 +61,14 @@ t.teardown(async () => {
 const markRow = (symbol: string, window: number, { late = false, recordedAt = 0, venue = 'binance' } = {}): Row => {
   const at = BEGIN + window * 10 * SECOND;
   const srcOffset = late ? 10_000 + window : window;
-  return readingRow(
+  return makeReadingRow(
     { venue, symbol, layer: 'mark' },
     { from: at - 10 * SECOND, at, srcOffset, late },
     markReading(`${60_000 + srcOffset}.10`, { received_at: at - 1, recorded_at: recordedAt || at + SECOND }),
   );
 };
 const listRows = (symbol: string): Row[] => [
-  listingRow(
+  makeListingRow(
     { venue: 'binance', task: 'binance/0', srcOffset: 0, recordedAt: BEGIN },
     listing('binance', listingValues({ venue_symbol: symbol, instrument: symbol.replace('USDT', '-PERP') }), {
       writtenAt: BEGIN,
@@ -78,7 +78,7 @@ const listRows = (symbol: string): Row[] => [
   markRow(symbol, 7, { late: true, recordedAt: CLOSING * 1_000 - 1_000 }),
   // Recorded at the closing instant: stored, and no leaf.
   markRow(symbol, 8, { late: true, recordedAt: CLOSING * 1_000 }),
-  gapRow(
+  makeGapRow(
     { venue: 'binance', symbol, layer: 'ticker' },
     { from: BEGIN, at: BEGIN + 60 * SECOND, srcOffset: 9, late: false },
     'no_update',

@@ -17,7 +17,7 @@ import { createNightlyMetrics } from '../../processors/nightly/metrics.ts';
 import { runTask } from '../../processors/nightly/runner.ts';
 import type { NightlyContext, Step } from '../../processors/nightly/step.ts';
 import { ensureTables } from '../../processors/sinks/ensure-tables.ts';
-import { listingRow, readingRow } from '../../processors/task/rows.ts';
+import { makeListingRow, makeReadingRow } from '../../processors/task/rows.ts';
 import { tableName } from '../../schemas/tables.ts';
 import type { Row } from '../../schemas/topics.ts';
 import { listing, listingValues, markReading } from '../api/live-fixture.ts';
@@ -34,14 +34,14 @@ const ROWS = 8_000;
 const makeFigure = (window: number): string =>
   `6${BigInt(`0x${createHash('sha256').update(String(window)).digest('hex')}`)}`.slice(0, 15);
 const listRows = (symbol: string): Row[] => [
-  listingRow(
+  makeListingRow(
     { venue: 'binance', task: 'binance/0', srcOffset: 0, recordedAt: BEGIN },
     listing('binance', listingValues({ venue_symbol: symbol, instrument: 'BTC-PERP' }), { writtenAt: BEGIN }),
   ),
   ...Array.from({ length: ROWS }, (_, window) => {
     const at = BEGIN + (window + 1) * 10 * SECOND;
     const reading = markReading(makeFigure(window), { received_at: at - 1, recorded_at: at + SECOND });
-    return readingRow(
+    return makeReadingRow(
       { venue: 'binance', symbol, layer: 'mark' },
       { from: at - 10 * SECOND, at, srcOffset: window, late: false },
       reading,

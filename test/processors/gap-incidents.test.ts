@@ -8,7 +8,7 @@ import { type GapGroup, isOver, joinGaps, reportGaps } from '../../processors/ni
 import { createNightlyMetrics } from '../../processors/nightly/metrics.ts';
 import { presence } from '../../processors/nightly/presence.ts';
 import type { NightlyContext } from '../../processors/nightly/step.ts';
-import { gapRow, readingRow } from '../../processors/task/rows.ts';
+import { makeGapRow, makeReadingRow } from '../../processors/task/rows.ts';
 import type { GapCause } from '../../schemas/gap-causes.ts';
 import type { ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
@@ -83,7 +83,7 @@ const span = (from: number, to: number) => ({
   late: false,
 });
 const missing = (symbol: string, [from, to]: [number, number], cause: GapCause, layer: ReadingLayer = 'mark'): Row =>
-  gapRow({ venue: 'binance', symbol, layer }, span(from, to), cause);
+  makeGapRow({ venue: 'binance', symbol, layer }, span(from, to), cause);
 const present = (symbol: string, to: number): Row => {
   const at = NOON + to * S - 1_000;
   const held = reading({
@@ -94,7 +94,7 @@ const present = (symbol: string, to: number): Row => {
     received_at: at,
     recorded_at: at,
   });
-  return readingRow({ venue: 'binance', symbol, layer: 'mark' }, span(to - 10, to), held);
+  return makeReadingRow({ venue: 'binance', symbol, layer: 'mark' }, span(to - 10, to), held);
 };
 
 const incidents = async () => {

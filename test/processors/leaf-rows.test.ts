@@ -11,7 +11,13 @@ import { type LeafRow, readLeafRows } from '../../infra/runtime/questdb/leaf-row
 import { createRowSender, openQuestdbReader } from '../../infra/runtime/questdb/questdb.ts';
 import { type FileRow, openRowFiles } from '../../processors/nightly/anchored/row-files.ts';
 import { ensureTables } from '../../processors/sinks/ensure-tables.ts';
-import { candleRow, eventGapRow, eventRow, gapRow, readingRow } from '../../processors/task/rows.ts';
+import {
+  makeCandleRow,
+  makeEventGapRow,
+  makeEventRow,
+  makeGapRow,
+  makeReadingRow,
+} from '../../processors/task/rows.ts';
 import { ANCHORED_TABLES, type AnchoredTable, createRowWriter } from '../../schemas/anchored.ts';
 import { canonicalJson } from '../../schemas/canonical-json.ts';
 import { formatInstantMicros } from '../../schemas/instants.ts';
@@ -43,7 +49,7 @@ t.teardown(async () => {
 
 const span = (at: number, srcOffset: number, late = false) => ({ from: at - 10 * SECOND, at, srcOffset, late });
 const mark = (at: number, srcOffset: number, figures: { mark: string; index?: string }, late = false): Row =>
-  readingRow(
+  makeReadingRow(
     { ...LISTING, layer: 'mark' },
     span(at, srcOffset, late),
     markReading(figures.mark, {
@@ -54,7 +60,7 @@ const mark = (at: number, srcOffset: number, figures: { mark: string; index?: st
     }),
   );
 const trade = (at: number, id: string, srcOffset: number): Row =>
-  eventRow('trades', { ...LISTING, id, connId: 'c', recordedAt: at + 1_000, srcOffset, late: false }, {
+  makeEventRow('trades', { ...LISTING, id, connId: 'c', recordedAt: at + 1_000, srcOffset, late: false }, {
     layer: 'trade',
     venue: LISTING.venue,
     venue_symbol: LISTING.symbol,
@@ -71,10 +77,14 @@ const WRITTEN: Readonly<Record<string, readonly Row[]>> = {
     mark(BEGIN + 20 * SECOND, 12, { mark: '0.00000001' }),
     mark(BEGIN + 10 * SECOND, 30, { mark: '63001' }, true),
     mark(BEGIN + 10 * SECOND, 4, { mark: '63002' }, true),
-    gapRow({ ...LISTING, layer: 'mark' }, { ...span(NEXT, 40), from: BEGIN + 20 * SECOND }, 'collector_down'),
+    makeGapRow({ ...LISTING, layer: 'mark' }, { ...span(NEXT, 40), from: BEGIN + 20 * SECOND }, 'collector_down'),
     mark(NEXT + 10 * SECOND, 50, { mark: '2' }),
     { ...mark(BEGIN + 30 * SECOND, 60, { mark: '3' }, true), ...lateAt(BEGIN + 30 * SECOND, CLOSED) },
-    readingRow({ venue: 'binance', symbol: 'ETHUSDT', layer: 'mark' }, span(BEGIN + 10 * SECOND, 9), markReading('9')),
+    makeReadingRow(
+      { venue: 'binance', symbol: 'ETHUSDT', layer: 'mark' },
+      span(BEGIN + 10 * SECOND, 9),
+      markReading('9'),
+    ),
   ],
   trades: [
     trade(BEGIN, '10', 5),
@@ -84,7 +94,7 @@ const WRITTEN: Readonly<Record<string, readonly Row[]>> = {
     trade(NEXT - 1, '11', 3),
     trade(NEXT, '12', 8),
     trade(BEGIN + 60 * SECOND, '13', 20),
-    eventGapRow('trades', LISTING, {
+    makeEventGapRow('trades', LISTING, {
       from: BEGIN + SECOND,
       at: BEGIN + 60 * SECOND,
       cause: 'connection_lost',
@@ -92,7 +102,7 @@ const WRITTEN: Readonly<Record<string, readonly Row[]>> = {
     }),
   ],
   candles: [
-    candleRow(
+    makeCandleRow(
       { ...LISTING, priceType: 'trade' },
       {
         openTime: BEGIN,
@@ -106,7 +116,7 @@ const WRITTEN: Readonly<Record<string, readonly Row[]>> = {
       },
       77,
     ),
-    candleRow(
+    makeCandleRow(
       { ...LISTING, priceType: 'trade' },
       {
         openTime: BEGIN,
@@ -194,7 +204,7 @@ t.test('a day of more rows than one statement reads: whole, in order, each ranke
   }));
   const ofNextDay = { at: NEXT + 1, offset: count, late: false };
   const rows = [...planned, ofNextDay].map(({ at, offset, late }) =>
-    readingRow({ venue: 'binance', symbol, layer: 'mark' }, span(at, offset, late), {
+    makeReadingRow({ venue: 'binance', symbol, layer: 'mark' }, span(at, offset, late), {
       ...markReading(String(offset)),
       received_at: at - 5,
       recorded_at: at + SECOND,

@@ -13,7 +13,7 @@ import { ARCHIVE_PLACES } from '../../processors/nightly/archive/archive.ts';
 import { type Day, dayAfter, findDayStart } from '../../processors/nightly/day.ts';
 import { CLOSE_PLACES } from '../../processors/nightly/merkle/close.ts';
 import { ensureTables } from '../../processors/sinks/ensure-tables.ts';
-import { listingRow, readingRow } from '../../processors/task/rows.ts';
+import { makeListingRow, makeReadingRow } from '../../processors/task/rows.ts';
 import { MS_PER_DAY } from '../../schemas/instants.ts';
 import { tableName } from '../../schemas/tables.ts';
 import type { Row } from '../../schemas/topics.ts';
@@ -55,7 +55,7 @@ t.teardown(async () => {
 const markRow = (symbol: string, window: number): Row => {
   const at = BEGIN + window * 10 * SECOND;
   const reading = markReading(`${60_000 + window}.10`, { received_at: at - 1, recorded_at: at + SECOND });
-  return readingRow(
+  return makeReadingRow(
     { venue: 'binance', symbol, layer: 'mark' },
     { from: at - 10 * SECOND, at, srcOffset: window, late: false },
     reading,
@@ -67,7 +67,7 @@ const write = async (rows: readonly Row[]): Promise<void> => {
   await sender.waitVisible([...tables.keys()]);
 };
 const listed = (symbol: string): Row =>
-  listingRow(
+  makeListingRow(
     { venue: 'binance', task: 'binance/0', srcOffset: 0, recordedAt: BEGIN },
     listing('binance', listingValues({ venue_symbol: symbol, instrument: symbol.replace('USDT', '-PERP') }), {
       writtenAt: BEGIN,

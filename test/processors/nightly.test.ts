@@ -19,7 +19,7 @@ import type { NightlyContext, Step } from '../../processors/nightly/step.ts';
 import { STEPS } from '../../processors/nightly/steps.ts';
 import { turnover } from '../../processors/nightly/turnover.ts';
 import { ensureTables } from '../../processors/sinks/ensure-tables.ts';
-import { gapRow, listingRow, readingRow } from '../../processors/task/rows.ts';
+import { makeGapRow, makeListingRow, makeReadingRow } from '../../processors/task/rows.ts';
 import { tableName } from '../../schemas/tables.ts';
 import type { Row } from '../../schemas/topics.ts';
 import { sealsAt } from '../../schemas/windows.ts';
@@ -203,17 +203,17 @@ const stats = (venue: string, symbol: string, at: string, figure: string | null)
   const end = micros(at);
   const span = { from: end - 60_000_000, at: end, srcOffset: offsets++, late: false };
   const identity = { venue, symbol, layer: 'stats' } as const;
-  if (figure === null) return gapRow(identity, span, 'no_update');
+  if (figure === null) return makeGapRow(identity, span, 'no_update');
   const values: Record<string, string> = figure === '' ? { volume_24h: '1' } : { turnover_24h: figure };
   const times = { venue_ts: end - 2_000_000, received_at: end - 1_000_000, recorded_at: end - 900_000 };
-  return readingRow(identity, span, reading({ layer: 'stats', values, instants: {}, ...times }));
+  return makeReadingRow(identity, span, reading({ layer: 'stats', values, instants: {}, ...times }));
 };
 
 const versionRow = (venue: string, symbol: string, instrument: string, delistedAt?: string): Row => {
   const values = listingValues({ venue_symbol: symbol, instrument });
   const life = delistedAt === undefined ? {} : { delistedAt: micros(delistedAt) };
   const task = { venue, task: `${venue}/0`, srcOffset: offsets++, recordedAt: micros('2026-01-10T00:00:00.000Z') };
-  return listingRow(task, listing(venue, values, life));
+  return makeListingRow(task, listing(venue, values, life));
 };
 
 t.test('the turnover of a day is that of its 00:00, exact, of what was listed then', async (t) => {

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import { missingMinute } from '../../processors/task/minutes.ts';
 import { foldMinute } from '../../processors/task/rollups.ts';
-import { type CandleRow, candleRow } from '../../processors/task/rows.ts';
+import { type CandleRow, makeCandleRow } from '../../processors/task/rows.ts';
 import type { CandleState } from '../../processors/task/state.ts';
 import type { GapCause } from '../../schemas/gap-causes.ts';
 import type { QuantityUnit } from '../../schemas/records.ts';
@@ -37,7 +37,7 @@ const rolled = (bars: readonly (Bar | null)[]) => {
   const candles: CandleState = { minutes: {}, proved: {}, newest: {}, rollups: {} };
   const longer = bars.flatMap((bar, n) => foldMinute(candles, makeMinute(n, bar), 0));
   const found = longer.find(({ timeframe }) => timeframe === `${bars.length}m`);
-  return found && candleRow({ venue: 'paper', symbol: 'LIN', priceType: 'trade' }, found, 9);
+  return found && makeCandleRow({ venue: 'paper', symbol: 'LIN', priceType: 'trade' }, found, 9);
 };
 
 t.test('minutes that were never sealed are lost with the log up to where it is lost, and unlisted after it', (t) => {

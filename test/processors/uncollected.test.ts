@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { toCapability } from '../../ingest/venues/contract/feed.ts';
-import { missingMinute } from '../../processors/task/minutes.ts';
+import { makeMissingMinute } from '../../processors/task/minutes.ts';
 import { foldMinute, foldUncollected } from '../../processors/task/rollups.ts';
 import type { CandleState } from '../../processors/task/state.ts';
 import { createStore } from '../../processors/task/store.ts';
@@ -113,10 +113,10 @@ t.test('uncollected minutes are folded at once as they would be one by one', (t)
     for (const [collected, uncollected] of stretches) {
       const to = from + collected * MINUTE;
       for (let at = from; at < to; at += MINUTE)
-        for (const candles of [atOnce, oneByOne]) foldMinute(candles, missingMinute(at, 'collector_down'), 0);
+        for (const candles of [atOnce, oneByOne]) foldMinute(candles, makeMissingMinute(at, 'collector_down'), 0);
       from = to + uncollected * MINUTE;
       foldUncollected(atOnce, to, from);
-      for (let at = to; at < from; at += MINUTE) foldMinute(oneByOne, missingMinute(at, 'unknown'), 0);
+      for (let at = to; at < from; at += MINUTE) foldMinute(oneByOne, makeMissingMinute(at, 'unknown'), 0);
       t.equal(JSON.stringify(atOnce), JSON.stringify(oneByOne));
     }
   };

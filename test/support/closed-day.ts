@@ -10,7 +10,13 @@ import { close } from '../../processors/nightly/merkle/close.ts';
 import { createNightlyMetrics } from '../../processors/nightly/metrics.ts';
 import type { NightlyContext } from '../../processors/nightly/step.ts';
 import { ensureTables } from '../../processors/sinks/ensure-tables.ts';
-import { candleRow, eventGapRow, eventRow, gapRow, readingRow } from '../../processors/task/rows.ts';
+import {
+  makeCandleRow,
+  makeEventGapRow,
+  makeEventRow,
+  makeGapRow,
+  makeReadingRow,
+} from '../../processors/task/rows.ts';
 import { PRICE_TYPES } from '../../schemas/layers/candle.ts';
 import { READINGS } from '../../schemas/layers/index.ts';
 import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
@@ -109,7 +115,7 @@ const readingRows = (listing: Listing, layer: ReadingLayer, { begin, count }: Fa
   return Array.from({ length: count }, (_, n): Row[] => {
     const at = begin + (n + 1) * length;
     const span = { from: at - length, at, srcOffset: 10 * n + 3, late: false };
-    if (n % 7 === 6) return [gapRow({ ...listing, layer }, span, 'no_update')];
+    if (n % 7 === 6) return [makeGapRow({ ...listing, layer }, span, 'no_update')];
     const one = reading({
       ...{ layer, values: makeValues(layer, n), venue_ts: n % 2 === 0 ? at - 90_001 : null, raw: null },
       ...{ received_at: at - 1, recorded_at: at + SECOND, quantity_unit: hasQuantity(layer) ? 'base' : null },
@@ -117,10 +123,10 @@ const readingRows = (listing: Listing, layer: ReadingLayer, { begin, count }: Fa
       ...(n % 11 === 10 ? { valid: false, gap_cause: 'crossed_book' as const, values: {}, instants: {} } : {}),
     });
     const late = { ...one, recorded_at: at + 300 * SECOND, received_at: at - 2 };
-    const rows = [readingRow({ ...listing, layer }, span, one)];
+    const rows = [makeReadingRow({ ...listing, layer }, span, one)];
     // Its record came long after those of the windows behind it.
     if (n % 5 === 4)
-      rows.push(readingRow({ ...listing, layer }, { ...span, srcOffset: 10 * n + 1_001, late: true }, late));
+      rows.push(makeReadingRow({ ...listing, layer }, { ...span, srcOffset: 10 * n + 1_001, late: true }, late));
     return rows;
   }).flat();
 };
@@ -133,7 +139,11 @@ const candleRows = ({ venue, symbol }: Listing, priceType: PriceType, { begin, c
     const period = { openTime, closeTime: openTime + MINUTE, timeframe: '1m' as const };
     const none = { ...period, minute: null, trades: null, counted: { expected: 1, present: 0, noTrades: 0 } };
     if (n % 7 === 6)
-      return candleRow({ venue, symbol, priceType }, { ...none, figures: {}, gapCause: 'collector_down' }, 50 * n + 9);
+      return makeCandleRow(
+        { venue, symbol, priceType },
+        { ...none, figures: {}, gapCause: 'collector_down' },
+        50 * n + 9,
+      );
     const values = {
       ...whole,
       open_time: openTime,
@@ -152,7 +162,10 @@ const candleRows = ({ venue, symbol }: Listing, priceType: PriceType, { begin, c
       final: true,
     };
     const present = { ...none, minute: minute as never, figures: whole, trades: n, gapCause: null };
-    return candleRow({ venue, symbol, priceType }, { ...present, counted: { expected: 1, present: 1, noTrades: 0 } });
+    return makeCandleRow(
+      { venue, symbol, priceType },
+      { ...present, counted: { expected: 1, present: 1, noTrades: 0 } },
+    );
   });
 
 /** The order of the second and the fourth differs in UTF-8 and UTF-16. */
@@ -178,13 +191,13 @@ const eventRows = (table: 'trades' | 'liquidations', listing: Listing, { begin, 
       srcOffset: 4 * n,
       late,
     };
-    return eventRow(table, { ...source, recordedAt: received_at + (late ? 200 : 1) * SECOND }, {
+    return makeEventRow(table, { ...source, recordedAt: received_at + (late ? 200 : 1) * SECOND }, {
       ...{ ...record, venue_ts: n % 3 === 0 ? null : received_at - 77, received_at },
       values: { id: source.id, ...kind, ...size },
     } as unknown as TradeRecord | LiquidationRecord);
   });
   const gap = { from: begin + 3 * 3_600 * SECOND, at: begin + 4 * 3_600 * SECOND, cause: 'connection_lost' as const };
-  return [...rows, eventGapRow(table, listing, { ...gap, srcOffset: 99_999 })];
+  return [...rows, makeEventGapRow(table, listing, { ...gap, srcOffset: 99_999 })];
 };
 
 /** Rows of every anchored table of a listing: `count` windows, minutes or events of each, from 00:00 on. */

@@ -1,6 +1,6 @@
 // A day of a hundred listings in its own tables and topics, written through the rows and records that tasks write.
 import { ensureTables } from '../../../processors/sinks/ensure-tables.ts';
-import { candleRow, readingRow } from '../../../processors/task/rows.ts';
+import { makeCandleRow, makeReadingRow } from '../../../processors/task/rows.ts';
 import { codecs } from '../../../schemas/avro/codec.ts';
 import { MICROS_PER_SECOND } from '../../../schemas/instants.ts';
 import { READING_LAYERS } from '../../../schemas/layers.ts';
@@ -79,7 +79,7 @@ const makeMark = (received: Micros, n: number): Reading => ({
 
 const markRow = (i: number, at: Micros): Row => {
   const n = i + at / WINDOW;
-  return readingRow(
+  return makeReadingRow(
     { venue: VENUE, symbol: makeSymbol(i), layer: 'mark' },
     { from: at - WINDOW, at, srcOffset: n, late: false },
     makeMark(at - 400_000 - (n % 1_000) * 100, n),
@@ -101,7 +101,7 @@ const minuteRow = (i: number, openTime: Micros): Row => {
     final: true,
   };
   const minute = { ...origin, connId: 'c1', recordedAt: closeTime + MICROS_PER_SECOND, srcOffset: n, late: false };
-  return candleRow(
+  return makeCandleRow(
     { venue: VENUE, symbol: makeSymbol(i), priceType: 'trade' },
     {
       ...{ openTime, closeTime, timeframe: '1m', minute: minute as never, figures, trades: n % 300, gapCause: null },

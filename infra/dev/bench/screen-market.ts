@@ -1,6 +1,6 @@
 // A memory copy with the given number of simulated listings, everything present, and hourly candles to store: the input of the bench of screens.
 import { LiveMemory } from '../../../api/live/memory.ts';
-import { candleRow } from '../../../processors/task/rows.ts';
+import { makeCandleRow } from '../../../processors/task/rows.ts';
 import { codecs } from '../../../schemas/avro/codec.ts';
 import { READING_LAYERS } from '../../../schemas/layers.ts';
 import type { Micros } from '../../../schemas/records.ts';
@@ -111,7 +111,7 @@ export const candle = ({ venue, symbol }: Listed, i: number): Row => {
     connId: 'c1',
   };
   const stored = { ...minute, recordedAt: openTime + HOUR, srcOffset: i, late: false };
-  return candleRow(
+  return makeCandleRow(
     { venue, symbol, priceType: 'trade' },
     {
       ...{ openTime, closeTime: openTime + HOUR, timeframe: '1h', minute: stored as never, figures, trades: null },

@@ -12,13 +12,13 @@ import {
   applySnapshot,
   applyUpdate,
   type BandDepth,
-  bookBands,
   countLevels,
   createBook,
   isCrossed,
   type QuantityRule,
+  sumBookBands,
 } from '../../../processors/task/book.ts';
-import { type Book, topLevels } from '../../../processors/task/book-levels.ts';
+import { type Book, listTopLevels } from '../../../processors/task/book-levels.ts';
 import type { GapCause } from '../../../schemas/gap-causes.ts';
 import { byKey } from '../../../schemas/json.ts';
 import type { BookRecord, GapRecord, ListingRecord } from '../../../schemas/records.ts';
@@ -116,10 +116,10 @@ const applyAll = (book: HeldBook, messages: readonly Applied[]): void => {
 const UNKNOWN_QUANTITY: QuantityRule = { venue_kind: null, contract_size: null, quantity_unit: 'base' };
 
 const toAssembled = (book: Book, rule: QuantityRule): unknown => ({
-  ...topLevels(book, TOP),
+  ...listTopLevels(book, TOP),
   sequence: book.sequence,
   collected_levels: countLevels(book),
-  bands: byKey(bookBands(book, rule) as Readonly<Record<string, BandDepth>>),
+  bands: byKey(sumBookBands(book, rule) as Readonly<Record<string, BandDepth>>),
 });
 
 const toGap = ({ venue, venue_symbol, received_at }: BookRecord, cause: GapCause): GapRecord => ({

@@ -10,7 +10,7 @@ import { findEarliest, keepSettledSample } from '../../../api/history/settled-sa
 import { migrate } from '../../../infra/postgres/migrate.ts';
 import { createLog } from '../../../infra/runtime/log.ts';
 import { openPostgres } from '../../../infra/runtime/postgres/postgres.ts';
-import { gapRow, readingRow } from '../../../processors/task/rows.ts';
+import { makeGapRow, makeReadingRow } from '../../../processors/task/rows.ts';
 import { formatInstant } from '../../../schemas/instants.ts';
 import { figure } from '../../../schemas/json.ts';
 import type { Micros } from '../../../schemas/records.ts';
@@ -33,10 +33,10 @@ const storedRow = (index: number): Row => {
   const at = START + (index + 1) * WINDOW;
   const identity = { venue: 'binance', symbol: 'BTCUSDT', layer: 'mark' } as const;
   const span = { from: at - WINDOW, at, srcOffset: index, late: false };
-  if (index % 50 === 7) return gapRow(identity, span, 'no_update');
+  if (index % 50 === 7) return makeGapRow(identity, span, 'no_update');
   const times = { venue_ts: at - 2_000_000, received_at: at - 1_234_567, recorded_at: at - 1_000_000 };
   const values = { mark: `6${index}.123456789012345678`, index: '60000', basis: '-0.0001' };
-  return readingRow(identity, span, reading({ ...times, layer: 'mark', values, instants: {} }));
+  return makeReadingRow(identity, span, reading({ ...times, layer: 'mark', values, instants: {} }));
 };
 await write(Array.from({ length: ROWS }, (_, index) => storedRow(index)));
 

@@ -1,7 +1,7 @@
 // Every fault of shape that the schemas of all endpoints can have, told in our own words: what was sent and what to send instead (E-05).
 import t from 'tap';
 import type { Endpoint } from '../../../api/contract/endpoint.ts';
-import { shapeFaults } from '../../../api/data-app/shape-faults.ts';
+import { findShapeFaults } from '../../../api/data-app/shape-faults.ts';
 import { OPERATIONS } from '../../../api/operations/index.ts';
 import { STREAM } from '../../../api/stream/request.ts';
 
@@ -70,7 +70,7 @@ t.test('every break of every schema has a message and a hint in our words, with 
     const { input } = endpoint.example;
     for (const { keyword, path, value } of listBroken(endpoint.input as unknown as Schema)) {
       const sent = place(input, path, value);
-      for (const { code, message, hint, path: at } of shapeFaults(endpoint, sent)) {
+      for (const { code, message, hint, path: at } of findShapeFaults(endpoint, sent)) {
         const name = `${endpoint.name} ${keyword} ${path.join('.')}: ${message} ${hint}`;
         if (seen.has(name)) continue;
         seen.add(name);
@@ -90,7 +90,7 @@ t.test('every break of every schema has a message and a hint in our words, with 
 t.test('a fault shows whole characters of what was sent', async (t) => {
   const name = `a${'😀'.repeat(60)}`;
   const [snapshots] = OPERATIONS.filter((operation) => operation.name === 'snapshots');
-  const faults = snapshots === undefined ? [] : shapeFaults(snapshots, { [name]: 1, number_format: name });
+  const faults = snapshots === undefined ? [] : findShapeFaults(snapshots, { [name]: 1, number_format: name });
   t.equal(faults.length, 2);
   for (const { message, path = '' } of faults) t.ok(message.isWellFormed() && path.isWellFormed(), message);
 });

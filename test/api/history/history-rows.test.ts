@@ -1,10 +1,10 @@
 // Stored history without a store: figures, seams, periods, instants, raw rows, and what a request means (H-02 to H-08, N-05).
 import fc from 'fast-check';
 import t from 'tap';
-import { acceptedFormat } from '../../../api/data-app/row-formats.ts';
-import { countRows, whatFits } from '../../../api/history/answer.ts';
+import { chooseFormat } from '../../../api/data-app/row-formats.ts';
+import { countRows, describeFit } from '../../../api/history/answer.ts';
 import { listRuns } from '../../../api/history/gather.ts';
-import { rawLimits } from '../../../api/history/limits.ts';
+import { findRawLimits } from '../../../api/history/limits.ts';
 import { computeFittingShare } from '../../../api/history/past.ts';
 import { readParameters } from '../../../api/history/request.ts';
 import { makeRowObject, type RowQuestion } from '../../../api/history/row-object.ts';
@@ -17,7 +17,7 @@ import {
   newestAt,
 } from '../../../api/history/series.ts';
 import { fromCells, fromRow, type StoredReading, type StoredRow } from '../../../api/history/stored-row.ts';
-import { readingRow } from '../../../processors/task/rows.ts';
+import { makeReadingRow } from '../../../processors/task/rows.ts';
 import { joinFigure } from '../../../schemas/decimals.ts';
 import type { GapCause } from '../../../schemas/gap-causes.ts';
 import { listing, listingValues, NOW, reading } from '../live-fixture.ts';
@@ -63,7 +63,7 @@ t.test('a double and the sparse digits give the venue’s digits back', (t) => {
 
 t.test('a row from memory and its cells from the store are the same', (t) => {
   const one = reading({ layer: 'funding', valid_until: NOW + 7 });
-  const row = readingRow(
+  const row = makeReadingRow(
     { venue: 'okx', symbol: 'X', layer: 'funding' },
     { from: NOW - 9, at: NOW, srcOffset: 4, late: false },
     one,
@@ -182,11 +182,11 @@ t.test('a request is moved in to boundaries, cut at now, and never turned round'
 t.test('the reported reach of a raw answer fits, and instants are read in runs', (t) => {
   const layers = ['mark', 'funding'] as const;
   const asked = { mode: 'raw', from: NOW - 86_400_000_000, to: NOW } as const;
-  t.same(rawLimits(asked, layers, 9), []);
-  const [error] = rawLimits(asked, layers, 100);
+  t.same(findRawLimits(asked, layers, 9), []);
+  const [error] = findRawLimits(asked, layers, 100);
   t.match(error, { code: 'DQL_LIMIT', message: 'The answer would have 1008000 rows, the limit is 100000.' });
   const reach = Date.parse(/reaches to (\S+) /.exec(error?.hint ?? '')?.[1] ?? '') * 1_000;
-  t.same(rawLimits({ ...asked, to: reach }, layers, 100), []);
+  t.same(findRawLimits({ ...asked, to: reach }, layers, 100), []);
   const rows = layers.reduce((sum, layer) => sum + 100 * countRows({ ...asked, to: reach }, layer), 0);
   t.ok(rows <= 8_388_608 / 400 && rows > 0.9 * (8_388_608 / 400), `${rows} rows of 400 bytes fit`);
   t.same(listRuns([0, 120_000_000, 240_000_001]), [[0, 120_000_000], [240_000_001]]);
@@ -196,12 +196,15 @@ t.test('the reported reach of a raw answer fits, and instants are read in runs',
 t.test('a hint names no window shorter than a period, and no instants that do not fit (H-08)', (t) => {
   const window = { from: NOW - 600_000_000, to: NOW };
   const asked = { mode: 'interval', length: 60_000_000, ...window } as const;
-  t.match(whatFits(asked, 0.5), /^A window of about 300s fits: send to 2026-01-15T11:55:00.500Z,/);
-  t.match(whatFits(asked, 0.09), /^Narrow where or layers/);
-  t.match(whatFits({ mode: 'raw', ...window }, 0.09), /^One answer reaches to about 2026-01-15T11:50:54.500Z \(54s\)/);
+  t.match(describeFit(asked, 0.5), /^A window of about 300s fits: send to 2026-01-15T11:55:00.500Z,/);
+  t.match(describeFit(asked, 0.09), /^Narrow where or layers/);
+  t.match(
+    describeFit({ mode: 'raw', ...window }, 0.09),
+    /^One answer reaches to about 2026-01-15T11:50:54.500Z \(54s\)/,
+  );
   const instants = { mode: 'at', instants: [NOW - 1_000_000, NOW] } as const;
-  t.match(whatFits(instants, 0.6), /^About 1 instant fits/);
-  t.match(whatFits(instants, 0.4), /^Narrow where or layers/);
+  t.match(describeFit(instants, 0.6), /^About 1 instant fits/);
+  t.match(describeFit(instants, 0.4), /^Narrow where or layers/);
   t.ok(computeFittingShare({ bytes: 100_000, limit: 50_000 }, 10) < 0.475, 'what is not rows does not shrink');
   t.equal(computeFittingShare({ bytes: 100_000, limit: 3_000 }, 10), 0);
   t.end();
@@ -218,7 +221,7 @@ t.test('Accept picks the format it likes best, JSON when it names none of ours',
     ['application/vnd.apache.parquet', 'parquet'],
     ['q=,;;', 'json'],
   ] as const) {
-    t.equal(acceptedFormat(accept), format, String(accept));
+    t.equal(chooseFormat(accept), format, String(accept));
   }
   t.end();
 });

@@ -5,7 +5,7 @@ import t from 'tap';
 import { readLeafRows } from '../../../infra/runtime/questdb/leaf-rows.ts';
 import { openQuestdbReader } from '../../../infra/runtime/questdb/questdb.ts';
 import { compare } from '../../../processors/nightly/merkle/compare.ts';
-import { readingRow } from '../../../processors/task/rows.ts';
+import { makeReadingRow } from '../../../processors/task/rows.ts';
 import { ANCHORED_TABLES, placeOf } from '../../../schemas/anchored.ts';
 import type { Row } from '../../../schemas/topics.ts';
 import { rowsOfDay } from '../../support/closed-day.ts';
@@ -378,7 +378,7 @@ t.test('rows that differ from their leaves: no proof of the table and day until 
     return { from: end - 10_000_000, at: end, srcOffset: 10 * n + 3, late: false };
   };
   const rowAt = (n: number, symbol: string) =>
-    readingRow(
+    makeReadingRow(
       { venue: 'binance', symbol, layer: 'mark' },
       span(n),
       markReading('1', { received_at: span(n).at - 1, recorded_at: span(n).at + 1 }),

@@ -1,7 +1,7 @@
 // POST /v2/candles over a real QuestDB: items byte by byte, gaps, proved minutes, units, limits, seam with memory, settling (H-10 to H-13, H-16, N-10).
 import { createHash } from 'node:crypto';
 import t from 'tap';
-import { type CandleRow, candleRow, readingRow } from '../../../processors/task/rows.ts';
+import { type CandleRow, makeCandleRow, makeReadingRow } from '../../../processors/task/rows.ts';
 import type { GapCause } from '../../../schemas/gap-causes.ts';
 import type { Timeframe } from '../../../schemas/layers/candle.ts';
 import type { CandleRecord, Digits, Micros, PriceType } from '../../../schemas/records.ts';
@@ -48,7 +48,7 @@ const base: Omit<CandleRow, 'openTime' | 'closeTime'> = {
 };
 let offsets = 100;
 const row = (candle: CandleRow, { symbol = 'BTCUSDT', priceType = 'trade' }: Place): Row =>
-  candleRow({ venue: 'binance', symbol, priceType }, candle, offsets++);
+  makeCandleRow({ venue: 'binance', symbol, priceType }, candle, offsets++);
 
 type Present = Place & {
   figures?: Figures;
@@ -90,7 +90,7 @@ const longer = (openTime: Micros, minutes: number, over: Partial<CandleRow>): Ro
   row({ ...makePresent(openTime, {}, minutes * MINUTE), timeframe: `${minutes}m` as Timeframe, ...over }, {});
 
 const markRow = (received: Micros, price: string, symbol: string): Row =>
-  readingRow(
+  makeReadingRow(
     { venue: 'binance', symbol, layer: 'mark' },
     { from: received - 5 * SECOND, at: received + 5 * SECOND, srcOffset: offsets++, late: false },
     markReading(price, { venue_ts: received, received_at: received, recorded_at: received + 1_000 }),

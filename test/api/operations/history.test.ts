@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import t from 'tap';
 import { createHistoryStore } from '../../../api/history/store.ts';
-import { gapRow, type RowSpan, readingRow, spanRow } from '../../../processors/task/rows.ts';
+import { makeGapRow, makeReadingRow, makeSpanRow, type RowSpan } from '../../../processors/task/rows.ts';
 import type { GapCause } from '../../../schemas/gap-causes.ts';
 import { LAYERS, type ReadingLayer } from '../../../schemas/layers.ts';
 import type { Micros } from '../../../schemas/records.ts';
@@ -59,7 +59,7 @@ const computeWindow = (layer: ReadingLayer, received: Micros): Micros => {
   return Math.ceil(received / length) * length;
 };
 const makeRow = (one: Reading, { late = false, symbol = BTC.symbol }: { late?: boolean; symbol?: string } = {}): Row =>
-  readingRow(
+  makeReadingRow(
     { venue: BTC.venue, symbol, layer: one.layer },
     makeSpan(one.layer, computeWindow(one.layer, one.received_at), late),
     one,
@@ -67,7 +67,7 @@ const makeRow = (one: Reading, { late = false, symbol = BTC.symbol }: { late?: b
 const mark = (received: Micros, price: string, over: Partial<Reading> = {}): Reading =>
   stored('mark', received, { mark: price, index: '60000', basis: '0' }, over);
 const gap = (layer: ReadingLayer, from: Micros, end: Micros, cause: GapCause): Row =>
-  gapRow({ ...BTC, layer }, { from, at: end, srcOffset: offsets++, late: false }, cause);
+  makeGapRow({ ...BTC, layer }, { from, at: end, srcOffset: offsets++, late: false }, cause);
 
 await write([
   makeRow(mark(at(9.5), '60000.1')),
@@ -80,7 +80,7 @@ await write([
   ),
   makeRow(mark(at(48), '1', { recorded_at: at(800) }), { late: true }),
   makeRow(mark(at(57), '60002', { conn_id: 'c2' })),
-  spanRow(
+  makeSpanRow(
     { venue: 'binance', task: 'binance/0', srcOffset: 7, recordedAt: at(58.5) },
     { conn_id: 'c2', slot: 'market', from: at(30), to: at(58), cause: 'connection_lost' },
   ),
@@ -270,7 +270,7 @@ t.test('rows in memory and in the store are one answer, and a row in both counts
   put('sealed', makeRow(mark(at(69), '60004')));
   put(
     'provisional',
-    gapRow({ ...BTC, layer: 'mark' }, { from: at(70), at: at(80), srcOffset: -1, late: false }, 'unknown'),
+    makeGapRow({ ...BTC, layer: 'mark' }, { from: at(70), at: at(80), srcOffset: -1, late: false }, 'unknown'),
   );
   put('provisional', makeRow(mark(at(88), '60005')));
   put('sealed', makeRow(mark(at(68), '2', { recorded_at: at(900) }), { late: true }));

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import t from 'tap';
 import type { PlanCode } from '../../../api/contract/plans.ts';
-import { eventGapRow, eventRow } from '../../../processors/task/rows.ts';
+import { makeEventGapRow, makeEventRow } from '../../../processors/task/rows.ts';
 import type { GapCause } from '../../../schemas/gap-causes.ts';
 import type { LiquidationRecord, Micros } from '../../../schemas/records.ts';
 import type { LayerCapability, Row } from '../../../schemas/topics.ts';
@@ -24,7 +24,7 @@ type Event = Partial<LiquidationRecord['values']> & {
   late?: boolean;
 };
 const event = ({ received, id, venue = 'binance', symbol = 'BTCUSDT', late = false, ...values }: Event): Row =>
-  eventRow(
+  makeEventRow(
     'liquidations',
     { venue, symbol, id, connId: 'c1', recordedAt: received + 2_000, srcOffset: 1, late },
     {
@@ -45,7 +45,7 @@ const event = ({ received, id, venue = 'binance', symbol = 'BTCUSDT', late = fal
     },
   );
 const gap = (from: Micros, to: Micros, cause: GapCause): Row =>
-  eventGapRow('liquidations', { venue: 'binance', symbol: 'BTCUSDT' }, { from, at: to, cause, srcOffset: 9 });
+  makeEventGapRow('liquidations', { venue: 'binance', symbol: 'BTCUSDT' }, { from, at: to, cause, srcOffset: 9 });
 
 await write([
   event({ received: at(1), id: '118273' }),

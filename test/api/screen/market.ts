@@ -1,5 +1,5 @@
 // Candles and readings of a small market as a task would have written them, for tests of series: in a store, or on `live`.
-import { candleRow, type RowSpan, readingRow } from '../../../processors/task/rows.ts';
+import { makeCandleRow, makeReadingRow, type RowSpan } from '../../../processors/task/rows.ts';
 import type { Timeframe } from '../../../schemas/layers/candle.ts';
 import { LAYERS, type ReadingLayer } from '../../../schemas/layers.ts';
 import type { Micros, PriceType, QuantityUnit } from '../../../schemas/records.ts';
@@ -56,7 +56,7 @@ export const candle = (of: CandleOf, bar: Bar | 'empty' | null): Row => {
           srcOffset: offsets,
           late: false,
         };
-  return candleRow(
+  return makeCandleRow(
     { venue, symbol, priceType },
     {
       openTime: open,
@@ -81,5 +81,9 @@ export const sampled = (
   const at = windowEnd(received, LAYERS[layer].windowMs);
   const span: RowSpan = { from: at - LAYERS[layer].windowMs * 1_000, at, srcOffset: offsets++, late };
   const stamps = { venue_ts: received - 100_000, received_at: received, recorded_at: received + 1_000 };
-  return readingRow({ venue, symbol, layer }, span, reading({ layer, instants: {}, raw: null, ...stamps, ...over }));
+  return makeReadingRow(
+    { venue, symbol, layer },
+    span,
+    reading({ layer, instants: {}, raw: null, ...stamps, ...over }),
+  );
 };

@@ -4,7 +4,7 @@ import { bitmex as venue } from '../../../ingest/venues/bitmex/index.ts';
 import type { VenueMessage } from '../../../ingest/venues/contract/listings.ts';
 import type { MapState } from '../../../ingest/venues/contract/mapping.ts';
 import { applySnapshot, applyUpdate, createBook } from '../../../processors/task/book.ts';
-import { topLevels } from '../../../processors/task/book-levels.ts';
+import { listTopLevels } from '../../../processors/task/book-levels.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
 import { followBooks, listChains } from '../../support/book-sessions.ts';
 import { readRecording, toVenueMessage } from '../../support/recordings.ts';
@@ -255,7 +255,7 @@ t.test('the recorded books agree with the recorded quotes', (t) => {
       books.set(record.venue_symbol, book);
       if (record.values.kind === 'snapshot') applySnapshot(book, { ...record.values, full: undefined });
       else applyUpdate(book, { ...record.values, full: undefined });
-      const { bids, asks } = topLevels(book, 1);
+      const { bids, asks } = listTopLevels(book, 1);
       tops.add(`${record.venue_symbol} ${bids[0]} ${asks[0]}`);
     }
     if (!line.raw.startsWith('{"table":"quote","action":"insert"')) continue;

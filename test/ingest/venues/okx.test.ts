@@ -5,7 +5,7 @@ import type { MapContext } from '../../../ingest/venues/contract/mapping.ts';
 import { okx } from '../../../ingest/venues/okx/index.ts';
 import { type BookSync, newBookSync, stepBookSync } from '../../../ingest/venues/shared/book-sync.ts';
 import { applySnapshot, applyUpdate, createBook } from '../../../processors/task/book.ts';
-import { topLevels } from '../../../processors/task/book-levels.ts';
+import { listTopLevels } from '../../../processors/task/book-levels.ts';
 import type { BookRecord, ListingRecord } from '../../../schemas/records.ts';
 import { readRecording, recordingsIn, toVenueMessage } from '../../support/recordings.ts';
 import { BANDS, makeCandles, venueBench } from '../../support/venue-checks.ts';
@@ -366,7 +366,7 @@ t.test('a modern book session, built of the recorded snapshot with ids and updat
     const step = stepBookSync(okx.bookRule, sync, { chain: mapped.chain, payload: mapped.record.values });
     sync = step.state;
     for (const values of step.apply) (values.kind === 'snapshot' ? applySnapshot : applyUpdate)(book, values);
-    const { bids, asks } = topLevels(book, 2);
+    const { bids, asks } = listTopLevels(book, 2);
     return step.broke ? 'broke' : [bids, asks];
   });
   const asks = [
@@ -691,7 +691,7 @@ t.test('every book of the recorded session has the checksum the venue then sent'
       sync = step.state;
       for (const values of step.apply) (values.kind === 'snapshot' ? applySnapshot : applyUpdate)(book, values);
       const sent = (JSON.parse(line.raw) as { data: [{ checksum: number }] }).data[0].checksum;
-      const { bids, asks } = topLevels(book, 25);
+      const { bids, asks } = listTopLevels(book, 25);
       const text = Array.from({ length: 25 }, (_, i) => [bids[i] ?? [], asks[i] ?? []].flat()).flat();
       if ((crc32(text.join(':')) | 0) !== sent) t.fail(`line of ${mapped.venue_ts}`);
       compared++;
