@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { Decimal } from 'decimal.js';
 import fc from 'fast-check';
 import t from 'tap';
-import { missingMinute } from '../../processors/task/minutes.ts';
+import { makeMissingMinute } from '../../processors/task/minutes.ts';
 import { foldMinute } from '../../processors/task/rollups.ts';
 import { type CandleRow, makeCandleRow } from '../../processors/task/rows.ts';
 import type { CandleState } from '../../processors/task/state.ts';
@@ -79,7 +79,7 @@ t.test('a unit that returns does not make the sum known again', (t) => {
 });
 
 t.test('a candle that lacks a minute has only the number of the others, and the cause of the first gap', (t) => {
-  const gap = (n: number, gapCause: GapCause): CandleRow => missingMinute(START + n * MINUTE, gapCause);
+  const gap = (n: number, gapCause: GapCause): CandleRow => makeMissingMinute(START + n * MINUTE, gapCause);
   const candles: CandleState = { minutes: {}, proved: {}, newest: {}, rollups: {} };
   const minutes = [
     makeMinute(0, { volume: '1', unit: 'base' }),
