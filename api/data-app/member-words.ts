@@ -302,6 +302,21 @@ const WORDS: Readonly<Record<string, string>> = {
   now: 'At this moment.',
   streams: 'Open streams.',
   requests_in_flight: 'Requests being answered.',
+  // Events of the stream.
+  'snapshot.state': 'The reading, whole.',
+  'update.state': 'The reading, whole: not what changed of it.',
+  'event.rows.price': 'Price; of a liquidation, of the kind that `price_kind` names.',
+  'event.rows.quantity': 'Size of the trade, or size closed.',
+  'candle.row': 'The candle, or the gap in its place.',
+  'listing.record': 'The listing, as instruments answers it.',
+  'listing.record.candles': 'Candles of the listing.',
+  'heartbeat.at': 'When it was sent.',
+  'heartbeat.served_at': 'Instant up to which everything recorded has been told.',
+  'heartbeat.lag_ms': 'Milliseconds from `served_at` to `at`; null while there is none.',
+  'ready.served_at': 'Instant up to which everything recorded has been told.',
+  'gap.from': 'Start of the time of which events are left out; null when it is not known.',
+  'gap.to': 'End of that time.',
+  'gap.scope.layer': 'Layer; absent: every one.',
 };
 
 export const MEMBER_WORDS: ReadonlySet<string> = new Set(Object.keys(WORDS));

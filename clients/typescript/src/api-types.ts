@@ -1481,11 +1481,11 @@ export type EventRow<F extends Digits = number> = {
   readonly received_at: Instant;
   /** Side of the taker, or the position that was closed. */
   readonly side: 'buy' | 'sell' | 'long' | 'short';
-  /** Price, of the kind that follows. */
+  /** Price; of a liquidation, of the kind that `price_kind` names. */
   readonly price: F;
   /** Of liquidations: what the price is. */
   readonly price_kind?: 'fill' | 'order' | 'bankruptcy' | 'mark';
-  /** Size closed. */
+  /** Size of the trade, or size closed. */
   readonly quantity: F | null;
   /** Price times size, in quote currency. */
   readonly value: F | null;
@@ -1502,7 +1502,7 @@ export type GapScope = {
   readonly venue?: string;
   /** The venue’s own symbol, byte for byte. */
   readonly venue_symbol?: string;
-  /** Layer it is read from. */
+  /** Layer; absent: every one. */
   readonly layer?: string;
 };
 
@@ -1540,7 +1540,7 @@ export type SnapshotEvent<F extends Digits = number> = {
   readonly layer: string;
   /** Number of the reading within its listing and layer, without holes. */
   readonly rev: number;
-  /** `live`; `degraded`: a connection was lost within the hour or we are behind; `down`: none is open. */
+  /** The reading, whole. */
   readonly state: StreamState<F>;
 };
 
@@ -1549,7 +1549,7 @@ export type ReadyEvent = {
   readonly listings: number;
   /** Snapshots sent. */
   readonly layers: number;
-  /** Instant up to which everything recorded is in the answer; history at it says the same. */
+  /** Instant up to which everything recorded has been told. */
   readonly served_at: InstantOrNull;
 };
 
@@ -1566,7 +1566,7 @@ export type UpdateEvent<F extends Digits = number> = {
   readonly rev: number;
   /** What is new. */
   readonly change: 'value' | 'status' | 'both';
-  /** `live`; `degraded`: a connection was lost within the hour or we are behind; `down`: none is open. */
+  /** The reading, whole: not what changed of it. */
   readonly state: StreamState<F>;
 };
 
@@ -1594,7 +1594,7 @@ export type CandleEvent<F extends Digits = number> = {
   readonly timeframe: Timeframe;
   /** Which price: trades, the venue’s mark, or its index. */
   readonly price_type: PriceType;
-  /** The row: every anchored column as text, boolean or null. */
+  /** The candle, or the gap in its place. */
   readonly row: Candle<F>;
 };
 
@@ -1607,23 +1607,25 @@ export type ListingEvent<F extends Digits = number> = {
   readonly instrument: string;
   /** What happened to the listing. */
   readonly change: 'added' | 'changed' | 'delisted';
+  /** The listing, as instruments answers it. */
   readonly record: Listing<F>;
 };
 
 export type HeartbeatEvent = {
-  /** Instant of the row: status and ages are as of then. */
+  /** When it was sent. */
   readonly at: Instant;
-  /** Instant up to which everything recorded is in the answer; history at it says the same. */
+  /** Instant up to which everything recorded has been told. */
   readonly served_at: InstantOrNull;
+  /** Milliseconds from `served_at` to `at`; null while there is none. */
   readonly lag_ms: number | null;
   /** Whether a connection to the venue is open, by venue. */
   readonly connections: { readonly [name: string]: 'up' | 'down' };
 };
 
 export type GapEvent = {
-  /** Start of the window as applied. */
+  /** Start of the time of which events are left out; null when it is not known. */
   readonly from: InstantOrNull;
-  /** End of the window as applied: not after now. */
+  /** End of that time. */
   readonly to: Instant;
   /** Why events are left out. */
   readonly reason: 'resume_expired' | 'slow_reader' | 'pipeline_restart';

@@ -1436,11 +1436,11 @@ class EventRow(TypedDict):
     side: Literal['buy', 'sell', 'long', 'short']
     """Side of the taker, or the position that was closed."""
     price: Figure
-    """Price, of the kind that follows."""
+    """Price; of a liquidation, of the kind that `price_kind` names."""
     price_kind: NotRequired[Literal['fill', 'order', 'bankruptcy', 'mark']]
     """Of liquidations: what the price is."""
     quantity: FigureOrNull
-    """Size closed."""
+    """Size of the trade, or size closed."""
     value: FigureOrNull
     """Price times size, in quote currency."""
     id: str
@@ -1457,7 +1457,7 @@ class GapScope(TypedDict):
     venue_symbol: NotRequired[str]
     """The venue’s own symbol, byte for byte."""
     layer: NotRequired[str]
-    """Layer it is read from."""
+    """Layer; absent: every one."""
 
 
 class HelloEvent(TypedDict):
@@ -1495,7 +1495,7 @@ class SnapshotEvent(TypedDict):
     rev: int
     """Number of the reading within its listing and layer, without holes."""
     state: StreamState
-    """`live`; `degraded`: a connection was lost within the hour or we are behind; `down`: none is open."""
+    """The reading, whole."""
 
 
 class ReadyEvent(TypedDict):
@@ -1504,7 +1504,7 @@ class ReadyEvent(TypedDict):
     layers: int
     """Snapshots sent."""
     served_at: InstantOrNull
-    """Instant up to which everything recorded is in the answer; history at it says the same."""
+    """Instant up to which everything recorded has been told."""
 
 
 class UpdateEvent(TypedDict):
@@ -1521,7 +1521,7 @@ class UpdateEvent(TypedDict):
     change: Literal['value', 'status', 'both']
     """What is new."""
     state: StreamState
-    """`live`; `degraded`: a connection was lost within the hour or we are behind; `down`: none is open."""
+    """The reading, whole: not what changed of it."""
 
 
 class RowsEvent(TypedDict):
@@ -1549,7 +1549,7 @@ class CandleEvent(TypedDict):
     price_type: PriceType
     """Which price: trades, the venue’s mark, or its index."""
     row: Candle
-    """The row: every anchored column as text, boolean or null."""
+    """The candle, or the gap in its place."""
 
 
 class ListingEvent(TypedDict):
@@ -1562,14 +1562,16 @@ class ListingEvent(TypedDict):
     change: Literal['added', 'changed', 'delisted']
     """What happened to the listing."""
     record: Listing
+    """The listing, as instruments answers it."""
 
 
 class HeartbeatEvent(TypedDict):
     at: Instant
-    """Instant of the row: status and ages are as of then."""
+    """When it was sent."""
     served_at: InstantOrNull
-    """Instant up to which everything recorded is in the answer; history at it says the same."""
+    """Instant up to which everything recorded has been told."""
     lag_ms: Union[int, None]
+    """Milliseconds from `served_at` to `at`; null while there is none."""
     connections: dict[str, Literal['up', 'down']]
     """Whether a connection to the venue is open, by venue."""
 

@@ -6,6 +6,7 @@ import { checkInput } from '../../../../api/data-app/check-input.ts';
 import { findWordKey, MEMBER_WORDS } from '../../../../api/data-app/member-words.ts';
 import { makeOpenApi } from '../../../../api/data-app/openapi.ts';
 import { OPERATIONS } from '../../../../api/operations/index.ts';
+import { STREAM_EVENTS } from '../../../../api/stream/events.ts';
 import { STREAM } from '../../../../api/stream/request.ts';
 import { ENDPOINT_DOCS, endpointDocs } from '../../../../infra/dev/tools/endpoint-docs.ts';
 import { wideJson } from '../../../../infra/dev/tools/endpoint-examples.ts';
@@ -50,17 +51,22 @@ const listPaths = (schema: Schema, path: readonly string[]): (readonly string[])
   return [...named, ...unnamed.flatMap((part) => listPaths(part, path))];
 };
 
+const EVENT_PATHS = Object.entries(STREAM_EVENTS).flatMap(([event, schema]) =>
+  listPaths(schema as Schema, ['stream', event]),
+);
+
 t.test('every member of every answer and every parameter has a sentence, and no sentence is without a member', (t) => {
   const unused = new Set(MEMBER_WORDS);
-  for (const { name, input, output } of ENDPOINTS) {
-    for (const path of listPaths(output as Schema, [name])) {
-      const key = findWordKey(path);
-      if (key === null)
-        t.fail(
-          `nothing is said of ${path.join('.')}: add it to api/data-app/member-words.ts, because the documents have it`,
-        );
-      else unused.delete(key);
-    }
+  const answered = ENDPOINTS.flatMap(({ name, output }) => listPaths(output as Schema, [name]));
+  for (const path of [...answered, ...EVENT_PATHS]) {
+    const key = findWordKey(path);
+    if (key === null)
+      t.fail(
+        `nothing is said of ${path.join('.')}: add it to api/data-app/member-words.ts, because the documents have it`,
+      );
+    else unused.delete(key);
+  }
+  for (const { name, input } of ENDPOINTS) {
     const { properties = {} } = input as Schema;
     for (const [parameter, schema] of Object.entries(properties)) {
       const says = [schema, ...(schema.anyOf ?? [])].some(({ description }) => description !== undefined);
@@ -68,6 +74,24 @@ t.test('every member of every answer and every parameter has a sentence, and no 
     }
   }
   t.same([...unused], [], 'sentences nobody reads');
+  t.end();
+});
+
+/** Names that mean in an event what they mean in an answer. */
+const COMMON = new Set([
+  ...['venue', 'venue_symbol', 'instrument', 'price_type', 'venue_ts', 'received_at', 'value', 'conversion'],
+  ...['null_reasons', 'evaluated_at', 'catalogue', 'units', 'freshness', 'rule_id', 'matched', 'matched_total'],
+]);
+
+t.test('what an event of the stream holds is described as of that event', (t) => {
+  for (const path of EVENT_PATHS) {
+    const [, , member = '', ...inner] = path;
+    // These have the shapes of answers inside.
+    if ((member === 'row' || member === 'record' || inner[0] === 'conversion') && inner.length > 0) continue;
+    const isOwn = findWordKey(path)?.includes('.') === true;
+    if (!isOwn && !COMMON.has(path.at(-1) ?? ''))
+      t.fail(`${path.slice(1).join('.')} has the sentence of an answer: give it one in api/data-app/member-words.ts`);
+  }
   t.end();
 });
 
