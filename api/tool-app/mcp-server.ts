@@ -37,6 +37,12 @@ const toResource = ({ uri, name, title, description, text, lastModified }: Page)
   annotations: { audience: ['assistant' as const], lastModified },
 });
 
+/** Each list is one page, so no cursor was ever given out; an empty one is none. */
+const refuseCursor = (cursor = ''): void => {
+  if (cursor === '') return;
+  throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'The list has one page: leave "cursor" out.');
+};
+
 /** A server of its own for one exchange, or for one connection over stdio: nothing is kept between requests. */
 export const createMcpServer = ({ tools, pages, callApi, nowMs }: McpDeps, caller: ToolCaller): Server => {
   const server = new Server(IDENTITY, {
@@ -45,10 +51,11 @@ export const createMcpServer = ({ tools, pages, callApi, nowMs }: McpDeps, calle
     supportedProtocolVersions: REVISIONS,
     cacheHints: { 'server/discover': KEPT, 'tools/list': KEPT, 'resources/list': KEPT, 'resources/read': KEPT },
   });
-  server.setRequestHandler('tools/list', async () => ({
+  server.setRequestHandler('tools/list', async ({ params }) => {
+    refuseCursor(params?.cursor);
     // The library's types of JSON Schema are mutable.
-    tools: tools.map(({ describe }) => describe(nowMs())) as unknown as ListToolsResult['tools'],
-  }));
+    return { tools: tools.map(({ describe }) => describe(nowMs())) as unknown as ListToolsResult['tools'] };
+  });
   server.setRequestHandler('tools/call', async ({ params }, { mcpReq }) => {
     const tool = tools.find(({ name }) => name === params.name);
     if (tool === undefined) {
@@ -61,8 +68,14 @@ export const createMcpServer = ({ tools, pages, callApi, nowMs }: McpDeps, calle
     const signal = AbortSignal.any([caller.signal, mcpReq.signal]);
     return callTool(tool, { args: params.arguments ?? {}, caller: { ...caller, signal } }, callApi);
   });
-  server.setRequestHandler('resources/list', async () => ({ resources: pages.map(toResource) }));
-  server.setRequestHandler('resources/templates/list', async () => ({ resourceTemplates: [] }));
+  server.setRequestHandler('resources/list', async ({ params }) => {
+    refuseCursor(params?.cursor);
+    return { resources: pages.map(toResource) };
+  });
+  server.setRequestHandler('resources/templates/list', async ({ params }) => {
+    refuseCursor(params?.cursor);
+    return { resourceTemplates: [] };
+  });
   server.setRequestHandler('resources/read', async ({ params: { uri } }) => {
     const page = pages.find((one) => one.uri === uri);
     if (page === undefined) throw new ResourceNotFoundError(uri);

@@ -159,6 +159,11 @@ t.test('parameters that are none are refused with the member in a sentence, in e
     ['initialize', { protocolVersion: '2025-06-18', capabilities: { roots: 5 }, clientInfo: {} }, /^"params\./],
     ['tools/list', { cursor: 5 }, /^"params\.cursor" is not valid/],
     ['resources/list', { cursor: {} }, /^"params\.cursor" is not valid/],
+    ...['tools/list', 'resources/list', 'resources/templates/list'].map((method): [string, object, RegExp] => [
+      method,
+      { cursor: 'abc' },
+      /^The list has one page/,
+    ]),
     ['tools/call', {}, /^"params\.name" is not valid/],
     [
       'tools/call',
