@@ -43,6 +43,7 @@ t.test('sends trades, liquidations and decided candles once, also to a client th
   const bench = await Bench.open(t);
   const query = `${BTC},trade,liquidation,candles&timeframe=5m&units=quote`;
   const client = await bench.ready(query);
+  const [twin, inBase] = [await bench.ready(query), await bench.ready(query.replace('quote', 'base'))];
   t.same(client.events[0]?.data.layers, ['candles', 'liquidation', 'mark', 'trade']);
   const { lastId } = client;
   bench.pass(SECOND);
@@ -119,6 +120,10 @@ t.test('sends trades, liquidations and decided candles once, also to a client th
       conversion: { multiplier: 1, contract_size: 1, ...mark },
     },
   });
+  await inBase.untilCount('candle', 3);
+  t.match(inBase.named('candle')[1]?.data.row, { volume: 0.5 });
+  const { conversion } = (inBase.named('candle')[1]?.data.row ?? {}) as Record<string, unknown>;
+  t.same(conversion, { multiplier: 1, contract_size: 1 }, 'without the mark, which it did not need (N-07)');
   t.equal(client.named('event').length, 2, 'late rows are part of no answer');
   t.equal(client.named('candle').length, 3, 'provisional ones and other timeframes neither');
   const again = await bench.resume(query, lastId);
@@ -127,6 +132,8 @@ t.test('sends trades, liquidations and decided candles once, also to a client th
     listRows(again).map((e) => e.data),
     listRows(client).map((e) => e.data),
   );
+  await twin.untilCount('candle', 3);
+  t.same(listRows(twin), listRows(client), 'whoever else follows the listing');
 });
 
 t.test('rows have the reason of a null figure, as POST candles and liquidations do (L-07, H-11, H-16e)', async (t) => {
@@ -166,6 +173,21 @@ t.test('rows have the reason of a null figure, as POST candles and liquidations 
       null_reasons: { quantity: 'unit_unknown' },
     },
   ]);
+  bench.pass(2 * SECOND);
+  const resized = listingValues({ ...swap, contract_size: '1' });
+  bench.feed.list(listing('binance', resized, { writtenAt: NOW + 2 * SECOND }));
+  bench.feed.entry('binance', {
+    kind: 'event',
+    symbol: 'BTCUSDT',
+    row: { ...TRADE, table: 'liquidations', texts: { ...texts, id: '78' } },
+  });
+  const [, recordedBefore] = await client.untilCount('event', 2);
+  const conversion = { multiplier: null, contract_size: 0.01 };
+  t.match(
+    recordedBefore?.data.rows,
+    [{ value: 120.001, conversion }],
+    'by the version of when it was recorded (H-16k)',
+  );
 });
 
 t.test('a layer of rows may be requested by any of its names (L-01)', async (t) => {
