@@ -28,6 +28,8 @@ export type Held = {
   usedAt: number;
   /** Admitted and not finished. */
   open: number;
+  /** Those of them that were admitted on a day that is over. */
+  openBefore: number;
   waiting: number;
   /** Granted this day to all processes, by the store's last answer; null before its first. */
   granted: number | null;
@@ -65,6 +67,17 @@ export const dayNumber = ({ day }: Ask): number => Date.parse(day) / MS_PER_DAY;
 /** Whether something of the key is to be reported to the store. */
 export const isOwing = (held: Held): boolean =>
   held.returned !== 0 || held.dayChange !== 0 || Object.keys(held.used).length > 0;
+
+/**
+ * Ends one admission; false: it was one of a day that is over, and what it gives back is nothing to today's count. Which of those that are open it
+ * was is not known: the earlier ones are taken to end first, so that never more than the plan passes in a day.
+ */
+export const endOne = (held: Held): boolean => {
+  held.open -= 1;
+  if (held.openBefore === 0) return true;
+  held.openBefore -= 1;
+  return false;
+};
 
 /** Puts the permits in hand among those to return; the day then does not count them. */
 export const giveBack = (held: Held): void => {

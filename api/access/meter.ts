@@ -10,6 +10,7 @@ import {
   askForPermits,
   countUsed,
   dayNumber,
+  endOne,
   giveBack,
   type Held,
   isOwing,
@@ -66,12 +67,11 @@ export class Meter {
     held.open += 1;
     const refused = await this.#takePermit(held, limits, nowMs);
     if (refused !== null) {
-      held.open -= 1;
+      endOne(held);
       return refused;
     }
     if (most === null || (await this.places.take(keyId, most))) return null;
-    held.open -= 1;
-    held.permits += 1;
+    this.putBack(keyId);
     return tooMany(most);
   }
 
@@ -101,17 +101,15 @@ export class Meter {
   end(name: string, countedAs: string | null): void {
     const held = this.#held.get(name);
     if (held === undefined) return;
-    held.open -= 1;
-    if (countedAs === null) held.dayChange -= 1;
-    else held.used[countedAs] = (held.used[countedAs] ?? 0) + 1;
+    const isOfToday = endOne(held);
+    if (countedAs !== null) held.used[countedAs] = (held.used[countedAs] ?? 0) + 1;
+    else if (isOfToday) held.dayChange -= 1;
   }
 
   /** Returns an admission that was not used at all: its permit serves the next request. */
   putBack(name: string): void {
     const held = this.#held.get(name);
-    if (held === undefined) return;
-    held.open -= 1;
-    held.permits += 1;
+    if (held !== undefined && endOne(held)) held.permits += 1;
   }
 
   /** `RateLimit-Policy` and `RateLimit` (AC-03); requests in flight count as used. */
@@ -179,6 +177,7 @@ export class Meter {
         ...noCounts(),
         tokens: null,
         open: 0,
+        openBefore: 0,
         waiting: 0,
         isAsking: false,
       };
@@ -188,7 +187,7 @@ export class Meter {
     if (held.day < day) {
       giveBack(held);
       if (isOwing(held)) this.#past.push(takeReport(held));
-      Object.assign(held, { day, refused: null, ...noCounts() });
+      Object.assign(held, { day, refused: null, openBefore: held.open, ...noCounts() });
     }
     return held;
   }

@@ -359,6 +359,23 @@ t.test('counts the day and what is in flight (AC-03)', async (t) => {
   t.equal(await meter.admit('k', limits, 86_400_000), null, 'a new UTC day');
 });
 
+t.test('what was admitted before midnight and ends after it gives the new day nothing back (AC-03)', async (t) => {
+  const meter = new Meter();
+  const limits = { ...PLANS.pro.limits, requests_per_day: 3 };
+  const midnight = 86_400_000;
+  for (const _ of [1, 2, 3]) t.equal(await meter.admit('k', limits, midnight - 1), null);
+  t.equal(await meter.admit('k', limits, midnight), null, 'a new day');
+  meter.finish('k', 'reference', 500);
+  meter.finish('k', 'reference', 304);
+  meter.places.free('k');
+  meter.putBack('k');
+  t.match(meter.headers('k', limits, midnight).state, '"day";r=2;');
+  meter.finish('k', 'reference', 503);
+  t.match(meter.headers('k', limits, midnight).state, '"day";r=3;', 'what the day admitted itself comes back');
+  for (const _ of [1, 2, 3]) t.equal(await meter.admit('k', limits, midnight), null);
+  t.match(await meter.admit('k', limits, midnight), { limit: 'requests_per_day' });
+});
+
 t.test('a limited request names the limit and when to retry', async (t) => {
   const { app, as } = await testApp(market());
   t.teardown(() => app.close());
