@@ -67,7 +67,9 @@ export class Meter {
     held.open += 1;
     const refused = await this.#takePermit(held, limits, nowMs);
     if (refused !== null) {
-      endOne(held);
+      // It took nothing of any day: those of the day before stay open.
+      held.open -= 1;
+      held.openBefore = Math.min(held.openBefore, held.open);
       return refused;
     }
     if (most === null || (await this.places.take(keyId, most))) return null;

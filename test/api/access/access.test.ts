@@ -364,16 +364,18 @@ t.test('what was admitted before midnight and ends after it gives the new day no
   const limits = { ...PLANS.pro.limits, requests_per_day: 3 };
   const midnight = 86_400_000;
   for (const _ of [1, 2, 3]) t.equal(await meter.admit('k', limits, midnight - 1), null);
-  t.equal(await meter.admit('k', limits, midnight), null, 'a new day');
+  for (const _ of [1, 2, 3]) t.equal(await meter.admit('k', limits, midnight), null, 'a new day');
+  t.match(await meter.admit('k', limits, midnight), { limit: 'requests_per_day' });
   meter.finish('k', 'reference', 500);
   meter.finish('k', 'reference', 304);
   meter.places.free('k');
   meter.putBack('k');
-  t.match(meter.headers('k', limits, midnight).state, '"day";r=2;');
+  t.match(meter.headers('k', limits, midnight).state, '"day";r=0;', 'also after one that was refused');
   meter.finish('k', 'reference', 503);
-  t.match(meter.headers('k', limits, midnight).state, '"day";r=3;', 'what the day admitted itself comes back');
-  for (const _ of [1, 2, 3]) t.equal(await meter.admit('k', limits, midnight), null);
-  t.match(await meter.admit('k', limits, midnight), { limit: 'requests_per_day' });
+  t.match(meter.headers('k', limits, midnight).state, '"day";r=1;', 'what the day admitted itself comes back');
+  const later = midnight + 60_000;
+  t.equal(await meter.admit('k', limits, later), null);
+  t.match(await meter.admit('k', limits, later), { limit: 'requests_per_day' });
 });
 
 t.test('a limited request names the limit and when to retry', async (t) => {
