@@ -92,13 +92,15 @@ export const requestRaw = ({
 }: {
   readonly port: number;
   readonly path: string;
-  readonly host: string;
+  /** Null: the head names none. */
+  readonly host: string | null;
   readonly method: string;
   readonly headers?: Record<string, string> | undefined;
   readonly body: string;
 }): Promise<RawReply> =>
   new Promise((resolve, reject) => {
-    const sent = request({ ...rest, host: '127.0.0.1', headers: { ...rest.headers, host } }, (answer) => {
+    const headers = { ...rest.headers, ...(host === null ? {} : { host }) };
+    const sent = request({ ...rest, host: '127.0.0.1', setHost: false, headers }, (answer) => {
       const chunks: Buffer[] = [];
       answer.on('data', (chunk: Buffer) => chunks.push(chunk));
       answer.on('error', reject);

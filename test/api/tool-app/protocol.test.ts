@@ -186,12 +186,12 @@ t.test('refuses in the order Host and Origin, method, key in the URL, credential
   const { mcpUrl, as, table, keys } = await startToolService(t, market());
   const { port } = new URL(mcpUrl);
   const key = keys.pro;
-  const ask = (over: RequestInit & { query?: string; host?: string } = {}) => {
-    const { query = '', host, headers, ...init } = over;
+  const ask = (over: RequestInit & { query?: string; host?: string | null } = {}) => {
+    const { query = '', host = `localhost:${port}`, headers, ...init } = over;
     return requestRaw({
       port: Number(port),
       path: `/mcp${query}`,
-      host: host ?? `localhost:${port}`,
+      host,
       method: init.method ?? 'POST',
       headers: headers as Record<string, string>,
       body: 'no JSON',
@@ -199,6 +199,8 @@ t.test('refuses in the order Host and Origin, method, key in the URL, credential
   };
   const foreign = await ask({ host: 'evil.test', method: 'GET', query: `?key=${key}` });
   t.equal(foreign.status, 403);
+  const nowhere = await ask({ host: null });
+  t.match([nowhere.status, JSON.parse(nowhere.text || '{}')], [403, { error: { code: -32_000, message: /Host/ } }]);
   t.equal((await ask({ headers: { origin: 'http://evil.test' } })).status, 403);
   t.equal((await ask({ headers: { origin: 'null' } })).status, 403);
   for (const method of ['GET', 'DELETE', 'PUT', 'OPTIONS', 'HEAD']) {
