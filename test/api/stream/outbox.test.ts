@@ -135,7 +135,9 @@ const openOutbox = (t: Test) => {
   };
   const deps = { out: socket.out, nowMicros: () => NOW + clock.seconds * 1_000_000, gapData };
   const box = new Outbox({ ...deps, onOverflow: () => t.fail('not that slow') }, 'first');
-  const send = (id: string): void => box.send([{ id, event: 'update', data: '{"change":"value"}', key: 'k' }]);
+  const send = (id: string, length = 0): void => {
+    box.send([{ id, event: 'update', data: '{"change":"value"}'.padEnd(length), key: 'k' }]);
+  };
   const end = (drop: boolean): void => box.end({ id: 'last', event: 'bye', data: '{}', key: null }, { drop });
   return { ...socket, clock, gaps, box, send, end };
 };
@@ -150,7 +152,11 @@ t.test('only while a reader is slow are its updates merged, with a gap of their 
     send(id);
     clock.seconds += 1;
   }
-  clock.seconds = 6.1;
+  const waiting = box.waitingBytes;
+  clock.seconds = 6;
+  box.merge();
+  t.equal(box.waitingBytes, waiting, 'what has waited for five seconds is not too old');
+  clock.seconds = 6.000_001;
   box.merge();
   await drain();
   t.same(read().slice(3), ['update 4', 'gap 4', 'update 7']);
@@ -158,6 +164,16 @@ t.test('only while a reader is slow are its updates merged, with a gap of their 
   for (const id of ['8', '9', '10']) send(id);
   await drain();
   t.same(read().slice(6), ['update 8', 'update 9', 'update 10'], 'it has caught up');
+  for (const [id, ...large] of [
+    ['11', '12', '13', '14', '15'],
+    ['16', '17', '18', '19', '20', '21'],
+  ]) {
+    send(id as string);
+    for (const one of large) send(one, 1_048_576);
+    await drain();
+  }
+  const whole = ['11', '12', '13', '14', '15', '16'].map((id) => `update ${id}`);
+  t.same(read().slice(9), [...whole, 'gap 16', 'update 21'], 'four MiB may wait, and no more');
 });
 
 t.test('a client that is given up may resume after the last frame its socket was given', async (t) => {

@@ -4,7 +4,7 @@ import t from 'tap';
 import { PLANS } from '../../../api/contract/plans.ts';
 import { readNames } from '../../../api/operations/listing-input.ts';
 import { StreamHub } from '../../../api/stream/hub.ts';
-import { parseEventId, printEventId, printPlaces } from '../../../api/stream/positions.ts';
+import { isBeyond, parseEventId, printEventId, printPlaces, startId } from '../../../api/stream/positions.ts';
 import { readRequest } from '../../../api/stream/request.ts';
 import type { Micros } from '../../../schemas/records.ts';
 import { collectEvents, type StreamClient, type StreamEvent } from '../../support/stream-client.ts';
@@ -306,5 +306,20 @@ t.test('an event id prints places of many tasks within 512 characters and reads 
   t.same(parseEventId(text, 'abcdefghijk', tasks), { ...id, places });
   t.equal(parseEventId(text, 'abcdefghijx', tasks), null);
   t.equal(parseEventId(text, 'abcdefghijk', tasks.slice(1)), null);
+  const many = Array.from({ length: 200 }, (_, i) => `venue-${i}/0`);
+  const far = new Map(many.map((task) => [task, { offset: 3_000_000_000, index: 0 }]));
+  t.equal(printEventId(id, printPlaces(many, far)), startId('abcdefghijk'), 'too long: nothing can be resumed from it');
+  const whole = new Map([['binance/0', { offset: 7, index: Number.POSITIVE_INFINITY }]]);
+  const afterWhole = parseEventId(printEventId(id, printPlaces([...whole.keys()], whole)), 'abcdefghijk', [
+    ...whole.keys(),
+  ]);
+  t.same(afterWhole?.places.get('binance/0'), { offset: 8, index: -1 }, 'a whole record is everything before the next');
+  const [before, beyond] = [
+    { offset: 7, index: 9_999 },
+    { offset: 8, index: 0 },
+  ];
+  t.equal(isBeyond(new Map([['binance/0', before]]), whole), false);
+  t.equal(isBeyond(new Map([['binance/0', beyond]]), whole), true);
+  t.equal(isBeyond(new Map([['okx/0', before]]), whole), true, 'of a task that has not come anywhere');
   t.end();
 });

@@ -154,6 +154,12 @@ t.test('a hole in the readings is a gap, then the picture of what it concerns (S
   t.match(update?.data, { layer: 'mark', rev: 6, change: 'value' });
   t.equal(gap?.id, lastId, 'a client that is cut off after the gap still receives the reading');
   t.not(snapshot?.id, lastId);
+  const again = await bench.resume(`${BTC},funding`, lastId);
+  t.same(
+    again.events.map(({ event, data }) => [event, data]).slice(1, 4),
+    [gap, snapshot, update].map((sent) => [sent?.event, sent?.data]),
+    'a client that comes back is told, too',
+  );
 });
 
 t.test('follows listings that are added, changed and delisted', async (t) => {
