@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
+import { zstdDecompressSync } from 'node:zlib';
 import { Registry } from 'prom-client';
 import t from 'tap';
 import { migrate } from '../../infra/postgres/migrate.ts';
@@ -131,9 +132,20 @@ t.test('a day waits for history W of every task, and by hand until it is due', a
   await t.rejects(run(makeContext({ isBinding: async () => true }), ['--early']), /the anchor binds/);
   reachedMs = findDayStart(dayAfter(DAY)) + 3_600_000;
   t.match(await run(makeContext(), ['--early']), /^303 leaves in 2 partitions/, 'late rows are of later');
-  t.same((await pool.query('select closed_at from archive_days')).rows, [{ closed_at: new Date(reachedMs) }]);
+  const closings = async () => (await pool.query('select closed_at from archive_days')).rows;
+  const early = [{ closed_at: new Date(reachedMs) }];
+  t.same(await closings(), early);
+  reachedMs += 3_600_000;
+  t.match(await run(makeContext(), ['--early']), /^303 leaves/);
+  t.same(await closings(), early, 'the instant of the first run holds for every later one');
   await forget();
+  reachedMs = findDayStart(DAY) + 3_600_000;
+  await t.rejects(run(makeContext(), ['--early']), /2026-01-10 has not ended in stored history/);
   nowMs = CLOSING;
+  reachedMs = CLOSING + 3_600_000;
+  await run(makeContext(), ['--early']);
+  t.same(await closings(), [{ closed_at: new Date(CLOSING) }], 'a day closes at D+7 at the latest (AN-02)');
+  await forget();
   reachedMs = CLOSING;
 });
 
@@ -252,6 +264,10 @@ t.test(
     await write(replayed, [markRow('NEWUSDT', 3)]);
     t.equal(await compare.run(DAY, makeContext({ namespace: replayed })), '2 partitions compared, 1 differ');
     t.match(await state(), [{ difference: 'binance:NEWUSDT: 1 stored rows and no leaf' }]);
+    nowMs = CLOSING + 120 * MS_PER_DAY;
+    t.equal(await compare.run(DAY, makeContext()), '2 partitions compared, 0 differ', 'readings outlive events');
+    nowMs = CLOSING + 400 * MS_PER_DAY;
+    t.equal(await compare.run(DAY, makeContext()), '0 partitions compared, 0 differ', 'they are in final files only');
     nowMs = CLOSING + MS_PER_DAY;
   },
 );
@@ -310,9 +326,11 @@ t.test('leaves lie by cold class, then by venue and symbol in the order of bytes
   const window = back * 8_640 + 1;
   // By bytes the letter precedes the picture, by UTF-16 it follows.
   const others = ['AAAUSDT', '\uFB33', '\u{1F602}'];
+  // More than are read at once.
+  const count = 1_002;
   await write(namespace, [
     ...['BTCUSDT', ...others].map((symbol) => markRow(symbol, window)),
-    markRow('AAB', window, { venue: 'okx' }),
+    ...Array.from({ length: count }, (_, at) => markRow('AAB', window + at, { venue: 'okx' })),
   ]);
   reachedMs = CLOSING + back * MS_PER_DAY;
   await close.run(day, makeContext());
@@ -323,5 +341,18 @@ t.test('leaves lie by cold class, then by venue and symbol in the order of bytes
   t.same(
     sets.map(({ name }) => name),
     ['binance:BTCUSDT', ...others.map((symbol) => `binance:${symbol}`), 'okx:AAB'],
+  );
+  const { rows: files } = await pool.query<{ key: string }>(
+    "select object_key as key from archive_files where day = $1 and venue = 'okx' and format = 'jsonl'",
+    [day],
+  );
+  const lines = zstdDecompressSync(await buffer(await store.read(files[0]?.key ?? '')))
+    .toString()
+    .trim()
+    .split('\n');
+  t.same(
+    lines.map((line) => (JSON.parse(line) as { leaf_index: number }).leaf_index),
+    Array.from({ length: count }, (_, at) => sets.length - 1 + at),
+    'each row names its leaf',
   );
 });

@@ -56,6 +56,45 @@ t.test('resumes with exactly what came after the id, then with the statuses that
   );
 });
 
+t.test('a client that was told that the pipeline is behind is told that it caught up meanwhile (L-07)', async (t) => {
+  const bench = await Bench.open(t);
+  const client = await bench.ready(BTC);
+  bench.now += 6 * SECOND;
+  const [behind] = await client.untilCount('update', 1);
+  t.match(state(behind), { status: 'stale', reason: 'state_lag' });
+  await client.close();
+  bench.pass(SECOND);
+  const again = await bench.resume(BTC, client.lastId);
+  t.same(
+    again.events.map((e) => [e.event, state(e).status ?? null]),
+    [
+      ['hello', null],
+      ['update', 'present'],
+      ['ready', null],
+    ],
+  );
+});
+
+t.test('a loss from before the id that was told after it is sent (ST-05)', async (t) => {
+  const bench = await Bench.open(t);
+  const client = await bench.ready(BTC);
+  await client.close();
+  bench.feed.entry('binance', {
+    kind: 'connection',
+    span: { conn_id: 'c1', slot: 'market', from: LISTED, to: bench.now - 1, cause: 'connection_lost' },
+  });
+  bench.pass(SECOND);
+  const again = await bench.resume(BTC, client.lastId);
+  t.same(
+    again.events.map((e) => [e.event, state(e).reason ?? null]),
+    [
+      ['hello', null],
+      ['update', 'connection_lost'],
+      ['ready', null],
+    ],
+  );
+});
+
 t.test("the end of a listing during a client's absence is sent once, however it is known (ST-05, F-04)", async (t) => {
   const eth = listingValues({ instrument: 'ETH-PERP', venue_symbol: 'ETHUSDT', base: 'ETH' });
   const end = NOW + 10 * SECOND;
