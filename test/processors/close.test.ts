@@ -355,4 +355,18 @@ t.test('leaves lie by cold class, then by venue and symbol in the order of bytes
     Array.from({ length: count }, (_, at) => sets.length - 1 + at),
     'each row names its leaf',
   );
+  await pool.query(
+    `insert into archive_sets (day, venue, venue_symbol, layer, instrument, tier, rows, schema_version, final)
+     values ($1, 'binance', 'GONEUSDT', 'mark', 'GONE-PERP', 'other', 1, 1, false)`,
+    [day],
+  );
+  await close.run(day, makeContext());
+  const { rows: incidents } = await pool.query(
+    "select subject, details from incidents where kind = 'archived_rows_lost'",
+  );
+  t.same(
+    incidents,
+    [{ subject: day, details: { sets: ['mark of binance:GONEUSDT'] } }],
+    'rows that were archived and could not be read',
+  );
 });
