@@ -209,6 +209,25 @@ t.test('follows listings that are added, changed and delisted', async (t) => {
   t.match(ended?.data, { change: 'delisted', venue_symbol: 'ETHUSDT', record: { delisted_at: /^2026/ } });
 });
 
+t.test('a stream follows listings up to the number of its plan (ST-08)', async (t) => {
+  const bench = await Bench.open(t);
+  const add = (n: number): void => {
+    const names = { instrument: `A${n}-PERP`, venue_symbol: `A${n}USDT`, base: `A${n}` };
+    bench.feed.list(listing('binance', listingValues(names), { writtenAt: bench.now }));
+  };
+  for (let n = 0; n < 47; n++) add(n);
+  const client = await bench.ready('where=venue%20%3D%20binance&layers=mark', bench.test.as('mini'));
+  t.match(client.named('ready')[0]?.data, { listings: 49 });
+  bench.pass(SECOND);
+  for (const n of [47, 48]) add(n);
+  bench.mark('BTCUSDT', 2);
+  await client.untilCount('update', 1);
+  t.same(
+    client.named('listing').map(({ data }) => data.venue_symbol),
+    ['A47USDT'],
+  );
+});
+
 t.test(
   "a listing's version holds once it is read, also where the clock of the node is behind that of the log (ST-03, ST-08)",
   async (t) => {
