@@ -10,9 +10,18 @@ export class NotAnswered extends Error {
   }
 }
 
+type Options = {
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Without an answer by then it rejects. */
+  readonly withinMs?: number;
+};
+
 /** Rejects with NotAnswered when the answer is a refusal, otherwise when there is none. */
-export const fetchJson = async (url: string, headers: Readonly<Record<string, string>> = {}): Promise<unknown> => {
-  const answer = await fetch(url, { headers, signal: AbortSignal.timeout(ANSWER_MS) });
+export const fetchJson = async (
+  url: string,
+  { headers = {}, withinMs = ANSWER_MS }: Options = {},
+): Promise<unknown> => {
+  const answer = await fetch(url, { headers, signal: AbortSignal.timeout(withinMs) });
   if (!answer.ok) throw new NotAnswered(url, answer.status);
   return answer.json();
 };

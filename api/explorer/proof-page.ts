@@ -4,6 +4,7 @@ import type { Content, Exchange, sendPage } from '../account-app/shell.ts';
 import type { Site, SiteModule } from '../account-app/site.ts';
 import { ARCHIVE_LAYERS } from '../contract/archive.ts';
 import { addChain, CHAIN_PATH } from './chain.ts';
+import { fetchJson } from './fetch-json.ts';
 import { EXPLORE, sendExplorer } from './frame.ts';
 import { requireExplorer } from './guard.ts';
 
@@ -17,9 +18,8 @@ const UNKNOWN_DAY: NewestDay = { day: null, words: 'The newest anchored day is n
 /** The newest anchored day according to the status: a status that could not be read does not say that there is none. */
 const readNewestDay = async ({ urls }: Site): Promise<NewestDay> => {
   try {
-    const answer = await fetch(`${urls.api}/status.json`, { signal: AbortSignal.timeout(STATUS_MS) });
-    if (!answer.ok) return UNKNOWN_DAY;
-    const { anchored, history_read_at: readAt } = (await answer.json()) as Anchored;
+    const status = await fetchJson(`${urls.api}/status.json`, { withinMs: STATUS_MS });
+    const { anchored, history_read_at: readAt } = status as Anchored;
     if (anchored !== null) return { day: anchored.day, words: `Newest anchored day: ${anchored.day}` };
     return readAt === null ? UNKNOWN_DAY : { day: null, words: 'No day is anchored yet.' };
   } catch {

@@ -28,7 +28,7 @@ const SECOND_MS = 1_000;
 
 const readAccount = async (url: string, key: string, tries = TRIES): Promise<Account> => {
   try {
-    return (await fetchJson(url, { authorization: `Bearer ${key}` })) as Account;
+    return (await fetchJson(url, { headers: { authorization: `Bearer ${key}` } })) as Account;
   } catch (error) {
     if (!(error instanceof NotAnswered) || error.status !== 429 || tries === 1) throw error;
     await delay(SECOND_MS);

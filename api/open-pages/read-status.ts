@@ -1,5 +1,6 @@
 // Reads /status.json and /incidents.json of the API for pages; keeps the last answer for when the API is unavailable.
 import type { Site } from '../account-app/site.ts';
+import { fetchJson } from '../explorer/fetch-json.ts';
 
 export type Level = { readonly p50: number; readonly p99: number } | null;
 export type LayerStatus = {
@@ -54,11 +55,7 @@ const ANSWER_MS = 3_000;
 /** Age at which the answer is requested again: the API itself checks every ten seconds. */
 const KEPT_MS = 5_000;
 
-const fetchJson = async (url: string): Promise<unknown> => {
-  const answer = await fetch(url, { signal: AbortSignal.timeout(ANSWER_MS) });
-  if (!answer.ok) throw new Error(`${url} answered ${answer.status}`);
-  return answer.json();
-};
+const read = (url: string): Promise<unknown> => fetchJson(url, { withinMs: ANSWER_MS });
 
 /** The reader returns null until the first answer. */
 export const createStatusReader = ({
@@ -71,8 +68,8 @@ export const createStatusReader = ({
   const refresh = async (): Promise<void> => {
     try {
       const [status, incidents] = await Promise.all([
-        fetchJson(`${urls.api}/status.json`) as Promise<Status>,
-        (fetchJson(`${urls.api}/incidents.json`) as Promise<{ items: readonly Incident[] }>).catch(() => null),
+        read(`${urls.api}/status.json`) as Promise<Status>,
+        (read(`${urls.api}/incidents.json`) as Promise<{ items: readonly Incident[] }>).catch(() => null),
       ]);
       known = { status, incidents: incidents?.items ?? null, isOld: false };
       readAt = nowMs();

@@ -1,0 +1,149 @@
+// HTTP of the open answers: caching, HEAD, coding, callers of other origins, and the operational routes (N-13, N-14, OP-01).
+import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib';
+import t from 'tap';
+import { OPERATIONS } from '../../../api/operations/index.ts';
+import { LISTED, listing, listingValues, market, NOW, testApp } from '../live-fixture.ts';
+
+t.test('an unchanged answer is 304 although its ages, and the instant in its cursor, moved (N-14)', async (t) => {
+  const feed = market();
+  let now = NOW;
+  const { app } = await testApp(feed, { nowMicros: () => now });
+  t.teardown(() => app.close());
+  for (const url of ['/v2/instruments', '/v2/instruments?limit=1', '/v2/venues']) {
+    now = NOW;
+    const first = await app.inject(url);
+    t.equal(first.headers['cache-control'], 'public, max-age=10');
+    t.match(first.headers.etag, /^W\/"/);
+    now = NOW + 1_000_000;
+    const headers = { 'if-none-match': String(first.headers.etag) };
+    const again = await app.inject({ url, headers });
+    t.equal(again.statusCode, 304);
+    t.equal(again.body, '');
+  }
+  const { etag } = (await app.inject('/v2/instruments')).headers;
+  feed.list(
+    listing('okx', listingValues({ venue_symbol: 'BTC-USDT-SWAP', tick_size: '9' }), { writtenAt: LISTED + 5 }),
+  );
+  t.equal((await app.inject({ url: '/v2/instruments', headers: { 'if-none-match': String(etag) } })).statusCode, 200);
+});
+
+t.test('cacheable answers vary by the key and by the encoding (N-14, RFC 9111)', async (t) => {
+  const { app, as } = await testApp(market());
+  t.teardown(() => app.close());
+  for (const url of ['/v2/venues', '/v2/instruments?include_raw=true', '/v2/dql/catalogue']) {
+    const plain = await app.inject({ url, headers: as('pro') });
+    t.match(plain.headers['cache-control'], /^public/);
+    t.equal(plain.headers.vary, 'authorization, accept-encoding', url);
+    const packed = await app.inject({ url, headers: { ...as('pro'), 'accept-encoding': 'br' } });
+    t.equal(packed.headers.vary, 'authorization, accept-encoding', url);
+    const same = await app.inject({ url, headers: { ...as('pro'), 'if-none-match': String(plain.headers.etag) } });
+    t.match(same, { statusCode: 304, headers: { vary: 'authorization, accept-encoding' } }, url);
+  }
+});
+
+t.test('HEAD answers as GET without a body', async (t) => {
+  const { app } = await testApp(market());
+  t.teardown(() => app.close());
+  const [head, got] = [await app.inject({ method: 'HEAD', url: '/v2/venues' }), await app.inject('/v2/venues')];
+  t.equal(head.body, '');
+  t.equal(head.headers.etag, got.headers.etag);
+  t.equal(head.headers['content-length'], String(Buffer.byteLength(got.body)));
+});
+
+t.test('HEAD names no other length than GET has with the same coding (RFC 9110)', async (t) => {
+  const { app } = await testApp(market());
+  t.teardown(() => app.close());
+  for (const url of ['/v2/venues', '/v2/dql/catalogue', '/openapi.json', '/v2/nothing']) {
+    for (const coding of ['identity', 'gzip', 'zstd, br;q=0.5', '*']) {
+      const headers = { 'accept-encoding': coding };
+      const { headers: named } = await app.inject({ method: 'HEAD', url, headers });
+      const { rawPayload } = await app.inject({ url, headers });
+      const { 'content-length': length = coding === 'identity' ? 'none' : rawPayload.length } = named;
+      t.equal(String(length), String(rawPayload.length), `${url} ${coding}`);
+    }
+  }
+});
+
+t.test('compresses as requested', async (t) => {
+  const { app } = await testApp(market());
+  t.teardown(() => app.close());
+  const plain = (await app.inject('/v2/instruments')).body;
+  for (const [encoding, decode] of [
+    ['br', brotliDecompressSync],
+    ['zstd', zstdDecompressSync],
+    ['gzip', gunzipSync],
+  ] as const) {
+    const answer = await app.inject({ url: '/v2/instruments', headers: { 'accept-encoding': encoding } });
+    t.equal(answer.headers['content-encoding'], encoding);
+    t.equal(decode(answer.rawPayload).toString(), plain);
+  }
+});
+
+t.test('browsers of any origin may send requests and read the headers (N-13)', async (t) => {
+  const { app } = await testApp(market());
+  t.teardown(() => app.close());
+  const preflight = await app.inject({
+    method: 'OPTIONS',
+    url: '/v2/snapshots',
+    headers: {
+      origin: 'https://a.test',
+      'access-control-request-method': 'POST',
+      'access-control-request-headers': 'authorization',
+    },
+  });
+  t.equal(preflight.statusCode, 204);
+  t.equal(preflight.headers['access-control-allow-origin'], '*');
+  t.match(preflight.headers['access-control-allow-headers'], 'PAYMENT-SIGNATURE');
+  t.equal(preflight.headers['access-control-allow-credentials'], undefined);
+  const answer = await app.inject({ url: '/v2/nothing', headers: { origin: 'https://a.test' } });
+  t.match(answer.headers['access-control-expose-headers'], 'X-Service-Receipt');
+  t.equal(answer.headers['x-content-type-options'], 'nosniff');
+  const unreadable = await app.inject({ url: '/v2/%zz', headers: { origin: 'https://a.test' } });
+  t.equal(unreadable.statusCode, 400);
+  t.equal(unreadable.headers['access-control-allow-origin'], '*');
+});
+
+t.test('reports whether it is alive, whether it is ready, and its version', async (t) => {
+  const { app, registry } = await testApp(market());
+  t.teardown(() => app.close());
+  t.equal((await app.inject('/healthz')).statusCode, 200);
+  t.same((await app.inject('/readyz')).json(), { status: 'ready', simulated: true, problems: [] });
+  const openapi = (await app.inject('/openapi.json')).json<{ openapi: string; paths: Record<string, unknown> }>();
+  t.equal(openapi.openapi, '3.1.0');
+  for (const { path } of OPERATIONS) t.ok(path in openapi.paths, path);
+  t.equal((await app.inject('/healthz?key=1')).statusCode, 200, 'operational routes take no credentials');
+  for (const path of ['/registry', '/registry/', '/registry/subjects'])
+    t.equal((await app.inject(path)).statusCode, 200, path);
+  t.same((await app.inject('/registry/subjects?subjectPrefix=md.mark')).json(), ['md.mark-value']);
+  const asked = await app.inject({
+    method: 'POST',
+    url: '/registry/compatibility/subjects/md.mark-value/versions/latest?verbose=true',
+    headers: { 'content-type': 'application/vnd.schemaregistry.v1+json' },
+    payload: '{"schema": "\\"string\\""}',
+  });
+  t.match([asked.statusCode, asked.json()], [200, { is_compatible: false, messages: [/\S/] }]);
+  t.match(await registry.metrics(), /perp_api_requests_total\{route="\/readyz",status="200"\} 1/);
+  t.match(await registry.metrics(), /perp_api_live_lag_seconds\{venue="okx"\} 0.19/);
+});
+
+t.test('is not ready while stored history does not answer (OP-01), and serves what needs none', async (t) => {
+  const { app } = await testApp(market(), { isHistoryReachable: async () => false });
+  t.teardown(() => app.close());
+  const answer = await app.inject('/readyz');
+  t.equal(answer.statusCode, 503);
+  t.same(answer.json(), { status: 'not_ready', simulated: true, problems: ['Stored history does not answer.'] });
+  t.equal((await app.inject('/v2/instruments')).statusCode, 200);
+});
+
+t.test('before the state has been read it answers 503, but lives', async (t) => {
+  const feed = market();
+  feed.memory.expectPartitions('okx', [0, 1]);
+  const { app } = await testApp(feed);
+  t.teardown(() => app.close());
+  const answer = await app.inject('/v2/instruments');
+  t.equal(answer.statusCode, 503);
+  t.ok(answer.headers['retry-after']);
+  t.equal((await app.inject('/v2/instruments?x=1')).statusCode, 400, 'shape comes before evaluation');
+  t.equal((await app.inject('/readyz')).statusCode, 503);
+  t.equal((await app.inject('/healthz')).statusCode, 200);
+});

@@ -1,0 +1,174 @@
+// Books of a task: whole or not published, broken and crossed ones, quiet ones, and how often one goes out.
+import t from 'tap';
+import { listReadings, listRows, runTask, SECOND, START } from '../support/task-driver.ts';
+import { begin, diff, SPEC, snapshot } from '../support/task-logs.ts';
+
+t.test('a book is not published until it is whole, breaks at a hole and returns with the next snapshot', (t) => {
+  const log = begin();
+  const step = (us = 150_000) => {
+    log.now += us;
+  };
+  step();
+  diff(log, { U: 5, u: 10, pu: 4 }, { b: [['99.8', '3']] });
+  step();
+  diff(log, { U: 11, u: 20, pu: 10 }, { b: [['99.7', '4']] });
+  step();
+  snapshot(log, 15);
+  step();
+  diff(log, { U: 21, u: 30, pu: 20 }, { a: [['100.2', '5']] });
+  step();
+  diff(log, { U: 41, u: 50, pu: 40 }, { a: [['100.3', '5']] });
+  step();
+  diff(log, { U: 51, u: 60, pu: 50 }, { a: [['100.4', '5']] });
+  step();
+  snapshot(log, 55);
+  const books = listReadings(runTask(SPEC, log.records).outputs, 'book');
+  t.same(
+    books.map((r) => [r.valid, r.gap_cause, r.book?.bids.length ?? null, r.book?.asks.length ?? null]),
+    [
+      [true, null, 2, 1],
+      [true, null, 2, 2],
+      [false, 'sequence_break', null, null],
+      [true, null, 1, 2],
+    ],
+  );
+  t.equal(books[0]?.values['mid'], '100');
+  t.same(
+    books.map((r) => ((r.venue_ts ?? 0) - START) / 150_000),
+    [2, 4, 5, 6],
+    'a snapshot that joins newer diffs has the sequence and the stamp of the last of them',
+  );
+  t.end();
+});
+
+t.test('a lost connection leaves no book behind, and the change in its bucket is published', (t) => {
+  const log = begin();
+  log.now += 150_000;
+  snapshot(log, 15);
+  log.now += 10_000;
+  diff(log, { U: 16, u: 20, pu: 15 }, { b: [['99.8', '4']] });
+  log.now += 10_000;
+  log.json('lost', 'market', 'k1', { lost_at: log.now, cause: 'connection_lost', detail: '' });
+  const { outputs, task } = runTask(SPEC, log.records);
+  t.same(
+    listReadings(outputs, 'book').map((r) => r.book?.sequence),
+    ['15', '20'],
+  );
+  t.equal(task.state.books.size, 0);
+  t.end();
+});
+
+t.test('a quiet book that its venue confirms by the id alone is published again unchanged (F-03)', (t) => {
+  const log = begin();
+  log.now += 150_000;
+  snapshot(log, 15);
+  const short = (id: number): void => {
+    log.now += 20 * SECOND;
+    const body = { lastUpdateId: id, E: 1, T: Math.floor(START / 1000), bids: [['99.9', '7']], asks: [['100.1', '7']] };
+    const request = 'GET https://fapi.binance.com/fapi/v1/depth?symbol=BTCUSDT&limit=5';
+    log.json('response', 'market', 'k1', body, { request });
+  };
+  short(15);
+  short(16);
+  log.run(SECOND, ['k1']);
+  const books = listReadings(runTask(SPEC, log.records).outputs, 'book');
+  t.same(
+    books.map((r) => [r.received_at - START, r.venue_ts, r.rev, r.values['bid_size'], r.book?.sequence]),
+    [
+      [150_000, START + 150_000, 1, '1', '15'],
+      [150_000 + 20 * SECOND, START, 2, '1', '15'],
+    ],
+    'another id confirms nothing: its diffs are on their way',
+  );
+  t.end();
+});
+
+t.test('a crossed book is an invalidation of both layers made from it, never served', (t) => {
+  const log = begin();
+  log.now += 150_000;
+  snapshot(log, 15);
+  log.now += 150_000;
+  diff(log, { U: 16, u: 20, pu: 15 }, { b: [['100.5', '1']] });
+  const outputs = runTask(SPEC, log.records).outputs;
+  for (const layer of ['book', 'venue_depth']) {
+    const last = listReadings(outputs, layer).at(-1);
+    t.same([last?.valid, last?.gap_cause, last?.values], [false, 'crossed_book', {}]);
+  }
+  t.end();
+});
+
+t.test('every window that ends while the book is crossed is stored as a gap with that cause (H-06, L-08)', (t) => {
+  const log = begin();
+  log.now += 150_000;
+  snapshot(log, 15);
+  log.now += 4 * SECOND;
+  diff(log, { U: 16, u: 20, pu: 15 }, { b: [['100.5', '1']] });
+  for (let i = 0; i < 20; i++) {
+    log.run(SECOND, ['k1']);
+    diff(log, { U: 21 + i, u: 21 + i, pu: 20 + i }, { a: [['100.9', `${1 + i}`]] });
+  }
+  diff(log, { U: 41, u: 41, pu: 40 }, { b: [['100.5', '0']] });
+  log.run(140 * SECOND, ['k1']);
+  const { outputs } = runTask(SPEC, log.records);
+  for (const table of ['book', 'book_bands']) {
+    t.same(
+      listRows(outputs, table)
+        .filter((row) => row.at <= START + 30 * SECOND)
+        .map((row) => [(row.at - START) / SECOND, row.texts.status, row.texts.gap_cause]),
+      [
+        [10, 'missing', 'crossed_book'],
+        [20, 'missing', 'crossed_book'],
+        [30, 'present', undefined],
+      ],
+      table,
+    );
+  }
+  t.end();
+});
+
+t.test('a book goes out at the first change of a 100 ms bucket and once more at its end', (t) => {
+  const log = begin();
+  log.now = START + SECOND + 10_000;
+  snapshot(log, 1);
+  for (let i = 0; i < 5; i++) {
+    log.now += 10_000;
+    diff(log, { U: 2 + i, u: 2 + i, pu: 1 + i }, { b: [['99.8', `${1 + i}`]] });
+  }
+  log.now = START + SECOND + 250_000;
+  log.tick(['k1']);
+  const books = listReadings(runTask(SPEC, log.records).outputs, 'book');
+  t.same(
+    books.map((r) => r.received_at - START - SECOND),
+    [10_000, 60_000],
+  );
+  t.same(books[1]?.book?.bids, [
+    ['99.9', '1'],
+    ['99.8', '5'],
+  ]);
+  t.end();
+});
+
+t.test('changes of one bucket that are recorded after its end are one more reading, not one each', (t) => {
+  const log = begin();
+  log.now = START + SECOND + 10_000;
+  snapshot(log, 1);
+  for (let i = 0; i < 5; i++) {
+    log.now += 10_000;
+    const recordedAt = START + SECOND + 150_000 + i * 10_000;
+    diff(log, { U: 2 + i, u: 2 + i, pu: 1 + i }, { b: [['99.8', `${1 + i}`]] }, { recordedAt });
+  }
+  log.now = START + SECOND + 290_000;
+  log.tick(['k1']);
+  const { outputs } = runTask(SPEC, log.records);
+  const told = [10_000, 60_000].map((after) => START + SECOND + after);
+  t.same(
+    listReadings(outputs, 'book').map((r) => r.received_at),
+    told,
+  );
+  t.same(
+    outputs.flatMap(({ md }) => md.filter(({ layer }) => layer === 'book').map(({ received_at }) => received_at)),
+    told,
+    'on the topic too (records.md)',
+  );
+  t.end();
+});
