@@ -306,7 +306,11 @@ export const buildApp = async (deps: AppDeps): Promise<FastifyInstance> => {
     clientErrorHandler: answerUnreadable,
   }) as unknown as FastifyInstance;
   app.decorateRequest('receiptId', '');
-  app.addHook('onRequest', async (request, reply) => setReceipt(request, reply));
+  app.addHook('onRequest', async (request, reply) => {
+    setReceipt(request, reply);
+    // What may be kept says so itself (N-14).
+    reply.header('cache-control', 'no-store');
+  });
   app.addHook('onResponse', async (request, reply) => {
     const route = request.routeOptions.url ?? 'none';
     const { statusCode: status, elapsedTime: ms } = reply;

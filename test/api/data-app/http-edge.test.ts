@@ -103,6 +103,18 @@ t.test('browsers of any origin may send requests and read the headers (N-13)', a
   t.equal(unreadable.headers['access-control-allow-origin'], '*');
 });
 
+t.test('an answer that says nothing of its keeping may not be kept (N-14)', async (t) => {
+  const { app } = await testApp(market(), { accountUrl: 'https://account.test' });
+  t.teardown(() => app.close());
+  const paths = ['/healthz', '/readyz', '/llms.txt', '/changelog', '/registry/subjects', '/registry/none', '/none'];
+  const headers = { origin: 'https://a.test', 'access-control-request-method': 'POST' };
+  const preflight = await app.inject({ method: 'OPTIONS', url: '/v2/snapshots', headers });
+  t.match(preflight, { statusCode: 204, headers: { 'cache-control': 'no-store' } });
+  for (const path of paths) t.equal((await app.inject(path)).headers['cache-control'], 'no-store', path);
+  for (const path of ['/openapi.json', '/status.json', '/changelog.json', '/v2/venues'])
+    t.match((await app.inject(path)).headers['cache-control'], /^public, max-age=/, path);
+});
+
 t.test('reports whether it is alive, whether it is ready, and its version', async (t) => {
   const { app, registry } = await testApp(market());
   t.teardown(() => app.close());
