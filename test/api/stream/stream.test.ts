@@ -160,6 +160,15 @@ t.test('a hole in the readings is a gap, then the picture of what it concerns (S
     [gap, snapshot, update].map((sent) => [sent?.event, sent?.data]),
     'a client that comes back is told, too',
   );
+  bench.pass(SECOND);
+  bench.mark('BTCUSDT', 8);
+  bench.mark('BTCUSDT', 3);
+  const gaps = await client.untilCount('gap', 3);
+  t.same(
+    gaps.slice(1).map(({ data }) => data.dropped),
+    [1, null],
+    'one that is missing; and numbers that begin anew, which tell no number',
+  );
 });
 
 t.test('follows listings that are added, changed and delisted', async (t) => {
