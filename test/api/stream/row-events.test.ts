@@ -45,6 +45,11 @@ t.test('sends trades, liquidations and decided candles once, also to a client th
   const client = await bench.ready(query);
   const [twin, inBase] = [await bench.ready(query), await bench.ready(query.replace('quote', 'base'))];
   t.same(client.events[0]?.data.layers, ['candles', 'liquidation', 'mark', 'trade']);
+  const candlesOnly = query.replace('mark,trade,liquidation,', '');
+  const converting = await bench.ready(candlesOnly);
+  t.same(converting.events[0]?.data.freshness, { mark: '30s' }, 'volumes convert with the mark (N-07)');
+  const published = await bench.ready(candlesOnly.replace('&units=quote', ''));
+  t.same(published.events[0]?.data.freshness, {});
   const { lastId } = client;
   bench.pass(SECOND);
   const publish = (kind: 'event' | 'sealed' | 'provisional', row: Row) =>

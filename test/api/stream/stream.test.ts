@@ -265,6 +265,8 @@ t.test(
 t.test('beats every 15 seconds with its lag and the venues that are up', async (t) => {
   const bench = await Bench.open(t);
   const client = await bench.ready(BTC);
+  const lost = { conn_id: 'other', slot: 'other', from: LISTED, to: NOW, cause: 'connection_lost' } as const;
+  bench.feed.entry('binance', { kind: 'connection', span: lost });
   bench.pass(15 * SECOND);
   const [beat] = await client.untilCount('heartbeat', 1);
   t.same(beat?.data, {
@@ -273,6 +275,7 @@ t.test('beats every 15 seconds with its lag and the venues that are up', async (
     lag_ms: 190,
     connections: { binance: 'up', okx: 'up' },
   });
+  t.equal(client.named('update').length, 0, 'another connection of the venue is lost');
 });
 
 t.test('beats at the last look at the clock, every 250 ms, that is within the 15 seconds (ST-03)', async (t) => {
