@@ -96,6 +96,25 @@ export const findItemsLimit = (request: FastifyRequest): number =>
 export const reachesCaller = (request: FastifyRequest, body: JsonValue): boolean =>
   request.method !== 'HEAD' && Buffer.byteLength(writeJson(body)) <= (readByteLimit(request) ?? RESPONSE_BYTES);
 
+/** The preference (RFC 7240) of a shorter page to the refusal of one that is too large (T-04, D-360). */
+const SHORTER_PAGE = 'shorter-page';
+
+const prefersShorterPage = ({ headers }: FastifyRequest): boolean =>
+  [headers.prefer ?? []].flat().some((line) => line.split(',').some((one) => one.trim() === SHORTER_PAGE));
+
+/** The answer; where the request prefers it, with as many rows of its page as fit. */
+const fitPage = (answer: Answer, request: FastifyRequest): Answer => {
+  if (!prefersShorterPage(request)) return answer;
+  const limit = readByteLimit(request) ?? RESPONSE_BYTES;
+  for (let fitting = answer; ; ) {
+    const { body, numberFormat, shorten } = fitting;
+    const bytes = Buffer.byteLength(writeJson(body, { numberFormat }));
+    const rows = bytes <= limit ? null : findPage(body, { bytes, limit });
+    if (rows === null || shorten === undefined) return fitting;
+    fitting = shorten(rows);
+  }
+};
+
 type Exchange = { readonly request: FastifyRequest; readonly reply: FastifyReply };
 type Body = { readonly content: string | Buffer; readonly type: string; readonly format: RowFormat | 'json' };
 
@@ -144,12 +163,15 @@ const variesBy = ({ groups }: Answer, { cacheS }: Operation): string | null => {
 };
 
 /** Sends the answer of an operation. Throws ServiceError when it is too large. */
-export const sendAnswer = async (answer: Answer, operation: Operation, exchange: Exchange): Promise<FastifyReply> => {
+export const sendAnswer = async (made: Answer, operation: Operation, exchange: Exchange): Promise<FastifyReply> => {
   const { request, reply } = exchange;
+  const answer = fitPage(made, request);
+  if (answer !== made) reply.header('preference-applied', SHORTER_PAGE);
   const varies = variesBy(answer, operation);
   if (varies !== null) reply.header('vary', varies);
   const body = await makeBody(answer, operation, exchange);
-  const [etag, caching] = chooseCaching(answer, operation, body);
+  // A shorter page is no answer to those who did not prefer it.
+  const [etag, caching] = answer === made ? chooseCaching(answer, operation, body) : [null, 'no-store'];
   reply.header('cache-control', caching);
   if (etag !== null) reply.header('etag', etag);
   if (etag !== null && matches(request, etag)) return reply.code(304).send();

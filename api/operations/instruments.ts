@@ -246,7 +246,8 @@ const run = (input: Input, context: Context, names: Names): Answer => {
     items,
     page: { limit: page.limit, returned: described.length, next_cursor: page.next },
   };
-  return { body, numberFormat: input.number_format ?? 'json' };
+  const shorten = (rows: number): Answer => run({ ...input, limit: rows }, context, names);
+  return { body, numberFormat: input.number_format ?? 'json', shorten };
 };
 
 export const instruments = defineOperation({

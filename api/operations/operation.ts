@@ -83,6 +83,8 @@ export type Answer = {
   readonly groups?: readonly RowGroup[];
   /** Gaps beside the rows of `items`: a table has no rows for them, so their count is a header (N-15). */
   readonly gaps?: number;
+  /** The same page with at most so many rows, its cursor behind the last of them; absent where an answer has no pages. */
+  readonly shorten?: (rows: number) => Answer;
   /** What would fit instead of the answer: the hint of a refusal (H-08). */
   readonly fits?: (refused: Refused) => string;
   /** `items_sha256` of an answer that can never change (N-14). */

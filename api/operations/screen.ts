@@ -231,10 +231,13 @@ const makeHead = (question: Question, selected: readonly Selected[], context: Co
   };
 };
 
-type Pages = { readonly limit: number; readonly asked: string };
+/** `id` names the kept result; null while all of it fits in one page. */
+type Pages = { readonly limit: number; readonly asked: string; readonly id: string | null };
 
-const describePage = (result: ScreenResult, from: number, of: Pages & { readonly id: string | null }): JsonValue => {
-  const { limit, asked: _asked, id } = of;
+const keepResult = (result: ScreenResult, asked: string, { live, evaluatedAt }: Context): string =>
+  findScreenPages(live).keep(result, { asked, now: evaluatedAt });
+
+const describePage = (result: ScreenResult, from: number, { limit, id }: Pages): JsonValue => {
   const next = from + limit;
   return {
     limit,
@@ -246,7 +249,7 @@ const describePage = (result: ScreenResult, from: number, of: Pages & { readonly
 const makeAnswer = (
   result: ScreenResult,
   from: number,
-  { context, input, pages }: { context: Context; input: Input; pages: Pages & { readonly id: string | null } },
+  { context, input, pages }: { context: Context; input: Input; pages: Pages },
 ): Answer => {
   const { plan, receiptId } = context;
   const items = `[${result.items.slice(from, from + pages.limit).join(',')}]`;
@@ -262,6 +265,10 @@ const makeAnswer = (
       page: describePage(result, from, pages),
     },
     numberFormat: input.number_format ?? 'json',
+    shorten: (limit) => {
+      const id = pages.id ?? keepResult(result, pages.asked, context);
+      return makeAnswer(result, from, { context, input, pages: { ...pages, limit, id } });
+    },
   };
 };
 
@@ -331,17 +338,16 @@ const judge = (input: Input, context: Context, compiled: Compiled | null): void 
 };
 
 const run = async (input: Input, context: Context, compiled: Compiled | null): Promise<Answer> => {
-  const { live, evaluatedAt } = context;
   const question = makeQuestion(input, context, compiled);
   const limit = Math.min(input.limit ?? DEFAULT_LIMIT, question.plan.limits.screen_limit);
-  const pages: Pages = { limit, asked: hashRequest(input, question.compiled, context) };
+  const pages = { limit, asked: hashRequest(input, question.compiled, context) };
   if (input.cursor !== undefined) {
     const { result, from, id } = findPage(input.cursor, pages.asked, context);
     return makeAnswer(result, from, { context, input, pages: { ...pages, id } });
   }
   const result = await evaluate(question, context);
   const isLong = result.items.length > limit;
-  const id = isLong ? findScreenPages(live).keep(result, { asked: pages.asked, now: evaluatedAt }) : null;
+  const id = isLong ? keepResult(result, pages.asked, context) : null;
   return makeAnswer(result, 0, { context, input, pages: { ...pages, id } });
 };
 

@@ -79,6 +79,8 @@ export const createCallApi =
         authorization: `Bearer ${key}`,
         accept: 'application/json',
         'x-service-max-bytes': String(MOST_BYTES),
+        // A page of the usual number of rows is as long as it fits (T-04, D-360).
+        ...('limit' in defaults && sent['limit'] === defaults['limit'] ? { prefer: 'shorter-page' } : {}),
         ...(address === null ? {} : { 'x-forwarded-for': address }),
         ...(isGet ? {} : { 'content-type': 'application/json' }),
       },

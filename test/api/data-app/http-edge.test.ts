@@ -103,6 +103,25 @@ t.test('browsers of any origin may send requests and read the headers (N-13)', a
   t.equal(unreadable.headers['access-control-allow-origin'], '*');
 });
 
+t.test('a page that is too large is refused, or shorter where that is preferred (T-04, RFC 7240)', async (t) => {
+  const { app } = await testApp(market());
+  t.teardown(() => app.close());
+  const whole = (await app.inject('/v2/instruments')).json<{ items: { venue_symbol: string }[] }>();
+  const small = { 'x-service-max-bytes': '4096' };
+  const refused = await app.inject({ url: '/v2/instruments', headers: { ...small, prefer: 'respond-async' } });
+  t.match(refused, { statusCode: 400, headers: { 'preference-applied': undefined } });
+  const shorter = await app.inject({
+    url: '/v2/instruments',
+    headers: { ...small, prefer: 'respond-async, shorter-page' },
+  });
+  t.match(shorter.headers, { 'preference-applied': 'shorter-page', 'cache-control': 'no-store', etag: undefined });
+  const { items, page } = shorter.json<{ items: unknown[]; page: object }>();
+  t.match(page, { limit: items.length, returned: items.length, next_cursor: String });
+  t.same(items, whole.items.slice(0, items.length));
+  const enough = await app.inject({ url: '/v2/instruments', headers: { prefer: 'shorter-page' } });
+  t.match(enough.headers, { 'preference-applied': undefined, etag: String });
+});
+
 t.test('an answer that says nothing of its keeping may not be kept (N-14)', async (t) => {
   const { app } = await testApp(market(), { accountUrl: 'https://account.test' });
   t.teardown(() => app.close());

@@ -97,13 +97,13 @@ t.test('a page has twenty rows by default, and leads to the next', async (t) => 
 });
 
 /** Three venues of which a free key has two, with enough listings to be too large for a model. */
-const wideMarket = (): Feed => {
+const wideMarket = (prefix = 'A'): Feed => {
   const venues = ['binance', 'bybit', 'okx'];
   const feed = new Feed(venues);
   for (const venue of venues) {
     feed.venue(venue, capability(venue));
     for (let i = 0; i < 60; i++) {
-      const base = `A${i}`;
+      const base = `${prefix}${i}`;
       feed.list(listing(venue, listingValues({ base, instrument: `${base}-PERP`, venue_symbol: base })));
       feed.read(venue, base, markReading('60000'));
     }
@@ -148,6 +148,38 @@ t.test('a page that is too large is refused with a number of rows that fits', as
     const [, rows] = /^Narrow the request: (?:Narrow where, or s|S)end limit (\d+): /.exec(String(next)) ?? [];
     const { isError } = await client.callTool({ name: tool, arguments: { ...args, limit: Number(rows) } });
     t.notOk(isError, `${tool}: ${next}`);
+  }
+});
+
+type PagedRow = { readonly venue?: string; readonly venue_symbol?: string; readonly instrument: string };
+type Paged = {
+  readonly items?: readonly PagedRow[];
+  readonly instruments?: readonly PagedRow[];
+  readonly page: { readonly limit: number; readonly returned: number; readonly next_cursor: string | null };
+};
+
+t.test('a call that names no number of rows has as many as fit; its pages have each row once (T-04)', async (t) => {
+  const client = await connectClient(t, await startToolService(t, wideMarket('A'.repeat(300))), { era: 'legacy' });
+  await client.listTools();
+  const select = Array.from({ length: 16 }, (_, n) => `mark + ${n}`).join(', ');
+  for (const [tool, args] of [
+    ['instruments', {}],
+    ['screen', { query: `any(venues where mark > 0) select ${select}`, limit: 20 }],
+  ] as const) {
+    const names: string[] = [];
+    const limits = new Set<number>();
+    for (let next: { readonly cursor?: string } | null = {}; next !== null; ) {
+      const answer = await client.callTool({ name: tool, arguments: { ...args, ...next } });
+      t.notOk(answer.isError, tool);
+      const { items = [], instruments = items, page } = answer.structuredContent as Paged;
+      t.equal(page.returned, instruments.length);
+      limits.add(page.limit);
+      names.push(...instruments.map(({ venue, venue_symbol, instrument }) => `${venue} ${venue_symbol} ${instrument}`));
+      next = page.next_cursor === null ? null : { cursor: page.next_cursor };
+    }
+    t.ok(Math.min(...limits) < 20, `${tool}: twenty are too large`);
+    t.same(names, [...new Set(names)].sort(), `${tool}: each once, in order`);
+    t.equal(names.length, tool === 'screen' ? 60 : 180);
   }
 });
 
