@@ -60,6 +60,12 @@ const waiting = async ({ raw }: FastifyReply, awaited: Promise<void>): Promise<v
   }
 };
 
+/** A stream has no length, so its head names none (RFC 9110 section 8.6). */
+const answerHead = (reply: FastifyReply): FastifyReply => {
+  reply.raw.writeHead(200, reply.getHeaders() as Record<string, string>).end();
+  return reply;
+};
+
 export const addStream = (
   app: FastifyInstance,
   { live, keys, nowMicros, choose, moves }: StreamDeps,
@@ -77,11 +83,7 @@ export const addStream = (
     const asked = readRequest(valid, { live, plan: account.plan, choice, at });
     reply.headers(HEADERS);
     reply.hijack();
-    if (request.method === 'HEAD') {
-      // A stream has no length, so its head names none (RFC 9110 section 8.6).
-      reply.raw.writeHead(200, reply.getHeaders() as Record<string, string>).end();
-      return reply;
-    }
+    if (request.method === 'HEAD') return answerHead(reply);
     if (reply.raw.destroyed) return reply;
     reply.raw.once('close', keepPlace(request));
     reply.raw.once('error', () => reply.raw.destroy());
