@@ -32,6 +32,11 @@ t.test('refuses in ordinary JSON before the stream starts', async (t) => {
     headers: { 'content-type': 'text/event-stream', 'cache-control': 'no-store' },
   });
   t.notOk('content-length' in head.headers, 'a stream has no length (RFC 9110)');
+  // A plan with one stream and four requests at once.
+  for (const _ of [1, 2, 3, 4, 5]) {
+    const again = await bench.test.app.inject({ method: 'HEAD', url: '/v2/stream', headers: bench.test.as('mini') });
+    t.match(again, { statusCode: 200, headers: { 'x-service-limit': undefined } }, 'its place is free again');
+  }
 });
 
 t.test('takes every timeframe that POST candles takes, and refuses the others alike (H-16d)', async (t) => {
