@@ -193,6 +193,12 @@ t.test(
   'late rows are written with the next day’s run; the replaced file stays until its links have ended',
   async (t) => {
     const before = await current(DAY);
+    const writtenAt = async (): Promise<readonly Date[]> => {
+      const text = 'select written_at from archive_sets where day = $1 order by venue_symbol';
+      const { rows } = await pool.query<{ written_at: Date }>(text, [DAY]);
+      return rows.map(({ written_at }) => written_at);
+    };
+    const [btcAt, otherAt] = await writtenAt();
     await write([markRow('BTCUSDT', 2, { late: true, srcOffset: 77 })]);
     await pool.query("update daily_turnover set turnover = '{}'");
     nowMs += MS_PER_DAY;
@@ -215,6 +221,9 @@ t.test(
       before.filter(({ venue_symbol }) => venue_symbol !== 'BTCUSDT'),
       'what gained no row is not touched',
     );
+    const [btcAgainAt, otherStillAt] = await writtenAt();
+    t.ok(btcAgainAt && btcAt && btcAgainAt > btcAt, 'written_at is that of the newest file (AR-01)');
+    t.same(otherStillAt, otherAt);
     const { rows: tiers } = await pool.query('select tiers from archive_days where day = $1', [DAY]);
     const fixed = { 'BTC-PERP': 'core', 'ETH-PERP': 'core' };
     t.same(tiers, [{ tiers: fixed }], 'tiers stay as the first run fixed them');
