@@ -14,29 +14,29 @@ const FLAGS = 0b0100_0101; // Present, verified, with a new credential.
 const makeResponse = (challenge: string) => {
   const { x = '', y = '' } = generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({ format: 'jwk' });
   const [id, clientData] = [randomBytes(32), { type: 'webauthn.create', challenge, origin: RP.origin }];
+  // A key of COSE: kind, algorithm, curve, coordinates (RFC 9053).
   const publicKey = isoCBOR.encode(
     new Map<number, number | Uint8Array>([
-      ...([
-        [1, 2],
-        [3, -7],
-        [-1, 1],
-      ] as const),
-      ...([
-        [-2, Buffer.from(x, 'base64url')],
-        [-3, Buffer.from(y, 'base64url')],
-      ] as const),
+      [1, 2],
+      [3, -7],
+      [-1, 1],
+      [-2, Buffer.from(x, 'base64url')],
+      [-3, Buffer.from(y, 'base64url')],
     ]),
   );
   const authData = Buffer.concat([
-    ...[createHash('sha256').update(RP.id).digest(), Buffer.of(FLAGS), Buffer.alloc(4), Buffer.alloc(16)],
-    ...[Buffer.of(0, id.length), id, publicKey],
+    createHash('sha256').update(RP.id).digest(),
+    Buffer.of(FLAGS),
+    Buffer.alloc(4),
+    Buffer.alloc(16),
+    Buffer.of(0, id.length),
+    id,
+    publicKey,
   ]);
   const attestation = new Map<string, string | Map<string, never> | Uint8Array>([
-    ...([
-      ['fmt', 'none'],
-      ['attStmt', new Map<string, never>()],
-      ['authData', authData],
-    ] as const),
+    ['fmt', 'none'],
+    ['attStmt', new Map<string, never>()],
+    ['authData', authData],
   ]);
   return {
     id: id.toString('base64url'),
