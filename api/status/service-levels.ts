@@ -28,14 +28,19 @@ export const startServiceLevels = (live: LiveMemory, nowMicros: () => Micros): S
   const answers = new Map<string, SlidingQuantiles>();
   const lags = new Map<string, SlidingQuantiles>();
   const delivery = new SlidingQuantiles();
+  /** Venues of which this process has served a current value. */
+  const caughtUp = new Set<string>();
   const nowMs = (): number => nowMicros() / 1_000;
   const sampleLag = (): void => {
-    // Until the copy has read the log to its end it serves no request, and its delay is the age of what it reads.
+    // Until the copy has read the log to its end it serves no request, and until a venue has caught up all its values are withheld: the delay is
+    // the age of what is read then.
     if (!live.isReady()) return;
     const at = nowMicros();
     for (const { venue } of live.venues()) {
       const watermark = live.watermark(venue);
-      if (watermark !== null) quantilesFor(lags, venue).add((at - watermark) / 1_000, at / 1_000);
+      if (watermark === null) continue;
+      if (!live.isBehind(venue, at)) caughtUp.add(venue);
+      if (caughtUp.has(venue)) quantilesFor(lags, venue).add((at - watermark) / 1_000, at / 1_000);
     }
   };
   const timer = setInterval(sampleLag, SAMPLE_MS).unref();

@@ -32,7 +32,8 @@ t.test('quantiles are at most five per cent above what was measured, and forget 
 
 t.test('the lag of a copy counts once it serves: what it catches up with is the past', (t) => {
   const memory = new LiveMemory(['okx']);
-  const levels = startServiceLevels(memory, () => NOW);
+  let now = NOW;
+  const levels = startServiceLevels(memory, () => now);
   t.teardown(levels.stop);
   memory.expectPartitions('okx', [0]);
   const apply = (offset: number, watermark: number): void => {
@@ -42,10 +43,15 @@ t.test('the lag of a copy counts once it serves: what it catches up with is the 
   apply(1, NOW - 700_000_000_000);
   levels.sampleLag();
   t.equal(levels.pipelineLag('okx'), null, 'nobody was served so far behind');
-  apply(2, NOW - 40_000);
   memory.markReady('okx', 0);
   levels.sampleLag();
+  t.equal(levels.pipelineLag('okx'), null, 'nor before the venue has caught up: its values are withheld');
+  apply(2, NOW - 40_000);
+  levels.sampleLag();
   t.match(levels.pipelineLag('okx'), { count: 1, p50: 41 });
+  now += 60_000_000;
+  levels.sampleLag();
+  t.match(levels.pipelineLag('okx'), { count: 2 }, 'later every lag counts');
   t.end();
 });
 
