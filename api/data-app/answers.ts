@@ -67,12 +67,6 @@ const makeHint = ({ fits, body }: Answer, { input }: Operation, refused: Refused
 const tooLarge = (bytes: number, limit: number, hint: string): ServiceError =>
   serviceError('DQL_LIMIT', `The answer has ${bytes} bytes, the limit is ${limit}.`, { hint });
 
-const refuseTooLarge = (text: string, limit: number, hint: (refused: Refused) => string): void => {
-  if (text.length * 3 <= limit) return;
-  const bytes = Buffer.byteLength(text);
-  if (bytes > limit) throw tooLarge(bytes, limit, hint({ bytes, limit }));
-};
-
 /** Weak, over the answer without what is volatile; the same answer from any node has the same tag. */
 const computeEtag = (text: string): string =>
   `W/"${createHash('sha256').update(text.replace(VOLATILE, '')).digest('base64url').slice(0, 27)}"`;
@@ -102,32 +96,36 @@ const SHORTER_PAGE = 'shorter-page';
 const prefersShorterPage = ({ headers }: FastifyRequest): boolean =>
   [headers.prefer ?? []].flat().some((line) => line.split(',').some((one) => one.trim() === SHORTER_PAGE));
 
-/** The answer; where the request prefers it, with as many rows of its page as fit. */
-const fitPage = (answer: Answer, request: FastifyRequest): Answer => {
-  if (!prefersShorterPage(request)) return answer;
+type Exchange = { readonly request: FastifyRequest; readonly reply: FastifyReply };
+type Body = {
+  readonly content: string | Buffer;
+  readonly type: string;
+  readonly format: RowFormat | 'json';
+  /** A page with fewer rows than requested, because no more fit. */
+  readonly isShorter: boolean;
+};
+
+/** The answer as JSON; one that is too large is a shorter page where the request prefers that, else refused. */
+const makeJsonBody = (answer: Answer, operation: Operation, request: FastifyRequest): Body => {
   const limit = readByteLimit(request) ?? RESPONSE_BYTES;
-  for (let fitting = answer; ; ) {
-    const { body, numberFormat, shorten } = fitting;
-    const bytes = Buffer.byteLength(writeJson(body, { numberFormat }));
-    const rows = bytes <= limit ? null : findPage(body, { bytes, limit });
-    if (rows === null || shorten === undefined) return fitting;
-    fitting = shorten(rows);
+  for (let page = answer; ; ) {
+    const { body, numberFormat, shorten } = page;
+    const content = writeJson(body, { numberFormat });
+    const bytes = content.length * 3 <= limit ? 0 : Buffer.byteLength(content);
+    if (bytes <= limit) return { content, type: JSON_TYPE, format: 'json', isShorter: page !== answer };
+    const refused = { bytes, limit };
+    const rows = prefersShorterPage(request) ? findPage(body, refused) : null;
+    if (rows === null || shorten === undefined) throw tooLarge(bytes, limit, makeHint(page, operation, refused));
+    page = shorten(rows);
   }
 };
 
-type Exchange = { readonly request: FastifyRequest; readonly reply: FastifyReply };
-type Body = { readonly content: string | Buffer; readonly type: string; readonly format: RowFormat | 'json' };
-
 /** The body in the format that the request likes best. Throws ServiceError when it is too large. */
 const makeBody = async (answer: Answer, operation: Operation, { request, reply }: Exchange): Promise<Body> => {
-  const limit = readByteLimit(request) ?? RESPONSE_BYTES;
   const { groups, body, numberFormat, settledAs } = answer;
   const format = groups === undefined ? 'json' : chooseFormat(request.headers.accept);
-  if (groups === undefined || format === 'json') {
-    const content = writeJson(body, { numberFormat });
-    refuseTooLarge(content, limit, (refused) => makeHint(answer, operation, refused));
-    return { content, type: JSON_TYPE, format: 'json' };
-  }
+  if (groups === undefined || format === 'json') return makeJsonBody(answer, operation, request);
+  const limit = readByteLimit(request) ?? RESPONSE_BYTES;
   const content = await writeRows({
     format,
     columns: listColumns(operation),
@@ -142,15 +140,17 @@ const makeBody = async (answer: Answer, operation: Operation, { request, reply }
   });
   reply.headers(makeEnvelopeHeaders(body));
   if (answer.gaps !== undefined) reply.header(GAPS_HEADER, String(answer.gaps));
-  return { content, type: ROW_TYPES[format], format };
+  return { content, type: ROW_TYPES[format], format, isShorter: false };
 };
 
 /** Tag and caching of an answer: settled ones never change, some may be kept for seconds, the rest not at all (N-14). */
 const chooseCaching = (
   { settledAs }: Answer,
   operation: Operation,
-  { content, format }: Body,
+  { content, format, isShorter }: Body,
 ): [string | null, string] => {
+  // A shorter page is no answer to those who did not prefer it.
+  if (isShorter) return [null, 'no-store'];
   if (settledAs !== undefined) return [`"${settledAs}${format === 'json' ? '' : `.${format}`}"`, SETTLED];
   if (operation.cacheS === null || typeof content !== 'string') return [null, 'no-store'];
   return [computeEtag(content), `public, max-age=${operation.cacheS}`];
@@ -163,15 +163,13 @@ const variesBy = ({ groups }: Answer, { cacheS }: Operation): string | null => {
 };
 
 /** Sends the answer of an operation. Throws ServiceError when it is too large. */
-export const sendAnswer = async (made: Answer, operation: Operation, exchange: Exchange): Promise<FastifyReply> => {
+export const sendAnswer = async (answer: Answer, operation: Operation, exchange: Exchange): Promise<FastifyReply> => {
   const { request, reply } = exchange;
-  const answer = fitPage(made, request);
-  if (answer !== made) reply.header('preference-applied', SHORTER_PAGE);
   const varies = variesBy(answer, operation);
   if (varies !== null) reply.header('vary', varies);
   const body = await makeBody(answer, operation, exchange);
-  // A shorter page is no answer to those who did not prefer it.
-  const [etag, caching] = answer === made ? chooseCaching(answer, operation, body) : [null, 'no-store'];
+  if (body.isShorter) reply.header('preference-applied', SHORTER_PAGE);
+  const [etag, caching] = chooseCaching(answer, operation, body);
   reply.header('cache-control', caching);
   if (etag !== null) reply.header('etag', etag);
   if (etag !== null && matches(request, etag)) return reply.code(304).send();

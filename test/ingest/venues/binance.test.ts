@@ -21,6 +21,22 @@ const GOCT_WS = 'testdata-gocryptotrader-ws-2026-10.ndjson';
 const GOCT_USDM = 'gocryptotrader-usdm-rest-recorded.ndjson';
 const GOCT_COINM = 'gocryptotrader-coinm-rest-recorded.ndjson';
 
+/** A minute of trades as COIN-M answers it: contracts, then the base. */
+const COINM_ROW = [
+  1591258320000,
+  '9640.7',
+  '9642.4',
+  '9640.6',
+  '9642.0',
+  '206',
+  1591258379999,
+  '2.13660389',
+  48,
+  '119',
+  '1.23424865',
+  '0',
+];
+
 type Case = {
   readonly name: string;
   readonly file: string;
@@ -517,21 +533,7 @@ t.test('candles of REST: one minute only, mark and index without volume, a pair 
   t.match(index, [{ venue_symbol: 'BTCUSD_PERP', values: { ...candle, price_type: 'index' } }]);
   const usdm = map(answer('https://fapi.binance.com/fapi/v1/indexPriceKlines?pair=BTCUSDT&interval=1m', [row]));
   t.match(usdm, [{ venue_symbol: 'BTCUSDT', values: { price_type: 'index' } }]);
-  const traded = [
-    1591258320000,
-    '9640.7',
-    '9642.4',
-    '9640.6',
-    '9642.0',
-    '206',
-    1591258379999,
-    '2.13660389',
-    48,
-    '119',
-    '1.23424865',
-    '0',
-  ];
-  t.match(map(answer(url('klines', 'symbol=BTCUSD_PERP&interval=1m'), [traded]))[0]?.values, {
+  t.match(map(answer(url('klines', 'symbol=BTCUSD_PERP&interval=1m'), [COINM_ROW]))[0]?.values, {
     price_type: 'trade',
     volume: '206',
     volume_unit: 'contracts',
@@ -539,8 +541,8 @@ t.test('candles of REST: one minute only, mark and index without volume, a pair 
     trades: 48,
     closed: null,
   });
-  t.same(map(answer(url('klines', 'symbol=BTCUSD_PERP&interval=1M'), [traded])), [], 'other lengths');
-  t.same(map(answer(url('klines', 'symbol=BTCUSD_210924&interval=1m'), [traded])), [], 'dated contracts');
+  t.same(map(answer(url('klines', 'symbol=BTCUSD_PERP&interval=1M'), [COINM_ROW])), [], 'other lengths');
+  t.same(map(answer(url('klines', 'symbol=BTCUSD_210924&interval=1m'), [COINM_ROW])), [], 'dated contracts');
   t.end();
 });
 
@@ -640,22 +642,10 @@ t.test("continuous candles of a pair's perpetual are its candles; those of other
   const { data } = JSON.parse(lineOf(GOCT_WS, 22).raw) as { readonly data: object };
   t.same(map(frame({ ...data, ct: 'CURRENT_QUARTER' })), [], 'a quarter');
   t.equal(map(frame({ ...data, ps: 'XAUUSDT', ct: 'TRADIFI_PERPETUAL' }))[0]?.venue_symbol, 'XAUUSDT');
-  const row = [
-    1591258320000,
-    '9640.7',
-    '9642.4',
-    '9640.6',
-    '9642.0',
-    '206',
-    1591258379999,
-    '2.13660389',
-    48,
-    '1',
-    '2',
-    '0',
-  ];
   const ask = (type: string): VenueMessage =>
-    answer(`https://dapi.binance.com/dapi/v1/continuousKlines?pair=BTCUSD&contractType=${type}&interval=1m`, [row]);
+    answer(`https://dapi.binance.com/dapi/v1/continuousKlines?pair=BTCUSD&contractType=${type}&interval=1m`, [
+      COINM_ROW,
+    ]);
   t.match(map(ask('PERPETUAL')), [
     {
       venue_symbol: 'BTCUSD_PERP',
