@@ -253,23 +253,23 @@ t.test('what cannot be read is not said to be nothing, nor is an answer to an ea
   await page.locator('#listing-hint').filter({ hasText: 'The service does not answer.' }).waitFor();
   await page.getByText('The newest anchored day is not known at this moment.').waitFor();
 
-  let first: (() => Promise<void>) | null = null;
+  const held = Promise.withResolvers<() => Promise<void>>();
   await page.route('**/api/explore/dql/parse', async (route) => {
     const isFirst = route.request().postData()?.includes('fundng') === true;
     if (!isFirst) return route.continue();
-    first = () => route.fulfill({ status: 400, body: JSON.stringify({ errors: [{ code: 'X', message: 'late' }] }) });
+    const late = JSON.stringify({ errors: [{ code: 'X', message: 'late' }] });
+    held.resolve(() => route.fulfill({ status: 400, body: late }));
   });
   await page.goto(`${origin}/explore/query`);
   await head(on, /instruments?, as of/);
-  const asked = page.waitForRequest(/dql\/parse/);
   await write(on, 'any(venues where fundng > 0)');
-  await asked;
-  const newer = page.waitForResponse(/dql\/parse/);
+  const answerFirst = await held.promise;
+  const newer = page.waitForResponse((one) => one.request().postData()?.includes('funding >') === true);
   await write(on, 'any(venues where funding > 0)');
   await (await newer).finished();
   await page.locator('#query-state').filter({ hasText: /^Cost/ }).waitFor();
   const answered = page.waitForResponse(/dql\/parse/);
-  await (first as (() => Promise<void>) | null)?.();
+  await answerFirst();
   await (await answered).finished();
   await page.evaluate('new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))');
   t.match(await page.locator('#query-state').textContent(), /^Cost/);
