@@ -1,27 +1,14 @@
 // The stock Python client of x402, installed by pip once, as commands that buy with an account of a test: by itself, and as the payer of our
 // client. They need Python 3.11 or newer.
-import { execFile, execFileSync } from 'node:child_process';
-import { existsSync, renameSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { PaidCall } from './paid-service.ts';
+import { installPackages } from './python-packages.ts';
 
 const VERSION = '2.25.0';
-const HOME = fileURLToPath(new URL(`../../.local/x402-python-${VERSION}-client`, import.meta.url));
 const CLIENT = fileURLToPath(new URL('../../clients/python/src', import.meta.url));
 const CONSTRAINTS = fileURLToPath(new URL('../../clients/python/tests/requirements.txt', import.meta.url));
-
-const install = (): void => {
-  if (existsSync(join(HOME, 'x402'))) return;
-  const made = `${HOME}.${process.pid}`;
-  const words = ['-m', 'pip', 'install', '--quiet', '--target', made, '--constraint', CONSTRAINTS];
-  execFileSync('python3', [...words, `x402[requests,evm]==${VERSION}`, 'httpx2'], {
-    stdio: ['ignore', 'ignore', 'pipe'],
-  });
-  rmSync(HOME, { recursive: true, force: true });
-  renameSync(made, HOME);
-};
 
 /** Default settings; a given amount is the one of a plan, which is above what a client pays without consent. */
 const BUYER = `
@@ -59,8 +46,9 @@ print(json.dumps({'status': 200, 'receipt': answer['receipt_id'], 'text': json.d
 export type Bought = { readonly status: number; readonly receipt: string; readonly text: string };
 
 const run = async (program: string, asked: object): Promise<Bought> => {
-  install();
-  const env = { PATH: process.env['PATH'], PYTHONPATH: `${HOME}:${CLIENT}`, PYTHONDONTWRITEBYTECODE: '1' };
+  const packages = ['--constraint', CONSTRAINTS, `x402[requests,evm]==${VERSION}`, 'httpx2'];
+  const home = installPackages(`x402-${VERSION}`, packages);
+  const env = { PATH: process.env['PATH'], PYTHONPATH: `${home}:${CLIENT}`, PYTHONDONTWRITEBYTECODE: '1' };
   const words = ['-c', program, JSON.stringify(asked)];
   const { stdout } = await promisify(execFile)('python3', words, { env, maxBuffer: 64 * 1024 * 1024 });
   return JSON.parse(stdout) as Bought;
