@@ -40,11 +40,12 @@ const within = (path: string, room: string): boolean => path === room || path.st
 const isAssembler = (path: string): boolean => ASSEMBLERS.some((room) => within(path, room));
 
 type Rule = { readonly room: string; readonly may: readonly string[]; readonly because: string };
-/** Parts that a task shares with the collector: mapping of messages and continuation of books. */
+/** Parts that a task takes: mapping of messages, their elements as text, continuation of books (which the collector has too). */
 const MAPPING_PART = [
   'ingest/venues/contract/listings.ts',
   'ingest/venues/contract/mapping.ts',
   'ingest/venues/shared/book-sync.ts',
+  'ingest/venues/shared/element-text.ts',
 ];
 const RULES: readonly Rule[] = [
   { room: 'schemas/merkle', may: ['schemas/merkle'], because: 'the verifier can be copied out unchanged' },

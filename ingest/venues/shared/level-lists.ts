@@ -1,7 +1,7 @@
 // Reads the levels of a book from the message's text, where they are most of it: by one scan, without JSON.parse allocating an array and two
 // strings for each. Anything but the plain form (an exponent, a sign, a space, a price of zero) is left to JSON.parse and its readers.
 import type { Digits, Level } from '../../../schemas/records.ts';
-import { parseMessage } from './long-numbers.ts';
+import { PLACE, PLACE_TEXT, toJsonOfList } from './element-text.ts';
 
 /** The form of a venue's book levels. */
 export type LevelForm = {
@@ -24,7 +24,7 @@ class CutList {
     this.#text = text;
   }
   toJSON(): unknown {
-    return parseMessage(this.#text);
+    return toJsonOfList(this.#text);
   }
 }
 
@@ -35,10 +35,6 @@ export class ChangeList extends CutList {}
 type Lists = CutList | readonly CutList[];
 type Member = { readonly name: string; readonly label: string };
 type Cut = { readonly name: string; readonly from: number; readonly to: number; readonly lists: Lists };
-
-/** Stands for a list that is cut out; no venue sends it. */
-const PLACE = '\u0000';
-const PLACE_TEXT = JSON.stringify(PLACE);
 
 /** A message without its levels (a place for each list), and the lists by the member's name. */
 export type CutMessage = { readonly rest: string; readonly lists: ReadonlyMap<string, Lists> };

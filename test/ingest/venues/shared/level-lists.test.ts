@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { VenueError } from '../../../../ingest/venues/contract/listings.ts';
+import { stringifyElement } from '../../../../ingest/venues/shared/element-text.ts';
 import { ChangeList, createCutter } from '../../../../ingest/venues/shared/level-lists.ts';
 import {
   badFrame,
@@ -56,7 +57,7 @@ const PAIRED: Form = {
 const runForm = (text: string, { sidesOf, read }: Form, cut?: Cutter): string => {
   const map = (body: unknown): string => {
     const data = readFields(readFields(body, 'body').data, 'data');
-    return JSON.stringify([sidesOf(data).map(read), body]);
+    return [JSON.stringify(sidesOf(data).map(read)), JSON.stringify(body), stringifyElement(body)].join('\n');
   };
   try {
     return readMessage(Buffer.from(text), map, cut);
@@ -141,6 +142,10 @@ t.test('what could be another member is left to JSON.parse', (t) => {
     `"x":{"b":null,"a":"\\u0000"},"b":${one},"a":${one}`,
     `"x":"\\",\\"b\\":[[]]","b":${one},"a":${one}`,
     `"x\\"b":${one},"b":[],"a":[]`,
+    `"x":"\\u0000","b":${one},"a":${one}`,
+    `"b":${one},"a":${one},"\\u0000":1`,
+    `"x":"\\"\\u0000","b":${one},"a":[]`,
+    `"b":[["1.50",2.50]],"a":[["1.50","2.50"]]`,
     `"b":${one},"a":[["1","2"]`,
   ]) {
     const text = makeMessage(members);
