@@ -6,9 +6,12 @@ const wrong = (meaning: string, fix: string): Entry => ({ status: 400, retry: fa
 export const CATALOGUE = {
   DQL_JSON_SCHEMA: wrong('The request does not have the endpoint’s shape.', 'Correct the member named by path.'),
   DQL_VERSION: wrong('The language version is not 1.', 'Send dql "1" or leave it out.'),
-  DQL_LIMIT: wrong('The request is past a batch limit.', 'Narrow the request as the hint says.'),
-  DQL_COMPLEXITY: wrong('The query costs more than the limits allow.', 'Shorten the query; see parse.'),
-  KEY_IN_URL: wrong('A key was sent in the URL.', 'Send the key as Authorization: Bearer and replace it.'),
+  DQL_LIMIT: wrong('The request or its answer exceeds a limit.', 'Narrow the request as the hint says.'),
+  DQL_COMPLEXITY: wrong('The query costs more than the limits allow.', 'Shorten the query. Parse states its cost.'),
+  KEY_IN_URL: wrong(
+    'A key was sent in the URL.',
+    'Replace the key, and send the new one as Authorization: Bearer <API_KEY>.',
+  ),
   PAYMENT_MALFORMED: wrong(
     'The payment header is not a version 2 exact payment.',
     'Sign an entry of accepts with x402 version 2.',
@@ -21,7 +24,7 @@ export const CATALOGUE = {
   DQL_UNKNOWN_ASSET: wrong('The base asset is not known.', 'Use an asset of the catalogue.'),
   DQL_UNKNOWN_INSTRUMENT: wrong('The instrument is not known.', 'Use a code of the form BASE-PERP.'),
   DQL_SCOPE: wrong('A venue-scoped name stands at instrument level.', 'Put it inside any(venues where …).'),
-  DQL_NESTING: wrong('A quantifier stands inside a quantifier.', 'Split the condition.'),
+  DQL_NESTING: wrong('A quantifier or aggregate stands inside another.', 'Split the condition.'),
   DQL_TYPE: wrong('The operation does not fit its operands.', 'Use operands of the kinds the function takes.'),
   DQL_TIMEFRAME_REQUIRED: wrong('A series has no period.', 'Add a timeframe clause or trailing argument.'),
   DQL_TIMEFRAME_UNSUPPORTED: wrong('The period is not offered.', 'Use a timeframe of the catalogue.'),
@@ -47,8 +50,8 @@ export const CATALOGUE = {
   PAYMENT_REQUIRED: {
     status: 402,
     retry: false,
-    meaning: 'The call costs something and nothing was sent.',
-    fix: 'Send a key or a payment.',
+    meaning: 'The call must be paid, and no accepted payment was sent.',
+    fix: 'Send a key, or sign an entry of accepts.',
   },
   PLAN_LIMIT: {
     status: 403,
@@ -65,8 +68,8 @@ export const CATALOGUE = {
   ANCHOR_NOT_FOUND: {
     status: 404,
     retry: false,
-    meaning: 'There is no anchor or row for it.',
-    fix: 'Ask when the anchor is due.',
+    meaning: 'There is no anchor for the day, or no such row.',
+    fix: 'Ask for the day, instant or file that the hint names.',
   },
   NOT_FOUND: {
     status: 404,
@@ -83,8 +86,8 @@ export const CATALOGUE = {
   ANCHOR_CHANGED: {
     status: 409,
     retry: false,
-    meaning: 'The stored rows no longer give the posted root.',
-    fix: 'See the incident list.',
+    meaning: 'The stored rows no longer match the closed day.',
+    fix: 'See /incidents.json.',
   },
   PAYLOAD_TOO_LARGE: { status: 413, retry: false, meaning: 'The body is above 64 KiB.', fix: 'Send a smaller body.' },
   UNSUPPORTED_MEDIA_TYPE: {
@@ -96,13 +99,13 @@ export const CATALOGUE = {
   RATE_LIMITED: {
     status: 429,
     retry: true,
-    meaning: 'A limit of the plan is used up.',
+    meaning: 'A rate limit is reached; X-Service-Limit names it.',
     fix: 'Wait for Retry-After seconds.',
   },
   INTERNAL: {
     status: 500,
     retry: true,
-    meaning: 'The service failed.',
+    meaning: 'The service failed to answer.',
     fix: 'Repeat the call; quote the receipt id to support.',
   },
   UNAVAILABLE: {

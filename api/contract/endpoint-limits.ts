@@ -12,3 +12,6 @@ export const ENDPOINT_LIMITS = {
   stream_listings: 500,
   response_bytes: 8_388_608,
 } as const;
+
+/** The least that `X-Service-Max-Bytes` may lower `response_bytes` to (T-04). */
+export const LEAST_BYTES = 4_096;

@@ -43,6 +43,8 @@ export type Endpoint<Input = unknown> = {
   readonly redirects?: true;
   /** Price of a call in atomic USDC; null cannot be paid per call. */
   readonly price: number | null;
+  /** What a call costs, in words, where that depends on what the call names. */
+  readonly pricing?: string;
   /** The price of this very call, where it depends on what the call names. */
   readonly quote?: (sent: Sent, manifest: ArchiveManifest | null) => Promise<Quote>;
   /** Its rows may be answered as a table (N-15), and a settled answer is cached for good (N-14). */

@@ -10,7 +10,7 @@ export const Layers = Type.Optional(
   Type.Array(Type.String(), {
     minItems: 1,
     maxItems: 32,
-    description: `Layers to answer: ${READING_LAYERS.join(', ')}. All of the plan when left out.`,
+    description: `Layers to answer: ${READING_LAYERS.join(', ')}. Default: all layers of the plan.`,
   }),
 );
 const BY_NAME = new Map<string, ReadingLayer>(

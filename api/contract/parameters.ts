@@ -4,22 +4,21 @@ import type { ErrorCode } from '../../schemas/errors.ts';
 
 export const Units = Type.Optional(
   Type.Enum(['published', 'base', 'quote'], {
-    description: 'Unit of quantities: as published (default), base asset, or quote currency.',
+    description:
+      'Units of quantities: as published (default), base asset or quote currency. Prices and rates are never converted.',
   }),
 );
 
 export const NumberFormatParameter = Type.Optional(
   Type.Enum(['json', 'string'], {
-    description: 'Market figures as JSON numbers (default) or as strings with the same digits.',
+    description: 'Market figures as JSON numbers (`json`, default) or as strings with the same digits (`string`).',
   }),
 );
 
-export const IncludeSynthetic = Type.Optional(
-  Type.Boolean({ description: 'Accepted for compatibility; a public key sees nothing extra.' }),
-);
+export const IncludeSynthetic = Type.Optional(Type.Boolean({ description: 'Accepted without effect.' }));
 
 export const IncludeRaw = Type.Optional(
-  Type.Boolean({ description: "Adds the venue's own message; part of the plans from Standard." }),
+  Type.Boolean({ description: 'Whether `raw` has the message of the venue. It needs the plan Standard or above.' }),
 );
 
 /** Shapes of answers that only clients read. */

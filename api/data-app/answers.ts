@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type ApiError, CATALOGUE, ServiceError, serviceError } from '../../schemas/errors.ts';
 import { type JsonValue, writeJson } from '../../schemas/json.ts';
 import { clip } from '../../schemas/sent-text.ts';
-import { ENDPOINT_LIMITS } from '../contract/endpoint-limits.ts';
+import { ENDPOINT_LIMITS, LEAST_BYTES } from '../contract/endpoint-limits.ts';
 import { printErrors } from '../contract/errors-text.ts';
 import { LimitReached, limitHeaders } from '../contract/limits.ts';
 import { computeFittingCount, type Refused } from '../history/past.ts';
@@ -17,7 +17,6 @@ const JSON_TYPE = 'application/json; charset=utf-8';
 /** What can never change may be kept by its owner (N-14). */
 const SETTLED = 'private, max-age=86400, immutable';
 const RESPONSE_BYTES = ENDPOINT_LIMITS.response_bytes;
-const LEAST_BYTES = 4_096;
 /** Items as JSON that a table may be made of: 100,000 rows of any layer are less (H-08). */
 const TABLE_SOURCE_BYTES = 8 * RESPONSE_BYTES;
 const RETRY_AFTER_S = '5';

@@ -25,7 +25,7 @@ export const listErrorCodes = ({ method, key, price, codes }: Endpoint): ErrorCo
   return (Object.keys(CATALOGUE) as ErrorCode[]).filter((code) => may.has(code));
 };
 
-/** Step 8 of E-01 is one list: its first error gives the status, and the others may be of the other. */
+/** Step 8 of E-01 is one list: its first error gives the status, and the others may have another status. */
 const JUDGED_TOGETHER: ReadonlySet<ErrorCode> = new Set([
   'DQL_COMPLEXITY',
   'DQL_LIMIT',
@@ -37,7 +37,8 @@ const JUDGED_TOGETHER: ReadonlySet<ErrorCode> = new Set([
 export const listCodesByStatus = (endpoint: Endpoint): ReadonlyMap<number, readonly ErrorCode[]> => {
   const codes = listErrorCodes(endpoint);
   const byStatus = Map.groupBy(codes, (code) => CATALOGUE[code].status);
-  const together = codes.filter((code) => JUDGED_TOGETHER.has(code));
+  // Without a selection nothing is judged together: its DQL_LIMIT is of the bytes of the answer.
+  const together = codes.filter((code) => endpoint.codes.includes('DQL_COMPLEXITY') && JUDGED_TOGETHER.has(code));
   return new Map(
     [...byStatus].map(([status, own]) => [
       status,

@@ -2,6 +2,7 @@
 import type { TSchema } from 'typebox';
 import { CATALOGUE } from '../../schemas/errors.ts';
 import { type Endpoint, listPathParameters } from '../contract/endpoint.ts';
+import { ENDPOINT_LIMITS, LEAST_BYTES } from '../contract/endpoint-limits.ts';
 import { listCodesByStatus } from './endpoint-codes.ts';
 import { listEnvelopeHeaders } from './envelope-headers.ts';
 import { findMemberText } from './member-words.ts';
@@ -27,11 +28,13 @@ const ERROR = { $ref: '#/components/schemas/ErrorBody' };
 
 /** Of every answer under a key (AC-03); a client slows down by them before it is refused. */
 const LIMITS = {
-  'RateLimit-Policy': header('Under a key: calls a second and a day, as `"second";q=2;w=1, "day";q=5000;w=86400`.'),
-  RateLimit: header('Under a key: calls left of the day and seconds to its end, as `"day";r=4880;t=43200`.'),
+  'RateLimit-Policy': header(
+    'Under a key: limits per second and per day, as `"second";q=2;w=1, "day";q=5000;w=86400`.',
+  ),
+  RateLimit: header('Under a key: requests left of the day and seconds until it ends, as `"day";r=4880;t=43200`.'),
 };
 
-const WAIT = header('Seconds to wait before the call is repeated.');
+const WAIT = header('Whole seconds to wait before the call is repeated.');
 /** What refusals of a status say in headers (AC-03, E-06). */
 const REFUSAL_HEADERS: Readonly<Record<string, object>> = {
   401: { 'WWW-Authenticate': header('`Bearer`.') },
@@ -39,7 +42,7 @@ const REFUSAL_HEADERS: Readonly<Record<string, object>> = {
   503: { 'Retry-After': WAIT },
 };
 
-const RECEIPT = { 'X-Service-Receipt': header('Receipt id of the answer: quote it to support.') };
+const RECEIPT = { 'X-Service-Receipt': header('Receipt id of the answer. Quote it to support.') };
 
 const refusal = (status: string, codes: string) => ({
   description: codes,
@@ -55,6 +58,33 @@ const listErrors = (endpoint: Endpoint) =>
       status === 402 ? challengeResponse(codes.join(', '), RECEIPT) : refusal(String(status), codes.join(', ')),
     ]),
   );
+
+/** Headers that a request may send besides its credentials. */
+const MAX_BYTES = {
+  name: 'X-Service-Max-Bytes',
+  in: 'header',
+  required: false,
+  description: 'Most bytes that the answer may have. A larger answer is refused with `DQL_LIMIT`.',
+  schema: { type: 'integer', minimum: LEAST_BYTES, maximum: ENDPOINT_LIMITS.response_bytes },
+};
+const NONE_MATCH = {
+  name: 'If-None-Match',
+  in: 'header',
+  required: false,
+  description: '`ETag` of an earlier answer. An unchanged answer is a 304 without a body.',
+  schema: { type: 'string' },
+};
+const LAST_EVENT = {
+  name: 'Last-Event-ID',
+  in: 'header',
+  required: false,
+  description:
+    'Id of the last event received, with the same parameters. The stream resumes after it when it is at most 300 s old; else a `gap` and new snapshots are sent.',
+  schema: { type: 'string', maxLength: 512 },
+};
+
+const listHeaderParameters = (endpoint: Endpoint) =>
+  endpoint.class === 'stream' ? [LAST_EVENT] : [MAX_BYTES, ...(hasTag(endpoint) ? [NONE_MATCH] : [])];
 
 /** A shape whose enumerations say that their values are texts: makers of clients read no type from the values. */
 const typed = (shape: Shape): Shape => {
@@ -107,14 +137,16 @@ const makeContent = ({ name, class: requestClass, output, example, rows }: Endpo
 /** Whether answers have an `ETag`, if only settled ones (N-14). */
 const hasTag = ({ cacheS, rows }: Endpoint): boolean => cacheS !== null || rows === true;
 
-const TAG = header('Tag of the answer, to be sent as `If-None-Match`; rows have one once settled.');
+const TAG = header(
+  'Tag of the answer, to be sent as `If-None-Match`. An answer with `settled` has one only when that is true.',
+);
 
 /** What an answer becomes when the caller has it. */
 const unchangedAnswer = (endpoint: Endpoint) =>
   hasTag(endpoint)
     ? {
         304: {
-          description: 'Unchanged since the answer whose `ETag` was sent as `If-None-Match`.',
+          description: 'The answer has not changed since the one whose `ETag` was sent as `If-None-Match`.',
           headers: { ...RECEIPT, ...LIMITS, ETag: TAG },
         },
       }
@@ -124,8 +156,8 @@ const unchangedAnswer = (endpoint: Endpoint) =>
 const envelopeOf = (endpoint: Endpoint) =>
   Object.fromEntries(
     [...listEnvelopeHeaders(endpoint)].map(([name, member]) => {
-      const words = member === 'gaps' ? 'How many `gaps` the items have' : `\`${member}\` of the answer`;
-      return [name, header(`${words}, beside rows as a table.`)];
+      const words = member === 'gaps' ? 'Number of `gaps` of the items' : `\`${member}\` of the answer`;
+      return [name, header(`${words}, when the rows are answered as a table.`)];
     }),
   );
 
@@ -140,17 +172,18 @@ const answerHeaders = (endpoint: Endpoint) => ({
 });
 
 const pathItem = (operation: Endpoint) => {
-  const { name, summary, price, method, input, example } = operation;
+  const { name, summary, price, pricing, method, input, example } = operation;
   return {
     operationId: name,
     summary,
-    description: example.question,
+    description: [example.question, ...(pricing === undefined ? [] : [pricing])].join(' '),
     ...(operation.deprecated === undefined ? {} : { deprecated: true }),
     security: listSecurity(operation),
     ...(price === null ? {} : { 'x-price-usdc': String(price / 1_000_000) }),
     ...planAnswer(operation),
+    parameters: [...(method === 'GET' ? listParameters(operation) : []), ...listHeaderParameters(operation)],
     ...(method === 'GET'
-      ? { parameters: listParameters(operation) }
+      ? {}
       : {
           requestBody: {
             required: true,
@@ -174,25 +207,39 @@ const ERROR_SCHEMAS = {
     type: 'object',
     required: ['errors'],
     properties: {
-      errors: { type: 'array', minItems: 1, maxItems: 20, items: { $ref: '#/components/schemas/ErrorItem' } },
+      errors: {
+        type: 'array',
+        minItems: 1,
+        maxItems: 20,
+        items: { $ref: '#/components/schemas/ErrorItem' },
+        description: 'Every fault found, at most 20. The status of the answer is that of the first.',
+      },
     },
   },
   ErrorItem: {
     type: 'object',
     required: ['code', 'message'],
     properties: {
-      code: { $ref: '#/components/schemas/ErrorCode' },
-      message: { type: 'string' },
-      position: { $ref: '#/components/schemas/ErrorPosition' },
-      hint: { type: 'string' },
-      path: { type: 'string', description: 'JSON pointer of the offending member.' },
+      code: { $ref: '#/components/schemas/ErrorCode', description: 'Stable code. Branch on it.' },
+      message: { type: 'string', description: 'What is wrong. Its wording may change.' },
+      position: {
+        $ref: '#/components/schemas/ErrorPosition',
+        description: 'Place of the fault in the text of the query or selection.',
+      },
+      hint: { type: 'string', description: 'What to send instead.' },
+      path: { type: 'string', description: 'JSON pointer of the member with the fault, from the root of the body.' },
     },
   },
   ErrorCode: { type: 'string', enum: Object.keys(CATALOGUE) },
   ErrorPosition: {
     type: 'object',
     required: ['line', 'column', 'offset', 'length'],
-    properties: Object.fromEntries(['line', 'column', 'offset', 'length'].map((m) => [m, { type: 'integer' }])),
+    properties: {
+      line: { type: 'integer', description: 'Line, from 1.' },
+      column: { type: 'integer', description: 'Column, from 1, in Unicode code points.' },
+      offset: { type: 'integer', description: 'Offset in the text, from 0, in Unicode code points.' },
+      length: { type: 'integer', description: 'Length, in Unicode code points; 0 at the end of the text.' },
+    },
   },
 };
 
@@ -204,6 +251,22 @@ const describePaths = (operations: readonly Endpoint[]): Record<string, Record<s
   return paths;
 };
 
+/** What holds for every call; readers of the document alone need no other page (OP-01). */
+const RULES = [
+  'Market data of perpetual futures. Each value has its venue, its timestamps, its age and its status.',
+  '',
+  '* **Credentials**: send a key as `Authorization: Bearer <API_KEY>`, or pay for one call (x402 version 2). Venues, instruments, the catalogue, parse, day anchors and receipts need neither.',
+  '* **Values**: only a value with `status` `present` is a number. Any other value is withheld and has a `reason`; with `allow_stale` the number of a stale value is under `withheld`. A missing value is never 0 and never an earlier value.',
+  '* **Selections** (`where`): `base in (BTC, ETH) and quote = USDT`, on `instrument`, `base`, `venue`, `quote`, `symbol`. Without one, everything that the plan covers is selected.',
+  '* **Units**: prices are in the quote currency of the listing and are never converted. Rates and spreads are fractions: 0.0001 is one basis point. Quantities are as published unless `units` is `base` or `quote`; `units` of the answer names the unit of each figure.',
+  '* **Instants** are UTC. An answer writes ISO 8601 with milliseconds or microseconds; a request may send any RFC 3339 instant or a date.',
+  '* **Settled answers**: an answer about the past with `settled` true never changes. `items_sha256` names it.',
+  '* **Tables**: history, candles and liquidations answer rows as `text/csv`, `application/x-ndjson` or `application/vnd.apache.parquet` when `Accept` asks for it.',
+  '* **Errors** are `{"errors": [{"code", "message", "position", "hint", "path"}]}` with every fault found. Unknown members and parameters are refused. Repeat a 429 or a 503 after `Retry-After` seconds.',
+  '* **Limits**: a request body has at most 64 KiB, an answer at most 8 MiB. Limits of a plan are in the answer of account, limits of the language in the catalogue.',
+  '* **Open sets**: clients must ignore members and events that they do not know.',
+];
+
 export type OpenApi = ReturnType<typeof makeOpenApi>;
 
 export const makeOpenApi = ({ operations, baseUrl, simulated }: OpenApiOptions) => ({
@@ -211,12 +274,19 @@ export const makeOpenApi = ({ operations, baseUrl, simulated }: OpenApiOptions) 
   info: {
     title: 'Perpetual-futures market data',
     version: '2.0.0',
-    description: `Market data that says how old each number is, who said it and whether it still holds.${simulated ? ' This instance reads simulated venues.' : ''}`,
+    description: [...(simulated ? ['This instance reads simulated venues.', ''] : []), ...RULES].join('\n'),
   },
   servers: [{ url: baseUrl }],
   paths: describePaths(operations),
   components: {
-    securitySchemes: { key: { type: 'http', scheme: 'bearer', description: 'An API key.' }, ...PAYMENT_SECURITY },
+    securitySchemes: {
+      key: {
+        type: 'http',
+        scheme: 'bearer',
+        description: 'An API key, sent as `Authorization: Bearer <API_KEY>`. Never send it in the URL.',
+      },
+      ...PAYMENT_SECURITY,
+    },
     schemas: { ...ERROR_SCHEMAS, ...PAYMENT_SCHEMAS },
   },
 });

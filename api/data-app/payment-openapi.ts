@@ -14,19 +14,22 @@ const OFFER = object({
   amount: text('Atomic units of the token: `5000` is 0.005 USDC.'),
   asset: text('Contract of the token.'),
   payTo: text('Address that is paid.'),
-  maxTimeoutSeconds: { type: 'integer', description: 'Seconds for which a signed payment is accepted.' },
+  maxTimeoutSeconds: {
+    type: 'integer',
+    description: 'Seconds for which the payment is to be valid. The service accepts one that expires in 20 to 360 s.',
+  },
   extra: {
     ...object(
       {
         name: text('Name in the EIP-712 domain of the token.'),
         version: text('Version in that domain.'),
         kind: { type: 'string', enum: ['call', 'plan'] },
-        class: text('Of `call`: the class of the price.'),
-        plan: text('Of `plan`: its code.'),
+        class: text('Price class; only of the kind `call`.'),
+        plan: text('Code of the plan; only of the kind `plan`.'),
       },
       ['name', 'version', 'kind'],
     ),
-    description: '`kind` `call` pays this call, `plan` buys the plan named.',
+    description: 'The kind `call` pays for this call; the kind `plan` buys a plan.',
   },
 });
 
@@ -35,23 +38,23 @@ export const PAYMENT_SCHEMAS = {
   PaymentRequired: {
     ...object({
       x402Version: { const: 2 },
-      error: text('What is wrong with the payment, or that none was sent.'),
+      error: text('Why the payment is refused, or that none was sent.'),
       resource: object({ url: { type: 'string' }, description: { type: 'string' }, mimeType: { type: 'string' } }),
       accepts: {
         type: 'array',
         items: { $ref: '#/components/schemas/PaymentOffer' },
-        description: 'First the price of this call, then each plan.',
+        description: 'First the price of this call, then each plan by price. Sign one of them.',
       },
       errors: { type: 'array', minItems: 1, items: { $ref: '#/components/schemas/ErrorItem' } },
-      extensions: { type: 'object', description: 'How the call is made, for lists of paid services (`bazaar`).' },
+      extensions: { type: 'object', description: 'How the call is made, for directories of paid services (`bazaar`).' },
     }),
-    description: 'What the call costs, and how it is paid (x402 version 2).',
+    description: 'What the call costs and how it is paid (x402 version 2).',
   },
   PaymentSettlement: object(
     {
       success: { type: 'boolean' },
-      errorReason: text('Why it failed; absent when it did not.'),
-      transaction: text('Hash of the transaction; empty when it failed.'),
+      errorReason: text('Why the settlement failed; absent when it succeeded.'),
+      transaction: text('Hash of the transaction; empty when the settlement failed.'),
       network: { type: 'string' },
       payer: { type: 'string' },
     },
@@ -61,14 +64,14 @@ export const PAYMENT_SCHEMAS = {
     ...object({
       purchase: object({
         plan: { type: 'string' },
-        key: text('The key, shown this once.'),
+        key: text('The key. It is shown only once.'),
         key_id: { type: 'string' },
         expires_at: { type: 'string', format: 'date-time' },
       }),
       settlement: { $ref: '#/components/schemas/PaymentSettlement' },
       receipt_id: text('Receipt of the payment.'),
     }),
-    description: 'The 200 to a payment for a plan, in the place of the answer of the endpoint.',
+    description: 'Answer to a payment for a plan, in place of the answer of the endpoint.',
   },
 };
 

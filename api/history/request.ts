@@ -14,10 +14,9 @@ import { findInstantFaults, findWindowFaults } from './past.ts';
 
 const INTERVALS = ['10s', '30s', '1m', '2m', '3m', '5m', '15m', '30m', '1h', '4h', '12h', '1d'] as const;
 
-export const InstantInput = Type.String({
-  description: 'RFC 3339 instant, or a bare date.',
-  examples: ['2026-01-15T12:00Z'],
-});
+/** An RFC 3339 instant or a date, with what it means. */
+export const instantInput = (meaning: string) =>
+  Type.String({ description: `${meaning} RFC 3339, or a date.`, examples: ['2026-01-15T12:00Z'] });
 
 export const Input = Type.Object(
   {
@@ -27,18 +26,33 @@ export const Input = Type.Object(
     include_synthetic: IncludeSynthetic,
     layers: Layers,
     interval: Type.Optional(
-      Type.Enum([...INTERVALS], { description: 'One row a period: the last reading received in it.' }),
+      Type.Enum([...INTERVALS], {
+        description: 'Mode: one row per period, with the last reading received in it. Needs `from` and `to`.',
+      }),
     ),
     at: Type.Optional(
-      Type.Array(InstantInput, { minItems: 1, description: 'One row an instant, strictly ascending.' }),
+      Type.Array(instantInput('Instant of a row.'), {
+        minItems: 1,
+        description: 'Mode: one row per instant, strictly ascending.',
+      }),
     ),
-    as_of: Type.Optional(InstantInput),
-    raw: Type.Optional(Type.Boolean({ description: 'Every stored row; part of the plans from Standard.' })),
-    from: Type.Optional(InstantInput),
-    to: Type.Optional(InstantInput),
-    include_gaps: Type.Optional(Type.Boolean({ description: 'Keeps rows without a reading; default true.' })),
+    as_of: Type.Optional(instantInput('Mode: one row at this instant; short for `at` with one instant.')),
+    raw: Type.Optional(
+      Type.Boolean({
+        description: 'Mode when true: every stored row. Needs `from` and `to`, and the plan Standard or above.',
+      }),
+    ),
+    from: Type.Optional(instantInput('Start of the window, for `interval` and `raw`.')),
+    to: Type.Optional(instantInput('End of the window, for `interval` and `raw`. A later end than now is cut at now.')),
+    include_gaps: Type.Optional(
+      Type.Boolean({ description: 'Whether instants without a reading are rows. Default true.' }),
+    ),
     freshness: Type.Optional(Freshness),
-    allow_stale: Type.Optional(Type.Boolean({ description: 'Puts the numbers of stale readings under `withheld`.' })),
+    allow_stale: Type.Optional(
+      Type.Boolean({
+        description: 'Whether the numbers of stale readings are answered under `withheld`. Default false.',
+      }),
+    ),
   },
   { additionalProperties: false },
 );

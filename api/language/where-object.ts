@@ -9,17 +9,18 @@ const codes = (what: string) =>
 
 const SelectionObject = Type.Object(
   {
-    instrument: codes('Market codes such as BTC-PERP.'),
-    base: codes('Base asset codes.'),
+    instrument: codes('Instrument codes, such as BTC-PERP.'),
+    base: codes('Codes of base assets.'),
     venue: codes('Venue codes.'),
-    quote: codes('Quote currency codes.'),
-    symbol: codes("The venue's own symbols, byte for byte."),
+    quote: codes('Codes of quote currencies.'),
+    symbol: codes('Symbols at the venue, byte for byte.'),
   },
   { additionalProperties: false, minProperties: 1 },
 );
 
 export const SelectionText = Type.String({
-  description: 'Selection text, such as `base in (BTC, ETH) and quote = USDT`.',
+  description:
+    'Selection of listings as text, such as `base in (BTC, ETH) and quote = USDT`. All listings when left out.',
   examples: ['base = BTC and quote = USDT'],
 });
 

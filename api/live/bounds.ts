@@ -13,8 +13,12 @@ const MOST_MS = 604_800_000;
 
 export const Freshness = Type.Union(
   [
-    Type.String({ description: 'One bound for every layer, such as `60s`.' }),
-    Type.Record(Type.String(), Type.String(), { description: 'Bounds by layer, such as `{"funding": "600s"}`.' }),
+    Type.String({
+      description: 'Freshness bound of every layer, such as `60s`, from 1s to 604800s. An older reading is stale.',
+    }),
+    Type.Record(Type.String(), Type.String(), {
+      description: 'Freshness bounds by layer, such as `{"funding": "600s"}`.',
+    }),
   ],
   { examples: ['60s'] },
 );

@@ -23,14 +23,14 @@ const Input = Type.Object(
   {
     rule_id: Type.Optional(
       Type.Array(Type.String({ examples: [EXAMPLE_ID] }), {
-        description: `Rules by name, repeated or separated by commas, at most ${MOST_IDS}; all of the account when left out.`,
+        description: `Ids of rules, repeated or separated by commas, at most ${MOST_IDS}. Without it a key reads all rules of its account; a paid call names at least one.`,
         examples: [[EXAMPLE_ID]],
       }),
     ),
     fresh: Type.Optional(
       Type.Boolean({
         description:
-          'true evaluates now, at most once a second and rule; each counts against the evaluations of the day.',
+          'Whether the rules are evaluated now, each at most once per second. Every evaluation counts against the limit of the day. Default false.',
         examples: [true],
       }),
     ),
@@ -199,7 +199,8 @@ export const agentState = defineOperation({
   tool: true,
   input: Input,
   output: Output,
-  codes: ['NOT_FOUND'],
+  codes: ['DQL_LIMIT', 'NOT_FOUND'],
+  pricing: 'Without a key a call costs 0.01 USDC per distinct rule that it names.',
   example: {
     question: 'Does my rule hold, and has it changed since my last answer?',
     input: { rule_id: [EXAMPLE_ID] },

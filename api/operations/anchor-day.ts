@@ -16,7 +16,7 @@ import answer from './examples/anchor-day.json' with { type: 'json' };
 import { type Answer, type Context, defineOperation } from './operation.ts';
 
 const Input = Type.Object(
-  { day: Type.String({ description: 'UTC day, also without dashes.', examples: ['2026-01-10', '20260110'] }) },
+  { day: Type.String({ description: 'UTC day, with or without dashes.', examples: ['2026-01-10', '20260110'] }) },
   { additionalProperties: false },
 );
 type Input = Static<typeof Input>;

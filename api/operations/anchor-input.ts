@@ -17,7 +17,7 @@ export const ProofInput = Type.Object(
   {
     venue: Type.String({ description: 'Venue code.', examples: ['binance'] }),
     symbol: Type.String({
-      description: "The venue's own symbol, byte for byte.",
+      description: 'Symbol at the venue, byte for byte.',
       minLength: 1,
       maxLength: 200,
       examples: ['BTCUSDT'],
@@ -28,16 +28,19 @@ export const ProofInput = Type.Object(
     }),
     at: Type.String({
       description:
-        'Instant that names day and row. Readings: the newest window that ended by it, 24:00 belongs to its day. Candles: the minute. ' +
-        'Trades and liquidations: the newest row with `id` received by it.',
+        'Instant that selects the day and the row. A reading: the newest window that ended by it; 00:00 belongs to the day before. ' +
+        'A candle: its minute. A trade or liquidation: the newest row with `id` received by it.',
       examples: ['2026-01-10T12:00:00Z'],
     }),
     price_type: Type.Optional(
-      Type.Enum([...PRICE_TYPES], { description: 'Of candles; `trade` when left out.', examples: ['mark'] }),
+      Type.Enum([...PRICE_TYPES], {
+        description: 'Price type, for candles only. Default `trade`.',
+        examples: ['mark'],
+      }),
     ),
     id: Type.Optional(
       Type.String({
-        description: 'Of trades and liquidations, needed unless `seq` is given: the id of the row.',
+        description: 'Id of the row, for trades and liquidations only. Needed unless `seq` is sent.',
         minLength: 1,
         maxLength: 200,
         examples: ['4611686018427387904'],
@@ -46,7 +49,7 @@ export const ProofInput = Type.Object(
     seq: Type.Optional(
       Type.Integer({
         description:
-          'Names any row of the day, listing and table by its `seq` instead: also late rows and gaps. Of `at` only the day counts.',
+          'Selects any row of the day, listing and table by its `seq`, also a late row or a gap. Then `at` selects the day only.',
         minimum: 0,
         examples: [0],
       }),

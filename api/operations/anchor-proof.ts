@@ -145,10 +145,7 @@ export const anchorProof = defineOperation({
   summary: 'Proof that one row was held and is unchanged.',
   input: ProofInput,
   output: Output,
-  codes: [
-    ...SCOPE_CODES.filter((code) => code !== 'DQL_LIMIT'),
-    ...(['DQL_UNKNOWN_VENUE', 'ANCHOR_NOT_FOUND', 'ANCHOR_CHANGED'] as const),
-  ],
+  codes: [...SCOPE_CODES, ...(['DQL_UNKNOWN_VENUE', 'ANCHOR_NOT_FOUND', 'ANCHOR_CHANGED'] as const)],
   example: {
     question: 'Was this funding rate held on the day it was posted, and is it unchanged?',
     input: { venue: 'binance', symbol: 'BTCUSDT', layer: 'funding', at: '2026-01-10T12:00:00Z' },

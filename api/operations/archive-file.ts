@@ -22,11 +22,13 @@ import { type Answer, type Context, defineOperation } from './operation.ts';
 
 const Input = Type.Object(
   {
-    listing: Type.String({ description: '`venue:venue_symbol`.', examples: ['binance:BTCUSDT'] }),
+    listing: Type.String({ description: '`venue:venue_symbol`, percent-encoded.', examples: ['binance:BTCUSDT'] }),
     layer: Type.String({ description: 'Archived layer.', examples: ['funding'] }),
     day: Type.String({ description: 'UTC day.', examples: ['2026-01-10'] }),
     format: Type.Optional(
-      Type.Enum([...ARCHIVE_FORMATS], { description: 'Parquet (default), or csv and jsonl, both zstd.' }),
+      Type.Enum([...ARCHIVE_FORMATS], {
+        description: '`parquet` (default), `csv` or `jsonl`. The last two are compressed with zstd.',
+      }),
     ),
   },
   { additionalProperties: false },
@@ -115,6 +117,8 @@ export const archiveFile = defineOperation({
   class: 'archive',
   redirects: true,
   price: TIER_PRICES.core,
+  pricing:
+    'Without a key a file of a listing of the tier `core` costs 0.10 USDC, and of the tier `top100` 0.05 USDC. Other files need a key.',
   cacheS: null,
   summary: 'One archive file: a redirect to a link valid for 15 minutes.',
   input: Input,

@@ -24,16 +24,16 @@ const MOST = 1_000;
 const Input = Type.Object(
   {
     where: Type.Optional(SelectionText),
-    layer: Type.Optional(Type.String({ description: 'One archived layer; all when left out.' })),
-    from: Type.Optional(Type.String({ description: 'First day, inside.', examples: ['2026-01-10'] })),
-    to: Type.Optional(Type.String({ description: 'Last day, inside.', examples: ['2026-01-15'] })),
+    layer: Type.Optional(Type.String({ description: 'Archived layer. All layers when left out.' })),
+    from: Type.Optional(Type.String({ description: 'First day, inclusive.', examples: ['2026-01-10'] })),
+    to: Type.Optional(Type.String({ description: 'Last day, inclusive.', examples: ['2026-01-15'] })),
     limit: Type.Optional(
-      Type.Integer({ minimum: 1, description: `Files a page, ${LIMIT} when left out, at most ${MOST}.` }),
+      Type.Integer({ minimum: 1, description: `Files per page. Default ${LIMIT}, at most ${MOST}.` }),
     ),
     cursor: Type.Optional(
       Type.String({
         maxLength: 1_024,
-        description: 'From `page.next_cursor`, with the same request; does not expire.',
+        description: '`page.next_cursor` of the page before, with the same request. It does not expire.',
       }),
     ),
   },
@@ -175,7 +175,7 @@ export const archive = defineOperation({
   summary: 'List of archive files.',
   input: Input,
   output: Output,
-  codes: [...WHERE_CODES],
+  codes: [...WHERE_CODES, 'DQL_LIMIT'],
   example: {
     question: 'Which days of funding of BTC can be fetched as files?',
     input: { where: 'base = BTC', layer: 'funding' },

@@ -40,7 +40,7 @@ const Input = Type.Object(
     number_format: NumberFormatParameter,
     include_synthetic: IncludeSynthetic,
     depth: Type.Optional(
-      Type.Integer({ minimum: 1, description: `Levels a side, ${DEPTH} when left out; clamped to the plan.` }),
+      Type.Integer({ minimum: 1, description: `Levels per side. Default ${DEPTH}, reduced to the limit of the plan.` }),
     ),
   },
   { additionalProperties: false },
@@ -50,7 +50,8 @@ type Input = Static<typeof Input>;
 const NullableText = Type.Union([Type.String(), Type.Null()]);
 const NullableCount = Type.Union([Type.Integer(), Type.Null()]);
 const Side = Type.Array(Type.Array(NullableText, { minItems: 2, maxItems: 2 }), {
-  description: 'Levels from the best one on, each `[price, size]`.',
+  description:
+    'Levels `[price, size]`, best first. A size that cannot be converted is null. Empty unless `status` is `present`.',
 });
 const BookBand = Type.Object({
   reference: NullableText,

@@ -27,7 +27,7 @@ import {
   findWindowFaults,
   isSettled,
 } from '../history/past.ts';
-import { InstantInput } from '../history/request.ts';
+import { instantInput } from '../history/request.ts';
 import { TIMEFRAMES } from '../language/limits.ts';
 import { Where } from '../language/where-object.ts';
 import type { Selected } from '../live/listing-book.ts';
@@ -47,14 +47,20 @@ const Input = Type.Object(
     number_format: NumberFormatParameter,
     include_synthetic: IncludeSynthetic,
     timeframe: Type.String({
-      description: `One of ${TIMEFRAMES.join(', ')}; at most ${PER_LISTING} candles a listing.`,
+      description: `One of ${TIMEFRAMES.join(', ')}. An answer has at most ${PER_LISTING} candles per listing.`,
       examples: ['1h'],
     }),
-    price_type: Type.Optional(Type.Enum([...PRICE_TYPES], { description: 'Default trade.' })),
-    from: InstantInput,
-    to: InstantInput,
-    include_gaps: Type.Optional(Type.Boolean({ description: 'Keeps periods without a candle; default true.' })),
-    closed_only: Type.Optional(Type.Boolean({ description: 'Accepted; only closed minutes are stored.' })),
+    price_type: Type.Optional(
+      Type.Enum([...PRICE_TYPES], { description: 'Price that the candles are made of. Default `trade`.' }),
+    ),
+    from: instantInput('First open time, inclusive. It is moved up to a boundary of the timeframe.'),
+    to: instantInput('Last open time, exclusive. It is moved down to a boundary of the timeframe.'),
+    include_gaps: Type.Optional(
+      Type.Boolean({ description: 'Whether periods without a candle are rows. Default true.' }),
+    ),
+    closed_only: Type.Optional(
+      Type.Boolean({ description: 'Accepted without effect: only closed minutes are stored.' }),
+    ),
   },
   { additionalProperties: false },
 );

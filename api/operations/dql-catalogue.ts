@@ -174,7 +174,7 @@ export const dqlCatalogue = defineOperation({
   summary: 'Fields, sources, functions, codes and limits of the query language.',
   input: Type.Object({}, { additionalProperties: false }),
   output: Output,
-  codes: [],
+  codes: ['DQL_LIMIT'],
   example: {
     question: 'Which fields, functions and codes may a query use?',
     input: {},

@@ -12,7 +12,7 @@ import { findQueryInput, QUERY_CODES, QueryMembers, queryFaults } from './query-
 const Input = Type.Object(
   {
     ...QueryMembers,
-    context: Type.Optional(Type.Enum(['screen'], { description: 'What the query is for.' })),
+    context: Type.Optional(Type.Enum(['screen'], { description: 'Use of the query. Only `screen` exists.' })),
   },
   { additionalProperties: false },
 );
@@ -60,7 +60,7 @@ export const dqlParse = defineOperation({
   summary: 'Checks a query: canonical form, names, complexity, or every fault.',
   input: Input,
   output: Output,
-  codes: QUERY_CODES,
+  codes: [...QUERY_CODES, 'DQL_LIMIT'],
   example: {
     question: 'Is my query right, and what does it cost?',
     input: {

@@ -37,14 +37,20 @@ const Input = Type.Object(
   {
     where: Type.Optional(SelectionText),
     as_of: Type.Optional(
-      Type.String({ description: 'Instant to describe; now when left out.', examples: ['2026-01-15T12:00:00Z'] }),
+      Type.String({
+        description: 'Instant that the answer describes. Default now.',
+        examples: ['2026-01-15T12:00:00Z'],
+      }),
     ),
     units: Units,
     include_raw: IncludeRaw,
     number_format: NumberFormatParameter,
-    limit: Type.Optional(Type.Integer({ minimum: 1, description: `Listings a page, at most ${MOST} (default).` })),
+    limit: Type.Optional(Type.Integer({ minimum: 1, description: `Listings per page. Default and at most ${MOST}.` })),
     cursor: Type.Optional(
-      Type.String({ description: 'From `page.next_cursor`, with the same request; pins the instant.' }),
+      Type.String({
+        description:
+          '`page.next_cursor` of the page before, with the same request. All pages describe the same instant.',
+      }),
     ),
   },
   { additionalProperties: false },

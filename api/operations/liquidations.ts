@@ -27,7 +27,7 @@ import {
   isSettled,
   type Span,
 } from '../history/past.ts';
-import { InstantInput } from '../history/request.ts';
+import { instantInput } from '../history/request.ts';
 import { Where } from '../language/where-object.ts';
 import type { Selected } from '../live/listing-book.ts';
 import type { Names } from '../selection/resolve.ts';
@@ -45,21 +45,21 @@ const GAP_WINDOW_MS = 10_000;
 const Input = Type.Object(
   {
     where: Type.Optional(Where),
-    from: InstantInput,
-    to: InstantInput,
+    from: instantInput('Start of the window, inclusive, by `received_at`.'),
+    to: instantInput('End of the window, exclusive. A later end than now is cut at now.'),
     units: Units,
     number_format: NumberFormatParameter,
     include_synthetic: IncludeSynthetic,
     side: Type.Optional(
       Type.Enum(['long', 'short'], {
-        description: 'Side of the position that was closed: a long is closed by a sell.',
+        description: 'Position that was closed: a `long` is closed by a sell. Both when left out.',
       }),
     ),
     limit: Type.Optional(
-      Type.Integer({ minimum: 1, description: `Rows a page, ${LIMIT} when left out, at most ${MOST}.` }),
+      Type.Integer({ minimum: 1, description: `Rows per page. Default ${LIMIT}, at most ${MOST}.` }),
     ),
     cursor: Type.Optional(
-      Type.String({ maxLength: 1_024, description: 'From `page.next_cursor`, with the same request.' }),
+      Type.String({ maxLength: 1_024, description: '`page.next_cursor` of the page before, with the same request.' }),
     ),
   },
   { additionalProperties: false },

@@ -9,18 +9,22 @@ import type { QueryInput } from '../language/compile.ts';
 import { LIMITS, VERSION } from '../language/limits.ts';
 
 const MachineForm = Type.Record(Type.String(), Type.Unknown(), {
-  description: 'Machine form: {dql, condition, timeframe, as_of, where, select, order_by}.',
+  description:
+    'Machine form `{dql, condition, timeframe, as_of, where, select, order_by}`. Send either `query` or `query_object`.',
 });
 
 /** Members of a body that hold a query. */
 export const QueryMembers = {
   query: Type.Optional(
-    Type.Union([Type.String({ description: `Text of a query, at most ${LIMITS.source_bytes} bytes.` }), MachineForm], {
-      examples: ['any(venues where funding > 1bps)'],
-    }),
+    Type.Union(
+      [Type.String({ description: `Text of the query, at most ${LIMITS.source_bytes} bytes.` }), MachineForm],
+      {
+        examples: ['any(venues where funding > 1bps)'],
+      },
+    ),
   ),
   query_object: Type.Optional(MachineForm),
-  dql: Type.Optional(Type.Unknown({ description: `Language version, "${VERSION}".` })),
+  dql: Type.Optional(Type.Unknown({ description: `Version of the language: "${VERSION}".` })),
 };
 const Body = Type.Object(QueryMembers);
 type Body = Static<typeof Body>;

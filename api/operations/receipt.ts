@@ -14,7 +14,7 @@ const STATES = ['presented', 'verified', 'served', 'settling', 'settled', 'faile
 const Input = Type.Object(
   {
     receipt_id: Type.String({
-      description: '`X-Service-Receipt` of the paid answer.',
+      description: 'Header `X-Service-Receipt` of the paid answer.',
       examples: ['rcp_01KEZ8G3M4T5V6W7X8Y9Z0A1B2'],
     }),
   },

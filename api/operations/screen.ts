@@ -46,19 +46,25 @@ const DEFAULT_LIMIT = 100;
 const Input = Type.Object(
   {
     ...QueryMembers,
-    context: Type.Optional(Type.Enum(['screen'], { description: 'What the query is for.' })),
+    context: Type.Optional(Type.Enum(['screen'], { description: 'Use of the query. Only `screen` exists.' })),
     where: Type.Optional(Where),
     freshness: Type.Optional(Freshness),
     limit: Type.Optional(
       Type.Integer({
         minimum: 1,
-        description: `Instruments a page, ${DEFAULT_LIMIT} when left out, up to the ceiling of the plan.`,
+        description: `Instruments per page. Default ${DEFAULT_LIMIT}, reduced to the limit of the plan.`,
       }),
     ),
     cursor: Type.Optional(
-      Type.String({ maxLength: 512, description: 'Of the page before: pins its instant and its result.' }),
+      Type.String({
+        maxLength: 512,
+        description:
+          '`page.next_cursor` of the page before, with the same request, within 300 s of the first page. All pages are of one evaluation.',
+      }),
     ),
-    include_unknown: Type.Optional(Type.Boolean({ description: 'Also answers instruments that may or may not hold.' })),
+    include_unknown: Type.Optional(
+      Type.Boolean({ description: 'Whether instruments whose result is unknown are answered too. Default false.' }),
+    ),
     units: Units,
     number_format: NumberFormatParameter,
     include_synthetic: IncludeSynthetic,
@@ -68,7 +74,8 @@ const Input = Type.Object(
 type Input = Static<typeof Input>;
 
 const Values = Type.Record(Type.String(), Type.Record(Type.String(), Type.Unknown()), {
-  description: 'Value objects by the canonical text of their expression.',
+  description:
+    'Value objects by canonical text of the expression: `value`, `unit`, `status`, `reason` when the value is unknown (null), and `venue`, `layer`, `venue_ts`, `received_at`, `age_ms` of a reading.',
 });
 const Output = Type.Object({
   dql: Type.String(),

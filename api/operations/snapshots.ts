@@ -48,7 +48,11 @@ const Input = Type.Object(
     include_synthetic: IncludeSynthetic,
     layers: Layers,
     include_raw: IncludeRaw,
-    allow_stale: Type.Optional(Type.Boolean({ description: 'Puts the numbers of stale readings under `withheld`.' })),
+    allow_stale: Type.Optional(
+      Type.Boolean({
+        description: 'Whether the numbers of stale readings are answered under `withheld`. Default false.',
+      }),
+    ),
     freshness: Type.Optional(Freshness),
   },
   { additionalProperties: false },

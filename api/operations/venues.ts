@@ -78,7 +78,7 @@ export const venues = defineOperation({
   tool: true,
   input: Type.Object({}, { additionalProperties: false }),
   output: Output,
-  codes: [],
+  codes: ['DQL_LIMIT'],
   example: {
     question: 'Which venues are live, and what do they publish?',
     input: {},

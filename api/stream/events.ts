@@ -17,8 +17,8 @@ const Level = Type.Array(Type.Union([Type.String(), Type.Null()]), { minItems: 2
 const State = Type.Intersect([
   LayerObject,
   Type.Object({
-    bids: Type.Optional(Type.Array(Level, described('With `depth`: levels bid, best first.'))),
-    asks: Type.Optional(Type.Array(Level, described('With `depth`: levels asked, best first.'))),
+    bids: Type.Optional(Type.Array(Level, described('Bid levels, best first; only when `depth` is above 0.'))),
+    asks: Type.Optional(Type.Array(Level, described('Ask levels, best first; only when `depth` is above 0.'))),
   }),
 ]);
 
@@ -27,21 +27,28 @@ const RuleState = Type.Enum([...RULE_STATES]);
 const Reading = {
   ...Listing,
   layer: Type.String(described('Layer of the reading.')),
-  rev: Type.Integer(described('Number of the reading within its listing and layer, without holes.')),
+  rev: Type.Integer(
+    described(
+      'Number of the reading within its listing and layer, without holes; 0 when there is no reading. A change of status repeats the number of the reading.',
+    ),
+  ),
 };
 
 /** A trade or a liquidation. */
 const EventRow = Type.Object({
   venue_ts: NullableInstant,
   received_at: InstantText,
-  side: Type.Enum(['buy', 'sell', 'long', 'short'], described('Side of the taker, or the position that was closed.')),
+  side: Type.Enum(
+    ['buy', 'sell', 'long', 'short'],
+    described('Of a trade the side of the taker, of a liquidation the position that was closed.'),
+  ),
   price: FigureValue,
   price_kind: Type.Optional(
-    Type.Enum(['fill', 'order', 'bankruptcy', 'mark'], described('Of liquidations: what the price is.')),
+    Type.Enum(['fill', 'order', 'bankruptcy', 'mark'], described('Of a liquidation: which price it is.')),
   ),
   quantity: NullableFigure,
   value: NullableFigure,
-  id: Type.String(described('Names the event within its listing.')),
+  id: Type.String(described('Id of the event within its listing.')),
   conversion: Conversion,
   null_reasons: Type.Optional(Type.Record(Type.String(), Type.String())),
 });
@@ -49,39 +56,39 @@ const EventRow = Type.Object({
 /** Data of each event by its name, but for `error`, which has the shape of a refused call. Clients leave other names aside (ST-03). */
 export const STREAM_EVENTS = {
   hello: Type.Object({
-    stream_id: Type.String(described('Names the stream; quote it to support.')),
+    stream_id: Type.String(described('Id of the stream. Quote it to support.')),
     evaluated_at: InstantText,
     catalogue: Type.Union([Type.String(), Type.Null()]),
     units: Type.Enum(['published', 'base', 'quote']),
     freshness: Type.Record(Type.String(), Type.String()),
-    layers: Type.Array(Type.String(), described('Layers it covers.')),
-    listings: Type.Integer(described('Listings selected.')),
-    resumed: Type.Boolean(described('Whether it goes on after `Last-Event-ID` without a hole.')),
+    layers: Type.Array(Type.String(), described('Layers that the stream covers.')),
+    listings: Type.Integer(described('Number of selected listings.')),
+    resumed: Type.Boolean(described('True when the stream continues after `Last-Event-ID` without a hole.')),
     buffer_from: Type.Union(
       [InstantText, Type.Null()],
-      described('From when on events are kept for those who resume.'),
+      described('Instant of the oldest event that is kept for a resume; null when none is kept.'),
     ),
-    heartbeat_ms: Type.Integer(described('Time between two heartbeats.')),
+    heartbeat_ms: Type.Integer(described('Milliseconds between two heartbeats.')),
   }),
   snapshot: Type.Object({ ...Reading, state: State }),
   ready: Type.Object({
-    listings: Type.Integer(described('Listings selected.')),
-    layers: Type.Integer(described('Snapshots sent.')),
+    listings: Type.Integer(described('Number of selected listings.')),
+    layers: Type.Integer(described('Number of snapshots sent.')),
     served_at: NullableInstant,
   }),
   update: Type.Object({
     ...Reading,
-    change: Type.Enum(['value', 'status', 'both'], described('What is new.')),
+    change: Type.Enum(['value', 'status', 'both'], described('What changed: the value, the status, or both.')),
     state: State,
   }),
   event: Type.Object({
     ...Listing,
-    layer: Type.Enum(['trade', 'liquidation'], described('What the rows are.')),
-    rows: Type.Array(EventRow, described('In the order they came.')),
+    layer: Type.Enum(['trade', 'liquidation'], described('Kind of the rows.')),
+    rows: Type.Array(EventRow, described('Rows, in the order in which they were received.')),
   }),
   candle: Type.Object({
     ...Listing,
-    timeframe: Type.Enum([...TIMEFRAMES], described('Length of its period.')),
+    timeframe: Type.Enum([...TIMEFRAMES], described('Timeframe of the candle.')),
     price_type: Type.Enum(['trade', 'mark', 'index']),
     row: CandleRow,
   }),
@@ -97,44 +104,52 @@ export const STREAM_EVENTS = {
     connections: Type.Record(
       Type.String(),
       Type.Enum(['up', 'down']),
-      described('Whether a connection to the venue is open, by venue.'),
+      described('`up` when a connection to the venue is open, else `down`, by venue.'),
     ),
   }),
   gap: Type.Object({
     from: NullableInstant,
     to: InstantText,
     reason: Type.Enum(['resume_expired', 'slow_reader', 'pipeline_restart'], described('Why events are left out.')),
-    dropped: Type.Union([Type.Integer(), Type.Null()], described('Events left out; null when they cannot be counted.')),
+    dropped: Type.Union(
+      [Type.Integer(), Type.Null()],
+      described('Number of events left out; null when it is not known.'),
+    ),
     scope: Type.Object(
       {
         venue: Type.Optional(Type.String()),
         venue_symbol: Type.Optional(Type.String()),
         layer: Type.Optional(Type.String()),
       },
-      described('What it is about; empty: everything.'),
+      described('What the gap concerns; empty when it concerns everything.'),
     ),
   }),
   rule: Type.Object({
     rule_id: Type.String(),
-    name: Type.String(described('What its owner calls it.')),
+    name: Type.String(described('Name that the owner gave the rule.')),
     change: Type.Enum(
       ['snapshot', 'move'],
       described(
-        '`snapshot`: the state when the stream began, or when moves may have been missed; `move`: a new state.',
+        '`snapshot`: the state at the start of the stream, or after moves may have been missed. `move`: a new state.',
       ),
     ),
-    at: Type.String({ format: 'date-time', ...described('Since when the state has been this one.') }),
+    at: Type.String({ format: 'date-time', ...described('Instant since which the rule has been in this state.') }),
     previous_state: Type.Union([RuleState, Type.Null()], described('State before the move; null in a snapshot.')),
-    state: Type.Enum([...RULE_STATES], described('Whether the query of the rule holds for an instrument.')),
+    state: Type.Enum(
+      [...RULE_STATES],
+      described(
+        '`true` when the query holds for at least one instrument, else `unknown` when it may hold for one, else `false`.',
+      ),
+    ),
     reason: Type.Union(
       [Type.Enum([...RULE_REASONS]), Type.Null()],
-      described('Why the state is unknown; null when it is known.'),
+      described('Why the state is `unknown`; null when it is known.'),
     ),
     matched: Type.Optional(Type.Array(Type.String())),
     matched_total: Type.Optional(Type.Integer()),
   }),
   bye: Type.Object({
     reason: Type.Enum(['rotate', 'shutdown', 'key_ended', 'plan_changed'], described('Why the stream ends.')),
-    reconnect: Type.Boolean(described('Whether it is worth coming again.')),
+    reconnect: Type.Boolean(described('True when the client should connect again.')),
   }),
 } as const satisfies Readonly<Record<string, TSchema>>;

@@ -40,31 +40,46 @@ const STREAMED: readonly string[] = [
 
 const Input = Type.Object(
   {
-    where: Type.Optional(Type.String({ description: 'Selection, such as `base = BTC and quote = USDT`.' })),
+    where: Type.Optional(
+      Type.String({
+        description:
+          'Selection of listings as text, such as `base = BTC and quote = USDT`. All listings when left out.',
+      }),
+    ),
     layers: Type.Optional(
-      Type.String({ description: `Layers separated by commas, of ${STREAMED.join(', ')}. Default: the first six.` }),
+      Type.String({
+        description: `Layers separated by commas, of ${STREAMED.join(', ')}. Default: the first six that the plan has.`,
+      }),
     ),
     units: Units,
     number_format: NumberFormatParameter,
     include_synthetic: IncludeSynthetic,
-    freshness: Type.Optional(Type.String({ description: 'One freshness bound for every layer, such as `60s`.' })),
-    allow_stale: Type.Optional(Type.Boolean({ description: 'Puts the numbers of stale readings under `withheld`.' })),
+    freshness: Type.Optional(
+      Type.String({ description: 'Freshness bound of every layer, such as `60s`, from 1s to 604800s.' }),
+    ),
+    allow_stale: Type.Optional(
+      Type.Boolean({ description: 'Whether the numbers of stale readings are sent under `withheld`. Default false.' }),
+    ),
     depth: Type.Optional(
       Type.Integer({
         minimum: 0,
-        description: 'Levels of `book` a side; 0 (default) for the top of the book only. Clamped to the plan.',
+        description:
+          'Levels of `book` per side, reduced to the limit of the plan. Default 0: the top of the book only.',
       }),
     ),
     timeframe: Type.Optional(
       Type.String({
-        description: `Timeframe of \`candles\`, one of ${TIMEFRAMES.join(', ')}; 1m when left out.`,
+        description: `Timeframe of \`candles\`, one of ${TIMEFRAMES.join(', ')}. Default 1m.`,
         examples: ['1h'],
       }),
     ),
-    snapshot: Type.Optional(Type.Boolean({ description: 'false leaves the initial snapshots out.' })),
+    snapshot: Type.Optional(
+      Type.Boolean({ description: 'Whether the stream begins with a snapshot of each reading. Default true.' }),
+    ),
     rules: Type.Optional(
       Type.Boolean({
-        description: 'true adds `rule` events: each rule of the account with its state, then every move of one.',
+        description:
+          'Whether `rule` events are sent: first the state of each rule of the account, then every move. Default false.',
       }),
     ),
   },
@@ -97,7 +112,7 @@ export const STREAM = {
   input: Input,
   output: Type.String({
     description:
-      'Server-sent events: `hello`, `snapshot` once a listing and layer, `ready`, then `update`, `event` (trades, liquidations), `candle`, `listing`, `heartbeat` every 15 s, `gap`, `error`, `bye`; with `rules=true` also `rule`. `Last-Event-ID` resumes within 300 s.',
+      'Server-sent events. First come `hello`, one `snapshot` per listing and layer, and `ready`. Then come `update` (every change), `event` (trades, liquidations), `candle`, `listing`, `gap` (events left out), `rule` (with `rules=true`) and a `heartbeat` every 15 s. `error` and `bye` end the stream. `StreamEvent` has the shape of each. A request with the header `Last-Event-ID` resumes a stream of the last 300 s.',
   }),
   codes: [...WHERE_CODES, 'DQL_TIMEFRAME_UNSUPPORTED', ...SCOPE_CODES],
   example: {

@@ -25,7 +25,7 @@ export const QUERIES: readonly (readonly [question: string, query: string])[] = 
     'any(venues where abs(basis) > 0) select basis, mark, index order by max(venues, abs(basis)) desc',
   ],
   [
-    'Which books are tight and fresh on two venues at least?',
+    'Which instruments have a tight and fresh book on at least two listings?',
     'count(venues where age(bid) < 30s and spread < 20bps) >= 2 select bid, ask, spread',
   ],
   [
@@ -71,7 +71,7 @@ const RULES = [
   'A series (a candle source, or a sampleable field at a period) needs a period: the clause `timeframe 1h`, or a last argument as in `ema(close, 20, 1h)`. The newest completed candle is used, never a forming one.',
   '`sum` adds additive fields only; quantities of different units (oi, sizes, volume_24h) need `units: "base"` or `"quote"`.',
   'An instrument is `BTC-PERP`, a base is `BTC`. Prices are in the quote currency of each listing; there is no price across venues.',
-  '`as of <instant>` asks about the past. An instant more than 120 s old is settled: the answer never changes.',
+  '`as of <instant>` asks about the past. An answer with `settled: true` never changes; an instant is settled after 120 s at the earliest.',
 ];
 
 const row = (cells: readonly (string | boolean | undefined)[]): string => `| ${cells.join(' | ')} |`;
@@ -91,26 +91,26 @@ export const dqlPage = (): string => {
   const bounds = printBounds(makeBounds(undefined), READING_LAYERS);
   return [
     '# DQL, version 1',
-    'The argument `query` of the tool `screen`: a condition over the listings of each instrument, with clauses behind it.',
+    'The argument `query` of the tool `screen` is a condition over the listings of each instrument, followed by clauses.',
     `## Grammar\n\n\`\`\`text\n${GRAMMAR}\n\`\`\``,
     `## Rules\n\n${RULES.map((rule) => `* ${rule}`).join('\n')}`,
     `## Ten queries\n\n${QUERIES.map(([question, query]) => `${question}\n\n\`\`\`dql\n${query}\n\`\`\``).join('\n\n')}`,
     `## Fields\n\n"series": may be read at a period, as in \`sma(mark, 5, 1m)\`. "additive": may be summed over venues.\n\n${writeTable(
-      ['field', 'scope', 'layer', 'unit', 'may', 'is'],
+      ['field', 'scope', 'layer', 'unit', 'kind', 'meaning'],
       (fields ?? []).map((one) => [one.name, one.scope, one.layer, one.unit, listMarks(one), one.description]),
     )}`,
     `## Candle sources, read at a timeframe only\n\n${writeTable(
-      ['source', 'unit', 'is'],
+      ['source', 'unit', 'meaning'],
       (sources ?? []).map((one) => [one.name, one.unit, one.description]),
     )}`,
     `## Functions\n\nS is a series, n a whole number from 1 to ${LIMITS.window}, F a field of a layer, band one of ${BANDS.join(', ')}.\n\n${writeTable(
-      ['function', 'gives', 'bars read', 'is'],
+      ['function', 'result', 'bars read', 'meaning'],
       (functions ?? []).map((one) => [`\`${one.signature}\``, one.type, one.bars, one.description]),
     )}`,
     `## Limits\n\nTimeframes: ${TIMEFRAMES.join(', ')}.\n\n${Object.entries(LIMITS)
       .map(([name, limit]) => `* ${name}: ${limit}`)
       .join('\n')}`,
-    `Older than this a reading is stale: ${Object.entries(bounds)
+    `A reading is stale when it is older than its bound: ${Object.entries(bounds)
       .map(([layer, bound]) => `${layer} ${bound}`)
       .join(', ')}. The argument \`freshness\` sets another bound.`,
   ].join('\n\n');

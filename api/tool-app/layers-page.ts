@@ -6,15 +6,15 @@ import type { ReadingDeclaration } from '../../schemas/layers/layer.ts';
 const STATUSES = [
   '* `present`: current; the number is in `values`.',
   '* `stale`: not current, with a `reason` (`connection_lost`, `horizon_passed`, `state_lag`, `horizon_unknown`, `freshness_bound`). `values` is empty; with `allow_stale: true` the number is in `withheld.values`.',
-  '* `missing`: the venue publishes it and nothing has come; in history a gap with its `gap_cause`.',
-  '* `not_published`: the venue has no such layer. `off`: the service does not collect it.',
+  '* `missing`: nothing valid was received, with a `reason` (`no_value`, `gap`, `not_retained`). A gap has its `gap_cause`.',
+  '* `not_published`: the venue does not publish the layer. `off`: the service does not collect it.',
 ];
 
 const UNITS = [
   '* `quote`: the quote currency of the listing. Prices are never converted.',
   '* `quantity`: the unit of the venue (`base`, `contracts` or `quote`; `units` of the answer names it) unless the argument `units` is `base` or `quote`.',
   '* `fraction`: 0.0001 is one basis point. `ms`: milliseconds. `count`: a plain number.',
-  '* Digits are those of the venue; `number_format: "string"` gives each number as a string with the same digits.',
+  '* A published figure has the digits of the venue. With `number_format: "string"` each number is a string with the same digits.',
 ];
 
 const FAILURES = [
@@ -25,9 +25,9 @@ const FAILURES = [
 const readingSection = ({ name, members, instants, freshnessMs, windowMs }: ReadingDeclaration): string =>
   [
     `### ${name}`,
-    `One row of history each ${formatDuration(windowMs)}; stale when older than ${formatDuration(freshnessMs)} unless \`freshness\` says otherwise.`,
+    `History has one row per ${formatDuration(windowMs)}. A reading older than ${formatDuration(freshnessMs)} is stale unless \`freshness\` sets another bound.`,
     [
-      '| member | unit | is |',
+      '| member | unit | meaning |',
       '| --- | --- | --- |',
       ...Object.entries(members).map(([member, { unit, sentence }]) => `| ${member} | ${unit} | ${sentence} |`),
       ...instants.map((instant) => `| ${instant} | instant | In \`instants\` of the reading. |`),
@@ -53,5 +53,5 @@ export const layersPage = (): string =>
     '## Readings',
     ...READINGS.map(readingSection),
     `## ${CANDLES.name}`,
-    `Completed candles of trades, of the venue's mark or of its index, by \`price_type\`: ${Object.keys(CANDLES.members).join(', ')}. A period without every minute of it is a row with status \`missing\`.`,
+    `Completed candles of trades, of the venue's mark or of its index, by \`price_type\`: ${Object.keys(CANDLES.members).join(', ')}. A period of which a minute is missing is a row with status \`missing\`.`,
   ].join('\n\n');

@@ -41,7 +41,7 @@ export const TOOL_WORDS: Readonly<Record<string, ToolWords>> = {
   },
   history: {
     title: 'Past readings',
-    use: 'Readings at a past instant (as_of), at several (at), one a period (interval with from and to), or as stored (raw). A period without data is a row with its gap_cause, never a repeated number. Answers about instants more than 120 s old do not change.',
+    use: 'Readings at a past instant (as_of), at several (at), one a period (interval with from and to), or as stored (raw). A period without data is a row with its gap_cause, never a repeated number. An answer with settled true never changes.',
     avoid:
       'Not for open, high, low, close or volume: use candles. Not for now: use snapshots. Send exactly one of as_of, at, interval, raw; from and to only with interval or raw. Instants are UTC such as 2026-01-15T12:00:00Z, never words such as "yesterday".',
     example: {
@@ -65,11 +65,11 @@ export const TOOL_WORDS: Readonly<Record<string, ToolWords>> = {
   },
   candles: {
     title: 'Candles',
-    use: "Completed candles of trades, of the venue's mark, or of its index (price_type) for a window from from to to. Longer timeframes exist only when every minute of theirs exists; a missing one is a row with status missing.",
+    use: "Completed candles of trades, of the venue's mark, or of its index (price_type) for the window from..to. A longer candle exists only when every minute of it exists; a missing candle is a row with status missing.",
     avoid:
-      'Not for funding, open interest or books: use history. A forming candle is never answered. Choose timeframe and window so that one listing has at most some 100 rows; an answer has at most 64 KB.',
+      'Not for funding, open interest or books: use history. A forming candle is never answered. Choose timeframe and window so that one listing has at most about 100 rows; an answer has at most 65,536 bytes.',
     example: {
-      question: 'What were the quarters of the last full hour of BTC, and which are missing?',
+      question: 'What were the 15-minute candles of BTC in the last full hour, and which are missing?',
       args: (hourAgo) => ({ where: 'base = BTC', timeframe: '15m', from: hourAgo(1), to: hourAgo(0) }),
     },
   },
@@ -80,7 +80,7 @@ export const TOOL_WORDS: Readonly<Record<string, ToolWords>> = {
   },
   agent_state: {
     title: 'State of agent rules',
-    use: 'Whether each rule of this account holds: true, false, or unknown with the reason, and the state that this key was last given. Rules are made at the account site, never here.',
+    use: 'Whether each rule of this account holds: true, false, or unknown with the reason, and the state last returned to this key. Rules are made at the account site, never here.',
     avoid:
       'Not for a condition that is no rule: use screen. Send fresh only when the state of the last evaluation is too old; it counts against the evaluations of the day.',
     example: { question: 'Which of my rules hold, and what changed since my last answer?', args: () => ({}) },

@@ -63,7 +63,12 @@ const describeTool = (operation: Operation, nowMs: number): string => {
   ].join('\n');
 };
 
-type Parameter = { readonly name: string; readonly required: boolean; readonly schema: Schema };
+type Parameter = {
+  readonly name: string;
+  readonly in: string;
+  readonly required: boolean;
+  readonly schema: Schema;
+};
 type Described = {
   readonly parameters?: readonly Parameter[];
   readonly requestBody?: { readonly content: { readonly 'application/json': { readonly schema: Schema } } };
@@ -76,8 +81,9 @@ const describeInput = ({ parameters = [], requestBody }: Described, example: Arg
   const body = requestBody?.content['application/json'].schema;
   if (body !== undefined)
     return toolInput({ properties: listProperties(body), required: body.required ?? [], example });
-  const properties = Object.fromEntries(parameters.map(({ name, schema }) => [name, schema]));
-  const required = parameters.filter((one) => one.required).map(({ name }) => name);
+  const own = parameters.filter((one) => one.in !== 'header');
+  const properties = Object.fromEntries(own.map(({ name, schema }) => [name, schema]));
+  const required = own.filter((one) => one.required).map(({ name }) => name);
   return toolInput({ properties, required, example });
 };
 

@@ -11,8 +11,8 @@ const OF_A_BAND = {
   depth_ask: { unit: 'quantity', sentence: 'Quantity asked within the distance of the mid.' },
   depth_bid_value: { unit: 'quote', sentence: 'Price times quantity, summed over those bids.' },
   depth_ask_value: { unit: 'quote', sentence: 'Price times quantity, summed over those asks.' },
-  levels_bid: { unit: 'count', sentence: 'Levels of those bids.' },
-  levels_ask: { unit: 'count', sentence: 'Levels of those asks.' },
+  levels_bid: { unit: 'count', sentence: 'Number of those bids.' },
+  levels_ask: { unit: 'count', sentence: 'Number of those asks.' },
 } as const satisfies Members;
 
 const bandMembers: Members = Object.fromEntries(

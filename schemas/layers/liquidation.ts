@@ -24,12 +24,12 @@ export const liquidation = declareEvent<LiquidationRecord>()({
   table: 'liquidations',
   members: {
     side: { unit: 'code', sentence: 'The position that was closed: a `long` is closed by a sell.' },
-    price: { unit: 'quote', sentence: 'Price, of the kind that follows.' },
+    price: { unit: 'quote', sentence: 'Price. `price_kind` says which price it is.' },
     price_kind: {
       unit: 'code',
-      sentence: 'What the price is: of the `fill`, the `order`, `bankruptcy`, or the `mark`.',
+      sentence: 'Which price it is: of the `fill`, of the `order`, of the `bankruptcy`, or the `mark`.',
     },
-    quantity: { unit: 'quantity', sentence: 'Size closed.' },
+    quantity: { unit: 'quantity', sentence: 'Quantity closed.' },
   },
   anchored: { side: 'text', price: 'figure', price_kind: 'text', quantity: 'figure', quantity_unit: 'text' },
   endpoint: 'POST /v2/liquidations',

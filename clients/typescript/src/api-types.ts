@@ -4,15 +4,20 @@
 export type Digits = number | string;
 
 export type ErrorBody = {
+  /** Every fault found, at most 20. The status of the answer is that of the first. */
   readonly errors: readonly ErrorItem[];
 };
 
 export type ErrorItem = {
+  /** Stable code. Branch on it. */
   readonly code: ErrorCode;
+  /** What is wrong. Its wording may change. */
   readonly message: string;
+  /** Place of the fault in the text of the query or selection. */
   readonly position?: ErrorPosition;
+  /** What to send instead. */
   readonly hint?: string;
-  /** JSON pointer of the offending member. */
+  /** JSON pointer of the member with the fault, from the root of the body. */
   readonly path?: string;
 };
 
@@ -55,9 +60,13 @@ export type ErrorCode =
   | 'UNAVAILABLE';
 
 export type ErrorPosition = {
+  /** Line, from 1. */
   readonly line: number;
+  /** Column, from 1, in Unicode code points. */
   readonly column: number;
+  /** Offset in the text, from 0, in Unicode code points. */
   readonly offset: number;
+  /** Length, in Unicode code points; 0 at the end of the text. */
   readonly length: number;
 };
 
@@ -71,54 +80,54 @@ export type PaymentOffer = {
   readonly asset: string;
   /** Address that is paid. */
   readonly payTo: string;
-  /** Seconds for which a signed payment is accepted. */
+  /** Seconds for which the payment is to be valid. The service accepts one that expires in 20 to 360 s. */
   readonly maxTimeoutSeconds: number;
-  /** `kind` `call` pays this call, `plan` buys the plan named. */
+  /** The kind `call` pays for this call; the kind `plan` buys a plan. */
   readonly extra: {
     /** Name in the EIP-712 domain of the token. */
     readonly name: string;
     /** Version in that domain. */
     readonly version: string;
     readonly kind: 'call' | 'plan';
-    /** Of `call`: the class of the price. */
+    /** Price class; only of the kind `call`. */
     readonly class?: string;
-    /** Of `plan`: its code. */
+    /** Code of the plan; only of the kind `plan`. */
     readonly plan?: string;
   };
 };
 
-/** What the call costs, and how it is paid (x402 version 2). */
+/** What the call costs and how it is paid (x402 version 2). */
 export type PaymentRequired = {
   readonly x402Version: 2;
-  /** What is wrong with the payment, or that none was sent. */
+  /** Why the payment is refused, or that none was sent. */
   readonly error: string;
   readonly resource: {
     readonly url: string;
     readonly description: string;
     readonly mimeType: string;
   };
-  /** First the price of this call, then each plan. */
+  /** First the price of this call, then each plan by price. Sign one of them. */
   readonly accepts: readonly PaymentOffer[];
   readonly errors: readonly ErrorItem[];
-  /** How the call is made, for lists of paid services (`bazaar`). */
+  /** How the call is made, for directories of paid services (`bazaar`). */
   readonly extensions: { readonly [name: string]: unknown };
 };
 
 export type PaymentSettlement = {
   readonly success: boolean;
-  /** Why it failed; absent when it did not. */
+  /** Why the settlement failed; absent when it succeeded. */
   readonly errorReason?: string;
-  /** Hash of the transaction; empty when it failed. */
+  /** Hash of the transaction; empty when the settlement failed. */
   readonly transaction: string;
   readonly network: string;
   readonly payer: string;
 };
 
-/** The 200 to a payment for a plan, in the place of the answer of the endpoint. */
+/** Answer to a payment for a plan, in place of the answer of the endpoint. */
 export type PlanPurchase = {
   readonly purchase: {
     readonly plan: string;
-    /** The key, shown this once. */
+    /** The key. It is shown only once. */
     readonly key: string;
     readonly key_id: string;
     readonly expires_at: string;
@@ -129,383 +138,383 @@ export type PlanPurchase = {
 };
 
 export type VenuesAnswer = {
-  /** Instant T of the answer, by the service’s clock. */
+  /** Instant T at which the service evaluated the answer. */
   readonly evaluated_at: Instant;
-  /** One a venue, by code. */
+  /** One item per venue, ordered by code. */
   readonly items: readonly Venue[];
-  /** How many of how many, if the list is cut. */
+  /** Present when the list is cut: how many items of how many it shows. */
   readonly items_note?: string;
 };
 
 export type InstrumentsAnswer<F extends Digits = number> = {
-  /** Instant T of the answer, by the service’s clock. */
+  /** Instant T at which the service evaluated the answer. */
   readonly evaluated_at: Instant;
-  /** Instant described; null in a screen of now. */
+  /** Instant that the answer describes. */
   readonly as_of: Instant;
-  /** Version of listings and capabilities; changes whenever they do. */
+  /** Version of the catalogue, to be compared for equality only; null before the service knows a listing. */
   readonly catalogue: string | null;
-  /** Unit of quantities: as the venue publishes, base asset, or quote currency. */
+  /** Units that quantities are in: as published, base asset or quote currency. */
   readonly units: Units;
-  /** When the newest version of the listings read was written; null for now. */
+  /** Instant at which the newest listing version in use was written; null when the answer is about now. */
   readonly listings_as_of: InstantOrNull;
-  /** When the newest statement of what venues publish was written; null for now. */
+  /** Instant at which the newest venue capability version in use was written; null when the answer is about now. */
   readonly capabilities_as_of: InstantOrNull;
-  /** One a listing, by venue and symbol. */
+  /** One item per listing, ordered by venue and symbol. */
   readonly items: readonly Listing<F>[];
-  /** This page of the answer. */
+  /** Position in a list of several pages. */
   readonly page: Page;
 };
 
 export type DqlCatalogueAnswer = {
   /** Version of the language. */
   readonly dql: string;
-  /** Version of listings and capabilities; changes whenever they do. */
+  /** Version of the catalogue, to be compared for equality only; null before the service knows a listing. */
   readonly catalogue: string | null;
-  /** Instant T of the answer, by the service’s clock. */
+  /** Instant T at which the service evaluated the answer. */
   readonly evaluated_at: Instant;
-  /** Fields of a query. */
+  /** Fields that a query may read. */
   readonly fields: readonly CatalogueField[];
-  /** Candle sources: series to read at a timeframe. */
+  /** Candle series that a query may read at a timeframe. */
   readonly sources: readonly CatalogueSource[];
-  /** Functions. */
+  /** Functions that a query may call. */
   readonly functions: readonly CatalogueFunction[];
-  /** Venue codes. */
+  /** Codes of the venues. */
   readonly venues: readonly string[];
-  /** Quote currencies. */
+  /** Codes of the quote currencies. */
   readonly currencies: readonly string[];
-  /** Base assets. */
+  /** Codes of the base assets. */
   readonly assets: readonly string[];
-  /** Market codes. */
+  /** Codes of the instruments. */
   readonly instruments: readonly string[];
-  /** Market codes without a listing now. */
+  /** Codes of the instruments that have no listing now. */
   readonly instruments_delisted: readonly string[];
   /** Timeframes, ascending. */
   readonly timeframes: readonly string[];
-  /** Depth bands: distance from mid. */
+  /** Depth bands: distances from the mid. */
   readonly bands: readonly string[];
-  /** Default freshness bounds, by layer. */
+  /** Default freshness bound of each layer. */
   readonly freshness_defaults: { readonly [name: string]: string };
   /** Limits, by name. */
   readonly limits: { readonly [name: string]: unknown };
-  /** Seconds after which an instant is settled. */
+  /** Seconds after which an instant can be settled. */
   readonly settle_after: number;
-  /** The earliest instant that may be asked for. */
+  /** Earliest instant that a request may ask about; null while nothing is stored. */
   readonly earliest_retained: InstantOrNull;
-  /** What `units` may be. */
+  /** Values of the parameter `units`. */
   readonly units: readonly string[];
-  /** What `number_format` may be. */
+  /** Values of the parameter `number_format`. */
   readonly number_formats: readonly string[];
 };
 
 export type DqlParseAnswer = {
   /** Version of the language. */
   readonly dql: string;
-  /** The query as it was understood. */
+  /** The query as the service understood it. */
   readonly query: Query;
-  /** Names of fields and sources read. */
+  /** Names of the fields and sources that the query reads. */
   readonly atoms: QueryAtoms;
-  /** Functions. */
+  /** Names of the functions that the query calls. */
   readonly functions: readonly string[];
-  /** Timeframes, ascending. */
+  /** Timeframes that the query reads, ascending. */
   readonly timeframes: readonly string[];
-  /** What the query costs; limits are in the catalogue. */
+  /** Cost of the query. The catalogue has the limits. */
   readonly complexity: Complexity;
 };
 
 export type DqlParseRequest = {
   readonly query?: QueryInput;
-  /** Machine form: {dql, condition, timeframe, as_of, where, select, order_by}. */
+  /** Machine form `{dql, condition, timeframe, as_of, where, select, order_by}`. Send either `query` or `query_object`. */
   readonly query_object?: { readonly [name: string]: unknown };
-  /** Language version, "1". */
+  /** Version of the language: "1". */
   readonly dql?: unknown;
-  /** What the query is for. */
+  /** Use of the query. Only `screen` exists. */
   readonly context?: 'screen';
 };
 
 export type ScreenAnswer = {
   /** Version of the language. */
   readonly dql: string;
-  /** The query as it was understood. */
+  /** The query as the service understood it. */
   readonly query: Query;
-  /** Instant T of the answer, by the service’s clock. */
+  /** Instant T at which the service evaluated the answer. */
   readonly evaluated_at: Instant;
-  /** Instant described; null in a screen of now. */
+  /** Instant that the query asks about; null when it asks about now. */
   readonly as_of: InstantOrNull;
-  /** Whether the answer stays what it is for good: its end is past and everything recorded in time is in it. */
+  /** True when the answer can no longer change: its last instant is at least 120 s past and everything recorded in time is applied. */
   readonly settled: boolean;
-  /** Version of listings and capabilities; changes whenever they do. */
+  /** Version of the catalogue under which the past was read; only when the query has `as of`. */
   readonly catalogue?: string | null;
-  /** Period of candles and series; null when the query has none. */
+  /** Period of the clause `timeframe`; null when the query has none. */
   readonly timeframe: string | null;
-  /** Unit of quantities: as the venue publishes, base asset, or quote currency. */
+  /** Units that quantities are in: as published, base asset or quote currency. */
   readonly units: Units;
-  /** Bound by layer: an older reading is stale. */
+  /** Freshness bound of each layer. A reading older than its bound is stale. */
   readonly freshness: { readonly [name: string]: string };
-  /** When the newest version of the listings read was written; null for now. */
+  /** Instant at which the newest listing version in use was written; null when the answer is about now. */
   readonly listings_as_of: InstantOrNull;
-  /** When the newest statement of what venues publish was written; null for now. */
+  /** Instant at which the newest venue capability version in use was written; null when the answer is about now. */
   readonly capabilities_as_of: InstantOrNull;
-  /** SHA-256 in hex of the bytes of `items` (of a screen: of `instruments`). */
+  /** SHA-256, in hex, of the bytes of `instruments`; only when the query has `as of`. */
   readonly items_sha256?: string;
-  /** What a narrowing plan covers today; absent when it narrows nothing. */
+  /** What a narrowing plan covers today; absent when the plan narrows nothing. */
   readonly scope?: Scope;
-  /** Names this answer, also in `X-Service-Receipt`; quote it to support. */
+  /** Id of this answer, also in the header `X-Service-Receipt`. Quote it to support. */
   readonly receipt_id: string;
-  /** Instruments that hold, in the order asked for. */
+  /** Instruments for which the query holds, in the order requested. */
   readonly instruments: readonly ScreenInstrument[];
-  /** This page of the answer. */
+  /** Position in a list of several pages. */
   readonly page: Page;
 };
 
 export type ScreenRequest = {
   readonly query?: QueryInput;
-  /** Machine form: {dql, condition, timeframe, as_of, where, select, order_by}. */
+  /** Machine form `{dql, condition, timeframe, as_of, where, select, order_by}`. Send either `query` or `query_object`. */
   readonly query_object?: { readonly [name: string]: unknown };
-  /** Language version, "1". */
+  /** Version of the language: "1". */
   readonly dql?: unknown;
-  /** What the query is for. */
+  /** Use of the query. Only `screen` exists. */
   readonly context?: 'screen';
   readonly where?: Where;
   readonly freshness?: Freshness;
-  /** Instruments a page, 100 when left out, up to the ceiling of the plan. */
+  /** Instruments per page. Default 100, reduced to the limit of the plan. */
   readonly limit?: number;
-  /** Of the page before: pins its instant and its result. */
+  /** `page.next_cursor` of the page before, with the same request, within 300 s of the first page. All pages are of one evaluation. */
   readonly cursor?: string;
-  /** Also answers instruments that may or may not hold. */
+  /** Whether instruments whose result is unknown are answered too. Default false. */
   readonly include_unknown?: boolean;
-  /** Unit of quantities: as published (default), base asset, or quote currency. */
+  /** Units of quantities: as published (default), base asset or quote currency. Prices and rates are never converted. */
   readonly units?: Units;
-  /** Accepted for compatibility; a public key sees nothing extra. */
+  /** Accepted without effect. */
   readonly include_synthetic?: boolean;
 };
 
 export type SnapshotsAnswer<F extends Digits = number> = {
-  /** Instant T of the answer, by the service’s clock. */
+  /** Instant T at which the service evaluated the answer. */
   readonly evaluated_at: Instant;
-  /** Instant up to which everything recorded is in the answer; history at it says the same. */
+  /** Everything recorded up to this instant is in the answer. History at this instant may be one reading behind until the sampling window of the layer has closed. */
   readonly served_at: Instant;
-  /** Names this answer, also in `X-Service-Receipt`; quote it to support. */
+  /** Id of this answer, also in the header `X-Service-Receipt`. Quote it to support. */
   readonly receipt_id: string;
-  /** Unit of quantities: as the venue publishes, base asset, or quote currency. */
+  /** Units that quantities are in: as published, base asset or quote currency. */
   readonly units: Units;
-  /** Bound by layer: an older reading is stale. */
+  /** Freshness bound of each layer. A reading older than its bound is stale. */
   readonly freshness: { readonly [name: string]: string };
-  /** What a narrowing plan covers today; absent when it narrows nothing. */
+  /** What a narrowing plan covers today; absent when the plan narrows nothing. */
   readonly scope?: Scope;
-  /** One a listing, by venue and symbol. */
+  /** One item per listing, ordered by venue and symbol. */
   readonly items: readonly ListingReadings<F>[];
-  /** Named pairs of instrument (or symbol) and venue that no listing has. */
+  /** Pairs of instrument (or symbol) and venue that the request names and that no listing has. */
   readonly missing: readonly MissingPair[];
 };
 
 export type SnapshotsRequest = {
   readonly where?: Where;
-  /** Unit of quantities: as published (default), base asset, or quote currency. */
+  /** Units of quantities: as published (default), base asset or quote currency. Prices and rates are never converted. */
   readonly units?: Units;
-  /** Accepted for compatibility; a public key sees nothing extra. */
+  /** Accepted without effect. */
   readonly include_synthetic?: boolean;
-  /** Layers to answer: ticker, mark, funding, oi, book, stats, venue_depth. All of the plan when left out. */
+  /** Layers to answer: ticker, mark, funding, oi, book, stats, venue_depth. Default: all layers of the plan. */
   readonly layers?: readonly string[];
-  /** Adds the venue's own message; part of the plans from Standard. */
+  /** Whether `raw` has the message of the venue. It needs the plan Standard or above. */
   readonly include_raw?: boolean;
-  /** Puts the numbers of stale readings under `withheld`. */
+  /** Whether the numbers of stale readings are answered under `withheld`. Default false. */
   readonly allow_stale?: boolean;
   readonly freshness?: Freshness;
 };
 
 export type HistoryAnswer<F extends Digits = number> = {
-  /** Instant T of the answer, by the service’s clock. */
+  /** Instant T at which the service evaluated the answer. */
   readonly evaluated_at: Instant;
-  /** Whether the answer stays what it is for good: its end is past and everything recorded in time is in it. */
+  /** True when the answer can no longer change: its last instant is at least 120 s past and everything recorded in time is applied. */
   readonly settled: boolean;
-  /** SHA-256 in hex of the bytes of `items` (of a screen: of `instruments`). */
+  /** SHA-256, in hex, of the bytes of `items`. Equal hashes mean equal items. */
   readonly items_sha256: string;
-  /** How rows were picked. */
+  /** How rows were selected. */
   readonly mode: 'interval' | 'at' | 'raw';
-  /** Length of a period, in mode interval. */
+  /** Length of a period; only in mode `interval`. */
   readonly interval?: string;
-  /** Start of the window as applied. */
+  /** Start of the window that was applied. */
   readonly from?: Instant;
-  /** End of the window as applied: not after now. */
+  /** End of the window that was applied. A later end is cut at now. */
   readonly to?: Instant;
-  /** Unit of quantities: as the venue publishes, base asset, or quote currency. */
+  /** Units that quantities are in: as published, base asset or quote currency. */
   readonly units: Units;
-  /** Bound by layer: an older reading is stale. */
+  /** Freshness bound of each layer. A reading older than its bound is stale. */
   readonly freshness: { readonly [name: string]: string };
-  /** When the newest version of the listings read was written; null for now. */
+  /** Instant at which the newest listing version in use was written; null when the answer is about now. */
   readonly listings_as_of: InstantOrNull;
-  /** When the newest statement of what venues publish was written; null for now. */
+  /** Instant at which the newest venue capability version in use was written; null when the answer is about now. */
   readonly capabilities_as_of: InstantOrNull;
-  /** What a narrowing plan covers today; absent when it narrows nothing. */
+  /** What a narrowing plan covers today; absent when the plan narrows nothing. */
   readonly scope?: Scope;
-  /** Names this answer, also in `X-Service-Receipt`; quote it to support. */
+  /** Id of this answer, also in the header `X-Service-Receipt`. Quote it to support. */
   readonly receipt_id: string;
-  /** One a listing, by venue and symbol. */
+  /** One item per listing, ordered by venue and symbol. */
   readonly items: readonly ListingHistory<F>[];
 };
 
 export type HistoryRequest = {
   readonly where?: Where;
-  /** Unit of quantities: as published (default), base asset, or quote currency. */
+  /** Units of quantities: as published (default), base asset or quote currency. Prices and rates are never converted. */
   readonly units?: Units;
-  /** Accepted for compatibility; a public key sees nothing extra. */
+  /** Accepted without effect. */
   readonly include_synthetic?: boolean;
-  /** Layers to answer: ticker, mark, funding, oi, book, stats, venue_depth. All of the plan when left out. */
+  /** Layers to answer: ticker, mark, funding, oi, book, stats, venue_depth. Default: all layers of the plan. */
   readonly layers?: readonly string[];
-  /** One row a period: the last reading received in it. */
+  /** Mode: one row per period, with the last reading received in it. Needs `from` and `to`. */
   readonly interval?: '10s' | '30s' | '1m' | '2m' | '3m' | '5m' | '15m' | '30m' | '1h' | '4h' | '12h' | '1d';
-  /** One row an instant, strictly ascending. */
+  /** Mode: one row per instant, strictly ascending. */
   readonly at?: readonly string[];
-  /** RFC 3339 instant, or a bare date. */
+  /** Mode: one row at this instant; short for `at` with one instant. RFC 3339, or a date. */
   readonly as_of?: string;
-  /** Every stored row; part of the plans from Standard. */
+  /** Mode when true: every stored row. Needs `from` and `to`, and the plan Standard or above. */
   readonly raw?: boolean;
-  /** RFC 3339 instant, or a bare date. */
+  /** Start of the window, for `interval` and `raw`. RFC 3339, or a date. */
   readonly from?: string;
-  /** RFC 3339 instant, or a bare date. */
+  /** End of the window, for `interval` and `raw`. A later end than now is cut at now. RFC 3339, or a date. */
   readonly to?: string;
-  /** Keeps rows without a reading; default true. */
+  /** Whether instants without a reading are rows. Default true. */
   readonly include_gaps?: boolean;
   readonly freshness?: Freshness;
-  /** Puts the numbers of stale readings under `withheld`. */
+  /** Whether the numbers of stale readings are answered under `withheld`. Default false. */
   readonly allow_stale?: boolean;
 };
 
 export type CandlesAnswer<F extends Digits = number> = {
-  /** Instant T of the answer, by the service’s clock. */
+  /** Instant T at which the service evaluated the answer. */
   readonly evaluated_at: Instant;
-  /** Whether the answer stays what it is for good: its end is past and everything recorded in time is in it. */
+  /** True when the answer can no longer change: its last instant is at least 120 s past and everything recorded in time is applied. */
   readonly settled: boolean;
-  /** SHA-256 in hex of the bytes of `items` (of a screen: of `instruments`). */
+  /** SHA-256, in hex, of the bytes of `items`. Equal hashes mean equal items. */
   readonly items_sha256: string;
-  /** Period of candles and series; null when the query has none. */
+  /** Timeframe of the candles. */
   readonly timeframe: string;
-  /** Which price: trades, the venue’s mark, or its index. */
+  /** Price that the candles are made of: trades, the mark or the index of the venue. */
   readonly price_type: PriceType;
-  /** Start of the window as applied. */
+  /** Start of the window that was applied. */
   readonly from: Instant;
-  /** End of the window as applied: not after now. */
+  /** End of the window that was applied. A later end is cut at now. */
   readonly to: Instant;
-  /** Unit of quantities: as the venue publishes, base asset, or quote currency. */
+  /** Units that quantities are in: as published, base asset or quote currency. */
   readonly units: Units;
-  /** When the newest version of the listings read was written; null for now. */
+  /** Instant at which the newest listing version in use was written; null when the answer is about now. */
   readonly listings_as_of: InstantOrNull;
-  /** When the newest statement of what venues publish was written; null for now. */
+  /** Instant at which the newest venue capability version in use was written; null when the answer is about now. */
   readonly capabilities_as_of: InstantOrNull;
-  /** What a narrowing plan covers today; absent when it narrows nothing. */
+  /** What a narrowing plan covers today; absent when the plan narrows nothing. */
   readonly scope?: Scope;
-  /** Names this answer, also in `X-Service-Receipt`; quote it to support. */
+  /** Id of this answer, also in the header `X-Service-Receipt`. Quote it to support. */
   readonly receipt_id: string;
-  /** One a listing, by venue and symbol. */
+  /** One item per listing, ordered by venue and symbol. */
   readonly items: readonly ListingCandles<F>[];
 };
 
 export type CandlesRequest = {
   readonly where?: Where;
-  /** Unit of quantities: as published (default), base asset, or quote currency. */
+  /** Units of quantities: as published (default), base asset or quote currency. Prices and rates are never converted. */
   readonly units?: Units;
-  /** Accepted for compatibility; a public key sees nothing extra. */
+  /** Accepted without effect. */
   readonly include_synthetic?: boolean;
-  /** One of 1m, 2m, 3m, 5m, 15m, 30m, 1h, 4h, 12h, 1d; at most 1500 candles a listing. */
+  /** One of 1m, 2m, 3m, 5m, 15m, 30m, 1h, 4h, 12h, 1d. An answer has at most 1500 candles per listing. */
   readonly timeframe: string;
-  /** Default trade. */
+  /** Price that the candles are made of. Default `trade`. */
   readonly price_type?: PriceType;
-  /** RFC 3339 instant, or a bare date. */
+  /** First open time, inclusive. It is moved up to a boundary of the timeframe. RFC 3339, or a date. */
   readonly from: string;
-  /** RFC 3339 instant, or a bare date. */
+  /** Last open time, exclusive. It is moved down to a boundary of the timeframe. RFC 3339, or a date. */
   readonly to: string;
-  /** Keeps periods without a candle; default true. */
+  /** Whether periods without a candle are rows. Default true. */
   readonly include_gaps?: boolean;
-  /** Accepted; only closed minutes are stored. */
+  /** Accepted without effect: only closed minutes are stored. */
   readonly closed_only?: boolean;
 };
 
 export type BooksAnswer<F extends Digits = number> = {
-  /** Instant T of the answer, by the service’s clock. */
+  /** Instant T at which the service evaluated the answer. */
   readonly evaluated_at: Instant;
-  /** Unit of quantities: as the venue publishes, base asset, or quote currency. */
+  /** Units that quantities are in: as published, base asset or quote currency. */
   readonly units: Units;
-  /** Levels a side, as applied. */
+  /** Levels per side that were applied. */
   readonly depth: number;
-  /** What the figures are not. */
+  /** What the figures do not promise. */
   readonly liquidity_note: string;
-  /** What a narrowing plan covers today; absent when it narrows nothing. */
+  /** What a narrowing plan covers today; absent when the plan narrows nothing. */
   readonly scope?: Scope;
-  /** Names this answer, also in `X-Service-Receipt`; quote it to support. */
+  /** Id of this answer, also in the header `X-Service-Receipt`. Quote it to support. */
   readonly receipt_id: string;
-  /** One a listing, by venue and symbol. */
+  /** One item per listing, ordered by venue and symbol. */
   readonly items: readonly Book<F>[];
 };
 
 export type BooksRequest = {
   readonly where?: Where;
-  /** Unit of quantities: as published (default), base asset, or quote currency. */
+  /** Units of quantities: as published (default), base asset or quote currency. Prices and rates are never converted. */
   readonly units?: Units;
-  /** Accepted for compatibility; a public key sees nothing extra. */
+  /** Accepted without effect. */
   readonly include_synthetic?: boolean;
-  /** Levels a side, 10 when left out; clamped to the plan. */
+  /** Levels per side. Default 10, reduced to the limit of the plan. */
   readonly depth?: number;
 };
 
 export type LiquidationsAnswer<F extends Digits = number> = {
-  /** Instant T of the answer, by the service’s clock. */
+  /** Instant T at which the service evaluated the answer. */
   readonly evaluated_at: Instant;
-  /** Whether the answer stays what it is for good: its end is past and everything recorded in time is in it. */
+  /** True when the answer can no longer change: its last instant is at least 120 s past and everything recorded in time is applied. */
   readonly settled: boolean;
-  /** SHA-256 in hex of the bytes of `items` (of a screen: of `instruments`). */
+  /** SHA-256, in hex, of the bytes of `items`. Equal hashes mean equal items. */
   readonly items_sha256: string;
-  /** Start of the window as applied. */
+  /** Start of the window that was applied. */
   readonly from: Instant;
-  /** End of the window as applied: not after now. */
+  /** End of the window that was applied. A later end is cut at now. */
   readonly to: Instant;
-  /** Unit of quantities: as the venue publishes, base asset, or quote currency. */
+  /** Units that quantities are in: as published, base asset or quote currency. */
   readonly units: Units;
-  /** When the newest version of the listings read was written; null for now. */
+  /** Instant at which the newest listing version in use was written; null when the answer is about now. */
   readonly listings_as_of: InstantOrNull;
-  /** When the newest statement of what venues publish was written; null for now. */
+  /** Instant at which the newest venue capability version in use was written; null when the answer is about now. */
   readonly capabilities_as_of: InstantOrNull;
-  /** What a narrowing plan covers today; absent when it narrows nothing. */
+  /** What a narrowing plan covers today; absent when the plan narrows nothing. */
   readonly scope?: Scope;
-  /** Names this answer, also in `X-Service-Receipt`; quote it to support. */
+  /** Id of this answer, also in the header `X-Service-Receipt`. Quote it to support. */
   readonly receipt_id: string;
-  /** One a listing, by venue and symbol. */
+  /** One item per listing, ordered by venue and symbol. */
   readonly items: readonly ListingLiquidations<F>[];
-  /** This page of the answer. */
+  /** Position in a list of several pages. */
   readonly page: Page;
 };
 
 export type LiquidationsRequest = {
   readonly where?: Where;
-  /** RFC 3339 instant, or a bare date. */
+  /** Start of the window, inclusive, by `received_at`. RFC 3339, or a date. */
   readonly from: string;
-  /** RFC 3339 instant, or a bare date. */
+  /** End of the window, exclusive. A later end than now is cut at now. RFC 3339, or a date. */
   readonly to: string;
-  /** Unit of quantities: as published (default), base asset, or quote currency. */
+  /** Units of quantities: as published (default), base asset or quote currency. Prices and rates are never converted. */
   readonly units?: Units;
-  /** Accepted for compatibility; a public key sees nothing extra. */
+  /** Accepted without effect. */
   readonly include_synthetic?: boolean;
-  /** Side of the position that was closed: a long is closed by a sell. */
+  /** Position that was closed: a `long` is closed by a sell. Both when left out. */
   readonly side?: 'long' | 'short';
-  /** Rows a page, 500 when left out, at most 5000. */
+  /** Rows per page. Default 500, at most 5000. */
   readonly limit?: number;
-  /** From `page.next_cursor`, with the same request. */
+  /** `page.next_cursor` of the page before, with the same request. */
   readonly cursor?: string;
 };
 
 export type AgentStateAnswer = {
-  /** Instant T of the answer, by the service’s clock. */
+  /** Instant T at which the service evaluated the answer. */
   readonly evaluated_at: Instant;
-  /** Names this answer, also in `X-Service-Receipt`; quote it to support. */
+  /** Id of this answer, also in the header `X-Service-Receipt`. Quote it to support. */
   readonly receipt_id: string;
-  /** One a rule, in the order named, else oldest first. */
+  /** One item per rule, in the order of the ids sent, else oldest first. */
   readonly rules: readonly {
-    /** Name of the rule. */
+    /** Id of the rule. */
     readonly rule_id: string;
-    /** What its owner calls it. */
+    /** Name that the owner gave the rule. */
     readonly name: string;
-    /** true when the query holds for an instrument; else unknown when it may; else false. */
+    /** `true` when the query holds for at least one instrument, else `unknown` when it may hold for one, else `false`. */
     readonly state: 'true' | 'false' | 'unknown';
-    /** Why the state is unknown; null when it is known. */
+    /** Why the state is `unknown`; null when it is known. */
     readonly reason:
       | 'never_evaluated'
       | 'stale_input'
@@ -515,92 +524,92 @@ export type AgentStateAnswer = {
       | 'plan_venue'
       | 'evaluation_error'
       | null;
-    /** State that this key, or this payer, was given last; null at the first read. Reading updates it. */
+    /** State last returned to this key or payer; null at the first read. Reading updates it. */
     readonly previous_state: 'true' | 'false' | 'unknown' | null;
-    /** Whether the state is another one than `previous_state`. */
+    /** True when `state` differs from `previous_state`. */
     readonly changed: boolean;
-    /** Since when the state has been this one. */
+    /** Instant since which the rule has been in this state. */
     readonly since: Instant;
-    /** Instant that the state is of; null when never evaluated. */
+    /** Instant at which the rule was last evaluated; null when it never was. */
     readonly evaluated_at: InstantOrNull;
-    /** Next instant of the rule; null while it is disabled. */
+    /** Instant of the next evaluation; null while the rule is disabled. */
     readonly next_evaluation_at: InstantOrNull;
-    /** The larger of the interval of the rule and the shortest one of its plan. */
+    /** Interval between evaluations: the larger of the interval of the rule and the minimum of the plan. */
     readonly effective_interval: string;
     /** Query of the rule. */
     readonly query: string;
-    /** Instruments that the query holds for, at most twenty. */
+    /** Instruments for which the query holds, at most 20. */
     readonly matched: readonly string[];
-    /** How many the query holds for. */
+    /** Number of instruments for which the query holds. */
     readonly matched_total: number;
-    /** Instruments that it may or may not hold for, at most twenty. */
+    /** Instruments for which the result is unknown, at most 20. */
     readonly unknown: readonly string[];
-    /** How many it may or may not hold for. */
+    /** Number of instruments for which the result is unknown. */
     readonly unknown_total: number;
   }[];
-  /** Names of rules that do not exist or may not be read. */
+  /** Ids that name no rule, or a rule that the caller may not read. */
   readonly missing: readonly string[];
 };
 
 export type ArchiveAnswer = {
-  /** Instant T of the answer, by the service’s clock. */
+  /** Instant T at which the service evaluated the answer. */
   readonly evaluated_at: Instant;
-  /** Names this answer, also in `X-Service-Receipt`; quote it to support. */
+  /** Id of this answer, also in the header `X-Service-Receipt`. Quote it to support. */
   readonly receipt_id: string;
-  /** One a file, by venue, symbol, layer and day. */
+  /** One item per file, ordered by venue, symbol, layer and day. */
   readonly items: readonly ArchiveFile[];
-  /** This page of the answer. */
+  /** Position in a list of several pages. */
   readonly page: Page;
 };
 
 export type ArchiveFileAnswer = {
-  /** Link to the file, readable without credentials. */
+  /** Link to the file. It needs no credentials. */
   readonly url: string;
-  /** When the link ends. */
+  /** Instant at which the link expires. */
   readonly expires_at: Instant;
-  /** SHA-256 of the file in hex. */
+  /** SHA-256 of the file, in hex. */
   readonly sha256: string;
-  /** Length of the file. */
+  /** Size of the file in bytes. */
   readonly bytes: number;
-  /** Rows, ascending. */
+  /** Number of rows of the file. */
   readonly rows: number;
-  /** Version of the columns and of the tree. */
+  /** Version of the anchored columns and of the tree. */
   readonly schema_version: number;
-  /** Names this answer, also in `X-Service-Receipt`; quote it to support. */
+  /** Id of this answer, also in the header `X-Service-Receipt`. Quote it to support. */
   readonly receipt_id: string;
 };
 
 export type AnchorDayAnswer = {
-  /** Instant T of the answer, by the service’s clock. */
+  /** Instant T at which the service evaluated the answer. */
   readonly evaluated_at: Instant;
-  /** The day. */
+  /** UTC day. */
   readonly day: string;
-  /** CAIP-2 id of the chain that roots are posted on; null while none is known. */
+  /** CAIP-2 id of the chain on which roots are posted; null while none is known. */
   readonly network: string | null;
-  /** False where the chain is not Base itself: a rehearsal, which binds nobody. Absent otherwise. */
+  /** False when the chain is not Base itself: a rehearsal without force. Absent otherwise. */
   readonly binding?: false;
-  /** Version of the columns and of the tree. */
+  /** Version of the anchored columns and of the tree. */
   readonly schema_version: number;
-  /** The closing instant: rows recorded from then on are part of no tree. */
+  /** Instant at which the day was closed. Rows recorded at or after it are in no tree. */
   readonly closed_at: Instant;
-  /** Root of the day in hex: what the contract holds for the day. */
+  /** Root of the day, in hex: the value that the contract holds for the day. */
   readonly day_root: string;
-  /** One a table that has rows, by name. */
+  /** One item per table that has rows, ordered by name. */
   readonly partitions: readonly AnchorPartition[];
-  /** How far the posting of the root is. */
+  /** State of the posting of the day root. */
   readonly anchor: Anchor;
 };
 
 export type AnchorProofAnswer = {
-  /** Instant T of the answer, by the service’s clock. */
+  /** Instant T at which the service evaluated the answer. */
   readonly evaluated_at: Instant;
-  /** The day. */
+  /** UTC day. */
   readonly day: string;
-  /** CAIP-2 id of the chain that roots are posted on; null while none is known. */
+  /** CAIP-2 id of the chain on which roots are posted; null while none is known. */
   readonly network: string | null;
-  /** False where the chain is not Base itself: a rehearsal, which binds nobody. Absent otherwise. */
+  /** False when the chain is not Base itself: a rehearsal without force. Absent otherwise. */
   readonly binding?: false;
-  /** Version of the columns and of the tree. */
+  /** Version of the anchored columns and of the tree. */
   readonly schema_version: number;
   /** Layer of the row. */
   readonly layer: string;
@@ -608,65 +617,65 @@ export type AnchorProofAnswer = {
   readonly table: string;
   /** The row: every anchored column as text, boolean or null. */
   readonly row: { readonly [name: string]: string | boolean | null };
-  /** The text that is hashed: the row as canonical JSON (RFC 8785). */
+  /** Text that is hashed: the row as canonical JSON (RFC 8785). */
   readonly canonical: string;
-  /** SHA-256 of a zero byte and that text, in hex. */
+  /** SHA-256 of a zero byte followed by `canonical`, in hex. */
   readonly leaf_hash: string;
-  /** Place of the leaf among those of the table. */
+  /** Index of the leaf in the table, from 0. */
   readonly index: number;
-  /** Leaves of the table. */
+  /** Number of leaves of the table. */
   readonly rows: number;
-  /** Hashes from the leaf upwards to the root of the table (RFC 9162). */
+  /** Sibling hashes from the leaf up to the root of the table (RFC 9162), in hex. */
   readonly path: readonly string[];
-  /** The tree of the table as a leaf of the day tree. */
+  /** The table as a leaf of the day tree. */
   readonly partition: ProofPartition;
-  /** Root of the day in hex: what the contract holds for the day. */
+  /** Root of the day, in hex: the value that the contract holds for the day. */
   readonly day_root: string;
-  /** How far the posting of the root is. */
+  /** State of the posting of the day root. */
   readonly anchor: Anchor;
-  /** Where two programs that check all of it are served. */
+  /** Address that serves two programs which check the proof. */
   readonly verify: string;
 };
 
 export type ReceiptAnswer = {
   /** Receipt of the paid call. */
   readonly receipt_id: string;
-  /** `settled`: paid; `failed`: nothing was charged; `unknown`: the chain decides; `presented`, `verified`, `served` and `settling` come before. */
+  /** `presented`, `verified`, `served`, `settling`: under way. `unknown`: the settlement was sent and its outcome is read from the chain. `settled`: paid. `failed`: not charged. */
   readonly state: 'presented' | 'verified' | 'served' | 'settling' | 'settled' | 'failed' | 'unknown';
-  /** CAIP-2 id of the chain that it is paid on. */
+  /** CAIP-2 id of the chain of the payment. */
   readonly network: string;
   /** Address that pays. */
   readonly payer: string;
-  /** Atomic units of USDC: 5000 is 0.005. */
+  /** Amount in atomic units of USDC: 5000 is 0.005 USDC. */
   readonly amount: string;
-  /** Class of the call, or code of the plan that was bought. */
+  /** Price class of the call, or code of the plan that was bought. */
   readonly class: string;
-  /** Hash of the transaction that settled it; null before. */
+  /** Hash of the transaction that settled the payment; null before. */
   readonly transaction: string | null;
-  /** When it was settled; null before. */
+  /** Instant of the settlement; null before. */
   readonly settled_at: InstantOrNull;
 };
 
 export type AccountAnswer = {
-  /** Instant T of the answer, by the service’s clock. */
+  /** Instant T at which the service evaluated the answer. */
   readonly evaluated_at: Instant;
-  /** The key that asks. */
+  /** The key of the request. */
   readonly key: AccountKey;
-  /** Its plan. */
+  /** Plan of the key. */
   readonly plan: AccountPlan;
-  /** Venues the key may read. */
+  /** Venues that the key may read. */
   readonly venues: readonly string[];
-  /** Instruments the key may read; null: all. */
+  /** Instruments that the key may read; null for all. */
   readonly instruments: readonly string[] | null;
-  /** Layers the key may read. */
+  /** Layers that the key may read. */
   readonly layers: readonly string[];
-  /** The earliest instant it may read; null: all that is kept. */
+  /** Earliest instant that the key may read; null when that is everything kept. */
   readonly history_from: InstantOrNull;
   /** Limits, by name. */
   readonly limits: { readonly [name: string]: number | string };
   /** Counters of the UTC day. */
   readonly today: AccountToday;
-  /** At this moment. */
+  /** Counters of this moment. */
   readonly now: AccountNow;
 };
 
@@ -693,15 +702,15 @@ export type AnchorStatus = 'pending' | 'submitted' | 'confirmed' | 'failed';
 export type Where = string | Selection;
 
 export type Selection = {
-  /** Market codes such as BTC-PERP. */
+  /** Instrument codes, such as BTC-PERP. */
   readonly instrument?: Codes;
-  /** Base asset codes. */
+  /** Codes of base assets. */
   readonly base?: Codes;
   /** Venue codes. */
   readonly venue?: Codes;
-  /** Quote currency codes. */
+  /** Codes of quote currencies. */
   readonly quote?: Codes;
-  /** The venue's own symbols, byte for byte. */
+  /** Symbols at the venue, byte for byte. */
   readonly symbol?: Codes;
 };
 
@@ -714,256 +723,256 @@ export type QueryInput = string | { readonly [name: string]: unknown };
 export type ArchiveFormat = 'parquet' | 'csv' | 'jsonl';
 
 export type Page = {
-  /** Rows asked for, as applied. */
+  /** Page size that was applied. */
   readonly limit: number;
-  /** Rows on this page. */
+  /** Number of items on this page. */
   readonly returned: number;
-  /** Send as `cursor` with the same request for the next page; null on the last. */
+  /** Cursor of the next page: send it as `cursor` with the same request. Null on the last page. */
   readonly next_cursor: string | null;
 };
 
 export type Scope = {
-  /** Venues covered. */
+  /** Codes of the venues that the plan covers. */
   readonly venues: readonly string[];
-  /** How many instruments are covered. */
+  /** Number of instruments that the plan covers, or `all`. */
   readonly instruments: number | 'all';
   /** Code of the plan. */
   readonly plan: string;
 };
 
 export type Query = {
-  /** Canonical text: the same query always reads the same. */
+  /** Canonical text of the query. */
   readonly string: string;
-  /** Machine form; may be sent back as `query`. */
+  /** Machine form of the query. It may be sent as `query_object`. */
   readonly json: { readonly [name: string]: unknown };
 };
 
 export type Venue = {
   /** Venue code. */
   readonly venue: string;
-  /** The venue’s name. */
+  /** Name of the venue. */
   readonly name: string;
-  /** How it trades. */
+  /** Kind of venue: `order_book`. */
   readonly kind: string;
-  /** Perpetuals listed now. */
+  /** Number of perpetual futures that the venue lists now. */
   readonly listings: number;
-  /** Those of them with readings. */
+  /** Number of those that the service collects. */
   readonly listings_collected: number;
-  /** When we first saw a listing of it that readings came of; null while none came. */
+  /** Instant since which the service collects the venue; null while it has no reading. */
   readonly since: InstantOrNull;
-  /** What it publishes and we collect, by layer. */
+  /** Policy of each layer, by layer. */
   readonly layers: { readonly [name: string]: 'on' | 'off' | 'not_published' };
-  /** `live`; `degraded`: a connection was lost within the hour or we are behind; `down`: none is open. */
+  /** `live`; `degraded` (a connection was lost within the last hour and is not replaced, or the service is more than 5 s behind); `down` (no connection is open). */
   readonly state: 'live' | 'degraded' | 'down';
-  /** Since when. */
+  /** Instant since which the venue has been in this state. */
   readonly state_since: InstantOrNull;
 };
 
 export type Listing<F extends Digits = number> = {
-  /** Market code, `<base>-PERP`: the same on every venue. */
+  /** Instrument code, `<BASE>-PERP`. It is the same on every venue. */
   readonly instrument: string;
   /** Venue code. */
   readonly venue: string;
-  /** The venue’s own symbol, byte for byte. */
+  /** Symbol at the venue, byte for byte. */
   readonly venue_symbol: string;
-  /** Base asset, multiplier and alias undone. */
+  /** Code of the base asset, without multiplier and venue alias. */
   readonly base: string;
-  /** Quote currency. */
+  /** Code of the quote currency. */
   readonly quote: string;
-  /** What the venue calls the base, when that differs. */
+  /** Name of the base at the venue when it differs from `base`; else null. */
   readonly base_venue_alias: string | null;
   /** Kind of contract. */
   readonly kind: 'perpetual';
-  /** `linear`, `inverse` or `quanto`; null when not known. */
+  /** `linear`, `inverse` or `quanto`; null when it is not known. */
   readonly venue_kind: string | null;
-  /** The venue’s own pair, when it names one. */
+  /** Name of the pair at the venue; null when it has none. */
   readonly pair: string | null;
-  /** The venue’s flag; null when it has none. */
+  /** Flag of the venue; null when it has none. */
   readonly post_only: boolean | null;
-  /** Whether it trades: `tradeable`, `post_only`, `reduce_only`, `cancel_only`, `halted`, `pre_launch`, `settling`, `delisted`, `unknown`. */
+  /** Trading status: `tradeable`, `post_only`, `reduce_only`, `cancel_only`, `halted`, `pre_launch`, `settling`, `delisted`, `unknown`. Clients must accept other words. */
   readonly status: string;
-  /** Size of one contract, in the unit under `units`. */
+  /** Size of one contract, in `units.contract_size`; null when it is not known. */
   readonly contract_size: F | null;
-  /** Base coins in one unit of what the venue lists, 1000 for 1000PEPE. */
+  /** Number of base units in one listed unit: 1000 for 1000PEPE. */
   readonly multiplier: F | null;
-  /** Smallest step of a price. */
+  /** Smallest price step. */
   readonly tick_size: F | null;
-  /** Smallest step of a quantity. */
+  /** Smallest quantity step. */
   readonly lot_size: F | null;
-  /** Smallest order, as a quantity. */
+  /** Smallest quantity of an order. */
   readonly min_qty: F | null;
-  /** Smallest order, as a value. */
+  /** Smallest value of an order. */
   readonly min_notional: F | null;
-  /** Decimals of a price. */
+  /** Number of decimals of a price. */
   readonly price_decimals: number | null;
-  /** Decimals of a quantity. */
+  /** Number of decimals of a quantity. */
   readonly qty_decimals: number | null;
   /** Unit of each figure, by name. */
   readonly units: { readonly [name: string]: string | null };
-  /** What quantities were converted with. */
+  /** Inputs with which quantities were converted; only when `units` is not `published`. */
   readonly conversion?: Conversion<F>;
-  /** Why a figure is null, by name. */
+  /** Why a figure is null, by name of the figure. */
   readonly null_reasons?: { readonly [name: string]: string };
-  /** What the venue counts quantities in: `base`, `contracts` or `quote`. */
+  /** Unit in which the venue counts quantities: `base`, `contracts` or `quote`. */
   readonly quantity_unit: string;
-  /** Whether open interest counts one side or both. */
+  /** `one` when open interest counts each position once, `two` when it counts both sides; null when it is not known. */
   readonly oi_sides: string | null;
-  /** Time between settlements of funding. */
+  /** Time between two funding settlements. */
   readonly funding_interval: string | null;
-  /** Who says so: `venue`, `documented`, `measured`, `assumed`. */
+  /** Source of `funding_interval`: `venue`, `documented`, `measured` or `assumed`. */
   readonly funding_interval_source: string | null;
-  /** How the rate was made from the venue’s. */
+  /** How `funding` is made from the field of the venue. */
   readonly funding_normalisation: FieldTransform | null;
-  /** How each rule was made from the venue’s, by rule. */
+  /** How each rule is made from a field of the venue, by rule. */
   readonly rules_normalisation: { readonly [name: string]: FieldTransform };
   /** Candles of the listing. */
   readonly candles: CandleFacts;
-  /** How each layer is collected. */
+  /** How each layer is collected, by layer. */
   readonly layers: { readonly [name: string]: ListingLayer };
-  /** Fields the venue does not publish. */
+  /** Fields that the venue does not publish. */
   readonly not_published: readonly string[];
-  /** Depth bands: distance from mid. */
+  /** Depth bands: distances from the mid. */
   readonly bands: readonly string[];
-  /** When the venue listed it, if it says so. */
+  /** Instant at which the venue listed it; null when the venue does not say. */
   readonly listed_at: InstantOrNull;
-  /** When we first saw it. */
+  /** Instant at which the service first saw it. */
   readonly first_seen_at: InstantOrNull;
-  /** When it was or will be delisted; null when not known. */
+  /** Instant at which it was delisted; null when it is listed. */
   readonly delisted_at: InstantOrNull;
-  /** What lies before is not kept. */
+  /** Start of what is kept. What lies before it is `not_retained`. */
   readonly retention_from: InstantOrNull;
-  /** The venue’s stamp. */
+  /** Timestamp of the venue; null when it sends none. */
   readonly venue_ts: InstantOrNull;
-  /** When the collector received it. */
+  /** Instant at which the service received it; null when there is no reading. */
   readonly received_at: InstantOrNull;
-  /** Milliseconds since `received_at`. */
+  /** Milliseconds from `received_at` to the instant of evaluation. */
   readonly age_ms: number;
-  /** The venue’s own message, with `include_raw`. */
+  /** Message of the venue; only with `include_raw`. */
   readonly raw?: unknown;
 };
 
 export type ListingLayer = {
-  /** `on`, `off` (not collected), `sampled` (the venue sends only some), `not_published`. */
+  /** `on`, `off` (not collected), `sampled` (the venue publishes only some of the events), `not_published`. */
   readonly policy: 'on' | 'off' | 'sampled' | 'not_published';
-  /** `live`, or the time between two polls. */
+  /** `live` when the venue sends every change, else the time between two readings; null when the layer is not collected. */
   readonly cadence: string | null;
-  /** Sampling window of stored history, or `raw`. */
+  /** Sampling window of stored history: one reading per window; or `raw`. */
   readonly history_cadence: string;
-  /** How long a reading holds; null when it holds as long as its connection. */
+  /** Time for which a reading is valid; null when it is valid as long as its connection, or when no horizon is known. */
   readonly horizon: string | null;
-  /** Who says how long it holds. */
+  /** Where the horizon comes from: `connection` (valid as long as the connection), `documented`, `assumed`, `measured` or `venue_declared`; null when none is known. */
   readonly horizon_source: string | null;
-  /** The stamp the horizon counts from. */
+  /** Timestamp from which the horizon counts: `venue` (`venue_ts`) or `receipt` (`received_at`). */
   readonly anchor: string | null;
-  /** Default freshness bound. */
+  /** Default freshness bound; null when the layer has none. */
   readonly freshness: string | null;
-  /** What lies before is not kept. */
+  /** Start of what is kept. What lies before it is `not_retained`. */
   readonly retention_from: Instant;
 };
 
 export type CandleFacts = {
-  /** The venue’s own candles, from which longer ones are rolled up. */
+  /** Timeframe of the candles of the venue. Longer ones are rolled up from them. */
   readonly base_timeframe: string;
-  /** Prices the venue has candles of. */
+  /** Prices of which the venue publishes candles. */
   readonly price_types: readonly string[];
   /** Timeframes, ascending. */
   readonly timeframes: readonly string[];
 };
 
 export type FieldTransform = {
-  /** The venue’s field it comes from. */
+  /** Field of the venue. */
   readonly venue_field: string;
-  /** What was done to it. */
+  /** Transformation applied to it. */
   readonly transform: string;
 };
 
 export type CatalogueField = {
-  /** Name. */
+  /** Name as a query writes it. */
   readonly name: string;
-  /** Kind of value. */
+  /** Type of the value. */
   readonly type: 'code' | 'number' | 'duration';
-  /** Of the instrument, or of each listing. */
+  /** `instrument`: usable anywhere. `venue`: inside a quantifier, an aggregate or `select`. */
   readonly scope: 'instrument' | 'venue';
-  /** Layer it is read from. */
+  /** Layer that it is read from. */
   readonly layer: string;
-  /** Unit of its value. */
+  /** Unit of the value. `quantity` stands for `base`, `contracts` or `quote`, by listing and `units`; `argument` for the unit of the argument. */
   readonly unit: string;
   /** What it is. */
   readonly description: string;
-  /** Whether it may be read as a series. */
+  /** True when it may be read as a series. */
   readonly sampleable: boolean;
-  /** Whether it may be summed over listings. */
+  /** True when it may be summed over listings. */
   readonly additive: boolean;
-  /** Venues that lack it. */
+  /** Codes of the venues that do not publish it. */
   readonly not_published_on: readonly string[];
 };
 
 export type CatalogueSource = {
-  /** Name. */
+  /** Name as a query writes it. */
   readonly name: string;
-  /** Kind of value. */
+  /** Type of the value. */
   readonly type: 'series';
-  /** Of the instrument, or of each listing. */
+  /** `venue`: inside a quantifier, an aggregate or `select`. */
   readonly scope: 'instrument' | 'venue';
-  /** Layer it is read from. */
+  /** Layer that it is read from. */
   readonly layer: 'candles';
-  /** Which price: trades, the venue’s mark, or its index. */
+  /** Price that the candles are made of: trades, the mark or the index of the venue. */
   readonly price_type: PriceType;
-  /** Unit of its value. */
+  /** Unit of the value. `quantity` stands for `base`, `contracts` or `quote`, by listing and `units`; `argument` for the unit of the argument. */
   readonly unit: string;
   /** What it is. */
   readonly description: string;
-  /** Whether it may be summed over listings. */
+  /** True when it may be summed over listings. */
   readonly additive: boolean;
-  /** Venues that lack it. */
+  /** Codes of the venues that do not publish it. */
   readonly not_published_on: readonly string[];
 };
 
 export type CatalogueFunction = {
-  /** Name. */
+  /** Name as a query writes it. */
   readonly name: string;
-  /** How it is written. */
+  /** How a call is written. */
   readonly signature: string;
-  /** Kind of value. */
+  /** Type of the value. */
   readonly type: 'series' | 'number' | 'boolean' | 'duration' | 'status';
-  /** Of the instrument, or of each listing. */
+  /** `venue`: inside a quantifier, an aggregate or `select`. */
   readonly scope: 'instrument' | 'venue';
-  /** Layer it is read from. */
+  /** Layer that it is read from. */
   readonly layer: string;
-  /** Unit of its value. */
+  /** Unit of the value. `quantity` stands for `base`, `contracts` or `quote`, by listing and `units`; `argument` for the unit of the argument. */
   readonly unit: string;
   /** What it is. */
   readonly description: string;
-  /** Periods a call reads. */
+  /** Number of periods that a call reads. */
   readonly bars: string;
-  /** Whether it may be summed over listings. */
+  /** True when it may be summed over listings. */
   readonly additive: boolean;
 };
 
 export type QueryAtoms = {
-  /** Those of the instrument. */
+  /** Those of instrument scope. */
   readonly instrument: readonly string[];
-  /** Those of each listing. */
+  /** Those of venue scope. */
   readonly venue: readonly string[];
 };
 
 export type Complexity = {
-  /** Nodes of its tree. */
+  /** Number of nodes of the query tree. */
   readonly nodes: number;
-  /** Periods read. */
+  /** Number of periods that the query reads. */
   readonly bars: number;
-  /** Nodes and periods together. */
+  /** `nodes`, plus `bars`, plus 25 for each distinct depth call. */
   readonly cost: number;
 };
 
 export type ScreenInstrument = {
-  /** Market code, `<base>-PERP`: the same on every venue. */
+  /** Instrument code, `<BASE>-PERP`. It is the same on every venue. */
   readonly instrument: string;
   /** `true`, or `unknown` with `include_unknown`. */
   readonly result: 'true' | 'unknown';
-  /** Value objects by the canonical text of their expression. */
+  /** Value objects by canonical text of the expression: `value`, `unit`, `status`, `reason` when the value is unknown (null), and `venue`, `layer`, `venue_ts`, `received_at`, `age_ms` of a reading. */
   readonly values: { readonly [name: string]: { readonly [name: string]: unknown } };
-  /** Every listing selected, also those without a value. */
+  /** Every selected listing of the instrument, also those without a value. */
   readonly venues: readonly ScreenListing[];
   /** Inputs that made the result unknown, at most five. */
   readonly because?: readonly UnknownInput[];
@@ -972,11 +981,11 @@ export type ScreenInstrument = {
 export type ScreenListing = {
   /** Venue code. */
   readonly venue: string;
-  /** The venue’s own symbol. */
+  /** Symbol at the venue. */
   readonly symbol: string;
-  /** Quote currency. */
+  /** Code of the quote currency. */
   readonly quote: string;
-  /** Value objects by the canonical text of their expression. */
+  /** Value objects by canonical text of the expression: `value`, `unit`, `status`, `reason` when the value is unknown (null), and `venue`, `layer`, `venue_ts`, `received_at`, `age_ms` of a reading. */
   readonly values: { readonly [name: string]: { readonly [name: string]: unknown } };
 };
 
@@ -985,86 +994,86 @@ export type UnknownInput = {
   readonly expr: string;
   /** Venue code. */
   readonly venue: string | null;
-  /** The venue’s own symbol. */
+  /** Symbol at the venue. */
   readonly symbol: string | null;
-  /** `present` (current), `stale` (was received, is no longer valid: no number), `missing` (nothing was received), `not_published`, `off`. */
+  /** `present` (current), `stale` (received, no longer current), `missing` (nothing received), `not_published` (by the venue), `off` (not collected). Only `present` has numbers in `values`. */
   readonly status: string;
-  /** Why not present, such as `connection_lost`, `horizon_passed`, `freshness_bound`, `gap`. */
+  /** Why it is unknown: a reason of a reading, or `insufficient_history` or `unit_unknown`. */
   readonly reason: string;
 };
 
 export type Reading<F extends Digits = number> = {
-  /** `present` (current), `stale` (was received, is no longer valid: no number), `missing` (nothing was received), `not_published`, `off`. */
+  /** `present` (current), `stale` (received, no longer current), `missing` (nothing received), `not_published` (by the venue), `off` (not collected). Only `present` has numbers in `values`. */
   readonly status: Status;
-  /** Why not present, such as `connection_lost`, `horizon_passed`, `freshness_bound`, `gap`. */
+  /** Why it is not `present`. Of `stale`: `connection_lost`, `state_lag`, `horizon_unknown`, `horizon_passed`, `freshness_bound`. Of `missing`: `no_value`, `gap`, `not_retained`. Of `not_published`: `venue_capability`. Of `off`: `policy_off`. */
   readonly reason?: string;
-  /** Whose fault a gap is, such as `collector_down`, `connection_lost`, `no_update`, `not_listed`. */
+  /** Cause of a gap, such as `collector_down`, `connection_lost`, `no_update`, `not_listed`. Clients must accept other words. */
   readonly gap_cause?: string;
-  /** The venue’s stamp. */
+  /** Timestamp of the venue; null when it sends none. */
   readonly venue_ts: InstantOrNull;
-  /** When the collector received it. */
+  /** Instant at which the service received it; null when there is no reading. */
   readonly received_at: InstantOrNull;
-  /** Milliseconds since `received_at`. */
+  /** Milliseconds from `received_at` to the instant of evaluation. */
   readonly age_ms: number | null;
-  /** Milliseconds since `venue_ts`; negative when the venue’s clock is ahead. */
+  /** Milliseconds from `venue_ts` to the instant of evaluation. It is negative when the clock of the venue is ahead. */
   readonly venue_age_ms: number | null;
-  /** When it stops to hold; null while it holds as long as its connection. */
+  /** Instant after which the reading is not current; null while it is valid as long as its connection. */
   readonly valid_until: InstantOrNull;
-  /** Who says how long it holds. */
+  /** Where the horizon comes from: `connection` (valid as long as the connection), `documented`, `assumed`, `measured` or `venue_declared`; null when none is known. */
   readonly horizon_source: HorizonSource | null;
-  /** The stamp the horizon counts from. */
+  /** Timestamp from which the horizon counts: `venue` (`venue_ts`) or `receipt` (`received_at`). */
   readonly anchor: HorizonAnchor | null;
-  /** Figures by name, digits as the venue sent them. */
+  /** Figures, by name; empty unless `status` is `present`. A figure that has no value is null and is named in `null_reasons`. */
   readonly values: { readonly [name: string]: F | null };
-  /** Why a figure is null, by name. */
+  /** Why a figure is null, by name of the figure. */
   readonly null_reasons?: { readonly [name: string]: string };
   /** Unit of each figure, by name. */
   readonly units: { readonly [name: string]: string };
-  /** Instants by name, such as `next_funding_at`. */
+  /** Instants, by name, such as `next_funding_at`. */
   readonly instants?: { readonly [name: string]: Instant };
-  /** What quantities were converted with. */
+  /** Inputs with which quantities were converted; only when `units` is not `published`. */
   readonly conversion?: Conversion<F>;
-  /** Numbers of a stale reading, only with `allow_stale`. */
+  /** Figures of a stale reading; only with `allow_stale`. */
   readonly withheld?: Withheld<F>;
-  /** The venue’s own message, with `include_raw`. */
+  /** Message of the venue; only with `include_raw`. */
   readonly raw?: unknown;
 };
 
 export type Conversion<F extends Digits = number> = {
-  /** Base coins in one unit of what the venue lists, 1000 for 1000PEPE. */
+  /** Number of base units in one listed unit: 1000 for 1000PEPE. */
   readonly multiplier: F | null;
-  /** Size of one contract, in the unit under `units`. */
+  /** Size of one contract used in the conversion. */
   readonly contract_size: F | null;
-  /** The mark they were converted with. */
+  /** Mark price used in the conversion. */
   readonly mark?: F;
-  /** When the mark was received. */
+  /** Instant at which that mark was received. */
   readonly mark_received_at?: Instant;
 };
 
 export type Withheld<F extends Digits = number> = {
-  /** Figures by name, digits as the venue sent them. */
+  /** Figures, by name; empty unless `status` is `present`. A figure that has no value is null and is named in `null_reasons`. */
   readonly values: { readonly [name: string]: F | null };
-  /** Why a figure is null, by name. */
+  /** Why a figure is null, by name of the figure. */
   readonly null_reasons?: { readonly [name: string]: string };
 };
 
 export type ListingReadings<F extends Digits = number> = {
   /** Venue code. */
   readonly venue: string;
-  /** The venue’s own symbol, byte for byte. */
+  /** Symbol at the venue, byte for byte. */
   readonly venue_symbol: string;
-  /** Market code, `<base>-PERP`: the same on every venue. */
+  /** Instrument code, `<BASE>-PERP`. It is the same on every venue. */
   readonly instrument: string;
-  /** Quote currency. */
+  /** Code of the quote currency. */
   readonly quote: string;
-  /** Readings by layer. */
+  /** Readings, by layer. */
   readonly layers: { readonly [name: string]: Reading<F> };
 };
 
 export type MissingPair = {
-  /** Market code, `<base>-PERP`: the same on every venue. */
+  /** Instrument code, `<BASE>-PERP`. It is the same on every venue. */
   readonly instrument?: string;
-  /** The venue’s own symbol. */
+  /** Symbol at the venue. */
   readonly symbol?: string;
   /** Venue code. */
   readonly venue: string;
@@ -1073,76 +1082,76 @@ export type MissingPair = {
 export type ListingHistory<F extends Digits = number> = {
   /** Venue code. */
   readonly venue: string;
-  /** The venue’s own symbol, byte for byte. */
+  /** Symbol at the venue, byte for byte. */
   readonly venue_symbol: string;
-  /** Market code, `<base>-PERP`: the same on every venue. */
+  /** Instrument code, `<BASE>-PERP`. It is the same on every venue. */
   readonly instrument: string;
-  /** Quote currency. */
+  /** Code of the quote currency. */
   readonly quote: string;
-  /** Readings by layer. */
+  /** Readings, by layer. */
   readonly layers: { readonly [name: string]: LayerHistory<F> };
 };
 
 export type LayerHistory<F extends Digits = number> = {
   /** Unit of each figure, by name. */
   readonly units: { readonly [name: string]: string };
-  /** What lies before is not kept. */
+  /** Start of what is kept. What lies before it is `not_retained`. */
   readonly retention_from: Instant;
   /** Rows, ascending. */
   readonly rows: readonly HistoryRow<F>[];
-  /** Sampling window of stored history, or `raw`. */
+  /** Sampling window of stored history: one reading per window; or `raw`. */
   readonly history_cadence: string;
 };
 
 export type HistoryRow<F extends Digits = number> = {
-  /** Instant of the row: status and ages are as of then. */
+  /** Instant of the row. Its status and ages are as of this instant. */
   readonly at: Instant;
-  /** `present` (current), `stale` (was received, is no longer valid: no number), `missing` (nothing was received), `not_published`, `off`. */
+  /** `present` (current), `stale` (received, no longer current), `missing` (nothing received), `not_published` (by the venue), `off` (not collected). Only `present` has numbers in `values`. */
   readonly status: Status;
-  /** Why not present, such as `connection_lost`, `horizon_passed`, `freshness_bound`, `gap`. */
+  /** Why it is not `present`. Of `stale`: `connection_lost`, `state_lag`, `horizon_unknown`, `horizon_passed`, `freshness_bound`. Of `missing`: `no_value`, `gap`, `not_retained`. Of `not_published`: `venue_capability`. Of `off`: `policy_off`. */
   readonly reason?: string;
-  /** Whose fault a gap is, such as `collector_down`, `connection_lost`, `no_update`, `not_listed`. */
+  /** Cause of a gap, such as `collector_down`, `connection_lost`, `no_update`, `not_listed`. Clients must accept other words. */
   readonly gap_cause?: string;
-  /** The venue’s stamp. */
+  /** Timestamp of the venue; null when it sends none. */
   readonly venue_ts: InstantOrNull;
-  /** When the collector received it. */
+  /** Instant at which the service received it; null when there is no reading. */
   readonly received_at: InstantOrNull;
-  /** Milliseconds since `received_at`. */
+  /** Milliseconds from `received_at` to the instant of evaluation. */
   readonly age_ms: number | null;
-  /** Milliseconds since `venue_ts`; negative when the venue’s clock is ahead. */
+  /** Milliseconds from `venue_ts` to the instant of evaluation. It is negative when the clock of the venue is ahead. */
   readonly venue_age_ms: number | null;
-  /** When it stops to hold; null while it holds as long as its connection. */
+  /** Instant after which the reading is not current; null while it is valid as long as its connection. */
   readonly valid_until: InstantOrNull;
-  /** Who says how long it holds. */
+  /** Where the horizon comes from: `connection` (valid as long as the connection), `documented`, `assumed`, `measured` or `venue_declared`; null when none is known. */
   readonly horizon_source: string | null;
-  /** The stamp the horizon counts from. */
+  /** Timestamp from which the horizon counts: `venue` (`venue_ts`) or `receipt` (`received_at`). */
   readonly anchor: HorizonAnchor | null;
-  /** Figures by name, digits as the venue sent them. */
+  /** Figures, by name; empty unless `status` is `present`. A figure that has no value is null and is named in `null_reasons`. */
   readonly values: { readonly [name: string]: F | null };
-  /** Instants by name, such as `next_funding_at`. */
+  /** Instants, by name, such as `next_funding_at`. */
   readonly instants?: { readonly [name: string]: Instant };
-  /** What quantities were converted with. */
+  /** Inputs with which quantities were converted; only when `units` is not `published`. */
   readonly conversion?: Conversion<F>;
-  /** Numbers of a stale reading, only with `allow_stale`. */
+  /** Figures of a stale reading; only with `allow_stale`. */
   readonly withheld?: Withheld<F>;
-  /** Why a figure is null, by name. */
+  /** Why a figure is null, by name of the figure. */
   readonly null_reasons?: { readonly [name: string]: string };
-  /** Recorded too late to count in any answer but this. */
+  /** True when the row was recorded too late to count in any answer but this one. */
   readonly late?: boolean;
 };
 
 export type ListingCandles<F extends Digits = number> = {
   /** Venue code. */
   readonly venue: string;
-  /** The venue’s own symbol, byte for byte. */
+  /** Symbol at the venue, byte for byte. */
   readonly venue_symbol: string;
-  /** Market code, `<base>-PERP`: the same on every venue. */
+  /** Instrument code, `<BASE>-PERP`. It is the same on every venue. */
   readonly instrument: string;
-  /** Quote currency. */
+  /** Code of the quote currency. */
   readonly quote: string;
   /** Unit of each figure, by name. */
   readonly units: { readonly [name: string]: string };
-  /** What lies before is not kept. */
+  /** Start of what is kept. What lies before it is `not_retained`. */
   readonly retention_from: Instant;
   /** Rows, ascending. */
   readonly rows: readonly Candle<F>[];
@@ -1153,13 +1162,13 @@ export type Candle<F extends Digits = number> = {
   readonly open_time: Instant;
   /** End of the period, exclusive. */
   readonly close_time: Instant;
-  /** `present` (current), `stale` (was received, is no longer valid: no number), `missing` (nothing was received), `not_published`, `off`. */
+  /** `present`, `missing` (a gap or not retained), `not_published` (by the venue), `off` (not collected). */
   readonly status: 'present' | 'missing' | 'not_published' | 'off';
-  /** Why not present, such as `connection_lost`, `horizon_passed`, `freshness_bound`, `gap`. */
+  /** Why it is not `present`. Of `stale`: `connection_lost`, `state_lag`, `horizon_unknown`, `horizon_passed`, `freshness_bound`. Of `missing`: `no_value`, `gap`, `not_retained`. Of `not_published`: `venue_capability`. Of `off`: `policy_off`. */
   readonly reason?: string;
-  /** Whose fault a gap is, such as `collector_down`, `connection_lost`, `no_update`, `not_listed`. */
+  /** Cause of a gap, such as `collector_down`, `connection_lost`, `no_update`, `not_listed`. Clients must accept other words. */
   readonly gap_cause?: string;
-  /** When the collector received it. */
+  /** Instant at which the service received it; null when there is no reading. */
   readonly received_at: InstantOrNull;
   /** First price. */
   readonly open: F | null;
@@ -1175,95 +1184,95 @@ export type Candle<F extends Digits = number> = {
   readonly turnover?: F | null;
   /** Number of trades, where published. */
   readonly trades?: number;
-  /** Minutes it is made of. */
+  /** Minutes of which the candle is made. */
   readonly base_candles: BaseCandles;
-  /** What quantities were converted with. */
+  /** Inputs with which quantities were converted; only when `units` is not `published`. */
   readonly conversion?: Conversion<F>;
-  /** Why a figure is null, by name. */
+  /** Why a figure is null, by name of the figure. */
   readonly null_reasons?: { readonly [name: string]: string };
 };
 
 export type BaseCandles = {
-  /** Minutes in the period. */
+  /** Number of minutes in the period. */
   readonly expected: number;
-  /** Minutes there is a candle of. */
+  /** Number of minutes that the venue published. */
   readonly present: number;
-  /** Minutes proved to be without trades. */
+  /** Number of minutes that are proven to be without trades. */
   readonly no_trades: number;
 };
 
 export type Book<F extends Digits = number> = {
   /** Venue code. */
   readonly venue: string;
-  /** The venue’s own symbol, byte for byte. */
+  /** Symbol at the venue, byte for byte. */
   readonly venue_symbol: string;
-  /** Market code, `<base>-PERP`: the same on every venue. */
+  /** Instrument code, `<BASE>-PERP`. It is the same on every venue. */
   readonly instrument: string;
-  /** Quote currency. */
+  /** Code of the quote currency. */
   readonly quote: string;
-  /** `present` (current), `stale` (was received, is no longer valid: no number), `missing` (nothing was received), `not_published`, `off`. */
+  /** `present` (current), `stale` (received, no longer current), `missing` (nothing received), `not_published` (by the venue), `off` (not collected). Only `present` has numbers in `values`. */
   readonly status: Status;
-  /** Why not present, such as `connection_lost`, `horizon_passed`, `freshness_bound`, `gap`. */
+  /** Why it is not `present`. Of `stale`: `connection_lost`, `state_lag`, `horizon_unknown`, `horizon_passed`, `freshness_bound`. Of `missing`: `no_value`, `gap`, `not_retained`. Of `not_published`: `venue_capability`. Of `off`: `policy_off`. */
   readonly reason?: string;
-  /** Whose fault a gap is, such as `collector_down`, `connection_lost`, `no_update`, `not_listed`. */
+  /** Cause of a gap, such as `collector_down`, `connection_lost`, `no_update`, `not_listed`. Clients must accept other words. */
   readonly gap_cause?: string;
-  /** The venue’s stamp. */
+  /** Timestamp of the venue; null when it sends none. */
   readonly venue_ts: InstantOrNull;
-  /** When the collector received it. */
+  /** Instant at which the service received it; null when there is no reading. */
   readonly received_at: InstantOrNull;
-  /** Milliseconds since `received_at`. */
+  /** Milliseconds from `received_at` to the instant of evaluation. */
   readonly age_ms: number | null;
-  /** Milliseconds since `venue_ts`; negative when the venue’s clock is ahead. */
+  /** Milliseconds from `venue_ts` to the instant of evaluation. It is negative when the clock of the venue is ahead. */
   readonly venue_age_ms: number | null;
-  /** When it stops to hold; null while it holds as long as its connection. */
+  /** Instant after which the reading is not current; null while it is valid as long as its connection. */
   readonly valid_until: InstantOrNull;
-  /** Who says how long it holds. */
+  /** Where the horizon comes from: `connection` (valid as long as the connection), `documented`, `assumed`, `measured` or `venue_declared`; null when none is known. */
   readonly horizon_source: string | null;
-  /** The stamp the horizon counts from. */
+  /** Timestamp from which the horizon counts: `venue` (`venue_ts`) or `receipt` (`received_at`). */
   readonly anchor: string | null;
-  /** Unit of sizes. */
+  /** Unit of the sizes. */
   readonly size_unit: 'base' | 'contracts' | 'quote';
-  /** The venue’s own number of the book; null when it has none. */
+  /** Sequence number of the venue; null when it has none. */
   readonly sequence: string | null;
-  /** Levels from the best one on, each `[price, size]`. */
+  /** Levels `[price, size]`, best first. A size that cannot be converted is null. Empty unless `status` is `present`. */
   readonly bids: readonly (readonly [string | null, string | null])[];
-  /** Levels from the best one on, each `[price, size]`. */
+  /** Levels `[price, size]`, best first. A size that cannot be converted is null. Empty unless `status` is `present`. */
   readonly asks: readonly (readonly [string | null, string | null])[];
-  /** Why a figure is null, by name. */
+  /** Why a figure is null, by name of the figure. */
   readonly null_reasons?: { readonly [name: string]: string };
-  /** Levels known, more than are shown. */
+  /** Number of levels that the service holds. */
   readonly collected_levels?: {
-    /** On the buying side. */
+    /** On the bid side. */
     readonly bids: number;
-    /** On the selling side. */
+    /** On the ask side. */
     readonly asks: number;
   };
-  /** Sums over all levels known within a distance of mid. */
+  /** Depth within each band, over all levels that the service holds. */
   readonly bands?: { readonly [name: string]: BookBand };
-  /** What quantities were converted with. */
+  /** Inputs with which quantities were converted; only when `units` is not `published`. */
   readonly conversion?: Conversion<F>;
 };
 
 export type BookBand = {
-  /** The mid they are measured from. */
+  /** Mid from which the band is measured. */
   readonly reference: string | null;
-  /** Size bid; null when the side is not known that far. */
+  /** Quantity bid within the band; null when the book is not known up to the edge of the band. */
   readonly bid: string | null;
-  /** Size asked; null when the side is not known that far. */
+  /** Quantity asked within the band; null when the book is not known up to the edge of the band. */
   readonly ask: string | null;
-  /** Price times size bid. */
+  /** Price times size of those bids, in quote currency. */
   readonly bid_value: string | null;
-  /** Price times size asked. */
+  /** Price times size of those asks, in quote currency. */
   readonly ask_value: string | null;
-  /** Levels bid. */
+  /** Number of those bids. */
   readonly bid_levels: number | null;
-  /** Levels asked. */
+  /** Number of those asks. */
   readonly ask_levels: number | null;
-  /** Whether every level of the band is known. */
+  /** Whether the book is known up to the edge of the band. */
   readonly complete: {
-    /** Of the buying side. */
+    /** On the bid side. */
     readonly bid: boolean;
-    /** Of the selling side. */
+    /** On the ask side. */
     readonly ask: boolean;
   };
 };
@@ -1271,44 +1280,44 @@ export type BookBand = {
 export type ListingLiquidations<F extends Digits = number> = {
   /** Venue code. */
   readonly venue: string;
-  /** The venue’s own symbol, byte for byte. */
+  /** Symbol at the venue, byte for byte. */
   readonly venue_symbol: string;
-  /** Market code, `<base>-PERP`: the same on every venue. */
+  /** Instrument code, `<BASE>-PERP`. It is the same on every venue. */
   readonly instrument: string;
-  /** Quote currency. */
+  /** Code of the quote currency. */
   readonly quote: string;
-  /** `full`: the venue publishes every one; `sampled`: some; `none`: none. */
+  /** `full`: the venue publishes every liquidation. `sampled`: it publishes some. `none`: it publishes none. */
   readonly completeness: 'full' | 'sampled' | 'none';
-  /** What lies before is not kept. */
+  /** Start of what is kept. What lies before it is `not_retained`. */
   readonly retention_from: Instant;
   /** Unit of each figure, by name. */
   readonly units: { readonly [name: string]: string };
   /** Rows, ascending. */
   readonly rows: readonly Liquidation<F>[];
-  /** Stretches of the window in which nothing could be received. */
+  /** Stretches of the window in which nothing could be received, or which are not kept. */
   readonly gaps: readonly Gap[];
 };
 
 export type Liquidation<F extends Digits = number> = {
-  /** The venue’s stamp. */
+  /** Timestamp of the venue; null when it sends none. */
   readonly venue_ts: InstantOrNull;
-  /** When the collector received it. */
+  /** Instant at which the service received it; null when there is no reading. */
   readonly received_at: Instant;
   /** The position that was closed: a `long` is closed by a sell. */
   readonly side: 'long' | 'short';
-  /** Price, of the kind that follows. */
+  /** Price. `price_kind` says which price it is. */
   readonly price: F;
-  /** What the price is: of the `fill`, the `order`, `bankruptcy`, or the `mark`. */
+  /** Which price it is: of the `fill`, of the `order`, of the `bankruptcy`, or the `mark`. */
   readonly price_kind: 'fill' | 'order' | 'bankruptcy' | 'mark';
-  /** Size closed. */
+  /** Quantity closed. */
   readonly quantity: F | null;
-  /** Price times size, in quote currency. */
+  /** Value in quote currency: price times quantity. */
   readonly value: F | null;
-  /** Names the liquidation within its listing. */
+  /** Id of the liquidation within its listing. */
   readonly id: string;
-  /** What quantities were converted with. */
+  /** Inputs with which quantities were converted; only when `units` is not `published`. */
   readonly conversion?: Conversion<F>;
-  /** Why a figure is null, by name. */
+  /** Why a figure is null, by name of the figure. */
   readonly null_reasons?: { readonly [name: string]: string };
 };
 
@@ -1317,282 +1326,282 @@ export type Gap = {
   readonly from: Instant;
   /** End of the stretch. */
   readonly to: Instant;
-  /** Whose fault a gap is, such as `collector_down`, `connection_lost`, `no_update`, `not_listed`. */
+  /** Cause of the gap, or `not_retained` when the stretch lies before `retention_from`. */
   readonly gap_cause: string;
 };
 
 export type ArchiveFile = {
-  /** `venue:venue_symbol`, as the path of the file has it. */
+  /** `venue:venue_symbol`, as in the path of the file. */
   readonly listing: string;
   /** Venue code. */
   readonly venue: string;
-  /** The venue’s own symbol, byte for byte. */
+  /** Symbol at the venue, byte for byte. */
   readonly venue_symbol: string;
-  /** Market code, `<base>-PERP`: the same on every venue. */
+  /** Instrument code, `<BASE>-PERP`. It is the same on every venue. */
   readonly instrument: string;
   /** Archived layer. */
   readonly layer: string;
-  /** The day. */
+  /** UTC day. */
   readonly day: string;
-  /** Price class of the listing on that day: core, top100 or other. */
+  /** Price tier of the listing on that day. */
   readonly tier: 'core' | 'top100' | 'other';
-  /** Price of the file by the call; null is not sold by the call. */
+  /** Price of one file when it is paid per call, in USDC; null when it is not sold per call. */
   readonly price_usdc: string | null;
-  /** Format that bytes and sha256 are of. */
+  /** Format that `bytes` and `sha256` describe. */
   readonly format: 'parquet';
-  /** Rows, ascending. */
+  /** Number of rows of the file. */
   readonly rows: number;
-  /** Length of the file. */
+  /** Size of the file in bytes. */
   readonly bytes: number;
-  /** SHA-256 of the file in hex. */
+  /** SHA-256 of the file, in hex. */
   readonly sha256: string;
-  /** Version of the columns and of the tree. */
+  /** Version of the anchored columns and of the tree. */
   readonly schema_version: number;
-  /** When this version of the file was written. */
+  /** Instant at which this version of the file was written. */
   readonly written_at: Instant;
-  /** Whether the day is closed and the file never changes again. */
+  /** True when the day is closed: the file never changes again. */
   readonly final: boolean;
-  /** Whether the root of the day is confirmed on the chain. */
+  /** True when the day root is confirmed on the chain. */
   readonly anchored: boolean;
-  /** Whether the plan of this key may fetch the file. */
+  /** True when the plan of this key may fetch the file. */
   readonly included: boolean;
 };
 
 export type AnchorPartition = {
   /** Anchored table. */
   readonly table: string;
-  /** Leaves of the table. */
+  /** Number of leaves of the table. */
   readonly rows: number;
   /** Root of the tree over the rows of the table, in hex. */
   readonly root: string;
-  /** Hash of the partition as a leaf of the day tree, in hex. */
+  /** Hash of the table as a leaf of the day tree, in hex. */
   readonly leaf: string;
-  /** Place of that leaf in the day tree. */
+  /** Index of that leaf in the day tree, from 0. */
   readonly index: number;
 };
 
 export type Anchor = {
-  /** Whether the root of the day is confirmed on the chain. */
+  /** True when the day root is confirmed on the chain. */
   readonly anchored: boolean;
-  /** `pending` (not posted), `submitted` (transaction sent), `confirmed` (deep enough), `failed` (will be retried). */
+  /** `pending` (not posted), `submitted` (transaction sent), `confirmed` (enough blocks deep), `failed` (will be retried). */
   readonly status: AnchorStatus;
-  /** The contract that holds the root; null until the root is sent there. */
+  /** Address of the contract that holds the root; null until the root is sent. */
   readonly contract: string | null;
-  /** The transaction that posted it; null while there is none. */
+  /** Hash of the transaction that posted the root; null while there is none. */
   readonly tx_hash: string | null;
-  /** Its block, once mined. */
+  /** Number of its block; null until it is mined. */
   readonly block: number | null;
-  /** Time of that block. */
+  /** Time of that block; null until it is mined. */
   readonly anchored_at: InstantOrNull;
-  /** Whole days from the day to that time. */
+  /** Whole days from the day to the date of `anchored_at`; null until it is mined. */
   readonly anchored_lag_days: number | null;
-  /** Page of the transaction; null where there is none. */
+  /** Page of the transaction at a block explorer; null when there is none. */
   readonly explorer_url: string | null;
 };
 
 export type ProofPartition = {
   /** Root of the tree over the rows of the table, in hex. */
   readonly root: string;
-  /** Hash of the partition as a leaf of the day tree, in hex. */
+  /** Hash of the table as a leaf of the day tree, in hex. */
   readonly leaf: string;
-  /** Place of that leaf in the day tree. */
+  /** Index of that leaf in the day tree, from 0. */
   readonly index: number;
-  /** Leaves of the day tree. */
+  /** Number of leaves of the day tree. */
   readonly count: number;
-  /** Hashes from that leaf upwards to the root of the day. */
+  /** Sibling hashes from that leaf up to the day root, in hex. */
   readonly path: readonly string[];
 };
 
 export type AccountKey = {
-  /** Its id; not the key. */
+  /** Id of the key. It is not the key itself. */
   readonly key_id: string;
-  /** Name. */
+  /** Name of the key. */
   readonly name: string;
-  /** When it was made. */
+  /** Instant at which it was made. */
   readonly created_at: Instant;
-  /** When it ends; null: never. */
+  /** Instant at which it expires; null when it does not. */
   readonly expires_at: InstantOrNull;
-  /** How it was got. */
+  /** `account` (made at the account site), `purchased` (bought with USDC) or `connection` (of an application, by OAuth). */
   readonly kind: 'account' | 'purchased' | 'connection';
 };
 
 export type AccountPlan = {
   /** Code of the plan. */
   readonly code: string;
-  /** Name. */
+  /** Name of the plan. */
   readonly name: string;
-  /** Since when. */
+  /** Instant since which the key has this plan. */
   readonly since: Instant;
-  /** When it ends; null: never. */
+  /** Instant at which it expires; null when it does not. */
   readonly expires_at: InstantOrNull;
 };
 
 export type AccountToday = {
-  /** The day. */
+  /** UTC day. */
   readonly day: string;
-  /** When they begin anew. */
+  /** Instant at which the counters restart. */
   readonly resets_at: Instant;
-  /** Requests counted. */
+  /** Requests. */
   readonly requests: RequestsToday;
   /** Evaluations of queries. */
   readonly dql: QuotaToday;
-  /** Evaluations of agent rules. */
+  /** Evaluations of agent rules that requests demanded with `fresh`. */
   readonly agent_evaluations: QuotaToday;
   /** Archive files. */
   readonly archive_files: QuotaToday;
 };
 
 export type AccountNow = {
-  /** Open streams. */
+  /** Number of open streams. */
   readonly streams: number;
-  /** Requests being answered. */
+  /** Number of requests that are being answered. */
   readonly requests_in_flight: number;
 };
 
 export type RequestsToday = {
-  /** Used so far. */
+  /** Number used so far. */
   readonly used: number;
   /** Limit of the day. */
   readonly limit: number;
-  /** What is left. */
+  /** Number left. */
   readonly remaining: number;
-  /** Requests by class of endpoint. */
+  /** Number of requests of each class. */
   readonly by_class: { readonly [name: string]: number };
 };
 
 export type QuotaToday = {
-  /** Used so far. */
+  /** Number used so far. */
   readonly used: number;
   /** Limit of the day. */
   readonly limit: number;
 };
 
 export type StreamState<F extends Digits = number> = Reading<F> & {
-  /** With `depth`: levels bid, best first. */
+  /** Bid levels, best first; only when `depth` is above 0. */
   readonly bids?: readonly (readonly [string | null, string | null])[];
-  /** With `depth`: levels asked, best first. */
+  /** Ask levels, best first; only when `depth` is above 0. */
   readonly asks?: readonly (readonly [string | null, string | null])[];
 };
 
 export type EventRow<F extends Digits = number> = {
-  /** The venue’s stamp. */
+  /** Timestamp of the venue; null when it sends none. */
   readonly venue_ts: InstantOrNull;
-  /** When the collector received it. */
+  /** Instant at which the service received it; null when there is no reading. */
   readonly received_at: Instant;
-  /** Side of the taker, or the position that was closed. */
+  /** Of a trade the side of the taker, of a liquidation the position that was closed. */
   readonly side: 'buy' | 'sell' | 'long' | 'short';
-  /** Price; of a liquidation, of the kind that `price_kind` names. */
+  /** Price. `price_kind` names the kind of a price of a liquidation. */
   readonly price: F;
-  /** Of liquidations: what the price is. */
+  /** Of a liquidation: which price it is. */
   readonly price_kind?: 'fill' | 'order' | 'bankruptcy' | 'mark';
-  /** Size of the trade, or size closed. */
+  /** Quantity traded or closed. */
   readonly quantity: F | null;
-  /** Price times size, in quote currency. */
+  /** Value in quote currency: price times quantity. */
   readonly value: F | null;
-  /** Names the event within its listing. */
+  /** Id of the event within its listing. */
   readonly id: string;
-  /** What quantities were converted with. */
+  /** Inputs with which quantities were converted; only when `units` is not `published`. */
   readonly conversion?: Conversion<F>;
-  /** Why a figure is null, by name. */
+  /** Why a figure is null, by name of the figure. */
   readonly null_reasons?: { readonly [name: string]: string };
 };
 
 export type GapScope = {
   /** Venue code. */
   readonly venue?: string;
-  /** The venue’s own symbol, byte for byte. */
+  /** Symbol at the venue, byte for byte. */
   readonly venue_symbol?: string;
-  /** Layer; absent: every one. */
+  /** Layer; absent for every layer. */
   readonly layer?: string;
 };
 
 export type HelloEvent = {
-  /** Names the stream; quote it to support. */
+  /** Id of the stream. Quote it to support. */
   readonly stream_id: string;
-  /** Instant T of the answer, by the service’s clock. */
+  /** Instant T at which the service evaluated the answer. */
   readonly evaluated_at: Instant;
-  /** Version of listings and capabilities; changes whenever they do. */
+  /** Version of the catalogue, to be compared for equality only; null before the service knows a listing. */
   readonly catalogue: string | null;
-  /** Unit of quantities: as the venue publishes, base asset, or quote currency. */
+  /** Units that quantities are in: as published, base asset or quote currency. */
   readonly units: Units;
-  /** Bound by layer: an older reading is stale. */
+  /** Freshness bound of each layer. A reading older than its bound is stale. */
   readonly freshness: { readonly [name: string]: string };
-  /** Layers it covers. */
+  /** Layers that the stream covers. */
   readonly layers: readonly string[];
-  /** Listings selected. */
+  /** Number of selected listings. */
   readonly listings: number;
-  /** Whether it goes on after `Last-Event-ID` without a hole. */
+  /** True when the stream continues after `Last-Event-ID` without a hole. */
   readonly resumed: boolean;
-  /** From when on events are kept for those who resume. */
+  /** Instant of the oldest event that is kept for a resume; null when none is kept. */
   readonly buffer_from: InstantOrNull;
-  /** Time between two heartbeats. */
+  /** Milliseconds between two heartbeats. */
   readonly heartbeat_ms: number;
 };
 
 export type SnapshotEvent<F extends Digits = number> = {
   /** Venue code. */
   readonly venue: string;
-  /** The venue’s own symbol, byte for byte. */
+  /** Symbol at the venue, byte for byte. */
   readonly venue_symbol: string;
-  /** Market code, `<base>-PERP`: the same on every venue. */
+  /** Instrument code, `<BASE>-PERP`. It is the same on every venue. */
   readonly instrument: string;
   /** Layer of the reading. */
   readonly layer: string;
-  /** Number of the reading within its listing and layer, without holes. */
+  /** Number of the reading within its listing and layer, without holes; 0 when there is no reading. A change of status repeats the number of the reading. */
   readonly rev: number;
-  /** The reading, whole. */
+  /** The complete reading. */
   readonly state: StreamState<F>;
 };
 
 export type ReadyEvent = {
-  /** Listings selected. */
+  /** Number of selected listings. */
   readonly listings: number;
-  /** Snapshots sent. */
+  /** Number of snapshots sent. */
   readonly layers: number;
-  /** Instant up to which everything recorded has been told. */
+  /** Everything recorded up to this instant has been sent. */
   readonly served_at: InstantOrNull;
 };
 
 export type UpdateEvent<F extends Digits = number> = {
   /** Venue code. */
   readonly venue: string;
-  /** The venue’s own symbol, byte for byte. */
+  /** Symbol at the venue, byte for byte. */
   readonly venue_symbol: string;
-  /** Market code, `<base>-PERP`: the same on every venue. */
+  /** Instrument code, `<BASE>-PERP`. It is the same on every venue. */
   readonly instrument: string;
   /** Layer of the reading. */
   readonly layer: string;
-  /** Number of the reading within its listing and layer, without holes. */
+  /** Number of the reading within its listing and layer, without holes; 0 when there is no reading. A change of status repeats the number of the reading. */
   readonly rev: number;
-  /** What is new. */
+  /** What changed: the value, the status, or both. */
   readonly change: 'value' | 'status' | 'both';
-  /** The reading, whole: not what changed of it. */
+  /** The complete reading, not the difference. */
   readonly state: StreamState<F>;
 };
 
 export type RowsEvent<F extends Digits = number> = {
   /** Venue code. */
   readonly venue: string;
-  /** The venue’s own symbol, byte for byte. */
+  /** Symbol at the venue, byte for byte. */
   readonly venue_symbol: string;
-  /** Market code, `<base>-PERP`: the same on every venue. */
+  /** Instrument code, `<BASE>-PERP`. It is the same on every venue. */
   readonly instrument: string;
-  /** What the rows are. */
+  /** Kind of the rows. */
   readonly layer: 'trade' | 'liquidation';
-  /** In the order they came. */
+  /** Rows, in the order in which they were received. */
   readonly rows: readonly EventRow<F>[];
 };
 
 export type CandleEvent<F extends Digits = number> = {
   /** Venue code. */
   readonly venue: string;
-  /** The venue’s own symbol, byte for byte. */
+  /** Symbol at the venue, byte for byte. */
   readonly venue_symbol: string;
-  /** Market code, `<base>-PERP`: the same on every venue. */
+  /** Instrument code, `<BASE>-PERP`. It is the same on every venue. */
   readonly instrument: string;
-  /** Length of its period. */
+  /** Timeframe of the candle. */
   readonly timeframe: Timeframe;
-  /** Which price: trades, the venue’s mark, or its index. */
+  /** Price that the candles are made of: trades, the mark or the index of the venue. */
   readonly price_type: PriceType;
   /** The candle, or the gap in its place. */
   readonly row: Candle<F>;
@@ -1601,54 +1610,54 @@ export type CandleEvent<F extends Digits = number> = {
 export type ListingEvent<F extends Digits = number> = {
   /** Venue code. */
   readonly venue: string;
-  /** The venue’s own symbol, byte for byte. */
+  /** Symbol at the venue, byte for byte. */
   readonly venue_symbol: string;
-  /** Market code, `<base>-PERP`: the same on every venue. */
+  /** Instrument code, `<BASE>-PERP`. It is the same on every venue. */
   readonly instrument: string;
   /** What happened to the listing. */
   readonly change: 'added' | 'changed' | 'delisted';
-  /** The listing, as instruments answers it. */
+  /** The listing record, as in the answer of instruments. */
   readonly record: Listing<F>;
 };
 
 export type HeartbeatEvent = {
-  /** When it was sent. */
+  /** Instant at which it was sent. */
   readonly at: Instant;
-  /** Instant up to which everything recorded has been told. */
+  /** Everything recorded up to this instant has been sent. */
   readonly served_at: InstantOrNull;
-  /** Milliseconds from `served_at` to `at`; null while there is none. */
+  /** Milliseconds from `served_at` to `at`; null while `served_at` is null. */
   readonly lag_ms: number | null;
-  /** Whether a connection to the venue is open, by venue. */
+  /** `up` when a connection to the venue is open, else `down`, by venue. */
   readonly connections: { readonly [name: string]: 'up' | 'down' };
 };
 
 export type GapEvent = {
-  /** Start of the time of which events are left out; null when it is not known. */
+  /** Start of the time whose events are left out; null when it is not known. */
   readonly from: InstantOrNull;
   /** End of that time. */
   readonly to: Instant;
   /** Why events are left out. */
   readonly reason: 'resume_expired' | 'slow_reader' | 'pipeline_restart';
-  /** Events left out; null when they cannot be counted. */
+  /** Number of events left out; null when it is not known. */
   readonly dropped: number | null;
-  /** What it is about; empty: everything. */
+  /** What the gap concerns; empty when it concerns everything. */
   readonly scope: GapScope;
 };
 
 export type RuleEvent = {
-  /** Name of the rule. */
+  /** Id of the rule. */
   readonly rule_id: string;
-  /** What its owner calls it. */
+  /** Name that the owner gave the rule. */
   readonly name: string;
-  /** `snapshot`: the state when the stream began, or when moves may have been missed; `move`: a new state. */
+  /** `snapshot`: the state at the start of the stream, or after moves may have been missed. `move`: a new state. */
   readonly change: 'snapshot' | 'move';
-  /** Since when the state has been this one. */
+  /** Instant since which the rule has been in this state. */
   readonly at: string;
   /** State before the move; null in a snapshot. */
   readonly previous_state: 'true' | 'false' | 'unknown' | null;
-  /** Whether the query of the rule holds for an instrument. */
+  /** `true` when the query holds for at least one instrument, else `unknown` when it may hold for one, else `false`. */
   readonly state: 'true' | 'false' | 'unknown';
-  /** Why the state is unknown; null when it is known. */
+  /** Why the state is `unknown`; null when it is known. */
   readonly reason:
     | 'never_evaluated'
     | 'stale_input'
@@ -1658,16 +1667,16 @@ export type RuleEvent = {
     | 'plan_venue'
     | 'evaluation_error'
     | null;
-  /** Instruments that the query holds for, at most twenty. */
+  /** Instruments for which the query holds, at most 20. */
   readonly matched?: readonly string[];
-  /** How many the query holds for. */
+  /** Number of instruments for which the query holds. */
   readonly matched_total?: number;
 };
 
 export type ByeEvent = {
   /** Why the stream ends. */
   readonly reason: 'rotate' | 'shutdown' | 'key_ended' | 'plan_changed';
-  /** Whether it is worth coming again. */
+  /** True when the client should connect again. */
   readonly reconnect: boolean;
 };
 
@@ -1725,104 +1734,104 @@ export type StreamEvent<F extends Digits = number> =
 export type VenuesRequest = Record<string, never>;
 
 export type InstrumentsRequest = {
-  /** Selection text, such as `base in (BTC, ETH) and quote = USDT`. */
+  /** Selection of listings as text, such as `base in (BTC, ETH) and quote = USDT`. All listings when left out. */
   readonly where?: string;
-  /** Instant to describe; now when left out. */
+  /** Instant that the answer describes. Default now. */
   readonly as_of?: string;
-  /** Unit of quantities: as published (default), base asset, or quote currency. */
+  /** Units of quantities: as published (default), base asset or quote currency. Prices and rates are never converted. */
   readonly units?: Units;
-  /** Adds the venue's own message; part of the plans from Standard. */
+  /** Whether `raw` has the message of the venue. It needs the plan Standard or above. */
   readonly include_raw?: boolean;
-  /** Listings a page, at most 5000 (default). */
+  /** Listings per page. Default and at most 5000. */
   readonly limit?: number;
-  /** From `page.next_cursor`, with the same request; pins the instant. */
+  /** `page.next_cursor` of the page before, with the same request. All pages describe the same instant. */
   readonly cursor?: string;
 };
 
 export type DqlCatalogueRequest = Record<string, never>;
 
 export type AgentStateRequest = {
-  /** Rules by name, repeated or separated by commas, at most 100; all of the account when left out. */
+  /** Ids of rules, repeated or separated by commas, at most 100. Without it a key reads all rules of its account; a paid call names at least one. */
   readonly rule_id?: readonly string[];
-  /** true evaluates now, at most once a second and rule; each counts against the evaluations of the day. */
+  /** Whether the rules are evaluated now, each at most once per second. Every evaluation counts against the limit of the day. Default false. */
   readonly fresh?: boolean;
 };
 
 export type ArchiveRequest = {
-  /** Selection text, such as `base in (BTC, ETH) and quote = USDT`. */
+  /** Selection of listings as text, such as `base in (BTC, ETH) and quote = USDT`. All listings when left out. */
   readonly where?: string;
-  /** One archived layer; all when left out. */
+  /** Archived layer. All layers when left out. */
   readonly layer?: string;
-  /** First day, inside. */
+  /** First day, inclusive. */
   readonly from?: string;
-  /** Last day, inside. */
+  /** Last day, inclusive. */
   readonly to?: string;
-  /** Files a page, 100 when left out, at most 1000. */
+  /** Files per page. Default 100, at most 1000. */
   readonly limit?: number;
-  /** From `page.next_cursor`, with the same request; does not expire. */
+  /** `page.next_cursor` of the page before, with the same request. It does not expire. */
   readonly cursor?: string;
 };
 
 export type ArchiveFileRequest = {
-  /** `venue:venue_symbol`. */
+  /** `venue:venue_symbol`, percent-encoded. */
   readonly listing: string;
   /** Archived layer. */
   readonly layer: string;
   /** UTC day. */
   readonly day: string;
-  /** Parquet (default), or csv and jsonl, both zstd. */
+  /** `parquet` (default), `csv` or `jsonl`. The last two are compressed with zstd. */
   readonly format?: ArchiveFormat;
 };
 
 export type AnchorDayRequest = {
-  /** UTC day, also without dashes. */
+  /** UTC day, with or without dashes. */
   readonly day: string;
 };
 
 export type AnchorProofRequest = {
   /** Venue code. */
   readonly venue: string;
-  /** The venue's own symbol, byte for byte. */
+  /** Symbol at the venue, byte for byte. */
   readonly symbol: string;
   /** Layer, or the name of its table: book_bands, candles, funding, liquidation, mark, oi, stats, ticker, trades. */
   readonly layer: string;
-  /** Instant that names day and row. Readings: the newest window that ended by it, 24:00 belongs to its day. Candles: the minute. Trades and liquidations: the newest row with `id` received by it. */
+  /** Instant that selects the day and the row. A reading: the newest window that ended by it; 00:00 belongs to the day before. A candle: its minute. A trade or liquidation: the newest row with `id` received by it. */
   readonly at: string;
-  /** Of candles; `trade` when left out. */
+  /** Price type, for candles only. Default `trade`. */
   readonly price_type?: 'trade' | 'mark' | 'index';
-  /** Of trades and liquidations, needed unless `seq` is given: the id of the row. */
+  /** Id of the row, for trades and liquidations only. Needed unless `seq` is sent. */
   readonly id?: string;
-  /** Names any row of the day, listing and table by its `seq` instead: also late rows and gaps. Of `at` only the day counts. */
+  /** Selects any row of the day, listing and table by its `seq`, also a late row or a gap. Then `at` selects the day only. */
   readonly seq?: number;
 };
 
 export type ReceiptRequest = {
-  /** `X-Service-Receipt` of the paid answer. */
+  /** Header `X-Service-Receipt` of the paid answer. */
   readonly receipt_id: string;
 };
 
 export type AccountRequest = Record<string, never>;
 
 export type StreamRequest = {
-  /** Selection, such as `base = BTC and quote = USDT`. */
+  /** Selection of listings as text, such as `base = BTC and quote = USDT`. All listings when left out. */
   readonly where?: string;
-  /** Layers separated by commas, of ticker, mark, funding, oi, book, stats, book_bands, candles, liquidation, trade. Default: the first six. */
+  /** Layers separated by commas, of ticker, mark, funding, oi, book, stats, book_bands, candles, liquidation, trade. Default: the first six that the plan has. */
   readonly layers?: string;
-  /** Unit of quantities: as published (default), base asset, or quote currency. */
+  /** Units of quantities: as published (default), base asset or quote currency. Prices and rates are never converted. */
   readonly units?: Units;
-  /** Accepted for compatibility; a public key sees nothing extra. */
+  /** Accepted without effect. */
   readonly include_synthetic?: boolean;
-  /** One freshness bound for every layer, such as `60s`. */
+  /** Freshness bound of every layer, such as `60s`, from 1s to 604800s. */
   readonly freshness?: string;
-  /** Puts the numbers of stale readings under `withheld`. */
+  /** Whether the numbers of stale readings are sent under `withheld`. Default false. */
   readonly allow_stale?: boolean;
-  /** Levels of `book` a side; 0 (default) for the top of the book only. Clamped to the plan. */
+  /** Levels of `book` per side, reduced to the limit of the plan. Default 0: the top of the book only. */
   readonly depth?: number;
-  /** Timeframe of `candles`, one of 1m, 2m, 3m, 5m, 15m, 30m, 1h, 4h, 12h, 1d; 1m when left out. */
+  /** Timeframe of `candles`, one of 1m, 2m, 3m, 5m, 15m, 30m, 1h, 4h, 12h, 1d. Default 1m. */
   readonly timeframe?: string;
-  /** false leaves the initial snapshots out. */
+  /** Whether the stream begins with a snapshot of each reading. Default true. */
   readonly snapshot?: boolean;
-  /** true adds `rule` events: each rule of the account with its state, then every move of one. */
+  /** Whether `rule` events are sent: first the state of each rule of the account, then every move. Default false. */
   readonly rules?: boolean;
 };
 

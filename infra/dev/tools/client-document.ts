@@ -20,6 +20,7 @@ export type Schema = {
 };
 export type Parameter = {
   readonly name: string;
+  readonly in: 'path' | 'query' | 'header';
   readonly required: boolean;
   readonly description: string;
   readonly schema: Schema;

@@ -103,7 +103,7 @@ const withoutFormat = (schema: Schema): Schema => {
   return { ...schema, properties };
 };
 
-/** The input of a GET: its parameters, those of the path included. */
+/** The input of a GET: its parameters, those of the path included. Headers are the business of the client. */
 const makeRequest = (parameters: readonly Parameter[]): Schema =>
   withoutFormat({
     type: 'object',
@@ -156,9 +156,10 @@ const clientTypes = (): string => {
   const shapes = Object.entries(schemas)
     .filter(([name]) => !Object.hasOwn(FIGURES, name))
     .map(([name, schema]) => printer.declaration(name, name.endsWith('Request') ? withoutFormat(schema) : schema));
-  const asked = listEndpoints(document).flatMap(({ item: { operationId, parameters } }) =>
-    parameters === undefined ? [] : [printer.declaration(`${toPascal(operationId)}Request`, makeRequest(parameters))],
-  );
+  const asked = listEndpoints(document).flatMap(({ method, item: { operationId, parameters = [] } }) => {
+    const own = parameters.filter((one) => one.in !== 'header');
+    return method === 'GET' ? [printer.declaration(`${toPascal(operationId)}Request`, makeRequest(own))] : [];
+  });
   const text = [
     '// Shapes of the API, printed from its OpenAPI document by `npm run docs`. Edit the operations of the API, not this file.',
     '/** A market figure: a number, or its exact digits as text. */\nexport type Digits = number | string;',

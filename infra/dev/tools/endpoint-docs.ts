@@ -36,18 +36,18 @@ const BOUNDED_BY: Readonly<Partial<Record<RequestClass, keyof PlanLimits>>> = {
 };
 
 /** Access, price, size of the response, and how long it may be cached. */
-const describeTerms = ({ key, price, cacheS, class: requestClass, input }: Endpoint): string => {
+const describeTerms = ({ key, price, pricing, cacheS, class: requestClass, input }: Endpoint): string => {
   const { properties = {} } = input as { readonly properties?: object };
   const selects = ['where', 'query'].some((name) => Object.hasOwn(properties, name));
   const bound = selects ? BOUNDED_BY[requestClass] : undefined;
   return [
-    key === 'open' ? 'No key needed.' : 'Needs a key.',
-    price === null ? [] : `Or ${price / 1_000_000} USDC a call.`,
+    key === 'open' ? 'It needs no key.' : 'It needs a key.',
+    price === null ? [] : (pricing ?? `Without a key a call costs ${price / 1_000_000} USDC.`),
     requestClass === 'account' || requestClass === 'receipt'
-      ? 'Not counted as a request.'
-      : `Counted as \`${requestClass}\`.`,
-    bound === undefined ? [] : `Bounded by \`${bound}\` of the [plan](#plans).`,
-    cacheS === null ? [] : `May be kept for ${cacheS} s.`,
+      ? 'It is not counted as a request.'
+      : `It is counted as \`${requestClass}\`.`,
+    bound === undefined ? [] : `The limit is \`${bound}\` of the [plan](#plans).`,
+    cacheS === null ? [] : `An answer may be cached for ${cacheS} s.`,
   ]
     .flat()
     .join(' ');
@@ -97,19 +97,20 @@ ${table(
   ]),
 )}
 
-Every example runs as it is pasted, once the shell knows an address and a key; \`npm run demo\` prints both. Those about the past
-(${listed(endpoints.filter(isAboutPast).map(({ path }) => path))}) ask about the last hour, those about one day about the oldest
-archived one. \`RECEIPT\` is the header \`X-Service-Receipt\` of a paid answer, which the demo's program that pays prints. Answers shown came from
-simulated venues, are set to one hour and have their lists and maps shortened.
+Every example runs as it is pasted when the shell knows an address and a key; \`npm run demo\` prints both. The examples about the past
+(${listed(endpoints.filter(isAboutPast).map(({ path }) => path))}) ask about the last hour; the examples about one day ask about the oldest
+archived day. \`RECEIPT\` is the header \`X-Service-Receipt\` of a paid answer; the demo's program that pays prints it. The answers shown came from
+simulated venues; their instants are moved to one hour, and their lists and maps are shortened.
 
 ${fenced('sh', `BASE=http://127.0.0.1:8080\nKEY=...\n${INSTANTS}\n${ARCHIVED_DAY}`)}
 
-* **Selections** (\`where\`) are the same everywhere: \`base in (BTC, ETH) and quote = USDT\`, on \`instrument\`, \`base\`, \`venue\`, \`quote\`, \`symbol\`. Without a selection everything that the plan covers is selected.
+* **Selections** (\`where\`) are the same everywhere: \`base in (BTC, ETH) and quote = USDT\`, on \`instrument\`, \`base\`, \`venue\`, \`quote\`, \`symbol\`. Without a selection, everything that the plan covers is selected.
 * **Instants** are ISO 8601 in UTC with milliseconds, or microseconds where they have them. A request may send any RFC 3339 instant or a date.
-* **Figures** are the digits the venue sent, as JSON numbers or with \`number_format\` \`string\` as strings. A value that is not current is withheld; \`status\` and \`reason\` give the cause.
+* **Figures** have the digits that the venue sent, or are computed from them. They are JSON numbers, or strings with \`number_format\` \`string\`. A value that is not current is withheld; \`status\` and \`reason\` give the cause.
 * **Tables**: ${rowPaths(endpoints)} answer their rows as \`text/csv\`, \`application/x-ndjson\` or \`application/vnd.apache.parquet\` when \`Accept\` says so, each row with the members of its listing and layer; the members of the envelope are headers \`X-Service-*\`.
-* **HEAD** is allowed wherever GET is. Bodies are JSON up to 64 KiB; a member that is not known is refused, not ignored.
-* **Errors** are \`{"errors": [{"code", "message", "position", "hint", "path"}]}\`, every fault at once; a 429 and a 503 have \`Retry-After\`.`;
+* **HEAD** is allowed wherever GET is. A request body is JSON of at most 64 KiB. An unknown member or parameter is refused, not ignored.
+* **Size**: an answer has at most 8 MiB. The request header \`X-Service-Max-Bytes\` (4096 to 8388608) lowers that limit; a larger answer is refused with \`DQL_LIMIT\`.
+* **Errors** are \`{"errors": [{"code", "message", "position", "hint", "path"}]}\`, with every fault found; a 429 and a 503 have \`Retry-After\`.`;
 
 const layersTable = (): string =>
   table(

@@ -122,6 +122,39 @@ t.test('a page that is too large is refused, or shorter where that is preferred 
   t.match(enough.headers, { 'preference-applied': undefined, etag: String });
 });
 
+t.test(
+  'an answer larger than X-Service-Max-Bytes is refused with a code that its endpoint lists (T-04, E-06)',
+  async (t) => {
+    const { app } = await testApp(market());
+    t.teardown(() => app.close());
+    const { paths } = (await app.inject('/openapi.json')).json();
+    const headers = { 'x-service-max-bytes': '4096', 'content-type': 'application/json' };
+    const query = `any(venues where ${Array.from({ length: 60 }, (_, i) => `mark > ${i}`).join(' and ')})`;
+    const calls = [
+      ['get', '/v2/dql/catalogue', undefined],
+      ['get', '/v2/instruments', undefined],
+      ['post', '/v2/dql/parse', { query }],
+    ] as const;
+    for (const [method, url, payload] of calls) {
+      const item = paths[url][method];
+      t.ok(
+        item.parameters.some(
+          (one: { name: string; in: string }) => one.in === 'header' && one.name === 'X-Service-Max-Bytes',
+        ),
+        `${url} has the header as a parameter`,
+      );
+      const refused = await app.inject({
+        method: method === 'get' ? 'GET' : 'POST',
+        url,
+        headers,
+        ...(payload && { payload }),
+      });
+      t.match(refused.json(), { errors: [{ code: 'DQL_LIMIT' }] }, url);
+      t.match(item.responses[refused.statusCode].description, 'DQL_LIMIT', url);
+    }
+  },
+);
+
 t.test('an answer that says nothing of its keeping may not be kept (N-14)', async (t) => {
   const { app } = await testApp(market(), { accountUrl: 'https://account.test' });
   t.teardown(() => app.close());

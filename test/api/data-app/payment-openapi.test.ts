@@ -64,7 +64,7 @@ t.test('every member of an offer is described', (t) => {
 
 t.test('a list of faults of plan and limits may have codes of both statuses (E-01 step 8)', (t) => {
   const mixed = ENDPOINTS.filter(
-    (endpoint) => codesOf(endpoint, 403).length > 0 && codesOf(endpoint, 400).includes('DQL_LIMIT'),
+    (endpoint) => codesOf(endpoint, 403).length > 0 && codesOf(endpoint, 400).includes('DQL_COMPLEXITY'),
   );
   t.ok(mixed.some(({ name }) => name === 'candles'));
   for (const endpoint of mixed) {

@@ -63,22 +63,31 @@ Where = Union[str, "Selection"]
 
 class ErrorBody(TypedDict):
     errors: list[ErrorItem]
+    """Every fault found, at most 20. The status of the answer is that of the first."""
 
 
 class ErrorItem(TypedDict):
     code: ErrorCode
+    """Stable code. Branch on it."""
     message: str
+    """What is wrong. Its wording may change."""
     position: NotRequired[ErrorPosition]
+    """Place of the fault in the text of the query or selection."""
     hint: NotRequired[str]
+    """What to send instead."""
     path: NotRequired[str]
-    """JSON pointer of the offending member."""
+    """JSON pointer of the member with the fault, from the root of the body."""
 
 
 class ErrorPosition(TypedDict):
     line: int
+    """Line, from 1."""
     column: int
+    """Column, from 1, in Unicode code points."""
     offset: int
+    """Offset in the text, from 0, in Unicode code points."""
     length: int
+    """Length, in Unicode code points; 0 at the end of the text."""
 
 
 PaymentOfferExtra = TypedDict(
@@ -104,9 +113,9 @@ class PaymentOffer(TypedDict):
     payTo: str
     """Address that is paid."""
     maxTimeoutSeconds: int
-    """Seconds for which a signed payment is accepted."""
+    """Seconds for which the payment is to be valid. The service accepts one that expires in 20 to 360 s."""
     extra: PaymentOfferExtra
-    """`kind` `call` pays this call, `plan` buys the plan named."""
+    """The kind `call` pays for this call; the kind `plan` buys a plan."""
 
 
 class PaymentRequiredResource(TypedDict):
@@ -116,24 +125,24 @@ class PaymentRequiredResource(TypedDict):
 
 
 class PaymentRequired(TypedDict):
-    """What the call costs, and how it is paid (x402 version 2)."""
+    """What the call costs and how it is paid (x402 version 2)."""
     x402Version: Literal[2]
     error: str
-    """What is wrong with the payment, or that none was sent."""
+    """Why the payment is refused, or that none was sent."""
     resource: PaymentRequiredResource
     accepts: list[PaymentOffer]
-    """First the price of this call, then each plan."""
+    """First the price of this call, then each plan by price. Sign one of them."""
     errors: list[ErrorItem]
     extensions: Any
-    """How the call is made, for lists of paid services (`bazaar`)."""
+    """How the call is made, for directories of paid services (`bazaar`)."""
 
 
 class PaymentSettlement(TypedDict):
     success: bool
     errorReason: NotRequired[str]
-    """Why it failed; absent when it did not."""
+    """Why the settlement failed; absent when it succeeded."""
     transaction: str
-    """Hash of the transaction; empty when it failed."""
+    """Hash of the transaction; empty when the settlement failed."""
     network: str
     payer: str
 
@@ -141,13 +150,13 @@ class PaymentSettlement(TypedDict):
 class PlanPurchasePurchase(TypedDict):
     plan: str
     key: str
-    """The key, shown this once."""
+    """The key. It is shown only once."""
     key_id: str
     expires_at: str
 
 
 class PlanPurchase(TypedDict):
-    """The 200 to a payment for a plan, in the place of the answer of the endpoint."""
+    """Answer to a payment for a plan, in place of the answer of the endpoint."""
     purchase: PlanPurchasePurchase
     settlement: PaymentSettlement
     receipt_id: str
@@ -156,190 +165,190 @@ class PlanPurchase(TypedDict):
 
 class VenuesAnswer(TypedDict):
     evaluated_at: Instant
-    """Instant T of the answer, by the service’s clock."""
+    """Instant T at which the service evaluated the answer."""
     items: list[Venue]
-    """One a venue, by code."""
+    """One item per venue, ordered by code."""
     items_note: NotRequired[str]
-    """How many of how many, if the list is cut."""
+    """Present when the list is cut: how many items of how many it shows."""
 
 
 class InstrumentsAnswer(TypedDict):
     evaluated_at: Instant
-    """Instant T of the answer, by the service’s clock."""
+    """Instant T at which the service evaluated the answer."""
     as_of: Instant
-    """Instant described; null in a screen of now."""
+    """Instant that the answer describes."""
     catalogue: Union[str, None]
-    """Version of listings and capabilities; changes whenever they do."""
+    """Version of the catalogue, to be compared for equality only; null before the service knows a listing."""
     units: Units
-    """Unit of quantities: as the venue publishes, base asset, or quote currency."""
+    """Units that quantities are in: as published, base asset or quote currency."""
     listings_as_of: InstantOrNull
-    """When the newest version of the listings read was written; null for now."""
+    """Instant at which the newest listing version in use was written; null when the answer is about now."""
     capabilities_as_of: InstantOrNull
-    """When the newest statement of what venues publish was written; null for now."""
+    """Instant at which the newest venue capability version in use was written; null when the answer is about now."""
     items: list[Listing]
-    """One a listing, by venue and symbol."""
+    """One item per listing, ordered by venue and symbol."""
     page: Page
-    """This page of the answer."""
+    """Position in a list of several pages."""
 
 
 class DqlCatalogueAnswer(TypedDict):
     dql: str
     """Version of the language."""
     catalogue: Union[str, None]
-    """Version of listings and capabilities; changes whenever they do."""
+    """Version of the catalogue, to be compared for equality only; null before the service knows a listing."""
     evaluated_at: Instant
-    """Instant T of the answer, by the service’s clock."""
+    """Instant T at which the service evaluated the answer."""
     fields: list[CatalogueField]
-    """Fields of a query."""
+    """Fields that a query may read."""
     sources: list[CatalogueSource]
-    """Candle sources: series to read at a timeframe."""
+    """Candle series that a query may read at a timeframe."""
     functions: list[CatalogueFunction]
-    """Functions."""
+    """Functions that a query may call."""
     venues: list[str]
-    """Venue codes."""
+    """Codes of the venues."""
     currencies: list[str]
-    """Quote currencies."""
+    """Codes of the quote currencies."""
     assets: list[str]
-    """Base assets."""
+    """Codes of the base assets."""
     instruments: list[str]
-    """Market codes."""
+    """Codes of the instruments."""
     instruments_delisted: list[str]
-    """Market codes without a listing now."""
+    """Codes of the instruments that have no listing now."""
     timeframes: list[str]
     """Timeframes, ascending."""
     bands: list[str]
-    """Depth bands: distance from mid."""
+    """Depth bands: distances from the mid."""
     freshness_defaults: dict[str, str]
-    """Default freshness bounds, by layer."""
+    """Default freshness bound of each layer."""
     limits: dict[str, Any]
     """Limits, by name."""
     settle_after: int
-    """Seconds after which an instant is settled."""
+    """Seconds after which an instant can be settled."""
     earliest_retained: InstantOrNull
-    """The earliest instant that may be asked for."""
+    """Earliest instant that a request may ask about; null while nothing is stored."""
     units: list[str]
-    """What `units` may be."""
+    """Values of the parameter `units`."""
     number_formats: list[str]
-    """What `number_format` may be."""
+    """Values of the parameter `number_format`."""
 
 
 class DqlParseAnswer(TypedDict):
     dql: str
     """Version of the language."""
     query: Query
-    """The query as it was understood."""
+    """The query as the service understood it."""
     atoms: QueryAtoms
-    """Names of fields and sources read."""
+    """Names of the fields and sources that the query reads."""
     functions: list[str]
-    """Functions."""
+    """Names of the functions that the query calls."""
     timeframes: list[str]
-    """Timeframes, ascending."""
+    """Timeframes that the query reads, ascending."""
     complexity: Complexity
-    """What the query costs; limits are in the catalogue."""
+    """Cost of the query. The catalogue has the limits."""
 
 
 class DqlParseRequest(TypedDict):
     query: NotRequired[QueryInput]
     query_object: NotRequired[dict[str, Any]]
-    """Machine form: {dql, condition, timeframe, as_of, where, select, order_by}."""
+    """Machine form `{dql, condition, timeframe, as_of, where, select, order_by}`. Send either `query` or `query_object`."""
     dql: NotRequired[Any]
-    """Language version, "1"."""
+    """Version of the language: "1"."""
     context: NotRequired[Literal['screen']]
-    """What the query is for."""
+    """Use of the query. Only `screen` exists."""
 
 
 class ScreenAnswer(TypedDict):
     dql: str
     """Version of the language."""
     query: Query
-    """The query as it was understood."""
+    """The query as the service understood it."""
     evaluated_at: Instant
-    """Instant T of the answer, by the service’s clock."""
+    """Instant T at which the service evaluated the answer."""
     as_of: InstantOrNull
-    """Instant described; null in a screen of now."""
+    """Instant that the query asks about; null when it asks about now."""
     settled: bool
-    """Whether the answer stays what it is for good: its end is past and everything recorded in time is in it."""
+    """True when the answer can no longer change: its last instant is at least 120 s past and everything recorded in time is applied."""
     catalogue: NotRequired[Union[str, None]]
-    """Version of listings and capabilities; changes whenever they do."""
+    """Version of the catalogue under which the past was read; only when the query has `as of`."""
     timeframe: Union[str, None]
-    """Period of candles and series; null when the query has none."""
+    """Period of the clause `timeframe`; null when the query has none."""
     units: Units
-    """Unit of quantities: as the venue publishes, base asset, or quote currency."""
+    """Units that quantities are in: as published, base asset or quote currency."""
     freshness: dict[str, str]
-    """Bound by layer: an older reading is stale."""
+    """Freshness bound of each layer. A reading older than its bound is stale."""
     listings_as_of: InstantOrNull
-    """When the newest version of the listings read was written; null for now."""
+    """Instant at which the newest listing version in use was written; null when the answer is about now."""
     capabilities_as_of: InstantOrNull
-    """When the newest statement of what venues publish was written; null for now."""
+    """Instant at which the newest venue capability version in use was written; null when the answer is about now."""
     items_sha256: NotRequired[str]
-    """SHA-256 in hex of the bytes of `items` (of a screen: of `instruments`)."""
+    """SHA-256, in hex, of the bytes of `instruments`; only when the query has `as of`."""
     scope: NotRequired[Scope]
-    """What a narrowing plan covers today; absent when it narrows nothing."""
+    """What a narrowing plan covers today; absent when the plan narrows nothing."""
     receipt_id: str
-    """Names this answer, also in `X-Service-Receipt`; quote it to support."""
+    """Id of this answer, also in the header `X-Service-Receipt`. Quote it to support."""
     instruments: list[ScreenInstrument]
-    """Instruments that hold, in the order asked for."""
+    """Instruments for which the query holds, in the order requested."""
     page: Page
-    """This page of the answer."""
+    """Position in a list of several pages."""
 
 
 class ScreenRequest(TypedDict):
     query: NotRequired[QueryInput]
     query_object: NotRequired[dict[str, Any]]
-    """Machine form: {dql, condition, timeframe, as_of, where, select, order_by}."""
+    """Machine form `{dql, condition, timeframe, as_of, where, select, order_by}`. Send either `query` or `query_object`."""
     dql: NotRequired[Any]
-    """Language version, "1"."""
+    """Version of the language: "1"."""
     context: NotRequired[Literal['screen']]
-    """What the query is for."""
+    """Use of the query. Only `screen` exists."""
     where: NotRequired[Where]
     freshness: NotRequired[Freshness]
     limit: NotRequired[int]
-    """Instruments a page, 100 when left out, up to the ceiling of the plan."""
+    """Instruments per page. Default 100, reduced to the limit of the plan."""
     cursor: NotRequired[str]
-    """Of the page before: pins its instant and its result."""
+    """`page.next_cursor` of the page before, with the same request, within 300 s of the first page. All pages are of one evaluation."""
     include_unknown: NotRequired[bool]
-    """Also answers instruments that may or may not hold."""
+    """Whether instruments whose result is unknown are answered too. Default false."""
     units: NotRequired[Units]
-    """Unit of quantities: as published (default), base asset, or quote currency."""
+    """Units of quantities: as published (default), base asset or quote currency. Prices and rates are never converted."""
     number_format: NotRequired[NumberFormat]
-    """Market figures as JSON numbers (default) or as strings with the same digits."""
+    """Market figures as JSON numbers (`json`, default) or as strings with the same digits (`string`)."""
     include_synthetic: NotRequired[bool]
-    """Accepted for compatibility; a public key sees nothing extra."""
+    """Accepted without effect."""
 
 
 class SnapshotsAnswer(TypedDict):
     evaluated_at: Instant
-    """Instant T of the answer, by the service’s clock."""
+    """Instant T at which the service evaluated the answer."""
     served_at: Instant
-    """Instant up to which everything recorded is in the answer; history at it says the same."""
+    """Everything recorded up to this instant is in the answer. History at this instant may be one reading behind until the sampling window of the layer has closed."""
     receipt_id: str
-    """Names this answer, also in `X-Service-Receipt`; quote it to support."""
+    """Id of this answer, also in the header `X-Service-Receipt`. Quote it to support."""
     units: Units
-    """Unit of quantities: as the venue publishes, base asset, or quote currency."""
+    """Units that quantities are in: as published, base asset or quote currency."""
     freshness: dict[str, str]
-    """Bound by layer: an older reading is stale."""
+    """Freshness bound of each layer. A reading older than its bound is stale."""
     scope: NotRequired[Scope]
-    """What a narrowing plan covers today; absent when it narrows nothing."""
+    """What a narrowing plan covers today; absent when the plan narrows nothing."""
     items: list[ListingReadings]
-    """One a listing, by venue and symbol."""
+    """One item per listing, ordered by venue and symbol."""
     missing: list[MissingPair]
-    """Named pairs of instrument (or symbol) and venue that no listing has."""
+    """Pairs of instrument (or symbol) and venue that the request names and that no listing has."""
 
 
 class SnapshotsRequest(TypedDict):
     where: NotRequired[Where]
     units: NotRequired[Units]
-    """Unit of quantities: as published (default), base asset, or quote currency."""
+    """Units of quantities: as published (default), base asset or quote currency. Prices and rates are never converted."""
     number_format: NotRequired[NumberFormat]
-    """Market figures as JSON numbers (default) or as strings with the same digits."""
+    """Market figures as JSON numbers (`json`, default) or as strings with the same digits (`string`)."""
     include_synthetic: NotRequired[bool]
-    """Accepted for compatibility; a public key sees nothing extra."""
+    """Accepted without effect."""
     layers: NotRequired[list[str]]
-    """Layers to answer: ticker, mark, funding, oi, book, stats, venue_depth. All of the plan when left out."""
+    """Layers to answer: ticker, mark, funding, oi, book, stats, venue_depth. Default: all layers of the plan."""
     include_raw: NotRequired[bool]
-    """Adds the venue's own message; part of the plans from Standard."""
+    """Whether `raw` has the message of the venue. It needs the plan Standard or above."""
     allow_stale: NotRequired[bool]
-    """Puts the numbers of stale readings under `withheld`."""
+    """Whether the numbers of stale readings are answered under `withheld`. Default false."""
     freshness: NotRequired[Freshness]
 
 
@@ -424,31 +433,31 @@ CandlesRequest = TypedDict(
 
 class BooksAnswer(TypedDict):
     evaluated_at: Instant
-    """Instant T of the answer, by the service’s clock."""
+    """Instant T at which the service evaluated the answer."""
     units: Units
-    """Unit of quantities: as the venue publishes, base asset, or quote currency."""
+    """Units that quantities are in: as published, base asset or quote currency."""
     depth: int
-    """Levels a side, as applied."""
+    """Levels per side that were applied."""
     liquidity_note: str
-    """What the figures are not."""
+    """What the figures do not promise."""
     scope: NotRequired[Scope]
-    """What a narrowing plan covers today; absent when it narrows nothing."""
+    """What a narrowing plan covers today; absent when the plan narrows nothing."""
     receipt_id: str
-    """Names this answer, also in `X-Service-Receipt`; quote it to support."""
+    """Id of this answer, also in the header `X-Service-Receipt`. Quote it to support."""
     items: list[Book]
-    """One a listing, by venue and symbol."""
+    """One item per listing, ordered by venue and symbol."""
 
 
 class BooksRequest(TypedDict):
     where: NotRequired[Where]
     units: NotRequired[Units]
-    """Unit of quantities: as published (default), base asset, or quote currency."""
+    """Units of quantities: as published (default), base asset or quote currency. Prices and rates are never converted."""
     number_format: NotRequired[NumberFormat]
-    """Market figures as JSON numbers (default) or as strings with the same digits."""
+    """Market figures as JSON numbers (`json`, default) or as strings with the same digits (`string`)."""
     include_synthetic: NotRequired[bool]
-    """Accepted for compatibility; a public key sees nothing extra."""
+    """Accepted without effect."""
     depth: NotRequired[int]
-    """Levels a side, 10 when left out; clamped to the plan."""
+    """Levels per side. Default 10, reduced to the limit of the plan."""
 
 
 LiquidationsAnswer = TypedDict(
@@ -488,108 +497,108 @@ LiquidationsRequest = TypedDict(
 
 class AgentStateAnswerRules(TypedDict):
     rule_id: str
-    """Name of the rule."""
+    """Id of the rule."""
     name: str
-    """What its owner calls it."""
+    """Name that the owner gave the rule."""
     state: Literal['true', 'false', 'unknown']
-    """true when the query holds for an instrument; else unknown when it may; else false."""
+    """`true` when the query holds for at least one instrument, else `unknown` when it may hold for one, else `false`."""
     reason: Union[Literal['never_evaluated', 'stale_input', 'missing_input', 'not_published', 'disabled', 'plan_venue', 'evaluation_error'], None]
-    """Why the state is unknown; null when it is known."""
+    """Why the state is `unknown`; null when it is known."""
     previous_state: Union[Literal['true', 'false', 'unknown'], None]
-    """State that this key, or this payer, was given last; null at the first read. Reading updates it."""
+    """State last returned to this key or payer; null at the first read. Reading updates it."""
     changed: bool
-    """Whether the state is another one than `previous_state`."""
+    """True when `state` differs from `previous_state`."""
     since: Instant
-    """Since when the state has been this one."""
+    """Instant since which the rule has been in this state."""
     evaluated_at: InstantOrNull
-    """Instant that the state is of; null when never evaluated."""
+    """Instant at which the rule was last evaluated; null when it never was."""
     next_evaluation_at: InstantOrNull
-    """Next instant of the rule; null while it is disabled."""
+    """Instant of the next evaluation; null while the rule is disabled."""
     effective_interval: str
-    """The larger of the interval of the rule and the shortest one of its plan."""
+    """Interval between evaluations: the larger of the interval of the rule and the minimum of the plan."""
     query: str
     """Query of the rule."""
     matched: list[str]
-    """Instruments that the query holds for, at most twenty."""
+    """Instruments for which the query holds, at most 20."""
     matched_total: int
-    """How many the query holds for."""
+    """Number of instruments for which the query holds."""
     unknown: list[str]
-    """Instruments that it may or may not hold for, at most twenty."""
+    """Instruments for which the result is unknown, at most 20."""
     unknown_total: int
-    """How many it may or may not hold for."""
+    """Number of instruments for which the result is unknown."""
 
 
 class AgentStateAnswer(TypedDict):
     evaluated_at: Instant
-    """Instant T of the answer, by the service’s clock."""
+    """Instant T at which the service evaluated the answer."""
     receipt_id: str
-    """Names this answer, also in `X-Service-Receipt`; quote it to support."""
+    """Id of this answer, also in the header `X-Service-Receipt`. Quote it to support."""
     rules: list[AgentStateAnswerRules]
-    """One a rule, in the order named, else oldest first."""
+    """One item per rule, in the order of the ids sent, else oldest first."""
     missing: list[str]
-    """Names of rules that do not exist or may not be read."""
+    """Ids that name no rule, or a rule that the caller may not read."""
 
 
 class ArchiveAnswer(TypedDict):
     evaluated_at: Instant
-    """Instant T of the answer, by the service’s clock."""
+    """Instant T at which the service evaluated the answer."""
     receipt_id: str
-    """Names this answer, also in `X-Service-Receipt`; quote it to support."""
+    """Id of this answer, also in the header `X-Service-Receipt`. Quote it to support."""
     items: list[ArchiveFile]
-    """One a file, by venue, symbol, layer and day."""
+    """One item per file, ordered by venue, symbol, layer and day."""
     page: Page
-    """This page of the answer."""
+    """Position in a list of several pages."""
 
 
 class ArchiveFileAnswer(TypedDict):
     url: str
-    """Link to the file, readable without credentials."""
+    """Link to the file. It needs no credentials."""
     expires_at: Instant
-    """When the link ends."""
+    """Instant at which the link expires."""
     sha256: str
-    """SHA-256 of the file in hex."""
+    """SHA-256 of the file, in hex."""
     bytes: int
-    """Length of the file."""
+    """Size of the file in bytes."""
     rows: int
-    """Rows, ascending."""
+    """Number of rows of the file."""
     schema_version: int
-    """Version of the columns and of the tree."""
+    """Version of the anchored columns and of the tree."""
     receipt_id: str
-    """Names this answer, also in `X-Service-Receipt`; quote it to support."""
+    """Id of this answer, also in the header `X-Service-Receipt`. Quote it to support."""
 
 
 class AnchorDayAnswer(TypedDict):
     evaluated_at: Instant
-    """Instant T of the answer, by the service’s clock."""
+    """Instant T at which the service evaluated the answer."""
     day: str
-    """The day."""
+    """UTC day."""
     network: Union[str, None]
-    """CAIP-2 id of the chain that roots are posted on; null while none is known."""
+    """CAIP-2 id of the chain on which roots are posted; null while none is known."""
     binding: NotRequired[Literal[False]]
-    """False where the chain is not Base itself: a rehearsal, which binds nobody. Absent otherwise."""
+    """False when the chain is not Base itself: a rehearsal without force. Absent otherwise."""
     schema_version: int
-    """Version of the columns and of the tree."""
+    """Version of the anchored columns and of the tree."""
     closed_at: Instant
-    """The closing instant: rows recorded from then on are part of no tree."""
+    """Instant at which the day was closed. Rows recorded at or after it are in no tree."""
     day_root: str
-    """Root of the day in hex: what the contract holds for the day."""
+    """Root of the day, in hex: the value that the contract holds for the day."""
     partitions: list[AnchorPartition]
-    """One a table that has rows, by name."""
+    """One item per table that has rows, ordered by name."""
     anchor: Anchor
-    """How far the posting of the root is."""
+    """State of the posting of the day root."""
 
 
 class AnchorProofAnswer(TypedDict):
     evaluated_at: Instant
-    """Instant T of the answer, by the service’s clock."""
+    """Instant T at which the service evaluated the answer."""
     day: str
-    """The day."""
+    """UTC day."""
     network: Union[str, None]
-    """CAIP-2 id of the chain that roots are posted on; null while none is known."""
+    """CAIP-2 id of the chain on which roots are posted; null while none is known."""
     binding: NotRequired[Literal[False]]
-    """False where the chain is not Base itself: a rehearsal, which binds nobody. Absent otherwise."""
+    """False when the chain is not Base itself: a rehearsal without force. Absent otherwise."""
     schema_version: int
-    """Version of the columns and of the tree."""
+    """Version of the anchored columns and of the tree."""
     layer: str
     """Layer of the row."""
     table: str
@@ -597,23 +606,23 @@ class AnchorProofAnswer(TypedDict):
     row: dict[str, Union[str, bool, None]]
     """The row: every anchored column as text, boolean or null."""
     canonical: str
-    """The text that is hashed: the row as canonical JSON (RFC 8785)."""
+    """Text that is hashed: the row as canonical JSON (RFC 8785)."""
     leaf_hash: str
-    """SHA-256 of a zero byte and that text, in hex."""
+    """SHA-256 of a zero byte followed by `canonical`, in hex."""
     index: int
-    """Place of the leaf among those of the table."""
+    """Index of the leaf in the table, from 0."""
     rows: int
-    """Leaves of the table."""
+    """Number of leaves of the table."""
     path: list[str]
-    """Hashes from the leaf upwards to the root of the table (RFC 9162)."""
+    """Sibling hashes from the leaf up to the root of the table (RFC 9162), in hex."""
     partition: ProofPartition
-    """The tree of the table as a leaf of the day tree."""
+    """The table as a leaf of the day tree."""
     day_root: str
-    """Root of the day in hex: what the contract holds for the day."""
+    """Root of the day, in hex: the value that the contract holds for the day."""
     anchor: Anchor
-    """How far the posting of the root is."""
+    """State of the posting of the day root."""
     verify: str
-    """Where two programs that check all of it are served."""
+    """Address that serves two programs which check the proof."""
 
 
 ReceiptAnswer = TypedDict(
@@ -633,292 +642,292 @@ ReceiptAnswer = TypedDict(
 
 class AccountAnswer(TypedDict):
     evaluated_at: Instant
-    """Instant T of the answer, by the service’s clock."""
+    """Instant T at which the service evaluated the answer."""
     key: AccountKey
-    """The key that asks."""
+    """The key of the request."""
     plan: AccountPlan
-    """Its plan."""
+    """Plan of the key."""
     venues: list[str]
-    """Venues the key may read."""
+    """Venues that the key may read."""
     instruments: Union[list[str], None]
-    """Instruments the key may read; null: all."""
+    """Instruments that the key may read; null for all."""
     layers: list[str]
-    """Layers the key may read."""
+    """Layers that the key may read."""
     history_from: InstantOrNull
-    """The earliest instant it may read; null: all that is kept."""
+    """Earliest instant that the key may read; null when that is everything kept."""
     limits: dict[str, Union[int, str]]
     """Limits, by name."""
     today: AccountToday
     """Counters of the UTC day."""
     now: AccountNow
-    """At this moment."""
+    """Counters of this moment."""
 
 
 class Selection(TypedDict):
     instrument: NotRequired[Codes]
-    """Market codes such as BTC-PERP."""
+    """Instrument codes, such as BTC-PERP."""
     base: NotRequired[Codes]
-    """Base asset codes."""
+    """Codes of base assets."""
     venue: NotRequired[Codes]
     """Venue codes."""
     quote: NotRequired[Codes]
-    """Quote currency codes."""
+    """Codes of quote currencies."""
     symbol: NotRequired[Codes]
-    """The venue's own symbols, byte for byte."""
+    """Symbols at the venue, byte for byte."""
 
 
 class Page(TypedDict):
     limit: int
-    """Rows asked for, as applied."""
+    """Page size that was applied."""
     returned: int
-    """Rows on this page."""
+    """Number of items on this page."""
     next_cursor: Union[str, None]
-    """Send as `cursor` with the same request for the next page; null on the last."""
+    """Cursor of the next page: send it as `cursor` with the same request. Null on the last page."""
 
 
 class Scope(TypedDict):
     venues: list[str]
-    """Venues covered."""
+    """Codes of the venues that the plan covers."""
     instruments: Union[int, Literal['all']]
-    """How many instruments are covered."""
+    """Number of instruments that the plan covers, or `all`."""
     plan: str
     """Code of the plan."""
 
 
 class Query(TypedDict):
     string: str
-    """Canonical text: the same query always reads the same."""
+    """Canonical text of the query."""
     json: dict[str, Any]
-    """Machine form; may be sent back as `query`."""
+    """Machine form of the query. It may be sent as `query_object`."""
 
 
 class Venue(TypedDict):
     venue: str
     """Venue code."""
     name: str
-    """The venue’s name."""
+    """Name of the venue."""
     kind: str
-    """How it trades."""
+    """Kind of venue: `order_book`."""
     listings: int
-    """Perpetuals listed now."""
+    """Number of perpetual futures that the venue lists now."""
     listings_collected: int
-    """Those of them with readings."""
+    """Number of those that the service collects."""
     since: InstantOrNull
-    """When we first saw a listing of it that readings came of; null while none came."""
+    """Instant since which the service collects the venue; null while it has no reading."""
     layers: dict[str, Literal['on', 'off', 'not_published']]
-    """What it publishes and we collect, by layer."""
+    """Policy of each layer, by layer."""
     state: Literal['live', 'degraded', 'down']
-    """`live`; `degraded`: a connection was lost within the hour or we are behind; `down`: none is open."""
+    """`live`; `degraded` (a connection was lost within the last hour and is not replaced, or the service is more than 5 s behind); `down` (no connection is open)."""
     state_since: InstantOrNull
-    """Since when."""
+    """Instant since which the venue has been in this state."""
 
 
 class Listing(TypedDict):
     instrument: str
-    """Market code, `<base>-PERP`: the same on every venue."""
+    """Instrument code, `<BASE>-PERP`. It is the same on every venue."""
     venue: str
     """Venue code."""
     venue_symbol: str
-    """The venue’s own symbol, byte for byte."""
+    """Symbol at the venue, byte for byte."""
     base: str
-    """Base asset, multiplier and alias undone."""
+    """Code of the base asset, without multiplier and venue alias."""
     quote: str
-    """Quote currency."""
+    """Code of the quote currency."""
     base_venue_alias: Union[str, None]
-    """What the venue calls the base, when that differs."""
+    """Name of the base at the venue when it differs from `base`; else null."""
     kind: Literal['perpetual']
     """Kind of contract."""
     venue_kind: Union[str, None]
-    """`linear`, `inverse` or `quanto`; null when not known."""
+    """`linear`, `inverse` or `quanto`; null when it is not known."""
     pair: Union[str, None]
-    """The venue’s own pair, when it names one."""
+    """Name of the pair at the venue; null when it has none."""
     post_only: Union[bool, None]
-    """The venue’s flag; null when it has none."""
+    """Flag of the venue; null when it has none."""
     status: str
-    """Whether it trades: `tradeable`, `post_only`, `reduce_only`, `cancel_only`, `halted`, `pre_launch`, `settling`, `delisted`, `unknown`."""
+    """Trading status: `tradeable`, `post_only`, `reduce_only`, `cancel_only`, `halted`, `pre_launch`, `settling`, `delisted`, `unknown`. Clients must accept other words."""
     contract_size: FigureOrNull
-    """Size of one contract, in the unit under `units`."""
+    """Size of one contract, in `units.contract_size`; null when it is not known."""
     multiplier: FigureOrNull
-    """Base coins in one unit of what the venue lists, 1000 for 1000PEPE."""
+    """Number of base units in one listed unit: 1000 for 1000PEPE."""
     tick_size: FigureOrNull
-    """Smallest step of a price."""
+    """Smallest price step."""
     lot_size: FigureOrNull
-    """Smallest step of a quantity."""
+    """Smallest quantity step."""
     min_qty: FigureOrNull
-    """Smallest order, as a quantity."""
+    """Smallest quantity of an order."""
     min_notional: FigureOrNull
-    """Smallest order, as a value."""
+    """Smallest value of an order."""
     price_decimals: Union[int, None]
-    """Decimals of a price."""
+    """Number of decimals of a price."""
     qty_decimals: Union[int, None]
-    """Decimals of a quantity."""
+    """Number of decimals of a quantity."""
     units: dict[str, Union[str, None]]
     """Unit of each figure, by name."""
     conversion: NotRequired[Conversion]
-    """What quantities were converted with."""
+    """Inputs with which quantities were converted; only when `units` is not `published`."""
     null_reasons: NotRequired[dict[str, str]]
-    """Why a figure is null, by name."""
+    """Why a figure is null, by name of the figure."""
     quantity_unit: str
-    """What the venue counts quantities in: `base`, `contracts` or `quote`."""
+    """Unit in which the venue counts quantities: `base`, `contracts` or `quote`."""
     oi_sides: Union[str, None]
-    """Whether open interest counts one side or both."""
+    """`one` when open interest counts each position once, `two` when it counts both sides; null when it is not known."""
     funding_interval: Union[str, None]
-    """Time between settlements of funding."""
+    """Time between two funding settlements."""
     funding_interval_source: Union[str, None]
-    """Who says so: `venue`, `documented`, `measured`, `assumed`."""
+    """Source of `funding_interval`: `venue`, `documented`, `measured` or `assumed`."""
     funding_normalisation: Union[FieldTransform, None]
-    """How the rate was made from the venue’s."""
+    """How `funding` is made from the field of the venue."""
     rules_normalisation: dict[str, FieldTransform]
-    """How each rule was made from the venue’s, by rule."""
+    """How each rule is made from a field of the venue, by rule."""
     candles: CandleFacts
     """Candles of the listing."""
     layers: dict[str, ListingLayer]
-    """How each layer is collected."""
+    """How each layer is collected, by layer."""
     not_published: list[str]
-    """Fields the venue does not publish."""
+    """Fields that the venue does not publish."""
     bands: list[str]
-    """Depth bands: distance from mid."""
+    """Depth bands: distances from the mid."""
     listed_at: InstantOrNull
-    """When the venue listed it, if it says so."""
+    """Instant at which the venue listed it; null when the venue does not say."""
     first_seen_at: InstantOrNull
-    """When we first saw it."""
+    """Instant at which the service first saw it."""
     delisted_at: InstantOrNull
-    """When it was or will be delisted; null when not known."""
+    """Instant at which it was delisted; null when it is listed."""
     retention_from: InstantOrNull
-    """What lies before is not kept."""
+    """Start of what is kept. What lies before it is `not_retained`."""
     venue_ts: InstantOrNull
-    """The venue’s stamp."""
+    """Timestamp of the venue; null when it sends none."""
     received_at: InstantOrNull
-    """When the collector received it."""
+    """Instant at which the service received it; null when there is no reading."""
     age_ms: int
-    """Milliseconds since `received_at`."""
+    """Milliseconds from `received_at` to the instant of evaluation."""
     raw: NotRequired[Any]
-    """The venue’s own message, with `include_raw`."""
+    """Message of the venue; only with `include_raw`."""
 
 
 class ListingLayer(TypedDict):
     policy: Literal['on', 'off', 'sampled', 'not_published']
-    """`on`, `off` (not collected), `sampled` (the venue sends only some), `not_published`."""
+    """`on`, `off` (not collected), `sampled` (the venue publishes only some of the events), `not_published`."""
     cadence: Union[str, None]
-    """`live`, or the time between two polls."""
+    """`live` when the venue sends every change, else the time between two readings; null when the layer is not collected."""
     history_cadence: str
-    """Sampling window of stored history, or `raw`."""
+    """Sampling window of stored history: one reading per window; or `raw`."""
     horizon: Union[str, None]
-    """How long a reading holds; null when it holds as long as its connection."""
+    """Time for which a reading is valid; null when it is valid as long as its connection, or when no horizon is known."""
     horizon_source: Union[str, None]
-    """Who says how long it holds."""
+    """Where the horizon comes from: `connection` (valid as long as the connection), `documented`, `assumed`, `measured` or `venue_declared`; null when none is known."""
     anchor: Union[str, None]
-    """The stamp the horizon counts from."""
+    """Timestamp from which the horizon counts: `venue` (`venue_ts`) or `receipt` (`received_at`)."""
     freshness: Union[str, None]
-    """Default freshness bound."""
+    """Default freshness bound; null when the layer has none."""
     retention_from: Instant
-    """What lies before is not kept."""
+    """Start of what is kept. What lies before it is `not_retained`."""
 
 
 class CandleFacts(TypedDict):
     base_timeframe: str
-    """The venue’s own candles, from which longer ones are rolled up."""
+    """Timeframe of the candles of the venue. Longer ones are rolled up from them."""
     price_types: list[str]
-    """Prices the venue has candles of."""
+    """Prices of which the venue publishes candles."""
     timeframes: list[str]
     """Timeframes, ascending."""
 
 
 class FieldTransform(TypedDict):
     venue_field: str
-    """The venue’s field it comes from."""
+    """Field of the venue."""
     transform: str
-    """What was done to it."""
+    """Transformation applied to it."""
 
 
 class CatalogueField(TypedDict):
     name: str
-    """Name."""
+    """Name as a query writes it."""
     type: Literal['code', 'number', 'duration']
-    """Kind of value."""
+    """Type of the value."""
     scope: Literal['instrument', 'venue']
-    """Of the instrument, or of each listing."""
+    """`instrument`: usable anywhere. `venue`: inside a quantifier, an aggregate or `select`."""
     layer: str
-    """Layer it is read from."""
+    """Layer that it is read from."""
     unit: str
-    """Unit of its value."""
+    """Unit of the value. `quantity` stands for `base`, `contracts` or `quote`, by listing and `units`; `argument` for the unit of the argument."""
     description: str
     """What it is."""
     sampleable: bool
-    """Whether it may be read as a series."""
+    """True when it may be read as a series."""
     additive: bool
-    """Whether it may be summed over listings."""
+    """True when it may be summed over listings."""
     not_published_on: list[str]
-    """Venues that lack it."""
+    """Codes of the venues that do not publish it."""
 
 
 class CatalogueSource(TypedDict):
     name: str
-    """Name."""
+    """Name as a query writes it."""
     type: Literal['series']
-    """Kind of value."""
+    """Type of the value."""
     scope: Literal['instrument', 'venue']
-    """Of the instrument, or of each listing."""
+    """`venue`: inside a quantifier, an aggregate or `select`."""
     layer: Literal['candles']
-    """Layer it is read from."""
+    """Layer that it is read from."""
     price_type: PriceType
-    """Which price: trades, the venue’s mark, or its index."""
+    """Price that the candles are made of: trades, the mark or the index of the venue."""
     unit: str
-    """Unit of its value."""
+    """Unit of the value. `quantity` stands for `base`, `contracts` or `quote`, by listing and `units`; `argument` for the unit of the argument."""
     description: str
     """What it is."""
     additive: bool
-    """Whether it may be summed over listings."""
+    """True when it may be summed over listings."""
     not_published_on: list[str]
-    """Venues that lack it."""
+    """Codes of the venues that do not publish it."""
 
 
 class CatalogueFunction(TypedDict):
     name: str
-    """Name."""
+    """Name as a query writes it."""
     signature: str
-    """How it is written."""
+    """How a call is written."""
     type: Literal['series', 'number', 'boolean', 'duration', 'status']
-    """Kind of value."""
+    """Type of the value."""
     scope: Literal['instrument', 'venue']
-    """Of the instrument, or of each listing."""
+    """`venue`: inside a quantifier, an aggregate or `select`."""
     layer: str
-    """Layer it is read from."""
+    """Layer that it is read from."""
     unit: str
-    """Unit of its value."""
+    """Unit of the value. `quantity` stands for `base`, `contracts` or `quote`, by listing and `units`; `argument` for the unit of the argument."""
     description: str
     """What it is."""
     bars: str
-    """Periods a call reads."""
+    """Number of periods that a call reads."""
     additive: bool
-    """Whether it may be summed over listings."""
+    """True when it may be summed over listings."""
 
 
 class QueryAtoms(TypedDict):
     instrument: list[str]
-    """Those of the instrument."""
+    """Those of instrument scope."""
     venue: list[str]
-    """Those of each listing."""
+    """Those of venue scope."""
 
 
 class Complexity(TypedDict):
     nodes: int
-    """Nodes of its tree."""
+    """Number of nodes of the query tree."""
     bars: int
-    """Periods read."""
+    """Number of periods that the query reads."""
     cost: int
-    """Nodes and periods together."""
+    """`nodes`, plus `bars`, plus 25 for each distinct depth call."""
 
 
 class ScreenInstrument(TypedDict):
     instrument: str
-    """Market code, `<base>-PERP`: the same on every venue."""
+    """Instrument code, `<BASE>-PERP`. It is the same on every venue."""
     result: Literal['true', 'unknown']
     """`true`, or `unknown` with `include_unknown`."""
     values: dict[str, dict[str, Any]]
-    """Value objects by the canonical text of their expression."""
+    """Value objects by canonical text of the expression: `value`, `unit`, `status`, `reason` when the value is unknown (null), and `venue`, `layer`, `venue_ts`, `received_at`, `age_ms` of a reading."""
     venues: list[ScreenListing]
-    """Every listing selected, also those without a value."""
+    """Every selected listing of the instrument, also those without a value."""
     because: NotRequired[list[UnknownInput]]
     """Inputs that made the result unknown, at most five."""
 
@@ -927,11 +936,11 @@ class ScreenListing(TypedDict):
     venue: str
     """Venue code."""
     symbol: str
-    """The venue’s own symbol."""
+    """Symbol at the venue."""
     quote: str
-    """Quote currency."""
+    """Code of the quote currency."""
     values: dict[str, dict[str, Any]]
-    """Value objects by the canonical text of their expression."""
+    """Value objects by canonical text of the expression: `value`, `unit`, `status`, `reason` when the value is unknown (null), and `venue`, `layer`, `venue_ts`, `received_at`, `age_ms` of a reading."""
 
 
 class UnknownInput(TypedDict):
@@ -940,86 +949,86 @@ class UnknownInput(TypedDict):
     venue: Union[str, None]
     """Venue code."""
     symbol: Union[str, None]
-    """The venue’s own symbol."""
+    """Symbol at the venue."""
     status: str
-    """`present` (current), `stale` (was received, is no longer valid: no number), `missing` (nothing was received), `not_published`, `off`."""
+    """`present` (current), `stale` (received, no longer current), `missing` (nothing received), `not_published` (by the venue), `off` (not collected). Only `present` has numbers in `values`."""
     reason: str
-    """Why not present, such as `connection_lost`, `horizon_passed`, `freshness_bound`, `gap`."""
+    """Why it is unknown: a reason of a reading, or `insufficient_history` or `unit_unknown`."""
 
 
 class Reading(TypedDict):
     status: Status
-    """`present` (current), `stale` (was received, is no longer valid: no number), `missing` (nothing was received), `not_published`, `off`."""
+    """`present` (current), `stale` (received, no longer current), `missing` (nothing received), `not_published` (by the venue), `off` (not collected). Only `present` has numbers in `values`."""
     reason: NotRequired[str]
-    """Why not present, such as `connection_lost`, `horizon_passed`, `freshness_bound`, `gap`."""
+    """Why it is not `present`. Of `stale`: `connection_lost`, `state_lag`, `horizon_unknown`, `horizon_passed`, `freshness_bound`. Of `missing`: `no_value`, `gap`, `not_retained`. Of `not_published`: `venue_capability`. Of `off`: `policy_off`."""
     gap_cause: NotRequired[str]
-    """Whose fault a gap is, such as `collector_down`, `connection_lost`, `no_update`, `not_listed`."""
+    """Cause of a gap, such as `collector_down`, `connection_lost`, `no_update`, `not_listed`. Clients must accept other words."""
     venue_ts: InstantOrNull
-    """The venue’s stamp."""
+    """Timestamp of the venue; null when it sends none."""
     received_at: InstantOrNull
-    """When the collector received it."""
+    """Instant at which the service received it; null when there is no reading."""
     age_ms: Union[int, None]
-    """Milliseconds since `received_at`."""
+    """Milliseconds from `received_at` to the instant of evaluation."""
     venue_age_ms: Union[int, None]
-    """Milliseconds since `venue_ts`; negative when the venue’s clock is ahead."""
+    """Milliseconds from `venue_ts` to the instant of evaluation. It is negative when the clock of the venue is ahead."""
     valid_until: InstantOrNull
-    """When it stops to hold; null while it holds as long as its connection."""
+    """Instant after which the reading is not current; null while it is valid as long as its connection."""
     horizon_source: Union[HorizonSource, None]
-    """Who says how long it holds."""
+    """Where the horizon comes from: `connection` (valid as long as the connection), `documented`, `assumed`, `measured` or `venue_declared`; null when none is known."""
     anchor: Union[HorizonAnchor, None]
-    """The stamp the horizon counts from."""
+    """Timestamp from which the horizon counts: `venue` (`venue_ts`) or `receipt` (`received_at`)."""
     values: dict[str, FigureOrNull]
-    """Figures by name, digits as the venue sent them."""
+    """Figures, by name; empty unless `status` is `present`. A figure that has no value is null and is named in `null_reasons`."""
     null_reasons: NotRequired[dict[str, str]]
-    """Why a figure is null, by name."""
+    """Why a figure is null, by name of the figure."""
     units: dict[str, str]
     """Unit of each figure, by name."""
     instants: NotRequired[dict[str, Instant]]
-    """Instants by name, such as `next_funding_at`."""
+    """Instants, by name, such as `next_funding_at`."""
     conversion: NotRequired[Conversion]
-    """What quantities were converted with."""
+    """Inputs with which quantities were converted; only when `units` is not `published`."""
     withheld: NotRequired[Withheld]
-    """Numbers of a stale reading, only with `allow_stale`."""
+    """Figures of a stale reading; only with `allow_stale`."""
     raw: NotRequired[Any]
-    """The venue’s own message, with `include_raw`."""
+    """Message of the venue; only with `include_raw`."""
 
 
 class Conversion(TypedDict):
     multiplier: FigureOrNull
-    """Base coins in one unit of what the venue lists, 1000 for 1000PEPE."""
+    """Number of base units in one listed unit: 1000 for 1000PEPE."""
     contract_size: FigureOrNull
-    """Size of one contract, in the unit under `units`."""
+    """Size of one contract used in the conversion."""
     mark: NotRequired[Figure]
-    """The mark they were converted with."""
+    """Mark price used in the conversion."""
     mark_received_at: NotRequired[Instant]
-    """When the mark was received."""
+    """Instant at which that mark was received."""
 
 
 class Withheld(TypedDict):
     values: dict[str, FigureOrNull]
-    """Figures by name, digits as the venue sent them."""
+    """Figures, by name; empty unless `status` is `present`. A figure that has no value is null and is named in `null_reasons`."""
     null_reasons: NotRequired[dict[str, str]]
-    """Why a figure is null, by name."""
+    """Why a figure is null, by name of the figure."""
 
 
 class ListingReadings(TypedDict):
     venue: str
     """Venue code."""
     venue_symbol: str
-    """The venue’s own symbol, byte for byte."""
+    """Symbol at the venue, byte for byte."""
     instrument: str
-    """Market code, `<base>-PERP`: the same on every venue."""
+    """Instrument code, `<BASE>-PERP`. It is the same on every venue."""
     quote: str
-    """Quote currency."""
+    """Code of the quote currency."""
     layers: dict[str, Reading]
-    """Readings by layer."""
+    """Readings, by layer."""
 
 
 class MissingPair(TypedDict):
     instrument: NotRequired[str]
-    """Market code, `<base>-PERP`: the same on every venue."""
+    """Instrument code, `<BASE>-PERP`. It is the same on every venue."""
     symbol: NotRequired[str]
-    """The venue’s own symbol."""
+    """Symbol at the venue."""
     venue: str
     """Venue code."""
 
@@ -1028,76 +1037,76 @@ class ListingHistory(TypedDict):
     venue: str
     """Venue code."""
     venue_symbol: str
-    """The venue’s own symbol, byte for byte."""
+    """Symbol at the venue, byte for byte."""
     instrument: str
-    """Market code, `<base>-PERP`: the same on every venue."""
+    """Instrument code, `<BASE>-PERP`. It is the same on every venue."""
     quote: str
-    """Quote currency."""
+    """Code of the quote currency."""
     layers: dict[str, LayerHistory]
-    """Readings by layer."""
+    """Readings, by layer."""
 
 
 class LayerHistory(TypedDict):
     units: dict[str, str]
     """Unit of each figure, by name."""
     retention_from: Instant
-    """What lies before is not kept."""
+    """Start of what is kept. What lies before it is `not_retained`."""
     rows: list[HistoryRow]
     """Rows, ascending."""
     history_cadence: str
-    """Sampling window of stored history, or `raw`."""
+    """Sampling window of stored history: one reading per window; or `raw`."""
 
 
 class HistoryRow(TypedDict):
     at: Instant
-    """Instant of the row: status and ages are as of then."""
+    """Instant of the row. Its status and ages are as of this instant."""
     status: Status
-    """`present` (current), `stale` (was received, is no longer valid: no number), `missing` (nothing was received), `not_published`, `off`."""
+    """`present` (current), `stale` (received, no longer current), `missing` (nothing received), `not_published` (by the venue), `off` (not collected). Only `present` has numbers in `values`."""
     reason: NotRequired[str]
-    """Why not present, such as `connection_lost`, `horizon_passed`, `freshness_bound`, `gap`."""
+    """Why it is not `present`. Of `stale`: `connection_lost`, `state_lag`, `horizon_unknown`, `horizon_passed`, `freshness_bound`. Of `missing`: `no_value`, `gap`, `not_retained`. Of `not_published`: `venue_capability`. Of `off`: `policy_off`."""
     gap_cause: NotRequired[str]
-    """Whose fault a gap is, such as `collector_down`, `connection_lost`, `no_update`, `not_listed`."""
+    """Cause of a gap, such as `collector_down`, `connection_lost`, `no_update`, `not_listed`. Clients must accept other words."""
     venue_ts: InstantOrNull
-    """The venue’s stamp."""
+    """Timestamp of the venue; null when it sends none."""
     received_at: InstantOrNull
-    """When the collector received it."""
+    """Instant at which the service received it; null when there is no reading."""
     age_ms: Union[int, None]
-    """Milliseconds since `received_at`."""
+    """Milliseconds from `received_at` to the instant of evaluation."""
     venue_age_ms: Union[int, None]
-    """Milliseconds since `venue_ts`; negative when the venue’s clock is ahead."""
+    """Milliseconds from `venue_ts` to the instant of evaluation. It is negative when the clock of the venue is ahead."""
     valid_until: InstantOrNull
-    """When it stops to hold; null while it holds as long as its connection."""
+    """Instant after which the reading is not current; null while it is valid as long as its connection."""
     horizon_source: Union[str, None]
-    """Who says how long it holds."""
+    """Where the horizon comes from: `connection` (valid as long as the connection), `documented`, `assumed`, `measured` or `venue_declared`; null when none is known."""
     anchor: Union[HorizonAnchor, None]
-    """The stamp the horizon counts from."""
+    """Timestamp from which the horizon counts: `venue` (`venue_ts`) or `receipt` (`received_at`)."""
     values: dict[str, FigureOrNull]
-    """Figures by name, digits as the venue sent them."""
+    """Figures, by name; empty unless `status` is `present`. A figure that has no value is null and is named in `null_reasons`."""
     instants: NotRequired[dict[str, Instant]]
-    """Instants by name, such as `next_funding_at`."""
+    """Instants, by name, such as `next_funding_at`."""
     conversion: NotRequired[Conversion]
-    """What quantities were converted with."""
+    """Inputs with which quantities were converted; only when `units` is not `published`."""
     withheld: NotRequired[Withheld]
-    """Numbers of a stale reading, only with `allow_stale`."""
+    """Figures of a stale reading; only with `allow_stale`."""
     null_reasons: NotRequired[dict[str, str]]
-    """Why a figure is null, by name."""
+    """Why a figure is null, by name of the figure."""
     late: NotRequired[bool]
-    """Recorded too late to count in any answer but this."""
+    """True when the row was recorded too late to count in any answer but this one."""
 
 
 class ListingCandles(TypedDict):
     venue: str
     """Venue code."""
     venue_symbol: str
-    """The venue’s own symbol, byte for byte."""
+    """Symbol at the venue, byte for byte."""
     instrument: str
-    """Market code, `<base>-PERP`: the same on every venue."""
+    """Instrument code, `<BASE>-PERP`. It is the same on every venue."""
     quote: str
-    """Quote currency."""
+    """Code of the quote currency."""
     units: dict[str, str]
     """Unit of each figure, by name."""
     retention_from: Instant
-    """What lies before is not kept."""
+    """Start of what is kept. What lies before it is `not_retained`."""
     rows: list[Candle]
     """Rows, ascending."""
 
@@ -1108,13 +1117,13 @@ class Candle(TypedDict):
     close_time: Instant
     """End of the period, exclusive."""
     status: Literal['present', 'missing', 'not_published', 'off']
-    """`present` (current), `stale` (was received, is no longer valid: no number), `missing` (nothing was received), `not_published`, `off`."""
+    """`present`, `missing` (a gap or not retained), `not_published` (by the venue), `off` (not collected)."""
     reason: NotRequired[str]
-    """Why not present, such as `connection_lost`, `horizon_passed`, `freshness_bound`, `gap`."""
+    """Why it is not `present`. Of `stale`: `connection_lost`, `state_lag`, `horizon_unknown`, `horizon_passed`, `freshness_bound`. Of `missing`: `no_value`, `gap`, `not_retained`. Of `not_published`: `venue_capability`. Of `off`: `policy_off`."""
     gap_cause: NotRequired[str]
-    """Whose fault a gap is, such as `collector_down`, `connection_lost`, `no_update`, `not_listed`."""
+    """Cause of a gap, such as `collector_down`, `connection_lost`, `no_update`, `not_listed`. Clients must accept other words."""
     received_at: InstantOrNull
-    """When the collector received it."""
+    """Instant at which the service received it; null when there is no reading."""
     open: FigureOrNull
     """First price."""
     high: FigureOrNull
@@ -1130,146 +1139,146 @@ class Candle(TypedDict):
     trades: NotRequired[int]
     """Number of trades, where published."""
     base_candles: BaseCandles
-    """Minutes it is made of."""
+    """Minutes of which the candle is made."""
     conversion: NotRequired[Conversion]
-    """What quantities were converted with."""
+    """Inputs with which quantities were converted; only when `units` is not `published`."""
     null_reasons: NotRequired[dict[str, str]]
-    """Why a figure is null, by name."""
+    """Why a figure is null, by name of the figure."""
 
 
 class BaseCandles(TypedDict):
     expected: int
-    """Minutes in the period."""
+    """Number of minutes in the period."""
     present: int
-    """Minutes there is a candle of."""
+    """Number of minutes that the venue published."""
     no_trades: int
-    """Minutes proved to be without trades."""
+    """Number of minutes that are proven to be without trades."""
 
 
 class BookCollectedLevels(TypedDict):
-    """Levels known, more than are shown."""
+    """Number of levels that the service holds."""
     bids: int
-    """On the buying side."""
+    """On the bid side."""
     asks: int
-    """On the selling side."""
+    """On the ask side."""
 
 
 class Book(TypedDict):
     venue: str
     """Venue code."""
     venue_symbol: str
-    """The venue’s own symbol, byte for byte."""
+    """Symbol at the venue, byte for byte."""
     instrument: str
-    """Market code, `<base>-PERP`: the same on every venue."""
+    """Instrument code, `<BASE>-PERP`. It is the same on every venue."""
     quote: str
-    """Quote currency."""
+    """Code of the quote currency."""
     status: Status
-    """`present` (current), `stale` (was received, is no longer valid: no number), `missing` (nothing was received), `not_published`, `off`."""
+    """`present` (current), `stale` (received, no longer current), `missing` (nothing received), `not_published` (by the venue), `off` (not collected). Only `present` has numbers in `values`."""
     reason: NotRequired[str]
-    """Why not present, such as `connection_lost`, `horizon_passed`, `freshness_bound`, `gap`."""
+    """Why it is not `present`. Of `stale`: `connection_lost`, `state_lag`, `horizon_unknown`, `horizon_passed`, `freshness_bound`. Of `missing`: `no_value`, `gap`, `not_retained`. Of `not_published`: `venue_capability`. Of `off`: `policy_off`."""
     gap_cause: NotRequired[str]
-    """Whose fault a gap is, such as `collector_down`, `connection_lost`, `no_update`, `not_listed`."""
+    """Cause of a gap, such as `collector_down`, `connection_lost`, `no_update`, `not_listed`. Clients must accept other words."""
     venue_ts: InstantOrNull
-    """The venue’s stamp."""
+    """Timestamp of the venue; null when it sends none."""
     received_at: InstantOrNull
-    """When the collector received it."""
+    """Instant at which the service received it; null when there is no reading."""
     age_ms: Union[int, None]
-    """Milliseconds since `received_at`."""
+    """Milliseconds from `received_at` to the instant of evaluation."""
     venue_age_ms: Union[int, None]
-    """Milliseconds since `venue_ts`; negative when the venue’s clock is ahead."""
+    """Milliseconds from `venue_ts` to the instant of evaluation. It is negative when the clock of the venue is ahead."""
     valid_until: InstantOrNull
-    """When it stops to hold; null while it holds as long as its connection."""
+    """Instant after which the reading is not current; null while it is valid as long as its connection."""
     horizon_source: Union[str, None]
-    """Who says how long it holds."""
+    """Where the horizon comes from: `connection` (valid as long as the connection), `documented`, `assumed`, `measured` or `venue_declared`; null when none is known."""
     anchor: Union[str, None]
-    """The stamp the horizon counts from."""
+    """Timestamp from which the horizon counts: `venue` (`venue_ts`) or `receipt` (`received_at`)."""
     size_unit: Literal['base', 'contracts', 'quote']
-    """Unit of sizes."""
+    """Unit of the sizes."""
     sequence: Union[str, None]
-    """The venue’s own number of the book; null when it has none."""
+    """Sequence number of the venue; null when it has none."""
     bids: list[list[Union[str, None]]]
-    """Levels from the best one on, each `[price, size]`."""
+    """Levels `[price, size]`, best first. A size that cannot be converted is null. Empty unless `status` is `present`."""
     asks: list[list[Union[str, None]]]
-    """Levels from the best one on, each `[price, size]`."""
+    """Levels `[price, size]`, best first. A size that cannot be converted is null. Empty unless `status` is `present`."""
     null_reasons: NotRequired[dict[str, str]]
-    """Why a figure is null, by name."""
+    """Why a figure is null, by name of the figure."""
     collected_levels: NotRequired[BookCollectedLevels]
-    """Levels known, more than are shown."""
+    """Number of levels that the service holds."""
     bands: NotRequired[dict[str, BookBand]]
-    """Sums over all levels known within a distance of mid."""
+    """Depth within each band, over all levels that the service holds."""
     conversion: NotRequired[Conversion]
-    """What quantities were converted with."""
+    """Inputs with which quantities were converted; only when `units` is not `published`."""
 
 
 class BookBandComplete(TypedDict):
-    """Whether every level of the band is known."""
+    """Whether the book is known up to the edge of the band."""
     bid: bool
-    """Of the buying side."""
+    """On the bid side."""
     ask: bool
-    """Of the selling side."""
+    """On the ask side."""
 
 
 class BookBand(TypedDict):
     reference: Union[str, None]
-    """The mid they are measured from."""
+    """Mid from which the band is measured."""
     bid: Union[str, None]
-    """Size bid; null when the side is not known that far."""
+    """Quantity bid within the band; null when the book is not known up to the edge of the band."""
     ask: Union[str, None]
-    """Size asked; null when the side is not known that far."""
+    """Quantity asked within the band; null when the book is not known up to the edge of the band."""
     bid_value: Union[str, None]
-    """Price times size bid."""
+    """Price times size of those bids, in quote currency."""
     ask_value: Union[str, None]
-    """Price times size asked."""
+    """Price times size of those asks, in quote currency."""
     bid_levels: Union[int, None]
-    """Levels bid."""
+    """Number of those bids."""
     ask_levels: Union[int, None]
-    """Levels asked."""
+    """Number of those asks."""
     complete: BookBandComplete
-    """Whether every level of the band is known."""
+    """Whether the book is known up to the edge of the band."""
 
 
 class ListingLiquidations(TypedDict):
     venue: str
     """Venue code."""
     venue_symbol: str
-    """The venue’s own symbol, byte for byte."""
+    """Symbol at the venue, byte for byte."""
     instrument: str
-    """Market code, `<base>-PERP`: the same on every venue."""
+    """Instrument code, `<BASE>-PERP`. It is the same on every venue."""
     quote: str
-    """Quote currency."""
+    """Code of the quote currency."""
     completeness: Literal['full', 'sampled', 'none']
-    """`full`: the venue publishes every one; `sampled`: some; `none`: none."""
+    """`full`: the venue publishes every liquidation. `sampled`: it publishes some. `none`: it publishes none."""
     retention_from: Instant
-    """What lies before is not kept."""
+    """Start of what is kept. What lies before it is `not_retained`."""
     units: dict[str, str]
     """Unit of each figure, by name."""
     rows: list[Liquidation]
     """Rows, ascending."""
     gaps: list[Gap]
-    """Stretches of the window in which nothing could be received."""
+    """Stretches of the window in which nothing could be received, or which are not kept."""
 
 
 class Liquidation(TypedDict):
     venue_ts: InstantOrNull
-    """The venue’s stamp."""
+    """Timestamp of the venue; null when it sends none."""
     received_at: Instant
-    """When the collector received it."""
+    """Instant at which the service received it; null when there is no reading."""
     side: Literal['long', 'short']
     """The position that was closed: a `long` is closed by a sell."""
     price: Figure
-    """Price, of the kind that follows."""
+    """Price. `price_kind` says which price it is."""
     price_kind: Literal['fill', 'order', 'bankruptcy', 'mark']
-    """What the price is: of the `fill`, the `order`, `bankruptcy`, or the `mark`."""
+    """Which price it is: of the `fill`, of the `order`, of the `bankruptcy`, or the `mark`."""
     quantity: FigureOrNull
-    """Size closed."""
+    """Quantity closed."""
     value: FigureOrNull
-    """Price times size, in quote currency."""
+    """Value in quote currency: price times quantity."""
     id: str
-    """Names the liquidation within its listing."""
+    """Id of the liquidation within its listing."""
     conversion: NotRequired[Conversion]
-    """What quantities were converted with."""
+    """Inputs with which quantities were converted; only when `units` is not `published`."""
     null_reasons: NotRequired[dict[str, str]]
-    """Why a figure is null, by name."""
+    """Why a figure is null, by name of the figure."""
 
 
 Gap = TypedDict(
@@ -1284,270 +1293,270 @@ Gap = TypedDict(
 
 class ArchiveFile(TypedDict):
     listing: str
-    """`venue:venue_symbol`, as the path of the file has it."""
+    """`venue:venue_symbol`, as in the path of the file."""
     venue: str
     """Venue code."""
     venue_symbol: str
-    """The venue’s own symbol, byte for byte."""
+    """Symbol at the venue, byte for byte."""
     instrument: str
-    """Market code, `<base>-PERP`: the same on every venue."""
+    """Instrument code, `<BASE>-PERP`. It is the same on every venue."""
     layer: str
     """Archived layer."""
     day: str
-    """The day."""
+    """UTC day."""
     tier: Literal['core', 'top100', 'other']
-    """Price class of the listing on that day: core, top100 or other."""
+    """Price tier of the listing on that day."""
     price_usdc: Union[str, None]
-    """Price of the file by the call; null is not sold by the call."""
+    """Price of one file when it is paid per call, in USDC; null when it is not sold per call."""
     format: Literal['parquet']
-    """Format that bytes and sha256 are of."""
+    """Format that `bytes` and `sha256` describe."""
     rows: int
-    """Rows, ascending."""
+    """Number of rows of the file."""
     bytes: int
-    """Length of the file."""
+    """Size of the file in bytes."""
     sha256: str
-    """SHA-256 of the file in hex."""
+    """SHA-256 of the file, in hex."""
     schema_version: int
-    """Version of the columns and of the tree."""
+    """Version of the anchored columns and of the tree."""
     written_at: Instant
-    """When this version of the file was written."""
+    """Instant at which this version of the file was written."""
     final: bool
-    """Whether the day is closed and the file never changes again."""
+    """True when the day is closed: the file never changes again."""
     anchored: bool
-    """Whether the root of the day is confirmed on the chain."""
+    """True when the day root is confirmed on the chain."""
     included: bool
-    """Whether the plan of this key may fetch the file."""
+    """True when the plan of this key may fetch the file."""
 
 
 class AnchorPartition(TypedDict):
     table: str
     """Anchored table."""
     rows: int
-    """Leaves of the table."""
+    """Number of leaves of the table."""
     root: str
     """Root of the tree over the rows of the table, in hex."""
     leaf: str
-    """Hash of the partition as a leaf of the day tree, in hex."""
+    """Hash of the table as a leaf of the day tree, in hex."""
     index: int
-    """Place of that leaf in the day tree."""
+    """Index of that leaf in the day tree, from 0."""
 
 
 class Anchor(TypedDict):
     anchored: bool
-    """Whether the root of the day is confirmed on the chain."""
+    """True when the day root is confirmed on the chain."""
     status: AnchorStatus
-    """`pending` (not posted), `submitted` (transaction sent), `confirmed` (deep enough), `failed` (will be retried)."""
+    """`pending` (not posted), `submitted` (transaction sent), `confirmed` (enough blocks deep), `failed` (will be retried)."""
     contract: Union[str, None]
-    """The contract that holds the root; null until the root is sent there."""
+    """Address of the contract that holds the root; null until the root is sent."""
     tx_hash: Union[str, None]
-    """The transaction that posted it; null while there is none."""
+    """Hash of the transaction that posted the root; null while there is none."""
     block: Union[int, None]
-    """Its block, once mined."""
+    """Number of its block; null until it is mined."""
     anchored_at: InstantOrNull
-    """Time of that block."""
+    """Time of that block; null until it is mined."""
     anchored_lag_days: Union[int, None]
-    """Whole days from the day to that time."""
+    """Whole days from the day to the date of `anchored_at`; null until it is mined."""
     explorer_url: Union[str, None]
-    """Page of the transaction; null where there is none."""
+    """Page of the transaction at a block explorer; null when there is none."""
 
 
 class ProofPartition(TypedDict):
     root: str
     """Root of the tree over the rows of the table, in hex."""
     leaf: str
-    """Hash of the partition as a leaf of the day tree, in hex."""
+    """Hash of the table as a leaf of the day tree, in hex."""
     index: int
-    """Place of that leaf in the day tree."""
+    """Index of that leaf in the day tree, from 0."""
     count: int
-    """Leaves of the day tree."""
+    """Number of leaves of the day tree."""
     path: list[str]
-    """Hashes from that leaf upwards to the root of the day."""
+    """Sibling hashes from that leaf up to the day root, in hex."""
 
 
 class AccountKey(TypedDict):
     key_id: str
-    """Its id; not the key."""
+    """Id of the key. It is not the key itself."""
     name: str
-    """Name."""
+    """Name of the key."""
     created_at: Instant
-    """When it was made."""
+    """Instant at which it was made."""
     expires_at: InstantOrNull
-    """When it ends; null: never."""
+    """Instant at which it expires; null when it does not."""
     kind: Literal['account', 'purchased', 'connection']
-    """How it was got."""
+    """`account` (made at the account site), `purchased` (bought with USDC) or `connection` (of an application, by OAuth)."""
 
 
 class AccountPlan(TypedDict):
     code: str
     """Code of the plan."""
     name: str
-    """Name."""
+    """Name of the plan."""
     since: Instant
-    """Since when."""
+    """Instant since which the key has this plan."""
     expires_at: InstantOrNull
-    """When it ends; null: never."""
+    """Instant at which it expires; null when it does not."""
 
 
 class AccountToday(TypedDict):
     day: str
-    """The day."""
+    """UTC day."""
     resets_at: Instant
-    """When they begin anew."""
+    """Instant at which the counters restart."""
     requests: RequestsToday
-    """Requests counted."""
+    """Requests."""
     dql: QuotaToday
     """Evaluations of queries."""
     agent_evaluations: QuotaToday
-    """Evaluations of agent rules."""
+    """Evaluations of agent rules that requests demanded with `fresh`."""
     archive_files: QuotaToday
     """Archive files."""
 
 
 class AccountNow(TypedDict):
     streams: int
-    """Open streams."""
+    """Number of open streams."""
     requests_in_flight: int
-    """Requests being answered."""
+    """Number of requests that are being answered."""
 
 
 class RequestsToday(TypedDict):
     used: int
-    """Used so far."""
+    """Number used so far."""
     limit: int
     """Limit of the day."""
     remaining: int
-    """What is left."""
+    """Number left."""
     by_class: dict[str, int]
-    """Requests by class of endpoint."""
+    """Number of requests of each class."""
 
 
 class QuotaToday(TypedDict):
     used: int
-    """Used so far."""
+    """Number used so far."""
     limit: int
     """Limit of the day."""
 
 
 class EventRow(TypedDict):
     venue_ts: InstantOrNull
-    """The venue’s stamp."""
+    """Timestamp of the venue; null when it sends none."""
     received_at: Instant
-    """When the collector received it."""
+    """Instant at which the service received it; null when there is no reading."""
     side: Literal['buy', 'sell', 'long', 'short']
-    """Side of the taker, or the position that was closed."""
+    """Of a trade the side of the taker, of a liquidation the position that was closed."""
     price: Figure
-    """Price; of a liquidation, of the kind that `price_kind` names."""
+    """Price. `price_kind` names the kind of a price of a liquidation."""
     price_kind: NotRequired[Literal['fill', 'order', 'bankruptcy', 'mark']]
-    """Of liquidations: what the price is."""
+    """Of a liquidation: which price it is."""
     quantity: FigureOrNull
-    """Size of the trade, or size closed."""
+    """Quantity traded or closed."""
     value: FigureOrNull
-    """Price times size, in quote currency."""
+    """Value in quote currency: price times quantity."""
     id: str
-    """Names the event within its listing."""
+    """Id of the event within its listing."""
     conversion: NotRequired[Conversion]
-    """What quantities were converted with."""
+    """Inputs with which quantities were converted; only when `units` is not `published`."""
     null_reasons: NotRequired[dict[str, str]]
-    """Why a figure is null, by name."""
+    """Why a figure is null, by name of the figure."""
 
 
 class GapScope(TypedDict):
     venue: NotRequired[str]
     """Venue code."""
     venue_symbol: NotRequired[str]
-    """The venue’s own symbol, byte for byte."""
+    """Symbol at the venue, byte for byte."""
     layer: NotRequired[str]
-    """Layer; absent: every one."""
+    """Layer; absent for every layer."""
 
 
 class HelloEvent(TypedDict):
     stream_id: str
-    """Names the stream; quote it to support."""
+    """Id of the stream. Quote it to support."""
     evaluated_at: Instant
-    """Instant T of the answer, by the service’s clock."""
+    """Instant T at which the service evaluated the answer."""
     catalogue: Union[str, None]
-    """Version of listings and capabilities; changes whenever they do."""
+    """Version of the catalogue, to be compared for equality only; null before the service knows a listing."""
     units: Units
-    """Unit of quantities: as the venue publishes, base asset, or quote currency."""
+    """Units that quantities are in: as published, base asset or quote currency."""
     freshness: dict[str, str]
-    """Bound by layer: an older reading is stale."""
+    """Freshness bound of each layer. A reading older than its bound is stale."""
     layers: list[str]
-    """Layers it covers."""
+    """Layers that the stream covers."""
     listings: int
-    """Listings selected."""
+    """Number of selected listings."""
     resumed: bool
-    """Whether it goes on after `Last-Event-ID` without a hole."""
+    """True when the stream continues after `Last-Event-ID` without a hole."""
     buffer_from: InstantOrNull
-    """From when on events are kept for those who resume."""
+    """Instant of the oldest event that is kept for a resume; null when none is kept."""
     heartbeat_ms: int
-    """Time between two heartbeats."""
+    """Milliseconds between two heartbeats."""
 
 
 class SnapshotEvent(TypedDict):
     venue: str
     """Venue code."""
     venue_symbol: str
-    """The venue’s own symbol, byte for byte."""
+    """Symbol at the venue, byte for byte."""
     instrument: str
-    """Market code, `<base>-PERP`: the same on every venue."""
+    """Instrument code, `<BASE>-PERP`. It is the same on every venue."""
     layer: str
     """Layer of the reading."""
     rev: int
-    """Number of the reading within its listing and layer, without holes."""
+    """Number of the reading within its listing and layer, without holes; 0 when there is no reading. A change of status repeats the number of the reading."""
     state: StreamState
-    """The reading, whole."""
+    """The complete reading."""
 
 
 class ReadyEvent(TypedDict):
     listings: int
-    """Listings selected."""
+    """Number of selected listings."""
     layers: int
-    """Snapshots sent."""
+    """Number of snapshots sent."""
     served_at: InstantOrNull
-    """Instant up to which everything recorded has been told."""
+    """Everything recorded up to this instant has been sent."""
 
 
 class UpdateEvent(TypedDict):
     venue: str
     """Venue code."""
     venue_symbol: str
-    """The venue’s own symbol, byte for byte."""
+    """Symbol at the venue, byte for byte."""
     instrument: str
-    """Market code, `<base>-PERP`: the same on every venue."""
+    """Instrument code, `<BASE>-PERP`. It is the same on every venue."""
     layer: str
     """Layer of the reading."""
     rev: int
-    """Number of the reading within its listing and layer, without holes."""
+    """Number of the reading within its listing and layer, without holes; 0 when there is no reading. A change of status repeats the number of the reading."""
     change: Literal['value', 'status', 'both']
-    """What is new."""
+    """What changed: the value, the status, or both."""
     state: StreamState
-    """The reading, whole: not what changed of it."""
+    """The complete reading, not the difference."""
 
 
 class RowsEvent(TypedDict):
     venue: str
     """Venue code."""
     venue_symbol: str
-    """The venue’s own symbol, byte for byte."""
+    """Symbol at the venue, byte for byte."""
     instrument: str
-    """Market code, `<base>-PERP`: the same on every venue."""
+    """Instrument code, `<BASE>-PERP`. It is the same on every venue."""
     layer: Literal['trade', 'liquidation']
-    """What the rows are."""
+    """Kind of the rows."""
     rows: list[EventRow]
-    """In the order they came."""
+    """Rows, in the order in which they were received."""
 
 
 class CandleEvent(TypedDict):
     venue: str
     """Venue code."""
     venue_symbol: str
-    """The venue’s own symbol, byte for byte."""
+    """Symbol at the venue, byte for byte."""
     instrument: str
-    """Market code, `<base>-PERP`: the same on every venue."""
+    """Instrument code, `<BASE>-PERP`. It is the same on every venue."""
     timeframe: Timeframe
-    """Length of its period."""
+    """Timeframe of the candle."""
     price_type: PriceType
-    """Which price: trades, the venue’s mark, or its index."""
+    """Price that the candles are made of: trades, the mark or the index of the venue."""
     row: Candle
     """The candle, or the gap in its place."""
 
@@ -1556,24 +1565,24 @@ class ListingEvent(TypedDict):
     venue: str
     """Venue code."""
     venue_symbol: str
-    """The venue’s own symbol, byte for byte."""
+    """Symbol at the venue, byte for byte."""
     instrument: str
-    """Market code, `<base>-PERP`: the same on every venue."""
+    """Instrument code, `<BASE>-PERP`. It is the same on every venue."""
     change: Literal['added', 'changed', 'delisted']
     """What happened to the listing."""
     record: Listing
-    """The listing, as instruments answers it."""
+    """The listing record, as in the answer of instruments."""
 
 
 class HeartbeatEvent(TypedDict):
     at: Instant
-    """When it was sent."""
+    """Instant at which it was sent."""
     served_at: InstantOrNull
-    """Instant up to which everything recorded has been told."""
+    """Everything recorded up to this instant has been sent."""
     lag_ms: Union[int, None]
-    """Milliseconds from `served_at` to `at`; null while there is none."""
+    """Milliseconds from `served_at` to `at`; null while `served_at` is null."""
     connections: dict[str, Literal['up', 'down']]
-    """Whether a connection to the venue is open, by venue."""
+    """`up` when a connection to the venue is open, else `down`, by venue."""
 
 
 GapEvent = TypedDict(
@@ -1590,37 +1599,37 @@ GapEvent = TypedDict(
 
 class RuleEvent(TypedDict):
     rule_id: str
-    """Name of the rule."""
+    """Id of the rule."""
     name: str
-    """What its owner calls it."""
+    """Name that the owner gave the rule."""
     change: Literal['snapshot', 'move']
-    """`snapshot`: the state when the stream began, or when moves may have been missed; `move`: a new state."""
+    """`snapshot`: the state at the start of the stream, or after moves may have been missed. `move`: a new state."""
     at: str
-    """Since when the state has been this one."""
+    """Instant since which the rule has been in this state."""
     previous_state: Union[Literal['true', 'false', 'unknown'], None]
     """State before the move; null in a snapshot."""
     state: Literal['true', 'false', 'unknown']
-    """Whether the query of the rule holds for an instrument."""
+    """`true` when the query holds for at least one instrument, else `unknown` when it may hold for one, else `false`."""
     reason: Union[Literal['never_evaluated', 'stale_input', 'missing_input', 'not_published', 'disabled', 'plan_venue', 'evaluation_error'], None]
-    """Why the state is unknown; null when it is known."""
+    """Why the state is `unknown`; null when it is known."""
     matched: NotRequired[list[str]]
-    """Instruments that the query holds for, at most twenty."""
+    """Instruments for which the query holds, at most 20."""
     matched_total: NotRequired[int]
-    """How many the query holds for."""
+    """Number of instruments for which the query holds."""
 
 
 class ByeEvent(TypedDict):
     reason: Literal['rotate', 'shutdown', 'key_ended', 'plan_changed']
     """Why the stream ends."""
     reconnect: bool
-    """Whether it is worth coming again."""
+    """True when the client should connect again."""
 
 
 class StreamState(Reading):
     bids: NotRequired[list[list[Union[str, None]]]]
-    """With `depth`: levels bid, best first."""
+    """Bid levels, best first; only when `depth` is above 0."""
     asks: NotRequired[list[list[Union[str, None]]]]
-    """With `depth`: levels asked, best first."""
+    """Ask levels, best first; only when `depth` is above 0."""
 
 
 Interval = Literal['10s', '30s', '1m', '2m', '3m', '5m', '15m', '30m', '1h', '4h', '12h', '1d']

@@ -112,7 +112,7 @@ t.test('the OpenAPI document has the same questions, answers and sentences', (t)
     );
   }
   t.match(paths['/v2/instruments']?.['get'], { parameters: [{ name: 'where', example: 'base = BTC' }] });
-  t.match(JSON.stringify(paths), /"served_at":\{"description":"Instant up to which/);
+  t.match(JSON.stringify(paths), /"served_at":\{"description":"Everything recorded up to this/);
   t.end();
 });
 
