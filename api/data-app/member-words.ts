@@ -254,7 +254,7 @@ const WORDS: Readonly<Record<string, string>> = {
   'venues.items.kind': 'Kind of venue: `order_book`.',
   listings: 'Number of perpetual futures that the venue lists now.',
   listings_collected: 'Number of those that the service collects.',
-  since: 'Instant since which the service collects the venue; null while it has no reading.',
+  since: 'Instant at which the service first saw a listing of the venue that it collects; null while it collects none.',
   'venues.items.layers': 'Policy of each layer, by layer.',
   state:
     '`live`; `degraded` (a connection was lost within the last hour and is not replaced, or the service is more than 5 s behind); `down` (no connection is open).',

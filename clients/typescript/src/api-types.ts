@@ -758,7 +758,7 @@ export type Venue = {
   readonly listings: number;
   /** Number of those that the service collects. */
   readonly listings_collected: number;
-  /** Instant since which the service collects the venue; null while it has no reading. */
+  /** Instant at which the service first saw a listing of the venue that it collects; null while it collects none. */
   readonly since: InstantOrNull;
   /** Policy of each layer, by layer. */
   readonly layers: { readonly [name: string]: 'on' | 'off' | 'not_published' };

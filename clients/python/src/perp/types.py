@@ -713,7 +713,7 @@ class Venue(TypedDict):
     listings_collected: int
     """Number of those that the service collects."""
     since: InstantOrNull
-    """Instant since which the service collects the venue; null while it has no reading."""
+    """Instant at which the service first saw a listing of the venue that it collects; null while it collects none."""
     layers: dict[str, Literal['on', 'off', 'not_published']]
     """Policy of each layer, by layer."""
     state: Literal['live', 'degraded', 'down']
