@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import t from 'tap';
 import { parseChangelog } from '../api/docs/changelog.ts';
+import { STEPS } from '../processors/nightly/steps.ts';
 import { type Citation, findCitations, findHeadings, findLinks } from './support/citations.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
@@ -185,4 +186,26 @@ t.test('links and anchors are read as GitHub reads them', async (t) => {
       ['d.md', ''],
     ],
   );
+});
+
+t.test('the manual of the nightly runner has every step with the time at which it is due', (t) => {
+  const manual = read('processors/nightly/README.md');
+  const written = [...manual.matchAll(/^\| `([a-z-]+)` \| ((?:D\+\d )?\d\d:\d\d) \|/gm)].map(
+    ([, name, due]) => `${name} ${due}`,
+  );
+  const due = STEPS.map(({ name, dueMs }) => {
+    const days = Math.floor(dueMs / 86_400_000);
+    return `${name} ${days === 0 ? '' : `D+${days} `}${new Date(dueMs).toISOString().slice(11, 16)}`;
+  });
+  t.same(written.sort(), due.sort());
+  t.end();
+});
+
+t.test('a decision that another one replaces or amends says so in its heading', (t) => {
+  const headings = new Map(findHeadings(read('DECISIONS.md')).map(({ text }) => [text.split(' ')[0] ?? '', text]));
+  for (const [name, heading] of headings) {
+    for (const [, older = ''] of heading.matchAll(/(?:replaces|amends) ((?:D-\d+(?:, | and )?)+)/g))
+      for (const [one] of older.matchAll(/D-\d+/g)) t.match(headings.get(one), name, `${one} names ${name}`);
+  }
+  t.end();
 });
