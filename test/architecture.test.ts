@@ -331,3 +331,26 @@ t.test('files stay readable in one sitting and describe themselves in their firs
   t.pass('every file looked at');
   t.end();
 });
+
+/** The text of a call from its opening parenthesis to the closing one. */
+const argumentsAt = (code: string, open: number): string => {
+  let depth = 1;
+  let at = open + 1;
+  for (; depth > 0 && at < code.length; at++) depth += code[at] === '(' ? 1 : code[at] === ')' ? -1 : 0;
+  return code.slice(open, at);
+};
+
+t.test('a refusal of the API says what to do (E-05)', (t) => {
+  for (const file of files.filter((one) => within(one, 'api') && !one.includes('/islands/'))) {
+    const code = readFileSync(join(ROOT, file), 'utf8');
+    for (const { index } of code.matchAll(/serviceError\(/g)) {
+      const call = argumentsAt(code, index + 'serviceError'.length);
+      if (!/\b(?:hint|extra)\b/.test(call))
+        t.fail(`${file} refuses without a hint: ${call.slice(0, 90)}; add one sentence`);
+    }
+    for (const [entry] of code.matchAll(/\{\s*code: '[A-Z_]+',\s*message: (?:'[^']*'|`[^`]*`),?\s*\}/g))
+      t.fail(`${file} refuses without a hint: ${entry.slice(0, 90)}; add one sentence`);
+  }
+  t.pass('every file looked at');
+  t.end();
+});

@@ -58,7 +58,7 @@ export const refuseKeyInUrl = (
   if (!isRefused) return null;
   return refuse('KEY_IN_URL', {
     message: 'A key was sent in the URL and must be treated as compromised.',
-    hint: 'Send it as Authorization: Bearer <API_KEY>, and replace the key.',
+    hint: CATALOGUE.KEY_IN_URL.fix,
   });
 };
 

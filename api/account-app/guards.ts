@@ -96,7 +96,9 @@ export const requireSession = async (request: FastifyRequest, reply: FastifyRepl
   if (request.session !== null) return undefined;
   reply.header('cache-control', 'no-store');
   if (isJsonPath(request))
-    return reply.code(401).send({ errors: [{ code: 'AUTH_REQUIRED', message: 'Sign in first.' }] });
+    return reply
+      .code(401)
+      .send({ errors: [{ code: 'AUTH_REQUIRED', message: 'There is no session.', hint: 'Sign in first.' }] });
   const next = request.method === 'GET' ? `?next=${encodeURIComponent(request.url)}` : '';
   return reply.redirect(`/sign-in${next}`, 303);
 };

@@ -45,7 +45,7 @@ export type ProofDeps = {
 };
 
 const noRow = ({ table, venue, venueSymbol, day }: ProofQuestion): ServiceError => {
-  const message = `There is no stored row of ${table.layer} of "${clip(listingId(venue, venueSymbol))}" on ${day.day} with this name.`;
+  const message = `There is no stored row of ${table.layer} of "${clip(listingId(venue, venueSymbol))}" on ${day.day} that the request names.`;
   return serviceError('ANCHOR_NOT_FOUND', message, {
     hint: 'The final file of that day in GET /v2/archive has every row.',
   });

@@ -134,7 +134,8 @@ const makeBody = async (answer: Answer, operation: Operation, { request, reply }
     onBytes: (bytes, share) => {
       if (bytes > limit) throw tooLarge(bytes, limit, makeHint(answer, operation, { bytes: bytes / share, limit }));
       // No client waits for it any more.
-      if (reply.raw.destroyed) throw serviceError('UNAVAILABLE', 'The client has gone.');
+      if (reply.raw.destroyed)
+        throw serviceError('UNAVAILABLE', 'The client has gone.', { hint: CATALOGUE.UNAVAILABLE.fix });
     },
   });
   reply.headers(makeEnvelopeHeaders(body));

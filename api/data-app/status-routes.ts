@@ -33,7 +33,10 @@ export const addStatus = (app: FastifyInstance, deps: AppDeps & { readonly level
   );
   app.get('/incidents.json', async (_request, reply) => {
     const text = await status.incidents().catch(() => null);
-    if (text === null) throw serviceError('UNAVAILABLE', 'The incidents cannot be read now.');
+    if (text === null)
+      throw serviceError('UNAVAILABLE', 'The incidents cannot be read now.', {
+        hint: 'Repeat the call in a few seconds.',
+      });
     return reply.header('cache-control', CACHING).type(JSON_TYPE).send(text);
   });
   app.get('/changelog.json', (_request, reply) =>

@@ -1,7 +1,7 @@
 // GET /v2/stream as a route: ordinary errors while it can still answer in JSON, then a stream that the hub writes (ST-01).
 import { isDeepStrictEqual } from 'node:util';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { serviceError } from '../../schemas/errors.ts';
+import { CATALOGUE, serviceError } from '../../schemas/errors.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { KeyStore } from '../access/key-store.ts';
 import type { ChooseScope } from '../access/scope.ts';
@@ -75,7 +75,8 @@ export const addStream = (
   const openings = createOpenings();
   const start = (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     const account = request.call?.account;
-    if (!request.call || !account) throw serviceError('AUTH_REQUIRED', 'This endpoint needs a key.');
+    if (!request.call || !account)
+      throw serviceError('AUTH_REQUIRED', 'This endpoint needs a key.', { hint: CATALOGUE.AUTH_REQUIRED.fix });
     const at = nowMicros();
     const checked = checkInput(STREAM, readInput(request, request.call), { live, evaluatedAt: at });
     const choice = choose(account.plan, at);

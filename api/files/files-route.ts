@@ -18,7 +18,9 @@ export const FILE_ALLOWED = ['Range', 'If-Range'];
 export const isFileUrl = (url: string): boolean => readPath(url).startsWith(FILES_PATH);
 
 export const noFile = (): ServiceError =>
-  serviceError('NOT_FOUND', 'The link has ended or was changed.', { hint: 'Ask GET /v2/archive for a new one.' });
+  serviceError('NOT_FOUND', 'The link has expired or was altered.', {
+    hint: 'Request a new link from GET /v2/archive/{listing}/{layer}/{day}.',
+  });
 
 type File = { readonly key: string; readonly size: number; readonly etag: string };
 type Exchange = { readonly request: FastifyRequest; readonly reply: FastifyReply };

@@ -1,6 +1,6 @@
 // GET /v2/account: the key, its plan and limits, and what it has used today (AC-01).
 import Type from 'typebox';
-import { serviceError } from '../../schemas/errors.ts';
+import { CATALOGUE, serviceError } from '../../schemas/errors.ts';
 import { dayOf, formatInstant, instantOrNull, MICROS_PER_DAY } from '../../schemas/instants.ts';
 import type { JsonValue } from '../../schemas/json.ts';
 import type { Micros } from '../../schemas/records.ts';
@@ -121,7 +121,10 @@ export const account = defineOperation({
   },
   run: async (_input, { live, evaluatedAt, scopeOf, caller }) => {
     const facts = await caller?.read(dayOf(evaluatedAt));
-    if (!caller || !facts) throw serviceError('AUTH_INVALID', 'The key is unknown, revoked or expired.', {});
+    if (!caller || !facts)
+      throw serviceError('AUTH_INVALID', 'The key is unknown, revoked or expired.', {
+        hint: CATALOGUE.AUTH_INVALID.fix,
+      });
     const { plan } = caller;
     const [streams, inFlight] = await Promise.all([caller.streams(), caller.inFlight()]);
     const scope = scopeOf(plan);

@@ -2,7 +2,7 @@
 import Type, { type Static } from 'typebox';
 import { formatCount } from '../../schemas/counts.ts';
 import { formatDuration } from '../../schemas/durations.ts';
-import { type ApiError, ServiceError, serviceError } from '../../schemas/errors.ts';
+import { type ApiError, CATALOGUE, ServiceError, serviceError } from '../../schemas/errors.ts';
 import { formatInstant, instantOrNull } from '../../schemas/instants.ts';
 import type { JsonValue } from '../../schemas/json.ts';
 import { clip } from '../../schemas/sent-text.ts';
@@ -68,7 +68,7 @@ const Output = Type.Object({
 const idFaults = (ids: readonly string[]): ApiError[] => {
   const malformed = ids.flatMap((id, i): ApiError[] => {
     if (isRuleId(id)) return [];
-    const message = `"${clip(id)}" is not the name of a rule.`;
+    const message = `"${clip(id)}" is not the id of a rule.`;
     const hint = 'Write rule_ and 26 characters, as the account site shows it.';
     return [{ code: 'DQL_JSON_SCHEMA', message, hint, path: `/rule_id/${i}` }];
   });
@@ -77,7 +77,7 @@ const idFaults = (ids: readonly string[]): ApiError[] => {
   const message = `${count} rules are named, the limit is ${MOST_IDS}.`;
   return [
     ...malformed,
-    { code: 'DQL_JSON_SCHEMA', message, hint: `Name at most ${MOST_IDS} rules.`, path: '/rule_id' },
+    { code: 'DQL_JSON_SCHEMA', message, hint: `Name at most ${MOST_IDS} rules in one call.`, path: '/rule_id' },
   ];
 };
 
@@ -106,7 +106,8 @@ const readParameters = (input: Input, { rules, caller, payer }: Context): States
   if (rules === null) return refuseForNow(null);
   const ids = distinct(input);
   if (caller !== null) return { rules, caller, ids };
-  if (payer === null) throw serviceError('AUTH_REQUIRED', 'This endpoint needs a key.');
+  if (payer === null)
+    throw serviceError('AUTH_REQUIRED', 'This endpoint needs a key.', { hint: CATALOGUE.AUTH_REQUIRED.fix });
   if (ids === null) {
     const hint = 'Name one that its owner shares: rule_id=rule_...';
     throw serviceError('DQL_JSON_SCHEMA', 'A paid call names at least one rule.', { hint, path: '/rule_id' });

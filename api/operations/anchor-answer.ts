@@ -29,7 +29,10 @@ export const Anchor = Type.Object({
 export const NetworkMembers = { network: NullableText, binding: Type.Optional(Type.Literal(false)) };
 
 export const requireAnchors = ({ anchors }: Context): Anchors => {
-  if (anchors === null) throw serviceError('UNAVAILABLE', 'Anchored days cannot be read now.');
+  if (anchors === null)
+    throw serviceError('UNAVAILABLE', 'Anchored days cannot be read now.', {
+      hint: 'Repeat the call in a few seconds.',
+    });
   return anchors;
 };
 

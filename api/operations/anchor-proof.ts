@@ -1,6 +1,6 @@
 // GET /v2/anchors/proof: one stored row with its path to the root of its day, from which a stranger recomputes every step (AN-05, AN-06).
 import Type from 'typebox';
-import { type ApiError, ServiceError, serviceError } from '../../schemas/errors.ts';
+import { type ApiError, CATALOGUE, ServiceError, serviceError } from '../../schemas/errors.ts';
 import { formatInstant, parseInstant } from '../../schemas/instants.ts';
 import type { JsonValue } from '../../schemas/json.ts';
 import { throwAll } from '../access/scope.ts';
@@ -66,7 +66,7 @@ const readParameters = (input: ProofInput, venue: string | null) => {
   const table = tableNamed(input.layer);
   const at = parseInstant(input.at);
   if (table === undefined || at === null || venue === null)
-    throw serviceError('INTERNAL', 'The service failed to answer.');
+    throw serviceError('INTERNAL', 'The service failed to answer.', { hint: CATALOGUE.INTERNAL.fix });
   const seq = input.seq ?? null;
   const isTraded = findKind(table) === 'candles' && seq === null;
   return {

@@ -77,7 +77,8 @@ const quote = async ({ params, query }: Sent, manifest: ArchiveManifest | null):
 
 /** Finds the requested file, within the plan. */
 const findFile = async (input: Input, { archive, evaluatedAt, scopeOf, live, plan }: Context): Promise<ArchiveFile> => {
-  if (archive === null || plan === null) throw serviceError('UNAVAILABLE', 'The archive cannot be read now.');
+  if (archive === null || plan === null)
+    throw serviceError('UNAVAILABLE', 'The archive cannot be read now.', { hint: 'Repeat the call in a few seconds.' });
   const name = readName(input);
   const file = await archive.manifest.find(name, input.format ?? 'parquet');
   const versions = live.venue(name.venue)?.listings.get(name.venueSymbol)?.versions ?? [];
@@ -91,7 +92,8 @@ const findFile = async (input: Input, { archive, evaluatedAt, scopeOf, live, pla
 const run = async (input: Input, context: Context): Promise<Answer> => {
   const { archive, evaluatedAt, receiptId, caller } = context;
   const file = await findFile(input, context);
-  if (archive === null) throw serviceError('UNAVAILABLE', 'The archive cannot be read now.');
+  if (archive === null)
+    throw serviceError('UNAVAILABLE', 'The archive cannot be read now.', { hint: 'Repeat the call in a few seconds.' });
   await caller?.spend('archive_files', 1);
   const { url, endsMs } = await archive.links.make(file.key, evaluatedAt / 1_000);
   return {

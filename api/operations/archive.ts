@@ -136,7 +136,8 @@ const findListings = (input: Input, names: Names, { live, evaluatedAt }: Context
 const run = async (input: Input, context: Context, names: Names): Promise<Answer> => {
   const { archive, evaluatedAt, receiptId, scopeOf } = context;
   const plan = requirePlan(context);
-  if (archive === null) throw serviceError('UNAVAILABLE', 'The archive cannot be read now.');
+  if (archive === null)
+    throw serviceError('UNAVAILABLE', 'The archive cannot be read now.', { hint: 'Repeat the call in a few seconds.' });
   const limit = Math.min(input.limit ?? LIMIT, MOST);
   const found = await archive.manifest.list({
     listings: findListings(input, names, context),

@@ -1,6 +1,6 @@
 // Common input and checks of the operations over listings: a plan, selection, layers, how many listings, the scope they state.
 import Type, { type Static } from 'typebox';
-import { type ApiError, ServiceError, serviceError } from '../../schemas/errors.ts';
+import { type ApiError, CATALOGUE, ServiceError, serviceError } from '../../schemas/errors.ts';
 import { READING_LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import { scopeMember } from '../access/scope.ts';
 import { includesLayer, layerNamed } from '../contract/layer-names.ts';
@@ -29,7 +29,8 @@ export const scopeStated = (plan: Plan, { live, scopeOf, evaluatedAt }: Context)
 
 /** The plan of an endpoint that needs a key. */
 export const requirePlan = ({ plan }: Context): Plan => {
-  if (plan === null) throw serviceError('AUTH_REQUIRED', 'This endpoint needs a key.');
+  if (plan === null)
+    throw serviceError('AUTH_REQUIRED', 'This endpoint needs a key.', { hint: CATALOGUE.AUTH_REQUIRED.fix });
   return plan;
 };
 

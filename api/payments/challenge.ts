@@ -14,6 +14,12 @@ export type ChallengeDeps = {
 
 const NONE_SENT = 'PAYMENT-SIGNATURE header is required';
 const RETRY = 'Sign a new payment and repeat the call.';
+/** Where a new payment by the same payer would be wrong, or refused too (P-03, P-04). */
+const HINTS: Readonly<Record<string, string>> = {
+  already_presented: 'This payment is used or in use: take its answer, and sign a new payment only for another call.',
+  payer_blocked: 'Send a key, or pay from another address: this payer is refused for up to 24 hours.',
+  insufficient_funds: 'Add USDC to the payer, then sign a new payment and repeat the call.',
+};
 
 /** `error` names what is wrong with a payment; null: none was sent. */
 const makeBody = (
@@ -37,7 +43,7 @@ const makeBody = (
       {
         code: 'PAYMENT_REQUIRED' as const,
         message: error ?? `This call costs ${price.amount / ATOMIC_PER_USD} USDC.`,
-        hint: error === null ? first : RETRY,
+        hint: error === null ? first : (HINTS[error] ?? RETRY),
       },
     ],
     extensions: { bazaar: makeBazaar(operation) },

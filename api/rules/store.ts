@@ -101,7 +101,10 @@ export const lockAdditions = async (client: PoolClient, accountId: string): Prom
 const refuseBeyondPlan = async (client: PoolClient, accountId: string, ruleId: string): Promise<void> => {
   await lockAdditions(client, accountId);
   const plan = await planOfAccount(client, accountId);
-  if (plan === null) throw serviceError('NOT_FOUND', `There is no account "${clip(accountId)}".`);
+  if (plan === null)
+    throw serviceError('NOT_FOUND', `There is no account "${clip(accountId)}".`, {
+      hint: 'Name an account that exists.',
+    });
   const { rows } = await client.query<{ count: number }>(COUNT, [accountId, ruleId]);
   const most = plan.limits.agent_rules;
   if ((rows[0]?.count ?? 0) < most) return;

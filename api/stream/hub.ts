@@ -12,7 +12,7 @@ import { Arrivals } from './arrivals.ts';
 import { DueQueue } from './due-queue.ts';
 import { IdPrinter } from './id-printer.ts';
 import { type Changed, changeListing, findListing, followListing, unfollowListing } from './listing-changes.ts';
-import { HEARTBEAT, makeHeartbeatData, makeHelloData, makeReadyData } from './notices.ts';
+import { HEARTBEAT, KEY_ENDED, makeHeartbeatData, makeHelloData, makeReadyData, planChanged } from './notices.ts';
 import { isBeyond, parseEventId, startId } from './positions.ts';
 import { Replays } from './replays.ts';
 import { type StreamRequest, selectedBy } from './request.ts';
@@ -381,9 +381,9 @@ export class StreamHub {
     const found = await stream.findKey();
     if (found === 'unreachable') return;
     if (found === 'unknown') {
-      stream.end('key_ended', [{ code: 'AUTH_INVALID', message: 'The key is unknown, revoked or expired.' }]);
+      stream.end('key_ended', KEY_ENDED);
     } else if (found.plan.code !== stream.account.plan.code) {
-      stream.end('plan_changed', [{ code: 'PLAN_LIMIT', message: `The key is now of the plan ${found.plan.name}.` }]);
+      stream.end('plan_changed', planChanged(found.plan));
     }
   }
 

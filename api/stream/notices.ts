@@ -1,8 +1,10 @@
-// Events about the stream itself and the service: hello, ready, heartbeat (ST-03, ST-09).
+// Events about the stream itself and the service: hello, ready, heartbeat, errors that end it (ST-03, ST-09).
+import { type ApiError, CATALOGUE } from '../../schemas/errors.ts';
 import { formatInstant, instantOrNull } from '../../schemas/instants.ts';
 import { byKey, writeJson } from '../../schemas/json.ts';
 import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
+import type { Plan } from '../contract/plans.ts';
 import { printBounds } from '../live/bounds.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import { computeCatalogueVersion } from '../operations/catalogue-version.ts';
@@ -10,6 +12,15 @@ import type { StreamRequest } from './request.ts';
 import type { Stream } from './stream.ts';
 
 export const HEARTBEAT: Micros = 15_000_000;
+
+/** The errors of a stream whose key has ended. */
+export const KEY_ENDED: readonly ApiError[] = [
+  { code: 'AUTH_INVALID', message: 'The key is unknown, revoked or expired.', hint: CATALOGUE.AUTH_INVALID.fix },
+];
+/** The errors of a stream whose key has another plan now. */
+export const planChanged = ({ name }: Plan): readonly ApiError[] => [
+  { code: 'PLAN_LIMIT', message: `The key is now of the plan ${name}.`, hint: 'Open the stream again.' },
+];
 
 /** Everything recorded up to here is sent (F-05); null while a venue has reported nothing. */
 const servedAt = ({ venues }: StreamRequest, live: LiveMemory, now: Micros): Micros | null => {

@@ -110,7 +110,15 @@ const addFailures = (app: FastifyInstance, log: Logger): void => {
     return reply.code(statusCode).type('application/json').send(text);
   });
   app.setNotFoundHandler((_request, reply) =>
-    reply.code(404).send({ errors: [{ code: 'NOT_FOUND', message: 'There is nothing at this address.' }] }),
+    reply.code(404).send({
+      errors: [
+        {
+          code: 'NOT_FOUND',
+          message: 'There is nothing at this address.',
+          hint: 'Send POST to the path of the tool server.',
+        },
+      ],
+    }),
   );
 };
 

@@ -14,6 +14,7 @@ export const UNREACHABLE: ApiAnswer = {
       {
         code: 'UNAVAILABLE',
         message: 'The data API cannot be reached.',
+        hint: `Wait ${RETRY_AFTER_S} seconds, then repeat the same call.`,
       },
     ],
   }),
