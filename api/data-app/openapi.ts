@@ -227,7 +227,7 @@ const ERROR_SCHEMAS = {
         description: 'Place of the fault in the text of the query or selection.',
       },
       hint: { type: 'string', description: 'What to send instead.' },
-      path: { type: 'string', description: 'JSON pointer of the member with the fault, from the root of the body.' },
+      path: { type: 'string', description: 'JSON pointer of the member or parameter with the fault.' },
     },
   },
   ErrorCode: { type: 'string', enum: Object.keys(CATALOGUE) },

@@ -6,8 +6,8 @@ const SECTIONS: readonly DocsSection[] = ['Guides', 'Reference', 'Data'];
 
 const NOTES = ({ base, mcp }: SiteUrls): readonly string[] => [
   `* The API is at ${base}; its OpenAPI document at ${base}/openapi.json.`,
-  '* The key goes into the header `Authorization: Bearer KEY`, never into a URL. A call without a key answers 402 with its price in USDC.',
-  '* `status` of a value says whether it holds. A value that does not hold is withheld: null is never zero, and nothing is carried forward. A gap is a row with its cause.',
+  '* The key goes into the header `Authorization: Bearer KEY`, never into a URL. Snapshots, history, screen, candles, agent state and archive files can be paid per call: without a key they answer 402 with the price in USDC.',
+  '* `status` of a value says whether it is current. A value that is not current is withheld: null is never zero, and nothing is carried forward. A gap is a row with its cause.',
   '* `number_format: "string"` gives the digits of the venue.',
   ...(mcp === null ? [] : [`* The tool server (MCP, Streamable HTTP) is at ${mcp}.`]),
 ];
@@ -15,7 +15,7 @@ const NOTES = ({ base, mcp }: SiteUrls): readonly string[] => [
 export const llmsText = (pages: readonly DocsPage[], urls: SiteUrls): string =>
   [
     '# Perp Market Data',
-    '> Perpetual-futures market data that says how old each number is, who said it and whether it still holds.',
+    '> Market data of perpetual futures. Each value has its venue, its timestamps, its age and its status.',
     NOTES(urls).join('\n'),
     ...SECTIONS.map((section) =>
       [

@@ -17,7 +17,7 @@ export type ErrorItem = {
   readonly position?: ErrorPosition;
   /** What to send instead. */
   readonly hint?: string;
-  /** JSON pointer of the member with the fault, from the root of the body. */
+  /** JSON pointer of the member or parameter with the fault. */
   readonly path?: string;
 };
 

@@ -76,7 +76,7 @@ class ErrorItem(TypedDict):
     hint: NotRequired[str]
     """What to send instead."""
     path: NotRequired[str]
-    """JSON pointer of the member with the fault, from the root of the body."""
+    """JSON pointer of the member or parameter with the fault."""
 
 
 class ErrorPosition(TypedDict):
