@@ -288,8 +288,9 @@ const WORDS: Readonly<Record<string, string>> = {
   'dql_catalogue.fields.scope':
     '`instrument`: usable anywhere. `venue`: inside a quantifier, an aggregate or `select`.',
   'dql_catalogue.sources.scope': '`venue`: inside a quantifier, an aggregate or `select`.',
-  'dql_catalogue.functions.scope': '`venue`: inside a quantifier, an aggregate or `select`.',
-  layer: 'Layer that it is read from.',
+  'dql_catalogue.functions.scope':
+    '`venue`: inside a quantifier, an aggregate or `select`. `instrument`: wherever its argument may stand.',
+  layer: 'Layer that it is read from; `argument` for the layer of its argument.',
   unit: 'Unit of the value. `quantity` stands for `base`, `contracts` or `quote`, by listing and `units`; `argument` for the unit of the argument.',
   description: 'What it is.',
   sampleable: 'True when it may be read as a series.',

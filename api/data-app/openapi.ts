@@ -3,6 +3,7 @@ import type { TSchema } from 'typebox';
 import { CATALOGUE } from '../../schemas/errors.ts';
 import { type Endpoint, listPathParameters } from '../contract/endpoint.ts';
 import { ENDPOINT_LIMITS, LEAST_BYTES } from '../contract/endpoint-limits.ts';
+import { SERVICE_LIMITS } from '../contract/limits.ts';
 import { listCodesByStatus } from './endpoint-codes.ts';
 import { listEnvelopeHeaders } from './envelope-headers.ts';
 import { findMemberText } from './member-words.ts';
@@ -38,7 +39,11 @@ const WAIT = header('Whole seconds to wait before the call is repeated.');
 /** What refusals of a status say in headers (AC-03, E-06). */
 const REFUSAL_HEADERS: Readonly<Record<string, object>> = {
   401: { 'WWW-Authenticate': header('`Bearer`.') },
-  429: { ...LIMITS, 'Retry-After': WAIT, 'X-Service-Limit': header('Name of the limit that was reached.') },
+  429: {
+    ...LIMITS,
+    'Retry-After': WAIT,
+    'X-Service-Limit': header(`Limit that was reached: ${SERVICE_LIMITS.map((limit) => `\`${limit}\``).join(', ')}.`),
+  },
   503: { 'Retry-After': WAIT },
 };
 

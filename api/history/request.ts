@@ -5,6 +5,7 @@ import { type ApiError, shapeFault } from '../../schemas/errors.ts';
 import { formatInstant, parseInstant } from '../../schemas/instants.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { Spoilt } from '../contract/endpoint.ts';
+import { ENDPOINT_LIMITS } from '../contract/endpoint-limits.ts';
 import { Layers, layerFault } from '../contract/layer-names.ts';
 import { IncludeSynthetic, NumberFormatParameter, Units } from '../contract/parameters.ts';
 import { Where } from '../language/where-object.ts';
@@ -12,6 +13,7 @@ import { Freshness, freshnessFaults } from '../live/bounds.ts';
 import type { RequestedTimes } from './gather.ts';
 import { findInstantFaults, findWindowFaults } from './past.ts';
 
+const { history_rows_per_layer: PER_LAYER, history_raw_rows: RAW_ROWS } = ENDPOINT_LIMITS;
 const INTERVALS = ['10s', '30s', '1m', '2m', '3m', '5m', '15m', '30m', '1h', '4h', '12h', '1d'] as const;
 
 /** An RFC 3339 instant or a date, with what it means. */
@@ -27,19 +29,19 @@ export const Input = Type.Object(
     layers: Layers,
     interval: Type.Optional(
       Type.Enum([...INTERVALS], {
-        description: 'Mode: one row per period, with the last reading received in it. Needs `from` and `to`.',
+        description: `Mode: one row per period, with the last reading received in it; at most ${PER_LAYER} rows per listing and layer. Needs \`from\` and \`to\`.`,
       }),
     ),
     at: Type.Optional(
       Type.Array(instantInput('Instant of a row.'), {
         minItems: 1,
-        description: 'Mode: one row per instant, strictly ascending.',
+        description: `Mode: one row per instant, strictly ascending; at most ${PER_LAYER}.`,
       }),
     ),
     as_of: Type.Optional(instantInput('Mode: one row at this instant; short for `at` with one instant.')),
     raw: Type.Optional(
       Type.Boolean({
-        description: 'Mode when true: every stored row. Needs `from` and `to`, and the plan Standard or above.',
+        description: `Mode when true: every stored row; at most ${RAW_ROWS} rows an answer. Needs \`from\` and \`to\`, and the plan Standard or above.`,
       }),
     ),
     from: Type.Optional(instantInput('Start of the window, for `interval` and `raw`.')),

@@ -218,7 +218,7 @@ export const liquidations = defineOperation({
   price: null,
   rows: true,
   cacheS: null,
-  summary: 'Liquidations.',
+  summary: 'Liquidations of a period; the plans from Standard on have them.',
   input: Input,
   output: Output,
   codes: [...WHERE_CODES, ...SCOPE_CODES],

@@ -361,13 +361,13 @@ export type HistoryRequest = {
   readonly include_synthetic?: boolean;
   /** Layers to answer: ticker, mark, funding, oi, book, stats, venue_depth. Default: all layers of the plan. */
   readonly layers?: readonly string[];
-  /** Mode: one row per period, with the last reading received in it. Needs `from` and `to`. */
+  /** Mode: one row per period, with the last reading received in it; at most 2000 rows per listing and layer. Needs `from` and `to`. */
   readonly interval?: '10s' | '30s' | '1m' | '2m' | '3m' | '5m' | '15m' | '30m' | '1h' | '4h' | '12h' | '1d';
-  /** Mode: one row per instant, strictly ascending. */
+  /** Mode: one row per instant, strictly ascending; at most 2000. */
   readonly at?: readonly string[];
   /** Mode: one row at this instant; short for `at` with one instant. RFC 3339, or a date. */
   readonly as_of?: string;
-  /** Mode when true: every stored row. Needs `from` and `to`, and the plan Standard or above. */
+  /** Mode when true: every stored row; at most 100000 rows an answer. Needs `from` and `to`, and the plan Standard or above. */
   readonly raw?: boolean;
   /** Start of the window, for `interval` and `raw`. RFC 3339, or a date. */
   readonly from?: string;
@@ -893,7 +893,7 @@ export type CatalogueField = {
   readonly type: 'code' | 'number' | 'duration';
   /** `instrument`: usable anywhere. `venue`: inside a quantifier, an aggregate or `select`. */
   readonly scope: 'instrument' | 'venue';
-  /** Layer that it is read from. */
+  /** Layer that it is read from; `argument` for the layer of its argument. */
   readonly layer: string;
   /** Unit of the value. `quantity` stands for `base`, `contracts` or `quote`, by listing and `units`; `argument` for the unit of the argument. */
   readonly unit: string;
@@ -914,7 +914,7 @@ export type CatalogueSource = {
   readonly type: 'series';
   /** `venue`: inside a quantifier, an aggregate or `select`. */
   readonly scope: 'instrument' | 'venue';
-  /** Layer that it is read from. */
+  /** Layer that it is read from; `argument` for the layer of its argument. */
   readonly layer: 'candles';
   /** Price that the candles are made of: trades, the mark or the index of the venue. */
   readonly price_type: PriceType;
@@ -935,9 +935,9 @@ export type CatalogueFunction = {
   readonly signature: string;
   /** Type of the value. */
   readonly type: 'series' | 'number' | 'boolean' | 'duration' | 'status';
-  /** `venue`: inside a quantifier, an aggregate or `select`. */
+  /** `venue`: inside a quantifier, an aggregate or `select`. `instrument`: wherever its argument may stand. */
   readonly scope: 'instrument' | 'venue';
-  /** Layer that it is read from. */
+  /** Layer that it is read from; `argument` for the layer of its argument. */
   readonly layer: string;
   /** Unit of the value. `quantity` stands for `base`, `contracts` or `quote`, by listing and `units`; `argument` for the unit of the argument. */
   readonly unit: string;

@@ -44,7 +44,7 @@ const describeTerms = ({ key, price, pricing, cacheS, class: requestClass, input
     key === 'open' ? 'It needs no key.' : 'It needs a key.',
     price === null ? [] : (pricing ?? `Without a key a call costs ${price / 1_000_000} USDC.`),
     requestClass === 'account' || requestClass === 'receipt'
-      ? 'It is not counted as a request.'
+      ? `It is not counted as a request${requestClass === 'account' ? ', and is answered once a second' : ''}.`
       : `It is counted as \`${requestClass}\`.`,
     bound === undefined ? [] : `The limit is \`${bound}\` of the [plan](#plans).`,
     cacheS === null ? [] : `An answer may be cached for ${cacheS} s.`,

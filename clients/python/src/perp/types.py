@@ -848,7 +848,7 @@ class CatalogueField(TypedDict):
     scope: Literal['instrument', 'venue']
     """`instrument`: usable anywhere. `venue`: inside a quantifier, an aggregate or `select`."""
     layer: str
-    """Layer that it is read from."""
+    """Layer that it is read from; `argument` for the layer of its argument."""
     unit: str
     """Unit of the value. `quantity` stands for `base`, `contracts` or `quote`, by listing and `units`; `argument` for the unit of the argument."""
     description: str
@@ -869,7 +869,7 @@ class CatalogueSource(TypedDict):
     scope: Literal['instrument', 'venue']
     """`venue`: inside a quantifier, an aggregate or `select`."""
     layer: Literal['candles']
-    """Layer that it is read from."""
+    """Layer that it is read from; `argument` for the layer of its argument."""
     price_type: PriceType
     """Price that the candles are made of: trades, the mark or the index of the venue."""
     unit: str
@@ -890,9 +890,9 @@ class CatalogueFunction(TypedDict):
     type: Literal['series', 'number', 'boolean', 'duration', 'status']
     """Type of the value."""
     scope: Literal['instrument', 'venue']
-    """`venue`: inside a quantifier, an aggregate or `select`."""
+    """`venue`: inside a quantifier, an aggregate or `select`. `instrument`: wherever its argument may stand."""
     layer: str
-    """Layer that it is read from."""
+    """Layer that it is read from; `argument` for the layer of its argument."""
     unit: str
     """Unit of the value. `quantity` stands for `base`, `contracts` or `quote`, by listing and `units`; `argument` for the unit of the argument."""
     description: str
