@@ -35,7 +35,7 @@ export const Input = Type.Object(
     at: Type.Optional(
       Type.Array(instantInput('Instant of a row.'), {
         minItems: 1,
-        description: `Mode: one row per instant, strictly ascending; at most ${PER_LAYER}.`,
+        description: 'Mode: one row per instant, strictly ascending, with the same limit of rows.',
       }),
     ),
     as_of: Type.Optional(instantInput('Mode: one row at this instant; short for `at` with one instant.')),
