@@ -1,6 +1,7 @@
 // The pages of the documentation: each is a Markdown file of the repository, or a text made from the tables that the service itself runs by.
 import { readFileSync } from 'node:fs';
 import { CATALOGUE } from '../../schemas/errors.ts';
+import { PLAN_NAMES, PLAN_ROWS } from '../contract/plan-rows.ts';
 import { PLANS } from '../contract/plans.ts';
 import { dqlPage } from '../tool-app/dql-page.ts';
 import { layersPage } from '../tool-app/layers-page.ts';
@@ -37,7 +38,7 @@ const row = (cells: readonly (string | number)[]): string => `| ${cells.join(' |
 const errorsText = (): string =>
   [
     '# Errors',
-    'A refused request answers `{"errors": [{"code", "message", "position", "hint", "path"}]}` with every fault it has. `position` is an offset in the text that was sent, `path` a JSON pointer. A 429 and a 503 have `Retry-After`.',
+    'A refused request answers `{"errors": [{"code", "message", "position", "hint", "path"}]}` with every fault found. `position` is the place of a fault in the text of a query or selection (`line`, `column`, `offset`, `length`), `path` the JSON pointer of a member or parameter. A 429 and a 503 have `Retry-After`.',
     [
       row(['code', 'status', 'try again', 'meaning', 'what to do']),
       row(['---', '---', '---', '---', '---']),
@@ -47,23 +48,13 @@ const errorsText = (): string =>
     ].join('\n'),
   ].join('\n\n');
 
-const limitText = (limit: unknown): string =>
-  limit === null ? 'all' : typeof limit === 'number' ? limit.toLocaleString('en-US') : String(limit);
-
-const plansText = (): string => {
-  const plans = Object.values(PLANS);
-  const names = Object.keys(plans[0]?.limits ?? {}) as (keyof (typeof plans)[number]['limits'])[];
-  return [
+const plansText = (): string =>
+  [
     '# Plans and prices',
-    'Limits are per key. A day is a UTC day. A plan for 30 days is bought with USDC by any call without a key (see the answer 402), and does not renew.',
-    [
-      row(['limit', ...plans.map(({ name }) => name)]),
-      row(['---', ...plans.map(() => '---')]),
-      row(['price, 30 days', ...plans.map(({ price_usd: price }) => (price === 0 ? 'free' : `${price} USD`))]),
-      ...names.map((name) => row([`\`${name}\``, ...plans.map(({ limits }) => limitText(limits[name]))])),
-    ].join('\n'),
+    'A plan is of a key, and limits are per key. A day is a UTC day. A plan for 30 days is bought with USDC by a payable call without a key (the answer 402 offers it), and does not renew. A plan with a number of venues or instruments covers the venues with the largest volume and the instruments with the largest turnover of 24 h, chosen daily at 00:00 UTC; `scope` of an answer states what it covers.',
+    `Every plan has the layers ${PLANS.free.layers.map((layer) => `\`${layer}\``).join(', ')}.`,
+    [row(['limit', ...PLAN_NAMES]), row(['---', ...PLAN_NAMES.map(() => '---')]), ...PLAN_ROWS.map(row)].join('\n'),
   ].join('\n\n');
-};
 
 /** One for what all endpoints have in common, then one an endpoint. */
 const endpointPages = (): readonly DocsPage[] => {

@@ -3,7 +3,8 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import type { Endpoint, RequestClass } from '../../../api/contract/endpoint.ts';
-import { PLANS, type PlanLimits } from '../../../api/contract/plans.ts';
+import { PLAN_NAMES, PLAN_ROWS } from '../../../api/contract/plan-rows.ts';
+import type { PlanLimits } from '../../../api/contract/plans.ts';
 import { listErrorCodes } from '../../../api/data-app/endpoint-codes.ts';
 import { toAnchor } from '../../../api/open-pages/endpoint-pages.ts';
 import { OPERATIONS } from '../../../api/operations/index.ts';
@@ -141,28 +142,6 @@ const causesTable = (): string =>
     Object.entries(GAP_CAUSES).map(([cause, meaning]) => [`\`${cause}\``, meaning]),
   );
 
-const orAll = (limit: number | null): string => (limit === null ? 'all' : String(limit));
-
-const plansTable = (): string => {
-  const plans = Object.values(PLANS);
-  const limits = Object.keys(PLANS.free.limits) as (keyof PlanLimits)[];
-  return table(
-    ['limit', ...plans.map(({ name }) => name)],
-    [
-      ['US dollars for 30 days', ...plans.map(({ price_usd }) => String(price_usd))],
-      ['venues', ...plans.map(({ venues }) => orAll(venues))],
-      ['instruments', ...plans.map(({ instruments }) => orAll(instruments))],
-      ['days of history', ...plans.map(({ history_days }) => orAll(history_days))],
-      ['raw messages and rows', ...plans.map(({ raw }) => (raw ? 'yes' : 'no'))],
-      ...['venue_depth', 'liquidation', 'trades'].map((layer) => [
-        `layer \`${layer}\``,
-        ...plans.map(({ layers }) => (layers.includes(layer) ? 'yes' : 'no')),
-      ]),
-      ...limits.map((limit) => [`\`${limit}\``, ...plans.map((plan) => String(plan.limits[limit]))]),
-    ],
-  );
-};
-
 const errorsTable = (endpoints: readonly Endpoint[]): string => {
   const named = new Set<string>(endpoints.flatMap(listErrorCodes));
   const rows = Object.entries(CATALOGUE)
@@ -188,7 +167,7 @@ export const endpointDocs = (endpoints: readonly Endpoint[] = [...OPERATIONS, ST
     '## Gap causes',
     causesTable(),
     '## Plans',
-    plansTable(),
+    table(['limit', ...PLAN_NAMES], PLAN_ROWS),
     '## Errors',
     errorsTable(endpoints),
   ].join('\n\n')}\n`;

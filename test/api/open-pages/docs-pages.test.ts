@@ -1,6 +1,7 @@
 // The documentation: every link and fragment leads somewhere, every query runs through the parser, each page is also Markdown, everything is found.
 import MarkdownIt from 'markdown-it';
 import t from 'tap';
+import { PLANS } from '../../../api/contract/plans.ts';
 import { makeOpenApi } from '../../../api/data-app/openapi.ts';
 import { compile } from '../../../api/language/compile.ts';
 import { FUNCTIONS } from '../../../api/language/functions.ts';
@@ -73,6 +74,21 @@ t.test(
         `${call}: example, answer, errors`,
       );
     }
+  },
+);
+
+t.test(
+  'the page of plans has what each plan covers: venues, instruments, history, raw, layers and limits (AC-02)',
+  (t) => {
+    const { markdown = '' } = pages.find(({ slug }) => slug === 'plans') ?? {};
+    for (const { name, venues, instruments, history_days: days, layers } of Object.values(PLANS)) {
+      t.match(markdown, name);
+      for (const figure of [venues, instruments, days]) t.match(markdown, `| ${figure ?? 'all'} |`);
+      for (const layer of layers) t.match(markdown, `\`${layer}\``, `${name} has ${layer}`);
+    }
+    for (const limit of Object.keys(PLANS.free.limits)) t.match(markdown, `| \`${limit}\` |`);
+    t.match(markdown, /\| days of history \|.*\n\| raw messages and rows \|/);
+    t.end();
   },
 );
 

@@ -1,0 +1,27 @@
+// What each plan covers and allows, as rows of a table: a name, then a cell for each plan. Documents and pages print it (AC-02).
+import { PLANS, type PlanLimits } from './plans.ts';
+
+const PLAN_LIST = Object.values(PLANS);
+const LIMIT_NAMES = Object.keys(PLANS.free.limits) as (keyof PlanLimits)[];
+/** Layers that not every plan has. */
+const SOLD_LAYERS = PLANS.pro_plus.layers.filter((layer) => !PLANS.free.layers.includes(layer));
+
+const orAll = (figure: number | null): string => (figure === null ? 'all' : printFigure(figure));
+const yesOrNo = (has: boolean): string => (has ? 'yes' : 'no');
+const printFigure = (figure: number | string): string =>
+  typeof figure === 'number' ? figure.toLocaleString('en-US') : figure;
+
+export const PLAN_NAMES: readonly string[] = PLAN_LIST.map(({ name }) => name);
+
+export const PLAN_ROWS: readonly (readonly string[])[] = [
+  ['US dollars for 30 days', ...PLAN_LIST.map(({ price_usd }) => printFigure(price_usd))],
+  ['venues', ...PLAN_LIST.map(({ venues }) => orAll(venues))],
+  ['instruments', ...PLAN_LIST.map(({ instruments }) => orAll(instruments))],
+  ['days of history', ...PLAN_LIST.map(({ history_days }) => orAll(history_days))],
+  ['raw messages and rows', ...PLAN_LIST.map(({ raw }) => yesOrNo(raw))],
+  ...SOLD_LAYERS.map((layer) => [
+    `layer \`${layer}\``,
+    ...PLAN_LIST.map(({ layers }) => yesOrNo(layers.includes(layer))),
+  ]),
+  ...LIMIT_NAMES.map((limit) => [`\`${limit}\``, ...PLAN_LIST.map((plan) => printFigure(plan.limits[limit]))]),
+];
