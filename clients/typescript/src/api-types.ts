@@ -151,7 +151,7 @@ export type InstrumentsAnswer<F extends Digits = number> = {
   readonly evaluated_at: Instant;
   /** Instant that the answer describes. */
   readonly as_of: Instant;
-  /** Version of the catalogue, to be compared for equality only; null before the service knows a listing. */
+  /** Version of the catalogue, to be compared for equality only; null for an instant before the first version. */
   readonly catalogue: string | null;
   /** Units that quantities are in: as published, base asset or quote currency. */
   readonly units: Units;
@@ -168,7 +168,7 @@ export type InstrumentsAnswer<F extends Digits = number> = {
 export type DqlCatalogueAnswer = {
   /** Version of the language. */
   readonly dql: string;
-  /** Version of the catalogue, to be compared for equality only; null before the service knows a listing. */
+  /** Version of the catalogue, to be compared for equality only; null for an instant before the first version. */
   readonly catalogue: string | null;
   /** Instant T at which the service evaluated the answer. */
   readonly evaluated_at: Instant;
@@ -1520,7 +1520,7 @@ export type HelloEvent = {
   readonly stream_id: string;
   /** Instant T at which the service evaluated the answer. */
   readonly evaluated_at: Instant;
-  /** Version of the catalogue, to be compared for equality only; null before the service knows a listing. */
+  /** Version of the catalogue, to be compared for equality only; null for an instant before the first version. */
   readonly catalogue: string | null;
   /** Units that quantities are in: as published, base asset or quote currency. */
   readonly units: Units;

@@ -178,7 +178,7 @@ class InstrumentsAnswer(TypedDict):
     as_of: Instant
     """Instant that the answer describes."""
     catalogue: Union[str, None]
-    """Version of the catalogue, to be compared for equality only; null before the service knows a listing."""
+    """Version of the catalogue, to be compared for equality only; null for an instant before the first version."""
     units: Units
     """Units that quantities are in: as published, base asset or quote currency."""
     listings_as_of: InstantOrNull
@@ -195,7 +195,7 @@ class DqlCatalogueAnswer(TypedDict):
     dql: str
     """Version of the language."""
     catalogue: Union[str, None]
-    """Version of the catalogue, to be compared for equality only; null before the service knows a listing."""
+    """Version of the catalogue, to be compared for equality only; null for an instant before the first version."""
     evaluated_at: Instant
     """Instant T at which the service evaluated the answer."""
     fields: list[CatalogueField]
@@ -1475,7 +1475,7 @@ class HelloEvent(TypedDict):
     evaluated_at: Instant
     """Instant T at which the service evaluated the answer."""
     catalogue: Union[str, None]
-    """Version of the catalogue, to be compared for equality only; null before the service knows a listing."""
+    """Version of the catalogue, to be compared for equality only; null for an instant before the first version."""
     units: Units
     """Units that quantities are in: as published, base asset or quote currency."""
     freshness: dict[str, str]
