@@ -23,7 +23,8 @@ const WORDS: Readonly<Record<string, string>> = {
   listings_as_of: 'Instant at which the newest listing version in use was written; null when the answer is about now.',
   capabilities_as_of:
     'Instant at which the newest venue capability version in use was written; null when the answer is about now.',
-  catalogue: 'Version of the catalogue, to be compared for equality only; null for an instant before the first version.',
+  catalogue:
+    'Version of the catalogue, to be compared for equality only; null for an instant before the first version.',
   'screen.catalogue': 'Version of the catalogue under which the past was read; only when the query has `as of`.',
   units: 'Units that quantities are in: as published, base asset or quote currency.',
   freshness: 'Freshness bound of each layer. A reading older than its bound is stale.',
