@@ -7,7 +7,6 @@ const LIMIT_NAMES = Object.keys(PLANS.free.limits) as (keyof PlanLimits)[];
 const SOLD_LAYERS = PLANS.pro_plus.layers.filter((layer) => !PLANS.free.layers.includes(layer));
 
 const orAll = (figure: number | null): string => (figure === null ? 'all' : printFigure(figure));
-const yesOrNo = (has: boolean): string => (has ? 'yes' : 'no');
 const printFigure = (figure: number | string): string =>
   typeof figure === 'number' ? figure.toLocaleString('en-US') : figure;
 
@@ -18,10 +17,10 @@ export const PLAN_ROWS: readonly (readonly string[])[] = [
   ['venues', ...PLAN_LIST.map(({ venues }) => orAll(venues))],
   ['instruments', ...PLAN_LIST.map(({ instruments }) => orAll(instruments))],
   ['days of history', ...PLAN_LIST.map(({ history_days }) => orAll(history_days))],
-  ['raw messages and rows', ...PLAN_LIST.map(({ raw }) => yesOrNo(raw))],
+  ['raw messages and rows', ...PLAN_LIST.map(({ raw }) => (raw ? 'yes' : 'no'))],
   ...SOLD_LAYERS.map((layer) => [
     `layer \`${layer}\``,
-    ...PLAN_LIST.map(({ layers }) => yesOrNo(layers.includes(layer))),
+    ...PLAN_LIST.map(({ layers }) => (layers.includes(layer) ? 'yes' : 'no')),
   ]),
   ...LIMIT_NAMES.map((limit) => [`\`${limit}\``, ...PLAN_LIST.map((plan) => printFigure(plan.limits[limit]))]),
 ];

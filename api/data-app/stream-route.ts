@@ -66,6 +66,13 @@ const answerHead = (reply: FastifyReply): FastifyReply => {
   return reply;
 };
 
+/** Throws when the request has no key. */
+const requireCall = ({ call }: FastifyRequest) => {
+  const { account } = call ?? {};
+  if (call && account) return { call, account };
+  throw serviceError('AUTH_REQUIRED', 'This endpoint needs a key.', { hint: CATALOGUE.AUTH_REQUIRED.fix });
+};
+
 export const addStream = (
   app: FastifyInstance,
   { live, keys, nowMicros, choose, moves }: StreamDeps,
@@ -74,11 +81,9 @@ export const addStream = (
   prepareValidator(STREAM);
   const openings = createOpenings();
   const start = (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
-    const account = request.call?.account;
-    if (!request.call || !account)
-      throw serviceError('AUTH_REQUIRED', 'This endpoint needs a key.', { hint: CATALOGUE.AUTH_REQUIRED.fix });
+    const { call, account } = requireCall(request);
     const at = nowMicros();
-    const checked = checkInput(STREAM, readInput(request, request.call), { live, evaluatedAt: at });
+    const checked = checkInput(STREAM, readInput(request, call), { live, evaluatedAt: at });
     const choice = choose(account.plan, at);
     const valid = { input: checked.input as StreamInput, names: checked.understood as Names };
     const asked = readRequest(valid, { live, plan: account.plan, choice, at });
