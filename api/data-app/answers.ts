@@ -7,7 +7,7 @@ import { clip } from '../../schemas/sent-text.ts';
 import { ENDPOINT_LIMITS, LEAST_BYTES } from '../contract/endpoint-limits.ts';
 import { printErrors } from '../contract/errors-text.ts';
 import { LimitReached, limitHeaders } from '../contract/limits.ts';
-import { computeFittingCount, type Refused } from '../history/past.ts';
+import { computeFittingCount, type ItemsLimit, type Refused } from '../history/past.ts';
 import type { Answer, Operation } from '../operations/operation.ts';
 import { GAPS_HEADER, makeEnvelopeHeaders } from './envelope-headers.ts';
 import { chooseFormat, ROW_TYPES, type RowFormat, writeRows } from './row-formats.ts';
@@ -82,8 +82,10 @@ const matches = (request: FastifyRequest, etag: string): boolean => {
 export const wantsTable = ({ headers }: FastifyRequest): boolean => chooseFormat(headers.accept) !== 'json';
 
 /** Bytes of items as JSON that an operation may make for this request: tables are judged by their own bytes afterwards. */
-export const findItemsLimit = (request: FastifyRequest): number =>
-  wantsTable(request) ? TABLE_SOURCE_BYTES : RESPONSE_BYTES;
+export const findItemsLimit = (request: FastifyRequest): ItemsLimit =>
+  wantsTable(request)
+    ? { stopsAt: TABLE_SOURCE_BYTES, named: TABLE_SOURCE_BYTES }
+    : { stopsAt: RESPONSE_BYTES, named: readByteLimit(request) ?? RESPONSE_BYTES };
 
 /** Whether a body of JSON reaches the caller: HEAD gives none (RFC 9110: it is safe), and one that is too large is refused. */
 export const reachesCaller = (request: FastifyRequest, body: JsonValue): boolean =>

@@ -17,7 +17,14 @@ import { findUnit, isQuantity, unitCounted } from '../live/members.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import { gatherLosses, gatherSeries, type Losses, type RequestedTimes, windowMicros } from './gather.ts';
 import { type Marks, markAt } from './marks.ts';
-import { findUnlistedSpans, ROWS_AT_A_TIME, refuseTooLarge, retentionFrom, type Span } from './past.ts';
+import {
+  findUnlistedSpans,
+  type ItemsLimit,
+  ROWS_AT_A_TIME,
+  refuseTooLarge,
+  retentionFrom,
+  type Span,
+} from './past.ts';
 import { findLastInstant } from './request.ts';
 import { type Items, nameListing, type Row, type RowGroup } from './row-groups.ts';
 import { makeRowObject } from './row-object.ts';
@@ -45,7 +52,7 @@ export type HistoryOptions = {
   readonly allowStale: boolean;
   readonly includeGaps: boolean;
   /** Bytes that the items may have. */
-  readonly itemsLimit: number;
+  readonly itemsLimit: ItemsLimit;
   /** Rows are kept as values too. */
   readonly keepsRows: boolean;
 };

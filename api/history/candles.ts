@@ -24,7 +24,14 @@ import {
 } from './candle-rows.ts';
 import { gatherLosses, readRecent } from './gather.ts';
 import { type Marks, markAt } from './marks.ts';
-import { findUnlistedSpans, ROWS_AT_A_TIME, refuseTooLarge, retentionFrom, type Span } from './past.ts';
+import {
+  findUnlistedSpans,
+  type ItemsLimit,
+  ROWS_AT_A_TIME,
+  refuseTooLarge,
+  retentionFrom,
+  type Span,
+} from './past.ts';
 import { type Items, nameListing, type Row, type RowGroup } from './row-groups.ts';
 import { joinSeries, listReadings } from './series.ts';
 import type { HistoryReader } from './store.ts';
@@ -44,7 +51,7 @@ export type CandleOptions = {
   readonly numberFormat: NumberFormat;
   readonly includeGaps: boolean;
   /** Bytes that the items may have. */
-  readonly itemsLimit: number;
+  readonly itemsLimit: ItemsLimit;
   /** Rows are kept as values too. */
   readonly keepsRows: boolean;
 };
@@ -230,7 +237,8 @@ const gatherMarks = async (
 
 /** The window that is this share of the requested one (H-08). */
 export const describeFit = ({ from, to, length }: CandlesQuestion, fits: number): string => {
-  const window = Math.max(1, Math.floor((fits * (to - from)) / length)) * length;
+  const window = Math.floor((fits * (to - from)) / length) * length;
+  if (window < length) return 'Narrow where: no window of this size fits.';
   return `A window of about ${window / 1_000_000}s fits: send to ${formatInstant(from + window)}, or narrow where.`;
 };
 

@@ -133,8 +133,10 @@ export const computeFittingCount = ({ bytes, limit }: Refused, count: number): n
 
 /** What there is of an answer so far. */
 type Made = { readonly bytes: number; readonly listings: number; readonly ofListings: number };
+/** How large an answer may grow, and the limit of its caller, who may have lowered it: a refusal names that one and what fits in it (T-04). */
+export type ItemsLimit = { readonly stopsAt: number; readonly named: number };
 type SizeLimit = {
-  readonly limit: number;
+  readonly limit: ItemsLimit;
   /** Of each listing. */
   readonly heads: number;
   /** The hint, by the share of the window that would have fitted. */
@@ -143,10 +145,10 @@ type SizeLimit = {
 
 /** Answers stop growing at the limit; the part that was made gives the share of the window that would have fitted (H-08). */
 export const refuseTooLarge = ({ bytes, listings, ofListings }: Made, { limit, heads, whatFits }: SizeLimit): void => {
-  if (bytes <= limit) return;
-  const whole = { bytes: (bytes / listings) * ofListings, limit };
+  if (bytes <= limit.stopsAt) return;
+  const whole = { bytes: (bytes / listings) * ofListings, limit: limit.named };
   const hint = whatFits(computeFittingShare(whole, ofListings * heads));
-  throw serviceError('DQL_LIMIT', `The answer has more than ${bytes} bytes, the limit is ${limit}.`, { hint });
+  throw serviceError('DQL_LIMIT', `The answer has more than ${bytes} bytes, the limit is ${limit.named}.`, { hint });
 };
 
 export const findInstantFaults = (text: string | undefined, path: string): ApiError[] =>

@@ -11,7 +11,7 @@ import type { Endpoint, Spoilt } from '../contract/endpoint.ts';
 import type { Plan } from '../contract/plans.ts';
 import type { Quota } from '../contract/quotas.ts';
 import type { FileLinks } from '../files/links.ts';
-import type { Refused } from '../history/past.ts';
+import type { ItemsLimit, Refused } from '../history/past.ts';
 import type { RowGroup } from '../history/row-groups.ts';
 import type { HistoryStore } from '../history/store.ts';
 import type { LiveMemory } from '../live/memory.ts';
@@ -48,7 +48,7 @@ export type Context = {
   readonly evaluatedAt: Micros;
   readonly receiptId: string;
   /** Bytes of `items` as JSON that the answer may have; what is sent is judged again in its own format. */
-  readonly itemsLimit: number;
+  readonly itemsLimit: ItemsLimit;
   /** Whether a body reaches the caller: HEAD gives none, and one that is too large is refused. */
   readonly reaches: (body: JsonValue) => boolean;
   /** The answer is rendered from rows as values: a table was requested. */

@@ -131,7 +131,11 @@ const recordStatements = async (
       receiptId: 'rcp_0',
       caller: null,
     },
-    ...{ reaches: () => true, itemsLimit: Number.POSITIVE_INFINITY, plan: PLANS.pro_plus },
+    ...{
+      reaches: () => true,
+      itemsLimit: { stopsAt: Number.POSITIVE_INFINITY, named: Number.POSITIVE_INFINITY },
+      plan: PLANS.pro_plus,
+    },
     scopeOf: () => ({ venues: null, instruments: null }),
   } as Context;
   await answerTo(operation, body, context);

@@ -61,7 +61,7 @@ const makeContext = (live: LiveMemory, history: HistoryStore): Context =>
       payer: null,
       receiptId: 'rcp_0',
       reaches: () => true,
-      itemsLimit: Number.POSITIVE_INFINITY,
+      itemsLimit: { stopsAt: Number.POSITIVE_INFINITY, named: Number.POSITIVE_INFINITY },
       caller: null,
     },
     ...{ plan: PLANS.pro_plus, scopeOf: () => ({ venues: null, instruments: null }) },

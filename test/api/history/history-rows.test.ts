@@ -1,11 +1,14 @@
 // Stored history without a store: figures, seams, periods, instants, raw rows, and what a request means (H-02 to H-08, N-05).
 import fc from 'fast-check';
+import type { FastifyRequest } from 'fastify';
 import t from 'tap';
+import { findItemsLimit } from '../../../api/data-app/answers.ts';
 import { chooseFormat } from '../../../api/data-app/row-formats.ts';
 import { countRows, describeFit } from '../../../api/history/answer.ts';
+import { describeFit as describeCandlesFit } from '../../../api/history/candles.ts';
 import { listRuns } from '../../../api/history/gather.ts';
 import { findRawLimits } from '../../../api/history/limits.ts';
-import { computeFittingShare } from '../../../api/history/past.ts';
+import { computeFittingShare, refuseTooLarge } from '../../../api/history/past.ts';
 import { readParameters } from '../../../api/history/request.ts';
 import { makeRowObject, type RowQuestion } from '../../../api/history/row-object.ts';
 import {
@@ -207,6 +210,32 @@ t.test('a hint names no window shorter than a period, and no instants that do no
   t.match(describeFit(instants, 0.4), /^Narrow where or layers/);
   t.ok(computeFittingShare({ bytes: 100_000, limit: 50_000 }, 10) < 0.475, 'what is not rows does not shrink');
   t.equal(computeFittingShare({ bytes: 100_000, limit: 3_000 }, 10), 0);
+  t.end();
+});
+
+t.test('an answer that is far too large is refused by the limit of its caller (T-04)', (t) => {
+  const [most, day] = [8_388_608, 86_400_000_000];
+  const limitOf = (headers: object) => findItemsLimit({ headers } as FastifyRequest);
+  const lowered = limitOf({ 'x-service-max-bytes': '65536' });
+  t.same(lowered, { stopsAt: most, named: 65_536 }, 'it grows as far as before: what fits is told by the more of it');
+  t.same(limitOf({}), { stopsAt: most, named: most });
+  const table = limitOf({ 'x-service-max-bytes': '65536', accept: 'text/csv' });
+  t.ok(table.stopsAt > most, 'a table is judged by its own bytes afterwards');
+  const refuse = (limit: typeof lowered, whatFits: (share: number) => string) =>
+    refuseTooLarge({ bytes: 9_000_000, listings: 1, ofListings: 2 }, { limit, heads: 1, whatFits });
+  const asked = { mode: 'interval', length: 60_000_000, from: NOW - day, to: NOW } as const;
+  const refusal = { code: 'DQL_LIMIT', message: 'The answer has more than 9000000 bytes, the limit is 65536.' };
+  t.throws(() => refuse(lowered, (share) => describeFit(asked, share)), {
+    errors: [
+      { ...refusal, hint: 'A window of about 240s fits: send to 2026-01-14T12:04:00.500Z, or narrow where or layers.' },
+    ],
+  });
+  const candles = { timeframe: '1h', length: 3_600_000_000, priceType: 'trade', from: NOW - day, to: NOW } as const;
+  t.throws(() => refuse(lowered, (share) => describeCandlesFit(candles, share)), {
+    errors: [{ ...refusal, hint: 'Narrow where: no window of this size fits.' }],
+  });
+  t.match(describeCandlesFit(candles, 0.5), /^A window of about 43200s fits/);
+  t.doesNotThrow(() => refuse({ stopsAt: 9_000_000, named: 65_536 }, String), 'judged by its bytes afterwards');
   t.end();
 });
 

@@ -169,7 +169,13 @@ const makeContext = (live: LiveMemory, at: Micros): Context => ({
     rules: null,
     payer: null,
   },
-  ...{ evaluatedAt: at, receiptId: 'rcp_0', itemsLimit: Number.POSITIVE_INFINITY, reaches: () => true, caller: null },
+  ...{
+    evaluatedAt: at,
+    receiptId: 'rcp_0',
+    itemsLimit: { stopsAt: Number.POSITIVE_INFINITY, named: Number.POSITIVE_INFINITY },
+    reaches: () => true,
+    caller: null,
+  },
   ...{ plan: PLANS.pro_plus, scopeOf: () => ({ venues: null, instruments: null }) },
 });
 
