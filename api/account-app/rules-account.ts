@@ -15,7 +15,7 @@ const VERSIONS = `
 const WEBHOOKS = `
   select webhook_id, url, created_at, disabled_at, notice from rule_webhooks where account_id = $1 order by created_at, webhook_id`;
 const DELIVERIES = `
-  select d.webhook_id, d.transition_id, d.state, d.made_at, d.attempts, d.outcome, d.ended_at
+  select d.webhook_id, d.transition_id, d.state, d.made_at, d.attempts, d.outcome, d.tried_at, d.ended_at
   from rule_deliveries d join rule_webhooks w using (webhook_id) where w.account_id = $1 order by d.delivery_id`;
 
 /** In the order in which evaluations lock them, and before the rules, as every change does. */

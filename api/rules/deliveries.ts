@@ -41,9 +41,9 @@ const CLAIM = `
   from claimed c join rule_webhooks w using (webhook_id) join rule_transitions t using (transition_id)
     join rule_versions v on v.rule_id = t.rule_id and v.version = t.version`;
 const DELIVERED = `
-  update rule_deliveries set state = 'delivered', outcome = $2, ended_at = now() where delivery_id = $1`;
+  update rule_deliveries set state = 'delivered', outcome = $2, tried_at = now(), ended_at = now() where delivery_id = $1`;
 const FAILED = `
-  update rule_deliveries set outcome = $2, next_at = now() + make_interval(secs => $3),
+  update rule_deliveries set outcome = $2, tried_at = now(), next_at = now() + make_interval(secs => $3),
     state = case when made_at < now() - make_interval(hours => ${GIVEN_UP_AFTER_H}) then 'dead' else state end,
     ended_at = case when made_at < now() - make_interval(hours => ${GIVEN_UP_AFTER_H}) then now() end
   where delivery_id = $1 returning state`;

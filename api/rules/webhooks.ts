@@ -9,6 +9,7 @@ import { lockAdditions } from './store.ts';
 import { webhookFault } from './webhook-call.ts';
 
 const MOST_WEBHOOKS = 5;
+const BETTER_URL = 'Send an absolute https address of at most 2,000 characters, without user and password.';
 
 export type Webhook = {
   readonly webhook_id: string;
@@ -20,7 +21,7 @@ export type Webhook = {
   readonly waiting: number;
   readonly delivered: number;
   readonly dead: number;
-  /** The outcome of the newest attempt. */
+  /** The outcome of the newest attempt that has ended. */
   readonly outcome: string | null;
 };
 
@@ -35,8 +36,8 @@ const LIST = `
     (select count(*)::integer from rule_deliveries d where d.webhook_id = w.webhook_id and d.state = 'waiting') as waiting,
     (select count(*)::integer from rule_deliveries d where d.webhook_id = w.webhook_id and d.state = 'delivered') as delivered,
     (select count(*)::integer from rule_deliveries d where d.webhook_id = w.webhook_id and d.state = 'dead') as dead,
-    (select outcome from rule_deliveries d where d.webhook_id = w.webhook_id and d.attempts > 0
-     order by coalesce(d.ended_at, d.next_at) desc limit 1) as outcome
+    (select outcome from rule_deliveries d where d.webhook_id = w.webhook_id and d.outcome is not null
+     order by d.tried_at desc nulls last, d.delivery_id desc limit 1) as outcome
   from rule_webhooks w where w.account_id = $1 order by w.created_at, w.webhook_id`;
 const ENABLE = `
   update rule_webhooks set disabled_at = null, notice = null where webhook_id = $1 and account_id = $2`;
@@ -51,7 +52,7 @@ export const addWebhook = async (
   { accountId, url, allowsLoopback }: { accountId: string; url: string; allowsLoopback: boolean },
 ): Promise<{ readonly webhookId: string; readonly secret: string }> => {
   const fault = webhookFault(url, { allowsLoopback });
-  if (fault !== null) throw serviceError('DQL_JSON_SCHEMA', fault, { hint: 'Send an https address.', path: '/url' });
+  if (fault !== null) throw serviceError('DQL_JSON_SCHEMA', fault, { hint: BETTER_URL, path: '/url' });
   const webhookId = `hook_${printCrockford(BigInt(`0x${randomBytes(16).toString('hex')}`))}`;
   const secret = `whsec_${randomBytes(32).toString('base64url')}`;
   // As a parser writes it: without characters that no text of a database may have.

@@ -1,5 +1,7 @@
 // Moves of rules on their way to webhooks: signed, tried again, given up, never to an address that is not public (AG-06).
+import { spawnSync } from 'node:child_process';
 import { createSocket } from 'node:dgram';
+import { readFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { Registry } from 'prom-client';
 import t from 'tap';
@@ -165,6 +167,99 @@ t.test('a receiver that is slow holds up itself alone', async (t) => {
   t.match(await listWebhooks(pool, 'acc_a'), [{ delivered: 3 }, { delivered: 3 }]);
 });
 
+t.test('the outcome of a webhook is that of its newest attempt that has ended', async (t) => {
+  const pool = await freshPool(t);
+  await pool.query("insert into accounts (account_id, plan) values ('acc_a', 'pro')");
+  const held: ServerResponse[] = [];
+  const answers: ((reply: ServerResponse) => unknown)[] = [
+    (reply) => reply.writeHead(500).end(),
+    (reply) => reply.writeHead(204).end(),
+    (reply) => held.push(reply),
+  ];
+  const { url, received } = await startReceiver(t, (reply) => answers.shift()?.(reply));
+  await addWebhook(pool, { accountId: 'acc_a', url, allowsLoopback: true });
+  const draft = { name: 'r', query: 'any(venues where mark > 1)', intervalS: 10, freshness: null } as const;
+  const rule = await createRule(
+    pool,
+    { ...draft, units: 'published', enabled: true, shared: false },
+    { accountId: 'acc_a', actor: 'test' },
+  );
+  const found = { reason: null, matched: [], matchedTotal: 0, unknown: [], unknownTotal: 0 } as const;
+  const at = Date.now() * 1_000 + 10_000_000;
+  const move = (i: number, state: 'true' | 'false') =>
+    recordEvaluations(pool, [{ rule, at: at + i * 10_000_000, outcome: { state, ...found } }]);
+  const deps = { pool, calls: LOCAL, count: createRuleMetrics(new Registry()), log: createLog('test', 'silent') };
+  await move(0, 'true');
+  await deliverDue(deps);
+  t.match(await listWebhooks(pool, 'acc_a'), [{ waiting: 1, outcome: 'answered 500' }]);
+  await pool.query("update rule_deliveries set next_at = now() + interval '1 hour'");
+  await move(1, 'false');
+  await deliverDue(deps);
+  t.match(await listWebhooks(pool, 'acc_a'), [{ waiting: 1, delivered: 1, outcome: 'answered 204' }], 'a later one');
+  await move(2, 'true');
+  const underWay = deliverDue(deps);
+  await waitFor('the third message', async () => received.length === 3);
+  t.match(await listWebhooks(pool, 'acc_a'), [{ waiting: 2, outcome: 'answered 204' }], 'while one is under way');
+  held.pop()?.end();
+  await underWay;
+  t.match(await listWebhooks(pool, 'acc_a'), [{ waiting: 1, delivered: 2, outcome: 'answered 200' }]);
+});
+
+/** Blocks of the guide's section on webhooks. */
+const guideBlock = (language: 'json' | 'python'): string => {
+  const guide = readFileSync(new URL('../../../docs/guides/agents.md', import.meta.url), 'utf8');
+  const [, section = ''] = /^## Webhooks\n([\s\S]*?)^## /m.exec(guide) ?? [];
+  return new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\``, 'm').exec(section)?.[1] ?? '';
+};
+
+/** What the function of the guide answers to each: is it genuine? */
+const judgeAsGuide = (
+  ...messages: readonly (readonly [secret: string, signature: string, body: string])[]
+): unknown => {
+  const program = `${guideBlock('python')}
+import json, sys
+print(json.dumps([is_genuine(secret, signature, body.encode()) for secret, signature, body in json.load(sys.stdin)]))`;
+  const { stdout } = spawnSync('python3', ['-c', program], { input: JSON.stringify(messages), encoding: 'utf8' });
+  return JSON.parse(stdout);
+};
+
+t.test('a receiver that is written from the guide takes what is sent, and nothing else', async (t) => {
+  const pool = await freshPool(t);
+  await pool.query("insert into accounts (account_id, plan) values ('acc_a', 'pro')");
+  const { url, received } = await startReceiver(t, (reply) => reply.end());
+  const { secret } = await addWebhook(pool, { accountId: 'acc_a', url, allowsLoopback: true });
+  const draft = { name: '资金 "spike"', query: 'any(venues where mark > 1)', intervalS: 10, freshness: null } as const;
+  const rule = await createRule(
+    pool,
+    { ...draft, units: 'published', enabled: true, shared: false },
+    { accountId: 'acc_a', actor: 'test' },
+  );
+  const found = { reason: null, matched: ['币安人生-PERP'], matchedTotal: 1, unknown: [], unknownTotal: 0 } as const;
+  const at = Date.now() * 1_000 + 10_000_000;
+  await recordEvaluations(pool, [{ rule, at, outcome: { state: 'true', ...found } }]);
+  const deps = { pool, calls: LOCAL, count: createRuleMetrics(new Registry()), log: createLog('test', 'silent') };
+  await deliverDue(deps);
+  const body = received[0]?.body ?? '';
+  t.same(
+    Object.keys(JSON.parse(body)),
+    Object.keys(JSON.parse(guideBlock('json'))),
+    'the members of the guide, in its order',
+  );
+  const signature = String(received[0]?.headers[SIGNATURE_HEADER]);
+  const [seconds = '', mac = ''] = signature.slice(2).split(',');
+  const judged = judgeAsGuide(
+    ...([
+      [secret, signature, body],
+      ['whsec_another', signature, body],
+      [secret, signature, body.replace('"true"', '"false"')],
+      [secret, `t=${Number(seconds) - 1},${mac}`, body],
+      [secret, signature.toUpperCase(), body],
+      [secret, '', body],
+    ] as const),
+  );
+  t.same(judged, [true, false, false, false, false, false]);
+});
+
 t.test('an account has five webhooks, also when more are added at once', async (t) => {
   const pool = await freshPool(t);
   await pool.query("insert into accounts (account_id, plan) values ('acc_a', 'pro')");
@@ -262,6 +357,10 @@ t.test(
     const { webhookId, secret } = await addWebhook(pool, { accountId: 'acc_a', url, allowsLoopback: true });
     await addWebhook(pool, { accountId: 'acc_b', url, allowsLoopback: true });
     await t.rejects(addWebhook(pool, { accountId: 'acc_a', url, allowsLoopback: false }), { message: /https/ });
+    const named = url.replace('//', '//user:word@');
+    await t.rejects(addWebhook(pool, { accountId: 'acc_a', url: named, allowsLoopback: true }), {
+      errors: [{ message: /has a user or password/, hint: /without user and password/ }],
+    });
     const found = {
       state: 'true',
       reason: null,
