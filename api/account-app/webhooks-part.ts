@@ -41,7 +41,7 @@ export const hooksPart = async (site: Site, exchange: Exchange): Promise<Content
   const rows = hooks.map((hook) => hookRow(site, exchange, hook));
   return html`<section>
     <h2>Webhooks</h2>
-    <p>Each webhook receives every change of state of your rules, signed with its own secret.</p>
+    <p>Each webhook receives every change of state of your rules, signed with its own secret. <a href="/docs/agents#webhooks">What a message is, and how to check it</a>.</p>
     ${rows.length === 0 ? null : table('Your webhooks', COLUMNS, rows)}
     <form method="post" action=${HOOKS_PATH} class="panel">
       ${formField(site, exchange, HOOKS_PATH)}
