@@ -1,6 +1,6 @@
 // The first lines of the client's README as a newcomer runs them: taken from the document, run by Node against the API.
 import { execFileSync, spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -12,22 +12,29 @@ const CLIENT = join(PROJECT_ROOT, 'clients', 'typescript');
 const folder = mkdtempSync(join(tmpdir(), 'readme-'));
 t.teardown(() => rmSync(folder, { recursive: true, force: true }));
 
-/** A package in a folder of modules, as an install leaves it: compiled, not stripped. */
-const install = (): void => {
-  const target = join(folder, 'node_modules', 'perp-market-data-client');
-  mkdirSync(target, { recursive: true });
-  const tsc = join(PROJECT_ROOT, 'node_modules', '.bin', 'tsc');
-  execFileSync(tsc, ['-p', 'tsconfig.json', '--outDir', join(target, 'dist')], { cwd: CLIENT });
-  for (const name of ['verify.mjs']) writeFileSync(join(target, 'dist', name), readFileSync(join(CLIENT, 'src', name)));
-  writeFileSync(join(target, 'package.json'), readFileSync(join(CLIENT, 'package.json')));
+/** As the README says: a package is made in the clone, and installed in a project of its own. */
+const install = (readme: string): void => {
+  const [, pack = '', add = ''] = /```text\n(npm pack [^\n]+)\n(npm install [^\n]+)\n```/.exec(readme) ?? [];
+  writeFileSync(join(folder, 'package.json'), '{"name": "newcomer", "private": true}');
+  const offline = { ...process.env, npm_config_offline: 'true', npm_config_audit: 'false', npm_config_fund: 'false' };
+  for (const [command, cwd] of [
+    [pack, PROJECT_ROOT],
+    [add, folder],
+  ] as const)
+    execFileSync('sh', ['-c', command.replace('/tmp', folder)], {
+      cwd,
+      env: offline,
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
 };
 
 t.test('prints what BTC costs on each venue', async (t) => {
-  const [, code] = /```ts\n([\s\S]*?)```/.exec(readFileSync(join(CLIENT, 'README.md'), 'utf8')) ?? [];
+  const readme = readFileSync(join(CLIENT, 'README.md'), 'utf8');
+  const [, code] = /```ts\n([\s\S]*?)```/.exec(readme) ?? [];
   t.ok(code !== undefined && code.trim().split('\n').length <= 10, 'ten lines at most');
   const example = readFileSync(join(CLIENT, 'examples', 'first.ts'), 'utf8');
   t.ok(example.endsWith(code ?? ''), 'the example is the same');
-  install();
+  install(readme);
   writeFileSync(join(folder, 'first.mts'), code ?? '');
   const { app, keys } = await testApp(market());
   t.teardown(() => app.close());
