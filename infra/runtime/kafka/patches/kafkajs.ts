@@ -7,6 +7,7 @@ import './record.ts';
 import './record-batch.ts';
 import './group-messages.ts';
 import './request-timer.ts';
+import './lost-requests.ts';
 import { requirePart } from './replace.ts';
 
 const kafkajs = requirePart<typeof import('kafkajs')>('kafkajs');

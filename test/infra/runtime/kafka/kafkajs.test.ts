@@ -1,8 +1,10 @@
 // The replaced parts of kafkajs against its own: byte for byte, group for group.
+import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import fc from 'fast-check';
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { lacksCoordinator } from '../../../../infra/runtime/kafka/group.ts';
 import { crc32c } from '../../../../infra/runtime/kafka/patches/crc32c.ts';
 import { UnzeroedEncoder } from '../../../../infra/runtime/kafka/patches/encoder.ts';
@@ -200,4 +202,68 @@ t.test('a member that found no coordinator joins again, however often kafkajs wr
   const refused = new (Other as NonNullable<typeof Other>)('not authorised');
   for (const error of [refused, await giveUp(refused), null, undefined])
     t.notOk(lacksCoordinator(error), String(error));
+});
+
+type Broker = {
+  readonly connect: () => Promise<void>;
+  readonly disconnect: () => Promise<void>;
+  readonly metadata: (topics: readonly string[]) => Promise<unknown>;
+};
+
+/** kafkajs's own client of a broker that takes requests and answers none. */
+const openMuteBroker = async (t: Test) => {
+  const sockets: Socket[] = [];
+  let isDead = false;
+  const server = createServer((socket) => {
+    sockets.push(socket);
+    socket.on('error', () => undefined).resume();
+    if (isDead) socket.end();
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => server.close());
+  const BrokerClass = require('kafkajs/src/broker') as new (options: unknown) => Broker;
+  const ConnectionPool = require('kafkajs/src/network/connectionPool') as new (options: unknown) => unknown;
+  const log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
+  const logger: Readonly<Record<string, unknown>> = { ...log, namespace: () => logger };
+  const { port } = server.address() as AddressInfo;
+  return {
+    connect: async (): Promise<Broker> => {
+      const connectionPool = new ConnectionPool({
+        ...{ host: '127.0.0.1', port, logger, requestTimeout: 600_000, connectionTimeout: 10_000 },
+        socketFactory: require('kafkajs/src/network/socketFactory')(),
+      });
+      const broker = new BrokerClass({ connectionPool, logger, versions: { 3: { minVersion: 0, maxVersion: 5 } } });
+      await broker.connect();
+      return broker;
+    },
+    die: (): void => {
+      isDead = true;
+      for (const socket of sockets) socket.end();
+    },
+  };
+};
+
+/** More turns than a request takes until it is sent. */
+const TURNS = 30;
+
+t.test('a request ends with its connection, at whichever moment that closes', async (t) => {
+  const { connect, die } = await openMuteBroker(t);
+  const outcomes = Array.from({ length: TURNS }, async (_, turns) => {
+    const broker = await connect();
+    const sent = broker.metadata([]).then(
+      () => 'answered',
+      ({ message }: Error) => message,
+    );
+    for (let turn = 0; turn < turns; turn += 1) await null;
+    const closed = broker.disconnect();
+    return { sent, closed };
+  });
+  const begun = await Promise.all(outcomes);
+  die();
+  const ends = await Promise.all(begun.map(({ sent }) => sent));
+  await Promise.all(begun.map(({ closed }) => closed));
+  t.equal(ends[0], 'Not connected', 'before it was sent');
+  t.match(ends.at(-1), /^(Closed connection|Connection error: )/, 'in flight');
+  for (const end of ends) t.match(end, /^(Not connected|Closed connection|Connection error: )/);
 });
