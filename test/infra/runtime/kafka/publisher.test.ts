@@ -1,15 +1,26 @@
 // The publisher against brokers that fail in every way an attempt can: whole batches, one after the other, until every partition answered.
-import type { Kafka, ProducerBatch, RecordMetadata } from 'kafkajs';
+import type { Kafka, Message as KafkaMessage, ProducerBatch, RecordMetadata } from 'kafkajs';
 import t from 'tap';
-import { createPublisher, type KafkaHandle } from '../../../../infra/runtime/kafka/kafka.ts';
+import { createPublisher, type KafkaHandle, QueueFull } from '../../../../infra/runtime/kafka/kafka.ts';
 import kafkajs from '../../../../infra/runtime/kafka/patches/kafkajs.ts';
+import { Abandoned } from '../../../../infra/runtime/kafka/publisher.ts';
+import { LIMITS } from '../../../../infra/runtime/kafka/topics.ts';
 import { createLog } from '../../../../infra/runtime/log.ts';
 
 const PARTITIONS = 4;
 const TOPICS = ['a', 'b'];
 
 /** The outcome of one attempt. */
-type Fate = 'taken' | 'refused' | 'half' | 'half and refused' | 'no answer' | 'too large';
+type Fate =
+  | 'taken'
+  | 'refused'
+  | 'half'
+  | 'half and refused'
+  | 'no answer'
+  | 'too large'
+  | 'no such topic'
+  | 'no right';
+const PARTLY: readonly Fate[] = ['half', 'half and refused', 'no answer'];
 const PASSING: readonly Fate[] = ['refused', 'half', 'half and refused', 'no answer'];
 
 const protocolError = (type: string, retriable: boolean): Error =>
@@ -18,9 +29,10 @@ const gaveUp = (cause: Error): Error =>
   new kafkajs.KafkaJSNumberOfRetriesExceeded(cause, { retryCount: 0, retryTime: 0 });
 
 /** A cluster in memory: what its log took, attempt by attempt, and a client that answers as kafkajs does. */
-const openCluster = (fates: () => Fate) => {
+const openCluster = (fates: () => Fate | Promise<Fate>) => {
   const log = new Map<string, string[]>();
   const attempts: { readonly records: readonly string[]; readonly fate: Fate }[] = [];
+  const sent: KafkaMessage[] = [];
   let underWay = 0;
   const append = (topic: string, partition: number, values: readonly string[]): RecordMetadata => {
     const records = log.get(`${topic}/${partition}`) ?? [];
@@ -33,10 +45,11 @@ const openCluster = (fates: () => Fate) => {
     underWay += 1;
     if (underWay > 1) throw new Error('two attempts at once');
     await new Promise(setImmediate);
+    const fate = await fates();
     underWay -= 1;
-    const fate = fates();
     const records = topicMessages.flatMap(({ topic, messages }) => messages.map(({ value }) => `${topic} ${value}`));
     attempts.push({ records, fate });
+    for (const { messages } of topicMessages) sent.push(...messages);
     const places = topicMessages.flatMap(({ topic, messages }) =>
       [...Map.groupBy(messages, ({ partition }) => partition ?? 0)].map(([partition, found]) => ({
         topic,
@@ -44,8 +57,7 @@ const openCluster = (fates: () => Fate) => {
         found,
       })),
     );
-    const taken =
-      fate === 'refused' || fate === 'too large' ? 0 : fate === 'taken' ? places.length : places.length >> 1;
+    const taken = fate === 'taken' ? places.length : PARTLY.includes(fate) ? places.length >> 1 : 0;
     const answers = places.slice(0, taken).map(({ topic, partition, found }) =>
       append(
         topic,
@@ -54,15 +66,19 @@ const openCluster = (fates: () => Fate) => {
       ),
     );
     if (fate === 'too large') throw protocolError('MESSAGE_TOO_LARGE', false);
+    if (fate === 'no such topic') throw protocolError('UNKNOWN_TOPIC_OR_PARTITION', false);
+    if (fate === 'no right') throw gaveUp(protocolError('TOPIC_AUTHORIZATION_FAILED', false));
     if (fate === 'refused' || fate === 'half and refused')
       throw gaveUp(protocolError('NOT_LEADER_FOR_PARTITION', true));
     if (fate === 'no answer') throw gaveUp(new kafkajs.KafkaJSRequestTimeoutError('timed out', {} as never));
     return answers;
   };
   const nothing = async (): Promise<void> => undefined;
-  const kafka = { producer: () => ({ connect: nothing, disconnect: nothing, sendBatch }) } as unknown as Kafka;
+  const renewedAfter: number[] = [];
+  const disconnect = async (): Promise<void> => void renewedAfter.push(attempts.length);
+  const kafka = { producer: () => ({ connect: nothing, disconnect, sendBatch }) } as unknown as Kafka;
   const handle = { kafka, log: createLog('publisher-test', 'silent') } as KafkaHandle;
-  return { handle, log, attempts };
+  return { handle, log, attempts, sent, renewedAfter };
 };
 
 /** Numbers from 0 to 1 that a failure can be run again with. */
@@ -119,17 +135,184 @@ t.test(
   },
 );
 
+const FAULTS = { 'too large': /MESSAGE_TOO_LARGE/, 'no right': /TOPIC_AUTHORIZATION_FAILED/, half: /does not exist/ };
+
 t.test('what can never succeed is reported once and is not repeated', async (t) => {
   for (const [fate, tries] of [
     ['too large', 1],
+    ['no right', 1],
     ['half', 3],
   ] as const) {
     const { handle, attempts } = openCluster(() => fate);
     const failures: unknown[] = [];
     const publisher = createPublisher(handle, { onFatal: (error) => void failures.push(error) });
     for (const partition of [0, 1]) publisher.publish({ topic: 'a', partition, key: null, value: Buffer.from('0') });
-    await t.rejects(publisher.flush(), fate === 'half' ? /does not exist/ : /MESSAGE_TOO_LARGE/);
+    await t.rejects(publisher.flush(), FAULTS[fate]);
     t.equal(attempts.length, tries, fate);
     t.equal(failures.length, 1);
   }
+});
+
+t.test('what passes is repeated, on new connections where those in use lead nowhere', async (t) => {
+  // Four times in all, and never three times in a row.
+  const fates: Fate[] = ['half', 'half', 'refused', 'half', 'half', 'no answer', 'no such topic', 'taken'];
+  const next = fates.values();
+  const { handle, attempts, renewedAfter } = openCluster(() => next.next().value ?? 'taken');
+  const publisher = createPublisher(handle);
+  for (const partition of [0, 1]) publisher.publish({ topic: 'a', partition, key: null, value: Buffer.from('0') });
+  await publisher.flush();
+  t.same(
+    attempts.map(({ fate }) => fate),
+    fates,
+  );
+  t.same(renewedAfter, [1, 2, 4, 5, 6], 'after an answer that lacks a partition, or none');
+});
+
+/** A publisher whose attempts wait until the test takes them, one by one. */
+const openHeld = (options: Parameters<typeof createPublisher>[1] = {}) => {
+  const waiting: ((fate: Fate) => void)[] = [];
+  const begun: (() => void)[] = [];
+  const cluster = openCluster(
+    () =>
+      new Promise((resolve) => {
+        waiting.push(resolve);
+        begun.shift()?.();
+      }),
+  );
+  const failures: unknown[] = [];
+  const publisher = createPublisher(cluster.handle, { onFatal: (error) => void failures.push(error), ...options });
+  let made = 0;
+  return {
+    ...cluster,
+    publisher,
+    failures,
+    publish: (bytes = 1): void =>
+      publisher.publish({ topic: 'a', partition: 0, key: null, value: Buffer.alloc(bytes, String(made++)) }),
+    /** Resolves once an attempt is under way. */
+    underWay: (): Promise<void> =>
+      waiting.length > 0 ? Promise.resolve() : new Promise((resolve) => begun.push(resolve)),
+    take: async (fate: Fate = 'taken'): Promise<void> => {
+      waiting.shift()?.(fate);
+      await new Promise(setImmediate);
+    },
+  };
+};
+
+/** Whether a promise is settled by now. */
+const isSettled = async (promise: Promise<unknown>): Promise<boolean> => {
+  const pending = {};
+  return (await Promise.race([promise, Promise.resolve(pending)])) !== pending;
+};
+
+t.test('a flush waits for what was published before it, and for nothing else', async (t) => {
+  const { publisher, publish, underWay, take } = openHeld();
+  publish();
+  const first = publisher.flush();
+  await underWay();
+  publish();
+  const second = publisher.flush();
+  publish();
+  t.equal(await isSettled(first), false);
+  await take();
+  t.equal(await isSettled(first), true);
+  t.equal(await isSettled(second), false, 'a batch was acknowledged, another is under way');
+  await underWay();
+  await take();
+  await second;
+  t.equal(publisher.position('a', 0), 3);
+  t.equal(await isSettled(publisher.flush()), true, 'everything is acknowledged');
+});
+
+t.test('what is withdrawn belongs to the caller; what is under way is awaited, and nothing else is', async (t) => {
+  const { publisher, publish, underWay, take, attempts } = openHeld();
+  publish(100);
+  const before = publisher.flush();
+  await underWay();
+  const bytes = publisher.queuedBytes();
+  publish(100);
+  publish(100);
+  const behind = publisher.flush();
+  t.equal(publisher.queuedBytes(), 3 * bytes);
+  const withdrawn = publisher.withdraw();
+  const toFirst = (list: readonly { readonly value: Buffer | null }[]) => list.map(({ value }) => String(value)[0]);
+  t.same([toFirst(withdrawn.underWay), toFirst(withdrawn.waiting)], [['0'], ['1', '2']]);
+  t.equal(publisher.queuedBytes(), bytes);
+  t.equal(await isSettled(behind), false, 'the one under way is still to be acknowledged');
+  t.ok(publisher.stalledMs() > 0);
+  await take();
+  await Promise.all([before, behind]);
+  t.equal(publisher.queuedBytes(), 0);
+  t.equal(publisher.stalledMs(), 0);
+  t.same(publisher.withdraw(), { underWay: [], waiting: [] });
+  publish();
+  const later = publisher.flush();
+  await underWay();
+  t.equal(await isSettled(later), false, 'what is published later is counted anew');
+  await take();
+  await later;
+  t.same(
+    attempts.map(({ records }) => records.length),
+    [1, 1],
+  );
+});
+
+t.test('above its bound it lets nobody go on, and at twice the bound it refuses', async (t) => {
+  const { publisher, publish, underWay, take } = openHeld({ maxRecords: 1, maxQueuedBytes: 1_000 });
+  publish(700 - 64);
+  t.equal(await isSettled(publisher.ready()), true);
+  for (let more = 0; more < 2; more += 1) publish(700 - 64);
+  const ready = publisher.ready();
+  t.equal(publisher.queuedBytes(), 2_100);
+  t.throws(() => publish(), QueueFull);
+  await underWay();
+  await take();
+  t.equal(await isSettled(ready), false, 'two thirds of it still wait');
+  publish(100 - 64);
+  await underWay();
+  await take();
+  t.equal(await isSettled(ready), true);
+  for (let left = 0; left < 2; left += 1) {
+    await underWay();
+    await take();
+  }
+  await publisher.flush();
+});
+
+t.test('a request is bounded in bytes, a record by itself', async (t) => {
+  const { publisher, publish, underWay, take, attempts } = openHeld();
+  for (let n = 0; n < 3; n += 1) publish(600_000);
+  const flushed = publisher.flush();
+  for (let n = 0; n < 3; n += 1) {
+    await underWay();
+    await take();
+  }
+  await flushed;
+  t.equal(attempts.length, 3);
+  t.throws(() => publish(LIMITS.messageBytes), RangeError);
+  t.equal(publisher.queuedBytes(), 0, 'the refused one is not held');
+});
+
+t.test('what is published while a batch is under way is sent without a flush, with its own time', async (t) => {
+  const { publisher, publish, underWay, take, sent } = openHeld();
+  publish();
+  publisher.send();
+  await underWay();
+  publisher.publish({ topic: 'a', partition: 1, key: null, value: null, timestamp: 1_700_000_000_123 });
+  await take();
+  await underWay();
+  await take();
+  t.match(sent[1], { partition: 1, value: null, timestamp: '1700000000123' });
+});
+
+t.test('an abandoned publisher rejects those who wait, and is no failure', async (t) => {
+  const { publisher, publish, underWay, take, failures } = openHeld();
+  publish();
+  const flushed = publisher.flush();
+  await underWay();
+  const abandoned = publisher.abandon();
+  await t.rejects(flushed, Abandoned);
+  await take('refused');
+  await abandoned;
+  await t.rejects(publisher.flush(), Abandoned);
+  t.same(failures, []);
 });
