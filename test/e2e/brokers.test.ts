@@ -81,6 +81,8 @@ const killInTurn = async (handle: KafkaHandle, { cluster }: OwnCluster): Promise
   while (performance.now() - began < SECONDS * 1_000 - KILL_EVERY_MS / 2) {
     const due = (kills.at(-1)?.atMs ?? began) + KILL_EVERY_MS;
     await pause(Math.max(0, due - performance.now()));
+    // A copy may have fallen behind meanwhile: the broker may then have the only whole one, and its disk must not go.
+    await inStep(handle);
     const isHalf = performance.now() - began > SECONDS * 500;
     const wiped = isHalf && !kills.some((kill) => kill.wiped);
     const index = await busiestBroker(handle, topics(NAMESPACE).raw('binance'));

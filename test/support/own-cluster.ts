@@ -1,7 +1,6 @@
 // Three Kafka brokers of one test, which kills them and takes their disks; stopped, and their data removed, when it ends.
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { type Engines, startEngines } from '../../infra/dev/engines/engines.ts';
 import { type KafkaCluster, startKafkaCluster } from '../../infra/dev/engines/kafka.ts';
@@ -9,6 +8,7 @@ import { freePort } from '../../infra/dev/engines/ports.ts';
 import { postgresHome } from '../../infra/dev/engines/postgres.ts';
 import type { KafkaHandle } from '../../infra/runtime/kafka/kafka.ts';
 import type { Teardown } from './engines.ts';
+import { waitFor } from './wait.ts';
 
 const TEST_ROOT = fileURLToPath(new URL('../../.local/test', import.meta.url));
 const BROKERS = 3;
@@ -45,15 +45,24 @@ export const ownCluster = async (
 
 const POLL_MS = 100;
 
-/** Resolves when every partition has a leader and all its copies in step. */
+/** Resolves when every partition has a leader and all its copies in step; rejects at the common bound with those that have not. */
 export const inStep = async (handle: KafkaHandle): Promise<void> => {
+  let behind: unknown = 'no answer';
   const isWhole = async (): Promise<boolean> => {
     const admin = await handle.admin();
     const { topics } = await admin.fetchTopicMetadata();
-    const partitions = topics.flatMap((topic) => topic.partitions);
-    return partitions.every(({ leader, isr, replicas }) => leader >= 0 && isr.length === replicas.length);
+    const found = topics.flatMap(({ name, partitions }) =>
+      partitions
+        .filter(({ leader, isr, replicas }) => leader < 0 || isr.length < replicas.length)
+        .map(({ partitionId, leader, isr }) => `${name}/${partitionId}: leader ${leader}, in step ${isr.join()}`),
+    );
+    behind = found;
+    return found.length === 0;
   };
-  while (!(await isWhole().catch(() => false))) await pause(POLL_MS);
+  await waitFor('all copies are in step', () => isWhole().catch(() => false), {
+    everyMs: POLL_MS,
+    seen: () => behind,
+  });
 };
 
 /** Index of the broker that leads most partitions of a topic. */
