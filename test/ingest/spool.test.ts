@@ -9,6 +9,7 @@ import {
   readFileSync,
   rmSync,
   truncateSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -184,6 +185,78 @@ t.test('a file that was cut in the middle, or is gone, costs its own records onl
   t.same(await empty(second), [...upTo(0, 29), ...upTo(60, 91)]);
   t.ok(second.counts().droppedBytes > 1_000, 'what is missing is counted');
   await second.close();
+});
+
+t.test('a process continues behind the files of a dead one, which are as old as they were', async (t) => {
+  const dir = folder(t);
+  for (const n of [1, 2]) writeFileSync(join(dir, `00000000000${n}.spool`), Buffer.concat(encodeRecord(record(n))));
+  utimesSync(join(dir, '000000000001.spool'), 1_000_000, 1_000_000);
+  const spool = await openSpool(dir);
+  spool.append(record(3));
+  t.equal(await spool.sync(), true, 'what comes now is on disk');
+  t.ok(spool.ageMs() > Date.now() - 1_000_000_001);
+  const found: [number[], boolean][] = [];
+  for (let segment = await spool.next(); segment !== null; segment = await spool.next()) {
+    found.push([(await spool.read(segment)).map(toNumber), spool.isLastRecovered(segment)]);
+    await spool.drop(segment);
+  }
+  t.same(
+    found,
+    [
+      [[1], false],
+      [[2], true],
+      [[3], false],
+    ],
+    'the newest file of the dead one is its end',
+  );
+  await spool.close();
+});
+
+t.test('what comes while it writes is written too, and what memory held goes to disk the next time', async (t) => {
+  const spool = await openSpool(folder(t));
+  spool.append(record(0));
+  const synced = spool.sync();
+  spool.append(record(1));
+  t.equal(await synced, true);
+  t.equal(spool.pendingBytes(), 0);
+  t.same(await empty(spool), [0, 1]);
+  spool.append(record(2));
+  t.equal(await spool.next(), null);
+  t.same(spool.takePending().map(toNumber), [2], 'the brokers have it: no file for a moment without them');
+  spool.append(record(3));
+  await waitFor('the next one is on disk', () => spool.pendingBytes() === 0);
+  t.same(await empty(spool), [3]);
+  await spool.close();
+});
+
+t.test('a folder that cannot be written: the order stays, and it takes again afterwards', async (t) => {
+  const dir = join(folder(t), 'c1');
+  writeFileSync(dir, 'in the way');
+  const spool = await openSpool(dir, { retryMs: 5, segmentBytes: 1_000 });
+  for (const n of upTo(0, 5)) {
+    spool.append(record(n));
+    t.equal(await spool.sync(), false);
+  }
+  t.match(spool.refusal(), /cannot be written: EEXIST/);
+  rmSync(dir);
+  for (const n of upTo(5, 10)) spool.append(record(n));
+  await waitFor('it is on disk', () => spool.pendingBytes() === 0);
+  await waitFor('it takes again', () => spool.refusal() === null);
+  t.same(await empty(spool), upTo(0, 10));
+  await spool.close();
+});
+
+t.test('what a disk never took is given to the brokers, and the disk is asked again', async (t) => {
+  const dir = join(folder(t), 'c1');
+  writeFileSync(dir, 'in the way');
+  const spool = await openSpool(dir, { retryMs: 5, segmentBytes: 1_000 });
+  spool.append(record(0));
+  t.equal(await spool.sync(), false);
+  t.same(await empty(spool), [0]);
+  rmSync(dir);
+  mkdirSync(dir);
+  await waitFor('it takes again', () => spool.refusal() === null);
+  await spool.close();
 });
 
 t.test('above its bound it refuses, and takes again when a quarter is free', async (t) => {
