@@ -1,10 +1,10 @@
 // `/explore/proof`: choose a row, see its way to the posted root; the island recomputes every step in the browser by the program that outsiders run.
 import { html } from 'htm/preact';
+import { fetchJson } from '../../infra/runtime/fetch-json.ts';
 import type { Content, Exchange, sendPage } from '../account-app/shell.ts';
 import type { Site, SiteModule } from '../account-app/site.ts';
 import { ARCHIVE_LAYERS } from '../contract/archive.ts';
 import { addChain, CHAIN_PATH } from './chain.ts';
-import { fetchJson } from './fetch-json.ts';
 import { EXPLORE, sendExplorer } from './frame.ts';
 import { requireExplorer } from './guard.ts';
 

@@ -1,10 +1,10 @@
 // What a key may see, for the pages of the explorer: read once a minute and key, because GET /v2/account is answered once a second (AC-01).
 import { setTimeout as delay } from 'node:timers/promises';
 import type { FastifyRequest } from 'fastify';
+import { fetchJson, NotAnswered } from '../../infra/runtime/fetch-json.ts';
 import type { Site } from '../account-app/site.ts';
 import { isPlanCode, PLANS } from '../contract/plans.ts';
 import { openExplorerKeys } from './explorer-key.ts';
-import { fetchJson, NotAnswered } from './fetch-json.ts';
 
 /** What the key of a request may see. */
 export type Scope = {

@@ -1,6 +1,7 @@
 // Reads /status.json and /incidents.json of the API for pages; keeps the last answer for when the API is unavailable.
+
+import { fetchJson } from '../../infra/runtime/fetch-json.ts';
 import type { Site } from '../account-app/site.ts';
-import { fetchJson } from '../explorer/fetch-json.ts';
 
 export type Level = { readonly p50: number; readonly p99: number } | null;
 export type LayerStatus = {

@@ -1,4 +1,4 @@
-// One call to the data API for a page: its JSON, or an error that has the status.
+// One GET with a deadline: its JSON, or an error that has the status.
 const ANSWER_MS = 20_000;
 
 export class NotAnswered extends Error {
