@@ -8,8 +8,12 @@ export type Tone = 'good' | 'bad' | 'warn';
 export const message = (tone: Tone, content: Content): Content =>
   html`<div class=${`message ${tone}`} role=${tone === 'bad' ? 'alert' : 'status'}>${content}</div>`;
 
-/** The fault of a form, or nothing. */
-export const fault = (text: string | null): Content => (text === null ? null : message('bad', html`<p>${text}</p>`));
+/** Id of the message about a field. */
+const faultId = (field: string): string => `${field}-fault`;
+
+/** The fault of a form: `of` names the field at fault, whose `isAtFault` is then set. */
+export const fault = (content: Content, of?: string): Content =>
+  message('bad', html`<p id=${of === undefined ? undefined : faultId(of)}>${content}</p>`);
 
 export type Field = {
   readonly name: string;
@@ -19,6 +23,8 @@ export type Field = {
   readonly autocomplete?: string;
   readonly hint?: string;
   readonly isOptional?: boolean;
+  /** Marked, and described by the message that `fault` shows of it. */
+  readonly isAtFault?: boolean;
   readonly attributes?: Readonly<Record<string, string | number | boolean>>;
 };
 
@@ -30,9 +36,11 @@ export const field = ({
   autocomplete,
   hint,
   isOptional,
+  isAtFault = false,
   attributes,
-}: Field): Content =>
-  html`<div class="field">
+}: Field): Content => {
+  const described = [...(isAtFault ? [faultId(name)] : []), ...(hint === undefined ? [] : [`${name}-hint`])];
+  return html`<div class="field">
     <label for=${name}>${label}</label>
     <input
       id=${name}
@@ -41,11 +49,13 @@ export const field = ({
       value=${value}
       autocomplete=${autocomplete ?? 'off'}
       required=${isOptional !== true}
-      aria-describedby=${hint === undefined ? undefined : `${name}-hint`}
+      aria-invalid=${isAtFault ? 'true' : undefined}
+      aria-describedby=${described.length === 0 ? undefined : described.join(' ')}
       ...${attributes ?? {}}
     />
     ${hint === undefined ? null : html`<span class="hint" id=${`${name}-hint`}>${hint}</span>`}
   </div>`;
+};
 
 /** A text to take away; its button appears once the script can copy. */
 export const copyable = (

@@ -70,12 +70,14 @@ const COLUMNS = [
   { label: 'Revoke', isAction: true },
 ];
 
-const newKeyForm = (site: Site, exchange: Exchange): Content =>
+type Shown = { readonly problem?: Content; readonly isNameAtFault?: boolean; readonly status?: number };
+
+const newKeyForm = (site: Site, exchange: Exchange, { isNameAtFault = false }: Shown): Content =>
   html`<form method="post" action=${PATH} class="panel">
     ${formField(site, exchange, PATH)}
     <input type="hidden" name="form_id" value=${randomUUID()} />
     <div class="row">
-      ${field({ name: 'name', label: 'Name of the new key', value: 'my first key', attributes: { maxlength: LONGEST_NAME } })}
+      ${field({ name: 'name', label: 'Name of the new key', value: 'my first key', isAtFault: isNameAtFault, attributes: { maxlength: LONGEST_NAME } })}
       <div class="field">
         <label for="expires">Expires</label>
         <select id="expires" name="expires">
@@ -98,19 +100,17 @@ const compromised = (keys: readonly OwnKey[]): Content => {
   );
 };
 
-type Shown = { readonly problem?: Content; readonly status?: number };
-
-const showKeys = async (site: Site, exchange: Exchange, { problem, status = 200 }: Shown = {}) => {
+const showKeys = async (site: Site, exchange: Exchange, shown: Shown = {}) => {
   const session = exchange.request.session as Session;
   const keys = await listOwnKeys(site.pool, session.accountId);
   const { limits, name } = PLANS[session.plan];
   const held = keys.filter(({ state, kind }) => state === 'live' && kind === 'account').length;
   return sendPage(site, exchange, {
     title: 'API keys',
-    status,
+    status: shown.status ?? 200,
     body: html`<h1>API keys</h1>
       <p class="lead">A key is sent as a header with each request. ${held} of ${limits.keys} keys of the plan ${name} are in use.</p>
-      ${problem}${compromised(keys)}${newKeyForm(site, exchange)}
+      ${shown.problem}${compromised(keys)}${newKeyForm(site, exchange, shown)}
       ${
         keys.length === 0
           ? html`<p class="muted">You have no key yet. Make one: the page then shows its first call, ready to run.</p>`
@@ -171,7 +171,8 @@ const makeKey = async (site: Site, exchange: Exchange) => {
   const expiresAt = readExpiry(readField(body, 'expires', 3), site.nowMs());
   if (name === '' || formId === '' || expiresAt === undefined)
     return showKeys(site, exchange, {
-      problem: fault(`Give the key a name of at most ${LONGEST_NAME} characters.`),
+      problem: fault(`Give the key a name of at most ${LONGEST_NAME} characters.`, 'name'),
+      isNameAtFault: name === '',
       status: 400,
     });
   const made = await makeOwnKey(site.pool, { accountId, name, expiresAt, plan, formId });

@@ -30,7 +30,12 @@ export const requireProof =
 const show = (
   site: Site,
   exchange: Exchange,
-  { next, problem, status = 200 }: { next: string; problem?: Content; status?: number },
+  {
+    next,
+    problem,
+    isWrong = false,
+    status = 200,
+  }: { next: string; problem?: Content; isWrong?: boolean; status?: number },
 ) =>
   sendPage(site, exchange, {
     title: 'Confirm that it is you',
@@ -43,7 +48,7 @@ const show = (
       <form method="post" action=${PATH}>
         ${formField(site, exchange, PATH)}
         <input type="hidden" name="next" value=${next} />
-        ${field({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password' })}
+        ${field({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password', isAtFault: isWrong })}
         <button type="submit">Continue</button>
       </form>
       ${passkeyButton('Use a passkey', { 'data-to': '/api/passkeys/prove', 'data-next': next })}`,
@@ -58,7 +63,12 @@ const prove = async (site: Site, exchange: Exchange) => {
   if (seconds > 0) return show(site, exchange, { next, problem: fault(waitText(seconds)), status: 429 });
   const account = await findAccount(site.pool, email);
   if (!(await isPasswordOf(account?.passwordHash ?? null, readField(body, 'password'))))
-    return show(site, exchange, { next, problem: fault('This is not your password.'), status: 401 });
+    return show(site, exchange, {
+      next,
+      problem: fault('This is not your password.', 'password'),
+      isWrong: true,
+      status: 401,
+    });
   await forgiveTries(site.pool, subjects);
   await proveSession(site.pool, sessionId);
   return exchange.reply.redirect(next, 303);

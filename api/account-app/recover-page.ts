@@ -13,14 +13,20 @@ import type { Site, SiteModule } from './site.ts';
 const PATH = '/recover';
 const MAIL_PATH = '/recover/mail';
 
-type Shown = { readonly email?: string; readonly problem?: Content; readonly status?: number };
+type Shown = {
+  readonly email?: string;
+  readonly problem?: Content;
+  /** The problem is the new password. */
+  readonly isWeak?: boolean;
+  readonly status?: number;
+};
 
-const codeForm = (site: Site, exchange: Exchange, email: string): Content =>
+const codeForm = (site: Site, exchange: Exchange, { email = '', isWeak = false }: Shown): Content =>
   html`<form method="post" action=${PATH}>
     ${formField(site, exchange, PATH)}
     ${field({ name: 'email', label: 'Email', type: 'email', autocomplete: 'username', value: email })}
     ${field({ name: 'code', label: 'Recovery code', hint: 'One of the ten that you kept, or one that was mailed to you.', attributes: { spellcheck: 'false' } })}
-    ${field({ ...NEW_PASSWORD, label: 'New password' })}
+    ${field({ ...NEW_PASSWORD, label: 'New password', isAtFault: isWeak })}
     <button type="submit">Set the password and sign in</button>
   </form>`;
 
@@ -42,15 +48,15 @@ const mailForm = (site: Site, exchange: Exchange): Content =>
     </form>
   </details>`;
 
-const show = (site: Site, exchange: Exchange, { email = '', problem, status = 200 }: Shown = {}) =>
+const show = (site: Site, exchange: Exchange, shown: Shown = {}) =>
   sendPage(site, exchange, {
     title: 'New password',
-    status,
+    status: shown.status ?? 200,
     width: 'narrow',
     islands: ['passkeys'],
     body: html`<h1>Set a new password</h1>
-      ${problem}
-      ${codeForm(site, exchange, email)}
+      ${shown.problem}
+      ${codeForm(site, exchange, shown)}
       <div class="divider">or</div>
       ${mailForm(site, exchange)}`,
   });
@@ -60,7 +66,8 @@ const reset = async (site: Site, exchange: Exchange) => {
   const [typed, password] = [readField(body, 'email'), readField(body, 'password')];
   const email = normaliseEmail(typed) ?? 'nobody';
   const weak = findPasswordFault(password, email);
-  if (weak !== null) return show(site, exchange, { email: typed, problem: fault(weak), status: 400 });
+  if (weak !== null)
+    return show(site, exchange, { email: typed, problem: fault(weak, 'password'), isWeak: true, status: 400 });
   const outcome = await resetPassword(site.pool, {
     ...{ email, password, address: ip, agent: readAgent(headers) },
     code: readField(body, 'code', 100),

@@ -15,14 +15,15 @@ import { copyable, fault, message } from './components.ts';
 import { readAgent, readField } from './fields.ts';
 import { clearSessionCookie, setSessionCookie } from './guards.ts';
 import { relyingParty } from './relying-party.ts';
-import { type Content, type Exchange, sendPage, sendProblem } from './shell.ts';
+import type { Shown } from './security-page.ts';
+import { type Exchange, sendPage, sendProblem } from './shell.ts';
 import { SECRET_CHECKS, waitText } from './sign-in-page.ts';
 import type { Site } from './site.ts';
 
 const PATH = '/security';
 const LONGEST_NAME = 60;
 
-type Show = (exchange: Exchange, shown: { problem?: Content; status?: number }) => Promise<unknown>;
+type Show = (exchange: Exchange, shown: Shown) => Promise<unknown>;
 
 const requireSession = ({ session }: FastifyRequest): Session => session as Session;
 
@@ -32,13 +33,17 @@ const changePassword = async (site: Site, exchange: Exchange, show: Show) => {
   const { accountId, email } = requireSession(exchange.request);
   const password = readField(body, 'password');
   const weak = findPasswordFault(password, email);
-  if (weak !== null) return show(exchange, { problem: fault(weak), status: 400 });
+  if (weak !== null) return show(exchange, { problem: fault(weak, 'password'), atFault: 'password', status: 400 });
   const subjects = [{ kind: 'mail', value: email }] as const;
   const seconds = await takeTry(site.pool, subjects);
   if (seconds > 0) return show(exchange, { problem: fault(waitText(seconds)), status: 429 });
   const held = (await readAccount(site.pool, accountId))?.passwordHash ?? null;
   if (held !== null && !(await isPasswordOf(held, readField(body, 'current'))))
-    return show(exchange, { problem: fault('The current password is not right.'), status: 401 });
+    return show(exchange, {
+      problem: fault('The current password is not right.', 'current'),
+      atFault: 'current',
+      status: 401,
+    });
   const passwordHash = await hashPassword(password);
   const token = await inTransaction(site.pool, async (client) => {
     await setPassword(client, accountId, passwordHash);
@@ -169,7 +174,11 @@ const addLeaving = (app: FastifyInstance, site: Site, show: Show): void => {
     if (readField(request.body, 'confirm').trim().toLowerCase() !== email)
       return show(
         { request, reply },
-        { problem: fault('Type the email address of this account to close it.'), status: 400 },
+        {
+          problem: fault('Type the email address of this account to close it.', 'confirm'),
+          atFault: 'confirm',
+          status: 400,
+        },
       );
     await closeAccount(site.pool, accountId, site.onClose);
     clearSessionCookie(site, reply);

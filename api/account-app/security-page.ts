@@ -19,7 +19,12 @@ import type { Site, SiteModule } from './site.ts';
 const SECURITY_PATH = '/security';
 const MOST_EVENTS = 50;
 
-export type Shown = { readonly problem?: Content; readonly status?: number };
+export type Shown = {
+  readonly problem?: Content;
+  /** Name of the field that the problem is about. */
+  readonly atFault?: 'current' | 'password' | 'confirm';
+  readonly status?: number;
+};
 
 /** One button in a form of its own. */
 const action = (
@@ -32,7 +37,11 @@ const action = (
     <button type="submit" class=${style} aria-label=${says}>${label}</button>
   </form>`;
 
-const passwordPart = (site: Site, exchange: Exchange, { passwordHash }: Account): Content => {
+const passwordPart = (
+  site: Site,
+  exchange: Exchange,
+  { passwordHash, atFault }: Pick<Account, 'passwordHash'> & Pick<Shown, 'atFault'>,
+): Content => {
   const path = `${SECURITY_PATH}/password`;
   return html`<h2>Password</h2>
     <form method="post" action=${path} class="panel">
@@ -41,9 +50,15 @@ const passwordPart = (site: Site, exchange: Exchange, { passwordHash }: Account)
       ${
         passwordHash === null
           ? html`<p class="muted">You sign in with a passkey alone.</p>`
-          : field({ name: 'current', label: 'Current password', type: 'password', autocomplete: 'current-password' })
+          : field({
+              name: 'current',
+              label: 'Current password',
+              type: 'password',
+              autocomplete: 'current-password',
+              isAtFault: atFault === 'current',
+            })
       }
-      ${field({ ...NEW_PASSWORD, label: 'New password' })}
+      ${field({ ...NEW_PASSWORD, label: 'New password', isAtFault: atFault === 'password' })}
       <button type="submit" class="quiet">${passwordHash === null ? 'Set a password' : 'Change the password'}</button>
       <p class="hint">Every other session ends.</p>
     </form>`;
@@ -148,14 +163,15 @@ const eventRow = (event: StoredEvent): Content =>
     <td>${listDetails(event)}</td>
   </tr>`;
 
-const leavePart = (site: Site, exchange: Exchange): Content => {
+const leavePart = (site: Site, exchange: Exchange, { atFault }: Shown): Content => {
+  const isAtFault = atFault === 'confirm';
   const path = `${SECURITY_PATH}/close`;
   return html`<h2>Your data, and leaving</h2>
     <p>
       <a href=${`${SECURITY_PATH}/export`} download>Download everything that is kept about this account</a> (JSON). Of passwords, keys and codes only
       hashes are kept; they are left out.
     </p>
-    <details>
+    <details open=${isAtFault}>
       <summary>Close this account</summary>
       <form method="post" action=${path} class="panel">
         ${formField(site, exchange, path)}
@@ -163,13 +179,13 @@ const leavePart = (site: Site, exchange: Exchange): Content => {
           All keys are revoked, bought ones too. All sessions and connected applications end, agent rules stop, and your address is forgotten. This
           cannot be undone.
         </p>
-        ${field({ name: 'confirm', label: 'Type your email address to confirm', type: 'email', attributes: { placeholder: exchange.request.session?.email ?? '' } })}
+        ${field({ name: 'confirm', label: 'Type your email address to confirm', type: 'email', isAtFault, attributes: { placeholder: exchange.request.session?.email ?? '' } })}
         <button type="submit" class="danger">Close this account for good</button>
       </form>
     </details>`;
 };
 
-const showSecurity = async (site: Site, exchange: Exchange, { problem, status = 200 }: Shown = {}) => {
+const showSecurity = async (site: Site, exchange: Exchange, shown: Shown = {}) => {
   const { accountId } = exchange.request.session as Session;
   const { pool } = site;
   const [account, passkeys, left, sessions, events] = await Promise.all([
@@ -182,15 +198,15 @@ const showSecurity = async (site: Site, exchange: Exchange, { problem, status = 
   if (account === null) return exchange.reply.redirect('/sign-in', 303);
   return sendPage(site, exchange, {
     title: 'Security',
-    status,
+    status: shown.status ?? 200,
     islands: ['passkeys'],
     body: html`<h1>Security</h1>
       <p class="lead">${account.email}, since ${when(account.createdAt)}</p>
-      ${problem} ${confirmPart(site, exchange, account)} ${passwordPart(site, exchange, account)} ${passkeysPart(site, exchange, { account, passkeys })}
+      ${shown.problem} ${confirmPart(site, exchange, account)} ${passwordPart(site, exchange, { ...account, ...shown })} ${passkeysPart(site, exchange, { account, passkeys })}
       ${codesPart(site, exchange, left)} ${sessionsPart(site, exchange, sessions)}
       <h2>What happened</h2>
       ${table('The last events', [{ label: 'When' }, { label: 'What' }, { label: 'By' }, { label: 'Details' }], events.map(eventRow))}
-      ${leavePart(site, exchange)}`,
+      ${leavePart(site, exchange, shown)}`,
   });
 };
 

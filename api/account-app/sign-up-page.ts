@@ -23,9 +23,16 @@ export const NEW_PASSWORD = {
   hint: `At least ${SHORTEST_PASSWORD} characters. A few unrelated words are easy to keep and hard to guess.`,
 } as const;
 
-type Shown = { readonly email?: string; readonly next: string; readonly problem?: Content; readonly status?: number };
+type Shown = {
+  readonly email?: string;
+  readonly next: string;
+  readonly problem?: Content;
+  /** Name of the field that the problem is about. */
+  readonly atFault?: 'email' | 'password';
+  readonly status?: number;
+};
 
-const showForm = (site: Site, exchange: Exchange, { email, next, problem, status = 200 }: Shown) =>
+const showForm = (site: Site, exchange: Exchange, { email, next, problem, atFault, status = 200 }: Shown) =>
   sendPage(site, exchange, {
     title: 'Sign up',
     status,
@@ -36,8 +43,8 @@ const showForm = (site: Site, exchange: Exchange, { email, next, problem, status
       <form method="post" action=${PATH}>
         ${formField(site, exchange, PATH)}
         <input type="hidden" name="next" value=${next} />
-        ${field({ name: 'email', label: 'Email', type: 'email', autocomplete: 'username', ...(email === undefined ? {} : { value: email }) })}
-        ${field(NEW_PASSWORD)}
+        ${field({ name: 'email', label: 'Email', type: 'email', autocomplete: 'username', isAtFault: atFault === 'email', ...(email === undefined ? {} : { value: email }) })}
+        ${field({ ...NEW_PASSWORD, isAtFault: atFault === 'password' })}
         <button type="submit">Sign up</button>
       </form>
       <p class="small-text muted after-form">
@@ -58,9 +65,8 @@ const showCodes = (site: Site, exchange: Exchange, { codes, next }: { codes: rea
       <p><a class="button" href=${next}>I have kept them: continue</a></p>`,
   });
 
-const TAKEN = html`<p>
-  There is an account with this address. <a href="/sign-in">Sign in</a>, or <a href="/recover">set a new password</a> with a recovery code.
-</p>`;
+const TAKEN = html`There is an account with this address. <a href="/sign-in">Sign in</a>, or <a href="/recover">set a new password</a> with a
+  recovery code.`;
 
 export const signUpPage: SiteModule = {
   name: 'sign-up',
@@ -77,14 +83,14 @@ export const signUpPage: SiteModule = {
         readField(body, 'password'),
         safeNext(readField(body, 'next'), '/keys?first=yes'),
       ];
-      const refuse = (problem: Content, status = 400) =>
-        showForm(site, exchange, { email: typed, next, problem, status });
+      const refuse = (atFault: 'email' | 'password', problem: Content, status = 400) =>
+        showForm(site, exchange, { email: typed, next, problem: fault(problem, atFault), atFault, status });
       const email = normaliseEmail(typed);
-      if (email === null) return refuse(fault('Enter an email address, such as name@example.com.'));
+      if (email === null) return refuse('email', 'Enter an email address, such as name@example.com.');
       const weak = findPasswordFault(password, email);
-      if (weak !== null) return refuse(fault(weak));
+      if (weak !== null) return refuse('password', weak);
       const made = await signUp(site.pool, { email, password, address: request.ip, agent: readAgent(request.headers) });
-      if (made === null) return refuse(message('bad', TAKEN), 409);
+      if (made === null) return refuse('email', TAKEN, 409);
       if (session !== null) await endSession(site.pool, session.sessionId, session.accountId);
       if (site.sendsMail)
         await mailCode(site.pool, { email, site: site.urls.account, nowMs: site.nowMs(), use: 'address' });

@@ -39,6 +39,20 @@ const weigh = (on: Visit): Promise<number> =>
   );
 const MOST_BYTES = 200_000;
 
+/** Texts to copy that lie under their button when they are scrolled to the end of their longest line. */
+const findCovered = (on: Visit): Promise<string[]> =>
+  on.page.evaluate(`[...document.querySelectorAll('.copyable')].flatMap((box) => {
+    const [pre, button] = [box.querySelector('pre'), box.querySelector('button').getBoundingClientRect()];
+    pre.scrollLeft = pre.scrollWidth;
+    const shown = pre.getBoundingClientRect();
+    const range = document.createRange();
+    range.selectNodeContents(pre.querySelector('code'));
+    const isCovered = [...range.getClientRects()].some((line) =>
+      Math.max(line.left, shown.left, button.left) < Math.min(line.right, shown.right, button.right) &&
+      Math.max(line.top, shown.top, button.top) < Math.min(line.bottom, shown.bottom, button.bottom));
+    return isCovered ? [pre.textContent] : [];
+  })`);
+
 const PAGES = [
   ...[
     'start',
@@ -66,6 +80,7 @@ for (const [look, colours] of [
       await on.page.goto(url);
       const name = `${look}${new URL(url).pathname.replaceAll('/', '-')}`;
       await examinePage(t, on, name);
+      t.same(await findCovered(on), [], `${name}: no button covers what it copies`);
       const bytes = await weigh(on);
       t.ok(bytes < MOST_BYTES, `${name}: ${bytes} bytes`);
     }

@@ -24,6 +24,35 @@ t.test('an account is made, shows its codes once and is signed in; its address i
   );
 });
 
+/** Whether one field alone is marked, and described by the message that the page shows. */
+const isMarked = (body: string, name: string, words: RegExp): boolean => {
+  const marked = [...body.matchAll(/<input[^>]*aria-invalid="true"[^>]*>/g)].map(([input]) => input);
+  const [, text = ''] = new RegExp(`<p id="${name}-fault">([^]*?)</p>`).exec(body) ?? [];
+  return marked.length === 1 && isDescribedBy(marked[0] ?? '', name) && words.test(text);
+};
+const isDescribedBy = (input: string, name: string): boolean =>
+  input.includes(` name="${name}"`) && new RegExp(` aria-describedby="${name}-fault[ "]`).test(input);
+
+t.test('a refusal marks the field at fault, which its message describes', async (t) => {
+  const one = browser();
+  t.notMatch((await one.get('/sign-up')).body, /aria-invalid|-fault/);
+  const { email } = await signUp(one);
+  const refused = async (fields: Record<string, string>) => (await signUp(browser(), fields)).answer.body;
+  t.ok(isMarked(await refused({ email: 'ann' }), 'email', /Enter an email address/));
+  t.ok(isMarked(await refused({ email }), 'email', /There is an account/));
+  t.ok(isMarked(await refused({ password: 'short' }), 'password', /at least 12/));
+  const submit = async (page: string, fields: Record<string, string>, to = page) =>
+    (await one.submit(page, fields, to)).body;
+  t.ok(isMarked(await submit('/recover', { email, code: 'x', password: 'short' }), 'password', /at least 12/));
+  const change = (fields: Record<string, string>) => submit('/security', fields, '/security/password');
+  t.ok(isMarked(await change({ current: PASSWORD, password: 'short' }), 'password', /at least 12/));
+  t.ok(isMarked(await change({ current: 'no', password: 'lantern maker orbit' }), 'current', /is not right/));
+  const closing = await submit('/security', { confirm: 'no@example.com' }, '/security/close');
+  t.ok(isMarked(closing, 'confirm', /Type the email address/));
+  t.match(closing, /<details open/, 'in sight');
+  t.ok(isMarked(await submit('/keys', { name: ' ', expires: '' }), 'name', /Give the key a name/));
+});
+
 t.test('an address or a password that cannot be one is refused with what to do', async (t) => {
   for (const email of ['', 'ann', 'a@b', 'a b@c.de', `${'x'.repeat(70)}@example.com`, 'a@b@c.de'])
     t.match((await signUp(browser(), { email })).answer, { statusCode: 400, body: /Enter an email address/ }, email);
