@@ -69,20 +69,15 @@ const layerStatus = (
   };
 };
 
-const venueStatus = async (
-  deps: StatusDeps,
+type Kept = { readonly open: readonly IncidentRow[]; readonly days: Days };
+
+const venueStatus = (
+  { live, levels }: StatusDeps,
   venue: LiveVenue,
-  {
-    lags,
-    open,
-    days,
-    at,
-  }: { readonly lags: ReceiptLags; readonly open: readonly IncidentRow[]; readonly days: Days; readonly at: Micros },
-): Promise<JsonValue> => {
-  const { live, levels } = deps;
+  { coverage, open, days, at }: Kept & { readonly coverage: readonly LayerCoverage[]; readonly at: Micros },
+): JsonValue => {
   const { state, since } = deriveVenueState(live, venue, at);
   const watermark = live.watermark(venue.venue);
-  const coverage = await lookAtVenue(live, venue, { lags, at });
   const incidents = open.filter((incident) => incident.venue === venue.venue);
   return {
     venue: venue.venue,
@@ -125,9 +120,15 @@ const makeDocument = async (deps: StatusDeps, lags: ReceiptLags): Promise<string
   const open = (kept?.incidents ?? []).filter(({ state }) => state === 'open');
   const days = Map.groupBy(kept?.presence ?? [], ({ venue, layer }) => `${venue} ${layer}`);
   const venues: JsonValue[] = [];
-  for (const venue of deps.live.venues()) venues.push(await venueStatus(deps, venue, { lags, open, days, at }));
+  // What comes in during the look is seen, and a collector's clock may be ahead: nothing is received after the evaluation.
+  let evaluatedAt = at;
+  for (const venue of deps.live.venues()) {
+    const coverage = await lookAtVenue(deps.live, venue, { lags, at });
+    venues.push(venueStatus(deps, venue, { coverage, open, days, at }));
+    for (const { lastReceived } of coverage) evaluatedAt = Math.max(evaluatedAt, lastReceived ?? evaluatedAt);
+  }
   return writeJson({
-    evaluated_at: formatInstant(at),
+    evaluated_at: formatInstant(evaluatedAt),
     simulated: deps.simulated,
     venues,
     service: serviceStatus(deps, kept),

@@ -122,6 +122,28 @@ t.test('each layer of each venue shows what is present now, and why not', async 
   );
 });
 
+t.test(
+  'nothing was received after the evaluation, whatever comes in meanwhile or from a clock that is ahead',
+  async (t) => {
+    const feed = market();
+    const store = {
+      read: async () => {
+        feed.read('okx', 'BTC-USDT-SWAP', reading({ conn_id: 'c2', received_at: NOW + 7_000 }));
+        return null;
+      },
+    };
+    const { app } = await testApp(feed, { nowMicros: () => NOW, statusStore: store });
+    t.teardown(() => app.close());
+    const { body } = await readStatus(app);
+    const received = body.venues.flatMap(({ layers }) =>
+      layers.map(({ last_received }) => String(last_received ?? '')),
+    );
+    const [newest] = received.sort().reverse();
+    t.equal(newest, '2026-01-15T12:00:00.507Z');
+    t.match(body, { evaluated_at: newest });
+  },
+);
+
 t.test('incidents, presence and the newest anchored day come from PostgreSQL, and stay while it is away', async (t) => {
   const engines = await useEngines(t, ['postgres']);
   const pool = openPostgres(await engines.database(), { max: 4 });
