@@ -13,6 +13,7 @@ import { openFolderStore } from '../../infra/runtime/object-store.ts';
 import { openPostgres } from '../../infra/runtime/postgres/postgres.ts';
 import { createRowSender, openQuestdbReader } from '../../infra/runtime/questdb/questdb.ts';
 import { archive } from '../../processors/nightly/archive/archive.ts';
+import { forgetFile } from '../../processors/nightly/archive/manifest.ts';
 import { findTier, rankInstruments } from '../../processors/nightly/archive/tiers.ts';
 import { type Day, dayAfter, findDayStart } from '../../processors/nightly/day.ts';
 import { openLedger } from '../../processors/nightly/ledger.ts';
@@ -238,6 +239,9 @@ t.test(
     };
     await runAfter(59);
     for (const { object_key } of replaced) t.ok(await store.size(object_key), 'still readable');
+    const [still] = after.map(({ object_key }) => object_key);
+    await forgetFile(pool, still ?? '');
+    t.same(await current(DAY), after, 'a file that is current again is not forgotten');
     await runAfter(61);
     for (const { object_key } of replaced) t.equal(await store.size(object_key), null, 'gone');
     t.same(await current(DAY), after);

@@ -1,6 +1,7 @@
 // A round of checkpoints is the state after its offset, however much the task does before it is written.
 import t from 'tap';
-import { beginRound, saveSome } from '../../processors/checkpoint.ts';
+import { beginRound, createRestorer, makeMarker, saveSome } from '../../processors/checkpoint.ts';
+import { STATE_VERSION } from '../../processors/task/state.ts';
 import { Task } from '../../processors/task/task.ts';
 import type { CheckpointEntry } from '../../schemas/topics.ts';
 import { SECOND, START, TestLog } from '../support/task-driver.ts';
@@ -90,5 +91,67 @@ t.test('what is written late is what stood at the offset', (t) => {
     [...changed].some((key) => key.startsWith('book:')),
     'and books',
   );
+  t.end();
+});
+
+/** The entries of a whole round of a task after `count` records, its marker last. */
+const roundEntries = (records: TestLog['records'], count: number): CheckpointEntry[] => {
+  const task = new Task(SPEC);
+  for (const record of records.slice(0, count)) task.process(record);
+  const entries: CheckpointEntry[] = [];
+  const save = (entry: CheckpointEntry): void => void entries.push(entry);
+  const round = beginRound(task, save);
+  while (!saveSome(round, { most: 1, deadline: Number.POSITIVE_INFINITY }, save));
+  return [...entries, makeMarker(round)];
+};
+
+const RECORDS = fullLog().records.slice(0, 60);
+const [OLD, NEW] = [roundEntries(RECORDS, 40), roundEntries(RECORDS, 60)];
+const restoreFrom = (entries: readonly (CheckpointEntry | null)[], below?: number) => {
+  const restorer = createRestorer(below);
+  for (const entry of entries) restorer.add(entry);
+  const offset = restorer.state()?.offset ?? null;
+  return { offset, problem: offset === null ? restorer.problem() : null };
+};
+const offsetOf = (entries: readonly CheckpointEntry[]): number => entries[0]?.offset ?? -1;
+
+t.test('the newest round of which nothing is missing is restored', (t) => {
+  const [older, newer] = [offsetOf(OLD), offsetOf(NEW)];
+  t.ok(OLD.length > 4 && older < newer);
+  const restored = (offset: number | null) => ({ offset, problem: offset === null ? 'lost' : null });
+  t.same(restoreFrom([...OLD, ...NEW]), restored(newer));
+  t.same(restoreFrom([...NEW, ...OLD]), restored(newer), 'a former owner may write late');
+  t.same(restoreFrom([...OLD, ...NEW.slice(0, -1)]), restored(older), 'its marker is not there yet');
+  for (let gone = 0; gone < NEW.length - 1; gone += 1)
+    t.same(restoreFrom([...OLD, ...NEW.filter((_, i) => i !== gone)]), restored(older), `without entry ${gone}`);
+  t.same(restoreFrom([...OLD, ...NEW], newer), restored(older), 'below a round that cannot be used');
+  t.same(restoreFrom(OLD, older), restored(null));
+  t.same(restoreFrom([]), restored(null));
+  t.end();
+});
+
+t.test('a round of another version, or one that cannot be read, is not restored', (t) => {
+  const ofVersion = (version: number) =>
+    NEW.map((entry) => (entry.marker === null ? entry : { ...entry, marker: { ...entry.marker, version } }));
+  for (const version of [STATE_VERSION - 1, STATE_VERSION + 1]) {
+    t.same(restoreFrom(ofVersion(version)), { offset: null, problem: 'version' });
+    t.same(restoreFrom([...OLD, ...ofVersion(version)]), { offset: offsetOf(OLD), problem: null });
+  }
+  t.same(restoreFrom([null, ...OLD.slice(1)]), { offset: null, problem: 'corrupt' });
+  const spoilt = NEW.map((entry) => (entry.key === 'core' ? { ...entry, body: '{' } : entry));
+  t.same(restoreFrom(spoilt), { offset: null, problem: 'corrupt' });
+  t.end();
+});
+
+t.test('a slice of a round ends with its time, and saves one item at least', (t) => {
+  const task = new Task(SPEC);
+  for (const record of RECORDS) task.process(record);
+  let saved = 0;
+  const round = beginRound(task, () => void saved++);
+  t.equal(
+    saveSome(round, { most: Number.POSITIVE_INFINITY, deadline: 0 }, () => void saved++),
+    false,
+  );
+  t.equal(saved, 2, 'the core at once, then one');
   t.end();
 });

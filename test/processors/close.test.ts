@@ -24,7 +24,7 @@ import { makeGapRow, makeListingRow, makeReadingRow } from '../../processors/tas
 import { MS_PER_DAY } from '../../schemas/instants.ts';
 import { createTileReader } from '../../schemas/merkle/tiles.ts';
 import { verifyInclusion } from '../../schemas/merkle/verify.ts';
-import { tableName } from '../../schemas/tables.ts';
+import { RETENTION_DAYS, tableName } from '../../schemas/tables.ts';
 import type { Row } from '../../schemas/topics.ts';
 import { listing, listingValues, markReading } from '../api/live-fixture.ts';
 import { readClosing } from '../support/closed-day.ts';
@@ -266,7 +266,17 @@ t.test(
     t.match(await state(), [{ difference: 'binance:NEWUSDT: 1 stored rows and no leaf' }]);
     nowMs = CLOSING + 120 * MS_PER_DAY;
     t.equal(await compare.run(DAY, makeContext()), '2 partitions compared, 0 differ', 'readings outlive events');
-    nowMs = CLOSING + 400 * MS_PER_DAY;
+    const lastDay = findDayStart(dayAfter(DAY, RETENTION_DAYS.readings - 2));
+    nowMs = lastDay;
+    const order = 'select table_name from anchor_partitions order by compared_at nulls first, table_name desc';
+    await pool.query("update anchor_partitions set compared_at = '2026-01-20' where table_name = 'mark'");
+    await pool.query("update anchor_partitions set compared_at = '2026-01-19' where table_name <> 'mark'");
+    const before = (await pool.query(order)).rows;
+    const ticking = makeContext({ nowMs: () => nowMs++ });
+    t.equal(await compare.run(DAY, ticking), '2 partitions compared, 0 differ', 'on the last day with all of its rows');
+    t.same((await pool.query(order)).rows, before, 'the one that waited longest first');
+    nowMs = lastDay + MS_PER_DAY;
+    await pool.query('update anchor_partitions set compared_at = null');
     t.equal(await compare.run(DAY, makeContext()), '0 partitions compared, 0 differ', 'they are in final files only');
     nowMs = CLOSING + MS_PER_DAY;
   },

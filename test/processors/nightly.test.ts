@@ -6,9 +6,9 @@ import t from 'tap';
 import { migrate } from '../../infra/postgres/migrate.ts';
 import { createLog } from '../../infra/runtime/log.ts';
 import { openPostgres } from '../../infra/runtime/postgres/postgres.ts';
-import { createRowSender, openQuestdbReader } from '../../infra/runtime/questdb/questdb.ts';
+import { createRowSender, openQuestdbReader, type QuestdbReader } from '../../infra/runtime/questdb/questdb.ts';
 import { runCommand } from '../../processors/nightly/command.ts';
-import { findDayStart } from '../../processors/nightly/day.ts';
+import { dayAfter, findDayStart } from '../../processors/nightly/day.ts';
 import { openLedger } from '../../processors/nightly/ledger.ts';
 import { createNightlyMetrics } from '../../processors/nightly/metrics.ts';
 import { recheck } from '../../processors/nightly/recheck.ts';
@@ -19,6 +19,7 @@ import type { NightlyContext, Step } from '../../processors/nightly/step.ts';
 import { STEPS } from '../../processors/nightly/steps.ts';
 import { turnover } from '../../processors/nightly/turnover.ts';
 import { ensureTables } from '../../processors/sinks/ensure-tables.ts';
+import { TABLES } from '../../processors/sinks/tables.ts';
 import { makeGapRow, makeListingRow, makeReadingRow } from '../../processors/task/rows.ts';
 import { tableName } from '../../schemas/tables.ts';
 import type { Row } from '../../schemas/topics.ts';
@@ -358,6 +359,31 @@ t.test('partitions and rows past their time go, the newest partition stays', asy
   );
   t.same((await pool.query('select count(*)::int as kept from settled_requests')).rows, [{ kept: 0 }]);
   t.same((await pool.query("select count(*)::int as open from incidents where state = 'open'")).rows, [{ open: 2 }]);
+});
+
+t.test('each live table loses the days before its retention, counted from the day of the run', async (t) => {
+  const statements: string[] = [];
+  const reader: QuestdbReader = {
+    query: async ({ text }) => {
+      statements.push(text);
+      return text.startsWith('SELECT') ? [['1']] : [];
+    },
+    ping: async () => undefined,
+    close: async () => undefined,
+  };
+  const runAt = async (at: string): Promise<string[]> => {
+    statements.length = 0;
+    await retention.run('2026-12-31', makeContext({ namespace: '', questdb: reader, nowMs: () => Date.parse(at) }));
+    return statements.filter((text) => text.startsWith('ALTER'));
+  };
+  const dropsFrom = (day: string): string[] =>
+    Object.entries(TABLES).flatMap(([name, { designated, ttlDays }]) => {
+      const floor = `${dayAfter(day, -(ttlDays ?? 0))}T00:00:00.000Z`;
+      return ttlDays === null ? [] : [`ALTER TABLE '${name}' DROP PARTITION WHERE ${designated} < '${floor}'`];
+    });
+  t.ok(dropsFrom('2026-12-31').length > 5);
+  t.same(await runAt('2027-01-01T09:00:00Z'), dropsFrom('2026-12-31'), 'however late the run is');
+  t.same(await runAt('2026-12-30T23:59:59Z'), dropsFrom('2026-12-30'), 'by hand, before the day has begun');
 });
 
 t.test('the steps are listed by name, with the hour after the day begins at which they are due (AN-12)', (t) => {

@@ -171,6 +171,20 @@ t.test('an id that cannot be resumed from gives a gap and fresh snapshots', asyn
   t.equal(bare.events[1]?.data.layers, 0);
 });
 
+t.test(
+  'an id of a clock that is ahead by a second is resumed, one that is further ahead is not of a node',
+  async (t) => {
+    const bench = await Bench.open(t);
+    const { lastId } = await bench.ready(BTC);
+    const isResumed = async (ahead: Micros): Promise<unknown> => {
+      const id = lastId.replace(/\.[0-9a-z]+/, `.${(bench.now + ahead).toString(36)}`);
+      return (await bench.resume(BTC, id)).events.map(({ event, data }) => data.resumed ?? event);
+    };
+    t.same(await isResumed(SECOND), [true, 'ready']);
+    t.same(await isResumed(SECOND + 1), [false, 'gap', 'snapshot', 'ready']);
+  },
+);
+
 type Step =
   | { readonly kind: 'read'; readonly symbol: number; readonly valid: boolean; readonly conn: number }
   | { readonly kind: 'lose' | 'open'; readonly conn: number }

@@ -1,11 +1,12 @@
 // The publisher against brokers that fail in every way an attempt can: whole batches, one after the other, until every partition answered.
-import type { Kafka, Message as KafkaMessage, ProducerBatch, RecordMetadata } from 'kafkajs';
+import type { ICustomPartitioner, Kafka, Message as KafkaMessage, ProducerBatch, RecordMetadata } from 'kafkajs';
 import t from 'tap';
-import { createPublisher, type KafkaHandle, QueueFull } from '../../../../infra/runtime/kafka/kafka.ts';
+import { createPublisher, type KafkaHandle, openSender, QueueFull } from '../../../../infra/runtime/kafka/kafka.ts';
 import kafkajs from '../../../../infra/runtime/kafka/patches/kafkajs.ts';
 import { Abandoned } from '../../../../infra/runtime/kafka/publisher.ts';
 import { LIMITS } from '../../../../infra/runtime/kafka/topics.ts';
 import { createLog } from '../../../../infra/runtime/log.ts';
+import { keyHash } from '../../../../schemas/shards.ts';
 
 const PARTITIONS = 4;
 const TOPICS = ['a', 'b'];
@@ -39,9 +40,17 @@ const openCluster = (fates: () => Fate | Promise<Fate>) => {
     log.set(`${topic}/${partition}`, records);
     const baseOffset = String(records.length);
     records.push(...values);
-    return { topicName: topic, partition, errorCode: 0, baseOffset };
+    const logAppendTime = topic === 'b' ? '1700000000123' : '-1';
+    return { topicName: topic, partition, errorCode: 0, baseOffset, logAppendTime };
   };
+  let choose: ReturnType<ICustomPartitioner> = () => 0;
   const sendBatch = async ({ topicMessages = [] }: ProducerBatch): Promise<RecordMetadata[]> => {
+    const partitionMetadata = Array.from(
+      { length: PARTITIONS },
+      (_, partitionId) => ({ partitionId, leader: 1 }) as never,
+    );
+    for (const { topic, messages } of topicMessages)
+      for (const message of messages) choose({ topic, message, partitionMetadata });
     underWay += 1;
     if (underWay > 1) throw new Error('two attempts at once');
     await new Promise(setImmediate);
@@ -76,7 +85,11 @@ const openCluster = (fates: () => Fate | Promise<Fate>) => {
   const nothing = async (): Promise<void> => undefined;
   const renewedAfter: number[] = [];
   const disconnect = async (): Promise<void> => void renewedAfter.push(attempts.length);
-  const kafka = { producer: () => ({ connect: nothing, disconnect, sendBatch }) } as unknown as Kafka;
+  const producer = ({ createPartitioner }: { createPartitioner: ICustomPartitioner }) => {
+    choose = createPartitioner();
+    return { connect: nothing, disconnect, sendBatch };
+  };
+  const kafka = { producer } as unknown as Kafka;
   const handle = { kafka, log: createLog('publisher-test', 'silent') } as KafkaHandle;
   return { handle, log, attempts, sent, renewedAfter };
 };
@@ -166,6 +179,42 @@ t.test('what passes is repeated, on new connections where those in use lead nowh
     fates,
   );
   t.same(renewedAfter, [1, 2, 4, 5, 6], 'after an answer that lacks a partition, or none');
+});
+
+t.test(
+  'a record keeps its partition: the one it names, that of its key, or the one of its first attempt',
+  async (t) => {
+    const fates: Fate[] = ['refused', 'half', 'refused', 'taken'];
+    const next = fates.values();
+    const { handle, attempts, log } = openCluster(() => next.next().value ?? 'taken');
+    const publisher = createPublisher(handle);
+    for (let n = 0; n < 6; n += 1) publisher.publish({ topic: 'a', key: null, value: Buffer.from(String(n)) });
+    publisher.publish({ topic: 'a', key: 'k', value: Buffer.from('6') });
+    publisher.publish({ topic: 'a', key: 'k', partition: 3, value: Buffer.from('7') });
+    await publisher.close();
+    t.equal(attempts.length, fates.length);
+    const places = [...log].flatMap(([place, values]) => [...new Set(values)].map((value) => `${value} ${place}`));
+    t.equal(places.length, 8, 'each is in one partition, however often it was sent');
+    t.ok(places.includes(`6 a/${keyHash('k') % PARTITIONS}`));
+    t.ok(places.includes('7 a/3'));
+  },
+);
+
+t.test('an acknowledgement has the time of the append where the topic has it', async (t) => {
+  const { handle } = openCluster(() => 'taken');
+  const sender = openSender(handle, { compresses: false });
+  const messages = [{ topic: 'a' }, { topic: 'b' }].map(({ topic }) => ({
+    topic,
+    message: { partition: 1, value: 'x' },
+  }));
+  const acks = await sender.attempt(messages);
+  t.same(
+    [...acks],
+    [
+      ['a/1', { next: 1, appendedMs: null }],
+      ['b/1', { next: 1, appendedMs: 1_700_000_000_123 }],
+    ],
+  );
 });
 
 /** A publisher whose attempts wait until the test takes them, one by one. */
