@@ -1,0 +1,88 @@
+// The outlet over brokers in memory and a spool on a real disk: what is under way, what waits and what comes later keep their order, each once.
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { createPublisher } from '../../infra/runtime/kafka/kafka.ts';
+import { createLog } from '../../infra/runtime/log.ts';
+import { Outlet } from '../../ingest/outlet.ts';
+import { Spool } from '../../ingest/spool.ts';
+import type { SpoolRecord } from '../../ingest/spool-format.ts';
+import { holdAttempts, openCluster } from '../support/paper-cluster.ts';
+import { waitFor } from '../support/wait.ts';
+
+const log = createLog('outlet-order', 'silent');
+/** Four of them in the publisher's queue are more than Kafka may be behind. */
+const LARGE = 8.5 * 1024 * 1024;
+
+const openOutlet = async (t: Test) => {
+  const dir = mkdtempSync(join(tmpdir(), 'outlet-'));
+  t.teardown(() => rmSync(dir, { recursive: true, force: true }));
+  const attempts = holdAttempts();
+  const cluster = openCluster(attempts.fates);
+  const spool = new Spool({ dir: join(dir, 'c1'), maxBytes: 1 << 30, log });
+  const topics = Promise.withResolvers<void>();
+  const outlet = new Outlet({ publisher: createPublisher(cluster.handle), spool, topics: topics.promise, log });
+  const make = (name: string, bytes = name.length): SpoolRecord => ({
+    ...{ topic: 'a', partition: 0, key: 'k' },
+    value: Buffer.alloc(bytes, name.padEnd(8, '.')),
+  });
+  return {
+    ...{ ...attempts, outlet, topics, spool },
+    files: (): string[] => readdirSync(dir, { recursive: true }).map(String),
+    write: (name: string, bytes?: number): boolean => outlet.write(make(name, bytes)),
+    tick: (name: string): boolean => outlet.writeNow(make(name)),
+    /** Takes every attempt until the outlet is direct again, and everything is acknowledged. */
+    takeAll: async (): Promise<void> => {
+      const isDone = async (): Promise<boolean> => {
+        await attempts.take();
+        return !outlet.state().spooling && outlet.state().queuedBytes === 0;
+      };
+      await waitFor('Kafka has everything', isDone);
+    },
+    stored: (): string[] => (cluster.log.get('a/0') ?? []).map((value) => value.slice(0, 8).replaceAll('.', '')),
+  };
+};
+
+t.test('before the topics exist everything is kept, ticks are left out, and nothing is sent', async (t) => {
+  const { outlet, topics, write, tick, takeAll, stored } = await openOutlet(t);
+  t.same([write('one'), tick('tick'), write('two')], [false, false, false]);
+  t.equal(outlet.state().spooling, true);
+  t.same(stored(), []);
+  topics.resolve();
+  await takeAll();
+  t.same([write('three'), tick('tock')], [true, true]);
+  await takeAll();
+  t.same(stored(), ['one', 'two', 'three', 'tock']);
+  await outlet.close();
+});
+
+t.test('when Kafka falls behind, what is under way is not sent again, and no tick comes late', async (t) => {
+  const { outlet, topics, write, tick, takeAll, take, underWay, stored, spool, files } = await openOutlet(t);
+  topics.resolve();
+  await waitFor('it is direct', () => !outlet.state().spooling);
+  t.equal(tick('tick'), true);
+  write('one');
+  await underWay();
+  write('two');
+  tick('late');
+  for (const name of ['large1', 'large2', 'large3']) write(name, LARGE);
+  t.equal(outlet.state().spooling, false);
+  t.same([write('large4', LARGE), outlet.state().spooling], [true, true], 'more than it may be behind');
+  t.same([write('three'), tick('later')], [false, false]);
+  t.ok(spool.bytes() > 4 * LARGE);
+  t.equal(outlet.isFull(), true, 'memory holds more than the disk has taken');
+  await outlet.ready();
+  t.equal(outlet.isFull(), false);
+  t.ok(outlet.state().queuedBytes < LARGE, 'the publisher holds what is under way, and no more');
+  await take();
+  t.same(stored(), ['tick', 'one']);
+  write('four');
+  await takeAll();
+  write('five');
+  await takeAll();
+  t.same(stored(), ['tick', 'one', 'two', 'large1', 'large2', 'large3', 'large4', 'three', 'four', 'five']);
+  t.ok(outlet.state().drained >= 6);
+  await outlet.close();
+  t.same(files(), [], 'nothing is left on disk');
+});
