@@ -1,29 +1,28 @@
 // Bitget: recorded frames in, expected records out (traced by hand to the frames), what gives nothing, and what is refused.
-import { crc32 } from 'node:zlib';
 import t from 'tap';
-import { normalise } from '../../../infra/dev/tools/normalise.ts';
 import { bitget } from '../../../ingest/venues/bitget/index.ts';
 import type { VenueMessage } from '../../../ingest/venues/contract/listings.ts';
-import type { MapContext } from '../../../ingest/venues/contract/mapping.ts';
-import { type BookSync, newBookSync, stepBookSync } from '../../../ingest/venues/shared/book-sync.ts';
-import { canonicalDigits } from '../../../schemas/decimals.ts';
-import type { ListingRecord } from '../../../schemas/records.ts';
-import { fixturePath, readRecording, toVenueMessage } from '../../support/recordings.ts';
-import { BANDS, makeCandles, runCase, venueBench } from '../../support/venue-checks.ts';
+import { toVenueMessage } from '../../support/recordings.ts';
+import { runCase, venueBench } from '../../support/venue-checks.ts';
 
-const NO_LISTINGS: MapContext = { listings: new Map() };
 const REST = 'jkorf-rest-examples.ndjson';
+
 const WS = 'jkorf-ws-examples.ndjson';
+
 const TARDIS = 'tardis-tests-bitget-futures.ndjson';
+
 const SESSION = 'cryptofeed-mix-v1-ws-2.ndjson.gz';
+
 const V1_CONTRACTS = 'cryptofeed-mix-v1-rest-instruments.ndjson.gz';
 
 const { frame, lineOf, map, mapLine, ...bench } = venueBench(bitget);
+
 const answer = (path: string, data: unknown): VenueMessage => ({
   ...frame({ code: '00000', msg: 'success', requestTime: 1700000000009, data }),
   kind: 'response',
   request: `GET https://api.bitget.com/api/${path}`,
 });
+
 const record = (
   layer: string,
   symbol: string,
@@ -36,6 +35,7 @@ type Figures = Readonly<Record<'last' | 'funding' | 'oi' | 'volume' | 'turnover'
   readonly index: string;
   readonly next: number | null;
 };
+
 const ticker = (symbol: string, at: readonly [number, number?], figures: Figures): readonly unknown[] => [
   record('ticker', symbol, at, { last: figures.last }),
   record('mark', symbol, at, { mark: figures.mark, index: figures.index }),
@@ -52,8 +52,10 @@ const ticker = (symbol: string, at: readonly [number, number?], figures: Figures
     change_24h: figures.change,
   }),
 ];
+
 const trade = (symbol: string, at: readonly [number, number?], values: object): unknown =>
   record('trade', symbol, at, { ...values, quantity_unit: 'base' });
+
 const book = (symbol: string, ms: number, values: object): unknown =>
   record('book', symbol, [ms], { kind: 'snapshot', sequence: null, ...values });
 
@@ -399,198 +401,10 @@ t.test('recorded answers that lack their request give the records of the request
   t.end();
 });
 
-type Level = readonly [string, string];
-
-/** The venue's own proof of a book: CRC32 over the best 25 levels a side, as it spells them. */
-const computeChecksum = (bids: ReadonlyMap<string, string>, asks: ReadonlyMap<string, string>): number => {
-  const best = (side: ReadonlyMap<string, string>, sign: number): Level[] =>
-    [...side].toSorted((a, b) => sign * (Number(a[0]) - Number(b[0]))).slice(0, 25);
-  const [b, a] = [best(bids, -1), best(asks, 1)];
-  const parts = Array.from({ length: 25 }, (_, i) => [...(b[i] ?? []), ...(a[i] ?? [])]).flat();
-  return crc32(parts.join(':')) | 0;
-};
-
-t.test('the books of a recorded session are those the venue signed, message by message', async (t) => {
-  const printed: { bids: Level[]; asks: Level[] }[] = [];
-  await normalise({
-    venue: bitget,
-    files: [fixturePath(`bitget/${SESSION}`)],
-    assembled: true,
-    write: (line) => {
-      const { layer, values } = JSON.parse(line);
-      if (layer === 'book' || layer === 'gap') printed.push(values);
-    },
-  });
-  const sides = { bids: new Map<string, string>(), asks: new Map<string, string>() };
-  let count = 0;
-  for (const { raw, dir } of readRecording(`bitget/${SESSION}`)) {
-    const { action, arg, data } = dir === 'in' ? JSON.parse(raw) : {};
-    if (arg?.channel !== 'books' || data === undefined) continue;
-    for (const name of ['bids', 'asks'] as const) {
-      if (action === 'snapshot') sides[name].clear();
-      for (const [price, size] of data[0][name] as Level[]) {
-        if (Number(size) === 0) sides[name].delete(price);
-        else sides[name].set(price, size);
-      }
-    }
-    t.equal(computeChecksum(sides.bids, sides.asks), data[0].checksum, `checksum of book ${count}`);
-    for (const [name, sign] of [
-      ['bids', -1],
-      ['asks', 1],
-    ] as const) {
-      const best = [...sides[name]].toSorted((a, b) => sign * (Number(a[0]) - Number(b[0]))).slice(0, 25);
-      t.same(
-        printed[count]?.[name],
-        best.map((level) => level.map(canonicalDigits)),
-        `${name} of book ${count}`,
-      );
-    }
-    count++;
-  }
-  t.equal(count, 98);
-  t.equal(printed.length, 98, 'no gap');
-});
-
 /** As v3 sends it: the argument behind the levels, ids beyond 2^53. */
 const bookFrame = (action: string, seq: bigint, pseq: bigint, topic = 'books'): string =>
   `{"data":[{"a":[["7","8"]],"b":[["5","6"],["4","0"]],"checksum":0,"pseq":${pseq},"seq":${seq},"ts":"1700000000001"}],` +
   `"arg":{"instType":"usdt-futures","symbol":"AUSDT","topic":"${topic}"},"action":"${action}","ts":1700000000002}`;
-
-t.test('a v3 book follows its pseq, breaks on a hole, and is whole again at a snapshot only', (t) => {
-  const base = 1304314508780744705n;
-  const steps: readonly (readonly [string, bigint, bigint, string])[] = [
-    ['update', 1n, 0n, 'waits'],
-    ['snapshot', 10n, -base, 'applies'],
-    ['update', 14n, 10n, 'applies'],
-    ['update', 14n, 10n, 'waits'],
-    ['update', 15n, 14n, 'applies'],
-    ['update', 18n, 16n, 'breaks'],
-    ['update', 19n, 18n, 'waits'],
-    ['snapshot', 30n, -base, 'applies'],
-    ['update', 31n, 30n, 'applies'],
-    // The first after a snapshot may have begun before it, a later one may not.
-    ['snapshot', 50n, -base, 'applies'],
-    ['update', 50n, 49n, 'waits'],
-    ['update', 53n, 48n, 'applies'],
-    ['update', 55n, 52n, 'breaks'],
-    ['snapshot', 60n, -base, 'applies'],
-    ['update', 64n, 61n, 'breaks'],
-    ['snapshot', 70n, -base, 'applies'],
-    ['update', 69n, 68n, 'breaks'],
-  ];
-  let sync: BookSync<null> = newBookSync();
-  for (const [action, seq, pseq, expected] of steps) {
-    const text = bookFrame(action, base + seq, base + pseq);
-    const chain = bitget.sequence(text);
-    if (!chain) throw new Error('no chain');
-    t.same(bitget.map({}, frame(text), NO_LISTINGS)[0]?.chain, chain, 'the mapper agrees with the quick check');
-    const step = stepBookSync(bitget.bookRule, sync, { chain, payload: null });
-    sync = step.state;
-    t.equal(step.broke ? 'breaks' : step.apply.length > 0 ? 'applies' : 'waits', expected, `${action} ${seq}`);
-  }
-  t.match(map(frame(bookFrame('update', base, base - 1n))), [
-    {
-      values: {
-        kind: 'update',
-        bids: [
-          ['5', '6'],
-          ['4', '0'],
-        ],
-        asks: [['7', '8']],
-        sequence: '1304314508780744705',
-      },
-    },
-  ]);
-  t.end();
-});
-
-t.test('a v2 book without pseq continues while its sequence rises', (t) => {
-  const v2 = (action: string, seq: number): string =>
-    JSON.stringify({
-      action,
-      arg: { instType: 'USDT-FUTURES', channel: 'books', instId: 'AUSDT' },
-      data: [{ asks: [], bids: [['5', '6']], checksum: 1, seq, ts: '1700000000001' }],
-      ts: 1700000000002,
-    });
-  let sync: BookSync<null> = newBookSync();
-  const outcomes = (
-    [
-      ['snapshot', 5],
-      ['update', 9],
-      ['update', 9],
-      ['update', 8],
-    ] as const
-  ).map(([action, seq]) => {
-    const chain = bitget.sequence(v2(action, seq));
-    if (!chain) throw new Error('no chain');
-    const step = stepBookSync(bitget.bookRule, sync, { chain, payload: null });
-    sync = step.state;
-    return step.broke ? 'breaks' : step.apply.length;
-  });
-  t.same(outcomes, [1, 1, 0, 'breaks']);
-  t.match(map(frame(v2('update', 9)))[0]?.values, { sequence: '9' });
-  t.end();
-});
-
-t.test('channels of the best levels are whole messages; a side with fewer levels than requested is complete', (t) => {
-  const findChain = (topic: string) =>
-    bitget.map({}, frame(bookFrame('snapshot', 9n, 0n, topic)), NO_LISTINGS)[0]?.chain;
-  t.same(findChain('books15')?.full, { bids: true, asks: true });
-  t.equal(findChain('books15')?.kind, 'snapshot');
-  t.equal(findChain('books')?.full, undefined, 'its depth is not known');
-  t.equal(findChain('books1'), undefined, 'the best level alone is never our book');
-  t.equal(bitget.sequence(bookFrame('snapshot', 9n, 0n, 'books1')), null);
-  t.end();
-});
-
-t.test('the quick check of a frame agrees with the mapper', (t) => {
-  for (const file of [WS, TARDIS, SESSION]) {
-    let wrong = 0;
-    for (const line of readRecording(`bitget/${file}`).filter(({ dir }) => dir === 'in')) {
-      const mapped = bitget.map({}, toVenueMessage(line), NO_LISTINGS).find(({ chain }) => chain)?.chain;
-      const { full: _, ...ids } = mapped ?? { full: undefined };
-      const { full: __, ...seen } = bitget.sequence(line.raw) ?? { full: undefined };
-      const text = (value: object): string => JSON.stringify(value, (_key, v) => (typeof v === 'bigint' ? `${v}n` : v));
-      if (text(ids) !== text(seen)) wrong++;
-    }
-    t.equal(wrong, 0, file);
-  }
-  t.end();
-});
-
-t.test('a book by request is printed with its digits, never joined; a merged one is none', (t) => {
-  const numbers = (request: string, data: string): VenueMessage => ({
-    ...answer(request, null),
-    payload: Buffer.from(`{"code":"00000","requestTime":3,"data":${data}}`),
-  });
-  const v3 = bitget.map(
-    {},
-    numbers(
-      'v3/market/orderbook?symbol=AUSDT&category=USDT-FUTURES',
-      '{"a":[[73000.0,0.007]],"b":[[71213.30,10.000]],"ts":"1700000000001"}',
-    ),
-    NO_LISTINGS,
-  );
-  t.match(v3, [
-    {
-      record: {
-        venue_symbol: 'AUSDT',
-        venue_ts: 1700000000001_000,
-        values: { kind: 'snapshot', bids: [['71213.3', '10']], asks: [['73000', '0.007']], sequence: null },
-      },
-    },
-  ]);
-  t.equal(v3[0]?.chain, undefined);
-  const merged = '{"asks":[[26347.5,0.25]],"bids":[[26346.5,0.16]],"ts":"1695870968804","precision":"scale1"}';
-  t.same(map(numbers('v2/mix/market/merge-depth?symbol=AUSDT', merged)), []);
-  t.equal(map(numbers('v2/mix/market/merge-depth?symbol=AUSDT', merged.replace('scale1', 'scale0'))).length, 1);
-  t.equal(
-    runCase(() => mapLine(REST, 10)),
-    'VENUE_UNKNOWN_LISTING',
-    'a book of nobody',
-  );
-  t.end();
-});
 
 const v3 = (topic: string, data: readonly unknown[], more: object = {}, action = 'update'): VenueMessage =>
   frame({ action, arg: { instType: 'usdt-futures', topic, symbol: 'AUSDT', ...more }, data, ts: 1700000000009 });
@@ -813,375 +627,5 @@ t.test('what cannot be read is refused with its code', (t) => {
       code,
       what,
     );
-  t.end();
-});
-
-const listListings = (message: VenueMessage): readonly ListingRecord[] =>
-  bitget.mapReference({}, message)?.listings ?? [];
-const instrument = (symbol: string, change: object = {}): object => ({
-  symbol,
-  category: 'USDT-FUTURES',
-  baseCoin: symbol.replace(/(USDT|PERP|USD)$/, ''),
-  quoteCoin: 'USDT',
-  type: 'perpetual',
-  symbolType: 'crypto',
-  status: 'online',
-  ...change,
-});
-
-t.test('each rule of a v3 listing has its derivation', (t) => {
-  t.same(listListings(toVenueMessage(lineOf(REST, 20))), [
-    record('listing', 'BTCUSDT', [1770531054230], {
-      instrument: 'BTC-PERP',
-      venue_symbol: 'BTCUSDT',
-      base: 'BTC',
-      quote: 'USDT',
-      base_venue_alias: null,
-      kind: 'perpetual',
-      venue_kind: 'linear',
-      pair: null,
-      post_only: null,
-      status: 'tradeable',
-      contract_size: '1',
-      multiplier: '1',
-      tick_size: '0.1',
-      lot_size: '0.0001',
-      min_qty: '0.0001',
-      min_notional: '5',
-      price_decimals: 1,
-      qty_decimals: 4,
-      units: { tick_size: 'quote', lot_size: 'base', min_qty: 'base', min_notional: 'quote', contract_size: 'base' },
-      quantity_unit: 'base',
-      funding_interval: '8h',
-      funding_interval_source: 'venue',
-      funding_normalisation: { venue_field: 'fundingRate', transform: 'string_to_number' },
-      rules_normalisation: {
-        tick_size: { venue_field: 'priceMultiplier', transform: 'string_to_number' },
-        lot_size: { venue_field: 'quantityMultiplier', transform: 'string_to_number' },
-        min_qty: { venue_field: 'minOrderQty', transform: 'string_to_number' },
-        min_notional: { venue_field: 'minOrderAmount', transform: 'string_to_number' },
-        price_decimals: { venue_field: 'pricePrecision', transform: 'string_to_number' },
-        qty_decimals: { venue_field: 'quantityPrecision', transform: 'string_to_number' },
-      },
-      candles: makeCandles('trade', 'mark', 'index'),
-      not_published: [],
-      bands: BANDS,
-      oi_sides: null,
-      listed_at: null,
-      delisted_at: null,
-    }),
-  ]);
-  t.end();
-});
-
-t.test('the tick of v1 and v2 is steps of the last decimal; sizeMultiplier is a step of sizes, no contract', (t) => {
-  t.match(listListings(toVenueMessage(lineOf(REST, 1))), [
-    {
-      values: {
-        contract_size: '1',
-        tick_size: '0.1',
-        lot_size: '0.01',
-        min_notional: '5',
-        rules_normalisation: {
-          tick_size: { venue_field: 'priceEndStep', transform: 'scale:0.1' },
-          lot_size: { venue_field: 'sizeMultiplier', transform: 'string_to_number' },
-        },
-      },
-    },
-  ]);
-  const linear = listListings(toVenueMessage(lineOf(V1_CONTRACTS, 2)));
-  const inverse = listListings(toVenueMessage(lineOf(V1_CONTRACTS, 3)));
-  t.same([linear.length, inverse.length], [51, 8]);
-  t.equal(bitget.mapReference({}, toVenueMessage(lineOf(V1_CONTRACTS, 3)))?.scope, 'dmcbl');
-  t.match(linear[0], {
-    venue_symbol: 'BTCUSDT_UMCBL',
-    values: {
-      base: 'BTC',
-      venue_kind: 'linear',
-      tick_size: '0.5',
-      lot_size: '0.001',
-      min_notional: null,
-      status: 'unknown',
-      funding_interval: null,
-      not_published: ['min_notional'],
-      rules_normalisation: { lot_size: { venue_field: 'volumePlace', transform: 'decimals_to_step' } },
-    },
-  });
-  t.match(inverse[1], {
-    venue_symbol: 'ETHUSD_DMCBL',
-    values: {
-      venue_kind: 'inverse',
-      quote: 'USD',
-      quantity_unit: 'base',
-      tick_size: '0.01',
-      lot_size: '0.1',
-      min_qty: '0.1',
-    },
-  });
-  t.match(linear[2]?.values, { base: 'XRP', tick_size: '0.0001', lot_size: '1', qty_decimals: 0 });
-  t.end();
-});
-
-t.test('dated futures are no listings; words of the venue, multipliers, times without a value', (t) => {
-  const listings = listListings(
-    answer('v3/market/instruments?category=USDT-FUTURES', [
-      instrument('1MBABYDOGEUSDT', { launchTime: '1700000000000', fundInterval: '4' }),
-      instrument('1000BONKUSDT', { status: 'limit_open' }),
-      instrument('1INCHUSDT', { status: 'offline', offTime: '1700000000001' }),
-      instrument('BTCPERP', { status: 'listed', quoteCoin: 'USDC', minTradeUSDT: '5' }),
-      instrument('BTCUSDZ24', { type: 'delivery' }),
-      instrument('ETHUSDZ24'),
-      instrument('ETHUSD', { quoteCoin: 'USD', status: 'restrictedAPI', offTime: '-1', launchTime: '' }),
-    ]),
-  );
-  t.match(
-    listings.map(({ values }) => values),
-    [
-      {
-        base: 'BABYDOGE',
-        multiplier: '1000000',
-        base_venue_alias: '1MBABYDOGE',
-        funding_interval: '4h',
-        listed_at: 1700000000000_000,
-      },
-      { base: 'BONK', multiplier: '1000', status: 'reduce_only' },
-      { base: '1INCH', multiplier: '1', status: 'delisted', delisted_at: 1700000000001_000 },
-      { base: 'BTC', status: 'pre_launch', venue_kind: 'linear', min_notional: null },
-      { base: 'ETH', venue_kind: 'inverse', status: 'unknown', listed_at: null, delisted_at: null },
-    ],
-  );
-  t.equal(listings.length, 5);
-  t.equal(bitget.mapReference({}, answer('v3/market/instruments?category=SPOT', [instrument('BTCUSDT')])), null);
-  t.end();
-});
-
-t.test('the unified coin-margined line counts dollars, the older ones the base asset', (t) => {
-  const coin = (symbol: string, change: object = {}): object =>
-    instrument(symbol, { category: 'COIN-FUTURES', baseCoin: 'BTC', quoteCoin: 'USD', minOrderQty: '1', ...change });
-  const rules = { quantityMultiplier: '1', quantityPrecision: '0', priceMultiplier: '0.1', minOrderAmount: '' };
-  const listings = listListings(
-    answer('v3/market/instruments?category=COIN-FUTURES', [
-      coin('BTCUSD_CM', rules),
-      coin('BTCCMZ26', { ...rules, type: 'delivery' }),
-      coin('BTCUSD'),
-    ]),
-  );
-  const found = listings.map(({ venue_symbol, values }) => {
-    const { venue_kind, contract_size, quantity_unit, units } = values;
-    return [venue_symbol, venue_kind, contract_size, quantity_unit, units.contract_size, units.min_qty, units.lot_size];
-  });
-  t.same(found, [
-    ['BTCUSD_CM', 'inverse', '1', 'quote', 'quote', 'quote', 'quote'],
-    ['BTCUSD', 'inverse', '1', 'base', 'base', 'base', null],
-  ]);
-  for (const [symbol, quantity_unit] of [
-    ['BTCUSD_CM', 'quote'],
-    ['BTCUSD', 'base'],
-    ['BTCUSD_DMCBL', 'base'],
-  ] as const) {
-    const implied = bitget.impliedQuantity?.(symbol);
-    t.same(implied, { venue_kind: 'inverse', contract_size: '1', quantity_unit }, symbol);
-    const data = [{ i: '1', p: '2', v: '3', S: 'buy', T: '1700000000001' }];
-    t.match(map(v3('publicTrade', data, { instType: 'coin-futures', symbol })), [{ values: { quantity_unit } }]);
-  }
-  t.same(map(v3('ticker', [{ lastPrice: '5' }], { instType: 'coin-futures', symbol: 'BTCCMZ26' })), []);
-  t.match(map(v3('ticker', [{ openInterest: '5', volume24h: '6' }], { symbol: 'BTCUSD_CM' })), [
-    { values: { oi_unit: 'base' } },
-    { values: { volume_unit: 'base' } },
-  ]);
-  t.end();
-});
-
-const PRICE_LAYERS = ['ticker', 'mark', 'funding', 'oi', 'stats', 'trades', 'candles'];
-type Topic = { readonly instType: string; readonly topic: string; readonly symbol?: string };
-const listTopics = (frames: readonly string[]): readonly Topic[] =>
-  frames.flatMap((text) => (JSON.parse(text) as { args: Topic[] }).args);
-const makePlan = (names: readonly string[], shards = 1) => {
-  const listings = listListings(
-    answer(
-      'v3/market/instruments?category=USDT-FUTURES',
-      names.map((name) => instrument(name)),
-    ),
-  );
-  return bitget.plan(listings, { shards, shardOf: (symbol) => symbol.length % shards, endpoints: bitget.endpoints });
-};
-
-t.test('the plan subscribes fifty topics a socket, each with its product type', (t) => {
-  const names = [...Array.from({ length: 70 }, (_, i) => `A${i}USDT`), 'BTCPERP', 'BTCUSD'];
-  const slots = makePlan(names, 2);
-  t.equal(new Set(slots.map(({ id }) => id)).size, slots.length, 'ids are unique');
-  const seen = new Set<string>();
-  let topics = 0;
-  for (const slot of slots) {
-    if (slot.kind !== 'socket' || slot.id === 'liquidations') continue;
-    const args = listTopics(slot.subscribe);
-    t.ok(args.length <= 50);
-    t.equal(slot.url, 'wss://ws.bitget.com/v3/ws/public');
-    const [cover] = slot.covers;
-    const isBook = args[0]?.topic === 'books';
-    t.same(cover?.layers, isBook ? ['book', 'venue_depth'] : PRICE_LAYERS);
-    t.same([...new Set(args.map(({ symbol }) => symbol))], cover?.symbols);
-    t.ok(cover?.symbols?.every((symbol) => slot.shards.includes(symbol.length % 2)));
-    const watched = isBook
-      ? []
-      : [{ subscriptions: cover?.symbols?.map((symbol) => `ticker:${symbol}`), silenceMs: 30_000 }];
-    t.same(slot.watched, watched, 'trades and candles may rest');
-    for (const arg of args) seen.add(JSON.stringify(arg));
-    topics += args.length;
-  }
-  t.equal(seen.size, 4 * names.length);
-  t.equal(topics, seen.size, 'nothing is requested twice');
-  t.ok(seen.has('{"instType":"usdt-futures","topic":"books","symbol":"A7USDT"}'));
-  t.ok(seen.has('{"instType":"usdc-futures","topic":"ticker","symbol":"BTCPERP"}'));
-  t.ok(seen.has('{"instType":"coin-futures","topic":"publicTrade","symbol":"BTCUSD"}'));
-  t.ok(seen.has('{"instType":"coin-futures","topic":"kline","symbol":"BTCUSD","interval":"1m"}'));
-  const first = slots[0];
-  t.match(first?.kind === 'socket' ? first.subscribe[0] : '', /^\{"op":"subscribe","args":\[\{"instType"/);
-  t.same(
-    bitget.reference(bitget.endpoints).map(({ url }) => url),
-    ['USDT-FUTURES', 'USDC-FUTURES', 'COIN-FUTURES'].map(
-      (category) => `https://api.bitget.com/api/v3/market/instruments?category=${category}`,
-    ),
-  );
-  t.end();
-});
-
-t.test('all liquidations come by one socket for every shard; a ticker shows that it is alive', (t) => {
-  const [slot] = makePlan(['BTCUSD', 'A1USDT', 'BTCPERP', 'A2USDT'], 2).flatMap((one) =>
-    one.kind === 'socket' && one.id === 'liquidations' ? [one] : [],
-  );
-  t.same(slot?.shards, [0, 1]);
-  t.same(slot?.covers, [{ layers: ['liquidation'], symbols: null }]);
-  t.same(listTopics(slot?.subscribe ?? []), [
-    { instType: 'coin-futures', topic: 'liquidation' },
-    { instType: 'usdc-futures', topic: 'liquidation' },
-    { instType: 'usdt-futures', topic: 'liquidation' },
-    { instType: 'usdt-futures', topic: 'ticker', symbol: 'A1USDT' },
-  ]);
-  t.same(slot?.watched, [{ subscriptions: ['ticker:A1USDT'], silenceMs: 30_000 }]);
-  t.same(makePlan([]), []);
-  t.end();
-});
-
-t.test('every topic of the plan is one that the mapper reads', (t) => {
-  const topics = makePlan(['AUSDT']).flatMap((slot) => (slot.kind === 'socket' ? listTopics(slot.subscribe) : []));
-  const candle = ['1700000040000', '61', '64', '60', '62', '65', '66', '66'];
-  const liquidation = { symbol: 'AUSDT', side: 'buy', price: '89000', amount: '37.5', ts: '1700000000001' };
-  const frames: Readonly<Record<string, VenueMessage>> = {
-    books: frame(bookFrame('snapshot', 2n, 1n)),
-    kline: v3('kline', [candle], { interval: '1m' }),
-    liquidation: v3('liquidation', [liquidation]),
-    publicTrade: v3('publicTrade', [{ i: '1', p: '2', v: '3', S: 'buy', T: '1700000000001' }]),
-    ticker: v3('ticker', [{ lastPrice: '5' }]),
-  };
-  t.same([...new Set(topics.map(({ topic }) => topic))].toSorted(), Object.keys(frames));
-  for (const [topic, message] of Object.entries(frames)) t.ok(map(message).length > 0, topic);
-  t.end();
-});
-
-t.test('layers: liquidations are a lower bound', (t) => {
-  const onChange = { policy: 'on', cadence: 'live', horizonMs: null, horizonSource: 'connection' };
-  t.same(bitget.layers.trades, onChange);
-  t.same(bitget.layers.liquidation, { ...onChange, completeness: 'sampled' });
-  t.same(bitget.layers.candles, onChange);
-  t.end();
-});
-
-t.test('candles of mark and index prices are polled for as many listings as the path allows', (t) => {
-  const names = Array.from({ length: 600 }, (_, i) => `A${i}USDT`);
-  const [poll] = makePlan(names).flatMap((slot) => (slot.kind === 'poll' ? [slot] : []));
-  t.same(poll?.covers[0]?.layers, ['price_candles']);
-  t.equal(poll?.covers[0]?.symbols?.length, 330);
-  t.same(
-    poll?.requests.slice(0, 2),
-    ['MARK', 'INDEX'].map((type) => ({
-      method: 'GET',
-      url: `https://api.bitget.com/api/v3/market/candles?category=USDT-FUTURES&symbol=A0USDT&interval=1m&type=${type}&limit=3`,
-      weight: 1,
-      urgency: 'price_candle',
-    })),
-  );
-  const perMinute = (2 * (330 + 45 + 30) * 60_000) / (poll?.everyMs ?? 1);
-  t.equal(perMinute, 540, 'of 720 requests allowed a minute');
-  t.ok((poll?.everyMs ?? 0) <= 90_000, 'what comes 100 s after its minute counts no more');
-  const findOff = (listings: readonly ListingRecord[]) =>
-    Object.fromEntries(listings.map(({ venue_symbol, off = [] }) => [venue_symbol, off.join()]));
-  const coins = Array.from({ length: 31 }, (_, i) =>
-    instrument(`C${i}USD`, { launchTime: String(1_700_000_000_000 + i), status: i === 0 ? 'listed' : 'online' }),
-  );
-  const off = findOff(listListings(answer('v3/market/instruments?category=COIN-FUTURES', coins)));
-  t.equal(off.C0USD, 'price_candles', 'not yet open');
-  t.equal(off.C1USD, '');
-  t.equal(off.C30USD, '', 'the thirtieth that is open');
-  const more = [...coins, instrument('YUSD', { launchTime: '1700000000099' })];
-  t.equal(findOff(listListings(answer('v3/market/instruments?category=COIN-FUTURES', more))).YUSD, 'price_candles');
-  const [priced] = makePlan([]).flatMap((slot) => (slot.kind === 'poll' ? [slot] : []));
-  t.equal(priced, undefined);
-  t.end();
-});
-
-t.test('a minute is over when a newer one is published; missing minutes are requested', (t) => {
-  const toText = (message: VenueMessage): string => message.payload.toString();
-  const row = (start: number): readonly string[] => [String(start), '61', '64', '60', '62', '65', '66', '66'];
-  const [before, open] = [1699999980000, 1700000040000];
-  const newest = (message: VenueMessage) => bitget.newestMinute?.(toText(message));
-  t.same(newest(v3('kline', [row(open)], { interval: '1m' })), { symbol: 'AUSDT', openMs: open });
-  t.same(newest(v3('kline', [row(before), row(open)], { interval: '1m' }, 'snapshot')), {
-    symbol: 'AUSDT',
-    openMs: open,
-  });
-  t.same(newest(v3('kline', [{ start: String(open), open: '61' }], { interval: '1m' })), {
-    symbol: 'AUSDT',
-    openMs: open,
-  });
-  t.equal(newest(v3('kline', [row(open)], { interval: '1D' })), null);
-  const recorded = lineOf(WS, 22).raw.replace('"1D"', '"1m"');
-  t.same(
-    bitget.newestMinute?.(recorded),
-    { symbol: 'BTCUSDT', openMs: 1710518400000 },
-    'a recorded one, were it a minute',
-  );
-  t.equal(newest(v3('publicTrade', [{ i: '1', p: '2', v: '3', S: 'buy', T: String(open) }])), null);
-  const asked = bitget.candles?.({ venue_symbol: 'AUSDT' }, { fromMs: open, toMs: open }, bitget.endpoints);
-  t.same(asked, {
-    method: 'GET',
-    url: 'https://api.bitget.com/api/v3/market/candles?category=USDT-FUTURES&symbol=AUSDT&interval=1m&startTime=1699999980000&endTime=1700000160000&limit=4',
-    weight: 1,
-  });
-  t.match(map({ ...answer('', [row(open)]), request: `GET ${asked?.url}` }), [
-    { layer: 'candle', venue_symbol: 'AUSDT', values: { price_type: 'trade', open_time: open * 1000, close: '62' } },
-  ]);
-  t.match(
-    bitget.candles?.({ venue_symbol: 'BTCPERP' }, { fromMs: open, toMs: open }, bitget.endpoints).url,
-    /category=USDC-FUTURES&symbol=BTCPERP/,
-  );
-  t.end();
-});
-
-t.test('a subscription that went silent, or whose book broke, is renewed', (t) => {
-  t.equal(bitget.subscriptionOf?.(bookFrame('update', 2n, 1n)), 'books:AUSDT');
-  t.equal(bitget.subscriptionOf?.(lineOf(WS, 25).raw), 'ticker:BTCUSDT');
-  t.equal(bitget.subscriptionOf?.(lineOf(WS, 28).raw), null, 'trades');
-  t.same(bitget.renew?.(['ticker:AUSDT', 'books:BTCUSD']), [
-    '{"op":"unsubscribe","args":[{"instType":"usdt-futures","topic":"ticker","symbol":"AUSDT"},{"instType":"coin-futures","topic":"books","symbol":"BTCUSD"}]}',
-    '{"op":"subscribe","args":[{"instType":"usdt-futures","topic":"ticker","symbol":"AUSDT"},{"instType":"coin-futures","topic":"books","symbol":"BTCUSD"}]}',
-  ]);
-  t.equal(bitget.classify('{"event":"unsubscribe","arg":{"instType":"usdt-futures","topic":"ticker"}}'), 'ack');
-  const commands = (3_600_000 / (bitget.limits.renewEveryMs ?? 1)) * 2;
-  t.ok(commands <= 180, 'of 240 requests an hour');
-  t.end();
-});
-
-t.test('frames are recognised without parsing them whole', (t) => {
-  t.equal(bitget.classify('pong'), 'heartbeat');
-  t.equal(bitget.classify(lineOf(WS, 18).raw), 'ack');
-  t.equal(bitget.classify('{"event":"error","arg":{},"code":30003,"msg":"x"}'), 'error');
-  for (const [file, line] of [
-    [WS, 19],
-    [WS, 9],
-    [SESSION, 9],
-  ] as const)
-    t.equal(bitget.classify(lineOf(file, line).raw), 'data');
-  t.same(bitget.ping, { everyMs: 30_000, frame: 'ping' });
   t.end();
 });

@@ -8,16 +8,22 @@ import { applySnapshot, applyUpdate, createBook } from '../../../processors/task
 import { listTopLevels } from '../../../processors/task/book-levels.ts';
 import type { BookRecord, ListingRecord } from '../../../schemas/records.ts';
 import { readRecording, recordingsIn, toVenueMessage } from '../../support/recordings.ts';
-import { BANDS, makeCandles, venueBench } from '../../support/venue-checks.ts';
+import { venueBench } from '../../support/venue-checks.ts';
 
 const { answer, codeOf, frame, lineOf, listingsOf, map, mapLine, record } = venueBench(okx);
 
 const SESSION = 'cryptofeed-v5-ws-1.ndjson.gz';
+
 const INSTRUMENTS = 'cryptofeed-v5-rest-instruments.ndjson.gz';
+
 const SWAP = 'tardis-tests-okex-swap-okexSwapV5Messages.ndjson';
+
 const FUTURES = 'tardis-tests-okex-futures-okexFuturesV5Messages.ndjson';
+
 const REST = 'jkorf-rest-examples.ndjson';
+
 const WS = 'jkorf-ws-examples.ndjson';
+
 const REST_URL = 'GET https://www.okx.com/api/v5';
 
 const NO_LISTINGS: MapContext = { listings: new Map() };
@@ -553,132 +559,6 @@ t.test('what cannot be read is refused with its code', (t) => {
   t.end();
 });
 
-t.test('each rule of a listing has its derivation', (t) => {
-  const listings = listingsOf(INSTRUMENTS);
-  t.equal(listings.length, 166, 'the swaps; dated futures are none');
-  const of = (symbol: string): ListingRecord | undefined => listings.find((l) => l.venue_symbol === symbol);
-  t.same(
-    of('SHIB-USDT-SWAP'),
-    record('listing', 'SHIB-USDT-SWAP', [null, 1652458996525], {
-      instrument: 'SHIB-PERP',
-      venue_symbol: 'SHIB-USDT-SWAP',
-      base: 'SHIB',
-      quote: 'USDT',
-      base_venue_alias: null,
-      kind: 'perpetual',
-      venue_kind: 'linear',
-      pair: 'SHIB-USDT',
-      post_only: null,
-      status: 'tradeable',
-      contract_size: '1000000',
-      multiplier: '1',
-      tick_size: '0.00000001',
-      lot_size: '1',
-      min_qty: '1',
-      min_notional: null,
-      price_decimals: null,
-      qty_decimals: null,
-      units: {
-        tick_size: 'quote',
-        lot_size: 'contracts',
-        min_qty: 'contracts',
-        min_notional: null,
-        contract_size: 'base',
-      },
-      quantity_unit: 'contracts',
-      funding_interval: null,
-      funding_interval_source: null,
-      funding_normalisation: { venue_field: 'fundingRate', transform: 'string_to_number' },
-      rules_normalisation: {
-        tick_size: { venue_field: 'tickSz', transform: 'string_to_number' },
-        lot_size: { venue_field: 'lotSz', transform: 'string_to_number' },
-        min_qty: { venue_field: 'minSz', transform: 'string_to_number' },
-        contract_size: { venue_field: 'ctVal', transform: 'string_to_number' },
-      },
-      candles: makeCandles('trade', 'mark', 'index'),
-      not_published: ['change_24h', 'min_notional', 'price_decimals', 'qty_decimals', 'turnover_24h'],
-      bands: BANDS,
-      oi_sides: null,
-      listed_at: 1620551348000_000,
-      delisted_at: null,
-    }),
-  );
-  t.match(of('BTC-USD-SWAP')?.values, {
-    venue_kind: 'inverse',
-    quote: 'USD',
-    contract_size: '100',
-    units: { contract_size: 'quote' },
-  });
-  t.match(of('BTC-USDT-SWAP')?.values, { venue_kind: 'linear', contract_size: '0.01', instrument: 'BTC-PERP' });
-  t.match(of('1INCH-USD-SWAP')?.values, { base: '1INCH', instrument: '1INCH-PERP', contract_size: '10' });
-  for (const { venue_symbol, values } of listings) {
-    const [base, quote] = venue_symbol.split('-');
-    const kind = quote === 'USD' ? 'inverse' : 'linear';
-    t.match(values, { base, quote, venue_kind: kind, multiplier: '1', status: 'tradeable' }, venue_symbol);
-    t.ok(kind === 'linear' || values.contract_size === (base === 'BTC' ? '100' : '10'), venue_symbol);
-  }
-  t.end();
-});
-
-t.test(
-  'listings of today: states, dollar-margined symbols, multiplied contracts, the interval once funding was requested',
-  (t) => {
-    const item = {
-      instType: 'SWAP',
-      instId: 'BTC-USD_UM-SWAP',
-      instFamily: 'BTC-USD_UM',
-      uly: 'BTC-USD',
-      ctType: 'linear',
-      ctVal: '0.001',
-      ctMult: '10',
-      ctValCcy: 'BTC',
-      tickSz: '0.1',
-      lotSz: '0.01',
-      minSz: '0.02',
-      state: 'live',
-      listTime: '1700000000000',
-      expTime: '1800000000000',
-    };
-    const url = `${REST_URL}/public/instruments?instType=SWAP`;
-    const mapValues = (changed: object, state = {}): unknown =>
-      okx.mapReference(state, answer(url, { code: '0', data: [{ ...item, ...changed }] }))?.listings[0]?.values;
-    t.match(mapValues({}), {
-      base: 'BTC',
-      quote: 'USD',
-      pair: 'BTC-USD',
-      contract_size: '0.01',
-      tick_size: '0.1',
-      lot_size: '0.01',
-      min_qty: '0.02',
-      listed_at: 1700000000000_000,
-      delisted_at: 1800000000000_000,
-    });
-    const statuses = ['live', 'suspend', 'rebase', 'post_only', 'preopen', 'settling', 'test'].map(
-      (state) => (mapValues({ state }) as ListingRecord['values']).status,
-    );
-    t.same(statuses, ['tradeable', 'halted', 'halted', 'post_only', 'pre_launch', 'settling', 'unknown']);
-    const empty = { ctType: '', ctVal: '', ctValCcy: '', lotSz: '', minSz: '', tickSz: '', uly: '', settleCcy: '' };
-    t.match(
-      mapValues({ ...empty, state: 'preopen' }),
-      { status: 'pre_launch', venue_kind: null, contract_size: null },
-      'announced, as JP225-USDT-SWAP on 2026-08-15',
-    );
-    t.match(mapValues({ ctType: 'quanto', state: 'preopen' }), { status: 'unknown' });
-    const state = {};
-    const funding = { instId: item.instId, fundingTime: '1700000000000', nextFundingTime: '1700014400000' };
-    t.equal(okx.mapReference(state, answer(`${REST_URL}/public/funding-rate`, { code: '0', data: [funding] })), null);
-    const refused = { code: '51001', msg: 'no such', data: [] };
-    t.equal(okx.mapReference(state, answer(`${REST_URL}/public/funding-rate`, refused)), null, 'holds nothing up');
-    t.match(mapValues({}, state), { funding_interval: '4h', funding_interval_source: 'venue' });
-    t.equal(
-      okx.mapReference({}, answer(url, { code: '0', data: [{ ...item, instType: 'SPOT' }] })),
-      null,
-      'an answer about spot delists nothing',
-    );
-    t.end();
-  },
-);
-
 t.test('every book of the recorded session has the checksum the venue then sent', (t) => {
   const book = createBook();
   let sync: BookSync<BookRecord['values']> = newBookSync();
@@ -768,131 +648,3 @@ t.test(
     t.end();
   },
 );
-
-t.test('the plan subscribes prices, books and candles apart, an index once for those that share it', (t) => {
-  const listings = listingsOf(INSTRUMENTS);
-  const slots = okx.plan(listings, { shards: 2, shardOf: (symbol) => symbol.length % 2, endpoints: okx.endpoints });
-  t.equal(new Set(slots.map(({ id }) => id)).size, slots.length, 'ids are unique');
-  const args = slots.flatMap((slot) => {
-    if (slot.kind !== 'socket') return [];
-    t.ok(
-      slot.subscribe.every((text) => text.length < 16_000),
-      'frames are small',
-    );
-    t.ok(
-      slot.covers.every(({ symbols }) => (symbols ?? []).every((s) => slot.shards.includes(s.length % 2))),
-      slot.id,
-    );
-    return slot.subscribe.flatMap((text) => {
-      const { op, args } = JSON.parse(text) as { op: string; args: { channel: string; instId: string }[] };
-      t.equal(op, 'subscribe');
-      return args.map(({ channel, instId }) => `${slot.url} ${channel} ${instId}`);
-    });
-  });
-  const count = (channel: string): number => args.filter((arg) => arg.includes(` ${channel} `)).length;
-  const each = ['books', 'tickers', 'funding-rate', 'open-interest', 'trades', 'candle1m', 'mark-price-candle1m'];
-  for (const channel of each) t.equal(count(channel), 166, channel);
-  t.same(['index-tickers', 'index-candle1m'].map(count), [166, 166], 'none is shared here');
-  t.equal(count('mark-price'), 167, 'one more shows that the socket of liquidations is alive');
-  t.ok(args.includes('wss://ws.okx.com/ws/v5/business candle1m BTC-USDT-SWAP'));
-  const [liquidations] = slots.filter(({ id }) => id === 'liquidations');
-  t.match(liquidations, { shards: [0, 1], covers: [{ layers: ['liquidation'], symbols: null }] });
-  t.match(liquidations, { subscribe: [/"channel":"liquidation-orders","instType":"SWAP"/] });
-  t.ok(args.includes('wss://ws.okx.com/ws/v5/public books BTC-USDT-SWAP'));
-  t.ok(args.includes('wss://ws.okx.com/ws/v5/public index-tickers BTC-USDT'));
-  const streams = slots.map((slot) =>
-    slot.kind === 'socket' ? slot.subscribe.join().split('"channel"').length - 1 : 0,
-  );
-  t.ok(Math.max(...streams) <= okx.limits.streamsPerConnection, `at most ${Math.max(...streams)} streams a socket`);
-  t.same(
-    okx.reference(okx.endpoints).map(({ url }) => url),
-    ['funding-rate?instId=ANY', 'instruments?instType=SWAP'].map((path) => `https://www.okx.com/api/v5/public/${path}`),
-  );
-  t.end();
-});
-
-t.test('renewals of a connection stay below the commands an hour that the venue takes', (t) => {
-  const slots = okx.plan(listingsOf(INSTRUMENTS), { shards: 1, shardOf: () => 0, endpoints: okx.endpoints });
-  const everyMs = okx.limits.renewEveryMs ?? 1_000;
-  for (const slot of slots) {
-    if (slot.kind !== 'socket') continue;
-    const steady = (slot.watched ?? []).filter(({ silenceMs }) => silenceMs <= everyMs);
-    const frames = okx.renew?.(steady.flatMap(({ subscriptions }) => subscriptions)).length ?? 0;
-    t.ok((frames * 3_600_000) / everyMs + slot.subscribe.length <= 450, `${slot.id}: ${frames} a look`);
-    const book = slot.watched?.find(({ subscriptions }) => subscriptions[0]?.startsWith('books:'));
-    if (book) t.ok(book.silenceMs + everyMs < 30_000, 'a quiet book comes again before it is stale');
-  }
-  t.end();
-});
-
-t.test('what is requested when a connection omits something', (t) => {
-  const url = 'https://www.okx.com/api/v5';
-  t.equal(
-    okx.candles?.({ venue_symbol: 'BTC-USDT-SWAP' }, { fromMs: 60_000, toMs: 120_000 }, okx.endpoints).url,
-    `${url}/market/candles?instId=BTC-USDT-SWAP&bar=1m&before=59999&after=180001&limit=3`,
-  );
-  const confirmed = (channel: string) => okx.confirm?.(`${channel}:BTC-USDT-SWAP`, okx.endpoints);
-  for (const [channel, path] of [
-    ['tickers', 'market/ticker?'],
-    ['mark-price', 'public/mark-price?instType=SWAP&'],
-    ['open-interest', 'public/open-interest?instType=SWAP&'],
-    ['funding-rate', 'public/funding-rate?'],
-  ] as const)
-    t.match(confirmed(channel), { symbol: 'BTC-USDT-SWAP', request: { url: `${url}/${path}instId=BTC-USDT-SWAP` } });
-  t.equal(confirmed('books'), null, 'its answer has no id');
-  const args = '[{"channel":"books","instId":"A-USDT-SWAP"}]';
-  t.same(okx.renew?.(['books:A-USDT-SWAP']), [
-    `{"op":"unsubscribe","args":${args}}`,
-    `{"op":"subscribe","args":${args}}`,
-  ]);
-  const two = `{"op":"subscribe","args":[{"channel":"books","instId":"B-USDT-SWAP"},${args.slice(1)}}`;
-  const refusal = (instId: string): string =>
-    `{"event":"error","code":"60018","msg":"Wrong URL or channel:books,instId:${instId} doesn't exist."}`;
-  t.equal(okx.without?.(refusal('B-USDT-SWAP'), two), `{"op":"subscribe","args":${args}}`);
-  t.equal(okx.without?.(refusal('C-USDT-SWAP'), two), null);
-  const spaced = refusal('B-USDT-SWAP').replace(',instId', ', instId');
-  t.equal(okx.without?.(spaced, two), `{"op":"subscribe","args":${args}}`, 'with a space, as for an index');
-  const other = '币安人生-USDT-SWAP';
-  t.equal(okx.without?.(refusal(other), two.replace('B-USDT-SWAP', other)), `{"op":"subscribe","args":${args}}`);
-  t.equal(okx.without?.('{"event":"error","code":"60012","msg":"Invalid request"}', two), null);
-  t.end();
-});
-
-t.test('the quick checks return the channel of a frame and the minute that it closes', (t) => {
-  const names = [
-    [SESSION, 24, 'tickers:UNI-USD-SWAP'],
-    [SWAP, 5, 'index-tickers:WNCG-USDT'],
-    [SWAP, 1, 'books-l2-tbt:REN-USDT-SWAP'],
-    [FUTURES, 13, null],
-    [SESSION, 5, null],
-  ] as const;
-  for (const [file, line, name] of names) t.equal(okx.subscriptionOf?.(lineOf(file, line).raw), name);
-  const row = (open: number, confirm: string): string =>
-    `["${open}","8533.02","8553.74","8527.17","8548.26","45247","529.58","5529.58","${confirm}"]`;
-  const candles = (rows: string, channel = 'candle1m'): string =>
-    `{"arg":{"channel":"${channel}","instId":"A-USDT-SWAP"},"data":[${rows}]}`;
-  t.same(okx.closedMinute?.(candles(row(60_000, '1'))), { symbol: 'A-USDT-SWAP', openMs: 60_000 });
-  t.same(okx.closedMinute?.(candles(`${row(120_000, '0')},${row(60_000, '1')}`)), {
-    symbol: 'A-USDT-SWAP',
-    openMs: 60_000,
-  });
-  t.equal(okx.closedMinute?.(candles(row(60_000, '0'))), null);
-  t.equal(
-    okx.closedMinute?.(candles(row(60_000, '1'), 'mark-price-candle1m')),
-    null,
-    'prices close no minute of trades',
-  );
-  t.equal(okx.closedMinute?.(lineOf(WS, 18).raw), null, 'a day');
-  t.end();
-});
-
-t.test('frames are recognised without parsing them whole', (t) => {
-  t.equal(okx.classify('pong'), 'heartbeat');
-  t.equal(okx.classify(lineOf(SESSION, 5).raw), 'ack');
-  t.equal(okx.classify('{"id":"1","event":"subscribe","arg":{"channel":"books"}}'), 'ack');
-  t.equal(okx.classify('{"event":"error","code":"60012","msg":"Invalid request"}'), 'error');
-  t.equal(okx.classify('{"event":"notice","code":"64008","msg":"upgrade"}'), 'error');
-  t.equal(okx.classify(lineOf(SESSION, 24).raw), 'data');
-  t.same(okx.ping, { everyMs: 20_000, frame: 'ping' });
-  t.end();
-});
