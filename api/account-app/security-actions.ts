@@ -15,14 +15,19 @@ import { copyable, fault, message } from './components.ts';
 import { readAgent, readField } from './fields.ts';
 import { clearSessionCookie, setSessionCookie } from './guards.ts';
 import { relyingParty } from './relying-party.ts';
-import type { Shown } from './security-page.ts';
-import { type Exchange, sendPage, sendProblem } from './shell.ts';
+import { type Content, type Exchange, sendPage, sendProblem } from './shell.ts';
 import { SECRET_CHECKS, waitText } from './sign-in-page.ts';
 import type { Site } from './site.ts';
 
 const PATH = '/security';
 const LONGEST_NAME = 60;
 
+export type Shown = {
+  readonly problem?: Content;
+  /** Name of the field that the problem is about. */
+  readonly atFault?: 'current' | 'password' | 'confirm';
+  readonly status?: number;
+};
 type Show = (exchange: Exchange, shown: Shown) => Promise<unknown>;
 
 const requireSession = ({ session }: FastifyRequest): Session => session as Session;

@@ -10,7 +10,7 @@ import { field, table, tag, when } from './components.ts';
 import { addConfirmForms, confirmPart } from './confirm-mail.ts';
 import { requireSession } from './guards.ts';
 import { requireProof } from './prove-page.ts';
-import { securityActions } from './security-actions.ts';
+import { type Shown, securityActions } from './security-actions.ts';
 import { type Content, type Exchange, formField, sendPage } from './shell.ts';
 import { passkeyButton } from './sign-in-page.ts';
 import { NEW_PASSWORD } from './sign-up-page.ts';
@@ -18,13 +18,6 @@ import type { Site, SiteModule } from './site.ts';
 
 const SECURITY_PATH = '/security';
 const MOST_EVENTS = 50;
-
-export type Shown = {
-  readonly problem?: Content;
-  /** Name of the field that the problem is about. */
-  readonly atFault?: 'current' | 'password' | 'confirm';
-  readonly status?: number;
-};
 
 /** One button in a form of its own. */
 const action = (
