@@ -26,11 +26,11 @@ const file = join(folder, 'tree');
 writeFileSync(file, Buffer.concat(leaves));
 await store.put('day/tree', file);
 
-const compare = (batches: readonly (readonly string[])[], meant = '') => {
+const compare = (batches: readonly (readonly string[])[], ...meant: readonly string[]) => {
   const rows = (async function* () {
     for (const batch of batches) yield batch.map(makeRow);
   })();
-  const isMeant = ({ cells }: LeafRow): boolean => cells.includes(meant);
+  const isMeant = ({ cells }: LeafRow): boolean => meant.some((last) => cells.includes(last));
   return compareLeaves({ table, rows, range, kept: { store, treeKey: 'day/tree' }, isMeant });
 };
 
@@ -43,6 +43,20 @@ t.test('equal rows are found at their places, however they are read', async (t) 
     t.ok(meant?.leaf.equals(leaves[8] as Buffer));
   }
   t.equal((await compare([['5', '6', '7', '8']], '9')).meant, null, 'no other row is meant');
+  t.equal(
+    (
+      await compare(
+        [
+          ['5', '6'],
+          ['7', '8'],
+        ],
+        '5',
+        '7',
+      )
+    ).meant?.index,
+    7,
+    'of several the last',
+  );
 });
 
 t.test('a row that is lost, added, changed or elsewhere is a difference', async (t) => {
