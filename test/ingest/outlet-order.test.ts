@@ -6,6 +6,7 @@ import t, { type Test } from 'tap';
 import { createPublisher } from '../../infra/runtime/kafka/kafka.ts';
 import { createLog } from '../../infra/runtime/log.ts';
 import { Outlet } from '../../ingest/outlet.ts';
+import { createRawWriter } from '../../ingest/publish.ts';
 import { Spool } from '../../ingest/spool.ts';
 import type { SpoolRecord } from '../../ingest/spool-format.ts';
 import { holdAttempts, openCluster } from '../support/paper-cluster.ts';
@@ -28,7 +29,7 @@ const openOutlet = async (t: Test) => {
     value: Buffer.alloc(bytes, name.padEnd(8, '.')),
   });
   return {
-    ...{ ...attempts, outlet, topics, spool },
+    ...{ ...attempts, outlet, topics, spool, log: cluster.log },
     files: (): string[] => readdirSync(dir, { recursive: true }).map(String),
     write: (name: string, bytes?: number): boolean => outlet.write(make(name, bytes)),
     tick: (name: string): boolean => outlet.writeNow(make(name)),
@@ -87,4 +88,25 @@ t.test('when Kafka falls behind, what is under way is not sent again, and no tic
   t.ok(outlet.state().drained >= 6);
   await outlet.close();
   t.same(files(), [], 'nothing is left on disk');
+});
+
+t.test('a message goes to each shard that it concerns, a tick to none of them later', async (t) => {
+  const { outlet, topics, takeAll, log } = await openOutlet(t);
+  let skipped = 0;
+  const writer = createRawWriter({ outlet, topic: 'a', onTickSkipped: () => void skipped++ });
+  const message = { slot: 's', conn_id: 'c', seq: 1, received_at: 1, request: null, payload: Buffer.from('x') };
+  t.equal(writer.write([0, 2], { ...message, kind: 'frame' }), false, 'on its way to the disk');
+  t.equal(writer.write([0, 1, 2], { ...message, kind: 'tick' }), false);
+  t.equal(skipped, 3);
+  topics.resolve();
+  await takeAll();
+  t.equal(writer.write([2, 3], { ...message, kind: 'frame' }), true);
+  t.equal(writer.write([1], { ...message, kind: 'tick' }), true);
+  await takeAll();
+  t.same(
+    [0, 1, 2, 3].map((partition) => log.get(`a/${partition}`)?.length ?? 0),
+    [1, 1, 2, 1],
+  );
+  t.equal(skipped, 3);
+  await outlet.close();
 });
