@@ -348,6 +348,15 @@ t.test('a folder has one living owner, and a dead one does not count', async (t)
   writeFileSync(join(dir, 'owner'), `${pid} ${start}`);
   writeFileSync(join(dir, '000000000007.spool'), Buffer.concat(encodeRecord(record(7))));
   await t.rejects(openSpool(dir), new RegExp(`belongs to process ${pid}: .*COLLECTOR_ID of its own`));
+  if (start !== '') {
+    const reused = join(folder(t), 'c1');
+    mkdirSync(reused);
+    writeFileSync(join(reused, 'owner'), `${pid} ${Number(start) - 1}`);
+    writeFileSync(join(reused, '000000000001.spool'), Buffer.concat(encodeRecord(record(1))));
+    const spool = await openSpool(reused);
+    t.same(await empty(spool), [1], 'another process has the number of the dead one');
+    await spool.close();
+  }
   child.kill();
   await new Promise((resolve) => child.once('exit', resolve));
   const spool = await openSpool(dir);
