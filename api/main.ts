@@ -4,13 +4,13 @@ import { openArchiveStore } from '../infra/runtime/archive-store.ts';
 import { createClock } from '../infra/runtime/clock.ts';
 import { ConfigError, readConfig } from '../infra/runtime/config.ts';
 import { openKafka } from '../infra/runtime/kafka/kafka.ts';
-import { kafkaSecurity } from '../infra/runtime/kafka/settings.ts';
+import { loadKafkaSecurity } from '../infra/runtime/kafka/settings.ts';
 import { runProcess, type Stop } from '../infra/runtime/lifecycle.ts';
 import { listenOn } from '../infra/runtime/listen.ts';
 import { createLog, type Logger } from '../infra/runtime/log.ts';
 import { createMetrics, serveMetrics } from '../infra/runtime/metrics.ts';
 import type { ObjectStore } from '../infra/runtime/object-store.ts';
-import { answering } from '../infra/runtime/postgres/away.ts';
+import { guardAway } from '../infra/runtime/postgres/away.ts';
 import { listenPostgres } from '../infra/runtime/postgres/listener.ts';
 import { ANSWER_MS, openPostgres } from '../infra/runtime/postgres/postgres.ts';
 import { openQuestdbReader, type QuestdbReader } from '../infra/runtime/questdb/questdb.ts';
@@ -19,10 +19,10 @@ import { meterSteps } from '../infra/runtime/steps.ts';
 import { openAccountStore } from './access/account-store.ts';
 import { KEYS_CHANNEL, openKeyStore } from './access/key-store.ts';
 import { keepSettled, Meter } from './access/meter.ts';
-import { sharedPermits } from './access/permits.ts';
-import { PLACES_CHANNEL, sharedPlaces } from './access/place-store.ts';
+import { createSharedPermits } from './access/permits.ts';
+import { createSharedPlaces, PLACES_CHANNEL } from './access/place-store.ts';
 import { Places } from './access/places.ts';
-import { scopeChooser } from './access/scope.ts';
+import { createScopeChooser } from './access/scope.ts';
 import { keepTurnover, TURNOVER_CHANNEL } from './access/turnover-store.ts';
 import { keepSiteKey } from './accounts/site-keys.ts';
 import { openAnchors } from './anchors/anchors.ts';
@@ -74,7 +74,7 @@ const openBase = () => {
   const config = readConfig(API_CONFIG, process.env);
   const log = createLog('api');
   const { nowMicros } = createClock();
-  const kafka = openKafka({ brokers: config.KAFKA_BROKERS, clientId: 'api', security: kafkaSecurity(config) }, log);
+  const kafka = openKafka({ brokers: config.KAFKA_BROKERS, clientId: 'api', security: loadKafkaSecurity(config) }, log);
   const pool = openPostgres(config.DATABASE_URL, { answerMs: ANSWER_MS });
   const stop = async (): Promise<void> => {
     await kafka.close();
@@ -89,8 +89,8 @@ type Base = ReturnType<typeof openBase>;
 /** Keys, and the meter of their calls. */
 const openAccess = ({ pool }: Base) => {
   const keys = openKeyStore(pool);
-  const places = new Places(sharedPlaces(pool));
-  return { keys, places, meter: new Meter(sharedPermits(pool), places) };
+  const places = new Places(createSharedPlaces(pool));
+  return { keys, places, meter: new Meter(createSharedPermits(pool), places) };
 };
 type Access = ReturnType<typeof openAccess>;
 
@@ -126,7 +126,7 @@ type HistoryPart = ReturnType<typeof openHistory>;
 
 const openRules = (base: Base, { history }: HistoryPart, { current }: TurnoverPart): Rules => {
   const { config, pool, live, nowMicros, registry, log } = base;
-  const choose = scopeChooser(live, current);
+  const choose = createScopeChooser(live, current);
   return startRules({ pool, live, history, choose, nowMicros, registry, allowsLoopback: readLoopback(config), log });
 };
 
@@ -166,7 +166,7 @@ const openSettlement = ({ pool, log }: Base, { meter }: Access) => {
 /** The archive, and links to its files. */
 const openFiles = ({ config, pool, baseUrl }: Base) => {
   const store = openArchiveStore(config);
-  const secret = keepLinkSecret(answering(pool, 'Links to files cannot be made now.'));
+  const secret = keepLinkSecret(guardAway(pool, 'Links to files cannot be made now.'));
   return { store, links: openFileLinks(store, secret, baseUrl) };
 };
 
@@ -204,11 +204,11 @@ const openMetrics = async (
 
 /** What answers read from the stores; each refuses in its own words while its store is away. */
 const openRecords = ({ config, pool, baseUrl, log }: Base, { questdb }: HistoryPart, store: ObjectStore) => ({
-  accounts: openAccountStore(answering(pool, 'The account cannot be read now.')),
-  manifest: openManifest(answering(pool, 'The archive cannot be read now.')),
+  accounts: openAccountStore(guardAway(pool, 'The account cannot be read now.')),
+  manifest: openManifest(guardAway(pool, 'The archive cannot be read now.')),
   anchors: openAnchors(
     {
-      days: openClosedDays(answering(pool, 'Anchored days cannot be read now.')),
+      days: openClosedDays(guardAway(pool, 'Anchored days cannot be read now.')),
       store,
       stored: questdb === null ? null : { questdb, namespace: config.TOPIC_NAMESPACE },
     },

@@ -20,15 +20,15 @@ import { WEB_MODULES } from './web-modules.ts';
 
 type Settings = ReturnType<typeof readConfig<typeof WEB_CONFIG>>;
 
-const trimmed = (url: string): string => url.replace(/\/$/, '');
+const trimSlash = (url: string): string => url.replace(/\/$/, '');
 
 const readUrls = (config: Settings): SiteUrls => {
-  const account = trimmed(config.ACCOUNT_URL ?? `http://localhost:${config.ACCOUNT_PORT}`);
+  const account = trimSlash(config.ACCOUNT_URL ?? `http://localhost:${config.ACCOUNT_PORT}`);
   return {
     account,
-    auth: trimmed(config.AUTH_URL ?? account),
-    base: trimmed(config.BASE_URL),
-    api: trimmed(config.DATA_API_URL ?? config.BASE_URL),
+    auth: trimSlash(config.AUTH_URL ?? account),
+    base: trimSlash(config.BASE_URL),
+    api: trimSlash(config.DATA_API_URL ?? config.BASE_URL),
     mcp: config.MCP_URL,
   };
 };

@@ -9,7 +9,7 @@ export const CLOSE_MS = 5_000;
 type Append = { readonly sentAt: Micros; readonly ackedAt: Micros; readonly appendedMs: number };
 
 /** Minimum lead of the collector's clock in milliseconds (negative: lag); 0 while the broker's time is between request and acknowledgement. */
-export const clockOffsetMs = ({ sentAt, ackedAt, appendedMs }: Append): number => {
+export const computeClockOffsetMs = ({ sentAt, ackedAt, appendedMs }: Append): number => {
   // The broker truncates its time to whole milliseconds.
   const ahead = sentAt / 1_000 - (appendedMs + 1);
   const behind = ackedAt / 1_000 - appendedMs;
@@ -44,7 +44,7 @@ export const guardClock = (options: ClockGuardOptions): ClockGuard => {
     const sentAt = nowMicros();
     const [ack] = (await sender.attempt([{ topic, message }])).values();
     const appendedMs = ack?.appendedMs ?? null;
-    if (appendedMs !== null) onOffset(clockOffsetMs({ sentAt, ackedAt: nowMicros(), appendedMs }));
+    if (appendedMs !== null) onOffset(computeClockOffsetMs({ sentAt, ackedAt: nowMicros(), appendedMs }));
   };
   let isLooking = false;
   // One probe at a time: a probe may wait for an unreachable broker longer than the interval.

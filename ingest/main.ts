@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { createClock } from '../infra/runtime/clock.ts';
-import { printableConfig, readConfig } from '../infra/runtime/config.ts';
+import { hideSecrets, readConfig } from '../infra/runtime/config.ts';
 import { countBuffersAsHeap } from '../infra/runtime/heap.ts';
 import {
   createPublisher,
@@ -12,21 +12,21 @@ import {
   openKafka,
   TopicMismatch,
 } from '../infra/runtime/kafka/kafka.ts';
-import { kafkaSecurity } from '../infra/runtime/kafka/settings.ts';
-import { type TopicSpec, topicSpecs } from '../infra/runtime/kafka/topics.ts';
+import { loadKafkaSecurity } from '../infra/runtime/kafka/settings.ts';
+import { listTopicSpecs, type TopicSpec } from '../infra/runtime/kafka/topics.ts';
 import { runProcess, type Stop } from '../infra/runtime/lifecycle.ts';
 import { createLog, type Logger } from '../infra/runtime/log.ts';
 import { createMetrics, serveMetrics } from '../infra/runtime/metrics.ts';
 import { codecs } from '../schemas/avro/codec.ts';
 import { isJsonObject } from '../schemas/json-object.ts';
 import type { Micros } from '../schemas/records.ts';
-import { topics } from '../schemas/topics.ts';
+import { nameTopics } from '../schemas/topics.ts';
 import { ALARM_MS, CLOSE_MS, guardClock } from './clock-guard.ts';
 import { INGEST_CONFIG } from './config.ts';
 import { type Collector, startCollector } from './feed/collector.ts';
 import { createMeters, type Meters } from './feed/meters.ts';
 import { Outlet } from './outlet.ts';
-import { registerOutletMeters, unreadyReasons } from './outlet-meters.ts';
+import { listUnreadyReasons, registerOutletMeters } from './outlet-meters.ts';
 import { createRawWriter } from './publish.ts';
 import { Spool } from './spool.ts';
 import type { CollectedVenue } from './venues/contract/feed.ts';
@@ -92,7 +92,7 @@ const readSettings = (env: Readonly<Record<string, string | undefined>>) => {
   const endpoints = parseEndpoints(config.VENUE_ENDPOINTS);
   const restWeights = parseRestWeights(config.VENUE_REST_WEIGHTS);
   if (config.SHARDS < 1) throw new Error(`SHARDS must be at least 1, found ${config.SHARDS}`);
-  const rawTopic = topics(config.TOPIC_NAMESPACE).raw;
+  const rawTopic = nameTopics(config.TOPIC_NAMESPACE).raw;
   return { config, venues, endpoints, restWeights, collector: config.COLLECTOR_ID, rawTopic };
 };
 type Settings = ReturnType<typeof readSettings>;
@@ -101,7 +101,7 @@ export const startIngest = async (env: Readonly<Record<string, string | undefine
   const settings = readSettings(env);
   const { config } = settings;
   const log = createLog('ingest');
-  log.info({ config: printableConfig(INGEST_CONFIG, config) }, 'configured');
+  log.info({ config: hideSecrets(INGEST_CONFIG, config) }, 'configured');
   const { nowMicros } = createClock();
   const over = new AbortController();
   const { handle, spool, outlet } = await openOutlet(settings, log, over.signal);
@@ -129,7 +129,7 @@ export const startIngest = async (env: Readonly<Record<string, string | undefine
   const server = await serveMetrics(registry, config.METRICS_PORT, {
     host: config.METRICS_HOST,
     // A restart repairs neither Kafka nor the disk. An unreachable venue is reported by the API as the venue's state.
-    unready: () => unreadyReasons(outlet.state(), spool.bytes(), offsetMs),
+    unready: () => listUnreadyReasons(outlet.state(), spool.bytes(), offsetMs),
   });
   log.info({ port: server.port }, 'metrics');
 
@@ -148,10 +148,14 @@ export const startIngest = async (env: Readonly<Record<string, string | undefine
 const openOutlet = async ({ config, collector }: Settings, log: Logger, over: AbortSignal) => {
   const { SHARDS: shards, TOPIC_NAMESPACE: namespace, KAFKA_REPLICATION: replication } = config;
   const handle = openKafka(
-    { brokers: config.KAFKA_BROKERS, clientId: `ingest-${collector}`, security: kafkaSecurity(config) },
+    { brokers: config.KAFKA_BROKERS, clientId: `ingest-${collector}`, security: loadKafkaSecurity(config) },
     log,
   );
-  const topicsMade = makeTopics(handle, topicSpecs({ venues: config.VENUES, shards, namespace, replication }), over);
+  const topicsMade = makeTopics(
+    handle,
+    listTopicSpecs({ venues: config.VENUES, shards, namespace, replication }),
+    over,
+  );
   const dir = join(config.SPOOL_DIR, `${namespace}${collector}`);
   const spool = new Spool({ dir, maxBytes: config.SPOOL_MAX_BYTES, log });
   await spool.recover();

@@ -12,14 +12,14 @@ export const registerOutletMeters = (registry: Registry, { outlet, spool }: Sour
   watchGauge('ingest_queue_bytes', 'Bytes in memory that wait for Kafka.', () => outlet.state().queuedBytes);
   watchGauge('ingest_spooling', 'Whether what comes in goes to disk.', () => Number(outlet.state().spooling));
   watchGauge('ingest_kafka_behind_seconds', 'Age of the oldest message that Kafka does not have.', () =>
-    seconds(outlet.state().behindMs),
+    toSeconds(outlet.state().behindMs),
   );
   watchGauge('ingest_refusing', 'Whether connections are ended because nothing can be kept.', () =>
     Number(outlet.state().refusal !== null),
   );
   watchGauge('ingest_spool_bytes', 'Bytes in the spool.', () => spool.bytes());
   watchGauge('ingest_spool_unwritten_bytes', 'Bytes of it that are not on disk yet.', () => spool.pendingBytes());
-  watchGauge('ingest_spool_age_seconds', 'Age of the oldest message in the spool.', () => seconds(spool.ageMs()));
+  watchGauge('ingest_spool_age_seconds', 'Age of the oldest message in the spool.', () => toSeconds(spool.ageMs()));
   watchCounter('ingest_spool_written_bytes_total', 'Bytes written to the spool.', () => spool.counts().writtenBytes);
   watchCounter('ingest_spool_syncs_total', 'Writes to the spool, each with an fsync.', () => spool.counts().syncs);
   watchCounter('ingest_spool_drained_total', 'Messages brought from the spool to Kafka.', () => outlet.state().drained);
@@ -30,15 +30,19 @@ export const registerOutletMeters = (registry: Registry, { outlet, spool }: Sour
   );
 };
 
-const seconds = (ms: number): number => ms / 1_000;
+const toSeconds = (ms: number): number => ms / 1_000;
 
 const FIRST_WORRY_MS = 1_500;
 
 /** Reasons why the collector works below capacity, as text; empty when it works fully. */
-export const unreadyReasons = (state: OutletState, spoolBytes: number, clockOffsetMs: number): readonly string[] => {
+export const listUnreadyReasons = (
+  state: OutletState,
+  spoolBytes: number,
+  clockOffsetMs: number,
+): readonly string[] => {
   const reasons: string[] = [];
   if (state.behindMs > FIRST_WORRY_MS) {
-    const behind = `Kafka lacks messages of the last ${seconds(state.behindMs).toFixed(1)} s`;
+    const behind = `Kafka lacks messages of the last ${toSeconds(state.behindMs).toFixed(1)} s`;
     reasons.push(`${behind}: ${state.queuedBytes} bytes in memory, ${spoolBytes} in the spool`);
   }
   if (state.refusal !== null) reasons.push(`connections are ended: ${state.refusal}`);

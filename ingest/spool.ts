@@ -41,7 +41,7 @@ const HELD_BYTES = 512 * 1024;
 const ROOM_SHARE = 0.75;
 const SUFFIX = '.spool';
 
-const nothing = (): void => undefined;
+const ignoreResult = (): void => undefined;
 
 export class Spool {
   readonly #options: Required<SpoolOptions>;
@@ -207,7 +207,7 @@ export class Spool {
     await this.#close();
     if (!this.#locked) return;
     unlockFolder(this.#options.dir);
-    if (this.#segments.length === 0) await rmdir(this.#options.dir).catch(nothing);
+    if (this.#segments.length === 0) await rmdir(this.#options.dir).catch(ignoreResult);
   }
 
   #lock(): void {
@@ -254,7 +254,7 @@ export class Spool {
       await active.handle.datasync();
     } catch (error) {
       // The retry writes the whole group: a partial write must not precede it.
-      await active.handle.truncate(active.bytes).catch(nothing);
+      await active.handle.truncate(active.bytes).catch(ignoreResult);
       await this.#close();
       throw error;
     }
@@ -281,10 +281,10 @@ export class Spool {
     const active = this.#active;
     if (active === null) return;
     this.#active = null;
-    await active.handle.close().catch(nothing);
+    await active.handle.close().catch(ignoreResult);
     const { path, bytes, firstMs } = active;
     if (bytes > 0) this.#segments.push({ path, bytes, firstMs, recovered: false });
-    else await unlink(path).catch(nothing);
+    else await unlink(path).catch(ignoreResult);
   }
 
   #refuse(reason: string): void {

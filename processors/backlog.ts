@@ -15,7 +15,7 @@ export type Backlog = {
 };
 
 /** A later reader needs these to know the current state; rows and watermarks belong to moments, and rows are stored. */
-const holdsOn = ({ kind }: LiveEntry): boolean =>
+const isHeldOn = ({ kind }: LiveEntry): boolean =>
   kind === 'reading' || kind === 'connection' || kind === 'listing' || kind === 'capability';
 
 /**
@@ -29,7 +29,7 @@ export const createBacklog = ({ isFirst }: { readonly isFirst: boolean }): Backl
       if (recordedAt >= nowMs * 1_000 - LONG_PAST) return { live, stateRound };
       const isRoundWanted = stateRound !== null && nowMs - roundAtMs >= ROUND_EVERY_MS;
       if (isRoundWanted) roundAtMs = nowMs;
-      return { live: isFirst ? live.filter(holdsOn) : live, stateRound: isRoundWanted ? stateRound : null };
+      return { live: isFirst ? live.filter(isHeldOn) : live, stateRound: isRoundWanted ? stateRound : null };
     },
   };
 };

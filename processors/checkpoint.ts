@@ -1,14 +1,7 @@
 // Checkpoints: the whole state of a task after one raw offset, saved item by item while the task runs (design section 5).
 import type { CheckpointEntry } from '../schemas/topics.ts';
 import { STATE_VERSION, type TaskState } from './task/state.ts';
-import {
-  bookFromJson,
-  bookToJson,
-  coreFromJson,
-  coreToJson,
-  listingFromJson,
-  listingToJson,
-} from './task/state-json.ts';
+import { formatBook, formatCore, formatListing, parseBook, parseCore, parseListing } from './task/state-json.ts';
 import type { Snapshot } from './task/store.ts';
 import type { Task } from './task/task.ts';
 
@@ -32,7 +25,7 @@ export const countUnsaved = ({ snapshot }: Round): number => snapshot.listings.s
 export const beginRound = (task: Task, save: Save): Round => {
   const { state, watermark } = task;
   const round: Round = { offset: state.offset, watermark, snapshot: task.beginSnapshot(), saved: 0 };
-  saveItem(round, { key: 'core', body: coreToJson(state) }, save);
+  saveItem(round, { key: 'core', body: formatCore(state) }, save);
   return round;
 };
 
@@ -40,9 +33,9 @@ type Item = { readonly key: string; readonly body: string };
 
 const takeItem = ({ snapshot }: Round): Item | null => {
   const listing = snapshot.listings.take();
-  if (listing !== null) return { key: `${LISTING}${listing.key}`, body: listingToJson(listing.item) };
+  if (listing !== null) return { key: `${LISTING}${listing.key}`, body: formatListing(listing.item) };
   const book = snapshot.books.take();
-  return book === null ? null : { key: `${BOOK}${book.key}`, body: bookToJson(book.item) };
+  return book === null ? null : { key: `${BOOK}${book.key}`, body: formatBook(book.item) };
 };
 
 const saveItem = (round: Round, { key, body }: Item, save: Save): void => {
@@ -126,14 +119,14 @@ const restoreState = (items: ReadonlyMap<string, string>): TaskState | null => {
 const buildState = (items: ReadonlyMap<string, string>): TaskState | null => {
   const core = items.get('core');
   if (core === undefined) return null;
-  const { state, order } = coreFromJson(core);
+  const { state, order } = parseCore(core);
   for (const symbol of order) {
     const body = items.get(`${LISTING}${symbol}`);
     if (body === undefined) return null;
-    state.listings.set(symbol, listingFromJson(body));
+    state.listings.set(symbol, parseListing(body));
   }
   for (const [key, body] of items) {
-    if (key.startsWith(BOOK)) state.books.set(key.slice(BOOK.length), bookFromJson(body));
+    if (key.startsWith(BOOK)) state.books.set(key.slice(BOOK.length), parseBook(body));
   }
   return state;
 };

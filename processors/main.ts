@@ -2,8 +2,8 @@
 import { type Config, readConfig } from '../infra/runtime/config.ts';
 import { countBuffersAsHeap } from '../infra/runtime/heap.ts';
 import { ensureTopics, type KafkaHandle, openKafka } from '../infra/runtime/kafka/kafka.ts';
-import { kafkaSecurity } from '../infra/runtime/kafka/settings.ts';
-import { topicSpecs } from '../infra/runtime/kafka/topics.ts';
+import { loadKafkaSecurity } from '../infra/runtime/kafka/settings.ts';
+import { listTopicSpecs } from '../infra/runtime/kafka/topics.ts';
 import { runProcess, type Stop } from '../infra/runtime/lifecycle.ts';
 import { createLog, type Logger } from '../infra/runtime/log.ts';
 import { createMetrics, type Registry, serveMetrics } from '../infra/runtime/metrics.ts';
@@ -64,13 +64,17 @@ const start = async (): Promise<Stop> => {
   const log = createLog('processors');
   const registry = createMetrics();
   const handle = openKafka(
-    { brokers: config.KAFKA_BROKERS, clientId: config.PROCESSOR_ID ?? 'processors', security: kafkaSecurity(config) },
+    {
+      brokers: config.KAFKA_BROKERS,
+      clientId: config.PROCESSOR_ID ?? 'processors',
+      security: loadKafkaSecurity(config),
+    },
     log,
   );
   const known = config.VENUES.map(findVenue);
   const { TOPIC_NAMESPACE: namespace, SHARDS: shards, KAFKA_REPLICATION: replication } = config;
   const replay = namespace.startsWith('replay');
-  await ensureTopics(handle, topicSpecs({ venues: config.VENUES, shards, namespace, replication, replay }));
+  await ensureTopics(handle, listTopicSpecs({ venues: config.VENUES, shards, namespace, replication, replay }));
   const [sink, tasks] = await Promise.all([
     openSink({ config, handle, registry, log }),
     startTasks({

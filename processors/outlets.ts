@@ -40,7 +40,7 @@ export const flushOutputs = async ({ live, kept }: Outlets): Promise<void> => {
 };
 
 /** The longest wait of a publisher for an acknowledgement; 0 without one. */
-export const stalledMs = (outlets: Outlets): number =>
+export const findStalledMs = (outlets: Outlets): number =>
   Math.max(...Object.values(outlets).map((publisher) => publisher.stalledMs()));
 
 export const closeOutlets = async (outlets: Outlets): Promise<void> => {

@@ -1,6 +1,6 @@
 // Publishes the outputs of one record to their topics. Yields after each live entry, row, and entry of a state round.
 import type { Interruptible } from '../infra/runtime/steps.ts';
-import { codecs, mdCodec } from '../schemas/avro/codec.ts';
+import { codecs, makeMdCodec } from '../schemas/avro/codec.ts';
 import type { LiveEntry, StateEntry, Topics } from '../schemas/topics.ts';
 import type { ProcessorMetrics } from './metrics.ts';
 import type { Outlets } from './outlets.ts';
@@ -30,7 +30,7 @@ export function* publishOutputs(
   }
   for (const record of outputs.md) {
     const key = `${record.venue}|${record.venue_symbol ?? ''}`;
-    kept.publish({ topic: names.md(record.layer), key, value: mdCodec(record.layer).encode(record) });
+    kept.publish({ topic: names.md(record.layer), key, value: makeMdCodec(record.layer).encode(record) });
   }
   for (const version of outputs.listings) {
     const key = `${version.venue}|${version.venue_symbol}`;

@@ -1,5 +1,5 @@
 // Where a task starts: at its newest complete checkpoint, else at the log's start with the remains of earlier lives (design section 5).
-import { endOffsets, type KafkaHandle, LogCut, readToEnd, type Start } from '../infra/runtime/kafka/kafka.ts';
+import { fetchEndOffsets, type KafkaHandle, LogCut, readToEnd, type Start } from '../infra/runtime/kafka/kafka.ts';
 import { AvroError, codecs } from '../schemas/avro/codec.ts';
 import type { ReadingLayer } from '../schemas/layers.ts';
 import type { Micros } from '../schemas/records.ts';
@@ -100,7 +100,7 @@ const refuseCut = (place: string, { end, known, by }: { end: number; known: numb
 /** A watermark is published after its outputs are acknowledged: an output partition that ends earlier has lost some of them. */
 const refuseCutOutputs = async ({ handle, partition }: RestoreSpec, newest: WatermarkEntry | null): Promise<void> => {
   for (const [topic, position] of Object.entries(newest?.positions ?? {})) {
-    const end = (await endOffsets(handle, topic)).get(partition)?.latest ?? 0;
+    const end = (await fetchEndOffsets(handle, topic)).get(partition)?.latest ?? 0;
     refuseCut(`${topic}/${partition}`, { end, known: position - 1, by: 'its task had acknowledgements' });
   }
 };
@@ -111,7 +111,7 @@ export const restore = async (spec: RestoreSpec): Promise<Restored> => {
   const published = await readPublished(spec);
   await refuseCutOutputs(spec, published.newest);
   const { state, problem } = await findCheckpoint(spec, published.checkpointAt);
-  const log = (await endOffsets(handle, names.raw(venue))).get(partition) ?? { earliest: 0, latest: 0 };
+  const log = (await fetchEndOffsets(handle, names.raw(venue))).get(partition) ?? { earliest: 0, latest: 0 };
   const emittedTo = published.newest?.offset ?? -1;
   const found = { emittedTo, logStart: log.earliest, logEnd: log.latest };
   const refuseAbove = (known: number): void =>
@@ -232,7 +232,7 @@ type Written = { readonly offset: number; readonly watermark: Micros | null; rea
 const readRows = async (spec: RestoreSpec, newest: WatermarkEntry | null): Promise<Written> => {
   const { handle, names, venue, partition } = spec;
   const topic = names.rows(venue);
-  const { latest } = (await endOffsets(handle, topic)).get(partition) ?? { latest: 0 };
+  const { latest } = (await fetchEndOffsets(handle, topic)).get(partition) ?? { latest: 0 };
   const from = Math.max(0, (newest?.positions[topic] ?? latest) - ROWS_TAIL);
   const covered = new Map<string, Micros>();
   let offset = -1;
@@ -242,12 +242,12 @@ const readRows = async (spec: RestoreSpec, newest: WatermarkEntry | null): Promi
     if (!entry || entry.offset <= (newest?.offset ?? -1)) return;
     offset = Math.max(offset, entry.offset);
     watermark = entry.watermark ?? watermark;
-    if (entry.row) cover(covered, entry.row);
+    if (entry.row) coverSeries(covered, entry.row);
   });
   return { offset, watermark, covered };
 };
 
-const cover = (covered: Map<string, Micros>, { table, at, texts, flags }: Row): void => {
+const coverSeries = (covered: Map<string, Micros>, { table, at, texts, flags }: Row): void => {
   const { listing, price_type, timeframe } = texts;
   if (listing === undefined || flags['late']) return;
   const symbol = listing.slice(listing.indexOf(':') + 1);

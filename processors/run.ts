@@ -11,10 +11,10 @@ import type { MappedVenue } from '../ingest/venues/contract/mapping.ts';
 import { watchUnexpected } from '../ingest/venues/shared/unexpected.ts';
 import { STATE_LAG } from '../schemas/freshness.ts';
 import type { Micros } from '../schemas/records.ts';
-import { topics } from '../schemas/topics.ts';
+import { nameTopics } from '../schemas/topics.ts';
 import { type CheckpointPace, createCheckpointPace } from './checkpoint-pace.ts';
 import type { ProcessorMetrics } from './metrics.ts';
-import { closeOutlets, type Outlets, openOutlets, stalledMs } from './outlets.ts';
+import { closeOutlets, findStalledMs, type Outlets, openOutlets } from './outlets.ts';
 import { createPresenceWatch } from './presence-watch.ts';
 import { TaskRunner } from './runner.ts';
 
@@ -85,7 +85,7 @@ const findBehind = (key: string, watermark: Micros): readonly string[] => {
 
 /** Reads how the venues' partitions are sharded, and opens the outlets of all tasks. */
 const openWork = async (spec: TasksSpec): Promise<Work> => {
-  const names = topics(spec.namespace);
+  const names = nameTopics(spec.namespace);
   const byTopic = new Map(spec.venues.map((venue) => [names.raw(venue.id), venue]));
   const shards = await readShards(spec.handle, [...byTopic.keys()]);
   return { spec, byTopic, shards, outlets: openOutlets(spec.handle), pace: createCheckpointPace(), runners: new Map() };
@@ -132,7 +132,7 @@ const joinTasks = (work: Work): Promise<GroupMember> => {
 };
 
 const listProblems = ({ spec, outlets, runners }: Work): readonly string[] => {
-  const waitedMs = stalledMs(outlets);
+  const waitedMs = findStalledMs(outlets);
   const stalled = waitedMs > STALLED_MS ? [`Kafka has acknowledged nothing for ${Math.round(waitedMs)} ms`] : [];
   // A finished log that is processed again belongs to another time.
   const behind = spec.ticks ? [...runners].flatMap(([key, { watermark }]) => findBehind(key, watermark)) : [];

@@ -1,11 +1,11 @@
 // Runs one task: restores it, feeds it its partition, publishes its outputs, saves checkpoints, keeps its log moving.
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { endOffsets, type KafkaHandle, type Message, type Publisher } from '../infra/runtime/kafka/kafka.ts';
+import { fetchEndOffsets, type KafkaHandle, type Message, type Publisher } from '../infra/runtime/kafka/kafka.ts';
 import type { Logger } from '../infra/runtime/log.ts';
 import { completeWork, continueWork, type Interruptible } from '../infra/runtime/steps.ts';
 import type { MappedVenue } from '../ingest/venues/contract/mapping.ts';
 import { codecs } from '../schemas/avro/codec.ts';
-import { type CheckpointEntry, type Topics, topics, type WatermarkEntry } from '../schemas/topics.ts';
+import { type CheckpointEntry, nameTopics, type Topics, type WatermarkEntry } from '../schemas/topics.ts';
 import { type Backlog, createBacklog, NO_BACKLOG } from './backlog.ts';
 import { beginRound, countUnsaved, makeMarker, type Round, saveSome } from './checkpoint.ts';
 import type { CheckpointPace } from './checkpoint-pace.ts';
@@ -82,7 +82,7 @@ export class TaskRunner {
 
   private constructor(spec: RunnerSpec, restored: Begun, starts: ReadonlyMap<string, number>) {
     this.#spec = spec;
-    this.#names = topics(spec.namespace);
+    this.#names = nameTopics(spec.namespace);
     const { venue, partition, outlets } = spec;
     this.#destination = { venue: venue.id, partition, names: this.#names, outlets };
     this.#task = restored.task;
@@ -97,12 +97,12 @@ export class TaskRunner {
 
   /** Restores the task from its newest complete checkpoint, or starts it empty at its log's start. */
   static async start(spec: RunnerSpec): Promise<TaskRunner> {
-    const names = topics(spec.namespace);
+    const names = nameTopics(spec.namespace);
     const began = performance.now();
     const outputs = [names.live, names.state, names.rows, names.checkpoints].map((of) => of(spec.venue.id));
     const [restored, ends] = await Promise.all([
       begin(spec, names),
-      Promise.all(outputs.map(async (topic) => [topic, await endOffsets(spec.handle, topic)] as const)),
+      Promise.all(outputs.map(async (topic) => [topic, await fetchEndOffsets(spec.handle, topic)] as const)),
     ]);
     const starts = new Map(ends.map(([topic, found]) => [topic, found.get(spec.partition)?.latest ?? 0]));
     const { task, emittedTo, logEnd } = restored;

@@ -26,6 +26,6 @@ export const toDayNumber = (day: string): number => Number(day.replaceAll('-', '
 
 /**
  * Object-store key of a partition's kept hashes: `anchors/2026-01-15/trades.<root>.hashes`. 32 bytes a hash; leaves first, in leaf
- * order, then every sixth level (`keptLevels`). The key contains the root, so its bytes never change.
+ * order, then every sixth level (`listKeptLevels`). The key contains the root, so its bytes never change.
  */
-export const treeKey = (day: string, table: string, root: string): string => `anchors/${day}/${table}.${root}.hashes`;
+export const toTreeKey = (day: string, table: string, root: string): string => `anchors/${day}/${table}.${root}.hashes`;

@@ -1,5 +1,5 @@
 // The anchored tables: columns, kinds and order (AN-07), and the canonical text of a row (AN-11). Archive files, leaves and SQL are derived from it.
-import { type CanonicalValue, canonicalJson, canonicalString } from './canonical-json.ts';
+import { type CanonicalValue, formatCanonicalJson, formatCanonicalString } from './canonical-json.ts';
 import { CANDLES, EVENTS, READINGS } from './layers/index.ts';
 import type { AnchoredKind, AnchoredPart } from './layers/layer.ts';
 import { compareBytes } from './text-order.ts';
@@ -114,7 +114,7 @@ export const listStored = ({ columns }: AnchoredTable): StoredColumn[] =>
   columns.filter((column): column is StoredColumn => column.stored !== null);
 
 /** Index of a column in a row; throws for an unknown name. */
-export const placeOf = ({ table, columns }: AnchoredTable, name: string): number => {
+export const toPlace = ({ table, columns }: AnchoredTable, name: string): number => {
   const place = columns.findIndex((column) => column.name === name);
   if (place < 0) throw new Error(`table ${table} has no anchored column ${name}`);
   return place;
@@ -123,7 +123,7 @@ export const placeOf = ({ table, columns }: AnchoredTable, name: string): number
 /** Writes the hashed text of a table's rows; cells are in the order of `columns`. Throws CanonicalJsonError for a lone surrogate. */
 export const createRowWriter = ({ columns }: AnchoredTable): ((cells: readonly AnchoredCell[]) => string) => {
   const sorted = columns.map(({ name }, place) => ({ name, place })).sort((a, b) => (a.name < b.name ? -1 : 1));
-  const labels = sorted.map(({ name }, at) => `${at === 0 ? '{' : ','}${canonicalString(name)}:`);
+  const labels = sorted.map(({ name }, at) => `${at === 0 ? '{' : ','}${formatCanonicalString(name)}:`);
   const places = sorted.map(({ place }) => place);
   // Digits and instants contain nothing to escape.
   const mayEscape = places.map((place) => columns[place]?.kind === 'text');
@@ -133,7 +133,7 @@ export const createRowWriter = ({ columns }: AnchoredTable): ((cells: readonly A
       const cell = cells[places[at] as number] ?? null;
       text += labels[at];
       if (typeof cell !== 'string') text += String(cell);
-      else text += mayEscape[at] ? canonicalString(cell) : `"${cell}"`;
+      else text += mayEscape[at] ? formatCanonicalString(cell) : `"${cell}"`;
     }
     return `${text}}`;
   };
@@ -142,5 +142,5 @@ export const createRowWriter = ({ columns }: AnchoredTable): ((cells: readonly A
 export type Partition = { readonly day: string; readonly table: string; readonly rows: number; readonly root: string };
 
 /** Canonical text of a leaf of the day tree; `root` is 64 lower-case hex digits, `day` is YYYY-MM-DD (AN-11). */
-export const partitionText = ({ day, table, rows, root }: Partition): string =>
-  canonicalJson({ day, root, rows, schema_version: ANCHOR_SCHEMA_VERSION, table } satisfies CanonicalValue);
+export const formatPartitionLeaf = ({ day, table, rows, root }: Partition): string =>
+  formatCanonicalJson({ day, root, rows, schema_version: ANCHOR_SCHEMA_VERSION, table } satisfies CanonicalValue);

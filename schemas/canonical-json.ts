@@ -17,23 +17,23 @@ export type CanonicalValue =
 const PLAIN = /^[ !#-[\]-~]*$/;
 
 /** Throws CanonicalJsonError for a lone surrogate, which JSON.stringify would escape silently. */
-export const canonicalString = (text: string): string => {
+export const formatCanonicalString = (text: string): string => {
   if (PLAIN.test(text)) return `"${text}"`;
   if (!text.isWellFormed()) throw new CanonicalJsonError(`a lone surrogate in ${JSON.stringify(text.slice(0, 80))}`);
   return JSON.stringify(text);
 };
 
-const canonicalNumber = (value: number): string => {
+const formatCanonicalNumber = (value: number): string => {
   if (!Number.isFinite(value)) throw new CanonicalJsonError(`${value} is not a JSON number`);
   return JSON.stringify(value);
 };
 
 /** The canonical text. Throws CanonicalJsonError. */
-export const canonicalJson = (value: CanonicalValue): string => {
+export const formatCanonicalJson = (value: CanonicalValue): string => {
   if (value === null || typeof value === 'boolean') return String(value);
-  if (typeof value === 'number') return canonicalNumber(value);
-  if (typeof value === 'string') return canonicalString(value);
-  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
+  if (typeof value === 'number') return formatCanonicalNumber(value);
+  if (typeof value === 'string') return formatCanonicalString(value);
+  if (Array.isArray(value)) return `[${value.map(formatCanonicalJson).join(',')}]`;
   const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-  return `{${members.map(([name, member]) => `${canonicalString(name)}:${canonicalJson(member)}`).join(',')}}`;
+  return `{${members.map(([name, member]) => `${formatCanonicalString(name)}:${formatCanonicalJson(member)}`).join(',')}}`;
 };

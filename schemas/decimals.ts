@@ -17,7 +17,7 @@ const ZERO = 0x30;
 const NINE = 0x39;
 
 /** Digits under N-05 rule 1: no `+`, no leading or trailing zeros, no exponent, `-0` is `0`. Throws DecimalError. */
-export const canonicalDigits = (text: string): Digits => trimPlain(text) ?? rewrite(text);
+export const toCanonicalDigits = (text: string): Digits => trimPlain(text) ?? rewrite(text);
 
 /** Fast path for `1250`, `0.5` or `-12.50`, nearly every figure: one pass, trailing zeros cut. Null: any other spelling. */
 const trimPlain = (text: string): Digits | null => {
@@ -45,7 +45,7 @@ const rewrite = (text: string): Digits => {
   const [, sign = '', whole = '', fraction = '', exponentText = '0'] = found ?? [];
   const exponent = Number(exponentText);
   if (found && whole.length + fraction.length > 0 && Math.abs(exponent) <= LONGEST) {
-    const expanded = place(sign === '-' ? '-' : '', whole + fraction, fraction.length - exponent);
+    const expanded = placePoint(sign === '-' ? '-' : '', whole + fraction, fraction.length - exponent);
     // An accepted figure must be readable again, also when the expanded exponent made it longer.
     if (expanded.length <= LONGEST) return expanded;
   }
@@ -53,7 +53,7 @@ const rewrite = (text: string): Digits => {
 };
 
 /** Text of `digits × 10^-scale` with that sign. */
-const place = (sign: '-' | '', digits: string, scale: number): Digits => {
+const placePoint = (sign: '-' | '', digits: string, scale: number): Digits => {
   const padded = scale < 0 ? digits + '0'.repeat(-scale) : digits.padStart(scale + 1, '0');
   const point = scale <= 0 ? padded.length : padded.length - scale;
   let first = 0;
@@ -74,7 +74,7 @@ const toScaled = (digits: Digits): Scaled => {
 };
 
 const fromScaled = (integer: bigint, scale: number): Digits => {
-  return integer < 0n ? place('-', String(-integer), scale) : place('', String(integer), scale);
+  return integer < 0n ? placePoint('-', String(-integer), scale) : placePoint('', String(integer), scale);
 };
 
 const alignScales = (a: Digits, b: Digits): { readonly a: bigint; readonly b: bigint; readonly scale: number } => {
@@ -105,12 +105,12 @@ export const multiply = (a: Digits, b: Digits): Digits => {
 };
 
 /** A percentage as a fraction: the point two places to the left. */
-export const percentToFraction = (percent: Digits): Digits => {
+export const toFraction = (percent: Digits): Digits => {
   const sign = isNegative(percent) ? '-' : '';
   const dot = percent.indexOf('.');
   const whole = dot < 0 ? percent.slice(sign.length) : percent.slice(sign.length, dot);
   const fraction = dot < 0 ? '' : percent.slice(dot + 1);
-  return place(sign, whole + fraction, fraction.length + 2);
+  return placePoint(sign, whole + fraction, fraction.length + 2);
 };
 
 /** a / b rounded half-even to 18 significant digits (N-05 rule 2); null when b is zero. */
@@ -132,7 +132,7 @@ export const divide = (a: Digits, b: Digits): Digits | null => {
   const rest = (quotient % unit) * bottom + (lifted % bottom);
   const half = unit * bottom;
   const up = rest * 2n > half || (rest * 2n === half && kept % 2n === 1n);
-  return place(sign, String((up ? kept + 1n : kept) * unit), x.scale - y.scale + shift);
+  return placePoint(sign, String((up ? kept + 1n : kept) * unit), x.scale - y.scale + shift);
 };
 
 export const compare = (a: Digits, b: Digits): -1 | 0 | 1 => {
@@ -145,18 +145,18 @@ export const isPositive = (a: Digits): boolean => a !== '0' && !isNegative(a);
 export const isNegative = (a: Digits): boolean => a.charCodeAt(0) === MINUS;
 
 /** Shortest decimal that parses to the same binary64, without exponent (N-05 rule 3). Throws DecimalError for NaN and infinities. */
-export const plainDouble = (n: number): string => {
+export const formatDouble = (n: number): string => {
   if (!Number.isFinite(n)) throw new DecimalError(`${n} does not exist on the wire (N-05)`);
   const text = String(n);
   const size = Math.abs(n);
   // Only then JavaScript writes an exponent.
-  return size >= 1e21 || (size < 1e-6 && n !== 0) ? canonicalDigits(text) : text;
+  return size >= 1e21 || (size < 1e-6 && n !== 0) ? toCanonicalDigits(text) : text;
 };
 
 /** True when a binary64 represents exactly these digits. */
-export const fitsDouble = (digits: Digits): boolean => {
+export const isExactDouble = (digits: Digits): boolean => {
   const n = Number(digits);
-  return Number.isFinite(n) && plainDouble(n) === digits;
+  return Number.isFinite(n) && formatDouble(n) === digits;
 };
 
 /** Decimals of at most this many digits are distinct as doubles, so that each is the shortest of its double (IEEE 754). */
@@ -167,10 +167,10 @@ const DISTINCT_DIGITS = 15;
  * (N-05 rule 1); null when nothing is stored.
  */
 export const joinFigure = (double: string | null, exact: string | undefined): Digits | null => {
-  if (exact !== undefined) return canonicalDigits(exact);
+  if (exact !== undefined) return toCanonicalDigits(exact);
   if (double === null || double === 'NaN') return null;
   const plain = double.length <= DISTINCT_DIGITS ? trimPlain(double) : null;
-  return plain ?? plainDouble(Number(double) || 0);
+  return plain ?? formatDouble(Number(double) || 0);
 };
 
 /** 10^-n, the step of figures with `n` decimals; below zero a multiple of ten. */

@@ -1,37 +1,43 @@
 // The error catalogue: every code with its status, whether to retry, and what to do (E-05, E-06, E-08).
 type Entry = { readonly status: number; readonly retry: boolean; readonly meaning: string; readonly fix: string };
 
-const wrong = (meaning: string, fix: string): Entry => ({ status: 400, retry: false, meaning, fix });
+const makeUsageEntry = (meaning: string, fix: string): Entry => ({ status: 400, retry: false, meaning, fix });
 
 export const CATALOGUE = {
-  DQL_JSON_SCHEMA: wrong('The request does not have the endpoint’s shape.', 'Correct the member named by path.'),
-  DQL_VERSION: wrong('The language version is not 1.', 'Send dql "1" or leave it out.'),
-  DQL_LIMIT: wrong('The request or its answer exceeds a limit.', 'Narrow the request as the hint says.'),
-  DQL_COMPLEXITY: wrong('The query costs more than the limits allow.', 'Shorten the query. Parse states its cost.'),
-  KEY_IN_URL: wrong(
+  DQL_JSON_SCHEMA: makeUsageEntry(
+    'The request does not have the endpoint’s shape.',
+    'Correct the member named by path.',
+  ),
+  DQL_VERSION: makeUsageEntry('The language version is not 1.', 'Send dql "1" or leave it out.'),
+  DQL_LIMIT: makeUsageEntry('The request or its answer exceeds a limit.', 'Narrow the request as the hint says.'),
+  DQL_COMPLEXITY: makeUsageEntry(
+    'The query costs more than the limits allow.',
+    'Shorten the query. Parse states its cost.',
+  ),
+  KEY_IN_URL: makeUsageEntry(
     'A key was sent in the URL.',
     'Replace the key, and send the new one as Authorization: Bearer <API_KEY>.',
   ),
-  PAYMENT_MALFORMED: wrong(
+  PAYMENT_MALFORMED: makeUsageEntry(
     'The payment header is not a version 2 exact payment.',
     'Sign an entry of accepts with x402 version 2.',
   ),
-  DQL_SYNTAX: wrong('The text is not a query or selection.', 'Correct the text at the position.'),
-  DQL_UNKNOWN_FIELD: wrong('The field does not exist.', 'Use a field of the catalogue.'),
-  DQL_UNKNOWN_FUNCTION: wrong('The function does not exist.', 'Use a function of the catalogue.'),
-  DQL_UNKNOWN_VENUE: wrong('The venue is not known.', 'Use a code of GET /v2/venues.'),
-  DQL_UNKNOWN_CURRENCY: wrong('No listing has this quote currency.', 'Use a currency of the catalogue.'),
-  DQL_UNKNOWN_ASSET: wrong('The base asset is not known.', 'Use an asset of the catalogue.'),
-  DQL_UNKNOWN_INSTRUMENT: wrong('The instrument is not known.', 'Use a code of the form BASE-PERP.'),
-  DQL_SCOPE: wrong('A venue-scoped name stands at instrument level.', 'Put it inside any(venues where …).'),
-  DQL_NESTING: wrong('A quantifier or aggregate stands inside another.', 'Split the condition.'),
-  DQL_TYPE: wrong('The operation does not fit its operands.', 'Use operands of the kinds the function takes.'),
-  DQL_TIMEFRAME_REQUIRED: wrong('A series has no period.', 'Add a timeframe clause or trailing argument.'),
-  DQL_TIMEFRAME_UNSUPPORTED: wrong('The period is not offered.', 'Use a timeframe of the catalogue.'),
-  DQL_TIMEFRAME_MISMATCH: wrong('Series of different periods meet.', 'Use one period.'),
-  DQL_ARGUMENT: wrong('An argument is outside its range.', 'Use a value within the range named.'),
-  DQL_DUPLICATE_CLAUSE: wrong('A clause or key is given twice.', 'Give it once.'),
-  DQL_AS_OF_RANGE: wrong(
+  DQL_SYNTAX: makeUsageEntry('The text is not a query or selection.', 'Correct the text at the position.'),
+  DQL_UNKNOWN_FIELD: makeUsageEntry('The field does not exist.', 'Use a field of the catalogue.'),
+  DQL_UNKNOWN_FUNCTION: makeUsageEntry('The function does not exist.', 'Use a function of the catalogue.'),
+  DQL_UNKNOWN_VENUE: makeUsageEntry('The venue is not known.', 'Use a code of GET /v2/venues.'),
+  DQL_UNKNOWN_CURRENCY: makeUsageEntry('No listing has this quote currency.', 'Use a currency of the catalogue.'),
+  DQL_UNKNOWN_ASSET: makeUsageEntry('The base asset is not known.', 'Use an asset of the catalogue.'),
+  DQL_UNKNOWN_INSTRUMENT: makeUsageEntry('The instrument is not known.', 'Use a code of the form BASE-PERP.'),
+  DQL_SCOPE: makeUsageEntry('A venue-scoped name stands at instrument level.', 'Put it inside any(venues where …).'),
+  DQL_NESTING: makeUsageEntry('A quantifier or aggregate stands inside another.', 'Split the condition.'),
+  DQL_TYPE: makeUsageEntry('The operation does not fit its operands.', 'Use operands of the kinds the function takes.'),
+  DQL_TIMEFRAME_REQUIRED: makeUsageEntry('A series has no period.', 'Add a timeframe clause or trailing argument.'),
+  DQL_TIMEFRAME_UNSUPPORTED: makeUsageEntry('The period is not offered.', 'Use a timeframe of the catalogue.'),
+  DQL_TIMEFRAME_MISMATCH: makeUsageEntry('Series of different periods meet.', 'Use one period.'),
+  DQL_ARGUMENT: makeUsageEntry('An argument is outside its range.', 'Use a value within the range named.'),
+  DQL_DUPLICATE_CLAUSE: makeUsageEntry('A clause or key is given twice.', 'Give it once.'),
+  DQL_AS_OF_RANGE: makeUsageEntry(
     'The instant lies in the future or before what is kept.',
     'Use an instant within the range named.',
   ),
@@ -138,7 +144,7 @@ export type ApiError = {
 const MOST_ERRORS = 20;
 
 /** Sorts by position, then errors without one by path; at most 20 (E-05). */
-export const orderErrors = (errors: readonly ApiError[]): readonly ApiError[] =>
+export const sortErrors = (errors: readonly ApiError[]): readonly ApiError[] =>
   [...errors]
     .sort((a, b) => {
       const x = a.position?.offset ?? Number.POSITIVE_INFINITY;
@@ -155,7 +161,7 @@ export class ServiceError extends Error {
   readonly errors: readonly ApiError[];
   readonly status: number;
   constructor(errors: readonly ApiError[]) {
-    const ordered = orderErrors(errors);
+    const ordered = sortErrors(errors);
     super(ordered[0]?.message ?? 'no error given');
     this.errors = ordered;
     this.status = ordered[0] ? CATALOGUE[ordered[0].code].status : 500;
@@ -163,14 +169,14 @@ export class ServiceError extends Error {
 }
 
 /** A member whose shape or value is wrong, by its JSON pointer (DQL-34h). */
-export const shapeFault = (path: string, message: string, hint: string): ApiError => ({
+export const makeShapeFault = (path: string, message: string, hint: string): ApiError => ({
   code: 'DQL_JSON_SCHEMA',
   message,
   hint,
   path,
 });
 
-export const serviceError = (
+export const makeServiceError = (
   code: ErrorCode,
   message: string,
   extra: Omit<ApiError, 'code' | 'message'> = {},
@@ -180,12 +186,12 @@ const FARTHEST = 2;
 const MOST_NAMES = 3;
 
 /** Known names within two edits of `name`, which may be of any length, nearest first, at most three (E-08). */
-export const nearest = (name: string, known: Iterable<string>): string[] => {
+export const findNearest = (name: string, known: Iterable<string>): string[] => {
   const lower = name.toLowerCase();
   const found: { readonly known: string; readonly distance: number }[] = [];
   for (const candidate of known) {
     if (Math.abs(candidate.length - name.length) > FARTHEST) continue;
-    const distance = editDistance(lower, candidate.toLowerCase());
+    const distance = computeEditDistance(lower, candidate.toLowerCase());
     if (distance <= FARTHEST) found.push({ known: candidate, distance });
   }
   found.sort((a, b) => a.distance - b.distance || (a.known < b.known ? -1 : 1));
@@ -193,7 +199,7 @@ export const nearest = (name: string, known: Iterable<string>): string[] => {
 };
 
 /** Damerau-Levenshtein distance (adjacent transpositions count once); above `FARTHEST` the value is only a lower bound. */
-export const editDistance = (a: string, b: string): number => {
+export const computeEditDistance = (a: string, b: string): number => {
   let before: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, j) => j);
   for (let i = 1; i <= a.length; i++) {

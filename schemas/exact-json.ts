@@ -1,5 +1,5 @@
 // JSON as sent by callers, with the digits of numbers that a double rounds (DQL-09.1).
-import { canonicalDigits, DecimalError, fitsDouble } from './decimals.ts';
+import { DecimalError, isExactDouble, toCanonicalDigits } from './decimals.ts';
 import type { Digits } from './records.ts';
 
 /** By the containing object, then by member. */
@@ -11,8 +11,8 @@ const MAY_ROUND = /[0-9.]{16}|[0-9][eE]/;
 /** Digits that a double does not represent: canonical, or as sent when they are longer than a figure may be. */
 const toExactDigits = (source: string): Digits | null => {
   try {
-    const digits = canonicalDigits(source);
-    return fitsDouble(digits) ? null : digits;
+    const digits = toCanonicalDigits(source);
+    return isExactDouble(digits) ? null : digits;
   } catch (error) {
     // Longer than any market figure, as a literal of a query may be.
     if (error instanceof DecimalError) return source;
@@ -28,11 +28,12 @@ function keepDigits(this: object, key: string, value: unknown, { source }: Conte
   return value;
 }
 
-/** As `JSON.parse`; `roundedDigits` then returns what doubles could not represent. */
+/** As `JSON.parse`; `findRoundedDigits` then returns what doubles could not represent. */
 export const parseExactly = (text: string): unknown =>
   MAY_ROUND.test(text)
     ? JSON.parse(text, keepDigits as (this: unknown, key: string, value: unknown) => unknown)
     : JSON.parse(text);
 
 /** The digits of a member sent as a number that no double represents; undefined for any other. */
-export const roundedDigits = (holder: object, member: string): Digits | undefined => rounded.get(holder)?.get(member);
+export const findRoundedDigits = (holder: object, member: string): Digits | undefined =>
+  rounded.get(holder)?.get(member);

@@ -50,7 +50,7 @@ export type StatusAnswer = {
   readonly valid_until: Micros | null;
 };
 
-const ageMs = (at: Micros, since: Micros | null): number | null =>
+const computeAgeMs = (at: Micros, since: Micros | null): number | null =>
   since === null ? null : Math.floor((at - since) / 1000);
 
 const toBareAnswer = (status: Status, reason: Reason): StatusAnswer => ({
@@ -71,19 +71,19 @@ const findStaleReason = (reading: Held, question: StatusQuestion, validUntil: Mi
   const isUnknown = reading.horizon_source !== 'connection' && validUntil === null;
   if (reading.horizon_source === null || isUnknown) return 'horizon_unknown';
   if (validUntil !== null && validUntil < at) return 'horizon_passed';
-  return (ageMs(at, reading.received_at) ?? 0) > boundMs ? 'freshness_bound' : null;
+  return (computeAgeMs(at, reading.received_at) ?? 0) > boundMs ? 'freshness_bound' : null;
 };
 
 /** Status of a layer at T (L-07). Ages are rounded down; `valid_until` of a connection horizon is the loss, if any. */
-export const statusAt = (question: StatusQuestion): StatusAnswer => {
+export const findStatusAt = (question: StatusQuestion): StatusAnswer => {
   const { reading, policy, at, lostAt } = question;
   if (policy !== 'on') return toBareAnswer(policy, REASON_OF_POLICY[policy]);
   if (reading === null) return toBareAnswer('missing', 'no_value');
   const lost = lostAt !== null && lostAt <= at ? lostAt : null;
   const validUntil = reading.horizon_source === 'connection' ? lost : reading.valid_until;
   const ages = {
-    age_ms: ageMs(at, reading.received_at),
-    venue_age_ms: ageMs(at, reading.venue_ts),
+    age_ms: computeAgeMs(at, reading.received_at),
+    venue_age_ms: computeAgeMs(at, reading.venue_ts),
     valid_until: validUntil,
   };
   if (!reading.valid) return { status: 'missing', reason: 'gap', gap_cause: reading.gap_cause ?? 'unknown', ...ages };
@@ -95,7 +95,7 @@ export const statusAt = (question: StatusQuestion): StatusAnswer => {
  * The instant after which a reading is stale, fixed at storage (F-01). It counts from the venue's stamp, or from
  * receipt without a stamp or when the venue's clock is ahead (F-02). Null for connection horizons and unknown ones.
  */
-export const validUntil = (stored: {
+export const computeValidUntil = (stored: {
   readonly venue_ts: Micros | null;
   readonly received_at: Micros;
   readonly horizon_ms: number | null;

@@ -36,7 +36,7 @@ export const formatInstantMicros = (at: Micros): string => write(at, 6);
 
 /** Three fractional digits when the instant is a whole millisecond, else six (N-02). */
 export const formatInstant = (at: Micros): string => write(at, at % MICROS_PER_MS === 0 ? 3 : 6);
-export const instantOrNull = (at: Micros | null): string | null => (at === null ? null : formatInstant(at));
+export const formatInstantOrNull = (at: Micros | null): string | null => (at === null ? null : formatInstant(at));
 
 /** Minutes of texts in our own form, as they were parsed. Cleared when full. */
 const parsedMinutes = new Map<string, Micros>();
@@ -108,4 +108,4 @@ const parseAny = (text: string): Micros | null => {
 };
 
 /** UTC day of an instant, `YYYY-MM-DD`. */
-export const dayOf = (at: Micros): string => new Date(Math.floor(at / MICROS_PER_MS)).toISOString().slice(0, 10);
+export const toDayOf = (at: Micros): string => new Date(Math.floor(at / MICROS_PER_MS)).toISOString().slice(0, 10);

@@ -1,5 +1,5 @@
 // The serialiser: figures as their digits, documented order, no white space (N-01, N-05, N-06).
-import { plainDouble } from './decimals.ts';
+import { formatDouble } from './decimals.ts';
 import type { Digits } from './records.ts';
 import { compareBytes } from './text-order.ts';
 
@@ -19,8 +19,8 @@ export class RawJson {
   }
 }
 
-export const figure = (digits: Digits): Figure => new Figure(digits);
-export const rawJson = (text: string): RawJson => new RawJson(text);
+export const makeFigure = (digits: Digits): Figure => new Figure(digits);
+export const makeRawJson = (text: string): RawJson => new RawJson(text);
 
 export type JsonValue =
   | null
@@ -40,7 +40,7 @@ type WriteOptions = { readonly numberFormat?: NumberFormat };
  * Sorts a map keyed by data by ascending bytes of the key (N-01). Keys are our names: an object puts whole numbers first, so what has others as
  * keys is written from a `Map`.
  */
-export const byKey = <T>(map: Readonly<Record<string, T>>): Record<string, T> => {
+export const sortByKey = <T>(map: Readonly<Record<string, T>>): Record<string, T> => {
   const sorted: Record<string, T> = {};
   for (const key of Object.keys(map).sort(compareBytes)) sorted[key] = map[key] as T;
   return sorted;
@@ -63,9 +63,9 @@ const write = (value: JsonValue, format: NumberFormat): string => {
   if (value === null) return 'null';
   switch (typeof value) {
     case 'string':
-      return quote(value);
+      return quoteText(value);
     case 'number':
-      return plainDouble(value);
+      return formatDouble(value);
     case 'boolean':
       return value ? 'true' : 'false';
     default:
@@ -75,7 +75,7 @@ const write = (value: JsonValue, format: NumberFormat): string => {
 
 /** Printable ASCII without `"` and `\`: nothing to escape, true for nearly every string we send. */
 const PLAIN = /^[ !#-[\]-~]*$/;
-const quote = (text: string): string => (PLAIN.test(text) ? `"${text}"` : JSON.stringify(text));
+const quoteText = (text: string): string => (PLAIN.test(text) ? `"${text}"` : JSON.stringify(text));
 
 /** Names are few and repeat in every item; the bound is for maps keyed by data. */
 const MOST_LABELS = 4_096;

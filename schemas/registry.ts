@@ -1,6 +1,6 @@
 // A read-only schema registry with Confluent's paths, answers and error codes, so that external consumers can decode our topics (design section 4).
 import avro from 'avsc';
-import { SUBJECT_IDS, schemaText } from './avro/codec.ts';
+import { readSchemaText, SUBJECT_IDS } from './avro/codec.ts';
 
 type RegistryRequest = {
   readonly method: string;
@@ -22,13 +22,13 @@ const COMPATIBILITY = 'BACKWARD_TRANSITIVE';
 const SUFFIX = '-value';
 
 /** The published text without white space: a re-export would drop logical types and docs. */
-const compact = (text: string): string => JSON.stringify(JSON.parse(text));
+const compactText = (text: string): string => JSON.stringify(JSON.parse(text));
 
 const VERSIONS: readonly Version[] = Object.entries(SUBJECT_IDS).flatMap(([family, ids]) =>
-  ids.map((id, i) => ({ family, version: i + 1, id, schema: compact(schemaText(family, i + 1)) })),
+  ids.map((id, i) => ({ family, version: i + 1, id, schema: compactText(readSchemaText(family, i + 1)) })),
 );
 
-const ok = (body: unknown): RegistryAnswer => ({ status: 200, body });
+const makeAnswer = (body: unknown): RegistryAnswer => ({ status: 200, body });
 /** Confluent's error codes start with their HTTP status. */
 const refuse = (errorCode: number, message: string): RegistryAnswer => ({
   status: Number(String(errorCode).slice(0, 3)),
@@ -53,7 +53,7 @@ const describe = (subject: string, { id, version, schema }: Version): unknown =>
 type Query = RegistryRequest['query'];
 
 /** A page of what begins with the prefix; subjects are all in the context `.`, which a prefix may name. A limit below zero is none. */
-const pageOf = <T>(all: readonly T[], query: Query, subjectOf: (one: T) => string): readonly T[] => {
+const cutPage = <T>(all: readonly T[], query: Query, subjectOf: (one: T) => string): readonly T[] => {
   const prefix = (query['subjectPrefix'] ?? '').replace(/^:[.*]?:/, '');
   const [offset, limit] = [Number(query['offset'] ?? 0), Number(query['limit'] ?? -1)];
   const found = all.filter((one) => subjectOf(one).startsWith(prefix)).slice(Math.max(offset, 0));
@@ -68,25 +68,25 @@ const listSchemas = (query: Query): RegistryAnswer => {
     const versions = listVersions(subject);
     return query['latestOnly'] === 'true' ? versions.slice(-1) : versions;
   });
-  return ok(pageOf(bySubject, query, toSubject).map((version) => describe(toSubject(version), version)));
+  return makeAnswer(cutPage(bySubject, query, toSubject).map((version) => describe(toSubject(version), version)));
 };
 
 const answerSchemas = (rest: readonly string[], query: Query): RegistryAnswer => {
   const [place, id = '', view] = rest;
   if (place === undefined) return listSchemas(query);
-  if (place === 'types' && rest.length === 1) return ok(['AVRO']);
+  if (place === 'types' && rest.length === 1) return makeAnswer(['AVRO']);
   if (place !== 'ids' || rest.length < 2 || rest.length > 3) return refuse(404, 'HTTP 404 Not Found');
   const found = /^[0-9]{1,9}$/.test(id) ? VERSIONS.find((v) => v.id === Number(id)) : undefined;
   if (!found) return refuse(40403, `Schema ${id} not found`);
   switch (view) {
     case undefined:
-      return ok({ schema: found.schema });
+      return makeAnswer({ schema: found.schema });
     case 'schema':
-      return ok(JSON.parse(found.schema));
+      return makeAnswer(JSON.parse(found.schema));
     case 'subjects':
-      return ok([toSubject(found)]);
+      return makeAnswer([toSubject(found)]);
     case 'versions':
-      return ok([{ subject: toSubject(found), version: found.version }]);
+      return makeAnswer([{ subject: toSubject(found), version: found.version }]);
     default:
       return refuse(404, 'HTTP 404 Not Found');
   }
@@ -109,29 +109,29 @@ const answerVersion = (subject: string, [wanted = '', view]: readonly string[]):
   if ('status' in found) return found;
   switch (view) {
     case undefined:
-      return ok(describe(subject, found));
+      return makeAnswer(describe(subject, found));
     case 'schema':
-      return ok(JSON.parse(found.schema));
+      return makeAnswer(JSON.parse(found.schema));
     case 'referencedby':
-      return ok([]);
+      return makeAnswer([]);
     default:
       return refuse(404, 'HTTP 404 Not Found');
   }
 };
 
 const answerSubjects = ([subject, place, ...rest]: readonly string[], query: Query): RegistryAnswer => {
-  if (subject === undefined) return ok(pageOf(SUBJECTS, query, (one) => one));
+  if (subject === undefined) return makeAnswer(cutPage(SUBJECTS, query, (one) => one));
   if (place !== 'versions' || rest.length > 2) return refuse(404, 'HTTP 404 Not Found');
   const versions = listVersions(subject);
   if (versions.length === 0) return refuseSubject(subject);
-  return rest.length === 0 ? ok(versions.map((v) => v.version)) : answerVersion(subject, rest);
+  return rest.length === 0 ? makeAnswer(versions.map((v) => v.version)) : answerVersion(subject, rest);
 };
 
 const toType = (schema: string): avro.Type =>
   avro.Type.forSchema(JSON.parse(schema) as avro.Schema, { wrapUnions: 'never' });
 
 /** Fingerprint of Avro's canonical form: clients send schemas without docs and with members in their own order. */
-const hashType = (type: avro.Type): string => type.fingerprint().toString('hex');
+const describeHashType = (type: avro.Type): string => type.fingerprint().toString('hex');
 
 /** The schema in the body of a question; null without one. */
 const parseAsked = (body: string): avro.Type | null => {
@@ -149,8 +149,8 @@ const lookUp = (subject: string, body: string): RegistryAnswer => {
   if (versions.length === 0) return refuseSubject(subject);
   const asked = parseAsked(body);
   if (asked === null) return refuse(42201, 'Invalid schema');
-  const found = versions.findLast((v) => hashType(toType(v.schema)) === hashType(asked));
-  return found ? ok(describe(subject, found)) : refuseSchema();
+  const found = versions.findLast((v) => describeHashType(toType(v.schema)) === describeHashType(asked));
+  return found ? makeAnswer(describe(subject, found)) : refuseSchema();
 };
 
 /** Why a reader with this schema cannot read what was written with a version; null: it can. */
@@ -164,7 +164,7 @@ const findIncompatibility = (reader: avro.Type, { version, schema }: Version): s
 };
 
 /** `POST /compatibility/subjects/{subject}/versions[/{version}]`: whether a schema could follow; nothing is kept. */
-const testCompatibility = (rest: readonly string[], { body, query }: RegistryRequest): RegistryAnswer => {
+const checkCompatibility = (rest: readonly string[], { body, query }: RegistryRequest): RegistryAnswer => {
   const [place, subject = '', list, wanted, ...more] = rest;
   if (place !== 'subjects' || list !== 'versions' || more.length > 0) return refuse(404, 'HTTP 404 Not Found');
   const found = findVersion(subject, wanted ?? 'latest');
@@ -174,26 +174,26 @@ const testCompatibility = (rest: readonly string[], { body, query }: RegistryReq
   const compared = wanted === undefined ? listVersions(subject) : [found];
   const messages = compared.flatMap((version) => findIncompatibility(asked, version) ?? []);
   const compatible = { is_compatible: messages.length === 0 };
-  return ok(query['verbose'] === 'true' ? { ...compatible, messages } : compatible);
+  return makeAnswer(query['verbose'] === 'true' ? { ...compatible, messages } : compatible);
 };
 
 /** `/config` and `/mode`, for all subjects or one. */
 const answerSetting = (rest: readonly string[], setting: unknown): RegistryAnswer => {
   const [subject] = rest;
   if (rest.length > 1) return refuse(404, 'HTTP 404 Not Found');
-  return subject === undefined || listVersions(subject).length > 0 ? ok(setting) : refuseSubject(subject);
+  return subject === undefined || listVersions(subject).length > 0 ? makeAnswer(setting) : refuseSubject(subject);
 };
 
 const answerGet = ([room, ...rest]: readonly string[], query: Query): RegistryAnswer => {
   switch (room) {
     case undefined:
-      return ok({});
+      return makeAnswer({});
     case 'schemas':
       return answerSchemas(rest, query);
     case 'subjects':
       return answerSubjects(rest, query);
     case 'contexts':
-      return rest.length === 0 ? ok(['.']) : refuse(404, 'HTTP 404 Not Found');
+      return rest.length === 0 ? makeAnswer(['.']) : refuse(404, 'HTTP 404 Not Found');
     case 'config':
       return answerSetting(rest, { compatibilityLevel: COMPATIBILITY });
     case 'mode':
@@ -212,13 +212,13 @@ const splitPath = (path: string): readonly string[] | null => {
 };
 
 /** Answers one request of Confluent's registry protocol. Every write is refused with 405. */
-export const registryAnswer = (request: RegistryRequest): RegistryAnswer => {
+export const answerRegistryRequest = (request: RegistryRequest): RegistryAnswer => {
   const { method, path, query, body } = request;
   const segments = splitPath(path);
   if (segments === null) return refuse(404, 'HTTP 404 Not Found');
   if (method === 'GET' || method === 'HEAD') return answerGet(segments, query);
   const [room, subject, ...rest] = segments;
-  if (method === 'POST' && room === 'compatibility') return testCompatibility(segments.slice(1), request);
+  if (method === 'POST' && room === 'compatibility') return checkCompatibility(segments.slice(1), request);
   const isLookup = method === 'POST' && room === 'subjects' && subject !== undefined && rest.length === 0;
   return isLookup ? lookUp(subject, body) : readOnly();
 };

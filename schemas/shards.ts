@@ -3,7 +3,7 @@ const SEED = 0x9747b28c;
 const M = 0x5bd1e995;
 
 /** Kafka's murmur2 of the bytes, as a signed 32-bit integer. */
-export const murmur2 = (bytes: Uint8Array): number => {
+export const computeMurmur2 = (bytes: Uint8Array): number => {
   const length = bytes.length;
   let h = SEED ^ length;
   const at = (i: number): number => bytes[i] ?? 0;
@@ -25,7 +25,7 @@ export const murmur2 = (bytes: Uint8Array): number => {
 const encoder = new TextEncoder();
 
 /** The hash of a text key in Kafka's default partitioner, before modulo the number of partitions. */
-export const keyHash = (key: string): number => murmur2(encoder.encode(key)) & 0x7fffffff;
+export const hashTextKey = (key: string): number => computeMurmur2(encoder.encode(key)) & 0x7fffffff;
 
 /** Shard of a listing, 0 to `shards` − 1. */
-export const shardOf = (venueSymbol: string, shards: number): number => keyHash(venueSymbol) % shards;
+export const toShard = (venueSymbol: string, shards: number): number => hashTextKey(venueSymbol) % shards;

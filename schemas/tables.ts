@@ -2,9 +2,9 @@
 import { READINGS } from './layers/index.ts';
 
 /** Prefix of a namespace's tables: `''` is live, `replay.` gives `replay_`. Tables of a replay never expire. */
-export const tablePrefix = (namespace: string): string => namespace.replace(/[^A-Za-z0-9]/g, '_');
+export const toTablePrefix = (namespace: string): string => namespace.replace(/[^A-Za-z0-9]/g, '_');
 
-export const tableName = (namespace: string, table: string): string => `${tablePrefix(namespace)}${table}`;
+export const toTableName = (namespace: string, table: string): string => `${toTablePrefix(namespace)}${table}`;
 
 const RENAMED: Readonly<Record<string, string>> = Object.fromEntries(
   READINGS.flatMap(({ members }) =>
@@ -13,10 +13,10 @@ const RENAMED: Readonly<Record<string, string>> = Object.fromEntries(
 );
 
 /** Column of a member of `values`: its own name, except where that is an SQL keyword. */
-export const columnOf = (member: string): string => RENAMED[member] ?? member;
+export const toColumnName = (member: string): string => RENAMED[member] ?? member;
 
 /** The value of column `listing`. */
-export const listingId = (venue: string, symbol: string): string => `${venue}:${symbol}`;
+export const formatListingId = (venue: string, symbol: string): string => `${venue}:${symbol}`;
 
 /** Floors of answers (`retention_from`), in days. */
 export const RETENTION_DAYS = { readings: 400, candles: 400, events: 90, connections: 400 } as const;

@@ -11,7 +11,7 @@ export const MD_LAYERS: readonly MdLayer[] = [
 ];
 
 /** Topic names of a namespace: `''` is live, `'replay.'` belongs to replays. */
-export const topics = (namespace = '') => ({
+export const nameTopics = (namespace = '') => ({
   raw: (venue: string) => `${namespace}raw.${venue}`,
   live: (venue: string) => `${namespace}live.${venue}`,
   state: (venue: string) => `${namespace}state.${venue}`,
@@ -23,7 +23,7 @@ export const topics = (namespace = '') => ({
   watermark: `${namespace}watermark`,
   deadLetters: `${namespace}dead-letters`,
 });
-export type Topics = ReturnType<typeof topics>;
+export type Topics = ReturnType<typeof nameTopics>;
 
 /** A task is one raw partition: `<venue>/<partition>`. */
 export type TaskId = `${string}/${number}`;
@@ -186,7 +186,7 @@ export type LiveBodies = {
 };
 
 /** Builds an entry from its place, instant and bodies; omitted bodies are null. */
-export const liveEntry = (entry: Partial<LiveEntry> & Omit<LiveEntry, keyof LiveBodies>): LiveEntry => ({
+export const makeLiveEntry = (entry: Partial<LiveEntry> & Omit<LiveEntry, keyof LiveBodies>): LiveEntry => ({
   offset: entry.offset,
   index: entry.index,
   recorded_at: entry.recorded_at,

@@ -26,7 +26,7 @@ type Conversion = {
 };
 
 /** The unit of a quantity under a mode. */
-export const quantityUnitFor = (unit: QuantityUnit, mode: UnitsMode): QuantityUnit =>
+export const chooseQuantityUnit = (unit: QuantityUnit, mode: UnitsMode): QuantityUnit =>
   mode === 'published' ? unit : mode;
 
 /** Whether a conversion divides or multiplies by the mark (N-07). */
@@ -49,13 +49,13 @@ const toListedAmount = ({ digits, unit, listing }: Conversion): Digits | null =>
   return multiply(digits, listing.contract_size);
 };
 
-const countsQuote = ({ unit, listing }: Conversion): boolean =>
+const isInQuote = ({ unit, listing }: Conversion): boolean =>
   unit === 'quote' || (unit === 'contracts' && listing.venue_kind === 'inverse');
 
 const toBase = (conversion: Conversion): Digits | null => {
   const { listing, mark } = conversion;
   if (listing.multiplier === null) return null;
-  if (!countsQuote(conversion)) {
+  if (!isInQuote(conversion)) {
     const amount = toListedAmount(conversion);
     return amount === null ? null : multiply(amount, listing.multiplier);
   }
@@ -66,7 +66,7 @@ const toBase = (conversion: Conversion): Digits | null => {
 /** `base * mark / multiplier`: the multiplier cancels exactly, but an unknown one leaves the base unknown (N-07). */
 const toQuote = (conversion: Conversion): Digits | null => {
   const { listing, mark } = conversion;
-  if (countsQuote(conversion)) return toQuoteAmount(conversion);
+  if (isInQuote(conversion)) return toQuoteAmount(conversion);
   const amount = toListedAmount(conversion);
   return amount === null || mark === null || listing.multiplier === null ? null : multiply(amount, mark);
 };

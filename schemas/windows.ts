@@ -1,5 +1,5 @@
 // Sampling windows on `received_at`: `(start, end]`, aligned to UTC (H-06, N-11).
-import { dayOf } from './instants.ts';
+import { toDayOf } from './instants.ts';
 import type { Micros } from './records.ts';
 
 /** A reading counts when it was recorded at most this long after its window's end (N-11). */
@@ -8,16 +8,16 @@ export const COUNTS_WITHIN: Micros = 100_000_000;
 export const SEALS_AFTER: Micros = 100_001_000;
 
 /** End of the window `(start, end]` of `windowMs` that contains `receivedAt`; an instant on a boundary belongs to the window that ends there. */
-export const windowEnd = (receivedAt: Micros, windowMs: number): Micros => {
+export const toWindowEnd = (receivedAt: Micros, windowMs: number): Micros => {
   const length = windowMs * 1000;
   return Math.ceil(receivedAt / length) * length;
 };
 
 /** True when a reading recorded at `recordedAt` still counts for the window that ends at `end`. */
-export const counts = (recordedAt: Micros, end: Micros): boolean => recordedAt <= end + COUNTS_WITHIN;
+export const isCounted = (recordedAt: Micros, end: Micros): boolean => recordedAt <= end + COUNTS_WITHIN;
 
 /** The watermark from which on the window is sealed. */
-export const sealsAt = (end: Micros): Micros => end + SEALS_AFTER;
+export const toSealInstant = (end: Micros): Micros => end + SEALS_AFTER;
 
 /** UTC day of a window: a window that ends at midnight belongs to the day that ends there. */
-export const toWindowDay = (end: Micros): string => dayOf(end - 1);
+export const toWindowDay = (end: Micros): string => toDayOf(end - 1);

@@ -7,7 +7,7 @@ import { join, relative } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { isAlive, signalGroup } from '../infra/dev/engines/process-identity.ts';
-import { whenParentEnds } from '../infra/dev/local/parent.ts';
+import { watchParent } from '../infra/dev/local/parent.ts';
 import { createProgress } from '../infra/dev/local/progress.ts';
 import { cpuOfEnded } from './support/cpu-time.ts';
 import { type HostAddress, startHost, useEngines, waitForHost } from './support/engines.ts';
@@ -98,7 +98,7 @@ async function main(wanted: readonly string[]): Promise<FileResult[]> {
   const temporary = openTemporary();
   const host = files.some(needsEngines) ? await progress.during('the engines', startEngines()) : null;
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, interrupt);
-  whenParentEnds(interrupt);
+  watchParent(interrupt);
   try {
     const beside = runInOrder([pure], { niceness: NICENESS });
     const opened = await runAlone(opening);

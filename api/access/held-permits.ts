@@ -51,7 +51,7 @@ export const computeAhead = ({
 }: Pick<Limits, 'requests_per_second' | 'ahead'>): number => ahead ?? Math.ceil(rate * AHEAD_S);
 
 /** The counts of a key at the start of a day, or of its first request. */
-export const noCounts = () => ({
+export const makeNoCounts = () => ({
   permits: 0,
   returned: 0,
   granted: null as number | null,
@@ -61,8 +61,8 @@ export const noCounts = () => ({
 });
 
 /** UTC midnight of day 0 is that of 1970. */
-const dayText = (day: number): string => new Date(day * MS_PER_DAY).toISOString().slice(0, 10);
-export const dayNumber = ({ day }: Ask): number => Date.parse(day) / MS_PER_DAY;
+const formatDay = (day: number): string => new Date(day * MS_PER_DAY).toISOString().slice(0, 10);
+export const toDayNumber = ({ day }: Ask): number => Date.parse(day) / MS_PER_DAY;
 
 /** Whether something of the key is to be reported to the store. */
 export const isOwing = (held: Held): boolean =>
@@ -72,7 +72,7 @@ export const isOwing = (held: Held): boolean =>
  * Ends one admission; false: it was one of a day that is over, and what it gives back is nothing to today's count. Which of those that are open it
  * was is not known: the earlier ones are taken to end first, so that never more than the plan passes in a day.
  */
-export const endOne = (held: Held): boolean => {
+export const endRequest = (held: Held): boolean => {
   held.open -= 1;
   if (held.openBefore === 0) return true;
   held.openBefore -= 1;
@@ -92,7 +92,7 @@ export const countUsed = ({ granted, dayChange, unconfirmed, permits }: Held): n
 
 const toAsk = (held: Held): Ask => ({
   keyId: held.keyId,
-  day: dayText(held.day),
+  day: formatDay(held.day),
   rate: held.limits.requests_per_second,
   burst: held.limits.burst,
   dayLimit: held.limits.requests_per_day,
@@ -119,7 +119,7 @@ export const takeReport = (held: Held): Ask => {
   return { ...toAsk(held), returned, dayChange, used };
 };
 
-const refusedBy = (grant: Grant, held: Held, nowMs: number): Held['refused'] =>
+const findRefusedBy = (grant: Grant, held: Held, nowMs: number): Held['refused'] =>
   grant.granted + held.dayChange + held.unconfirmed >= held.limits.requests_per_day
     ? { limit: 'requests_per_day', untilMs: nowMs + DAY_AGAIN_MS }
     : {
@@ -129,15 +129,15 @@ const refusedBy = (grant: Grant, held: Held, nowMs: number): Held['refused'] =>
 
 export const toRefusal = ({ limit, untilMs }: NonNullable<Held['refused']>, limits: Limits, nowMs: number): Refusal =>
   limit === 'requests_per_day'
-    ? { limit, figure: limits.requests_per_day, retryAfterS: secondsToMidnight(nowMs) }
+    ? { limit, figure: limits.requests_per_day, retryAfterS: computeSecondsToMidnight(nowMs) }
     : { limit, figure: limits.requests_per_second, retryAfterS: Math.max(1, Math.ceil((untilMs - nowMs) / 1_000)) };
 
 /** Seconds to the next UTC midnight, at least 1. */
-export const secondsToMidnight = (nowMs: number): number =>
+export const computeSecondsToMidnight = (nowMs: number): number =>
   Math.max(1, Math.ceil((MS_PER_DAY - (nowMs % MS_PER_DAY)) / 1_000));
 
 /** Takes granted permits into hand, or notes why there are none. */
-export const receive = (held: Held, grant: Grant, nowMs: number): void => {
+export const receiveGrant = (held: Held, grant: Grant, nowMs: number): void => {
   held.permits += grant.permits;
-  held.refused = grant.permits > 0 ? null : refusedBy(grant, held, nowMs);
+  held.refused = grant.permits > 0 ? null : findRefusedBy(grant, held, nowMs);
 };

@@ -2,7 +2,7 @@
 // notifies; without a notification an entry lives half a minute, so a revocation applies within a minute all the same (E-03).
 import { timingSafeEqual } from 'node:crypto';
 import type { Pool } from 'pg';
-import { within } from '../../infra/runtime/within.ts';
+import { limitTime } from '../../infra/runtime/within.ts';
 import { isPlanCode, PLANS, type Plan } from '../contract/plans.ts';
 import { hashKey } from './keys.ts';
 
@@ -115,7 +115,7 @@ class CachedKeys implements KeyStore {
   #lookUpOnce(hash: Buffer, id: string, nowMs: number): Promise<Found> {
     const under = this.#lookups.get(id);
     if (under !== undefined && under.notices === this.#notices) return under.found;
-    const found = within(this.#lookUp(hash, nowMs), ANSWER_MS).finally(() => {
+    const found = limitTime(this.#lookUp(hash, nowMs), ANSWER_MS).finally(() => {
       if (this.#lookups.get(id)?.found === found) this.#lookups.delete(id);
     });
     this.#lookups.set(id, { notices: this.#notices, found });

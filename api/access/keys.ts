@@ -22,7 +22,7 @@ const computeChecksum = (body: string): string => {
 };
 
 /** So many random characters of a key. */
-export const randomCharacters = (count: number): string =>
+export const makeRandomCharacters = (count: number): string =>
   Array.from({ length: count }, () => ALPHABET[randomInt(ALPHABET.length)]).join('');
 
 /** So many base62 characters of a digest: random to anyone without its secret. */
@@ -39,7 +39,7 @@ export const toBase62 = (digest: Buffer, count: number): string => {
 export const composeKey = (characters: string): string => `sk_${characters}${computeChecksum(`sk_${characters}`)}`;
 
 /** A new key; shown once, then only its hash exists. */
-export const makeKey = (): string => composeKey(randomCharacters(RANDOM_LENGTH));
+export const makeKey = (): string => composeKey(makeRandomCharacters(RANDOM_LENGTH));
 
 /** Whether the text has a key's shape and its checksum: what fails is refused without a lookup. */
 export const isKey = (text: string): boolean =>

@@ -2,26 +2,26 @@
 // takes a few permits at a time from the store that all processes share, so most requests need no query, and no number of
 // processes admits more than the plan.
 import type { Logger } from '../../infra/runtime/log.ts';
-import { within } from '../../infra/runtime/within.ts';
+import { limitTime } from '../../infra/runtime/within.ts';
 import { MS_PER_DAY } from '../../schemas/instants.ts';
 import type { RequestClass } from '../contract/endpoint.ts';
 import type { Refusal } from '../contract/limits.ts';
 import {
   askForPermits,
+  computeSecondsToMidnight,
   countUsed,
-  dayNumber,
-  endOne,
+  endRequest,
   giveBack,
   type Held,
   isOwing,
   type Limits,
-  noCounts,
-  receive,
-  secondsToMidnight,
+  makeNoCounts,
+  receiveGrant,
   takeReport,
+  toDayNumber,
   toRefusal,
 } from './held-permits.ts';
-import { type Ask, type Grant, localPermits, type PermitExchange, type Permits } from './permits.ts';
+import { type Ask, createLocalPermits, type Grant, type PermitExchange, type Permits } from './permits.ts';
 import { Places } from './places.ts';
 
 /** Permits unused for this long are returned to where other processes find them. */
@@ -38,7 +38,7 @@ const UNCOUNTED = new Set([401, 429, 304]);
 export class Meter {
   readonly #permits: Permits;
   /** Buckets for while the store is unavailable; discarded once it is back. */
-  #alone: Permits = localPermits();
+  #alone: Permits = createLocalPermits();
   #isAlone = false;
   #takenAlone = 0;
   readonly #held = new Map<string, Held>();
@@ -53,7 +53,7 @@ export class Meter {
   /** Concurrent places of keys; requests in flight are counted under the key's name. */
   readonly places: Places;
 
-  constructor(permits: Permits = localPermits(), places: Places = new Places()) {
+  constructor(permits: Permits = createLocalPermits(), places: Places = new Places()) {
     this.#permits = permits;
     this.places = places;
   }
@@ -61,7 +61,7 @@ export class Meter {
   /** Takes a permit and a place in flight, or returns the limit that is reached. Every admitted request must be finished. */
   async admit(keyId: string, limits: Limits, nowMs: number): Promise<Refusal | null> {
     const most = limits.concurrent_requests;
-    if (most !== null && this.places.isFull(keyId, most)) return tooMany(most);
+    if (most !== null && this.places.isFull(keyId, most)) return refuseTooMany(most);
     const held = this.#of(keyId, limits, nowMs);
     // Open before it has its permit: what it waits for must not be forgotten meanwhile.
     held.open += 1;
@@ -74,7 +74,7 @@ export class Meter {
     }
     if (most === null || (await this.places.take(keyId, most))) return null;
     this.putBack(keyId);
-    return tooMany(most);
+    return refuseTooMany(most);
   }
 
   async #takePermit(held: Held, limits: Limits, nowMs: number): Promise<Refusal | null> {
@@ -103,7 +103,7 @@ export class Meter {
   end(name: string, countedAs: string | null): void {
     const held = this.#held.get(name);
     if (held === undefined) return;
-    const isOfToday = endOne(held);
+    const isOfToday = endRequest(held);
     if (countedAs !== null) held.used[countedAs] = (held.used[countedAs] ?? 0) + 1;
     else if (isOfToday) held.dayChange -= 1;
   }
@@ -111,7 +111,7 @@ export class Meter {
   /** Returns an admission that was not used at all: its permit serves the next request. */
   putBack(name: string): void {
     const held = this.#held.get(name);
-    if (held !== undefined && endOne(held)) held.permits += 1;
+    if (held !== undefined && endRequest(held)) held.permits += 1;
   }
 
   /** `RateLimit-Policy` and `RateLimit` (AC-03); requests in flight count as used. */
@@ -120,7 +120,7 @@ export class Meter {
     const left = Math.min(limits.requests_per_day, Math.max(0, limits.requests_per_day - countUsed(held)));
     return {
       policy: `"second";q=${limits.requests_per_second};w=1, "day";q=${limits.requests_per_day};w=86400`,
-      state: `"day";r=${left};t=${secondsToMidnight(nowMs)}`,
+      state: `"day";r=${left};t=${computeSecondsToMidnight(nowMs)}`,
     };
   }
 
@@ -146,7 +146,7 @@ export class Meter {
     { nowMs, others }: { nowMs: number; others: readonly string[] },
   ): Promise<void> {
     const owing = others.flatMap((name) => this.#held.get(name) ?? []).filter(isOwing);
-    await within(this.#sendReport([this.#of(keyId, limits, nowMs), ...owing], nowMs), ANSWER_MS);
+    await limitTime(this.#sendReport([this.#of(keyId, limits, nowMs), ...owing], nowMs), ANSWER_MS);
   }
 
   /** Reports all counts, of places too, and returns unused permits; `idleMs` 0 returns all of them. Rejects when the store is unavailable. */
@@ -176,7 +176,7 @@ export class Meter {
         usedAt: nowMs,
         refused: null,
         refill: null,
-        ...noCounts(),
+        ...makeNoCounts(),
         tokens: null,
         open: 0,
         openBefore: 0,
@@ -189,7 +189,7 @@ export class Meter {
     if (held.day < day) {
       giveBack(held);
       if (isOwing(held)) this.#past.push(takeReport(held));
-      Object.assign(held, { day, refused: null, openBefore: held.open, ...noCounts() });
+      Object.assign(held, { day, refused: null, openBefore: held.open, ...makeNoCounts() });
     }
     return held;
   }
@@ -199,7 +199,7 @@ export class Meter {
       if (await this.#requestPermits(held, nowMs)) return;
       const { day } = held;
       const grant = await this.#takeAlone(held, nowMs);
-      if (held.day === day) receive(held, grant, nowMs);
+      if (held.day === day) receiveGrant(held, grant, nowMs);
     } finally {
       held.refill = null;
     }
@@ -208,7 +208,7 @@ export class Meter {
   /** Permits of the store; false when it is unavailable or late. A late answer is taken in all the same. */
   async #requestPermits(held: Held, nowMs: number): Promise<boolean> {
     if (nowMs < this.#awayUntilMs || held.isAsking) return false;
-    const isAnswered = await within(this.#exchange(held, nowMs), ANSWER_MS).catch(() => false);
+    const isAnswered = await limitTime(this.#exchange(held, nowMs), ANSWER_MS).catch(() => false);
     if (!isAnswered) this.#awayUntilMs = nowMs + AWAY_MS;
     return isAnswered;
   }
@@ -222,9 +222,9 @@ export class Meter {
       this.#endAlone();
       held.tokens = grant.tokens;
       // Permits of a day that ended meanwhile are void; a waiting request asks again.
-      if (held.day !== dayNumber(ask)) return true;
+      if (held.day !== toDayNumber(ask)) return true;
       held.granted = grant.granted;
-      receive(held, grant, nowMs);
+      receiveGrant(held, grant, nowMs);
       return true;
     } catch {
       return false;
@@ -259,7 +259,7 @@ export class Meter {
   }
 
   #endAlone(): void {
-    if (this.#isAlone) this.#alone = localPermits();
+    if (this.#isAlone) this.#alone = createLocalPermits();
     this.#isAlone = false;
   }
 
@@ -288,7 +288,7 @@ export class Meter {
       this.#endAlone();
       sent.asks.forEach((ask, i) => {
         const held = this.#held.get(ask.keyId);
-        if (held === undefined || held.day !== dayNumber(ask)) return;
+        if (held === undefined || held.day !== toDayNumber(ask)) return;
         held.unconfirmed -= ask.dayChange;
         held.granted = grants[i]?.granted ?? held.granted;
       });
@@ -299,7 +299,7 @@ export class Meter {
   }
 }
 
-const tooMany = (figure: number): Refusal => ({ limit: 'concurrent_requests', figure, retryAfterS: 1 });
+const refuseTooMany = (figure: number): Refusal => ({ limit: 'concurrent_requests', figure, retryAfterS: 1 });
 
 const SETTLE_EVERY_MS = 250;
 

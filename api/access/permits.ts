@@ -1,7 +1,7 @@
 // Where permits of keys come from: one row a key in PostgreSQL for all processes, or memory alone.
 import { randomUUID } from 'node:crypto';
 import type { Pool } from 'pg';
-import { within } from '../../infra/runtime/within.ts';
+import { limitTime } from '../../infra/runtime/within.ts';
 
 /** What a process returns, has counted, and requests, for one key. */
 export type Ask = {
@@ -64,7 +64,7 @@ const takeFrom = (bucket: Bucket, ask: Ask, nowMs: number): Grant => {
 const MOST_KEYS = 50_000;
 
 /** Permits of this process alone. */
-export const localPermits = (): Permits => {
+export const createLocalPermits = (): Permits => {
   const buckets = new Map<string, Bucket>();
   const findBucket = (ask: Ask, nowMs: number): Bucket => {
     const known = buckets.get(ask.keyId);
@@ -105,7 +105,7 @@ const toJson = (ask: Ask): Readonly<Record<string, unknown>> => ({
 });
 
 /** The function answers in its own order; of a key with asks of two days the later day counts. */
-const inOrder = (asks: readonly Ask[], rows: readonly GrantRow[]): Grant[] => {
+const sortGrants = (asks: readonly Ask[], rows: readonly GrantRow[]): Grant[] => {
   const byKey = new Map(rows.map((row) => [row.key_id, row]));
   return asks.map(({ keyId }) => {
     const row = byKey.get(keyId);
@@ -115,17 +115,17 @@ const inOrder = (asks: readonly Ask[], rows: readonly GrantRow[]): Grant[] => {
 };
 
 /** Permits that all processes on one database share; the database's clock fills the buckets. */
-export const sharedPermits = (pool: Pick<Pool, 'query'>): Permits => {
+export const createSharedPermits = (pool: Pick<Pool, 'query'>): Permits => {
   const node = randomUUID();
   const writeAsks = (asks: readonly Ask[]): string => JSON.stringify(asks.map(toJson));
   return {
     async exchange(asks) {
-      const { rows } = await within(pool.query<GrantRow>(EXCHANGE, [writeAsks(asks)]), ANSWER_MS);
-      return inOrder(asks, rows);
+      const { rows } = await limitTime(pool.query<GrantRow>(EXCHANGE, [writeAsks(asks)]), ANSWER_MS);
+      return sortGrants(asks, rows);
     },
     async report({ number, asks }) {
-      const { rows } = await within(pool.query<GrantRow>(REPORT, [node, number, writeAsks(asks)]), ANSWER_MS);
-      return inOrder(asks, rows);
+      const { rows } = await limitTime(pool.query<GrantRow>(REPORT, [node, number, writeAsks(asks)]), ANSWER_MS);
+      return sortGrants(asks, rows);
     },
   };
 };

@@ -31,7 +31,7 @@ export const grantAlone = (asks: readonly PlaceAsk[]): readonly PlaceGrant[] =>
   asks.map(({ most, held, wanted }) => ({ granted: Math.max(0, Math.min(wanted, most - held)), othersBusy: 0 }));
 
 /** Places of this process alone. */
-export const localPlaces = (): PlaceStore => ({
+export const createLocalPlaces = (): PlaceStore => ({
   exchange: async (asks) => ({ grants: grantAlone(asks), isForgotten: false, processes: 1 }),
 });
 
@@ -48,7 +48,7 @@ type GrantRow = {
 const EXCHANGE = 'select name, granted, others_busy, is_new from exchange_places($1, $2)';
 
 /** Places that all processes on one database share. */
-export const sharedPlaces = (pool: Pick<Pool, 'query'>, node: string = randomUUID()): PlaceStore => ({
+export const createSharedPlaces = (pool: Pick<Pool, 'query'>, node: string = randomUUID()): PlaceStore => ({
   async exchange(asks) {
     const { rows } = await pool.query<GrantRow>(EXCHANGE, [node, JSON.stringify(asks)]);
     const byName = new Map(rows.map((row) => [row.name, row]));

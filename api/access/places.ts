@@ -1,10 +1,10 @@
 // Concurrent places of keys, for requests being answered and open streams, counted over all processes (AC-02, ST-08). A process holds
 // places that the store granted; a free one serves the next request without a query, and is returned when another process needs it.
 import { setTimeout as pause } from 'node:timers/promises';
-import { within } from '../../infra/runtime/within.ts';
+import { limitTime } from '../../infra/runtime/within.ts';
 import {
+  createLocalPlaces,
   grantAlone,
-  localPlaces,
   type PlaceAnswer,
   type PlaceAsk,
   type PlaceGrant,
@@ -53,24 +53,24 @@ export class Places {
   #processes = 1;
   #seenAt = Number.NEGATIVE_INFINITY;
 
-  constructor(store: PlaceStore = localPlaces()) {
+  constructor(store: PlaceStore = createLocalPlaces()) {
     this.#store = store;
   }
 
   /** Takes one of the `most` places that all processes have together; false when they are in use. What is taken must be freed. */
   async take(name: string, most: number): Promise<boolean> {
     const held = this.#of(name, most);
-    if (occupy(held)) return true;
+    if (occupyPlace(held)) return true;
     if (this.isFull(name, most)) return false;
     held.waiting += 1;
     const deadline = performance.now() + WAIT_MS;
     try {
       for (;;) {
         await this.#exchange();
-        if (occupy(held)) return true;
+        if (occupyPlace(held)) return true;
         if (performance.now() >= deadline || held.busy >= held.most) break;
         await pause(ASK_AGAIN_MS);
-        if (occupy(held)) return true;
+        if (occupyPlace(held)) return true;
       }
     } finally {
       held.waiting -= 1;
@@ -174,7 +174,7 @@ export class Places {
     const now = performance.now();
     if (now < this.#awayUntil || this.#isLate) return this.#grantWithoutStore(asks);
     try {
-      const { grants, isForgotten, processes } = await within(this.#exchangeOnce(asks), ANSWER_MS);
+      const { grants, isForgotten, processes } = await limitTime(this.#exchangeOnce(asks), ANSWER_MS);
       this.#seenAt = now;
       this.#processes = Math.max(1, processes);
       if (isForgotten) for (const held of this.#held.values()) held.told = UNKNOWN;
@@ -209,7 +209,7 @@ export class Places {
   }
 }
 
-const occupy = (held: Held): boolean => {
+const occupyPlace = (held: Held): boolean => {
   if (held.busy >= held.held || held.busy >= held.most) return false;
   held.busy += 1;
   held.usedAt = performance.now();

@@ -1,8 +1,8 @@
 // The scope of a narrowing plan today, and the refusals of names outside it (S-07, AC-02).
 import { type ApiError, ServiceError } from '../../schemas/errors.ts';
-import { dayOf, parseInstant } from '../../schemas/instants.ts';
+import { parseInstant, toDayOf } from '../../schemas/instants.ts';
 import type { Micros } from '../../schemas/records.ts';
-import { narrows, type Plan, type PlanCode } from '../contract/plans.ts';
+import { isNarrowing, type Plan, type PlanCode } from '../contract/plans.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import type { Names, Narrowing } from '../selection/resolve.ts';
 import { chooseScope, listCovered, measureTurnover, type ScopeChoice, type Turnover } from './turnover.ts';
@@ -22,27 +22,27 @@ const pickServed = ({ turnover }: StoredTurnover, live: LiveMemory): Turnover | 
 };
 
 /** Scopes by the stored turnover of the day, until one is stored by that of the memory copy; as of each listing change. */
-export const scopeChooser = (live: LiveMemory, stored: () => StoredTurnover | null = () => null): ChooseScope => {
+export const createScopeChooser = (live: LiveMemory, stored: () => StoredTurnover | null = () => null): ChooseScope => {
   const chosen = new Map<PlanCode, Chosen>();
   return (plan, at) => {
     const day = stored();
-    const from = `${day?.day ?? ''} ${dayOf(at)} ${live.version}`;
+    const from = `${day?.day ?? ''} ${toDayOf(at)} ${live.version}`;
     const held = chosen.get(plan.code);
     if (held?.from === from) return held.choice;
     const turnover = (day === null ? null : pickServed(day, live)) ?? measureTurnover(live, at).turnover;
-    const choice = chooseScope(plan, turnover, { live, dayStart: parseInstant(dayOf(at)) ?? at });
+    const choice = chooseScope(plan, turnover, { live, dayStart: parseInstant(toDayOf(at)) ?? at });
     chosen.set(plan.code, { from, choice });
     return choice;
   };
 };
 
 /** `scope` of a data answer: required whenever the plan narrows (S-07). It counts the instruments that are covered and listed. */
-export const scopeMember = (
+export const makeScopeMember = (
   plan: Plan,
   choice: ScopeChoice,
   { live, at }: { readonly live: LiveMemory; readonly at: Micros },
 ) => {
-  if (!narrows(plan)) return undefined;
+  if (!isNarrowing(plan)) return undefined;
   const venues = choice.venues ?? [...live.venues()].map(({ venue }) => venue);
   const instruments = plan.instruments === null ? 'all' : listCovered(choice, live, at).length;
   return { venues, instruments, plan: plan.code };

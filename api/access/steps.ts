@@ -2,7 +2,7 @@
 import { CATALOGUE, type ErrorCode, ServiceError } from '../../schemas/errors.ts';
 import type { ArchiveManifest } from '../contract/archive.ts';
 import type { Endpoint } from '../contract/endpoint.ts';
-import { describeLimit, limitHeaders, type Refusal } from '../contract/limits.ts';
+import { describeLimit, makeLimitHeaders, type Refusal } from '../contract/limits.ts';
 import { QUOTAS } from '../contract/quotas.ts';
 import { type Call, isRefused, type PaymentChecks, type Refused } from './call.ts';
 import type { Limits } from './held-permits.ts';
@@ -63,7 +63,7 @@ export const refuseKeyInUrl = (
 };
 
 const BEARER = /^bearer +(\S+)$/i;
-const invalidKey = (message: string): Refused =>
+const refuseInvalidKey = (message: string): Refused =>
   refuse('AUTH_INVALID', { message, hint: 'Send a live key as Authorization: Bearer <API_KEY>.' });
 
 /** The key of a header; a good one is noted in the call. */
@@ -73,8 +73,8 @@ export const checkKey = async (
   { keys }: Pick<AccessDeps, 'keys'>,
 ): Promise<Refused | null> => {
   const key = BEARER.exec(authorization)?.[1];
-  if (key === undefined) return invalidKey('The Authorization header is not of the form Bearer <API_KEY>.');
-  if (!isKey(key)) return invalidKey('The key is not of the shape of a key.');
+  if (key === undefined) return refuseInvalidKey('The Authorization header is not of the form Bearer <API_KEY>.');
+  if (!isKey(key)) return refuseInvalidKey('The key is not of the shape of a key.');
   const found = await keys.find(key, call.nowMs);
   if (found === 'unreachable') {
     return refuse('UNAVAILABLE', {
@@ -83,7 +83,7 @@ export const checkKey = async (
       headers: { 'retry-after': '5' },
     });
   }
-  if (found === 'unknown') return invalidKey('The key is unknown, revoked or expired.');
+  if (found === 'unknown') return refuseInvalidKey('The key is unknown, revoked or expired.');
   call.account = found;
   return null;
 };
@@ -92,7 +92,7 @@ export const checkKey = async (
 const hasPayment = ({ headers, method }: Call): boolean =>
   method !== 'HEAD' && (headers['payment-signature'] !== undefined || headers['x-payment'] !== undefined);
 
-const needKey = (subject: string): Refused =>
+const refuseMissingKey = (subject: string): Refused =>
   refuse('AUTH_REQUIRED', { message: `${subject} needs a key.`, hint: 'Send Authorization: Bearer <API_KEY>.' });
 
 /** Step 3: a header decides; without one the price, else openness (rules 1 to 4 of the interface). */
@@ -105,7 +105,7 @@ const checkCredentials: Step = async (call, deps) => {
     const refused = await quotePrice(call, quote, deps);
     if (refused !== null) return refused;
   } else if (price === null) {
-    return needKey('This endpoint');
+    return refuseMissingKey('This endpoint');
   } else {
     call.price = { amount: price, class: call.operation.class, path: call.operation.path };
   }
@@ -117,7 +117,7 @@ const quotePrice = async (call: Call, quote: NonNullable<Endpoint['quote']>, dep
   const quoted = await quote(call, deps.manifest ?? null);
   if (quoted === 'unknown')
     return refuse('NOT_FOUND', { message: 'There is no such file.', hint: 'GET /v2/archive lists the files.' });
-  if (quoted === 'unsold') return needKey('This file');
+  if (quoted === 'unsold') return refuseMissingKey('This file');
   if (!('errors' in quoted)) {
     call.price = { amount: quoted.price, class: quoted.class, path: call.path };
     return null;
@@ -162,7 +162,7 @@ const reportFirst = ({ keyId, plan }: Account, nowMs: number, meter: Meter): Pro
   );
 
 const refuseLimit = (who: string, refusal: Refusal): Refused =>
-  refuse('RATE_LIMITED', { ...describeLimit(who, refusal), headers: limitHeaders(refusal) });
+  refuse('RATE_LIMITED', { ...describeLimit(who, refusal), headers: makeLimitHeaders(refusal) });
 
 /** Step 5: requests of the key, by second, by day and at once (AC-03); receipts are not counted (P-10). */
 const meterKey: Step = async (call, { meter }) => {

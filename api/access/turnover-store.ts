@@ -2,7 +2,7 @@
 // first day of an installation, the first process with statistics of all its venues in memory writes them down for all.
 import type { Pool } from 'pg';
 import type { Logger } from '../../infra/runtime/log.ts';
-import { dayOf } from '../../schemas/instants.ts';
+import { toDayOf } from '../../schemas/instants.ts';
 import type { Digits, Micros } from '../../schemas/records.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import { measureTurnover, type Turnover } from './turnover.ts';
@@ -19,10 +19,10 @@ const NEWEST = `
   select day::text as day, turnover from daily_turnover where day <= $1 and ($2::date is null or day > $2) order by day desc limit 1`;
 const WRITE = `insert into daily_turnover (day, source, turnover) values ($1, 'live', $2) on conflict do nothing`;
 
-const asTurnover = (table: Table): Turnover =>
+const toTurnover = (table: Table): Turnover =>
   new Map(Object.entries(table).map(([venue, byInstrument]) => [venue, new Map(Object.entries(byInstrument))]));
 
-const asTable = (turnover: Turnover): Table =>
+const toTable = (turnover: Turnover): Table =>
   Object.fromEntries([...turnover].map(([venue, byInstrument]) => [venue, Object.fromEntries(byInstrument)]));
 
 const LOOK_EVERY_MS = 10_000;
@@ -57,19 +57,19 @@ export const keepTurnover = ({ pool, live, nowMicros, log }: TurnoverDeps): Turn
     const { rows } = await pool.query<Row>(NEWEST, [day, held?.day ?? null]);
     const row = rows[0];
     if (row === undefined) return false;
-    held = { day: row.day, turnover: asTurnover(row.turnover) };
+    held = { day: row.day, turnover: toTurnover(row.turnover) };
     log.info({ day: row.day }, 'turnover that plans choose by');
     return true;
   };
 
   const refresh = async (): Promise<void> => {
     const at = nowMicros();
-    const day = dayOf(at);
+    const day = toDayOf(at);
     if ((await readNewer(day)) || held !== null || !live.isReady()) return;
     readyAt ??= at;
     const { turnover, measured } = measureTurnover(live, at);
     if (measured === 'nothing' || (measured === 'half' && at - readyAt < PATIENCE)) return;
-    await pool.query(WRITE, [day, JSON.stringify(asTable(turnover))]);
+    await pool.query(WRITE, [day, JSON.stringify(toTable(turnover))]);
     await readNewer(day);
   };
 

@@ -2,7 +2,7 @@
 import { add, addPresent, compare } from '../../schemas/decimals.ts';
 import type { Digits, Micros } from '../../schemas/records.ts';
 import type { Plan } from '../contract/plans.ts';
-import { isListed, versionAt } from '../live/listing-book.ts';
+import { findVersionAt, isListed } from '../live/listing-book.ts';
 import type { LiveMemory, LiveVenue } from '../live/memory.ts';
 
 /** Venue to instrument to the sum over its listings that have a figure; null where none has: plans choose as if it were zero, tiers leave it out (AR-04). */
@@ -69,7 +69,7 @@ export const measureTurnover = (
 };
 
 /** The `count` codes with the largest figure, equal ones by code. */
-const largest = (figures: ReadonlyMap<string, Digits>, count: number): string[] =>
+const pickLargest = (figures: ReadonlyMap<string, Digits>, count: number): string[] =>
   [...figures]
     .sort(([a, x], [b, y]) => -compare(x, y) || (a < b ? -1 : 1))
     .slice(0, count)
@@ -90,7 +90,7 @@ const chooseVenues = (plan: Plan, turnover: Turnover, live: LiveMemory): readonl
   const served = [...live.venues()].map(({ venue }) => venue);
   if (plan.venues === null || served.length <= plan.venues) return null;
   const sums = new Map([...turnover].map(([venue, figures]) => [venue, computeSum(figures.values())]));
-  return fill(largest(sums, plan.venues), served, plan.venues);
+  return fill(pickLargest(sums, plan.venues), served, plan.venues);
 };
 
 /** An instrument of some venues: since when it is known, and whether it is or was listed on the day. */
@@ -129,7 +129,7 @@ const chooseInstruments = (turnover: Turnover, known: readonly Known[], count: n
     }
   }
   const listed = known.filter(({ isOfDay }) => isOfDay).map(({ instrument }) => instrument);
-  return fill(largest(sums, count), listed, count);
+  return fill(pickLargest(sums, count), listed, count);
 };
 
 /** The venues with the largest turnover, and of them the instruments with the largest; equal ones by code (AC-02). */
@@ -153,7 +153,7 @@ export const listCovered = ({ venues, instruments }: ScopeChoice, live: LiveMemo
   for (const { venue, listings } of live.venues()) {
     if (venues !== null && !venues.includes(venue)) continue;
     for (const { versions } of listings.values()) {
-      const version = versionAt(versions, at);
+      const version = findVersionAt(versions, at);
       if (version === null || !isListed(version, at)) continue;
       const { instrument } = version.record.values;
       if (chosen === null || chosen.has(instrument)) covered.add(instrument);

@@ -1,6 +1,6 @@
 // How to connect an agent's client to the tool server: by a sign-in in the browser, or with a key.
 import { html } from 'htm/preact';
-import { copyable } from './components.ts';
+import { renderCopyable } from './components.ts';
 import type { Content } from './shell.ts';
 import type { SiteUrls } from './site.ts';
 
@@ -32,7 +32,7 @@ const withKey = (mcp: string, key: string): readonly Setup[] => [
 ];
 
 /** Null where there is no tool server. */
-export const agentSetup = ({ mcp }: SiteUrls, key: string): Content =>
+export const renderAgentSetup = ({ mcp }: SiteUrls, key: string): Content =>
   mcp === null
     ? null
     : html`<section aria-labelledby="agents">
@@ -46,7 +46,7 @@ export const agentSetup = ({ mcp }: SiteUrls, key: string): Content =>
             html`<details open=${index === 0}>
               <summary>${client}</summary>
               <p class="muted">${hint}</p>
-              ${copyable(`setup-${id}`, text, { wraps: true })}
+              ${renderCopyable(`setup-${id}`, text, { wraps: true })}
             </details>`,
         )}
       </section>`;

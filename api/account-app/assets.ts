@@ -4,7 +4,7 @@ import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { buildSync, stop as stopEsbuild } from 'esbuild';
 import type { FastifyInstance } from 'fastify';
-import { packAsset, takesPacked } from './packing.ts';
+import { canUnpack, packAsset } from './packing.ts';
 
 export type AssetFiles = Readonly<Record<string, URL>>;
 export type Assets = {
@@ -26,7 +26,7 @@ type Asset = {
 const PREFIX = '/assets/';
 const YEAR_S = 31_536_000;
 
-const named = (name: string, extension: 'js' | 'css' | 'svg', bytes: Buffer): Asset => {
+const nameAsset = (name: string, extension: 'js' | 'css' | 'svg', bytes: Buffer): Asset => {
   const hash = createHash('sha256').update(bytes).digest('base64url').slice(0, 12);
   const types = { js: 'text/javascript; charset=utf-8', css: 'text/css; charset=utf-8', svg: 'image/svg+xml' };
   return {
@@ -37,18 +37,18 @@ const named = (name: string, extension: 'js' | 'css' | 'svg', bytes: Buffer): As
   };
 };
 
-const inPage = (name: string): string => fileURLToPath(new URL(`./islands/node/${name}.ts`, import.meta.url));
+const toPagePath = (name: string): string => fileURLToPath(new URL(`./islands/node/${name}.ts`, import.meta.url));
 /** Programs for Node that pages run too, as the verifier is one. */
 const STAND_INS = {
-  inject: [inPage('buffer')],
+  inject: [toPagePath('buffer')],
   alias: {
-    'node:crypto': inPage('crypto'),
-    ...Object.fromEntries(['node:fs', 'node:url', 'node:zlib'].map((name) => [name, inPage('nothing')])),
+    'node:crypto': toPagePath('crypto'),
+    ...Object.fromEntries(['node:fs', 'node:url', 'node:zlib'].map((name) => [name, toPagePath('nothing')])),
   },
 };
 
 /** Each file is bundled for itself: islands are small and share nothing worth a request of its own. */
-const bundle = (files: AssetFiles, extension: 'js' | 'css'): ReadonlyMap<string, Asset> => {
+const bundleFiles = (files: AssetFiles, extension: 'js' | 'css'): ReadonlyMap<string, Asset> => {
   const entries = Object.entries(files).map(([name, url]) => ({ out: name, in: fileURLToPath(url) }));
   if (entries.length === 0) return new Map();
   const { outputFiles } = buildSync({
@@ -65,7 +65,7 @@ const bundle = (files: AssetFiles, extension: 'js' | 'css'): ReadonlyMap<string,
   return new Map(
     outputFiles.map(({ path, contents }) => {
       const name = basename(path, `.${extension}`);
-      return [name, named(name, extension, Buffer.from(contents))];
+      return [name, nameAsset(name, extension, Buffer.from(contents))];
     }),
   );
 };
@@ -75,10 +75,10 @@ const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect 
 
 /** Bundles everything that the modules gave; throws when a file has an error. */
 export const buildAssets = (scripts: AssetFiles, styles: AssetFiles): Assets => {
-  const [js, css] = [bundle(scripts, 'js'), bundle(styles, 'css')];
+  const [js, css] = [bundleFiles(scripts, 'js'), bundleFiles(styles, 'css')];
   // It keeps a process of 70 MB for later calls; none comes, and no other call is under way in a synchronous function.
   void stopEsbuild();
-  const icon = named('icon', 'svg', Buffer.from(ICON));
+  const icon = nameAsset('icon', 'svg', Buffer.from(ICON));
   const byPath = new Map([...js.values(), ...css.values(), icon].map((asset) => [asset.path, asset]));
   const findPath = (kind: ReadonlyMap<string, Asset>, name: string): string => {
     const asset = kind.get(name);
@@ -93,7 +93,7 @@ export const buildAssets = (scripts: AssetFiles, styles: AssetFiles): Assets => 
       app.get(`${PREFIX}:file`, { config: { isForeign: true } }, (request, reply) => {
         const asset = byPath.get(request.url.split('?')[0] ?? '');
         if (asset === undefined) return reply.callNotFound();
-        const isPacked = takesPacked(request);
+        const isPacked = canUnpack(request);
         if (isPacked) reply.header('content-encoding', 'br');
         return reply
           .header('cache-control', `public, max-age=${YEAR_S}, immutable`)

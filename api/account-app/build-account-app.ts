@@ -47,7 +47,7 @@ const REQUESTS_A_MINUTE = 600;
 const OWN_SCRIPTS = { site: new URL('./islands/site.ts', import.meta.url) };
 const OWN_STYLES = { site: new URL('./styles/site.css', import.meta.url) };
 
-const newApp = ({ log, trustedProxies = [] }: AccountAppDeps): FastifyInstance =>
+const createApp = ({ log, trustedProxies = [] }: AccountAppDeps): FastifyInstance =>
   fastify({
     loggerInstance: log,
     // A line a request would hold addresses of pages with what people typed into them.
@@ -124,7 +124,7 @@ const addFailures = (app: FastifyInstance, site: Site): void => {
 /** Builds the app; nothing listens yet. Close with `app.close()`. */
 export const buildAccountApp = async (deps: AccountAppDeps): Promise<{ app: FastifyInstance; site: Site }> => {
   const site = openSite(deps);
-  const app = newApp(deps);
+  const app = createApp(deps);
   deps.watch?.(app);
   addHeaders(app, site.urls.account);
   await app.register(cookie);
@@ -149,7 +149,7 @@ export const buildInternalApp = async (
   { modules, log }: Pick<AccountAppDeps, 'modules' | 'log'>,
   { site, secret }: { readonly site: Site; readonly secret: Buffer },
 ): Promise<FastifyInstance> => {
-  const app = newApp({ log } as AccountAppDeps);
+  const app = createApp({ log } as AccountAppDeps);
   app.addHook('onRequest', async (request, reply) => {
     const given = Buffer.from(BEARER.exec(request.headers.authorization ?? '')?.[1] ?? '', 'base64url');
     if (given.length !== secret.length || !timingSafeEqual(given, secret)) return reply.code(401).send();

@@ -5,15 +5,15 @@ import type { Content } from './shell.ts';
 export type Tone = 'good' | 'bad' | 'warn';
 
 /** Screen readers announce it at once when it is about a failure. */
-export const message = (tone: Tone, content: Content): Content =>
+export const renderMessage = (tone: Tone, content: Content): Content =>
   html`<div class=${`message ${tone}`} role=${tone === 'bad' ? 'alert' : 'status'}>${content}</div>`;
 
 /** Id of the message about a field. */
-const faultId = (field: string): string => `${field}-fault`;
+const toFaultId = (field: string): string => `${field}-fault`;
 
 /** The fault of a form: `of` names the field at fault, whose `isAtFault` is then set. */
-export const fault = (content: Content, of?: string): Content =>
-  message('bad', html`<p id=${of === undefined ? undefined : faultId(of)}>${content}</p>`);
+export const renderFault = (content: Content, of?: string): Content =>
+  renderMessage('bad', html`<p id=${of === undefined ? undefined : toFaultId(of)}>${content}</p>`);
 
 export type Field = {
   readonly name: string;
@@ -28,7 +28,7 @@ export type Field = {
   readonly attributes?: Readonly<Record<string, string | number | boolean>>;
 };
 
-export const field = ({
+export const renderField = ({
   name,
   label,
   type = 'text',
@@ -39,7 +39,7 @@ export const field = ({
   isAtFault = false,
   attributes,
 }: Field): Content => {
-  const described = [...(isAtFault ? [faultId(name)] : []), ...(hint === undefined ? [] : [`${name}-hint`])];
+  const described = [...(isAtFault ? [toFaultId(name)] : []), ...(hint === undefined ? [] : [`${name}-hint`])];
   return html`<div class="field">
     <label for=${name}>${label}</label>
     <input
@@ -58,7 +58,7 @@ export const field = ({
 };
 
 /** A text to take away; its button appears once the script can copy. */
-export const copyable = (
+export const renderCopyable = (
   id: string,
   text: string,
   options: { readonly isSecret?: boolean; readonly wraps?: boolean } = {},
@@ -68,30 +68,30 @@ export const copyable = (
     <button type="button" class="quiet small" data-copy=${id} hidden>Copy</button>
   </div>`;
 
-const two = (figure: number): string => String(figure).padStart(2, '0');
+const padTwo = (figure: number): string => String(figure).padStart(2, '0');
 
 /** An instant in UTC, to the minute; the local time is in its title once the script runs. */
-export const when = (at: Date | null, fallback = 'Never'): Content => {
+export const renderInstant = (at: Date | null, fallback = 'Never'): Content => {
   if (at === null) return fallback;
   const day = at.toISOString().slice(0, 10);
-  const clock = `${two(at.getUTCHours())}:${two(at.getUTCMinutes())}`;
+  const clock = `${padTwo(at.getUTCHours())}:${padTwo(at.getUTCMinutes())}`;
   return html`<time datetime=${at.toISOString()} data-local>${`${day} ${clock} UTC`}</time>`;
 };
 
 /** The day alone, where the minute is of no use; its instant is in the title. */
-export const onDay = (at: Date | null, fallback = 'Never'): Content => {
+export const renderDay = (at: Date | null, fallback = 'Never'): Content => {
   if (at === null) return fallback;
   const text = at.toISOString();
   return html`<time datetime=${text} title=${text} data-local>${text.slice(0, 10)}</time>`;
 };
 
-export const tag = (tone: Tone | 'plain', text: string): Content =>
+export const renderTag = (tone: Tone | 'plain', text: string): Content =>
   html`<span class=${tone === 'plain' ? 'tag' : `tag ${tone}`}>${text}</span>`;
 
 export type Column = { readonly label: string; readonly isNumber?: boolean; readonly isAction?: boolean };
 
 /** A table that scrolls by itself on a phone. */
-export const table = (caption: string, columns: readonly Column[], rows: readonly Content[]): Content =>
+export const renderTable = (caption: string, columns: readonly Column[], rows: readonly Content[]): Content =>
   html`<div class="table" role="region" aria-label=${caption} tabindex="0">
     <table>
       <thead>

@@ -1,7 +1,7 @@
 // /security: the owner confirms the address of mail with a code that is sent there; only where letters are sent.
 import type { FastifyInstance } from 'fastify';
 import { html } from 'htm/preact';
-import { inTransaction } from '../../infra/runtime/postgres/postgres.ts';
+import { runInTransaction } from '../../infra/runtime/postgres/postgres.ts';
 import { formatCount } from '../../schemas/counts.ts';
 import type { Account } from '../accounts/accounts.ts';
 import { recordEvent } from '../accounts/events.ts';
@@ -9,10 +9,10 @@ import { takeCode } from '../accounts/recovery-codes.ts';
 import type { Session } from '../accounts/sessions.ts';
 import { mailCode } from '../accounts/signing-in.ts';
 import { takeTry } from '../accounts/tries.ts';
-import { fault, field, message, tag } from './components.ts';
+import { renderFault, renderField, renderMessage, renderTag } from './components.ts';
 import { readField } from './fields.ts';
 import { requireSession } from './guards.ts';
-import { type Content, type Exchange, formField, sendPage } from './shell.ts';
+import { type Content, type Exchange, renderFormField, sendPage } from './shell.ts';
 import type { Site } from './site.ts';
 
 const CONFIRM_PATH = '/security/mail';
@@ -21,11 +21,11 @@ const CODE_PATH = `${CONFIRM_PATH}/code`;
 /** On the page of security: whether the address is confirmed, and the way to it. */
 export const confirmPart = (site: Site, exchange: Exchange, { email, confirmedAt }: Account): Content => {
   if (!site.sendsMail) return null;
-  if (confirmedAt !== null) return html`<h2>Address ${tag('good', 'Confirmed')}</h2><p>${email}</p>`;
+  if (confirmedAt !== null) return html`<h2>Address ${renderTag('good', 'Confirmed')}</h2><p>${email}</p>`;
   return html`<h2>Address</h2>
     <p>${email} is not confirmed yet: letters may not reach you.</p>
     <form method="post" action=${CONFIRM_PATH}>
-      ${formField(site, exchange, CONFIRM_PATH)}
+      ${renderFormField(site, exchange, CONFIRM_PATH)}
       <button type="submit" class="quiet">Send me a code</button>
     </form>`;
 };
@@ -41,15 +41,15 @@ const showCodeForm = (site: Site, exchange: Exchange, { status, note }: Problem 
       ${note}
       <p>A code is on its way to ${exchange.request.session?.email}. It is good for half an hour, once.</p>
       <form method="post" action=${CODE_PATH}>
-        ${formField(site, exchange, CODE_PATH)}
-        ${field({ name: 'code', label: 'Code of the letter', autocomplete: 'one-time-code' })}
+        ${renderFormField(site, exchange, CODE_PATH)}
+        ${renderField({ name: 'code', label: 'Code of the letter', autocomplete: 'one-time-code' })}
         <button type="submit">Confirm</button>
       </form>`,
   });
 
 /** Uses the code up; false: it is none of this account's. */
 const confirm = ({ pool }: Site, accountId: string, code: string): Promise<boolean> =>
-  inTransaction(pool, async (client) => {
+  runInTransaction(pool, async (client) => {
     // Codes that the owner keeps prove nothing of a mailbox, and are not used up here.
     if ((await takeCode(client, accountId, { code, only: 'mailed' })) === null) return false;
     await client.query('update accounts set confirmed_at = coalesce(confirmed_at, now()) where account_id = $1', [
@@ -74,18 +74,18 @@ export const addConfirmForms = (app: FastifyInstance, site: Site): void => {
     if (wait > 0)
       return showCodeForm(site, exchange, {
         status: 429,
-        note: fault(`Too many tries. Wait ${formatCount(wait, 'second')}.`),
+        note: renderFault(`Too many tries. Wait ${formatCount(wait, 'second')}.`),
       });
     if (!(await confirm(site, accountId, readField(request.body, 'code', 100))))
       return showCodeForm(site, exchange, {
         status: 400,
-        note: fault('This code is not good: it was used, has expired, or is another one.'),
+        note: renderFault('This code is not good: it was used, has expired, or is another one.'),
       });
     return sendPage(site, exchange, {
       title: 'Address confirmed',
       width: 'narrow',
       body: html`<h1>Address confirmed</h1>
-        ${message('good', html`<p>Letters reach you at ${email}.</p>`)}
+        ${renderMessage('good', html`<p>Letters reach you at ${email}.</p>`)}
         <p><a href="/security">Back to security</a></p>`,
     });
   });

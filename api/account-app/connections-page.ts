@@ -3,9 +3,9 @@ import { html } from 'htm/preact';
 import { type Connection, endConnection, listConnections } from '../accounts/connections.ts';
 import type { Session } from '../accounts/sessions.ts';
 import { PLANS } from '../contract/plans.ts';
-import { copyable, table, when } from './components.ts';
+import { renderCopyable, renderInstant, renderTable } from './components.ts';
 import { requireSession } from './guards.ts';
-import { type Content, type Exchange, formField, sendPage, sendProblem } from './shell.ts';
+import { type Content, type Exchange, renderFormField, sendPage, sendProblem } from './shell.ts';
 import type { Site, SiteModule } from './site.ts';
 
 const PATH = '/connections';
@@ -13,7 +13,7 @@ const MOST = 5;
 
 const readHost = (uri: string): string => (URL.canParse(uri) ? new URL(uri).host : uri);
 
-const row = (site: Site, exchange: Exchange, connection: Connection): Content => {
+const renderRow = (site: Site, exchange: Exchange, connection: Connection): Content => {
   const { connection_id, client_name, redirect_uri, plan, created_at, last_used_at } = connection;
   const path = `${PATH}/${connection_id}/end`;
   const name = client_name ?? 'An application without a name';
@@ -21,11 +21,11 @@ const row = (site: Site, exchange: Exchange, connection: Connection): Content =>
     <th scope="row"><bdi>${name}</bdi></th>
     <td>${readHost(redirect_uri)}</td>
     <td>${PLANS[plan].name}</td>
-    <td>${when(created_at)}</td>
-    <td>${when(last_used_at)}</td>
+    <td>${renderInstant(created_at)}</td>
+    <td>${renderInstant(last_used_at)}</td>
     <td class="act">
       <form method="post" action=${path}>
-        ${formField(site, exchange, path)}
+        ${renderFormField(site, exchange, path)}
         <button type="submit" class="danger small" aria-label=${`End ${name}`}>End</button>
       </form>
     </td>
@@ -37,12 +37,12 @@ const COLUMNS = [
   { label: 'End', isAction: true },
 ];
 
-const how = ({ urls }: Site): Content =>
+const renderHow = ({ urls }: Site): Content =>
   urls.mcp === null
     ? null
     : html`<h2>Connect an agent</h2>
         <p>Give its client this address of the tool server. The client opens a page of this site, and you press Allow. Claude Code, for example:</p>
-        ${copyable('connect', `claude mcp add --transport http perp ${urls.mcp}`, { wraps: true })}`;
+        ${renderCopyable('connect', `claude mcp add --transport http perp ${urls.mcp}`, { wraps: true })}`;
 
 const show = async (site: Site, exchange: Exchange) => {
   const { accountId } = exchange.request.session as Session;
@@ -56,13 +56,13 @@ const show = async (site: Site, exchange: Exchange) => {
       ${
         connections.length === 0
           ? html`<p class="muted">Nothing is connected.</p>`
-          : table(
+          : renderTable(
               'Connected applications',
               COLUMNS,
-              connections.map((connection) => row(site, exchange, connection)),
+              connections.map((connection) => renderRow(site, exchange, connection)),
             )
       }
-      ${how(site)}`,
+      ${renderHow(site)}`,
   });
 };
 

@@ -8,11 +8,11 @@ import type { Site } from './site.ts';
 const SAFE = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 const isSecure = ({ urls }: Site): boolean => urls.account.startsWith('https:');
-const cookieName = (site: Site): string => (isSecure(site) ? '__Host-session' : 'session');
+const toCookieName = (site: Site): string => (isSecure(site) ? '__Host-session' : 'session');
 
 /** Puts the token of a session that has just begun into the browser. */
 export const setSessionCookie = (site: Site, reply: FastifyReply, token: string): void => {
-  reply.setCookie(cookieName(site), token, {
+  reply.setCookie(toCookieName(site), token, {
     path: '/',
     httpOnly: true,
     sameSite: 'lax',
@@ -22,7 +22,7 @@ export const setSessionCookie = (site: Site, reply: FastifyReply, token: string)
 };
 
 export const clearSessionCookie = (site: Site, reply: FastifyReply): void => {
-  reply.clearCookie(cookieName(site), { path: '/', httpOnly: true, sameSite: 'lax', secure: isSecure(site) });
+  reply.clearCookie(toCookieName(site), { path: '/', httpOnly: true, sameSite: 'lax', secure: isSecure(site) });
 };
 
 /** Reads the session of every request that may have one. */
@@ -30,13 +30,13 @@ export const addSessions = (app: FastifyInstance, site: Site): void => {
   app.decorateRequest('session', null);
   app.addHook('onRequest', async (request) => {
     if (request.routeOptions.config?.isForeign === true) return;
-    const token = request.cookies[cookieName(site)];
+    const token = request.cookies[toCookieName(site)];
     request.session = token === undefined ? null : await site.sessions.find(token);
   });
 };
 
 /** A browser states the origin of a write; a program states none, and has no session that another site could use. */
-export const comesFromElsewhere = (
+export const isFromElsewhere = (
   { headers }: Pick<FastifyRequest, 'headers'>,
   { urls }: Pick<Site, 'urls'>,
 ): boolean => {
@@ -52,7 +52,7 @@ const readToken = (body: unknown): unknown =>
 export const addWriteChecks = (app: FastifyInstance, site: Site): void => {
   app.addHook('onRequest', async (request, reply) => {
     if (SAFE.has(request.method) || request.routeOptions.config?.isForeign === true) return undefined;
-    if (comesFromElsewhere(request, site))
+    if (isFromElsewhere(request, site))
       return sendProblem(
         site,
         { request, reply },
@@ -86,7 +86,7 @@ export const addWriteChecks = (app: FastifyInstance, site: Site): void => {
 };
 
 /** The address after the sign-in: a path of this site, or `fallback`. `//host` and `/\host` lead elsewhere. */
-export const safeNext = (next: unknown, fallback = '/keys'): string =>
+export const toSafeNext = (next: unknown, fallback = '/keys'): string =>
   typeof next === 'string' && /^\/(?![/\\])[\x21-\x7e]*$/.test(next) && !next.includes('\\') && next.length <= 2_000
     ? next
     : fallback;

@@ -33,7 +33,7 @@ const toEntry = ({ state, key_id, name, display, plan, kind, ...rest }: OwnKey) 
   last_used_on: rest.last_used_on,
 });
 
-export const keysJson = (app: FastifyInstance, site: Site): void => {
+export const addKeysJson = (app: FastifyInstance, site: Site): void => {
   app.get('/api/keys', async (request, reply) => {
     const { accountId } = request.session as Session;
     const items = (await listOwnKeys(site.pool, accountId)).map(toEntry);

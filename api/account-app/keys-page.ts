@@ -15,14 +15,22 @@ import {
 } from '../accounts/account-keys.ts';
 import type { Session } from '../accounts/sessions.ts';
 import { PLANS } from '../contract/plans.ts';
-import { agentSetup } from './agent-setup.ts';
-import { copyable, fault, field, message, onDay, table, tag } from './components.ts';
+import { renderAgentSetup } from './agent-setup.ts';
+import {
+  renderCopyable,
+  renderDay,
+  renderFault,
+  renderField,
+  renderMessage,
+  renderTable,
+  renderTag,
+} from './components.ts';
 import { readField } from './fields.ts';
 import { requireSession } from './guards.ts';
-import { keysJson } from './keys-json.ts';
-import { type Content, type Exchange, formField, sendPage, sendProblem } from './shell.ts';
+import { addKeysJson } from './keys-json.ts';
+import { type Content, type Exchange, renderFormField, sendPage, sendProblem } from './shell.ts';
 import type { Site, SiteModule } from './site.ts';
-import { exampleCurl, type TriedCall, tryCall } from './try-call.ts';
+import { formatExampleCurl, type TriedCall, tryCall } from './try-call.ts';
 
 const PATH = '/keys';
 const RUN_PATH = '/keys/run';
@@ -36,27 +44,27 @@ const EXPIRIES = [
   ['365', 'In a year'],
 ] as const;
 
-const stateTags = ({ state, kind, compromised_at }: OwnKey): Content => [
-  state === 'live' ? tag('good', 'Live') : tag('plain', state === 'expired' ? 'Expired' : 'Revoked'),
-  kind === 'purchased' ? tag('plain', 'Bought') : null,
-  compromised_at !== null && state === 'live' ? tag('bad', 'Compromised') : null,
+const renderStateTags = ({ state, kind, compromised_at }: OwnKey): Content => [
+  state === 'live' ? renderTag('good', 'Live') : renderTag('plain', state === 'expired' ? 'Expired' : 'Revoked'),
+  kind === 'purchased' ? renderTag('plain', 'Bought') : null,
+  compromised_at !== null && state === 'live' ? renderTag('bad', 'Compromised') : null,
 ];
 
-const keyRow = (site: Site, exchange: Exchange, key: OwnKey): Content => {
+const renderKeyRow = (site: Site, exchange: Exchange, key: OwnKey): Content => {
   const path = `${PATH}/${key.key_id}/revoke`;
   return html`<tr class=${key.state === 'live' ? undefined : 'off'}>
     <th scope="row">${key.name}</th>
     <td><code>${key.display}…</code></td>
-    <td><span class="tags">${stateTags(key)}</span></td>
+    <td><span class="tags">${renderStateTags(key)}</span></td>
     <td>${PLANS[key.plan].name}</td>
-    <td>${onDay(key.created_at)}</td>
-    <td>${onDay(key.expires_at)}</td>
+    <td>${renderDay(key.created_at)}</td>
+    <td>${renderDay(key.expires_at)}</td>
     <td>${key.last_used_on ?? 'Never'}</td>
     <td class="act">
       ${
         key.state === 'live'
           ? html`<form method="post" action=${path}>
-              ${formField(site, exchange, path)}
+              ${renderFormField(site, exchange, path)}
               <button type="submit" class="danger small" aria-label=${`Revoke ${key.name}`}>Revoke</button>
             </form>`
           : null
@@ -72,12 +80,12 @@ const COLUMNS = [
 
 type Shown = { readonly problem?: Content; readonly isNameAtFault?: boolean; readonly status?: number };
 
-const newKeyForm = (site: Site, exchange: Exchange, { isNameAtFault = false }: Shown): Content =>
+const renderNewKeyForm = (site: Site, exchange: Exchange, { isNameAtFault = false }: Shown): Content =>
   html`<form method="post" action=${PATH} class="panel">
-    ${formField(site, exchange, PATH)}
+    ${renderFormField(site, exchange, PATH)}
     <input type="hidden" name="form_id" value=${randomUUID()} />
     <div class="row">
-      ${field({ name: 'name', label: 'Name of the new key', value: 'my first key', isAtFault: isNameAtFault, attributes: { maxlength: LONGEST_NAME } })}
+      ${renderField({ name: 'name', label: 'Name of the new key', value: 'my first key', isAtFault: isNameAtFault, attributes: { maxlength: LONGEST_NAME } })}
       <div class="field">
         <label for="expires">Expires</label>
         <select id="expires" name="expires">
@@ -88,10 +96,10 @@ const newKeyForm = (site: Site, exchange: Exchange, { isNameAtFault = false }: S
     </div>
   </form>`;
 
-const compromised = (keys: readonly OwnKey[]): Content => {
+const renderCompromised = (keys: readonly OwnKey[]): Content => {
   const named = keys.filter(({ state, compromised_at }) => state === 'live' && compromised_at !== null);
   if (named.length === 0) return null;
-  return message(
+  return renderMessage(
     'bad',
     html`<p>
       ${named.map(({ name }) => `“${name}”`).join(', ')} was sent in a URL, where proxies and logs keep it. It still works: make another key, put
@@ -110,14 +118,14 @@ const showKeys = async (site: Site, exchange: Exchange, shown: Shown = {}) => {
     status: shown.status ?? 200,
     body: html`<h1>API keys</h1>
       <p class="lead">A key is sent as a header with each request. ${held} of ${limits.keys} keys of the plan ${name} are in use.</p>
-      ${shown.problem}${compromised(keys)}${newKeyForm(site, exchange, shown)}
+      ${shown.problem}${renderCompromised(keys)}${renderNewKeyForm(site, exchange, shown)}
       ${
         keys.length === 0
           ? html`<p class="muted">You have no key yet. Make one: the page then shows its first call, ready to run.</p>`
-          : table(
+          : renderTable(
               'Your keys',
               COLUMNS,
-              keys.map((key) => keyRow(site, exchange, key)),
+              keys.map((key) => renderKeyRow(site, exchange, key)),
             )
       }`,
   });
@@ -125,9 +133,9 @@ const showKeys = async (site: Site, exchange: Exchange, shown: Shown = {}) => {
 
 const renderAnswer = (tried: TriedCall): Content =>
   tried.is === 'away'
-    ? message('warn', html`<p>The data API does not answer at this moment. Run it again in a few seconds.</p>`)
+    ? renderMessage('warn', html`<p>The data API does not answer at this moment. Run it again in a few seconds.</p>`)
     : html`<h3 id="answer">
-          Answer ${tried.status === 200 ? tag('good', '200') : tag('bad', String(tried.status))}
+          Answer ${tried.status === 200 ? renderTag('good', '200') : renderTag('bad', String(tried.status))}
           <span class="muted small-text">${tried.ms} ms</span>
         </h3>
         <pre tabindex="0" aria-labelledby="answer" role="region"><code>${tried.text}</code></pre>
@@ -141,20 +149,20 @@ const showKey = (site: Site, exchange: Exchange, { key, name, isNew, tried }: Ne
     title: name,
     status: isNew ? 201 : 200,
     body: html`<h1>${name}</h1>
-      ${message('warn', html`<p><strong>Copy your key now.</strong> It is shown only here; we keep no more than its hash.</p>`)}
-      ${copyable('key', key, { isSecret: true, wraps: true })}
+      ${renderMessage('warn', html`<p><strong>Copy your key now.</strong> It is shown only here; we keep no more than its hash.</p>`)}
+      ${renderCopyable('key', key, { isSecret: true, wraps: true })}
       <section aria-labelledby="first">
         <h2 id="first">Your first call</h2>
         <p>Marks and funding of every bitcoin perpetual that your plan covers, each value with its age.</p>
-        ${copyable('curl', exampleCurl(site.urls, key))}
+        ${renderCopyable('curl', formatExampleCurl(site.urls, key))}
         <form method="post" action=${RUN_PATH}>
-          ${formField(site, exchange, RUN_PATH)}
+          ${renderFormField(site, exchange, RUN_PATH)}
           <input type="hidden" name="key" value=${key} />
           <button type="submit">${tried === undefined ? 'Run it here' : 'Run it again'}</button>
         </form>
         ${tried === undefined ? null : renderAnswer(tried)}
       </section>
-      ${agentSetup(site.urls, key)}
+      ${renderAgentSetup(site.urls, key)}
       <p class="end"><a href=${PATH}>All keys</a></p>`,
   });
 
@@ -171,7 +179,7 @@ const makeKey = async (site: Site, exchange: Exchange) => {
   const expiresAt = readExpiry(readField(body, 'expires', 3), site.nowMs());
   if (name === '' || formId === '' || expiresAt === undefined)
     return showKeys(site, exchange, {
-      problem: fault(`Give the key a name of at most ${LONGEST_NAME} characters.`, 'name'),
+      problem: renderFault(`Give the key a name of at most ${LONGEST_NAME} characters.`, 'name'),
       isNameAtFault: name === '',
       status: 400,
     });
@@ -181,14 +189,14 @@ const makeKey = async (site: Site, exchange: Exchange) => {
       return showKey(site, exchange, { key: made.key, name, isNew: true });
     case 'again':
       return showKeys(site, exchange, {
-        problem: message(
+        problem: renderMessage(
           'warn',
           html`<p>This key was made and shown before. If you did not keep it, revoke it and make another.</p>`,
         ),
       });
     case 'full':
       return showKeys(site, exchange, {
-        problem: fault(
+        problem: renderFault(
           `Your plan has room for ${formatCount(made.most, 'key')}, and no room is left. Revoke one that you do not need.`,
         ),
         status: 403,
@@ -229,6 +237,6 @@ export const keysPage: SiteModule = {
   register: (app, site) => {
     app.addHook('preHandler', requireSession);
     addPages(app, site);
-    keysJson(app, site);
+    addKeysJson(app, site);
   },
 };

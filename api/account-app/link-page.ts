@@ -4,13 +4,13 @@ import { linkKey } from '../accounts/link-key.ts';
 import type { Session } from '../accounts/sessions.ts';
 import { PLANS } from '../contract/plans.ts';
 import { type Recovery, writeRecoveryMessage } from '../payments/recover-key.ts';
-import { agentSetup } from './agent-setup.ts';
-import { copyable, fault, field, message, when } from './components.ts';
+import { renderAgentSetup } from './agent-setup.ts';
+import { renderCopyable, renderFault, renderField, renderInstant, renderMessage } from './components.ts';
 import { readField } from './fields.ts';
 import { requireSession } from './guards.ts';
-import { type Content, type Exchange, formField, sendPage } from './shell.ts';
+import { type Content, type Exchange, renderFormField, sendPage } from './shell.ts';
 import type { Site, SiteModule } from './site.ts';
-import { exampleCurl } from './try-call.ts';
+import { formatExampleCurl } from './try-call.ts';
 
 const PATH = '/plan/link';
 const SIGN_PATH = '/plan/link/sign';
@@ -27,9 +27,9 @@ const showStart = (site: Site, exchange: Exchange, problem: Content = null) =>
       <p class="lead">The wallet that paid proves that the key is yours. You get a replacement with the same end; the lost key is revoked.</p>
       ${problem}
       <form method="post" action=${SIGN_PATH} class="panel">
-        ${formField(site, exchange, SIGN_PATH)}
-        ${field({ name: 'transaction', label: 'Transaction of the purchase', hint: 'The hash in the answer to the purchase, and in your wallet.', attributes: { placeholder: '0x…', maxlength: 66, spellcheck: 'false' } })}
-        ${field({ name: 'payer', label: 'Address of the wallet that paid', attributes: { placeholder: '0x…', maxlength: 42, spellcheck: 'false' } })}
+        ${renderFormField(site, exchange, SIGN_PATH)}
+        ${renderField({ name: 'transaction', label: 'Transaction of the purchase', hint: 'The hash in the answer to the purchase, and in your wallet.', attributes: { placeholder: '0x…', maxlength: 66, spellcheck: 'false' } })}
+        ${renderField({ name: 'payer', label: 'Address of the wallet that paid', attributes: { placeholder: '0x…', maxlength: 42, spellcheck: 'false' } })}
         <button type="submit">Continue</button>
       </form>`,
   });
@@ -43,11 +43,11 @@ const showMessage = (site: Site, exchange: Exchange, { asked, problem }: Step) =
     islands: ['wallet'],
     body: html`<h1>Sign this message</h1>
       <p class="lead">Sign it within ten minutes with ${asked.payer}. It moves no funds.</p>
-      ${problem} ${copyable('wallet-message', writeRecoveryMessage(site.urls.base, asked), { wraps: true })}
+      ${problem} ${renderCopyable('wallet-message', writeRecoveryMessage(site.urls.base, asked), { wraps: true })}
       <form method="post" action=${PATH} class="panel" data-wallet=${asked.payer}>
-        ${formField(site, exchange, PATH)}
+        ${renderFormField(site, exchange, PATH)}
         ${Object.entries(asked).map(([name, value]) => html`<input type="hidden" name=${name} value=${value} />`)}
-        ${field({ name: 'signature', label: 'Signature', hint: 'Of any tool that signs a personal message (EIP-191).', attributes: { placeholder: '0x…', maxlength: 8_196, spellcheck: 'false' } })}
+        ${renderField({ name: 'signature', label: 'Signature', hint: 'Of any tool that signs a personal message (EIP-191).', attributes: { placeholder: '0x…', maxlength: 8_196, spellcheck: 'false' } })}
         <p class="actions">
           <button type="button" class="quiet" data-sign hidden>Sign with the wallet of this browser</button>
           <button type="submit">Link the key</button>
@@ -65,25 +65,25 @@ const parseRequest = (body: unknown, issuedAt: string): LinkRequest | null => {
 const NO_PURCHASE =
   'This wallet has no live purchase with this transaction, or the signature is of another message, older than ten minutes, or used already.';
 
-const link = async (site: Site, exchange: Exchange) => {
+const linkPurchase = async (site: Site, exchange: Exchange) => {
   const { body, session } = exchange.request;
   const asked = parseRequest(body, readField(body, 'issuedAt', 40));
-  if (asked === null) return showStart(site, exchange, fault('Enter the transaction and the wallet again.'));
+  if (asked === null) return showStart(site, exchange, renderFault('Enter the transaction and the wallet again.'));
   const recovery = { ...asked, signature: readField(body, 'signature', 8_196).trim() };
   const deps = { pool: site.pool, chain: site.wallets, baseUrl: site.urls.base, nowMs: site.nowMs() };
   const linked = await linkKey(recovery, (session as Session).accountId, deps);
   if (linked === null)
     return showMessage(site, exchange, {
       asked: { ...asked, issuedAt: new Date(site.nowMs()).toISOString() },
-      problem: fault(NO_PURCHASE),
+      problem: renderFault(NO_PURCHASE),
     });
   return sendPage(site, exchange, {
     title: 'Your linked key',
     body: html`<h1>Your linked key</h1>
-      ${message('warn', html`<p><strong>Copy your key now.</strong> It is shown only here; we keep no more than its hash.</p>`)}
-      ${copyable('key', linked.key, { isSecret: true, wraps: true })}
-      <p>Plan ${PLANS[linked.plan].name} until ${when(linked.expiresAt)}. The key that it replaces is revoked.</p>
-      ${copyable('curl', exampleCurl(site.urls, linked.key))} ${agentSetup(site.urls, linked.key)}
+      ${renderMessage('warn', html`<p><strong>Copy your key now.</strong> It is shown only here; we keep no more than its hash.</p>`)}
+      ${renderCopyable('key', linked.key, { isSecret: true, wraps: true })}
+      <p>Plan ${PLANS[linked.plan].name} until ${renderInstant(linked.expiresAt)}. The key that it replaces is revoked.</p>
+      ${renderCopyable('curl', formatExampleCurl(site.urls, linked.key))} ${renderAgentSetup(site.urls, linked.key)}
       <p class="end"><a href="/keys">All keys</a></p>`,
   });
 };
@@ -101,9 +101,13 @@ export const linkPage: SiteModule = {
       const exchange = { request, reply };
       const asked = parseRequest(request.body, new Date(site.nowMs()).toISOString());
       if (asked === null)
-        return showStart(site, exchange, fault('A transaction is 0x and 64 hexadecimal digits, a wallet 0x and 40.'));
+        return showStart(
+          site,
+          exchange,
+          renderFault('A transaction is 0x and 64 hexadecimal digits, a wallet 0x and 40.'),
+        );
       return showMessage(site, exchange, { asked, problem: null });
     });
-    app.post(PATH, { config: { rateLimit: SIGNATURES } }, (request, reply) => link(site, { request, reply }));
+    app.post(PATH, { config: { rateLimit: SIGNATURES } }, (request, reply) => linkPurchase(site, { request, reply }));
   },
 };

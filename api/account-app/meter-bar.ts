@@ -6,9 +6,9 @@ import type { Content } from './shell.ts';
 const HIGH = 0.9;
 
 const grouped = new Intl.NumberFormat('en-US');
-export const figure = (value: number): string => grouped.format(value);
+export const formatFigure = (value: number): string => grouped.format(value);
 
-export const meterBar = (
+export const renderMeterBar = (
   label: string,
   { used, limit }: { readonly used: number; readonly limit: number },
 ): Content => {
@@ -16,7 +16,7 @@ export const meterBar = (
   // Any use above zero must be visible.
   const width = used === 0 ? 0 : Math.max(1.5, share * 100);
   return html`<div class="use">
-    <div class="use-words"><span>${label}</span><span class="muted">${figure(used)} of ${figure(limit)}</span></div>
+    <div class="use-words"><span>${label}</span><span class="muted">${formatFigure(used)} of ${formatFigure(limit)}</span></div>
     <svg class=${share >= HIGH ? 'meter high' : 'meter'} viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true">
       <rect width=${width} height="8" />
     </svg>

@@ -14,5 +14,5 @@ export const packAsset = (bytes: Buffer): Buffer => pack(bytes, ASSET_QUALITY);
 export const packPage = (text: string): Buffer => pack(Buffer.from(text), PAGE_QUALITY);
 
 /** Whether the browser of a request unpacks brotli. */
-export const takesPacked = ({ headers }: Pick<FastifyRequest, 'headers'>): boolean =>
+export const canUnpack = ({ headers }: Pick<FastifyRequest, 'headers'>): boolean =>
   /\bbr\b/.test(String(headers['accept-encoding'] ?? ''));

@@ -1,41 +1,41 @@
 // /plan: the plan with its limits, today's counters of each key as GET /v2/account counts them, and what the other plans have.
 import type { FastifyInstance } from 'fastify';
 import { html } from 'htm/preact';
-import { dayOf } from '../../schemas/instants.ts';
+import { toDayOf } from '../../schemas/instants.ts';
 import { openAccountStore } from '../access/account-store.ts';
 import { listOwnKeys, type OwnKey } from '../accounts/account-keys.ts';
 import type { Session } from '../accounts/sessions.ts';
 import { PLAN_CODES, PLANS, type Plan, type PlanLimits } from '../contract/plans.ts';
 import { makeToday, type Today } from '../operations/account.ts';
-import { message, table, tag } from './components.ts';
+import { renderMessage, renderTable, renderTag } from './components.ts';
 import { requireSession } from './guards.ts';
-import { figure, meterBar } from './meter-bar.ts';
+import { formatFigure, renderMeterBar } from './meter-bar.ts';
 import { type Content, type Exchange, sendPage } from './shell.ts';
 import type { Site, SiteModule } from './site.ts';
 
 const PATH = '/plan';
 
-const countOr = (count: number | null, words: string): string => (count === null ? words : figure(count));
+const formatCountOr = (count: number | null, words: string): string => (count === null ? words : formatFigure(count));
 
 /** The lines that a person compares plans by; GET /v2/account has all limits of a key. */
 const LINES: readonly (readonly [label: string, of: (plan: Plan) => string])[] = [
   ['Price, 30 days', ({ price_usd }) => (price_usd === 0 ? 'Free' : `$${price_usd}`)],
-  ['Venues', ({ venues }) => countOr(venues, 'All')],
-  ['Instruments', ({ instruments }) => countOr(instruments, 'All')],
+  ['Venues', ({ venues }) => formatCountOr(venues, 'All')],
+  ['Instruments', ({ instruments }) => formatCountOr(instruments, 'All')],
   ['History', ({ history_days }) => (history_days === null ? 'All kept' : `${history_days} days`)],
-  ['Requests a second', ({ limits }) => figure(limits.requests_per_second)],
-  ['Requests a day', ({ limits }) => figure(limits.requests_per_day)],
-  ['Queries a day', ({ limits }) => figure(limits.dql_per_day)],
-  ['Listings in a snapshot', ({ limits }) => figure(limits.snapshots_listings)],
-  ['Levels of a book', ({ limits }) => figure(limits.book_depth)],
-  ['Streams', ({ limits }) => figure(limits.streams)],
-  ['Agent rules', ({ limits }) => figure(limits.agent_rules)],
-  ['Archive files a day', ({ limits }) => figure(limits.archive_files_per_day)],
-  ['Keys', ({ limits }) => figure(limits.keys)],
+  ['Requests a second', ({ limits }) => formatFigure(limits.requests_per_second)],
+  ['Requests a day', ({ limits }) => formatFigure(limits.requests_per_day)],
+  ['Queries a day', ({ limits }) => formatFigure(limits.dql_per_day)],
+  ['Listings in a snapshot', ({ limits }) => formatFigure(limits.snapshots_listings)],
+  ['Levels of a book', ({ limits }) => formatFigure(limits.book_depth)],
+  ['Streams', ({ limits }) => formatFigure(limits.streams)],
+  ['Agent rules', ({ limits }) => formatFigure(limits.agent_rules)],
+  ['Archive files a day', ({ limits }) => formatFigure(limits.archive_files_per_day)],
+  ['Keys', ({ limits }) => formatFigure(limits.keys)],
 ];
 
-const plansTable = (current: Plan): Content =>
-  table(
+const renderPlansTable = (current: Plan): Content =>
+  renderTable(
     'Plans',
     [{ label: 'Limit of a key' }, ...PLAN_CODES.map((code) => ({ label: PLANS[code].name, isNumber: true }))],
     LINES.map(
@@ -52,42 +52,42 @@ type Counted = { readonly key: OwnKey; readonly today: Today };
 const countKeys = async (site: Site, keys: readonly OwnKey[]): Promise<readonly Counted[]> => {
   const store = openAccountStore(site.pool);
   const at = site.nowMs() * 1_000;
-  const facts = await Promise.all(keys.map(({ key_id }) => store.read(key_id, dayOf(at))));
+  const facts = await Promise.all(keys.map(({ key_id }) => store.read(key_id, toDayOf(at))));
   return keys.map((key, i) => ({ key, today: makeToday(PLANS[key.plan], facts[i] ?? { used: {} }, at) }));
 };
 
-const byClass = ({ by_class }: Today['requests']): string =>
+const formatByClass = ({ by_class }: Today['requests']): string =>
   Object.entries(by_class)
     .filter(([, count]) => count > 0)
-    .map(([name, count]) => `${name.replaceAll('_', ' ')} ${figure(count)}`)
+    .map(([name, count]) => `${name.replaceAll('_', ' ')} ${formatFigure(count)}`)
     .join(', ');
 
-const keyCard = ({ key, today }: Counted): Content =>
+const renderKeyCard = ({ key, today }: Counted): Content =>
   html`<section class="card" aria-label=${`Today of ${key.name}`}>
-    <h3>${key.name} ${tag('plain', PLANS[key.plan].name)}</h3>
-    ${meterBar('Requests', today.requests)} ${meterBar('Queries', today.dql)}
-    ${meterBar('Fresh rule evaluations', today.agent_evaluations)} ${meterBar('Archive files', today.archive_files)}
-    <p class="muted small-text">${byClass(today.requests) || 'No request yet today.'}</p>
+    <h3>${key.name} ${renderTag('plain', PLANS[key.plan].name)}</h3>
+    ${renderMeterBar('Requests', today.requests)} ${renderMeterBar('Queries', today.dql)}
+    ${renderMeterBar('Fresh rule evaluations', today.agent_evaluations)} ${renderMeterBar('Archive files', today.archive_files)}
+    <p class="muted small-text">${formatByClass(today.requests) || 'No request yet today.'}</p>
   </section>`;
 
-const limitName = (name: keyof PlanLimits): string => name.replaceAll('_', ' ');
+const toLimitName = (name: keyof PlanLimits): string => name.replaceAll('_', ' ');
 
-const allLimits = ({ limits }: Plan): Content =>
+const renderAllLimits = ({ limits }: Plan): Content =>
   html`<details>
     <summary>All limits of your plan</summary>
     <dl class="facts">
       ${Object.entries(limits).map(
         ([name, value]) =>
-          html`<dt>${limitName(name as keyof PlanLimits)}</dt>
-            <dd>${typeof value === 'number' ? figure(value) : value}</dd>`,
+          html`<dt>${toLimitName(name as keyof PlanLimits)}</dt>
+            <dd>${typeof value === 'number' ? formatFigure(value) : value}</dd>`,
       )}
     </dl>
   </details>`;
 
-const whyPlan = ({ plan, ownPlan }: Session): Content =>
+const renderWhyPlan = ({ plan, ownPlan }: Session): Content =>
   plan === ownPlan
     ? null
-    : message(
+    : renderMessage(
         'good',
         html`<p>
           ${PLANS[plan].name} is the plan of your best live key; the account's own plan is ${PLANS[ownPlan].name}. Agents that you connect have
@@ -105,21 +105,21 @@ const showPlan = async (site: Site, exchange: Exchange) => {
     title: 'Plan',
     body: html`<h1>Plan ${plan.name}</h1>
       <p class="lead">Limits hold for each key by itself; the day is the UTC day.</p>
-      ${whyPlan(session)}
+      ${renderWhyPlan(session)}
       <h2>Today</h2>
       ${
         counted.length === 0
           ? html`<p class="muted">No key is live. <a href="/keys">Make one</a>.</p>`
-          : html`<div class="cards">${counted.map(keyCard)}</div>
+          : html`<div class="cards">${counted.map(renderKeyCard)}</div>
               <p class="muted small-text">Counters begin again on ${resets} at 00:00 UTC.</p>`
       }
-      ${allLimits(plan)}
+      ${renderAllLimits(plan)}
       <h2>Plans</h2>
       <p>
         A larger plan is bought with USDC, 30 days at a time, by the API itself: a request without a key is answered 402 with the price of each
         plan. No card and no subscription. <a href="/plan/link">Link a bought key</a> to this account.
       </p>
-      ${plansTable(plan)}`,
+      ${renderPlansTable(plan)}`,
   });
 };
 

@@ -6,12 +6,12 @@ import { checkPasskey, requestPasskey } from '../accounts/passkeys.ts';
 import { isPasswordOf, runAttempt } from '../accounts/passwords.ts';
 import { proveSession, type Session } from '../accounts/sessions.ts';
 import { forgiveTries, takeTry } from '../accounts/tries.ts';
-import { fault, field } from './components.ts';
+import { renderFault, renderField } from './components.ts';
 import { readField } from './fields.ts';
-import { requireSession, safeNext } from './guards.ts';
-import { relyingParty } from './relying-party.ts';
-import { type Content, type Exchange, formField, sendPage, sendProblem } from './shell.ts';
-import { passkeyButton, SECRET_CHECKS, waitText } from './sign-in-page.ts';
+import { requireSession, toSafeNext } from './guards.ts';
+import { makeRelyingParty } from './relying-party.ts';
+import { type Content, type Exchange, renderFormField, sendPage, sendProblem } from './shell.ts';
+import { formatWait, renderPasskeyButton, SECRET_CHECKS } from './sign-in-page.ts';
 import type { Site, SiteModule } from './site.ts';
 
 const PATH = '/prove';
@@ -46,26 +46,26 @@ const show = (
       <p class="lead">You signed in some time ago, and what comes next changes how you sign in.</p>
       ${problem}
       <form method="post" action=${PATH}>
-        ${formField(site, exchange, PATH)}
+        ${renderFormField(site, exchange, PATH)}
         <input type="hidden" name="next" value=${next} />
-        ${field({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password', isAtFault: isWrong })}
+        ${renderField({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password', isAtFault: isWrong })}
         <button type="submit">Continue</button>
       </form>
-      ${passkeyButton('Use a passkey', { 'data-to': '/api/passkeys/prove', 'data-next': next })}`,
+      ${renderPasskeyButton('Use a passkey', { 'data-to': '/api/passkeys/prove', 'data-next': next })}`,
   });
 
 const prove = async (site: Site, exchange: Exchange) => {
   const { body, session } = exchange.request;
-  const next = safeNext(readField(body, 'next', 2_000), '/security');
+  const next = toSafeNext(readField(body, 'next', 2_000), '/security');
   const { email, sessionId } = session as Session;
   const subjects = [{ kind: 'mail', value: email }] as const;
   const seconds = await takeTry(site.pool, subjects);
-  if (seconds > 0) return show(site, exchange, { next, problem: fault(waitText(seconds)), status: 429 });
+  if (seconds > 0) return show(site, exchange, { next, problem: renderFault(formatWait(seconds)), status: 429 });
   const account = await findAccount(site.pool, email);
   if (!(await isPasswordOf(account?.passwordHash ?? null, readField(body, 'password'))))
     return show(site, exchange, {
       next,
-      problem: fault('This is not your password.', 'password'),
+      problem: renderFault('This is not your password.', 'password'),
       isWrong: true,
       status: 401,
     });
@@ -77,10 +77,10 @@ const prove = async (site: Site, exchange: Exchange) => {
 export const provePage: SiteModule = {
   name: 'prove',
   register: (app, site) => {
-    const rp = relyingParty(site);
+    const rp = makeRelyingParty(site);
     app.addHook('preHandler', requireSession);
     app.get(PATH, (request, reply) =>
-      show(site, { request, reply }, { next: safeNext((request.query as { next?: unknown }).next, '/security') }),
+      show(site, { request, reply }, { next: toSafeNext((request.query as { next?: unknown }).next, '/security') }),
     );
     app.post(PATH, { config: { rateLimit: SECRET_CHECKS } }, (request, reply) =>
       runAttempt(() => prove(site, { request, reply })),
@@ -103,7 +103,7 @@ export const provePage: SiteModule = {
       await proveSession(site.pool, sessionId);
       return reply
         .header('cache-control', 'no-store')
-        .send({ next: safeNext(readField(request.body, 'next', 2_000), '/security') });
+        .send({ next: toSafeNext(readField(request.body, 'next', 2_000), '/security') });
     });
   },
 };

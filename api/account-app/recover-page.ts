@@ -3,10 +3,10 @@ import { html } from 'htm/preact';
 import { normaliseEmail } from '../accounts/accounts.ts';
 import { findPasswordFault, runAttempt } from '../accounts/passwords.ts';
 import { mailCode, resetPassword } from '../accounts/signing-in.ts';
-import { fault, field, message } from './components.ts';
+import { renderFault, renderField, renderMessage } from './components.ts';
 import { readAgent, readField } from './fields.ts';
-import { type Content, type Exchange, formField, sendPage } from './shell.ts';
-import { enter, SECRET_CHECKS, showPasskeyStep, waitText } from './sign-in-page.ts';
+import { type Content, type Exchange, renderFormField, sendPage } from './shell.ts';
+import { enterSession, formatWait, SECRET_CHECKS, showPasskeyStep } from './sign-in-page.ts';
 import { NEW_PASSWORD } from './sign-up-page.ts';
 import type { Site, SiteModule } from './site.ts';
 
@@ -21,21 +21,21 @@ type Shown = {
   readonly status?: number;
 };
 
-const codeForm = (site: Site, exchange: Exchange, { email = '', isWeak = false }: Shown): Content =>
+const renderCodeForm = (site: Site, exchange: Exchange, { email = '', isWeak = false }: Shown): Content =>
   html`<form method="post" action=${PATH}>
-    ${formField(site, exchange, PATH)}
-    ${field({ name: 'email', label: 'Email', type: 'email', autocomplete: 'username', value: email })}
-    ${field({ name: 'code', label: 'Recovery code', hint: 'One of the ten that you kept, or one that was mailed to you.', attributes: { spellcheck: 'false' } })}
-    ${field({ ...NEW_PASSWORD, label: 'New password', isAtFault: isWeak })}
+    ${renderFormField(site, exchange, PATH)}
+    ${renderField({ name: 'email', label: 'Email', type: 'email', autocomplete: 'username', value: email })}
+    ${renderField({ name: 'code', label: 'Recovery code', hint: 'One of the ten that you kept, or one that was mailed to you.', attributes: { spellcheck: 'false' } })}
+    ${renderField({ ...NEW_PASSWORD, label: 'New password', isAtFault: isWeak })}
     <button type="submit">Set the password and sign in</button>
   </form>`;
 
-const mailForm = (site: Site, exchange: Exchange): Content =>
+const renderMailForm = (site: Site, exchange: Exchange): Content =>
   html`<details>
     <summary>No code?</summary>
     <form method="post" action=${MAIL_PATH}>
-      ${formField(site, exchange, MAIL_PATH)}
-      ${field({
+      ${renderFormField(site, exchange, MAIL_PATH)}
+      ${renderField({
         name: 'mail-to',
         label: 'Your email address',
         type: 'email',
@@ -56,9 +56,9 @@ const show = (site: Site, exchange: Exchange, shown: Shown = {}) =>
     islands: ['passkeys'],
     body: html`<h1>Set a new password</h1>
       ${shown.problem}
-      ${codeForm(site, exchange, shown)}
+      ${renderCodeForm(site, exchange, shown)}
       <div class="divider">or</div>
-      ${mailForm(site, exchange)}`,
+      ${renderMailForm(site, exchange)}`,
   });
 
 const reset = async (site: Site, exchange: Exchange) => {
@@ -67,24 +67,24 @@ const reset = async (site: Site, exchange: Exchange) => {
   const email = normaliseEmail(typed) ?? 'nobody';
   const weak = findPasswordFault(password, email);
   if (weak !== null)
-    return show(site, exchange, { email: typed, problem: fault(weak, 'password'), isWeak: true, status: 400 });
+    return show(site, exchange, { email: typed, problem: renderFault(weak, 'password'), isWeak: true, status: 400 });
   const outcome = await resetPassword(site.pool, {
     ...{ email, password, address: ip, agent: readAgent(headers) },
     code: readField(body, 'code', 100),
   });
   switch (outcome.is) {
     case 'in':
-      await enter(site, exchange, outcome.token);
+      await enterSession(site, exchange, outcome.token);
       return exchange.reply.redirect('/keys', 303);
     case 'passkey':
       return showPasskeyStep(site, exchange, { accountId: outcome.accountId, next: '/keys' });
     case 'wait':
       exchange.reply.header('retry-after', String(outcome.seconds));
-      return show(site, exchange, { email: typed, problem: fault(waitText(outcome.seconds)), status: 429 });
+      return show(site, exchange, { email: typed, problem: renderFault(formatWait(outcome.seconds)), status: 429 });
     case 'wrong':
       return show(site, exchange, {
         email: typed,
-        problem: fault('The email address or the code is not right, or the code was used before.'),
+        problem: renderFault('The email address or the code is not right, or the code was used before.'),
         status: 401,
       });
   }
@@ -108,7 +108,10 @@ export const recoverPage: SiteModule = {
         site,
         { request, reply },
         {
-          problem: message('good', html`<p>If this address has an account, a code is on its way. Enter it here.</p>`),
+          problem: renderMessage(
+            'good',
+            html`<p>If this address has an account, a code is on its way. Enter it here.</p>`,
+          ),
         },
       );
     });

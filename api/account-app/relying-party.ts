@@ -3,7 +3,7 @@ import type { RelyingParty } from '../accounts/passkeys.ts';
 import { SITE_NAME } from './shell.ts';
 import type { Site } from './site.ts';
 
-export const relyingParty = ({ urls }: Pick<Site, 'urls'>): RelyingParty => {
+export const makeRelyingParty = ({ urls }: Pick<Site, 'urls'>): RelyingParty => {
   const { hostname, origin } = new URL(urls.account);
   return { id: hostname, origin, name: SITE_NAME };
 };

@@ -8,7 +8,7 @@ export type RuleFields = Readonly<
   Record<'name' | 'query' | 'interval' | 'units' | 'freshness' | 'enabled' | 'shared', string>
 >;
 
-export const sentFields = (body: unknown): RuleFields => ({
+export const readSentFields = (body: unknown): RuleFields => ({
   name: readField(body, 'name'),
   query: readField(body, 'query', LONGEST_QUERY),
   interval: readField(body, 'interval'),
@@ -29,7 +29,7 @@ export const toMembers = ({ freshness, enabled, shared, ...texts }: RuleFields, 
   };
 };
 
-export const fieldsOfRule = (rule: Rule): RuleFields => ({
+export const toRuleFields = (rule: Rule): RuleFields => ({
   name: rule.name,
   query: rule.query,
   interval: formatDuration(rule.intervalS * 1_000),

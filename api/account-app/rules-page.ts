@@ -15,22 +15,22 @@ import {
 import { readField } from './fields.ts';
 import { requireSession } from './guards.ts';
 import { checkDraft, matchNow } from './rule-check.ts';
-import { fieldsOfRule, NEW_RULE, type RuleFields, sentFields, toMembers } from './rule-fields.ts';
+import { NEW_RULE, type RuleFields, readSentFields, toMembers, toRuleFields } from './rule-fields.ts';
 import { endRules, exportRules } from './rules-account.ts';
 import { addRulesJson, requireAccountId, toActor } from './rules-json.ts';
 import {
-  faultList,
-  matchedNow,
-  moveTable,
-  oneButton,
   RULES_PATH as PATH,
-  ruleForm,
-  ruleTable,
-  stateLead,
+  renderFaultList,
+  renderMatchedNow,
+  renderMoveTable,
+  renderOneButton,
+  renderRuleForm,
+  renderRuleTable,
+  renderStateLead,
 } from './rules-view.ts';
 import { type Content, type Exchange, sendPage, sendProblem } from './shell.ts';
 import type { Site, SiteModule } from './site.ts';
-import { addHookForms, hooksPart } from './webhooks-part.ts';
+import { addHookForms, renderHooksPart } from './webhooks-part.ts';
 
 const SHOWN_MOVES = 50;
 const ISLANDS = ['rule-query'];
@@ -46,16 +46,16 @@ const showAll = async (site: Site, exchange: Exchange, { problem, fields = NEW_R
     islands: ISLANDS,
     body: html`<h1>Agent rules</h1>
       <p class="lead">A rule is a query that is evaluated again and again; an agent reads whether it holds, and what changed.</p>
-      ${ruleTable(rules, states)}
+      ${renderRuleTable(rules, states)}
       <h2>New rule</h2>
-      ${problem}${ruleForm(site, exchange, { path: PATH, fields, verb: 'Make the rule' })}${await hooksPart(site, exchange)}`,
+      ${problem}${renderRuleForm(site, exchange, { path: PATH, fields, verb: 'Make the rule' })}${await renderHooksPart(site, exchange)}`,
   });
 };
 
 const showOne = async (
   site: Site,
   exchange: Exchange,
-  { rule, problem, fields = fieldsOfRule(rule), status = 200 }: Shown & { readonly rule: Rule },
+  { rule, problem, fields = toRuleFields(rule), status = 200 }: Shown & { readonly rule: Rule },
 ) => {
   const state = (await readOwnStates(site.pool, rule.accountId)).get(rule.ruleId);
   const moves = await readTransitions(site.pool, rule.ruleId, SHOWN_MOVES);
@@ -66,16 +66,16 @@ const showOne = async (
     islands: ISLANDS,
     body: html`<h1>${rule.name}</h1>
       <p><code>${rule.ruleId}</code></p>
-      ${state === undefined ? null : stateLead(state, rule)}
-      ${problem}${ruleForm(site, exchange, { path, fields, verb: 'Save' })}
-      ${oneButton(site, exchange, { path: `${path}/remove`, label: 'Remove', of: rule.name })}
+      ${state === undefined ? null : renderStateLead(state, rule)}
+      ${problem}${renderRuleForm(site, exchange, { path, fields, verb: 'Save' })}
+      ${renderOneButton(site, exchange, { path: `${path}/remove`, label: 'Remove', of: rule.name })}
       <h2>Transitions</h2>
-      ${moveTable(moves)}`,
+      ${renderMoveTable(moves)}`,
   });
 };
 
 /** Carries out a form, or shows the page again with its faults. */
-const attempted = async (
+const attemptForm = async (
   work: () => Promise<FastifyReply>,
   refuse: (problem: Content, status: number) => Promise<FastifyReply>,
 ): Promise<FastifyReply> => {
@@ -83,7 +83,7 @@ const attempted = async (
     return await work();
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
-    return refuse(faultList(error), error.status);
+    return refuse(renderFaultList(error), error.status);
   }
 };
 
@@ -96,13 +96,13 @@ const addListPage = (app: FastifyInstance, site: Site): void => {
   const signedIn = { onRequest: requireSession };
   app.get(PATH, signedIn, (request, reply) => showAll(site, { request, reply }));
   app.post(PATH, signedIn, (request, reply) => {
-    const [exchange, fields] = [{ request, reply }, sentFields(request.body)];
-    return attempted(
+    const [exchange, fields] = [{ request, reply }, readSentFields(request.body)];
+    return attemptForm(
       async () => {
         const draft = await checkDraft(site, toMembers(fields, null));
         const accountId = requireAccountId(request);
         if (isCheck(request.body))
-          return showAll(site, exchange, { problem: matchedNow(await matchNow(site, draft, accountId)), fields });
+          return showAll(site, exchange, { problem: renderMatchedNow(await matchNow(site, draft, accountId)), fields });
         const rule = await createRule(pool, draft, { accountId, actor: toActor(request) });
         return reply.redirect(`${PATH}/${rule.ruleId}`, 303);
       },
@@ -111,7 +111,7 @@ const addListPage = (app: FastifyInstance, site: Site): void => {
   });
 };
 
-const missing =
+const createMissing =
   (site: Site, exchange: Exchange) =>
   async (_problem: Content, status: number): Promise<FastifyReply> =>
     sendProblem(site, exchange, { status, code: 'NOT_FOUND', text: 'There is no such rule.' });
@@ -121,43 +121,43 @@ const addRulePage = (app: FastifyInstance, site: Site): void => {
   const signedIn = { onRequest: requireSession };
   app.get<OneRule>(`${PATH}/:rule_id`, signedIn, (request, reply) => {
     const exchange = { request, reply };
-    return attempted(
+    return attemptForm(
       async () =>
         showOne(site, exchange, { rule: await findRule(pool, request.params.rule_id, requireAccountId(request)) }),
-      missing(site, exchange),
+      createMissing(site, exchange),
     );
   });
   app.post<OneRule>(`${PATH}/:rule_id`, signedIn, (request, reply) => {
-    const [exchange, fields, ruleId] = [{ request, reply }, sentFields(request.body), request.params.rule_id];
+    const [exchange, fields, ruleId] = [{ request, reply }, readSentFields(request.body), request.params.rule_id];
     const accountId = requireAccountId(request);
     const change = async (rule: Rule): Promise<FastifyReply> => {
       const draft = await checkDraft(site, toMembers(fields, rule));
       if (isCheck(request.body)) {
-        const problem = matchedNow(await matchNow(site, draft, accountId));
+        const problem = renderMatchedNow(await matchNow(site, draft, accountId));
         return showOne(site, exchange, { rule, problem, fields });
       }
       await changeRule(pool, { ruleId, draft }, { accountId, actor: toActor(request) });
       return reply.redirect(`${PATH}/${ruleId}`, 303);
     };
-    return attempted(
+    return attemptForm(
       async () => {
         const rule = await findRule(pool, ruleId, accountId);
-        return attempted(
+        return attemptForm(
           () => change(rule),
           (problem, status) => showOne(site, exchange, { rule, problem, fields, status }),
         );
       },
-      missing(site, exchange),
+      createMissing(site, exchange),
     );
   });
   app.post<OneRule>(`${PATH}/:rule_id/remove`, signedIn, (request, reply) =>
-    attempted(
+    attemptForm(
       async () => {
         const owner = { accountId: requireAccountId(request), actor: toActor(request) };
         await removeRule(pool, request.params.rule_id, owner);
         return reply.redirect(PATH, 303);
       },
-      missing(site, { request, reply }),
+      createMissing(site, { request, reply }),
     ),
   );
 };
@@ -173,7 +173,7 @@ export const rulesPage: SiteModule = {
     addRulePage(app, site);
     addHookForms(app, site, {
       show: (exchange, problem) => showAll(site, exchange, { problem }),
-      attempt: (exchange, work) => attempted(work, (problem, status) => showAll(site, exchange, { problem, status })),
+      attempt: (exchange, work) => attemptForm(work, (problem, status) => showAll(site, exchange, { problem, status })),
     });
     addRulesJson(app, site);
   },

@@ -4,10 +4,10 @@ import type { ServiceError } from '../../schemas/errors.ts';
 import { formatInstant } from '../../schemas/instants.ts';
 import { RULE_UNITS, type Rule } from '../rules/rule.ts';
 import type { OwnState, Transition } from '../rules/store.ts';
-import { field, message, onDay, table, tag, when } from './components.ts';
+import { renderDay, renderField, renderInstant, renderMessage, renderTable, renderTag } from './components.ts';
 import type { MatchedNow } from './rule-check.ts';
 import type { RuleFields } from './rule-fields.ts';
-import { type Content, type Exchange, formField } from './shell.ts';
+import { type Content, type Exchange, renderFormField } from './shell.ts';
 import type { Site } from './site.ts';
 
 export const RULES_PATH = '/rules';
@@ -28,8 +28,8 @@ const describeState = ({ state, reason, matched, matchedTotal }: OwnState): stri
 };
 
 /** Every fault of what was sent, with its place in the query. */
-export const faultList = ({ errors }: ServiceError): Content =>
-  message(
+export const renderFaultList = ({ errors }: ServiceError): Content =>
+  renderMessage(
     'bad',
     html`<ul class="plain">
       ${errors.map(
@@ -41,20 +41,20 @@ export const faultList = ({ errors }: ServiceError): Content =>
     </ul>`,
   );
 
-const shown = (codes: readonly string[]): string => formatCodes(codes.slice(0, SHOWN_CODES), codes.length);
+const formatShownCodes = (codes: readonly string[]): string => formatCodes(codes.slice(0, SHOWN_CODES), codes.length);
 
 /** What a valid query matches now; null: the data API could not be queried. */
-export const matchedNow = (now: MatchedNow | null): Content => {
+export const renderMatchedNow = (now: MatchedNow | null): Content => {
   if (now === null)
-    return message('warn', html`<p>The query is valid. What it matches now cannot be read at this moment.</p>`);
+    return renderMessage('warn', html`<p>The query is valid. What it matches now cannot be read at this moment.</p>`);
   const { at, matched, unknown, isMore } = now;
-  return message(
+  return renderMessage(
     'good',
     html`<p>The query is valid.</p>
       <p>
-        ${matched.length === 0 ? 'It matches nothing' : html`It matches <strong>${shown(matched)}</strong>`} at
+        ${matched.length === 0 ? 'It matches nothing' : html`It matches <strong>${formatShownCodes(matched)}</strong>`} at
         ${' '}<time datetime=${at}>${at}</time>${isMore ? ', as far as one page of your plan shows' : ''}.
-        ${unknown.length === 0 ? '' : ` Unknown, for want of an input: ${shown(unknown)}.`}
+        ${unknown.length === 0 ? '' : ` Unknown, for want of an input: ${formatShownCodes(unknown)}.`}
       </p>`,
   );
 };
@@ -62,7 +62,7 @@ export const matchedNow = (now: MatchedNow | null): Content => {
 const check = (name: 'enabled' | 'shared', label: string, fields: RuleFields): Content =>
   html`<label class="check"><input type="checkbox" name=${name} checked=${fields[name] === 'on'} /> ${label}</label>`;
 
-const queryField = ({ query }: RuleFields): Content =>
+const renderQueryField = ({ query }: RuleFields): Content =>
   html`<div class="field">
     <label for="query">Query</label>
     <textarea
@@ -80,7 +80,7 @@ const queryField = ({ query }: RuleFields): Content =>
     <span class="hint" id="query-hint">DQL without as of, select and order by, such as any(venues where funding > 5bps).</span>
   </div>`;
 
-const unitsField = ({ units }: RuleFields): Content =>
+const renderUnitsField = ({ units }: RuleFields): Content =>
   html`<div class="field">
     <label for="units">Units</label>
     <select id="units" name="units">
@@ -90,14 +90,14 @@ const unitsField = ({ units }: RuleFields): Content =>
 
 export type RuleForm = { readonly path: string; readonly fields: RuleFields; readonly verb: string };
 
-export const ruleForm = (site: Site, exchange: Exchange, { path, fields, verb }: RuleForm): Content =>
+export const renderRuleForm = (site: Site, exchange: Exchange, { path, fields, verb }: RuleForm): Content =>
   html`<form method="post" action=${path} class="panel">
-    ${formField(site, exchange, path)} ${field({ name: 'name', label: 'Name', value: fields.name })}
-    ${queryField(fields)}
+    ${renderFormField(site, exchange, path)} ${renderField({ name: 'name', label: 'Name', value: fields.name })}
+    ${renderQueryField(fields)}
     <div class="row even">
-      ${field({ name: 'interval', label: 'Every', value: fields.interval })}
-      ${unitsField(fields)}
-      ${field({ name: 'freshness', label: 'Freshness', value: fields.freshness, isOptional: true, attributes: { placeholder: 'the defaults' } })}
+      ${renderField({ name: 'interval', label: 'Every', value: fields.interval })}
+      ${renderUnitsField(fields)}
+      ${renderField({ name: 'freshness', label: 'Freshness', value: fields.freshness, isOptional: true, attributes: { placeholder: 'the defaults' } })}
     </div>
     ${check('enabled', 'Enabled', fields)}
     ${check('shared', 'Shared: others may read its state by its name', fields)}
@@ -108,40 +108,40 @@ export const ruleForm = (site: Site, exchange: Exchange, { path, fields, verb }:
   </form>`;
 
 /** A form of one button; the accessible name of the button contains its subject. */
-export const oneButton = (
+export const renderOneButton = (
   site: Site,
   exchange: Exchange,
   { path, label, of }: { readonly path: string; readonly label: string; readonly of: string },
 ): Content =>
   html`<form method="post" action=${path}>
-    ${formField(site, exchange, path)}
+    ${renderFormField(site, exchange, path)}
     <button type="submit" class="small quiet" aria-label=${`${label} ${of}`}>${label}</button>
   </form>`;
 
 const TONES = { true: 'good', false: 'plain', unknown: 'warn' } as const;
 
-const ruleRow = (rule: Rule, state: OwnState | undefined): Content =>
+const renderRuleRow = (rule: Rule, state: OwnState | undefined): Content =>
   html`<tr class=${rule.enabled ? undefined : 'off'}>
     <th scope="row"><a href=${`${RULES_PATH}/${rule.ruleId}`}>${rule.name}</a></th>
     <td class="wraps"><code>${rule.query}</code></td>
-    <td>${state === undefined ? '' : tag(TONES[state.state], describeState(state))}</td>
-    <td>${state === undefined ? '' : when(toDate(state.since))}</td>
+    <td>${state === undefined ? '' : renderTag(TONES[state.state], describeState(state))}</td>
+    <td>${state === undefined ? '' : renderInstant(toDate(state.since))}</td>
     <td>${rule.shared ? 'Shared' : ''}</td>
   </tr>`;
 
-const columns = (...labels: readonly string[]) => labels.map((label) => ({ label }));
+const makeColumns = (...labels: readonly string[]) => labels.map((label) => ({ label }));
 
-export const ruleTable = (rules: readonly Rule[], states: ReadonlyMap<string, OwnState>): Content =>
+export const renderRuleTable = (rules: readonly Rule[], states: ReadonlyMap<string, OwnState>): Content =>
   rules.length === 0
     ? html`<p class="muted">You have no rule yet.</p>`
-    : table(
+    : renderTable(
         'Your rules',
-        columns('Name', 'Query', 'State', 'Since', 'Shared'),
-        rules.map((rule) => ruleRow(rule, states.get(rule.ruleId))),
+        makeColumns('Name', 'Query', 'State', 'Since', 'Shared'),
+        rules.map((rule) => renderRuleRow(rule, states.get(rule.ruleId))),
       );
 
 /** Instants of moves to the microsecond, as the answer of the API has them. */
-const moveRow = ({ at, from, to, reason, matched, matchedTotal }: Transition): Content =>
+const renderMoveRow = ({ at, from, to, reason, matched, matchedTotal }: Transition): Content =>
   html`<tr>
     <td><time datetime=${formatInstant(at)}>${formatInstant(at)}</time></td>
     <td>${from}</td>
@@ -149,13 +149,13 @@ const moveRow = ({ at, from, to, reason, matched, matchedTotal }: Transition): C
     <td>${reason === null ? formatCodes(matched, matchedTotal) : formatReason(reason)}</td>
   </tr>`;
 
-export const moveTable = (moves: readonly Transition[]): Content =>
+export const renderMoveTable = (moves: readonly Transition[]): Content =>
   moves.length === 0
     ? html`<p class="muted">It has not moved yet.</p>`
-    : table('Last moves', columns('At', 'From', 'To', 'Why'), moves.map(moveRow));
+    : renderTable('Last moves', makeColumns('At', 'From', 'To', 'Why'), moves.map(renderMoveRow));
 
-export const stateLead = (state: OwnState, rule: Rule): Content =>
+export const renderStateLead = (state: OwnState, rule: Rule): Content =>
   html`<p class="lead">
     ${describeState(state)}, since ${formatInstant(state.since)};
-    ${state.evaluatedAt === null ? ' not evaluated yet' : ` evaluated at ${formatInstant(state.evaluatedAt)}`}. Made on ${onDay(rule.createdAt)}.
+    ${state.evaluatedAt === null ? ' not evaluated yet' : ` evaluated at ${formatInstant(state.evaluatedAt)}`}. Made on ${renderDay(rule.createdAt)}.
   </p>`;

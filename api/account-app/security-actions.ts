@@ -1,7 +1,7 @@
 // The changes of the security page: password, passkeys, codes, sessions; export and end of the account. Each is one transaction.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { html } from 'htm/preact';
-import { inTransaction } from '../../infra/runtime/postgres/postgres.ts';
+import { runInTransaction } from '../../infra/runtime/postgres/postgres.ts';
 import { readAccount, setPassword } from '../accounts/accounts.ts';
 import { closeAccount } from '../accounts/close-account.ts';
 import { recordEvent } from '../accounts/events.ts';
@@ -11,12 +11,12 @@ import { findPasswordFault, hashPassword, isPasswordOf, runAttempt } from '../ac
 import { renewCodes } from '../accounts/recovery-codes.ts';
 import { beginSession, endOtherSessions, endSession, type Session } from '../accounts/sessions.ts';
 import { forgiveTries, takeTry } from '../accounts/tries.ts';
-import { copyable, fault, message } from './components.ts';
+import { renderCopyable, renderFault, renderMessage } from './components.ts';
 import { readAgent, readField } from './fields.ts';
 import { clearSessionCookie, setSessionCookie } from './guards.ts';
-import { relyingParty } from './relying-party.ts';
+import { makeRelyingParty } from './relying-party.ts';
 import { type Content, type Exchange, sendPage, sendProblem } from './shell.ts';
-import { SECRET_CHECKS, waitText } from './sign-in-page.ts';
+import { formatWait, SECRET_CHECKS } from './sign-in-page.ts';
 import type { Site } from './site.ts';
 
 const PATH = '/security';
@@ -38,19 +38,20 @@ const changePassword = async (site: Site, exchange: Exchange, show: Show) => {
   const { accountId, email } = requireSession(exchange.request);
   const password = readField(body, 'password');
   const weak = findPasswordFault(password, email);
-  if (weak !== null) return show(exchange, { problem: fault(weak, 'password'), atFault: 'password', status: 400 });
+  if (weak !== null)
+    return show(exchange, { problem: renderFault(weak, 'password'), atFault: 'password', status: 400 });
   const subjects = [{ kind: 'mail', value: email }] as const;
   const seconds = await takeTry(site.pool, subjects);
-  if (seconds > 0) return show(exchange, { problem: fault(waitText(seconds)), status: 429 });
+  if (seconds > 0) return show(exchange, { problem: renderFault(formatWait(seconds)), status: 429 });
   const held = (await readAccount(site.pool, accountId))?.passwordHash ?? null;
   if (held !== null && !(await isPasswordOf(held, readField(body, 'current'))))
     return show(exchange, {
-      problem: fault('The current password is not right.', 'current'),
+      problem: renderFault('The current password is not right.', 'current'),
       atFault: 'current',
       status: 401,
     });
   const passwordHash = await hashPassword(password);
-  const token = await inTransaction(site.pool, async (client) => {
+  const token = await runInTransaction(site.pool, async (client) => {
     await setPassword(client, accountId, passwordHash);
     await endOtherSessions(client, accountId, null);
     await recordEvent(client, { accountId, action: 'password_changed' });
@@ -72,7 +73,7 @@ const addPasswordRoutes = (app: FastifyInstance, site: Site, show: Show): void =
   );
   app.post(`${PATH}/password/remove`, async (request, reply) => {
     const { accountId } = requireSession(request);
-    await inTransaction(site.pool, async (client) => {
+    await runInTransaction(site.pool, async (client) => {
       if ((await client.query(NO_PASSWORD, [accountId])).rowCount === 1)
         await recordEvent(client, { accountId, action: 'password_changed', details: { removed: true } });
     });
@@ -80,7 +81,7 @@ const addPasswordRoutes = (app: FastifyInstance, site: Site, show: Show): void =
   });
   app.post(`${PATH}/passkey-needed`, async (request, reply) => {
     const { accountId } = requireSession(request);
-    await inTransaction(site.pool, async (client) => {
+    await runInTransaction(site.pool, async (client) => {
       const { rows } = await client.query<{ needs_passkey: boolean }>(NEEDS, [accountId]);
       const needed = rows[0]?.needs_passkey;
       if (needed !== undefined)
@@ -91,7 +92,7 @@ const addPasswordRoutes = (app: FastifyInstance, site: Site, show: Show): void =
 };
 
 const addPasskeyRoutes = (app: FastifyInstance, site: Site, show: Show): void => {
-  const rp = relyingParty(site);
+  const rp = makeRelyingParty(site);
   app.post('/api/passkeys/options', async (request, reply) => {
     const { sessionId: binding, accountId, email } = requireSession(request);
     return reply
@@ -121,7 +122,7 @@ const addPasskeyRoutes = (app: FastifyInstance, site: Site, show: Show): void =>
       return show(
         { request, reply },
         {
-          problem: fault('This is your only way to sign in. Set a password or add another passkey first.'),
+          problem: renderFault('This is your only way to sign in. Set a password or add another passkey first.'),
           status: 409,
         },
       );
@@ -131,15 +132,15 @@ const addPasskeyRoutes = (app: FastifyInstance, site: Site, show: Show): void =>
 
 const showCodes = async (site: Site, exchange: Exchange) => {
   const { accountId } = requireSession(exchange.request);
-  const codes = await inTransaction(site.pool, async (client) => {
+  const codes = await runInTransaction(site.pool, async (client) => {
     await recordEvent(client, { accountId, action: 'codes_made' });
     return renewCodes(client, accountId);
   });
   return sendPage(site, exchange, {
     title: 'Recovery codes',
     body: html`<h1>Your new recovery codes</h1>
-      ${message('warn', html`<p><strong>Keep them now.</strong> They are shown only here, and all earlier codes have ended.</p>`)}
-      ${copyable('codes-text', codes.join('\n'))}
+      ${renderMessage('warn', html`<p><strong>Keep them now.</strong> They are shown only here, and all earlier codes have ended.</p>`)}
+      ${renderCopyable('codes-text', codes.join('\n'))}
       <p><a class="button" href=${PATH}>I have kept them</a></p>`,
   });
 };
@@ -147,7 +148,7 @@ const showCodes = async (site: Site, exchange: Exchange) => {
 const addSessionRoutes = (app: FastifyInstance, site: Site): void => {
   app.post(`${PATH}/sessions/end-others`, async (request, reply) => {
     const { accountId, sessionId } = requireSession(request);
-    await inTransaction(site.pool, async (client) => {
+    await runInTransaction(site.pool, async (client) => {
       const ended = await endOtherSessions(client, accountId, sessionId);
       await recordEvent(client, { accountId, action: 'sessions_ended', details: { ended } });
     });
@@ -155,7 +156,7 @@ const addSessionRoutes = (app: FastifyInstance, site: Site): void => {
   });
   app.post<{ Params: { id: string } }>(`${PATH}/sessions/:id/end`, async (request, reply) => {
     const { accountId } = requireSession(request);
-    const isEnded = await inTransaction(site.pool, async (client) => {
+    const isEnded = await runInTransaction(site.pool, async (client) => {
       const done = await endSession(client, request.params.id.replaceAll('\0', ''), accountId);
       if (done) await recordEvent(client, { accountId, action: 'session_ended' });
       return done;
@@ -180,7 +181,7 @@ const addLeaving = (app: FastifyInstance, site: Site, show: Show): void => {
       return show(
         { request, reply },
         {
-          problem: fault('Type the email address of this account to close it.', 'confirm'),
+          problem: renderFault('Type the email address of this account to close it.', 'confirm'),
           atFault: 'confirm',
           status: 400,
         },
@@ -202,7 +203,7 @@ const addLeaving = (app: FastifyInstance, site: Site, show: Show): void => {
   });
 };
 
-export const securityActions = (app: FastifyInstance, site: Site, show: Show): void => {
+export const addSecurityActions = (app: FastifyInstance, site: Site, show: Show): void => {
   addPasswordRoutes(app, site, show);
   addPasskeyRoutes(app, site, show);
   app.post(`${PATH}/codes`, (request, reply) => showCodes(site, { request, reply }));

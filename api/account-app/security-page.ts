@@ -6,13 +6,13 @@ import { listEvents, type StoredEvent } from '../accounts/events.ts';
 import { listPasskeys, type Passkey } from '../accounts/passkeys.ts';
 import { countCodes } from '../accounts/recovery-codes.ts';
 import { type ListedSession, listSessions, type Session } from '../accounts/sessions.ts';
-import { field, table, tag, when } from './components.ts';
+import { renderField, renderInstant, renderTable, renderTag } from './components.ts';
 import { addConfirmForms, confirmPart } from './confirm-mail.ts';
 import { requireSession } from './guards.ts';
 import { requireProof } from './prove-page.ts';
-import { type Shown, securityActions } from './security-actions.ts';
-import { type Content, type Exchange, formField, sendPage } from './shell.ts';
-import { passkeyButton } from './sign-in-page.ts';
+import { addSecurityActions, type Shown } from './security-actions.ts';
+import { type Content, type Exchange, renderFormField, sendPage } from './shell.ts';
+import { renderPasskeyButton } from './sign-in-page.ts';
 import { NEW_PASSWORD } from './sign-up-page.ts';
 import type { Site, SiteModule } from './site.ts';
 
@@ -20,17 +20,17 @@ const SECURITY_PATH = '/security';
 const MOST_EVENTS = 50;
 
 /** One button in a form of its own. */
-const action = (
+const renderAction = (
   site: Site,
   exchange: Exchange,
   { path, label, says, style = 'danger small' }: { path: string; label: string; says?: string; style?: string },
 ): Content =>
   html`<form method="post" action=${path}>
-    ${formField(site, exchange, path)}
+    ${renderFormField(site, exchange, path)}
     <button type="submit" class=${style} aria-label=${says}>${label}</button>
   </form>`;
 
-const passwordPart = (
+const renderPasswordPart = (
   site: Site,
   exchange: Exchange,
   { passwordHash, atFault }: Pick<Account, 'passwordHash'> & Pick<Shown, 'atFault'>,
@@ -38,12 +38,12 @@ const passwordPart = (
   const path = `${SECURITY_PATH}/password`;
   return html`<h2>Password</h2>
     <form method="post" action=${path} class="panel">
-      ${formField(site, exchange, path)}
+      ${renderFormField(site, exchange, path)}
       <input type="hidden" name="username" autocomplete="username" value=${exchange.request.session?.email} />
       ${
         passwordHash === null
           ? html`<p class="muted">You sign in with a passkey alone.</p>`
-          : field({
+          : renderField({
               name: 'current',
               label: 'Current password',
               type: 'password',
@@ -51,13 +51,13 @@ const passwordPart = (
               isAtFault: atFault === 'current',
             })
       }
-      ${field({ ...NEW_PASSWORD, label: 'New password', isAtFault: atFault === 'password' })}
+      ${renderField({ ...NEW_PASSWORD, label: 'New password', isAtFault: atFault === 'password' })}
       <button type="submit" class="quiet">${passwordHash === null ? 'Set a password' : 'Change the password'}</button>
       <p class="hint">Every other session ends.</p>
     </form>`;
 };
 
-const passkeyRow = (
+const renderPasskeyRow = (
   site: Site,
   exchange: Exchange,
   { credentialId, name, createdAt, lastUsedAt }: Passkey,
@@ -65,9 +65,9 @@ const passkeyRow = (
   const path = `${SECURITY_PATH}/passkeys/${encodeURIComponent(credentialId)}/remove`;
   return html`<tr>
     <th scope="row">${name}</th>
-    <td>${when(createdAt)}</td>
-    <td>${when(lastUsedAt)}</td>
-    <td class="act">${action(site, exchange, { path, label: 'Remove', says: `Remove the passkey ${name}` })}</td>
+    <td>${renderInstant(createdAt)}</td>
+    <td>${renderInstant(lastUsedAt)}</td>
+    <td class="act">${renderAction(site, exchange, { path, label: 'Remove', says: `Remove the passkey ${name}` })}</td>
   </tr>`;
 };
 
@@ -76,64 +76,64 @@ const needsPart = (site: Site, exchange: Exchange, { needsPasskey, passwordHash 
   const path = `${SECURITY_PATH}/passkey-needed`;
   const label = needsPasskey ? 'Let the password alone sign in' : 'Ask for a passkey after the password';
   return html`<div class="actions">
-    ${action(site, exchange, { path, label, style: 'quiet' })}
-    ${action(site, exchange, { path: `${SECURITY_PATH}/password/remove`, label: 'Remove the password', style: 'quiet' })}
+    ${renderAction(site, exchange, { path, label, style: 'quiet' })}
+    ${renderAction(site, exchange, { path: `${SECURITY_PATH}/password/remove`, label: 'Remove the password', style: 'quiet' })}
   </div>`;
 };
 
-const passkeysPart = (
+const renderPasskeysPart = (
   site: Site,
   exchange: Exchange,
   { account, passkeys }: { account: Account; passkeys: readonly Passkey[] },
 ): Content =>
-  html`<h2>Passkeys ${account.needsPasskey ? tag('good', 'Asked for after the password') : null}</h2>
+  html`<h2>Passkeys ${account.needsPasskey ? renderTag('good', 'Asked for after the password') : null}</h2>
     <p>A passkey of your device or password manager signs you in without anything to type or to steal.</p>
     ${
       passkeys.length === 0
         ? html`<p class="muted">You have none yet.</p>`
         : [
-            table(
+            renderTable(
               'Your passkeys',
               [{ label: 'Name' }, { label: 'Made' }, { label: 'Last used' }, { label: 'Remove', isAction: true }],
-              passkeys.map((passkey) => passkeyRow(site, exchange, passkey)),
+              passkeys.map((passkey) => renderPasskeyRow(site, exchange, passkey)),
             ),
             needsPart(site, exchange, account),
           ]
     }
     <div class="panel">
-      ${field({ name: 'passkey-name', label: 'Name of a new passkey', value: 'this device', attributes: { maxlength: 60 } })}
-      ${passkeyButton('Add a passkey', { 'data-to': '/api/passkeys', 'data-adds': 'passkey-name', 'data-next': SECURITY_PATH })}
+      ${renderField({ name: 'passkey-name', label: 'Name of a new passkey', value: 'this device', attributes: { maxlength: 60 } })}
+      ${renderPasskeyButton('Add a passkey', { 'data-to': '/api/passkeys', 'data-adds': 'passkey-name', 'data-next': SECURITY_PATH })}
       <noscript><p class="muted">A passkey needs a browser with JavaScript.</p></noscript>
     </div>`;
 
-const codesPart = (site: Site, exchange: Exchange, left: number): Content =>
+const renderCodesPart = (site: Site, exchange: Exchange, left: number): Content =>
   html`<h2>Recovery codes</h2>
     <p>${left === 0 ? 'You have none left.' : `${left} of your codes are unused.`} New ones end all earlier ones.</p>
-    ${action(site, exchange, { path: `${SECURITY_PATH}/codes`, label: 'Make new codes', style: 'quiet' })}`;
+    ${renderAction(site, exchange, { path: `${SECURITY_PATH}/codes`, label: 'Make new codes', style: 'quiet' })}`;
 
-const sessionRow = (site: Site, exchange: Exchange, session: ListedSession): Content => {
+const renderSessionRow = (site: Site, exchange: Exchange, session: ListedSession): Content => {
   const name = describeAgent(session.agent);
   const isThis = session.sessionId === exchange.request.session?.sessionId;
   const path = `${SECURITY_PATH}/sessions/${session.sessionId}/end`;
   return html`<tr>
     <th scope="row">${name}</th>
-    <td>${when(session.createdAt)}</td>
-    <td>${when(session.seenAt)}</td>
-    <td class="act">${isThis ? tag('good', 'This one') : action(site, exchange, { path, label: 'End', says: `End the session of ${name}` })}</td>
+    <td>${renderInstant(session.createdAt)}</td>
+    <td>${renderInstant(session.seenAt)}</td>
+    <td class="act">${isThis ? renderTag('good', 'This one') : renderAction(site, exchange, { path, label: 'End', says: `End the session of ${name}` })}</td>
   </tr>`;
 };
 
-const sessionsPart = (site: Site, exchange: Exchange, sessions: readonly ListedSession[]): Content =>
+const renderSessionsPart = (site: Site, exchange: Exchange, sessions: readonly ListedSession[]): Content =>
   html`<h2>Sessions</h2>
-    ${table(
+    ${renderTable(
       'Where you are signed in',
       [{ label: 'Browser' }, { label: 'Begun' }, { label: 'Last seen' }, { label: 'End', isAction: true }],
-      sessions.map((session) => sessionRow(site, exchange, session)),
+      sessions.map((session) => renderSessionRow(site, exchange, session)),
     )}
     ${
       sessions.length < 2
         ? null
-        : action(site, exchange, {
+        : renderAction(site, exchange, {
             path: `${SECURITY_PATH}/sessions/end-others`,
             label: 'End all others',
             style: 'quiet',
@@ -148,9 +148,9 @@ const listDetails = ({ key, details }: StoredEvent): string => {
   ].join(', ');
 };
 
-const eventRow = (event: StoredEvent): Content =>
+const renderEventRow = (event: StoredEvent): Content =>
   html`<tr>
-    <td>${when(event.at)}</td>
+    <td>${renderInstant(event.at)}</td>
     <th scope="row">${event.action.replaceAll('_', ' ')}</th>
     <td>${event.actor}</td>
     <td>${listDetails(event)}</td>
@@ -167,12 +167,12 @@ const leavePart = (site: Site, exchange: Exchange, { atFault }: Shown): Content 
     <details open=${isAtFault}>
       <summary>Close this account</summary>
       <form method="post" action=${path} class="panel">
-        ${formField(site, exchange, path)}
+        ${renderFormField(site, exchange, path)}
         <p>
           All keys are revoked, bought ones too. All sessions and connected applications end, agent rules stop, and your address is forgotten. This
           cannot be undone.
         </p>
-        ${field({ name: 'confirm', label: 'Type your email address to confirm', type: 'email', isAtFault, attributes: { placeholder: exchange.request.session?.email ?? '' } })}
+        ${renderField({ name: 'confirm', label: 'Type your email address to confirm', type: 'email', isAtFault, attributes: { placeholder: exchange.request.session?.email ?? '' } })}
         <button type="submit" class="danger">Close this account for good</button>
       </form>
     </details>`;
@@ -194,11 +194,11 @@ const showSecurity = async (site: Site, exchange: Exchange, shown: Shown = {}) =
     status: shown.status ?? 200,
     islands: ['passkeys'],
     body: html`<h1>Security</h1>
-      <p class="lead">${account.email}, since ${when(account.createdAt)}</p>
-      ${shown.problem} ${confirmPart(site, exchange, account)} ${passwordPart(site, exchange, { ...account, ...shown })} ${passkeysPart(site, exchange, { account, passkeys })}
-      ${codesPart(site, exchange, left)} ${sessionsPart(site, exchange, sessions)}
+      <p class="lead">${account.email}, since ${renderInstant(account.createdAt)}</p>
+      ${shown.problem} ${confirmPart(site, exchange, account)} ${renderPasswordPart(site, exchange, { ...account, ...shown })} ${renderPasskeysPart(site, exchange, { account, passkeys })}
+      ${renderCodesPart(site, exchange, left)} ${renderSessionsPart(site, exchange, sessions)}
       <h2>What happened</h2>
-      ${table('The last events', [{ label: 'When' }, { label: 'What' }, { label: 'By' }, { label: 'Details' }], events.map(eventRow))}
+      ${renderTable('The last events', [{ label: 'When' }, { label: 'What' }, { label: 'By' }, { label: 'Details' }], events.map(renderEventRow))}
       ${leavePart(site, exchange, shown)}`,
   });
 };
@@ -211,6 +211,6 @@ export const securityPage: SiteModule = {
     app.addHook('preHandler', requireProof(site));
     app.get(SECURITY_PATH, (request, reply) => showSecurity(site, { request, reply }));
     addConfirmForms(app, site);
-    securityActions(app, site, (exchange, shown) => showSecurity(site, exchange, shown));
+    addSecurityActions(app, site, (exchange, shown) => showSecurity(site, exchange, shown));
   },
 };

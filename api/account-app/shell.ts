@@ -5,7 +5,7 @@ import type { VNode } from 'preact';
 import { render } from 'preact-render-to-string';
 import { readPath } from '../contract/request-url.ts';
 import { FORM_FIELD } from './form-tokens.ts';
-import { packPage, takesPacked } from './packing.ts';
+import { canUnpack, packPage } from './packing.ts';
 import type { NavEntry, Site } from './site.ts';
 
 /** What `html` takes between tags. */
@@ -38,47 +38,47 @@ const isCurrent = (path: string, url: string): boolean => {
   return current === path || current.startsWith(`${path}/`);
 };
 
-const navLinks = (entries: readonly NavEntry[], url: string): Content =>
+const renderNavLinks = (entries: readonly NavEntry[], url: string): Content =>
   entries.map(
     ({ path, label }) =>
       html`<li><a href=${path} aria-current=${isCurrent(path, url) ? 'page' : undefined}>${label}</a></li>`,
   );
 
-/** The field that every form has; `<form method="post" action=${path}>${formField(…)}`. */
-export const formField = (site: Site, { request, reply }: Exchange, path: string): Content =>
+/** The field that every form has; `<form method="post" action=${path}>${renderFormField(…)}`. */
+export const renderFormField = (site: Site, { request, reply }: Exchange, path: string): Content =>
   html`<input type="hidden" name=${FORM_FIELD} value=${site.forms.make(request, reply, path)} />`;
 
-const signOut = (site: Site, exchange: Exchange): Content =>
+const renderSignOut = (site: Site, exchange: Exchange): Content =>
   html`<form method="post" action="/sign-out" class="sign-out">
-    ${formField(site, exchange, '/sign-out')}
+    ${renderFormField(site, exchange, '/sign-out')}
     <button class="link" type="submit">Sign out</button>
   </form>`;
 
-const header = (site: Site, exchange: Exchange): Content => {
+const renderHeader = (site: Site, exchange: Exchange): Content => {
   const { session, url } = exchange.request;
   return html`<header class="top">
     <a class="brand" href="/"><img src=${site.assets.icon} alt="" width="22" height="22" />${SITE_NAME}</a>
     <nav aria-label="Main">
       <ul>
-        ${session === null ? null : navLinks(site.nav.member, url)}${navLinks(site.nav.open, url)}
+        ${session === null ? null : renderNavLinks(site.nav.member, url)}${renderNavLinks(site.nav.open, url)}
       </ul>
     </nav>
     <div class="who">
       ${
         session === null
           ? html`<a href="/sign-in">Sign in</a><a class="button small" href="/sign-up">Sign up</a>`
-          : html`<span class="email" title=${session.email}>${session.email}</span>${signOut(site, exchange)}`
+          : html`<span class="email" title=${session.email}>${session.email}</span>${renderSignOut(site, exchange)}`
       }
     </div>
   </header>`;
 };
 
-const links = (site: Site, { islands = [], styles = [] }: PageContent): Content => [
+const renderLinks = (site: Site, { islands = [], styles = [] }: PageContent): Content => [
   ...['site', ...styles].map((name) => html`<link rel="stylesheet" href=${site.assets.style(name)} />`),
   ...['site', ...islands].map((name) => html`<script type="module" src=${site.assets.script(name)}></script>`),
 ];
 
-const page = (site: Site, exchange: Exchange, content: PageContent): VNode => html`<html lang="en">
+const renderPage = (site: Site, exchange: Exchange, content: PageContent): VNode => html`<html lang="en">
   <head>
     <meta charset="utf-8" />
     <meta name="viewport" content="width=device-width, initial-scale=1" />
@@ -86,11 +86,11 @@ const page = (site: Site, exchange: Exchange, content: PageContent): VNode => ht
     ${content.description === undefined ? null : html`<meta name="description" content=${content.description} />`}
     <title>${`${content.title} · ${SITE_NAME}`}</title>
     <link rel="icon" type="image/svg+xml" href=${site.assets.icon} />
-    ${links(site, content)}
+    ${renderLinks(site, content)}
   </head>
   <body>
     <a class="skip" href="#main">Skip to content</a>
-    ${header(site, exchange)}
+    ${renderHeader(site, exchange)}
     ${
       site.simulated
         ? html`<aside class="notice" aria-label="Notice">Simulated venues: the figures of this service are invented.</aside>`
@@ -106,13 +106,13 @@ const page = (site: Site, exchange: Exchange, content: PageContent): VNode => ht
 
 /** Sends a page; no cache keeps a page of a signed-in user or with a form. */
 export const sendPage = (site: Site, exchange: Exchange, content: PageContent): FastifyReply => {
-  const text = `<!doctype html>${render(page(site, exchange, content))}`;
+  const text = `<!doctype html>${render(renderPage(site, exchange, content))}`;
   const { request, reply } = exchange;
   if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'no-store');
   reply.code(content.status ?? 200).type('text/html; charset=utf-8');
   if (content.isPacked !== true) return reply.send(text);
   reply.header('vary', 'accept-encoding');
-  return takesPacked(request) ? reply.header('content-encoding', 'br').send(packPage(text)) : reply.send(text);
+  return canUnpack(request) ? reply.header('content-encoding', 'br').send(packPage(text)) : reply.send(text);
 };
 
 export type Problem = { readonly status: number; readonly code: string; readonly text: string };

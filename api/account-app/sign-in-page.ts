@@ -1,6 +1,6 @@
 // /sign-in and /sign-out: password or passkey, or one after the other; the answer to a wrong address is that to a wrong password.
 import { html } from 'htm/preact';
-import { inTransaction } from '../../infra/runtime/postgres/postgres.ts';
+import { runInTransaction } from '../../infra/runtime/postgres/postgres.ts';
 import { formatCount } from '../../schemas/counts.ts';
 import { normaliseEmail } from '../accounts/accounts.ts';
 import { recordEvent } from '../accounts/events.ts';
@@ -8,11 +8,11 @@ import { checkPasskey, requestPasskey } from '../accounts/passkeys.ts';
 import { runAttempt } from '../accounts/passwords.ts';
 import { endSession } from '../accounts/sessions.ts';
 import { beginSignedIn, type SignInOutcome, signIn } from '../accounts/signing-in.ts';
-import { fault, field } from './components.ts';
+import { renderFault, renderField } from './components.ts';
 import { readAgent, readField } from './fields.ts';
-import { clearSessionCookie, safeNext, setSessionCookie } from './guards.ts';
-import { relyingParty } from './relying-party.ts';
-import { type Content, type Exchange, formField, sendPage, sendProblem } from './shell.ts';
+import { clearSessionCookie, setSessionCookie, toSafeNext } from './guards.ts';
+import { makeRelyingParty } from './relying-party.ts';
+import { type Content, type Exchange, renderFormField, sendPage, sendProblem } from './shell.ts';
 import type { Site, SiteModule } from './site.ts';
 
 const PATH = '/sign-in';
@@ -24,7 +24,7 @@ const PASSKEY_BYTES = 32_768;
 type Shown = { readonly email?: string; readonly next: string; readonly problem?: Content; readonly status?: number };
 
 /** Hidden until the script runs: a passkey needs one. */
-export const passkeyButton = (label: string, data: Readonly<Record<string, string>>): Content =>
+export const renderPasskeyButton = (label: string, data: Readonly<Record<string, string>>): Content =>
   html`<div class="passkey" hidden data-passkey ...${data}>
     <button type="button" class="quiet full">${label}</button>
     <p class="passkey-fault small-text" role="alert" hidden></p>
@@ -39,13 +39,13 @@ const showForm = (site: Site, exchange: Exchange, { email, next, problem, status
     body: html`<h1>Sign in</h1>
       ${problem}
       <form method="post" action=${PATH}>
-        ${formField(site, exchange, PATH)}
+        ${renderFormField(site, exchange, PATH)}
         <input type="hidden" name="next" value=${next} />
-        ${field({ name: 'email', label: 'Email', type: 'email', autocomplete: 'username', ...(email === undefined ? {} : { value: email }) })}
-        ${field({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password' })}
+        ${renderField({ name: 'email', label: 'Email', type: 'email', autocomplete: 'username', ...(email === undefined ? {} : { value: email }) })}
+        ${renderField({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password' })}
         <button type="submit">Sign in</button>
       </form>
-      ${passkeyButton('Sign in with a passkey', { 'data-to': '/api/passkeys/sign-in', 'data-next': next })}
+      ${renderPasskeyButton('Sign in with a passkey', { 'data-to': '/api/passkeys/sign-in', 'data-next': next })}
       <p class="small-text muted after-form">
         <a href="/recover">Forgot your password?</a> · New here? <a href=${`/sign-up?next=${encodeURIComponent(next)}`}>Create an account</a>
       </p>`,
@@ -58,14 +58,14 @@ export const showPasskeyStep = async (
   { accountId, next }: { accountId: string; next: string },
 ) => {
   const binding = site.forms.bindingOf(exchange.request) ?? '';
-  const options = await requestPasskey(site.pool, { binding, accountId }, relyingParty(site));
+  const options = await requestPasskey(site.pool, { binding, accountId }, makeRelyingParty(site));
   return sendPage(site, exchange, {
     title: 'Passkey',
     width: 'narrow',
     islands: ['passkeys'],
     body: html`<h1>Now your passkey</h1>
       <p>Your password is right. This account asks for a passkey too.</p>
-      ${passkeyButton('Continue with a passkey', {
+      ${renderPasskeyButton('Continue with a passkey', {
         'data-to': '/api/passkeys/sign-in',
         'data-next': next,
         'data-options': JSON.stringify(options),
@@ -75,11 +75,11 @@ export const showPasskeyStep = async (
   });
 };
 
-export const waitText = (seconds: number): string =>
+export const formatWait = (seconds: number): string =>
   `Too many tries. Wait ${formatCount(seconds, 'second')}, then try again.`;
 
 /** Ends what this browser was signed in as, and puts the new session in its place. */
-export const enter = async (site: Site, { request, reply }: Exchange, token: string): Promise<void> => {
+export const enterSession = async (site: Site, { request, reply }: Exchange, token: string): Promise<void> => {
   const { session } = request;
   if (session !== null) await endSession(site.pool, session.sessionId, session.accountId);
   setSessionCookie(site, reply, token);
@@ -93,30 +93,30 @@ const answer = async (
   const { reply } = exchange;
   switch (outcome.is) {
     case 'in':
-      await enter(site, exchange, outcome.token);
+      await enterSession(site, exchange, outcome.token);
       return reply.redirect(next, 303);
     case 'passkey':
       return showPasskeyStep(site, exchange, { accountId: outcome.accountId, next });
     case 'wait':
       reply.header('retry-after', String(outcome.seconds));
-      return showForm(site, exchange, { email, next, problem: fault(waitText(outcome.seconds)), status: 429 });
+      return showForm(site, exchange, { email, next, problem: renderFault(formatWait(outcome.seconds)), status: 429 });
     case 'wrong':
       return showForm(site, exchange, {
         email,
         next,
-        problem: fault('The email address or the password is not right.'),
+        problem: renderFault('The email address or the password is not right.'),
         status: 401,
       });
   }
 };
 
 /** Checks what the form holds, and answers. */
-const submit = async (site: Site, exchange: Exchange) => {
+const submitForm = async (site: Site, exchange: Exchange) => {
   const { body, ip, headers } = exchange.request;
   const [typed, password, next] = [
     readField(body, 'email'),
     readField(body, 'password'),
-    safeNext(readField(body, 'next', 2_000)),
+    toSafeNext(readField(body, 'next', 2_000)),
   ];
   // An address that cannot be one is checked like any other: it has no account.
   const credentials = { email: normaliseEmail(typed) ?? 'nobody', password, address: ip, agent: readAgent(headers) };
@@ -129,7 +129,7 @@ const submit = async (site: Site, exchange: Exchange) => {
 };
 
 const addPasskeyRoutes = (app: Parameters<SiteModule['register']>[0], site: Site): void => {
-  const rp = relyingParty(site);
+  const rp = makeRelyingParty(site);
   app.post('/api/passkeys/sign-in/options', { config: { rateLimit: SECRET_CHECKS } }, async (request, reply) => {
     const binding = site.forms.bindingOf(request);
     if (binding === null)
@@ -160,8 +160,10 @@ const addPasskeyRoutes = (app: Parameters<SiteModule['register']>[0], site: Site
         agent: readAgent(request.headers),
         method: 'passkey',
       });
-      await enter(site, { request, reply }, token);
-      return reply.header('cache-control', 'no-store').send({ next: safeNext(readField(request.body, 'next', 2_000)) });
+      await enterSession(site, { request, reply }, token);
+      return reply
+        .header('cache-control', 'no-store')
+        .send({ next: toSafeNext(readField(request.body, 'next', 2_000)) });
     },
   );
 };
@@ -171,18 +173,18 @@ export const signInPage: SiteModule = {
   islands: { passkeys: new URL('./islands/passkeys.ts', import.meta.url) },
   register: (app, site) => {
     app.get(PATH, (request, reply) => {
-      const next = safeNext((request.query as { next?: unknown }).next);
+      const next = toSafeNext((request.query as { next?: unknown }).next);
       return request.session === null ? showForm(site, { request, reply }, { next }) : reply.redirect(next, 303);
     });
     app.post(PATH, { config: { rateLimit: SECRET_CHECKS } }, (request, reply) =>
-      runAttempt(() => submit(site, { request, reply })),
+      runAttempt(() => submitForm(site, { request, reply })),
     );
     addPasskeyRoutes(app, site);
     app.post('/sign-out', async (request, reply) => {
       const { session } = request;
       clearSessionCookie(site, reply);
       if (session !== null)
-        await inTransaction(site.pool, async (client) => {
+        await runInTransaction(site.pool, async (client) => {
           await endSession(client, session.sessionId, session.accountId);
           await recordEvent(client, { accountId: session.accountId, action: 'signed_out' });
         });

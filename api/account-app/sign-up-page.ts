@@ -5,10 +5,10 @@ import { findPasswordFault, SHORTEST_PASSWORD } from '../accounts/passwords.ts';
 import { KEPT_CODES } from '../accounts/recovery-codes.ts';
 import { endSession } from '../accounts/sessions.ts';
 import { mailCode, signUp } from '../accounts/signing-in.ts';
-import { copyable, fault, field, message } from './components.ts';
+import { renderCopyable, renderFault, renderField, renderMessage } from './components.ts';
 import { readAgent, readField } from './fields.ts';
-import { safeNext, setSessionCookie } from './guards.ts';
-import { type Content, type Exchange, formField, sendPage } from './shell.ts';
+import { setSessionCookie, toSafeNext } from './guards.ts';
+import { type Content, type Exchange, renderFormField, sendPage } from './shell.ts';
 import type { Site, SiteModule } from './site.ts';
 
 const PATH = '/sign-up';
@@ -41,10 +41,10 @@ const showForm = (site: Site, exchange: Exchange, { email, next, problem, atFaul
       <p class="lead">No card. You get an API key in the next step.</p>
       ${problem}
       <form method="post" action=${PATH}>
-        ${formField(site, exchange, PATH)}
+        ${renderFormField(site, exchange, PATH)}
         <input type="hidden" name="next" value=${next} />
-        ${field({ name: 'email', label: 'Email', type: 'email', autocomplete: 'username', isAtFault: atFault === 'email', ...(email === undefined ? {} : { value: email }) })}
-        ${field({ ...NEW_PASSWORD, isAtFault: atFault === 'password' })}
+        ${renderField({ name: 'email', label: 'Email', type: 'email', autocomplete: 'username', isAtFault: atFault === 'email', ...(email === undefined ? {} : { value: email }) })}
+        ${renderField({ ...NEW_PASSWORD, isAtFault: atFault === 'password' })}
         <button type="submit">Sign up</button>
       </form>
       <p class="small-text muted after-form">
@@ -56,12 +56,12 @@ const showCodes = (site: Site, exchange: Exchange, { codes, next }: { codes: rea
   sendPage(site, exchange, {
     title: 'Recovery codes',
     body: html`<h1>Keep your recovery codes</h1>
-      ${message('good', html`<p>Your account is ready, and you are signed in.</p>`)}
+      ${renderMessage('good', html`<p>Your account is ready, and you are signed in.</p>`)}
       <p>
         Each of these ${KEPT_CODES} codes sets a new password once, if you lose yours. They are shown only now: put them into your password
         manager or print them.
       </p>
-      ${copyable('codes-text', codes.join('\n'))}
+      ${renderCopyable('codes-text', codes.join('\n'))}
       <p><a class="button" href=${next}>I have kept them: continue</a></p>`,
   });
 
@@ -72,7 +72,7 @@ export const signUpPage: SiteModule = {
   name: 'sign-up',
   register: (app, site) => {
     app.get(PATH, (request, reply) => {
-      const next = safeNext((request.query as { next?: unknown }).next, '/keys?first=yes');
+      const next = toSafeNext((request.query as { next?: unknown }).next, '/keys?first=yes');
       return request.session === null ? showForm(site, { request, reply }, { next }) : reply.redirect('/keys', 303);
     });
     app.post(PATH, { config: { rateLimit: SIGN_UPS } }, async (request, reply) => {
@@ -81,10 +81,10 @@ export const signUpPage: SiteModule = {
       const [typed, password, next] = [
         readField(body, 'email'),
         readField(body, 'password'),
-        safeNext(readField(body, 'next'), '/keys?first=yes'),
+        toSafeNext(readField(body, 'next'), '/keys?first=yes'),
       ];
       const refuse = (atFault: 'email' | 'password', problem: Content, status = 400) =>
-        showForm(site, exchange, { email: typed, next, problem: fault(problem, atFault), atFault, status });
+        showForm(site, exchange, { email: typed, next, problem: renderFault(problem, atFault), atFault, status });
       const email = normaliseEmail(typed);
       if (email === null) return refuse('email', 'Enter an email address, such as name@example.com.');
       const weak = findPasswordFault(password, email);

@@ -10,7 +10,7 @@ const MOST_BYTES = 1_000_000;
 /** Bounds of the answer as shown: the page states that there is more. */
 const MOST_LINES = 120;
 
-export const exampleCurl = ({ base }: SiteUrls, key: string): string =>
+export const formatExampleCurl = ({ base }: SiteUrls, key: string): string =>
   [
     `curl -s ${base}${PATH} \\`,
     `  -H "Authorization: Bearer ${key}" \\`,

@@ -3,9 +3,9 @@ import type { FastifyInstance } from 'fastify';
 import type { Pool } from 'pg';
 import { Gauge } from 'prom-client';
 import { bindMetrics, type Registry } from '../../infra/runtime/metrics.ts';
-import { within } from '../../infra/runtime/within.ts';
+import { limitTime } from '../../infra/runtime/within.ts';
 import { readLetterBacklog } from '../accounts/mail.ts';
-import { passwordLoad } from '../accounts/passwords.ts';
+import { readPasswordLoad } from '../accounts/passwords.ts';
 
 export type LetterOutcome = 'sent' | 'failed';
 
@@ -22,11 +22,15 @@ const BUCKETS = [0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5];
 
 const addLoad = (registry: Registry, pool: Pool): void => {
   const { watchGauge } = bindMetrics(registry);
-  watchGauge('perp_web_passwords_waiting', 'Passwords that are checked or wait for it.', () => passwordLoad().waiting);
+  watchGauge(
+    'perp_web_passwords_waiting',
+    'Passwords that are checked or wait for it.',
+    () => readPasswordLoad().waiting,
+  );
   watchGauge(
     'perp_web_passwords_refused_total',
     'Passwords that were not checked, for too many waited: answered 503.',
-    () => passwordLoad().refused,
+    () => readPasswordLoad().refused,
   );
   watchGauge(
     'perp_web_database_waiting',
@@ -44,7 +48,7 @@ const addBacklog = (registry: Registry, pool: Pool): void => {
     registers: [registry],
     async collect() {
       // While the database is unavailable the last figures remain.
-      const backlog = await within(readLetterBacklog(pool), ANSWER_MS).catch(() => null);
+      const backlog = await limitTime(readLetterBacklog(pool), ANSWER_MS).catch(() => null);
       if (backlog === null) return;
       this.set(backlog.waiting);
       oldest.set(backlog.oldestS);

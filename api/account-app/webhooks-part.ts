@@ -2,12 +2,12 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { html } from 'htm/preact';
 import { addWebhook, enableWebhook, listWebhooks, removeWebhook, type Webhook } from '../rules/webhooks.ts';
-import { copyable, field, message, table } from './components.ts';
+import { renderCopyable, renderField, renderMessage, renderTable } from './components.ts';
 import { readField } from './fields.ts';
 import { requireSession } from './guards.ts';
 import { requireAccountId } from './rules-json.ts';
-import { oneButton, RULES_PATH } from './rules-view.ts';
-import { type Content, type Exchange, formField } from './shell.ts';
+import { RULES_PATH, renderOneButton } from './rules-view.ts';
+import { type Content, type Exchange, renderFormField } from './shell.ts';
 import type { Site } from './site.ts';
 
 const HOOKS_PATH = `${RULES_PATH}/webhooks`;
@@ -19,9 +19,9 @@ const COLUMNS = [
   { label: 'Change', isAction: true },
 ];
 
-const hookRow = (site: Site, exchange: Exchange, hook: Webhook): Content => {
+const renderHookRow = (site: Site, exchange: Exchange, hook: Webhook): Content => {
   const change = (label: 'Enable' | 'Remove'): Content =>
-    oneButton(site, exchange, {
+    renderOneButton(site, exchange, {
       path: `${HOOKS_PATH}/${hook.webhook_id}/${label.toLowerCase()}`,
       label,
       of: hook.url,
@@ -36,25 +36,25 @@ const hookRow = (site: Site, exchange: Exchange, hook: Webhook): Content => {
   </tr>`;
 };
 
-export const hooksPart = async (site: Site, exchange: Exchange): Promise<Content> => {
+export const renderHooksPart = async (site: Site, exchange: Exchange): Promise<Content> => {
   const hooks = await listWebhooks(site.pool, requireAccountId(exchange.request));
-  const rows = hooks.map((hook) => hookRow(site, exchange, hook));
+  const rows = hooks.map((hook) => renderHookRow(site, exchange, hook));
   return html`<section>
     <h2>Webhooks</h2>
     <p>Each webhook receives every change of state of your rules, signed with its own secret. <a href="/docs/agents#webhooks">What a message is, and how to check it</a>.</p>
-    ${rows.length === 0 ? null : table('Your webhooks', COLUMNS, rows)}
+    ${rows.length === 0 ? null : renderTable('Your webhooks', COLUMNS, rows)}
     <form method="post" action=${HOOKS_PATH} class="panel">
-      ${formField(site, exchange, HOOKS_PATH)}
-      ${field({ name: 'url', label: 'Address of the new webhook', value: 'https://', attributes: { maxlength: LONGEST_URL } })}
+      ${renderFormField(site, exchange, HOOKS_PATH)}
+      ${renderField({ name: 'url', label: 'Address of the new webhook', value: 'https://', attributes: { maxlength: LONGEST_URL } })}
       <button type="submit">Add a webhook</button>
     </form>
   </section>`;
 };
 
 const renderSecret = (secret: string): Content =>
-  message('good', [
+  renderMessage('good', [
     html`<p>The secret of the new webhook, shown once:</p>`,
-    copyable('webhook-secret', secret, { isSecret: true, wraps: true }),
+    renderCopyable('webhook-secret', secret, { isSecret: true, wraps: true }),
   ]);
 
 type OneHook = { readonly Params: { readonly webhook_id: string } };

@@ -1,6 +1,6 @@
 // Keys that owners make, list and revoke; each change and its line in the audit are one statement.
 import type { Pool } from 'pg';
-import { inTransaction } from '../../infra/runtime/postgres/postgres.ts';
+import { runInTransaction } from '../../infra/runtime/postgres/postgres.ts';
 import { hashKey, makeKey, shortenKey } from '../access/keys.ts';
 import { makeKeyId } from '../contract/ids.ts';
 import { PLANS, type PlanCode } from '../contract/plans.ts';
@@ -74,7 +74,7 @@ export type MadeKey =
 
 /** The plain key is in this answer and nowhere else. The account's row is locked: two forms at once count one after the other. */
 export const makeOwnKey = (pool: Pool, { accountId, name, expiresAt, plan, formId }: NewKey): Promise<MadeKey> =>
-  inTransaction<MadeKey>(pool, async (client) => {
+  runInTransaction<MadeKey>(pool, async (client) => {
     await client.query('select 1 from accounts where account_id = $1 for update', [accountId]);
     const before = await client.query('select 1 from api_keys where account_id = $1 and form_id = $2', [
       accountId,

@@ -19,12 +19,12 @@ const SYSTEMS = [
   ['Linux', 'Linux'],
 ] as const;
 
-const named = (text: string, names: readonly (readonly [mark: string, name: string])[]): string | undefined =>
+const findNamed = (text: string, names: readonly (readonly [mark: string, name: string])[]): string | undefined =>
   names.find(([mark]) => text.includes(mark))?.[1];
 
 /** `Chrome on Linux`; the beginning of a text that names neither. */
 export const describeAgent = (agent: string): string => {
-  const [browser, system] = [named(agent, BROWSERS), named(agent, SYSTEMS)];
+  const [browser, system] = [findNamed(agent, BROWSERS), findNamed(agent, SYSTEMS)];
   if (browser === undefined && system === undefined) return agent === '' ? 'Unknown browser' : clip(agent);
   return system === undefined ? (browser ?? '') : `${browser ?? 'Browser'} on ${system}`;
 };

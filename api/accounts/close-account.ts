@@ -1,6 +1,6 @@
 // Closing an account: keys, sessions, connections, rules and ways to sign in end in one transaction. What was paid stays in the ledger.
 import type { Pool } from 'pg';
-import { inTransaction } from '../../infra/runtime/postgres/postgres.ts';
+import { runInTransaction } from '../../infra/runtime/postgres/postgres.ts';
 import { endAllConnections } from './connections.ts';
 import { recordEvent } from './events.ts';
 import { endOtherSessions } from './sessions.ts';
@@ -22,7 +22,7 @@ export type OnClose = (db: { query: Pool['query'] }, accountId: string) => Promi
 
 /** False: it was closed before. */
 export const closeAccount = (pool: Pool, accountId: string, also: readonly OnClose[] = []): Promise<boolean> =>
-  inTransaction(pool, async (client) => {
+  runInTransaction(pool, async (client) => {
     if ((await client.query(CLOSE, [accountId])).rowCount !== 1) return false;
     await endAllConnections(client, accountId);
     await client.query(REVOKE_KEYS, [accountId]);

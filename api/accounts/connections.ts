@@ -1,6 +1,6 @@
 // Connected applications as the account site shows and ends them; sign-in makes them (T-10).
 import type { Pool } from 'pg';
-import { inTransaction } from '../../infra/runtime/postgres/postgres.ts';
+import { runInTransaction } from '../../infra/runtime/postgres/postgres.ts';
 import type { PlanCode } from '../contract/plans.ts';
 import { type Db, recordEvent } from './events.ts';
 
@@ -41,7 +41,7 @@ export const listConnections = async (db: Db, accountId: string): Promise<readon
 
 /** Ends one for good: its client is refused at its next request. False: the account has no such live connection. */
 export const endConnection = (pool: Pool, accountId: string, connectionId: string): Promise<boolean> =>
-  inTransaction(pool, async (client) => {
+  runInTransaction(pool, async (client) => {
     const { rows } = await client.query<Ended>(END, [accountId, connectionId, 'user']);
     for (const { connection_id, client_name } of rows) {
       const details = { connection_id, client_name };

@@ -11,7 +11,7 @@ import {
   type WebAuthnCredential,
 } from '@simplewebauthn/server';
 import type { Pool } from 'pg';
-import { inTransaction } from '../../infra/runtime/postgres/postgres.ts';
+import { runInTransaction } from '../../infra/runtime/postgres/postgres.ts';
 import { lockAccount } from './accounts.ts';
 import { type Db, recordEvent } from './events.ts';
 
@@ -112,7 +112,7 @@ export const addPasskey = async (
   }).catch(() => null);
   if (verified?.verified !== true) return false;
   const { id, publicKey, counter, transports = [] } = verified.registrationInfo.credential;
-  return inTransaction(pool, async (client) => {
+  return runInTransaction(pool, async (client) => {
     if (!(await lockAccount(client, adding.accountId))) return false;
     const values = [id, adding.accountId, Buffer.from(publicKey), counter, transports, name];
     if ((await client.query(ADD, values)).rowCount !== 1) return false;
@@ -182,7 +182,7 @@ export const removePasskey = (
   accountId: string,
   credentialId: string,
 ): Promise<'removed' | 'last' | 'unknown'> =>
-  inTransaction(pool, async (client) => {
+  runInTransaction(pool, async (client) => {
     const { rows } = await client.query<{ last: boolean }>(IS_LAST, [accountId]);
     if (rows[0]?.last === true) return 'last';
     const removed = await client.query<{ name: string }>(REMOVE, [credentialId, accountId]);

@@ -55,22 +55,23 @@ const attempts = new Room(MOST_WAITING);
 export const runAttempt = <T>(attempt: () => Promise<T>): Promise<T> => attempts.run(attempt);
 
 /** Passwords that are checked or wait for it, and how many were turned away since the start of the process. */
-export const passwordLoad = () => ({ waiting: checks.inside, refused: checks.refused + attempts.refused });
+export const readPasswordLoad = () => ({ waiting: checks.inside, refused: checks.refused + attempts.refused });
 
-const inTurn = <T>(work: () => Promise<T>): Promise<T> => checks.run(() => turns.run(work));
+const runInTurn = <T>(work: () => Promise<T>): Promise<T> => checks.run(() => turns.run(work));
 
 /** Typed on different keyboards the same password may come in different code points. */
-const normal = (password: string): string => password.normalize('NFKC');
+const normalisePassword = (password: string): string => password.normalize('NFKC');
 
 /** Throws PasswordsBusy when too many wait. */
-export const hashPassword = (password: string): Promise<string> => inTurn(() => hash(normal(password), COST));
+export const hashPassword = (password: string): Promise<string> =>
+  runInTurn(() => hash(normalisePassword(password), COST));
 
 /** Checked where there is no account or no password, so that the answer takes as long. The hash of an unknown text. */
 const DUMMY = '$argon2id$v=19$m=19456,t=2,p=1$+1uuOsOQ/LNGBccl9gmbDw$hKl6CKOPshhUINU48oFG1sdHNPncu3VCCbd1XHowpJc';
 
 /** Takes as long for null (no such account, or one without a password). Throws PasswordsBusy when too many wait. */
 export const isPasswordOf = async (passwordHash: string | null, password: string): Promise<boolean> => {
-  const matches = await inTurn(() => verify(passwordHash ?? DUMMY, normal(password)));
+  const matches = await runInTurn(() => verify(passwordHash ?? DUMMY, normalisePassword(password)));
   return matches && passwordHash !== null;
 };
 
@@ -82,8 +83,8 @@ const IN_CONTEXT =
   'This password is your mail address or the name of this service with little else. Three or four unrelated words make a good one.';
 
 /** What whoever guesses at this account tries first, besides common passwords (NIST SP 800-63B section 5.1.1.2), longest first. */
-const contextWords = (email: string): readonly string[] => {
-  const address = normal(email).toLowerCase();
+const listContextWords = (email: string): readonly string[] => {
+  const address = normalisePassword(email).toLowerCase();
   const [name = '', domain = ''] = address.split('@');
   return [address, name, domain, domain.replaceAll('.', ''), ...domain.split('.'), ...SERVICE_NAMES]
     .filter((word) => word.length >= SHORTEST_WORD)
@@ -97,9 +98,9 @@ const hasLittleElse = (text: string, words: readonly string[]): boolean => {
 
 /** Why a new password is not taken, for its owner; null: it is. */
 export const findPasswordFault = (password: string, email: string): string | null => {
-  const text = normal(password);
+  const text = normalisePassword(password);
   if ([...text].length < SHORTEST_PASSWORD) return `Use at least ${SHORTEST_PASSWORD} characters.`;
   if (password.length > LONGEST_PASSWORD) return `Use at most ${LONGEST_PASSWORD} characters.`;
   if (isCommonPassword(text)) return 'This password is easily guessed. Three or four unrelated words make a good one.';
-  return hasLittleElse(text.toLowerCase(), contextWords(email)) ? IN_CONTEXT : null;
+  return hasLittleElse(text.toLowerCase(), listContextWords(email)) ? IN_CONTEXT : null;
 };

@@ -14,14 +14,14 @@ const makeCode = (): string => {
 };
 
 /** As it was made, even when letters were typed for digits. */
-const normalCode = (text: string): string =>
+const normaliseCode = (text: string): string =>
   text
     .toUpperCase()
     .replace(/[^0-9A-Z]/g, '')
     .replaceAll('O', '0')
     .replace(/[IL]/g, '1');
 
-const hashCode = (code: string): Buffer => createHash('sha256').update(normalCode(code)).digest();
+const hashCode = (code: string): Buffer => createHash('sha256').update(normaliseCode(code)).digest();
 
 const STORE = `insert into recovery_codes (account_id, code_hash, kind, expires_at) select $1, h, $3, $4 from unnest($2::bytea[]) h`;
 const TAKE = `update recovery_codes set used_at = now()

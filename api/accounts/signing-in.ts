@@ -1,6 +1,6 @@
 // Sign-up, sign-in and recovery by a code: each is one transaction, and answers alike for an address with an account and without one.
 import type { Pool } from 'pg';
-import { inTransaction } from '../../infra/runtime/postgres/postgres.ts';
+import { runInTransaction } from '../../infra/runtime/postgres/postgres.ts';
 import { createAccount, findAccount, setPassword } from './accounts.ts';
 import { type AccountAction, recordEvent } from './events.ts';
 import { writeLetter } from './mail.ts';
@@ -37,7 +37,7 @@ export const signUp = async (
   { email, password, agent }: Credentials,
 ): Promise<{ readonly token: string; readonly codes: readonly string[]; readonly accountId: string } | null> => {
   const passwordHash = await hashPassword(password);
-  return inTransaction(pool, async (client) => {
+  return runInTransaction(pool, async (client) => {
     const accountId = await createAccount(client, { email, passwordHash });
     if (accountId === null) return null;
     const codes = await renewCodes(client, accountId);
@@ -52,7 +52,7 @@ export const beginSignedIn = (
   pool: Pool,
   { accountId, agent, method }: { readonly accountId: string; readonly agent: string; readonly method: string },
 ): Promise<SignedIn> =>
-  inTransaction(pool, async (client) => {
+  runInTransaction(pool, async (client) => {
     const { token } = await beginSession(client, { accountId, agent });
     await recordEvent(client, { accountId, action: 'signed_in', details: { method } });
     return { is: 'in', token, accountId };
@@ -89,7 +89,7 @@ export const resetPassword = async (
   const seconds = await takeTry(pool, subjects);
   if (seconds > 0) return { is: 'wait', seconds };
   const passwordHash = await hashPassword(password);
-  const outcome = await inTransaction<SignInOutcome>(pool, async (client) => {
+  const outcome = await runInTransaction<SignInOutcome>(pool, async (client) => {
     const account = await findAccount(client, email);
     const kind = await takeCode(client, account?.accountId ?? '', { code });
     if (account === null || kind === null) return { is: 'wrong' };
@@ -125,7 +125,7 @@ export const mailCode = async (
   }: { email: string; site: string; nowMs: number; use?: 'password' | 'address' },
 ): Promise<void> => {
   if ((await takeTry(pool, [{ kind: 'mail', value: `letter ${email}` }])) > 0) return;
-  await inTransaction(pool, async (client) => {
+  await runInTransaction(pool, async (client) => {
     const account = await findAccount(client, email);
     if (account === null) return;
     const { accountId } = account;

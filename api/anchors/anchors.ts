@@ -2,7 +2,7 @@
 import type { ObjectStore } from '../../infra/runtime/object-store.ts';
 import type { LeafSource } from '../../infra/runtime/questdb/leaf-rows.ts';
 import { Turns } from '../../infra/runtime/turns.ts';
-import { serviceError } from '../../schemas/errors.ts';
+import { makeServiceError } from '../../schemas/errors.ts';
 import { explainStore } from '../history/store.ts';
 import type { ClosedDays } from './closed-days.ts';
 import { createComparedListings } from './compared.ts';
@@ -36,7 +36,7 @@ const explainObjects = (store: ObjectStore): ObjectStore => ({
   ...store,
   read: (key, range) =>
     store.read(key, range).catch(() => {
-      throw serviceError('UNAVAILABLE', 'The archive cannot be read now.', {
+      throw makeServiceError('UNAVAILABLE', 'The archive cannot be read now.', {
         hint: 'Repeat the call in a few seconds.',
       });
     }),

@@ -7,7 +7,7 @@ import {
   readLeafRowsAt,
 } from '../../infra/runtime/questdb/leaf-rows.ts';
 import { digestLeafRows } from '../../infra/runtime/questdb/row-digest.ts';
-import { type AnchoredTable, createRowWriter, placeOf } from '../../schemas/anchored.ts';
+import { type AnchoredTable, createRowWriter, toPlace } from '../../schemas/anchored.ts';
 import { parseInstant } from '../../schemas/instants.ts';
 import { HASH_BYTES, hashLeaf } from '../../schemas/merkle/hash.ts';
 import type { RowName } from './row-choice.ts';
@@ -20,7 +20,7 @@ type Places = { readonly at: readonly number[]; readonly seq: readonly number[];
 
 /** Takes note of rows in leaf order. */
 export const notePlaces = (table: AnchoredTable) => {
-  const [at, seq, late] = [table.order[0] as string, 'seq', 'late'].map((name) => placeOf(table, name)) as [
+  const [at, seq, late] = [table.order[0] as string, 'seq', 'late'].map((name) => toPlace(table, name)) as [
     number,
     number,
     number,
@@ -37,7 +37,7 @@ export const notePlaces = (table: AnchoredTable) => {
 };
 
 /** As `createRowTest` chooses among readings: the row of a `seq`, else the newest up to `at` that is not late; -1 when there is none. */
-const placeOfRow = ({ at, seq, late }: Places, name: Pick<RowName, 'at' | 'seq'>): number => {
+const findPlaceOfRow = ({ at, seq, late }: Places, name: Pick<RowName, 'at' | 'seq'>): number => {
   if (name.seq !== null) return seq.indexOf(name.seq);
   return at.findLastIndex((held, place) => held <= name.at && late[place] === false);
 };
@@ -88,7 +88,7 @@ export const createComparedListings = (): ComparedListings => {
       const key = toName(asked);
       const known = held.get(key);
       if (known === undefined) return null;
-      const place = placeOfRow(known.places, name);
+      const place = findPlaceOfRow(known.places, name);
       // Side by side: the digest takes the store ten times as long as one row.
       const [now, row] = await Promise.all([digest(asked), place < 0 ? null : readPlace(known.places, place, asked)]);
       held.delete(key);

@@ -4,14 +4,14 @@ import type { ObjectStore } from '../../infra/runtime/object-store.ts';
 import { isStorable } from '../../infra/runtime/postgres/storable.ts';
 import { countLeafRows, type LeafRow, type LeafSource, readLeafRows } from '../../infra/runtime/questdb/leaf-rows.ts';
 import type { AnchoredTable } from '../../schemas/anchored.ts';
-import { type ServiceError, serviceError } from '../../schemas/errors.ts';
+import { makeServiceError, type ServiceError } from '../../schemas/errors.ts';
 import { MICROS_PER_DAY, parseInstant } from '../../schemas/instants.ts';
 import { HASH_BYTES } from '../../schemas/merkle/hash.ts';
 import { createTileReader } from '../../schemas/merkle/tiles.ts';
 import { verifyInclusion } from '../../schemas/merkle/verify.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { clip } from '../../schemas/sent-text.ts';
-import { listingId, RETENTION_DAYS } from '../../schemas/tables.ts';
+import { formatListingId, RETENTION_DAYS } from '../../schemas/tables.ts';
 import { storeAway } from '../history/store.ts';
 import type { ClosedDay, ClosedDays, ClosedPartition, ListingLeaves } from './closed-days.ts';
 import { type ComparedListings, notePlaces } from './compared.ts';
@@ -44,15 +44,15 @@ export type ProofDeps = {
   readonly compared?: ComparedListings;
 };
 
-const noRow = ({ table, venue, venueSymbol, day }: ProofQuestion): ServiceError => {
-  const message = `There is no stored row of ${table.layer} of "${clip(listingId(venue, venueSymbol))}" on ${day.day} that the request names.`;
-  return serviceError('ANCHOR_NOT_FOUND', message, {
+const refuseNoRow = ({ table, venue, venueSymbol, day }: ProofQuestion): ServiceError => {
+  const message = `There is no stored row of ${table.layer} of "${clip(formatListingId(venue, venueSymbol))}" on ${day.day} that the request names.`;
+  return makeServiceError('ANCHOR_NOT_FOUND', message, {
     hint: 'The final file of that day in GET /v2/archive has every row.',
   });
 };
 
-const changed = (table: string, day: string): ServiceError =>
-  serviceError('ANCHOR_CHANGED', `Stored rows of ${table} of ${day} differ from what was anchored.`, {
+const refuseChanged = (table: string, day: string): ServiceError =>
+  makeServiceError('ANCHOR_CHANGED', `Stored rows of ${table} of ${day} differ from what was anchored.`, {
     hint: 'No proof is given until they are found equal again; the final files hold what was anchored.',
   });
 
@@ -61,7 +61,7 @@ const isRetained = ({ table, day, evaluatedAt }: ProofQuestion): boolean =>
   (parseInstant(day.day) ?? 0) > evaluatedAt - (RETENTION_DAYS[findKind(table)] - 1) * MICROS_PER_DAY;
 
 /** The stored rows of the listing, which are those of the final file once retention has dropped the others (AR-08). */
-const storedRows = (
+const readStoredRows = (
   question: ProofQuestion,
   leaves: ListingLeaves,
   { store, stored }: ProofDeps,
@@ -69,15 +69,20 @@ const storedRows = (
   const { table, venue, venueSymbol, day } = question;
   if (!isRetained(question)) return readFinalRows(table, { store, key: leaves.fileKey });
   if (stored === null) throw storeAway();
-  return readLeafRows(stored, { table, listing: listingId(venue, venueSymbol), day: day.day, closedAt: day.closedAt });
+  return readLeafRows(stored, {
+    table,
+    listing: formatListingId(venue, venueSymbol),
+    day: day.day,
+    closedAt: day.closedAt,
+  });
 };
 
 /** What differs between the stored rows of a listing without leaves and its leaves: that there are any. */
-const addedRows = async (question: ProofQuestion, stored: LeafSource | null): Promise<string | null> => {
+const findAddedRows = async (question: ProofQuestion, stored: LeafSource | null): Promise<string | null> => {
   const { table, venue, venueSymbol, day } = question;
   if (!isRetained(question)) return null;
   if (stored === null) throw storeAway();
-  const listing = listingId(venue, venueSymbol);
+  const listing = formatListingId(venue, venueSymbol);
   const count = await countLeafRows(stored, { table, listing, day: day.day, closedAt: day.closedAt });
   return count === 0 ? null : `${listing}: ${count} stored rows and no leaf`;
 };
@@ -91,7 +96,7 @@ const compareRows = async (
   { kept, deps, note }: { readonly kept: KeptHashes; readonly deps: ProofDeps; readonly note?: (row: LeafRow) => void },
 ): Promise<Found> => {
   const { table, venue, venueSymbol } = question;
-  const rows = storedRows(question, leaves, deps);
+  const rows = readStoredRows(question, leaves, deps);
   try {
     const isChosen = createRowTest(table, question);
     const isMeant = (row: LeafRow): boolean => {
@@ -99,7 +104,10 @@ const compareRows = async (
       return isChosen(row.cells);
     };
     const { difference, meant } = await compareLeaves({ table, rows, range: leaves, kept, isMeant });
-    return { difference: difference === null ? null : `${listingId(venue, venueSymbol)}: ${difference}`, row: meant };
+    return {
+      difference: difference === null ? null : `${formatListingId(venue, venueSymbol)}: ${difference}`,
+      row: meant,
+    };
   } catch (error) {
     if (error instanceof DamagedFile) return { difference: error.message, row: null };
     throw error;
@@ -110,11 +118,11 @@ const compareRows = async (
 const findRow = async (question: ProofQuestion, kept: KeptHashes, deps: ProofDeps): Promise<Found> => {
   const { table, venue, venueSymbol, day } = question;
   const leaves = await deps.days.leavesOf({ day: day.day, venue, venueSymbol, layer: table.layer });
-  if (leaves === null) return { difference: await addedRows(question, deps.stored), row: null };
+  if (leaves === null) return { difference: await findAddedRows(question, deps.stored), row: null };
   const { stored: source, compared } = deps;
   if (source === null || compared === undefined || findKind(table) !== 'readings' || !isRetained(question))
     return compareRows(question, leaves, { kept, deps });
-  const listing = listingId(venue, venueSymbol);
+  const listing = formatListingId(venue, venueSymbol);
   const asked = {
     ...{ source, kept, first: leaves.first },
     question: { table, listing, day: day.day, closedAt: day.closedAt },
@@ -151,15 +159,15 @@ export const proveRow = async (question: ProofQuestion, deps: ProofDeps): Promis
   const partitionIndex = day.partitions.findIndex((partition) => partition.table === table.table);
   const partition = day.partitions[partitionIndex];
   // No store holds a symbol that is no text, so the store is not queried for one.
-  if (partition === undefined || !isStorable(question.venueSymbol)) throw noRow(question);
-  if (partition.changed) throw changed(table.table, day.day);
+  if (partition === undefined || !isStorable(question.venueSymbol)) throw refuseNoRow(question);
+  if (partition.changed) throw refuseChanged(table.table, day.day);
   const kept = { store: deps.store, treeKey: partition.treeKey };
   const { difference, row } = await findRow(question, kept, deps);
   if (difference !== null) {
     await deps.days.markChanged({ day: day.day, table: table.table }, difference);
-    throw changed(table.table, day.day);
+    throw refuseChanged(table.table, day.day);
   }
-  if (row === null) throw noRow(question);
+  if (row === null) throw refuseNoRow(question);
   const [path, partitionPath] = [await readPath(row, partition, kept), await readPartitionPath(day, partitionIndex)];
   return { row, partition, path, partitionIndex, partitionPath };
 };

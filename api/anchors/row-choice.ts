@@ -1,5 +1,5 @@
 // Chooses the row of a listing, table and day that a proof is requested for (AN-06).
-import { type AnchoredCell, type AnchoredTable, placeOf } from '../../schemas/anchored.ts';
+import { type AnchoredCell, type AnchoredTable, toPlace } from '../../schemas/anchored.ts';
 import { formatInstantMicros } from '../../schemas/instants.ts';
 import type { Micros } from '../../schemas/records.ts';
 
@@ -25,7 +25,7 @@ export const createRowTest = (table: AnchoredTable, name: RowName): ((cells: rea
   const { priceType, id, seq } = name;
   const at = formatInstantMicros(name.at);
   const has = (column: string, wanted: AnchoredCell): ((cells: readonly AnchoredCell[]) => boolean) => {
-    const place = placeOf(table, column);
+    const place = toPlace(table, column);
     return (cells) => cells[place] === wanted;
   };
   const tests = [
@@ -34,7 +34,7 @@ export const createRowTest = (table: AnchoredTable, name: RowName): ((cells: rea
     ...(seq === null ? [] : [has('seq', String(seq))]),
   ];
   if (seq === null) {
-    const time = placeOf(table, table.order[0] as string);
+    const time = toPlace(table, table.order[0] as string);
     const kind = findKind(table);
     // Instants of one form compare as texts.
     tests.push(kind === 'candles' ? (cells) => cells[time] === at : (cells) => String(cells[time]) <= at);

@@ -4,7 +4,7 @@ import { formatInstant, MICROS_PER_DAY, parseInstant } from '../../schemas/insta
 import type { Micros } from '../../schemas/records.ts';
 import type { ScopeChoice } from '../access/scope.ts';
 import type { SetName } from '../contract/archive.ts';
-import { layerNamed } from '../contract/layer-names.ts';
+import { findLayer } from '../contract/layer-names.ts';
 import type { Plan } from '../contract/plans.ts';
 
 type PlanScope = { readonly plan: Plan; readonly choice: ScopeChoice };
@@ -36,7 +36,7 @@ export const findRowRefusals = (
     errors.push({ code: 'PLAN_LIMIT', message, hint, path: paths.instrument });
   }
   // A plan states layers by the snapshot's names.
-  if (!plan.layers.includes(layerNamed(layer) ?? layer)) {
+  if (!plan.layers.includes(findLayer(layer) ?? layer)) {
     const message = `Layer "${layer}" is not in the plan ${plan.name}.`;
     errors.push({ code: 'PLAN_LIMIT', message, hint: `The plan has ${plan.layers.join(', ')}.`, path: '/layer' });
   }

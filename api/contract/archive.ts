@@ -53,4 +53,4 @@ const LAYER_NAMES: ReadonlyMap<string, string> = new Map(
 export const ARCHIVE_LAYERS: readonly string[] = ANCHORED_TABLES.map(({ layer }) => layer).sort();
 
 /** The archive's name of a layer; undefined when it has none. */
-export const archiveLayer = (name: string): string | undefined => LAYER_NAMES.get(name);
+export const toArchiveLayer = (name: string): string | undefined => LAYER_NAMES.get(name);

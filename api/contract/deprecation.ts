@@ -10,7 +10,7 @@ export type Deprecation = {
 
 const LEAST_DAYS = 180;
 
-const startOfDay = (day: string): number => {
+const toStartOfDay = (day: string): number => {
   const at = Date.parse(`${day}T00:00:00Z`);
   if (Number.isNaN(at)) throw new Error(`"${day}" is no day`);
   return at;
@@ -21,7 +21,7 @@ export const makeDeprecationHeaders = (
   { announced, sunset }: Deprecation,
   baseUrl: string,
 ): Readonly<Record<string, string>> => {
-  const [from, to] = [startOfDay(announced), startOfDay(sunset)];
+  const [from, to] = [toStartOfDay(announced), toStartOfDay(sunset)];
   if (to - from < LEAST_DAYS * MS_PER_DAY)
     throw new Error(`an endpoint works for ${LEAST_DAYS} days after ${announced}, not until ${sunset}`);
   return {

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { printCrockford } from './crockford.ts';
 
-const uuidV7 = (nowMs: number): bigint => {
+const makeUuidV7 = (nowMs: number): bigint => {
   const random = randomBytes(10);
   random[0] = ((random[0] ?? 0) & 0x0f) | 0x70;
   random[2] = ((random[2] ?? 0) & 0x3f) | 0x80;
@@ -10,7 +10,7 @@ const uuidV7 = (nowMs: number): bigint => {
 };
 
 /** `nowMs`: milliseconds since 1970. */
-const makeId = (prefix: string, nowMs: number): string => `${prefix}_${printCrockford(uuidV7(nowMs))}`;
+const makeId = (prefix: string, nowMs: number): string => `${prefix}_${printCrockford(makeUuidV7(nowMs))}`;
 
 export const makeReceiptId = (nowMs: number): string => makeId('rcp', nowMs);
 

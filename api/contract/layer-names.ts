@@ -1,6 +1,6 @@
 // Layers as requests name them: their names and aliases, the parameter `layers`, and its faults (L-01).
 import Type from 'typebox';
-import { type ApiError, nearest } from '../../schemas/errors.ts';
+import { type ApiError, findNearest } from '../../schemas/errors.ts';
 import { CANDLES, EVENTS } from '../../schemas/layers/index.ts';
 import { LAYERS, READING_LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import { clip } from '../../schemas/sent-text.ts';
@@ -21,10 +21,10 @@ const BY_NAME = new Map<string, ReadingLayer>(
 export const LAYER_NAMES: readonly string[] = [...BY_NAME.keys()];
 
 /** Canonical name of a layer that snapshots and history know, by any of its names (L-01). */
-export const layerNamed = (name: string): ReadingLayer | undefined => BY_NAME.get(name);
+export const findLayer = (name: string): ReadingLayer | undefined => BY_NAME.get(name);
 
 /** A plan states layers by the listing record's names or by the snapshot's (L-01). */
-export const includesLayer = ({ layers }: Plan, layer: ReadingLayer): boolean =>
+export const hasLayer = ({ layers }: Plan, layer: ReadingLayer): boolean =>
   layers.includes(layer) || layers.includes(LAYERS[layer].recordName);
 
 /** Kinds that exist but are no readings, with the endpoint that answers them (L-01). */
@@ -35,8 +35,8 @@ const ELSEWHERE: ReadonlyMap<string, string> = new Map(
 );
 
 /** Fault of form: a name that is no layer of readings. */
-export const layerFault = (name: string, index: number): ApiError[] => {
-  if (layerNamed(name) !== undefined) return [];
+export const findLayerFault = (name: string, index: number): ApiError[] => {
+  if (findLayer(name) !== undefined) return [];
   const path = `/layers/${index}`;
   const elsewhere = ELSEWHERE.get(name);
   if (elsewhere !== undefined) {
@@ -44,7 +44,7 @@ export const layerFault = (name: string, index: number): ApiError[] => {
       { code: 'DQL_JSON_SCHEMA', message: `Layer "${name}" has no readings here.`, hint: `Use ${elsewhere}.`, path },
     ];
   }
-  const near = nearest(name, READING_LAYERS);
+  const near = findNearest(name, READING_LAYERS);
   const hint = near.length > 0 ? `Did you mean ${near.join(', ')}?` : `Layers are ${READING_LAYERS.join(', ')}.`;
   return [{ code: 'DQL_JSON_SCHEMA', message: `"${clip(name)}" is not a layer.`, hint, path }];
 };

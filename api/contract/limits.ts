@@ -50,7 +50,7 @@ export const describeLimit = (who: string, { limit, figure, retryAfterS }: Refus
   };
 };
 
-export const limitHeaders = ({ limit, retryAfterS }: Refusal): Readonly<Record<string, string>> => ({
+export const makeLimitHeaders = ({ limit, retryAfterS }: Refusal): Readonly<Record<string, string>> => ({
   'retry-after': String(retryAfterS),
   'x-service-limit': limit,
 });

@@ -6,7 +6,7 @@ const LIMIT_NAMES = Object.keys(PLANS.free.limits) as (keyof PlanLimits)[];
 /** Layers that not every plan has. */
 const SOLD_LAYERS = PLANS.pro_plus.layers.filter((layer) => !PLANS.free.layers.includes(layer));
 
-const orAll = (figure: number | null): string => (figure === null ? 'all' : printFigure(figure));
+const formatLimit = (figure: number | null): string => (figure === null ? 'all' : printFigure(figure));
 const printFigure = (figure: number | string): string =>
   typeof figure === 'number' ? figure.toLocaleString('en-US') : figure;
 
@@ -14,9 +14,9 @@ export const PLAN_NAMES: readonly string[] = PLAN_LIST.map(({ name }) => name);
 
 export const PLAN_ROWS: readonly (readonly string[])[] = [
   ['US dollars for 30 days', ...PLAN_LIST.map(({ price_usd }) => printFigure(price_usd))],
-  ['venues', ...PLAN_LIST.map(({ venues }) => orAll(venues))],
-  ['instruments', ...PLAN_LIST.map(({ instruments }) => orAll(instruments))],
-  ['days of history', ...PLAN_LIST.map(({ history_days }) => orAll(history_days))],
+  ['venues', ...PLAN_LIST.map(({ venues }) => formatLimit(venues))],
+  ['instruments', ...PLAN_LIST.map(({ instruments }) => formatLimit(instruments))],
+  ['days of history', ...PLAN_LIST.map(({ history_days }) => formatLimit(history_days))],
   ['raw messages and rows', ...PLAN_LIST.map(({ raw }) => (raw ? 'yes' : 'no'))],
   ...SOLD_LAYERS.map((layer) => [
     `layer \`${layer}\``,

@@ -50,7 +50,7 @@ export const PLANS: Readonly<Record<PlanCode, Plan>> = {
 
 export const isPlanCode = (text: string): text is PlanCode => PLAN_CODES.some((code) => code === text);
 
-export const narrows = (plan: Plan): boolean => plan.venues !== null || plan.instruments !== null;
+export const isNarrowing = (plan: Plan): boolean => plan.venues !== null || plan.instruments !== null;
 
 /** The plan of a code; Free for none and for an unknown one. */
 export const findPlan = (code: string | null): Plan => PLANS[code !== null && isPlanCode(code) ? code : 'free'];

@@ -1,12 +1,12 @@
 // How answers leave: the bytes of an operation's answer with its caching, and errors in their one shape (E-05, N-10, N-14, T-04).
 import { createHash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { type ApiError, CATALOGUE, ServiceError, serviceError } from '../../schemas/errors.ts';
+import { type ApiError, CATALOGUE, makeServiceError, ServiceError } from '../../schemas/errors.ts';
 import { type JsonValue, writeJson } from '../../schemas/json.ts';
 import { clip } from '../../schemas/sent-text.ts';
 import { ENDPOINT_LIMITS, LEAST_BYTES } from '../contract/endpoint-limits.ts';
 import { printErrors } from '../contract/errors-text.ts';
-import { LimitReached, limitHeaders } from '../contract/limits.ts';
+import { LimitReached, makeLimitHeaders } from '../contract/limits.ts';
 import { computeFittingCount, type ItemsLimit, type Refused } from '../history/past.ts';
 import type { Answer, Operation } from '../operations/operation.ts';
 import { GAPS_HEADER, makeEnvelopeHeaders } from './envelope-headers.ts';
@@ -63,14 +63,14 @@ const makeHint = ({ fits, body }: Answer, { input }: Operation, refused: Refused
 };
 
 /** The refusal of a body of `bytes`, with what would fit. */
-const tooLarge = (bytes: number, limit: number, hint: string): ServiceError =>
-  serviceError('DQL_LIMIT', `The answer has ${bytes} bytes, the limit is ${limit}.`, { hint });
+const refuseTooLarge = (bytes: number, limit: number, hint: string): ServiceError =>
+  makeServiceError('DQL_LIMIT', `The answer has ${bytes} bytes, the limit is ${limit}.`, { hint });
 
 /** Weak, over the answer without what is volatile; the same answer from any node has the same tag. */
 const computeEtag = (text: string): string =>
   `W/"${createHash('sha256').update(text.replace(VOLATILE, '')).digest('base64url').slice(0, 27)}"`;
 
-const matches = (request: FastifyRequest, etag: string): boolean => {
+const isMatching = (request: FastifyRequest, etag: string): boolean => {
   const asked = request.headers['if-none-match'];
   if (asked === undefined) return false;
   return asked
@@ -88,13 +88,13 @@ export const findItemsLimit = (request: FastifyRequest): ItemsLimit =>
     : { stopsAt: RESPONSE_BYTES, named: readByteLimit(request) ?? RESPONSE_BYTES };
 
 /** Whether a body of JSON reaches the caller: HEAD gives none (RFC 9110: it is safe), and one that is too large is refused. */
-export const reachesCaller = (request: FastifyRequest, body: JsonValue): boolean =>
+export const canReachCaller = (request: FastifyRequest, body: JsonValue): boolean =>
   request.method !== 'HEAD' && Buffer.byteLength(writeJson(body)) <= (readByteLimit(request) ?? RESPONSE_BYTES);
 
 /** The preference (RFC 7240) of a shorter page to the refusal of one that is too large (T-04, D-360). */
 const SHORTER_PAGE = 'shorter-page';
 
-const prefersShorterPage = ({ headers }: FastifyRequest): boolean =>
+const wantsShorterPage = ({ headers }: FastifyRequest): boolean =>
   [headers.prefer ?? []].flat().some((line) => line.split(',').some((one) => one.trim() === SHORTER_PAGE));
 
 type Exchange = { readonly request: FastifyRequest; readonly reply: FastifyReply };
@@ -115,8 +115,8 @@ const makeJsonBody = (answer: Answer, operation: Operation, request: FastifyRequ
     const bytes = content.length * 3 <= limit ? 0 : Buffer.byteLength(content);
     if (bytes <= limit) return { content, type: JSON_TYPE, format: 'json', isShorter: page !== answer };
     const refused = { bytes, limit };
-    const rows = prefersShorterPage(request) ? findPage(body, refused) : null;
-    if (rows === null || shorten === undefined) throw tooLarge(bytes, limit, makeHint(page, operation, refused));
+    const rows = wantsShorterPage(request) ? findPage(body, refused) : null;
+    if (rows === null || shorten === undefined) throw refuseTooLarge(bytes, limit, makeHint(page, operation, refused));
     page = shorten(rows);
   }
 };
@@ -134,10 +134,11 @@ const makeBody = async (answer: Answer, operation: Operation, { request, reply }
     numberFormat,
     metadata: settledAs === undefined ? {} : { items_sha256: settledAs },
     onBytes: (bytes, share) => {
-      if (bytes > limit) throw tooLarge(bytes, limit, makeHint(answer, operation, { bytes: bytes / share, limit }));
+      if (bytes > limit)
+        throw refuseTooLarge(bytes, limit, makeHint(answer, operation, { bytes: bytes / share, limit }));
       // No client waits for it any more.
       if (reply.raw.destroyed)
-        throw serviceError('UNAVAILABLE', 'The client has gone.', { hint: CATALOGUE.UNAVAILABLE.fix });
+        throw makeServiceError('UNAVAILABLE', 'The client has gone.', { hint: CATALOGUE.UNAVAILABLE.fix });
     },
   });
   reply.headers(makeEnvelopeHeaders(body));
@@ -159,7 +160,7 @@ const chooseCaching = (
 };
 
 /** The headers of a request that the answer varies by; for open endpoints also the key: it may add `raw`, and a bad one is refused (N-14, E-04). */
-const variesBy = ({ groups }: Answer, { cacheS }: Operation): string | null => {
+const findVary = ({ groups }: Answer, { cacheS }: Operation): string | null => {
   if (groups !== undefined) return 'accept, accept-encoding';
   return cacheS === null ? null : 'authorization, accept-encoding';
 };
@@ -167,33 +168,33 @@ const variesBy = ({ groups }: Answer, { cacheS }: Operation): string | null => {
 /** Sends the answer of an operation. Throws ServiceError when it is too large. */
 export const sendAnswer = async (answer: Answer, operation: Operation, exchange: Exchange): Promise<FastifyReply> => {
   const { request, reply } = exchange;
-  const varies = variesBy(answer, operation);
+  const varies = findVary(answer, operation);
   if (varies !== null) reply.header('vary', varies);
   const body = await makeBody(answer, operation, exchange);
   if (body.isShorter) reply.header('preference-applied', SHORTER_PAGE);
   const [etag, caching] = chooseCaching(answer, operation, body);
   reply.header('cache-control', caching);
   if (etag !== null) reply.header('etag', etag);
-  if (etag !== null && matches(request, etag)) return reply.code(304).send();
+  if (etag !== null && isMatching(request, etag)) return reply.code(304).send();
   if (answer.location !== undefined) reply.code(302).header('location', answer.location);
   return reply.type(body.type).send(body.content);
 };
 
 export const sendErrors = (reply: FastifyReply, error: ServiceError): FastifyReply => {
   const { status, errors } = error;
-  if (error instanceof LimitReached) reply.headers(limitHeaders(error.refusal));
+  if (error instanceof LimitReached) reply.headers(makeLimitHeaders(error.refusal));
   if (status === 503) reply.header('retry-after', RETRY_AFTER_S);
   if (status === 401) reply.header('www-authenticate', 'Bearer');
   return reply.code(status).header('cache-control', 'no-store').type(JSON_TYPE).send(printErrors(errors));
 };
 
-export const WRONG_MEDIA_TYPE: ServiceError = serviceError(
+export const WRONG_MEDIA_TYPE: ServiceError = makeServiceError(
   'UNSUPPORTED_MEDIA_TYPE',
   'The body is not application/json.',
   { hint: 'Send Content-Type: application/json.' },
 );
 
-export const WRONG_ENCODING: ServiceError = serviceError('UNSUPPORTED_MEDIA_TYPE', 'The body is encoded.', {
+export const WRONG_ENCODING: ServiceError = makeServiceError('UNSUPPORTED_MEDIA_TYPE', 'The body is encoded.', {
   hint: 'Send it without Content-Encoding.',
 });
 
@@ -204,26 +205,26 @@ const UNREADABLE: Readonly<Record<string, readonly [message: string, hint: strin
 };
 
 /** A request that never became one. */
-export const unreadable = (code = ''): ServiceError => {
+export const refuseUnreadable = (code = ''): ServiceError => {
   const [message, hint] = UNREADABLE[code] ?? ['The request cannot be read.', 'Send a well-formed URL and body.'];
-  return serviceError('DQL_JSON_SCHEMA', message, { hint });
+  return makeServiceError('DQL_JSON_SCHEMA', message, { hint });
 };
 
 const isFastifyError = (error: unknown): error is { readonly statusCode: number; readonly code: string } =>
   typeof error === 'object' && error !== null && 'statusCode' in error && typeof error.statusCode === 'number';
 
 /** The error that a caller may see; null for our own faults, which are logged and answer `INTERNAL`. */
-export const asServiceError = (error: unknown): ServiceError | null => {
+export const toServiceError = (error: unknown): ServiceError | null => {
   if (error instanceof ServiceError) return error;
   if (!isFastifyError(error) || error.statusCode >= 500) return null;
   if (error.statusCode === 413) {
-    return serviceError('PAYLOAD_TOO_LARGE', 'The body is larger than 64 KiB.', {
+    return makeServiceError('PAYLOAD_TOO_LARGE', 'The body is larger than 64 KiB.', {
       hint: CATALOGUE.PAYLOAD_TOO_LARGE.fix,
     });
   }
-  return error.statusCode === 415 ? WRONG_MEDIA_TYPE : unreadable(error.code);
+  return error.statusCode === 415 ? WRONG_MEDIA_TYPE : refuseUnreadable(error.code);
 };
 
-export const INTERNAL: ServiceError = serviceError('INTERNAL', 'The service failed to answer.', {
+export const INTERNAL: ServiceError = makeServiceError('INTERNAL', 'The service failed to answer.', {
   hint: CATALOGUE.INTERNAL.fix,
 });

@@ -6,31 +6,31 @@ import compress from '@fastify/compress';
 import cors from '@fastify/cors';
 import helmet from '@fastify/helmet';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify';
-import { type ServiceError, serviceError } from '../../schemas/errors.ts';
+import { makeServiceError, type ServiceError } from '../../schemas/errors.ts';
 import { CLIPPED_PATH, clip } from '../../schemas/sent-text.ts';
 import type { Call } from '../access/call.ts';
 import type { Account } from '../access/key-store.ts';
 import { spendQuota } from '../access/quotas.ts';
-import { type ChooseScope, scopeChooser } from '../access/scope.ts';
+import { type ChooseScope, createScopeChooser } from '../access/scope.ts';
 import { toStreamsName } from '../access/steps.ts';
 import { makeDeprecationHeaders } from '../contract/deprecation.ts';
 import { printErrors } from '../contract/errors-text.ts';
 import { makeReceiptId } from '../contract/ids.ts';
 import { PLANS } from '../contract/plans.ts';
 import { readPath, readSentPath } from '../contract/request-url.ts';
-import { addFiles, FILE_ALLOWED, FILE_EXPOSED, isFileUrl, noFile } from '../files/files-route.ts';
+import { addFiles, FILE_ALLOWED, FILE_EXPOSED, isFileUrl, refuseNoFile } from '../files/files-route.ts';
 import { OPERATIONS } from '../operations/index.ts';
 import type { Caller, Context, Operation } from '../operations/operation.ts';
 import { startServiceLevels } from '../status/service-levels.ts';
 import { addAccess } from './access-hook.ts';
 import {
-  asServiceError,
+  canReachCaller,
   findItemsLimit,
   INTERNAL,
-  reachesCaller,
+  refuseUnreadable,
   sendAnswer,
   sendErrors,
-  unreadable,
+  toServiceError,
   wantsTable,
 } from './answers.ts';
 import type { AppDeps } from './app-deps.ts';
@@ -140,7 +140,7 @@ const makeContext = (
     evaluatedAt,
     receiptId: request.receiptId,
     itemsLimit: findItemsLimit(request),
-    reaches: (body) => reachesCaller(request, body),
+    reaches: (body) => canReachCaller(request, body),
     keepsRows: wantsTable(request),
     plan: call.payment === null ? (call.account?.plan ?? null) : PAID_PLAN,
     caller: call.account === null ? null : toCaller(call.account, call, deps),
@@ -213,26 +213,32 @@ const sendNotFound = (methods: Methods, request: FastifyRequest, reply: FastifyR
   if (known === undefined) {
     return sendErrors(
       reply,
-      serviceError('NOT_FOUND', `There is nothing at "${clip(path, CLIPPED_PATH)}".`, { hint: 'See /openapi.json.' }),
+      makeServiceError('NOT_FOUND', `There is nothing at "${clip(path, CLIPPED_PATH)}".`, {
+        hint: 'See /openapi.json.',
+      }),
     );
   }
   const allowed = [...known].sort().join(', ');
   reply.header('allow', allowed);
   return sendErrors(
     reply,
-    serviceError('METHOD_NOT_ALLOWED', `${request.method} is not a method of ${path}.`, { hint: `Use ${allowed}.` }),
+    makeServiceError('METHOD_NOT_ALLOWED', `${request.method} is not a method of ${path}.`, {
+      hint: `Use ${allowed}.`,
+    }),
   );
 };
 
 /** Whether the head names its host as RFC 9112 (section 3.2) demands: once, or not at all before HTTP/1.1. */
-const namesHost = ({ httpVersion, rawHeaders }: IncomingMessage): boolean => {
+const hasHost = ({ httpVersion, rawHeaders }: IncomingMessage): boolean => {
   const hosts = rawHeaders.filter((name, i) => i % 2 === 0 && name.length === 4 && name.toLowerCase() === 'host');
   return hosts.length === 1 || (hosts.length === 0 && httpVersion === '1.0');
 };
 
 /** What Node would refuse without a body: a head that names no host is refused as every other, an expectation that is unknown is none. */
 const addHeadCheck = (app: FastifyInstance): void => {
-  app.addHook('onRequest', async ({ raw }, reply) => (namesHost(raw) ? undefined : sendErrors(reply, unreadable())));
+  app.addHook('onRequest', async ({ raw }, reply) =>
+    hasHost(raw) ? undefined : sendErrors(reply, refuseUnreadable()),
+  );
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
 };
 
@@ -247,7 +253,7 @@ const addFailures = (app: FastifyInstance, methods: Methods): void => {
   // Nothing comes here: its own handler makes fastify run the hooks for what has no route.
   app.setNotFoundHandler((request, reply) => sendNotFound(methods, request, reply));
   app.setErrorHandler((error, request, reply) => {
-    const known: ServiceError | null = asServiceError(error);
+    const known: ServiceError | null = toServiceError(error);
     if (known === null) request.log.error({ err: error, receipt_id: request.receiptId }, 'request failed');
     return sendErrors(reply, known ?? INTERNAL);
   });
@@ -266,7 +272,7 @@ const answerUnreadable = (error: Error & { readonly code?: string }, socket: Dup
     socket.destroy();
     return;
   }
-  const body = printErrors(unreadable(error.code).errors);
+  const body = printErrors(refuseUnreadable(error.code).errors);
   const head = [
     'HTTP/1.1 400 Bad Request',
     'Access-Control-Allow-Origin: *',
@@ -300,7 +306,7 @@ export const buildApp = async (deps: AppDeps): Promise<FastifyInstance> => {
     frameworkErrors: (error, request, reply) => {
       setReceipt(request as unknown as FastifyRequest, reply as unknown as FastifyReply);
       reply.header('access-control-allow-origin', '*').header('access-control-expose-headers', EXPOSED.join(', '));
-      const answered = isFileUrl(request.url) ? noFile() : (asServiceError(error) ?? INTERNAL);
+      const answered = isFileUrl(request.url) ? refuseNoFile() : (toServiceError(error) ?? INTERNAL);
       return sendErrors(reply as unknown as FastifyReply, answered);
     },
     clientErrorHandler: answerUnreadable,
@@ -318,7 +324,7 @@ export const buildApp = async (deps: AppDeps): Promise<FastifyInstance> => {
     levels.observeAnswer({ route, status, ms });
   });
   const methods = collectMethods(app);
-  const choose = scopeChooser(deps.live, deps.turnover);
+  const choose = createScopeChooser(deps.live, deps.turnover);
   await addPlugins(app);
   addHeadCheck(app);
   addRouteCheck(app, methods);

@@ -1,5 +1,5 @@
 // Steps 6 and 7 of E-01 as one list: the shape of a request, and the language and selection of every member that the shape left whole.
-import { type ApiError, ServiceError, serviceError } from '../../schemas/errors.ts';
+import { type ApiError, makeServiceError, ServiceError } from '../../schemas/errors.ts';
 import { isJsonObject, type JsonObject } from '../../schemas/json-object.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { Spoilt } from '../contract/endpoint.ts';
@@ -31,10 +31,10 @@ const withoutPaths = (members: JsonObject, paths: readonly Path[]): JsonObject =
 const withoutFaulty = (members: JsonObject, faults: readonly ApiError[]): JsonObject =>
   faults.length === 0 ? members : withoutPaths(members, faults.map(toPath));
 
-const spoiltBy = (faults: readonly ApiError[]): Spoilt => new Set(faults.flatMap((error) => toPath(error).slice(0, 1)));
+const toSpoilt = (faults: readonly ApiError[]): Spoilt => new Set(faults.flatMap((error) => toPath(error).slice(0, 1)));
 
 /** Limits of the language belong to step 8, which judges valid requests only. */
-const inOneList = (errors: readonly ApiError[]): ServiceError => {
+const joinErrors = (errors: readonly ApiError[]): ServiceError => {
   const lawless = errors.filter(({ code }) => code !== 'DQL_COMPLEXITY');
   return new ServiceError(lawless.length > 0 ? lawless : errors);
 };
@@ -52,13 +52,13 @@ const understand = (
 ): unknown => {
   const found = [...apart, ...faults];
   try {
-    const understood = endpoint.understand(whole, { ...state, spoilt: spoiltBy(faults) });
+    const understood = endpoint.understand(whole, { ...state, spoilt: toSpoilt(faults) });
     if (found.length === 0) return understood;
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
     found.push(...error.errors);
   }
-  throw inOneList(found);
+  throw joinErrors(found);
 };
 
 /** The input of an endpoint and what it means, or ServiceError with every fault of steps 6 and 7. */
@@ -70,12 +70,12 @@ export const checkInput = (
   const shape = [...faults, ...findShapeFaults(endpoint, input)];
   if (!isJsonObject(input)) throw new ServiceError([...apart, ...shape]);
   const ofShape = withoutFaulty(input, shape);
-  const finer = endpoint.refine(ofShape, spoiltBy(shape));
+  const finer = endpoint.refine(ofShape, toSpoilt(shape));
   const found = [...shape, ...finer];
   if (!state.live.isReady()) {
     // No name is known yet: only the shape can be judged.
     if (found.length + apart.length > 0) throw new ServiceError([...apart, ...found]);
-    throw serviceError('UNAVAILABLE', 'The service has not read its state yet.', {
+    throw makeServiceError('UNAVAILABLE', 'The service has not read its state yet.', {
       hint: 'Repeat the call in a few seconds.',
     });
   }

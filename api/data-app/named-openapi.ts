@@ -20,24 +20,24 @@ const dropDescriptions = ({ description: _, ...shape }: Shape): Shape => withPar
 const identifyShape = (shape: Shape): string => JSON.stringify(dropDescriptions(shape));
 
 /** Lists and maps are not named in a path. */
-const unwrapped = (shape: Shape): Shape => {
+const unwrapShape = (shape: Shape): Shape => {
   const { items, patternProperties, properties } = shape;
-  if (items !== undefined) return unwrapped(items);
+  if (items !== undefined) return unwrapShape(items);
   const [values] = properties === undefined ? Object.values(patternProperties ?? {}) : [];
-  return values === undefined ? shape : unwrapped(values);
+  return values === undefined ? shape : unwrapShape(values);
 };
 
 const findPart = (shape: Shape, name: string): Shape | undefined =>
-  /^\d$/.test(name) ? shape.anyOf?.[Number(name)] : unwrapped(shape).properties?.[name];
+  /^\d$/.test(name) ? shape.anyOf?.[Number(name)] : unwrapShape(shape).properties?.[name];
 
 /** Whole questions and answers, by the name of their operation. */
 type Roots = ReadonlyMap<string, Shape>;
 
-const shapeAt = (roots: Roots, place: string): Shape => {
+const findShape = (roots: Roots, place: string): Shape => {
   const [operation = '', ...names] = place.split('.');
   const found = names.reduce<Shape | undefined>((shape, name) => shape && findPart(shape, name), roots.get(operation));
   if (found === undefined) throw new Error(`There is no shape at ${place}.`);
-  return unwrapped(found);
+  return unwrapShape(found);
 };
 
 /** Replaces each named shape by a reference, and collects its definition. */
@@ -88,7 +88,7 @@ const EVENTS: readonly (readonly [string, Shape])[] = Object.entries(STREAM_EVEN
   describeSchema(schema, ['stream', event]) as Shape,
 ]);
 /** The event named `event` carries rows. */
-const eventName = (event: string): string => `${toPascal(event === 'event' ? 'rows' : event)}Event`;
+const toEventName = (event: string): string => `${toPascal(event === 'event' ? 'rows' : event)}Event`;
 
 const listRoots = (items: readonly PathItem[]): Roots => {
   const called = items.flatMap((item): [string, Shape | undefined][] => [
@@ -99,7 +99,7 @@ const listRoots = (items: readonly PathItem[]): Roots => {
   return new Map([...called, ...streamed].flatMap(([name, shape]) => (shape === undefined ? [] : [[name, shape]])));
 };
 
-const EVENT_DATA = [...EVENTS.map(([event]) => [event, eventName(event)] as const), ['error', 'ErrorBody'] as const];
+const EVENT_DATA = [...EVENTS.map(([event]) => [event, toEventName(event)] as const), ['error', 'ErrorBody'] as const];
 
 const STREAM_EVENT = {
   description: 'An event of the stream: its name, and what its `data` line holds.',
@@ -110,7 +110,7 @@ const STREAM_EVENT = {
   })),
 };
 
-const namesFor = (items: readonly PathItem[]): Names => {
+const makeNames = (items: readonly PathItem[]): Names => {
   const names = new Names();
   const roots = listRoots(items);
   for (const item of items) {
@@ -120,19 +120,19 @@ const namesFor = (items: readonly PathItem[]): Names => {
     const asked = item.requestBody === undefined ? undefined : findSchema(item.requestBody.content);
     if (asked !== undefined) names.add(`${name}Request`, asked);
   }
-  for (const [name, place] of Object.entries(SHAPE_PLACES)) names.add(name, shapeAt(roots, place));
-  for (const [event, shape] of EVENTS) names.add(eventName(event), shape);
+  for (const [name, place] of Object.entries(SHAPE_PLACES)) names.add(name, findShape(roots, place));
+  for (const [event, shape] of EVENTS) names.add(toEventName(event), shape);
   return names;
 };
 
-const namedContent = (content: Content, names: Names): Content => {
+const nameContent = (content: Content, names: Names): Content => {
   const schema = findSchema(content);
   return schema === undefined
     ? content
     : { ...content, [JSON_TYPE]: { ...content[JSON_TYPE], schema: names.refer(schema) } };
 };
 
-const namedItem = (item: PathItem, names: Names): PathItem => {
+const nameItem = (item: PathItem, names: Names): PathItem => {
   const { parameters, requestBody, responses } = item;
   return {
     ...item,
@@ -141,11 +141,11 @@ const namedItem = (item: PathItem, names: Names): PathItem => {
       : { parameters: parameters.map((one) => ({ ...one, schema: names.refer(one.schema) })) }),
     ...(requestBody === undefined
       ? {}
-      : { requestBody: { ...requestBody, content: namedContent(requestBody.content, names) } }),
+      : { requestBody: { ...requestBody, content: nameContent(requestBody.content, names) } }),
     responses: Object.fromEntries(
       Object.entries(responses).map(([status, answer]) => [
         status,
-        answer.content === undefined ? answer : { ...answer, content: namedContent(answer.content, names) },
+        answer.content === undefined ? answer : { ...answer, content: nameContent(answer.content, names) },
       ]),
     ),
   };
@@ -154,11 +154,11 @@ const namedItem = (item: PathItem, names: Names): PathItem => {
 export const makeNamedOpenApi = (options: OpenApiOptions): OpenApi => {
   const document = makeOpenApi(options);
   const paths = Object.entries(document.paths) as [string, Record<string, PathItem>][];
-  const names = namesFor(paths.flatMap(([, methods]) => Object.values(methods)));
+  const names = makeNames(paths.flatMap(([, methods]) => Object.values(methods)));
   names.resolve();
   const named = paths.map(([path, methods]) => [
     path,
-    Object.fromEntries(Object.entries(methods).map(([method, item]) => [method, namedItem(item, names)])),
+    Object.fromEntries(Object.entries(methods).map(([method, item]) => [method, nameItem(item, names)])),
   ]);
   const { components } = document;
   const schemas = { ...components.schemas, ...names.schemas, StreamEvent: STREAM_EVENT };

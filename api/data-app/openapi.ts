@@ -8,12 +8,12 @@ import { listCodesByStatus } from './endpoint-codes.ts';
 import { listEnvelopeHeaders } from './envelope-headers.ts';
 import { findMemberText } from './member-words.ts';
 import {
-  challengeResponse,
-  header,
   listSecurity,
+  makeChallengeResponse,
+  makeHeader,
+  makePaidHeaders,
   PAYMENT_SCHEMAS,
   PAYMENT_SECURITY,
-  paidHeaders,
   planAnswer,
 } from './payment-openapi.ts';
 import { ROW_TYPES } from './row-formats.ts';
@@ -29,27 +29,29 @@ const ERROR = { $ref: '#/components/schemas/ErrorBody' };
 
 /** Of every answer under a key (AC-03); a client slows down by them before it is refused. */
 const LIMITS = {
-  'RateLimit-Policy': header(
+  'RateLimit-Policy': makeHeader(
     'Under a key: limits per second and per day, as `"second";q=2;w=1, "day";q=5000;w=86400`.',
   ),
-  RateLimit: header('Under a key: requests left of the day and seconds until it ends, as `"day";r=4880;t=43200`.'),
+  RateLimit: makeHeader('Under a key: requests left of the day and seconds until it ends, as `"day";r=4880;t=43200`.'),
 };
 
-const WAIT = header('Whole seconds to wait before the call is repeated.');
+const WAIT = makeHeader('Whole seconds to wait before the call is repeated.');
 /** What refusals of a status say in headers (AC-03, E-06). */
 const REFUSAL_HEADERS: Readonly<Record<string, object>> = {
-  401: { 'WWW-Authenticate': header('`Bearer`.') },
+  401: { 'WWW-Authenticate': makeHeader('`Bearer`.') },
   429: {
     ...LIMITS,
     'Retry-After': WAIT,
-    'X-Service-Limit': header(`Limit that was reached: ${SERVICE_LIMITS.map((limit) => `\`${limit}\``).join(', ')}.`),
+    'X-Service-Limit': makeHeader(
+      `Limit that was reached: ${SERVICE_LIMITS.map((limit) => `\`${limit}\``).join(', ')}.`,
+    ),
   },
   503: { 'Retry-After': WAIT },
 };
 
-const RECEIPT = { 'X-Service-Receipt': header('Receipt id of the answer. Quote it to support.') };
+const RECEIPT = { 'X-Service-Receipt': makeHeader('Receipt id of the answer. Quote it to support.') };
 
-const refusal = (status: string, codes: string) => ({
+const makeRefusal = (status: string, codes: string) => ({
   description: codes,
   headers: { ...RECEIPT, ...REFUSAL_HEADERS[status] },
   content: { 'application/json': { schema: ERROR } },
@@ -60,7 +62,7 @@ const listErrors = (endpoint: Endpoint) =>
   Object.fromEntries(
     [...listCodesByStatus(endpoint)].map(([status, codes]) => [
       status,
-      status === 402 ? challengeResponse(codes.join(', '), RECEIPT) : refusal(String(status), codes.join(', ')),
+      status === 402 ? makeChallengeResponse(codes.join(', '), RECEIPT) : makeRefusal(String(status), codes.join(', ')),
     ]),
   );
 
@@ -92,8 +94,8 @@ const listHeaderParameters = (endpoint: Endpoint) =>
   endpoint.class === 'stream' ? [LAST_EVENT] : [MAX_BYTES, ...(hasTag(endpoint) ? [NONE_MATCH] : [])];
 
 /** A shape whose enumerations say that their values are texts: makers of clients read no type from the values. */
-const typed = (shape: Shape): Shape => {
-  const whole = withParts(shape, (part) => typed(part));
+const annotateShape = (shape: Shape): Shape => {
+  const whole = withParts(shape, (part) => annotateShape(part));
   return whole.enum === undefined || whole.type !== undefined ? whole : { type: 'string', ...whole };
 };
 
@@ -107,7 +109,8 @@ const withWords = (shape: Shape, path: readonly string[]): Shape =>
   });
 
 /** The shape of an answer as the document gives it. */
-export const describeSchema = (schema: TSchema, path: readonly string[]): Shape => typed(withWords(schema, path));
+export const describeSchema = (schema: TSchema, path: readonly string[]): Shape =>
+  annotateShape(withWords(schema, path));
 
 const listParameters = ({ input, example, path }: Endpoint) => {
   const { properties = {}, required = [] } = input as {
@@ -119,7 +122,7 @@ const listParameters = ({ input, example, path }: Endpoint) => {
     in: listPathParameters(path).includes(name) ? 'path' : 'query',
     required: required.includes(name),
     description: schema.description ?? name,
-    schema: typed(schema),
+    schema: annotateShape(schema),
     ...(Object.hasOwn(example.input, name) ? { example: example.input[name] } : {}),
   }));
 };
@@ -142,12 +145,12 @@ const makeContent = ({ name, class: requestClass, output, example, rows }: Endpo
 /** Whether answers have an `ETag`, if only settled ones (N-14). */
 const hasTag = ({ cacheS, rows }: Endpoint): boolean => cacheS !== null || rows === true;
 
-const TAG = header(
+const TAG = makeHeader(
   'Tag of the answer, to be sent as `If-None-Match`. An answer with `settled` has one only when that is true.',
 );
 
 /** What an answer becomes when the caller has it. */
-const unchangedAnswer = (endpoint: Endpoint) =>
+const makeUnchangedAnswer = (endpoint: Endpoint) =>
   hasTag(endpoint)
     ? {
         304: {
@@ -158,25 +161,25 @@ const unchangedAnswer = (endpoint: Endpoint) =>
     : {};
 
 /** Where the envelope is when rows are sent as a table (N-15). */
-const envelopeOf = (endpoint: Endpoint) =>
+const makeEnvelope = (endpoint: Endpoint) =>
   Object.fromEntries(
     [...listEnvelopeHeaders(endpoint)].map(([name, member]) => {
       const words = member === 'gaps' ? 'Number of `gaps` of the items' : `\`${member}\` of the answer`;
-      return [name, header(`${words}, when the rows are answered as a table.`)];
+      return [name, makeHeader(`${words}, when the rows are answered as a table.`)];
     }),
   );
 
 /** Headers of a good answer that a client acts on. */
-const answerHeaders = (endpoint: Endpoint) => ({
+const makeAnswerHeaders = (endpoint: Endpoint) => ({
   ...RECEIPT,
   ...LIMITS,
   ...(hasTag(endpoint) ? { ETag: TAG } : {}),
-  ...(endpoint.redirects ? { Location: header('The link to the file.') } : {}),
-  ...paidHeaders(endpoint),
-  ...envelopeOf(endpoint),
+  ...(endpoint.redirects ? { Location: makeHeader('The link to the file.') } : {}),
+  ...makePaidHeaders(endpoint),
+  ...makeEnvelope(endpoint),
 });
 
-const pathItem = (operation: Endpoint) => {
+const makePathItem = (operation: Endpoint) => {
   const { name, summary, price, pricing, method, input, example } = operation;
   return {
     operationId: name,
@@ -192,16 +195,16 @@ const pathItem = (operation: Endpoint) => {
       : {
           requestBody: {
             required: true,
-            content: { 'application/json': { schema: typed(input), example: example.input } },
+            content: { 'application/json': { schema: annotateShape(input), example: example.input } },
           },
         }),
     responses: {
       [operation.redirects ? 302 : 200]: {
         description: summary,
-        headers: answerHeaders(operation),
+        headers: makeAnswerHeaders(operation),
         content: makeContent(operation),
       },
-      ...unchangedAnswer(operation),
+      ...makeUnchangedAnswer(operation),
       ...listErrors(operation),
     },
   };
@@ -251,7 +254,7 @@ const ERROR_SCHEMAS = {
 const describePaths = (operations: readonly Endpoint[]): Record<string, Record<string, unknown>> => {
   const paths: Record<string, Record<string, unknown>> = {};
   for (const operation of operations) {
-    paths[operation.path] = { ...paths[operation.path], [operation.method.toLowerCase()]: pathItem(operation) };
+    paths[operation.path] = { ...paths[operation.path], [operation.method.toLowerCase()]: makePathItem(operation) };
   }
   return paths;
 };

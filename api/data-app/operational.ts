@@ -1,7 +1,7 @@
 // Open routes for operators and machines: liveness, readiness, the OpenAPI document, the schema registry (OP-01, design section 4).
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { STATE_LAG } from '../../schemas/freshness.ts';
-import { registryAnswer } from '../../schemas/registry.ts';
+import { answerRegistryRequest } from '../../schemas/registry.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import { OPERATIONS } from '../operations/index.ts';
 import { STREAM } from '../stream/request.ts';
@@ -37,7 +37,7 @@ const answerRegistry = (request: FastifyRequest, reply: FastifyReply): FastifyRe
   const { pathname, searchParams } = new URL(request.url, 'http://registry');
   const path = pathname.slice('/registry'.length);
   const body = Buffer.isBuffer(request.body) ? request.body.toString() : '';
-  const answer = registryAnswer({ method: request.method, path, query: Object.fromEntries(searchParams), body });
+  const answer = answerRegistryRequest({ method: request.method, path, query: Object.fromEntries(searchParams), body });
   return reply.code(answer.status).type(REGISTRY_TYPE).send(JSON.stringify(answer.body));
 };
 

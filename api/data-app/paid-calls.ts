@@ -22,7 +22,7 @@ export const sendRefused = (reply: FastifyReply, { status, headers, body }: Send
  * Calls `end` once: `whole` when the last byte was handed to the socket without error. `finish` comes for a client that left in the
  * middle of a large answer too: then the socket is destroyed.
  */
-const onEnd = (reply: FastifyReply, end: (left: AnswerEnd) => void): void => {
+const watchEnd = (reply: FastifyReply, end: (left: AnswerEnd) => void): void => {
   const { raw } = reply;
   let isOver = false;
   const once = (left: AnswerEnd): void => {
@@ -40,7 +40,7 @@ const CHARGED: ReadonlySet<number> = new Set([200, 302]);
 /** Step 9; null: the call may be evaluated, and the payment ends with its answer. */
 export const takePayment = async (reply: FastifyReply, payment: CallPayment): Promise<Refused | null> => {
   const refused = await payment.take();
-  if (refused === null) onEnd(reply, (left) => void payment.end(left));
+  if (refused === null) watchEnd(reply, (left) => void payment.end(left));
   return refused;
 };
 
@@ -54,6 +54,6 @@ export const addLettingGo = (app: FastifyInstance): void => {
 /** Nothing of the request but its payment is looked at (P-06). */
 export const buyPlan = async (reply: FastifyReply, payment: PlanPayment): Promise<FastifyReply> => {
   const answer = await payment.buy();
-  if (answer.end !== undefined) onEnd(reply, (left) => void answer.end?.(left));
+  if (answer.end !== undefined) watchEnd(reply, (left) => void answer.end?.(left));
   return sendRefused(reply, answer);
 };

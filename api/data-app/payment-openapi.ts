@@ -1,31 +1,31 @@
 // What the OpenAPI document states of payments: the header that pays in the place of a key, the 402 and its headers, the answer to a bought plan (P-01, P-06).
 import type { Endpoint } from '../contract/endpoint.ts';
 
-const text = (description: string) => ({ type: 'string', description });
-const object = (properties: Readonly<Record<string, unknown>>, required = Object.keys(properties)) => ({
+const makeText = (description: string) => ({ type: 'string', description });
+const makeObject = (properties: Readonly<Record<string, unknown>>, required = Object.keys(properties)) => ({
   type: 'object',
   required,
   properties,
 });
 
-const OFFER = object({
+const OFFER = makeObject({
   scheme: { const: 'exact' },
-  network: text('Chain of the token, such as `eip155:8453`.'),
-  amount: text('Atomic units of the token: `5000` is 0.005 USDC.'),
-  asset: text('Contract of the token.'),
-  payTo: text('Address that is paid.'),
+  network: makeText('Chain of the token, such as `eip155:8453`.'),
+  amount: makeText('Atomic units of the token: `5000` is 0.005 USDC.'),
+  asset: makeText('Contract of the token.'),
+  payTo: makeText('Address that is paid.'),
   maxTimeoutSeconds: {
     type: 'integer',
     description: 'Seconds for which the payment is to be valid. The service accepts one that expires in 20 to 360 s.',
   },
   extra: {
-    ...object(
+    ...makeObject(
       {
-        name: text('Name in the EIP-712 domain of the token.'),
-        version: text('Version in that domain.'),
+        name: makeText('Name in the EIP-712 domain of the token.'),
+        version: makeText('Version in that domain.'),
         kind: { type: 'string', enum: ['call', 'plan'] },
-        class: text('Price class; only of the kind `call`.'),
-        plan: text('Code of the plan; only of the kind `plan`.'),
+        class: makeText('Price class; only of the kind `call`.'),
+        plan: makeText('Code of the plan; only of the kind `plan`.'),
       },
       ['name', 'version', 'kind'],
     ),
@@ -36,10 +36,10 @@ const OFFER = object({
 export const PAYMENT_SCHEMAS = {
   PaymentOffer: OFFER,
   PaymentRequired: {
-    ...object({
+    ...makeObject({
       x402Version: { const: 2 },
-      error: text('Why the payment is refused, or that none was sent.'),
-      resource: object({ url: { type: 'string' }, description: { type: 'string' }, mimeType: { type: 'string' } }),
+      error: makeText('Why the payment is refused, or that none was sent.'),
+      resource: makeObject({ url: { type: 'string' }, description: { type: 'string' }, mimeType: { type: 'string' } }),
       accepts: {
         type: 'array',
         items: { $ref: '#/components/schemas/PaymentOffer' },
@@ -50,26 +50,26 @@ export const PAYMENT_SCHEMAS = {
     }),
     description: 'What the call costs and how it is paid (x402 version 2).',
   },
-  PaymentSettlement: object(
+  PaymentSettlement: makeObject(
     {
       success: { type: 'boolean' },
-      errorReason: text('Why the settlement failed; absent when it succeeded.'),
-      transaction: text('Hash of the transaction; empty when the settlement failed.'),
+      errorReason: makeText('Why the settlement failed; absent when it succeeded.'),
+      transaction: makeText('Hash of the transaction; empty when the settlement failed.'),
       network: { type: 'string' },
       payer: { type: 'string' },
     },
     ['success', 'transaction', 'network', 'payer'],
   ),
   PlanPurchase: {
-    ...object({
-      purchase: object({
+    ...makeObject({
+      purchase: makeObject({
         plan: { type: 'string' },
-        key: text('The key. It is shown only once.'),
+        key: makeText('The key. It is shown only once.'),
         key_id: { type: 'string' },
         expires_at: { type: 'string', format: 'date-time' },
       }),
       settlement: { $ref: '#/components/schemas/PaymentSettlement' },
-      receipt_id: text('Receipt of the payment.'),
+      receipt_id: makeText('Receipt of the payment.'),
     }),
     description: 'Answer to a payment for a plan, in place of the answer of the endpoint.',
   },
@@ -86,7 +86,7 @@ export const PAYMENT_SECURITY = {
 };
 
 /** A header of an answer. */
-export const header = (description: string) => ({ description, schema: { type: 'string' } });
+export const makeHeader = (description: string) => ({ description, schema: { type: 'string' } });
 const RESPONSE = 'PaymentSettlement as JSON in base64';
 
 const isPayable = ({ key, price }: Endpoint): boolean => key === 'required' && price !== null;
@@ -100,18 +100,18 @@ export const planAnswer = (endpoint: Endpoint) =>
   isPayable(endpoint) ? { 'x-plan-purchase': { $ref: '#/components/schemas/PlanPurchase' } } : {};
 
 /** Headers of a good answer that pay for something. */
-export const paidHeaders = (endpoint: Endpoint) =>
+export const makePaidHeaders = (endpoint: Endpoint) =>
   isPayable(endpoint)
-    ? { 'PAYMENT-RESPONSE': header(`${RESPONSE}: of a payment for a plan, whose answer is PlanPurchase.`) }
+    ? { 'PAYMENT-RESPONSE': makeHeader(`${RESPONSE}: of a payment for a plan, whose answer is PlanPurchase.`) }
     : {};
 
 /** The 402; `common` are headers of every answer. */
-export const challengeResponse = (codes: string, common: Readonly<Record<string, object>>) => ({
+export const makeChallengeResponse = (codes: string, common: Readonly<Record<string, object>>) => ({
   description: codes,
   headers: {
     ...common,
-    'PAYMENT-REQUIRED': header('The body as JSON in base64.'),
-    'PAYMENT-RESPONSE': header(`${RESPONSE}: of a payment for a plan that could not be settled.`),
+    'PAYMENT-REQUIRED': makeHeader('The body as JSON in base64.'),
+    'PAYMENT-RESPONSE': makeHeader(`${RESPONSE}: of a payment for a plan that could not be settled.`),
   },
   content: { 'application/json': { schema: { $ref: '#/components/schemas/PaymentRequired' } } },
 });

@@ -1,6 +1,6 @@
 // The input of a request as it was sent: parameters of the URL or a JSON body, and the one header that is checked with them (E-01 steps 5 and 6).
 import type { FastifyRequest } from 'fastify';
-import { type ApiError, ServiceError, shapeFault } from '../../schemas/errors.ts';
+import { type ApiError, makeShapeFault, ServiceError } from '../../schemas/errors.ts';
 import { parseExactly } from '../../schemas/exact-json.ts';
 import { clip, toPointerName } from '../../schemas/sent-text.ts';
 import type { Call } from '../access/call.ts';
@@ -27,9 +27,9 @@ type Properties = Readonly<Record<string, { readonly type?: string }>>;
 /** A list is given by repeats of its parameter, by commas, or by both. */
 const addToList = (held: unknown, text: string): string[] => [...(Array.isArray(held) ? held : []), ...text.split(',')];
 
-const repeatedFault = (path: MemberPath): ApiError => {
+const makeRepeatedFault = (path: MemberPath): ApiError => {
   const name = clip(String(path.at(-1)));
-  return shapeFault(
+  return makeShapeFault(
     `/${path.map((part) => toPointerName(String(part))).join('/')}`,
     `"${name}" is given twice.`,
     'Give it once.',
@@ -51,13 +51,13 @@ const readQuery = (endpoint: Endpoint, { query, params }: Call, apart: readonly 
     if (Object.hasOwn(input, name)) repeated.add(name);
     input[name] = (type === undefined ? undefined : CONVERSIONS[type])?.(text) ?? text;
   }
-  return { input, faults: [...repeated].map((name) => repeatedFault([name])), apart };
+  return { input, faults: [...repeated].map((name) => makeRepeatedFault([name])), apart };
 };
 
 /** Parameters in the URL of an endpoint that takes a body. */
-const strayParameters = (query: URLSearchParams): ApiError[] =>
+const findStrayParameters = (query: URLSearchParams): ApiError[] =>
   [...new Set(query.keys())].map((name) =>
-    shapeFault(
+    makeShapeFault(
       `/${toPointerName(name)}`,
       `"${clip(name)}" stands in the URL, where this endpoint takes nothing.`,
       'Send it in the body.',
@@ -66,14 +66,14 @@ const strayParameters = (query: URLSearchParams): ApiError[] =>
 
 /** A body as JSON. A body that is none, or no UTF-8, is a fault of shape; of a member given twice the last is judged with the others. */
 const readBody = (body: Buffer, apart: readonly ApiError[]): Read => {
-  const none = shapeFault('', 'The body is empty.', 'Send a JSON object, such as {}.');
+  const none = makeShapeFault('', 'The body is empty.', 'Send a JSON object, such as {}.');
   if (body.length === 0) throw new ServiceError([...apart, none]);
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(body);
     const input = parseExactly(text);
-    return { input, faults: [], apart: [...apart, ...findRepeatedMembers(text).map(repeatedFault)] };
+    return { input, faults: [], apart: [...apart, ...findRepeatedMembers(text).map(makeRepeatedFault)] };
   } catch {
-    const broken = shapeFault('', 'The body is not JSON.', 'Send one JSON object in UTF-8.');
+    const broken = makeShapeFault('', 'The body is not JSON.', 'Send one JSON object in UTF-8.');
     throw new ServiceError([...apart, broken]);
   }
 };
@@ -95,5 +95,5 @@ export const readInput = (request: FastifyRequest, call: Call): Read => {
   const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
   if (body.length > 0 && !isJsonType(request)) throw WRONG_MEDIA_TYPE;
   if (body.length > 0 && isEncoded(request)) throw WRONG_ENCODING;
-  return readBody(body, [...apart, ...strayParameters(query)]);
+  return readBody(body, [...apart, ...findStrayParameters(query)]);
 };

@@ -126,7 +126,7 @@ const writeNdjson = async (table: Table): Promise<Buffer> => {
 const LINE_END = '\r\n';
 
 /** RFC 4180. Absent and null are both empty: the status gives the reason. */
-const csvCell = (cell: string | null | undefined): string => {
+const formatCsvCell = (cell: string | null | undefined): string => {
   if (cell === null || cell === undefined) return '';
   return /[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell;
 };
@@ -138,7 +138,7 @@ const writeCsv = async (table: Table): Promise<Buffer> => {
   // The first line without its end; later ones with theirs and without the empty cells of columns that came after them.
   let headBytes = -1;
   const addColumn = (column: string): number => {
-    headBytes += Buffer.byteLength(csvCell(column)) + 1;
+    headBytes += Buffer.byteLength(formatCsvCell(column)) + 1;
     columns.set(column, columns.size);
     return columns.size - 1;
   };
@@ -149,7 +149,7 @@ const writeCsv = async (table: Table): Promise<Buffer> => {
   await visitRows(table, (row, head, { share }) => {
     const cells: string[] = [];
     const set: Cells['set'] = (column, cell) => {
-      cells[columns.get(column) ?? addColumn(column)] = csvCell(cell);
+      cells[columns.get(column) ?? addColumn(column)] = formatCsvCell(cell);
     };
     for (const [column, cell] of headCells.get(head) ?? []) set(column, cell);
     setCells({ numberFormat, set }, row);
@@ -163,7 +163,7 @@ const writeCsv = async (table: Table): Promise<Buffer> => {
   });
   const missing = (cells: number): string => ','.repeat(columns.size - cells);
   const body = lines.map(({ text, cells }) => text + missing(cells));
-  return Buffer.from([[...columns.keys()].map(csvCell).join(','), ...body, ''].join(LINE_END));
+  return Buffer.from([[...columns.keys()].map(formatCsvCell).join(','), ...body, ''].join(LINE_END));
 };
 
 const TEXT = /(?:^|\.)(?:null_reasons|units)\./;

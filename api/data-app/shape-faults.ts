@@ -2,7 +2,7 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import type { TSchema } from 'typebox';
 import { formatCount } from '../../schemas/counts.ts';
-import { type ApiError, nearest, shapeFault } from '../../schemas/errors.ts';
+import { type ApiError, findNearest, makeShapeFault } from '../../schemas/errors.ts';
 import { clip, describeValue, toPointerName } from '../../schemas/sent-text.ts';
 import type { Endpoint } from '../contract/endpoint.ts';
 
@@ -20,26 +20,26 @@ const findValidator = (schema: TSchema): ValidateFunction => {
 /** Compiles an operation's schema ahead of its first request. */
 export const prepareValidator = ({ input }: Endpoint): void => void findValidator(input);
 
-const subject = (path: string): string => (path === '' ? 'The request' : `"${clip(path.slice(1))}"`);
+const nameSubject = (path: string): string => (path === '' ? 'The request' : `"${clip(path.slice(1))}"`);
 
 /** Members the object of an error may have, by its schema. */
-const knownMembers = (error: ErrorObject): string[] => {
+const listKnownMembers = (error: ErrorObject): string[] => {
   const parent: unknown = error.parentSchema;
   const properties = typeof parent === 'object' && parent !== null && 'properties' in parent ? parent.properties : {};
   return Object.keys(properties as object);
 };
 
-const unknownMember = (error: ErrorObject): ApiError => {
+const makeUnknownMember = (error: ErrorObject): ApiError => {
   const name = String(error.params.additionalProperty);
-  const known = knownMembers(error);
-  const near = nearest(name, known);
+  const known = listKnownMembers(error);
+  const near = findNearest(name, known);
   const hint =
     near.length > 0
       ? `Did you mean ${near.join(', ')}?`
       : known.length > 0
         ? `Members are ${known.join(', ')}.`
         : 'It takes no members.';
-  return shapeFault(`${error.instancePath}/${toPointerName(name)}`, `"${clip(name)}" is not a member here.`, hint);
+  return makeShapeFault(`${error.instancePath}/${toPointerName(name)}`, `"${clip(name)}" is not a member here.`, hint);
 };
 
 const WORDS: Readonly<Record<string, string>> = {
@@ -51,48 +51,48 @@ const WORDS: Readonly<Record<string, string>> = {
   object: 'an object',
 };
 
-const valueFault = (error: ErrorObject): ApiError => {
+const makeValueFault = (error: ErrorObject): ApiError => {
   const { instancePath: path, keyword, params, data } = error;
-  const name = subject(path);
+  const name = nameSubject(path);
   switch (keyword) {
     case 'type':
-      return shapeFault(
+      return makeShapeFault(
         path,
         `${name} is ${describeValue(data)}, not ${WORDS[String(params.type)] ?? params.type}.`,
         `Send ${WORDS[String(params.type)] ?? params.type}.`,
       );
     case 'enum':
-      return enumFault(error, name);
+      return makeEnumFault(error, name);
     case 'required': {
       const missing = String(params.missingProperty);
-      return shapeFault(`${path}/${toPointerName(missing)}`, `"${missing}" is missing.`, `Send ${missing}.`);
+      return makeShapeFault(`${path}/${toPointerName(missing)}`, `"${missing}" is missing.`, `Send ${missing}.`);
     }
     case 'minimum':
     case 'maximum':
-      return shapeFault(
+      return makeShapeFault(
         path,
         `${name} is ${describeValue(data)}, outside its range.`,
         `Send a number of at ${keyword === 'minimum' ? 'least' : 'most'} ${params.limit}.`,
       );
     case 'minItems':
     case 'minProperties':
-      return shapeFault(path, `${name} is empty.`, 'Send at least one member, or leave it out.');
+      return makeShapeFault(path, `${name} is empty.`, 'Send at least one member, or leave it out.');
     case 'maxItems':
-      return shapeFault(
+      return makeShapeFault(
         path,
         `${name} has more than ${formatCount(Number(params.limit), 'member')}.`,
         `Send at most ${params.limit}.`,
       );
     case 'minLength':
-      return shapeFault(path, `${name} is empty.`, 'Send a text.');
+      return makeShapeFault(path, `${name} is empty.`, 'Send a text.');
     case 'maxLength':
-      return shapeFault(
+      return makeShapeFault(
         path,
         `${name} has more than ${params.limit} characters.`,
         `Send at most ${params.limit} characters.`,
       );
     default:
-      return shapeFault(
+      return makeShapeFault(
         path,
         `${name} is ${describeValue(data)}, which is not of its shape.`,
         'Send what its description asks for.',
@@ -100,11 +100,11 @@ const valueFault = (error: ErrorObject): ApiError => {
   }
 };
 
-const enumFault = ({ instancePath, params, data }: ErrorObject, name: string): ApiError => {
+const makeEnumFault = ({ instancePath, params, data }: ErrorObject, name: string): ApiError => {
   const allowed = (params.allowedValues as unknown[]).map(String);
-  const near = typeof data === 'string' ? nearest(data, allowed) : [];
+  const near = typeof data === 'string' ? findNearest(data, allowed) : [];
   const hint = near.length > 0 ? `Did you mean ${near.join(', ')}?` : `Send one of ${allowed.join(', ')}.`;
-  return shapeFault(instancePath, `${name} is ${describeValue(data)}, not one of its values.`, hint);
+  return makeShapeFault(instancePath, `${name} is ${describeValue(data)}, not one of its values.`, hint);
 };
 
 /** Faults of the alternatives of a union whose own kind fits what was sent; those of the other kinds have no meaning. */
@@ -124,24 +124,24 @@ const withoutOtherKinds = (errors: readonly ErrorObject[]): readonly ErrorObject
   return kept;
 };
 
-const unionFault = ({ instancePath, parentSchema, data }: ErrorObject): ApiError => {
+const makeUnionFault = ({ instancePath, parentSchema, data }: ErrorObject): ApiError => {
   // An enumeration states no type: its values are texts.
   const branches = (parentSchema?.anyOf ?? []) as readonly { readonly type?: string }[];
   const kinds = [...new Set(branches.map(({ type = 'string' }) => WORDS[type] ?? type))].join(' or ');
-  return shapeFault(
+  return makeShapeFault(
     instancePath,
-    `${subject(instancePath)} is ${describeValue(data)}, not ${kinds}.`,
+    `${nameSubject(instancePath)} is ${describeValue(data)}, not ${kinds}.`,
     `Send ${kinds}.`,
   );
 };
 
-const asFault = (error: ErrorObject): ApiError => {
-  if (error.keyword === 'additionalProperties') return unknownMember(error);
-  return error.keyword === 'anyOf' ? unionFault(error) : valueFault(error);
+const toFault = (error: ErrorObject): ApiError => {
+  if (error.keyword === 'additionalProperties') return makeUnknownMember(error);
+  return error.keyword === 'anyOf' ? makeUnionFault(error) : makeValueFault(error);
 };
 
 /** The faults of the shape of an input, member by member. */
 export const findShapeFaults = (endpoint: Pick<Endpoint, 'input'>, input: unknown): ApiError[] => {
   const validate = findValidator(endpoint.input);
-  return validate(input) ? [] : withoutOtherKinds(validate.errors ?? []).map(asFault);
+  return validate(input) ? [] : withoutOtherKinds(validate.errors ?? []).map(toFault);
 };

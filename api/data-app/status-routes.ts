@@ -1,7 +1,7 @@
 // Open routes about the service itself: /status.json, /incidents.json, /changelog.json and its Atom feed, /llms.txt (OP-01, VER-02).
 import { readFileSync } from 'node:fs';
 import type { FastifyInstance } from 'fastify';
-import { serviceError } from '../../schemas/errors.ts';
+import { makeServiceError } from '../../schemas/errors.ts';
 import { parseChangelog, renderAtom } from '../docs/changelog.ts';
 import type { ServiceLevels } from '../status/service-levels.ts';
 import { createStatus } from '../status/status.ts';
@@ -34,7 +34,7 @@ export const addStatus = (app: FastifyInstance, deps: AppDeps & { readonly level
   app.get('/incidents.json', async (_request, reply) => {
     const text = await status.incidents().catch(() => null);
     if (text === null)
-      throw serviceError('UNAVAILABLE', 'The incidents cannot be read now.', {
+      throw makeServiceError('UNAVAILABLE', 'The incidents cannot be read now.', {
         hint: 'Repeat the call in a few seconds.',
       });
     return reply.header('cache-control', CACHING).type(JSON_TYPE).send(text);

@@ -1,7 +1,7 @@
 // GET /v2/stream as a route: ordinary errors while it can still answer in JSON, then a stream that the hub writes (ST-01).
 import { isDeepStrictEqual } from 'node:util';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { CATALOGUE, serviceError } from '../../schemas/errors.ts';
+import { CATALOGUE, makeServiceError } from '../../schemas/errors.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { KeyStore } from '../access/key-store.ts';
 import type { ChooseScope } from '../access/scope.ts';
@@ -49,7 +49,7 @@ const keepPlace = ({ call }: FastifyRequest): (() => void) => {
 /** A stream that must wait is not silent: a comment is no event, and shows that the connection lives (ST-03). */
 const COMMENT_EVERY_MS = 5_000;
 
-const waiting = async ({ raw }: FastifyReply, awaited: Promise<void>): Promise<void> => {
+const waitFor = async ({ raw }: FastifyReply, awaited: Promise<void>): Promise<void> => {
   const comments = setInterval(() => {
     if (!raw.destroyed) raw.write(': what was missed is being read\n\n');
   }, COMMENT_EVERY_MS);
@@ -61,7 +61,7 @@ const waiting = async ({ raw }: FastifyReply, awaited: Promise<void>): Promise<v
 };
 
 /** A stream has no length, so its head names none (RFC 9110 section 8.6). */
-const answerHead = (reply: FastifyReply): FastifyReply => {
+const writeHead = (reply: FastifyReply): FastifyReply => {
   reply.raw.writeHead(200, reply.getHeaders() as Record<string, string>).end();
   return reply;
 };
@@ -70,7 +70,7 @@ const answerHead = (reply: FastifyReply): FastifyReply => {
 const requireCall = ({ call }: FastifyRequest) => {
   const { account } = call ?? {};
   if (call && account) return { call, account };
-  throw serviceError('AUTH_REQUIRED', 'This endpoint needs a key.', { hint: CATALOGUE.AUTH_REQUIRED.fix });
+  throw makeServiceError('AUTH_REQUIRED', 'This endpoint needs a key.', { hint: CATALOGUE.AUTH_REQUIRED.fix });
 };
 
 export const addStream = (
@@ -89,7 +89,7 @@ export const addStream = (
     const asked = readRequest(valid, { live, plan: account.plan, choice, at });
     reply.headers(HEADERS);
     reply.hijack();
-    if (request.method === 'HEAD') return answerHead(reply);
+    if (request.method === 'HEAD') return writeHead(reply);
     if (reply.raw.destroyed) return reply;
     reply.raw.once('close', keepPlace(request));
     reply.raw.once('error', () => reply.raw.destroy());
@@ -122,7 +122,7 @@ export const addStream = (
       });
     const missed = lastEventId === null ? null : hub.awaitMissed(lastEventId, asked);
     if (missed === null) add();
-    else void waiting(reply, missed).then(add);
+    else void waitFor(reply, missed).then(add);
     return reply;
   };
   app.route({ method: 'GET', url: STREAM.path, config: { operation: STREAM }, handler: start });

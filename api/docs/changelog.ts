@@ -39,7 +39,7 @@ const escapeXml = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
 
 /** Its place within its day does not change when a day gets more entries: they are added at the end. */
-const entryIds = (changes: readonly Change[], host: string): readonly string[] => {
+const listEntryIds = (changes: readonly Change[], host: string): readonly string[] => {
   const seen = new Map<string, number>();
   return changes.map(({ date }) => {
     const place = (seen.get(date) ?? 0) + 1;
@@ -51,7 +51,7 @@ const entryIds = (changes: readonly Change[], host: string): readonly string[] =
 /** An Atom feed (RFC 4287); `siteUrl` without a slash at its end. */
 export const renderAtom = (changes: readonly Change[], siteUrl: string): string => {
   const { hostname } = new URL(siteUrl);
-  const ids = entryIds(changes, hostname);
+  const ids = listEntryIds(changes, hostname);
   const entries = changes.map(
     ({ date, kind, text }, i) => `  <entry>
     <id>${escapeXml(ids[i] ?? '')}</id>

@@ -1,25 +1,25 @@
 // The board: instruments by venues, one measure at a time, live (issue of the explorer). The address holds measure, order and filter.
 import { html } from 'htm/preact';
-import { message } from '../account-app/components.ts';
+import { renderMessage } from '../account-app/components.ts';
 import type { Content } from '../account-app/shell.ts';
 import type { SiteModule } from '../account-app/site.ts';
 import { readQuery } from '../contract/request-url.ts';
-import { type BoardView, boardAddress, pressed, readBoardView } from './board/board-address.ts';
+import { type BoardView, readBoardView, toBoardAddress, toggleSort } from './board/board-address.ts';
 import {
   type BoardListing,
   type BoardRow,
-  boardRows,
   filterListings,
   fitListings,
+  makeBoardRows,
   SORT_BY_NAME,
   SORT_BY_RANGE,
 } from './board/board-rows.ts';
 import { findMeasure, MEASURES, type Measure, SHARE_STEPS } from './board/measures.ts';
-import { listingKey } from './board/reading.ts';
-import { type Directory, openDirectory, toProblem, withinScope } from './directory.ts';
+import { toListingKey } from './board/reading.ts';
+import { type Directory, filterScope, openDirectory, toProblem } from './directory.ts';
 import { EXPLORE, sendExplorer, sendUnread } from './frame.ts';
 import { requireExplorer } from './guard.ts';
-import { cellTip, liveCell, liveLine } from './live-cell.ts';
+import { renderCellTip, renderLiveCell, renderLiveLine } from './live-cell.ts';
 import { findScopes, type Scope } from './scopes.ts';
 
 /** A page with more is unreadable, whatever the plan allows. */
@@ -37,23 +37,23 @@ type Shown = {
   readonly fitting: readonly BoardListing[];
 };
 
-const distinct = (listings: readonly BoardListing[], member: 'base' | 'quote' | 'venue'): string[] =>
+const listDistinct = (listings: readonly BoardListing[], member: 'base' | 'quote' | 'venue'): string[] =>
   [...new Set(listings.map((listing) => listing[member]))].sort();
 
-const term = (name: string, codes: readonly string[]): string[] =>
+const listTerm = (name: string, codes: readonly string[]): string[] =>
   codes.length === 0 ? [] : [`${name} in (${codes.join(', ')})`];
 
 /** The selection that gives exactly the rows of the page; null: everything that the plan covers. */
 const writeWhere = ({ view: { filter }, admitted, fitting }: Shown): string | null => {
-  const bases = fitting.length < admitted.length ? distinct(fitting, 'base') : filter.bases;
-  const terms = [...term('base', bases), ...term('quote', filter.quotes), ...term('venue', filter.venues)];
+  const bases = fitting.length < admitted.length ? listDistinct(fitting, 'base') : filter.bases;
+  const terms = [...listTerm('base', bases), ...listTerm('quote', filter.quotes), ...listTerm('venue', filter.venues)];
   return terms.length === 0 ? null : terms.join(' and ');
 };
 
 /** Names that nothing has are left aside: the API would refuse them. */
-const knownOnly = (view: BoardView, listings: readonly BoardListing[]): BoardView => {
+const pickKnown = (view: BoardView, listings: readonly BoardListing[]): BoardView => {
   const known = (codes: readonly string[], member: 'base' | 'quote' | 'venue'): string[] => {
-    const all = distinct(listings, member);
+    const all = listDistinct(listings, member);
     return codes.filter((code) => all.includes(code));
   };
   const { bases, quotes, venues } = view.filter;
@@ -64,8 +64,8 @@ const knownOnly = (view: BoardView, listings: readonly BoardListing[]): BoardVie
 };
 
 const makeShown = (asked: BoardView, directory: Directory, scope: Scope): Shown => {
-  const inScope = withinScope(directory.listings, scope);
-  const view = knownOnly(asked, inScope);
+  const inScope = filterScope(directory.listings, scope);
+  const view = pickKnown(asked, inScope);
   const admitted = filterListings(inScope, view.filter);
   const most = Math.min(Number(scope.limits['stream_listings'] ?? 0), MOST_LISTINGS);
   const fits = fitListings(admitted, most);
@@ -85,7 +85,7 @@ const measureLinks = ({ view, scope }: Shown): Content =>
       ${MEASURES.filter(({ planLayer }) => scope.layers.includes(planLayer)).map(
         ({ id, label }) =>
           html`<li>
-            <a href=${boardAddress({ ...view, measure: id })} aria-current=${id === view.measure ? 'true' : undefined}>${label}</a>
+            <a href=${toBoardAddress({ ...view, measure: id })} aria-current=${id === view.measure ? 'true' : undefined}>${label}</a>
           </li>`,
       )}
     </ul>
@@ -101,21 +101,21 @@ const filterField = (name: string, label: string, { codes, known }: Filter): Con
   </div>`;
 
 const filterForm = ({ view, directory, scope }: Shown): Content => {
-  const listings = withinScope(directory.listings, scope);
+  const listings = filterScope(directory.listings, scope);
   const { bases, quotes, venues } = view.filter;
-  const order = new URLSearchParams(boardAddress(view).split('?')[1] ?? '').get('sort');
+  const order = new URLSearchParams(toBoardAddress(view).split('?')[1] ?? '').get('sort');
   const isNarrowed = bases.length + quotes.length + venues.length > 0;
   return html`<details open=${isNarrowed}><summary>Filter</summary><form method="get" action=${EXPLORE.board} class="board-filter">
     <input type="hidden" name="measure" value=${view.measure} />
     ${order === null ? null : html`<input type="hidden" name="sort" value=${order} />`}
-    ${filterField('base', 'Base', { codes: bases, known: distinct(listings, 'base').slice(0, 500) })}
-    ${filterField('quote', 'Quote', { codes: quotes, known: distinct(listings, 'quote') })}
-    ${filterField('venue', 'Venue', { codes: venues, known: distinct(listings, 'venue') })}
+    ${filterField('base', 'Base', { codes: bases, known: listDistinct(listings, 'base').slice(0, 500) })}
+    ${filterField('quote', 'Quote', { codes: quotes, known: listDistinct(listings, 'quote') })}
+    ${filterField('venue', 'Venue', { codes: venues, known: listDistinct(listings, 'venue') })}
     <button type="submit" class="quiet">Show</button>
   </form></details>`;
 };
 
-const legend = ({ measure }: Shown): Content => {
+const renderLegend = ({ measure }: Shown): Content => {
   const { scale, stepText } = measure;
   const steps = scale.kind === 'share' ? SHARE_STEPS : scale.steps;
   const below = scale.kind === 'signed' ? steps.map((size, i) => ({ step: -(i + 1), size: -size })).reverse() : [];
@@ -127,26 +127,26 @@ const legend = ({ measure }: Shown): Content => {
   </div>`;
 };
 
-const heading = ({ view }: Shown, by: string, label: string): Content => {
+const renderHeading = ({ view }: Shown, by: string, label: string): Content => {
   const isSorted = view.sort.by === by;
   const order = view.sort.isAscending ? 'ascending' : 'descending';
   return html`<th scope="col" aria-sort=${isSorted ? order : undefined} class=${by === SORT_BY_NAME ? undefined : 'number'}>
-    <a data-sort=${by} href=${boardAddress({ ...view, sort: pressed(view.sort, by) })}>${label}</a>
+    <a data-sort=${by} href=${toBoardAddress({ ...view, sort: toggleSort(view.sort, by) })}>${label}</a>
   </th>`;
 };
 
-const boardCell = (listings: readonly BoardListing[]): Content =>
+const renderBoardCell = (listings: readonly BoardListing[]): Content =>
   listings.length === 0
     ? html`<td class="unlisted"><span class="hidden-text">Not listed here</span>·</td>`
-    : html`<td>${listings.map((listing) => liveCell({ listing: listingKey(listing), quote: listing.quote }))}</td>`;
+    : html`<td>${listings.map((listing) => renderLiveCell({ listing: toListingKey(listing), quote: listing.quote }))}</td>`;
 
-const boardRow = ({ instrument, cells }: BoardRow, venues: readonly string[]): Content =>
+const renderBoardRow = ({ instrument, cells }: BoardRow, venues: readonly string[]): Content =>
   html`<tr data-row=${instrument}>
     <th scope="row"><a href=${EXPLORE.instrument(instrument)}>${instrument}</a></th>
-    ${venues.map((venue) => boardCell(cells.get(venue) ?? []))}
+    ${venues.map((venue) => renderBoardCell(cells.get(venue) ?? []))}
   </tr>`;
 
-const board = (shown: Shown): Content => {
+const renderBoard = (shown: Shown): Content => {
   const { directory, fitting, measure } = shown;
   const present = new Set(fitting.map(({ venue }) => venue));
   const venues = [...directory.venues.keys()].filter((venue) => present.has(venue));
@@ -164,37 +164,37 @@ const board = (shown: Shown): Content => {
       <caption class="hidden-text">${measure.label}: ${measure.words} Arrow keys lead from cell to cell.</caption>
       <thead>
         <tr>
-          ${heading(shown, SORT_BY_NAME, 'Instrument')}
-          ${venues.map((venue) => heading(shown, venue, directory.venues.get(venue) ?? venue))}
+          ${renderHeading(shown, SORT_BY_NAME, 'Instrument')}
+          ${venues.map((venue) => renderHeading(shown, venue, directory.venues.get(venue) ?? venue))}
         </tr>
       </thead>
       <tbody>
-        ${boardRows(fitting).map((row) => boardRow(row, venues))}
+        ${makeBoardRows(fitting).map((row) => renderBoardRow(row, venues))}
       </tbody>
     </table>
   </div>`;
 };
 
-const cutNote = ({ admitted, fitting, scope }: Shown): Content =>
+const renderCutNote = ({ admitted, fitting, scope }: Shown): Content =>
   fitting.length === admitted.length
     ? null
     : html`<p class="muted small-text">
         ${fitting.length} of ${admitted.length} listings: a stream of this plan covers ${scope.limits['stream_listings']}. Filter to see others.
       </p>`;
 
-const body = (shown: Shown): Content =>
+const renderBody = (shown: Shown): Content =>
   html`<h1>Board</h1>
     ${measureLinks(shown)}
     <p class="muted board-words">${shown.measure.words}</p>
     ${filterForm(shown)}
-    <div class="board-bar">${liveLine()}${legend(shown)}</div>
+    <div class="board-bar">${renderLiveLine()}${renderLegend(shown)}</div>
     ${
       shown.fitting.length === 0
-        ? message('warn', html`<p>Nothing that this plan covers is selected.</p>`)
-        : html`${board(shown)}
-            <p class="small-text"><a data-sort=${SORT_BY_RANGE} href=${boardAddress({ ...shown.view, sort: pressed(shown.view.sort, SORT_BY_RANGE) })}>Order by the widest difference between venues</a></p>`
+        ? renderMessage('warn', html`<p>Nothing that this plan covers is selected.</p>`)
+        : html`${renderBoard(shown)}
+            <p class="small-text"><a data-sort=${SORT_BY_RANGE} href=${toBoardAddress({ ...shown.view, sort: toggleSort(shown.view.sort, SORT_BY_RANGE) })}>Order by the widest difference between venues</a></p>`
     }
-    ${cutNote(shown)}${cellTip()}`;
+    ${renderCutNote(shown)}${renderCellTip()}`;
 
 const register: SiteModule['register'] = (app, site) => {
   const directory = openDirectory(site);
@@ -208,7 +208,7 @@ const register: SiteModule['register'] = (app, site) => {
     return sendExplorer(
       site,
       { request, reply },
-      { title: `Board: ${shown.measure.label}`, body: body(shown), islands: ['board'], styles: ['board'] },
+      { title: `Board: ${shown.measure.label}`, body: renderBody(shown), islands: ['board'], styles: ['board'] },
     );
   });
 };

@@ -1,7 +1,7 @@
 // The node of the chain on which days are anchored, for the proof page: four kinds of reading, so that a page can look for itself.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { fetchBytes } from '../../infra/runtime/http.ts';
-import { comesFromElsewhere } from '../account-app/guards.ts';
+import { isFromElsewhere } from '../account-app/guards.ts';
 import { sendProblem } from '../account-app/shell.ts';
 import type { Site } from '../account-app/site.ts';
 import { requireExplorer } from './guard.ts';
@@ -24,7 +24,7 @@ export const addChain = (app: FastifyInstance, site: Site): void => {
   if (url === null) return;
   // Refuses other sites for this call alone: their links may lead to the page.
   const refuseElsewhere = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> =>
-    comesFromElsewhere(request, site) ? sendProblem(site, { request, reply }, ELSEWHERE) : undefined;
+    isFromElsewhere(request, site) ? sendProblem(site, { request, reply }, ELSEWHERE) : undefined;
   app.post(CHAIN_PATH, { onRequest: [refuseElsewhere, requireExplorer(site)] }, async (request, reply) => {
     const exchange = { request, reply };
     const { method, params } = (request.body ?? {}) as { readonly method?: unknown; readonly params?: unknown };

@@ -84,7 +84,7 @@ export const openDirectory = ({ urls, nowMs }: Site): (() => Promise<Directory>)
   };
 };
 
-export const withinScope = (listings: readonly BoardListing[], { venues, instruments }: Scope): BoardListing[] =>
+export const filterScope = (listings: readonly BoardListing[], { venues, instruments }: Scope): BoardListing[] =>
   listings.filter(
     ({ venue, instrument }) => venues.includes(venue) && (instruments === null || instruments.includes(instrument)),
   );

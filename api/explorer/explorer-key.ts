@@ -1,6 +1,6 @@
 // The key with which the explorer calls the data API for an account: derived from a secret and its id, so it is neither stored nor shown.
 import type { Pool } from 'pg';
-import { inTransaction } from '../../infra/runtime/postgres/postgres.ts';
+import { runInTransaction } from '../../infra/runtime/postgres/postgres.ts';
 import { openDerivedKeys } from '../access/derived-keys.ts';
 import { hashKey, shortenKey } from '../access/keys.ts';
 import { lockAccount } from '../accounts/accounts.ts';
@@ -40,7 +40,7 @@ export const openExplorerKeys = (pool: Pool, secret: Buffer): ExplorerKeys => {
   const isOurs = ({ key_id, hash }: Held): boolean => hashKey(deriveText(key_id)).equals(hash);
 
   const make = (accountId: string, plan: PlanCode): Promise<string> =>
-    inTransaction(pool, async (client) => {
+    runInTransaction(pool, async (client) => {
       if (!(await lockAccount(client, accountId))) throw new Error('the account is closed');
       const [held] = (await client.query<Held>(FIND, [accountId])).rows;
       // Another request of the same account was here first.

@@ -26,7 +26,7 @@ const TABS = [
   { path: EXPLORE.proof, label: 'Proof' },
 ];
 
-const tabs = (url: string): Content => {
+const renderTabs = (url: string): Content => {
   const current = readPath(url);
   return html`<nav class="tabs" aria-label="Explorer">
     <ul>
@@ -45,7 +45,7 @@ export const sendExplorer = (site: Site, exchange: Exchange, content: PageConten
     isPacked: exchange.request.session === null,
     ...content,
     styles: ['explorer', ...(content.styles ?? [])],
-    body: html`${tabs(exchange.request.url)}${content.body}
+    body: html`${renderTabs(exchange.request.url)}${content.body}
       <noscript><p class="message warn">The explorer is live: it needs JavaScript, from this site alone.</p></noscript>`,
   });
 

@@ -9,16 +9,16 @@ import {
   CHARTS,
   type ChartSpec,
   type InstrumentView,
-  instrumentAddress,
   RANGES,
   RAW_SPAN_MS,
   readInstrumentView,
+  toInstrumentAddress,
 } from './board/instrument-view.ts';
-import { listingKey } from './board/reading.ts';
-import { type Directory, openDirectory, toProblem, withinScope } from './directory.ts';
+import { toListingKey } from './board/reading.ts';
+import { type Directory, filterScope, openDirectory, toProblem } from './directory.ts';
 import { EXPLORE, sendExplorer, sendUnread } from './frame.ts';
 import { requireExplorer } from './guard.ts';
-import { cellTip, liveCell, liveLine } from './live-cell.ts';
+import { renderCellTip, renderLiveCell, renderLiveLine } from './live-cell.ts';
 import { findScopes, type Scope } from './scopes.ts';
 
 type Shown = {
@@ -52,11 +52,11 @@ const SIDE: readonly SideColumn[] = [
 ];
 const SIDE_LAYERS = ['mark', 'funding', 'oi', 'book'];
 
-const venueName = ({ directory }: Shown, venue: string): string => directory.venues.get(venue) ?? venue;
+const findVenueName = ({ directory }: Shown, venue: string): string => directory.venues.get(venue) ?? venue;
 const makeTitle = (shown: Shown, listing: BoardListing): string =>
-  `${venueName(shown, listing.venue)} ${listing.venue_symbol}`;
+  `${findVenueName(shown, listing.venue)} ${listing.venue_symbol}`;
 
-const sideTable = (shown: Shown): Content => {
+const renderSideTable = (shown: Shown): Content => {
   const layers = SIDE_LAYERS.filter((layer) => shown.scope.layers.includes(layer));
   const columns = SIDE.filter(({ layer }) => layers.includes(layer));
   return html`<div class="table side" role="region" aria-label="Venues side by side" tabindex="0">
@@ -69,8 +69,8 @@ const sideTable = (shown: Shown): Content => {
         ${shown.listings.map(
           (listing) =>
             html`<tr>
-              <th scope="row">${venueName(shown, listing.venue)} <span class="muted">${listing.venue_symbol}</span></th>
-              ${columns.map((figure) => html`<td>${liveCell({ ...figure, listing: listingKey(listing) })}</td>`)}
+              <th scope="row">${findVenueName(shown, listing.venue)} <span class="muted">${listing.venue_symbol}</span></th>
+              ${columns.map((figure) => html`<td>${renderLiveCell({ ...figure, listing: toListingKey(listing) })}</td>`)}
             </tr>`,
         )}
       </tbody>
@@ -78,7 +78,7 @@ const sideTable = (shown: Shown): Content => {
   </div>`;
 };
 
-const rangeLinks = ({ view, instrument, scope }: Shown): Content => {
+const renderRangeLinks = ({ view, instrument, scope }: Shown): Content => {
   const path = EXPLORE.instrument(instrument);
   const { spanMs } = RANGES.find(({ id }) => id === view.range) ?? RANGES[0];
   return html`<nav class="measures" aria-label="Range of time">
@@ -86,13 +86,13 @@ const rangeLinks = ({ view, instrument, scope }: Shown): Content => {
       ${RANGES.map(
         ({ id, label }) =>
           html`<li>
-            <a href=${instrumentAddress(path, { ...view, range: id, isRaw: false })} aria-current=${id === view.range ? 'true' : undefined}>${label}</a>
+            <a href=${toInstrumentAddress(path, { ...view, range: id, isRaw: false })} aria-current=${id === view.range ? 'true' : undefined}>${label}</a>
           </li>`,
       )}
       ${
         scope.mayReadRaw && spanMs <= RAW_SPAN_MS
           ? html`<li>
-              <a href=${instrumentAddress(path, { ...view, isRaw: !view.isRaw })} aria-current=${view.isRaw ? 'true' : undefined}>Stored rows, late ones marked</a>
+              <a href=${toInstrumentAddress(path, { ...view, isRaw: !view.isRaw })} aria-current=${view.isRaw ? 'true' : undefined}>Stored rows, late ones marked</a>
             </li>`
           : null
       }
@@ -101,7 +101,7 @@ const rangeLinks = ({ view, instrument, scope }: Shown): Content => {
 };
 
 /** The island fills it when it comes into sight; its height is fixed before. */
-const chartFigure = ({ id, label, layer, member }: ChartSpec, lines: number): Content =>
+const renderChart = ({ id, label, layer, member }: ChartSpec, lines: number): Content =>
   html`<figure class="chart" data-chart=${id} data-layer=${layer} data-member=${member} data-label=${label} data-lanes=${lines}>
     <figcaption><h3>${label}</h3><span class="muted small-text" data-told>Not read yet</span></figcaption>
     <div class="plot" data-plot></div>
@@ -109,7 +109,7 @@ const chartFigure = ({ id, label, layer, member }: ChartSpec, lines: number): Co
     <details><summary>As a table</summary><div class="table" role="region" aria-label=${`${label} as a table`} tabindex="0" data-rows></div></details>
   </figure>`;
 
-const listingForm = (shown: Shown): Content => {
+const renderListingForm = (shown: Shown): Content => {
   const { listings, view, instrument } = shown;
   return html`<form method="get" action=${EXPLORE.instrument(instrument)} class="board-filter">
     <input type="hidden" name="range" value=${view.range} />
@@ -118,7 +118,7 @@ const listingForm = (shown: Shown): Content => {
       <select id="listing" name="listing">
         ${listings.map(
           (listing) =>
-            html`<option value=${listingKey(listing)} selected=${listingKey(listing) === view.listing}>${makeTitle(shown, listing)}</option>`,
+            html`<option value=${toListingKey(listing)} selected=${toListingKey(listing) === view.listing}>${makeTitle(shown, listing)}</option>`,
         )}
       </select>
     </div>
@@ -132,13 +132,13 @@ const listingForm = (shown: Shown): Content => {
   </form>`;
 };
 
-const parts = (shown: Shown): Content => {
+const renderParts = (shown: Shown): Content => {
   const { view, listings, scope } = shown;
-  const chosen = listings.find((listing) => listingKey(listing) === view.listing) ?? listings[0];
+  const chosen = listings.find((listing) => toListingKey(listing) === view.listing) ?? listings[0];
   if (chosen === undefined) return null;
   const name = makeTitle(shown, chosen);
   return html`<h2>Candles, book, liquidations</h2>
-    ${listingForm(shown)}
+    ${renderListingForm(shown)}
     <div id="one" data-venue=${chosen.venue} data-symbol=${chosen.venue_symbol} data-price=${view.price}>
       <figure class="chart" id="candles" data-lanes="1">
         <figcaption><h3>${`Candles of ${view.price}s, ${name}`}</h3><span class="muted small-text" data-told>Not read yet</span></figcaption>
@@ -159,24 +159,24 @@ const parts = (shown: Shown): Content => {
     }`;
 };
 
-const body = (shown: Shown): Content =>
+const renderBody = (shown: Shown): Content =>
   html`<h1>${shown.instrument}</h1>
-    <div class="board-bar">${liveLine()}<a href=${EXPLORE.board}>All instruments</a></div>
-    ${sideTable(shown)}
+    <div class="board-bar">${renderLiveLine()}<a href=${EXPLORE.board}>All instruments</a></div>
+    ${renderSideTable(shown)}
     <h2>Over time</h2>
-    ${rangeLinks(shown)}
+    ${renderRangeLinks(shown)}
     <p class="muted small-text">
       Nothing is drawn where no value holds; the lanes below each chart show why. Arrow keys move the line of a chart.
     </p>
     <div id="charts" data-where=${shown.where} data-range=${shown.view.range} data-raw=${shown.view.isRaw ? 'yes' : 'no'}>
-      ${CHARTS.filter(({ layer }) => shown.scope.layers.includes(layer)).map((chart) => chartFigure(chart, shown.listings.length))}
+      ${CHARTS.filter(({ layer }) => shown.scope.layers.includes(layer)).map((chart) => renderChart(chart, shown.listings.length))}
     </div>
-    ${parts(shown)}${cellTip()}`;
+    ${renderParts(shown)}${renderCellTip()}`;
 
 const UNKNOWN = { status: 404, code: 'NOT_FOUND', text: 'No venue of your plan lists this instrument.' };
 
 /** Whole venues, as many as a stream of the plan may contain. */
-const fitting = (
+const pickFitting = (
   instrument: string,
   listed: readonly BoardListing[],
   most: number,
@@ -202,8 +202,8 @@ const register: SiteModule['register'] = (app, site) => {
     const read = await Promise.all([directory(), readScope(request)]).catch(toProblem);
     if (!Array.isArray(read)) return sendUnread(site, { request, reply }, read);
     const [known, scope] = read;
-    const listed = withinScope(known.listings, scope).filter((listing) => listing.instrument === instrument);
-    const { listings, where } = fitting(instrument, listed, Number(scope.limits['stream_listings'] ?? 0));
+    const listed = filterScope(known.listings, scope).filter((listing) => listing.instrument === instrument);
+    const { listings, where } = pickFitting(instrument, listed, Number(scope.limits['stream_listings'] ?? 0));
     if (listings.length === 0) return sendProblem(site, { request, reply }, UNKNOWN);
     const shown = {
       instrument,
@@ -216,7 +216,7 @@ const register: SiteModule['register'] = (app, site) => {
     return sendExplorer(
       site,
       { request, reply },
-      { title: instrument, body: body(shown), islands: ['instrument'], styles: ['board', 'instrument'] },
+      { title: instrument, body: renderBody(shown), islands: ['instrument'], styles: ['board', 'instrument'] },
     );
   });
 };

@@ -17,7 +17,7 @@ export type ShownFigure = {
   readonly quote?: string;
 };
 
-export const liveCell = ({ listing, layer, member, form, label, measure, quote }: ShownFigure): Content =>
+export const renderLiveCell = ({ listing, layer, member, form, label, measure, quote }: ShownFigure): Content =>
   html`<button
     type="button"
     class="cell waiting"
@@ -32,7 +32,7 @@ export const liveCell = ({ listing, layer, member, form, label, measure, quote }
   ><span class="figure">…</span><span class="age">${quote}</span></button>`;
 
 /** The line that shows whether figures are live, with the button that stops them (WCAG 2.2.2). */
-export const liveLine = (): Content =>
+export const renderLiveLine = (): Content =>
   html`<div class="live-line">
     <span class="dot" aria-hidden="true"></span><span id="live-state" role="status">Connecting</span>
     <span class="muted" id="live-count"></span>
@@ -40,4 +40,4 @@ export const liveLine = (): Content =>
   </div>`;
 
 /** Where details of cells appear. */
-export const cellTip = (): Content => html`<div id="cell-tip" class="cell-tip" role="tooltip" hidden></div>`;
+export const renderCellTip = (): Content => html`<div id="cell-tip" class="cell-tip" role="tooltip" hidden></div>`;

@@ -37,7 +37,7 @@ const parseRequest = (query: unknown): ProofQuery => {
   ) as ProofQuery;
 };
 
-const rowForm = ({ day, layer, listing, at, seq }: ProofQuery, newest: NewestDay): Content =>
+const renderRowForm = ({ day, layer, listing, at, seq }: ProofQuery, newest: NewestDay): Content =>
   html`<form id="proof-form" method="get" action=${EXPLORE.proof}>
     <div class="field">
       <label for="day">Day (UTC)</label>
@@ -86,7 +86,7 @@ const outline: Content = html`<section>
   </ol>
 </section>`;
 
-const answerPart = (site: Site): Content =>
+const renderAnswerPart = (site: Site): Content =>
   html`<p id="proof-head" class="proof-head" role="status"></p>
     <ul id="proof-faults" class="query-faults"></ul>
     <div class="proof-place" id="proof-place" data-chain=${site.chainUrl === null ? undefined : CHAIN_PATH}>
@@ -113,7 +113,7 @@ const show = async (site: Site, exchange: Exchange): Promise<ReturnType<typeof s
       <p class="lead">
         Every stored row of a closed day is a leaf of a hash tree, whose root stands on a public chain. Your browser recomputes every step.
       </p>
-      ${rowForm(asked, await readNewestDay(site))} ${answerPart(site)}`,
+      ${renderRowForm(asked, await readNewestDay(site))} ${renderAnswerPart(site)}`,
   });
 };
 

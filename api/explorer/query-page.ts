@@ -1,7 +1,7 @@
 // `/explore/query`: the frame of the query page; its island sends the query and shows the answer. The address contains the query.
 import { html } from 'htm/preact';
 import { LAYERS, READING_LAYERS } from '../../schemas/layers.ts';
-import { copyable } from '../account-app/components.ts';
+import { renderCopyable } from '../account-app/components.ts';
 import type { Content, Exchange, sendPage } from '../account-app/shell.ts';
 import type { Site, SiteModule } from '../account-app/site.ts';
 import { EXPLORE, sendExplorer } from './frame.ts';
@@ -39,14 +39,14 @@ const readParameter = (query: unknown, name: string): string => {
   return typeof value === 'string' ? value.slice(0, LONGEST_QUERY) : '';
 };
 
-const modes = (mode: string): Content =>
+const renderModes = (mode: string): Content =>
   html`<fieldset class="choice">
     <legend>Ask for</legend>
     <label><input type="radio" name="mode" value="screen" checked=${mode === 'screen'} /> Instruments for which a query holds</label>
     <label><input type="radio" name="mode" value="snapshots" checked=${mode === 'snapshots'} /> Values of a selection</label>
   </fieldset>`;
 
-const options = (mode: string): Content =>
+const renderOptions = (mode: string): Content =>
   html`<div class="query-options">
     <fieldset class="choice" data-of="snapshots" hidden=${mode !== 'snapshots'}>
       <legend>Layers</legend>
@@ -82,7 +82,7 @@ const makeInstant = (nowMs: number): Content => html`<div class="as-of">
   <span class="hint" id="as-of-hint">Such as ${new Date(Math.floor((nowMs - HOUR_MS) / HOUR_MS) * HOUR_MS).toISOString()}; empty for now.</span>
 </div>`;
 
-const questionForm = (
+const renderQuestionForm = (
   site: Site,
   { q, mode }: { readonly q: string; readonly mode: 'screen' | 'snapshots' },
 ): Content =>
@@ -90,7 +90,7 @@ const questionForm = (
     id="query-form" method="get" action=${EXPLORE.query}
     data-base=${site.urls.base} data-screen=${FIRST.screen} data-snapshots=${FIRST.snapshots}
   >
-    ${modes(mode)}
+    ${renderModes(mode)}
     <div class="examples" data-of="screen" hidden=${mode !== 'screen'}>
       ${EXAMPLES.map(([name, text]) => html`<button type="button" class="quiet small" data-example=${text}>${name}</button>`)}
     </div>
@@ -100,7 +100,7 @@ const questionForm = (
     </div>
     <p id="query-state" class="query-state" role="status"></p>
     <ul id="query-faults" class="query-faults"></ul>
-    ${options(mode)} ${makeInstant(site.nowMs())}
+    ${renderOptions(mode)} ${makeInstant(site.nowMs())}
     <p class="actions">
       <button type="submit">Run</button>
       <span class="hint">Ctrl+Enter runs. <a href="/docs/language">The language</a></span>
@@ -122,11 +122,11 @@ const result: Content = html`<section class="result" aria-labelledby="result-tit
     <summary>Run it from a program</summary>
     <p>With a key of yours in <code>PERP_API_KEY</code> (<a href="/keys">make one</a>).</p>
     <h3>curl</h3>
-    ${copyable('code-curl', '')}
+    ${renderCopyable('code-curl', '')}
     <h3>Python</h3>
-    ${copyable('code-python', '')}
+    ${renderCopyable('code-python', '')}
     <h3>TypeScript</h3>
-    ${copyable('code-typescript', '')}
+    ${renderCopyable('code-typescript', '')}
   </details>
 </section>`;
 
@@ -140,7 +140,7 @@ const show = (site: Site, exchange: Exchange): ReturnType<typeof sendPage> => {
     islands: ['query'],
     styles: ['query'],
     body: html`<h1>Query</h1>
-      ${questionForm(site, { q, mode })} ${result}`,
+      ${renderQuestionForm(site, { q, mode })} ${result}`,
   });
 };
 

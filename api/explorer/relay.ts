@@ -2,7 +2,7 @@
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Agent, type Dispatcher } from 'undici';
-import { comesFromElsewhere, requireSession } from '../account-app/guards.ts';
+import { isFromElsewhere, requireSession } from '../account-app/guards.ts';
 import { sendProblem } from '../account-app/shell.ts';
 import type { Site } from '../account-app/site.ts';
 import { readQuery, readQueryText } from '../contract/request-url.ts';
@@ -33,7 +33,7 @@ const writeQuery = ({ url }: FastifyRequest): string => {
 };
 
 /** Whether a visitor asks for what belongs to the account whose key is lent. */
-const asksForOwn = (request: FastifyRequest, { own = [] }: RelayedCall): boolean => {
+const wantsOwn = (request: FastifyRequest, { own = [] }: RelayedCall): boolean => {
   const query = readQuery(request.url);
   return request.session === null && own.some((name) => query.has(name));
 };
@@ -44,7 +44,7 @@ const pickHeaders = ({ headers }: FastifyRequest, key: string | null): Record<st
 };
 
 /** The bytes as they come, read no faster than they are taken; a stream ends soon after its session. */
-async function* whileAllowed(
+async function* relayWhileAllowed(
   body: Readable,
   { isAllowed, everyMs }: { readonly isAllowed: () => Promise<boolean>; readonly everyMs: number },
 ): AsyncGenerator<Buffer> {
@@ -85,7 +85,7 @@ const passOn = async (relayed: RelayedCall, relay: Relay, exchange: Exchange) =>
   const { request, reply } = exchange;
   const path = fillPath(relayed.path, request.params as Params);
   if (path === null) return sendProblem(site, exchange, NOT_FOUND);
-  if (asksForOwn(request, relayed)) return requireSession(request, reply);
+  if (wantsOwn(request, relayed)) return requireSession(request, reply);
   const gone = new AbortController();
   // The browser has gone, or everything was sent: either way nothing more is read.
   reply.raw.once('close', () => gone.abort());
@@ -110,7 +110,7 @@ const passOn = async (relayed: RelayedCall, relay: Relay, exchange: Exchange) =>
   const isAllowed = async (): Promise<boolean> =>
     request.session === null || (await site.sessions.isLive(request.session.sessionId));
   return reply.send(
-    Readable.from(whileAllowed(answer.body, { isAllowed, everyMs: checkSessionMs }), { objectMode: false }),
+    Readable.from(relayWhileAllowed(answer.body, { isAllowed, everyMs: checkSessionMs }), { objectMode: false }),
   );
 };
 
@@ -128,7 +128,7 @@ export const addRelay = (app: FastifyInstance, deps: RelayDeps): void => {
   app.removeContentTypeParser('application/json');
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
   app.addHook('onRequest', async (request, reply) =>
-    comesFromElsewhere(request, site) ? sendProblem(site, { request, reply }, ELSEWHERE) : undefined,
+    isFromElsewhere(request, site) ? sendProblem(site, { request, reply }, ELSEWHERE) : undefined,
   );
   app.addHook('onRequest', requireExplorer(site));
   for (const relayed of RELAYED)

@@ -1,7 +1,7 @@
 // GET and HEAD of `/files/…`: the bytes of one archive file for the holder of its link, whole or in a range (AR-06).
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { type ServiceError, serviceError } from '../../schemas/errors.ts';
+import { makeServiceError, type ServiceError } from '../../schemas/errors.ts';
 import { readPath } from '../contract/request-url.ts';
 import { isNamed, isSameFile, readRange } from './byte-range.ts';
 import { FILES_PATH, readLink } from './link.ts';
@@ -17,8 +17,8 @@ export const FILE_ALLOWED = ['Range', 'If-Range'];
 
 export const isFileUrl = (url: string): boolean => readPath(url).startsWith(FILES_PATH);
 
-export const noFile = (): ServiceError =>
-  serviceError('NOT_FOUND', 'The link has expired or was altered.', {
+export const refuseNoFile = (): ServiceError =>
+  makeServiceError('NOT_FOUND', 'The link has expired or was altered.', {
     hint: 'Request a new link from GET /v2/archive/{listing}/{layer}/{day}.',
   });
 
@@ -30,9 +30,11 @@ const askStore = async <T>(asked: Promise<T>, { log }: FastifyRequest): Promise<
   try {
     return await asked;
   } catch (err) {
-    if ((err as NodeJS.ErrnoException).code === 'ENOENT') throw noFile();
+    if ((err as NodeJS.ErrnoException).code === 'ENOENT') throw refuseNoFile();
     log.warn({ err }, 'the store of archive files does not answer');
-    throw serviceError('UNAVAILABLE', 'The file cannot be read now.', { hint: 'Repeat the call in a few seconds.' });
+    throw makeServiceError('UNAVAILABLE', 'The file cannot be read now.', {
+      hint: 'Repeat the call in a few seconds.',
+    });
   }
 };
 
@@ -61,7 +63,7 @@ const answerFile = async (links: FileLinks, exchange: Exchange, nowMs: number): 
   const key = readLink(await links.secret(), request.url, nowMs);
   const name = key === null ? null : readObjectName(key);
   const size = key === null || name === null ? null : await askStore(links.store.size(key), request);
-  if (key === null || name === null || size === null) throw noFile();
+  if (key === null || name === null || size === null) throw refuseNoFile();
   const etag = `"${name.sha256}"`;
   reply.headers({
     etag,

@@ -1,28 +1,28 @@
 // The items of a history answer: listing by listing, layer by layer, as the bytes that are sent and hashed (H-05 to H-08, H-16).
 import { formatCount } from '../../schemas/counts.ts';
 import { formatDuration } from '../../schemas/durations.ts';
-import { serviceError } from '../../schemas/errors.ts';
+import { makeServiceError } from '../../schemas/errors.ts';
 import { formatInstant, MICROS_PER_SECOND } from '../../schemas/instants.ts';
-import { byKey, type JsonValue, type NumberFormat, rawJson, writeJson } from '../../schemas/json.ts';
+import { type JsonValue, makeRawJson, type NumberFormat, sortByKey, writeJson } from '../../schemas/json.ts';
 import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import { findListingPolicy } from '../../schemas/policies.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { CapabilityVersion } from '../../schemas/topics.ts';
-import { quantityUnitFor, type UnitsMode } from '../../schemas/units.ts';
+import { chooseQuantityUnit, type UnitsMode } from '../../schemas/units.ts';
 import { ENDPOINT_LIMITS } from '../contract/endpoint-limits.ts';
 import type { Bounds } from '../live/bounds.ts';
-import { type Selected, toListingId, versionAt } from '../live/listing-book.ts';
-import { heldAt } from '../live/listing-view.ts';
-import { findUnit, isQuantity, unitCounted } from '../live/members.ts';
+import { findVersionAt, type Selected, toListingId } from '../live/listing-book.ts';
+import { findHeldAt } from '../live/listing-view.ts';
+import { findCountedUnit, findUnit, isQuantity } from '../live/members.ts';
 import type { LiveMemory } from '../live/memory.ts';
-import { gatherLosses, gatherSeries, type Losses, type RequestedTimes, windowMicros } from './gather.ts';
-import { type Marks, markAt } from './marks.ts';
+import { gatherLosses, gatherSeries, type Losses, type RequestedTimes, toWindowMicros } from './gather.ts';
+import { findMarkAt, type Marks } from './marks.ts';
 import {
+  computeRetentionFrom,
   findUnlistedSpans,
   type ItemsLimit,
   ROWS_AT_A_TIME,
   refuseTooLarge,
-  retentionFrom,
   type Span,
 } from './past.ts';
 import { findLastInstant } from './request.ts';
@@ -32,9 +32,9 @@ import {
   type AnswerAt,
   answerPeriods,
   answerRaw,
+  findNewestAt,
   listPeriods,
   listReadings,
-  newestAt,
   type ReadingRow,
 } from './series.ts';
 import type { HistoryReader } from './store.ts';
@@ -60,14 +60,14 @@ type Sources = { readonly reader: HistoryReader; readonly live: LiveMemory };
 
 const answerInstants = (series: readonly StoredRow[], instants: readonly Micros[]): AnswerAt[] => {
   const readings = listReadings(series);
-  return instants.map((at) => ({ at, row: newestAt(readings, at), gapCause: null }));
+  return instants.map((at) => ({ at, row: findNewestAt(readings, at), gapCause: null }));
 };
 
 const answerRawRows = (
   series: readonly StoredRow[],
   asked: RequestedTimes & { mode: 'raw' },
   layer: ReadingLayer,
-): AnswerAt[] => answerRaw(series, { from: asked.from, to: asked.to, windowMicros: windowMicros(layer) });
+): AnswerAt[] => answerRaw(series, { from: asked.from, to: asked.to, windowMicros: toWindowMicros(layer) });
 
 const answerSeries = (
   series: readonly StoredRow[],
@@ -87,7 +87,7 @@ const answerSeries = (
 };
 
 /** Outside its life a listing has no reading (H-07); a period in which it still reported is answered with its report. */
-const withinLife = (said: AnswerAt, unlisted: readonly Span[], { mode }: RequestedTimes): AnswerAt => {
+const cutToLife = (said: AnswerAt, unlisted: readonly Span[], { mode }: RequestedTimes): AnswerAt => {
   if (!unlisted.some(({ from, to }) => said.at >= from && said.at < to)) return said;
   return said.row === null || mode === 'at' ? { at: said.at, row: null, gapCause: 'not_listed' } : said;
 };
@@ -104,22 +104,22 @@ const makeRow = (series: ListingSeries, layer: ReadingLayer, { at, row, gapCause
   const { selected, capabilities, losses, options } = series;
   const { listing, version } = selected;
   const { versions } = listing;
-  const capability = versionAt(capabilities, at);
-  const reading = heldAt(row?.reading ?? null, { capabilities, versions, at });
+  const capability = findVersionAt(capabilities, at);
+  const reading = findHeldAt(row?.reading ?? null, { capabilities, versions, at });
   return makeRowObject(
     {
       at,
       reading,
       gapCause,
       late: row?.late ?? false,
-      policy: capability === null ? null : findListingPolicy(capability, layer, versionAt(versions, at)),
+      policy: capability === null ? null : findListingPolicy(capability, layer, findVersionAt(versions, at)),
       lostAt: reading === null ? null : losses(listing.venue, reading, at),
       boundMs: options.bounds[layer],
-      retentionFrom: retentionFrom('readings', version, options.evaluatedAt),
+      retentionFrom: computeRetentionFrom('readings', version, options.evaluatedAt),
       units: options.units,
       allowStale: options.allowStale,
-      version: reading === null ? version : (versionAt(versions, reading.recorded_at) ?? version),
-      mark: () => markAt(series.marks, at),
+      version: reading === null ? version : (findVersionAt(versions, reading.recorded_at) ?? version),
+      mark: () => findMarkAt(series.marks, at),
     },
     options,
   );
@@ -134,9 +134,9 @@ const findUnits = (
   const counted = answers.findLast(({ row }) => row?.reading.quantity_unit != null)?.row?.reading ?? {
     quantity_unit: null,
   };
-  const quantity = quantityUnitFor(unitCounted(counted, selected.version), options.units);
+  const quantity = chooseQuantityUnit(findCountedUnit(counted, selected.version), options.units);
   const members = Object.keys(LAYERS[layer].members);
-  return byKey(Object.fromEntries(members.map((member) => [member, findUnit(member, layer, quantity)])));
+  return sortByKey(Object.fromEntries(members.map((member) => [member, findUnit(member, layer, quantity)])));
 };
 
 type LayerText = {
@@ -147,15 +147,15 @@ type LayerText = {
   readonly rows: readonly Row[];
 };
 
-const layerText = (series: ListingSeries, layer: ReadingLayer, answers: readonly AnswerAt[]): LayerText => {
+const formatLayer = (series: ListingSeries, layer: ReadingLayer, answers: readonly AnswerAt[]): LayerText => {
   const { selected, options } = series;
   const { numberFormat } = options;
   const rows = answers.map((one) => makeRow(series, layer, one)).filter((row) => row !== null);
   const texts = rows.map((row) => writeJson(row, { numberFormat }));
   const units = findUnits(series, layer, answers);
-  const retention_from = formatInstant(retentionFrom('readings', selected.version, options.evaluatedAt));
+  const retention_from = formatInstant(computeRetentionFrom('readings', selected.version, options.evaluatedAt));
   const history_cadence = formatDuration(LAYERS[layer].windowMs);
-  const text = writeJson({ units, retention_from, rows: rawJson(`[${texts.join(',')}]`), history_cadence });
+  const text = writeJson({ units, retention_from, rows: makeRawJson(`[${texts.join(',')}]`), history_cadence });
   const head = { units, retention_from, history_cadence };
   return { text, count: rows.length, head, rows: options.keepsRows ? rows : [] };
 };
@@ -167,7 +167,7 @@ const needsMarks = ({ units, layers }: HistoryOptions): boolean =>
 const NO_SERIES: ReadonlyMap<string, readonly StoredRow[]> = new Map();
 
 /** Texts of one group of listings, by listing id and layer. */
-const groupTexts = async (
+const groupItemTexts = async (
   { reader, live }: Sources,
   listings: readonly Selected[],
   options: HistoryOptions,
@@ -182,7 +182,7 @@ const groupTexts = async (
   const findAnswers = (one: Selected, i: number): readonly AnswerAt[] => {
     const unlisted = findUnlistedSpans(one.listing, one.version);
     return answerSeries(series[i]?.get(toListingId(one)) ?? [], layers[i] as ReadingLayer, asked).map((said) =>
-      withinLife(said, unlisted, asked),
+      cutToLife(said, unlisted, asked),
     );
   };
   const bySeries = new Map(
@@ -209,7 +209,7 @@ const groupTexts = async (
       };
       const series: ListingSeries = { selected, capabilities, losses, marks, options };
       const texts = layers.map(
-        (layer) => [layer, layerText(series, layer, bySeries.get(layer)?.get(toListingId(selected)) ?? [])] as const,
+        (layer) => [layer, formatLayer(series, layer, bySeries.get(layer)?.get(toListingId(selected)) ?? [])] as const,
       );
       return [toListingId(selected), new Map(texts)];
     }),
@@ -224,7 +224,7 @@ export const countRows = (asked: RequestedTimes, layer: ReadingLayer): number =>
     case 'at':
       return asked.instants.length;
     case 'raw':
-      return Math.ceil((asked.to - asked.from) / windowMicros(layer));
+      return Math.ceil((asked.to - asked.from) / toWindowMicros(layer));
     default:
       return asked satisfies never;
   }
@@ -251,14 +251,14 @@ export const describeFit = (asked: RequestedTimes, fits: number): string => {
 const refuseTooMany = (rows: number, { mode }: RequestedTimes): void => {
   if (mode !== 'raw' || rows <= RAW_ROWS) return;
   const hint = 'Late rows are among them: ask for half of the window.';
-  throw serviceError('DQL_LIMIT', `The answer has more than ${rows} rows, the limit is ${RAW_ROWS}.`, { hint });
+  throw makeServiceError('DQL_LIMIT', `The answer has more than ${rows} rows, the limit is ${RAW_ROWS}.`, { hint });
 };
 
 /** In the order of an item's layers. */
 type LayerTexts = Readonly<Record<string, LayerText>>;
 
-const itemText = (selected: Selected, texts: LayerTexts): string => {
-  const layers = Object.fromEntries(Object.entries(texts).map(([layer, { text }]) => [layer, rawJson(text)]));
+const formatItem = (selected: Selected, texts: LayerTexts): string => {
+  const layers = Object.fromEntries(Object.entries(texts).map(([layer, { text }]) => [layer, makeRawJson(text)]));
   return writeJson({ ...nameListing(selected), layers });
 };
 
@@ -282,10 +282,10 @@ export const makeHistoryItems = async (
   let [bytes, rows] = [0, 0];
   for (let i = 0; i < selected.length; i += step) {
     const group = selected.slice(i, i + step);
-    const texts = await groupTexts(sources, group, options);
+    const texts = await groupItemTexts(sources, group, options);
     for (const one of group) {
-      const made = byKey(Object.fromEntries(texts.get(toListingId(one)) ?? []));
-      const item = itemText(one, made);
+      const made = sortByKey(Object.fromEntries(texts.get(toListingId(one)) ?? []));
+      const item = formatItem(one, made);
       bytes += item.length;
       for (const layer of Object.values(made)) rows += layer.count;
       items.push(item);

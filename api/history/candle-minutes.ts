@@ -4,11 +4,11 @@ import { MICROS_PER_MINUTE } from '../../schemas/instants.ts';
 import { BASE_TIMEFRAME } from '../../schemas/layers/candle.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { ListingVersion } from '../../schemas/topics.ts';
-import { sealsAt } from '../../schemas/windows.ts';
+import { toSealInstant } from '../../schemas/windows.ts';
 import { type Selected, toListingId } from '../live/listing-book.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import { type CandleQuestion, type Candles, gatherCandles, type StoredCandle } from './candle-rows.ts';
-import { ROWS_AT_A_TIME, retentionFrom, type Span } from './past.ts';
+import { computeRetentionFrom, ROWS_AT_A_TIME, type Span } from './past.ts';
 import type { HistoryReader } from './store.ts';
 
 type Sources = { readonly reader: HistoryReader; readonly live: LiveMemory };
@@ -17,21 +17,21 @@ type Periods = Omit<CandleQuestion, 'timeframe'> & { readonly length: Micros };
 type Gathered = { readonly listings: readonly Selected[]; readonly candles: Candles; readonly evaluatedAt: Micros };
 
 /** End of a listing's last minute: the instant of its end is no part of one (H-07). */
-export const lastMinuteEnd = (delistedAt: Micros): Micros =>
+export const toLastMinuteEnd = (delistedAt: Micros): Micros =>
   Math.ceil(delistedAt / MICROS_PER_MINUTE) * MICROS_PER_MINUTE;
 
-const lifeEnd = ({ delisted_at }: ListingVersion): Micros =>
-  delisted_at === null ? Number.POSITIVE_INFINITY : lastMinuteEnd(delisted_at);
+const findLifeEnd = ({ delisted_at }: ListingVersion): Micros =>
+  delisted_at === null ? Number.POSITIVE_INFINITY : toLastMinuteEnd(delisted_at);
 
 /** The period in which the listing's life ended: it is never sealed as a whole. */
-const lastSpan = ({ version }: Selected, { length, from, to }: Periods): Span[] => {
-  const end = lifeEnd(version);
+const listLastSpan = ({ version }: Selected, { length, from, to }: Periods): Span[] => {
+  const end = findLifeEnd(version);
   const open = Math.floor((end - 1) / length) * length;
   return open < from || open >= to || open + length === end ? [] : [{ from: open, to: end }];
 };
 
 /** From the first period that is not sealed and was not announced as a whole. */
-const unsealedSpan = (
+const listUnsealedSpan = (
   one: Selected,
   { candles, evaluatedAt, live }: Gathered & Pick<Sources, 'live'>,
   periods: Periods,
@@ -39,17 +39,17 @@ const unsealedSpan = (
   const { length, from, to } = periods;
   const { listing, version } = one;
   const sealed = live.historyWatermark(listing.venue) ?? 0;
-  const earliest = Math.max(from, retentionFrom('candles', version, evaluatedAt) - length);
+  const earliest = Math.max(from, computeRetentionFrom('candles', version, evaluatedAt) - length);
   let first = to;
-  while (first - length >= earliest && sealsAt(first) > sealed) first -= length;
+  while (first - length >= earliest && toSealInstant(first) > sealed) first -= length;
   const known = candles.get(toListingId(one));
   while (first < to && known?.has(first) === true) first += length;
-  const end = Math.min(to, lifeEnd(version));
+  const end = Math.min(to, findLifeEnd(version));
   return first < end ? [{ from: first, to: end }] : [];
 };
 
 /** Periods without a candle in which the policy changed: minutes before or after the change may be known (H-16c). */
-const turnSpans = (
+const listTurnSpans = (
   one: Selected,
   { candles, live }: Gathered & Pick<Sources, 'live'>,
   { length, from, to }: Periods,
@@ -68,7 +68,11 @@ type SpanListings = { readonly span: Span; readonly listings: Selected[] };
 const groupBySpan = (gathered: Gathered & Pick<Sources, 'live'>, periods: Periods): Iterable<SpanListings> => {
   const bySpan = new Map<string, SpanListings>();
   for (const one of periods.length === MICROS_PER_MINUTE ? [] : gathered.listings) {
-    const spans = [lastSpan(one, periods), turnSpans(one, gathered, periods), unsealedSpan(one, gathered, periods)];
+    const spans = [
+      listLastSpan(one, periods),
+      listTurnSpans(one, gathered, periods),
+      listUnsealedSpan(one, gathered, periods),
+    ];
     for (const span of spans.flat()) {
       const key = `${span.from} ${span.to}`;
       const held = bySpan.get(key) ?? { span, listings: [] };

@@ -7,10 +7,10 @@ import { CANDLE_FIGURES, type CandleFigure, type Timeframe } from '../../schemas
 import { CANDLES } from '../../schemas/layers/index.ts';
 import type { Digits, Micros, PriceType } from '../../schemas/records.ts';
 import type { Row } from '../../schemas/topics.ts';
-import { sealsAt } from '../../schemas/windows.ts';
+import { toSealInstant } from '../../schemas/windows.ts';
 import { type Selected, toListingId } from '../live/listing-book.ts';
 import type { LiveMemory } from '../live/memory.ts';
-import { type HistoryReader, places } from './store.ts';
+import { type HistoryReader, listPlaceholders } from './store.ts';
 
 /** A period as sealed, or as it is now while its last minutes are not sealed. */
 export type StoredCandle = {
@@ -46,7 +46,7 @@ const SELECT =
   ' minutes_expected, minutes_present, minutes_no_trades, status, digits, null_reasons';
 
 /** Why a candle that exists has no volume: marks and indices have none; a traded period lacks it where one of its minutes does. */
-export const noVolumeReason = (priceType: PriceType): 'no_value' | 'venue_capability' =>
+export const toNoVolumeReason = (priceType: PriceType): 'no_value' | 'venue_capability' =>
   priceType === 'trade' ? 'no_value' : 'venue_capability';
 
 export type WhyMissing = { readonly reason: string; readonly gap_cause?: GapCause };
@@ -62,7 +62,8 @@ const hasOtherUnits = (nullReasons: string | null | undefined): boolean =>
 
 const toCause = (text: string | null | undefined): GapCause => (text ?? 'unknown') as GapCause;
 
-const integer = (cell: Cell | undefined): number | null => (cell === null || cell === undefined ? null : Number(cell));
+const toInteger = (cell: Cell | undefined): number | null =>
+  cell === null || cell === undefined ? null : Number(cell);
 
 /** Place of the first figure in a line. */
 const FIGURES_AT = 5;
@@ -82,15 +83,15 @@ const fromCells = (line: readonly Cell[]): { readonly listing: string; readonly 
   const candle: StoredCandle = {
     openTime: Number(openTime),
     gapCause: status === 'present' ? null : toCause(gapCause),
-    receivedAt: integer(receivedAt),
-    recordedAt: integer(recordedAt),
+    receivedAt: toInteger(receivedAt),
+    recordedAt: toInteger(recordedAt),
     figures,
-    trades: integer(trades),
+    trades: toInteger(trades),
     quantityUnit: quantityUnit ?? null,
     unitsDiffer: hasOtherUnits(nullReasons),
-    expected: integer(expected) ?? 0,
-    present: integer(present) ?? 0,
-    noTrades: integer(noTrades) ?? 0,
+    expected: toInteger(expected) ?? 0,
+    present: toInteger(present) ?? 0,
+    noTrades: toInteger(noTrades) ?? 0,
   };
   return { listing: listing ?? '', candle };
 };
@@ -130,7 +131,7 @@ const readRecent = (live: LiveMemory, { listing }: Selected, question: CandleQue
     if (flags.late === true || at < question.from || at >= question.to) continue;
     if (recent.sealed) sealed.push(fromRow(recent.row));
     // The store already shows what its minutes were sealed as.
-    else if (sealsAt(instants.close_time ?? at) > history) provisional.push(fromRow(recent.row));
+    else if (toSealInstant(instants.close_time ?? at) > history) provisional.push(fromRow(recent.row));
   }
   return { sealed, provisional };
 };
@@ -144,7 +145,7 @@ const readStored = (
   const text =
     `SELECT ${SELECT} FROM ${reader.table(CANDLES.table)}` +
     ' WHERE open_time >= $1 AND open_time < $2 AND timeframe = $3 AND price_type = $4 AND NOT late' +
-    ` AND listing IN (${places(ids, 4)}) ORDER BY listing, open_time, src_offset`;
+    ` AND listing IN (${listPlaceholders(ids, 4)}) ORDER BY listing, open_time, src_offset`;
   return reader.query({
     text,
     values: [formatInstantMicros(from), formatInstantMicros(to), timeframe, priceType, ...ids],

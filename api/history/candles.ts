@@ -1,35 +1,42 @@
 // The items of a candle answer: listing by listing, as the bytes that are sent and hashed (H-10 to H-13, H-16).
 import { type Policy, REASON_OF_POLICY } from '../../schemas/freshness.ts';
 import type { GapCause } from '../../schemas/gap-causes.ts';
-import { formatInstant, instantOrNull, MICROS_PER_MINUTE } from '../../schemas/instants.ts';
-import { byKey, figure, type JsonValue, type NumberFormat, writeJson } from '../../schemas/json.ts';
+import { formatInstant, formatInstantOrNull, MICROS_PER_MINUTE } from '../../schemas/instants.ts';
+import { type JsonValue, makeFigure, type NumberFormat, sortByKey, writeJson } from '../../schemas/json.ts';
 import { CANDLE_PRICES, type Timeframe } from '../../schemas/layers/candle.ts';
 import { LAYERS } from '../../schemas/layers.ts';
 import { findPricePolicy } from '../../schemas/policies.ts';
 import type { Micros, PriceType } from '../../schemas/records.ts';
 import type { CapabilityVersion } from '../../schemas/topics.ts';
-import { convertQuantity, needsMark, quantityUnitFor, type UnitsMode } from '../../schemas/units.ts';
-import { type Selected, toListingId, versionAt } from '../live/listing-book.ts';
-import { figureOrNull, type Mark, makeConversion, mayNeedMark, orNone, unitCounted } from '../live/members.ts';
+import { chooseQuantityUnit, convertQuantity, needsMark, type UnitsMode } from '../../schemas/units.ts';
+import { findVersionAt, type Selected, toListingId } from '../live/listing-book.ts';
+import {
+  findCountedUnit,
+  type Mark,
+  makeConversion,
+  mayNeedMark,
+  toFigureOrNull,
+  toOptional,
+} from '../live/members.ts';
 import type { LiveMemory } from '../live/memory.ts';
-import { gatherMinutes, lastMinuteEnd } from './candle-minutes.ts';
+import { gatherMinutes, toLastMinuteEnd } from './candle-minutes.ts';
 import {
   type Candles,
   explainMissing,
   gatherCandles,
   NOT_RETAINED,
-  noVolumeReason,
   type StoredCandle,
+  toNoVolumeReason,
   type WhyMissing,
 } from './candle-rows.ts';
 import { gatherLosses, readRecent } from './gather.ts';
-import { type Marks, markAt } from './marks.ts';
+import { findMarkAt, type Marks } from './marks.ts';
 import {
+  computeRetentionFrom,
   findUnlistedSpans,
   type ItemsLimit,
   ROWS_AT_A_TIME,
   refuseTooLarge,
-  retentionFrom,
   type Span,
 } from './past.ts';
 import { type Items, nameListing, type Row, type RowGroup } from './row-groups.ts';
@@ -71,13 +78,13 @@ type Subject = {
 
 type Verdict = { readonly status: string; readonly reason?: string; readonly gap_cause?: GapCause };
 const PRESENT: Verdict = { status: 'present' };
-const missing = (why: WhyMissing): Verdict => ({ status: 'missing', ...why });
+const makeMissing = (why: WhyMissing): Verdict => ({ status: 'missing', ...why });
 
 /** Null: nothing was known of the venue yet. */
-const policyAt = ({ capabilities, selected, options }: Subject, at: Micros): Policy | null => {
-  const capability = versionAt(capabilities, at);
+const findPolicyAt = ({ capabilities, selected, options }: Subject, at: Micros): Policy | null => {
+  const capability = findVersionAt(capabilities, at);
   if (capability === null) return null;
-  const version = versionAt(selected.listing.versions, at) ?? selected.version;
+  const version = findVersionAt(selected.listing.versions, at) ?? selected.version;
   return findPricePolicy(capability, options.asked.priceType, version);
 };
 
@@ -85,17 +92,19 @@ const policyAt = ({ capabilities, selected, options }: Subject, at: Micros): Pol
 const judge = (subject: Subject, openTime: Micros, candle: StoredCandle | undefined): Verdict => {
   const { selected, options } = subject;
   const { length } = options.asked;
-  const policy = policyAt(subject, openTime + length);
-  const kept = retentionFrom('candles', selected.version, options.evaluatedAt);
+  const policy = findPolicyAt(subject, openTime + length);
+  const kept = computeRetentionFrom('candles', selected.version, options.evaluatedAt);
   const isKept = openTime + length > kept;
-  if (!isKept && (policy === null || policy === 'on')) return missing(NOT_RETAINED);
+  if (!isKept && (policy === null || policy === 'on')) return makeMissing(NOT_RETAINED);
   if (policy !== 'on') {
     const status = policy ?? 'off';
     return { status, reason: REASON_OF_POLICY[status] };
   }
   if (candle?.gapCause === null) return PRESENT;
-  const isUnlisted = subject.unlisted.some(({ from, to }) => openTime + length > lastMinuteEnd(from) && openTime < to);
-  return missing(explainMissing(candle?.gapCause ?? (isUnlisted ? 'not_listed' : 'unknown'), openTime, kept));
+  const isUnlisted = subject.unlisted.some(
+    ({ from, to }) => openTime + length > toLastMinuteEnd(from) && openTime < to,
+  );
+  return makeMissing(explainMissing(candle?.gapCause ?? (isUnlisted ? 'not_listed' : 'unknown'), openTime, kept));
 };
 
 type Counted = { readonly expected: number; readonly present: number; readonly noTrades: number };
@@ -123,21 +132,21 @@ const convertVolume = (subject: Subject, candle: StoredCandle): Volume => {
   const { units: mode, asked } = options;
   const digits = candle.figures.volume;
   if (candle.unitsDiffer) return { volume: null, reason: 'unit_unknown' };
-  if (digits === undefined) return { volume: null, reason: noVolumeReason(asked.priceType) };
-  if (mode === 'published') return { volume: figure(digits) };
+  if (digits === undefined) return { volume: null, reason: toNoVolumeReason(asked.priceType) };
+  if (mode === 'published') return { volume: makeFigure(digits) };
   const closeTime = candle.openTime + asked.length;
-  const version = versionAt(selected.listing.versions, candle.recordedAt ?? closeTime) ?? selected.version;
-  const unit = unitCounted({ quantity_unit: candle.quantityUnit }, version);
+  const version = findVersionAt(selected.listing.versions, candle.recordedAt ?? closeTime) ?? selected.version;
+  const unit = findCountedUnit({ quantity_unit: candle.quantityUnit }, version);
   const listing = version.record.values;
-  const mark: Mark | null = marks !== null && needsMark(unit, mode, listing) ? markAt(marks, closeTime) : null;
+  const mark: Mark | null = marks !== null && needsMark(unit, mode, listing) ? findMarkAt(marks, closeTime) : null;
   const converted = convertQuantity({ digits, unit, mode, listing, mark: mark?.digits ?? null });
   const conversion = makeConversion(version, mark);
   return converted === null
     ? { volume: null, conversion, reason: 'unit_unknown' }
-    : { volume: figure(converted), conversion };
+    : { volume: makeFigure(converted), conversion };
 };
 
-const nullReasons = (candle: StoredCandle, { reason }: Volume): Record<string, string> => {
+const makeNullReasons = (candle: StoredCandle, { reason }: Volume): Record<string, string> => {
   const reasons: Record<string, string> = {};
   for (const name of CANDLE_PRICES) if (candle.figures[name] === undefined) reasons[name] = 'no_value';
   if (reason !== undefined) reasons.volume = reason;
@@ -151,20 +160,20 @@ const makeRowObject = (subject: Subject, openTime: Micros): Row | null => {
   if (verdict !== PRESENT && !options.includeGaps) return null;
   const shown = verdict === PRESENT && candle !== undefined ? candle : null;
   const volume = shown === null ? NO_VOLUME : convertVolume(subject, shown);
-  const price = (name: (typeof CANDLE_PRICES)[number]) => figureOrNull(shown?.figures[name] ?? null);
+  const price = (name: (typeof CANDLE_PRICES)[number]) => toFigureOrNull(shown?.figures[name] ?? null);
   const { expected, present, noTrades } = countMinutes(subject, openTime, candle);
   return {
     open_time: formatInstant(openTime),
     close_time: formatInstant(openTime + options.asked.length),
     ...verdict,
-    received_at: instantOrNull(shown?.receivedAt ?? null),
+    received_at: formatInstantOrNull(shown?.receivedAt ?? null),
     ...{ open: price('open'), high: price('high'), low: price('low'), close: price('close') },
     volume: volume.volume,
-    turnover: shown?.figures.turnover === undefined ? undefined : figure(shown.figures.turnover),
+    turnover: shown?.figures.turnover === undefined ? undefined : makeFigure(shown.figures.turnover),
     trades: shown?.trades ?? undefined,
     base_candles: { expected, present, no_trades: noTrades },
     conversion: volume.conversion,
-    null_reasons: shown === null ? undefined : orNone(nullReasons(shown, volume)),
+    null_reasons: shown === null ? undefined : toOptional(makeNullReasons(shown, volume)),
   };
 };
 
@@ -175,10 +184,10 @@ const findUnits = ({ selected, candles, options }: Subject): JsonValue => {
     (held, row) => (row.quantityUnit !== null && row.openTime >= (held?.openTime ?? 0) ? row : held),
     null,
   );
-  const unit = unitCounted({ quantity_unit: newest?.quantityUnit ?? null }, selected.version);
-  return byKey({
+  const unit = findCountedUnit({ quantity_unit: newest?.quantityUnit ?? null }, selected.version);
+  return sortByKey({
     ...Object.fromEntries(CANDLE_PRICES.map((name) => [name, 'quote'])),
-    volume: quantityUnitFor(unit, options.units),
+    volume: chooseQuantityUnit(unit, options.units),
     ...(rows.some(({ figures }) => figures.turnover !== undefined) ? { turnover: 'quote' } : {}),
     ...(rows.some(({ trades }) => trades !== null) ? { trades: 'count' } : {}),
   });
@@ -200,7 +209,7 @@ const makeItemHead = (subject: Subject): Row => {
   return {
     ...nameListing(selected),
     units: findUnits(subject),
-    retention_from: formatInstant(retentionFrom('candles', selected.version, options.evaluatedAt)),
+    retention_from: formatInstant(computeRetentionFrom('candles', selected.version, options.evaluatedAt)),
   };
 };
 

@@ -10,7 +10,7 @@ import { SEALS_AFTER } from '../../schemas/windows.ts';
 import { type Selected, toListingId } from '../live/listing-book.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import type { Span } from './past.ts';
-import { type HistoryReader, places } from './store.ts';
+import { type HistoryReader, listPlaceholders } from './store.ts';
 
 const TABLE = liquidation.table;
 export type Side = 'long' | 'short';
@@ -71,7 +71,7 @@ const isEvent = ({ texts, flags }: Row): boolean => texts.status === 'present' &
 export type EventQuestion = Span & { readonly listings: readonly Selected[]; readonly side: Side | null };
 type Sources = { readonly reader: HistoryReader; readonly live: LiveMemory };
 
-const recentEvents = (live: LiveMemory, { listings, side, from, to }: EventQuestion): StoredLiquidation[] =>
+const listRecentEvents = (live: LiveMemory, { listings, side, from, to }: EventQuestion): StoredLiquidation[] =>
   listings.flatMap(({ listing }) =>
     [...live.recentRows(listing.venue, TABLE, listing.venueSymbol)]
       .map(({ row }) => row)
@@ -88,14 +88,14 @@ const readEvents = async (
   const ids = listings.map(toListingId);
   const text =
     `SELECT ${SELECT} FROM ${reader.table(TABLE)} WHERE received_at >= $1 AND received_at < $2 AND status = 'present' AND NOT late` +
-    ` AND listing IN (${places(ids, 2)})${side === null ? '' : ` AND side = '${side}'`}` +
+    ` AND listing IN (${listPlaceholders(ids, 2)})${side === null ? '' : ` AND side = '${side}'`}` +
     ` ORDER BY received_at, listing, id${limit === null ? '' : ` LIMIT ${limit}`}`;
   const values = [formatInstantMicros(from), formatInstantMicros(to), ...ids];
   const lines = await reader.query({ text, values, among: ids });
   return lines.map(fromCells);
 };
 
-const identity = ({ listing, receivedAt, id }: StoredLiquidation): string => `${receivedAt}|${listing}|${id}`;
+const toIdentity = ({ listing, receivedAt, id }: StoredLiquidation): string => `${receivedAt}|${listing}|${id}`;
 
 /**
  * Events of the listings, from the store and from memory, each once and in no order: at least the earliest `atLeast`, with all that came at the
@@ -106,14 +106,14 @@ export const gatherEvents = async (
   question: EventQuestion,
   atLeast: number,
 ): Promise<readonly StoredLiquidation[]> => {
-  const events = new Map(recentEvents(live, question).map((one) => [identity(one), one] as const));
+  const events = new Map(listRecentEvents(live, question).map((one) => [toIdentity(one), one] as const));
   const stored = await readEvents(reader, question, atLeast);
-  for (const one of stored) events.set(identity(one), one);
+  for (const one of stored) events.set(toIdentity(one), one);
   // The statement may have cut among those of one instant, where its order is not ours.
   const last = stored.length < atLeast ? undefined : stored.at(-1);
   if (last === undefined) return [...events.values()];
   const ties = { ...question, from: last.receivedAt, to: last.receivedAt + 1 };
-  for (const one of await readEvents(reader, ties, null)) events.set(identity(one), one);
+  for (const one of await readEvents(reader, ties, null)) events.set(toIdentity(one), one);
   return [...events.values()];
 };
 
@@ -160,7 +160,7 @@ export const gatherGaps = async (
   const ids = listings.map(toListingId);
   const text =
     `SELECT listing, from_at::long from_at, received_at::long received_at, gap_cause FROM ${reader.table(TABLE)}` +
-    ` WHERE received_at > $1 AND received_at < $2 AND from_at < $3 AND status = 'missing' AND listing IN (${places(ids, 3)})` +
+    ` WHERE received_at > $1 AND received_at < $2 AND from_at < $3 AND status = 'missing' AND listing IN (${listPlaceholders(ids, 3)})` +
     ' ORDER BY listing, received_at, id';
   // No gap row crosses a midnight, so one that reaches into the window ends at most a day after it.
   const bounds = [from, to + MICROS_PER_DAY, to].map(formatInstantMicros);

@@ -1,7 +1,7 @@
 // Reads what an answer needs for a few listings: series of each layer, marks for conversions, losses of connections.
 import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
-import { COUNTS_WITHIN, SEALS_AFTER, sealsAt } from '../../schemas/windows.ts';
+import { COUNTS_WITHIN, SEALS_AFTER, toSealInstant } from '../../schemas/windows.ts';
 import { type Selected, toListingId } from '../live/listing-book.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import type { Span } from './past.ts';
@@ -15,7 +15,7 @@ export type RequestedTimes =
   | (Span & { readonly mode: 'raw' })
   | { readonly mode: 'at'; readonly instants: readonly Micros[] };
 
-export const windowMicros = (layer: ReadingLayer): Micros => LAYERS[layer].windowMs * 1_000;
+export const toWindowMicros = (layer: ReadingLayer): Micros => LAYERS[layer].windowMs * 1_000;
 
 /** Instants closer than this are read as one range, others one by one. */
 const NEAR: Micros = 120_000_000;
@@ -30,7 +30,7 @@ export const readRecent = (live: LiveMemory, { listing }: Selected, layer: Readi
     const row = fromRow(layer, recent.row);
     if (recent.sealed) sealed.push(row);
     // The store already shows what its window was sealed as.
-    else if (sealsAt(row.at) > history) provisional.push(row);
+    else if (toSealInstant(row.at) > history) provisional.push(row);
   }
   return { sealed, provisional };
 };
@@ -46,7 +46,7 @@ const merge = (parts: readonly Rows[]): Rows => {
 const readPeriods = (reader: HistoryReader, question: RowQuestion, asked: RequestedTimes & { mode: 'interval' }) => {
   const range: Range = { after: asked.from, to: asked.to };
   // Those that end within the range are among its windows.
-  if (asked.length === windowMicros(question.layer))
+  if (asked.length === toWindowMicros(question.layer))
     return [reader.windows(question, range), reader.longGaps(question, { after: asked.to, to: asked.to })];
   const last = (kind: 'reading' | 'gap') => reader.lastOfPeriods(question, range, { length: asked.length, kind });
   return [last('reading'), last('gap'), reader.longGaps(question, range)];
@@ -72,7 +72,7 @@ const readInstants = (reader: HistoryReader, question: RowQuestion, instants: re
 
 const readRaw = (reader: HistoryReader, question: RowQuestion, { from, to }: Span) => {
   // The window of a reading received before `to` may end after it.
-  const end = to + windowMicros(question.layer);
+  const end = to + toWindowMicros(question.layer);
   return [reader.windows(question, { after: from - 1, to: end }), reader.longGaps(question, { after: end, to })];
 };
 
@@ -119,19 +119,19 @@ export const gatherSeries = async (
 export type Losses = (venue: string, reading: StoredReading, at: Micros) => Micros | null;
 
 /** A loss counts at `at` as a reading does: recorded in time. Silence of a collector is a rule on the log and needs no record (F-02). */
-const counted = ({ recordedAt, cause }: StoredSpan, at: Micros): boolean =>
+const isCounted = ({ recordedAt, cause }: StoredSpan, at: Micros): boolean =>
   cause === 'collector_down' || recordedAt <= at + COUNTS_WITHIN;
 
-const storedLoss = (spans: readonly StoredSpan[], received: Micros, at: Micros): Micros | null => {
+const findStoredLoss = (spans: readonly StoredSpan[], received: Micros, at: Micros): Micros | null => {
   let lost: Micros | null = null;
   for (const span of spans) {
-    if (span.from > received || span.to < received || !counted(span, at)) continue;
+    if (span.from > received || span.to < received || !isCounted(span, at)) continue;
     if (lost === null || span.to < lost) lost = span.to;
   }
   return lost;
 };
 
-const byVenue = (heard: readonly (readonly [venue: string, row: ReadingRow])[]): Map<string, ReadingRow[]> => {
+const groupByVenue = (heard: readonly (readonly [venue: string, row: ReadingRow])[]): Map<string, ReadingRow[]> => {
   const rows = new Map<string, ReadingRow[]>();
   for (const [venue, row] of heard) {
     if (row.reading.horizon_source !== 'connection') continue;
@@ -151,7 +151,7 @@ export const gatherLosses = async (
   const spans = new Map<string, readonly StoredSpan[]>();
   // Taken before the store is queried: up to these watermarks the store's answer is complete.
   const visible = new Map([...live.venues()].map(({ venue }) => [venue, live.historyWatermark(venue) ?? 0] as const));
-  for (const [venue, rows] of byVenue(heard)) {
+  for (const [venue, rows] of groupByVenue(heard)) {
     const connections = [...new Set(rows.map(({ reading }) => reading.conn_id))].sort();
     const from = rows.reduce((least, { reading }) => Math.min(least, reading.received_at), latest);
     for (let i = 0; i < connections.length; i += SPANS_PER_STATEMENT) {
@@ -161,7 +161,7 @@ export const gatherLosses = async (
     }
   }
   return (venue, reading, at) => {
-    const stored = storedLoss(spans.get(`${venue}|${reading.conn_id}`) ?? [], reading.received_at, at);
+    const stored = findStoredLoss(spans.get(`${venue}|${reading.conn_id}`) ?? [], reading.received_at, at);
     // Memory does not know when a loss was recorded, so it is used only for what the store cannot show yet.
     if (stored !== null || at + SEALS_AFTER <= (visible.get(venue) ?? 0)) return stored;
     return live.venue(venue)?.connections.lostAt(reading.conn_id, reading.received_at) ?? null;

@@ -1,16 +1,16 @@
 // The items of a liquidations answer: one page over all listings, with the gaps that begin within it (H-15, H-16e).
 import { REASON_OF_POLICY } from '../../schemas/freshness.ts';
-import { formatInstant, instantOrNull } from '../../schemas/instants.ts';
-import { byKey, figure, type NumberFormat, writeJson } from '../../schemas/json.ts';
+import { formatInstant, formatInstantOrNull } from '../../schemas/instants.ts';
+import { makeFigure, type NumberFormat, sortByKey, writeJson } from '../../schemas/json.ts';
 import { findListingPolicy } from '../../schemas/policies.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { compareBytes } from '../../schemas/text-order.ts';
-import { convertQuantity, quantityUnitFor, type UnitsMode } from '../../schemas/units.ts';
-import { type Selected, toListingId, versionAt } from '../live/listing-book.ts';
-import { figureOrNull, makeConversion, orNone, unitCounted, valueRule } from '../live/members.ts';
+import { chooseQuantityUnit, convertQuantity, type UnitsMode } from '../../schemas/units.ts';
+import { findVersionAt, type Selected, toListingId } from '../live/listing-book.ts';
+import { findCountedUnit, makeConversion, toFigureOrNull, toOptional, toValueRule } from '../live/members.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import { gatherEvents, gatherGaps, joinGaps, type Side, type StoredGap, type StoredLiquidation } from './event-rows.ts';
-import { findUnlistedSpans, retentionFrom, type Span } from './past.ts';
+import { computeRetentionFrom, findUnlistedSpans, type Span } from './past.ts';
 import { type Items, nameListing, type Row, type RowGroup } from './row-groups.ts';
 import type { HistoryReader } from './store.ts';
 
@@ -46,7 +46,7 @@ export type LiquidationPage = {
 
 type Event = StoredLiquidation & Pick<Place, 'venue' | 'venueSymbol'>;
 
-const inOrder = (a: Place, b: Place): number =>
+const comparePlaces = (a: Place, b: Place): number =>
   a.receivedAt - b.receivedAt ||
   compareBytes(a.venue, b.venue) ||
   compareBytes(a.venueSymbol, b.venueSymbol) ||
@@ -54,26 +54,26 @@ const inOrder = (a: Place, b: Place): number =>
 
 const makeRowObject = (event: Event, { listing, version: current }: Selected, units: UnitsMode): Row => {
   const { price, quantity: digits } = event;
-  const version = versionAt(listing.versions, event.recordedAt) ?? current;
+  const version = findVersionAt(listing.versions, event.recordedAt) ?? current;
   const rule = version.record.values;
-  const unit = unitCounted({ quantity_unit: event.quantityUnit }, version);
+  const unit = findCountedUnit({ quantity_unit: event.quantityUnit }, version);
   const quantity = convertQuantity({ digits, unit, mode: units, listing: rule, mark: price });
-  const value = convertQuantity({ digits, unit, mode: 'quote', listing: valueRule(rule), mark: price });
+  const value = convertQuantity({ digits, unit, mode: 'quote', listing: toValueRule(rule), mark: price });
   const reasons = {
     ...(quantity === null ? { quantity: 'unit_unknown' } : {}),
     ...(value === null ? { value: 'unit_unknown' } : {}),
   };
   return {
-    venue_ts: instantOrNull(event.venueTs),
+    venue_ts: formatInstantOrNull(event.venueTs),
     received_at: formatInstant(event.receivedAt),
     side: event.side,
-    price: figure(price),
+    price: makeFigure(price),
     price_kind: event.priceKind,
-    quantity: figureOrNull(quantity),
-    value: figureOrNull(value),
+    quantity: toFigureOrNull(quantity),
+    value: toFigureOrNull(value),
     id: event.id,
     conversion: units === 'published' ? undefined : makeConversion(version, null),
-    null_reasons: orNone(reasons),
+    null_reasons: toOptional(reasons),
   };
 };
 
@@ -88,8 +88,8 @@ type Collected = {
 };
 
 /** Before the first version nothing was known of the venue, so its first version applies. */
-const firstOrAt = <V extends { readonly written_at: Micros }>(versions: readonly V[], at: Micros): V | null =>
-  versionAt(versions, at) ?? versions[0] ?? null;
+const findFirstOrAt = <V extends { readonly written_at: Micros }>(versions: readonly V[], at: Micros): V | null =>
+  findVersionAt(versions, at) ?? versions[0] ?? null;
 
 /** Policies hold from version to version, of the venue's capability and of the listing. */
 const findCollected = (live: LiveMemory, { listing }: Selected, { from, to }: Span): Collected => {
@@ -101,8 +101,8 @@ const findCollected = (live: LiveMemory, { listing }: Selected, { from, to }: Sp
   const uncollected: StoredGap[] = [];
   let completeness: Completeness = 'none';
   for (const [i, start] of starts.entries()) {
-    const capability = firstOrAt(capabilities, start);
-    const policy = findListingPolicy(capability, 'liquidation', firstOrAt(listing.versions, start));
+    const capability = findFirstOrAt(capabilities, start);
+    const policy = findListingPolicy(capability, 'liquidation', findFirstOrAt(listing.versions, start));
     if (policy === 'on') completeness = capability?.layers['liquidation']?.completeness ?? 'sampled';
     else uncollected.push({ from: start, to: starts[i + 1] ?? to, cause: REASON_OF_POLICY[policy] });
   }
@@ -131,7 +131,7 @@ const leaveOut = (gap: StoredGap, spans: readonly Span[]): readonly StoredGap[] 
   return parts;
 };
 
-const byStart = (a: StoredGap, b: StoredGap): number => a.from - b.from || a.to - b.to;
+const compareStarts = (a: StoredGap, b: StoredGap): number => a.from - b.from || a.to - b.to;
 
 type Subject = {
   readonly selected: Selected;
@@ -144,25 +144,25 @@ type Subject = {
 const listGaps = (subject: Subject, { asked, evaluatedAt }: LiquidationOptions, page: Span): StoredGap[] => {
   const { selected, gaps, collected } = subject;
   if (collected.completeness === 'none') return [];
-  const keptFrom = retentionFrom('events', selected.version, evaluatedAt);
+  const keptFrom = computeRetentionFrom('events', selected.version, evaluatedAt);
   const end = selected.version.delisted_at ?? Number.POSITIVE_INFINITY;
   const within = [...gaps.flatMap((gap) => leaveOut(gap, collected.uncollected)), ...collected.uncollected]
     .map((gap) => ({ ...gap, from: Math.max(gap.from, keptFrom), to: Math.min(gap.to, end) }))
     .filter((gap) => gap.from < gap.to);
   return [...within, ...listOutside(selected, keptFrom, asked)]
     .filter(({ from }) => from >= page.from && from < page.to)
-    .sort(byStart);
+    .sort(compareStarts);
 };
 
 /** Members of an item beside its rows and gaps. */
 const makeItemHead = ({ selected, events, collected }: Subject, { units, evaluatedAt }: LiquidationOptions): Row => {
   const { version } = selected;
-  const unit = unitCounted({ quantity_unit: events.at(-1)?.quantityUnit ?? null }, version);
+  const unit = findCountedUnit({ quantity_unit: events.at(-1)?.quantityUnit ?? null }, version);
   return {
     ...nameListing(selected),
     completeness: collected.completeness,
-    retention_from: formatInstant(retentionFrom('events', version, evaluatedAt)),
-    units: byKey({ price: 'quote', quantity: quantityUnitFor(unit, units), value: 'quote' }),
+    retention_from: formatInstant(computeRetentionFrom('events', version, evaluatedAt)),
+    units: sortByKey({ price: 'quote', quantity: chooseQuantityUnit(unit, units), value: 'quote' }),
   };
 };
 
@@ -173,7 +173,7 @@ const toGap = ({ from, to, cause }: StoredGap): Row => ({
 });
 
 /** The first `limit` rows of the page and one more, in order; rows that came at the instant of the place before are looked at again. */
-const rowsFrom = async (
+const readRowsFrom = async (
   sources: Sources,
   selected: readonly Selected[],
   { asked, side, limit, after }: LiquidationOptions,
@@ -193,8 +193,8 @@ const rowsFrom = async (
       const listing = byId.get(event.listing);
       return listing === undefined ? [] : [{ ...event, venue: listing.venue, venueSymbol: listing.venueSymbol }];
     })
-    .filter((event) => after === null || inOrder(event, after) > 0)
-    .sort(inOrder);
+    .filter((event) => after === null || comparePlaces(event, after) > 0)
+    .sort(comparePlaces);
 };
 
 /** One page: the earliest rows after `after`, at most `limit` of all listings together. */
@@ -205,7 +205,7 @@ export const makeLiquidationPage = async (
 ): Promise<LiquidationPage> => {
   const { asked, limit, after, evaluatedAt } = options;
   const [events, gaps] = await Promise.all([
-    rowsFrom(sources, selected, options),
+    readRowsFrom(sources, selected, options),
     gatherGaps(sources, selected, asked),
   ]);
   const rows = events.slice(0, limit);
@@ -216,7 +216,7 @@ export const makeLiquidationPage = async (
   const groups: RowGroup[] = [];
   let [returned, gapCount] = [0, 0];
   const items = selected.map((one) => {
-    const keptFrom = retentionFrom('events', one.version, evaluatedAt);
+    const keptFrom = computeRetentionFrom('events', one.version, evaluatedAt);
     const kept = (byListing.get(toListingId(one)) ?? []).filter(({ receivedAt }) => receivedAt >= keptFrom);
     returned += kept.length;
     const collected = findCollected(sources.live, one, asked);

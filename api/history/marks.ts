@@ -1,13 +1,13 @@
 // The listing's own mark at a past instant, which conversions of quantities are made with (N-07).
-import { statusAt } from '../../schemas/freshness.ts';
+import { findStatusAt } from '../../schemas/freshness.ts';
 import { findListingPolicy } from '../../schemas/policies.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { CapabilityVersion } from '../../schemas/topics.ts';
-import { type LiveListing, versionAt } from '../live/listing-book.ts';
-import { heldAt } from '../live/listing-view.ts';
+import { findVersionAt, type LiveListing } from '../live/listing-book.ts';
+import { findHeldAt } from '../live/listing-view.ts';
 import type { Mark } from '../live/members.ts';
 import type { Losses } from './gather.ts';
-import { newestAt, type ReadingRow } from './series.ts';
+import { findNewestAt, type ReadingRow } from './series.ts';
 
 /** What is known of a listing's marks over an answer. */
 export type Marks = {
@@ -20,14 +20,14 @@ export type Marks = {
 };
 
 /** The mark at an instant, when it is present there under the bound in force. */
-export const markAt = ({ listing, capabilities, losses, rows, boundMs }: Marks, at: Micros): Mark | null => {
+export const findMarkAt = ({ listing, capabilities, losses, rows, boundMs }: Marks, at: Micros): Mark | null => {
   const { venue, versions } = listing;
-  const reading = heldAt(newestAt(rows, at)?.reading ?? null, { capabilities, versions, at });
+  const reading = findHeldAt(findNewestAt(rows, at)?.reading ?? null, { capabilities, versions, at });
   const digits = reading?.values.mark;
   if (reading === null || digits === undefined) return null;
-  const { status } = statusAt({
+  const { status } = findStatusAt({
     reading,
-    policy: findListingPolicy(versionAt(capabilities, at), 'mark', versionAt(versions, at)),
+    policy: findListingPolicy(findVersionAt(capabilities, at), 'mark', findVersionAt(versions, at)),
     lostAt: losses(venue, reading, at),
     boundMs,
     at,

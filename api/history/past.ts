@@ -1,5 +1,5 @@
 // Common decisions of all answers about the past: the selected listings, whether the answer can still change, what is unknown (N-11, H-09).
-import { type ApiError, serviceError, shapeFault } from '../../schemas/errors.ts';
+import { type ApiError, makeServiceError, makeShapeFault } from '../../schemas/errors.ts';
 import { formatInstant, MICROS_PER_DAY, parseInstant } from '../../schemas/instants.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { clip } from '../../schemas/sent-text.ts';
@@ -7,7 +7,7 @@ import { RETENTION_DAYS } from '../../schemas/tables.ts';
 import type { ListingVersion } from '../../schemas/topics.ts';
 import { SEALS_AFTER } from '../../schemas/windows.ts';
 import type { Plan } from '../contract/plans.ts';
-import { type LiveListing, type Selected, versionAt } from '../live/listing-book.ts';
+import { findVersionAt, type LiveListing, type Selected } from '../live/listing-book.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import { WHOLE_WITHIN_MS } from '../live/whole.ts';
 
@@ -46,12 +46,12 @@ export const isSettled = (
 export type Span = { readonly from: Micros; readonly to: Micros };
 
 /** Up to this instant the store shows every row of a listing; later rows may be in memory only. */
-const shownTo = ({ listing, version }: Selected, live: LiveMemory): Micros =>
+const findShownTo = ({ listing, version }: Selected, live: LiveMemory): Micros =>
   Math.max((live.historyWatermark(listing.venue) ?? 0) - SEALS_AFTER, version.first_seen_at);
 
 /** Waits, at most ten seconds, while a process that has just begun reads what the store does not show of the span. */
 export const awaitRecent = async ({ to }: Span, selected: readonly Selected[], live: LiveMemory): Promise<void> => {
-  if (live.isWhole || selected.every((one) => to <= shownTo(one, live))) return;
+  if (live.isWhole || selected.every((one) => to <= findShownTo(one, live))) return;
   await live.wholeWithin(WHOLE_WITHIN_MS);
 };
 
@@ -59,21 +59,21 @@ export const awaitRecent = async ({ to }: Span, selected: readonly Selected[], l
 export const refuseHole = ({ from, to }: Span, selected: readonly Selected[], live: LiveMemory): void => {
   for (const one of selected) {
     const { venue } = one.listing;
-    const lower = shownTo(one, live);
+    const lower = findShownTo(one, live);
     if (to <= lower) continue;
     if (!live.isWhole)
-      throw serviceError('UNAVAILABLE', 'The last minutes have not been read yet.', {
+      throw makeServiceError('UNAVAILABLE', 'The last minutes have not been read yet.', {
         hint: 'Repeat the call in a few seconds, or ask for an earlier window.',
       });
     const upper = live.recentFrom(venue);
     if (upper <= lower || from >= upper) continue;
-    throw serviceError('UNAVAILABLE', `History of ${venue} is behind since ${formatInstant(lower)}.`, {
+    throw makeServiceError('UNAVAILABLE', `History of ${venue} is behind since ${formatInstant(lower)}.`, {
       hint: 'Repeat the call in a minute, or ask for an earlier window.',
     });
   }
 };
 
-const newest = (written: readonly (Micros | undefined)[]): string | null => {
+const findNewestVersion = (written: readonly (Micros | undefined)[]): string | null => {
   const at = Math.max(0, ...written.map((one) => one ?? 0));
   return at === 0 ? null : formatInstant(at);
 };
@@ -82,15 +82,15 @@ const newest = (written: readonly (Micros | undefined)[]): string | null => {
 export const listVersions = (selected: readonly Selected[], live: LiveMemory, at: Micros) => {
   const venues = new Set(selected.map(({ listing }) => listing.venue));
   return {
-    listings_as_of: newest(selected.map(({ version }) => version.written_at)),
-    capabilities_as_of: newest(
-      [...venues].map((venue) => versionAt(live.venue(venue)?.capabilities ?? [], at)?.written_at),
+    listings_as_of: findNewestVersion(selected.map(({ version }) => version.written_at)),
+    capabilities_as_of: findNewestVersion(
+      [...venues].map((venue) => findVersionAt(live.venue(venue)?.capabilities ?? [], at)?.written_at),
     ),
   };
 };
 
 /** Earliest instant a listing's rows are kept from: its first sight, or the floor, which moves a day at a time so that answers hold a day. */
-export const retentionFrom = (
+export const computeRetentionFrom = (
   kind: keyof typeof RETENTION_DAYS,
   { first_seen_at }: ListingVersion,
   evaluatedAt: Micros,
@@ -148,19 +148,21 @@ export const refuseTooLarge = ({ bytes, listings, ofListings }: Made, { limit, h
   if (bytes <= limit.stopsAt) return;
   const whole = { bytes: (bytes / listings) * ofListings, limit: limit.named };
   const hint = whatFits(computeFittingShare(whole, ofListings * heads));
-  throw serviceError('DQL_LIMIT', `The answer has more than ${bytes} bytes, the limit is ${limit.named}.`, { hint });
+  throw makeServiceError('DQL_LIMIT', `The answer has more than ${bytes} bytes, the limit is ${limit.named}.`, {
+    hint,
+  });
 };
 
 export const findInstantFaults = (text: string | undefined, path: string): ApiError[] =>
   text === undefined || parseInstant(text) !== null
     ? []
-    : [shapeFault(path, `"${clip(text)}" is not an instant.`, 'Write RFC 3339, such as 2026-01-15T12:00:00Z.')];
+    : [makeShapeFault(path, `"${clip(text)}" is not an instant.`, 'Write RFC 3339, such as 2026-01-15T12:00:00Z.')];
 
 /** A window whose bounds are both instants must begin before it ends. */
 export const findWindowFaults = (from: string | undefined, to: string | undefined): ApiError[] => {
   const [start, end] = [parseInstant(from ?? ''), parseInstant(to ?? '')];
   if (start === null || end === null || start < end) return [];
-  return [shapeFault('/to', 'The window ends before it begins.', 'Send from before to.')];
+  return [makeShapeFault('/to', 'The window ends before it begins.', 'Send from before to.')];
 };
 
 /** `path`: the member of the request that the refusal names. */

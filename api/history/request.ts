@@ -1,15 +1,15 @@
 // The request of a history answer: its shape, which instants it means, and what a mode may not have (H-02 to H-04).
 import Type, { type Static } from 'typebox';
 import { parseDuration } from '../../schemas/durations.ts';
-import { type ApiError, shapeFault } from '../../schemas/errors.ts';
+import { type ApiError, makeShapeFault } from '../../schemas/errors.ts';
 import { formatInstant, parseInstant } from '../../schemas/instants.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { Spoilt } from '../contract/endpoint.ts';
 import { ENDPOINT_LIMITS } from '../contract/endpoint-limits.ts';
-import { Layers, layerFault } from '../contract/layer-names.ts';
+import { findLayerFault, Layers } from '../contract/layer-names.ts';
 import { IncludeSynthetic, NumberFormatParameter, Units } from '../contract/parameters.ts';
 import { Where } from '../language/where-object.ts';
-import { Freshness, freshnessFaults } from '../live/bounds.ts';
+import { Freshness, findFreshnessFaults } from '../live/bounds.ts';
 import type { RequestedTimes } from './gather.ts';
 import { findInstantFaults, findWindowFaults } from './past.ts';
 
@@ -17,7 +17,7 @@ const { history_rows_per_layer: PER_LAYER, history_raw_rows: RAW_ROWS } = ENDPOI
 const INTERVALS = ['10s', '30s', '1m', '2m', '3m', '5m', '15m', '30m', '1h', '4h', '12h', '1d'] as const;
 
 /** An RFC 3339 instant or a date, with what it means. */
-export const instantInput = (meaning: string) =>
+export const makeInstantInput = (meaning: string) =>
   Type.String({ description: `${meaning} RFC 3339, or a date.`, examples: ['2026-01-15T12:00Z'] });
 
 export const Input = Type.Object(
@@ -33,19 +33,21 @@ export const Input = Type.Object(
       }),
     ),
     at: Type.Optional(
-      Type.Array(instantInput('Instant of a row.'), {
+      Type.Array(makeInstantInput('Instant of a row.'), {
         minItems: 1,
         description: 'Mode: one row per instant, strictly ascending, with the same limit of rows.',
       }),
     ),
-    as_of: Type.Optional(instantInput('Mode: one row at this instant; short for `at` with one instant.')),
+    as_of: Type.Optional(makeInstantInput('Mode: one row at this instant; short for `at` with one instant.')),
     raw: Type.Optional(
       Type.Boolean({
         description: `Mode when true: every stored row; at most ${RAW_ROWS} rows an answer. Needs \`from\` and \`to\`, and the plan Standard or above.`,
       }),
     ),
-    from: Type.Optional(instantInput('Start of the window, for `interval` and `raw`.')),
-    to: Type.Optional(instantInput('End of the window, for `interval` and `raw`. A later end than now is cut at now.')),
+    from: Type.Optional(makeInstantInput('Start of the window, for `interval` and `raw`.')),
+    to: Type.Optional(
+      makeInstantInput('End of the window, for `interval` and `raw`. A later end than now is cut at now.'),
+    ),
     include_gaps: Type.Optional(
       Type.Boolean({ description: 'Whether instants without a reading are rows. Default true.' }),
     ),
@@ -63,7 +65,7 @@ export type Input = Static<typeof Input>;
 const MODES = ['interval', 'at', 'as_of', 'raw'] as const;
 
 /** Members that select the instants (H-02, H-03). */
-const modeFaults = (input: Partial<Input>, spoilt: Spoilt): ApiError[] => {
+const findModeFaults = (input: Partial<Input>, spoilt: Spoilt): ApiError[] => {
   if (MODES.some((name) => spoilt.has(name))) return [];
   const modes = [
     input.interval === undefined ? [] : ['interval'],
@@ -73,10 +75,10 @@ const modeFaults = (input: Partial<Input>, spoilt: Spoilt): ApiError[] => {
   ].flat();
   if (modes.length === 1) return [];
   const message = modes.length === 0 ? 'No mode is given.' : `"${modes.join('" and "')}" are given together.`;
-  return [shapeFault('', message, 'Send exactly one of interval, at (or as_of), raw: true.')];
+  return [makeShapeFault('', message, 'Send exactly one of interval, at (or as_of), raw: true.')];
 };
 
-const rangeFaults = ({ interval, raw, at, as_of, from, to }: Partial<Input>, spoilt: Spoilt): ApiError[] => {
+const findRangeFaults = ({ interval, raw, at, as_of, from, to }: Partial<Input>, spoilt: Spoilt): ApiError[] => {
   const ranged = interval !== undefined || raw === true;
   const bounds = [
     ['from', from],
@@ -86,36 +88,40 @@ const rangeFaults = ({ interval, raw, at, as_of, from, to }: Partial<Input>, spo
     if (spoilt.has('interval') || spoilt.has('raw')) return [];
     if (at === undefined && as_of === undefined) return [];
     return bounds.flatMap(([name, text]) =>
-      text === undefined ? [] : [shapeFault(`/${name}`, `"${name}" does not apply to instants.`, `Leave ${name} out.`)],
+      text === undefined
+        ? []
+        : [makeShapeFault(`/${name}`, `"${name}" does not apply to instants.`, `Leave ${name} out.`)],
     );
   }
   const absent = bounds.flatMap(([name, text]) =>
-    text === undefined && !spoilt.has(name) ? [shapeFault(`/${name}`, `"${name}" is missing.`, `Send ${name}.`)] : [],
+    text === undefined && !spoilt.has(name)
+      ? [makeShapeFault(`/${name}`, `"${name}" is missing.`, `Send ${name}.`)]
+      : [],
   );
   return [...absent, ...findWindowFaults(from, to)];
 };
 
-const orderFaults = (at: readonly string[]): ApiError[] => {
+const findOrderFaults = (at: readonly string[]): ApiError[] => {
   const instants = at.map(parseInstant);
   return instants.flatMap((now, i): ApiError[] => {
     const before = instants[i - 1] ?? null;
     if (now === null || before === null || now > before) return [];
     const message = `"${at[i]}" does not come after the instant before it.`;
-    return [shapeFault(`/at/${i}`, message, 'Send instants ascending.')];
+    return [makeShapeFault(`/at/${i}`, message, 'Send instants ascending.')];
   });
 };
 
 /** Faults of shape that the schema cannot express. */
 export const refine = (input: Partial<Input>, spoilt: Spoilt): ApiError[] => [
-  ...(input.layers ?? []).flatMap(layerFault),
-  ...freshnessFaults(input.freshness),
-  ...modeFaults(input, spoilt),
+  ...(input.layers ?? []).flatMap(findLayerFault),
+  ...findFreshnessFaults(input.freshness),
+  ...findModeFaults(input, spoilt),
   ...findInstantFaults(input.from, '/from'),
   ...findInstantFaults(input.to, '/to'),
   ...findInstantFaults(input.as_of, '/as_of'),
   ...(input.at ?? []).flatMap((text, i) => findInstantFaults(text, `/at/${i}`)),
-  ...rangeFaults(input, spoilt),
-  ...orderFaults(input.at ?? []),
+  ...findRangeFaults(input, spoilt),
+  ...findOrderFaults(input.at ?? []),
 ];
 
 /** The instants meant. Periods are moved in to boundaries and cut at now; what is left may be nothing (H-02, H-04). */

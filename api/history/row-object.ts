@@ -1,11 +1,11 @@
 // One row of a history answer, evaluated at its own instant (H-05, H-07, H-16b).
-import { type Policy, type StatusAnswer, statusAt } from '../../schemas/freshness.ts';
+import { findStatusAt, type Policy, type StatusAnswer } from '../../schemas/freshness.ts';
 import type { GapCause } from '../../schemas/gap-causes.ts';
-import { formatInstant, instantOrNull } from '../../schemas/instants.ts';
+import { formatInstant, formatInstantOrNull } from '../../schemas/instants.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { ListingVersion } from '../../schemas/topics.ts';
 import type { UnitsMode } from '../../schemas/units.ts';
-import { type Mark, makeInstants, makeMembers, markFor } from '../live/members.ts';
+import { findMarkFor, type Mark, makeInstants, makeMembers } from '../live/members.ts';
 import type { Row } from './row-groups.ts';
 import type { StoredReading } from './stored-row.ts';
 
@@ -31,7 +31,7 @@ export type RowQuestion = {
 
 type Judged = Omit<StatusAnswer, 'reason'> & { readonly reason: string | null };
 
-const missing = (reason: string, gapCause: GapCause | null): Judged => ({
+const judgeMissing = (reason: string, gapCause: GapCause | null): Judged => ({
   status: 'missing',
   reason,
   gap_cause: gapCause,
@@ -42,9 +42,9 @@ const missing = (reason: string, gapCause: GapCause | null): Judged => ({
 
 const judge = (question: RowQuestion): Judged => {
   const { at, reading, gapCause, policy, lostAt, boundMs, retentionFrom } = question;
-  if (at < retentionFrom && (policy === null || policy === 'on')) return missing('not_retained', null);
-  if (reading === null && policy === 'on' && gapCause !== null) return missing('gap', gapCause);
-  return statusAt({ reading, policy: policy ?? 'off', lostAt, boundMs, at, stateLag: false });
+  if (at < retentionFrom && (policy === null || policy === 'on')) return judgeMissing('not_retained', null);
+  if (reading === null && policy === 'on' && gapCause !== null) return judgeMissing('gap', gapCause);
+  return findStatusAt({ reading, policy: policy ?? 'off', lostAt, boundMs, at, stateLag: false });
 };
 
 const DROPPED: ReadonlySet<string> = new Set(['missing', 'off', 'not_published']);
@@ -61,17 +61,17 @@ export const makeRowObject = (
   const isPresent = judged.status === 'present';
   const isShown = isPresent || (judged.status === 'stale' && question.allowStale);
   const members =
-    reading !== null && isShown ? makeMembers(reading, question, markFor(reading, question, question.mark)) : null;
+    reading !== null && isShown ? makeMembers(reading, question, findMarkFor(reading, question, question.mark)) : null;
   return {
     at: formatInstant(question.at),
     status: judged.status,
     reason: judged.reason ?? undefined,
     gap_cause: judged.gap_cause ?? undefined,
-    venue_ts: instantOrNull(reading?.venue_ts ?? null),
-    received_at: instantOrNull(reading?.received_at ?? null),
+    venue_ts: formatInstantOrNull(reading?.venue_ts ?? null),
+    received_at: formatInstantOrNull(reading?.received_at ?? null),
     age_ms: judged.age_ms,
     venue_age_ms: judged.venue_age_ms,
-    valid_until: instantOrNull(judged.valid_until),
+    valid_until: formatInstantOrNull(judged.valid_until),
     horizon_source: reading?.horizon_source ?? null,
     anchor: reading?.anchor ?? null,
     values: isPresent ? (members?.values ?? {}) : {},

@@ -6,18 +6,18 @@ import type { StoredReading, StoredRow } from './stored-row.ts';
 /** What memory held before the store was queried: sealed rows it may not show yet, and windows that are not sealed. */
 export type RecentSeries = { readonly sealed: readonly StoredRow[]; readonly provisional: readonly StoredRow[] };
 
-const inOrder = (a: StoredRow, b: StoredRow): number =>
+const compareRows = (a: StoredRow, b: StoredRow): number =>
   a.at - b.at || Number(a.late) - Number(b.late) || a.srcOffset - b.srcOffset;
 
-const covers = (row: StoredRow, at: Micros): boolean => !row.late && row.fromAt < at && at <= row.at;
+const isCovering = (row: StoredRow, at: Micros): boolean => !row.late && row.fromAt < at && at <= row.at;
 
 /** One series in the order of time. A row in both counts once; a window that is sealed anywhere has no provisional row. */
 export const joinSeries = (stored: readonly StoredRow[], recent: RecentSeries): StoredRow[] => {
   // Rows arrive nearly in order, and sorting such rows costs next to nothing.
-  const all = [...recent.sealed, ...stored].sort(inOrder);
-  const rows = all.filter((row, i) => i === 0 || inOrder(all[i - 1] as StoredRow, row) !== 0);
-  const open = recent.provisional.filter(({ at }) => !rows.some((row) => covers(row, at)));
-  return open.length === 0 ? rows : [...rows, ...open].sort(inOrder);
+  const all = [...recent.sealed, ...stored].sort(compareRows);
+  const rows = all.filter((row, i) => i === 0 || compareRows(all[i - 1] as StoredRow, row) !== 0);
+  const open = recent.provisional.filter(({ at }) => !rows.some((row) => isCovering(row, at)));
+  return open.length === 0 ? rows : [...rows, ...open].sort(compareRows);
 };
 
 /** A row with the last reading of its window. */
@@ -31,7 +31,7 @@ const listGaps = (series: readonly StoredRow[]): StoredRow[] =>
   series.filter((row) => row.reading === null && !row.late);
 
 /** Index of the last row that ended at or before `at`; -1 when none did. */
-const lastEndedBy = (rows: readonly StoredRow[], at: Micros): number => {
+const findLastEnded = (rows: readonly StoredRow[], at: Micros): number => {
   let [low, high] = [0, rows.length];
   while (low < high) {
     const middle = (low + high) >> 1;
@@ -42,8 +42,8 @@ const lastEndedBy = (rows: readonly StoredRow[], at: Micros): number => {
 };
 
 /** The newest reading whose window ended at or before `at` (H-06, mode at). */
-export const newestAt = (readings: readonly ReadingRow[], at: Micros): ReadingRow | null =>
-  readings[lastEndedBy(readings, at)] ?? null;
+export const findNewestAt = (readings: readonly ReadingRow[], at: Micros): ReadingRow | null =>
+  readings[findLastEnded(readings, at)] ?? null;
 
 /** The answer for a period `(start, end]` or for an instant: a reading, or why there is none. Both null: nothing was ever received. */
 export type AnswerAt = { readonly at: Micros; readonly row: ReadingRow | null; readonly gapCause: GapCause | null };
@@ -58,9 +58,9 @@ export const listPeriods = (from: Micros, to: Micros, length: Micros): Period[] 
 };
 
 /** Cause of a period without a reading: that of the last gap that reaches into it; a window that was never sealed is `unknown`. */
-const causeIn = (gaps: readonly StoredRow[], { start, end }: Period): GapCause => {
+const findCauseIn = (gaps: readonly StoredRow[], { start, end }: Period): GapCause => {
   // Gaps do not overlap, so only the first one that ends after the period's end can begin before it.
-  const ended = lastEndedBy(gaps, end);
+  const ended = findLastEnded(gaps, end);
   const later = gaps[ended + 1];
   if (later !== undefined && later.fromAt < end) return later.gapCause ?? 'unknown';
   const last = gaps[ended];
@@ -72,9 +72,9 @@ export const answerPeriods = (series: readonly StoredRow[], periods: readonly Pe
   const readings = listReadings(series);
   const gaps = listGaps(series);
   return periods.map((period) => {
-    const newest = newestAt(readings, period.end);
+    const newest = findNewestAt(readings, period.end);
     const row = newest !== null && newest.at > period.start ? newest : null;
-    return { at: period.end, row, gapCause: row === null ? causeIn(gaps, period) : null };
+    return { at: period.end, row, gapCause: row === null ? findCauseIn(gaps, period) : null };
   });
 };
 
@@ -94,11 +94,11 @@ export const answerRaw = (
   const gaps = listGaps(series);
   const silent = windows
     .filter(({ end }) => !filled.has(end))
-    .map((window) => ({ at: window.end, row: null, gapCause: causeIn(gaps, window) }));
+    .map((window) => ({ at: window.end, row: null, gapCause: findCauseIn(gaps, window) }));
   return [...received.filter(({ at }) => at >= from && at < to), ...silent].sort(
-    (a, b) => a.at - b.at || inOrderOfRaw(a, b),
+    (a, b) => a.at - b.at || compareRaw(a, b),
   );
 };
 
-const inOrderOfRaw = (a: AnswerAt, b: AnswerAt): number =>
-  Number(a.row === null) - Number(b.row === null) || (a.row !== null && b.row !== null ? inOrder(a.row, b.row) : 0);
+const compareRaw = (a: AnswerAt, b: AnswerAt): number =>
+  Number(a.row === null) - Number(b.row === null) || (a.row !== null && b.row !== null ? compareRows(a.row, b.row) : 0);

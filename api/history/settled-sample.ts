@@ -5,7 +5,7 @@ import type { Logger } from '../../infra/runtime/log.ts';
 import { isStorableJson } from '../../infra/runtime/postgres/storable.ts';
 import { parseInstant } from '../../schemas/instants.ts';
 import type { Micros } from '../../schemas/records.ts';
-import { narrows, type Plan } from '../contract/plans.ts';
+import { isNarrowing, type Plan } from '../contract/plans.ts';
 
 export type SettledAnswer = {
   readonly path: string;
@@ -50,7 +50,7 @@ type Kept = {
 
 /** A plan that narrows gives the same request another meaning, so only requests of whole plans are kept. */
 const toKept = ({ path, input, itemsSha256, plan }: SettledAnswer): Kept | null => {
-  const earliest = (plan !== null && narrows(plan)) || !isStorableJson(input) ? null : findEarliest(input);
+  const earliest = (plan !== null && isNarrowing(plan)) || !isStorableJson(input) ? null : findEarliest(input);
   const text = JSON.stringify(input);
   if (earliest === null || text.length > REQUEST_BYTES) return null;
   const hash = createHash('sha256').update(`${path}\n${text}`).digest('hex');

@@ -2,11 +2,11 @@
 import type { Cell, QuestdbQuery, QuestdbReader } from '../../infra/runtime/questdb/questdb.ts';
 import { watchReachable } from '../../infra/runtime/reachable.ts';
 import { Turns } from '../../infra/runtime/turns.ts';
-import { type ServiceError, serviceError } from '../../schemas/errors.ts';
+import { makeServiceError, type ServiceError } from '../../schemas/errors.ts';
 import { formatInstantMicros, MICROS_PER_DAY } from '../../schemas/instants.ts';
 import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
-import { tableName } from '../../schemas/tables.ts';
+import { toTableName } from '../../schemas/tables.ts';
 import { fromCells, type StoredRow, selectList } from './stored-row.ts';
 
 /** Time budget of a history answer (E-07). */
@@ -39,14 +39,14 @@ const isTimeout = (error: Error): boolean => /timeout, query aborted|statement t
 
 /** The refusal while the store cannot be queried. */
 export const storeAway = (): ServiceError =>
-  serviceError('UNAVAILABLE', 'Stored history cannot be read now.', { hint: 'Repeat the call in a few seconds.' });
+  makeServiceError('UNAVAILABLE', 'Stored history cannot be read now.', { hint: 'Repeat the call in a few seconds.' });
 
 /** Turns a failure of the store into an answer to retry while it is unavailable or slow; a fault of this service stays as it is. */
 export const explainStore = (error: unknown): unknown =>
   error instanceof Error && (isAway(error) || isTimeout(error)) ? storeAway() : error;
 
-const tooSlow = () =>
-  serviceError('DQL_LIMIT', `The answer takes longer than ${BUDGET_MS / 1_000} seconds.`, {
+const refuseTooSlow = () =>
+  makeServiceError('DQL_LIMIT', `The answer takes longer than ${BUDGET_MS / 1_000} seconds.`, {
     hint: 'Narrow where, layers or the window.',
   });
 
@@ -54,14 +54,14 @@ const tooSlow = () =>
 export type ListQuery = QuestdbQuery & { readonly among: readonly string[] };
 
 /** `$1, $2 …` for `values`, after the parameters that exist already. */
-export const places = (values: readonly unknown[], before: number): string =>
+export const listPlaceholders = (values: readonly unknown[], before: number): string =>
   values.map((_, i) => `$${before + i + 1}`).join(', ');
 
 /**
  * A listing written into a statement. `LATEST ON` over an indexed symbol answers the listings of an earlier call when they are parameters:
  * QuestDB 9.3.4 keeps the symbols that a cached plan was first bound to.
  */
-const literal = (listing: string): string => `'${listing.replaceAll("'", "''")}'`;
+const quoteListing = (listing: string): string => `'${listing.replaceAll("'", "''")}'`;
 
 /** Statements of one answer, within its time budget. */
 export class HistoryReader {
@@ -90,7 +90,7 @@ export class HistoryReader {
     const text =
       `SELECT ${selectList(question.layer)} FROM ${this.#table(question.layer)} r JOIN (` +
       `SELECT listing, (at::long - 1) / ${length} period, max(at) last_at FROM ${this.#table(question.layer)}` +
-      ` WHERE at > $1 AND at <= $2 AND ${holds} AND listing IN (${places(question.listings, 2)}) GROUP BY listing, period` +
+      ` WHERE at > $1 AND at <= $2 AND ${holds} AND listing IN (${listPlaceholders(question.listings, 2)}) GROUP BY listing, period` +
       `) p ON r.listing = p.listing AND r.at = p.last_at` +
       ` WHERE r.at > $1 AND r.at <= $2 AND r.received_at IS ${kind === 'reading' ? 'NOT NULL' : 'NULL'} AND NOT r.late ORDER BY listing, at, src_offset`;
     return this.#runQuery(question, { text, values: this.#values([after, to], question), among: question.listings });
@@ -109,7 +109,7 @@ export class HistoryReader {
   asOf(question: RowQuestion, at: Micros): Promise<Rows> {
     const text =
       `SELECT ${selectList(question.layer)} FROM (SELECT * FROM ${this.#table(question.layer)}` +
-      ` WHERE at <= $1 AND received_at IS NOT NULL AND NOT late AND listing IN (${question.listings.map(literal).join(', ')})` +
+      ` WHERE at <= $1 AND received_at IS NOT NULL AND NOT late AND listing IN (${question.listings.map(quoteListing).join(', ')})` +
       ' LATEST ON at PARTITION BY listing) r ORDER BY listing';
     return this.#runQuery(question, { text, values: [formatInstantMicros(at)], among: question.listings });
   }
@@ -122,7 +122,7 @@ export class HistoryReader {
     const text =
       'SELECT conn, from_at::long from_at, to_at::long to_at, recorded_at::long recorded_at, cause' +
       ` FROM ${this.table('connections')}` +
-      ` WHERE from_at <= $1 AND to_at >= $2 AND venue = $3 AND conn IN (${places(connections, 3)})` +
+      ` WHERE from_at <= $1 AND to_at >= $2 AND venue = $3 AND conn IN (${listPlaceholders(connections, 3)})` +
       ' ORDER BY conn, from_at, task, src_offset';
     const values = [formatInstantMicros(to), formatInstantMicros(from), venue, ...connections];
     const spans = new Map<string, StoredSpan[]>();
@@ -136,7 +136,7 @@ export class HistoryReader {
 
   /** Name of a table of the namespace, as a statement writes it. */
   table(name: string): string {
-    return `'${tableName(this.#namespace, name)}'`;
+    return `'${toTableName(this.#namespace, name)}'`;
   }
 
   /** Lines of any statement, within the turns and the time of this answer. An empty selection is an empty answer. */
@@ -153,7 +153,7 @@ export class HistoryReader {
   }
 
   #rows(question: RowQuestion, where: string, instants: readonly Micros[]): Promise<Rows> {
-    const listings = `r.listing IN (${places(question.listings, instants.length)})`;
+    const listings = `r.listing IN (${listPlaceholders(question.listings, instants.length)})`;
     const text =
       `SELECT ${selectList(question.layer)} FROM ${this.#table(question.layer)} r` +
       ` WHERE ${where} AND ${listings} ORDER BY listing, at, src_offset`;
@@ -172,11 +172,11 @@ export class HistoryReader {
   }
 
   async #read(query: QuestdbQuery): Promise<Cell[][]> {
-    if (performance.now() > this.#deadline) throw tooSlow();
+    if (performance.now() > this.#deadline) throw refuseTooSlow();
     try {
       return await this.#reader.query(query);
     } catch (error) {
-      if (error instanceof Error && isTimeout(error)) throw tooSlow();
+      if (error instanceof Error && isTimeout(error)) throw refuseTooSlow();
       throw explainStore(error);
     }
   }

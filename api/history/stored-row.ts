@@ -4,7 +4,7 @@ import { joinFigure } from '../../schemas/decimals.ts';
 import type { GapCause } from '../../schemas/gap-causes.ts';
 import { hasQuantity, LAYERS, READING_LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type { Digits, Micros } from '../../schemas/records.ts';
-import { columnOf } from '../../schemas/tables.ts';
+import { toColumnName } from '../../schemas/tables.ts';
 import type { Reading, Row } from '../../schemas/topics.ts';
 
 /** What a row keeps of the reading, or invalidation, of its window. */
@@ -38,30 +38,62 @@ export type StoredRow = {
 };
 
 type Column = { readonly name: string; readonly kind: 'text' | 'instant' };
-const text = (name: string): Column => ({ name, kind: 'text' });
-const instant = (name: string): Column => ({ name, kind: 'instant' });
+const makeTextColumn = (name: string): Column => ({ name, kind: 'text' });
+const makeInstantColumn = (name: string): Column => ({ name, kind: 'instant' });
 
 const COMMON: readonly Column[] = [
-  ...[text('listing'), instant('at'), instant('from_at'), text('status'), text('gap_cause'), text('late')],
-  ...[instant('venue_ts'), instant('received_at'), instant('recorded_at'), text('horizon_source'), text('anchor')],
-  ...[instant('valid_until'), text('conn'), text('digits'), text('null_reasons'), text('src_offset')],
+  ...[
+    makeTextColumn('listing'),
+    makeInstantColumn('at'),
+    makeInstantColumn('from_at'),
+    makeTextColumn('status'),
+    makeTextColumn('gap_cause'),
+    makeTextColumn('late'),
+  ],
+  ...[
+    makeInstantColumn('venue_ts'),
+    makeInstantColumn('received_at'),
+    makeInstantColumn('recorded_at'),
+    makeTextColumn('horizon_source'),
+    makeTextColumn('anchor'),
+  ],
+  ...[
+    makeInstantColumn('valid_until'),
+    makeTextColumn('conn'),
+    makeTextColumn('digits'),
+    makeTextColumn('null_reasons'),
+    makeTextColumn('src_offset'),
+  ],
 ];
 /** Places of the common columns in a line: an answer reads a hundred thousand lines. */
 const AT = Object.fromEntries(COMMON.map(({ name }, i) => [name, i])) as Readonly<Record<string, number>>;
-const place = (name: string): number => AT[name] as number;
-const [LISTING, WINDOW_END, FROM_AT, STATUS] = [place('listing'), place('at'), place('from_at'), place('status')];
-const [GAP_CAUSE, LATE, SRC_OFFSET] = [place('gap_cause'), place('late'), place('src_offset')];
-const [VENUE_TS, RECEIVED_AT, RECORDED_AT] = [place('venue_ts'), place('received_at'), place('recorded_at')];
-const [HORIZON_SOURCE, ANCHOR, VALID_UNTIL] = [place('horizon_source'), place('anchor'), place('valid_until')];
-const [CONN, DIGITS, NULL_REASONS] = [place('conn'), place('digits'), place('null_reasons')];
+const readPlace = (name: string): number => AT[name] as number;
+const [LISTING, WINDOW_END, FROM_AT, STATUS] = [
+  readPlace('listing'),
+  readPlace('at'),
+  readPlace('from_at'),
+  readPlace('status'),
+];
+const [GAP_CAUSE, LATE, SRC_OFFSET] = [readPlace('gap_cause'), readPlace('late'), readPlace('src_offset')];
+const [VENUE_TS, RECEIVED_AT, RECORDED_AT] = [
+  readPlace('venue_ts'),
+  readPlace('received_at'),
+  readPlace('recorded_at'),
+];
+const [HORIZON_SOURCE, ANCHOR, VALID_UNTIL] = [
+  readPlace('horizon_source'),
+  readPlace('anchor'),
+  readPlace('valid_until'),
+];
+const [CONN, DIGITS, NULL_REASONS] = [readPlace('conn'), readPlace('digits'), readPlace('null_reasons')];
 
 const listMembers = (layer: ReadingLayer): readonly string[] => Object.keys(LAYERS[layer].members);
 
 const listColumns = (layer: ReadingLayer): readonly Column[] => [
   ...COMMON,
-  ...(hasQuantity(layer) ? [text('quantity_unit')] : []),
-  ...LAYERS[layer].instants.map(instant),
-  ...listMembers(layer).map((member) => text(columnOf(member))),
+  ...(hasQuantity(layer) ? [makeTextColumn('quantity_unit')] : []),
+  ...LAYERS[layer].instants.map(makeInstantColumn),
+  ...listMembers(layer).map((member) => makeTextColumn(toColumnName(member))),
 ];
 
 /** The SELECT list of a layer's table, alias `r`; instants as microseconds. */
@@ -79,7 +111,7 @@ type Places = {
 const findPlaces = (layer: ReadingLayer): Places => {
   const names = listColumns(layer).map(({ name }) => name);
   const members = listMembers(layer).map((member) => {
-    const column = columnOf(member);
+    const column = toColumnName(member);
     return { member, column, place: names.indexOf(column) };
   });
   const instants = LAYERS[layer].instants.map((name) => ({ name, place: names.indexOf(name) }));
@@ -94,9 +126,9 @@ const parseTexts = (json: Cell | undefined): Readonly<Record<string, string>> =>
   json === null || json === undefined ? NO_TEXTS : (JSON.parse(json) as Record<string, string>);
 
 type Line = readonly Cell[];
-const cell = (line: Line, at: number): Cell => line[at] ?? null;
-const cause = (line: Line): GapCause | null => cell(line, GAP_CAUSE) as GapCause | null;
-const micros = (line: Line, at: number): Micros | null => {
+const readCell = (line: Line, at: number): Cell => line[at] ?? null;
+const readCause = (line: Line): GapCause | null => readCell(line, GAP_CAUSE) as GapCause | null;
+const readMicros = (line: Line, at: number): Micros | null => {
   const found = line[at] ?? null;
   return found === null ? null : Number(found);
 };
@@ -105,13 +137,13 @@ const readValues = ({ members }: Places, line: Line): Record<string, Digits> => 
   const exact = parseTexts(line[DIGITS]);
   const values: Record<string, Digits> = {};
   for (const { member, column, place } of members) {
-    const digits = joinFigure(cell(line, place), exact[column]);
+    const digits = joinFigure(readCell(line, place), exact[column]);
     if (digits !== null) values[member] = digits;
   }
   return values;
 };
 
-const definedInstants = (named: readonly (readonly [string, Micros | null])[]): Record<string, Micros> => {
+const pickDefined = (named: readonly (readonly [string, Micros | null])[]): Record<string, Micros> => {
   const kept: Record<string, Micros> = {};
   for (const [name, at] of named) if (at !== null) kept[name] = at;
   return kept;
@@ -122,39 +154,39 @@ const toReading = (layer: ReadingLayer, line: Line, receivedAt: Micros): StoredR
   return {
     layer,
     valid: line[STATUS] === 'present',
-    gap_cause: cause(line),
-    venue_ts: micros(line, VENUE_TS),
+    gap_cause: readCause(line),
+    venue_ts: readMicros(line, VENUE_TS),
     received_at: receivedAt,
-    recorded_at: micros(line, RECORDED_AT) ?? receivedAt,
-    conn_id: cell(line, CONN) ?? '',
-    horizon_source: cell(line, HORIZON_SOURCE),
+    recorded_at: readMicros(line, RECORDED_AT) ?? receivedAt,
+    conn_id: readCell(line, CONN) ?? '',
+    horizon_source: readCell(line, HORIZON_SOURCE),
     anchor: line[ANCHOR] === 'venue' ? 'venue' : 'receipt',
-    valid_until: micros(line, VALID_UNTIL),
+    valid_until: readMicros(line, VALID_UNTIL),
     values: readValues(places, line),
     null_reasons: parseTexts(line[NULL_REASONS]),
-    instants: definedInstants(places.instants.map(({ name, place }) => [name, micros(line, place)])),
-    quantity_unit: cell(line, places.quantityUnit),
+    instants: pickDefined(places.instants.map(({ name, place }) => [name, readMicros(line, place)])),
+    quantity_unit: readCell(line, places.quantityUnit),
   };
 };
 
 /** A line of an answer to `selectList`, with the listing it is about. */
 export const fromCells = (layer: ReadingLayer, line: Line): { readonly listing: string; readonly row: StoredRow } => {
-  const receivedAt = micros(line, RECEIVED_AT);
+  const receivedAt = readMicros(line, RECEIVED_AT);
   const row: StoredRow = {
-    fromAt: micros(line, FROM_AT) ?? 0,
-    at: micros(line, WINDOW_END) ?? 0,
+    fromAt: readMicros(line, FROM_AT) ?? 0,
+    at: readMicros(line, WINDOW_END) ?? 0,
     late: line[LATE] === 't',
-    srcOffset: micros(line, SRC_OFFSET) ?? -1,
+    srcOffset: readMicros(line, SRC_OFFSET) ?? -1,
     reading: receivedAt === null ? null : toReading(layer, line, receivedAt),
-    gapCause: cause(line),
+    gapCause: readCause(line),
   };
-  return { listing: cell(line, LISTING) ?? '', row };
+  return { listing: readCell(line, LISTING) ?? '', row };
 };
 
-const memberValues = (layer: ReadingLayer, figures: Row['figures']): Record<string, Digits> => {
+const pickValues = (layer: ReadingLayer, figures: Row['figures']): Record<string, Digits> => {
   const values: Record<string, Digits> = {};
   for (const member of listMembers(layer)) {
-    const digits = figures[columnOf(member)];
+    const digits = figures[toColumnName(member)];
     if (digits !== undefined) values[member] = digits;
   }
   return values;
@@ -179,9 +211,9 @@ export const fromRow = (layer: ReadingLayer, row: Row): StoredRow => {
           horizon_source: texts.horizon_source ?? null,
           anchor: texts.anchor === 'venue' ? 'venue' : 'receipt',
           valid_until: instants.valid_until ?? null,
-          values: memberValues(layer, row.figures),
+          values: pickValues(layer, row.figures),
           null_reasons: parseTexts(texts.null_reasons),
-          instants: definedInstants(LAYERS[layer].instants.map((name) => [name, instants[name] ?? null])),
+          instants: pickDefined(LAYERS[layer].instants.map((name) => [name, instants[name] ?? null])),
           quantity_unit: texts.quantity_unit ?? null,
         };
   return {

@@ -9,7 +9,7 @@ export type Absence = {
   readonly ofSource: (source: CandleSource) => readonly string[];
 };
 
-const fieldEntry = (field: Field, absence: Absence): JsonValue => ({
+const makeFieldEntry = (field: Field, absence: Absence): JsonValue => ({
   name: field.name,
   type: field.type,
   scope: field.scope,
@@ -21,7 +21,7 @@ const fieldEntry = (field: Field, absence: Absence): JsonValue => ({
   not_published_on: absence.ofField(field),
 });
 
-const sourceEntry = (source: CandleSource, absence: Absence): JsonValue => ({
+const makeSourceEntry = (source: CandleSource, absence: Absence): JsonValue => ({
   name: source.name,
   type: 'series',
   scope: 'venue',
@@ -33,7 +33,7 @@ const sourceEntry = (source: CandleSource, absence: Absence): JsonValue => ({
   not_published_on: absence.ofSource(source),
 });
 
-const functionEntry = (spec: FunctionSpec): JsonValue => ({
+const makeFunctionEntry = (spec: FunctionSpec): JsonValue => ({
   name: spec.name,
   signature: spec.signature,
   type: spec.returns === 'argument' ? 'number' : spec.returns,
@@ -46,8 +46,10 @@ const functionEntry = (spec: FunctionSpec): JsonValue => ({
 });
 
 /** `fields`, `sources` and `functions` of the catalogue. */
-export const languageEntries = (absence: Absence): Readonly<Record<'fields' | 'sources' | 'functions', JsonValue>> => ({
-  fields: [...FIELDS.values()].map((field) => fieldEntry(field, absence)),
-  sources: [...SOURCES.values()].map((source) => sourceEntry(source, absence)),
-  functions: [...FUNCTIONS.values()].map(functionEntry),
+export const makeLanguageEntries = (
+  absence: Absence,
+): Readonly<Record<'fields' | 'sources' | 'functions', JsonValue>> => ({
+  fields: [...FIELDS.values()].map((field) => makeFieldEntry(field, absence)),
+  sources: [...SOURCES.values()].map((source) => makeSourceEntry(source, absence)),
+  functions: [...FUNCTIONS.values()].map(makeFunctionEntry),
 });

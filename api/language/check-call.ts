@@ -1,6 +1,6 @@
 // Checks a function call: name, number and kinds of arguments, timeframe, scope (DQL-10, DQL-12, DQL-13, DQL-34).
 import { compare } from '../../schemas/decimals.ts';
-import { nearest } from '../../schemas/errors.ts';
+import { findNearest } from '../../schemas/errors.ts';
 import { BANDS } from '../../schemas/layers.ts';
 import type { Digits } from '../../schemas/records.ts';
 import { clip } from '../../schemas/sent-text.ts';
@@ -10,17 +10,17 @@ import { FUNCTIONS, type FunctionSpec, type Parameter } from './functions.ts';
 import {
   type Check,
   type Checked,
-  checked,
   describeKind,
   type Findings,
   isNumeric,
-  meet,
+  makeChecked,
+  meetPeriods,
   type Period,
   type Where,
 } from './kinds.ts';
 import { NO_NOT } from './lexer.ts';
-import { isBand, LIMITS, TIMEFRAMES, timeframeNamed } from './limits.ts';
-import { type CallNode, codeNode, isLiteral, type Node, type OwnTimeframe } from './tree.ts';
+import { findTimeframe, isBand, LIMITS, TIMEFRAMES } from './limits.ts';
+import { type CallNode, isLiteral, makeCode, type Node, type OwnTimeframe } from './tree.ts';
 
 type Call = {
   readonly spec: FunctionSpec;
@@ -33,9 +33,9 @@ type Tools = { readonly check: Check; readonly findings: Findings };
 const toNamePlace = ({ place, name }: CallNode): Place =>
   place !== null && 'from' in place ? { from: place.from, to: place.from + name.length } : place;
 
-const unknownFunction = (node: CallNode, { faults }: Findings): void =>
+const refuseFunction = (node: CallNode, { faults }: Findings): void =>
   faults.add('DQL_UNKNOWN_FUNCTION', toNamePlace(node), () => {
-    const near = nearest(node.name, FUNCTIONS.keys());
+    const near = findNearest(node.name, FUNCTIONS.keys());
     const message = describeUnknown(node.name, 'a function', node.name === 'not' ? [] : near);
     if (node.name === 'not') return { message, hint: NO_NOT };
     const hint =
@@ -49,7 +49,7 @@ export const refuseScope = (place: Place, name: string, { faults }: Findings): v
     hint: `Write any(venues where ...) around the condition, or max(venues, ...) around the value.`,
   });
 
-const unsupported = (text: string, place: Place, { faults }: Findings): void =>
+const refusePeriod = (text: string, place: Place, { faults }: Findings): void =>
   faults.add('DQL_TIMEFRAME_UNSUPPORTED', place, {
     message: `The timeframe "${clip(text)}" is not offered: offered are ${TIMEFRAMES.join(', ')}.`,
     hint: `Use one of ${TIMEFRAMES.join(', ')}.`,
@@ -59,14 +59,14 @@ const unsupported = (text: string, place: Place, { faults }: Findings): void =>
 export const readPeriod = (written: OwnTimeframe, findings: Findings): Period => {
   const { text, place } = written;
   if (text === null) return 'unknown';
-  const period = timeframeNamed(text);
+  const period = findTimeframe(text);
   // One of more than nine digits is no duration, which is reported already (DQL-34e).
-  if (period === undefined && !/^\d{10}/.test(text)) unsupported(text, place, findings);
+  if (period === undefined && !/^\d{10}/.test(text)) refusePeriod(text, place, findings);
   return period ?? 'unknown';
 };
 
 /** The timeframe of a node without its own: the enclosing call's, else the clause's, else a fault. */
-export const inheritedPeriod = (
+export const findInheritedPeriod = (
   node: Node & { readonly name: string },
   where: Where,
   { clause, faults }: Findings,
@@ -83,9 +83,9 @@ export const inheritedPeriod = (
 /** Whether an argument could not be read: it may have been several, or the timeframe. */
 const hasBroken = ({ args }: CallNode): boolean => args.some(({ type }) => type === 'broken');
 
-const callPeriod = (node: CallNode, where: Where, findings: Findings): Period => {
+const findCallPeriod = (node: CallNode, where: Where, findings: Findings): Period => {
   const mayHaveOwn = node.args.at(-1)?.type === 'broken' && (where.series ?? findings.clause) === null;
-  if (node.timeframe === undefined) return mayHaveOwn ? 'unknown' : inheritedPeriod(node, where, findings);
+  if (node.timeframe === undefined) return mayHaveOwn ? 'unknown' : findInheritedPeriod(node, where, findings);
   const own = readPeriod(node.timeframe, findings);
   const outer = where.series;
   if (outer !== null && outer !== 'unknown' && own !== 'unknown' && own !== outer) {
@@ -121,28 +121,28 @@ const countArguments = ({ spec, node }: Call, findings: Findings): void => {
 };
 
 /** Digits of a number as written: a double would round what lies just beside a limit. */
-const literalDigits = (node: Node): Digits | null => (node.type === 'number' ? node.value : null);
+const readLiteral = (node: Node): Digits | null => (node.type === 'number' ? node.value : null);
 
 type Argument = { readonly node: Node; readonly call: Call };
 
 const checkWindow = ({ node, call }: Argument, { findings }: Tools): Checked => {
-  const n = literalDigits(node);
+  const n = readLiteral(node);
   const isWindow = n !== null && /^[1-9]\d{0,8}$/.test(n) && Number(n) <= LIMITS.window;
   if (node.type !== 'broken' && !isWindow) {
     const message = `"${call.spec.name}" takes a whole number from 1 to ${LIMITS.window}${n === null ? '' : `, not "${clip(n)}"`}.`;
     const hint = `Write ${call.spec.signature} with a number of periods from 1 to ${LIMITS.window}.`;
     refuseArgument(node.place, message, { hint, findings });
   }
-  return checked(node, 'number');
+  return makeChecked(node, 'number');
 };
 
 const checkPercent = ({ node, call }: Argument, { findings }: Tools): Checked => {
-  const p = literalDigits(node);
+  const p = readLiteral(node);
   if (node.type !== 'broken' && (p === null || compare(p, '0') <= 0 || compare(p, '100') > 0)) {
     const message = `"${call.spec.name}" takes a percentage above 0 and at most 100${p === null ? '' : `, not "${clip(p)}"`}.`;
     refuseArgument(node.place, message, { hint: 'Write a number such as 95.', findings });
   }
-  return checked(node, 'number');
+  return makeChecked(node, 'number');
 };
 
 const METHODS: Readonly<Record<string, string>> = {
@@ -153,12 +153,12 @@ const METHODS: Readonly<Record<string, string>> = {
 
 const checkMethod = ({ node }: Argument, { findings }: Tools): Checked => {
   const method = node.type === 'code' && Object.hasOwn(METHODS, node.value) ? METHODS[node.value] : undefined;
-  if (method !== undefined) return checked(codeNode(method, node.place), 'code');
+  if (method !== undefined) return makeChecked(makeCode(method, node.place), 'code');
   if (node.type !== 'broken') {
     const shown = node.type === 'code' ? `"${clip(node.value)}"` : 'This';
     refuseArgument(node.place, `${shown} is not a method.`, { hint: 'Write nearest-rank or linear.', findings });
   }
-  return checked(node, 'code');
+  return makeChecked(node, 'code');
 };
 
 const checkBand = ({ node, call }: Argument, { findings }: Tools): Checked => {
@@ -166,7 +166,7 @@ const checkBand = ({ node, call }: Argument, { findings }: Tools): Checked => {
     const message = `"${call.spec.name}" takes a band${node.type === 'code' ? `, not "${clip(node.value)}"` : ''}.`;
     refuseArgument(node.place, message, { hint: `Write one of ${BANDS.join(', ')}.`, findings });
   }
-  return checked(node, 'code');
+  return makeChecked(node, 'code');
 };
 
 const checkNamedField = ({ node, call }: Argument, { check, findings }: Tools): Checked => {
@@ -177,7 +177,7 @@ const checkNamedField = ({ node, call }: Argument, { check, findings }: Tools): 
       message: `"${call.spec.name}" takes a venue field of a layer.`,
       hint: `Write ${call.spec.name}(funding), for example.`,
     });
-    return checked(node, 'broken');
+    return makeChecked(node, 'broken');
   }
   return check(node, { ...call.inner, series: null });
 };
@@ -206,7 +206,7 @@ const checkSeries = (
       hint: 'Write a candle source such as close, a sampleable field, or a series function.',
     });
   }
-  return fits ? result : checked(result.node, 'broken');
+  return fits ? result : makeChecked(result.node, 'broken');
 };
 
 const checkArgument = (parameter: Parameter, argument: Argument, tools: Tools): Checked => {
@@ -243,13 +243,13 @@ const checkResult = ({ spec, period }: Call, node: CallNode, args: readonly Chec
   const isQuantity = spec.unit === 'quantity' || (spec.unit === 'argument' && first?.isQuantity === true);
   if (spec.returns === 'argument') {
     const kind = first?.kind === 'series' || first?.kind === 'number' ? first.kind : 'broken';
-    return checked(node, kind, { period: first?.period ?? null, isQuantity });
+    return makeChecked(node, kind, { period: first?.period ?? null, isQuantity });
   }
-  return checked(node, spec.returns, { period: spec.returns === 'series' ? period : null, additive, isQuantity });
+  return makeChecked(node, spec.returns, { period: spec.returns === 'series' ? period : null, additive, isQuantity });
 };
 
 /** The default method is dropped, and a timeframe that would be inherited (DQL-09.6). */
-const canonicalCall = ({ node, period }: Call, args: readonly Checked[], inherited: Period | null): CallNode => {
+const toCanonicalCall = ({ node, period }: Call, args: readonly Checked[], inherited: Period | null): CallNode => {
   const nodes = args.map((arg) => arg.node);
   const last = nodes.at(-1);
   const { timeframe: own, ...rest } = node;
@@ -284,9 +284,9 @@ export const checkCall = (node: CallNode, where: Where, tools: Tools): Checked =
   const { findings } = tools;
   const spec = FUNCTIONS.get(node.name);
   if (spec === undefined) {
-    unknownFunction(node, findings);
+    refuseFunction(node, findings);
     checkArgumentsOfUnknown(node.args, where, tools);
-    return checked(node, 'broken');
+    return makeChecked(node, 'broken');
   }
   findings.functions.add(spec.name);
   if (where.series !== null && !spec.isSeries) {
@@ -299,7 +299,7 @@ export const checkCall = (node: CallNode, where: Where, tools: Tools): Checked =
   const isVenue = spec.scope === 'venue';
   if (isVenue && !where.venueNames) refuseScope(node.place, spec.name, findings);
   refuseTimeframe(node, spec, findings);
-  const period = spec.readsPeriods ? callPeriod(node, where, findings) : null;
+  const period = spec.readsPeriods ? findCallPeriod(node, where, findings) : null;
   const inner: Where = isVenue ? { ...where, venueNames: true } : where;
   const call: Call = { spec, node, inner, period };
   countArguments(call, findings);
@@ -307,7 +307,7 @@ export const checkCall = (node: CallNode, where: Where, tools: Tools): Checked =
     const parameter = spec.parameters[i];
     if (parameter !== undefined) return checkArgument(parameter, { node: arg, call }, tools);
     checkArgumentsOfUnknown([arg], inner, tools);
-    return checked(arg, 'broken');
+    return makeChecked(arg, 'broken');
   });
   if (isConstantPair(call, args)) {
     const message = `"${spec.name}" has two numbers and no series.`;
@@ -317,7 +317,9 @@ export const checkCall = (node: CallNode, where: Where, tools: Tools): Checked =
     });
   }
   const [a, b] = args;
-  if (spec.parameters[0] === 'operand' && a && b) meet(a, b, { faults: findings.faults, place: node.place });
-  const canonical = canonicalCall(call, args, where.series ?? findings.clause);
-  return where.series !== null && !spec.isSeries ? checked(canonical, 'broken') : checkResult(call, canonical, args);
+  if (spec.parameters[0] === 'operand' && a && b) meetPeriods(a, b, { faults: findings.faults, place: node.place });
+  const canonical = toCanonicalCall(call, args, where.series ?? findings.clause);
+  return where.series !== null && !spec.isSeries
+    ? makeChecked(canonical, 'broken')
+    : checkResult(call, canonical, args);
 };

@@ -1,7 +1,7 @@
 // Checks a whole query: its clauses, its condition, then its limits (DQL-07, DQL-10, DQL-30 to DQL-32).
 import { readPeriod } from './check-call.ts';
 import { createChecker } from './checker.ts';
-import { type Codes, fold, spelledCode, UNKNOWN_CODES, unknownCode } from './codes.ts';
+import { type Codes, findSpelledCode, foldCase, makeUnknownCode, UNKNOWN_CODES } from './codes.ts';
 import type { Faults, Place } from './faults.ts';
 import { describeKind, type Findings, type Where } from './kinds.ts';
 import type { Timeframe } from './limits.ts';
@@ -37,11 +37,11 @@ const IN_SELECT: Where = { ...AT_INSTRUMENT, venueNames: true };
 
 const spellCode = (key: SelectionKey, code: Code, { codes, faults }: { codes: Codes; faults: Faults }): string => {
   if (key === 'symbol') return code.text;
-  const spelt = spelledCode(key, code.text, codes);
+  const spelt = findSpelledCode(key, code.text, codes);
   if (spelt === undefined) {
-    faults.addAt(UNKNOWN_CODES[key], code.origin, () => unknownCode(key, code.text, codes));
+    faults.addAt(UNKNOWN_CODES[key], code.origin, () => makeUnknownCode(key, code.text, codes));
   }
-  return spelt ?? fold(key, code.text);
+  return spelt ?? foldCase(key, code.text);
 };
 
 /** Catalogue spelling, keys in order, repeats dropped (DQL-09.4, DQL-09.7). */

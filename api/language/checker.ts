@@ -1,43 +1,52 @@
 // Checks expressions: names, scopes, nesting, kinds, timeframes (DQL-10 to DQL-13, DQL-24); gives the canonical tree with each period set.
-import { nearest } from '../../schemas/errors.ts';
+import { findNearest } from '../../schemas/errors.ts';
 import { LAYERS } from '../../schemas/layers.ts';
-import { checkArgumentsOfUnknown, checkCall, inheritedPeriod, refuseScope } from './check-call.ts';
-import { type CodeKey, spelledCode, UNKNOWN_CODES, unknownCode } from './codes.ts';
+import { checkArgumentsOfUnknown, checkCall, findInheritedPeriod, refuseScope } from './check-call.ts';
+import { type CodeKey, findSpelledCode, makeUnknownCode, UNKNOWN_CODES } from './codes.ts';
 import { describeUnknown, type Place, type Words } from './faults.ts';
 import { FIELDS, SOURCES } from './fields.ts';
-import { type Checked, checked, describeKind, type Findings, isNumeric, type Kind, meet, type Where } from './kinds.ts';
+import {
+  type Checked,
+  describeKind,
+  type Findings,
+  isNumeric,
+  type Kind,
+  makeChecked,
+  meetPeriods,
+  type Where,
+} from './kinds.ts';
 import {
   type AggregateNode,
   type ArithNode,
-  aggregateNode,
-  arithNode,
   type BrokenNode,
-  broken,
   type CmpNode,
   type CodeNode,
-  cmpNode,
-  codeNode,
   type FieldNode,
   type InNode,
-  inNode,
   type Literal,
   type LogicNode,
-  logicNode,
+  makeAggregate,
+  makeArith,
+  makeBroken,
+  makeCmp,
+  makeCode,
+  makeIn,
+  makeLogic,
+  makeQuantifier,
   type Node,
   type QuantifierNode,
-  quantifierNode,
   type SourceNode,
 } from './tree.ts';
 
-const fieldsOfLayer = (name: string): string[] => {
+const listFieldsOfLayer = (name: string): string[] => {
   const layer = Object.values(LAYERS).find((l) => l.name === name || l.recordName === name || l.aliases.includes(name));
   return [...FIELDS.values()].filter((f) => f.layer === layer?.name).map((f) => f.name);
 };
 
 /** `other` is the hint for a name that the other of the two tables has. */
-const unknownField = (name: string, what: string, other: string | null): Words => {
-  const members = fieldsOfLayer(name);
-  const near = other === null ? nearest(name, [...FIELDS.keys(), ...SOURCES.keys()]) : [];
+const describeUnknownField = (name: string, what: string, other: string | null): Words => {
+  const members = listFieldsOfLayer(name);
+  const near = other === null ? findNearest(name, [...FIELDS.keys(), ...SOURCES.keys()]) : [];
   const known =
     near.length > 0 ? `Did you mean ${near.join(', ')}?` : 'GET /v2/dql/catalogue lists the fields and sources.';
   const hint = members.length > 0 ? `"${name}" is a layer; its fields are ${members.join(', ')}.` : known;
@@ -65,7 +74,7 @@ class Checker {
       case 'duration':
       case 'code':
       case 'status':
-        return checked(node, node.type);
+        return makeChecked(node, node.type);
       case 'field':
         return this.#field(node, where);
       case 'source':
@@ -114,7 +123,7 @@ class Checker {
   #broken({ place, parts, of, dropped }: BrokenNode, where: Where): Checked {
     if (of === 'call') checkArgumentsOfUnknown(parts, where, this.#tools);
     const kept = of === 'call' ? [] : parts.map((part) => this.check(part, where).node);
-    return checked(dropped === 0 ? broken(place) : { ...broken(place, kept), dropped }, 'broken');
+    return makeChecked(dropped === 0 ? makeBroken(place) : { ...makeBroken(place, kept), dropped }, 'broken');
   }
 
   /** S is made of sources, sampleable fields, series functions, and arithmetic over these and numbers (DQL-33i). */
@@ -134,66 +143,68 @@ class Checker {
     const field = FIELDS.get(node.name);
     if (field === undefined) {
       const other = SOURCES.has(node.name) ? `Write {"type": "source", "name": "${node.name}"}.` : null;
-      faults.add('DQL_UNKNOWN_FIELD', node.place, () => unknownField(node.name, 'a field', other));
-      return checked(node, 'broken');
+      faults.add('DQL_UNKNOWN_FIELD', node.place, () => describeUnknownField(node.name, 'a field', other));
+      return makeChecked(node, 'broken');
     }
     (field.scope === 'venue' ? venueNames : instrumentNames).add(field.name);
     if (field.scope === 'venue' && !where.venueNames) refuseScope(node.place, field.name, this.#findings);
     const more = { additive: field.additive, isQuantity: field.unit === 'quantity' };
-    if (where.series === null) return checked(node, field.type, more);
+    if (where.series === null) return makeChecked(node, field.type, more);
     if (!field.sampleable) {
       this.#type(
         node.place,
         `"${field.name}" cannot be read as a series.`,
         'Use a sampleable field or a candle source.',
       );
-      return checked(node, 'broken');
+      return makeChecked(node, 'broken');
     }
     const period = where.series;
-    return checked(period === 'unknown' ? node : { ...node, period }, 'series', { ...more, period });
+    return makeChecked(period === 'unknown' ? node : { ...node, period }, 'series', { ...more, period });
   }
 
   #source(node: SourceNode, where: Where): Checked {
     const source = SOURCES.get(node.name);
     if (source === undefined) {
       const other = FIELDS.has(node.name) ? `Write {"type": "field", "name": "${node.name}"}.` : null;
-      this.#findings.faults.add('DQL_UNKNOWN_FIELD', node.place, () => unknownField(node.name, 'a source', other));
-      return checked(node, 'broken');
+      this.#findings.faults.add('DQL_UNKNOWN_FIELD', node.place, () =>
+        describeUnknownField(node.name, 'a source', other),
+      );
+      return makeChecked(node, 'broken');
     }
     this.#findings.venueNames.add(source.name);
     if (!where.venueNames) refuseScope(node.place, source.name, this.#findings);
-    const period = inheritedPeriod(node, where, this.#findings);
+    const period = findInheritedPeriod(node, where, this.#findings);
     const more = { additive: source.additive, isQuantity: source.unit === 'quantity', period };
-    return checked(period === 'unknown' ? node : { ...node, period }, 'series', more);
+    return makeChecked(period === 'unknown' ? node : { ...node, period }, 'series', more);
   }
 
   #arith(node: ArithNode, where: Where): Checked {
     const { op, place } = node;
     const left = this.check(node.left, where);
     const right = this.check(node.right, where);
-    const made = arithNode(op, { left: left.node, right: right.node }, place);
-    const kind = arithmeticKind(op, left.kind, right.kind);
+    const made = makeArith(op, { left: left.node, right: right.node }, place);
+    const kind = findArithmeticKind(op, left.kind, right.kind);
     if (kind === null) {
       const message = `"${op}" does not go with ${describeKind(left.kind)} and ${describeKind(right.kind)}.`;
       this.#type(place, message, 'Use numbers, or durations as the language allows.');
-      return checked(made, 'broken');
+      return makeChecked(made, 'broken');
     }
-    const period = meet(left, right, { faults: this.#findings.faults, place });
-    return checked(made, kind, { period, ...additivity(op, left, right) });
+    const period = meetPeriods(left, right, { faults: this.#findings.faults, place });
+    return makeChecked(made, kind, { period, ...findAdditivity(op, left, right) });
   }
 
   #comparison(node: CmpNode, where: Where): Checked {
     const { op, place } = node;
     const left = this.check(node.left, where);
     const right = this.#besides(node.right, left, where);
-    const made = cmpNode(op, { left: left.node, right: right.node }, place);
+    const made = makeCmp(op, { left: left.node, right: right.node }, place);
     if (left.kind !== 'broken' && right.kind !== 'broken' && !this.#compares(node, left, right)) {
       const message = `"${op}" does not compare ${describeKind(left.kind)} with ${describeKind(right.kind)}.`;
-      this.#type(place, message, comparisonHint(left.kind));
-      return checked(made, 'boolean');
+      this.#type(place, message, findComparisonHint(left.kind));
+      return makeChecked(made, 'boolean');
     }
-    meet(left, right, { faults: this.#findings.faults, place });
-    return checked(made, 'boolean');
+    meetPeriods(left, right, { faults: this.#findings.faults, place });
+    return makeChecked(made, 'boolean');
   }
 
   #compares({ op, left: l, right: r }: CmpNode, left: Checked, right: Checked): boolean {
@@ -215,11 +226,11 @@ class Checker {
   #code(node: CodeNode, field: FieldNode): Checked {
     const { faults, codes, codesNamed } = this.#findings;
     const key = field.name as CodeKey;
-    const spelt = spelledCode(key, node.value, codes);
+    const spelt = findSpelledCode(key, node.value, codes);
     if (spelt !== undefined) {
       const origin = faults.originOf(node.place);
       if (origin !== null) codesNamed.set(key, [...(codesNamed.get(key) ?? []), { text: spelt, origin }]);
-      return checked(codeNode(spelt, node.place), 'code');
+      return makeChecked(makeCode(spelt, node.place), 'code');
     }
     if (FIELDS.get(node.value)?.type === 'code') {
       this.#type(
@@ -228,9 +239,9 @@ class Checker {
         'Write a code on the right side.',
       );
     } else {
-      faults.add(UNKNOWN_CODES[key], node.place, () => unknownCode(key, node.value, codes));
+      faults.add(UNKNOWN_CODES[key], node.place, () => makeUnknownCode(key, node.value, codes));
     }
-    return checked(node, 'code');
+    return makeChecked(node, 'code');
   }
 
   #membership(node: InNode, where: Where): Checked {
@@ -261,14 +272,14 @@ class Checker {
     const [only, ...more] = values.values();
     const made =
       only !== undefined && more.length === 0
-        ? cmpNode('=', { left: left.node, right: only }, node.place)
-        : inNode(left.node, [...values.values()], node.place);
-    return checked(made, 'boolean');
+        ? makeCmp('=', { left: left.node, right: only }, node.place)
+        : makeIn(left.node, [...values.values()], node.place);
+    return makeChecked(made, 'boolean');
   }
 
   #logic(node: LogicNode, where: Where): Checked {
     const args = node.args.map((arg) => this.condition(arg, where, `A side of "${node.type}"`));
-    return checked(logicNode(node.type, args, node.place), 'boolean');
+    return makeChecked(makeLogic(node.type, args, node.place), 'boolean');
   }
 
   #refuseNesting(place: Place, name: string, where: Where): void {
@@ -283,7 +294,7 @@ class Checker {
     this.#refuseNesting(node.place, node.type, where);
     const inner: Where = { venueNames: true, quantified: true, series: null };
     const condition = this.condition(node.where, inner, `The condition of "${node.type}"`);
-    return checked(quantifierNode(node.type, condition, node.place), node.type === 'count' ? 'number' : 'boolean');
+    return makeChecked(makeQuantifier(node.type, condition, node.place), node.type === 'count' ? 'number' : 'boolean');
   }
 
   #aggregate(node: AggregateNode, where: Where): Checked {
@@ -293,7 +304,7 @@ class Checker {
     const condition =
       node.where === undefined ? undefined : this.condition(node.where, inner, `The condition of "${fn}"`);
     const expr = this.check(node.expr, inner);
-    const made = aggregateNode(fn, { expr: expr.node, where: condition }, place);
+    const made = makeAggregate(fn, { expr: expr.node, where: condition }, place);
     // Durations are allowed in max and min (DQL-34f).
     if (!isNumeric(expr.kind) && (expr.kind !== 'duration' || fn === 'sum')) {
       this.#type(
@@ -301,10 +312,10 @@ class Checker {
         `"${fn}" takes a number, not ${describeKind(expr.kind)}.`,
         `Write ${fn}(venues, mark).`,
       );
-      return checked(made, 'broken');
+      return makeChecked(made, 'broken');
     }
     if (fn === 'sum') this.#sum(expr, place);
-    return checked(made, expr.kind === 'series' ? 'number' : expr.kind);
+    return makeChecked(made, expr.kind === 'series' ? 'number' : expr.kind);
   }
 
   #sum(expr: Checked, place: Place): void {
@@ -320,14 +331,14 @@ class Checker {
   }
 }
 
-const comparisonHint = (left: Kind): string => {
+const findComparisonHint = (left: Kind): string => {
   if (left === 'code') return 'Write a code behind "=", such as base = BTC.';
   if (left === 'status') return 'Write a status behind "=", such as status(mark) = stale.';
   return left === 'duration' ? 'Write a duration such as 5s.' : 'Compare values of one kind.';
 };
 
 /** DQL-12; null: these do not go together. */
-const arithmeticKind = (op: ArithNode['op'], left: Kind, right: Kind): Kind | null => {
+const findArithmeticKind = (op: ArithNode['op'], left: Kind, right: Kind): Kind | null => {
   if (left === 'broken' || right === 'broken') return 'broken';
   const numeric = isNumeric(left) && isNumeric(right);
   if (numeric) return left === 'series' || right === 'series' ? 'series' : 'number';
@@ -338,7 +349,7 @@ const arithmeticKind = (op: ArithNode['op'], left: Kind, right: Kind): Kind | nu
 };
 
 /** DQL-24, DQL-33e. */
-const additivity = (op: ArithNode['op'], a: Checked, b: Checked): Pick<Checked, 'additive' | 'isQuantity'> => {
+const findAdditivity = (op: ArithNode['op'], a: Checked, b: Checked): Pick<Checked, 'additive' | 'isQuantity'> => {
   const isQuantity = a.isQuantity || b.isQuantity;
   if (op === '+' || op === '-') return { additive: a.additive && b.additive, isQuantity };
   if (op === '*') return { additive: a.additive !== b.additive, isQuantity };

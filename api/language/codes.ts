@@ -1,5 +1,5 @@
 // Codes as queries write them: any letter case, catalogue spelling back, and the error for an unknown code (S-03, S-04, E-08).
-import { type ErrorCode, nearest } from '../../schemas/errors.ts';
+import { type ErrorCode, findNearest } from '../../schemas/errors.ts';
 import { clip } from '../../schemas/sent-text.ts';
 import type { SelectionKey } from './selection.ts';
 
@@ -8,7 +8,8 @@ export type CodeKey = Exclude<SelectionKey, 'symbol'>;
 export type Codes = Readonly<Record<CodeKey, ReadonlyMap<string, string>>>;
 
 /** Letter case does not matter in codes (S-03). */
-export const fold = (key: CodeKey, text: string): string => (key === 'venue' ? text.toLowerCase() : text.toUpperCase());
+export const foldCase = (key: CodeKey, text: string): string =>
+  key === 'venue' ? text.toLowerCase() : text.toUpperCase();
 
 const UNKNOWN: Readonly<Record<CodeKey, { readonly code: ErrorCode; readonly what: string }>> = {
   instrument: { code: 'DQL_UNKNOWN_INSTRUMENT', what: 'an instrument' },
@@ -23,13 +24,13 @@ export type UnknownCode = { readonly code: ErrorCode; readonly message: string; 
 const sorted = new WeakMap<ReadonlyMap<string, string>, readonly string[]>();
 
 /** Catalogue spellings, ascending; sorted once, for they change only with the catalogue. */
-export const spellings = (codes: ReadonlyMap<string, string>): readonly string[] => {
+export const listSpellings = (codes: ReadonlyMap<string, string>): readonly string[] => {
   const held = sorted.get(codes) ?? [...codes.values()].sort();
   sorted.set(codes, held);
   return held;
 };
 
-const suggestion = (
+const makeSuggestion = (
   key: CodeKey,
   folded: string,
   { near, codes }: { near: readonly string[]; codes: Codes },
@@ -42,8 +43,8 @@ const suggestion = (
 };
 
 /** The code in catalogue spelling; undefined when it is not known (S-03). */
-export const spelledCode = (key: CodeKey, text: string, codes: Codes): string | undefined =>
-  codes[key].get(fold(key, text));
+export const findSpelledCode = (key: CodeKey, text: string, codes: Codes): string | undefined =>
+  codes[key].get(foldCase(key, text));
 
 export const UNKNOWN_CODES: Readonly<Record<CodeKey, ErrorCode>> = {
   instrument: UNKNOWN.instrument.code,
@@ -53,11 +54,11 @@ export const UNKNOWN_CODES: Readonly<Record<CodeKey, ErrorCode>> = {
 };
 
 /** The error for an unknown code: up to ten known ones, nearest first, and how many there are (S-04, E-08). */
-export const unknownCode = (key: CodeKey, text: string, codes: Codes): UnknownCode => {
+export const makeUnknownCode = (key: CodeKey, text: string, codes: Codes): UnknownCode => {
   const shown = clip(text);
-  const folded = fold(key, shown);
-  const known = spellings(codes[key]);
-  const near = nearest(folded, known);
+  const folded = foldCase(key, shown);
+  const known = listSpellings(codes[key]);
+  const near = findNearest(folded, known);
   const listed = [...near];
   for (const code of known) {
     if (listed.length >= NAMED_IN_MESSAGE) break;
@@ -65,5 +66,5 @@ export const unknownCode = (key: CodeKey, text: string, codes: Codes): UnknownCo
   }
   const all = known.length === 0 ? 'none is known yet' : `known are ${listed.join(', ')} (${known.length} in all)`;
   const { code, what } = UNKNOWN[key];
-  return { code, message: `"${shown}" is not ${what}: ${all}.`, hint: suggestion(key, folded, { near, codes }) };
+  return { code, message: `"${shown}" is not ${what}: ${all}.`, hint: makeSuggestion(key, folded, { near, codes }) };
 };

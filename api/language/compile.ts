@@ -1,5 +1,5 @@
 // A query from either form to its checked tree, canonical pair and complexity; or every fault of it (Q-01, Q-02).
-import { serviceError } from '../../schemas/errors.ts';
+import { makeServiceError } from '../../schemas/errors.ts';
 import type { JsonValue } from '../../schemas/json.ts';
 import type { JsonObject } from '../../schemas/json-object.ts';
 import type { Micros } from '../../schemas/records.ts';
@@ -11,7 +11,7 @@ import { Faults, type Words } from './faults.ts';
 import { LIMITS, VERSION } from './limits.ts';
 import { readObject } from './object.ts';
 import { parseText } from './parser.ts';
-import { printQuery, queryJson } from './printer.ts';
+import { printQuery, toQueryJson } from './printer.ts';
 import type { Selection } from './selection.ts';
 import { NO_CLAUSES, type Query } from './tree.ts';
 
@@ -29,7 +29,7 @@ export type Compiled = {
 
 const refuseVersion = ({ dql }: JsonObject, path: string): void => {
   if (dql === undefined || dql === VERSION) return;
-  throw serviceError('DQL_VERSION', `The language version is ${describeValue(dql)}, not "${VERSION}".`, {
+  throw makeServiceError('DQL_VERSION', `The language version is ${describeValue(dql)}, not "${VERSION}".`, {
     hint: `Send dql "${VERSION}".`,
     path: `${path}/dql`,
   });
@@ -38,7 +38,7 @@ const refuseVersion = ({ dql }: JsonObject, path: string): void => {
 const refuseLength = (text: string): void => {
   const bytes = Buffer.byteLength(text);
   if (bytes <= LIMITS.source_bytes) return;
-  throw serviceError('DQL_COMPLEXITY', `The query has ${bytes} bytes, the limit is ${LIMITS.source_bytes}.`, {
+  throw makeServiceError('DQL_COMPLEXITY', `The query has ${bytes} bytes, the limit is ${LIMITS.source_bytes}.`, {
     hint: 'Shorten the query.',
   });
 };
@@ -124,5 +124,5 @@ export const compile = (input: QueryInput, codes: Codes, demands = NO_DEMANDS): 
   const string = printQuery(query);
   checkCanonicalLength(string, faults);
   faults.throwIfAny();
-  return { query, string, json: queryJson(query), complexity };
+  return { query, string, json: toQueryJson(query), complexity };
 };

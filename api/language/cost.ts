@@ -2,7 +2,7 @@
 import { type CheckedQuery, listExpressions } from './check-query.ts';
 import type { Faults, Place } from './faults.ts';
 import { FUNCTIONS, type FunctionSpec } from './functions.ts';
-import { LIMITS, overLimit, TIMEFRAMES, type Timeframe } from './limits.ts';
+import { describeOverLimit, LIMITS, TIMEFRAMES, type Timeframe } from './limits.ts';
 import { printNode } from './printer.ts';
 import { SELECTION_KEYS, type Selection } from './selection.ts';
 import type { CallNode, Node, SourceNode } from './tree.ts';
@@ -40,23 +40,23 @@ export const listChildren = (node: Node): readonly Node[] => {
   }
 };
 
-const visit = (node: Node, see: (node: Node) => void): void => {
+const visitNode = (node: Node, see: (node: Node) => void): void => {
   see(node);
-  for (const child of listChildren(node)) visit(child, see);
+  for (const child of listChildren(node)) visitNode(child, see);
 };
 
 /** Whether every part of the query was read and kept. */
 export const isWhole = (query: CheckedQuery): boolean => {
   let whole = true;
   for (const root of listExpressions(query)) {
-    visit(root, ({ type }) => {
+    visitNode(root, ({ type }) => {
       whole &&= type !== 'broken';
     });
   }
   return whole;
 };
 
-const selectionNodes = (where: Selection | null): number =>
+const countSelectionNodes = (where: Selection | null): number =>
   SELECTION_KEYS.reduce((sum, key) => sum + (where?.[key] === undefined ? 0 : 1 + where[key].length), 0);
 
 const readWindow = (spec: FunctionSpec, { args }: CallNode): number => {
@@ -106,7 +106,7 @@ const listAtoms = (query: CheckedQuery): readonly Atom[] => {
 export const listTimeframes = (query: CheckedQuery): readonly Timeframe[] => {
   const read = new Set<string>();
   for (const root of listExpressions(query)) {
-    visit(root, (node) => {
+    visitNode(root, (node) => {
       if ('period' in node && node.period !== undefined) read.add(node.period);
     });
   }
@@ -122,13 +122,13 @@ type Limit = {
 };
 
 const refuseOver = (faults: Faults, { figure, most, what, hint, place = null }: Limit): void => {
-  if (figure > most) faults.add('DQL_COMPLEXITY', place, { message: overLimit(what, figure, most), hint });
+  if (figure > most) faults.add('DQL_COMPLEXITY', place, { message: describeOverLimit(what, figure, most), hint });
 };
 
 const countNodes = (query: CheckedQuery): { nodes: number; quantifiers: number; seriesCalls: number } => {
-  const count = { nodes: selectionNodes(query.where), quantifiers: 0, seriesCalls: 0 };
+  const count = { nodes: countSelectionNodes(query.where), quantifiers: 0, seriesCalls: 0 };
   for (const root of listExpressions(query)) {
-    visit(root, (node) => {
+    visitNode(root, (node) => {
       count.nodes += node.type === 'broken' && node.dropped > 0 ? node.dropped : 1;
       if (node.type === 'any' || node.type === 'all' || node.type === 'count' || node.type === 'agg')
         count.quantifiers++;
@@ -164,10 +164,10 @@ export const checkSize = (query: CheckedQuery, depth: number, faults: Faults): v
   });
 };
 
-const depthCost = (query: CheckedQuery): number => {
+const computeDepthCost = (query: CheckedQuery): number => {
   const calls = new Map<string, number>();
   for (const root of listExpressions(query)) {
-    visit(root, (node) => {
+    visitNode(root, (node) => {
       const cost = node.type === 'call' ? (FUNCTIONS.get(node.name)?.cost ?? 0) : 0;
       if (cost > 0) calls.set(printNode(node), cost);
     });
@@ -184,7 +184,7 @@ export const checkCost = (query: CheckedQuery, faults: Faults): Complexity => {
     (most, atom) => (most === null || atom.bars > most.bars ? atom : most),
     null,
   );
-  const cost = nodes + bars + depthCost(query);
+  const cost = nodes + bars + computeDepthCost(query);
   const place = largest?.node.place ?? null;
   const read = {
     figure: largest?.bars ?? 0,

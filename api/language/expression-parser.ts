@@ -6,31 +6,31 @@ import type { Place } from './faults.ts';
 import { FIELDS, SOURCES } from './fields.ts';
 import { FUNCTIONS, type Parameter } from './functions.ts';
 import type { Token } from './lexer.ts';
-import { LIMITS, overLimit, PARENTHESES } from './limits.ts';
-import { arithmeticNamed, BINDING, comparisonNamed, TIGHTEST } from './operators.ts';
+import { describeOverLimit, LIMITS, PARENTHESES } from './limits.ts';
+import { BINDING, findArithmetic, findComparison, TIGHTEST } from './operators.ts';
 import type { Recovery } from './recovery.ts';
 import { HALT, type TokenStream } from './token-stream.ts';
 import {
   AGGREGATES,
-  aggregateNode,
-  arithNode,
-  broken,
-  callNode,
-  cmpNode,
-  codeNode,
-  durationNode,
-  fieldNode,
-  inNode,
   type Literal,
-  logicNode,
+  makeAggregate,
+  makeArith,
+  makeBroken,
+  makeCall,
+  makeCmp,
+  makeCode,
+  makeDuration,
+  makeField,
+  makeIn,
+  makeLogic,
+  makeNumber,
+  makeQuantifier,
+  makeSource,
+  makeStatus,
   type Node,
-  negated,
-  numberNode,
+  negateNode,
   QUANTIFIERS,
-  quantifierNode,
   STATUSES,
-  sourceNode,
-  statusNode,
 } from './tree.ts';
 import { INNER_WORDS, isShouted, stopAtCode, stopBehindNot } from './words.ts';
 
@@ -42,21 +42,21 @@ const NESTED_CALLS = LIMITS.depth + 1;
 type Position = 'code' | 'status' | 'expression';
 
 /** From the start of the first to the end of the last. */
-const across = (first: Place, last: Place): Place =>
+const joinPlaces = (first: Place, last: Place): Place =>
   first !== null && last !== null && 'from' in first && 'from' in last ? { from: first.from, to: last.to } : first;
 
 /** The allowed other side of a comparison with this. */
-const positionBeside = (left: Node): Position => {
+const findPositionBeside = (left: Node): Position => {
   if (left.type === 'call' && left.name === 'status') return 'status';
   return left.type === 'field' && FIELDS.get(left.name)?.type === 'code' ? 'code' : 'expression';
 };
 
 /** A duration behind the arguments is the timeframe of a function that reads periods. */
-const timedCall = (token: Token, args: readonly Node[], end: Token): Node => {
+const makeTimedCall = (token: Token, args: readonly Node[], end: Token): Node => {
   const last = args.at(-1);
   const isTimed = FUNCTIONS.get(token.text)?.readsPeriods === true && last?.type === 'duration';
   const timeframe = isTimed ? { text: last.value, place: last.place } : undefined;
-  return callNode(token.text, { args: isTimed ? args.slice(0, -1) : args, timeframe }, across(token, end));
+  return makeCall(token.text, { args: isTimed ? args.slice(0, -1) : args, timeframe }, joinPlaces(token, end));
 };
 
 export class ExpressionParser {
@@ -80,7 +80,7 @@ export class ExpressionParser {
     const first = readSide();
     const args = [first];
     while (this.#stream.takeWord(word)) args.push(this.#recovery.behind(args, readSide));
-    return args.length === 1 ? first : logicNode(word, args, across(first.place, args.at(-1)?.place ?? null));
+    return args.length === 1 ? first : makeLogic(word, args, joinPlaces(first.place, args.at(-1)?.place ?? null));
   }
 
   /** cmp_expr = sum_expr , [ cmp_op , sum_expr | "in" , "(" , literal , { "," , literal } , ")" ] ; */
@@ -88,14 +88,14 @@ export class ExpressionParser {
     const stream = this.#stream;
     const left = this.#readArithmetic(BINDING['+']);
     if (stream.takeWord('in')) return this.#recovery.behind([left], () => this.#readIn(left));
-    const op = stream.token.kind === 'op' ? comparisonNamed(stream.token.text) : undefined;
+    const op = stream.token.kind === 'op' ? findComparison(stream.token.text) : undefined;
     if (op === undefined) return left;
     stream.take();
     const right = this.#recovery.behind([left], () =>
-      this.#readBeside(op === '=' ? positionBeside(left) : 'expression'),
+      this.#readBeside(op === '=' ? findPositionBeside(left) : 'expression'),
     );
-    const comparison = cmpNode(op, { left, right }, across(left.place, right.place));
-    if (stream.token.kind === 'op' && comparisonNamed(stream.token.text) !== undefined) {
+    const comparison = makeCmp(op, { left, right }, joinPlaces(left.place, right.place));
+    if (stream.token.kind === 'op' && findComparison(stream.token.text) !== undefined) {
       this.#recovery.leave(comparison);
       stream.stop('"and", "or" or the end of the comparison', 'Comparisons do not chain: write a < b and b < c.');
     }
@@ -115,18 +115,18 @@ export class ExpressionParser {
     const { token } = stream;
     if (position === 'code') {
       stream.takeCode();
-      return codeNode(token.value, token);
+      return makeCode(token.value, token);
     }
     const status = STATUSES.find((s) => s === token.text);
     if (status === undefined) return stream.stop('a status', `Write one of ${STATUSES.join(', ')}.`);
     stream.take();
-    return statusNode(status, token);
+    return makeStatus(status, token);
   }
 
   #readIn(left: Node): Node {
     const stream = this.#stream;
     stream.expectOp('(', 'Write in (a, b).');
-    const position = positionBeside(left);
+    const position = findPositionBeside(left);
     const values: Literal[] = [];
     let count = 0;
     do {
@@ -138,14 +138,14 @@ export class ExpressionParser {
       if (value !== null && count < LIMITS.in_list) values.push(value);
       if (++count === LIMITS.in_list + 1) {
         stream.faults.add('DQL_COMPLEXITY', token, () => ({
-          message: overLimit('Values in one "in" number', count, LIMITS.in_list),
+          message: describeOverLimit('Values in one "in" number', count, LIMITS.in_list),
           hint: `Write at most ${LIMITS.in_list}.`,
         }));
       }
     } while (stream.takeOp(','));
     const last = stream.token;
     stream.expectOp(')', 'Close the list of "in".');
-    return inNode(left, values, across(left.place, last));
+    return makeIn(left, values, joinPlaces(left.place, last));
   }
 
   /** literal = [ "-" ] , ( NUMBER | BPS | PERCENT ) | DURATION | CODE | STRING | NAME ; */
@@ -155,11 +155,11 @@ export class ExpressionParser {
     const isNegative = stream.takeOp('-');
     const { kind, value } = stream.token;
     if (kind === 'number' || kind === 'bps' || kind === 'percent') {
-      const number = numberNode(value, across(token, stream.take()));
-      return isNegative ? (negated(number, number.place) as Literal) : number;
+      const number = makeNumber(value, joinPlaces(token, stream.take()));
+      return isNegative ? (negateNode(number, number.place) as Literal) : number;
     }
     if (isNegative) stream.stop('a number', 'Write a number behind "-".');
-    if (kind === 'duration') return durationNode(this.durationOf(stream.take()), token);
+    if (kind === 'duration') return makeDuration(this.durationOf(stream.take()), token);
     if (kind === 'name' || kind === 'code' || kind === 'string')
       return this.#readWord(position === 'status' ? 'status' : 'code');
     return stream.stop('a value', 'A list of "in" holds literals only.');
@@ -171,12 +171,12 @@ export class ExpressionParser {
     const stream = this.#stream;
     let left = this.#readArithmetic(binding + 1);
     for (;;) {
-      const op = stream.token.kind === 'op' ? arithmeticNamed(stream.token.text) : undefined;
+      const op = stream.token.kind === 'op' ? findArithmetic(stream.token.text) : undefined;
       if (op === undefined || BINDING[op] !== binding) return left;
       stream.take();
       const before = left;
       const right = this.#recovery.behind([before], () => this.#readArithmetic(binding + 1));
-      left = arithNode(op, { left: before, right }, across(before.place, right.place));
+      left = makeArith(op, { left: before, right }, joinPlaces(before.place, right.place));
     }
   }
 
@@ -185,7 +185,7 @@ export class ExpressionParser {
     const signs: Token[] = [];
     while (this.#stream.isOp('-')) signs.push(this.#stream.take());
     let node = this.#readPrimary();
-    for (const sign of signs.reverse()) node = negated(node, across(sign, node.place));
+    for (const sign of signs.reverse()) node = negateNode(node, joinPlaces(sign, node.place));
     return node;
   }
 
@@ -197,9 +197,9 @@ export class ExpressionParser {
       case 'number':
       case 'bps':
       case 'percent':
-        return numberNode(stream.take().value, token);
+        return makeNumber(stream.take().value, token);
       case 'duration':
-        return durationNode(this.durationOf(stream.take()), token);
+        return makeDuration(this.durationOf(stream.take()), token);
       case 'name':
       case 'code':
         return this.#readNamed();
@@ -233,7 +233,7 @@ export class ExpressionParser {
       return this.#readCall(token);
     }
     stopBehindNot(stream);
-    return SOURCES.has(token.text) ? sourceNode(token.text, token) : fieldNode(token.text, token);
+    return SOURCES.has(token.text) ? makeSource(token.text, token) : makeField(token.text, token);
   }
 
   /** quantifier = ( "any" | "all" | "count" ) , "(" , "venues" , "where" , expr , ")" ; */
@@ -243,7 +243,7 @@ export class ExpressionParser {
       type === 'count' && stream.next.text === ')'
         ? 'Write venues_listed for the number of listings.'
         : `Write ${type}(venues where funding > 1bps).`;
-    const over = (parts: Node[]): Node => broken(token, parts);
+    const over = (parts: Node[]): Node => makeBroken(token, parts);
     const readCondition = (): Node => {
       stream.expectWord('venues', hint);
       stream.expectWord('where', hint);
@@ -254,16 +254,16 @@ export class ExpressionParser {
       () => {
         const where = this.#recovery.item(readCondition, over, ')');
         const last = stream.take();
-        return quantifierNode(type, where, across(token, last));
+        return makeQuantifier(type, where, joinPlaces(token, last));
       },
-      (parts) => quantifierNode(type, over(parts), token),
+      (parts) => makeQuantifier(type, over(parts), token),
     );
   }
 
   /** aggregate = ( "max" | "min" | "sum" ) , "(" , "venues" , [ "where" , expr ] , "," , expr , ")" ; */
   #readAggregate(fn: (typeof AGGREGATES)[number], token: Token): Node {
     const hint = `Write ${fn}(venues, mark) or ${fn}(venues where status(mark) = present, mark).`;
-    const over = (parts: Node[]): Node => broken(token, parts);
+    const over = (parts: Node[]): Node => makeBroken(token, parts);
     return this.#nested(
       token,
       () => {
@@ -272,9 +272,9 @@ export class ExpressionParser {
           this.#readSummand(where, { hint, over }),
         );
         const last = this.#stream.take();
-        return aggregateNode(fn, { expr, where: where ?? undefined }, across(token, last));
+        return makeAggregate(fn, { expr, where: where ?? undefined }, joinPlaces(token, last));
       },
-      (parts) => aggregateNode(fn, { expr: over(parts) }, token),
+      (parts) => makeAggregate(fn, { expr: over(parts) }, token),
     );
   }
 
@@ -308,9 +308,9 @@ export class ExpressionParser {
       token,
       () => {
         const args = this.#readArguments(FUNCTIONS.get(token.text)?.parameters ?? []);
-        return timedCall(token, args, this.#stream.take());
+        return makeTimedCall(token, args, this.#stream.take());
       },
-      (parts) => broken(token, parts, 'call'),
+      (parts) => makeBroken(token, parts, 'call'),
     );
   }
 
@@ -321,7 +321,9 @@ export class ExpressionParser {
     do {
       const { token } = stream;
       const readArgument = (): Node => this.#readArgument(parameters[args.length]);
-      args.push(this.#recovery.behind(args, () => this.#recovery.item(readArgument, (parts) => broken(token, parts))));
+      args.push(
+        this.#recovery.behind(args, () => this.#recovery.item(readArgument, (parts) => makeBroken(token, parts))),
+      );
     } while (stream.takeOp(','));
     return args;
   }
@@ -332,14 +334,14 @@ export class ExpressionParser {
     const { token, next } = stream;
     const isAlone = next.kind === 'op' && (next.text === ',' || next.text === ')');
     const isWord = (parameter === 'band' && token.kind === 'bps') || (parameter === 'method' && token.kind === 'name');
-    return isWord && isAlone ? codeNode(stream.take().text, token) : this.read();
+    return isWord && isAlone ? makeCode(stream.take().text, token) : this.read();
   }
 
   #readGroup(): Node {
     const stream = this.#stream;
     const open = stream.token;
     if (this.#groups === PARENTHESES) {
-      const message = overLimit(
+      const message = describeOverLimit(
         'Parentheses nest to a depth of',
         PARENTHESES + stream.countNested('group'),
         PARENTHESES,
@@ -352,7 +354,7 @@ export class ExpressionParser {
     try {
       const inner = this.#recovery.item(
         () => this.read(),
-        (parts) => broken(open, parts),
+        (parts) => makeBroken(open, parts),
         ')',
       );
       stream.expectOp(')', 'Close "(" with ")".');
@@ -369,10 +371,10 @@ export class ExpressionParser {
   #nested(token: Token, read: () => Node, enclose: (parts: Node[]) => Node): Node {
     if (this.#calls === NESTED_CALLS) {
       const calls = NESTED_CALLS + 1 + this.#stream.countNested('call');
-      const message = overLimit('Calls nest to a depth of', calls, LIMITS.depth);
+      const message = describeOverLimit('Calls nest to a depth of', calls, LIMITS.depth);
       this.#stream.faults.add('DQL_COMPLEXITY', token, { message, hint: 'Split the condition.' });
       while (this.#stream.skipToSeparator() && !this.#stream.takeOp(')')) this.#stream.take();
-      return broken(token);
+      return makeBroken(token);
     }
     this.#calls++;
     try {

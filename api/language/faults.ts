@@ -21,7 +21,7 @@ const findOffset = ({ origin }: Fault): number =>
 const findPath = ({ origin }: Fault): string => ('path' in origin ? origin.path : '');
 
 /** By position, then those without one by path. */
-const inOrder = (a: Fault, b: Fault): number => {
+const compareFaults = (a: Fault, b: Fault): number => {
   const [x, y] = [findOffset(a), findOffset(b)];
   if (x !== y) return x < y ? -1 : 1;
   const [p, q] = [findPath(a), findPath(b)];
@@ -75,7 +75,7 @@ export class Faults {
 
   /** The first twenty in order, with their texts. */
   told(): ApiError[] {
-    const first = this.#faults.sort(inOrder).slice(0, MOST_TOLD);
+    const first = this.#faults.sort(compareFaults).slice(0, MOST_TOLD);
     return first.map(({ code, origin, words }): ApiError => ({ code, ...words(), ...origin }));
   }
 

@@ -26,7 +26,7 @@ export type Field = {
 type Row = readonly [name: string, unit: MemberUnit, description: string];
 type Same = Pick<Field, 'scope' | 'layer' | 'type' | 'sampleable' | 'additive'>;
 
-const rows = (same: Same, table: readonly Row[]): Field[] =>
+const makeFields = (same: Same, table: readonly Row[]): Field[] =>
   table.map(([name, unit, description]) => ({ name, unit, description, needs: [name], ...same }));
 
 const reference = { layer: 'reference', sampleable: false, additive: false } as const;
@@ -49,19 +49,19 @@ const toField = (layer: ReadingDeclaration<ReadingLayer>, name: string, declared
 };
 
 const TABLE: readonly Field[] = [
-  ...rows({ ...reference, scope: 'instrument', type: 'code' }, [
+  ...makeFields({ ...reference, scope: 'instrument', type: 'code' }, [
     ['instrument', 'code', 'Market code, such as BTC-PERP.'],
     ['base', 'code', 'Base asset code.'],
   ]),
-  ...rows({ ...reference, scope: 'instrument', type: 'number' }, [
+  ...makeFields({ ...reference, scope: 'instrument', type: 'number' }, [
     ['venues_listed', 'count', 'Number of selected listings of the instrument.'],
     ['venues_answered', 'count', 'Number of selected listings whose mark is present.'],
   ]),
-  ...rows({ ...reference, scope: 'venue', type: 'code' }, [
+  ...makeFields({ ...reference, scope: 'venue', type: 'code' }, [
     ['venue', 'code', 'Venue code.'],
     ['quote', 'code', 'Quote currency code.'],
   ]),
-  ...rows({ ...reference, scope: 'venue', type: 'number' }, [
+  ...makeFields({ ...reference, scope: 'venue', type: 'number' }, [
     ['tick_size', 'quote', 'Smallest step of the price.'],
     ['lot_size', 'quantity', 'Smallest step of the quantity.'],
     ['min_qty', 'quantity', 'Smallest quantity of an order.'],

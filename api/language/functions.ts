@@ -64,7 +64,7 @@ const DEPTH_COST = 25;
 type Described = Pick<FunctionSpec, 'name' | 'signature' | 'bars' | 'barsText' | 'how' | 'description' | 'example'>;
 
 /** A function over the newest periods of a series. */
-const series = (told: Described & Partial<FunctionSpec>): FunctionSpec => ({
+const makeSeries = (told: Described & Partial<FunctionSpec>): FunctionSpec => ({
   parameters: ['series', 'window'],
   optional: 0,
   returns: 'series',
@@ -78,8 +78,8 @@ const series = (told: Described & Partial<FunctionSpec>): FunctionSpec => ({
   ...told,
 });
 
-const cross = (told: Pick<FunctionSpec, 'name' | 'how' | 'description' | 'example'>): FunctionSpec =>
-  series({
+const makeCross = (told: Pick<FunctionSpec, 'name' | 'how' | 'description' | 'example'>): FunctionSpec =>
+  makeSeries({
     signature: `${told.name}(A, B [, timeframe])`,
     parameters: ['operand', 'operand'],
     returns: 'boolean',
@@ -90,7 +90,7 @@ const cross = (told: Pick<FunctionSpec, 'name' | 'how' | 'description' | 'exampl
     ...told,
   });
 
-const plain = (
+const makePlain = (
   told: Pick<
     FunctionSpec,
     'name' | 'signature' | 'parameters' | 'returns' | 'layer' | 'unit' | 'how' | 'description' | 'example'
@@ -108,8 +108,8 @@ const plain = (
   ...told,
 });
 
-const depth = (name: string, unit: string, description: string): FunctionSpec =>
-  plain({
+const makeDepth = (name: string, unit: string, description: string): FunctionSpec =>
+  makePlain({
     name,
     signature: `${name}(band)`,
     parameters: ['band'],
@@ -125,12 +125,12 @@ const depth = (name: string, unit: string, description: string): FunctionSpec =>
 
 type Windowed = Omit<Described, 'bars' | 'barsText' | 'signature' | 'how' | 'name'> & Partial<FunctionSpec>;
 type RuleName = keyof typeof RULES;
-const by = (rule: Rule): How => ({ by: 'window', rule });
+const makeWindowRule = (rule: Rule): How => ({ by: 'window', rule });
 
 /** S over n periods, ending with the newest. */
-const window = (told: Windowed & { readonly name: RuleName }): FunctionSpec =>
-  series({
-    how: by(RULES[told.name]),
+const makeWindow = (told: Windowed & { readonly name: RuleName }): FunctionSpec =>
+  makeSeries({
+    how: makeWindowRule(RULES[told.name]),
     signature: `${told.name}(S, n [, timeframe])`,
     bars: (given) => given.series + given.n - 1,
     barsText: 'bars(S) + n - 1',
@@ -138,9 +138,9 @@ const window = (told: Windowed & { readonly name: RuleName }): FunctionSpec =>
   });
 
 /** S against its element n periods back. */
-const shift = (told: Windowed & { readonly name: RuleName }): FunctionSpec =>
-  series({
-    how: by(RULES[told.name]),
+const makeShift = (told: Windowed & { readonly name: RuleName }): FunctionSpec =>
+  makeSeries({
+    how: makeWindowRule(RULES[told.name]),
     signature: `${told.name}(S, n [, timeframe])`,
     bars: (given) => given.series + given.n,
     barsText: 'bars(S) + n',
@@ -148,7 +148,7 @@ const shift = (told: Windowed & { readonly name: RuleName }): FunctionSpec =>
   });
 
 const TABLE: readonly FunctionSpec[] = [
-  shift({
+  makeShift({
     name: 'prev',
     signature: 'prev(S, k [, timeframe])',
     barsText: 'bars(S) + k',
@@ -156,24 +156,24 @@ const TABLE: readonly FunctionSpec[] = [
     description: 'The element k periods before the newest.',
     example: 'any(venues where close > prev(close, 1)) timeframe 1h',
   }),
-  window({
+  makeWindow({
     name: 'sma',
     additive: 'argument',
     description: 'Simple moving average.',
     example: 'any(venues where close > sma(close, 20)) timeframe 1h',
   }),
-  series({
+  makeSeries({
     name: 'ema',
-    how: by(RULES.ema),
+    how: makeWindowRule(RULES.ema),
     signature: 'ema(S, n [, timeframe])',
     bars: (given) => given.series + 4 * given.n - 1,
     barsText: 'bars(S) + 4n - 1',
     description: 'Exponential moving average over a fixed window of 4n.',
     example: 'any(venues where ema(close, 20) > ema(close, 50)) timeframe 1h',
   }),
-  series({
+  makeSeries({
     name: 'rsi',
-    how: by(RULES.rsi),
+    how: makeWindowRule(RULES.rsi),
     signature: 'rsi(S, n [, timeframe])',
     unit: 'count',
     bars: (given) => given.series + 4 * given.n,
@@ -181,7 +181,7 @@ const TABLE: readonly FunctionSpec[] = [
     description: 'Relative strength index, 0 to 100, Wilder smoothing over 4n.',
     example: 'any(venues where rsi(close, 14, 1h) < 30)',
   }),
-  series({
+  makeSeries({
     name: 'atr',
     how: { by: 'candles', what: 'atr' },
     signature: 'atr(n [, timeframe])',
@@ -192,46 +192,46 @@ const TABLE: readonly FunctionSpec[] = [
     description: 'Average true range of trade candles, Wilder smoothing over 4n.',
     example: 'any(venues where close - open > 2 * atr(14)) timeframe 4h',
   }),
-  window({
+  makeWindow({
     name: 'stdev',
     description: 'Population standard deviation.',
     example: 'any(venues where stdev(close, 60, 1m) / sma(close, 60, 1m) < 10bps)',
   }),
-  window({
+  makeWindow({
     name: 'highest',
     description: 'Largest of the last n.',
     example: 'any(venues where last >= highest(high, 20, 1d))',
   }),
-  window({
+  makeWindow({
     name: 'lowest',
     description: 'Smallest of the last n.',
     example: 'any(venues where last <= lowest(low, 20, 1d))',
   }),
-  shift({
+  makeShift({
     name: 'change',
     additive: 'argument',
     description: 'S[0] - S[n].',
     example: 'any(venues where change(mark, 1, 1h) > 100)',
   }),
-  shift({
+  makeShift({
     name: 'roc',
     unit: 'fraction',
     description: '(S[0] - S[n]) / S[n].',
     example: 'any(venues where roc(oi, 24, 1h) > 5%)',
   }),
-  cross({
+  makeCross({
     name: 'crossover',
     how: { by: 'cross', holds: (a, b) => a > b },
     description: 'A[0] > B[0] and A[1] <= B[1].',
     example: 'any(venues where crossover(ema(close, 20), ema(close, 50))) timeframe 1h',
   }),
-  cross({
+  makeCross({
     name: 'crossunder',
     how: { by: 'cross', holds: (a, b) => a < b },
     description: 'A[0] < B[0] and A[1] >= B[1].',
     example: 'any(venues where crossunder(funding, 0, 1h))',
   }),
-  series({
+  makeSeries({
     name: 'gaps',
     how: { by: 'candles', what: 'gaps' },
     signature: 'gaps(n [, timeframe])',
@@ -244,7 +244,7 @@ const TABLE: readonly FunctionSpec[] = [
     description: 'Missing trade candles among the last n.',
     example: 'all(venues where gaps(60, 1m) = 0)',
   }),
-  plain({
+  makePlain({
     name: 'abs',
     how: { by: 'argument' },
     signature: 'abs(x)',
@@ -259,13 +259,13 @@ const TABLE: readonly FunctionSpec[] = [
     description: 'Absolute value; of a series, element by element.',
     example: 'any(venues where abs(basis) > 0.5%)',
   }),
-  window({
+  makeWindow({
     name: 'rolling_sum',
     additive: 'argument',
     description: 'Sum of the last n.',
     example: 'any(venues where rolling_sum(volume, 24, 1h) > 1000)',
   }),
-  window({
+  makeWindow({
     name: 'percentile',
     signature: 'percentile(S, n, p [, method] [, timeframe])',
     parameters: ['series', 'window', 'percent', 'method'],
@@ -273,13 +273,13 @@ const TABLE: readonly FunctionSpec[] = [
     description: 'The p-th percentile of the last n; method nearest-rank (default) or linear.',
     example: 'any(venues where spread > percentile(spread, 200, 95, linear, 5m))',
   }),
-  window({
+  makeWindow({
     name: 'percentile_rank',
     unit: 'fraction',
     description: 'Share of the last n that are at most the newest.',
     example: 'any(venues where percentile_rank(funding, 100, 1h) > 0.95)',
   }),
-  plain({
+  makePlain({
     name: 'age',
     how: { by: 'layer', what: 'age' },
     signature: 'age(F)',
@@ -290,7 +290,7 @@ const TABLE: readonly FunctionSpec[] = [
     description: 'Evaluation instant minus received_at of the value used for F.',
     example: 'any(venues where age(bid) < 5s)',
   }),
-  plain({
+  makePlain({
     name: 'status',
     how: { by: 'layer', what: 'status' },
     signature: 'status(F)',
@@ -301,10 +301,10 @@ const TABLE: readonly FunctionSpec[] = [
     description: 'State of the layer of F.',
     example: 'any(venues where status(funding) = stale)',
   }),
-  depth('depth_bid', 'quantity', 'Bid quantity within the band below mid.'),
-  depth('depth_ask', 'quantity', 'Ask quantity within the band above mid.'),
-  depth('depth_bid_value', 'quote', 'Bid price x size within the band below mid.'),
-  depth('depth_ask_value', 'quote', 'Ask price x size within the band above mid.'),
+  makeDepth('depth_bid', 'quantity', 'Bid quantity within the band below mid.'),
+  makeDepth('depth_ask', 'quantity', 'Ask quantity within the band above mid.'),
+  makeDepth('depth_bid_value', 'quote', 'Bid price x size within the band below mid.'),
+  makeDepth('depth_ask_value', 'quote', 'Ask price x size within the band above mid.'),
 ];
 
 export const FUNCTIONS: ReadonlyMap<string, FunctionSpec> = new Map(TABLE.map((spec) => [spec.name, spec]));

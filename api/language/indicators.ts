@@ -29,7 +29,7 @@ const computeMean = (values: ArrayLike<number>, from: number, n: number): number
   computeSum(values, from, from + n) / n;
 
 /** Mean of the oldest n of the 4n values, then 3n steps. */
-const ema = ({ values, from, length }: Window, n: number): number => {
+const computeEma = ({ values, from, length }: Window, n: number): number => {
   const a = 2 / (n + 1);
   let e = computeMean(values, from, n);
   for (let i = from + n; i < from + length; i++) e = a * (values[i] as number) + (1 - a) * e;
@@ -49,7 +49,7 @@ const computeMoves = (values: Float64Array): readonly [up: Float64Array, down: F
 };
 
 /** Wilder's smoothing of 4n gains and losses: means of the oldest n, then 3n steps. Both in one loop: neither division waits for the other. */
-const rsi: Slide = (values, window, { n, count }) => {
+const slideRsi: Slide = (values, window, { n, count }) => {
   const [ups, downs] = computeMoves(values);
   const out = new Float64Array(count);
   for (let i = 0; i < count; i++) {
@@ -83,14 +83,14 @@ export const computeAtrs = (
 };
 
 /** Population form, two passes. */
-const stdev = ({ values, from, length }: Window): number => {
+const computeStdev = ({ values, from, length }: Window): number => {
   const mean = computeMean(values, from, length);
   const squares = new Float64Array(length);
   for (let i = 0; i < length; i++) squares[i] = ((values[from + i] as number) - mean) ** 2;
   return Math.sqrt(computeSum(squares) / length);
 };
 
-const extreme = ({ values, from, length }: Window, pick: (a: number, b: number) => number): number => {
+const findExtreme = ({ values, from, length }: Window, pick: (a: number, b: number) => number): number => {
   let found = values[from] as number;
   for (let i = from + 1; i < from + length; i++) found = pick(found, values[i] as number);
   return found;
@@ -104,21 +104,21 @@ const computeRank = ({ values, from, length }: Window): number => {
 };
 
 /** `p * n / 100` as a fraction of integers, exact on the digits of p (DQL-33d). */
-const share = (p: string, n: number): { readonly above: bigint; readonly below: bigint } => {
+const computeShareOf = (p: string, n: number): { readonly above: bigint; readonly below: bigint } => {
   const [whole = '0', part = ''] = p.split('.');
   return { above: BigInt(whole + part) * BigInt(n), below: 100n * 10n ** BigInt(part.length) };
 };
 
 /** Rank of the nearest-rank percentile among 1 to n. */
-const nearestRank = (p: string, n: number): number => {
-  const { above, below } = share(p, n);
+const computeNearestRank = (p: string, n: number): number => {
+  const { above, below } = computeShareOf(p, n);
   return Math.max(1, Number((above + below - 1n) / below));
 };
 
 /** The percentile among values in ascending order. */
 const computePercentile = (sorted: Float64Array, n: number, { p, isLinear }: Arguments): number => {
-  if (!isLinear) return sorted[nearestRank(p, n) - 1] as number;
-  const { above, below } = share(p, n - 1);
+  if (!isLinear) return sorted[computeNearestRank(p, n) - 1] as number;
+  const { above, below } = computeShareOf(p, n - 1);
   const i = Number(above / below);
   const low = sorted[i] as number;
   // At p = 100 there is nothing above (DQL-33d).
@@ -139,7 +139,7 @@ const findPlace = (sorted: Float64Array, n: number, value: number): number => {
 };
 
 /** Keeps the window sorted while it moves: a sort a window would cost a screen its time budget. Absent elements are none of it. */
-const percentile: Slide = (values, window, given) => {
+const slidePercentile: Slide = (values, window, given) => {
   const out = new Float64Array(given.count);
   const sorted = new Float64Array(window + 1);
   let held = 0;
@@ -165,27 +165,27 @@ const percentile: Slide = (values, window, given) => {
   return out;
 };
 
-const same = (n: number): number => n;
-const oneMore = (n: number): number => n + 1;
+const keepCount = (n: number): number => n;
+const addOne = (n: number): number => n + 1;
 const findNewest = ({ values, from, length }: Window): number => values[from + length - 1] as number;
 
 export const RULES = {
-  prev: { window: oneMore, compute: ({ values, from }) => values[from] as number },
-  sma: { window: same, compute: ({ values, from, length }) => computeMean(values, from, length) },
-  ema: { window: (n) => 4 * n, compute: (window, { n }) => ema(window, n) },
-  rsi: { window: (n) => 4 * n + 1, weight: 3, slide: rsi },
-  stdev: { window: same, weight: 3, compute: stdev },
-  highest: { window: same, compute: (window) => extreme(window, Math.max) },
-  lowest: { window: same, compute: (window) => extreme(window, Math.min) },
-  change: { window: oneMore, compute: (window) => findNewest(window) - (window.values[window.from] as number) },
+  prev: { window: addOne, compute: ({ values, from }) => values[from] as number },
+  sma: { window: keepCount, compute: ({ values, from, length }) => computeMean(values, from, length) },
+  ema: { window: (n) => 4 * n, compute: (window, { n }) => computeEma(window, n) },
+  rsi: { window: (n) => 4 * n + 1, weight: 3, slide: slideRsi },
+  stdev: { window: keepCount, weight: 3, compute: computeStdev },
+  highest: { window: keepCount, compute: (window) => findExtreme(window, Math.max) },
+  lowest: { window: keepCount, compute: (window) => findExtreme(window, Math.min) },
+  change: { window: addOne, compute: (window) => findNewest(window) - (window.values[window.from] as number) },
   roc: {
-    window: oneMore,
+    window: addOne,
     compute: (window) => {
       const before = window.values[window.from] as number;
       return (findNewest(window) - before) / before;
     },
   },
-  rolling_sum: { window: same, compute: ({ values, from, length }) => computeSum(values, from, from + length) },
-  percentile: { window: same, slide: percentile },
-  percentile_rank: { window: same, compute: computeRank },
+  rolling_sum: { window: keepCount, compute: ({ values, from, length }) => computeSum(values, from, from + length) },
+  percentile: { window: keepCount, slide: slidePercentile },
+  percentile_rank: { window: keepCount, compute: computeRank },
 } as const satisfies Readonly<Record<string, Rule>>;

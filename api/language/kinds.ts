@@ -48,7 +48,7 @@ export type Findings = {
 
 export type Check = (node: Node, where: Where) => Checked;
 
-export const checked = (node: Node, kind: Kind, more: Partial<Checked> = {}): Checked => ({
+export const makeChecked = (node: Node, kind: Kind, more: Partial<Checked> = {}): Checked => ({
   node,
   kind,
   period: null,
@@ -71,7 +71,11 @@ const WORDS: Readonly<Record<Kind, string>> = {
 export const describeKind = (kind: Kind): string => WORDS[kind];
 
 /** Two series that meet must have one timeframe (DQL-13). */
-export const meet = (a: Checked, b: Checked, { faults, place }: { faults: Faults; place: Place }): Period | null => {
+export const meetPeriods = (
+  a: Checked,
+  b: Checked,
+  { faults, place }: { faults: Faults; place: Place },
+): Period | null => {
   if (a.period === null || b.period === null) return a.period ?? b.period;
   if (a.period === 'unknown' || b.period === 'unknown') return 'unknown';
   if (a.period === b.period) return a.period;

@@ -64,7 +64,7 @@ const withoutTrailingZeros = (digits: string): string => {
 };
 
 /** Digits of a NUMBER divided by `10^shift`, by moving the point (DQL-09.1); null when its exponent is beyond 400 in size. */
-export const plainDecimal = (literal: string, shift = 0): Digits | null => {
+export const toPlainDecimal = (literal: string, shift = 0): Digits | null => {
   const [mantissa = '', exponent = '0'] = literal.split('e');
   if (Math.abs(Number(exponent)) > MOST_EXPONENT) return null;
   const [whole = '', fraction = ''] = mantissa.split('.');
@@ -99,7 +99,7 @@ const HINTS: readonly (readonly [RegExp, string | ((text: string) => string)])[]
   [/^[\s\ufeff]/, 'Separate words by spaces, tabs or line ends only.'],
 ];
 
-const hintFor = (text: string): string => {
+const findHintFor = (text: string): string => {
   for (const [pattern, hint] of HINTS) if (pattern.test(text)) return typeof hint === 'string' ? hint : hint(text);
   return 'Quote a code that is not all letters and digits, such as "A.b".';
 };
@@ -179,7 +179,7 @@ class Lexer {
     text: string,
     { at, number, shift }: { readonly at: number; readonly number: string; readonly shift: number },
   ): Token {
-    const digits = plainDecimal(number, shift);
+    const digits = toPlainDecimal(number, shift);
     return digits === null ? this.#invalid(text, at) : { ...this.#token(kind, text, at), value: digits };
   }
 
@@ -197,7 +197,7 @@ class Lexer {
     const token = this.#token('invalid', text, from);
     this.#faults.add('DQL_SYNTAX', token, () => ({
       message: `"${clip(text)}" cannot stand here.`,
-      hint: hint ?? hintFor(text),
+      hint: hint ?? findHintFor(text),
     }));
     return token;
   }

@@ -27,11 +27,11 @@ export const LIMITS = {
 export const PARENTHESES = 64;
 
 /** What every limit says: the figure and the limit (DQL-32). */
-export const overLimit = (what: string, figure: number, most: number): string =>
+export const describeOverLimit = (what: string, figure: number, most: number): string =>
   `${what} ${figure}, the limit is ${most}.`;
 
 export { TIMEFRAMES, type Timeframe };
 
-export const timeframeNamed = (text: string): Timeframe | undefined => TIMEFRAMES.find((t) => t === text);
+export const findTimeframe = (text: string): Timeframe | undefined => TIMEFRAMES.find((t) => t === text);
 
 export const isBand = (text: string): boolean => (BANDS as readonly string[]).includes(text);

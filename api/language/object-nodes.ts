@@ -1,34 +1,34 @@
 // Nodes of the machine form to nodes of the tree (DQL-08): one reader for each `type`.
-import { plainDouble } from '../../schemas/decimals.ts';
+import { formatDouble } from '../../schemas/decimals.ts';
 import { formatDuration, parseDuration } from '../../schemas/durations.ts';
-import { roundedDigits } from '../../schemas/exact-json.ts';
+import { findRoundedDigits } from '../../schemas/exact-json.ts';
 import { isJsonObject, type JsonObject } from '../../schemas/json-object.ts';
 import type { Digits } from '../../schemas/records.ts';
-import { plainDecimal } from './lexer.ts';
-import { LIMITS, overLimit } from './limits.ts';
+import { toPlainDecimal } from './lexer.ts';
+import { describeOverLimit, LIMITS } from './limits.ts';
 import type { Members, ObjectShape } from './object-shape.ts';
 import { ARITHMETIC, COMPARISONS } from './operators.ts';
 import {
   AGGREGATES,
-  aggregateNode,
-  arithNode,
-  broken,
-  callNode,
-  cmpNode,
-  codeNode,
-  durationNode,
-  fieldNode,
-  inNode,
   isLiteral,
   type Literal,
-  logicNode,
+  makeAggregate,
+  makeArith,
+  makeBroken,
+  makeCall,
+  makeCmp,
+  makeCode,
+  makeDuration,
+  makeField,
+  makeIn,
+  makeLogic,
+  makeNumber,
+  makeQuantifier,
+  makeSource,
+  makeStatus,
   type Node,
-  numberNode,
   QUANTIFIERS,
-  quantifierNode,
   STATUSES,
-  sourceNode,
-  statusNode,
 } from './tree.ts';
 
 const NUMBER_TEXT = /^-?(0|[1-9][0-9]*)(\.[0-9]+)?$/;
@@ -44,15 +44,15 @@ type Reader = {
 };
 
 const readDigits = (value: unknown): Digits | null => {
-  if (typeof value === 'number') return Number.isFinite(value) ? positiveZero(plainDouble(value)) : null;
-  return typeof value === 'string' && NUMBER_TEXT.test(value) ? signedDecimal(value) : null;
+  if (typeof value === 'number') return Number.isFinite(value) ? toPositiveZero(formatDouble(value)) : null;
+  return typeof value === 'string' && NUMBER_TEXT.test(value) ? toSignedDecimal(value) : null;
 };
 /** Plain digits of a number; null when its exponent is beyond what the text form allows (DQL-34d). */
-const signedDecimal = (text: string): Digits | null => {
-  const digits = plainDecimal(text.replace(/^-/, '').toLowerCase());
-  return digits === null ? null : positiveZero(text.startsWith('-') ? `-${digits}` : digits);
+const toSignedDecimal = (text: string): Digits | null => {
+  const digits = toPlainDecimal(text.replace(/^-/, '').toLowerCase());
+  return digits === null ? null : toPositiveZero(text.startsWith('-') ? `-${digits}` : digits);
 };
-const positiveZero = (digits: Digits): Digits => (digits === '-0' ? '0' : digits);
+const toPositiveZero = (digits: Digits): Digits => (digits === '-0' ? '0' : digits);
 
 /** Canonical text of a duration; undefined after its fault. */
 const readDuration = (value: unknown, path: string, { shape }: NodeReader): string | undefined => {
@@ -61,7 +61,7 @@ const readDuration = (value: unknown, path: string, { shape }: NodeReader): stri
   return ms === null ? undefined : formatDuration(ms);
 };
 
-const named = (make: (name: string, place: Place) => Node): Reader => ({
+const makeNamedReader = (make: (name: string, place: Place) => Node): Reader => ({
   members: { required: ['name'] },
   read: ({ name }, place, { shape }) => {
     const text = shape.text(name, `${place.path}/name`);
@@ -69,20 +69,20 @@ const named = (make: (name: string, place: Place) => Node): Reader => ({
   },
 });
 
-const logic = (type: 'and' | 'or'): Reader => ({
+const makeLogicReader = (type: 'and' | 'or'): Reader => ({
   members: { required: ['args'] },
   read: ({ args }, place, nodes) => {
     const sides = nodes.readAll(args, `${place.path}/args`, { ...ANY_LENGTH, least: 2 });
-    return sides === null || sides.length === 0 ? undefined : logicNode(type, sides, place);
+    return sides === null || sides.length === 0 ? undefined : makeLogic(type, sides, place);
   },
 });
 
-const quantifier = (type: (typeof QUANTIFIERS)[number]): Reader => ({
+const makeQuantifierReader = (type: (typeof QUANTIFIERS)[number]): Reader => ({
   members: { required: ['where'] },
-  read: ({ where }, place, nodes) => quantifierNode(type, nodes.read(where, `${place.path}/where`), place),
+  read: ({ where }, place, nodes) => makeQuantifier(type, nodes.read(where, `${place.path}/where`), place),
 });
 
-const binary = <O extends string>(
+const makeBinaryReader = <O extends string>(
   operators: readonly O[],
   make: (op: O, sides: { left: Node; right: Node }, place: Place) => Node,
 ): Reader => ({
@@ -91,7 +91,7 @@ const binary = <O extends string>(
     const op = nodes.shape.word(object.op, `${place.path}/op`, operators);
     const left = nodes.read(object.left, `${place.path}/left`);
     const right = nodes.read(object.right, `${place.path}/right`);
-    return op === undefined ? broken(place, [left, right]) : make(op, { left, right }, place);
+    return op === undefined ? makeBroken(place, [left, right]) : make(op, { left, right }, place);
   },
 });
 
@@ -101,7 +101,7 @@ const aggregate: Reader = {
     const fn = nodes.shape.word(object.fn, `${place.path}/fn`, AGGREGATES);
     const expr = nodes.read(object.expr, `${place.path}/expr`);
     const where = object.where === undefined ? undefined : nodes.read(object.where, `${place.path}/where`);
-    return fn === undefined ? undefined : aggregateNode(fn, { expr, where }, place);
+    return fn === undefined ? undefined : makeAggregate(fn, { expr, where }, place);
   },
 };
 
@@ -112,8 +112,8 @@ const call: Reader = {
     const args = nodes.readAll(object.args, `${place.path}/args`, ANY_LENGTH);
     const path = `${place.path}/timeframe`;
     const text = object.timeframe === undefined ? null : (readDuration(object.timeframe, path, nodes) ?? null);
-    if (name === undefined || args === null) return broken(place, args ?? [], 'call');
-    return callNode(
+    if (name === undefined || args === null) return makeBroken(place, args ?? [], 'call');
+    return makeCall(
       name,
       { args, timeframe: object.timeframe === undefined ? undefined : { text, place: { path } } },
       place,
@@ -137,7 +137,7 @@ const membership: Reader = {
       }
       return isLiteral(value);
     });
-    return literals.length === 0 ? broken(place, [left]) : inNode(left, literals, place);
+    return literals.length === 0 ? makeBroken(place, [left]) : makeIn(left, literals, place);
   },
 };
 
@@ -145,12 +145,12 @@ const number: Reader = {
   members: { required: ['value'] },
   read: (object, place, { shape }) => {
     const { value } = object;
-    const rounded = roundedDigits(object, 'value');
-    const digits = rounded === undefined ? readDigits(value) : signedDecimal(rounded);
+    const rounded = findRoundedDigits(object, 'value');
+    const digits = rounded === undefined ? readDigits(value) : toSignedDecimal(rounded);
     const wanted =
       rounded === undefined ? 'a number, or its digits as a string' : 'a number with an exponent within 400';
     if (digits === null) shape.wrong(`${place.path}/value`, rounded ?? value, wanted);
-    return digits === null ? undefined : numberNode(digits, place);
+    return digits === null ? undefined : makeNumber(digits, place);
   },
 };
 
@@ -158,7 +158,7 @@ const duration: Reader = {
   members: { required: ['value'] },
   read: ({ value }, place, nodes) => {
     const text = readDuration(value, `${place.path}/value`, nodes);
-    return text === undefined ? undefined : durationNode(text, place);
+    return text === undefined ? undefined : makeDuration(text, place);
   },
 };
 
@@ -166,7 +166,7 @@ const code: Reader = {
   members: { required: ['value'] },
   read: ({ value }, place, { shape }) => {
     const text = shape.text(value, `${place.path}/value`);
-    return text === undefined ? undefined : codeNode(text, place);
+    return text === undefined ? undefined : makeCode(text, place);
   },
 };
 
@@ -174,19 +174,19 @@ const status: Reader = {
   members: { required: ['value'] },
   read: ({ value }, place, { shape }) => {
     const word = shape.word(value, `${place.path}/value`, STATUSES);
-    return word === undefined ? undefined : statusNode(word, place);
+    return word === undefined ? undefined : makeStatus(word, place);
   },
 };
 
 const READERS: ReadonlyMap<string, Reader> = new Map<string, Reader>([
-  ['cmp', binary(COMPARISONS, cmpNode)],
-  ['and', logic('and')],
-  ['or', logic('or')],
-  ...QUANTIFIERS.map((type): [string, Reader] => [type, quantifier(type)]),
+  ['cmp', makeBinaryReader(COMPARISONS, makeCmp)],
+  ['and', makeLogicReader('and')],
+  ['or', makeLogicReader('or')],
+  ...QUANTIFIERS.map((type): [string, Reader] => [type, makeQuantifierReader(type)]),
   ['agg', aggregate],
-  ['arith', binary(ARITHMETIC, arithNode)],
-  ['field', named(fieldNode)],
-  ['source', named(sourceNode)],
+  ['arith', makeBinaryReader(ARITHMETIC, makeArith)],
+  ['field', makeNamedReader(makeField)],
+  ['source', makeNamedReader(makeSource)],
   ['number', number],
   ['duration', duration],
   ['code', code],
@@ -208,18 +208,18 @@ export class NodeReader {
   /** The node at `path`; `broken` after a fault. A missing member has reported its fault already. */
   read(value: unknown, path: string): Node {
     const place = { path };
-    if (value === undefined) return broken(place);
+    if (value === undefined) return makeBroken(place);
     if (!isJsonObject(value)) {
       this.shape.wrong(path, value, 'a node, which is an object');
-      return broken(place);
+      return makeBroken(place);
     }
     const reader = typeof value.type === 'string' ? READERS.get(value.type) : undefined;
     if (reader === undefined) {
       this.#refuseType(value.type, path);
-      return broken(place);
+      return makeBroken(place);
     }
     this.shape.members(value, path, { ...reader.members, required: ['type', ...reader.members.required] });
-    return this.#nest(place, () => reader.read(value, place, this) ?? broken(place));
+    return this.#nest(place, () => reader.read(value, place, this) ?? makeBroken(place));
   }
 
   readAll(value: unknown, path: string, length: { readonly least: number; readonly most: number }): Node[] | null {
@@ -246,9 +246,9 @@ export class NodeReader {
   /** Deeper chains are over the limits whatever they hold, so no body can overflow the stack. */
   #nest(place: Place, read: () => Node): Node {
     if (this.#nested === NESTED) {
-      const message = overLimit('The nodes of the query nest to a depth of at least', NESTED + 1, LIMITS.depth);
+      const message = describeOverLimit('The nodes of the query nest to a depth of at least', NESTED + 1, LIMITS.depth);
       this.shape.faults.add('DQL_COMPLEXITY', place, { message, hint: 'Split the condition.' });
-      return broken(place);
+      return makeBroken(place);
     }
     this.#nested++;
     try {

@@ -1,6 +1,6 @@
 // Shapes of JSON objects read by hand: members known and required, lists with their lengths, kinds of values (DQL-08, DQL-34h).
 import { formatCount } from '../../schemas/counts.ts';
-import { nearest } from '../../schemas/errors.ts';
+import { findNearest } from '../../schemas/errors.ts';
 import type { JsonObject } from '../../schemas/json-object.ts';
 import { clip, describeValue, toPointerName } from '../../schemas/sent-text.ts';
 import type { Faults, Words } from './faults.ts';
@@ -40,7 +40,7 @@ export class ObjectShape {
   /** A name that is none of the known ones. */
   unknown(path: string, name: string, { of, known }: { readonly of: string; readonly known: readonly string[] }): void {
     this.#add(path, () => {
-      const near = nearest(name, known);
+      const near = findNearest(name, known);
       const hint = near.length > 0 ? `Did you mean ${near.join(', ')}?` : `Known are ${known.join(', ')}.`;
       return { message: `"${clip(name)}" is not ${of}.`, hint };
     });

@@ -6,7 +6,7 @@ import { LIMITS, TIMEFRAMES } from './limits.ts';
 import { NodeReader } from './object-nodes.ts';
 import { ObjectShape } from './object-shape.ts';
 import { type Code, IN_LIST, SELECTION_KEYS, type Selection } from './selection.ts';
-import { type AsOf, broken, type Node, type OrderKey, type OwnTimeframe, type Query } from './tree.ts';
+import { type AsOf, makeBroken, type Node, type OrderKey, type OwnTimeframe, type Query } from './tree.ts';
 
 const CLAUSES = ['condition', 'timeframe', 'as_of', 'where', 'select', 'order_by'] as const;
 
@@ -84,7 +84,7 @@ class QueryReader {
   #key(value: unknown, path: string): OrderKey {
     if (!isJsonObject(value)) {
       this.#shape.wrong(path, value, 'an object');
-      return { expr: broken({ path }), descending: false };
+      return { expr: makeBroken({ path }), descending: false };
     }
     this.#shape.members(value, path, { required: ['expr'], optional: ['dir'] });
     const dir = value.dir === undefined ? 'asc' : this.#shape.word(value.dir, `${path}/dir`, ['asc', 'desc']);

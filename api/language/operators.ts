@@ -23,11 +23,11 @@ export const BINDING = {
 
 export const TIGHTEST = 6;
 
-export const comparisonNamed = (text: string): Comparison | undefined => COMPARISONS.find((op) => op === text);
-export const arithmeticNamed = (text: string): Arithmetic | undefined => ARITHMETIC.find((op) => op === text);
+export const findComparison = (text: string): Comparison | undefined => COMPARISONS.find((op) => op === text);
+export const findArithmetic = (text: string): Arithmetic | undefined => ARITHMETIC.find((op) => op === text);
 
 /** Binary64; NaN for a division by zero. */
-export const operate = (op: Arithmetic, a: number, b: number): number => {
+export const applyOperator = (op: Arithmetic, a: number, b: number): number => {
   switch (op) {
     case '+':
       return a + b;

@@ -2,10 +2,10 @@
 import { parseInstant } from '../../schemas/instants.ts';
 import { clip } from '../../schemas/sent-text.ts';
 import { ExpressionParser } from './expression-parser.ts';
-import { LIMITS, overLimit } from './limits.ts';
+import { describeOverLimit, LIMITS } from './limits.ts';
 import { Recovery } from './recovery.ts';
 import { Halt, TokenStream } from './token-stream.ts';
-import { type AsOf, broken, NO_CLAUSES, type Node, type OrderKey, type OwnTimeframe, type Query } from './tree.ts';
+import { type AsOf, makeBroken, NO_CLAUSES, type Node, type OrderKey, type OwnTimeframe, type Query } from './tree.ts';
 import { readSelection, type SelectionTerms } from './where-text.ts';
 
 const CLAUSES = 'Clauses are timeframe, as of, where, select, order by.';
@@ -74,7 +74,7 @@ class Parser {
       if (!(error instanceof Halt)) throw error;
       stream.skipToClause();
       if (part !== null) this.#recovery.leave(part);
-      return broken(token, this.#recovery.takeLeft());
+      return makeBroken(token, this.#recovery.takeLeft());
     }
   }
 
@@ -167,12 +167,12 @@ class Parser {
         if (!stream.isOp(',') && !stream.isEnd && !stream.isClause) this.#stop('"," or a clause');
       } catch (error) {
         if (!(error instanceof Halt)) throw error;
-        items.push(over(broken(token, this.#recovery.takeLeft())));
+        items.push(over(makeBroken(token, this.#recovery.takeLeft())));
         while (stream.skipToSeparator() && stream.takeOp(')'));
       }
       if (++count === most + 1) {
         stream.faults.add('DQL_COMPLEXITY', token, () => ({
-          message: overLimit(`${of} number`, count, most),
+          message: describeOverLimit(`${of} number`, count, most),
           hint: `Write at most ${most}.`,
         }));
       }

@@ -1,6 +1,6 @@
 // The canonical pair of a query: text with no more parentheses than needed, and the machine form (DQL-08, DQL-09).
 import { formatInstant } from '../../schemas/instants.ts';
-import { figure, type JsonValue } from '../../schemas/json.ts';
+import { type JsonValue, makeFigure } from '../../schemas/json.ts';
 import type { CheckedQuery } from './check-query.ts';
 import { isBareCode } from './lexer.ts';
 import { VERSION } from './limits.ts';
@@ -23,7 +23,7 @@ const findBinding = (node: Node): number => {
 };
 
 /** The text, in parentheses when it binds looser than its place needs. */
-const within = (node: Node, least: number): string => {
+const printWithin = (node: Node, least: number): string => {
   const text = printNode(node);
   return findBinding(node) < least ? `(${text})` : text;
 };
@@ -55,15 +55,15 @@ export const printNode = (node: Node): string => {
       return printCall(node);
     case 'arith': {
       const binding = BINDING[node.op];
-      return `${within(node.left, binding)} ${node.op} ${within(node.right, binding + 1)}`;
+      return `${printWithin(node.left, binding)} ${node.op} ${printWithin(node.right, binding + 1)}`;
     }
     case 'cmp':
-      return `${within(node.left, BINDING['+'])} ${node.op} ${within(node.right, BINDING['+'])}`;
+      return `${printWithin(node.left, BINDING['+'])} ${node.op} ${printWithin(node.right, BINDING['+'])}`;
     case 'in':
-      return `${within(node.left, BINDING['+'])} in (${node.values.map(printNode).join(', ')})`;
+      return `${printWithin(node.left, BINDING['+'])} in (${node.values.map(printNode).join(', ')})`;
     case 'and':
     case 'or':
-      return node.args.map((arg) => within(arg, BINDING[node.type] + 1)).join(` ${node.type} `);
+      return node.args.map((arg) => printWithin(arg, BINDING[node.type] + 1)).join(` ${node.type} `);
     case 'any':
     case 'all':
     case 'count':
@@ -111,11 +111,11 @@ export const printQuery = ({ condition, timeframe, asOf, where, select, orderBy 
 };
 
 /** An expression as a node of the machine form, members in the order of DQL-08. */
-const nodeJson = (node: Node): JsonValue => {
+const toNodeJson = (node: Node): JsonValue => {
   const { type } = node;
   switch (type) {
     case 'number':
-      return { type, value: figure(node.value) };
+      return { type, value: makeFigure(node.value) };
     case 'duration':
     case 'code':
     case 'status':
@@ -124,25 +124,25 @@ const nodeJson = (node: Node): JsonValue => {
     case 'source':
       return { type, name: node.name };
     case 'call':
-      return { type, name: node.name, args: node.args.map(nodeJson), timeframe: node.timeframe?.text ?? undefined };
+      return { type, name: node.name, args: node.args.map(toNodeJson), timeframe: node.timeframe?.text ?? undefined };
     case 'arith':
     case 'cmp':
-      return { type, op: node.op, left: nodeJson(node.left), right: nodeJson(node.right) };
+      return { type, op: node.op, left: toNodeJson(node.left), right: toNodeJson(node.right) };
     case 'in':
-      return { type, left: nodeJson(node.left), values: node.values.map(nodeJson) };
+      return { type, left: toNodeJson(node.left), values: node.values.map(toNodeJson) };
     case 'and':
     case 'or':
-      return { type, args: node.args.map(nodeJson) };
+      return { type, args: node.args.map(toNodeJson) };
     case 'any':
     case 'all':
     case 'count':
-      return { type, where: nodeJson(node.where) };
+      return { type, where: toNodeJson(node.where) };
     case 'agg':
       return {
         type,
         fn: node.fn,
-        expr: nodeJson(node.expr),
-        where: node.where === undefined ? undefined : nodeJson(node.where),
+        expr: toNodeJson(node.expr),
+        where: node.where === undefined ? undefined : toNodeJson(node.where),
       };
     case 'broken':
       throw new Error('a query with faults has no canonical form');
@@ -154,15 +154,15 @@ const nodeJson = (node: Node): JsonValue => {
 };
 
 /** `query.json`. */
-export const queryJson = ({ condition, timeframe, asOf, where, select, orderBy }: CheckedQuery): JsonValue => ({
+export const toQueryJson = ({ condition, timeframe, asOf, where, select, orderBy }: CheckedQuery): JsonValue => ({
   dql: VERSION,
-  condition: condition === null ? undefined : nodeJson(condition),
+  condition: condition === null ? undefined : toNodeJson(condition),
   timeframe: timeframe ?? undefined,
   as_of: asOf === null ? undefined : formatInstant(asOf.at),
   where: where === null ? undefined : Object.fromEntries(listTerms(where)),
-  select: select.length === 0 ? undefined : select.map(nodeJson),
+  select: select.length === 0 ? undefined : select.map(toNodeJson),
   order_by:
     orderBy.length === 0
       ? undefined
-      : orderBy.map(({ expr, descending }) => ({ expr: nodeJson(expr), dir: descending ? 'desc' : undefined })),
+      : orderBy.map(({ expr, descending }) => ({ expr: toNodeJson(expr), dir: descending ? 'desc' : undefined })),
 });

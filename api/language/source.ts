@@ -8,7 +8,7 @@ const LINE_END = /\r\n|\n|\r/g;
 const SURROGATE = /[\ud800-\udfff]/;
 
 /** Code points before each UTF-16 place; null when every character is one unit. */
-const codePointOffsets = (text: string): Uint32Array | null => {
+const listCodePointOffsets = (text: string): Uint32Array | null => {
   if (!SURROGATE.test(text)) return null;
   const offsets = new Uint32Array(text.length + 1);
   let points = 0;
@@ -29,7 +29,7 @@ export class Source {
 
   constructor(text: string) {
     this.text = text;
-    this.#offsets = codePointOffsets(text);
+    this.#offsets = listCodePointOffsets(text);
     this.#lineStarts = [0, ...[...text.matchAll(LINE_END)].map((end) => end.index + end[0].length)];
   }
 

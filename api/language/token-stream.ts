@@ -23,7 +23,7 @@ const OPENERS: ReadonlySet<string> = new Set([...QUANTIFIERS, ...AGGREGATES]);
 
 /** Keywords that an expression follows: a parenthesis behind them calls nothing. */
 const BEFORE_EXPRESSIONS = new Set(['and', 'or', 'where', 'select', 'by']);
-const opensCall = (before: Token | undefined): boolean =>
+const isCallOpener = (before: Token | undefined): boolean =>
   before !== undefined && isWordToken(before) && !BEFORE_EXPRESSIONS.has(before.text.toLowerCase());
 
 const isWordToken = ({ kind }: Token): boolean => kind === 'name' || kind === 'code';
@@ -157,7 +157,7 @@ export class TokenStream {
     for (let at = this.#at; at < this.#tokens.length; at++) {
       const [before, token] = [this.#tokens[at - 1], this.#tokens[at]];
       if (token?.text === '(') {
-        const counts = kind === (opensCall(before) ? 'call' : 'group') && before?.text.toLowerCase() !== 'in';
+        const counts = kind === (isCallOpener(before) ? 'call' : 'group') && before?.text.toLowerCase() !== 'in';
         open.push(counts);
         if (counts) most = Math.max(most, ++depth);
       } else if (token?.text === ')') {

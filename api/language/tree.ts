@@ -101,19 +101,24 @@ export const STATUSES = ['present', 'stale', 'missing', 'not_published', 'off'] 
 /** Deeper trees are refused anyway: beyond this only what decides how its parts are read is kept, which the parsers nest a few dozen times at most. */
 const KEPT_DEPTH = LIMITS.depth + 8;
 
-const below = (children: readonly Node[]): number => children.reduce((most, { depth }) => Math.max(most, depth), 0) + 1;
+const computeDepthAbove = (children: readonly Node[]): number =>
+  children.reduce((most, { depth }) => Math.max(most, depth), 0) + 1;
 
-export const broken = (place: Place, parts: readonly Node[] = [], of: BrokenNode['of'] = 'expression'): BrokenNode => ({
+export const makeBroken = (
+  place: Place,
+  parts: readonly Node[] = [],
+  of: BrokenNode['of'] = 'expression',
+): BrokenNode => ({
   type: 'broken',
   of,
   place,
-  depth: below(parts),
+  depth: computeDepthAbove(parts),
   parts: [...parts],
   dropped: 0,
 });
 
 /** Parts of too deep a tree lie side by side. The list grows in place: a chain of thousands stays linear. */
-const flattened = (children: readonly Node[], depth: number, place: Place): BrokenNode => {
+const flattenNodes = (children: readonly Node[], depth: number, place: Place): BrokenNode => {
   const isOpen = (child: Node): child is BrokenNode => child.type === 'broken' && child.of === 'expression';
   const held = children.find(isOpen);
   const parts = held?.parts ?? [];
@@ -130,29 +135,29 @@ const flattened = (children: readonly Node[], depth: number, place: Place): Brok
 };
 
 /** A node whose parts are read as those of its own place are. */
-const kept = <N extends Node>(children: readonly Node[], place: Place, make: (common: Common) => N): Node => {
-  const depth = below(children);
-  return depth > KEPT_DEPTH ? flattened(children, depth, place) : make({ place, depth });
+const keepNode = <N extends Node>(children: readonly Node[], place: Place, make: (common: Common) => N): Node => {
+  const depth = computeDepthAbove(children);
+  return depth > KEPT_DEPTH ? flattenNodes(children, depth, place) : make({ place, depth });
 };
 
-const leaf = (place: Place): Common => ({ place, depth: 1 });
+const makeLeaf = (place: Place): Common => ({ place, depth: 1 });
 
-export const numberNode = (value: Digits, place: Place): NumberNode => ({ type: 'number', value, ...leaf(place) });
-export const durationNode = (value: string, place: Place): DurationNode => ({
+export const makeNumber = (value: Digits, place: Place): NumberNode => ({ type: 'number', value, ...makeLeaf(place) });
+export const makeDuration = (value: string, place: Place): DurationNode => ({
   type: 'duration',
   value,
-  ...leaf(place),
+  ...makeLeaf(place),
 });
-export const codeNode = (value: string, place: Place): CodeNode => ({ type: 'code', value, ...leaf(place) });
-export const statusNode = (value: Status, place: Place): StatusNode => ({
+export const makeCode = (value: string, place: Place): CodeNode => ({ type: 'code', value, ...makeLeaf(place) });
+export const makeStatus = (value: Status, place: Place): StatusNode => ({
   type: 'status',
   value,
-  ...leaf(place),
+  ...makeLeaf(place),
 });
-export const fieldNode = (name: string, place: Place): FieldNode => ({ type: 'field', name, ...leaf(place) });
-export const sourceNode = (name: string, place: Place): SourceNode => ({ type: 'source', name, ...leaf(place) });
+export const makeField = (name: string, place: Place): FieldNode => ({ type: 'field', name, ...makeLeaf(place) });
+export const makeSource = (name: string, place: Place): SourceNode => ({ type: 'source', name, ...makeLeaf(place) });
 
-export const callNode = (
+export const makeCall = (
   name: string,
   { args, timeframe }: { readonly args: readonly Node[]; readonly timeframe?: OwnTimeframe | undefined },
   place: Place,
@@ -162,34 +167,34 @@ export const callNode = (
   args,
   ...(timeframe === undefined ? {} : { timeframe }),
   place,
-  depth: below(args),
+  depth: computeDepthAbove(args),
 });
 
 type Sides = { readonly left: Node; readonly right: Node };
 
-export const arithNode = (op: Arithmetic, { left, right }: Sides, place: Place): Node =>
-  kept([left, right], place, (common) => ({ type: 'arith', op, left, right, ...common }));
+export const makeArith = (op: Arithmetic, { left, right }: Sides, place: Place): Node =>
+  keepNode([left, right], place, (common) => ({ type: 'arith', op, left, right, ...common }));
 
-export const cmpNode = (op: Comparison, { left, right }: Sides, place: Place): Node =>
-  kept([left, right], place, (common) => ({ type: 'cmp', op, left, right, ...common }));
+export const makeCmp = (op: Comparison, { left, right }: Sides, place: Place): Node =>
+  keepNode([left, right], place, (common) => ({ type: 'cmp', op, left, right, ...common }));
 
-export const inNode = (left: Node, values: readonly Literal[], place: Place): Node =>
-  kept([left, ...values], place, (common) => ({ type: 'in', left, values, ...common }));
+export const makeIn = (left: Node, values: readonly Literal[], place: Place): Node =>
+  keepNode([left, ...values], place, (common) => ({ type: 'in', left, values, ...common }));
 
 /** `and` in `and`, `or` in `or` are one (DQL-09.5). */
-export const logicNode = (type: 'and' | 'or', args: readonly Node[], place: Place): Node => {
+export const makeLogic = (type: 'and' | 'or', args: readonly Node[], place: Place): Node => {
   const flat = args.flatMap((arg) => (arg.type === type ? arg.args : [arg]));
-  return kept(flat, place, (common) => ({ type, args: flat, ...common }));
+  return keepNode(flat, place, (common) => ({ type, args: flat, ...common }));
 };
 
-export const quantifierNode = (type: QuantifierNode['type'], where: Node, place: Place): QuantifierNode => ({
+export const makeQuantifier = (type: QuantifierNode['type'], where: Node, place: Place): QuantifierNode => ({
   type,
   where,
   place,
-  depth: below([where]),
+  depth: computeDepthAbove([where]),
 });
 
-export const aggregateNode = (
+export const makeAggregate = (
   fn: AggregateNode['fn'],
   { expr, where }: { readonly expr: Node; readonly where?: Node | undefined },
   place: Place,
@@ -199,15 +204,15 @@ export const aggregateNode = (
   expr,
   ...(where === undefined ? {} : { where }),
   place,
-  depth: below(where === undefined ? [expr] : [expr, where]),
+  depth: computeDepthAbove(where === undefined ? [expr] : [expr, where]),
 });
 
 export const isLiteral = (node: Node): node is Literal =>
   node.type === 'number' || node.type === 'duration' || node.type === 'code' || node.type === 'status';
 
 /** Unary minus folds into a number; on anything else it is `0 - x` (DQL-09.2). */
-export const negated = (node: Node, place: Place): Node => {
-  if (node.type !== 'number') return arithNode('-', { left: numberNode('0', place), right: node }, place);
+export const negateNode = (node: Node, place: Place): Node => {
+  if (node.type !== 'number') return makeArith('-', { left: makeNumber('0', place), right: node }, place);
   const { value } = node;
-  return numberNode(value === '0' ? '0' : value.startsWith('-') ? value.slice(1) : `-${value}`, place);
+  return makeNumber(value === '0' ? '0' : value.startsWith('-') ? value.slice(1) : `-${value}`, place);
 };

@@ -2,18 +2,18 @@
 import Type, { type Static } from 'typebox';
 import { type Code, IN_LIST, SELECTION_KEYS, type Selection } from './selection.ts';
 
-const codes = (what: string) =>
+const makeCodes = (what: string) =>
   Type.Optional(
     Type.Union([Type.String(), Type.Array(Type.String(), { minItems: 1, maxItems: IN_LIST })], { description: what }),
   );
 
 const SelectionObject = Type.Object(
   {
-    instrument: codes('Instrument codes, such as BTC-PERP.'),
-    base: codes('Codes of base assets.'),
-    venue: codes('Venue codes.'),
-    quote: codes('Codes of quote currencies.'),
-    symbol: codes('Symbols at the venue, byte for byte.'),
+    instrument: makeCodes('Instrument codes, such as BTC-PERP.'),
+    base: makeCodes('Codes of base assets.'),
+    venue: makeCodes('Venue codes.'),
+    quote: makeCodes('Codes of quote currencies.'),
+    symbol: makeCodes('Symbols at the venue, byte for byte.'),
   },
   { additionalProperties: false, minProperties: 1 },
 );

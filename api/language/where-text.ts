@@ -1,9 +1,9 @@
 // The text form of a selection: `base in (BTC, ETH) and quote = USDT` (S-01), on the tokens of the language (DQL-02).
-import { type ApiError, nearest } from '../../schemas/errors.ts';
+import { type ApiError, findNearest } from '../../schemas/errors.ts';
 import { clip } from '../../schemas/sent-text.ts';
 import { describeUnknown } from './faults.ts';
 import type { Token } from './lexer.ts';
-import { LIMITS, overLimit } from './limits.ts';
+import { describeOverLimit, LIMITS } from './limits.ts';
 import { type Code, IN_LIST, SELECTION_KEYS, type Selection, type SelectionKey } from './selection.ts';
 import { Halt, TokenStream } from './token-stream.ts';
 
@@ -24,7 +24,7 @@ const refuseKey = ({ faults }: TokenStream, token: Token): void => {
     return;
   }
   faults.add('DQL_UNKNOWN_FIELD', token, () => {
-    const near = nearest(token.text.toLowerCase(), SELECTION_KEYS);
+    const near = findNearest(token.text.toLowerCase(), SELECTION_KEYS);
     const hint = near.length > 0 ? `Did you mean ${near.join(', ')}?` : `Use one of ${SELECTION_KEYS.join(', ')}.`;
     return { message: describeUnknown(token.text, 'a name of a selection', near), hint };
   });
@@ -63,7 +63,7 @@ const readCodes = (stream: TokenStream, key: SelectionKey | undefined): Code[] =
     // H-16i: the thirty-third is where the list became too long.
     if (++count === IN_LIST + 1) {
       stream.faults.add('DQL_COMPLEXITY', token, () => ({
-        message: overLimit('Codes in one "in" number', count, IN_LIST),
+        message: describeOverLimit('Codes in one "in" number', count, IN_LIST),
         hint: 'Ask in several requests.',
       }));
     }

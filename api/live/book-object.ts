@@ -1,12 +1,12 @@
 // The item of one listing's order book at T, exactly as H-14 shapes it.
 import type { StatusAnswer } from '../../schemas/freshness.ts';
-import { formatInstant, instantOrNull } from '../../schemas/instants.ts';
-import { byKey, type JsonValue, rawJson } from '../../schemas/json.ts';
+import { formatInstant, formatInstantOrNull } from '../../schemas/instants.ts';
+import { type JsonValue, makeRawJson, sortByKey } from '../../schemas/json.ts';
 import { BANDS, type Band } from '../../schemas/layers.ts';
 import type { Digits } from '../../schemas/records.ts';
 import type { BookLevels, ListingVersion, Reading } from '../../schemas/topics.ts';
-import { convertQuantity, quantityUnitFor, type UnitsMode } from '../../schemas/units.ts';
-import { type Mark, makeConversion, markFor, unitCounted } from './members.ts';
+import { chooseQuantityUnit, convertQuantity, type UnitsMode } from '../../schemas/units.ts';
+import { findCountedUnit, findMarkFor, type Mark, makeConversion } from './members.ts';
 
 export type BookQuestion = {
   readonly book: Reading | null;
@@ -25,12 +25,12 @@ export type BookQuestion = {
 type Side = BookLevels['bids'];
 type Convert = (digits: Digits, price: Digits | null) => Digits | null;
 
-const converter =
+const createConverter =
   ({ units: mode, version }: BookQuestion, book: Reading): Convert =>
   (digits, price) =>
     convertQuantity({
       digits,
-      unit: unitCounted(book, version),
+      unit: findCountedUnit(book, version),
       mode,
       listing: version.record.values,
       mark: price,
@@ -39,7 +39,7 @@ const converter =
 const toLevels = (side: Side, count: number, convert: Convert): JsonValue[] =>
   side.slice(0, count).map(([price, size]) => [price, convert(size, price)]);
 
-const count = (digits: Digits | undefined): JsonValue => (digits === undefined ? null : rawJson(digits));
+const count = (digits: Digits | undefined): JsonValue => (digits === undefined ? null : makeRawJson(digits));
 
 /** A side is complete when its levels could be counted (L-03). */
 const toBand = (band: Band, { values }: Reading, convert: (digits: Digits) => Digits | null) => {
@@ -64,7 +64,7 @@ type BandObject = ReturnType<typeof toBand>;
 const BAND_FIGURES = ['bid', 'ask', 'bid_value', 'ask_value'] as const;
 
 /** Figures of bands that are null although their side is known so far: the unit is not (N-07, L-03). */
-const unknownFigures = (bands: readonly BandObject[]): string[] =>
+const listUnknownFigures = (bands: readonly BandObject[]): string[] =>
   BAND_FIGURES.filter((name) =>
     bands.some((band) => band[name] === null && band.complete[name.startsWith('bid') ? 'bid' : 'ask']),
   );
@@ -75,26 +75,26 @@ const isSameChange = (book: Reading, depth: Reading | null): depth is Reading =>
 const NO_LEVELS = { sequence: null, bids: [], asks: [] };
 
 /** Levels, bands and what they were converted with. Present books only. */
-const presentMembers = (question: BookQuestion, book: Reading, levels: BookLevels): Record<string, JsonValue> => {
+const makePresentMembers = (question: BookQuestion, book: Reading, levels: BookLevels): Record<string, JsonValue> => {
   const { version, units: mode, depth } = question;
-  const convert = converter(question, book);
-  const mark = markFor(book, question, question.mark);
+  const convert = createConverter(question, book);
+  const mark = findMarkFor(book, question, question.mark);
   const bids = toLevels(levels.bids, question.levels, convert);
   const asks = toLevels(levels.asks, question.levels, convert);
   const bands = isSameChange(book, depth)
     ? BANDS.map((band) => [band, toBand(band, depth, (d) => convert(d, mark?.digits ?? null))] as const)
     : undefined;
   const isUnknown = [...bids, ...asks].some((level) => Array.isArray(level) && level[1] === null);
-  const unknown = [...(isUnknown ? ['size'] : []), ...unknownFigures(bands?.map(([, band]) => band) ?? [])];
+  const unknown = [...(isUnknown ? ['size'] : []), ...listUnknownFigures(bands?.map(([, band]) => band) ?? [])];
   return {
     sequence: levels.sequence,
     bids,
     asks,
     ...(unknown.length === 0
       ? {}
-      : { null_reasons: byKey(Object.fromEntries(unknown.map((name) => [name, 'unit_unknown']))) }),
+      : { null_reasons: sortByKey(Object.fromEntries(unknown.map((name) => [name, 'unit_unknown']))) }),
     collected_levels: { bids: levels.collected_bids, asks: levels.collected_asks },
-    ...(bands === undefined ? {} : { bands: byKey(Object.fromEntries(bands)) }),
+    ...(bands === undefined ? {} : { bands: sortByKey(Object.fromEntries(bands)) }),
     ...(mode === 'published' ? {} : { conversion: makeConversion(version, mark) }),
   };
 };
@@ -109,14 +109,14 @@ export const makeBookObject = (question: BookQuestion): Record<string, JsonValue
     status: answer.status,
     reason: answer.reason ?? undefined,
     gap_cause: answer.gap_cause ?? undefined,
-    venue_ts: instantOrNull(book?.venue_ts ?? null),
+    venue_ts: formatInstantOrNull(book?.venue_ts ?? null),
     received_at: book === null ? null : formatInstant(book.received_at),
     age_ms: answer.age_ms,
     venue_age_ms: answer.venue_age_ms,
-    valid_until: instantOrNull(answer.valid_until),
+    valid_until: formatInstantOrNull(answer.valid_until),
     horizon_source: book?.horizon_source ?? null,
     anchor: book?.anchor ?? null,
-    size_unit: quantityUnitFor(unitCounted(book ?? { quantity_unit: null }, version), mode),
-    ...(book === null || levels === null ? NO_LEVELS : presentMembers(question, book, levels)),
+    size_unit: chooseQuantityUnit(findCountedUnit(book ?? { quantity_unit: null }, version), mode),
+    ...(book === null || levels === null ? NO_LEVELS : makePresentMembers(question, book, levels)),
   };
 };

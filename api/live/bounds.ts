@@ -1,12 +1,12 @@
 // Freshness bounds of a request: the defaults, overridden by a duration or by layer (F-03).
 import Type, { type Static } from 'typebox';
 import { formatSeconds, parseDuration } from '../../schemas/durations.ts';
-import { type ApiError, nearest } from '../../schemas/errors.ts';
-import { byKey } from '../../schemas/json.ts';
+import { type ApiError, findNearest } from '../../schemas/errors.ts';
+import { sortByKey } from '../../schemas/json.ts';
 import { hasQuantity, LAYERS, READING_LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import { clip, toPointerName } from '../../schemas/sent-text.ts';
 import type { UnitsMode } from '../../schemas/units.ts';
-import { LAYER_NAMES, layerNamed } from '../contract/layer-names.ts';
+import { findLayer, LAYER_NAMES } from '../contract/layer-names.ts';
 
 const LEAST_MS = 1_000;
 const MOST_MS = 604_800_000;
@@ -30,30 +30,30 @@ type Override = { readonly layers: readonly ReadingLayer[]; readonly text: strin
 const listOverrides = (freshness: FreshnessInput): Override[] => {
   if (typeof freshness === 'string') return [{ layers: READING_LAYERS, text: freshness, path: '/freshness' }];
   return Object.entries(freshness).flatMap(([name, text]) => {
-    const layer = layerNamed(name);
+    const layer = findLayer(name);
     return layer === undefined ? [] : [{ layers: [layer], text, path: `/freshness/${name}` }];
   });
 };
 
 /** Other names of a layer that is named before (L-01). */
-const repeatedNames = (names: readonly string[]): string[] =>
+const listRepeatedNames = (names: readonly string[]): string[] =>
   names.filter((name, i) => {
-    const layer = layerNamed(name);
-    return layer !== undefined && names.slice(0, i).some((earlier) => layerNamed(earlier) === layer);
+    const layer = findLayer(name);
+    return layer !== undefined && names.slice(0, i).some((earlier) => findLayer(earlier) === layer);
   });
 
 /** Faults of form: a layer that does not exist or has two bounds, a text that is no duration. */
-export const freshnessFaults = (freshness: FreshnessInput | undefined): ApiError[] => {
+export const findFreshnessFaults = (freshness: FreshnessInput | undefined): ApiError[] => {
   if (freshness === undefined) return [];
   const names = typeof freshness === 'string' ? [] : Object.keys(freshness);
-  const unknown = names.filter((name) => layerNamed(name) === undefined);
+  const unknown = names.filter((name) => findLayer(name) === undefined);
   return [
-    ...repeatedNames(names).map((name): ApiError => {
-      const message = `"${name}" names the layer ${layerNamed(name)}, which has a bound already.`;
+    ...listRepeatedNames(names).map((name): ApiError => {
+      const message = `"${name}" names the layer ${findLayer(name)}, which has a bound already.`;
       return { code: 'DQL_JSON_SCHEMA', message, hint: 'Give each layer one bound.', path: `/freshness/${name}` };
     }),
     ...unknown.map((name): ApiError => {
-      const [near] = nearest(name, LAYER_NAMES);
+      const [near] = findNearest(name, LAYER_NAMES);
       const hint = near === undefined ? `Layers are ${READING_LAYERS.join(', ')}.` : `Did you mean ${near}?`;
       return {
         code: 'DQL_JSON_SCHEMA',
@@ -78,7 +78,7 @@ export const freshnessFaults = (freshness: FreshnessInput | undefined): ApiError
 };
 
 /** Bounds outside 1s to 604800s. */
-export const freshnessLimits = (freshness: FreshnessInput | undefined): ApiError[] =>
+export const findFreshnessLimits = (freshness: FreshnessInput | undefined): ApiError[] =>
   freshness === undefined
     ? []
     : listOverrides(freshness).flatMap(({ text, path }): ApiError[] => {
@@ -107,5 +107,5 @@ export const printBounds = (
   units: UnitsMode = 'published',
 ): Record<string, string> => {
   const used = units !== 'published' && layers.some(hasQuantity) ? [...layers, 'mark' as const] : layers;
-  return byKey(Object.fromEntries(used.map((layer) => [layer, formatSeconds(bounds[layer])])));
+  return sortByKey(Object.fromEntries(used.map((layer) => [layer, formatSeconds(bounds[layer])])));
 };

@@ -2,7 +2,7 @@
 // before, which streams resume in and which the history store does not show yet (design section 5, "An API node").
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
 import {
-  endOffsets,
+  fetchEndOffsets,
   type KafkaHandle,
   type Message,
   type PartitionRange,
@@ -15,10 +15,10 @@ import type { Logger } from '../../infra/runtime/log.ts';
 import { type MeterStep, runStretch } from '../../infra/runtime/steps.ts';
 import { codecs } from '../../schemas/avro/codec.ts';
 import type { Micros } from '../../schemas/records.ts';
-import { type Topics, topics } from '../../schemas/topics.ts';
+import { nameTopics, type Topics } from '../../schemas/topics.ts';
 import type { LiveMemory } from './memory.ts';
 import { joinPast } from './past-copy.ts';
-import { newestRounds, type Rounds, startsAfter } from './rounds.ts';
+import { findStartsAfter, type Rounds, readNewestRounds } from './rounds.ts';
 
 const RETRY_MS = 1_000;
 /** Longest run of entries before answers and streams have their turn: a batch may hold thousands. */
@@ -46,10 +46,10 @@ type Beginning = {
 
 const findBeginning = async ({ kafka }: FollowDeps, names: Topics, venue: string): Promise<Beginning> => {
   const [rounds, ranges] = await Promise.all([
-    newestRounds({ kafka, topic: names.state(venue) }),
-    endOffsets(kafka, names.live(venue)),
+    readNewestRounds({ kafka, topic: names.state(venue) }),
+    fetchEndOffsets(kafka, names.live(venue)),
   ]);
-  const after = await startsAfter({ kafka, topic: names.live(venue) }, rounds);
+  const after = await findStartsAfter({ kafka, topic: names.live(venue) }, rounds);
   const starts = new Map([...ranges].map(([p, { earliest }]) => [p, Math.max(earliest, after.get(p) ?? earliest)]));
   return { venue, rounds, ranges, starts };
 };
@@ -140,7 +140,7 @@ const awaitTopics = async ({ kafka, log, venues }: FollowDeps, names: Topics, si
 };
 
 /** Until it succeeds or the node stops. */
-const untilDone = async <T>(
+const retryUntilDone = async <T>(
   work: () => Promise<T>,
   { signal, onFailure }: { readonly signal: AbortSignal; readonly onFailure: (error: unknown) => void },
 ): Promise<T> => {
@@ -163,7 +163,7 @@ const findBeginnings = async (deps: FollowDeps, names: Topics, signal: AbortSign
   // Side by side: on a busy machine each question to the broker waits for its turn.
   const [venues, ranges] = await Promise.all([
     Promise.all(deps.venues.map((venue) => findBeginning(deps, names, venue))),
-    endOffsets(deps.kafka, names.watermark),
+    fetchEndOffsets(deps.kafka, names.watermark),
     readVersions(deps, names),
   ]);
   return { venues, history: ranges.get(WATERMARK_PARTITION) ?? { earliest: 0, latest: 0 } };
@@ -172,7 +172,7 @@ const findBeginnings = async (deps: FollowDeps, names: Topics, signal: AbortSign
 /** Starts filling the copy and returns the function that stops it; the copy reports when it is ready, and when it is whole. */
 export const followLive = (deps: FollowDeps): (() => Promise<void>) => {
   const { memory, log } = deps;
-  const names = topics(deps.namespace);
+  const names = nameTopics(deps.namespace);
   const stopping = new AbortController();
   const { signal } = stopping;
   const { promise: stopped, reject } = Promise.withResolvers<never>();
@@ -194,10 +194,10 @@ export const followLive = (deps: FollowDeps): (() => Promise<void>) => {
     const ms = (): number => Math.round(performance.now() - began);
     const warn = (message: string) => (err: unknown) => log.warn({ err }, `${message}, trying again`);
     const find = (): Promise<Beginnings> => findBeginnings(deps, names, signal);
-    await follow(await untilDone(find, { signal, onFailure: warn('live copy cannot start') }));
+    await follow(await retryUntilDone(find, { signal, onFailure: warn('live copy cannot start') }));
     log.info({ ms: ms() }, 'live copy ready');
     const join = (): Promise<void> => joinPast(deps, names, signal);
-    await untilDone(join, { signal, onFailure: warn('the minutes before cannot be read') });
+    await retryUntilDone(join, { signal, onFailure: warn('the minutes before cannot be read') });
     log.info({ ms: ms() }, 'live copy whole');
   };
   memory.expectPast();

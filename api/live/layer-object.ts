@@ -1,11 +1,11 @@
 // The value object of one listing and layer at T, exactly as L-04 shapes it.
-import { type Policy, type StatusAnswer, statusAt } from '../../schemas/freshness.ts';
-import { instantOrNull } from '../../schemas/instants.ts';
-import { type JsonValue, type NumberFormat, rawJson, writeJson } from '../../schemas/json.ts';
+import { findStatusAt, type Policy, type StatusAnswer } from '../../schemas/freshness.ts';
+import { formatInstantOrNull } from '../../schemas/instants.ts';
+import { type JsonValue, makeRawJson, type NumberFormat, writeJson } from '../../schemas/json.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { BookLevels, ListingVersion, Reading } from '../../schemas/topics.ts';
 import { convertQuantity, type UnitsMode } from '../../schemas/units.ts';
-import { type Mark, makeInstants, makeMembers, makeUnits, markFor, unitCounted } from './members.ts';
+import { findCountedUnit, findMarkFor, type Mark, makeInstants, makeMembers, makeUnits } from './members.ts';
 
 export type LayerQuestion = {
   readonly reading: Reading | null;
@@ -32,7 +32,7 @@ const toSide = (levels: BookLevels['bids'], reading: Reading, question: LayerQue
   const { units: mode, version, depth } = question;
   const shown = levels.slice(0, depth);
   if (mode === 'published') return shown;
-  const unit = unitCounted(reading, version);
+  const unit = findCountedUnit(reading, version);
   return shown.map(([price, digits]) => [
     price,
     convertQuantity({ digits, unit, mode, listing: version.record.values, mark: price }),
@@ -51,8 +51,8 @@ const makeHead = ({ status, reason, gap_cause }: StatusAnswer, reading: Reading 
   status,
   reason: reason ?? undefined,
   gap_cause: gap_cause ?? undefined,
-  venue_ts: instantOrNull(reading?.venue_ts ?? null),
-  received_at: instantOrNull(reading?.received_at ?? null),
+  venue_ts: formatInstantOrNull(reading?.venue_ts ?? null),
+  received_at: formatInstantOrNull(reading?.received_at ?? null),
 });
 
 /** Members after them. Numbers of a stale reading are under `withheld`, and only when requested (L-09). */
@@ -66,7 +66,7 @@ const makeTail = (
   const shown = present || (status === 'stale' && question.allowStale) ? reading : null;
   const members = shown === null ? null : makeMembers(shown, question, mark);
   return {
-    valid_until: instantOrNull(validUntil),
+    valid_until: formatInstantOrNull(validUntil),
     horizon_source: reading?.horizon_source ?? null,
     anchor: reading?.anchor ?? null,
     values: present ? members?.values : {},
@@ -76,7 +76,7 @@ const makeTail = (
     instants: shown === null ? undefined : makeInstants(shown),
     conversion: members?.conversion,
     withheld: members === null || present ? undefined : { values: members.values, null_reasons: members.nullReasons },
-    raw: question.includeRaw && reading !== null && reading.raw !== null ? rawJson(reading.raw) : undefined,
+    raw: question.includeRaw && reading !== null && reading.raw !== null ? makeRawJson(reading.raw) : undefined,
   };
 };
 
@@ -104,7 +104,7 @@ const isSameMark = (a: Mark | null, b: Mark | null): boolean =>
 /** Finds or makes the frame for this form of request; it is valid for its listing version, mark and end. */
 const findFrame = (reading: Reading, question: LayerQuestion, answer: StatusAnswer): Frame => {
   const { units, numberFormat, includeRaw, version } = question;
-  const mark = markFor(reading, question, question.mark);
+  const mark = findMarkFor(reading, question, question.mark);
   const made = listFrames(reading);
   const i = made.findIndex(
     (frame) => frame.units === units && frame.numberFormat === numberFormat && frame.includeRaw === includeRaw,
@@ -124,14 +124,14 @@ const findFrame = (reading: Reading, question: LayerQuestion, answer: StatusAnsw
 
 /** The layer object. */
 export const makeLayerObject = (asked: LayerQuestion): JsonValue => {
-  const answer = statusAt(asked);
+  const answer = findStatusAt(asked);
   const { status, age_ms, venue_age_ms } = answer;
   // A layer that is off or not published has no reading, even if one is in memory.
   const reading = status === 'off' || status === 'not_published' ? null : asked.reading;
   if (status === 'present' && reading !== null && (asked.depth ?? 0) === 0) {
     const { head, tail } = findFrame(reading, asked, answer);
-    return rawJson(`${head}${age_ms},"venue_age_ms":${venue_age_ms}${tail}`);
+    return makeRawJson(`${head}${age_ms},"venue_age_ms":${venue_age_ms}${tail}`);
   }
-  const mark = reading === null ? null : markFor(reading, asked, asked.mark);
+  const mark = reading === null ? null : findMarkFor(reading, asked, asked.mark);
   return { ...makeHead(answer, reading), age_ms, venue_age_ms, ...makeTail(answer, { ...asked, reading }, mark) };
 };

@@ -1,6 +1,6 @@
 // What is known about one listing: its versions and its newest reading of each layer.
 import type { Micros } from '../../schemas/records.ts';
-import { listingId } from '../../schemas/tables.ts';
+import { formatListingId } from '../../schemas/tables.ts';
 import type { ListingVersion } from '../../schemas/topics.ts';
 import type { NewestReadings } from './live-message.ts';
 
@@ -16,7 +16,7 @@ export type LiveListing = {
 export type Selected = { readonly listing: LiveListing; readonly version: ListingVersion };
 
 /** `venue:venue_symbol`, as stored rows name the listing. */
-export const toListingId = ({ listing }: Selected): string => listingId(listing.venue, listing.venueSymbol);
+export const toListingId = ({ listing }: Selected): string => formatListingId(listing.venue, listing.venueSymbol);
 
 type Version = { readonly written_at: Micros };
 
@@ -29,7 +29,7 @@ export const addVersion = <V extends Version>(versions: V[], version: V): void =
 };
 
 /** The version of the largest `written_at` at or before `at`; null when none was written yet. */
-export const versionAt = <V extends Version>(versions: readonly V[], at: Micros): V | null => {
+export const findVersionAt = <V extends Version>(versions: readonly V[], at: Micros): V | null => {
   for (let i = versions.length - 1; i >= 0; i--) {
     const version = versions[i] as V;
     if (version.written_at <= at) return version;

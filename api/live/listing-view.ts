@@ -1,5 +1,5 @@
 // One listing as an answer sees it at T: its readings with their policy, connection and mark.
-import { statusAt } from '../../schemas/freshness.ts';
+import { findStatusAt } from '../../schemas/freshness.ts';
 import type { JsonValue, NumberFormat } from '../../schemas/json.ts';
 import type { ReadingLayer } from '../../schemas/layers.ts';
 import { findListingPolicy, wasOff } from '../../schemas/policies.ts';
@@ -8,7 +8,7 @@ import type { CapabilityVersion, ListingVersion, Reading } from '../../schemas/t
 import type { UnitsMode } from '../../schemas/units.ts';
 import type { Bounds } from './bounds.ts';
 import { makeLayerObject } from './layer-object.ts';
-import { type LiveListing, versionAt } from './listing-book.ts';
+import { findVersionAt, type LiveListing } from './listing-book.ts';
 import type { Mark } from './members.ts';
 import type { LiveMemory, LiveVenue } from './memory.ts';
 
@@ -32,7 +32,7 @@ export type VenueView = {
 
 export const makeVenueView = (live: LiveMemory, venue: LiveVenue, at: Micros): VenueView => ({
   venue,
-  capability: versionAt(venue.capabilities, at),
+  capability: findVersionAt(venue.capabilities, at),
   stateLag: live.isBehind(venue.venue, at),
 });
 
@@ -59,7 +59,7 @@ const listTurns = (
 };
 
 /** The reading; null when its layer was off at an instant from then to T: then nothing is held until the next one (F-04). */
-export const heldAt = <R extends Pick<Reading, 'layer' | 'recorded_at'>>(
+export const findHeldAt = <R extends Pick<Reading, 'layer' | 'recorded_at'>>(
   reading: R | null,
   { capabilities, versions, at }: Versions,
 ): R | null => {
@@ -67,8 +67,8 @@ export const heldAt = <R extends Pick<Reading, 'layer' | 'recorded_at'>>(
   const { layer, recorded_at: since } = reading;
   const turns = listTurns({ capabilities, versions }, { from: since, to: at });
   return wasOff(layer, { since, turns }, (instant) => ({
-    capability: versionAt(capabilities, instant),
-    version: versionAt(versions, instant),
+    capability: findVersionAt(capabilities, instant),
+    version: findVersionAt(versions, instant),
   }))
     ? null
     : reading;
@@ -76,15 +76,15 @@ export const heldAt = <R extends Pick<Reading, 'layer' | 'recorded_at'>>(
 
 /** Whether a layer is collected at an instant; what was known of its venue at none is collected. */
 const isOnAt = (layer: ReadingLayer, { capabilities, versions, at }: Versions): boolean => {
-  const capability = versionAt(capabilities, at);
-  return capability === null || findListingPolicy(capability, layer, versionAt(versions, at)) === 'on';
+  const capability = findVersionAt(capabilities, at);
+  return capability === null || findListingPolicy(capability, layer, findVersionAt(versions, at)) === 'on';
 };
 
 /**
- * Whether readings of a layer are shown at later instants of a stretch: the layer is on there, and holds them (`heldAt`). Null when it was on
+ * Whether readings of a layer are shown at later instants of a stretch: the layer is on there, and holds them (`findHeldAt`). Null when it was on
  * throughout: then all are.
  */
-export const heldWithin = (
+export const createHeldWithin = (
   layer: ReadingLayer,
   { capabilities, versions }: Omit<Versions, 'at'>,
   { from, to }: { readonly from: Micros; readonly to: Micros },
@@ -94,18 +94,18 @@ export const heldWithin = (
   if (!stops) return null;
   return (recordedAt, at) => {
     const of = { capabilities, versions, at };
-    return isOnAt(layer, of) && heldAt({ layer, recorded_at: recordedAt }, of) !== null;
+    return isOnAt(layer, of) && findHeldAt({ layer, recorded_at: recordedAt }, of) !== null;
   };
 };
 
-/** The newest reading of a listing's layer, as `heldAt`. */
+/** The newest reading of a listing's layer, as `findHeldAt`. */
 export const findHeldReading = (
   { venue }: VenueView,
   { readings, versions }: LiveListing,
   { layer, at }: { readonly layer: ReadingLayer; readonly at: Micros },
-): Reading | null => heldAt(readings.get(layer), { capabilities: venue.capabilities, versions, at });
+): Reading | null => findHeldAt(readings.get(layer), { capabilities: venue.capabilities, versions, at });
 
-export const lostAt = ({ venue }: VenueView, reading: Reading | null): Micros | null =>
+export const findLostAt = ({ venue }: VenueView, reading: Reading | null): Micros | null =>
   reading === null ? null : venue.connections.lostAt(reading.conn_id, reading.received_at);
 
 /** The listing's mark when it is present at T under the bound in force (N-07). */
@@ -115,10 +115,10 @@ export const findPresentMark = (
   { at, bounds }: Pick<ViewOptions, 'at' | 'bounds'>,
 ): Mark | null => {
   const reading = findHeldReading(view, listing, { layer: 'mark', at });
-  const { status } = statusAt({
+  const { status } = findStatusAt({
     reading,
-    policy: findListingPolicy(view.capability, 'mark', versionAt(listing.versions, at)),
-    lostAt: lostAt(view, reading),
+    policy: findListingPolicy(view.capability, 'mark', findVersionAt(listing.versions, at)),
+    lostAt: findLostAt(view, reading),
     boundMs: bounds.mark,
     at,
     stateLag: view.stateLag,
@@ -139,15 +139,15 @@ export const makeLayerState = (
 ): JsonValue => {
   const { layer, options } = shown;
   const { capabilities } = view.venue;
-  const reading = heldAt(shown.reading, { capabilities, versions: listing.versions, at: options.at });
+  const reading = findHeldAt(shown.reading, { capabilities, versions: listing.versions, at: options.at });
   return makeLayerObject({
     ...options,
     reading,
     policy: findListingPolicy(view.capability, layer, version),
-    lostAt: lostAt(view, reading),
+    lostAt: findLostAt(view, reading),
     boundMs: options.bounds[layer],
     stateLag: view.stateLag,
-    version: reading === null ? version : (versionAt(listing.versions, reading.recorded_at) ?? version),
+    version: reading === null ? version : (findVersionAt(listing.versions, reading.recorded_at) ?? version),
     mark: mark ?? (() => findPresentMark(view, listing, options)),
   });
 };

@@ -1,5 +1,5 @@
 // An entry of `live` as it came, and the newest readings of a listing: decoded on first use, since most are never used.
-import { codecs, type LiveHead, liveHead } from '../../schemas/avro/codec.ts';
+import { codecs, decodeLiveHead, type LiveHead } from '../../schemas/avro/codec.ts';
 import type { ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { isAbove, type LiveEntry, type Place, type Reading } from '../../schemas/topics.ts';
@@ -41,8 +41,8 @@ export class LiveMessage implements LiveHead, HeldReading {
 }
 
 /** The message when it is above `place`, else null: then it is a repeat. Throws `AvroError`. */
-export const messageAbove = (place: Place, bytes: Buffer): LiveMessage | null => {
-  const head = liveHead(bytes);
+export const decodeAbove = (place: Place, bytes: Buffer): LiveMessage | null => {
+  const head = decodeLiveHead(bytes);
   return isAbove(head, place) ? new LiveMessage(head, bytes) : null;
 };
 

@@ -1,10 +1,16 @@
 // Members of a reading as answers print them: figures and counts with their units and conversions (L-04, L-05, N-05 to N-08).
 import { formatInstant } from '../../schemas/instants.ts';
-import { byKey, type Figure, figure, type JsonValue, type RawJson, rawJson } from '../../schemas/json.ts';
+import { type Figure, type JsonValue, makeFigure, makeRawJson, type RawJson, sortByKey } from '../../schemas/json.ts';
 import { LAYERS, READING_LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type { Digits, Micros, QuantityUnit } from '../../schemas/records.ts';
 import type { ListingVersion, Reading } from '../../schemas/topics.ts';
-import { convertQuantity, needsMark, type QuantityRule, quantityUnitFor, type UnitsMode } from '../../schemas/units.ts';
+import {
+  chooseQuantityUnit,
+  convertQuantity,
+  needsMark,
+  type QuantityRule,
+  type UnitsMode,
+} from '../../schemas/units.ts';
 import type { LiveListing } from './listing-book.ts';
 
 /** The listing's own mark at T when it is present, for conversions (N-07). */
@@ -43,29 +49,32 @@ export const isQuantity = (layer: ReadingLayer, member: string): boolean =>
   LAYERS[layer].members[member] === 'quantity';
 
 /** The unit of the quantities of a reading. */
-export const unitCounted = (reading: Pick<Reading, 'quantity_unit'>, { record }: ListingVersion): QuantityUnit =>
+export const findCountedUnit = (reading: Pick<Reading, 'quantity_unit'>, { record }: ListingVersion): QuantityUnit =>
   (reading.quantity_unit ?? record.values.quantity_unit) as QuantityUnit;
 
 /** Whether rows that count in these units (null: as the listing does) convert with a mark under any version of the listing. */
 export const mayNeedMark = ({ versions }: LiveListing, counted: Iterable<string | null>, mode: UnitsMode): boolean => {
   const units = [...new Set(counted)];
   return versions.some((version) =>
-    units.some((unit) => needsMark(unitCounted({ quantity_unit: unit }, version), mode, version.record.values)),
+    units.some((unit) => needsMark(findCountedUnit({ quantity_unit: unit }, version), mode, version.record.values)),
   );
 };
 
 /** The mark that its quantities are converted with; null when none is needed, or none is present. */
-export const markFor = (
+export const findMarkFor = (
   reading: Pick<Reading, 'quantity_unit'>,
   { units, version }: MembersQuestion,
   mark: () => Mark | null,
-): Mark | null => (needsMark(unitCounted(reading, version), units, version.record.values) ? mark() : null);
+): Mark | null => (needsMark(findCountedUnit(reading, version), units, version.record.values) ? mark() : null);
 
 /** Counts are never strings (H-16h); everything else is a market figure. */
 const printMember = (digits: Digits, layer: ReadingLayer, member: string): Figure | RawJson =>
-  findUnit(member, layer, '') === 'count' ? rawJson(digits) : figure(digits);
+  findUnit(member, layer, '') === 'count' ? makeRawJson(digits) : makeFigure(digits);
 
-const plainValues = ({ layer, values: digitsOf }: Measured, names: readonly string[]): Record<string, JsonValue> => {
+const makePlainValues = (
+  { layer, values: digitsOf }: Measured,
+  names: readonly string[],
+): Record<string, JsonValue> => {
   const values: Record<string, JsonValue> = {};
   for (const member of names) {
     const digits = digitsOf[member];
@@ -74,21 +83,21 @@ const plainValues = ({ layer, values: digitsOf }: Measured, names: readonly stri
   return values;
 };
 
-export const orNone = (nullReasons: Readonly<Record<string, string>>): Record<string, string> | undefined => {
-  for (const _reason in nullReasons) return byKey(nullReasons);
+export const toOptional = (nullReasons: Readonly<Record<string, string>>): Record<string, string> | undefined => {
+  for (const _reason in nullReasons) return sortByKey(nullReasons);
   return undefined;
 };
 
 /** Quantities in the requested unit; one that cannot be converted is null with its reason. */
-const converted = (
+const convertMembers = (
   reading: Measured,
   names: readonly string[],
   { units: mode, version, mark }: MembersQuestion & { readonly mark: Mark | null },
 ): Members => {
   const { layer } = reading;
-  const [values, nullReasons] = [plainValues(reading, names), { ...reading.null_reasons }];
+  const [values, nullReasons] = [makePlainValues(reading, names), { ...reading.null_reasons }];
   const rule = {
-    unit: unitCounted(reading, version),
+    unit: findCountedUnit(reading, version),
     mode,
     listing: version.record.values,
     mark: mark?.digits ?? null,
@@ -97,23 +106,27 @@ const converted = (
     const digits = reading.values[member];
     if (!isQuantity(layer, member) || digits === undefined) continue;
     const inUnit = convertQuantity({ digits, ...rule });
-    values[member] = figureOrNull(inUnit);
+    values[member] = toFigureOrNull(inUnit);
     if (inUnit === null) nullReasons[member] = 'unit_unknown';
   }
-  return { values, nullReasons: orNone(nullReasons), conversion: makeConversion(version, mark) };
+  return { values, nullReasons: toOptional(nullReasons), conversion: makeConversion(version, mark) };
 };
 
 /** Members of a reading in the requested units. */
 export const makeMembers = (reading: Measured, question: MembersQuestion, mark: Mark | null): Members => {
   const names = listNames(reading);
   const converts = question.units !== 'published' && names.some((member) => isQuantity(reading.layer, member));
-  if (converts) return converted(reading, names, { ...question, mark });
-  return { values: plainValues(reading, names), nullReasons: orNone(reading.null_reasons), conversion: undefined };
+  if (converts) return convertMembers(reading, names, { ...question, mark });
+  return {
+    values: makePlainValues(reading, names),
+    nullReasons: toOptional(reading.null_reasons),
+    conversion: undefined,
+  };
 };
 
 /** Units of the members that a reading shows. */
 export const makeUnits = (reading: Measured, { units: mode, version }: MembersQuestion): JsonValue => {
-  const quantity = quantityUnitFor(unitCounted(reading, version), mode);
+  const quantity = chooseQuantityUnit(findCountedUnit(reading, version), mode);
   const units: Record<string, string> = {};
   for (const member of listNames(reading)) units[member] = findUnit(member, reading.layer, quantity);
   return units;
@@ -121,23 +134,23 @@ export const makeUnits = (reading: Measured, { units: mode, version }: MembersQu
 
 /** The inputs of a converted figure, so that the conversion can be repeated (N-07). */
 export const makeConversion = ({ record }: ListingVersion, mark: Mark | null): JsonValue => ({
-  multiplier: figureOrNull(record.values.multiplier),
-  contract_size: figureOrNull(record.values.contract_size),
-  ...(mark === null ? {} : { mark: figure(mark.digits), mark_received_at: formatInstant(mark.receivedAt) }),
+  multiplier: toFigureOrNull(record.values.multiplier),
+  contract_size: toFigureOrNull(record.values.contract_size),
+  ...(mark === null ? {} : { mark: makeFigure(mark.digits), mark_received_at: formatInstant(mark.receivedAt) }),
 });
 
 const ANY_MULTIPLIER = '1';
 
 /** The rule of a value at its own price: the multiplier cancels, so an unknown one does not matter (H-16e). */
-export const valueRule = (rule: QuantityRule): QuantityRule => ({
+export const toValueRule = (rule: QuantityRule): QuantityRule => ({
   ...rule,
   multiplier: rule.multiplier ?? ANY_MULTIPLIER,
 });
 
-export const figureOrNull = (digits: Digits | null): Figure | null => (digits === null ? null : figure(digits));
+export const toFigureOrNull = (digits: Digits | null): Figure | null => (digits === null ? null : makeFigure(digits));
 /** `instants` of a reading; none when it has none. */
 export const makeInstants = ({ instants }: Pick<Reading, 'instants'>): JsonValue | undefined => {
   const names = Object.keys(instants);
   if (names.length === 0) return undefined;
-  return byKey(Object.fromEntries(names.map((name) => [name, formatInstant(instants[name] ?? 0)])));
+  return sortByKey(Object.fromEntries(names.map((name) => [name, formatInstant(instants[name] ?? 0)])));
 };

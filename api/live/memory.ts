@@ -6,7 +6,7 @@ import type { Micros } from '../../schemas/records.ts';
 import type { CapabilityVersion, ListingVersion, LiveEntry, Place, StateEntry } from '../../schemas/topics.ts';
 import { ConnectionBook } from './connection-book.ts';
 import { addVersion, type LiveListing } from './listing-book.ts';
-import { type HeldReading, type LiveMessage, messageAbove, NewestReadings } from './live-message.ts';
+import { decodeAbove, type HeldReading, type LiveMessage, NewestReadings } from './live-message.ts';
 import {
   createPartition,
   findHistoryWatermark,
@@ -112,7 +112,7 @@ export class LiveMemory {
   applyTail(venueCode: string, partition: number, bytes: Buffer): void {
     const venue = this.#require(venueCode);
     const at = this.#partition(venue, partition);
-    const message = messageAbove(at, bytes);
+    const message = decodeAbove(at, bytes);
     if (message === null) return;
     at.offset = message.offset;
     at.index = message.index;
@@ -125,7 +125,7 @@ export class LiveMemory {
   applyLive(venueCode: string, partition: number, bytes: Buffer): void {
     const venue = this.#require(venueCode);
     const at = this.#partition(venue, partition);
-    const message = messageAbove(at, bytes);
+    const message = decodeAbove(at, bytes);
     if (message === null) return;
     const before = toPlace(at);
     at.offset = message.offset;
@@ -261,7 +261,7 @@ export class LiveMemory {
         return;
       case 'connection':
         if (entry.span) venue.connections.apply(entry.span);
-        venue.connections.prune(() => referredConnections(venue));
+        venue.connections.prune(() => listReferredConnections(venue));
         return;
       case 'listing':
         if (entry.listing) this.applyListing(entry.listing);
@@ -335,7 +335,7 @@ const joinVenue = ({ connections, partitions }: LiveVenue, past: LiveVenue): voi
   }
 };
 
-const referredConnections = (venue: LiveVenue): ReadonlySet<string> => {
+const listReferredConnections = (venue: LiveVenue): ReadonlySet<string> => {
   const ids = new Set<string>();
   for (const listing of venue.listings.values()) {
     for (const { conn_id: connId } of listing.readings.values()) ids.add(connId);

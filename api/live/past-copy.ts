@@ -1,14 +1,14 @@
 // The minutes before a node began to follow, read behind its first answers into a copy of their own and joined to the one that answers.
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { endOffsets, type KafkaHandle, type Message, readPartitions } from '../../infra/runtime/kafka/kafka.ts';
+import { fetchEndOffsets, type KafkaHandle, type Message, readPartitions } from '../../infra/runtime/kafka/kafka.ts';
 import { runStretch } from '../../infra/runtime/steps.ts';
 import { Turns } from '../../infra/runtime/turns.ts';
-import { liveHead } from '../../schemas/avro/codec.ts';
+import { decodeLiveHead } from '../../schemas/avro/codec.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { isAbove, type Place, type Topics } from '../../schemas/topics.ts';
 import { SEALS_AFTER } from '../../schemas/windows.ts';
 import { LiveMemory } from './memory.ts';
-import { roundsBefore, startsAfter } from './rounds.ts';
+import { findStartsAfter, readRoundsBefore } from './rounds.ts';
 
 /** A round this old leaves what streams resume in to be read from `live`. */
 const ROUND_AGE: Micros = 300_000_000;
@@ -28,7 +28,7 @@ export type PastDeps = {
 type Stretch = { readonly start: number; readonly end: number; readonly last: Place };
 
 /** Time up to which everything recorded since must be read: for streams, and because the store does not show it. */
-const neededFrom = ({ memory, nowMicros, venues }: PastDeps): Micros => {
+const computeNeededFrom = ({ memory, nowMicros, venues }: PastDeps): Micros => {
   const now = nowMicros();
   const shown = venues.map((venue) => (memory.historyWatermark(venue) ?? now) - SEALS_AFTER);
   return Math.max(now - MOST_AGE, Math.min(now - ROUND_AGE, ...shown));
@@ -45,14 +45,14 @@ const beginVenue = async (
   const { kafka, memory } = deps;
   const [live, state] = [names.live(venue), names.state(venue)];
   const [found, ranges] = await Promise.all([
-    roundsBefore({ kafka, topic: state }, neededFrom(deps)),
-    endOffsets(kafka, live),
+    readRoundsBefore({ kafka, topic: state }, computeNeededFrom(deps)),
+    fetchEndOffsets(kafka, live),
   ]);
   // A young log still has everything: a stream also resumes before its first rounds.
   const rounds = new Map(
     [...found].filter(([p, { isOldEnough }]) => isOldEnough || (ranges.get(p)?.earliest ?? 0) > 0),
   );
-  const starts = await startsAfter({ kafka, topic: live }, rounds);
+  const starts = await findStartsAfter({ kafka, topic: live }, rounds);
   past.expectPartitions(venue, [...ranges.keys()]);
   const stretches = new Map<number, Stretch>();
   for (const [partition, range] of ranges) {
@@ -82,7 +82,7 @@ const applyStretch = async (
     if (isDone) return;
     isDone = offset + 1 >= end;
     if (value === null) return;
-    const head = liveHead(value);
+    const head = decodeLiveHead(value);
     if (!isAbove(head, last)) past.applyLive(venue, partition, value);
     isDone ||= !isAbove(last, head);
   };

@@ -2,7 +2,7 @@
 import { codecs } from '../../schemas/avro/codec.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { Row } from '../../schemas/topics.ts';
-import { sealsAt } from '../../schemas/windows.ts';
+import { toSealInstant } from '../../schemas/windows.ts';
 import { ByteLog, type BytePlace } from './byte-log.ts';
 
 /** Rows that ended longer than this behind the watermark are in QuestDB or lost: `drop-oldest`. */
@@ -14,7 +14,8 @@ const isLate = (row: Row): boolean => row.flags.late === true;
 const findEnd = (row: Row): Micros => row.instants.close_time ?? row.at;
 
 /** History watermark from which on QuestDB shows the row, or what its window was sealed as. */
-const visibleFrom = (row: Row): Micros => (isLate(row) ? (row.instants.recorded_at ?? 0) : sealsAt(findEnd(row)));
+const computeVisibleFrom = (row: Row): Micros =>
+  isLate(row) ? (row.instants.recorded_at ?? 0) : toSealInstant(findEnd(row));
 
 const toSeriesName = (table: string, symbol: string): string => `${table}|${symbol}`;
 
@@ -42,7 +43,7 @@ export class RecentRow {
     this.sealed = sealed;
     this.series = series;
     this.end = findEnd(row);
-    this.visibleFrom = visibleFrom(row);
+    this.visibleFrom = computeVisibleFrom(row);
     this.#place = place;
     this.#log = log;
   }

@@ -1,5 +1,5 @@
 // State rounds of a venue, as a node begins from them: the newest whole one, found from the end of the topic, and one of some time ago.
-import { type KafkaHandle, offsetsSince, readToEnd } from '../../infra/runtime/kafka/kafka.ts';
+import { fetchOffsetsSince, type KafkaHandle, readToEnd } from '../../infra/runtime/kafka/kafka.ts';
 import { codecs } from '../../schemas/avro/codec.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { StateEntry } from '../../schemas/topics.ts';
@@ -93,7 +93,7 @@ const FIRST_REACH = 128;
 const FURTHER = 16;
 
 /** The newest complete round of each partition; none of a partition that has none. What is read grows with a round, not with the topic. */
-export const newestRounds = async (reading: Reading): Promise<Rounds> => {
+export const readNewestRounds = async (reading: Reading): Promise<Rounds> => {
   const rounds = new Map<number, Round>();
   const begins = new Map<number, number>();
   let open: readonly number[] | undefined;
@@ -125,9 +125,9 @@ const WRITTEN_WITHIN_MS = 15_000;
 export type PastRound = Round & { readonly isOldEnough: boolean };
 
 /** For each partition the newest complete round of a time up to `before`, else the oldest complete one. */
-export const roundsBefore = async (reading: Reading, before: Micros): Promise<ReadonlyMap<number, PastRound>> => {
+export const readRoundsBefore = async (reading: Reading, before: Micros): Promise<ReadonlyMap<number, PastRound>> => {
   const sinceMs = Math.floor(before / 1_000) - ROUND_EVERY_MS - WRITTEN_WITHIN_MS;
-  const begins = await offsetsSince(reading.kafka, reading.topic, () => sinceMs);
+  const begins = await fetchOffsetsSince(reading.kafka, reading.topic, () => sinceMs);
   const unread = new Set<number>();
   const near = await readChoices(reading, {
     before,
@@ -157,12 +157,12 @@ const CLOCKS_APART_MS = 1_000;
  * The place in `live` before everything after the rounds. The place that a marker names is right when its round is published for the first time.
  * An entry recorded after a round was published after it was recorded, too, so the earlier of the two is right in any case.
  */
-export const startsAfter = async (
+export const findStartsAfter = async (
   { kafka, topic }: Reading,
   rounds: ReadonlyMap<number, Round>,
 ): Promise<ReadonlyMap<number, number>> => {
   if (rounds.size === 0) return new Map();
-  const since = await offsetsSince(kafka, topic, (partition) => {
+  const since = await fetchOffsetsSince(kafka, topic, (partition) => {
     const round = rounds.get(partition);
     return round === undefined ? 0 : Math.floor(round.watermark / 1_000) - CLOCKS_APART_MS;
   });

@@ -17,18 +17,18 @@ const listSlotTurns = (spans: readonly Span[], until: Micros): Turn[] => {
   const turns: Turn[] = [];
   let end: Micros | null = null;
   for (const { from, to } of [...spans].sort((a, b) => a.from - b.from)) {
-    if (end !== null && end < from) turns.push(...lostTurns(end, from));
+    if (end !== null && end < from) turns.push(...makeLostTurns(end, from));
     const stop = to ?? Number.POSITIVE_INFINITY;
     turns.push({ at: Math.min(from, until), open: 1, wrong: 0 });
     if (to !== null) turns.push({ at: Math.min(to, until), open: -1, wrong: 0 });
     end = Math.max(end ?? stop, stop);
   }
   if (end !== null && end !== Number.POSITIVE_INFINITY)
-    turns.push(...lostTurns(Math.min(end, until), Number.POSITIVE_INFINITY));
+    turns.push(...makeLostTurns(Math.min(end, until), Number.POSITIVE_INFINITY));
   return turns;
 };
 
-const lostTurns = (from: Micros, to: Micros): Turn[] => [
+const makeLostTurns = (from: Micros, to: Micros): Turn[] => [
   { at: from, open: 0, wrong: 1 },
   { at: Math.min(to, from + FORGET_LOST), open: 0, wrong: -1 },
 ];

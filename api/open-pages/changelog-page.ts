@@ -1,7 +1,7 @@
 // `/changelog`: what changed for users, newest first (VER-02).
 import { readFileSync } from 'node:fs';
 import { html } from 'htm/preact';
-import { tag } from '../account-app/components.ts';
+import { renderTag } from '../account-app/components.ts';
 import { type Content, sendPage } from '../account-app/shell.ts';
 import type { SiteModule } from '../account-app/site.ts';
 import { type Change, parseChangelog } from '../docs/changelog.ts';
@@ -10,10 +10,10 @@ import { type Change, parseChangelog } from '../docs/changelog.ts';
 const renderText = (text: string): Content =>
   text.split('`').map((part, i) => (i % 2 === 1 ? html`<code>${part}</code>` : part));
 
-const day = (date: string, changes: readonly Change[]): Content =>
+const renderChangesOfDay = (date: string, changes: readonly Change[]): Content =>
   html`<section>
     <h2 id=${date}><time datetime=${date}>${date}</time></h2>
-    ${changes.map(({ kind, text }) => html`<p class="change">${tag('plain', kind)} ${renderText(text)}</p>`)}
+    ${changes.map(({ kind, text }) => html`<p class="change">${renderTag('plain', kind)} ${renderText(text)}</p>`)}
   </section>`;
 
 export const changelogPage: SiteModule = {
@@ -29,7 +29,7 @@ export const changelogPage: SiteModule = {
           styles: ['docs'],
           body: html`<h1>Changelog</h1>
             <p class="muted"><a href="/changelog.atom">Atom feed</a> · <a href="/changelog.json">JSON</a></p>
-            ${[...Map.groupBy(changes, ({ date }) => date)].map(([date, own]) => day(date, own))}`,
+            ${[...Map.groupBy(changes, ({ date }) => date)].map(([date, own]) => renderChangesOfDay(date, own))}`,
         },
       ),
     );

@@ -3,22 +3,22 @@ import type { FastifyInstance, FastifyReply } from 'fastify';
 import { html } from 'htm/preact';
 import { type Content, type Exchange, type PageContent, sendPage } from '../account-app/shell.ts';
 import type { Site, SiteModule } from '../account-app/site.ts';
-import { ENDPOINTS, endpointSlug } from './endpoint-pages.ts';
-import { llmsFullText, llmsText } from './llms-text.ts';
+import { ENDPOINTS, toEndpointSlug } from './endpoint-pages.ts';
+import { printLlmsFullText, printLlmsText } from './llms-text.ts';
 import { type DocsPage, readPages } from './pages.ts';
 import { createStatusReader } from './read-status.ts';
 import { createRenderer, type RenderedPage } from './render-markdown.ts';
 import { createSearch, type Hit } from './search-docs.ts';
-import { addTrial, isAboutDay, type Trial, type Tried, trySection } from './try-endpoint.ts';
+import { addTrial, isAboutDay, renderTrySection, type Trial, type Tried } from './try-endpoint.ts';
 import { createTwins } from './twin-text.ts';
-import { venuesNow } from './venues-now.ts';
+import { renderVenuesNow } from './venues-now.ts';
 
 const CACHING = 'public, max-age=60';
 const MOST_QUERY = 200;
 /** A page with more headings than that shows the upper ones only. */
 const MOST_HEADINGS = 40;
 
-const searchForm = (query: string): Content =>
+const renderSearchForm = (query: string): Content =>
   html`<form class="docs-search" method="get" action="/docs/search" role="search">
     <label class="hidden-text" for="q">Search the documentation</label>
     <input id="q" name="q" type="search" value=${query} maxlength=${MOST_QUERY} placeholder="Search" />
@@ -33,7 +33,7 @@ const isListed = (page: DocsPage, current: string): boolean => {
   return page.slug === upper || current === upper || current.startsWith(`${upper}/`);
 };
 
-const contents = (pages: readonly DocsPage[], current: string): Content =>
+const renderContents = (pages: readonly DocsPage[], current: string): Content =>
   html`<nav class="docs-contents" aria-label="Documentation">
     ${[...Map.groupBy(pages, ({ section }) => section)].map(
       ([section, own]) =>
@@ -51,7 +51,7 @@ const contents = (pages: readonly DocsPage[], current: string): Content =>
     )}
   </nav>`;
 
-const onThisPage = ({ headings }: RenderedPage): Content => {
+const renderOnThisPage = ({ headings }: RenderedPage): Content => {
   const second = headings.filter(({ level }) => level === 2);
   if (second.length < 3) return null;
   return html`<details class="docs-headings">
@@ -62,12 +62,12 @@ const onThisPage = ({ headings }: RenderedPage): Content => {
   </details>`;
 };
 
-const frame = (
+const renderFrame = (
   pages: readonly DocsPage[],
   { slug, body, query = '' }: { slug: string; body: Content; query?: string },
 ): Content =>
   html`<div class="docs">
-    <aside>${searchForm(query)}${contents(pages, slug)}</aside>
+    <aside>${renderSearchForm(query)}${renderContents(pages, slug)}</aside>
     <div class="docs-page">${body}</div>
   </div>`;
 
@@ -79,11 +79,11 @@ const renderArticle = (rendered: RenderedPage, above: Content): Content => {
   const { html: text } = rendered;
   const end = text.indexOf('</h1>') + '</h1>'.length;
   return html`<div dangerouslySetInnerHTML=${{ __html: text.slice(0, end) }}></div>
-    ${onThisPage(rendered)}${above}
+    ${renderOnThisPage(rendered)}${above}
     <div dangerouslySetInnerHTML=${{ __html: text.slice(end) }}></div>`;
 };
 
-const pageContent = (
+const makePageContent = (
   pages: readonly DocsPage[],
   [page, rendered]: Shown,
   { above, below }: Extras = {},
@@ -92,14 +92,14 @@ const pageContent = (
   description: page.summary,
   width: 'wide',
   styles: ['docs'],
-  body: frame(pages, {
+  body: renderFrame(pages, {
     slug: page.slug,
     body: html`<article>${renderArticle(rendered, above)}</article>${below}
       <p class="muted small-text"><a href=${`/docs/${page.slug}.md`}>This page as Markdown</a></p>`,
   }),
 });
 
-const hitList = (query: string, hits: readonly Hit[]): Content =>
+const renderHitList = (query: string, hits: readonly Hit[]): Content =>
   html`<h1>Search</h1>
     <p role="status">${query === '' ? 'Type a word, a field, a function or an error code.' : `${hits.length} results for “${query}”`}</p>
     <ol class="docs-hits">
@@ -134,7 +134,7 @@ const addPage = (
     const { reply } = exchange;
     reply.header('vary', 'Accept').header('link', `</docs/${page.slug}.md>; rel="alternate"; type="text/markdown"`);
     if (wantsMarkdown(exchange)) return sendText(reply, 'text/markdown', twin);
-    return sendPage(site, exchange, pageContent(pages, shown, await makeExtras(page, exchange)));
+    return sendPage(site, exchange, makePageContent(pages, shown, await makeExtras(page, exchange)));
   };
   app.get(`/docs/${page.slug}`, (request, reply) => send({ request, reply }));
   app.get(`/docs/${page.slug}.md`, (_request, reply) => sendText(reply, 'text/markdown', twin));
@@ -143,7 +143,7 @@ const addPage = (
 const TRY_LINK = html`<p><a class="button quiet small" href="#try">Try it</a></p>`;
 const makeTrial = (site: Site, exchange: Exchange, tried: Tried): Extras => ({
   above: TRY_LINK,
-  below: trySection(site, exchange, tried),
+  below: renderTrySection(site, exchange, tried),
 });
 
 type All = { readonly pages: readonly DocsPage[]; readonly all: readonly Shown[] };
@@ -151,10 +151,10 @@ type All = { readonly pages: readonly DocsPage[]; readonly all: readonly Shown[]
 /** The routes that the forms below endpoints go to. */
 const addTrials = (app: FastifyInstance, site: Site, { pages, all }: All): void => {
   for (const endpoint of ENDPOINTS) {
-    const shown = all.find(([{ slug }]) => slug === endpointSlug(endpoint));
+    const shown = all.find(([{ slug }]) => slug === toEndpointSlug(endpoint));
     if (shown === undefined) continue;
     const send = (exchange: Exchange, trial: Trial): FastifyReply =>
-      sendPage(site, exchange, pageContent(pages, shown, makeTrial(site, exchange, { endpoint, trial })));
+      sendPage(site, exchange, makePageContent(pages, shown, makeTrial(site, exchange, { endpoint, trial })));
     addTrial(app, site, { endpoint, send });
   }
 };
@@ -165,7 +165,7 @@ const addSearch = (app: FastifyInstance, site: Site, { pages, all }: All): void 
     const { q } = request.query as { readonly q?: unknown };
     const query = (typeof q === 'string' ? q : '').trim().slice(0, MOST_QUERY);
     const hits = query === '' ? [] : search(query);
-    const body = frame(pages, { slug: '', query, body: hitList(query, hits) });
+    const body = renderFrame(pages, { slug: '', query, body: renderHitList(query, hits) });
     return sendPage(site, { request, reply }, { title: 'Search', width: 'wide', styles: ['docs'], body });
   });
 };
@@ -176,7 +176,7 @@ const register = (app: FastifyInstance, site: Site): void => {
   const makeTwin = createTwins(pages, site.urls);
   const all = pages.map((page): Shown => [page, render(page), makeTwin(page)]);
   const readStatus = createStatusReader(site);
-  const endpoints = new Map(ENDPOINTS.map((endpoint) => [endpointSlug(endpoint), endpoint]));
+  const endpoints = new Map(ENDPOINTS.map((endpoint) => [toEndpointSlug(endpoint), endpoint]));
   const makeExtras: Docs['makeExtras'] = async ({ slug, live }, exchange) => {
     const endpoint = endpoints.get(slug);
     if (endpoint !== undefined) {
@@ -184,7 +184,7 @@ const register = (app: FastifyInstance, site: Site): void => {
       const day = isAboutDay(endpoint) ? ((await readStatus())?.status.anchored?.day ?? null) : null;
       return makeTrial(site, exchange, { endpoint, day });
     }
-    return live === 'venues' ? { above: venuesNow(await readStatus()) } : {};
+    return live === 'venues' ? { above: renderVenuesNow(await readStatus()) } : {};
   };
   for (const shown of all) addPage(app, site, { pages, makeExtras, shown });
   addTrials(app, site, { pages, all });
@@ -192,8 +192,8 @@ const register = (app: FastifyInstance, site: Site): void => {
   const texts = all.map(([page, , twin]) => [page, twin] as const);
   app.get('/docs', (_request, reply) => reply.redirect(`/docs/${pages[0]?.slug}`, 302));
   app.get('/docs/verify', (_request, reply) => reply.redirect(`${site.urls.base}/docs/verify`, 302));
-  app.get('/llms.txt', (_request, reply) => sendText(reply, 'text/plain', llmsText(pages, site.urls)));
-  app.get('/llms-full.txt', (_request, reply) => sendText(reply, 'text/plain', llmsFullText(texts, site.urls)));
+  app.get('/llms.txt', (_request, reply) => sendText(reply, 'text/plain', printLlmsText(pages, site.urls)));
+  app.get('/llms-full.txt', (_request, reply) => sendText(reply, 'text/plain', printLlmsFullText(texts, site.urls)));
 };
 
 export const docsPages: SiteModule = {

@@ -6,7 +6,7 @@ import { STREAM } from '../stream/request.ts';
 /** In the order of the document. */
 export const ENDPOINTS: readonly Endpoint[] = [...OPERATIONS, STREAM] as readonly Endpoint[];
 
-export const endpointSlug = ({ name }: Pick<Endpoint, 'name'>): string => `endpoints/${name.replaceAll('_', '-')}`;
+export const toEndpointSlug = ({ name }: Pick<Endpoint, 'name'>): string => `endpoints/${name.replaceAll('_', '-')}`;
 
 export type EndpointPage = { readonly endpoint: Endpoint; readonly anchor: string; readonly markdown: string };
 export type EndpointParts = {
@@ -37,7 +37,7 @@ export const cutEndpoints = (document: string): EndpointParts => {
     if (found === undefined) throw new Error(`docs/endpoints.md has no "${title.trim()}"; run npm run docs`);
     return { endpoint, anchor: toAnchor(endpoint), section: found };
   });
-  const slugs = new Map(pages.map(({ endpoint, anchor }) => [anchor, endpointSlug(endpoint)]));
+  const slugs = new Map(pages.map(({ endpoint, anchor }) => [anchor, toEndpointSlug(endpoint)]));
   const relink = (text: string): string =>
     text.replaceAll(/\]\(#([^)]+)\)/g, (_all, anchor: string) => {
       const slug = slugs.get(anchor);

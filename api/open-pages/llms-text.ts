@@ -4,7 +4,7 @@ import type { DocsPage, DocsSection } from './pages.ts';
 
 const SECTIONS: readonly DocsSection[] = ['Guides', 'Reference', 'Data'];
 
-const NOTES = ({ base, mcp }: SiteUrls): readonly string[] => [
+const listNotes = ({ base, mcp }: SiteUrls): readonly string[] => [
   `* The API is at ${base}; its OpenAPI document at ${base}/openapi.json.`,
   '* The key goes into the header `Authorization: Bearer KEY`, never into a URL. Snapshots, history, screen, candles, agent state and archive files can be paid per call: without a key they answer 402 with the price in USDC.',
   '* `status` of a value says whether it is current. A value that is not current is withheld: null is never zero, and nothing is carried forward. A gap is a row with its cause.',
@@ -12,11 +12,11 @@ const NOTES = ({ base, mcp }: SiteUrls): readonly string[] => [
   ...(mcp === null ? [] : [`* The tool server (MCP, Streamable HTTP) is at ${mcp}.`]),
 ];
 
-export const llmsText = (pages: readonly DocsPage[], urls: SiteUrls): string =>
+export const printLlmsText = (pages: readonly DocsPage[], urls: SiteUrls): string =>
   [
     '# Perp Market Data',
     '> Market data of perpetual futures. Each value has its venue, its timestamps, its age and its status.',
-    NOTES(urls).join('\n'),
+    listNotes(urls).join('\n'),
     ...SECTIONS.map((section) =>
       [
         `## ${section}`,
@@ -30,7 +30,7 @@ export const llmsText = (pages: readonly DocsPage[], urls: SiteUrls): string =>
   ].join('\n\n');
 
 /** `texts` are the pages with their Markdown as programs are given it. */
-export const llmsFullText = (texts: readonly (readonly [DocsPage, string])[], urls: SiteUrls): string =>
+export const printLlmsFullText = (texts: readonly (readonly [DocsPage, string])[], urls: SiteUrls): string =>
   texts
     .map(([{ slug, title }, text]) => `<!-- ${title}: ${urls.account}/docs/${slug} -->\n\n${text.trim()}`)
     .join('\n\n---\n\n');

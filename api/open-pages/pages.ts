@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs';
 import { CATALOGUE } from '../../schemas/errors.ts';
 import { PLAN_NAMES, PLAN_ROWS } from '../contract/plan-rows.ts';
 import { PLANS } from '../contract/plans.ts';
-import { dqlPage } from '../tool-app/dql-page.ts';
-import { layersPage } from '../tool-app/layers-page.ts';
-import { cutEndpoints, endpointSlug } from './endpoint-pages.ts';
+import { printDqlPage } from '../tool-app/dql-page.ts';
+import { printLayersPage } from '../tool-app/layers-page.ts';
+import { cutEndpoints, toEndpointSlug } from './endpoint-pages.ts';
 
 export type DocsSection = 'Guides' | 'Reference' | 'Data';
 export type DocsPage = {
@@ -33,31 +33,35 @@ const fromFile = (section: DocsSection, file: string, listed: Listed): DocsPage 
   markdown: readFileSync(new URL(file, ROOT), 'utf8').replaceAll(/<!--[\s\S]*?-->\n*/g, ''),
 });
 
-const row = (cells: readonly (string | number)[]): string => `| ${cells.join(' | ')} |`;
+const printRow = (cells: readonly (string | number)[]): string => `| ${cells.join(' | ')} |`;
 
-const errorsText = (): string =>
+const printErrors = (): string =>
   [
     '# Errors',
     'A refused request answers `{"errors": [{"code", "message", "position", "hint", "path"}]}` with every fault found. `position` is the place of a fault in the text of a query or selection (`line`, `column`, `offset`, `length`), `path` the JSON pointer of a member or parameter. A 429 and a 503 have `Retry-After`.',
     [
-      row(['code', 'status', 'try again', 'meaning', 'what to do']),
-      row(['---', '---', '---', '---', '---']),
+      printRow(['code', 'status', 'try again', 'meaning', 'what to do']),
+      printRow(['---', '---', '---', '---', '---']),
       ...Object.entries(CATALOGUE).map(([code, { status, retry, meaning, fix }]) =>
-        row([`\`${code}\``, status, retry ? 'yes' : 'no', meaning, fix]),
+        printRow([`\`${code}\``, status, retry ? 'yes' : 'no', meaning, fix]),
       ),
     ].join('\n'),
   ].join('\n\n');
 
-const plansText = (): string =>
+const printPlans = (): string =>
   [
     '# Plans and prices',
     'A plan is of a key, and limits are per key. A day is a UTC day. A plan for 30 days is bought with USDC by a payable call without a key (the answer 402 offers it), and does not renew. A plan with a number of venues or instruments covers the venues with the largest volume and the instruments with the largest turnover of 24 h, chosen daily at 00:00 UTC; `scope` of an answer states what it covers.',
     `Every plan has the layers ${PLANS.free.layers.map((layer) => `\`${layer}\``).join(', ')}.`,
-    [row(['limit', ...PLAN_NAMES]), row(['---', ...PLAN_NAMES.map(() => '---')]), ...PLAN_ROWS.map(row)].join('\n'),
+    [
+      printRow(['limit', ...PLAN_NAMES]),
+      printRow(['---', ...PLAN_NAMES.map(() => '---')]),
+      ...PLAN_ROWS.map(printRow),
+    ].join('\n'),
   ].join('\n\n');
 
 /** One for what all endpoints have in common, then one an endpoint. */
-const endpointPages = (): readonly DocsPage[] => {
+const listEndpointPages = (): readonly DocsPage[] => {
   const all = fromFile('Reference', 'docs/endpoints.md', {
     slug: 'endpoints',
     title: 'Endpoints',
@@ -68,7 +72,7 @@ const endpointPages = (): readonly DocsPage[] => {
     { ...all, markdown: common },
     ...pages.map(
       ({ endpoint, anchor, markdown }): DocsPage => ({
-        slug: endpointSlug(endpoint),
+        slug: toEndpointSlug(endpoint),
         title: `${endpoint.method} ${endpoint.path}`,
         summary: endpoint.summary,
         section: 'Reference',
@@ -80,7 +84,7 @@ const endpointPages = (): readonly DocsPage[] => {
   ];
 };
 
-const guidePages = (): readonly DocsPage[] => [
+const listGuidePages = (): readonly DocsPage[] => [
   fromFile('Guides', 'docs/guides/start.md', {
     slug: 'start',
     title: 'Start in two minutes',
@@ -118,32 +122,32 @@ const guidePages = (): readonly DocsPage[] => [
   }),
 ];
 
-const referencePages = (): readonly DocsPage[] => [
-  ...endpointPages(),
+const listReferencePages = (): readonly DocsPage[] => [
+  ...listEndpointPages(),
   {
     // That manual is for developers of the language; links to it lead to the page for its users.
     ...{ slug: 'language', title: 'Query language', section: 'Reference', file: 'api/language/README.md' },
     summary: 'DQL: grammar, three-valued conditions, fields, functions, limits.',
-    markdown: dqlPage(),
+    markdown: printDqlPage(),
   },
   {
     ...{ slug: 'layers', title: 'Layers and units', section: 'Reference', file: null },
     summary: 'What each layer holds, in which units.',
-    markdown: layersPage(),
+    markdown: printLayersPage(),
   },
   {
     ...{ slug: 'plans', title: 'Plans and prices', section: 'Reference', file: null },
     summary: 'Limits of each plan, and what it costs.',
-    markdown: plansText(),
+    markdown: printPlans(),
   },
   {
     ...{ slug: 'errors', title: 'Errors', section: 'Reference', file: null },
     summary: 'Every code with its status, meaning and remedy.',
-    markdown: errorsText(),
+    markdown: printErrors(),
   },
 ];
 
-const dataPages = (): readonly DocsPage[] => [
+const listDataPages = (): readonly DocsPage[] => [
   fromFile('Data', 'infra/questdb/README.md', {
     slug: 'sql',
     title: 'SQL',
@@ -175,4 +179,4 @@ const dataPages = (): readonly DocsPage[] => [
 ];
 
 /** In the order of the contents. Read once. */
-export const readPages = (): readonly DocsPage[] => [...guidePages(), ...referencePages(), ...dataPages()];
+export const readPages = (): readonly DocsPage[] => [...listGuidePages(), ...listReferencePages(), ...listDataPages()];

@@ -42,7 +42,7 @@ export const resolveLink = (href: string, { file }: DocsPage, pages: readonly Do
 };
 
 /** A picture in the page itself, so that it has the colours of the site; its own style is for readers elsewhere, and the CSP refuses it. */
-const drawing = (source: string, { file, slug }: DocsPage): string => {
+const readDrawing = (source: string, { file, slug }: DocsPage): string => {
   const path = posix.normalize(posix.join(posix.dirname(file ?? ''), source));
   if (!path.endsWith('.svg'))
     throw new Error(`${slug}: found the picture ${source}, use an SVG, because pages take its text`);
@@ -51,10 +51,10 @@ const drawing = (source: string, { file, slug }: DocsPage): string => {
 };
 
 /** Links without a target keep their text; alignment becomes a class, for the CSP refuses styles in markup; a picture becomes its text. */
-const adjust = (tokens: readonly Token[], page: DocsPage, pages: readonly DocsPage[]): void => {
+const adjustTokens = (tokens: readonly Token[], page: DocsPage, pages: readonly DocsPage[]): void => {
   let isDropped = false;
   for (const token of tokens) {
-    if (token.children !== null) adjust(token.children, page, pages);
+    if (token.children !== null) adjustTokens(token.children, page, pages);
     if (token.type === 'th_open' || token.type === 'td_open') {
       const isRight = /right/.test(String(token.attrGet('style') ?? ''));
       token.attrs = isRight ? [['class', 'number']] : null;
@@ -72,7 +72,7 @@ const adjust = (tokens: readonly Token[], page: DocsPage, pages: readonly DocsPa
     if (token.type === 'link_close') isDropped = false;
     if (token.type === 'image') {
       token.type = 'html_inline';
-      token.content = drawing(String(token.attrGet('src')), page);
+      token.content = readDrawing(String(token.attrGet('src')), page);
     }
   }
 };
@@ -114,7 +114,7 @@ const listHeadings = (tokens: readonly Token[]): Heading[] =>
 /** Languages that readers take away. */
 const PASTED: ReadonlySet<string> = new Set(['sh', 'js', 'ts', 'python', 'sql', 'dql']);
 
-const newParser = (): Parser => {
+const createParser = (): Parser => {
   const parser = new MarkdownIt({ html: false, linkify: false });
   parser.use(anchor, { slugify: toSlug, tabIndex: false });
   // A group: regions are landmarks, and a page with dozens of those has none.
@@ -140,10 +140,10 @@ const newParser = (): Parser => {
 };
 
 export const createRenderer = (pages: readonly DocsPage[]): ((page: DocsPage) => RenderedPage) => {
-  const parser = newParser();
+  const parser = createParser();
   return (page) => {
     const tokens = parser.parse(page.markdown, {});
-    adjust(tokens, page, pages);
+    adjustTokens(tokens, page, pages);
     return {
       html: parser.renderer.render(tokens, parser.options, {}),
       headings: listHeadings(tokens),

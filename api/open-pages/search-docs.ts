@@ -18,7 +18,7 @@ const splitWords = (text: string): string[] => {
   );
 };
 
-const excerptAround = (text: string, query: string): string => {
+const cutExcerpt = (text: string, query: string): string => {
   const plain = text.replaceAll(/[`*|]/g, ' ').replaceAll(/\s+/g, ' ').trim();
   const first = query.split(/\s+/)[0]?.toLowerCase() ?? '';
   const at = Math.max(0, plain.toLowerCase().indexOf(first) - 60);
@@ -43,5 +43,5 @@ export const createSearch = (
     index
       .search(query, { prefix: true, fuzzy: 0.15, boost: { title: 3 }, combineWith: 'AND' })
       .slice(0, MOST_HITS)
-      .map(({ id, page, title, text }) => ({ address: id, page, title, excerpt: excerptAround(text, query) }));
+      .map(({ id, page, title, text }) => ({ address: id, page, title, excerpt: cutExcerpt(text, query) }));
 };

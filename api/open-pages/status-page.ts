@@ -1,7 +1,7 @@
 // `/status`: /status.json and /incidents.json as a page without script; while the API does not answer, its last answer with its age.
 import { html } from 'htm/preact';
 import { MS_PER_DAY } from '../../schemas/instants.ts';
-import { table } from '../account-app/components.ts';
+import { renderTable } from '../account-app/components.ts';
 import { type Content, sendPage } from '../account-app/shell.ts';
 import type { SiteModule } from '../account-app/site.ts';
 import {
@@ -13,19 +13,19 @@ import {
   type Status,
   type VenueStatus,
 } from './read-status.ts';
-import { instant, percent, stateTag } from './status-words.ts';
+import { formatPercent, renderStateTag, renderTextInstant } from './status-words.ts';
 
 const SHOWN_INCIDENTS = 50;
 
-const levelText = (level: Level): string => (level === null ? 'not measured' : `${level.p50} / ${level.p99} ms`);
-const dayClass = (share: number | null): string | undefined => {
+const formatLevel = (level: Level): string => (level === null ? 'not measured' : `${level.p50} / ${level.p99} ms`);
+const toDayClass = (share: number | null): string | undefined => {
   if (share === null) return 'none';
   if (share >= 0.999) return undefined;
   return share >= 0.95 ? 'some' : 'little';
 };
 
 /** Every day from the first to the last; one without a count is no good day. */
-const wholeDays = (days: LayerStatus['days']): LayerStatus['days'] => {
+const fillDays = (days: LayerStatus['days']): LayerStatus['days'] => {
   const shares = new Map(days.map(({ day, present_share: share }) => [day, share]));
   const [first, last] = [days[0]?.day, days.at(-1)?.day];
   if (first === undefined || last === undefined) return [];
@@ -36,26 +36,26 @@ const wholeDays = (days: LayerStatus['days']): LayerStatus['days'] => {
   });
 };
 
-const strip = ({ layer, days }: LayerStatus): Content =>
+const renderStrip = ({ layer, days }: LayerStatus): Content =>
   days.length === 0
     ? html`<span class="muted">no closed day yet</span>`
     : html`<ul class="strip" aria-label=${`Share of time present of ${layer} by day`}>
-        ${wholeDays(days).map(
+        ${fillDays(days).map(
           ({ day, present_share: share }) =>
-            html`<li class=${dayClass(share)} title=${`${day}: ${percent(share)}`}>
-              <span class="hidden-text">${`${day}: ${percent(share)}`}</span>
+            html`<li class=${toDayClass(share)} title=${`${day}: ${formatPercent(share)}`}>
+              <span class="hidden-text">${`${day}: ${formatPercent(share)}`}</span>
             </li>`,
         )}
       </ul>`;
 
-const layerRow = (layer: LayerStatus): Content =>
+const renderLayerRow = (layer: LayerStatus): Content =>
   html`<tr class=${layer.state === 'off' || layer.state === 'not_published' ? 'off' : undefined}>
     <th scope="row">${layer.layer}</th>
-    <td>${stateTag(layer.state)}</td>
+    <td>${renderStateTag(layer.state)}</td>
     <td class="number">${`${layer.present} of ${layer.listings}`}</td>
-    <td>${instant(layer.last_received)}</td>
-    <td class="number">${levelText(layer.receipt_lag_ms)}</td>
-    <td class="days">${strip(layer)}</td>
+    <td>${renderTextInstant(layer.last_received)}</td>
+    <td class="number">${formatLevel(layer.receipt_lag_ms)}</td>
+    <td class="days">${renderStrip(layer)}</td>
   </tr>`;
 
 const COLUMNS = [
@@ -67,31 +67,31 @@ const COLUMNS = [
   { label: 'Days' },
 ];
 
-const venueSection = (venue: VenueStatus): Content =>
+const renderVenueSection = (venue: VenueStatus): Content =>
   html`<section>
-    <h2>${venue.name} ${stateTag(venue.state)}</h2>
+    <h2>${venue.name} ${renderStateTag(venue.state)}</h2>
     <p class="muted">
-      ${venue.state_since === null ? null : html`Since ${instant(venue.state_since)}. `}Pipeline lag p50 / p99: ${levelText(venue.pipeline_lag_ms)}.
+      ${venue.state_since === null ? null : html`Since ${renderTextInstant(venue.state_since)}. `}Pipeline lag p50 / p99: ${formatLevel(venue.pipeline_lag_ms)}.
     </p>
-    ${table(`Layers of ${venue.name}`, COLUMNS, venue.layers.map(layerRow))}
+    ${renderTable(`Layers of ${venue.name}`, COLUMNS, venue.layers.map(renderLayerRow))}
   </section>`;
 
-const incidentRow = ({ venue, layers, from, to, gap_cause: cause, state, note }: Incident): Content =>
+const renderIncidentRow = ({ venue, layers, from, to, gap_cause: cause, state, note }: Incident): Content =>
   html`<tr>
-    <td>${instant(from)}</td>
-    <td>${to === null ? 'still open' : instant(to)}</td>
+    <td>${renderTextInstant(from)}</td>
+    <td>${to === null ? 'still open' : renderTextInstant(to)}</td>
     <td>${venue ?? 'service'}</td>
     <td>${layers.join(', ')}</td>
     <td>${cause ?? ''}</td>
-    <td>${stateTag(state)}</td>
+    <td>${renderStateTag(state)}</td>
     <td class="wraps">${note}</td>
   </tr>`;
 
-const incidentsTable = (incidents: readonly Incident[]): Content =>
-  html`${table(
+const renderIncidentsTable = (incidents: readonly Incident[]): Content =>
+  html`${renderTable(
     'Incidents',
     ['From', 'To', 'Venue', 'Layers', 'Cause', 'State', 'Note'].map((label) => ({ label })),
-    incidents.slice(0, SHOWN_INCIDENTS).map(incidentRow),
+    incidents.slice(0, SHOWN_INCIDENTS).map(renderIncidentRow),
   )}
   ${
     incidents.length <= SHOWN_INCIDENTS
@@ -101,26 +101,26 @@ const incidentsTable = (incidents: readonly Incident[]): Content =>
 
 const listIncidents = (incidents: KnownStatus['incidents']): Content => {
   if (incidents === null) return html`<p>The incidents cannot be read at this moment.</p>`;
-  return incidents.length === 0 ? html`<p>None in the last 90 days.</p>` : incidentsTable(incidents);
+  return incidents.length === 0 ? html`<p>None in the last 90 days.</p>` : renderIncidentsTable(incidents);
 };
 
-const incidentsSection = (incidents: KnownStatus['incidents']): Content =>
+const renderIncidentsSection = (incidents: KnownStatus['incidents']): Content =>
   html`<section>
     <h2>Incidents</h2>
     ${listIncidents(incidents)}
     <p class="small-text muted">The range of an incident is that of the gap rows in the stored history.</p>
   </section>`;
 
-const anchoredText = ({ anchored, history_read_at: readAt }: Status): string => {
+const formatAnchored = ({ anchored, history_read_at: readAt }: Status): string => {
   if (anchored !== null) return `${anchored.day} (${anchored.status})`;
   return readAt === null ? 'not known' : 'none yet';
 };
 
-const serviceSection = (status: Status): Content => {
+const renderServiceSection = (status: Status): Content => {
   const { service } = status;
   return html`<section>
     <h2>Service</h2>
-    ${table(
+    ${renderTable(
       'Answer times of the last hour',
       [
         { label: 'Endpoint' },
@@ -140,11 +140,11 @@ const serviceSection = (status: Status): Content => {
     )}
     <dl class="facts">
       <dt>Stream delivery p50 / p99</dt>
-      <dd>${levelText(service.stream_delivery_ms)}</dd>
+      <dd>${formatLevel(service.stream_delivery_ms)}</dd>
       <dt>Settled answers that changed</dt>
       <dd>${service.settled_recheck_failures ?? 'not known'}</dd>
       <dt>Newest anchored day</dt>
-      <dd>${anchoredText(status)}</dd>
+      <dd>${formatAnchored(status)}</dd>
     </dl>
   </section>`;
 };
@@ -155,13 +155,13 @@ const formatSummary = ({ venues }: Status): string => {
   return live === venues.length ? 'All venues are live.' : `${live} of ${venues.length} venues are live.`;
 };
 
-const page = ({ status, incidents, isOld }: KnownStatus): Content =>
+const renderBody = ({ status, incidents, isOld }: KnownStatus): Content =>
   html`<h1>Status</h1>
     ${isOld ? html`<p class="message warn" role="status">The API does not answer. This is what it said last.</p>` : null}
     <p>
-      <strong>${formatSummary(status)}</strong> <span class="muted">As of ${instant(status.evaluated_at)}.</span>
+      <strong>${formatSummary(status)}</strong> <span class="muted">As of ${renderTextInstant(status.evaluated_at)}.</span>
     </p>
-    ${status.venues.map(venueSection)} ${incidentsSection(incidents)} ${serviceSection(status)}`;
+    ${status.venues.map(renderVenueSection)} ${renderIncidentsSection(incidents)} ${renderServiceSection(status)}`;
 
 const register: SiteModule['register'] = (app, site) => {
   const readStatus = createStatusReader(site);
@@ -170,7 +170,7 @@ const register: SiteModule['register'] = (app, site) => {
     const body =
       known === null
         ? html`<h1>Status</h1><p>The API does not answer, and has not answered since this site was started.</p>`
-        : page(known);
+        : renderBody(known);
     const status = known === null ? 503 : 200;
     return sendPage(site, { request, reply }, { title: 'Status', width: 'wide', styles: ['docs'], status, body });
   });

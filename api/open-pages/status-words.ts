@@ -1,5 +1,5 @@
 // How states, instants and shares are written on pages.
-import { tag, when } from '../account-app/components.ts';
+import { renderInstant, renderTag } from '../account-app/components.ts';
 import type { Content } from '../account-app/shell.ts';
 
 const TONES: Readonly<Record<string, 'good' | 'bad' | 'warn'>> = {
@@ -9,7 +9,9 @@ const TONES: Readonly<Record<string, 'good' | 'bad' | 'warn'>> = {
   open: 'warn',
 };
 
-export const stateTag = (state: string): Content => tag(TONES[state] ?? 'plain', state.replaceAll('_', ' '));
-export const instant = (text: string | null): Content => when(text === null ? null : new Date(text), 'never');
-export const percent = (share: number | null): string =>
+export const renderStateTag = (state: string): Content =>
+  renderTag(TONES[state] ?? 'plain', state.replaceAll('_', ' '));
+export const renderTextInstant = (text: string | null): Content =>
+  renderInstant(text === null ? null : new Date(text), 'never');
+export const formatPercent = (share: number | null): string =>
   share === null ? 'not measured' : `${(share * 100).toFixed(2)} %`;

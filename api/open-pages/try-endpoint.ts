@@ -1,16 +1,16 @@
 // "Try it" below each endpoint: its example in a form, which this server sends to the API with the key that the explorer has for the account.
 import type { FastifyInstance } from 'fastify';
 import { html } from 'htm/preact';
-import { message, tag } from '../account-app/components.ts';
+import { renderMessage, renderTag } from '../account-app/components.ts';
 import { readField } from '../account-app/fields.ts';
 import { isOpen } from '../account-app/guards.ts';
-import { type Content, type Exchange, formField } from '../account-app/shell.ts';
+import { type Content, type Exchange, renderFormField } from '../account-app/shell.ts';
 import type { Site } from '../account-app/site.ts';
 import type { Endpoint } from '../contract/endpoint.ts';
 import { type ExplorerKeys, openExplorerKeys } from '../explorer/explorer-key.ts';
 import { fillPath, isForVisitors, toRoute } from '../explorer/relayed-calls.ts';
 import { type ApiCall, callApi, type TriedCall } from './call-api.ts';
-import { endpointSlug } from './endpoint-pages.ts';
+import { toEndpointSlug } from './endpoint-pages.ts';
 
 const HOUR_MS = 3_600_000;
 const MOST_BODY = 16_384;
@@ -39,16 +39,16 @@ const makeExample = ({ example }: Endpoint, nowMs: number, day: string | null): 
 /** Whether the form is filled with the newest anchored day. */
 export const isAboutDay = ({ example }: Endpoint): boolean => 'day' in example.input || 'at' in example.input;
 
-const textOfValue = (value: unknown): string => (Array.isArray(value) ? value.join(',') : String(value));
+const formatValue = (value: unknown): string => (Array.isArray(value) ? value.join(',') : String(value));
 
 const fill = (endpoint: Endpoint, nowMs: number, day: string | null): Filled => {
   const example = makeExample(endpoint, nowMs, day);
   if (endpoint.method === 'POST') return { body: JSON.stringify(example, null, 2) };
-  return Object.fromEntries(Object.entries(example).map(([name, value]) => [name, textOfValue(value)]));
+  return Object.fromEntries(Object.entries(example).map(([name, value]) => [name, formatValue(value)]));
 };
 
 /** What was sent in the form, bounded. */
-const sentFields = (endpoint: Endpoint, body: unknown): Filled =>
+const readSentFields = (endpoint: Endpoint, body: unknown): Filled =>
   endpoint.method === 'POST'
     ? { body: readField(body, 'body', MOST_BODY) }
     : Object.fromEntries(
@@ -66,7 +66,7 @@ const toCall = ({ method, path }: Endpoint, filled: Filled): ApiCall | null => {
   return { method, path: query === '' ? full : `${full}?${query}`, body: null };
 };
 
-const bodyField = (filled: Filled): Content =>
+const renderBodyField = (filled: Filled): Content =>
   html`<div class="field">
     <label for="try-body">Body (JSON)</label>
     <textarea id="try-body" name="body" rows=${Math.min(16, (filled['body'] ?? '').split('\n').length + 1)} spellcheck="false" maxlength=${MOST_BODY}>
@@ -74,7 +74,7 @@ ${filled['body'] ?? ''}</textarea
     >
   </div>`;
 
-const inputFields = (endpoint: Endpoint, filled: Filled): Content => {
+const renderInputFields = (endpoint: Endpoint, filled: Filled): Content => {
   const required = new Set(listRequired(endpoint));
   return Object.keys(listProperties(endpoint)).map(
     (name) =>
@@ -97,11 +97,11 @@ const AWAY = html`<p>The API does not answer at this moment. Run it again in a f
 
 const renderAnswer = (tried: TriedCall | 'no_call'): Content =>
   tried === 'no_call'
-    ? message('warn', NO_CALL)
+    ? renderMessage('warn', NO_CALL)
     : tried.is === 'away'
-      ? message('warn', AWAY)
+      ? renderMessage('warn', AWAY)
       : html`<h3 id="try-answer">
-          Answer ${tag(tried.status < 400 ? 'good' : 'bad', String(tried.status))} <span class="muted small-text">${tried.ms} ms</span>
+          Answer ${renderTag(tried.status < 400 ? 'good' : 'bad', String(tried.status))} <span class="muted small-text">${tried.ms} ms</span>
         </h3>
         ${tried.location === null ? null : html`<p>It leads to a link that holds for 15 minutes: <code class="breaks">${tried.location}</code></p>`}
         ${tried.text === '' ? null : html`<pre tabindex="0" role="region" aria-labelledby="try-answer"><code>${tried.text}</code></pre>`}
@@ -115,13 +115,13 @@ export type Trial = {
 /** An endpoint, the newest anchored day, and what came of the endpoint's form when that was sent. */
 export type Tried = { readonly endpoint: Endpoint; readonly day?: string | null; readonly trial?: Trial };
 
-const tryPath = (endpoint: Endpoint): string => `/docs/${endpointSlug(endpoint)}/try`;
+const toTryPath = (endpoint: Endpoint): string => `/docs/${toEndpointSlug(endpoint)}/try`;
 
-const form = (site: Site, exchange: Exchange, { endpoint, day = null, trial = {} }: Tried): Content => {
+const renderForm = (site: Site, exchange: Exchange, { endpoint, day = null, trial = {} }: Tried): Content => {
   const filled = trial.filled ?? fill(endpoint, site.nowMs(), day);
-  const action = tryPath(endpoint);
+  const action = toTryPath(endpoint);
   return html`<form method="post" action=${`${action}#try`} class="panel">
-      ${formField(site, exchange, action)}${endpoint.method === 'POST' ? bodyField(filled) : inputFields(endpoint, filled)}
+      ${renderFormField(site, exchange, action)}${endpoint.method === 'POST' ? renderBodyField(filled) : renderInputFields(endpoint, filled)}
       <button type="submit">${trial.tried === undefined ? 'Run it here' : 'Run it again'}</button>
     </form>
     <p class="muted small-text">${describeTerms(exchange, endpoint)}</p>
@@ -137,10 +137,10 @@ const describeTerms = ({ request }: Exchange, { key }: Endpoint): string => {
 };
 
 /** Signed out: the request and the recorded answer are above; the sign-in leads back here. */
-const signedOut = (endpoint: Endpoint): Content =>
+const renderSignedOut = (endpoint: Endpoint): Content =>
   html`<p>
     The request and a recorded answer stand above.${' '}
-    <a href=${`/sign-in?next=${encodeURIComponent(`/docs/${endpointSlug(endpoint)}`)}`}>Sign in</a>${' '}to change it and run it here, or${' '}
+    <a href=${`/sign-in?next=${encodeURIComponent(`/docs/${toEndpointSlug(endpoint)}`)}`}>Sign in</a>${' '}to change it and run it here, or${' '}
     <a href="/sign-up">make an account</a>: the plan Free costs nothing.
   </p>`;
 
@@ -148,7 +148,7 @@ const signedOut = (endpoint: Endpoint): Content =>
 const mayRun = (site: Site, { request }: Exchange, endpoint: Endpoint): boolean =>
   request.session !== null || (isOpen(request, site) && isForVisitors(endpoint));
 
-export const trySection = (site: Site, exchange: Exchange, tried: Tried): Content => {
+export const renderTrySection = (site: Site, exchange: Exchange, tried: Tried): Content => {
   const { endpoint } = tried;
   return html`<section id="try" aria-labelledby="try-title" class="try">
     <h2 id="try-title">Try it</h2>
@@ -156,8 +156,8 @@ export const trySection = (site: Site, exchange: Exchange, tried: Tried): Conten
       endpoint.class === 'stream'
         ? html`<p>The stream does not end, so it is not run here: paste the command above into a terminal.</p>`
         : !mayRun(site, exchange, endpoint)
-          ? signedOut(endpoint)
-          : form(site, exchange, tried)
+          ? renderSignedOut(endpoint)
+          : renderForm(site, exchange, tried)
     }
   </section>`;
 };
@@ -172,7 +172,7 @@ const findKey =
 const runTrial = async (site: Site, exchange: Exchange, run: { endpoint: Endpoint; key: KeyOf }): Promise<Trial> => {
   const { endpoint } = run;
   if (!mayRun(site, exchange, endpoint)) return {};
-  const filled = sentFields(endpoint, exchange.request.body);
+  const filled = readSentFields(endpoint, exchange.request.body);
   const call = toCall(endpoint, filled);
   if (call === null) return { filled, tried: 'no_call' };
   const key = endpoint.key === 'open' ? null : await run.key(exchange);
@@ -188,9 +188,9 @@ export const addTrial = (
   if (endpoint.class === 'stream') return;
   const key = findKey(site, openExplorerKeys(site.pool, site.connectionSecret));
   const limits = { config: { rateLimit: { max: 30, timeWindow: '1 minute' } } };
-  app.post(tryPath(endpoint), limits, async (request, reply) => {
+  app.post(toTryPath(endpoint), limits, async (request, reply) => {
     const exchange = { request, reply };
     return send(exchange, await runTrial(site, exchange, { endpoint, key }));
   });
-  app.get(tryPath(endpoint), (_request, reply) => reply.redirect(`/docs/${endpointSlug(endpoint)}#try`, 303));
+  app.get(toTryPath(endpoint), (_request, reply) => reply.redirect(`/docs/${toEndpointSlug(endpoint)}#try`, 303));
 };

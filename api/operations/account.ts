@@ -1,7 +1,7 @@
 // GET /v2/account: the key, its plan and limits, and what it has used today (AC-01).
 import Type from 'typebox';
-import { CATALOGUE, serviceError } from '../../schemas/errors.ts';
-import { dayOf, formatInstant, instantOrNull, MICROS_PER_DAY } from '../../schemas/instants.ts';
+import { CATALOGUE, makeServiceError } from '../../schemas/errors.ts';
+import { formatInstant, formatInstantOrNull, MICROS_PER_DAY, toDayOf } from '../../schemas/instants.ts';
 import type { JsonValue } from '../../schemas/json.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { KeyFacts } from '../access/account-store.ts';
@@ -69,7 +69,7 @@ const describePlan = (plan: Plan, facts: KeyFacts): JsonValue => ({
   code: plan.code,
   name: plan.name,
   since: formatInstant(facts.plan_since),
-  expires_at: facts.kind === 'purchased' ? instantOrNull(facts.expires_at) : null,
+  expires_at: facts.kind === 'purchased' ? formatInstantOrNull(facts.expires_at) : null,
 });
 
 export type UsedOf = { readonly used: number; readonly limit: number };
@@ -87,7 +87,7 @@ export const makeToday = ({ limits }: Plan, { used }: Pick<KeyFacts, 'used'>, at
   const byClass = Object.fromEntries(CLASSES.map((name) => [name, used[name] ?? 0]));
   const requests = Object.values(byClass).reduce((sum, count) => sum + count, 0);
   return {
-    day: dayOf(at),
+    day: toDayOf(at),
     resets_at: formatInstant((Math.floor(at / MICROS_PER_DAY) + 1) * MICROS_PER_DAY),
     requests: {
       used: requests,
@@ -120,9 +120,9 @@ export const account = defineOperation({
     output: answer,
   },
   run: async (_input, { live, evaluatedAt, scopeOf, caller }) => {
-    const facts = await caller?.read(dayOf(evaluatedAt));
+    const facts = await caller?.read(toDayOf(evaluatedAt));
     if (!caller || !facts)
-      throw serviceError('AUTH_INVALID', 'The key is unknown, revoked or expired.', {
+      throw makeServiceError('AUTH_INVALID', 'The key is unknown, revoked or expired.', {
         hint: CATALOGUE.AUTH_INVALID.fix,
       });
     const { plan } = caller;
@@ -136,7 +136,7 @@ export const account = defineOperation({
           key_id: facts.key_id,
           name: facts.name,
           created_at: formatInstant(facts.created_at),
-          expires_at: instantOrNull(facts.expires_at),
+          expires_at: formatInstantOrNull(facts.expires_at),
           kind: facts.kind,
         },
         plan: describePlan(plan, facts),

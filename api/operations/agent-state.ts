@@ -2,14 +2,14 @@
 import Type, { type Static } from 'typebox';
 import { formatCount } from '../../schemas/counts.ts';
 import { formatDuration } from '../../schemas/durations.ts';
-import { type ApiError, CATALOGUE, ServiceError, serviceError } from '../../schemas/errors.ts';
-import { formatInstant, instantOrNull } from '../../schemas/instants.ts';
+import { type ApiError, CATALOGUE, makeServiceError, ServiceError } from '../../schemas/errors.ts';
+import { formatInstant, formatInstantOrNull } from '../../schemas/instants.ts';
 import type { JsonValue } from '../../schemas/json.ts';
 import { clip } from '../../schemas/sent-text.ts';
 import type { Quote, Sent } from '../contract/endpoint.ts';
 import { InstantText, NullableInstant } from '../contract/parameters.ts';
 import { computeFittingCount, type Refused } from '../history/past.ts';
-import { priceOfRules } from '../payments/offers.ts';
+import { computePriceOfRules } from '../payments/offers.ts';
 import type { AgentRules, RuleCaller, RuleStatus } from '../rules/desk.ts';
 import { RULE_REASONS, RULE_STATES } from '../rules/rule.ts';
 import { isRuleId } from '../rules/rule-id.ts';
@@ -65,7 +65,7 @@ const Output = Type.Object({
   missing: Type.Array(Type.String()),
 });
 
-const idFaults = (ids: readonly string[]): ApiError[] => {
+const findIdFaults = (ids: readonly string[]): ApiError[] => {
   const malformed = ids.flatMap((id, i): ApiError[] => {
     if (isRuleId(id)) return [];
     const message = `"${clip(id)}" is not the id of a rule.`;
@@ -82,13 +82,14 @@ const idFaults = (ids: readonly string[]): ApiError[] => {
 };
 
 /** Without a key: malformed names are refused before a payment is requested for them; each distinct one costs the same (AG-05). */
-const quote = async ({ query }: Sent): Promise<Quote> => {
+const quoteRules = async ({ query }: Sent): Promise<Quote> => {
   const ids = query.getAll('rule_id').flatMap((text) => text.split(','));
-  const errors = idFaults(ids);
-  return errors.length > 0 ? { errors } : { price: priceOfRules(ids), class: 'agent_state' };
+  const errors = findIdFaults(ids);
+  return errors.length > 0 ? { errors } : { price: computePriceOfRules(ids), class: 'agent_state' };
 };
 
-const distinct = ({ rule_id: ids }: Input): readonly string[] | null => (ids === undefined ? null : [...new Set(ids)]);
+const listDistinct = ({ rule_id: ids }: Input): readonly string[] | null =>
+  ids === undefined ? null : [...new Set(ids)];
 
 type StatesQuestion = {
   readonly rules: AgentRules;
@@ -99,18 +100,18 @@ type StatesQuestion = {
 /** Any failure besides a caller's fault is one of the store of rules. */
 const refuseForNow = (error: unknown): never => {
   if (error instanceof ServiceError) throw error;
-  throw serviceError('UNAVAILABLE', 'Rules cannot be read now.', { hint: 'Repeat the call in a few seconds.' });
+  throw makeServiceError('UNAVAILABLE', 'Rules cannot be read now.', { hint: 'Repeat the call in a few seconds.' });
 };
 
 const readParameters = (input: Input, { rules, caller, payer }: Context): StatesQuestion => {
   if (rules === null) return refuseForNow(null);
-  const ids = distinct(input);
+  const ids = listDistinct(input);
   if (caller !== null) return { rules, caller, ids };
   if (payer === null)
-    throw serviceError('AUTH_REQUIRED', 'This endpoint needs a key.', { hint: CATALOGUE.AUTH_REQUIRED.fix });
+    throw makeServiceError('AUTH_REQUIRED', 'This endpoint needs a key.', { hint: CATALOGUE.AUTH_REQUIRED.fix });
   if (ids === null) {
     const hint = 'Name one that its owner shares: rule_id=rule_...';
-    throw serviceError('DQL_JSON_SCHEMA', 'A paid call names at least one rule.', { hint, path: '/rule_id' });
+    throw makeServiceError('DQL_JSON_SCHEMA', 'A paid call names at least one rule.', { hint, path: '/rule_id' });
   }
   return { rules, caller: { payer }, ids };
 };
@@ -118,7 +119,7 @@ const readParameters = (input: Input, { rules, caller, payer }: Context): States
 /** Refuses when every name is unknown, or of a rule that the caller may not read; no caller learns which. */
 const refuseNone = (ids: readonly string[] | null, found: number): void => {
   if (ids === null || found > 0) return;
-  throw serviceError('NOT_FOUND', 'None of the rules named can be read.', {
+  throw makeServiceError('NOT_FOUND', 'None of the rules named can be read.', {
     hint: 'Name rules of the account, or shared ones.',
   });
 };
@@ -136,8 +137,8 @@ const toItem = (status: RuleStatus): JsonValue => ({
   previous_state: status.before,
   changed: status.before !== null && status.before !== status.state,
   since: formatInstant(status.since),
-  evaluated_at: instantOrNull(status.evaluatedAt),
-  next_evaluation_at: instantOrNull(status.nextAt),
+  evaluated_at: formatInstantOrNull(status.evaluatedAt),
+  next_evaluation_at: formatInstantOrNull(status.nextAt),
   effective_interval: formatDuration(status.intervalS * 1_000),
   query: status.rule.query,
   matched: status.matched,
@@ -147,7 +148,7 @@ const toItem = (status: RuleStatus): JsonValue => ({
 });
 
 /** In the order named. */
-const inOrder = (ids: readonly string[] | null, found: readonly RuleStatus[]): readonly RuleStatus[] => {
+const sortRules = (ids: readonly string[] | null, found: readonly RuleStatus[]): readonly RuleStatus[] => {
   if (ids === null) return found;
   const byId = new Map(found.map((status) => [status.rule.ruleId, status]));
   return ids.flatMap((id) => byId.get(id) ?? []);
@@ -177,7 +178,7 @@ const run = async (input: Input, context: Context): Promise<Answer> => {
     return {
       evaluated_at: formatInstant(context.evaluatedAt),
       receipt_id: context.receiptId,
-      rules: inOrder(ids, found).map(toItem),
+      rules: sortRules(ids, found).map(toItem),
       missing: (ids ?? []).filter((id) => !foundIds.has(id)),
     };
   };
@@ -194,7 +195,7 @@ export const agentState = defineOperation({
   path: '/v2/agent/state',
   key: 'required',
   class: 'agent_state',
-  price: priceOfRules([]),
+  price: computePriceOfRules([]),
   cacheS: null,
   summary: 'State of agent rules, and what it was in the last answer.',
   tool: true,
@@ -207,8 +208,8 @@ export const agentState = defineOperation({
     input: { rule_id: [EXAMPLE_ID] },
     output: answer,
   },
-  refine: ({ rule_id: ids }) => (ids === undefined ? [] : idFaults(ids)),
-  quote,
+  refine: ({ rule_id: ids }) => (ids === undefined ? [] : findIdFaults(ids)),
+  quote: quoteRules,
   judge,
   run,
 });

@@ -1,8 +1,8 @@
 // The common part of both answers about anchored days: network, posting, and a day that has no root (AN-01, AN-03, AN-04).
 import Type from 'typebox';
 import { ANCHOR_STATUSES } from '../../schemas/anchor-chain.ts';
-import { type ServiceError, serviceError } from '../../schemas/errors.ts';
-import { dayOf, formatInstant, MICROS_PER_DAY, MICROS_PER_MS } from '../../schemas/instants.ts';
+import { makeServiceError, type ServiceError } from '../../schemas/errors.ts';
+import { formatInstant, MICROS_PER_DAY, MICROS_PER_MS, toDayOf } from '../../schemas/instants.ts';
 import type { JsonValue } from '../../schemas/json.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { Anchors } from '../anchors/anchors.ts';
@@ -30,7 +30,7 @@ export const NetworkMembers = { network: NullableText, binding: Type.Optional(Ty
 
 export const requireAnchors = ({ anchors }: Context): Anchors => {
   if (anchors === null)
-    throw serviceError('UNAVAILABLE', 'Anchored days cannot be read now.', {
+    throw makeServiceError('UNAVAILABLE', 'Anchored days cannot be read now.', {
       hint: 'Repeat the call in a few seconds.',
     });
   return anchors;
@@ -39,25 +39,25 @@ export const requireAnchors = ({ anchors }: Context): Anchors => {
 /** Of any day, also the one before the first instant that a parameter may have. */
 const toStart = (day: string): Micros => Date.parse(`${day}T00:00:00.000Z`) * MICROS_PER_MS;
 
-const noRoot = (day: string, first: string | null, evaluatedAt: Micros): ServiceError => {
+const refuseNoRoot = (day: string, first: string | null, evaluatedAt: Micros): ServiceError => {
   if (first !== null && day < first) {
     const message = `${day} is before the first anchored day, ${first}.`;
-    return serviceError('ANCHOR_NOT_FOUND', message, { hint: `Ask for ${first} or a later day.` });
+    return makeServiceError('ANCHOR_NOT_FOUND', message, { hint: `Ask for ${first} or a later day.` });
   }
   const due = toStart(day) + POSTED_AFTER;
   const instant = formatInstant(due);
   if (evaluatedAt < due)
-    return serviceError('ANCHOR_NOT_FOUND', `${day} is not closed yet.`, {
+    return makeServiceError('ANCHOR_NOT_FOUND', `${day} is not closed yet.`, {
       hint: `Its root comes at ${instant} or later.`,
     });
   const hint = `It was due at ${instant}, and comes once all rows of the day are stored; a day without rows has none.`;
-  return serviceError('ANCHOR_NOT_FOUND', `${day} has no root.`, { hint });
+  return makeServiceError('ANCHOR_NOT_FOUND', `${day} has no root.`, { hint });
 };
 
 /** The closed day. Throws ServiceError ANCHOR_NOT_FOUND when it has no root. */
 export const requireClosedDay = async (day: string, { days }: Anchors, evaluatedAt: Micros): Promise<ClosedDay> => {
   const found = await days.find(day);
-  if (found === null) throw noRoot(day, await days.first(), evaluatedAt);
+  if (found === null) throw refuseNoRoot(day, await days.first(), evaluatedAt);
   return found;
 };
 
@@ -68,12 +68,12 @@ export const describeNetwork = ({ network, binding }: ClosedDay): { readonly [na
 });
 
 /** The page of a transaction; a chain that is not Base itself has none. */
-const explorerUrl = ({ binding, posting: { txHash } }: ClosedDay): string | null =>
+const toExplorerUrl = ({ binding, posting: { txHash } }: ClosedDay): string | null =>
   binding && txHash !== null ? `https://basescan.org/tx/${txHash}` : null;
 
 export const showAnchor = (closed: ClosedDay): JsonValue => {
   const { status, contract, txHash, block, anchoredAt } = closed.posting;
-  const lag = anchoredAt === null ? null : (toStart(dayOf(anchoredAt)) - toStart(closed.day)) / MICROS_PER_DAY;
+  const lag = anchoredAt === null ? null : (toStart(toDayOf(anchoredAt)) - toStart(closed.day)) / MICROS_PER_DAY;
   return {
     anchored: status === 'confirmed',
     status,
@@ -82,6 +82,6 @@ export const showAnchor = (closed: ClosedDay): JsonValue => {
     block,
     anchored_at: anchoredAt === null ? null : formatInstant(anchoredAt),
     anchored_lag_days: lag,
-    explorer_url: explorerUrl(closed),
+    explorer_url: toExplorerUrl(closed),
   };
 };

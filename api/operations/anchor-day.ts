@@ -11,7 +11,7 @@ import {
   requireClosedDay,
   showAnchor,
 } from './anchor-answer.ts';
-import { dayFaults } from './archive-input.ts';
+import { findDayFaults } from './archive-input.ts';
 import answer from './examples/anchor-day.json' with { type: 'json' };
 import { type Answer, type Context, defineOperation } from './operation.ts';
 
@@ -45,7 +45,7 @@ const withDashes = (day: string): string => day.replace(/^(\d{4})(\d\d)(\d\d)$/,
 
 /** Faults quote the text as it was sent (E-05). */
 const refine = ({ day }: Partial<Input>): ApiError[] =>
-  day === undefined || dayFaults(withDashes(day), '/day').length === 0 ? [] : dayFaults(day, '/day');
+  day === undefined || findDayFaults(withDashes(day), '/day').length === 0 ? [] : findDayFaults(day, '/day');
 
 const run = async ({ day }: Input, context: Context): Promise<Answer> => {
   const { evaluatedAt } = context;

@@ -1,15 +1,15 @@
 // Parameters of a proof: their shapes, which of them a table has, and the day they lie in (AN-06).
 import Type, { type Static } from 'typebox';
 import { ANCHORED_TABLES, type AnchoredTable } from '../../schemas/anchored.ts';
-import { type ApiError, shapeFault } from '../../schemas/errors.ts';
-import { dayOf, MICROS_PER_MINUTE, parseInstant } from '../../schemas/instants.ts';
+import { type ApiError, makeShapeFault } from '../../schemas/errors.ts';
+import { MICROS_PER_MINUTE, parseInstant, toDayOf } from '../../schemas/instants.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { clip } from '../../schemas/sent-text.ts';
 import { findKind, type RowKind } from '../anchors/row-choice.ts';
-import { ARCHIVE_LAYERS, archiveLayer } from '../contract/archive.ts';
+import { ARCHIVE_LAYERS, toArchiveLayer } from '../contract/archive.ts';
 import type { Spoilt } from '../contract/endpoint.ts';
 import { findInstantFaults } from '../history/past.ts';
-import { archiveLayerFaults } from './archive-input.ts';
+import { findArchiveLayerFaults } from './archive-input.ts';
 
 const PRICE_TYPES = ['trade', 'mark', 'index'] as const;
 
@@ -60,41 +60,45 @@ export const ProofInput = Type.Object(
 export type ProofInput = Static<typeof ProofInput>;
 
 /** The table that a layer's name or the table's own means; undefined for none. */
-export const tableNamed = (name: string): AnchoredTable | undefined => {
-  const layer = archiveLayer(name);
+export const findTable = (name: string): AnchoredTable | undefined => {
+  const layer = toArchiveLayer(name);
   return ANCHORED_TABLES.find((table) => table.layer === layer);
 };
 
 /** The day of an instant among rows of a kind: sampling windows belong to the day they end in, 24:00 included. */
-export const dayIn = (at: Micros, kind: RowKind): string => dayOf(kind === 'readings' ? at - 1 : at);
+export const toRowDay = (at: Micros, kind: RowKind): string => toDayOf(kind === 'readings' ? at - 1 : at);
 
-const strange = (name: string, layer: string, owner: string): ApiError =>
-  shapeFault(`/${name}`, `"${name}" is a parameter of ${owner}, and "${clip(layer)}" is none.`, `Leave ${name} out.`);
+const makeStrangeFault = (name: string, layer: string, owner: string): ApiError =>
+  makeShapeFault(
+    `/${name}`,
+    `"${name}" is a parameter of ${owner}, and "${clip(layer)}" is none.`,
+    `Leave ${name} out.`,
+  );
 
 /** Parameters of another table, and one that this table needs. */
-const namingFaults = ({ layer, price_type, id, seq }: Partial<ProofInput>, spoilt: Spoilt): ApiError[] => {
-  const table = layer === undefined ? undefined : tableNamed(layer);
+const findNamingFaults = ({ layer, price_type, id, seq }: Partial<ProofInput>, spoilt: Spoilt): ApiError[] => {
+  const table = layer === undefined ? undefined : findTable(layer);
   if (layer === undefined || table === undefined) return [];
   const kind = findKind(table);
   const faults: ApiError[] = [];
-  if (price_type !== undefined && kind !== 'candles') faults.push(strange('price_type', layer, 'candles'));
-  if (id !== undefined && kind !== 'events') faults.push(strange('id', layer, 'trades and liquidations'));
+  if (price_type !== undefined && kind !== 'candles') faults.push(makeStrangeFault('price_type', layer, 'candles'));
+  if (id !== undefined && kind !== 'events') faults.push(makeStrangeFault('id', layer, 'trades and liquidations'));
   const isNamed = [id, seq].some((given) => given !== undefined) || ['id', 'seq'].some((name) => spoilt.has(name));
   if (kind === 'events' && !isNamed)
-    faults.push(shapeFault('/id', '"id" is missing.', 'Send the id of the row, or its seq.'));
+    faults.push(makeShapeFault('/id', '"id" is missing.', 'Send the id of the row, or its seq.'));
   return faults;
 };
 
-const minuteFaults = ({ layer, at, seq }: Partial<ProofInput>, spoilt: Spoilt): ApiError[] => {
+const findMinuteFaults = ({ layer, at, seq }: Partial<ProofInput>, spoilt: Spoilt): ApiError[] => {
   const instant = parseInstant(at ?? '');
-  if (instant === null || tableNamed(layer ?? '')?.table !== 'candles') return [];
+  if (instant === null || findTable(layer ?? '')?.table !== 'candles') return [];
   if (instant % MICROS_PER_MINUTE === 0 || seq !== undefined || spoilt.has('seq')) return [];
-  return [shapeFault('/at', `"${at}" is no minute.`, 'Send the minute in which the candle opens.')];
+  return [makeShapeFault('/at', `"${at}" is no minute.`, 'Send the minute in which the candle opens.')];
 };
 
-export const proofFaults = (input: Partial<ProofInput>, spoilt: Spoilt): ApiError[] => [
-  ...archiveLayerFaults(input.layer),
+export const findProofFaults = (input: Partial<ProofInput>, spoilt: Spoilt): ApiError[] => [
+  ...findArchiveLayerFaults(input.layer),
   ...findInstantFaults(input.at, '/at'),
-  ...namingFaults(input, spoilt),
-  ...minuteFaults(input, spoilt),
+  ...findNamingFaults(input, spoilt),
+  ...findMinuteFaults(input, spoilt),
 ];

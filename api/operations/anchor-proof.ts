@@ -1,6 +1,6 @@
 // GET /v2/anchors/proof: one stored row with its path to the root of its day, from which a stranger recomputes every step (AN-05, AN-06).
 import Type from 'typebox';
-import { type ApiError, CATALOGUE, ServiceError, serviceError } from '../../schemas/errors.ts';
+import { type ApiError, CATALOGUE, makeServiceError, ServiceError } from '../../schemas/errors.ts';
 import { formatInstant, parseInstant } from '../../schemas/instants.ts';
 import type { JsonValue } from '../../schemas/json.ts';
 import { throwAll } from '../access/scope.ts';
@@ -9,7 +9,7 @@ import type { Proof } from '../anchors/proof.ts';
 import { findKind } from '../anchors/row-choice.ts';
 import { findRowRefusals } from '../archive/plan.ts';
 import { InstantText, SCOPE_CODES } from '../contract/parameters.ts';
-import { spelledCode, unknownCode } from '../language/codes.ts';
+import { findSpelledCode, makeUnknownCode } from '../language/codes.ts';
 import { findDirectory } from '../selection/directory.ts';
 import {
   Anchor,
@@ -19,7 +19,7 @@ import {
   requireClosedDay,
   showAnchor,
 } from './anchor-answer.ts';
-import { dayIn, ProofInput, proofFaults, tableNamed } from './anchor-input.ts';
+import { findProofFaults, findTable, ProofInput, toRowDay } from './anchor-input.ts';
 import answer from './examples/anchor-proof.json' with { type: 'json' };
 import { requirePlan } from './listing-input.ts';
 import { type Answer, type Context, defineOperation, type Reading } from './operation.ts';
@@ -54,8 +54,8 @@ const Output = Type.Object({
 const understand = ({ venue }: Partial<ProofInput>, { live }: Reading): string | null => {
   if (venue === undefined) return null;
   const { codes } = findDirectory(live);
-  const spelt = spelledCode('venue', venue, codes);
-  if (spelt === undefined) throw new ServiceError([{ ...unknownCode('venue', venue, codes), path: '/venue' }]);
+  const spelt = findSpelledCode('venue', venue, codes);
+  if (spelt === undefined) throw new ServiceError([{ ...makeUnknownCode('venue', venue, codes), path: '/venue' }]);
   return spelt;
 };
 
@@ -63,10 +63,10 @@ type RowQuestion = ReturnType<typeof readParameters>;
 
 /** Reads parameters that have been checked. */
 const readParameters = (input: ProofInput, venue: string | null) => {
-  const table = tableNamed(input.layer);
+  const table = findTable(input.layer);
   const at = parseInstant(input.at);
   if (table === undefined || at === null || venue === null)
-    throw serviceError('INTERNAL', 'The service failed to answer.', { hint: CATALOGUE.INTERNAL.fix });
+    throw makeServiceError('INTERNAL', 'The service failed to answer.', { hint: CATALOGUE.INTERNAL.fix });
   const seq = input.seq ?? null;
   const isTraded = findKind(table) === 'candles' && seq === null;
   return {
@@ -74,7 +74,7 @@ const readParameters = (input: ProofInput, venue: string | null) => {
     venueSymbol: input.symbol,
     id: input.id ?? null,
     priceType: input.price_type ?? (isTraded ? 'trade' : null),
-    dayName: dayIn(at, findKind(table)),
+    dayName: toRowDay(at, findKind(table)),
   };
 };
 
@@ -151,7 +151,7 @@ export const anchorProof = defineOperation({
     input: { venue: 'binance', symbol: 'BTCUSDT', layer: 'funding', at: '2026-01-10T12:00:00Z' },
     output: answer,
   },
-  refine: proofFaults,
+  refine: findProofFaults,
   understand,
   run,
 });

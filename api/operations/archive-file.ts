@@ -1,6 +1,6 @@
 // GET /v2/archive/{listing}/{layer}/{day}: a link to one archive file, valid for 15 minutes (AR-02, AR-04, AR-05).
 import Type, { type Static } from 'typebox';
-import { type ApiError, serviceError } from '../../schemas/errors.ts';
+import { type ApiError, makeServiceError } from '../../schemas/errors.ts';
 import { formatInstant } from '../../schemas/instants.ts';
 import { clip } from '../../schemas/sent-text.ts';
 import { throwAll } from '../access/scope.ts';
@@ -10,13 +10,13 @@ import {
   type ArchiveFile,
   type ArchiveFormat,
   type ArchiveManifest,
-  archiveLayer,
   type SetName,
   TIER_PRICES,
+  toArchiveLayer,
 } from '../contract/archive.ts';
 import type { Quote, Sent } from '../contract/endpoint.ts';
 import { InstantText, SCOPE_CODES } from '../contract/parameters.ts';
-import { archiveLayerFaults, dayFaults } from './archive-input.ts';
+import { findArchiveLayerFaults, findDayFaults } from './archive-input.ts';
 import answer from './examples/archive-file.json' with { type: 'json' };
 import { type Answer, type Context, defineOperation } from './operation.ts';
 
@@ -46,7 +46,7 @@ const Output = Type.Object({
 });
 
 const refine = ({ listing, layer, day }: Partial<Input>): ApiError[] => {
-  const faults = [...archiveLayerFaults(layer), ...dayFaults(day, '/day')];
+  const faults = [...findArchiveLayerFaults(layer), ...findDayFaults(day, '/day')];
   if (listing === undefined || listing.includes(':')) return faults;
   const message = `"${clip(listing)}" is not a listing.`;
   return [...faults, { code: 'DQL_JSON_SCHEMA', message, hint: 'Write venue:venue_symbol.', path: '/listing' }];
@@ -56,14 +56,14 @@ const refine = ({ listing, layer, day }: Partial<Input>): ApiError[] => {
 const readName = ({ listing, layer, day }: Input): SetName => {
   const colon = listing.indexOf(':');
   const name = { venue: listing.slice(0, colon), venueSymbol: listing.slice(colon + 1) };
-  return { ...name, layer: archiveLayer(layer) ?? layer, day };
+  return { ...name, layer: toArchiveLayer(layer) ?? layer, day };
 };
 
-const noFile = (message: string): Error =>
-  serviceError('NOT_FOUND', message, { hint: 'GET /v2/archive lists the files.' });
+const makeNoFile = (message: string): Error =>
+  makeServiceError('NOT_FOUND', message, { hint: 'GET /v2/archive lists the files.' });
 
 /** Without a key: a name of no file is not found before a payment is requested for it; every other file costs what its tier does. */
-const quote = async ({ params, query }: Sent, manifest: ArchiveManifest | null): Promise<Quote> => {
+const quoteFile = async ({ params, query }: Sent, manifest: ArchiveManifest | null): Promise<Quote> => {
   const format = query.get('format') ?? 'parquet';
   const input = params as Input;
   const isFormat = (ARCHIVE_FORMATS as readonly string[]).includes(format);
@@ -78,14 +78,16 @@ const quote = async ({ params, query }: Sent, manifest: ArchiveManifest | null):
 /** Finds the requested file, within the plan. */
 const findFile = async (input: Input, { archive, evaluatedAt, scopeOf, live, plan }: Context): Promise<ArchiveFile> => {
   if (archive === null || plan === null)
-    throw serviceError('UNAVAILABLE', 'The archive cannot be read now.', { hint: 'Repeat the call in a few seconds.' });
+    throw makeServiceError('UNAVAILABLE', 'The archive cannot be read now.', {
+      hint: 'Repeat the call in a few seconds.',
+    });
   const name = readName(input);
   const file = await archive.manifest.find(name, input.format ?? 'parquet');
   const versions = live.venue(name.venue)?.listings.get(name.venueSymbol)?.versions ?? [];
   const instrument = file?.instrument ?? versions.at(-1)?.record.values.instrument;
-  if (instrument === undefined) throw noFile(`There is no listing "${clip(input.listing)}".`);
+  if (instrument === undefined) throw makeNoFile(`There is no listing "${clip(input.listing)}".`);
   throwAll(findFileRefusals({ ...name, instrument }, { plan, choice: scopeOf(plan), evaluatedAt }));
-  if (file === null) throw noFile(`There is no file of ${name.layer} on ${name.day}.`);
+  if (file === null) throw makeNoFile(`There is no file of ${name.layer} on ${name.day}.`);
   return file;
 };
 
@@ -93,7 +95,9 @@ const run = async (input: Input, context: Context): Promise<Answer> => {
   const { archive, evaluatedAt, receiptId, caller } = context;
   const file = await findFile(input, context);
   if (archive === null)
-    throw serviceError('UNAVAILABLE', 'The archive cannot be read now.', { hint: 'Repeat the call in a few seconds.' });
+    throw makeServiceError('UNAVAILABLE', 'The archive cannot be read now.', {
+      hint: 'Repeat the call in a few seconds.',
+    });
   await caller?.spend('archive_files', 1);
   const { url, endsMs } = await archive.links.make(file.key, evaluatedAt / 1_000);
   return {
@@ -132,7 +136,7 @@ export const archiveFile = defineOperation({
     output: answer,
   },
   refine,
-  quote,
+  quote: quoteFile,
   judge: findFile,
   run,
 });

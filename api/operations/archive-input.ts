@@ -1,18 +1,18 @@
 // Members that the archive's endpoints take alike, and their faults (AR-01, AR-02, AN-06).
-import { type ApiError, nearest } from '../../schemas/errors.ts';
+import { type ApiError, findNearest } from '../../schemas/errors.ts';
 import { parseInstant } from '../../schemas/instants.ts';
 import { clip } from '../../schemas/sent-text.ts';
-import { ARCHIVE_LAYERS, archiveLayer } from '../contract/archive.ts';
+import { ARCHIVE_LAYERS, toArchiveLayer } from '../contract/archive.ts';
 
-export const dayFaults = (day: string | undefined, path: string): ApiError[] => {
+export const findDayFaults = (day: string | undefined, path: string): ApiError[] => {
   if (day === undefined || (/^\d{4}-\d\d-\d\d$/.test(day) && parseInstant(day) !== null)) return [];
   const message = `"${clip(day)}" is not a day.`;
   return [{ code: 'DQL_JSON_SCHEMA', message, hint: 'Write a day from 2000 to 2100, such as 2026-01-15.', path }];
 };
 
-export const archiveLayerFaults = (layer: string | undefined): ApiError[] => {
-  if (layer === undefined || archiveLayer(layer) !== undefined) return [];
-  const near = nearest(layer, ARCHIVE_LAYERS);
+export const findArchiveLayerFaults = (layer: string | undefined): ApiError[] => {
+  if (layer === undefined || toArchiveLayer(layer) !== undefined) return [];
+  const near = findNearest(layer, ARCHIVE_LAYERS);
   const others = near.length > 0 ? `Did you mean ${near.join(', ')}?` : `Layers are ${ARCHIVE_LAYERS.join(', ')}.`;
   const hint = layer === 'book' ? 'Books are archived as book_bands.' : others;
   const message = `"${clip(layer)}" is not an archived layer.`;

@@ -1,21 +1,21 @@
 // GET /v2/archive: which files there are, page by page; the same for every key but for what its plan may fetch (AR-01).
 import Type, { type Static } from 'typebox';
 import { isStorable } from '../../infra/runtime/postgres/storable.ts';
-import { type ApiError, serviceError } from '../../schemas/errors.ts';
+import { type ApiError, makeServiceError } from '../../schemas/errors.ts';
 import { formatInstant } from '../../schemas/instants.ts';
 import type { JsonValue } from '../../schemas/json.ts';
-import { listingId } from '../../schemas/tables.ts';
+import { formatListingId } from '../../schemas/tables.ts';
 import { type FileScope, findFileRefusals } from '../archive/plan.ts';
-import { type ArchiveFile, archiveLayer, type SetName, TIER_PRICES } from '../contract/archive.ts';
+import { type ArchiveFile, type SetName, TIER_PRICES, toArchiveLayer } from '../contract/archive.ts';
 import type { Spoilt } from '../contract/endpoint.ts';
 import { InstantText, WHERE_CODES } from '../contract/parameters.ts';
 import { SelectionText } from '../language/where-object.ts';
 import { findDirectory } from '../selection/directory.ts';
 import { type Names, selectListings } from '../selection/resolve.ts';
-import { archiveLayerFaults, dayFaults } from './archive-input.ts';
-import { digestOfRequest, WRONG_CURSOR } from './cursor.ts';
+import { findArchiveLayerFaults, findDayFaults } from './archive-input.ts';
+import { digestRequest, WRONG_CURSOR } from './cursor.ts';
 import answer from './examples/archive.json' with { type: 'json' };
-import { collected, readNames, requirePlan } from './listing-input.ts';
+import { collectErrors, readNames, requirePlan } from './listing-input.ts';
 import { type Answer, type Context, defineOperation, type Reading } from './operation.ts';
 
 const LIMIT = 100;
@@ -74,7 +74,7 @@ const Output = Type.Object({
 
 /** The common part of the pages of one list. */
 const computeDigest = ({ where, layer, from, to }: Partial<Input>): string =>
-  digestOfRequest([where ?? null, layer ?? null, from ?? null, to ?? null]);
+  digestRequest([where ?? null, layer ?? null, from ?? null, to ?? null]);
 
 const writeCursor = (input: Input, { venue, venueSymbol, layer, day }: SetName): string =>
   Buffer.from(JSON.stringify([computeDigest(input), venue, venueSymbol, layer, day])).toString('base64url');
@@ -85,7 +85,7 @@ const readCursor = (input: Partial<Input>): SetName | null => {
     const isText = (part: unknown): boolean => typeof part === 'string' && isStorable(part);
     if (!Array.isArray(parts) || parts.length !== 5 || !parts.every(isText)) return null;
     const [digest, venue, venueSymbol, layer, day] = parts as [string, string, string, string, string];
-    return digest === computeDigest(input) && dayFaults(day, '').length === 0
+    return digest === computeDigest(input) && findDayFaults(day, '').length === 0
       ? { venue, venueSymbol, layer, day }
       : null;
   } catch {
@@ -95,7 +95,7 @@ const readCursor = (input: Partial<Input>): SetName | null => {
 
 const refine = (input: Partial<Input>, spoilt: Spoilt): ApiError[] => {
   const { layer, from, to, cursor } = input;
-  const faults = [...archiveLayerFaults(layer), ...dayFaults(from, '/from'), ...dayFaults(to, '/to')];
+  const faults = [...findArchiveLayerFaults(layer), ...findDayFaults(from, '/from'), ...findDayFaults(to, '/to')];
   if (faults.length === 0 && from !== undefined && to !== undefined && from > to) {
     const message = `"from" ${from} is after "to" ${to}.`;
     faults.push({ code: 'DQL_JSON_SCHEMA', message, hint: 'Swap them.', path: '/from' });
@@ -105,17 +105,17 @@ const refine = (input: Partial<Input>, spoilt: Spoilt): ApiError[] => {
   return faults;
 };
 
-const priceText = (price: number | null): string | null => (price === null ? null : (price / 1_000_000).toFixed(2));
+const formatPrice = (price: number | null): string | null => (price === null ? null : (price / 1_000_000).toFixed(2));
 
 const toItem = (file: ArchiveFile, scope: FileScope): JsonValue => ({
-  listing: listingId(file.venue, file.venueSymbol),
+  listing: formatListingId(file.venue, file.venueSymbol),
   venue: file.venue,
   venue_symbol: file.venueSymbol,
   instrument: file.instrument,
   layer: file.layer,
   day: file.day,
   tier: file.tier,
-  price_usdc: priceText(TIER_PRICES[file.tier]),
+  price_usdc: formatPrice(TIER_PRICES[file.tier]),
   format: 'parquet',
   rows: file.rows,
   bytes: file.bytes,
@@ -137,11 +137,13 @@ const run = async (input: Input, context: Context, names: Names): Promise<Answer
   const { archive, evaluatedAt, receiptId, scopeOf } = context;
   const plan = requirePlan(context);
   if (archive === null)
-    throw serviceError('UNAVAILABLE', 'The archive cannot be read now.', { hint: 'Repeat the call in a few seconds.' });
+    throw makeServiceError('UNAVAILABLE', 'The archive cannot be read now.', {
+      hint: 'Repeat the call in a few seconds.',
+    });
   const limit = Math.min(input.limit ?? LIMIT, MOST);
   const found = await archive.manifest.list({
     listings: findListings(input, names, context),
-    layer: input.layer === undefined ? null : (archiveLayer(input.layer) ?? null),
+    layer: input.layer === undefined ? null : (toArchiveLayer(input.layer) ?? null),
     from: input.from ?? null,
     to: input.to ?? null,
     after: readCursor(input),
@@ -183,6 +185,6 @@ export const archive = defineOperation({
     output: answer,
   },
   refine,
-  understand: (input: Partial<Input>, { live }: Reading) => collected([], () => readNames(input.where, live)),
+  understand: (input: Partial<Input>, { live }: Reading) => collectErrors([], () => readNames(input.where, live)),
   run,
 });

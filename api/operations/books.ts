@@ -1,6 +1,6 @@
 // POST /v2/books: the collected order book of each listing, level by level, with its depth bands (H-14, L-03, N-07).
 import Type, { type Static } from 'typebox';
-import { statusAt } from '../../schemas/freshness.ts';
+import { findStatusAt } from '../../schemas/freshness.ts';
 import { formatInstant } from '../../schemas/instants.ts';
 import type { JsonValue } from '../../schemas/json.ts';
 import { findListingPolicy } from '../../schemas/policies.ts';
@@ -21,12 +21,12 @@ import type { Plan } from '../contract/plans.ts';
 import { Where } from '../language/where-object.ts';
 import { makeBookObject } from '../live/book-object.ts';
 import { makeBounds } from '../live/bounds.ts';
-import { type Selected, versionAt } from '../live/listing-book.ts';
+import { findVersionAt, type Selected } from '../live/listing-book.ts';
 import { findHeldReading, findPresentMark, makeVenueView, type VenueView } from '../live/listing-view.ts';
 import { findDirectory } from '../selection/directory.ts';
 import { type Names, selectListings } from '../selection/resolve.ts';
 import answer from './examples/books.json' with { type: 'json' };
-import { listingLimit, readNames, requirePlan, Scope, scopeStated } from './listing-input.ts';
+import { findListingLimit, makeScope, readNames, requirePlan, Scope } from './listing-input.ts';
 import { type Answer, type Context, defineOperation } from './operation.ts';
 
 const DEPTH = 10;
@@ -99,7 +99,7 @@ const Output = Type.Object({
 const selectWithin = (names: Names, { live, evaluatedAt, scopeOf }: Context, plan: Plan): Selected[] => {
   const choice = scopeOf(plan);
   const selected = selectListings(names, findDirectory(live), { at: evaluatedAt, narrowing: toNarrowing(choice) });
-  throwAll([...refuseOutside(names, plan, choice), ...listingLimit(selected.length, plan.limits.books_listings)]);
+  throwAll([...refuseOutside(names, plan, choice), ...findListingLimit(selected.length, plan.limits.books_listings)]);
   return selected;
 };
 
@@ -109,7 +109,7 @@ const toItem = (view: VenueView, { listing, version }: Selected, shown: Shown) =
   const { at } = shown;
   const book = findHeldReading(view, listing, { layer: 'book', at });
   const bounds = makeBounds(undefined);
-  const answer = statusAt({
+  const answer = findStatusAt({
     reading: book,
     policy: findListingPolicy(view.capability, 'book', version),
     lostAt: book === null ? null : view.venue.connections.lostAt(book.conn_id, book.received_at),
@@ -127,7 +127,7 @@ const toItem = (view: VenueView, { listing, version }: Selected, shown: Shown) =
       book,
       depth: findHeldReading(view, listing, { layer: 'venue_depth', at }),
       answer,
-      version: book === null ? version : (versionAt(listing.versions, book.recorded_at) ?? version),
+      version: book === null ? version : (findVersionAt(listing.versions, book.recorded_at) ?? version),
       ...shown,
       mark: () => findPresentMark(view, listing, { at, bounds }),
     }),
@@ -156,7 +156,7 @@ const run = (input: Input, context: Context, names: Names): Answer => {
     units,
     depth: levels,
     liquidity_note: LIQUIDITY_NOTE,
-    scope: scopeStated(plan, context),
+    scope: makeScope(plan, context),
     receipt_id: context.receiptId,
     items: listItems(selected, context, { at: evaluatedAt, units, levels }),
   };

@@ -27,16 +27,16 @@ import {
   findWindowFaults,
   isSettled,
 } from '../history/past.ts';
-import { instantInput } from '../history/request.ts';
+import { makeInstantInput } from '../history/request.ts';
 import { TIMEFRAMES } from '../language/limits.ts';
 import { Where } from '../language/where-object.ts';
 import type { Selected } from '../live/listing-book.ts';
 import type { Names } from '../selection/resolve.ts';
 import answer from './examples/candles.json' with { type: 'json' };
-import { collected, listingLimit, listVenues, readNames, requirePlan } from './listing-input.ts';
+import { collectErrors, findListingLimit, listVenues, readNames, requirePlan } from './listing-input.ts';
 import { type Answer, type Context, defineOperation } from './operation.ts';
-import { makePastAnswer, PastHead, PastVersions, pastSources, selectPast } from './past-answer.ts';
-import { readTimeframe, timeframeFaults, timeframeShape } from './timeframe-input.ts';
+import { makePastAnswer, openPastSources, PastHead, PastVersions, selectPast } from './past-answer.ts';
+import { findTimeframeFaults, findTimeframeShapeFaults, readTimeframe } from './timeframe-input.ts';
 
 const PER_LISTING = ENDPOINT_LIMITS.candles_per_listing;
 
@@ -53,8 +53,8 @@ const Input = Type.Object(
     price_type: Type.Optional(
       Type.Enum([...PRICE_TYPES], { description: 'Price that the candles are made of. Default `trade`.' }),
     ),
-    from: instantInput('First open time, inclusive. It is moved up to a boundary of the timeframe.'),
-    to: instantInput('Last open time, exclusive. It is moved down to a boundary of the timeframe.'),
+    from: makeInstantInput('First open time, inclusive. It is moved up to a boundary of the timeframe.'),
+    to: makeInstantInput('Last open time, exclusive. It is moved down to a boundary of the timeframe.'),
     include_gaps: Type.Optional(
       Type.Boolean({ description: 'Whether periods without a candle are rows. Default true.' }),
     ),
@@ -105,7 +105,7 @@ const Output = Type.Object({
 
 /** Faults of shape that the schema cannot express. */
 const refine = ({ timeframe, from, to }: Partial<Input>): ApiError[] => [
-  ...timeframeShape(timeframe),
+  ...findTimeframeShapeFaults(timeframe),
   ...findInstantFaults(from, '/from'),
   ...findInstantFaults(to, '/to'),
   ...findWindowFaults(from, to),
@@ -121,9 +121,9 @@ const readParameters = (input: Input, evaluatedAt: Micros): CandlesQuestion => {
 };
 
 /** The instant that an answer is about, whether or not it has come: one that was cut before it grows (N-10, N-11). */
-const wantedEnd = (input: Input): Micros => readParameters(input, Number.POSITIVE_INFINITY).to;
+const findWantedEnd = (input: Input): Micros => readParameters(input, Number.POSITIVE_INFINITY).to;
 
-const candleLimits = ({ from, to, length }: CandlesQuestion): ApiError[] => {
+const findCandleLimits = ({ from, to, length }: CandlesQuestion): ApiError[] => {
   const candles = (to - from) / length;
   if (candles <= PER_LISTING) return [];
   const message = `A listing would have ${candles} candles, the limit is ${PER_LISTING}.`;
@@ -139,8 +139,8 @@ const selectWithin = ({ asked, names, plan }: Question, context: Context): Selec
   const { evaluatedAt } = context;
   return selectPast({ names, plan, span: asked }, context, (listings) => [
     ...findReachRefusals(asked.from, plan, { evaluatedAt, path: '/from' }),
-    ...candleLimits(asked),
-    ...listingLimit(listings, plan.limits.candles_listings),
+    ...findCandleLimits(asked),
+    ...findListingLimit(listings, plan.limits.candles_listings),
   ]);
 };
 
@@ -155,8 +155,8 @@ const run = async (input: Input, context: Context, names: Names): Promise<Answer
   const question = makeQuestion(input, context, names);
   const { asked, plan } = question;
   const selected = selectWithin(question, context);
-  const sources = await pastSources(asked, selected, context);
-  const settled = isSettled(wantedEnd(input), context, listVenues(selected, names, live));
+  const sources = await openPastSources(asked, selected, context);
+  const settled = isSettled(findWantedEnd(input), context, listVenues(selected, names, live));
   const [units, numberFormat] = [input.units ?? 'published', input.number_format ?? 'json'] as const;
   const items = await makeCandleItems(sources, selected, {
     ...{ evaluatedAt, asked, units, numberFormat },
@@ -197,7 +197,8 @@ export const candles = defineOperation({
     output: answer,
   },
   refine,
-  understand: ({ where, timeframe }, { live }) => collected(timeframeFaults(timeframe), () => readNames(where, live)),
+  understand: ({ where, timeframe }, { live }) =>
+    collectErrors(findTimeframeFaults(timeframe), () => readNames(where, live)),
   judge: (input, context, names) => selectWithin(makeQuestion(input, context, names), context),
   run,
 });

@@ -1,12 +1,12 @@
 // The catalogue's version string: the day of its newest change, numbered within that day (V-06).
-import { dayOf, parseInstant } from '../../schemas/instants.ts';
+import { parseInstant, toDayOf } from '../../schemas/instants.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { LiveMemory } from '../live/memory.ts';
 
 /** When the tables of the language (fields, sources, functions, limits) last changed; a test holds it to their content. */
 export const LANGUAGE_CHANGED: Micros = parseInstant('2026-11-21T07:00:00Z') ?? 0;
 
-const changesUpTo = (live: LiveMemory, at: Micros): Set<Micros> => {
+const listChanges = (live: LiveMemory, at: Micros): Set<Micros> => {
   const changes = new Set<Micros>();
   const add = (change: Micros | null): void => {
     if (change !== null && change <= at) changes.add(change);
@@ -25,12 +25,12 @@ const changesUpTo = (live: LiveMemory, at: Micros): Set<Micros> => {
 
 /** The same on every node: it follows from the kept versions and our own tables alone. Null before anything was written. */
 export const computeCatalogueVersion = (live: LiveMemory, at: Micros): string | null => {
-  const changes = changesUpTo(live, at);
+  const changes = listChanges(live, at);
   if (changes.size === 0) return null;
   let newest = 0;
   for (const change of changes) if (change > newest) newest = change;
-  const day = dayOf(newest);
+  const day = toDayOf(newest);
   let ofDay = 0;
-  for (const change of changes) if (dayOf(change) === day) ofDay++;
+  for (const change of changes) if (toDayOf(change) === day) ofDay++;
   return ofDay === 1 ? day : `${day}.${ofDay}`;
 };

@@ -5,7 +5,7 @@ import type { Micros } from '../../schemas/records.ts';
 import { compareBytes } from '../../schemas/text-order.ts';
 
 /** Names what the pages of one list have in common. */
-export const digestOfRequest = (parts: readonly unknown[]): string =>
+export const digestRequest = (parts: readonly unknown[]): string =>
   createHash('sha256').update(JSON.stringify(parts)).digest('base64url').slice(0, 16);
 
 export const WRONG_CURSOR: ApiError = {

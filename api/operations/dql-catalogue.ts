@@ -10,12 +10,12 @@ import type { CapabilityVersion, ListingVersion } from '../../schemas/topics.ts'
 import { UNITS_MODES } from '../../schemas/units.ts';
 import { ENDPOINT_LIMITS } from '../contract/endpoint-limits.ts';
 import { InstantText, NullableInstant } from '../contract/parameters.ts';
-import { languageEntries } from '../language/catalogue.ts';
-import { spellings } from '../language/codes.ts';
+import { makeLanguageEntries } from '../language/catalogue.ts';
+import { listSpellings } from '../language/codes.ts';
 import type { CandleSource, Field } from '../language/fields.ts';
 import { LIMITS, TIMEFRAMES, VERSION } from '../language/limits.ts';
 import { makeBounds, printBounds } from '../live/bounds.ts';
-import { isListed, type LiveListing, versionAt } from '../live/listing-book.ts';
+import { findVersionAt, isListed, type LiveListing } from '../live/listing-book.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import { findDirectory } from '../selection/directory.ts';
 import { computeCatalogueVersion } from './catalogue-version.ts';
@@ -94,10 +94,10 @@ type VenueFacts = {
   readonly listed: readonly ListingVersion[];
 };
 
-const listedAt = (listings: Iterable<LiveListing>, at: Micros): ListingVersion[] => {
+const listListedAt = (listings: Iterable<LiveListing>, at: Micros): ListingVersion[] => {
   const listed: ListingVersion[] = [];
   for (const { versions } of listings) {
-    const version = versionAt(versions, at);
+    const version = findVersionAt(versions, at);
     if (version !== null && isListed(version, at)) listed.push(version);
   }
   return listed;
@@ -106,8 +106,8 @@ const listedAt = (listings: Iterable<LiveListing>, at: Micros): ListingVersion[]
 const readFacts = (live: LiveMemory, at: Micros): VenueFacts[] =>
   [...live.venues()].map(({ venue, listings, capabilities }) => ({
     venue,
-    capability: versionAt(capabilities, at),
-    listed: listedAt(listings.values(), at),
+    capability: findVersionAt(capabilities, at),
+    listed: listListedAt(listings.values(), at),
   }));
 
 /** Whether no listing of the venue has it; false for a venue without listings. */
@@ -130,26 +130,26 @@ const lacksSource = (facts: VenueFacts, { priceType, member, name }: CandleSourc
   );
 };
 
-const venuesWhere = (venues: readonly VenueFacts[], lacks: (facts: VenueFacts) => boolean): string[] =>
+const listVenuesWhere = (venues: readonly VenueFacts[], lacks: (facts: VenueFacts) => boolean): string[] =>
   venues.filter(lacks).map(({ venue }) => venue);
 
-const catalogueBody = (live: LiveMemory, at: Micros): JsonValue => {
+const makeCatalogueBody = (live: LiveMemory, at: Micros): JsonValue => {
   const { codes, listings } = findDirectory(live);
   const venues = readFacts(live, at);
   const current = new Set(venues.flatMap(({ listed }) => listed.map(({ record }) => record.values.instrument)));
-  const instruments = spellings(codes.instrument);
+  const instruments = listSpellings(codes.instrument);
   const earliest = findEarliestKnown(listings);
   return {
     dql: VERSION,
     catalogue: computeCatalogueVersion(live, at),
     evaluated_at: formatInstant(at),
-    ...languageEntries({
-      ofField: (field) => venuesWhere(venues, (facts) => lacksField(facts, field)),
-      ofSource: (source) => venuesWhere(venues, (facts) => lacksSource(facts, source)),
+    ...makeLanguageEntries({
+      ofField: (field) => listVenuesWhere(venues, (facts) => lacksField(facts, field)),
+      ofSource: (source) => listVenuesWhere(venues, (facts) => lacksSource(facts, source)),
     }),
-    venues: spellings(codes.venue),
-    currencies: spellings(codes.quote),
-    assets: spellings(codes.base),
+    venues: listSpellings(codes.venue),
+    currencies: listSpellings(codes.quote),
+    assets: listSpellings(codes.base),
     instruments: instruments.filter((code) => current.has(code)),
     instruments_delisted: instruments.filter((code) => !current.has(code)),
     timeframes: TIMEFRAMES,
@@ -180,5 +180,5 @@ export const dqlCatalogue = defineOperation({
     input: {},
     output: answer,
   },
-  run: (_input, { live, evaluatedAt }) => ({ body: catalogueBody(live, evaluatedAt), numberFormat: 'json' }),
+  run: (_input, { live, evaluatedAt }) => ({ body: makeCatalogueBody(live, evaluatedAt), numberFormat: 'json' }),
 });

@@ -7,7 +7,7 @@ import { VERSION } from '../language/limits.ts';
 import { findDirectory } from '../selection/directory.ts';
 import answer from './examples/dql-parse.json' with { type: 'json' };
 import { type Answer, type Context, defineOperation, type Reading } from './operation.ts';
-import { findQueryInput, QUERY_CODES, QueryMembers, queryFaults } from './query-input.ts';
+import { findQueryFaults, findQueryInput, QUERY_CODES, QueryMembers } from './query-input.ts';
 
 const Input = Type.Object(
   {
@@ -69,7 +69,7 @@ export const dqlParse = defineOperation({
     },
     output: answer,
   },
-  refine: queryFaults,
+  refine: findQueryFaults,
   understand,
   run,
 });

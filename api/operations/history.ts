@@ -5,7 +5,7 @@ import { formatInstant } from '../../schemas/instants.ts';
 import type { JsonValue } from '../../schemas/json.ts';
 import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
-import { windowEnd } from '../../schemas/windows.ts';
+import { toWindowEnd } from '../../schemas/windows.ts';
 import {
   Conversion,
   InstantText,
@@ -28,21 +28,21 @@ import {
   readParameters,
   refine,
 } from '../history/request.ts';
-import { freshnessLimits, makeBounds, printBounds } from '../live/bounds.ts';
+import { findFreshnessLimits, makeBounds, printBounds } from '../live/bounds.ts';
 import type { Selected } from '../live/listing-book.ts';
 import type { Names } from '../selection/resolve.ts';
 import answer from './examples/history.json' with { type: 'json' };
 import {
-  collected,
-  layerRefusals,
-  listingLimit,
+  collectErrors,
+  findLayerRefusals,
+  findListingLimit,
   listVenues,
   readLayers,
   readNames,
   requirePlan,
 } from './listing-input.ts';
 import { type Answer, type Context, defineOperation } from './operation.ts';
-import { makePastAnswer, PastHead, PastVersions, pastSources, selectPast } from './past-answer.ts';
+import { makePastAnswer, openPastSources, PastHead, PastVersions, selectPast } from './past-answer.ts';
 
 const Values = Type.Record(Type.String(), NullableFigure);
 const Reasons = Type.Record(Type.String(), Type.String());
@@ -104,25 +104,25 @@ type Question = {
 const selectWithin = ({ input, asked, names, plan, layers }: Question, context: Context): Selected[] => {
   const span = { from: findFirstInstant(asked), to: findLastInstant(asked) };
   return selectPast({ names, plan, span }, context, (listings) => [
-    ...layerRefusals(input.layers, plan),
+    ...findLayerRefusals(input.layers, plan),
     ...findPlanRefusals({ input, asked, plan }, context.evaluatedAt),
-    ...freshnessLimits(input.freshness),
+    ...findFreshnessLimits(input.freshness),
     ...findCadenceLimits(asked, layers),
     ...findRowLimits(asked),
     ...findRawLimits(asked, layers, listings),
-    ...listingLimit(listings, plan.limits.history_listings),
+    ...findListingLimit(listings, plan.limits.history_listings),
   ]);
 };
 
 /** The last window that the answer reads: one that holds a reading received before `to` of a raw answer may end after it. */
-const lastWindow = (asked: RequestedTimes, layers: readonly ReadingLayer[]): Micros => {
+const findLastWindow = (asked: RequestedTimes, layers: readonly ReadingLayer[]): Micros => {
   if (asked.mode !== 'raw') return findLastInstant(asked);
-  return Math.max(asked.to, ...layers.map((layer) => windowEnd(asked.to - 1, LAYERS[layer].windowMs)));
+  return Math.max(asked.to, ...layers.map((layer) => toWindowEnd(asked.to - 1, LAYERS[layer].windowMs)));
 };
 
 /** The instant that an answer is about, whether or not it has come: one that was cut before it grows (N-10, N-11). */
-const wantedEnd = (input: Input, layers: readonly ReadingLayer[]): Micros =>
-  lastWindow(readParameters(input, Number.POSITIVE_INFINITY), layers);
+const findWantedEnd = (input: Input, layers: readonly ReadingLayer[]): Micros =>
+  findLastWindow(readParameters(input, Number.POSITIVE_INFINITY), layers);
 
 const describeTimes = (asked: RequestedTimes): Record<string, JsonValue | undefined> => ({
   mode: asked.mode,
@@ -147,9 +147,9 @@ const run = async (input: Input, context: Context, names: Names): Promise<Answer
   const question = makeQuestion(input, context, names);
   const { asked, layers, plan } = question;
   const selected = selectWithin(question, context);
-  const [until, end] = [findLastInstant(asked), lastWindow(asked, layers)];
-  const sources = await pastSources({ from: asked.mode === 'at' ? 0 : asked.from, to: end }, selected, context);
-  const settled = isSettled(wantedEnd(input, layers), context, listVenues(selected, names, live));
+  const [until, end] = [findLastInstant(asked), findLastWindow(asked, layers)];
+  const sources = await openPastSources({ from: asked.mode === 'at' ? 0 : asked.from, to: end }, selected, context);
+  const settled = isSettled(findWantedEnd(input, layers), context, listVenues(selected, names, live));
   const bounds = makeBounds(input.freshness);
   const units = input.units ?? 'published';
   const numberFormat = input.number_format ?? 'json';
@@ -196,7 +196,7 @@ export const history = defineOperation({
   },
   refine,
   understand: (input, { live, evaluatedAt }) =>
-    collected(findFutureFaults(input, evaluatedAt), () => readNames(input.where, live)),
+    collectErrors(findFutureFaults(input, evaluatedAt), () => readNames(input.where, live)),
   judge: (input, context, names) => selectWithin(makeQuestion(input, context, names), context),
   run,
 });

@@ -1,6 +1,6 @@
 // GET /v2/instruments: listings with their rules and layers, now or as of a past instant (V-02 to V-05).
 import Type, { type Static } from 'typebox';
-import { type ApiError, serviceError } from '../../schemas/errors.ts';
+import { type ApiError, makeServiceError } from '../../schemas/errors.ts';
 import { formatInstant, parseInstant } from '../../schemas/instants.ts';
 import type { JsonValue } from '../../schemas/json.ts';
 import type { Micros } from '../../schemas/records.ts';
@@ -19,15 +19,15 @@ import {
 } from '../contract/parameters.ts';
 import { SelectionText } from '../language/where-object.ts';
 import { makeBounds } from '../live/bounds.ts';
-import { type LiveListing, type Selected, versionAt } from '../live/listing-book.ts';
+import { findVersionAt, type LiveListing, type Selected } from '../live/listing-book.ts';
 import { findPresentMark, makeVenueView } from '../live/listing-view.ts';
 import type { Mark } from '../live/members.ts';
 import { findDirectory } from '../selection/directory.ts';
 import { type Names, selectListings } from '../selection/resolve.ts';
 import { computeCatalogueVersion } from './catalogue-version.ts';
-import { digestOfRequest, isAfter, readCursor, WRONG_CURSOR, writeCursor } from './cursor.ts';
+import { digestRequest, isAfter, readCursor, WRONG_CURSOR, writeCursor } from './cursor.ts';
 import answer from './examples/instruments.json' with { type: 'json' };
-import { collected, readNames } from './listing-input.ts';
+import { collectErrors, readNames } from './listing-input.ts';
 import { makeListingRecord } from './listing-record.ts';
 import { type Answer, type Context, defineOperation, type Reading } from './operation.ts';
 
@@ -129,7 +129,7 @@ const Output = Type.Object({
 });
 
 /** The common part of the pages of one list. */
-const computeDigest = ({ where, as_of }: Partial<Input>): string => digestOfRequest([where ?? null, as_of ?? null]);
+const computeDigest = ({ where, as_of }: Partial<Input>): string => digestRequest([where ?? null, as_of ?? null]);
 
 /** A cursor of another request, as far as this one is whole. */
 const isWrongCursor = (input: Partial<Input>, spoilt: Spoilt): boolean => {
@@ -161,14 +161,14 @@ export const findEarliestKnown = (listings: readonly LiveListing[]): Micros | nu
   }, null);
 
 /** T of the answer: the cursor's, else `as_of`, else now. */
-const describedInstant = ({ as_of, cursor }: Partial<Input>, evaluatedAt: Micros): Micros => {
+const findDescribedInstant = ({ as_of, cursor }: Partial<Input>, evaluatedAt: Micros): Micros => {
   const pinned = cursor === undefined ? null : (readCursor(cursor)?.at ?? null);
   return pinned ?? (as_of === undefined ? null : parseInstant(as_of)) ?? evaluatedAt;
 };
 
 /** An instant of which nothing is known, or that has not come. */
-const instantRange = (input: Partial<Input>, { live, evaluatedAt }: Reading): ApiError[] => {
-  const at = describedInstant(input, evaluatedAt);
+const findRangeFaults = (input: Partial<Input>, { live, evaluatedAt }: Reading): ApiError[] => {
+  const at = findDescribedInstant(input, evaluatedAt);
   const earliest = findEarliestKnown(findDirectory(live).listings);
   if (at === evaluatedAt || (at < evaluatedAt && (earliest === null || at >= earliest))) return [];
   const from = earliest === null ? 'now' : formatInstant(earliest);
@@ -181,7 +181,7 @@ const instantRange = (input: Partial<Input>, { live, evaluatedAt }: Reading): Ap
 const refuseRaw = ({ include_raw }: Input, { plan }: Context): void => {
   if (include_raw !== true || plan?.raw === true) return;
   const whose = plan === null ? 'A call without a key' : `The plan ${plan.name}`;
-  throw serviceError('PLAN_LIMIT', `${whose} has no raw messages.`, {
+  throw makeServiceError('PLAN_LIMIT', `${whose} has no raw messages.`, {
     hint: 'Leave include_raw out, or use a key of Standard or above.',
     path: '/include_raw',
   });
@@ -202,7 +202,7 @@ const cutPage = (all: readonly Selected[], input: Input, at: Micros): Page => {
   return { selected, limit, next };
 };
 
-const newestWritten = (versions: readonly (ListingVersion | CapabilityVersion | null)[]): string | null => {
+const findNewestWritten = (versions: readonly (ListingVersion | CapabilityVersion | null)[]): string | null => {
   const newest = versions.reduce((most, v) => Math.max(most, v?.written_at ?? 0), 0);
   return newest === 0 ? null : formatInstant(newest);
 };
@@ -223,12 +223,12 @@ type Described = Selected & { readonly capability: CapabilityVersion | null };
 const describe = (page: Page, live: Context['live'], at: Micros): Described[] =>
   page.selected.map((selected) => {
     const venue = live.venue(selected.listing.venue);
-    return { ...selected, capability: versionAt(venue?.capabilities ?? [], at) };
+    return { ...selected, capability: findVersionAt(venue?.capabilities ?? [], at) };
   });
 
 const run = (input: Input, context: Context, names: Names): Answer => {
   const { live, evaluatedAt } = context;
-  const at = describedInstant(input, evaluatedAt);
+  const at = findDescribedInstant(input, evaluatedAt);
   refuseRaw(input, context);
   const page = cutPage(selectListings(names, findDirectory(live), { at }), input, at);
   const described = describe(page, live, at);
@@ -247,8 +247,8 @@ const run = (input: Input, context: Context, names: Names): Answer => {
     as_of: formatInstant(at),
     catalogue: computeCatalogueVersion(live, at),
     units,
-    listings_as_of: isPast ? newestWritten(described.map((d) => d.version)) : null,
-    capabilities_as_of: isPast ? newestWritten(described.map((d) => d.capability)) : null,
+    listings_as_of: isPast ? findNewestWritten(described.map((d) => d.version)) : null,
+    capabilities_as_of: isPast ? findNewestWritten(described.map((d) => d.capability)) : null,
     items,
     page: { limit: page.limit, returned: described.length, next_cursor: page.next },
   };
@@ -275,6 +275,7 @@ export const instruments = defineOperation({
     output: answer,
   },
   refine,
-  understand: (input, reading) => collected(instantRange(input, reading), () => readNames(input.where, reading.live)),
+  understand: (input, reading) =>
+    collectErrors(findRangeFaults(input, reading), () => readNames(input.where, reading.live)),
   run,
 });

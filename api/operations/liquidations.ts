@@ -2,7 +2,7 @@
 import Type, { type Static } from 'typebox';
 import type { ApiError } from '../../schemas/errors.ts';
 import { formatInstant, parseInstant } from '../../schemas/instants.ts';
-import { windowEnd } from '../../schemas/windows.ts';
+import { toWindowEnd } from '../../schemas/windows.ts';
 import type { Spoilt } from '../contract/endpoint.ts';
 import {
   Conversion,
@@ -27,15 +27,15 @@ import {
   isSettled,
   type Span,
 } from '../history/past.ts';
-import { instantInput } from '../history/request.ts';
+import { makeInstantInput } from '../history/request.ts';
 import { Where } from '../language/where-object.ts';
 import type { Selected } from '../live/listing-book.ts';
 import type { Names } from '../selection/resolve.ts';
-import { digestOfRequest, WRONG_CURSOR } from './cursor.ts';
+import { digestRequest, WRONG_CURSOR } from './cursor.ts';
 import answer from './examples/liquidations.json' with { type: 'json' };
-import { collected, listingLimit, listVenues, readNames, requirePlan } from './listing-input.ts';
+import { collectErrors, findListingLimit, listVenues, readNames, requirePlan } from './listing-input.ts';
 import { type Answer, type Context, defineOperation, type Reading } from './operation.ts';
-import { makePastAnswer, PastHead, PastVersions, pastSources, selectPast } from './past-answer.ts';
+import { makePastAnswer, openPastSources, PastHead, PastVersions, selectPast } from './past-answer.ts';
 
 const LIMIT = 500;
 const MOST = 5_000;
@@ -45,8 +45,8 @@ const GAP_WINDOW_MS = 10_000;
 const Input = Type.Object(
   {
     where: Type.Optional(Where),
-    from: instantInput('Start of the window, inclusive, by `received_at`.'),
-    to: instantInput('End of the window, exclusive. A later end than now is cut at now.'),
+    from: makeInstantInput('Start of the window, inclusive, by `received_at`.'),
+    to: makeInstantInput('End of the window, exclusive. A later end than now is cut at now.'),
     units: Units,
     number_format: NumberFormatParameter,
     include_synthetic: IncludeSynthetic,
@@ -112,7 +112,7 @@ const refine = ({ from, to, cursor }: Partial<Input>): ApiError[] => [
 
 /** The common part of a page and the next: a cursor belongs to it. */
 const computeDigest = ({ where, from, to, side }: Input): string =>
-  digestOfRequest([where ?? null, parseInstant(from), parseInstant(to), side ?? null]);
+  digestRequest([where ?? null, parseInstant(from), parseInstant(to), side ?? null]);
 
 /** Where the next page begins, and the end of the window as the first page cut it. */
 type Cursor = { readonly to: number; readonly after: Place };
@@ -120,7 +120,7 @@ type Cursor = { readonly to: number; readonly after: Place };
 const writeCursor = (input: Input, to: number, { receivedAt, venue, venueSymbol, id }: Place): string =>
   Buffer.from(JSON.stringify([computeDigest(input), to, receivedAt, venue, venueSymbol, id])).toString('base64url');
 
-const parsed = (text: string): unknown => {
+const parseJson = (text: string): unknown => {
   try {
     return JSON.parse(Buffer.from(text, 'base64url').toString()) as unknown;
   } catch {
@@ -130,7 +130,7 @@ const parsed = (text: string): unknown => {
 
 /** Null for anything that is no cursor of any request. */
 const readCursor = (text: string): (Cursor & { readonly digest: string }) | null => {
-  const parts = parsed(text);
+  const parts = parseJson(text);
   if (!Array.isArray(parts) || parts.length !== 6) return null;
   const [digest, to, receivedAt, venue, venueSymbol, id] = parts as unknown[];
   if (!Number.isSafeInteger(to) || !Number.isSafeInteger(receivedAt)) return null;
@@ -140,7 +140,7 @@ const readCursor = (text: string): (Cursor & { readonly digest: string }) | null
 };
 
 /** A cursor of another request, as far as this one is whole. */
-const cursorFaults = (input: Partial<Input>, spoilt: Spoilt): ApiError[] => {
+const findCursorFaults = (input: Partial<Input>, spoilt: Spoilt): ApiError[] => {
   const { from, to, cursor } = input;
   if (cursor === undefined || from === undefined || to === undefined) return [];
   if (spoilt.has('where') || spoilt.has('side')) return [];
@@ -152,11 +152,11 @@ const cursorFaults = (input: Partial<Input>, spoilt: Spoilt): ApiError[] => {
 };
 
 const understand = (input: Partial<Input>, { live, spoilt }: Reading): Names =>
-  collected(cursorFaults(input, spoilt), () => readNames(input.where, live));
+  collectErrors(findCursorFaults(input, spoilt), () => readNames(input.where, live));
 
 type Question = { readonly asked: Span; readonly names: Names; readonly plan: Plan };
 
-const layerRefusals = (plan: Plan): ApiError[] => {
+const findEventRefusals = (plan: Plan): ApiError[] => {
   if (plan.layers.includes('liquidation')) return [];
   const message = `Layer "liquidation" is not in the plan ${plan.name}.`;
   return [{ code: 'PLAN_LIMIT', message, hint: 'Use Standard or above.' }];
@@ -166,9 +166,9 @@ const layerRefusals = (plan: Plan): ApiError[] => {
 const selectWithin = ({ asked, names, plan }: Question, context: Context): Selected[] => {
   const { evaluatedAt } = context;
   return selectPast({ names, plan, span: asked }, context, (listings) => [
-    ...layerRefusals(plan),
+    ...findEventRefusals(plan),
     ...findReachRefusals(asked.from, plan, { evaluatedAt, path: '/from' }),
-    ...listingLimit(listings, plan.limits.history_listings),
+    ...findListingLimit(listings, plan.limits.history_listings),
   ]);
 };
 
@@ -186,8 +186,8 @@ const run = async (input: Input, context: Context, names: Names): Promise<Answer
   const asked = readParameters(input, cursor, evaluatedAt);
   const selected = selectWithin({ asked, names, plan }, context);
   // A gap that reaches over the end is sealed with its window.
-  const end = windowEnd(asked.to, GAP_WINDOW_MS);
-  const sources = await pastSources({ from: asked.from, to: end }, selected, context);
+  const end = toWindowEnd(asked.to, GAP_WINDOW_MS);
+  const sources = await openPastSources({ from: asked.from, to: end }, selected, context);
   const settled = isSettled(end, context, listVenues(selected, names, live));
   const [units, numberFormat] = [input.units ?? 'published', input.number_format ?? 'json'] as const;
   const limit = Math.min(input.limit ?? LIMIT, MOST);

@@ -1,9 +1,9 @@
 // Common input and checks of the operations over listings: a plan, selection, layers, how many listings, the scope they state.
 import Type, { type Static } from 'typebox';
-import { type ApiError, CATALOGUE, ServiceError, serviceError } from '../../schemas/errors.ts';
+import { type ApiError, CATALOGUE, makeServiceError, ServiceError } from '../../schemas/errors.ts';
 import { READING_LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
-import { scopeMember } from '../access/scope.ts';
-import { includesLayer, layerNamed } from '../contract/layer-names.ts';
+import { makeScopeMember } from '../access/scope.ts';
+import { findLayer, hasLayer } from '../contract/layer-names.ts';
 import type { Plan } from '../contract/plans.ts';
 import { toSelection, type Where } from '../language/where-object.ts';
 import { type ReadSelection, readSelectionText } from '../language/where-text.ts';
@@ -24,13 +24,13 @@ export const Scope = Type.Optional(
   }),
 );
 
-export const scopeStated = (plan: Plan, { live, scopeOf, evaluatedAt }: Context) =>
-  scopeMember(plan, scopeOf(plan), { live, at: evaluatedAt });
+export const makeScope = (plan: Plan, { live, scopeOf, evaluatedAt }: Context) =>
+  makeScopeMember(plan, scopeOf(plan), { live, at: evaluatedAt });
 
 /** The plan of an endpoint that needs a key. */
 export const requirePlan = ({ plan }: Context): Plan => {
   if (plan === null)
-    throw serviceError('AUTH_REQUIRED', 'This endpoint needs a key.', { hint: CATALOGUE.AUTH_REQUIRED.fix });
+    throw makeServiceError('AUTH_REQUIRED', 'This endpoint needs a key.', { hint: CATALOGUE.AUTH_REQUIRED.fix });
   return plan;
 };
 
@@ -52,7 +52,7 @@ export const attempt = <T>(work: () => T, found: ApiError[]): T | null => {
 };
 
 /** The result of `read`; its errors and those `found` before are of one step, and are returned in one list (E-01). */
-export const collected = <T>(found: readonly ApiError[], read: () => T): T => {
+export const collectErrors = <T>(found: readonly ApiError[], read: () => T): T => {
   if (found.length === 0) return read();
   const errors = [...found];
   attempt(read, errors);
@@ -62,28 +62,28 @@ export const collected = <T>(found: readonly ApiError[], read: () => T): T => {
 /** The names of a selection in catalogue spelling. Throws ServiceError with every fault of it. */
 export const readNames = (where: Static<typeof Where> | undefined, live: LiveMemory): Names => {
   const { selection, errors } = readWhere(where);
-  return collected(errors, () => resolveNames(selection, findDirectory(live)));
+  return collectErrors(errors, () => resolveNames(selection, findDirectory(live)));
 };
 
 /** Layers to answer, ascending by bytes; without `layers` all that the plan includes. */
 export const readLayers = (asked: LayerNames, plan: Plan): ReadingLayer[] => {
   const all = [...READING_LAYERS].sort();
-  if (asked === undefined) return all.filter((layer) => includesLayer(plan, layer));
-  const wanted = new Set(asked.map(layerNamed));
+  if (asked === undefined) return all.filter((layer) => hasLayer(plan, layer));
+  const wanted = new Set(asked.map(findLayer));
   return all.filter((layer) => wanted.has(layer));
 };
 
 /** Layers named that the plan does not have (H-01). */
-export const layerRefusals = (asked: LayerNames, plan: Plan): ApiError[] =>
+export const findLayerRefusals = (asked: LayerNames, plan: Plan): ApiError[] =>
   (asked ?? []).flatMap((name, i): ApiError[] => {
-    const layer = layerNamed(name);
-    if (layer === undefined || includesLayer(plan, layer)) return [];
+    const layer = findLayer(name);
+    if (layer === undefined || hasLayer(plan, layer)) return [];
     const message = `Layer "${name}" is not in the plan ${plan.name}.`;
     return [{ code: 'PLAN_LIMIT', message, hint: `The plan has ${plan.layers.join(', ')}.`, path: `/layers/${i}` }];
   });
 
 /** More listings than one call answers (E-01 step 8). */
-export const listingLimit = (count: number, limit: number): ApiError[] => {
+export const findListingLimit = (count: number, limit: number): ApiError[] => {
   if (count <= limit) return [];
   const message = `The selection has ${count} listings, the limit is ${limit}.`;
   return [{ code: 'DQL_LIMIT', message, hint: 'Narrow where, by venue, quote or base.', path: '/where' }];

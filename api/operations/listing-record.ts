@@ -1,7 +1,7 @@
 // The listing record of the interface, in the order of its table (V-03, V-05).
 import { formatDuration, formatSeconds } from '../../schemas/durations.ts';
-import { formatInstant, instantOrNull } from '../../schemas/instants.ts';
-import { byKey, type JsonValue, rawJson } from '../../schemas/json.ts';
+import { formatInstant, formatInstantOrNull } from '../../schemas/instants.ts';
+import { type JsonValue, makeRawJson, sortByKey } from '../../schemas/json.ts';
 import { BASE_TIMEFRAME } from '../../schemas/layers/candle.ts';
 import { CANDLES, EVENTS, type LayerName } from '../../schemas/layers/index.ts';
 import { LAYERS, READING_LAYERS } from '../../schemas/layers.ts';
@@ -9,10 +9,10 @@ import { findListingPolicy } from '../../schemas/policies.ts';
 import type { Digits, FieldTransform, ListingValues, Micros, QuantityUnit } from '../../schemas/records.ts';
 import type { RETENTION_DAYS } from '../../schemas/tables.ts';
 import type { CapabilityVersion, LayerCapability, ListingVersion } from '../../schemas/topics.ts';
-import { convertQuantity, needsMark, quantityUnitFor, type UnitsMode } from '../../schemas/units.ts';
-import { retentionFrom } from '../history/past.ts';
+import { chooseQuantityUnit, convertQuantity, needsMark, type UnitsMode } from '../../schemas/units.ts';
+import { computeRetentionFrom } from '../history/past.ts';
 import type { LiveListing } from '../live/listing-book.ts';
-import { figureOrNull, type Mark, makeConversion, orNone } from '../live/members.ts';
+import { type Mark, makeConversion, toFigureOrNull, toOptional } from '../live/members.ts';
 
 export type RecordOptions = {
   readonly at: Micros;
@@ -24,7 +24,7 @@ export type RecordOptions = {
 
 type Kept = keyof typeof RETENTION_DAYS;
 
-const durationOrNull = (ms: number | null): string | null => (ms === null ? null : formatDuration(ms));
+const formatDurationOrNull = (ms: number | null): string | null => (ms === null ? null : formatDuration(ms));
 
 /** The members that events and candles have instead of a sampling window and a bound, and how long they are kept. */
 const OTHER_LAYERS: readonly (readonly [name: LayerName, Pick<LayerFacts, 'historyCadence' | 'kept'>])[] = [
@@ -40,7 +40,7 @@ type LayerFacts = {
 };
 
 /** What history answers of a layer is stated whether it is collected now or not: rows of when it was are kept. */
-const layerEntry = (
+const makeLayerEntry = (
   { policy, cadence_ms, horizon_ms, horizon_source, completeness }: LayerCapability,
   facts: LayerFacts,
   keptFrom: (kind: Kept) => Micros,
@@ -51,7 +51,7 @@ const layerEntry = (
     policy: on && completeness === 'sampled' ? 'sampled' : policy,
     cadence: on ? (cadence_ms === null ? 'live' : formatDuration(cadence_ms)) : null,
     history_cadence: facts.historyCadence,
-    horizon: durationOrNull(horizon_ms),
+    horizon: formatDurationOrNull(horizon_ms),
     horizon_source,
     anchor: facts.anchor,
     freshness: facts.freshness,
@@ -67,7 +67,7 @@ const describeLayers = (
   { version, capability }: { readonly version: ListingVersion; readonly capability: CapabilityVersion | null },
   at: Micros,
 ): JsonValue => {
-  const keptFrom = (kind: Kept): Micros => retentionFrom(kind, version, at);
+  const keptFrom = (kind: Kept): Micros => computeRetentionFrom(kind, version, at);
   const findCapability = (layer: LayerName): LayerCapability => {
     const policy = findListingPolicy(capability, layer, version);
     return policy === 'on' ? (capability?.layers[layer] ?? NONE) : { ...NONE, policy };
@@ -75,7 +75,7 @@ const describeLayers = (
   const entries: Record<string, JsonValue> = {};
   for (const layer of READING_LAYERS) {
     const { recordName, windowMs, freshnessMs } = LAYERS[layer];
-    entries[recordName] = layerEntry(
+    entries[recordName] = makeLayerEntry(
       findCapability(layer),
       {
         historyCadence: formatDuration(windowMs),
@@ -87,9 +87,9 @@ const describeLayers = (
     );
   }
   for (const [name, facts] of OTHER_LAYERS) {
-    entries[name] = layerEntry(findCapability(name), { ...facts, freshness: null, anchor: null }, keptFrom);
+    entries[name] = makeLayerEntry(findCapability(name), { ...facts, freshness: null, anchor: null }, keptFrom);
   }
-  return byKey(entries);
+  return sortByKey(entries);
 };
 
 type Rule = { readonly figure: Digits | null; readonly unit: string | null };
@@ -109,11 +109,11 @@ const describeRules = (version: ListingVersion, { units: mode, mark }: RecordOpt
     usesMark ||= needsMark(unit, mode, values);
     const figure = convertQuantity({ digits, unit, mode, listing: values, mark: mark?.digits ?? null });
     if (figure === null) reasons[name] = 'unit_unknown';
-    return { figure, unit: quantityUnitFor(unit, mode) };
+    return { figure, unit: chooseQuantityUnit(unit, mode) };
   };
   const [lot, min] = [convert('lot_size'), convert('min_qty')];
   const conversion = isConverted ? makeConversion(version, usesMark ? mark : null) : undefined;
-  return { lot, min, conversion, nullReasons: orNone(reasons) };
+  return { lot, min, conversion, nullReasons: toOptional(reasons) };
 };
 
 // Decoded records carry more than their members, so what is written is named.
@@ -154,12 +154,12 @@ export const makeListingRecord = (
     pair: values.pair,
     post_only: values.post_only,
     status: values.status,
-    contract_size: figureOrNull(values.contract_size),
-    multiplier: figureOrNull(values.multiplier),
-    tick_size: figureOrNull(values.tick_size),
-    lot_size: figureOrNull(lot.figure),
-    min_qty: figureOrNull(min.figure),
-    min_notional: figureOrNull(values.min_notional),
+    contract_size: toFigureOrNull(values.contract_size),
+    multiplier: toFigureOrNull(values.multiplier),
+    tick_size: toFigureOrNull(values.tick_size),
+    lot_size: toFigureOrNull(lot.figure),
+    min_qty: toFigureOrNull(min.figure),
+    min_notional: toFigureOrNull(values.min_notional),
     price_decimals: values.price_decimals,
     qty_decimals: values.qty_decimals,
     units: pickUnits(values, { lot_size: lot.unit, min_qty: min.unit }),
@@ -170,7 +170,7 @@ export const makeListingRecord = (
     funding_interval: values.funding_interval,
     funding_interval_source: values.funding_interval_source,
     funding_normalisation: values.funding_normalisation === null ? null : toTransform(values.funding_normalisation),
-    rules_normalisation: byKey(describeRulesNormalisation(values)),
+    rules_normalisation: sortByKey(describeRulesNormalisation(values)),
     candles: {
       base_timeframe: values.candles.base_timeframe,
       price_types: values.candles.price_types,
@@ -179,14 +179,14 @@ export const makeListingRecord = (
     layers: describeLayers(listing, { version, capability }, options.at),
     not_published: values.not_published,
     bands: values.bands,
-    listed_at: instantOrNull(values.listed_at),
-    first_seen_at: instantOrNull(version.first_seen_at),
-    delisted_at: instantOrNull(delistedAt),
+    listed_at: formatInstantOrNull(values.listed_at),
+    first_seen_at: formatInstantOrNull(version.first_seen_at),
+    delisted_at: formatInstantOrNull(delistedAt),
     // The smallest of its layers' (V-03): readings and candles are kept longest.
-    retention_from: formatInstant(retentionFrom('readings', version, options.at)),
-    venue_ts: instantOrNull(record.venue_ts),
-    received_at: instantOrNull(record.received_at),
+    retention_from: formatInstant(computeRetentionFrom('readings', version, options.at)),
+    venue_ts: formatInstantOrNull(record.venue_ts),
+    received_at: formatInstantOrNull(record.received_at),
     age_ms: Math.floor((options.at - record.received_at) / 1_000),
-    raw: options.includeRaw && version.raw !== null ? rawJson(version.raw) : undefined,
+    raw: options.includeRaw && version.raw !== null ? makeRawJson(version.raw) : undefined,
   };
 };

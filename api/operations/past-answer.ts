@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import Type from 'typebox';
 import type { ApiError } from '../../schemas/errors.ts';
 import { formatInstant } from '../../schemas/instants.ts';
-import { type JsonValue, type NumberFormat, rawJson } from '../../schemas/json.ts';
+import { type JsonValue, makeRawJson, type NumberFormat } from '../../schemas/json.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { refuseOutside, throwAll, toNarrowing } from '../access/scope.ts';
 import { InstantText, NullableInstant } from '../contract/parameters.ts';
@@ -15,7 +15,7 @@ import type { Selected } from '../live/listing-book.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import { findDirectory } from '../selection/directory.ts';
 import { type Names, selectListings } from '../selection/resolve.ts';
-import { Scope, scopeStated } from './listing-input.ts';
+import { makeScope, Scope } from './listing-input.ts';
 import type { Answer, Context } from './operation.ts';
 
 /** Members before those of the operation, and between those and `items`. */
@@ -49,7 +49,7 @@ export const selectPast = (
 };
 
 /** The sources of the span's rows; a ServiceError when not all rows can be read now or within moments. */
-export const pastSources = async (
+export const openPastSources = async (
   span: Span,
   selected: readonly Selected[],
   { live, history }: Context,
@@ -86,9 +86,9 @@ export const makePastAnswer = (past: Past, context: Context): Answer => {
       items_sha256: itemsSha256,
       ...members,
       ...listVersions(selected, context.live, until),
-      scope: scopeStated(plan, context),
+      scope: makeScope(plan, context),
       receipt_id: context.receiptId,
-      items: rawJson(items.text),
+      items: makeRawJson(items.text),
       page,
     },
     numberFormat,

@@ -44,7 +44,7 @@ export const QUERY_CODES: readonly ErrorCode[] = [
 ];
 
 /** Faults that the schema cannot express: both forms, none, another version. */
-export const queryFaults = ({ query, query_object, dql }: Body, spoilt: Spoilt): ApiError[] => {
+export const findQueryFaults = ({ query, query_object, dql }: Body, spoilt: Spoilt): ApiError[] => {
   const errors: ApiError[] = [];
   if (dql !== undefined && dql !== VERSION) {
     const message = `The language version ${describeValue(dql)} is not "${VERSION}".`;

@@ -1,6 +1,6 @@
 // GET /v2/receipts/{receipt_id}: what became of the payment of one call (P-10).
 import Type, { type Static } from 'typebox';
-import { serviceError } from '../../schemas/errors.ts';
+import { makeServiceError } from '../../schemas/errors.ts';
 import { formatInstant } from '../../schemas/instants.ts';
 import { clip } from '../../schemas/sent-text.ts';
 import { NullableInstant } from '../contract/parameters.ts';
@@ -33,13 +33,13 @@ const Output = Type.Object({
 });
 
 const refuseForNow = (): never => {
-  throw serviceError('UNAVAILABLE', 'Receipts cannot be read now.', { hint: 'Repeat the call in a few seconds.' });
+  throw makeServiceError('UNAVAILABLE', 'Receipts cannot be read now.', { hint: 'Repeat the call in a few seconds.' });
 };
 
 const run = async ({ receipt_id: receiptId }: Static<typeof Input>, { receipts }: Context): Promise<Answer> => {
   const found = RECEIPT.test(receiptId) ? await receipts.find(receiptId).catch(refuseForNow) : null;
   if (found === null) {
-    throw serviceError('NOT_FOUND', `No payment has the receipt "${clip(receiptId)}".`, {
+    throw makeServiceError('NOT_FOUND', `No payment has the receipt "${clip(receiptId)}".`, {
       hint: 'Send X-Service-Receipt of a paid answer.',
     });
   }

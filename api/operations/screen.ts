@@ -1,9 +1,9 @@
 // POST /v2/screen: evaluates a query over all its listings, now or as of a past instant (SC-01 to SC-07, DQL-10 to DQL-29).
 import { createHash } from 'node:crypto';
 import Type, { type Static } from 'typebox';
-import { type ApiError, ServiceError, serviceError } from '../../schemas/errors.ts';
+import { type ApiError, makeServiceError, ServiceError } from '../../schemas/errors.ts';
 import { formatInstant } from '../../schemas/instants.ts';
-import { type JsonValue, rawJson, writeJson } from '../../schemas/json.ts';
+import { type JsonValue, makeRawJson, writeJson } from '../../schemas/json.ts';
 import { READING_LAYERS } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { refuseOutside, throwAll, toNarrowing } from '../access/scope.ts';
@@ -22,21 +22,29 @@ import { type Compiled, compile, type Demands } from '../language/compile.ts';
 import { VERSION } from '../language/limits.ts';
 import type { Selection } from '../language/selection.ts';
 import { Where } from '../language/where-object.ts';
-import { Freshness, freshnessFaults, freshnessLimits, makeBounds, printBounds } from '../live/bounds.ts';
+import { Freshness, findFreshnessFaults, findFreshnessLimits, makeBounds, printBounds } from '../live/bounds.ts';
 import type { Selected } from '../live/listing-book.ts';
 import { makePlan, type Plan as QueryPlan } from '../screen/plan.ts';
 import { readFacts } from '../screen/read-facts.ts';
-import { Budget, screenItems } from '../screen/screen.ts';
+import { Budget, makeScreenItems } from '../screen/screen.ts';
 import { findDirectory } from '../selection/directory.ts';
 import { type Names, resolveNames, selectListings } from '../selection/resolve.ts';
 import { computeCatalogueVersion } from './catalogue-version.ts';
 import answer from './examples/screen.json' with { type: 'json' };
 import { findEarliestKnown } from './instruments.ts';
-import { attempt, collected, layerRefusals, listVenues, requirePlan, Scope, scopeStated } from './listing-input.ts';
+import {
+  attempt,
+  collectErrors,
+  findLayerRefusals,
+  listVenues,
+  makeScope,
+  requirePlan,
+  Scope,
+} from './listing-input.ts';
 import { type Answer, type Context, defineOperation, type Reading } from './operation.ts';
-import { findQueryInput, QUERY_CODES, QueryMembers, queryFaults } from './query-input.ts';
+import { findQueryFaults, findQueryInput, QUERY_CODES, QueryMembers } from './query-input.ts';
 import { findScreenPages, type ScreenResult, toCursor } from './screen-pages.ts';
-import { bodySelection, inQuery } from './two-texts.ts';
+import { placeInQuery, readBodySelection } from './two-texts.ts';
 
 const BUDGET_MS = 5_000;
 /** Additions that a slow machine does within half of the budget; a query over more of them is refused before anything is read (SC-06). */
@@ -121,12 +129,12 @@ const Output = Type.Object({
 });
 
 const refine = (input: Partial<Input>, spoilt: Spoilt): ApiError[] => [
-  ...queryFaults(input, spoilt),
-  ...freshnessFaults(input.freshness),
+  ...findQueryFaults(input, spoilt),
+  ...findFreshnessFaults(input.freshness),
 ];
 
 /** The message for a T outside what is known of listings. */
-const outOfRange = (at: Micros, { live, evaluatedAt }: Reading) => {
+const describeOutOfRange = (at: Micros, { live, evaluatedAt }: Reading) => {
   const earliest = findEarliestKnown(findDirectory(live).listings);
   if (at <= evaluatedAt && (earliest === null || at >= earliest)) return null;
   const from = earliest === null ? 'now' : formatInstant(earliest);
@@ -142,35 +150,35 @@ const WRONG_CURSOR: ApiError = {
   path: '/cursor',
 };
 
-const cursorFaults = ({ cursor }: Partial<Input>, { live, evaluatedAt }: Reading): ApiError[] =>
+const findCursorFaults = ({ cursor }: Partial<Input>, { live, evaluatedAt }: Reading): ApiError[] =>
   cursor === undefined || findScreenPages(live).has(cursor, evaluatedAt) ? [] : [WRONG_CURSOR];
 
 /** The query, checked with the body's selection; of a body whose query is spoilt the selection alone. */
 const understand = (input: Partial<Input>, reading: Reading): Compiled | null => {
   const { live, spoilt } = reading;
   const directory = findDirectory(live);
-  const { selection, errors: ofSelection } = bodySelection(input);
-  const errors = [...cursorFaults(input, reading), ...ofSelection];
+  const { selection, errors: ofSelection } = readBodySelection(input);
+  const errors = [...findCursorFaults(input, reading), ...ofSelection];
   const query = findQueryInput(input);
   if (query === null) {
-    collected(errors, () => resolveNames(selection ?? {}, directory));
+    collectErrors(errors, () => resolveNames(selection ?? {}, directory));
     return null;
   }
   const demands: Demands = {
     where: selection,
     refuseQuantitySums: !spoilt.has('units') && (input.units ?? 'published') === 'published',
-    outOfRange: (at) => outOfRange(at, reading),
+    outOfRange: (at) => describeOutOfRange(at, reading),
   };
   const found: ApiError[] = [];
   const compiled = attempt(() => compile(query, directory.codes, demands), found);
-  const all = [...errors, ...inQuery(input, found)];
+  const all = [...errors, ...placeInQuery(input, found)];
   throwAll(all);
   return compiled;
 };
 
 /** Layers that the plan lacks: candles are in every plan, so only readings can be. */
-const layersRefused = (layers: readonly string[], plan: Plan, path: string): ApiError[] =>
-  layerRefusals(layers, plan).map((error) => ({ ...error, path }));
+const findLayersRefused = (layers: readonly string[], plan: Plan, path: string): ApiError[] =>
+  findLayerRefusals(layers, plan).map((error) => ({ ...error, path }));
 
 /** The member that holds the query. */
 const findPath = ({ query }: Input): string => (query === undefined ? '/query_object' : '/query');
@@ -195,10 +203,10 @@ const selectWithin = (
   const choice = context.scopeOf(plan);
   throwAll([
     ...refuseOutside(names, plan, choice),
-    ...inQuery(input, refuseOutside(named, plan, choice)),
-    ...layersRefused(layers, plan, findPath(input)),
+    ...placeInQuery(input, refuseOutside(named, plan, choice)),
+    ...findLayersRefused(layers, plan, findPath(input)),
     ...(asOf === null ? [] : findReachRefusals(asOf.at, plan, { evaluatedAt, path: findPath(input) })),
-    ...freshnessLimits(input.freshness),
+    ...findFreshnessLimits(input.freshness),
   ]);
   return selectListings(names, findDirectory(live), { at: asOf?.at ?? evaluatedAt, narrowing: toNarrowing(choice) });
 };
@@ -226,7 +234,7 @@ const makeHead = (question: Question, selected: readonly Selected[], context: Co
     asOf === null ? { listings_as_of: null, capabilities_as_of: null } : listVersions(selected, live, asOf.at);
   return {
     dql: VERSION,
-    query: { string: compiled.string, json: rawJson(writeJson(compiled.json)) },
+    query: { string: compiled.string, json: makeRawJson(writeJson(compiled.json)) },
     evaluated_at: formatInstant(evaluatedAt),
     as_of: asOf === null ? null : formatInstant(asOf.at),
     settled: asOf !== null && isSettled(asOf.at, context, listVenues(selected, names, live)),
@@ -260,7 +268,7 @@ const makeAnswer = (
 ): Answer => {
   const { plan, receiptId } = context;
   const items = `[${result.items.slice(from, from + pages.limit).join(',')}]`;
-  const scope = plan === null ? undefined : scopeStated(plan, context);
+  const scope = plan === null ? undefined : makeScope(plan, context);
   const isPast = result.head.as_of !== null;
   return {
     body: {
@@ -268,7 +276,7 @@ const makeAnswer = (
       items_sha256: isPast ? createHash('sha256').update(items).digest('hex') : undefined,
       scope,
       receipt_id: receiptId,
-      instruments: rawJson(items),
+      instruments: makeRawJson(items),
       page: describePage(result, from, pages),
     },
     numberFormat: input.number_format ?? 'json',
@@ -289,7 +297,7 @@ const findPage = (cursor: string, asked: string, { live, evaluatedAt }: Context)
 const refuseLong = (steps: number, listings: number): void => {
   if (steps * listings <= MOST_STEPS) return;
   const most = Math.floor(MOST_STEPS / steps);
-  throw serviceError(
+  throw makeServiceError(
     'DQL_LIMIT',
     `The query over ${listings} listings takes longer than ${BUDGET_MS / 1_000} seconds; its windows allow ${most}.`,
     { hint: 'Narrow where, or use smaller windows.' },
@@ -317,7 +325,7 @@ const evaluate = async (question: Question, context: Context): Promise<ScreenRes
   const head = makeHead(question, selected, context);
   const facts = readFacts(plan, selected, { live, history, terms, evaluatedAt, budget });
   await context.caller?.spend('dql', 1);
-  const items = await screenItems(plan, await facts.complete(), {
+  const items = await makeScreenItems(plan, await facts.complete(), {
     includeUnknown: input.include_unknown ?? false,
     numberFormat: input.number_format ?? 'json',
     budget,

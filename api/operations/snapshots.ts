@@ -1,12 +1,12 @@
 // POST /v2/snapshots: the newest reading of each listing and layer, with its age and status (H-01, L-04, S-05, S-07).
 import Type, { type Static } from 'typebox';
-import { type ApiError, serviceError } from '../../schemas/errors.ts';
+import { type ApiError, makeServiceError } from '../../schemas/errors.ts';
 import { formatInstant } from '../../schemas/instants.ts';
 import type { JsonValue } from '../../schemas/json.ts';
 import type { ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { refuseOutside, throwAll, toNarrowing } from '../access/scope.ts';
-import { Layers, layerFault } from '../contract/layer-names.ts';
+import { findLayerFault, Layers } from '../contract/layer-names.ts';
 import {
   Conversion,
   IncludeRaw,
@@ -22,21 +22,21 @@ import {
 } from '../contract/parameters.ts';
 import type { Plan } from '../contract/plans.ts';
 import { Where } from '../language/where-object.ts';
-import { Freshness, freshnessFaults, freshnessLimits, makeBounds, printBounds } from '../live/bounds.ts';
+import { Freshness, findFreshnessFaults, findFreshnessLimits, makeBounds, printBounds } from '../live/bounds.ts';
 import type { Selected } from '../live/listing-book.ts';
 import { makeLayerObjects, makeVenueView, type VenueView, type ViewOptions } from '../live/listing-view.ts';
 import { findDirectory } from '../selection/directory.ts';
 import { findMissingPairs, type MissingPair, type Names, selectListings } from '../selection/resolve.ts';
 import answer from './examples/snapshots.json' with { type: 'json' };
 import {
-  layerRefusals,
-  listingLimit,
+  findLayerRefusals,
+  findListingLimit,
   listVenues,
+  makeScope,
   readLayers,
   readNames,
   requirePlan,
   Scope,
-  scopeStated,
 } from './listing-input.ts';
 import { type Answer, type Context, defineOperation } from './operation.ts';
 
@@ -111,11 +111,11 @@ const Output = Type.Object({
 });
 
 const refine = ({ layers = [], freshness }: Partial<Input>): ApiError[] => [
-  ...layers.flatMap(layerFault),
-  ...freshnessFaults(freshness),
+  ...layers.flatMap(findLayerFault),
+  ...findFreshnessFaults(freshness),
 ];
 
-const rawRefusal = (input: Input, plan: Plan): ApiError[] =>
+const findRawRefusal = (input: Input, plan: Plan): ApiError[] =>
   input.include_raw === true && !plan.raw
     ? [
         {
@@ -135,20 +135,20 @@ const selectWithin = (input: Input, names: Names, context: Context): Selected[] 
   const selected = selectListings(names, findDirectory(live), { at: evaluatedAt, narrowing: toNarrowing(choice) });
   throwAll([
     ...refuseOutside(names, plan, choice),
-    ...layerRefusals(input.layers, plan),
-    ...rawRefusal(input, plan),
-    ...freshnessLimits(input.freshness),
-    ...listingLimit(selected.length, plan.limits.snapshots_listings),
+    ...findLayerRefusals(input.layers, plan),
+    ...findRawRefusal(input, plan),
+    ...findFreshnessLimits(input.freshness),
+    ...findListingLimit(selected.length, plan.limits.snapshots_listings),
   ]);
   return selected;
 };
 
 /** The newest instant up to which everything recorded has been applied, over the requested venues (F-05). */
-const servedAt = ({ live, evaluatedAt }: Context, venues: ReadonlySet<string>): Micros => {
+const findServedAt = ({ live, evaluatedAt }: Context, venues: ReadonlySet<string>): Micros => {
   let least = Number.POSITIVE_INFINITY;
   for (const venue of venues) least = Math.min(least, live.watermark(venue) ?? Number.POSITIVE_INFINITY);
   if (least === Number.POSITIVE_INFINITY) {
-    throw serviceError('UNAVAILABLE', 'No state of the venues asked has arrived yet.', {
+    throw makeServiceError('UNAVAILABLE', 'No state of the venues asked has arrived yet.', {
       hint: 'Repeat the call in a few seconds.',
     });
   }
@@ -201,11 +201,11 @@ const run = (input: Input, context: Context, names: Names): Answer => {
   };
   const body: JsonValue = {
     evaluated_at: formatInstant(evaluatedAt),
-    served_at: formatInstant(servedAt(context, listVenues(selected, names, live))),
+    served_at: formatInstant(findServedAt(context, listVenues(selected, names, live))),
     receipt_id: context.receiptId,
     units: options.units,
     freshness: printBounds(options.bounds, layers, options.units),
-    scope: scopeStated(plan, context),
+    scope: makeScope(plan, context),
     items: makeItems(selected, context, { layers, options }),
     missing: findMissing(names, selected, context),
   };

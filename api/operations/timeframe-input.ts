@@ -1,6 +1,6 @@
 // The timeframe of a request for candles: any spelling of a period that is stored, and its faults (H-16d).
 import { formatDuration, parseDuration } from '../../schemas/durations.ts';
-import { type ApiError, shapeFault } from '../../schemas/errors.ts';
+import { type ApiError, makeShapeFault } from '../../schemas/errors.ts';
 import { clip } from '../../schemas/sent-text.ts';
 import { TIMEFRAMES, type Timeframe } from '../language/limits.ts';
 
@@ -12,13 +12,13 @@ export const readTimeframe = (text: string): Timeframe | null => {
 };
 
 /** A text that is no duration: a fault of shape that the schema cannot express. */
-export const timeframeShape = (text: string | undefined): ApiError[] => {
+export const findTimeframeShapeFaults = (text: string | undefined): ApiError[] => {
   if (text === undefined || parseDuration(text) !== null) return [];
-  return [shapeFault('/timeframe', `"${clip(text)}" is not a duration.`, 'Write one unit, such as 1h.')];
+  return [makeShapeFault('/timeframe', `"${clip(text)}" is not a duration.`, 'Write one unit, such as 1h.')];
 };
 
 /** A period that is not stored. */
-export const timeframeFaults = (text: string | undefined): ApiError[] => {
+export const findTimeframeFaults = (text: string | undefined): ApiError[] => {
   if (text === undefined || readTimeframe(text) !== null) return [];
   const message = `"${clip(text)}" is not a timeframe that is stored: stored are ${TIMEFRAMES.join(', ')}.`;
   const hint = `Send one of ${TIMEFRAMES.join(', ')}.`;

@@ -9,21 +9,21 @@ type Texts = { readonly query?: unknown; readonly where?: Static<typeof Where> }
 type BodySelection = { readonly selection: Selection | null; readonly errors: readonly ApiError[] };
 
 /** The body's selection; in an answer about two texts its faults name the one they lie in (E-06). */
-export const bodySelection = ({ where, query }: Texts): BodySelection => {
+export const readBodySelection = ({ where, query }: Texts): BodySelection => {
   if (where === undefined) return { selection: null, errors: [] };
   const { selection, errors } = readWhere(where);
   if (typeof where !== 'string' || typeof query !== 'string') return { selection, errors };
-  return { selection: placedSelection(selection), errors: placed(errors, '/where') };
+  return { selection: placeSelection(selection), errors: placeErrors(errors, '/where') };
 };
 
-const placed = (errors: readonly ApiError[], path: string): ApiError[] =>
+const placeErrors = (errors: readonly ApiError[], path: string): ApiError[] =>
   errors.map((error) => (error.position === undefined || error.path !== undefined ? error : { ...error, path }));
 
 /** In an answer about two texts the faults of the query name it. */
-export const inQuery = ({ query, where }: Texts, errors: readonly ApiError[]): readonly ApiError[] =>
-  typeof query === 'string' && typeof where === 'string' ? placed(errors, '/query') : errors;
+export const placeInQuery = ({ query, where }: Texts, errors: readonly ApiError[]): readonly ApiError[] =>
+  typeof query === 'string' && typeof where === 'string' ? placeErrors(errors, '/query') : errors;
 
-const placedSelection = (selection: Selection): Selection =>
+const placeSelection = (selection: Selection): Selection =>
   Object.fromEntries(
     Object.entries(selection).map(([key, codes]) => [
       key,

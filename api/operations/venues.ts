@@ -1,12 +1,12 @@
 // GET /v2/venues: which venues are served, how many of their listings, and whether they are live (V-01).
 import Type from 'typebox';
 import { formatInstant } from '../../schemas/instants.ts';
-import { byKey, type JsonValue } from '../../schemas/json.ts';
+import { type JsonValue, sortByKey } from '../../schemas/json.ts';
 import { ALL_LAYERS } from '../../schemas/layers/index.ts';
 import { findPolicy } from '../../schemas/policies.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { InstantText, NullableInstant } from '../contract/parameters.ts';
-import { isListed, type LiveListing, versionAt } from '../live/listing-book.ts';
+import { findVersionAt, isListed, type LiveListing } from '../live/listing-book.ts';
 import type { LiveMemory, LiveVenue } from '../live/memory.ts';
 import { deriveVenueState } from '../live/venue-state.ts';
 import answer from './examples/venues.json' with { type: 'json' };
@@ -31,27 +31,27 @@ const Output = Type.Object({
 });
 
 const describeLayers = (venue: LiveVenue, at: Micros): JsonValue => {
-  const capability = versionAt(venue.capabilities, at);
-  return byKey(
+  const capability = findVersionAt(venue.capabilities, at);
+  return sortByKey(
     Object.fromEntries(ALL_LAYERS.map(({ recordName, name }) => [recordName, findPolicy(capability, name)])),
   );
 };
 
 const isCollected = ({ readings }: LiveListing): boolean => readings.size > 0;
 
-const firstSeen = (listings: readonly LiveListing[]): Micros | null => {
+const findFirstSeen = (listings: readonly LiveListing[]): Micros | null => {
   const seen = listings.flatMap(({ versions }) => versions.map((v) => v.first_seen_at));
   return seen.reduce<Micros | null>((least, at) => (least === null || at < least ? at : least), null);
 };
 
-const venueRecord = (live: LiveMemory, venue: LiveVenue, at: Micros): JsonValue => {
+const makeVenueRecord = (live: LiveMemory, venue: LiveVenue, at: Micros): JsonValue => {
   const known = [...venue.listings.values()];
   const listed = known.filter(({ versions }) => {
-    const version = versionAt(versions, at);
+    const version = findVersionAt(versions, at);
     return version !== null && isListed(version, at);
   });
   // The first sight of a listing that readings came of: its first reading follows within its first seconds.
-  const since = firstSeen(known.filter(isCollected));
+  const since = findFirstSeen(known.filter(isCollected));
   const { state, since: stateSince } = deriveVenueState(live, venue, at);
   return {
     venue: venue.venue,
@@ -87,7 +87,7 @@ export const venues = defineOperation({
   run: (_input, { live, evaluatedAt }) => ({
     body: {
       evaluated_at: formatInstant(evaluatedAt),
-      items: [...live.venues()].map((venue) => venueRecord(live, venue, evaluatedAt)),
+      items: [...live.venues()].map((venue) => makeVenueRecord(live, venue, evaluatedAt)),
     },
     numberFormat: 'json',
   }),

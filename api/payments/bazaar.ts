@@ -18,7 +18,7 @@ const describeMember = ({ type, enum: values = [], anyOf = [] }: Schema): Json =
   return types.length === 0 ? {} : { type: types.length === 1 ? types[0] : types };
 };
 
-const closed = (properties: Json, required: readonly string[]): Json => ({
+const makeClosed = (properties: Json, required: readonly string[]): Json => ({
   type: 'object',
   properties,
   ...(required.length === 0 ? {} : { required }),
@@ -29,7 +29,7 @@ const closed = (properties: Json, required: readonly string[]): Json => ({
 const describeMembers = ({ input }: Endpoint, isHere: (name: string) => boolean): Json => {
   const { properties = {}, required = [] } = input as Schema;
   const here = Object.entries(properties).filter(([name]) => isHere(name));
-  return closed(Object.fromEntries(here.map(([name, of]) => [name, describeMember(of)])), required.filter(isHere));
+  return makeClosed(Object.fromEntries(here.map(([name, of]) => [name, describeMember(of)])), required.filter(isHere));
 };
 
 /** An answer's instant and its lists, empty: a header has no room for more. */
@@ -80,7 +80,7 @@ const makeSchema = (endpoint: Endpoint): Json => {
   const output = { type: 'object', properties: { type: { const: 'json' }, example: { type: 'object' } } };
   return {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
-    ...{ type: 'object', properties: { input: closed(pinned, Object.keys(pinned)), output }, required: ['input'] },
+    ...{ type: 'object', properties: { input: makeClosed(pinned, Object.keys(pinned)), output }, required: ['input'] },
   };
 };
 

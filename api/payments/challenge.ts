@@ -1,7 +1,7 @@
 // The 402 answer: what a call costs, what plans cost, how to pay, and what was wrong with the payment that was presented (P-01, P-03, P-05).
 import { formatCount } from '../../schemas/counts.ts';
 import type { Call, Price, Refused } from '../access/call.ts';
-import { limitHeaders } from '../contract/limits.ts';
+import { makeLimitHeaders } from '../contract/limits.ts';
 import { makeBazaar } from './bazaar.ts';
 import { CHALLENGES_PER_MINUTE, type ChallengeMeter } from './challenge-meter.ts';
 import { ATOMIC_PER_USD, listOffers, type PaymentTerms } from './offers.ts';
@@ -51,21 +51,21 @@ const makeBody = (
 };
 
 /** The same object in header and body, or a 429 when the address has had its share of them. */
-export const challengeAnswer = (
+export const makeChallengeAnswer = (
   call: Call,
   price: Price,
   { error, deps }: { readonly error: string | null; readonly deps: ChallengeDeps },
 ): Refused => {
   const wait = deps.challenges.admit(call.address, call.nowMs);
-  if (wait !== null) return tooMany(wait);
+  if (wait !== null) return refuseTooMany(wait);
   const body = makeBody(call, price, { error, deps });
   const header = Buffer.from(JSON.stringify(body)).toString('base64');
   return { status: 402, headers: { 'payment-required': header }, body };
 };
 
-const tooMany = (wait: number): Refused => ({
+const refuseTooMany = (wait: number): Refused => ({
   status: 429,
-  headers: limitHeaders({
+  headers: makeLimitHeaders({
     limit: 'x402_challenges_per_minute',
     figure: CHALLENGES_PER_MINUTE,
     retryAfterS: wait,

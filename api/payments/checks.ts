@@ -9,8 +9,8 @@ import type {
   Price,
   Refused,
 } from '../access/call.ts';
-import { describeLimit, limitHeaders, type Refusal } from '../contract/limits.ts';
-import { type ChallengeDeps, challengeAnswer } from './challenge.ts';
+import { describeLimit, makeLimitHeaders, type Refusal } from '../contract/limits.ts';
+import { type ChallengeDeps, makeChallengeAnswer } from './challenge.ts';
 import type { Bid, NotTaken, PaymentDesk } from './desk.ts';
 import { encodeSettlement, readPayment, type SignedPayment } from './header.ts';
 import { isForPlan } from './match.ts';
@@ -27,18 +27,18 @@ export type ChecksDeps = ChallengeDeps & {
   readonly count?: CountPayment;
 };
 
-const unavailable = (message: string, hint: string): Refused => ({
+const refuseUnavailable = (message: string, hint: string): Refused => ({
   status: 503,
   headers: { 'retry-after': String(RETRY_S) },
   body: { errors: [{ code: 'UNAVAILABLE', message, hint }] },
 });
-const AWAY = unavailable(
+const AWAY = refuseUnavailable(
   'The payment cannot be verified now; nothing was charged.',
   'Repeat the call with the same payment in a few seconds.',
 );
-const OFF = unavailable('Payments cannot be verified now; nothing was charged.', 'Send a key.');
+const OFF = refuseUnavailable('Payments cannot be verified now; nothing was charged.', 'Send a key.');
 /** Never a new challenge for the same authorisation: the caller would pay twice (P-04). */
-const PENDING = unavailable(
+const PENDING = refuseUnavailable(
   'The payment is being settled; its outcome is not known yet.',
   'Repeat the call with the same payment, and sign no new one.',
 );
@@ -50,11 +50,11 @@ const LIMIT: Refusal = {
 };
 const TOO_MANY: Refused = {
   status: 429,
-  headers: limitHeaders(LIMIT),
+  headers: makeLimitHeaders(LIMIT),
   body: { errors: [{ code: 'RATE_LIMITED', ...describeLimit('A payer', LIMIT) }] },
 };
 
-const malformed = (message: string): Refused => ({
+const refuseMalformed = (message: string): Refused => ({
   status: 400,
   headers: {},
   body: {
@@ -78,7 +78,7 @@ const openKey = ({ plan, key, keyId, expiresAt, transaction, network, payer, rec
 };
 
 /** The obstacle to a payment before its request is looked at (P-11); `claim`: its plan waits to be delivered. */
-const hindrance = (
+const findHindrance = (
   standing: Standing,
   { payload }: SignedPayment,
 ): 'known' | 'pending' | 'claim' | 'blocked' | 'limit' | null => {
@@ -100,7 +100,7 @@ const createRefusals = (deps: ChecksDeps): Refusals => {
   const { count = () => undefined } = deps;
   const refuse = ({ call, price }: Omit<PaidCall, 'bid'>, error: string): Refused => {
     count('refused');
-    return challengeAnswer(call, price, { error, deps });
+    return makeChallengeAnswer(call, price, { error, deps });
   };
   const refuseNotTaken = (asked: PaidCall, why: NotTaken): Refused => {
     if (why === 'away') return AWAY;
@@ -174,7 +174,7 @@ export const openPaymentChecks = (deps: ChecksDeps): PaymentChecks => {
     const { payment, offers } = asked.bid;
     const standing = await open.standing(payment).catch(() => null);
     if (standing === null) return AWAY;
-    switch (hindrance(standing, payment)) {
+    switch (findHindrance(standing, payment)) {
       case 'claim':
         return claimPayment(asked, open);
       case 'pending':
@@ -193,12 +193,12 @@ export const openPaymentChecks = (deps: ChecksDeps): PaymentChecks => {
   return {
     challenge(call, price) {
       count('offered');
-      return challengeAnswer(call, price, { error: null, deps });
+      return makeChallengeAnswer(call, price, { error: null, deps });
     },
     async present(call, price) {
       if (desk === null) return OFF;
       const payment = readPayment(call.headers);
-      if ('malformed' in payment) return malformed(payment.malformed);
+      if ('malformed' in payment) return refuseMalformed(payment.malformed);
       const bid = { payment, offers: listOffers(terms, price), receiptId: call.receiptId };
       return present({ call, price, bid }, desk);
     },

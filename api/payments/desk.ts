@@ -5,9 +5,9 @@ import type { AnswerEnd } from '../access/call.ts';
 import type { PaymentChain } from './chain.ts';
 import type { Facilitator } from './facilitator.ts';
 import type { SignedPayment } from './header.ts';
-import { authorizationFault, matchOffer } from './match.ts';
+import { findAuthorizationFault, matchOffer } from './match.ts';
 import type { CountPayment } from './metrics.ts';
-import { ledgerClass, type Offer } from './offers.ts';
+import { type Offer, toLedgerClass } from './offers.ts';
 import type { Purchase, Purchases } from './purchases.ts';
 import type { Settlement } from './settlement.ts';
 import { checkSigner } from './signature.ts';
@@ -66,7 +66,7 @@ const PRESENTED: NotTaken = { refused: 'already_presented' };
 const checkBid = async ({ payment, offers }: Bid, { chain }: DeskDeps): Promise<Offer | NotTaken> => {
   const offer = matchOffer(payment, offers);
   if (typeof offer === 'string') return { refused: offer };
-  const fault = authorizationFault(payment, offer, Date.now());
+  const fault = findAuthorizationFault(payment, offer, Date.now());
   if (fault !== null) return { refused: fault };
   const signer = await checkSigner(payment, offer);
   // The signature of a contract wallet may look like any other: then the facilitator queries the contract.
@@ -74,12 +74,12 @@ const checkBid = async ({ payment, offers }: Bid, { chain }: DeskDeps): Promise<
   return offer;
 };
 
-const insert = ({ store }: DeskDeps, { payment, receiptId }: Bid, offer: Offer): Promise<boolean> => {
+const insertBid = ({ store }: DeskDeps, { payment, receiptId }: Bid, offer: Offer): Promise<boolean> => {
   const { extra } = offer;
   return store.insert({
     ...toPaymentKey(payment),
     ...{ receiptId, offer, payload: payment.payload },
-    class: extra.kind === 'call' ? ledgerClass(extra.class) : null,
+    class: extra.kind === 'call' ? toLedgerClass(extra.class) : null,
     plan: extra.kind === 'plan' ? extra.plan : null,
     validBefore: Number(payment.payload.authorization.validBefore),
   });
@@ -106,7 +106,7 @@ const take = async (deps: DeskDeps, bid: Bid): Promise<NotTaken | null> => {
   try {
     const offer = await checkBid(bid, deps);
     if (typeof offer === 'string' || 'refused' in offer) return offer;
-    if (!(await insert(deps, bid, offer))) return PRESENTED;
+    if (!(await insertBid(deps, bid, offer))) return PRESENTED;
     held.add(bid.receiptId);
     const refused = await verify(deps, bid, offer);
     if (refused !== null) held.delete(bid.receiptId);
@@ -135,7 +135,7 @@ const serve = async ({ store, settlement, count, log }: DeskDeps, { payment, rec
   log.error({ receipt_id: receiptId }, 'an answer was served and cannot be charged');
 };
 
-const end = async (deps: DeskDeps, bid: Bid, left: AnswerEnd): Promise<void> => {
+const endBid = async (deps: DeskDeps, bid: Bid, left: AnswerEnd): Promise<void> => {
   if (left === 'whole') return serve(deps, bid);
   deps.settlement.held.delete(bid.receiptId);
   // If the database is unavailable, its lease ends instead.
@@ -171,7 +171,7 @@ const buyPlan = async (deps: DeskDeps, bid: Bid): Promise<PlanOutcome> => {
 export const openDesk = (deps: DeskDeps): PaymentDesk => ({
   standing: (payment) => deps.store.read(toPaymentKey(payment)),
   take: (bid) => take(deps, bid),
-  end: (bid, left) => end(deps, bid, left),
+  end: (bid, left) => endBid(deps, bid, left),
   buyPlan: (bid) => buyPlan(deps, bid),
   claimKey: ({ payment, receiptId }) => deps.purchases.claim(toPaymentKey(payment), receiptId),
   endDelivery: ({ receiptId }, bid, left) =>

@@ -16,7 +16,7 @@ const LATE: Reason = 'invalid_exact_evm_payload_authorization_valid_before';
 const isSame = (a: string, b: string): boolean => a.toLowerCase() === b.toLowerCase();
 
 /** Without `kind` the amount alone distinguishes a plan from a call: no class costs what a plan does. */
-const means = ({ amount, extra }: Accepted, entry: Offer): boolean => {
+const isMeant = ({ amount, extra }: Accepted, entry: Offer): boolean => {
   if (amount !== entry.amount) return false;
   if (extra?.kind === undefined) return true;
   return extra.kind === entry.extra.kind && (entry.extra.kind === 'call' || extra.plan === entry.extra.plan);
@@ -24,7 +24,7 @@ const means = ({ amount, extra }: Accepted, entry: Offer): boolean => {
 
 /** Whether the payment is for a plan: its request is not looked at (P-06). */
 export const isForPlan = ({ accepted }: SignedPayment, offers: readonly Offer[]): boolean =>
-  accepted.extra?.kind === 'plan' || offers.some((entry) => entry.extra.kind === 'plan' && means(accepted, entry));
+  accepted.extra?.kind === 'plan' || offers.some((entry) => entry.extra.kind === 'plan' && isMeant(accepted, entry));
 
 /** The current entry that `accepted` equals, or what differs. */
 export const matchOffer = ({ accepted }: SignedPayment, offers: readonly Offer[]): Offer | Reason => {
@@ -33,11 +33,11 @@ export const matchOffer = ({ accepted }: SignedPayment, offers: readonly Offer[]
   if (first === undefined || accepted.network !== first.network) return 'invalid_network';
   if (!isSame(accepted.asset, first.asset)) return 'invalid_asset';
   if (!isSame(accepted.payTo, first.payTo)) return RECIPIENT;
-  return offers.find((entry) => means(accepted, entry)) ?? VALUE;
+  return offers.find((entry) => isMeant(accepted, entry)) ?? VALUE;
 };
 
 /** The part of the signed authorisation that does not fit the offer now; null when all does. */
-export const authorizationFault = ({ payload }: SignedPayment, offer: Offer, nowMs: number): Reason | null => {
+export const findAuthorizationFault = ({ payload }: SignedPayment, offer: Offer, nowMs: number): Reason | null => {
   const { to, value, validAfter, validBefore } = payload.authorization;
   const now = BigInt(Math.floor(nowMs / 1_000));
   if (!isSame(to, offer.payTo)) return RECIPIENT;

@@ -30,7 +30,11 @@ const MAX_TIMEOUT_S = 60;
 /** One rule of agent state, in atomic USDC. */
 const RULE_PRICE = 10_000;
 
-const offer = (terms: PaymentTerms, payTo: string, { amount, bought }: { amount: number; bought: Bought }): Offer => ({
+const makeOffer = (
+  terms: PaymentTerms,
+  payTo: string,
+  { amount, bought }: { amount: number; bought: Bought },
+): Offer => ({
   scheme: 'exact',
   network: terms.network,
   amount: String(amount),
@@ -49,15 +53,16 @@ export const listOffers = (
   if (payTo === null) return [];
   const sold: Plan[] = Object.values(PLANS).filter((plan) => plan.price_usd > 0);
   return [
-    offer(terms, payTo, { amount, bought: { kind: 'call', class: of } }),
+    makeOffer(terms, payTo, { amount, bought: { kind: 'call', class: of } }),
     ...sold.map(({ code, price_usd }) =>
-      offer(terms, payTo, { amount: price_usd * ATOMIC_PER_USD, bought: { kind: 'plan', plan: code } }),
+      makeOffer(terms, payTo, { amount: price_usd * ATOMIC_PER_USD, bought: { kind: 'plan', plan: code } }),
     ),
   ];
 };
 
 /** Price of agent state by the distinct rules named, in atomic USDC; with none named one rule is quoted (E-01, AG-05). */
-export const priceOfRules = (ruleIds: readonly string[]): number => Math.max(1, new Set(ruleIds).size) * RULE_PRICE;
+export const computePriceOfRules = (ruleIds: readonly string[]): number =>
+  Math.max(1, new Set(ruleIds).size) * RULE_PRICE;
 
 /** Class of the ledger: both tiers of the archive are one (P-07). */
-export const ledgerClass = (of: string): string => (of === 'archive_top100' ? 'archive' : of);
+export const toLedgerClass = (of: string): string => (of === 'archive_top100' ? 'archive' : of);

@@ -1,7 +1,7 @@
 // Plans bought with USDC in PostgreSQL: the key is made in the transaction of the ledger row, and delivered once (P-06).
 import type { Pool, PoolClient } from 'pg';
-import { inTransaction } from '../../infra/runtime/postgres/postgres.ts';
-import { within } from '../../infra/runtime/within.ts';
+import { runInTransaction } from '../../infra/runtime/postgres/postgres.ts';
+import { limitTime } from '../../infra/runtime/within.ts';
 import type { AnswerEnd } from '../access/call.ts';
 import { hashKey, makeKey, shortenKey } from '../access/keys.ts';
 import { makeKeyId } from '../contract/ids.ts';
@@ -105,7 +105,7 @@ export const openPurchases = (pool: Pool) => ({
   async settle(receiptId: string, transaction: string, claimedBy: string | null): Promise<Purchase | null> {
     const [key, keyId] = [makeKey(), makeKeyId(Date.now())];
     const values = [receiptId, transaction, keyId, hashKey(key), shortenKey(key), claimedBy];
-    const { rows } = await within(pool.query<SettledRow>(SETTLE, values), ANSWER_MS);
+    const { rows } = await limitTime(pool.query<SettledRow>(SETTLE, values), ANSWER_MS);
     const row = rows[0];
     if (row === undefined) return null;
     const { network, payer, plan, expires_at } = row;
@@ -113,8 +113,8 @@ export const openPurchases = (pool: Pool) => ({
   },
   /** The key of a purchase for this request to deliver; null: it was delivered, or another request is delivering it. */
   claim: ({ payer, nonce }: PaymentKey, claimedBy: string): Promise<Purchase | null> =>
-    within(
-      inTransaction(pool, async (client) => {
+    limitTime(
+      runInTransaction(pool, async (client) => {
         const { rows } = await client.query<{ receipt_id: string }>(CLAIM, [payer, nonce, claimedBy]);
         return rows[0] === undefined ? null : replaceKey(client, rows[0].receipt_id);
       }),
@@ -122,7 +122,7 @@ export const openPurchases = (pool: Pool) => ({
     ),
   /** The answer left whole, or did not: then the next request delivers. */
   async end(receiptId: string, claimedBy: string, left: AnswerEnd): Promise<void> {
-    await within(pool.query(left === 'whole' ? DELIVERED : LET_GO, [receiptId, claimedBy]), ANSWER_MS);
+    await limitTime(pool.query(left === 'whole' ? DELIVERED : LET_GO, [receiptId, claimedBy]), ANSWER_MS);
   },
 });
 export type Purchases = ReturnType<typeof openPurchases>;

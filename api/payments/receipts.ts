@@ -1,6 +1,6 @@
 // The outcome of a payment, by the receipt of the call it was presented with (P-10).
 import type { Pool } from 'pg';
-import { within } from '../../infra/runtime/within.ts';
+import { limitTime } from '../../infra/runtime/within.ts';
 import type { PaymentState } from './store.ts';
 
 /** A database that does not answer for this long is unavailable. */
@@ -28,5 +28,5 @@ const FIND = `
   from v_payments where receipt_id = $1 order by state = 'settled' desc limit 1`;
 
 export const openReceipts = (pool: Pick<Pool, 'query'>): Receipts => ({
-  find: async (receiptId) => (await within(pool.query<Receipt>(FIND, [receiptId]), ANSWER_MS)).rows[0] ?? null,
+  find: async (receiptId) => (await limitTime(pool.query<Receipt>(FIND, [receiptId]), ANSWER_MS)).rows[0] ?? null,
 });

@@ -1,7 +1,7 @@
 // Recovers a lost bought key: the signer with the wallet that paid gets another key with the same expiry, once per message (P-06).
 import type { Pool, PoolClient } from 'pg';
 import { type Hex, recoverMessageAddress } from 'viem';
-import { inTransaction } from '../../infra/runtime/postgres/postgres.ts';
+import { runInTransaction } from '../../infra/runtime/postgres/postgres.ts';
 import type { PaymentChain } from './chain.ts';
 import { type Purchase, replaceKey } from './purchases.ts';
 
@@ -73,7 +73,7 @@ export const recoverKey = async (
   const issuedMs = Date.parse(issuedAt);
   if (!(issuedMs <= nowMs && nowMs < issuedMs + MESSAGE_MS)) return null;
   if (!(await isSignedBy(payer, writeRecoveryMessage(baseUrl, recovery), { signature, chain }))) return null;
-  return inTransaction(pool, async (client) => {
+  return runInTransaction(pool, async (client) => {
     const { rows } = await client.query<{ receipt_id: string }>(TAKE, [transaction, payer, new Date(issuedMs)]);
     if (rows[0] === undefined) return null;
     const purchase = await replaceKey(client, rows[0].receipt_id);

@@ -35,7 +35,7 @@ export type Decision =
 const UNKNOWN: Decision = { is: 'unknown' };
 
 /** What the chain has decided; `unused`: it may still be settled. */
-const queryChain = async ({ chain }: SettlementDeps, open: OpenPayment): Promise<Decision | 'unused'> => {
+const askChain = async ({ chain }: SettlementDeps, open: OpenPayment): Promise<Decision | 'unused'> => {
   const looked = await chain.look(open, open.presentedMs);
   if (looked.is === 'paid') return { is: 'settled', transaction: looked.transaction };
   if (looked.is === 'spent') return { is: 'failed', reason: SPENT, payersFault: true };
@@ -47,7 +47,7 @@ const queryChain = async ({ chain }: SettlementDeps, open: OpenPayment): Promise
 const decide = async (deps: SettlementDeps, open: OpenPayment, outcome: Settled): Promise<Decision> => {
   if (outcome.is === 'settled') return outcome;
   try {
-    const decided = await queryChain(deps, open);
+    const decided = await askChain(deps, open);
     if (decided !== 'unused') return decided;
     if (outcome.is === 'unknown') return UNKNOWN;
     return { is: 'failed', reason: outcome.reason, payersFault: !(await deps.chain.canPay(open)) };
@@ -58,7 +58,7 @@ const decide = async (deps: SettlementDeps, open: OpenPayment, outcome: Settled)
   }
 };
 
-const record = async (deps: SettlementDeps, open: OpenPayment, decision: Decision): Promise<void> => {
+const recordDecision = async (deps: SettlementDeps, open: OpenPayment, decision: Decision): Promise<void> => {
   const { store, purchases, count, log } = deps;
   const { receiptId, plan } = open;
   if (decision.is === 'settled') {
@@ -77,18 +77,18 @@ const record = async (deps: SettlementDeps, open: OpenPayment, decision: Decisio
 /** When the database does not take the outcome, the payment remains `settling`; its lease ends, and the chain is queried. */
 const settleOpen = async (deps: SettlementDeps, open: OpenPayment): Promise<void> => {
   const outcome = await deps.facilitator.settle(open);
-  await record(deps, open, await decide(deps, open, outcome));
+  await recordDecision(deps, open, await decide(deps, open, outcome));
 };
 
 /** An unknown outcome: as the chain has it, else sent again. What was sent before may still be under way, so no refusal ends it. */
 const reconcile = async (deps: SettlementDeps, open: OpenPayment): Promise<void> => {
-  const decided = await queryChain(deps, open).catch(() => UNKNOWN);
+  const decided = await askChain(deps, open).catch(() => UNKNOWN);
   if (decided === UNKNOWN) return;
-  if (decided !== 'unused') return record(deps, open, decided);
+  if (decided !== 'unused') return recordDecision(deps, open, decided);
   if (!(await deps.store.resume(open.receiptId))) return;
   const outcome = await deps.facilitator.settle(open);
   const again: Settled = outcome.is === 'refused' ? { is: 'unknown', why: outcome.reason } : outcome;
-  await record(deps, open, await decide(deps, open, again));
+  await recordDecision(deps, open, await decide(deps, open, again));
 };
 
 export type Settlement = {

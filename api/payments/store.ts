@@ -1,6 +1,6 @@
 // Payments in PostgreSQL: each move between two states is one statement, so that of any number of processes one makes it (P-04, P-07).
 import type { Pool } from 'pg';
-import { within } from '../../infra/runtime/within.ts';
+import { limitTime } from '../../infra/runtime/within.ts';
 import type { PlanCode } from '../contract/plans.ts';
 import type { Settleable } from './facilitator.ts';
 
@@ -147,7 +147,7 @@ const toStanding = (row: StandingRow): Standing => ({
 /** Every function rejects when the database is unavailable. */
 export const openPaymentStore = (pool: Pick<Pool, 'query'>) => {
   const query = <R extends object>(text: string, values: readonly unknown[] = []) =>
-    within(pool.query<R & Record<string, unknown>>(text, [...values]), ANSWER_MS);
+    limitTime(pool.query<R & Record<string, unknown>>(text, [...values]), ANSWER_MS);
   const isDone = async (text: string, values: readonly unknown[]): Promise<boolean> =>
     ((await query(text, values)).rowCount ?? 0) > 0;
   const take = async (text: string, value: unknown): Promise<readonly OpenPayment[]> =>

@@ -1,6 +1,6 @@
 // Checks the query of a rule: the language with the codes of the catalogue, and no clause that a rule has no use for (AG-01).
-import { type ApiError, ServiceError, serviceError } from '../../schemas/errors.ts';
-import { type Codes, fold } from '../language/codes.ts';
+import { type ApiError, makeServiceError, ServiceError } from '../../schemas/errors.ts';
+import { type Codes, foldCase } from '../language/codes.ts';
 import { type Compiled, compile } from '../language/compile.ts';
 import type { RuleDraft } from './rule.ts';
 
@@ -37,10 +37,10 @@ export type Catalogue = Readonly<
 };
 
 export const toCodes = ({ venues, currencies, assets, instruments, instruments_delisted }: Catalogue): Codes => ({
-  venue: new Map(venues.map((code) => [fold('venue', code), code])),
-  quote: new Map(currencies.map((code) => [fold('quote', code), code])),
-  base: new Map(assets.map((code) => [fold('base', code), code])),
-  instrument: new Map([...instruments, ...instruments_delisted].map((code) => [fold('instrument', code), code])),
+  venue: new Map(venues.map((code) => [foldCase('venue', code), code])),
+  quote: new Map(currencies.map((code) => [foldCase('quote', code), code])),
+  base: new Map(assets.map((code) => [foldCase('base', code), code])),
+  instrument: new Map([...instruments, ...instruments_delisted].map((code) => [foldCase('instrument', code), code])),
 });
 
 const CATALOGUE_PATH = '/v2/dql/catalogue';
@@ -53,7 +53,7 @@ export const fetchCatalogue = async (baseUrl: string): Promise<Catalogue> => {
   );
   if (answer?.status === 200) return (await answer.json()) as Catalogue;
   const hint = 'Repeat the call in a few seconds.';
-  throw serviceError('UNAVAILABLE', 'The catalogue that a query is checked with cannot be read now.', { hint });
+  throw makeServiceError('UNAVAILABLE', 'The catalogue that a query is checked with cannot be read now.', { hint });
 };
 
 export const fetchCodes = async (baseUrl: string): Promise<Codes> => toCodes(await fetchCatalogue(baseUrl));

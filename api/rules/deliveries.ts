@@ -80,7 +80,7 @@ const buildBody = (claimed: Claimed): string => {
   });
 };
 
-const waitS = (attempts: number): number => Math.min(LONGEST_WAIT_S, FIRST_WAIT_S * 2 ** (attempts - 1));
+const computeWaitS = (attempts: number): number => Math.min(LONGEST_WAIT_S, FIRST_WAIT_S * 2 ** (attempts - 1));
 
 export type DeliveryDeps = {
   readonly pool: Pick<Pool, 'query'>;
@@ -89,7 +89,7 @@ export type DeliveryDeps = {
   readonly log: Pick<Logger, 'warn'>;
 };
 
-const deliver = async (claimed: Claimed, { pool, calls, count }: DeliveryDeps): Promise<DeliveryOutcome> => {
+const deliverClaimed = async (claimed: Claimed, { pool, calls, count }: DeliveryDeps): Promise<DeliveryOutcome> => {
   const { url, secret, delivery_id: id, webhook_id: webhookId, attempts } = claimed;
   const { isDelivered, words } = await callWebhook({ url, secret, body: buildBody(claimed) }, calls);
   if (isDelivered) {
@@ -97,7 +97,7 @@ const deliver = async (claimed: Claimed, { pool, calls, count }: DeliveryDeps): 
     count.delivered('delivered');
     return 'delivered';
   }
-  const { rows } = await pool.query<{ state: string }>(FAILED, [id, words, waitS(attempts)]);
+  const { rows } = await pool.query<{ state: string }>(FAILED, [id, words, computeWaitS(attempts)]);
   const outcome = rows[0]?.state === 'dead' ? 'dead' : 'failed';
   count.delivered(outcome);
   if (outcome === 'dead')
@@ -128,7 +128,7 @@ export class Sending {
       [...this.#failing],
     ]);
     for (const claimed of rows) {
-      const sent = deliver(claimed, this.#deps).then(
+      const sent = deliverClaimed(claimed, this.#deps).then(
         (outcome) => this.#note(claimed.webhook_id, outcome),
         this.#onFault,
       );

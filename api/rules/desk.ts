@@ -1,13 +1,13 @@
 // States of rules as callers are given them: of the account of a key, and of rules that others share (AG-04, AG-05).
 import type { Pool } from 'pg';
-import { inTransaction } from '../../infra/runtime/postgres/postgres.ts';
+import { runInTransaction } from '../../infra/runtime/postgres/postgres.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { ChooseScope } from '../access/scope.ts';
 import { findPlan, type Plan } from '../contract/plans.ts';
 import type { HistoryStore } from '../history/store.ts';
 import type { LiveMemory } from '../live/memory.ts';
-import { evaluateNow, type Outcome, unknownFor } from './evaluation.ts';
-import { effectiveIntervalS, instantAfter } from './instants.ts';
+import { evaluateNow, makeUnknown, type Outcome } from './evaluation.ts';
+import { computeIntervalS, findInstantAfter } from './instants.ts';
 import { isFaultOfRule, isOutsidePlan, Questions, Selections } from './questions.ts';
 import { recordEvaluations } from './record.ts';
 import type { Rule, RuleReason, RuleState } from './rule.ts';
@@ -103,7 +103,7 @@ const toCallerName = (caller: RuleCaller): string => ('keyId' in caller ? caller
 
 const toStatus = (row: StatusRow, at: Micros): RuleStatus => {
   const rule = fromRow(row);
-  const intervalS = effectiveIntervalS(rule.intervalS, findPlan(row.plan));
+  const intervalS = computeIntervalS(rule.intervalS, findPlan(row.plan));
   return {
     rule,
     intervalS,
@@ -112,7 +112,7 @@ const toStatus = (row: StatusRow, at: Micros): RuleStatus => {
     before: row.before,
     since: readMicros(row.since),
     evaluatedAt: row.evaluated_at === null ? null : readMicros(row.evaluated_at),
-    nextAt: rule.enabled ? instantAfter(at, { phase: rule.phase, intervalS }) : null,
+    nextAt: rule.enabled ? findInstantAfter(at, { phase: rule.phase, intervalS }) : null,
     matched: row.matched,
     matchedTotal: row.matched_total,
     unknown: row.unknown,
@@ -128,11 +128,11 @@ export const openAgentRules = ({ pool, live, history, choose }: DeskDeps): Agent
     try {
       const question = questions.of(rule);
       const choice = choose(plan, at);
-      if (isOutsidePlan(question, plan, choice)) return unknownFor('plan_venue');
+      if (isOutsidePlan(question, plan, choice)) return makeUnknown('plan_venue');
       return await evaluateNow(question, selections.at(at, question, choice), { live, history, at });
     } catch (error) {
       if (!isFaultOfRule(error)) throw error;
-      return unknownFor('evaluation_error');
+      return makeUnknown('evaluation_error');
     }
   };
 
@@ -143,7 +143,7 @@ export const openAgentRules = ({ pool, live, history, choose }: DeskDeps): Agent
     },
     async read({ ids, caller, at }, reaches) {
       try {
-        return await inTransaction(pool, async (client) => {
+        return await runInTransaction(pool, async (client) => {
           const { rows } = await client.query<StatusRow>(READ, [toKeyId(caller), ids, toCallerName(caller)]);
           const found = rows.map((row) => toStatus(row, at));
           if (!reaches(found)) throw new UntoldStates(found);

@@ -1,20 +1,20 @@
 // The result of a question at an instant: the state of its instruments together, and which of them it holds for (AG-02, AG-04).
-import { statusAt } from '../../schemas/freshness.ts';
+import { findStatusAt } from '../../schemas/freshness.ts';
 import type { ReadingLayer } from '../../schemas/layers.ts';
 import { findListingPolicy } from '../../schemas/policies.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { CapabilityVersion } from '../../schemas/topics.ts';
 import type { HistoryStore } from '../history/store.ts';
 import type { Bounds } from '../live/bounds.ts';
-import { type LiveListing, type Selected, versionAt } from '../live/listing-book.ts';
-import { heldAt } from '../live/listing-view.ts';
+import { findVersionAt, type LiveListing, type Selected } from '../live/listing-book.ts';
+import { findHeldAt } from '../live/listing-view.ts';
 import type { LiveMemory } from '../live/memory.ts';
-import { because } from '../screen/because.ts';
+import { listOwnCauses } from '../screen/because.ts';
 import type { Facts, LayerState, LayerStates } from '../screen/facts.ts';
 import { Instrument } from '../screen/instrument.ts';
 import { type Moment, readFacts, readFactsAt } from '../screen/read-facts.ts';
 import { Budget, groupFacts } from '../screen/screen.ts';
-import { firstUnknown, type Unknown } from '../screen/values.ts';
+import { findFirstUnknown, type Unknown } from '../screen/values.ts';
 import type { Question } from './questions.ts';
 import type { RecentStates } from './recent-states.ts';
 import type { RuleReason, RuleState } from './rule.ts';
@@ -35,13 +35,13 @@ export type Outcome = {
 
 const NONE = { matched: [], matchedTotal: 0, unknown: [], unknownTotal: 0 } as const;
 
-export const unknownFor = (reason: RuleReason): Outcome => ({ state: 'unknown', reason, ...NONE });
+export const makeUnknown = (reason: RuleReason): Outcome => ({ state: 'unknown', reason, ...NONE });
 
 /** The input that made an instrument unknown: the first of several (H-16l). */
 const findCause = (instrument: Instrument): Unknown => {
   const { condition } = instrument.plan.query;
-  const causes = condition === null ? [] : because(condition, instrument, null);
-  return firstUnknown(causes.map((cause) => cause.unknown));
+  const causes = condition === null ? [] : listOwnCauses(condition, instrument, null);
+  return findFirstUnknown(causes.map((cause) => cause.unknown));
 };
 
 const toReason = ({ status }: Unknown): RuleReason => {
@@ -68,7 +68,7 @@ const judge = async ({ plan }: Question, facts: readonly Facts[], budget: Budget
     await budget.breathe();
   }
   if (found.matchedTotal > 0) return { state: 'true', reason: null, ...found };
-  if (causes.length > 0) return { state: 'unknown', reason: toReason(firstUnknown(causes)), ...found };
+  if (causes.length > 0) return { state: 'unknown', reason: toReason(findFirstUnknown(causes)), ...found };
   return { state: 'false', reason: null, ...found };
 };
 
@@ -149,8 +149,12 @@ export class MarketAt {
     const { capability, stateLag } = this.#findVenue(listing.venue);
     const capabilities = this.#market.live.venue(listing.venue)?.capabilities ?? [];
     const { versions } = listing;
-    const reading = heldAt(this.#recent.readingAt(listing, layer, this.at), { capabilities, versions, at: this.at });
-    const answer = statusAt({
+    const reading = findHeldAt(this.#recent.readingAt(listing, layer, this.at), {
+      capabilities,
+      versions,
+      at: this.at,
+    });
+    const answer = findStatusAt({
       reading,
       policy: findListingPolicy(capability, layer, version),
       lostAt: this.#recent.lostAt(listing.venue, reading, this.at),
@@ -167,7 +171,7 @@ export class MarketAt {
     const { live } = this.#market;
     const watermark = live.watermark(code) ?? 0;
     const venue: VenueAt = {
-      capability: versionAt(live.venue(code)?.capabilities ?? [], this.at),
+      capability: findVersionAt(live.venue(code)?.capabilities ?? [], this.at),
       // The instant is due when every venue has come to it, but those that are too far behind.
       stateLag: watermark < this.at,
       watermark: Math.min(watermark, this.at),

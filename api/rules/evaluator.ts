@@ -10,7 +10,7 @@ import type { Micros } from '../../schemas/records.ts';
 import type { ChooseScope } from '../access/scope.ts';
 import type { HistoryStore } from '../history/store.ts';
 import type { LiveMemory } from '../live/memory.ts';
-import { MarketAt, type Outcome, unknownFor } from './evaluation.ts';
+import { MarketAt, makeUnknown, type Outcome } from './evaluation.ts';
 import { type Leases, openLeases } from './leases.ts';
 import type { CountRules } from './metrics.ts';
 import { isFaultOfRule, isOutsidePlan, type Question, Questions, Selections } from './questions.ts';
@@ -117,7 +117,7 @@ class Instants {
         const question = this.#questions.of(held.rule);
         const choice = this.#deps.choose(held.plan, at);
         if (isOutsidePlan(question, held.plan, choice)) {
-          note(held, unknownFor('plan_venue'));
+          note(held, makeUnknown('plan_venue'));
           continue;
         }
         const isNarrowed = choice.venues !== null || choice.instruments !== null;
@@ -144,7 +144,7 @@ class Instants {
   #toFailure(err: unknown, { rule }: HeldRule): Outcome {
     if (!isFaultOfRule(err)) this.#deps.log.error({ err, rule_id: rule.ruleId }, 'a rule could not be evaluated');
     this.#deps.count.failed();
-    return unknownFor('evaluation_error');
+    return makeUnknown('evaluation_error');
   }
 }
 

@@ -7,11 +7,11 @@ import type { Plan } from '../contract/plans.ts';
 export type Rhythm = { readonly phase: number; readonly intervalS: number };
 
 /** The interval of a rule under a plan: the larger of its own and the plan's (AG-03). */
-export const effectiveIntervalS = (intervalS: number, { limits }: Plan): number =>
+export const computeIntervalS = (intervalS: number, { limits }: Plan): number =>
   Math.max(intervalS, (parseDuration(limits.agent_interval_min) ?? 0) / 1_000);
 
 /** The first instant of the rhythm after `after`. */
-export const instantAfter = (after: Micros, { phase, intervalS }: Rhythm): Micros => {
+export const findInstantAfter = (after: Micros, { phase, intervalS }: Rhythm): Micros => {
   const length = intervalS * MICROS_PER_SECOND;
   const offset = (phase % intervalS) * MICROS_PER_SECOND;
   return (Math.floor((after - offset) / length) + 1) * length + offset;

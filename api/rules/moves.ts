@@ -42,7 +42,7 @@ const MOVED = `
 
 type MovedRow = TransitionRow & { readonly account_id: string; readonly name: string };
 
-const stateData = ({ rule_id, name, state, reason, since }: StateRow): string =>
+const formatState = ({ rule_id, name, state, reason, since }: StateRow): string =>
   writeJson({
     rule_id,
     name,
@@ -53,7 +53,7 @@ const stateData = ({ rule_id, name, state, reason, since }: StateRow): string =>
     reason,
   });
 
-const moveData = (row: MovedRow): string => {
+const formatMove = (row: MovedRow): string => {
   const { ruleId, at, from, to, reason, matched, matchedTotal } = toTransition(row);
   const moved = {
     at: formatInstant(at),
@@ -141,7 +141,7 @@ class Moves implements RuleMoves {
     const accountOf = new Map(accounts.rows.map((row) => [row.key_id, row.account_id]));
     for (const follower of behind) follower.accountId = accountOf.get(follower.keyId) ?? null;
     const { rows } = await this.#pool.query<StateRow>(STATES, [[...new Set(accountOf.values())]]);
-    this.#send(behind, rows, stateData);
+    this.#send(behind, rows, formatState);
   }
 
   async #sendMoves(): Promise<void> {
@@ -149,7 +149,7 @@ class Moves implements RuleMoves {
     const ids = this.#noted;
     this.#noted = [];
     const { rows } = await this.#pool.query<MovedRow>(MOVED, [ids]);
-    this.#send(this.#followers, rows, moveData);
+    this.#send(this.#followers, rows, formatMove);
   }
 
   #send<Row extends { readonly account_id: string }>(

@@ -3,7 +3,7 @@ import { ServiceError } from '../../schemas/errors.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { UnitsMode } from '../../schemas/units.ts';
 import { refuseOutside, type ScopeChoice, toNarrowing } from '../access/scope.ts';
-import { includesLayer } from '../contract/layer-names.ts';
+import { hasLayer } from '../contract/layer-names.ts';
 import type { Plan } from '../contract/plans.ts';
 import { type Bounds, makeBounds } from '../live/bounds.ts';
 import type { Selected } from '../live/listing-book.ts';
@@ -68,7 +68,7 @@ export class Questions {
 /** Whether a question names or reads what the plan of its owner does not have: a venue, an instrument, a layer (AC-02). */
 export const isOutsidePlan = ({ names, named, plan: { layers } }: Question, plan: Plan, choice: ScopeChoice): boolean =>
   [names, named].some((codes) => refuseOutside(codes, plan, choice).length > 0) ||
-  layers.some((layer) => !includesLayer(plan, layer));
+  layers.some((layer) => !hasLayer(plan, layer));
 
 /** When versions of listings begin or end to hold: between two of them a selection does not change. */
 const listMoments = ({ listings }: Directory): readonly Micros[] =>

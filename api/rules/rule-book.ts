@@ -2,7 +2,7 @@
 import type { Pool } from 'pg';
 import type { Micros } from '../../schemas/records.ts';
 import { findPlan, type Plan } from '../contract/plans.ts';
-import { effectiveIntervalS, instantAfter } from './instants.ts';
+import { computeIntervalS, findInstantAfter } from './instants.ts';
 import { SHARDS } from './leases.ts';
 import type { Rule } from './rule.ts';
 import { fromRow, RULE_COLUMNS, type RuleRow, readMicros } from './store.ts';
@@ -74,7 +74,7 @@ export class RuleBook {
 
   #schedule(held: HeldRule, after: Micros): void {
     const { phase, intervalS } = held.rule;
-    held.next = instantAfter(after, { phase, intervalS: effectiveIntervalS(intervalS, held.plan) });
+    held.next = findInstantAfter(after, { phase, intervalS: computeIntervalS(intervalS, held.plan) });
     const others = this.#agenda.get(held.next);
     if (others === undefined) this.#agenda.set(held.next, [held]);
     else others.push(held);

@@ -1,10 +1,10 @@
 // What a rule is, and how one is read from what its owner sends (AG-01).
 import { isStorable } from '../../infra/runtime/postgres/storable.ts';
 import { formatDuration, parseDuration } from '../../schemas/durations.ts';
-import { type ApiError, nearest, ServiceError, shapeFault } from '../../schemas/errors.ts';
+import { type ApiError, findNearest, makeShapeFault, ServiceError } from '../../schemas/errors.ts';
 import { isJsonObject, type JsonObject } from '../../schemas/json-object.ts';
 import { clip, toPointerName } from '../../schemas/sent-text.ts';
-import { type FreshnessInput, freshnessFaults, freshnessLimits } from '../live/bounds.ts';
+import { type FreshnessInput, findFreshnessFaults, findFreshnessLimits } from '../live/bounds.ts';
 
 export const RULE_UNITS = ['published', 'base', 'quote'] as const;
 export type RuleUnits = (typeof RULE_UNITS)[number];
@@ -48,19 +48,19 @@ const USUAL_INTERVAL = '1m';
 
 const MEMBERS = ['name', 'query', 'interval', 'units', 'freshness', 'enabled', 'shared'];
 
-const memberFaults = (sent: JsonObject): ApiError[] =>
+const findMemberFaults = (sent: JsonObject): ApiError[] =>
   Object.keys(sent)
     .filter((name) => !MEMBERS.includes(name))
     .map((name) => {
-      const [near] = nearest(name, MEMBERS);
+      const [near] = findNearest(name, MEMBERS);
       const hint = near === undefined ? `Members are ${MEMBERS.join(', ')}.` : `Did you mean ${near}?`;
-      return shapeFault(`/${toPointerName(name)}`, `"${clip(name)}" is not a member of a rule.`, hint);
+      return makeShapeFault(`/${toPointerName(name)}`, `"${clip(name)}" is not a member of a rule.`, hint);
     });
 
-const intervalFaults = (interval: unknown): ApiError[] => {
+const findIntervalFaults = (interval: unknown): ApiError[] => {
   const ms = typeof interval === 'string' ? parseDuration(interval) : null;
   const hint = `Write one unit from ${LEAST_S}s to ${formatDuration(MOST_S * 1_000)}, such as 30s or 5m.`;
-  if (ms === null) return [shapeFault('/interval', '"interval" is not a duration.', hint)];
+  if (ms === null) return [makeShapeFault('/interval', '"interval" is not a duration.', hint)];
   if (ms >= LEAST_S * 1_000 && ms <= MOST_S * 1_000) return [];
   return [{ code: 'DQL_LIMIT', message: `The interval "${interval}" is out of range.`, hint, path: '/interval' }];
 };
@@ -68,42 +68,42 @@ const intervalFaults = (interval: unknown): ApiError[] => {
 const checkFreshness = (freshness: unknown): ApiError[] => {
   const isText = typeof freshness === 'string';
   if (!isText && (!isJsonObject(freshness) || Object.values(freshness).some((bound) => typeof bound !== 'string')))
-    return [shapeFault('/freshness', '"freshness" is no bound.', 'Write a duration, or durations by layer.')];
+    return [makeShapeFault('/freshness', '"freshness" is no bound.', 'Write a duration, or durations by layer.')];
   const given = freshness as FreshnessInput;
-  const faults = freshnessFaults(given);
-  return faults.length > 0 ? faults : freshnessLimits(given);
+  const faults = findFreshnessFaults(given);
+  return faults.length > 0 ? faults : findFreshnessLimits(given);
 };
 
-const booleanFaults = (sent: JsonObject, name: string): ApiError[] =>
+const findBooleanFaults = (sent: JsonObject, name: string): ApiError[] =>
   sent[name] === undefined || typeof sent[name] === 'boolean'
     ? []
-    : [shapeFault(`/${name}`, `"${name}" is neither true nor false.`, 'Send true or false.')];
+    : [makeShapeFault(`/${name}`, `"${name}" is neither true nor false.`, 'Send true or false.')];
 
-const draftFaults = (sent: JsonObject): ApiError[] => {
+const findDraftFaults = (sent: JsonObject): ApiError[] => {
   const { name, query, units, freshness } = sent;
   const isNamed = typeof name === 'string' && name.trim() !== '' && [...name].length <= NAME_LENGTH && isStorable(name);
   const isAsked = typeof query === 'string' && isStorable(query);
   return [
-    ...memberFaults(sent),
+    ...findMemberFaults(sent),
     ...(isNamed
       ? []
-      : [shapeFault('/name', 'The name is missing, no text or too long.', `Give 1 to ${NAME_LENGTH} characters.`)]),
-    ...(isAsked ? [] : [shapeFault('/query', 'The query is missing or no text.', 'Send the text of a query.')]),
-    ...intervalFaults(sent['interval'] ?? USUAL_INTERVAL),
+      : [makeShapeFault('/name', 'The name is missing, no text or too long.', `Give 1 to ${NAME_LENGTH} characters.`)]),
+    ...(isAsked ? [] : [makeShapeFault('/query', 'The query is missing or no text.', 'Send the text of a query.')]),
+    ...findIntervalFaults(sent['interval'] ?? USUAL_INTERVAL),
     ...(units === undefined || RULE_UNITS.some((one) => one === units)
       ? []
-      : [shapeFault('/units', '"units" is out of its set.', `Use one of ${RULE_UNITS.join(', ')}.`)]),
+      : [makeShapeFault('/units', '"units" is out of its set.', `Use one of ${RULE_UNITS.join(', ')}.`)]),
     ...(freshness === undefined || freshness === null ? [] : checkFreshness(freshness)),
-    ...booleanFaults(sent, 'enabled'),
-    ...booleanFaults(sent, 'shared'),
+    ...findBooleanFaults(sent, 'enabled'),
+    ...findBooleanFaults(sent, 'shared'),
   ];
 };
 
 /** A rule as an owner sends it; what is left out is usual. Throws ServiceError with every fault of its members. */
 export const readDraft = (sent: unknown): RuleDraft => {
   if (!isJsonObject(sent))
-    throw new ServiceError([shapeFault('', 'The body is not an object.', 'Send a JSON object.')]);
-  const faults = draftFaults(sent);
+    throw new ServiceError([makeShapeFault('', 'The body is not an object.', 'Send a JSON object.')]);
+  const faults = findDraftFaults(sent);
   if (faults.length > 0) throw new ServiceError(faults);
   const { name, query, interval = USUAL_INTERVAL, units, freshness, enabled, shared } = sent;
   return {

@@ -1,8 +1,8 @@
 // Rules in PostgreSQL, as their owners change them: each change is one transaction with its version and the move that it makes (AG-01, AG-06).
 import type { Pool, PoolClient } from 'pg';
-import { inTransaction } from '../../infra/runtime/postgres/postgres.ts';
+import { runInTransaction } from '../../infra/runtime/postgres/postgres.ts';
 import { formatCount } from '../../schemas/counts.ts';
-import { serviceError } from '../../schemas/errors.ts';
+import { makeServiceError } from '../../schemas/errors.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { clip } from '../../schemas/sent-text.ts';
 import type { AccountAction } from '../accounts/events.ts';
@@ -84,7 +84,7 @@ const LOCK = `select pg_advisory_xact_lock(hashtextextended($1, 7305124))`;
 type Queryable = Pick<Pool, 'query'>;
 
 const isMissing = (ruleId: string): Error =>
-  serviceError('NOT_FOUND', `There is no rule "${clip(ruleId)}".`, { hint: 'List the rules of the account.' });
+  makeServiceError('NOT_FOUND', `There is no rule "${clip(ruleId)}".`, { hint: 'List the rules of the account.' });
 
 /** The best plan of an account; null when there is no such account, or it is closed. */
 const planOfAccount = async (pool: Queryable, accountId: string): Promise<Plan | null> => {
@@ -102,13 +102,13 @@ const refuseBeyondPlan = async (client: PoolClient, accountId: string, ruleId: s
   await lockAdditions(client, accountId);
   const plan = await planOfAccount(client, accountId);
   if (plan === null)
-    throw serviceError('NOT_FOUND', `There is no account "${clip(accountId)}".`, {
+    throw makeServiceError('NOT_FOUND', `There is no account "${clip(accountId)}".`, {
       hint: 'Name an account that exists.',
     });
   const { rows } = await client.query<{ count: number }>(COUNT, [accountId, ruleId]);
   const most = plan.limits.agent_rules;
   if ((rows[0]?.count ?? 0) < most) return;
-  throw serviceError('PLAN_LIMIT', `The plan ${plan.name} has room for ${formatCount(most, 'rule')}.`, {
+  throw makeServiceError('PLAN_LIMIT', `The plan ${plan.name} has room for ${formatCount(most, 'rule')}.`, {
     hint: 'Remove a rule, or change the plan.',
   });
 };
@@ -126,7 +126,7 @@ const auditChange = async (
   await client.query(AUDIT, [accountId, action, actor, ruleId, name]);
 };
 
-const nowMicros = (): Micros => Date.now() * 1_000;
+const readNowMicros = (): Micros => Date.now() * 1_000;
 
 /** Makes a rule of an account. The query was checked before. Throws ServiceError PLAN_LIMIT when the plan has no room. */
 export const createRule = (
@@ -134,7 +134,7 @@ export const createRule = (
   draft: RuleDraft,
   of: { accountId: string; actor: string; ruleId?: string },
 ): Promise<Rule> =>
-  inTransaction(pool, async (client) => {
+  runInTransaction(pool, async (client) => {
     const ruleId = of.ruleId ?? makeRuleId();
     await refuseBeyondPlan(client, of.accountId, ruleId);
     const values = [ruleId, of.accountId, ...toParameters(draft), derivePhase(ruleId)];
@@ -143,7 +143,7 @@ export const createRule = (
     await client.query(VERSION, [ruleId, rule.version, of.actor, toRuleJson(rule)]);
     await auditChange(client, rule, { action: 'rule_made', actor: of.actor });
     const reason: RuleReason = draft.enabled ? 'never_evaluated' : 'disabled';
-    await client.query(BEGIN_STATE, [ruleId, rule.version, reason, nowMicros()]);
+    await client.query(BEGIN_STATE, [ruleId, rule.version, reason, readNowMicros()]);
     return rule;
   });
 
@@ -155,7 +155,7 @@ const moveState = async (client: PoolClient, { ruleId, version }: Rule, reason: 
   const { rows } = await client.query<{ state: RuleState; after: string }>(HELD_STATE, [ruleId]);
   const { state, after } = rows[0] ?? { state: 'unknown', after: '0' };
   // Moves of a rule are in the order of their instants, even when a clock goes back.
-  const at = Math.max(nowMicros(), readMicros(after));
+  const at = Math.max(readNowMicros(), readMicros(after));
   await client.query(RESET_STATE, [ruleId, version, reason, at]);
   if (state !== 'unknown') await client.query(MOVE, [ruleId, version, at, state, reason]);
 };
@@ -166,7 +166,7 @@ export const changeRule = (
   { ruleId, draft: change }: { ruleId: string; draft: Partial<RuleDraft> },
   { accountId, actor }: Owner,
 ): Promise<Rule> =>
-  inTransaction(pool, async (client) => {
+  runInTransaction(pool, async (client) => {
     if (!isRuleId(ruleId)) throw isMissing(ruleId);
     // The state first, as an evaluation that moves the rule does: it then looks at the rule, so the other order would be a deadlock.
     await client.query(HELD_STATE, [ruleId]);
@@ -185,7 +185,7 @@ export const changeRule = (
 
 /** Removes a rule with all that is known of it. Throws ServiceError NOT_FOUND of another's rule too. */
 export const removeRule = (pool: Pool, ruleId: string, { accountId, actor }: Owner): Promise<void> =>
-  inTransaction(pool, async (client) => {
+  runInTransaction(pool, async (client) => {
     const rule = await findRule(client, ruleId, accountId);
     await client.query(HELD_STATE, [ruleId]);
     // Of two concurrent calls the second finds nothing.

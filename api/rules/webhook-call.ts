@@ -3,7 +3,7 @@ import { createHmac } from 'node:crypto';
 import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import type { LookupFunction } from 'node:net';
-import { NoAnswer, within } from '../../infra/runtime/within.ts';
+import { limitTime, NoAnswer } from '../../infra/runtime/within.ts';
 import { type Address, ClosedAddressError, listPublicAddresses, type Resolve, resolveHost } from './public-address.ts';
 
 /** From the first byte sent to the head of the answer; a name is looked up within the same time before. */
@@ -25,7 +25,10 @@ const signWebhook = (secret: string, seconds: number, body: string): string =>
   `t=${seconds},v1=${createHmac('sha256', secret).update(`${seconds}.${body}`).digest('hex')}`;
 
 /** Why an address is none for a webhook; null: it is one. */
-export const webhookFault = (text: string, { allowsLoopback }: { readonly allowsLoopback: boolean }): string | null => {
+export const findWebhookFault = (
+  text: string,
+  { allowsLoopback }: { readonly allowsLoopback: boolean },
+): string | null => {
   if (!URL.canParse(text) || text.length > 2_000) return 'The address is no absolute URL.';
   const { protocol, username, password } = new URL(text);
   if (username !== '' || password !== '') return 'The address has a user or password.';
@@ -34,7 +37,7 @@ export const webhookFault = (text: string, { allowsLoopback }: { readonly allows
 };
 
 /** The connection goes to one of the addresses that were checked: a name that resolves anew would be another address. */
-const pinned = (addresses: readonly Address[]): LookupFunction =>
+const createPinnedLookup = (addresses: readonly Address[]): LookupFunction =>
   ((_host: string, { all }: { all?: boolean }, done: (...found: unknown[]) => void) => {
     if (all) done(null, [...addresses]);
     else done(null, addresses[0]?.address, addresses[0]?.family);
@@ -49,7 +52,7 @@ const send = (
     const isTls = url.startsWith('https:');
     const call = (isTls ? requestHttps : requestHttp)(url, {
       method: 'POST',
-      lookup: pinned(addresses),
+      lookup: createPinnedLookup(addresses),
       agent: false,
       headers: {
         'content-type': 'application/json',
@@ -78,12 +81,12 @@ const explain = (error: unknown): string => {
 
 /** Sends the message once; never throws. Delivered is what is answered with a status of 200 to 299. */
 export const callWebhook = async (call: WebhookCall, options: CallOptions): Promise<CallOutcome> => {
-  const fault = webhookFault(call.url, options);
+  const fault = findWebhookFault(call.url, options);
   if (fault !== null) return { isDelivered: false, words: fault };
   const { resolve = resolveHost, allowsLoopback, timeoutMs = TIMEOUT_MS } = options;
   try {
     const looked = listPublicAddresses(new URL(call.url).hostname, { resolve, allowsLoopback });
-    const addresses = await within(looked, timeoutMs);
+    const addresses = await limitTime(looked, timeoutMs);
     const status = await send(call, addresses, options);
     if (status >= 300 && status < 400)
       return { isDelivered: false, words: `redirected (${status}), which is not followed` };

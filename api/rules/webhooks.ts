@@ -1,12 +1,12 @@
 // Webhooks of accounts: where moves of its rules are sent, and what became of the messages.
 import { randomBytes } from 'node:crypto';
 import type { Pool } from 'pg';
-import { inTransaction } from '../../infra/runtime/postgres/postgres.ts';
-import { serviceError } from '../../schemas/errors.ts';
+import { runInTransaction } from '../../infra/runtime/postgres/postgres.ts';
+import { makeServiceError } from '../../schemas/errors.ts';
 import { clip } from '../../schemas/sent-text.ts';
 import { CROCKFORD, printCrockford } from '../contract/crockford.ts';
 import { lockAdditions } from './store.ts';
-import { webhookFault } from './webhook-call.ts';
+import { findWebhookFault } from './webhook-call.ts';
 
 const MOST_WEBHOOKS = 5;
 const BETTER_URL = 'Send an absolute https address of at most 2,000 characters, without user and password.';
@@ -44,25 +44,27 @@ const ENABLE = `
 
 const ID = new RegExp(`^hook_${CROCKFORD}$`);
 const isMissing = (webhookId: string): Error =>
-  serviceError('NOT_FOUND', `There is no webhook "${clip(webhookId)}".`, { hint: 'List those of the account.' });
+  makeServiceError('NOT_FOUND', `There is no webhook "${clip(webhookId)}".`, { hint: 'List those of the account.' });
 
 /** Adds an address; its secret is in this answer and shown nowhere else. Throws ServiceError. */
 export const addWebhook = async (
   pool: Pool,
   { accountId, url, allowsLoopback }: { accountId: string; url: string; allowsLoopback: boolean },
 ): Promise<{ readonly webhookId: string; readonly secret: string }> => {
-  const fault = webhookFault(url, { allowsLoopback });
-  if (fault !== null) throw serviceError('DQL_JSON_SCHEMA', fault, { hint: BETTER_URL, path: '/url' });
+  const fault = findWebhookFault(url, { allowsLoopback });
+  if (fault !== null) throw makeServiceError('DQL_JSON_SCHEMA', fault, { hint: BETTER_URL, path: '/url' });
   const webhookId = `hook_${printCrockford(BigInt(`0x${randomBytes(16).toString('hex')}`))}`;
   const secret = `whsec_${randomBytes(32).toString('base64url')}`;
   // As a parser writes it: without characters that no text of a database may have.
   const values = [webhookId, accountId, new URL(url).href, secret];
-  const { rowCount } = await inTransaction(pool, async (client) => {
+  const { rowCount } = await runInTransaction(pool, async (client) => {
     await lockAdditions(client, accountId);
     return client.query(ADD, values);
   });
   if (rowCount === 1) return { webhookId, secret };
-  throw serviceError('PLAN_LIMIT', `An account has at most ${MOST_WEBHOOKS} webhooks.`, { hint: 'Remove one first.' });
+  throw makeServiceError('PLAN_LIMIT', `An account has at most ${MOST_WEBHOOKS} webhooks.`, {
+    hint: 'Remove one first.',
+  });
 };
 
 export const listWebhooks = async (pool: Queryable, accountId: string): Promise<readonly Webhook[]> =>

@@ -38,7 +38,7 @@ const listCauses = (node: Node, instrument: Instrument, element: Element | null)
     case 'count':
       return instrument.elements.flatMap((each) => listCauses(node.where, instrument, each));
     default: {
-      const causes = node.type === 'agg' ? openCauses(node, instrument) : partCauses(node, instrument, element);
+      const causes = node.type === 'agg' ? openCauses(node, instrument) : listPartCauses(node, instrument, element);
       // Everything is known and still there is no value: a division by zero, an overflow, an aggregate over nothing.
       if (causes.length > 0 || value.kind !== 'unknown') return causes;
       return [{ expr: printNode(node), element, unknown: NO_VALUE }];
@@ -46,7 +46,7 @@ const listCauses = (node: Node, instrument: Instrument, element: Element | null)
   }
 };
 
-const partCauses = (node: Node, instrument: Instrument, element: Element | null): Cause[] =>
+const listPartCauses = (node: Node, instrument: Instrument, element: Element | null): Cause[] =>
   listChildren(node).flatMap((child) => listCauses(child, instrument, element));
 
 const openCauses = (node: AggregateNode, instrument: Instrument): Cause[] =>
@@ -56,7 +56,7 @@ const openCauses = (node: AggregateNode, instrument: Instrument): Cause[] =>
   ]);
 
 /** Each input once. */
-export const because = (node: Node, instrument: Instrument, element: Element | null): Cause[] => {
+export const listOwnCauses = (node: Node, instrument: Instrument, element: Element | null): Cause[] => {
   const causes = new Map<string, Cause>();
   for (const cause of listCauses(node, instrument, element)) {
     const place = cause.element === null ? -1 : instrument.elements.indexOf(cause.element);

@@ -1,5 +1,5 @@
 // A listing's columns at T: the newest usable period, and copies of the elements that the query reads (DQL-26, DQL-27).
-import { serviceError } from '../../schemas/errors.ts';
+import { makeServiceError } from '../../schemas/errors.ts';
 import { MICROS_PER_DAY } from '../../schemas/instants.ts';
 import { findListingPolicy, findPricePolicy } from '../../schemas/policies.ts';
 import type { Digits, Micros, QuantityUnit } from '../../schemas/records.ts';
@@ -8,14 +8,14 @@ import type { CapabilityVersion } from '../../schemas/topics.ts';
 import type { UnitsMode } from '../../schemas/units.ts';
 import { SEALS_AFTER } from '../../schemas/windows.ts';
 import { FIELDS, SOURCES } from '../language/fields.ts';
-import { type Selected, versionAt } from '../live/listing-book.ts';
-import { heldWithin } from '../live/listing-view.ts';
-import { unitCounted } from '../live/members.ts';
+import { findVersionAt, type Selected } from '../live/listing-book.ts';
+import { createHeldWithin } from '../live/listing-view.ts';
+import { findCountedUnit } from '../live/members.ts';
 import type { Columns, Need } from '../series/cache.ts';
 import type { Column } from '../series/column.ts';
-import { type ColumnSpec, findLength, isQuantitySpec, periodAt, specId } from '../series/column-spec.ts';
+import { type ColumnSpec, findLength, isQuantitySpec, toPeriod, toSpecId } from '../series/column-spec.ts';
 import { type Elements, GAP_AT, INSUFFICIENT_AT, NOT_RETAINED_AT, UNIT_UNKNOWN_AT } from './series.ts';
-import { type Unknown, unknown } from './values.ts';
+import { makeUnknown, type Unknown } from './values.ts';
 
 /** The unit of each element of a column of quantities; null where there is no element. */
 type Units = readonly (QuantityUnit | null)[];
@@ -32,7 +32,7 @@ export type CapturedColumn = {
 };
 export type AbsentColumn = Unknown & { readonly units?: Units | null };
 export type Captured = CapturedColumn | AbsentColumn;
-/** By `specId`. */
+/** By `toSpecId`. */
 export type Windows = ReadonlyMap<string, Captured>;
 export const NO_WINDOWS: Windows = new Map();
 
@@ -70,21 +70,21 @@ const findAbsence = (
   { capabilities, at, stateLag }: CaptureOptions,
 ): Unknown | null => {
   const { version } = selected;
-  const capability = versionAt(capabilities, at);
+  const capability = findVersionAt(capabilities, at);
   const policy =
     spec.kind === 'candles'
       ? findPricePolicy(capability, spec.priceType, version)
       : findListingPolicy(capability, spec.layer, version);
-  if (policy === 'off') return unknown('off', 'policy_off');
+  if (policy === 'off') return makeUnknown('off', 'policy_off');
   const lacks = spec.kind === 'candles' ? lacksSource(spec, selected) : lacksField(spec, selected);
-  if (policy === 'not_published' || lacks) return unknown('not_published', 'venue_capability');
-  return stateLag ? unknown('stale', 'state_lag') : null;
+  if (policy === 'not_published' || lacks) return makeUnknown('not_published', 'venue_capability');
+  return stateLag ? makeUnknown('stale', 'state_lag') : null;
 };
 
 /** A column of a listing, and whether the listing holds the last reading of a period at its end (F-04); candles are always held. */
 type Source = Need & { readonly column: Column; readonly isHeld: (period: number) => boolean };
 
-const always = (): boolean => true;
+const keepAll = (): boolean => true;
 
 const toSource = (
   { spec, bars }: Need,
@@ -93,12 +93,12 @@ const toSource = (
 ): Source | null => {
   const column = columns.columnOf(listing, spec);
   if (column === undefined) return null;
-  if (spec.kind === 'candles') return { spec, bars, column, isHeld: always };
+  if (spec.kind === 'candles') return { spec, bars, column, isHeld: keepAll };
   const length = findLength(spec);
   const { versions } = listing;
-  const holds = heldWithin(spec.layer, { capabilities, versions }, { from: (column.first - 1) * length, to: at });
+  const holds = createHeldWithin(spec.layer, { capabilities, versions }, { from: (column.first - 1) * length, to: at });
   const isHeld = holds && ((period: number) => holds(column.recordedAt(period), period * length));
-  return { spec, bars, column, isHeld: isHeld ?? always };
+  return { spec, bars, column, isHeld: isHeld ?? keepAll };
 };
 
 /**
@@ -119,10 +119,13 @@ const isUsable = (
 };
 
 /** The newest period that all columns of a timeframe can use. */
-const newestPeriod = (sources: readonly Source[], { at, watermark, byWatermark = false }: CaptureOptions): number => {
+const findNewestPeriod = (
+  sources: readonly Source[],
+  { at, watermark, byWatermark = false }: CaptureOptions,
+): number => {
   let newest = Number.POSITIVE_INFINITY;
   for (const source of sources) {
-    let period = periodAt(at, findLength(source.spec));
+    let period = toPeriod(at, findLength(source.spec));
     while (watermark !== null && !isUsable(source, period, { watermark, byWatermark })) period--;
     newest = Math.min(newest, period);
   }
@@ -166,13 +169,13 @@ const readUnits = (
   return column.copyUnits(last, bars).map((stated, i) => {
     if (stated !== null || Number.isNaN(values[i] as number)) return stated;
     const stamp = recorded?.[i] ?? Number.NaN;
-    const held = Number.isNaN(stamp) ? version : (versionAt(listing.versions, stamp) ?? version);
-    return unitCounted({ quantity_unit: null }, held);
+    const held = Number.isNaN(stamp) ? version : (findVersionAt(listing.versions, stamp) ?? version);
+    return findCountedUnit({ quantity_unit: null }, held);
   });
 };
 
 /** As published, one window cannot mix figures of different units: only those in the newest one's unit are known (N-07). */
-const inOneUnit = ({ values, reasons: given }: Elements, units: Units): Elements => {
+const keepOneUnit = ({ values, reasons: given }: Elements, units: Units): Elements => {
   const unit = units.findLast((one, i) => one !== null && !Number.isNaN(values[i] as number));
   let reasons = given;
   for (let i = 0; i < values.length; i++) {
@@ -187,7 +190,7 @@ const inOneUnit = ({ values, reasons: given }: Elements, units: Units): Elements
 /** Values of a stretch; NaN where there is none, or the listing does not hold it. */
 const copyHeld = ({ column, last, bars, isHeld }: Stretch): Float64Array => {
   const values = column.copy(last, bars);
-  if (isHeld !== always) for (let i = 0; i < bars; i++) if (!isHeld(last - bars + 1 + i)) values[i] = Number.NaN;
+  if (isHeld !== keepAll) for (let i = 0; i < bars; i++) if (!isHeld(last - bars + 1 + i)) values[i] = Number.NaN;
   return values;
 };
 
@@ -196,7 +199,7 @@ const captureColumn = (stretch: Stretch, selected: Selected, { now, units: mode 
   const units = readUnits(stretch, selected);
   const elements = explain(copyHeld(stretch), spec, { last, selected, now });
   return {
-    elements: units === null || mode !== 'published' ? elements : inOneUnit(elements, units),
+    elements: units === null || mode !== 'published' ? elements : keepOneUnit(elements, units),
     end: last * findLength(spec),
     receivedAt: stretch.isHeld(last) ? column.receivedAt(last) : null,
     recorded: units === null || mode === 'published' ? null : column.copyRecorded(last, bars),
@@ -211,13 +214,13 @@ const captureAbsence = ({ spec, bars }: Need, selected: Selected, options: Captu
   if (absence?.status !== 'stale') return absence;
   const column = options.columns.columnOf(selected.listing, spec);
   if (column === undefined) return absence;
-  const last = periodAt(options.at, findLength(spec));
+  const last = toPeriod(options.at, findLength(spec));
   return { ...absence, units: readUnits({ column, spec, bars, last }, selected) };
 };
 
 const require = (source: Source | null): Source => {
   if (source !== null) return source;
-  throw serviceError('DQL_LIMIT', 'The series of the query are more than the service holds at a time.', {
+  throw makeServiceError('DQL_LIMIT', 'The series of the query are more than the service holds at a time.', {
     hint: 'Narrow where, or use smaller windows.',
   });
 };
@@ -229,16 +232,16 @@ export const capture = (selected: Selected, needs: readonly Need[], options: Cap
   for (const need of needs) {
     const { spec } = need;
     const absence = captureAbsence(need, selected, options);
-    if (absence !== null) captured.set(specId(spec), absence);
+    if (absence !== null) captured.set(toSpecId(spec), absence);
     else {
       const source = require(toSource(need, selected, options));
       byTimeframe.set(spec.timeframe, [...(byTimeframe.get(spec.timeframe) ?? []), source]);
     }
   }
   for (const sources of byTimeframe.values()) {
-    const last = newestPeriod(sources, options);
+    const last = findNewestPeriod(sources, options);
     for (const source of sources)
-      captured.set(specId(source.spec), captureColumn({ ...source, last }, selected, options));
+      captured.set(toSpecId(source.spec), captureColumn({ ...source, last }, selected, options));
   }
   return captured;
 };

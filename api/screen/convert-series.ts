@@ -1,17 +1,17 @@
 // Quantities of series in base or quote units: each element by the listing's version when it was recorded, with the mark at its own period's end (DQL-33h, N-07).
-import { plainDouble } from '../../schemas/decimals.ts';
+import { formatDouble } from '../../schemas/decimals.ts';
 import type { Digits, Micros, QuantityUnit } from '../../schemas/records.ts';
-import { listingId } from '../../schemas/tables.ts';
+import { formatListingId } from '../../schemas/tables.ts';
 import type { ListingVersion } from '../../schemas/topics.ts';
 import { convertQuantity, needsMark } from '../../schemas/units.ts';
 import { gatherLosses, gatherSeries } from '../history/gather.ts';
-import { markAt } from '../history/marks.ts';
+import { findMarkAt } from '../history/marks.ts';
 import { listReadings } from '../history/series.ts';
 import type { HistoryReader } from '../history/store.ts';
-import { versionAt } from '../live/listing-book.ts';
-import { mayNeedMark, unitCounted } from '../live/members.ts';
+import { findVersionAt } from '../live/listing-book.ts';
+import { findCountedUnit, mayNeedMark } from '../live/members.ts';
 import type { LiveMemory } from '../live/memory.ts';
-import { type ColumnSpec, findLength, specId } from '../series/column-spec.ts';
+import { type ColumnSpec, findLength, toSpecId } from '../series/column-spec.ts';
 import type { Captured, CapturedColumn } from './capture.ts';
 import type { Facts } from './facts.ts';
 import { type Elements, UNIT_UNKNOWN_AT } from './series.ts';
@@ -21,11 +21,11 @@ export type ConvertDeps = { readonly live: LiveMemory; readonly begin: () => His
 type Marks = (end: Micros) => Digits | null;
 
 /** The unit of an element: that of its row, else that of its listing. */
-const unitAt = ({ units }: CapturedColumn, i: number, version: ListingVersion): QuantityUnit =>
-  unitCounted({ quantity_unit: units?.[i] ?? null }, version);
+const findUnitAt = ({ units }: CapturedColumn, i: number, version: ListingVersion): QuantityUnit =>
+  findCountedUnit({ quantity_unit: units?.[i] ?? null }, version);
 
 const findColumn = ({ windows }: Facts, spec: ColumnSpec): CapturedColumn | null => {
-  const captured: Captured | undefined = windows.get(specId(spec));
+  const captured: Captured | undefined = windows.get(toSpecId(spec));
   return captured === undefined || 'kind' in captured ? null : captured;
 };
 
@@ -40,7 +40,7 @@ const readMarks = async (facts: readonly Facts[], spec: ColumnSpec, deps: Conver
   const asked = { mode: 'interval', length, from, to } as const;
   const series = await gatherSeries({ reader, live, listings: facts, asked }, 'mark', { withBefore: true });
   const listRows = ({ listing }: Facts) =>
-    listReadings(series.get(listingId(listing.venue, listing.venueSymbol)) ?? []);
+    listReadings(series.get(formatListingId(listing.venue, listing.venueSymbol)) ?? []);
   const received = facts.flatMap((one) => listRows(one).map((row) => [one.listing.venue, row] as const));
   const losses = await gatherLosses({ reader, live }, received, to);
   return new Map(
@@ -49,7 +49,7 @@ const readMarks = async (facts: readonly Facts[], spec: ColumnSpec, deps: Conver
       const { venue, venueSymbol } = listing;
       const capabilities = live.venue(venue)?.capabilities ?? [];
       const marks = { listing, capabilities, losses, rows: listRows(one), boundMs: one.terms.bounds.mark };
-      return [listingId(venue, venueSymbol), (end: Micros) => markAt(marks, end)?.digits ?? null];
+      return [formatListingId(venue, venueSymbol), (end: Micros) => findMarkAt(marks, end)?.digits ?? null];
     }),
   );
 };
@@ -69,13 +69,13 @@ const convert = (
     if ((reasons?.[i] ?? 0) !== 0) continue;
     const at = end - (values.length - 1 - i) * of.length;
     const stamp = recorded?.[i] ?? Number.NaN;
-    const version = versionAt(facts.listing.versions, Number.isNaN(stamp) ? at : stamp) ?? facts.version;
+    const version = findVersionAt(facts.listing.versions, Number.isNaN(stamp) ? at : stamp) ?? facts.version;
     const listing = version.record.values;
-    const unit = unitAt(column, i, version);
+    const unit = findUnitAt(column, i, version);
     const mode = facts.terms.units;
     const mark = needsMark(unit, mode, listing) ? of.marks(at) : null;
     const isNewest = i === values.length - 1;
-    const published = (isNewest ? newest : null) ?? plainDouble(values[i] as number);
+    const published = (isNewest ? newest : null) ?? formatDouble(values[i] as number);
     const digits = convertQuantity({ digits: published, unit, mode, listing, mark });
     if (isNewest) shown = digits;
     if (digits !== null) converted[i] = Number(digits);
@@ -102,9 +102,9 @@ export const convertFacts = async (
       if (column === null) continue;
       const of = {
         length: findLength(spec),
-        marks: marks.get(listingId(one.listing.venue, one.listing.venueSymbol)) ?? (() => null),
+        marks: marks.get(formatListingId(one.listing.venue, one.listing.venueSymbol)) ?? (() => null),
       };
-      windows[i]?.set(specId(spec), { ...column, ...convert(one, column, of) });
+      windows[i]?.set(toSpecId(spec), { ...column, ...convert(one, column, of) });
     }
   }
   return facts.map((one, i) => ({ ...one, windows: windows[i] ?? one.windows }));

@@ -1,16 +1,16 @@
 // Evaluates a checked expression over the listings of one instrument: total and without short circuit (DQL-14 to DQL-24). The caller
 // passes the reader that gives a listing's fields, series and depths.
 import { parseDuration } from '../../schemas/durations.ts';
-import { type Arithmetic, operate } from '../language/operators.ts';
+import { type Arithmetic, applyOperator } from '../language/operators.ts';
 import { computeSum } from '../language/sums.ts';
 import type { AggregateNode, CallNode, FieldNode, InNode, Node, QuantifierNode, SourceNode } from '../language/tree.ts';
 import {
-  and,
   compare,
-  firstUnknown,
+  findFirstUnknown,
   isAbsent,
+  joinAnd,
+  joinOr,
   NO_VALUE,
-  or,
   type Truth,
   toInterval,
   toNumber,
@@ -34,28 +34,30 @@ export type Parts<Element> = {
   readonly open: readonly { readonly element: Element; readonly value: Value }[];
 };
 
-const truth = (value: Truth): Value => ({ kind: 'truth', value });
+const makeTruth = (value: Truth): Value => ({ kind: 'truth', value });
 const toTruth = (value: Value): Truth => (value.kind === 'truth' ? value.value : null);
 const isUnknown = (value: Value): value is Unknown => value.kind === 'unknown';
 
 /** Binary64; with an interval nothing is known (DQL-17). */
-const arithmetic = (op: Arithmetic, left: Value, right: Value): Value => {
+const computeArithmetic = (op: Arithmetic, left: Value, right: Value): Value => {
   const unknowns = [left, right].filter(isUnknown);
-  if (unknowns.length > 0) return firstUnknown(unknowns);
-  return left.kind === 'number' && right.kind === 'number' ? toNumber(operate(op, left.value, right.value)) : NO_VALUE;
+  if (unknowns.length > 0) return findFirstUnknown(unknowns);
+  return left.kind === 'number' && right.kind === 'number'
+    ? toNumber(applyOperator(op, left.value, right.value))
+    : NO_VALUE;
 };
 
-const literal = (text: string): Value => toNumber(parseDuration(text) ?? Number.NaN);
+const toDurationValue = (text: string): Value => toNumber(parseDuration(text) ?? Number.NaN);
 
-const membership = <E>({ left, values }: InNode, environment: Environment<E>, element: E | null): Value => {
+const evaluateMembership = <E>({ left, values }: InNode, environment: Environment<E>, element: E | null): Value => {
   const value = evaluate(left, environment, element);
-  return truth(or(values.map((each) => compare('=', value, evaluate(each, environment, element)))));
+  return makeTruth(joinOr(values.map((each) => compare('=', value, evaluate(each, environment, element)))));
 };
 
-const quantified = <E>({ type, where }: QuantifierNode, environment: Environment<E>): Value => {
+const evaluateQuantifier = <E>({ type, where }: QuantifierNode, environment: Environment<E>): Value => {
   const truths = environment.elements.map((element) => toTruth(evaluate(where, environment, element)));
-  if (type === 'any') return truth(or(truths));
-  if (type === 'all') return truth(and(truths));
+  if (type === 'any') return makeTruth(joinOr(truths));
+  if (type === 'all') return makeTruth(joinAnd(truths));
   const known = truths.filter((t) => t === true).length;
   return toInterval(known, known + truths.filter((t) => t === null).length);
 };
@@ -79,7 +81,7 @@ export const computeAggregate = <E>(fn: AggregateNode['fn'], { contributing, ope
   const values = contributing.map(({ value }) => value);
   const isOpen = open.length > 0;
   if (values.length === 0 || (fn === 'sum' && isOpen))
-    return firstUnknown(open.map(({ value }) => value).filter(isUnknown));
+    return findFirstUnknown(open.map(({ value }) => value).filter(isUnknown));
   switch (fn) {
     case 'sum':
       return toNumber(computeSum(values));
@@ -109,7 +111,7 @@ export const evaluate = <E>(node: Node, environment: Environment<E>, element: E 
     case 'number':
       return toNumber(Number(node.value));
     case 'duration':
-      return literal(node.value);
+      return toDurationValue(node.value);
     case 'code':
     case 'status':
       return { kind: 'text', value: node.value };
@@ -119,19 +121,19 @@ export const evaluate = <E>(node: Node, environment: Environment<E>, element: E 
     case 'call':
       return evaluateCall(node, environment, element);
     case 'arith':
-      return arithmetic(node.op, at(node.left), at(node.right));
+      return computeArithmetic(node.op, at(node.left), at(node.right));
     case 'cmp':
-      return truth(compare(node.op, at(node.left), at(node.right)));
+      return makeTruth(compare(node.op, at(node.left), at(node.right)));
     case 'in':
-      return membership(node, environment, element);
+      return evaluateMembership(node, environment, element);
     case 'and':
-      return truth(and(node.args.map((arg) => toTruth(at(arg)))));
+      return makeTruth(joinAnd(node.args.map((arg) => toTruth(at(arg)))));
     case 'or':
-      return truth(or(node.args.map((arg) => toTruth(at(arg)))));
+      return makeTruth(joinOr(node.args.map((arg) => toTruth(at(arg)))));
     case 'any':
     case 'all':
     case 'count':
-      return quantified(node, environment);
+      return evaluateQuantifier(node, environment);
     case 'agg':
       return computeAggregate(node.fn, listParts(node, environment));
     case 'broken':

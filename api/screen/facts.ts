@@ -1,13 +1,13 @@
 // The facts of a listing at T, now or past: its version, the state of each layer the query reads, its mark.
-import { type StatusAnswer, statusAt } from '../../schemas/freshness.ts';
+import { findStatusAt, type StatusAnswer } from '../../schemas/freshness.ts';
 import type { ReadingLayer } from '../../schemas/layers.ts';
 import { findListingPolicy } from '../../schemas/policies.ts';
 import type { Digits, Micros } from '../../schemas/records.ts';
 import type { UnitsMode } from '../../schemas/units.ts';
 import type { StoredReading } from '../history/stored-row.ts';
 import type { Bounds } from '../live/bounds.ts';
-import { type Selected, versionAt } from '../live/listing-book.ts';
-import { findHeldReading, lostAt, type VenueView } from '../live/listing-view.ts';
+import { findVersionAt, type Selected } from '../live/listing-book.ts';
+import { findHeldReading, findLostAt, type VenueView } from '../live/listing-view.ts';
 import type { Windows } from './capture.ts';
 
 /** How an answer reads: T, the unit of quantities, freshness bounds. */
@@ -34,10 +34,10 @@ export const readLiveLayers = (
   const states: Partial<Record<ReadingLayer, LayerState>> = {};
   for (const layer of layers) {
     const reading = findHeldReading(view, listing, { layer, at: terms.at });
-    const answer = statusAt({
+    const answer = findStatusAt({
       reading,
-      policy: findListingPolicy(view.capability, layer, versionAt(listing.versions, terms.at)),
-      lostAt: lostAt(view, reading),
+      policy: findListingPolicy(view.capability, layer, findVersionAt(listing.versions, terms.at)),
+      lostAt: findLostAt(view, reading),
       boundMs: terms.bounds[layer],
       at: terms.at,
       stateLag: view.stateLag,

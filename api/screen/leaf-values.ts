@@ -4,19 +4,19 @@ import { MICROS_PER_MS } from '../../schemas/instants.ts';
 import type { ReadingLayer } from '../../schemas/layers.ts';
 import type { Digits, Micros, QuantityUnit } from '../../schemas/records.ts';
 import type { ListingVersion } from '../../schemas/topics.ts';
-import { convertQuantity, needsMark, quantityUnitFor } from '../../schemas/units.ts';
+import { chooseQuantityUnit, convertQuantity, needsMark } from '../../schemas/units.ts';
 import type { StoredReading } from '../history/stored-row.ts';
 import { countBars } from '../language/cost.ts';
 import { FIELDS, SOURCES } from '../language/fields.ts';
 import type { CallNode, FieldNode, Node, SourceNode } from '../language/tree.ts';
-import { versionAt } from '../live/listing-book.ts';
-import { findUnit, isQuantity, unitCounted } from '../live/members.ts';
-import { specId } from '../series/column-spec.ts';
+import { findVersionAt } from '../live/listing-book.ts';
+import { findCountedUnit, findUnit, isQuantity } from '../live/members.ts';
+import { toSpecId } from '../series/column-spec.ts';
 import type { Captured, CapturedColumn } from './capture.ts';
 import type { Leaf } from './evaluate.ts';
 import { type Facts, findMark, type LayerState, requireLayer } from './facts.ts';
-import { type AtomValue, atomValue, listColumns, REASONS, requireFunction, UNIT_UNKNOWN_AT } from './series.ts';
-import { firstUnknown, NO_VALUE, toNumber, UNIT_UNKNOWN, type Unknown, unknown, type Value } from './values.ts';
+import { type AtomValue, computeAtom, listColumns, REASONS, requireFunction, UNIT_UNKNOWN_AT } from './series.ts';
+import { findFirstUnknown, makeUnknown, NO_VALUE, toNumber, UNIT_UNKNOWN, type Unknown, type Value } from './values.ts';
 
 export type LeafValue = {
   readonly value: Value;
@@ -41,7 +41,7 @@ const BARE = { digits: null, reading: null, receivedAt: null, ageMs: null, perio
 const toStatus = (value: Value): Pick<LeafValue, 'status' | 'reason'> =>
   value.kind === 'unknown' ? { status: value.status, reason: value.reason } : { status: 'present', reason: null };
 
-const reference = (value: Value, unit: string, digits: Digits | null = null): LeafValue => ({
+const makeReference = (value: Value, unit: string, digits: Digits | null = null): LeafValue => ({
   ...BARE,
   value,
   unit,
@@ -50,13 +50,13 @@ const reference = (value: Value, unit: string, digits: Digits | null = null): Le
   ...toStatus(value),
 });
 
-const text = (value: string): Value => ({ kind: 'text', value });
+const makeText = (value: string): Value => ({ kind: 'text', value });
 const QUANTITY_UNITS = ['base', 'contracts', 'quote'] as const satisfies readonly QuantityUnit[];
 
 type Quantity = { readonly digits: Digits; readonly unit: QuantityUnit; readonly version: ListingVersion };
 
 /** A quantity in the requested unit; null: it cannot be converted (N-07). */
-const converted = ({ digits, unit, version }: Quantity, facts: Facts): Digits | null => {
+const convertDigits = ({ digits, unit, version }: Quantity, facts: Facts): Digits | null => {
   const { units: mode } = facts.terms;
   const listing = version.record.values;
   const mark = needsMark(unit, mode, listing) ? findMark(facts) : null;
@@ -66,11 +66,11 @@ const converted = ({ digits, unit, version }: Quantity, facts: Facts): Digits | 
 type RuleName = 'tick_size' | 'lot_size' | 'min_qty';
 
 /** What a rule counts in: as stated, else as the listing counts (N-08); null of a price. */
-const countedUnit = (name: RuleName, version: ListingVersion): QuantityUnit | null => {
+const findRuleUnit = (name: RuleName, version: ListingVersion): QuantityUnit | null => {
   if (name === 'tick_size') return null;
   const stated = version.record.values.units[name];
   return stated === null
-    ? unitCounted({ quantity_unit: null }, version)
+    ? findCountedUnit({ quantity_unit: null }, version)
     : (QUANTITY_UNITS.find((unit) => unit === stated) ?? null);
 };
 
@@ -79,16 +79,16 @@ const readRule = (name: RuleName, facts: Facts): LeafValue => {
   const { version, terms } = facts;
   const { values } = version.record;
   const digits = values[name];
-  const counted = countedUnit(name, version);
-  const unit = counted === null ? (values.units[name] ?? 'quote') : quantityUnitFor(counted, terms.units);
+  const counted = findRuleUnit(name, version);
+  const unit = counted === null ? (values.units[name] ?? 'quote') : chooseQuantityUnit(counted, terms.units);
   if (digits === null) {
-    return reference(
-      values.not_published.includes(name) ? unknown('not_published', 'venue_capability') : NO_VALUE,
+    return makeReference(
+      values.not_published.includes(name) ? makeUnknown('not_published', 'venue_capability') : NO_VALUE,
       unit,
     );
   }
-  const shown = counted === null ? digits : converted({ digits, unit: counted, version }, facts);
-  return shown === null ? reference(UNIT_UNKNOWN, unit) : reference(toNumber(Number(shown)), unit, shown);
+  const shown = counted === null ? digits : convertDigits({ digits, unit: counted, version }, facts);
+  return shown === null ? makeReference(UNIT_UNKNOWN, unit) : makeReference(toNumber(Number(shown)), unit, shown);
 };
 
 const isPresent = (facts: Facts): boolean => requireLayer(facts, 'mark').answer.status === 'present';
@@ -100,13 +100,13 @@ const readReference = (name: string, facts: Facts, group: readonly Facts[]): Lea
     case 'instrument':
     case 'base':
     case 'quote':
-      return reference(text(version.record.values[name]), 'code');
+      return makeReference(makeText(version.record.values[name]), 'code');
     case 'venue':
-      return reference(text(listing.venue), 'code');
+      return makeReference(makeText(listing.venue), 'code');
     case 'venues_listed':
-      return reference(toNumber(group.length), 'count');
+      return makeReference(toNumber(group.length), 'count');
     case 'venues_answered':
-      return reference(toNumber(group.filter(isPresent).length), 'count');
+      return makeReference(toNumber(group.filter(isPresent).length), 'count');
     case 'tick_size':
     case 'lot_size':
     case 'min_qty':
@@ -146,55 +146,59 @@ const makeLeafValue = (
 
 /** In force when the reading was recorded (H-16k). */
 const findVersion = ({ recorded_at }: StoredReading, { listing, version }: Facts): ListingVersion =>
-  versionAt(listing.versions, recorded_at) ?? version;
+  findVersionAt(listing.versions, recorded_at) ?? version;
 
 /** Time that has passed is none: the venue has not published the next settlement yet (L-02), unless it never does (DQL-33c). */
-const timeToFunding = (reading: StoredReading, facts: Facts): Value => {
+const computeTimeToFunding = (reading: StoredReading, facts: Facts): Value => {
   const next = reading.instants.next_funding_at;
   const { at } = facts.terms;
   const { not_published } = findVersion(reading, facts).record.values;
   if (next === undefined && not_published.includes('next_funding_at'))
-    return unknown('not_published', 'venue_capability');
+    return makeUnknown('not_published', 'venue_capability');
   return next === undefined || next <= at ? NO_VALUE : toNumber(Math.floor((next - at) / MICROS_PER_MS));
 };
 
 /** A member of a reading that is valid; one that is null has a reason (L-02, DQL-33c). */
 const readMember = (reading: StoredReading, member: string, facts: Facts): Member => {
-  const unit = unitOfMember(member, reading.layer, facts);
-  if (member === 'time_to_funding') return { value: timeToFunding(reading, facts), unit, digits: null };
+  const unit = findUnitOfMember(member, reading.layer, facts);
+  if (member === 'time_to_funding') return { value: computeTimeToFunding(reading, facts), unit, digits: null };
   const version = findVersion(reading, facts);
   const digits = reading.values[member];
   if (digits === undefined) {
     const reason = reading.null_reasons[member] ?? 'no_value';
-    return { value: unknown(reason === 'venue_capability' ? 'not_published' : 'missing', reason), unit, digits: null };
+    return {
+      value: makeUnknown(reason === 'venue_capability' ? 'not_published' : 'missing', reason),
+      unit,
+      digits: null,
+    };
   }
   const shown = isQuantity(reading.layer, member)
-    ? converted({ digits, unit: unitCounted(reading, version), version }, facts)
+    ? convertDigits({ digits, unit: findCountedUnit(reading, version), version }, facts)
     : digits;
   if (shown === null) return { value: UNIT_UNKNOWN, unit, digits: null };
   return { value: toNumber(Number(shown)), unit, digits: shown };
 };
 
 /** The unit of the newest reading, valid or not; without one as the listing counts (N-08). */
-const unitOfMember = (member: string, layer: ReadingLayer, facts: Facts): string => {
+const findUnitOfMember = (member: string, layer: ReadingLayer, facts: Facts): string => {
   if (member === 'time_to_funding') return 'ms';
   const { reading } = requireLayer(facts, layer);
   const counted =
     reading === null
-      ? unitCounted({ quantity_unit: null }, facts.version)
-      : unitCounted(reading, findVersion(reading, facts));
-  return findUnit(member, layer, quantityUnitFor(counted, facts.terms.units));
+      ? findCountedUnit({ quantity_unit: null }, facts.version)
+      : findCountedUnit(reading, findVersion(reading, facts));
+  return findUnit(member, layer, chooseQuantityUnit(counted, facts.terms.units));
 };
 
 const readMemberValue = (layer: ReadingLayer, member: string, facts: Facts): LeafValue => {
   const state = requireLayer(facts, layer);
   const { reading, answer } = state;
   if (answer.status !== 'present' || reading === null) {
-    const value = unknown(answer.status === 'present' ? 'missing' : answer.status, answer.reason ?? 'no_value');
+    const value = makeUnknown(answer.status === 'present' ? 'missing' : answer.status, answer.reason ?? 'no_value');
     const { status, reason } = value;
     return makeLeafValue(state, layer, {
       value,
-      unit: unitOfMember(member, layer, facts),
+      unit: findUnitOfMember(member, layer, facts),
       digits: null,
       status,
       reason,
@@ -221,40 +225,40 @@ const readAbout = (what: 'age' | 'status', layer: ReadingLayer, facts: Facts): L
   const state = requireLayer(facts, layer);
   const { answer } = state;
   const known = { digits: null, status: 'present', reason: null } as const;
-  if (what === 'status') return makeLeafValue(state, layer, { ...known, value: text(answer.status), unit: 'code' });
+  if (what === 'status') return makeLeafValue(state, layer, { ...known, value: makeText(answer.status), unit: 'code' });
   const isKnown = (answer.status === 'present' || answer.status === 'stale') && answer.age_ms !== null;
   const status = answer.status === 'present' ? 'missing' : answer.status;
   if (isKnown) return makeLeafValue(state, layer, { ...known, value: toNumber(answer.age_ms ?? 0), unit: 'ms' });
-  const value = unknown(status, answer.reason ?? 'no_value');
+  const value = makeUnknown(status, answer.reason ?? 'no_value');
   return makeLeafValue(state, layer, { digits: null, value, unit: 'ms', status, reason: value.reason });
 };
 
 /** That of the newest element, else as the listing counts (N-08). */
-const quantityUnit = (node: SourceNode | FieldNode, { version, terms, windows }: Facts): string => {
-  const counted = listColumns(node).flatMap((spec) => windows.get(specId(spec))?.units ?? []);
+const findQuantityUnit = (node: SourceNode | FieldNode, { version, terms, windows }: Facts): string => {
+  const counted = listColumns(node).flatMap((spec) => windows.get(toSpecId(spec))?.units ?? []);
   const unit = counted.findLast((one) => one !== null) ?? null;
-  return quantityUnitFor(unitCounted({ quantity_unit: unit }, version), terms.units);
+  return chooseQuantityUnit(findCountedUnit({ quantity_unit: unit }, version), terms.units);
 };
 
 /** Unit of a sum, difference, product or quotient (L-10). */
-export const unitOfArithmetic = (op: string, left: string, right: string): string => {
+export const findUnitOfArithmetic = (op: string, left: string, right: string): string => {
   if (left !== right) return 'count';
   if (op === '+' || op === '-') return left;
   return op === '/' ? 'fraction' : 'count';
 };
 
-const unitOfSeries = (node: Node, facts: Facts): string => {
+const findUnitOfSeries = (node: Node, facts: Facts): string => {
   switch (node.type) {
     case 'source':
     case 'field': {
       const unit = (node.type === 'source' ? SOURCES : FIELDS).get(node.name)?.unit ?? 'count';
-      return unit === 'quantity' ? quantityUnit(node, facts) : unit;
+      return unit === 'quantity' ? findQuantityUnit(node, facts) : unit;
     }
     case 'arith':
-      return unitOfArithmetic(node.op, unitOfSeries(node.left, facts), unitOfSeries(node.right, facts));
+      return findUnitOfArithmetic(node.op, findUnitOfSeries(node.left, facts), findUnitOfSeries(node.right, facts));
     case 'call': {
       const { unit } = requireFunction(node);
-      return unit === 'argument' ? unitOfSeries(node.args[0] as Node, facts) : unit;
+      return unit === 'argument' ? findUnitOfSeries(node.args[0] as Node, facts) : unit;
     }
     default:
       return 'count';
@@ -266,7 +270,7 @@ const toValue = (leaf: CallNode | SourceNode, atom: AtomValue): Value => {
   if ('number' in atom) return toNumber(atom.number);
   if ('truth' in atom) return { kind: 'truth', value: atom.truth };
   if (leaf.type === 'source' && atom.reason === UNIT_UNKNOWN_AT) return UNIT_UNKNOWN;
-  return unknown('missing', REASONS[atom.reason] ?? 'no_value');
+  return makeUnknown('missing', REASONS[atom.reason] ?? 'no_value');
 };
 
 const isUnknown = (captured: Captured): captured is Unknown => 'kind' in captured;
@@ -274,8 +278,8 @@ const isUnknown = (captured: Captured): captured is Unknown => 'kind' in capture
 const readSeriesValue = (leaf: CallNode | SourceNode, facts: Facts): LeafValue => {
   const specs = listColumns(leaf);
   const columns = specs.map((spec): Captured => {
-    const captured = facts.windows.get(specId(spec));
-    if (captured === undefined) throw new Error(`the column ${specId(spec)} was not captured`);
+    const captured = facts.windows.get(toSpecId(spec));
+    if (captured === undefined) throw new Error(`the column ${toSpecId(spec)} was not captured`);
     return captured;
   });
   const layers = new Set(specs.map((spec) => (spec.kind === 'candles' ? 'candles' : spec.layer)));
@@ -283,21 +287,21 @@ const readSeriesValue = (leaf: CallNode | SourceNode, facts: Facts): LeafValue =
   const timeframe = leaf.period ?? '';
   const said = {
     ...BARE,
-    unit: unitOfSeries(leaf, facts),
+    unit: findUnitOfSeries(leaf, facts),
     layer: others.length === 0 ? layer : 'candles',
     period: { timeframe, bars: countBars(leaf), end: null },
   };
   const absent = columns.filter(isUnknown);
   if (absent.length > 0) {
-    const value = firstUnknown(absent);
+    const value = findFirstUnknown(absent);
     return { ...said, value, ...toStatus(value) };
   }
-  const read = new Map(specs.map((spec, i) => [specId(spec), columns[i] as CapturedColumn]));
+  const read = new Map(specs.map((spec, i) => [toSpecId(spec), columns[i] as CapturedColumn]));
   const value = toValue(
     leaf,
-    atomValue(leaf, (spec) => {
-      const captured = read.get(specId(spec));
-      if (captured === undefined) throw new Error(`the column ${specId(spec)} is none of the atom's`);
+    computeAtom(leaf, (spec) => {
+      const captured = read.get(toSpecId(spec));
+      if (captured === undefined) throw new Error(`the column ${toSpecId(spec)} is none of the atom's`);
       return captured.elements;
     }),
   );

@@ -1,15 +1,15 @@
 // The state of each layer at a past instant, from stored history and what memory holds of it (H-06, DQL-07, N-11).
-import { statusAt } from '../../schemas/freshness.ts';
+import { findStatusAt } from '../../schemas/freshness.ts';
 import type { ReadingLayer } from '../../schemas/layers.ts';
 import { findListingPolicy } from '../../schemas/policies.ts';
 import type { Micros } from '../../schemas/records.ts';
-import { listingId } from '../../schemas/tables.ts';
+import { formatListingId } from '../../schemas/tables.ts';
 import { gatherLosses, gatherSeries, type Losses } from '../history/gather.ts';
-import { retentionFrom } from '../history/past.ts';
-import { listReadings, newestAt, type ReadingRow } from '../history/series.ts';
+import { computeRetentionFrom } from '../history/past.ts';
+import { findNewestAt, listReadings, type ReadingRow } from '../history/series.ts';
 import type { HistoryReader } from '../history/store.ts';
-import { type Selected, versionAt } from '../live/listing-book.ts';
-import { heldAt } from '../live/listing-view.ts';
+import { findVersionAt, type Selected } from '../live/listing-book.ts';
+import { findHeldAt } from '../live/listing-view.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import type { LayerAnswer, LayerState, LayerStates, Terms } from './facts.ts';
 
@@ -37,13 +37,13 @@ const toState = ({ selected, layer, row }: ReceivedRow, losses: Losses, question
   const { terms, live, evaluatedAt } = question;
   const { listing, version } = selected;
   const capabilities = live.venue(listing.venue)?.capabilities ?? [];
-  const capability = versionAt(capabilities, terms.at);
+  const capability = findVersionAt(capabilities, terms.at);
   const policy = findListingPolicy(capability, layer, version);
   // After `off` and `not_published` (L-07); the policy of a venue of which nothing was known yet is unknown.
-  const isKept = terms.at >= retentionFrom('readings', version, evaluatedAt);
+  const isKept = terms.at >= computeRetentionFrom('readings', version, evaluatedAt);
   if (!isKept && (capability === null || policy === 'on')) return { reading: null, answer: NOT_RETAINED };
-  const reading = heldAt(row?.reading ?? null, { capabilities, versions: listing.versions, at: terms.at });
-  const answer = statusAt({
+  const reading = findHeldAt(row?.reading ?? null, { capabilities, versions: listing.versions, at: terms.at });
+  const answer = findStatusAt({
     reading,
     policy,
     lostAt: reading === null ? null : losses(listing.venue, reading, terms.at),
@@ -62,8 +62,8 @@ export const readPastLayers = async (question: PastQuestion): Promise<ReadonlyMa
   const series = await Promise.all(layers.map((layer) => gatherSeries(gathering, layer)));
   const received = listings.flatMap((selected) =>
     layers.map((layer, i): ReceivedRow => {
-      const rows = series[i]?.get(listingId(selected.listing.venue, selected.listing.venueSymbol)) ?? [];
-      return { selected, layer, row: newestAt(listReadings(rows), terms.at) };
+      const rows = series[i]?.get(formatListingId(selected.listing.venue, selected.listing.venueSymbol)) ?? [];
+      return { selected, layer, row: findNewestAt(listReadings(rows), terms.at) };
     }),
   );
   const spoken = received.flatMap(({ selected, row }) =>
@@ -72,7 +72,7 @@ export const readPastLayers = async (question: PastQuestion): Promise<ReadonlyMa
   const losses = await gatherLosses({ reader, live }, spoken, terms.at);
   const states = new Map<string, Partial<Record<ReadingLayer, LayerState>>>();
   for (const one of received) {
-    const id = listingId(one.selected.listing.venue, one.selected.listing.venueSymbol);
+    const id = formatListingId(one.selected.listing.venue, one.selected.listing.venueSymbol);
     const held = states.get(id) ?? {};
     held[one.layer] = toState(one, losses, question);
     states.set(id, held);

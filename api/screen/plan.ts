@@ -8,7 +8,7 @@ import { FIELDS } from '../language/fields.ts';
 import { printNode } from '../language/printer.ts';
 import type { Node } from '../language/tree.ts';
 import type { Need } from '../series/cache.ts';
-import { specId } from '../series/column-spec.ts';
+import { toSpecId } from '../series/column-spec.ts';
 import type { Leaf } from './evaluate.ts';
 import { countSteps, listColumns, requireFunction } from './series.ts';
 
@@ -39,27 +39,27 @@ export const isLeaf = (node: Node): node is LeafNode =>
   (node.type === 'call' && requireFunction(node).how.by !== 'argument');
 
 /** A leaf that reads periods. */
-const readsPeriods = (leaf: Leaf): boolean =>
+const needsPeriods = (leaf: Leaf): boolean =>
   leaf.type === 'source' || (leaf.type === 'call' && requireFunction(leaf).readsPeriods);
 
-const levelOfLeaf = (leaf: Leaf): Level =>
+const toLevel = (leaf: Leaf): Level =>
   leaf.type === 'field' && FIELDS.get(leaf.name)?.scope === 'instrument' ? 'instrument' : 'venue';
 
 /** Whether an expression has a value a listing, or one for the instrument (DQL-10). */
 const findLevel = (node: Node): Level => {
-  if (isLeaf(node)) return levelOfLeaf(node);
+  if (isLeaf(node)) return toLevel(node);
   if (node.type === 'any' || node.type === 'all' || node.type === 'count' || node.type === 'agg') return 'instrument';
   return listChildren(node).some((child) => findLevel(child) === 'venue') ? 'venue' : 'instrument';
 };
 
-const visit = (node: Node, see: (node: Node) => void): void => {
+const visitNode = (node: Node, see: (node: Node) => void): void => {
   see(node);
-  if (!isLeaf(node)) for (const child of listChildren(node)) visit(child, see);
+  if (!isLeaf(node)) for (const child of listChildren(node)) visitNode(child, see);
 };
 
 /** The layer whose reading a leaf is about; null for reference fields and series. */
-const layerOfLeaf = (leaf: Leaf): ReadingLayer | null => {
-  if (leaf.type === 'source' || readsPeriods(leaf)) return null;
+const findLayerOfLeaf = (leaf: Leaf): ReadingLayer | null => {
+  if (leaf.type === 'source' || needsPeriods(leaf)) return null;
   if (leaf.type === 'call' && requireFunction(leaf).layer === 'venue_depth') return 'venue_depth';
   const name = leaf.type === 'call' ? (leaf.args[0]?.type === 'field' ? leaf.args[0].name : '') : leaf.name;
   const layer = FIELDS.get(name)?.layer;
@@ -67,7 +67,7 @@ const layerOfLeaf = (leaf: Leaf): ReadingLayer | null => {
 };
 
 const listLayers = (slots: readonly Slot[], units: UnitsMode): ReadingLayer[] => {
-  const read = new Set(slots.map(({ leaf }) => layerOfLeaf(leaf)));
+  const read = new Set(slots.map(({ leaf }) => findLayerOfLeaf(leaf)));
   // Conversions need the mark, and so does the count of venues that answered.
   if (units !== 'published' || slots.some(({ text }) => text === 'venues_answered')) read.add('mark');
   return READING_LAYERS.filter((layer) => read.has(layer));
@@ -76,28 +76,28 @@ const listLayers = (slots: readonly Slot[], units: UnitsMode): ReadingLayer[] =>
 const listNeeds = (slots: readonly Slot[]): Need[] => {
   const needs = new Map<string, Need>();
   for (const { leaf } of slots) {
-    if (!readsPeriods(leaf)) continue;
+    if (!needsPeriods(leaf)) continue;
     for (const spec of listColumns(leaf)) {
-      const bars = Math.max(countBars(leaf), needs.get(specId(spec))?.bars ?? 0);
-      needs.set(specId(spec), { spec, bars });
+      const bars = Math.max(countBars(leaf), needs.get(toSpecId(spec))?.bars ?? 0);
+      needs.set(toSpecId(spec), { spec, bars });
     }
   }
   return [...needs.values()];
 };
 
 /** Values of the condition's atoms and the order's keys, or exactly what is selected (SC-03, DQL-33j). */
-const shownNodes = ({ condition, select, orderBy }: CheckedQuery): Node[] => {
+const listShownNodes = ({ condition, select, orderBy }: CheckedQuery): Node[] => {
   if (select.length > 0) return [...select];
   const shown: Node[] = orderBy.map(({ expr }) => expr);
   for (const root of [...(condition === null ? [] : [condition]), ...shown]) {
-    visit(root, (node) => {
+    visitNode(root, (node) => {
       if (isLeaf(node) || node.type === 'agg' || node.type === 'count') shown.push(node);
     });
   }
   return shown;
 };
 
-const shownAt = (nodes: readonly Node[], level: Level): Shown[] => {
+const listShownAt = (nodes: readonly Node[], level: Level): Shown[] => {
   const shown = new Map<string, Shown>();
   for (const node of nodes) if (findLevel(node) === level) shown.set(printNode(node), { key: printNode(node), node });
   return [...shown.values()].sort((a, b) => compareBytes(a.key, b.key));
@@ -109,23 +109,23 @@ export const makePlan = (query: CheckedQuery, units: UnitsMode): Plan => {
   const numbers = new Map<string, number>();
   const slotByNode = new Map<Node, number>();
   for (const root of listExpressions(query)) {
-    visit(root, (node) => {
+    visitNode(root, (node) => {
       if (!isLeaf(node)) return;
       const text = printNode(node);
       const number = numbers.get(text) ?? slots.length;
-      if (number === slots.length) slots.push({ leaf: node, text, level: levelOfLeaf(node) });
+      if (number === slots.length) slots.push({ leaf: node, text, level: toLevel(node) });
       numbers.set(text, number);
       slotByNode.set(node, number);
     });
   }
-  const nodes = shownNodes(query);
+  const nodes = listShownNodes(query);
   return {
     query,
     slots,
     slotOf: slotByNode,
     layers: listLayers(slots, units),
     needs: listNeeds(slots),
-    steps: slots.reduce((sum, { leaf }) => sum + (readsPeriods(leaf) ? countSteps(leaf) : 0), 0),
-    shown: { instrument: shownAt(nodes, 'instrument'), venue: shownAt(nodes, 'venue') },
+    steps: slots.reduce((sum, { leaf }) => sum + (needsPeriods(leaf) ? countSteps(leaf) : 0), 0),
+    shown: { instrument: listShownAt(nodes, 'instrument'), venue: listShownAt(nodes, 'venue') },
   };
 };

@@ -1,6 +1,6 @@
 // Reads what a plan needs of the selected listings: layers at once, series where they must be loaded; of the present or of the past by one code.
 import type { Micros } from '../../schemas/records.ts';
-import { listingId } from '../../schemas/tables.ts';
+import { formatListingId } from '../../schemas/tables.ts';
 import { refuseHole } from '../history/past.ts';
 import { type HistoryReader, type HistoryStore, storeAway } from '../history/store.ts';
 import type { Selected } from '../live/listing-book.ts';
@@ -49,7 +49,7 @@ const makeFacts = (
 ): Facts[] => selected.map((one, i) => ({ ...one, terms, layers: of.layers(one, i), windows: of.windows(one) }));
 
 /** Quantities of series in the requested unit; nothing to do for most queries. */
-const inUnits = async (plan: Plan, facts: Facts[], reading: Reading): Promise<Facts[]> => {
+const convertUnits = async (plan: Plan, facts: Facts[], reading: Reading): Promise<Facts[]> => {
   const { live, history, terms } = reading;
   const specs = plan.needs.map(({ spec }) => spec).filter(isQuantitySpec);
   if (terms.units === 'published' || specs.length === 0) return facts;
@@ -86,7 +86,7 @@ export const readFactsAt = (
       const when = { at, now: at, watermark: moment.watermarkOf(venue), ...(byWatermark ? { byWatermark } : {}) };
       return capture(one, plan.needs, { ...when, columns, capabilities, stateLag: moment.isBehind(venue), units });
     };
-    return inUnits(plan, makeFacts(selected, terms, { layers, windows }), reading);
+    return convertUnits(plan, makeFacts(selected, terms, { layers, windows }), reading);
   };
   return { complete };
 };
@@ -121,7 +121,7 @@ const readPast = (plan: Plan, selected: readonly Selected[], reading: Reading): 
       reading,
     );
     const facts = makeFacts(selected, terms, {
-      layers: ({ listing }) => states.get(listingId(listing.venue, listing.venueSymbol)) ?? {},
+      layers: ({ listing }) => states.get(formatListingId(listing.venue, listing.venueSymbol)) ?? {},
       windows: (one) =>
         capture(one, plan.needs, {
           at: terms.at,
@@ -133,7 +133,7 @@ const readPast = (plan: Plan, selected: readonly Selected[], reading: Reading): 
           units: terms.units,
         }),
     });
-    return inUnits(plan, facts, reading);
+    return convertUnits(plan, facts, reading);
   };
   return { complete };
 };

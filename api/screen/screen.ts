@@ -1,10 +1,10 @@
 // Evaluates a plan over all instruments in slices, so that other calls are answered meanwhile; orders and writes what holds (DQL-19, SC-03, SC-04, SC-06, SC-07).
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { serviceError } from '../../schemas/errors.ts';
+import { makeServiceError } from '../../schemas/errors.ts';
 import { type JsonValue, type NumberFormat, writeJson } from '../../schemas/json.ts';
 import { compareBytes } from '../../schemas/text-order.ts';
 import type { OrderKey } from '../language/tree.ts';
-import { because } from './because.ts';
+import { listOwnCauses } from './because.ts';
 import type { Facts } from './facts.ts';
 import { type Element, Instrument } from './instrument.ts';
 import type { Plan, Shown } from './plan.ts';
@@ -36,7 +36,7 @@ export class Budget {
   }
 
   #refusal(): Error {
-    return serviceError('DQL_LIMIT', `The evaluation takes longer than ${this.#ms / 1_000} seconds.`, {
+    return makeServiceError('DQL_LIMIT', `The evaluation takes longer than ${this.#ms / 1_000} seconds.`, {
       hint: 'Narrow where, or use smaller windows.',
     });
   }
@@ -81,7 +81,7 @@ const compareKeys = (a: Value, b: Value, { descending }: Pick<OrderKey, 'descend
 };
 
 /** Of outcomes that are in the order of their codes already. */
-const inOrder =
+const createOrder =
   ({ query }: Plan) =>
   (a: Outcome, b: Outcome): number => {
     for (const [i, key] of query.orderBy.entries()) {
@@ -97,7 +97,7 @@ const listValues = (shown: readonly Shown[], instrument: Instrument, element: El
 const listCauses = (instrument: Instrument): JsonValue => {
   const { condition } = instrument.plan.query;
   if (condition === null) return [];
-  return because(condition, instrument, null)
+  return listOwnCauses(condition, instrument, null)
     .slice(0, CAUSES)
     .map(({ expr, element, unknown }) => ({
       expr,
@@ -143,7 +143,7 @@ export type ScreenOptions = {
  * The items of an answer as JSON texts, in their order. Without `order by` each instrument is written as soon as it is evaluated: what
  * lives until the end is copied by every collection of garbage meanwhile. Throws ServiceError past the budget.
  */
-export const screenItems = async (
+export const makeScreenItems = async (
   plan: Plan,
   facts: readonly Facts[],
   { includeUnknown, numberFormat, budget }: ScreenOptions,
@@ -164,7 +164,7 @@ export const screenItems = async (
     }
     await budget.breathe();
   }
-  for (const outcome of outcomes.sort(inOrder(plan))) {
+  for (const outcome of outcomes.sort(createOrder(plan))) {
     write(outcome);
     await budget.breathe();
   }

@@ -3,7 +3,7 @@ import { FIELDS, SOURCES } from '../language/fields.ts';
 import { FUNCTIONS, type FunctionSpec } from '../language/functions.ts';
 import { type Arguments, computeAtrs, type Rule } from '../language/indicators.ts';
 import type { Timeframe } from '../language/limits.ts';
-import { operate } from '../language/operators.ts';
+import { applyOperator } from '../language/operators.ts';
 import type { ArithNode, CallNode, FieldNode, Node, SourceNode } from '../language/tree.ts';
 import type { CandleMember, ColumnSpec } from '../series/column-spec.ts';
 
@@ -26,13 +26,13 @@ const requireTimeframe = (node: SourceNode | FieldNode | CallNode): Timeframe =>
   return node.period;
 };
 
-const specOfSource = (node: SourceNode): ColumnSpec => {
+const toSourceSpec = (node: SourceNode): ColumnSpec => {
   const source = SOURCES.get(node.name);
   if (source === undefined) throw new Error(`"${node.name}" is no source`);
   return { kind: 'candles', priceType: source.priceType, member: source.member, timeframe: requireTimeframe(node) };
 };
 
-const specOfField = (node: FieldNode): ColumnSpec => {
+const toFieldSpec = (node: FieldNode): ColumnSpec => {
   const layer = FIELDS.get(node.name)?.layer;
   if (layer === undefined || layer === 'reference') throw new Error(`"${node.name}" is no series`);
   return { kind: 'layer', layer, member: node.name, timeframe: requireTimeframe(node) };
@@ -42,7 +42,7 @@ const CANDLES_OF = { atr: ['high', 'low', 'close'], gaps: ['present'] } as const
   string,
   readonly CandleMember[]
 >;
-const tradeColumns = (node: CallNode, members: readonly CandleMember[]): ColumnSpec[] =>
+const listTradeColumns = (node: CallNode, members: readonly CandleMember[]): ColumnSpec[] =>
   members.map((member) => ({ kind: 'candles', priceType: 'trade', member, timeframe: requireTimeframe(node) }));
 
 export const requireFunction = ({ name }: CallNode): FunctionSpec => {
@@ -54,14 +54,14 @@ export const requireFunction = ({ name }: CallNode): FunctionSpec => {
 const readBy = (node: Node): ColumnSpec[] => {
   switch (node.type) {
     case 'source':
-      return [specOfSource(node)];
+      return [toSourceSpec(node)];
     case 'field':
-      return [specOfField(node)];
+      return [toFieldSpec(node)];
     case 'arith':
       return [...listColumns(node.left), ...listColumns(node.right)];
     case 'call': {
       const { how } = requireFunction(node);
-      if (how.by === 'candles') return tradeColumns(node, CANDLES_OF[how.what]);
+      if (how.by === 'candles') return listTradeColumns(node, CANDLES_OF[how.what]);
       return node.args.flatMap(listColumns);
     }
     default:
@@ -70,7 +70,7 @@ const readBy = (node: Node): ColumnSpec[] => {
 };
 
 /** A node is evaluated for every listing: what follows from it alone is made once. */
-const once = <T>(make: (node: Node) => T): ((node: Node) => T) => {
+const rememberByNode = <T>(make: (node: Node) => T): ((node: Node) => T) => {
   const made = new WeakMap<Node, T>();
   return (node) => {
     const held = made.get(node);
@@ -82,31 +82,31 @@ const once = <T>(make: (node: Node) => T): ((node: Node) => T) => {
 };
 
 /** Columns that an expression over periods reads. */
-export const listColumns: (node: Node) => readonly ColumnSpec[] = once(readBy);
+export const listColumns: (node: Node) => readonly ColumnSpec[] = rememberByNode(readBy);
 const toColumn = (node: Node): ColumnSpec => listColumns(node)[0] as ColumnSpec;
 
-const numberAt = (node: Node | undefined): string => (node?.type === 'number' ? node.value : '0');
+const readNumber = (node: Node | undefined): string => (node?.type === 'number' ? node.value : '0');
 
-const literals = (node: Node): Arguments => {
+const readLiterals = (node: Node): Arguments => {
   if (node.type !== 'call') return { n: 0, p: '0', isLinear: false };
   const { parameters } = requireFunction(node);
   const method = node.args[parameters.indexOf('method')];
   return {
-    n: Number(numberAt(node.args[parameters.indexOf('window')])),
-    p: numberAt(node.args[parameters.indexOf('percent')]),
+    n: Number(readNumber(node.args[parameters.indexOf('window')])),
+    p: readNumber(node.args[parameters.indexOf('percent')]),
     isLinear: method?.type === 'code' && method.value === 'linear',
   };
 };
 
 /** The literal arguments of a call. */
-const readArguments: (node: Node) => Arguments = once(literals);
+const readArguments: (node: Node) => Arguments = rememberByNode(readLiterals);
 
-const newest = ({ values, reasons }: Elements, count: number): Elements => ({
+const pickNewest = ({ values, reasons }: Elements, count: number): Elements => ({
   values: values.subarray(values.length - count),
   reasons: reasons === null ? null : reasons.subarray(reasons.length - count),
 });
 
-const first = (a: number, b: number): number => (a === 0 ? b : b === 0 ? a : Math.min(a, b));
+const pickFirst = (a: number, b: number): number => (a === 0 ? b : b === 0 ? a : Math.min(a, b));
 
 /** Marks what came out as no number; gives `reasons` only where there is one. */
 const settle = (values: Float64Array, given: Uint8Array | null): Elements => {
@@ -124,25 +124,25 @@ const settle = (values: Float64Array, given: Uint8Array | null): Elements => {
 
 const join = (a: Uint8Array | null, b: Uint8Array | null): Uint8Array | null => {
   if (a === null || b === null) return a?.slice() ?? b?.slice() ?? null;
-  return a.map((reason, i) => first(reason, b[i] as number));
+  return a.map((reason, i) => pickFirst(reason, b[i] as number));
 };
 
 /** A literal at every period. */
-const constant = (value: number, count: number): Elements => settle(new Float64Array(count).fill(value), null);
+const makeConstant = (value: number, count: number): Elements => settle(new Float64Array(count).fill(value), null);
 
-const arithmetic = ({ op, left, right }: ArithNode, count: number, read: ReadColumn): Elements => {
+const combineSeries = ({ op, left, right }: ArithNode, count: number, read: ReadColumn): Elements => {
   const [a, b] = [computeSeries(left, count, read), computeSeries(right, count, read)];
   const values = new Float64Array(count);
-  for (let i = 0; i < count; i++) values[i] = operate(op, a.values[i] as number, b.values[i] as number);
+  for (let i = 0; i < count; i++) values[i] = applyOperator(op, a.values[i] as number, b.values[i] as number);
   return settle(values, join(a.reasons, b.reasons));
 };
 
 /** The first reason of each window; null when every window is whole. */
-const reasonsOver = ({ reasons }: Elements, window: number, count: number): Uint8Array | null => {
+const listReasonsOver = ({ reasons }: Elements, window: number, count: number): Uint8Array | null => {
   if (reasons?.some((reason) => reason !== 0) !== true) return null;
   const over = new Uint8Array(count);
   for (let i = 0; i < count; i++) {
-    for (let j = i; j < i + window; j++) over[i] = first(over[i] as number, reasons[j] as number);
+    for (let j = i; j < i + window; j++) over[i] = pickFirst(over[i] as number, reasons[j] as number);
   }
   return over;
 };
@@ -151,7 +151,7 @@ const applyRule = (rule: Rule, node: CallNode, { count, read }: { count: number;
   const given = readArguments(node);
   const window = rule.window(given.n);
   const inner = computeSeries(node.args[0] as Node, count + window - 1, read);
-  const reasons = reasonsOver(inner, window, count);
+  const reasons = listReasonsOver(inner, window, count);
   if ('slide' in rule) return settle(rule.slide(inner.values, window, { ...given, count }), reasons);
   const values = new Float64Array(count);
   for (let i = 0; i < count; i++) {
@@ -161,19 +161,19 @@ const applyRule = (rule: Rule, node: CallNode, { count, read }: { count: number;
   return settle(values, reasons);
 };
 
-const averageTrueRange = (node: CallNode, count: number, read: ReadColumn): Elements => {
+const computeAverageTrueRange = (node: CallNode, count: number, read: ReadColumn): Elements => {
   const { n } = readArguments(node);
   const window = 4 * n + 1;
-  const [high, low, close] = listColumns(node).map((spec) => newest(read(spec), count + window - 1));
+  const [high, low, close] = listColumns(node).map((spec) => pickNewest(read(spec), count + window - 1));
   if (high === undefined || low === undefined || close === undefined) throw new Error('atr reads three columns');
   const reasons = [high, low, close].reduce<Uint8Array | null>(
-    (found, column) => join(found, reasonsOver(column, window, count)),
+    (found, column) => join(found, listReasonsOver(column, window, count)),
     null,
   );
   return settle(computeAtrs([high.values, low.values, close.values], { n, count }), reasons);
 };
 
-const seriesCall = (node: CallNode, count: number, read: ReadColumn): Elements => {
+const computeSeriesCall = (node: CallNode, count: number, read: ReadColumn): Elements => {
   const { how } = requireFunction(node);
   switch (how.by) {
     case 'window':
@@ -183,7 +183,7 @@ const seriesCall = (node: CallNode, count: number, read: ReadColumn): Elements =
       return { values: values.map(Math.abs), reasons };
     }
     case 'candles':
-      if (how.what === 'atr') return averageTrueRange(node, count, read);
+      if (how.what === 'atr') return computeAverageTrueRange(node, count, read);
       throw new Error(`"${node.name}" is no series`);
     case 'cross':
     case 'layer':
@@ -197,15 +197,15 @@ const seriesCall = (node: CallNode, count: number, read: ReadColumn): Elements =
 const computeSeries = (node: Node, count: number, read: ReadColumn): Elements => {
   switch (node.type) {
     case 'number':
-      return constant(Number(node.value), count);
+      return makeConstant(Number(node.value), count);
     case 'source':
-      return newest(read(toColumn(node)), count);
+      return pickNewest(read(toColumn(node)), count);
     case 'field':
-      return newest(read(toColumn(node)), count);
+      return pickNewest(read(toColumn(node)), count);
     case 'arith':
-      return arithmetic(node, count, read);
+      return combineSeries(node, count, read);
     case 'call':
-      return seriesCall(node, count, read);
+      return computeSeriesCall(node, count, read);
     default:
       throw new Error(`"${node.type}" is no series`);
   }
@@ -213,7 +213,7 @@ const computeSeries = (node: Node, count: number, read: ReadColumn): Elements =>
 
 const ATR_WEIGHT = 3;
 
-const stepsOfCall = (node: CallNode, count: number): number => {
+const countCallSteps = (node: CallNode, count: number): number => {
   const { how } = requireFunction(node);
   const { n } = readArguments(node);
   switch (how.by) {
@@ -238,7 +238,7 @@ export const countSteps = (node: Node, count = 1): number => {
     case 'arith':
       return count + countSteps(node.left, count) + countSteps(node.right, count);
     case 'call':
-      return stepsOfCall(node, count);
+      return countCallSteps(node, count);
     default:
       return count;
   }
@@ -247,10 +247,10 @@ export const countSteps = (node: Node, count = 1): number => {
 /** The current value of an atom over periods: a number, a truth, or a place in REASONS. */
 export type AtomValue = { readonly number: number } | { readonly truth: boolean } | { readonly reason: number };
 
-const crossing = (node: CallNode, holds: (a: number, b: number) => boolean, read: ReadColumn): AtomValue => {
+const findCrossing = (node: CallNode, holds: (a: number, b: number) => boolean, read: ReadColumn): AtomValue => {
   const [a, b] = node.args.map((side) => computeSeries(side, 2, read));
   if (a === undefined || b === undefined) throw new Error(`"${node.name}" has two sides`);
-  const reason = join(a.reasons, b.reasons)?.reduce(first, 0) ?? 0;
+  const reason = join(a.reasons, b.reasons)?.reduce(pickFirst, 0) ?? 0;
   if (reason !== 0) return { reason };
   const at = (i: number): boolean => holds(a.values[i] as number, b.values[i] as number);
   return { truth: at(1) && !at(0) };
@@ -259,16 +259,16 @@ const crossing = (node: CallNode, holds: (a: number, b: number) => boolean, read
 /** Absent candles among the last n; unknown only when the n reach before what is stored (DQL-27). */
 const countGaps = (node: CallNode, read: ReadColumn): AtomValue => {
   const { n } = readArguments(node);
-  const { reasons } = newest(read(toColumn(node)), n);
+  const { reasons } = pickNewest(read(toColumn(node)), n);
   if (reasons === null) return { number: 0 };
-  const before = reasons.filter((reason) => reason !== 0 && reason !== GAP_AT).reduce(first, 0);
+  const before = reasons.filter((reason) => reason !== 0 && reason !== GAP_AT).reduce(pickFirst, 0);
   return before === 0 ? { number: reasons.filter((reason) => reason === GAP_AT).length } : { reason: before };
 };
 
 /** The newest element of a series call or bare source. */
-export const atomValue = (node: CallNode | SourceNode, read: ReadColumn): AtomValue => {
+export const computeAtom = (node: CallNode | SourceNode, read: ReadColumn): AtomValue => {
   const how = node.type === 'call' ? requireFunction(node).how : null;
-  if (node.type === 'call' && how?.by === 'cross') return crossing(node, how.holds, read);
+  if (node.type === 'call' && how?.by === 'cross') return findCrossing(node, how.holds, read);
   if (node.type === 'call' && how?.by === 'candles' && how.what === 'gaps') return countGaps(node, read);
   const { values, reasons } = computeSeries(node, 1, read);
   const reason = reasons?.[0] ?? 0;

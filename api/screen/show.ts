@@ -1,33 +1,33 @@
 // Value objects of DQL answers: fields, indicators, depth, arithmetic, conditions, counts, aggregates (L-10, SC-03, DQL-33j).
-import { plainDouble } from '../../schemas/decimals.ts';
-import { formatInstant, instantOrNull } from '../../schemas/instants.ts';
-import { type Figure, figure, type JsonValue } from '../../schemas/json.ts';
+import { formatDouble } from '../../schemas/decimals.ts';
+import { formatInstant, formatInstantOrNull } from '../../schemas/instants.ts';
+import { type Figure, type JsonValue, makeFigure } from '../../schemas/json.ts';
 import type { Digits } from '../../schemas/records.ts';
 import type { StoredReading } from '../history/stored-row.ts';
 import type { AggregateNode, ArithNode, Node, QuantifierNode } from '../language/tree.ts';
-import { figureOrNull } from '../live/members.ts';
-import { because } from './because.ts';
+import { toFigureOrNull } from '../live/members.ts';
+import { listOwnCauses } from './because.ts';
 import { computeAggregate, listParts, type Parts } from './evaluate.ts';
 import type { Element, Instrument } from './instrument.ts';
-import { type LeafValue, unitOfArithmetic } from './leaf-values.ts';
+import { findUnitOfArithmetic, type LeafValue } from './leaf-values.ts';
 import { isLeaf } from './plan.ts';
-import { firstUnknown, toNumber, type Unknown, type Value } from './values.ts';
+import { findFirstUnknown, toNumber, type Unknown, type Value } from './values.ts';
 
 type Json = Readonly<Record<string, JsonValue | undefined>>;
 
-const computed = (value: number): Figure => figure(plainDouble(value));
+const toComputed = (value: number): Figure => makeFigure(formatDouble(value));
 /** Counts of listings and periods are no market figures (N-06). */
 const COUNTED: ReadonlySet<string> = new Set(['venues_listed', 'venues_answered', 'gaps']);
 const isCounted = (node: Node): boolean => isLeaf(node) && COUNTED.has(node.name);
 
 /** The value of a leaf, or of an aggregate over it. */
-const shownOf = (leaf: Node, value: Value, digits: Digits | null): JsonValue =>
-  value.kind === 'number' && isCounted(leaf) ? value.value : shownValue(value, digits);
+const showLeaf = (leaf: Node, value: Value, digits: Digits | null): JsonValue =>
+  value.kind === 'number' && isCounted(leaf) ? value.value : showValue(value, digits);
 
-const shownValue = (value: Value, digits: Digits | null): JsonValue => {
+const showValue = (value: Value, digits: Digits | null): JsonValue => {
   switch (value.kind) {
     case 'number':
-      return digits === null ? computed(value.value) : figure(digits);
+      return digits === null ? toComputed(value.value) : makeFigure(digits);
     case 'text':
     case 'truth':
       return value.value;
@@ -40,31 +40,31 @@ const shownValue = (value: Value, digits: Digits | null): JsonValue => {
 };
 
 type Optional = JsonValue | undefined;
-const candleEnd = ({ period }: LeafValue): Optional =>
+const formatCandleEnd = ({ period }: LeafValue): Optional =>
   period === null ? undefined : period.end === null ? null : formatInstant(period.end);
-const levels = ({ depth }: LeafValue): Optional =>
+const toDepthLevels = ({ depth }: LeafValue): Optional =>
   depth === null ? undefined : depth.levels === null ? null : Number(depth.levels);
 
 type StampTexts = { readonly venue_ts: string | null; readonly received_at: string | null };
 /** Readings never change and are shown often, so their instants are written once. */
 const textsByReading = new WeakMap<StoredReading, StampTexts>();
 
-const stampTexts = ({ reading, receivedAt }: LeafValue): StampTexts => {
-  if (reading === null) return { venue_ts: null, received_at: instantOrNull(receivedAt) };
+const formatStamps = ({ reading, receivedAt }: LeafValue): StampTexts => {
+  if (reading === null) return { venue_ts: null, received_at: formatInstantOrNull(receivedAt) };
   const held = textsByReading.get(reading);
   if (held !== undefined) return held;
-  const texts = { venue_ts: instantOrNull(reading.venue_ts), received_at: formatInstant(reading.received_at) };
+  const texts = { venue_ts: formatInstantOrNull(reading.venue_ts), received_at: formatInstant(reading.received_at) };
   textsByReading.set(reading, texts);
   return texts;
 };
 
-const leafObject = (leaf: Node, said: LeafValue, { facts }: Element): Json => {
-  const shown = shownOf(leaf, said.value, said.digits);
+const makeLeafObject = (leaf: Node, said: LeafValue, { facts }: Element): Json => {
+  const shown = showLeaf(leaf, said.value, said.digits);
   const reason = said.reason ?? undefined;
   if (said.layer === 'reference') {
     return { value: shown, unit: said.unit, layer: 'reference', status: said.status, reason };
   }
-  const { venue_ts, received_at } = stampTexts(said);
+  const { venue_ts, received_at } = formatStamps(said);
   const { period, depth } = said;
   return {
     value: shown,
@@ -78,10 +78,10 @@ const leafObject = (leaf: Node, said: LeafValue, { facts }: Element): Json => {
     reason,
     timeframe: period?.timeframe,
     bars: period?.bars,
-    candle_end: candleEnd(said),
+    candle_end: formatCandleEnd(said),
     band: depth?.band,
-    reference: depth === null ? undefined : figureOrNull(depth.reference),
-    levels: levels(said),
+    reference: depth === null ? undefined : toFigureOrNull(depth.reference),
+    levels: toDepthLevels(said),
   };
 };
 
@@ -105,11 +105,11 @@ const findUnit = (node: Node, instrument: Instrument, element: Element | null): 
     case 'duration':
       return 'ms';
     case 'arith':
-      return arithmeticUnit(node, instrument, element);
+      return findArithmeticUnit(node, instrument, element);
     case 'call':
       return findUnit(node.args[0] as Node, instrument, element);
     case 'agg':
-      return aggregateUnit(node, instrument);
+      return findAggregateUnit(node, instrument);
     case 'number':
     case 'count':
       return 'count';
@@ -119,14 +119,18 @@ const findUnit = (node: Node, instrument: Instrument, element: Element | null): 
 };
 
 /** A duration times or by a number stays one (DQL-12). */
-const arithmeticUnit = ({ op, left, right }: ArithNode, instrument: Instrument, element: Element | null): string => {
+const findArithmeticUnit = (
+  { op, left, right }: ArithNode,
+  instrument: Instrument,
+  element: Element | null,
+): string => {
   const [a, b] = [findUnit(left, instrument, element), findUnit(right, instrument, element)];
   if (op === '*' && (a === 'ms' || b === 'ms')) return 'ms';
-  return op === '/' && a === 'ms' && b !== 'ms' ? 'ms' : unitOfArithmetic(op, a, b);
+  return op === '/' && a === 'ms' && b !== 'ms' ? 'ms' : findUnitOfArithmetic(op, a, b);
 };
 
 /** The unit that the values of all who take part have, of all listings when none does; a mixture is a bare number. */
-const aggregateUnit = (node: AggregateNode, instrument: Instrument): string => {
+const findAggregateUnit = (node: AggregateNode, instrument: Instrument): string => {
   const taking = listTaking(listParts(node, instrument.environment));
   const measured = taking.length === 0 ? instrument.elements : taking;
   const units = new Set(measured.map((element) => findUnit(node.expr, instrument, element)));
@@ -138,23 +142,23 @@ const aggregateUnit = (node: AggregateNode, instrument: Instrument): string => {
  * For an unknown or bounded value: status and reason of the first of the inputs that made it one (L-10, DQL-33f). What is computed of a present
  * figure that cannot be converted is missing (DQL-33j).
  */
-const computedStatus = (value: Value, unknowns: readonly Unknown[]) => {
+const makeComputedStatus = (value: Value, unknowns: readonly Unknown[]) => {
   if (value.kind === 'number' || value.kind === 'text') return { status: 'present' };
-  const { status, reason } = firstUnknown(unknowns.length === 0 && value.kind === 'unknown' ? [value] : unknowns);
+  const { status, reason } = findFirstUnknown(unknowns.length === 0 && value.kind === 'unknown' ? [value] : unknowns);
   return { status: status === 'present' ? 'missing' : status, reason };
 };
 
-const derivedObject = (node: Node, instrument: Instrument, element: Element | null): Json => {
+const makeDerivedObject = (node: Node, instrument: Instrument, element: Element | null): Json => {
   const value = instrument.value(node, element);
-  const unknowns = because(node, instrument, element).map((cause) => cause.unknown);
-  const { status, reason } = computedStatus(value, unknowns);
+  const unknowns = listOwnCauses(node, instrument, element).map((cause) => cause.unknown);
+  const { status, reason } = makeComputedStatus(value, unknowns);
   const atoms = new Map<string, JsonValue>();
   for (const atom of listAtoms(node)) {
     const text = isLeaf(atom) ? String(instrument.plan.slotOf.get(atom)) : JSON.stringify([atom.type, atom.place]);
     atoms.set(text, makeValueObject(atom, instrument, element));
   }
   return {
-    value: shownValue(value, null),
+    value: showValue(value, null),
     unit: findUnit(node, instrument, element),
     venue: element?.facts.listing.venue,
     derived: true,
@@ -164,15 +168,15 @@ const derivedObject = (node: Node, instrument: Instrument, element: Element | nu
   };
 };
 
-const conditionObject = (node: Node, instrument: Instrument, element: Element | null): Json => {
+const makeConditionObject = (node: Node, instrument: Instrument, element: Element | null): Json => {
   const value = instrument.value(node, element);
   const truth = value.kind === 'truth' ? value.value : null;
-  const unknowns = truth === null ? because(node, instrument, element).map((cause) => cause.unknown) : [];
+  const unknowns = truth === null ? listOwnCauses(node, instrument, element).map((cause) => cause.unknown) : [];
   return {
     value: truth,
     unit: 'code',
     status: 'present',
-    reason: truth === null ? firstUnknown(unknowns).reason : undefined,
+    reason: truth === null ? findFirstUnknown(unknowns).reason : undefined,
   };
 };
 
@@ -185,7 +189,7 @@ const countObject = (node: QuantifierNode, instrument: Instrument): Json => {
   return { value: null, unit: 'count', unknown: high - low, bound: { at_least: low, at_most: high } };
 };
 
-const ownStamps = (said: LeafValue) => ({ received_at: stampTexts(said).received_at, age_ms: said.ageMs });
+const makeOwnStamps = (said: LeafValue) => ({ received_at: formatStamps(said).received_at, age_ms: said.ageMs });
 
 /** Stamps of what an element's value was computed from: those of the newest candle or reading used (DQL-29). */
 const makeStamps = (node: Node, instrument: Instrument, element: Element) => {
@@ -196,33 +200,33 @@ const makeStamps = (node: Node, instrument: Instrument, element: Element) => {
     (held, said) => (held === null || (said.receivedAt ?? -Infinity) > (held.receivedAt ?? -Infinity) ? said : held),
     null,
   );
-  return newest === null ? { received_at: null, age_ms: null } : ownStamps(newest);
+  return newest === null ? { received_at: null, age_ms: null } : makeOwnStamps(newest);
 };
 
 /** The parts of an aggregate: every contributing and every open element (DQL-21). */
-const partObject = (node: AggregateNode, instrument: Instrument, element: Element): Json => {
+const makePartObject = (node: AggregateNode, instrument: Instrument, element: Element): Json => {
   const value = instrument.value(node.expr, element);
   const said = isLeaf(node.expr) ? instrument.said(node.expr, element) : null;
-  const stamps = said === null ? makeStamps(node.expr, instrument, element) : ownStamps(said);
+  const stamps = said === null ? makeStamps(node.expr, instrument, element) : makeOwnStamps(said);
   return {
     venue: element.facts.listing.venue,
     symbol: element.facts.listing.venueSymbol,
     quote: element.facts.version.record.values.quote,
-    value: shownOf(node.expr, value, said?.digits ?? null),
+    value: showLeaf(node.expr, value, said?.digits ?? null),
     received_at: stamps.received_at,
     age_ms: stamps.age_ms,
-    status: said?.status ?? computedStatus(value, []).status,
+    status: said?.status ?? makeComputedStatus(value, []).status,
   };
 };
 
 type Shown = { readonly value: JsonValue; readonly bound: JsonValue | undefined };
 
 /** The figure that was picked or added up: the value, or what it is at least or at most. */
-const shownAggregate = (node: AggregateNode, instrument: Instrument, { contributing, open }: Parts<Element>): Shown => {
+const showAggregate = (node: AggregateNode, instrument: Instrument, { contributing, open }: Parts<Element>): Shown => {
   const value = computeAggregate(node.fn, { contributing, open });
   const figureOf = (known: number): JsonValue => {
     const picked = contributing.find((part) => part.value === known)?.element;
-    return shownOf(node.expr, toNumber(known), pickedDigits(node, instrument, picked));
+    return showLeaf(node.expr, toNumber(known), findPickedDigits(node, instrument, picked));
   };
   if (value.kind === 'number') return { value: figureOf(value.value), bound: undefined };
   if (value.kind !== 'interval') return { value: null, bound: undefined };
@@ -238,22 +242,22 @@ const listQuotes = (elements: readonly Element[]): string[] =>
   [...new Set(elements.map(({ facts }) => facts.version.record.values.quote))].sort();
 
 /** Digits of the listing that gave the largest or smallest value: a published figure keeps them (N-05 rule 1). */
-const pickedDigits = (node: AggregateNode, instrument: Instrument, picked: Element | undefined): Digits | null =>
+const findPickedDigits = (node: AggregateNode, instrument: Instrument, picked: Element | undefined): Digits | null =>
   node.fn !== 'sum' && picked !== undefined && isLeaf(node.expr) ? instrument.said(node.expr, picked).digits : null;
 
-const aggregateObject = (node: AggregateNode, instrument: Instrument): Json => {
+const makeAggregateObject = (node: AggregateNode, instrument: Instrument): Json => {
   const parts = listParts(node, instrument.environment);
   const value = computeAggregate(node.fn, parts);
   const taking = listTaking(parts);
   const unknowns = parts.open.flatMap(({ element }) =>
     [node.where, node.expr].flatMap((side) =>
-      side === undefined ? [] : because(side, instrument, element).map((cause) => cause.unknown),
+      side === undefined ? [] : listOwnCauses(side, instrument, element).map((cause) => cause.unknown),
     ),
   );
-  const { status, reason } = computedStatus(value, unknowns);
-  const unit = aggregateUnit(node, instrument);
+  const { status, reason } = makeComputedStatus(value, unknowns);
+  const unit = findAggregateUnit(node, instrument);
   const quotes = listQuotes(parts.contributing.map(({ element }) => element));
-  const shown = shownAggregate(node, instrument, parts);
+  const shown = showAggregate(node, instrument, parts);
   return {
     value: shown.value,
     unit,
@@ -264,26 +268,26 @@ const aggregateObject = (node: AggregateNode, instrument: Instrument): Json => {
     quotes: node.fn === 'sum' && unit === 'quote' && quotes.length > 1 ? quotes : undefined,
     from: instrument.elements
       .filter((element) => taking.includes(element))
-      .map((element) => partObject(node, instrument, element)),
+      .map((element) => makePartObject(node, instrument, element)),
   };
 };
 
 /** The object of any expression at a listing, or of the instrument with `null`. */
 export const makeValueObject = (node: Node, instrument: Instrument, element: Element | null): Json => {
   if (isLeaf(node)) {
-    return leafObject(node, instrument.said(node, element), element ?? (instrument.elements[0] as Element));
+    return makeLeafObject(node, instrument.said(node, element), element ?? (instrument.elements[0] as Element));
   }
   switch (node.type) {
     case 'agg':
-      return aggregateObject(node, instrument);
+      return makeAggregateObject(node, instrument);
     case 'count':
       return countObject(node, instrument);
     case 'call':
     case 'number':
     case 'duration':
     case 'arith':
-      return derivedObject(node, instrument, element);
+      return makeDerivedObject(node, instrument, element);
     default:
-      return conditionObject(node, instrument, element);
+      return makeConditionObject(node, instrument, element);
   }
 };

@@ -20,9 +20,13 @@ export type Value =
   | { readonly kind: 'truth'; readonly value: Truth }
   | Unknown;
 
-export const unknown = (status: Unknown['status'], reason: string): Unknown => ({ kind: 'unknown', status, reason });
-export const NO_VALUE = unknown('missing', 'no_value');
-export const UNIT_UNKNOWN = unknown('present', 'unit_unknown');
+export const makeUnknown = (status: Unknown['status'], reason: string): Unknown => ({
+  kind: 'unknown',
+  status,
+  reason,
+});
+export const NO_VALUE = makeUnknown('missing', 'no_value');
+export const UNIT_UNKNOWN = makeUnknown('present', 'unit_unknown');
 
 /** NaN and infinities do not exist: what would give one has no value (N-05). */
 export const toNumber = (value: number): Value => (Number.isFinite(value) ? { kind: 'number', value } : NO_VALUE);
@@ -36,20 +40,20 @@ const REASON_ORDER = [
   ...['policy_off', 'venue_capability', 'connection_lost', 'state_lag', 'horizon_unknown', 'horizon_passed'],
   ...['freshness_bound', 'no_value', 'gap', 'not_retained', 'insufficient_history', 'unit_unknown'],
 ];
-const rank = ({ status, reason }: Unknown): number =>
+const rankUnknown = ({ status, reason }: Unknown): number =>
   STATUS_ORDER.indexOf(status) * REASON_ORDER.length + REASON_ORDER.indexOf(reason);
 
 /** The first of several unknowns by status, then by reason, then the leftmost (H-16l, DQL-33f). */
-export const firstUnknown = (unknowns: readonly Unknown[]): Unknown =>
-  unknowns.reduce((first, other) => (rank(other) < rank(first) ? other : first), unknowns[0] ?? NO_VALUE);
+export const findFirstUnknown = (unknowns: readonly Unknown[]): Unknown =>
+  unknowns.reduce((first, other) => (rankUnknown(other) < rankUnknown(first) ? other : first), unknowns[0] ?? NO_VALUE);
 
 /** Nothing that the venue could have published is missing: such an element does not take part in an aggregate (DQL-21). */
 export const isAbsent = (value: Value): boolean =>
   value.kind === 'unknown' && (value.status === 'not_published' || value.status === 'off');
 
-export const and = (truths: readonly Truth[]): Truth =>
+export const joinAnd = (truths: readonly Truth[]): Truth =>
   truths.includes(false) ? false : truths.includes(null) ? null : true;
-export const or = (truths: readonly Truth[]): Truth =>
+export const joinOr = (truths: readonly Truth[]): Truth =>
   truths.includes(true) ? true : truths.includes(null) ? null : false;
 
 const isTrue = (op: Comparison, a: number, b: number): boolean => {

@@ -1,6 +1,6 @@
 // Every name ever listed, for reading selections: codes known, their catalogue spelling, listings by instrument (S-03, S-04).
 import { compareBytes } from '../../schemas/text-order.ts';
-import { type CodeKey, type Codes, fold } from '../language/codes.ts';
+import { type CodeKey, type Codes, foldCase } from '../language/codes.ts';
 import type { LiveListing } from '../live/listing-book.ts';
 import type { LiveMemory } from '../live/memory.ts';
 
@@ -17,7 +17,7 @@ const buildDirectory = (memory: LiveMemory): Directory => {
     Map<string, string>
   >;
   const listings: LiveListing[] = [];
-  const know = (key: CodeKey, code: string): void => void codes[key].set(fold(key, code), code);
+  const know = (key: CodeKey, code: string): void => void codes[key].set(foldCase(key, code), code);
   for (const { venue, listings: listed } of memory.venues()) {
     know('venue', venue);
     const inOrder = [...listed.values()].filter((l) => l.versions.length > 0);

@@ -1,9 +1,9 @@
 // Resolves names to listings: unknown codes are errors that name the known ones; the rest selects (S-03 to S-05, E-08).
 import { type ApiError, ServiceError } from '../../schemas/errors.ts';
 import type { Micros } from '../../schemas/records.ts';
-import { type CodeKey, spelledCode, unknownCode } from '../language/codes.ts';
+import { type CodeKey, findSpelledCode, makeUnknownCode } from '../language/codes.ts';
 import type { Origin, Selection } from '../language/selection.ts';
-import { isListed, type Selected, versionAt } from '../live/listing-book.ts';
+import { findVersionAt, isListed, type Selected } from '../live/listing-book.ts';
 import type { Directory } from './directory.ts';
 
 /** A code in catalogue spelling with its place in the request. */
@@ -23,8 +23,8 @@ export const resolveNames = (selection: Selection, directory: Directory): Names 
   for (const key of CODE_KEYS) {
     const named: Named[] = [];
     for (const code of selection[key] ?? []) {
-      const spelt = spelledCode(key, code.text, directory.codes);
-      if (spelt === undefined) errors.push({ ...unknownCode(key, code.text, directory.codes), ...code.origin });
+      const spelt = findSpelledCode(key, code.text, directory.codes);
+      if (spelt === undefined) errors.push({ ...makeUnknownCode(key, code.text, directory.codes), ...code.origin });
       else named.push({ code: spelt, origin: code.origin });
     }
     if (selection[key] !== undefined) names[key] = named;
@@ -67,7 +67,7 @@ export const selectListings = (
     if (!holds(venue, listing.venue) || !holds(symbol, listing.venueSymbol)) continue;
     if (!holds(narrowing.venues, listing.venue)) continue;
     const at = typeof asked === 'number' ? asked : asked(listing.venue);
-    const version = versionAt(listing.versions, at);
+    const version = findVersionAt(listing.versions, at);
     if (version === null || !isListed(version, since ?? at)) continue;
     const { values } = version.record;
     if (!holds(instrument, values.instrument) || !holds(base, values.base) || !holds(quote, values.quote)) continue;
@@ -76,7 +76,8 @@ export const selectListings = (
   return selected;
 };
 
-const unique = (named: readonly Named[] | undefined): string[] => [...new Set((named ?? []).map((n) => n.code))].sort();
+const listUnique = (named: readonly Named[] | undefined): string[] =>
+  [...new Set((named ?? []).map((n) => n.code))].sort();
 
 /** Pairs that were requested by both names and for which nothing was selected (S-05). */
 export const findMissingPairs = (names: Names, selected: readonly Selected[]): MissingPair[] => {
@@ -86,12 +87,13 @@ export const findMissingPairs = (names: Names, selected: readonly Selected[]): M
     found.add(`s|${listing.venueSymbol}|${listing.venue}`);
   }
   const missing: MissingPair[] = [];
-  for (const instrument of unique(names.instrument)) {
-    for (const venue of unique(names.venue))
+  for (const instrument of listUnique(names.instrument)) {
+    for (const venue of listUnique(names.venue))
       if (!found.has(`i|${instrument}|${venue}`)) missing.push({ instrument, venue });
   }
-  for (const symbol of unique(names.symbol)) {
-    for (const venue of unique(names.venue)) if (!found.has(`s|${symbol}|${venue}`)) missing.push({ symbol, venue });
+  for (const symbol of listUnique(names.symbol)) {
+    for (const venue of listUnique(names.venue))
+      if (!found.has(`s|${symbol}|${venue}`)) missing.push({ symbol, venue });
   }
   return missing;
 };

@@ -9,8 +9,8 @@ import type { HistoryReader } from '../history/store.ts';
 import type { Selected } from '../live/listing-book.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import { Column } from './column.ts';
-import { type ColumnSpec, findLength, groupId, isQuantitySpec, periodAt, specId } from './column-spec.ts';
-import { countsForSeries, fillFromMemory, fillFromStore, putRow, type Reach, type Target, toSpan } from './load.ts';
+import { type ColumnSpec, findLength, isQuantitySpec, toGroupId, toPeriod, toSpecId } from './column-spec.ts';
+import { canBeElement, fillFromMemory, fillFromStore, putRow, type Reach, type Target, toSpan } from './load.ts';
 
 /** A requested column and the number of its newest elements. */
 export type Need = { readonly spec: ColumnSpec; readonly bars: number };
@@ -25,9 +25,9 @@ const MOST_BYTES = 256 * 1_048_576;
 const toKey = ({ venue, venueSymbol }: Selected['listing'], id: string): string => `${venue}|${venueSymbol}|${id}`;
 
 /** The first period anything can be stored of, by the listing's life and the floor of retention. */
-const firstStored = ({ version }: Selected, spec: ColumnSpec, now: Micros): number => {
+const findFirstStored = ({ version }: Selected, spec: ColumnSpec, now: Micros): number => {
   const kept = RETENTION_DAYS[spec.kind === 'candles' ? 'candles' : 'readings'] * MICROS_PER_DAY;
-  return periodAt(Math.max(version.first_seen_at, now - kept - MICROS_PER_DAY), findLength(spec)) + 1;
+  return toPeriod(Math.max(version.first_seen_at, now - kept - MICROS_PER_DAY), findLength(spec)) + 1;
 };
 
 type Missing = { readonly listing: Selected; readonly spec: ColumnSpec; readonly id: string; readonly first: number };
@@ -43,7 +43,7 @@ type Load = {
 const groupMissing = (missing: readonly Missing[]): Missing[][] => {
   const groups = new Map<string, Missing[]>();
   for (const one of missing) {
-    const id = groupId(one.spec);
+    const id = toGroupId(one.spec);
     const held = groups.get(id);
     if (held === undefined) groups.set(id, [one]);
     else held.push(one);
@@ -92,11 +92,11 @@ export const readColumns = async (
   const columns = new Map<string, Column>();
   const missing = listings.flatMap((listing) =>
     needs.map(({ spec, bars }): Missing => {
-      const first = Math.max(periodAt(at, findLength(spec)) - bars + 1, firstStored(listing, spec, now));
-      return { listing, spec, id: specId(spec), first };
+      const first = Math.max(toPeriod(at, findLength(spec)) - bars + 1, findFirstStored(listing, spec, now));
+      return { listing, spec, id: toSpecId(spec), first };
     }),
   );
-  const last = (spec: ColumnSpec): number => periodAt(at, findLength(spec));
+  const last = (spec: ColumnSpec): number => toPeriod(at, findLength(spec));
   const loads = beginLoad(missing, { reader, live, last, isOfPast: true });
   for (const { group, targets } of loads) {
     group.forEach(({ listing, id }, i) => {
@@ -105,7 +105,7 @@ export const readColumns = async (
     });
   }
   await Promise.all(loads.map(({ done }) => done));
-  return { columnOf: (listing, spec) => columns.get(toKey(listing, specId(spec))) };
+  return { columnOf: (listing, spec) => columns.get(toKey(listing, toSpecId(spec))) };
 };
 
 export class SeriesCache implements Columns {
@@ -131,7 +131,7 @@ export class SeriesCache implements Columns {
   }
 
   columnOf(listing: Selected['listing'], spec: ColumnSpec): Column | undefined {
-    return this.#columns.get(toKey(listing, specId(spec)))?.column;
+    return this.#columns.get(toKey(listing, toSpecId(spec)))?.column;
   }
 
   /** Null: everything requested is held. Otherwise a promise that resolves once it is; it rejects as the store does. `begin` gives a reader. */
@@ -143,10 +143,10 @@ export class SeriesCache implements Columns {
     const waits = new Set<Promise<void>>();
     const missing: Missing[] = [];
     for (const { spec, bars } of needs) {
-      const id = specId(spec);
-      const least = periodAt(at, findLength(spec)) - bars + 1;
+      const id = toSpecId(spec);
+      const least = toPeriod(at, findLength(spec)) - bars + 1;
       for (const listing of listings) {
-        const known = firstStored(listing, spec, at);
+        const known = findFirstStored(listing, spec, at);
         const key = toKey(listing.listing, id);
         if (this.#holds(key, Math.max(least, known))) continue;
         const loading = this.#loading.get(key);
@@ -167,7 +167,7 @@ export class SeriesCache implements Columns {
   }
 
   #load(missing: readonly Missing[], at: Micros, reader: HistoryReader): Promise<void>[] {
-    const last = (spec: ColumnSpec): number => periodAt(at, findLength(spec)) + 1;
+    const last = (spec: ColumnSpec): number => toPeriod(at, findLength(spec)) + 1;
     return beginLoad(missing, { reader, live: this.#live, last, isOfPast: false }).map(
       ({ group, targets, done: read }) => {
         const keys = group.map(({ listing, id }) => toKey(listing.listing, id));
@@ -237,7 +237,7 @@ export class SeriesCache implements Columns {
 
   #apply(venue: string, { kind, row, symbol }: LiveEntry): void {
     if (row === null || symbol === null || (kind !== 'provisional' && kind !== 'sealed')) return;
-    if (!countsForSeries(row)) return;
+    if (!canBeElement(row)) return;
     for (const target of this.#byListing.get(`${venue}|${symbol}`) ?? []) putRow(row, target);
   }
 }

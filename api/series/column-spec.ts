@@ -17,14 +17,14 @@ export type ColumnSpec = ColumnGroup & { readonly member: string; readonly timef
 export const findLength = ({ timeframe }: Pick<ColumnSpec, 'timeframe'>): Micros =>
   (parseDuration(timeframe) ?? 60_000) * 1_000;
 
-export const groupId = (spec: ColumnGroup & { readonly timeframe: string }): string =>
+export const toGroupId = (spec: ColumnGroup & { readonly timeframe: string }): string =>
   `${spec.kind === 'candles' ? `candles ${spec.priceType}` : spec.layer}@${spec.timeframe}`;
 
 const ids = new WeakMap<ColumnSpec, string>();
 
 /** One text for one column of any listing. */
-export const specId = (spec: ColumnSpec): string => {
-  const id = ids.get(spec) ?? `${spec.member} ${groupId(spec)}`;
+export const toSpecId = (spec: ColumnSpec): string => {
+  const id = ids.get(spec) ?? `${spec.member} ${toGroupId(spec)}`;
   ids.set(spec, id);
   return id;
 };
@@ -34,5 +34,5 @@ export const isQuantitySpec = (spec: ColumnSpec): boolean =>
   spec.kind === 'candles' ? spec.member === 'volume' : LAYERS[spec.layer].members[spec.member] === 'quantity';
 
 /** Periods are counted from 1970: the one with number i ends at `i * length`. */
-export const periodAt = (instant: Micros, length: Micros): number => Math.floor(instant / length);
-export const periodOfWindow = (windowEnd: Micros, length: Micros): number => Math.ceil(windowEnd / length);
+export const toPeriod = (instant: Micros, length: Micros): number => Math.floor(instant / length);
+export const toWindowPeriod = (windowEnd: Micros, length: Micros): number => Math.ceil(windowEnd / length);

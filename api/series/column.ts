@@ -35,7 +35,7 @@ export type ColumnOptions = {
   readonly keepsLastRow?: boolean;
 };
 
-const none = (room: number): Float64Array => new Float64Array(room).fill(Number.NaN);
+const makeNone = (room: number): Float64Array => new Float64Array(room).fill(Number.NaN);
 
 export class Column {
   /** Number of the first period there is room for. */
@@ -55,9 +55,9 @@ export class Column {
     const room = Math.max(0, last - first + 1) + (isOfPast ? 0 : SLACK);
     this.#first = first;
     this.#last = isOfPast ? last : Number.POSITIVE_INFINITY;
-    this.#values = none(room);
-    this.#received = none(room);
-    this.#recorded = isSampled || isQuantity ? none(room) : null;
+    this.#values = makeNone(room);
+    this.#received = makeNone(room);
+    this.#recorded = isSampled || isQuantity ? makeNone(room) : null;
     this.#units = isQuantity ? new Uint8Array(room) : null;
   }
 

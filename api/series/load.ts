@@ -1,14 +1,14 @@
 // Fills columns: with rows from memory, then with rows of the requested periods from the store.
-import { fitsDouble } from '../../schemas/decimals.ts';
+import { isExactDouble } from '../../schemas/decimals.ts';
 import { formatInstantMicros } from '../../schemas/instants.ts';
 import { hasQuantity, LAYERS } from '../../schemas/layers.ts';
 import type { Digits, Micros, QuantityUnit } from '../../schemas/records.ts';
-import { columnOf, listingId } from '../../schemas/tables.ts';
+import { formatListingId, toColumnName } from '../../schemas/tables.ts';
 import type { Row } from '../../schemas/topics.ts';
-import { type HistoryReader, places } from '../history/store.ts';
+import { type HistoryReader, listPlaceholders } from '../history/store.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import type { Column, PeriodValue } from './column.ts';
-import { type ColumnGroup, type ColumnSpec, findLength, isQuantitySpec, periodOfWindow } from './column-spec.ts';
+import { type ColumnGroup, type ColumnSpec, findLength, isQuantitySpec, toWindowPeriod } from './column-spec.ts';
 
 /** Cells that one statement may answer. */
 const CELLS_AT_A_TIME = 400_000;
@@ -30,12 +30,12 @@ const toUnit = (text: string | null | undefined): QuantityUnit | null => (text ?
 
 /** Digits that a double does not give back, of the kind of row whose figures are printed as they are (N-05 rule 1, D-49). */
 const toExact = (digits: Digits | undefined, spec: ColumnSpec): Digits | undefined =>
-  digits === undefined || spec.kind === 'layer' || fitsDouble(digits) ? undefined : digits;
+  digits === undefined || spec.kind === 'layer' || isExactDouble(digits) ? undefined : digits;
 
 const readFigure = ({ texts, figures }: Row, spec: ColumnSpec): Pick<PeriodValue, 'value' | 'digits' | 'unit'> => {
   if (texts.status !== 'present') return { value: NONE };
   if (spec.member === 'present') return { value: 1 };
-  const digits = figures[columnOf(spec.member)];
+  const digits = figures[toColumnName(spec.member)];
   return { value: Number(digits ?? NONE), digits: toExact(digits, spec), unit: toUnit(texts.quantity_unit) };
 };
 
@@ -43,7 +43,7 @@ const isRowOf = ({ texts }: Row, spec: ColumnSpec): boolean =>
   spec.kind === 'layer' || (texts.price_type === spec.priceType && texts.timeframe === spec.timeframe);
 
 /** Whether a row of `live` can be an element, sealed or not: rows of candles are of completed ones, never of a forming one (DQL-26). */
-export const countsForSeries = (row: Row): boolean => row.flags.late !== true;
+export const canBeElement = (row: Row): boolean => row.flags.late !== true;
 
 /** Puts a row of the column's table where it belongs; gaps leave their period empty. */
 export const putRow = (row: Row, { spec, column }: Pick<Target, 'spec' | 'column'>): void => {
@@ -53,13 +53,13 @@ export const putRow = (row: Row, { spec, column }: Pick<Target, 'spec' | 'column
   const recorded = row.instants.recorded_at ?? NONE;
   // A reading's row without a reading is a gap; a proved empty minute is an element that nothing was received for.
   if (spec.kind === 'layer' && Number.isNaN(received)) return;
-  column.put(periodOfWindow(end, findLength(spec)), { ...readFigure(row, spec), received, recorded });
+  column.put(toWindowPeriod(end, findLength(spec)), { ...readFigure(row, spec), received, recorded });
 };
 
 /** Copies rows that the store may not show yet. Must run before the store is queried: a row that leaves memory meanwhile is in the store. */
 export const fillFromMemory = (live: LiveMemory, target: Target): void => {
   for (const { row } of live.recentRows(target.venue, findTable(target.spec), target.symbol)) {
-    if (countsForSeries(row)) putRow(row, target);
+    if (canBeElement(row)) putRow(row, target);
   }
 };
 
@@ -72,7 +72,7 @@ const makeStatement = (
   table: string,
 ) => {
   const length = findLength(group);
-  const columns = members.filter((member) => member !== 'present').map(columnOf);
+  const columns = members.filter((member) => member !== 'present').map(toColumnName);
   const from = formatInstantMicros((reach.first - 1) * length);
   const to = formatInstantMicros(reach.last * length);
   if (group.kind === 'candles') {
@@ -80,14 +80,14 @@ const makeStatement = (
       `SELECT listing, open_time::long / ${length} + 1 period, received_at::long received_at, recorded_at::long recorded_at,` +
       ` status, digits, quantity_unit${columns.map((c) => `, ${c}`).join('')}` +
       ` FROM ${table} WHERE open_time >= $1 AND open_time < $2 AND price_type = $3 AND timeframe = $4` +
-      ` AND status = 'present' AND NOT late AND listing IN (${places(listings, 4)})`;
+      ` AND status = 'present' AND NOT late AND listing IN (${listPlaceholders(listings, 4)})`;
     return { text, values: [from, to, group.priceType, group.timeframe, ...listings], among: listings };
   }
   const unit = hasQuantity(group.layer) ? 'last(quantity_unit)' : 'NULL';
   const text =
     `SELECT listing, (at::long - 1) / ${length} + 1 period, last(received_at)::long received_at,` +
     ` last(recorded_at)::long recorded_at, last(status) status, NULL digits, ${unit} quantity_unit${columns.map((c) => `, last(${c}) ${c}`).join('')} FROM ${table}` +
-    ` WHERE at > $1 AND at <= $2 AND received_at IS NOT NULL AND NOT late AND listing IN (${places(listings, 2)})` +
+    ` WHERE at > $1 AND at <= $2 AND received_at IS NOT NULL AND NOT late AND listing IN (${listPlaceholders(listings, 2)})` +
     ' GROUP BY listing, period';
   return { text, values: [from, to, ...listings], among: listings };
 };
@@ -104,7 +104,7 @@ type Group = { readonly spec: ColumnSpec; readonly targets: readonly Target[]; r
 const fillChunk = async (reader: HistoryReader, { spec, targets, reach }: Group): Promise<void> => {
   const byListing = new Map<string, Target[]>();
   for (const target of targets) {
-    const id = listingId(target.venue, target.symbol);
+    const id = formatListingId(target.venue, target.symbol);
     byListing.set(id, [...(byListing.get(id) ?? []), target]);
   }
   const members = [...new Set(targets.map((target) => target.spec.member))];
@@ -122,7 +122,7 @@ const fillChunk = async (reader: HistoryReader, { spec, targets, reach }: Group)
       target.column.put(Number(period), {
         ...stamps,
         value: isPresent ? value : NONE,
-        digits: isPresent ? exact?.[columnOf(member)] : undefined,
+        digits: isPresent ? exact?.[toColumnName(member)] : undefined,
         unit: isQuantitySpec(target.spec) ? toUnit(unit) : null,
       });
     }
@@ -132,13 +132,13 @@ const fillChunk = async (reader: HistoryReader, { spec, targets, reach }: Group)
 /** Reads the columns of one group from the store; all of them are of one kind and timeframe. Rejects as the store does. */
 export const fillFromStore = async (reader: HistoryReader, group: Group): Promise<void> => {
   const { targets, reach } = group;
-  const listings = [...new Set(targets.map(({ venue, symbol }) => listingId(venue, symbol)))];
+  const listings = [...new Set(targets.map(({ venue, symbol }) => formatListingId(venue, symbol)))];
   const members = new Set(targets.map(({ spec }) => spec.member)).size;
   const step = Math.max(1, Math.floor(CELLS_AT_A_TIME / ((reach.last - reach.first + 1) * (members + 4))));
   const chunks: Promise<void>[] = [];
   for (let i = 0; i < listings.length; i += step) {
     const wanted = new Set(listings.slice(i, i + step));
-    const some = targets.filter(({ venue, symbol }) => wanted.has(listingId(venue, symbol)));
+    const some = targets.filter(({ venue, symbol }) => wanted.has(formatListingId(venue, symbol)));
     chunks.push(fillChunk(reader, { ...group, targets: some }));
   }
   await Promise.all(chunks);

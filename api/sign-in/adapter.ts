@@ -20,7 +20,7 @@ export type AdapterDeps = {
 };
 
 /** The provider's address of an interaction has its id: it is put in again when it is read. */
-const resumeUrl = (issuer: string, id: string): string => `${issuer}/oauth/authorize/${id}`;
+const toResumeUrl = (issuer: string, id: string): string => `${issuer}/oauth/authorize/${id}`;
 
 type ItemRow = { readonly payload: AdapterPayload; readonly consumed_at: Date | null };
 
@@ -39,7 +39,7 @@ const UPSERT_CLIENT = `
   insert into oidc_clients (client_id, metadata) values ($1, $2)
   on conflict (client_id) do update set metadata = excluded.metadata`;
 
-const seconds = (ms: number): number => Math.floor(ms / 1_000);
+const toSeconds = (ms: number): number => Math.floor(ms / 1_000);
 
 const unused = {
   findByUserCode: async () => undefined,
@@ -51,7 +51,7 @@ const unused = {
 /** Codes and tokens: they prolong their connection, and are read under its lock. */
 const PROLONGING: ReadonlySet<string> = new Set(['AuthorizationCode', 'RefreshToken']);
 
-const itemAdapter = (model: string, { units, connections, issuer, nowMs }: AdapterDeps): Adapter => {
+const createItemAdapter = (model: string, { units, connections, issuer, nowMs }: AdapterDeps): Adapter => {
   const { query } = units;
   const now = (): Date => new Date(nowMs());
   const isInteraction = model === 'Interaction';
@@ -72,8 +72,8 @@ const itemAdapter = (model: string, { units, connections, issuer, nowMs }: Adapt
       }
       const row = (await query<ItemRow>(FIND, key)).rows[0];
       if (row === undefined) return undefined;
-      const consumed = row.consumed_at === null ? {} : { consumed: seconds(row.consumed_at.getTime()) };
-      return { ...row.payload, jti: id, ...consumed, ...(isInteraction ? { returnTo: resumeUrl(issuer, id) } : {}) };
+      const consumed = row.consumed_at === null ? {} : { consumed: toSeconds(row.consumed_at.getTime()) };
+      return { ...row.payload, jti: id, ...consumed, ...(isInteraction ? { returnTo: toResumeUrl(issuer, id) } : {}) };
     },
     async consume(id) {
       const { rows } = await query(CONSUME, [model, hashToken(id), now()]);
@@ -84,7 +84,7 @@ const itemAdapter = (model: string, { units, connections, issuer, nowMs }: Adapt
 };
 
 /** Clients are read outside transactions: a request that is refused for its client holds none. */
-const clientAdapter = ({ units: { alone } }: AdapterDeps): Adapter => ({
+const createClientAdapter = ({ units: { alone } }: AdapterDeps): Adapter => ({
   ...unused,
   upsert: async (id, payload) => void (await alone(UPSERT_CLIENT, [id, payload])),
   find: async (id) =>
@@ -94,7 +94,7 @@ const clientAdapter = ({ units: { alone } }: AdapterDeps): Adapter => ({
 });
 
 /** A live connection seen as the provider's grant; both scopes are always granted (T-08). */
-const grantAdapter = ({ connections, mcpUrl, endReason }: AdapterDeps): Adapter => ({
+const createGrantAdapter = ({ connections, mcpUrl, endReason }: AdapterDeps): Adapter => ({
   ...unused,
   upsert: async () => undefined,
   async find(id) {
@@ -127,7 +127,7 @@ const ITEMS: ReadonlySet<string> = new Set(['AccessToken', 'AuthorizationCode', 
 export const createAdapter =
   (deps: AdapterDeps): ((model: string) => Adapter) =>
   (model) => {
-    if (ITEMS.has(model)) return itemAdapter(model, deps);
-    if (model === 'Client') return clientAdapter(deps);
-    return model === 'Grant' ? grantAdapter(deps) : NOTHING;
+    if (ITEMS.has(model)) return createItemAdapter(model, deps);
+    if (model === 'Client') return createClientAdapter(deps);
+    return model === 'Grant' ? createGrantAdapter(deps) : NOTHING;
   };

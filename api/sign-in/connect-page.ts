@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { html } from 'htm/preact';
 import { requireSession } from '../account-app/guards.ts';
 import { makeContentSecurityPolicy } from '../account-app/headers.ts';
-import { type Content, formField, sendPage, sendProblem } from '../account-app/shell.ts';
+import { type Content, renderFormField, sendPage, sendProblem } from '../account-app/shell.ts';
 import type { Site } from '../account-app/site.ts';
 import { type Connection, listConnections } from '../accounts/connections.ts';
 import type { Session } from '../accounts/sessions.ts';
@@ -27,7 +27,7 @@ const toDay = (date: Date): string => date.toISOString().slice(0, 10);
 /** Not spelt by the client: `https://bank.example@evil.example` has the host evil.example. */
 const readHost = (redirectUri: string): string => new URL(redirectUri).host;
 
-const facts = ({ asking, session }: Shown): Content => html`<dl class="facts">
+const renderFacts = ({ asking, session }: Shown): Content => html`<dl class="facts">
   <dt>Application</dt>
   <dd><strong><bdi>${asking.clientName ?? UNNAMED}</bdi></strong> <span class="hint">(it calls itself so; nobody has verified it)</span></dd>
   ${asking.clientId.startsWith('https:') ? html`<dt>Described at</dt><dd><code>${asking.clientId}</code></dd>` : null}
@@ -39,14 +39,14 @@ const facts = ({ asking, session }: Shown): Content => html`<dl class="facts">
   <dd>${PLANS[session.plan].name}</dd>
 </dl>`;
 
-const warning = ({ asking }: Shown): Content =>
+const renderWarning = ({ asking }: Shown): Content =>
   asking.isLoopback
     ? html`<p class="message warn" role="note">
         This address is a program on your own computer. Allow it only if you have just asked a program on this computer to connect.
       </p>`
     : null;
 
-const room = ({ others }: Shown): Content =>
+const renderRoom = ({ others }: Shown): Content =>
   others.length < MOST_CONNECTIONS
     ? null
     : html`<fieldset>
@@ -60,7 +60,7 @@ const room = ({ others }: Shown): Content =>
         )}
       </fieldset>`;
 
-const body = (site: Site, exchange: { request: FastifyRequest; reply: FastifyReply }, shown: Shown): Content => {
+const renderBody = (site: Site, exchange: { request: FastifyRequest; reply: FastifyReply }, shown: Shown): Content => {
   const path = `/connect/${shown.uid}`;
   return html`<h1>Connect this application?</h1>
     ${
@@ -68,7 +68,7 @@ const body = (site: Site, exchange: { request: FastifyRequest; reply: FastifyRep
         ? html`<p class="message bad" role="alert">Choose which connection ends, then press Allow again.</p>`
         : null
     }
-    ${facts(shown)} ${warning(shown)}
+    ${renderFacts(shown)} ${renderWarning(shown)}
     <p>It may read market data within the limits of your plan. It cannot change your account, your plan, your keys or your agent rules.</p>
     ${
       shown.earlier === undefined
@@ -76,7 +76,7 @@ const body = (site: Site, exchange: { request: FastifyRequest; reply: FastifyRep
         : html`<p>It takes the place of the connection that this application has had since ${toDay(shown.earlier.created_at)}.</p>`
     }
     <form method="post" action=${path}>
-      ${formField(site, exchange, path)} ${room(shown)}
+      ${renderFormField(site, exchange, path)} ${renderRoom(shown)}
       <p class="actions">
         <button type="submit" name="choice" value="allow">Allow</button>
         <button type="submit" name="choice" value="deny" class="quiet">Deny</button>
@@ -113,7 +113,7 @@ const createShow =
     return sendPage(
       site,
       { request, reply },
-      { title: 'Connect', status: opened.status, width: 'narrow', body: body(site, { request, reply }, shown) },
+      { title: 'Connect', status: opened.status, width: 'narrow', body: renderBody(site, { request, reply }, shown) },
     );
   };
 
@@ -123,7 +123,7 @@ const readField = (request: FastifyRequest, name: string): string | null => {
 };
 
 /** `/connect/{uid}`; the cookie of the provider determines which browser may answer it. */
-export const connectPage = (app: FastifyInstance, site: Site, consents: Consents): void => {
+export const addConnectPage = (app: FastifyInstance, site: Site, consents: Consents): void => {
   const show = createShow(site);
   const path = '/connect/:uid';
   const options = { onRequest: requireSession };

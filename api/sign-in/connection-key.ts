@@ -3,8 +3,8 @@ import { deriveSecret, openDerivedKeys } from '../access/derived-keys.ts';
 
 const toPurpose = (what: string): string => `perp sign-in: ${what}`;
 
-export const signInSecret = (secret: Buffer, what: string): Buffer => deriveSecret(secret, toPurpose(what));
+export const makeSignInSecret = (secret: Buffer, what: string): Buffer => deriveSecret(secret, toPurpose(what));
 
 /** Makes the key of a connection; it has the shape of every key. */
-export const connectionKeys = (secret: Buffer): ((connectionId: string) => string) =>
+export const openConnectionKeys = (secret: Buffer): ((connectionId: string) => string) =>
   openDerivedKeys(secret, toPurpose('connection keys'));

@@ -87,7 +87,7 @@ const readPlan = async (query: Query, accountId: string): Promise<PlanCode> => {
   return rows[0]?.plan ?? 'free';
 };
 
-const endOne = async (
+const endConnection = async (
   query: Query,
   connectionId: string,
   { now, reason }: { readonly now: Date; readonly reason: EndReason },
@@ -108,7 +108,7 @@ const makeRoom = async (query: Query, { accountId, clientId, instead }: Allowed,
   for (const { connection_id: id, client_id, is_expired } of rows) {
     const reason = is_expired ? 'expired' : client_id === clientId ? 'replaced' : id === instead ? 'user' : null;
     if (reason === null) left += 1;
-    else await endOne(query, id, { now, reason });
+    else await endConnection(query, id, { now, reason });
   }
   return left;
 };
@@ -167,7 +167,7 @@ export const openConnections = ({ units, keyOf, nowMs }: ConnectionDeps) => {
     },
     /** Ends it with its key and its tokens. */
     end: (connectionId: string, reason: EndReason): Promise<boolean> =>
-      units.run(() => endOne(query, connectionId, { now: now(), reason })),
+      units.run(() => endConnection(query, connectionId, { now: now(), reason })),
   };
 };
 export type Connections = ReturnType<typeof openConnections>;

@@ -66,7 +66,7 @@ const PASSED_ON: ReadonlySet<Exchange['kind']> = new Set(['register', 'preflight
 type OAuthParameters = Record<string, string | string[] | undefined>;
 
 /** Another spelling of the resource is the resource. */
-const canonicalResource = (given: string, mcpUrl: string): string => (isResource(given, mcpUrl) ? mcpUrl : given);
+const toCanonicalResource = (given: string, mcpUrl: string): string => (isResource(given, mcpUrl) ? mcpUrl : given);
 
 /** `market:read` is always granted, other scopes are ignored, and every authorisation shows the page (T-08). */
 const rewriteRequest = (asked: OAuthParameters, mcpUrl: string): OAuthParameters => {
@@ -74,7 +74,7 @@ const rewriteRequest = (asked: OAuthParameters, mcpUrl: string): OAuthParameters
   const isSilent = typeof prompt === 'string' && prompt.split(' ').includes('none');
   return {
     ...Object.fromEntries(Object.entries(asked).filter(([name]) => ASKED.has(name))),
-    ...(typeof resource === 'string' ? { resource: canonicalResource(resource, mcpUrl) } : {}),
+    ...(typeof resource === 'string' ? { resource: toCanonicalResource(resource, mcpUrl) } : {}),
     ...(isSilent ? { prompt } : {}),
     ...(typeof mode === 'string' && RESPONSE_MODES.has(mode) ? { response_mode: mode } : {}),
     scope: SCOPE,
@@ -87,7 +87,7 @@ export const rewriteForm = (form: URLSearchParams, mcpUrl: string): URLSearchPar
   return new URLSearchParams(
     entries.map(([name, value]): [string, string] => [
       name,
-      name === 'resource' ? canonicalResource(value, mcpUrl) : value,
+      name === 'resource' ? toCanonicalResource(value, mcpUrl) : value,
     ]),
   );
 };

@@ -58,14 +58,14 @@ const withBody = (raw: IncomingMessage, body: Buffer): IncomingMessage => {
 };
 
 /** The provider makes addresses and cookies from these headers, so they are never what a client sent. */
-const stateOrigin = (raw: IncomingMessage, issuer: string): void => {
+const setOrigin = (raw: IncomingMessage, issuer: string): void => {
   const { protocol, host } = new URL(issuer);
   raw.headers['x-forwarded-proto'] = protocol.slice(0, -1);
   raw.headers['x-forwarded-host'] = host;
   delete raw.headers['x-forwarded-for'];
 };
 
-const tooMany = (reply: FastifyReply, waitS: number): FastifyReply =>
+const refuseTooMany = (reply: FastifyReply, waitS: number): FastifyReply =>
   reply
     .code(429)
     .headers({ ...NO_STORE, ...ANY_ORIGIN, 'retry-after': String(waitS) })
@@ -89,7 +89,7 @@ const createPass = ({ provider, exchanges, issuer, sendProblem }: OauthDeps) => 
   const answer = provider.callback();
   /** Hands a request to the provider, which answers it; gives the status of the answer. */
   return async (request: FastifyRequest, reply: FastifyReply, { kind, body, form = null }: Passed): Promise<number> => {
-    stateOrigin(request.raw, issuer);
+    setOrigin(request.raw, issuer);
     const raw = body === undefined ? request.raw : withBody(request.raw, body);
     for (const [name, value] of Object.entries({ ...reply.getHeaders(), ...NO_STORE })) {
       if (value !== undefined) reply.raw.setHeader(name, value);
@@ -109,7 +109,7 @@ const addRegistration = (app: FastifyInstance, pass: Pass, { registrations, nowM
   app.options('/oauth/register', FOREIGN, (_request, reply) => sendPreflight(reply, 'POST'));
   app.post('/oauth/register', OWN_LIMITS, async (request, reply) => {
     const waitS = registrations.waitS(request.ip, nowMs());
-    if (waitS !== null) return tooMany(reply, waitS);
+    if (waitS !== null) return refuseTooMany(reply, waitS);
     // Noted before it is done, so that many at once are not more than one after the other.
     registrations.note(request.ip, nowMs());
     reply.raw.setHeader('access-control-allow-origin', '*');
@@ -122,7 +122,7 @@ const addRegistration = (app: FastifyInstance, pass: Pass, { registrations, nowM
 const addToken = (app: FastifyInstance, pass: Pass, { mcpUrl, failures, nowMs }: OauthDeps): void => {
   app.post('/oauth/token', OWN_LIMITS, async (request, reply) => {
     const waitS = failures.waitS(request.ip, nowMs());
-    if (waitS !== null) return tooMany(reply, waitS);
+    if (waitS !== null) return refuseTooMany(reply, waitS);
     const isForm = request.headers['content-type']?.split(';')[0]?.trim().toLowerCase() === FORM;
     const form = isForm ? rewriteForm(new URLSearchParams(readBody(request).toString()), mcpUrl) : null;
     const body = form === null ? readBody(request) : Buffer.from(form.toString());
@@ -147,7 +147,7 @@ const addFailures = (app: FastifyInstance): void => {
 };
 
 /** A plugin of its own, because bodies are read as bytes here. */
-export const oauthRoutes =
+export const createOauthRoutes =
   (deps: OauthDeps) =>
   async (app: FastifyInstance): Promise<void> => {
     const pass = createPass(deps);

@@ -3,7 +3,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import Provider, { type Configuration, errors, interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
 import { createAdapter, OFFLINE, SCOPE } from './adapter.ts';
 import { checkClient, GRANT_TYPES, ID_TOKEN_ALG } from './client-metadata.ts';
-import { signInSecret } from './connection-key.ts';
+import { makeSignInSecret } from './connection-key.ts';
 import type { Connections } from './connections.ts';
 import type { Exchanges } from './exchanges.ts';
 import { isSameRedirect } from './redirects.ts';
@@ -28,13 +28,13 @@ export type ProviderDeps = {
 };
 
 /** Tokens are opaque, so nothing is ever signed; without a key of ours the library would bring one that everybody knows. */
-const unusedKey = () => {
+const makeUnusedKey = () => {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   return { keys: [{ ...privateKey.export({ format: 'jwk' }), use: 'sig', kid: 'unused' }] };
 };
 
 /** One page resolves everything, and every authorisation shows it (T-08). */
-const pagePolicy = () => {
+const makePagePolicy = () => {
   const { Check, Prompt } = interactionPolicy;
   const policy = interactionPolicy.base();
   policy.clear();
@@ -50,7 +50,7 @@ const findGrant = async ({ oidc }: KoaContextWithOIDC) => {
   return grantId === undefined ? undefined : oidc.provider.Grant.find(grantId);
 };
 
-const features = ({ mcpUrl, exchanges }: ProviderDeps): NonNullable<Configuration['features']> => ({
+const makeFeatures = ({ mcpUrl, exchanges }: ProviderDeps): NonNullable<Configuration['features']> => ({
   devInteractions: { enabled: false },
   userinfo: { enabled: false },
   rpInitiatedLogout: { enabled: false },
@@ -74,7 +74,7 @@ const features = ({ mcpUrl, exchanges }: ProviderDeps): NonNullable<Configuratio
 const makeCookies = ({ issuer, secret }: ProviderDeps): NonNullable<Configuration['cookies']> => {
   const options = { httpOnly: true, sameSite: 'lax', secure: issuer.startsWith('https:'), signed: true } as const;
   return {
-    keys: [signInSecret(secret, 'cookies').toString('base64url')],
+    keys: [makeSignInSecret(secret, 'cookies').toString('base64url')],
     short: options,
     long: options,
     names: { session: '_connect_session', interaction: '_connect', resume: '_connect_resume' },
@@ -96,7 +96,7 @@ const makeConfiguration = (deps: ProviderDeps): Configuration => ({
     // Called with the context, the name and value of one property, and all that the client registers.
     validator: (...given) => checkClient(given[3] as Record<string, unknown>),
   },
-  features: features(deps),
+  features: makeFeatures(deps),
   scopes: [SCOPE, OFFLINE],
   responseTypes: ['code'],
   pkce: { required: () => true },
@@ -115,11 +115,11 @@ const makeConfiguration = (deps: ProviderDeps): Configuration => ({
     Session: PAGE_S,
   },
   findAccount: async (_ctx, accountId) => ({ accountId, claims: async () => ({ sub: accountId }) }),
-  jwks: unusedKey() as NonNullable<Configuration['jwks']>,
+  jwks: makeUnusedKey() as NonNullable<Configuration['jwks']>,
   cookies: makeCookies(deps),
   clientBasedCORS: () => true,
   renderError: async (ctx, out) => deps.exchanges.renderError(ctx, out),
-  interactions: { policy: pagePolicy(), url: (_ctx, { uid }) => `/connect/${uid}` },
+  interactions: { policy: makePagePolicy(), url: (_ctx, { uid }) => `/connect/${uid}` },
   routes: {
     authorization: '/oauth/authorize',
     token: '/oauth/token',

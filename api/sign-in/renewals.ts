@@ -27,18 +27,19 @@ const KEEP = `
 /** Ends the repeat of an earlier renewal, since its token is used now. */
 const FORGET = 'delete from oidc_renewals where replacement_hash = $1';
 
-const sealingKey = (token: string): Buffer => Buffer.from(hkdfSync('sha256', token, '', 'perp sign-in: renewal', 32));
+const deriveSealingKey = (token: string): Buffer =>
+  Buffer.from(hkdfSync('sha256', token, '', 'perp sign-in: renewal', 32));
 
 /** Only the holder of the used token can read it. */
 const seal = (text: string, token: string): Buffer => {
   const iv = randomBytes(IV_BYTES);
-  const cipher = createCipheriv(CIPHER, sealingKey(token), iv);
+  const cipher = createCipheriv(CIPHER, deriveSealingKey(token), iv);
   const sealed = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
   return Buffer.concat([iv, cipher.getAuthTag(), sealed]);
 };
 
 const unseal = (sealed: Buffer, token: string): string => {
-  const decipher = createDecipheriv(CIPHER, sealingKey(token), sealed.subarray(0, IV_BYTES));
+  const decipher = createDecipheriv(CIPHER, deriveSealingKey(token), sealed.subarray(0, IV_BYTES));
   decipher.setAuthTag(sealed.subarray(IV_BYTES, IV_BYTES + TAG_BYTES));
   return decipher.update(sealed.subarray(IV_BYTES + TAG_BYTES), undefined, 'utf8') + decipher.final('utf8');
 };

@@ -1,8 +1,8 @@
 // The sign-in of agents' clients as a module of the account site: its addresses, the consent page, the check of tokens for the tool server.
 import { sendProblem } from '../account-app/shell.ts';
 import type { Site, SiteModule } from '../account-app/site.ts';
-import { connectPage } from './connect-page.ts';
-import { connectionKeys } from './connection-key.ts';
+import { addConnectPage } from './connect-page.ts';
+import { openConnectionKeys } from './connection-key.ts';
 import { openSignIn, type SignIn } from './sign-in.ts';
 import { addTokenCheckRoute, createTokenCheck } from './token-check.ts';
 import { createUnits } from './units.ts';
@@ -26,11 +26,11 @@ export const createSignInModule = (over: Over = {}): SiteModule => ({
     const signIn = openSiteSignIn(site, over);
     if (signIn === null) return;
     await app.register(signIn.routes);
-    connectPage(app, site, signIn.consents);
+    addConnectPage(app, site, signIn.consents);
   },
   registerInternal: (app, { pool, urls, connectionSecret, nowMs, log }) => {
     if (urls.mcp === null) return;
-    const [units, keyOf] = [createUnits(pool), connectionKeys(connectionSecret)];
+    const [units, keyOf] = [createUnits(pool), openConnectionKeys(connectionSecret)];
     addTokenCheckRoute(app, { check: createTokenCheck({ units, keyOf, mcpUrl: urls.mcp, nowMs, log }), log });
   },
 });

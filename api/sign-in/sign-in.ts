@@ -6,11 +6,11 @@ import type { Logger } from '../../infra/runtime/log.ts';
 import { MS_PER_MINUTE } from '../../schemas/instants.ts';
 import { toError } from '../../schemas/thrown.ts';
 import { AddressMeter } from './address-meter.ts';
-import { connectionKeys } from './connection-key.ts';
+import { openConnectionKeys } from './connection-key.ts';
 import { openConnections } from './connections.ts';
 import { openConsents } from './consents.ts';
 import { createExchanges } from './exchanges.ts';
-import { type OauthDeps, oauthRoutes } from './oauth-routes.ts';
+import { createOauthRoutes, type OauthDeps } from './oauth-routes.ts';
 import { createProvider } from './provider.ts';
 import { openRenewals } from './renewals.ts';
 import { createUnits } from './units.ts';
@@ -43,7 +43,7 @@ export const openSignIn = ({ pool, authUrl, secret, sendProblem, log, ...spec }:
   const { mcpUrl, nowMs } = spec;
   const issuer = authUrl.replace(/\/$/, '');
   const units = createUnits(pool);
-  const deriveKey = connectionKeys(secret);
+  const deriveKey = openConnectionKeys(secret);
   const connections = openConnections({ units, keyOf: deriveKey, nowMs });
   const renewals = openRenewals(units, { connections, nowMs });
   const fetches = new AddressMeter(FETCHES_PER_HOUR, HOUR_MS);
@@ -56,7 +56,7 @@ export const openSignIn = ({ pool, authUrl, secret, sendProblem, log, ...spec }:
   };
   provider.on('server_error', (_ctx, error) => onFault(error));
   (provider as unknown as EventEmitter).on('error', onFault);
-  const routes: (app: FastifyInstance) => Promise<void> = oauthRoutes({
+  const routes: (app: FastifyInstance) => Promise<void> = createOauthRoutes({
     provider,
     exchanges,
     sendProblem,

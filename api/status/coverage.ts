@@ -1,12 +1,12 @@
 // The layers of a venue that are present now: checked every ten seconds, some listings at a time (OP-01, OP-02).
 import { setImmediate as turn } from 'node:timers/promises';
-import { type Policy, statusAt } from '../../schemas/freshness.ts';
+import { findStatusAt, type Policy } from '../../schemas/freshness.ts';
 import { READINGS } from '../../schemas/layers/index.ts';
 import type { ReadingLayer } from '../../schemas/layers.ts';
 import { findListingPolicy, findPolicy } from '../../schemas/policies.ts';
 import type { Micros } from '../../schemas/records.ts';
-import { isListed, type LiveListing, versionAt } from '../live/listing-book.ts';
-import { findHeldReading, lostAt, makeVenueView, type VenueView } from '../live/listing-view.ts';
+import { findVersionAt, isListed, type LiveListing } from '../live/listing-book.ts';
+import { findHeldReading, findLostAt, makeVenueView, type VenueView } from '../live/listing-view.ts';
 import type { LiveMemory, LiveVenue } from '../live/memory.ts';
 import { SlidingQuantiles } from './sliding-quantiles.ts';
 
@@ -26,13 +26,13 @@ export type LayerCoverage = {
 
 type Count = { listings: number; present: number; lastReceived: Micros | null };
 
-const emptyCounts = (): Map<ReadingLayer, Count> =>
+const makeEmptyCounts = (): Map<ReadingLayer, Count> =>
   new Map(READINGS.map(({ name }) => [name, { listings: 0, present: 0, lastReceived: null }]));
 
 /** The receipt lags of one layer of one venue, kept from look to look. */
 export type ReceiptLags = Map<string, SlidingQuantiles>;
 
-const lagsFor = (lags: ReceiptLags, venue: string, layer: string): SlidingQuantiles => {
+const ensureLags = (lags: ReceiptLags, venue: string, layer: string): SlidingQuantiles => {
   const key = `${venue} ${layer}`;
   const held = lags.get(key) ?? new SlidingQuantiles();
   lags.set(key, held);
@@ -44,15 +44,15 @@ const lookAt = (
   listing: LiveListing,
   { counts, lags, at }: { readonly counts: Map<ReadingLayer, Count>; readonly lags: ReceiptLags; readonly at: Micros },
 ): void => {
-  const version = versionAt(listing.versions, at);
+  const version = findVersionAt(listing.versions, at);
   if (version === null || !isListed(version, at)) return;
   for (const { name } of READINGS) {
     const count = counts.get(name);
     if (count === undefined || findListingPolicy(view.capability, name, version) !== 'on') continue;
     const reading = findHeldReading(view, listing, { layer: name, at });
-    const { status } = statusAt({
+    const { status } = findStatusAt({
       ...{ reading, policy: 'on', at, stateLag: view.stateLag },
-      lostAt: lostAt(view, reading),
+      lostAt: findLostAt(view, reading),
       boundMs: Number.POSITIVE_INFINITY,
     });
     count.listings++;
@@ -60,7 +60,7 @@ const lookAt = (
     if (reading === null) continue;
     const { received_at: received, venue_ts: stamped } = reading;
     count.lastReceived = Math.max(count.lastReceived ?? received, received);
-    if (stamped !== null) lagsFor(lags, listing.venue, name).add((received - stamped) / 1_000, at / 1_000);
+    if (stamped !== null) ensureLags(lags, listing.venue, name).add((received - stamped) / 1_000, at / 1_000);
   }
 };
 
@@ -71,7 +71,7 @@ export const lookAtVenue = async (
   { lags, at }: { readonly lags: ReceiptLags; readonly at: Micros },
 ): Promise<readonly LayerCoverage[]> => {
   const view = makeVenueView(live, venue, at);
-  const counts = emptyCounts();
+  const counts = makeEmptyCounts();
   let looked = 0;
   for (const listing of venue.listings.values()) {
     lookAt(view, listing, { counts, lags, at });
@@ -79,6 +79,6 @@ export const lookAtVenue = async (
   }
   return [...counts].map(([layer, count]) => ({
     ...{ layer, policy: findPolicy(view.capability, layer), ...count },
-    receiptLag: lagsFor(lags, venue.venue, layer),
+    receiptLag: ensureLags(lags, venue.venue, layer),
   }));
 };

@@ -18,7 +18,7 @@ export type ServiceLevels = {
   readonly stop: () => void;
 };
 
-const quantilesFor = (held: Map<string, SlidingQuantiles>, key: string): SlidingQuantiles => {
+const ensureQuantiles = (held: Map<string, SlidingQuantiles>, key: string): SlidingQuantiles => {
   const found = held.get(key) ?? new SlidingQuantiles();
   held.set(key, found);
   return found;
@@ -40,14 +40,14 @@ export const startServiceLevels = (live: LiveMemory, nowMicros: () => Micros): S
       const watermark = live.watermark(venue);
       if (watermark === null) continue;
       if (!live.isBehind(venue, at)) caughtUp.add(venue);
-      if (caughtUp.has(venue)) quantilesFor(lags, venue).add((at - watermark) / 1_000, at / 1_000);
+      if (caughtUp.has(venue)) ensureQuantiles(lags, venue).add((at - watermark) / 1_000, at / 1_000);
     }
   };
   const timer = setInterval(sampleLag, SAMPLE_MS).unref();
   return {
     // Refusals are quick, and would distort how long an answer takes.
     observeAnswer: ({ route, status, ms }) => {
-      if (route.startsWith('/v2/') && status < 300) quantilesFor(answers, route).add(ms, nowMs());
+      if (route.startsWith('/v2/') && status < 300) ensureQuantiles(answers, route).add(ms, nowMs());
     },
     observeDelivery: (ms) => delivery.add(ms, nowMs()),
     answers: () => {

@@ -33,7 +33,9 @@ export class SlidingQuantiles {
       for (const [step, count] of minute.counts) counts.set(step, (counts.get(step) ?? 0) + count);
     const steps = [...counts].sort(([a], [b]) => a - b);
     const count = steps.reduce((sum, [, n]) => sum + n, 0);
-    return count === 0 ? null : { p50: quantile(steps, count * 0.5), p99: quantile(steps, count * 0.99), count };
+    return count === 0
+      ? null
+      : { p50: findQuantile(steps, count * 0.5), p99: findQuantile(steps, count * 0.99), count };
   }
 
   #forget(minute: number): void {
@@ -42,7 +44,7 @@ export class SlidingQuantiles {
   }
 }
 
-const quantile = (steps: readonly (readonly [step: number, count: number])[], rank: number): number => {
+const findQuantile = (steps: readonly (readonly [step: number, count: number])[], rank: number): number => {
   let seen = 0;
   for (const [step, count] of steps) {
     seen += count;

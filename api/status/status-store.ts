@@ -1,7 +1,7 @@
 // The status page's data from PostgreSQL: incidents, presence by day, the newest anchored day, failed re-checks. Kept while it is unavailable.
 import type { Pool } from 'pg';
 import type { Logger } from '../../infra/runtime/log.ts';
-import { within } from '../../infra/runtime/within.ts';
+import { limitTime } from '../../infra/runtime/within.ts';
 
 const ANSWER_MS = 5_000;
 /** As old as that they are read again. */
@@ -77,7 +77,7 @@ export const openStatusStore = (pool: Pick<Pool, 'query'>, log: Logger): StatusS
   let reading: Promise<void> | null = null;
   const refresh = async (): Promise<void> => {
     try {
-      kept = await within(read(pool), ANSWER_MS);
+      kept = await limitTime(read(pool), ANSWER_MS);
     } catch (err) {
       log.warn({ err }, 'the status was not read, the last one is shown');
     } finally {

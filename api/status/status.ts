@@ -1,6 +1,6 @@
 // The documents /status.json and /incidents.json: what is present now, service levels as measured, presence by day, incidents (OP-01, OP-02).
-import { formatInstant, instantOrNull } from '../../schemas/instants.ts';
-import { type JsonValue, rawJson, writeJson } from '../../schemas/json.ts';
+import { formatInstant, formatInstantOrNull } from '../../schemas/instants.ts';
+import { type JsonValue, makeRawJson, writeJson } from '../../schemas/json.ts';
 import { READINGS } from '../../schemas/layers/index.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { LiveMemory, LiveVenue } from '../live/memory.ts';
@@ -28,14 +28,14 @@ export type Status = {
 
 const KEPT: Micros = 10_000_000;
 
-const dateText = (date: Date | null): string | null => date?.toISOString() ?? null;
+const formatDate = (date: Date | null): string | null => date?.toISOString() ?? null;
 /** Four places are enough for a share. */
 const toShare = (part: number, whole: number): JsonValue =>
-  whole === 0 ? null : rawJson(String(Math.floor((part / whole) * 1e4) / 1e4));
+  whole === 0 ? null : makeRawJson(String(Math.floor((part / whole) * 1e4) / 1e4));
 const toLevel = (found: Quantiles | null): JsonValue => (found === null ? null : { p50: found.p50, p99: found.p99 });
 
 /** Live: all of it is present; down: nothing; degraded: between. */
-const layerState = ({ policy, listings, present }: LayerCoverage): string => {
+const judgeLayer = ({ policy, listings, present }: LayerCoverage): string => {
   if (policy !== 'on') return policy;
   if (present === 0) return 'down';
   return present < listings ? 'degraded' : 'live';
@@ -46,7 +46,7 @@ type Days = ReadonlyMap<string, readonly PresenceRow[]>;
 /** Its name in listing records, incidents and presence (L-01). */
 const RECORD_NAMES: ReadonlyMap<string, string> = new Map(READINGS.map(({ name, recordName }) => [name, recordName]));
 
-const layerStatus = (
+const makeLayerStatus = (
   coverage: LayerCoverage,
   venue: string,
   { incidents, days, at }: { readonly incidents: readonly IncidentRow[]; readonly days: Days; readonly at: Micros },
@@ -55,11 +55,11 @@ const layerStatus = (
   const name = RECORD_NAMES.get(layer) ?? layer;
   return {
     layer: name,
-    state: layerState(coverage),
+    state: judgeLayer(coverage),
     listings,
     present,
     present_share: toShare(present, listings),
-    last_received: instantOrNull(lastReceived),
+    last_received: formatInstantOrNull(lastReceived),
     receipt_lag_ms: toLevel(receiptLag.read(at / 1_000)),
     open_incidents: incidents.filter(({ layers }) => layers?.includes(name)).map(({ id }) => id),
     days: (days.get(`${venue} ${name}`) ?? []).map(({ day, presentS, missingS }) => ({
@@ -71,7 +71,7 @@ const layerStatus = (
 
 type Kept = { readonly open: readonly IncidentRow[]; readonly days: Days };
 
-const venueStatus = (
+const makeVenueStatus = (
   { live, levels }: StatusDeps,
   venue: LiveVenue,
   { coverage, open, days, at }: Kept & { readonly coverage: readonly LayerCoverage[]; readonly at: Micros },
@@ -83,15 +83,15 @@ const venueStatus = (
     venue: venue.venue,
     name: venue.capabilities.at(-1)?.name ?? venue.venue,
     state,
-    state_since: instantOrNull(since),
+    state_since: formatInstantOrNull(since),
     lag_ms: watermark === null ? null : Math.max(0, Math.floor((at - watermark) / 1_000)),
     pipeline_lag_ms: toLevel(levels.pipelineLag(venue.venue)),
     open_incidents: incidents.map(({ id }) => id),
-    layers: coverage.map((layer) => layerStatus(layer, venue.venue, { incidents, days, at })),
+    layers: coverage.map((layer) => makeLayerStatus(layer, venue.venue, { incidents, days, at })),
   };
 };
 
-const serviceStatus = ({ levels }: StatusDeps, kept: KeptStatus | null): JsonValue => ({
+const makeServiceStatus = ({ levels }: StatusDeps, kept: KeptStatus | null): JsonValue => ({
   window: '1h',
   answers_ms: Object.fromEntries(
     [...levels.answers()]
@@ -102,13 +102,13 @@ const serviceStatus = ({ levels }: StatusDeps, kept: KeptStatus | null): JsonVal
   settled_recheck_failures: kept?.recheckFailures ?? null,
 });
 
-const incidentRecord = ({ id, kind, venue, layers, from, to, gapCause, state, note }: IncidentRow): JsonValue => ({
+const makeIncidentRecord = ({ id, kind, venue, layers, from, to, gapCause, state, note }: IncidentRow): JsonValue => ({
   id,
   kind,
   venue,
   layers: layers === null ? [] : [...layers],
-  from: dateText(from),
-  to: dateText(to),
+  from: formatDate(from),
+  to: formatDate(to),
   gap_cause: gapCause,
   state,
   note,
@@ -124,17 +124,17 @@ const makeDocument = async (deps: StatusDeps, lags: ReceiptLags): Promise<string
   let evaluatedAt = at;
   for (const venue of deps.live.venues()) {
     const coverage = await lookAtVenue(deps.live, venue, { lags, at });
-    venues.push(venueStatus(deps, venue, { coverage, open, days, at }));
+    venues.push(makeVenueStatus(deps, venue, { coverage, open, days, at }));
     for (const { lastReceived } of coverage) evaluatedAt = Math.max(evaluatedAt, lastReceived ?? evaluatedAt);
   }
   return writeJson({
     evaluated_at: formatInstant(evaluatedAt),
     simulated: deps.simulated,
     venues,
-    service: serviceStatus(deps, kept),
-    open_incidents: open.map(incidentRecord),
+    service: makeServiceStatus(deps, kept),
+    open_incidents: open.map(makeIncidentRecord),
     anchored: kept?.anchored ?? null,
-    history_read_at: dateText(kept?.readAt ?? null),
+    history_read_at: formatDate(kept?.readAt ?? null),
   });
 };
 
@@ -150,7 +150,7 @@ export const createStatus = (deps: StatusDeps): Status => {
     incidents: async () => {
       const kept = (await deps.store?.read()) ?? null;
       if (kept === null) throw new Error('incidents were never read');
-      return writeJson({ read_at: dateText(kept.readAt), items: kept.incidents.map(incidentRecord) });
+      return writeJson({ read_at: formatDate(kept.readAt), items: kept.incidents.map(makeIncidentRecord) });
     },
   };
 };

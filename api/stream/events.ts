@@ -7,7 +7,7 @@ import { ListingShape } from '../operations/instruments.ts';
 import { LayerObject } from '../operations/snapshots.ts';
 import { RULE_REASONS, RULE_STATES } from '../rules/rule.ts';
 
-const described = (description: string) => ({ description });
+const makeDescribed = (description: string) => ({ description });
 const NullableInteger = Type.Union([Type.Integer(), Type.Null()]);
 const Listing = { venue: Type.String(), venue_symbol: Type.String(), instrument: Type.String() };
 /** `[price, size]`; a size that cannot be converted is null. */
@@ -17,8 +17,8 @@ const Level = Type.Array(Type.Union([Type.String(), Type.Null()]), { minItems: 2
 const State = Type.Intersect([
   LayerObject,
   Type.Object({
-    bids: Type.Optional(Type.Array(Level, described('Bid levels, best first; only when `depth` is above 0.'))),
-    asks: Type.Optional(Type.Array(Level, described('Ask levels, best first; only when `depth` is above 0.'))),
+    bids: Type.Optional(Type.Array(Level, makeDescribed('Bid levels, best first; only when `depth` is above 0.'))),
+    asks: Type.Optional(Type.Array(Level, makeDescribed('Ask levels, best first; only when `depth` is above 0.'))),
   }),
 ]);
 
@@ -26,9 +26,9 @@ const RuleState = Type.Enum([...RULE_STATES]);
 
 const Reading = {
   ...Listing,
-  layer: Type.String(described('Layer of the reading.')),
+  layer: Type.String(makeDescribed('Layer of the reading.')),
   rev: Type.Integer(
-    described(
+    makeDescribed(
       'Number of the reading within its listing and layer, without holes; 0 when there is no reading. A change of status repeats the number of the reading.',
     ),
   ),
@@ -40,15 +40,15 @@ const EventRow = Type.Object({
   received_at: InstantText,
   side: Type.Enum(
     ['buy', 'sell', 'long', 'short'],
-    described('Of a trade the side of the taker, of a liquidation the position that was closed.'),
+    makeDescribed('Of a trade the side of the taker, of a liquidation the position that was closed.'),
   ),
   price: FigureValue,
   price_kind: Type.Optional(
-    Type.Enum(['fill', 'order', 'bankruptcy', 'mark'], described('Of a liquidation: which price it is.')),
+    Type.Enum(['fill', 'order', 'bankruptcy', 'mark'], makeDescribed('Of a liquidation: which price it is.')),
   ),
   quantity: NullableFigure,
   value: NullableFigure,
-  id: Type.String(described('Id of the event within its listing.')),
+  id: Type.String(makeDescribed('Id of the event within its listing.')),
   conversion: Conversion,
   null_reasons: Type.Optional(Type.Record(Type.String(), Type.String())),
 });
@@ -56,45 +56,45 @@ const EventRow = Type.Object({
 /** Data of each event by its name, but for `error`, which has the shape of a refused call. Clients leave other names aside (ST-03). */
 export const STREAM_EVENTS = {
   hello: Type.Object({
-    stream_id: Type.String(described('Id of the stream. Quote it to support.')),
+    stream_id: Type.String(makeDescribed('Id of the stream. Quote it to support.')),
     evaluated_at: InstantText,
     catalogue: Type.Union([Type.String(), Type.Null()]),
     units: Type.Enum(['published', 'base', 'quote']),
     freshness: Type.Record(Type.String(), Type.String()),
-    layers: Type.Array(Type.String(), described('Layers that the stream covers.')),
-    listings: Type.Integer(described('Number of selected listings.')),
-    resumed: Type.Boolean(described('True when the stream continues after `Last-Event-ID` without a hole.')),
+    layers: Type.Array(Type.String(), makeDescribed('Layers that the stream covers.')),
+    listings: Type.Integer(makeDescribed('Number of selected listings.')),
+    resumed: Type.Boolean(makeDescribed('True when the stream continues after `Last-Event-ID` without a hole.')),
     buffer_from: Type.Union(
       [InstantText, Type.Null()],
-      described('Instant of the oldest event that is kept for a resume; null when none is kept.'),
+      makeDescribed('Instant of the oldest event that is kept for a resume; null when none is kept.'),
     ),
-    heartbeat_ms: Type.Integer(described('Milliseconds between two heartbeats.')),
+    heartbeat_ms: Type.Integer(makeDescribed('Milliseconds between two heartbeats.')),
   }),
   snapshot: Type.Object({ ...Reading, state: State }),
   ready: Type.Object({
-    listings: Type.Integer(described('Number of selected listings.')),
-    layers: Type.Integer(described('Number of snapshots sent.')),
+    listings: Type.Integer(makeDescribed('Number of selected listings.')),
+    layers: Type.Integer(makeDescribed('Number of snapshots sent.')),
     served_at: NullableInstant,
   }),
   update: Type.Object({
     ...Reading,
-    change: Type.Enum(['value', 'status', 'both'], described('What changed: the value, the status, or both.')),
+    change: Type.Enum(['value', 'status', 'both'], makeDescribed('What changed: the value, the status, or both.')),
     state: State,
   }),
   event: Type.Object({
     ...Listing,
-    layer: Type.Enum(['trade', 'liquidation'], described('Kind of the rows.')),
-    rows: Type.Array(EventRow, described('Rows, in the order in which they were received.')),
+    layer: Type.Enum(['trade', 'liquidation'], makeDescribed('Kind of the rows.')),
+    rows: Type.Array(EventRow, makeDescribed('Rows, in the order in which they were received.')),
   }),
   candle: Type.Object({
     ...Listing,
-    timeframe: Type.Enum([...TIMEFRAMES], described('Timeframe of the candle.')),
+    timeframe: Type.Enum([...TIMEFRAMES], makeDescribed('Timeframe of the candle.')),
     price_type: Type.Enum(['trade', 'mark', 'index']),
     row: CandleRow,
   }),
   listing: Type.Object({
     ...Listing,
-    change: Type.Enum(['added', 'changed', 'delisted'], described('What happened to the listing.')),
+    change: Type.Enum(['added', 'changed', 'delisted'], makeDescribed('What happened to the listing.')),
     record: ListingShape,
   }),
   heartbeat: Type.Object({
@@ -104,16 +104,16 @@ export const STREAM_EVENTS = {
     connections: Type.Record(
       Type.String(),
       Type.Enum(['up', 'down']),
-      described('`up` when a connection to the venue is open, else `down`, by venue.'),
+      makeDescribed('`up` when a connection to the venue is open, else `down`, by venue.'),
     ),
   }),
   gap: Type.Object({
     from: NullableInstant,
     to: InstantText,
-    reason: Type.Enum(['resume_expired', 'slow_reader', 'pipeline_restart'], described('Why events are left out.')),
+    reason: Type.Enum(['resume_expired', 'slow_reader', 'pipeline_restart'], makeDescribed('Why events are left out.')),
     dropped: Type.Union(
       [Type.Integer(), Type.Null()],
-      described('Number of events left out; null when it is not known.'),
+      makeDescribed('Number of events left out; null when it is not known.'),
     ),
     scope: Type.Object(
       {
@@ -121,35 +121,35 @@ export const STREAM_EVENTS = {
         venue_symbol: Type.Optional(Type.String()),
         layer: Type.Optional(Type.String()),
       },
-      described('What the gap concerns; empty when it concerns everything.'),
+      makeDescribed('What the gap concerns; empty when it concerns everything.'),
     ),
   }),
   rule: Type.Object({
     rule_id: Type.String(),
-    name: Type.String(described('Name that the owner gave the rule.')),
+    name: Type.String(makeDescribed('Name that the owner gave the rule.')),
     change: Type.Enum(
       ['snapshot', 'move'],
-      described(
+      makeDescribed(
         '`snapshot`: the state at the start of the stream, or after moves may have been missed. `move`: a new state.',
       ),
     ),
-    at: Type.String({ format: 'date-time', ...described('Instant since which the rule has been in this state.') }),
-    previous_state: Type.Union([RuleState, Type.Null()], described('State before the move; null in a snapshot.')),
+    at: Type.String({ format: 'date-time', ...makeDescribed('Instant since which the rule has been in this state.') }),
+    previous_state: Type.Union([RuleState, Type.Null()], makeDescribed('State before the move; null in a snapshot.')),
     state: Type.Enum(
       [...RULE_STATES],
-      described(
+      makeDescribed(
         '`true` when the query holds for at least one instrument, else `unknown` when it may hold for one, else `false`.',
       ),
     ),
     reason: Type.Union(
       [Type.Enum([...RULE_REASONS]), Type.Null()],
-      described('Why the state is `unknown`; null when it is known.'),
+      makeDescribed('Why the state is `unknown`; null when it is known.'),
     ),
     matched: Type.Optional(Type.Array(Type.String())),
     matched_total: Type.Optional(Type.Integer()),
   }),
   bye: Type.Object({
-    reason: Type.Enum(['rotate', 'shutdown', 'key_ended', 'plan_changed'], described('Why the stream ends.')),
-    reconnect: Type.Boolean(described('True when the client should connect again.')),
+    reason: Type.Enum(['rotate', 'shutdown', 'key_ended', 'plan_changed'], makeDescribed('Why the stream ends.')),
+    reconnect: Type.Boolean(makeDescribed('True when the client should connect again.')),
   }),
 } as const satisfies Readonly<Record<string, TSchema>>;

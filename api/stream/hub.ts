@@ -1,7 +1,7 @@
 // All streams of this process over its memory copy: takes in entries of `live` and the clock, and ends each step with ids.
 import { randomUUID } from 'node:crypto';
 import type { Writable } from 'node:stream';
-import { type MeterStep, UNMETERED } from '../../infra/runtime/steps.ts';
+import { type MeterStep, runUnmetered } from '../../infra/runtime/steps.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { LiveEntry, Place } from '../../schemas/topics.ts';
 import type { Account, KeyAnswer } from '../access/key-store.ts';
@@ -13,12 +13,12 @@ import { DueQueue } from './due-queue.ts';
 import { IdPrinter } from './id-printer.ts';
 import { type Changed, changeListing, findListing, followListing, unfollowListing } from './listing-changes.ts';
 import { HEARTBEAT, KEY_ENDED, makeHeartbeatData, makeHelloData, makeReadyData, planChanged } from './notices.ts';
-import { isBeyond, parseEventId, startId } from './positions.ts';
+import { isBeyond, makeStartId, parseEventId } from './positions.ts';
 import { Replays } from './replays.ts';
-import { type StreamRequest, selectedBy } from './request.ts';
+import { type StreamRequest, selectAt } from './request.ts';
 import { type Applied, Ring } from './ring.ts';
 import { findRowLayer, RowBatches } from './row-events.ts';
-import { type Gap, gapData, Stream } from './stream.ts';
+import { formatGap, type Gap, Stream } from './stream.ts';
 import { TrackBoard } from './track-board.ts';
 
 /** The clock is checked this often: a change that time brings is sent well within a second (ST-07). */
@@ -34,7 +34,7 @@ const CHANGING: ReadonlySet<string> = new Set<LiveEntry['kind']>(['reading', 'co
 const isKept = ({ kind }: LiveMessage, entry: LiveEntry | null): boolean =>
   CHANGING.has(kind) || (entry !== null && findRowLayer(entry) !== null);
 
-const asApplied = ({ venue, partition, message, before, replaced }: AppliedEntry): Applied => ({
+const toApplied = ({ venue, partition, message, before, replaced }: AppliedEntry): Applied => ({
   ...{ venue, task: `${venue}/${partition}`, message, before, replaced },
 });
 
@@ -89,7 +89,7 @@ export class StreamHub {
   #timer: NodeJS.Timeout | null = null;
 
   /** Entries applied before are not held: create it before the copy is filled. */
-  constructor({ live, nowMicros, meterStep = UNMETERED, ...waits }: HubDeps) {
+  constructor({ live, nowMicros, meterStep = runUnmetered, ...waits }: HubDeps) {
     this.#live = live;
     this.#meterStep = meterStep;
     this.#missedWithinMs = waits.missedWithinMs ?? MISSED_WITHIN_MS;
@@ -104,11 +104,11 @@ export class StreamHub {
       onPresent: (stream, now) => this.#complete(stream, 0, now),
       onLost: (stream, gap) => this.#sendPicture(stream, gap, gap.to),
     });
-    live.observe((entry) => this.#apply(asApplied(entry), entry.entry));
+    live.observe((entry) => this.#apply(toApplied(entry), entry.entry));
     live.inherit((past) => {
       const ring = new Ring();
       past.observe((entry) => {
-        if (isKept(entry.message, entry.entry)) ring.push(asApplied(entry), nowMicros());
+        if (isKept(entry.message, entry.entry)) ring.push(toApplied(entry), nowMicros());
       });
       return () => this.#ring.join(ring);
     });
@@ -177,7 +177,7 @@ export class StreamHub {
       sent === null || sent.sentAt > now + CLOCKS_APART ? null : { ...sent, sentAt: Math.min(sent.sentAt, now) };
     const resumed = id !== null && this.#ring.covers(id.places) && !isBeyond(id.places, this.#places);
     const bufferFrom = this.#ring.from(now);
-    const listings = selectedBy(request, this.#live, now).length;
+    const listings = selectAt(request, this.#live, now).length;
     stream.add('hello', makeHelloData(stream, this.#live, { listings, resumed, bufferFrom, now }));
     if (resumed) {
       stream.commit(lastEventId ?? '');
@@ -193,10 +193,10 @@ export class StreamHub {
   /** The picture as of now, after a gap if there is one. */
   #sendPicture(stream: Stream, gap: Gap | null, now: Micros): void {
     const { request } = stream;
-    for (const each of selectedBy(request, this.#live, now)) followListing(stream, each, this.#changed(now));
-    if (gap !== null) stream.add('gap', gapData(gap));
+    for (const each of selectAt(request, this.#live, now)) followListing(stream, each, this.#changed(now));
+    if (gap !== null) stream.add('gap', formatGap(gap));
     const snapshots = gap !== null || request.withSnapshots ? this.#sendSnapshots(stream, now) : 0;
-    stream.commit(startId(request.selection));
+    stream.commit(makeStartId(request.selection));
     this.#complete(stream, snapshots, now);
   }
 

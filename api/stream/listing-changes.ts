@@ -2,13 +2,13 @@
 import { writeJson } from '../../schemas/json.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { LiveEntry } from '../../schemas/topics.ts';
-import { type LiveListing, type Selected, versionAt } from '../live/listing-book.ts';
+import { findVersionAt, type LiveListing, type Selected } from '../live/listing-book.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import { makeListingRecord } from '../operations/listing-record.ts';
-import { selectedAs, selectedBy } from './request.ts';
+import { selectAt, selectOne } from './request.ts';
 import type { Stream } from './stream.ts';
 import type { Track } from './track.ts';
-import { listingKey, type TrackBoard } from './track-board.ts';
+import { type TrackBoard, toListingKey } from './track-board.ts';
 
 export type ListingChange = 'added' | 'changed' | 'delisted';
 export type Changed = {
@@ -26,7 +26,7 @@ export type Moment = { readonly at: Micros; readonly sendSnapshot: (track: Track
 export const followListing = (stream: Stream, selected: Selected, { board, now, awaitEnd }: Changed): void => {
   const { listing } = selected;
   awaitEnd(selected);
-  const key = listingKey(listing.venue, listing.venueSymbol);
+  const key = toListingKey(listing.venue, listing.venueSymbol);
   stream.selected.set(key, selected);
   board.follow(stream, key);
   for (const layer of stream.request.layers) board.join(stream, { listing, layer, now });
@@ -49,9 +49,9 @@ const sendListing = (
   listing: LiveListing,
   { live, change, at }: { readonly live: LiveMemory; readonly change: ListingChange; readonly at: Micros },
 ): void => {
-  const version = versionAt(listing.versions, at);
+  const version = findVersionAt(listing.versions, at);
   if (version === null) return;
-  const capability = versionAt(live.venue(listing.venue)?.capabilities ?? [], at);
+  const capability = findVersionAt(live.venue(listing.venue)?.capabilities ?? [], at);
   const { units, numberFormat } = stream.request.format;
   const record = makeListingRecord(listing, { version, capability }, { at, units, includeRaw: false, mark: null });
   const { venue, venueSymbol } = listing;
@@ -63,7 +63,7 @@ export const findListing = (live: LiveMemory, { listing: version }: LiveEntry): 
   version === null ? undefined : live.venue(version.venue)?.listings.get(version.venue_symbol);
 
 /** The present. A version holds as soon as it is read, also where this node's clock is behind that of the log. */
-const presentMoment = (stream: Stream, { versions }: LiveListing, { board, now }: Changed): Moment => {
+const makePresentMoment = (stream: Stream, { versions }: LiveListing, { board, now }: Changed): Moment => {
   const at = Math.max(now, versions.at(-1)?.written_at ?? now);
   return { at, sendSnapshot: (track) => void board.sendSnapshot(stream, track, at) };
 };
@@ -75,10 +75,10 @@ export const changeListing = (
   { moment, ...changed }: Changed & { readonly moment?: Moment },
 ): void => {
   const { live, board } = changed;
-  const { at, sendSnapshot } = moment ?? presentMoment(stream, listing, changed);
-  const key = listingKey(listing.venue, listing.venueSymbol);
+  const { at, sendSnapshot } = moment ?? makePresentMoment(stream, listing, changed);
+  const key = toListingKey(listing.venue, listing.venueSymbol);
   const before = stream.selected.get(key) ?? null;
-  const after = selectedAs(stream.request, { live, listing, at });
+  const after = selectOne(stream.request, { live, listing, at });
   if (after === null) {
     if (before === null) return;
     unfollowListing(stream, key, board);
@@ -101,9 +101,9 @@ export const changeListing = (
 /** Brings a stream's listings to the present: ends that were known ahead, so that no entry reports them, and what else differs. */
 export const settleListings = (stream: Stream, changed: Changed): void => {
   const present = new Map(
-    selectedBy(stream.request, changed.live, changed.now).map((selected) => {
+    selectAt(stream.request, changed.live, changed.now).map((selected) => {
       const { venue, venueSymbol } = selected.listing;
-      return [listingKey(venue, venueSymbol), selected] as const;
+      return [toListingKey(venue, venueSymbol), selected] as const;
     }),
   );
   // Ends come first: they make room within the plan.

@@ -1,7 +1,7 @@
 // Events about the stream itself and the service: hello, ready, heartbeat, errors that end it (ST-03, ST-09).
 import { type ApiError, CATALOGUE } from '../../schemas/errors.ts';
-import { formatInstant, instantOrNull } from '../../schemas/instants.ts';
-import { byKey, writeJson } from '../../schemas/json.ts';
+import { formatInstant, formatInstantOrNull } from '../../schemas/instants.ts';
+import { sortByKey, writeJson } from '../../schemas/json.ts';
 import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { Plan } from '../contract/plans.ts';
@@ -23,7 +23,7 @@ export const planChanged = ({ name }: Plan): readonly ApiError[] => [
 ];
 
 /** Everything recorded up to here is sent (F-05); null while a venue has reported nothing. */
-const servedAt = ({ venues }: StreamRequest, live: LiveMemory, now: Micros): Micros | null => {
+const findServedAt = ({ venues }: StreamRequest, live: LiveMemory, now: Micros): Micros | null => {
   let least = now;
   for (const venue of venues) {
     const watermark = live.watermark(venue);
@@ -53,7 +53,7 @@ export const makeHelloData = (
     evaluated_at: formatInstant(now),
     catalogue: computeCatalogueVersion(live, now),
     units: format.units,
-    freshness: byKey(
+    freshness: sortByKey(
       Object.fromEntries(bounds.map(([layer, bound]) => [LAYERS[layer as ReadingLayer].recordName, bound])),
     ),
     layers: [...layers.map((layer) => LAYERS[layer].recordName), ...rows].sort(),
@@ -73,19 +73,19 @@ export const makeReadyData = (
   writeJson({
     listings: stream.selected.size,
     layers: snapshots,
-    served_at: instantOrNull(servedAt(stream.request, live, now)),
+    served_at: formatInstantOrNull(findServedAt(stream.request, live, now)),
   });
 
 export const makeHeartbeatData = ({ request }: Stream, live: LiveMemory, now: Micros): string => {
-  const served = servedAt(request, live, now);
+  const served = findServedAt(request, live, now);
   const connections = request.venues.map((code) => {
     const spans = live.venue(code)?.connections.newestBySlot().values() ?? [];
     return [code, [...spans].some(({ to }) => to === null) ? 'up' : 'down'] as const;
   });
   return writeJson({
     at: formatInstant(now),
-    served_at: instantOrNull(served),
+    served_at: formatInstantOrNull(served),
     lag_ms: served === null ? null : Math.floor((now - served) / 1_000),
-    connections: byKey(Object.fromEntries(connections)),
+    connections: sortByKey(Object.fromEntries(connections)),
   });
 };

@@ -37,7 +37,7 @@ const writeFrame = ({ id, event, data }: Frame): string => `id: ${id}\nevent: ${
 const CHANGE = /"change":"(\w+)"/;
 
 /** An update that replaces one with another kind of change has both kinds. */
-const absorb = (older: Frame, newer: Frame): Frame =>
+const absorbFrame = (older: Frame, newer: Frame): Frame =>
   CHANGE.exec(older.data)?.[1] === CHANGE.exec(newer.data)?.[1]
     ? newer
     : { ...newer, data: newer.data.replace(CHANGE, '"change":"both"') };
@@ -118,7 +118,7 @@ export class Outbox {
     const key = this.#isSlow && frame.key !== null ? frame.key : Symbol();
     const held = this.#waiting.get(key);
     if (held !== undefined) this.#drop(key, held);
-    const kept = held === undefined ? frame : absorb(held.frame, frame);
+    const kept = held === undefined ? frame : absorbFrame(held.frame, frame);
     this.#waiting.set(key, { frame: kept, at: next.at });
     this.#bytes += kept.data.length;
   }

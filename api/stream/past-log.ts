@@ -2,15 +2,15 @@
 // its entries (ST-05).
 import type { Micros } from '../../schemas/records.ts';
 import type { Reading } from '../../schemas/topics.ts';
-import { type LiveListing, type Selected, versionAt } from '../live/listing-book.ts';
+import { findVersionAt, type LiveListing, type Selected } from '../live/listing-book.ts';
 import { makeVenueView } from '../live/listing-view.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import type { EventId } from './positions.ts';
-import { type StreamRequest, selectedAs, selectedBy } from './request.ts';
+import { type StreamRequest, selectAt, selectOne } from './request.ts';
 import type { RingEntry } from './ring.ts';
 import type { Stream } from './stream.ts';
 import type { LayerStatus, Track } from './track.ts';
-import { listingKey } from './track-board.ts';
+import { toListingKey } from './track-board.ts';
 
 export class PastLog {
   /** Its first reading of each track, which knows the one before. */
@@ -33,23 +33,23 @@ export class PastLog {
       if (kind === 'capability') this.#venues.add(venue);
       if (kind !== 'listing') continue;
       const { listing } = held.entry();
-      const key = listingKey(venue, listing?.venue_symbol ?? '');
+      const key = toListingKey(venue, listing?.venue_symbol ?? '');
       if (listing !== null && !this.#written.has(key)) this.#written.set(key, listing.written_at);
     }
   }
 
   /** The listings that the client of the id followed, in the versions that it knew. */
   selectedThen(request: StreamRequest, live: LiveMemory, { sentAt }: EventId): Selected[] {
-    const then = selectedBy(request, live, sentAt).filter(({ listing }) => !this.#isLater(listing, sentAt));
+    const then = selectAt(request, live, sentAt).filter(({ listing }) => !this.#isLater(listing, sentAt));
     for (const code of request.venues) {
       for (const listing of live.venue(code)?.listings.values() ?? []) {
         if (!this.#isLater(listing, sentAt)) continue;
-        const written = this.#written.get(listingKey(code, listing.venueSymbol)) ?? Number.POSITIVE_INFINITY;
-        const version = versionAt(listing.versions, written - 1);
+        const written = this.#written.get(toListingKey(code, listing.venueSymbol)) ?? Number.POSITIVE_INFINITY;
+        const version = findVersionAt(listing.versions, written - 1);
         if (version === null) continue;
         // Of an id within a replay the places are newer than the instant.
         const at = Math.max(version.written_at, Math.min(sentAt, written - 1));
-        const selected = selectedAs(request, { live, listing, at });
+        const selected = selectOne(request, { live, listing, at });
         if (selected !== null) then.push(selected);
       }
     }
@@ -64,7 +64,7 @@ export class PastLog {
     const reading = this.readingThen(track);
     if (reading !== null && this.#connections.has(`${code}|${reading.conn_id}`)) return null;
     // The version that comes after the id may have been written before the instant: what it switches off was not known.
-    const written = this.#written.get(listingKey(code, track.listing.venueSymbol)) ?? Number.POSITIVE_INFINITY;
+    const written = this.#written.get(toListingKey(code, track.listing.venueSymbol)) ?? Number.POSITIVE_INFINITY;
     const at = Math.min(id.sentAt, written - 1);
     const view = { ...makeVenueView(live, venue, at), stateLag: false };
     return track.status({ view, reading, at });
@@ -90,6 +90,6 @@ export class PastLog {
 
   /** Whether the listing has versions that the instant alone does not place before or after the id. */
   #isLater({ venue, venueSymbol, versions }: LiveListing, sentAt: Micros): boolean {
-    return (versions.at(-1)?.written_at ?? 0) > sentAt || this.#written.has(listingKey(venue, venueSymbol));
+    return (versions.at(-1)?.written_at ?? 0) > sentAt || this.#written.has(toListingKey(venue, venueSymbol));
   }
 }

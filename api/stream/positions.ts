@@ -19,14 +19,14 @@ export type EventId = {
 };
 
 /** A whole record has been applied (a state round ends so): everything before the next one. */
-const finite = ({ offset, index }: Place): Place =>
+const toFinite = ({ offset, index }: Place): Place =>
   Number.isFinite(index) ? { offset, index } : { offset: offset + 1, index: -1 };
 
 /** Whether some of the places lie behind what has been reached. */
 export const isBeyond = (places: ReadonlyMap<string, Place>, reached: ReadonlyMap<string, Place>): boolean => {
   for (const [task, place] of places) {
     const at = reached.get(task);
-    if (at === undefined || isAbove(place, finite(at))) return true;
+    if (at === undefined || isAbove(place, toFinite(at))) return true;
   }
   return false;
 };
@@ -44,7 +44,7 @@ const pushVarint = (bytes: number[], value: number): void => {
 export const printPlaces = (tasks: readonly string[], places: ReadonlyMap<string, Place>): string => {
   const bytes: number[] = [];
   for (const task of tasks) {
-    const { offset, index } = finite(places.get(task) ?? { offset: -1, index: -1 });
+    const { offset, index } = toFinite(places.get(task) ?? { offset: -1, index: -1 });
     pushVarint(bytes, offset + 1);
     pushVarint(bytes, index + 1);
   }
@@ -76,7 +76,7 @@ export const printEventId = (id: Omit<EventId, 'places'>, places: string): strin
   id.selection + printMoment(id, places);
 
 /** Id of the frames before the picture is complete: nothing can be resumed from it. */
-export const startId = (selection: string): string => selection + NOWHERE;
+export const makeStartId = (selection: string): string => selection + NOWHERE;
 
 /** The content of an id, or null when it is none of this selection over these tasks. */
 export const parseEventId = (text: string, selection: string, tasks: readonly string[]): EventId | null => {

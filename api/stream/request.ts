@@ -1,7 +1,7 @@
 // GET /v2/stream: the declaration of its input, and what a valid request selects and how it is printed (ST-01, ST-08).
 import { createHash } from 'node:crypto';
 import Type, { type Static } from 'typebox';
-import { type ApiError, nearest } from '../../schemas/errors.ts';
+import { type ApiError, findNearest } from '../../schemas/errors.ts';
 import type { NumberFormat } from '../../schemas/json.ts';
 import { ROW_STREAMS, type RowLayer } from '../../schemas/layers/index.ts';
 import { LAYERS, READING_LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
@@ -9,16 +9,16 @@ import type { Micros } from '../../schemas/records.ts';
 import { clip } from '../../schemas/sent-text.ts';
 import type { UnitsMode } from '../../schemas/units.ts';
 import { refuseOutside, type ScopeChoice, throwAll, toNarrowing } from '../access/scope.ts';
-import { includesLayer, layerNamed } from '../contract/layer-names.ts';
+import { findLayer, hasLayer } from '../contract/layer-names.ts';
 import { IncludeSynthetic, NumberFormatParameter, SCOPE_CODES, Units, WHERE_CODES } from '../contract/parameters.ts';
 import type { Plan } from '../contract/plans.ts';
 import { TIMEFRAMES, type Timeframe } from '../language/limits.ts';
-import { type Bounds, freshnessFaults, freshnessLimits, makeBounds } from '../live/bounds.ts';
+import { type Bounds, findFreshnessFaults, findFreshnessLimits, makeBounds } from '../live/bounds.ts';
 import type { LiveListing, Selected } from '../live/listing-book.ts';
 import type { LiveMemory } from '../live/memory.ts';
-import { collected, listingLimit, readNames } from '../operations/listing-input.ts';
+import { collectErrors, findListingLimit, readNames } from '../operations/listing-input.ts';
 import type { ReadableEndpoint, Reading } from '../operations/operation.ts';
-import { readTimeframe, timeframeFaults, timeframeShape } from '../operations/timeframe-input.ts';
+import { findTimeframeFaults, findTimeframeShapeFaults, readTimeframe } from '../operations/timeframe-input.ts';
 import { findDirectory } from '../selection/directory.ts';
 import { type Names, type Narrowing, selectListings } from '../selection/resolve.ts';
 import events from './example.json' with { type: 'json' };
@@ -87,17 +87,17 @@ const Input = Type.Object(
 );
 export type StreamInput = Static<typeof Input>;
 
-const layerFault = (name: string): ApiError[] => {
-  if (layerNamed(name) !== undefined || ROW_NAMES.has(name)) return [];
-  const near = nearest(name, STREAMED);
+const findLayerFault = (name: string): ApiError[] => {
+  if (findLayer(name) !== undefined || ROW_NAMES.has(name)) return [];
+  const near = findNearest(name, STREAMED);
   const hint = near.length > 0 ? `Did you mean ${near.join(', ')}?` : `Layers are ${STREAMED.join(', ')}.`;
   return [{ code: 'DQL_JSON_SCHEMA', message: `"${clip(name)}" is not a layer of the stream.`, hint, path: '/layers' }];
 };
 
 const refine = ({ layers, freshness, timeframe }: Partial<StreamInput>): ApiError[] => [
-  ...timeframeShape(timeframe),
-  ...(layers === undefined ? [] : layers.split(',').flatMap(layerFault)),
-  ...freshnessFaults(freshness),
+  ...findTimeframeShapeFaults(timeframe),
+  ...(layers === undefined ? [] : layers.split(',').flatMap(findLayerFault)),
+  ...findFreshnessFaults(freshness),
 ];
 
 export const STREAM = {
@@ -123,7 +123,7 @@ export const STREAM = {
   refine: (input: unknown) => refine(input as Partial<StreamInput>),
   understand: (input: unknown, { live }: Reading): Names => {
     const { timeframe, where } = input as Partial<StreamInput>;
-    return collected(timeframeFaults(timeframe), () => readNames(where, live));
+    return collectErrors(findTimeframeFaults(timeframe), () => readNames(where, live));
   },
 } as const satisfies ReadableEndpoint;
 
@@ -159,7 +159,7 @@ export type StreamRequest = {
 };
 
 /** A plan states layers by the listing record's names (L-01): of its events the collection. */
-const inPlan = ({ layers }: Plan, name: string): boolean =>
+const isInPlan = ({ layers }: Plan, name: string): boolean =>
   layers.includes(ROW_STREAMS.get(name as RowLayer)?.name ?? name);
 
 const readRows = (asked: string | undefined): RowLayer[] => {
@@ -168,17 +168,17 @@ const readRows = (asked: string | undefined): RowLayer[] => {
 };
 
 const readLayers = (asked: string | undefined, plan: Plan): ReadingLayer[] => {
-  const named = asked === undefined ? undefined : new Set(asked.split(',').map(layerNamed));
+  const named = asked === undefined ? undefined : new Set(asked.split(',').map(findLayer));
   const layers = READING_LAYERS.filter((layer) =>
-    named === undefined ? DEFAULT_LAYERS.includes(layer) && includesLayer(plan, layer) : named.has(layer),
+    named === undefined ? DEFAULT_LAYERS.includes(layer) && hasLayer(plan, layer) : named.has(layer),
   );
   return layers.sort((a, b) => (LAYERS[a].recordName < LAYERS[b].recordName ? -1 : 1));
 };
 
-const layerRefusals = (layers: readonly ReadingLayer[], rows: readonly RowLayer[], plan: Plan): ApiError[] =>
+const findLayerRefusals = (layers: readonly ReadingLayer[], rows: readonly RowLayer[], plan: Plan): ApiError[] =>
   [
-    ...layers.filter((layer) => !includesLayer(plan, layer)).map((layer) => LAYERS[layer].recordName),
-    ...rows.filter((layer) => !inPlan(plan, layer)),
+    ...layers.filter((layer) => !hasLayer(plan, layer)).map((layer) => LAYERS[layer].recordName),
+    ...rows.filter((layer) => !isInPlan(plan, layer)),
   ].map((name) => ({
     code: 'PLAN_LIMIT',
     message: `Layer "${name}" is not in the plan ${plan.name}.`,
@@ -201,7 +201,7 @@ const listCodes = (names: Names): unknown =>
     .map(([key, named]) => [key, [...new Set(named.map(({ code }) => code))].sort()])
     .sort();
 
-const selectionName = (parts: unknown): string =>
+const digestSelection = (parts: unknown): string =>
   createHash('sha256').update(JSON.stringify(parts)).digest('base64url').slice(0, 11);
 
 /** Reads the request, within the plan. Throws ServiceError with all its faults. */
@@ -225,7 +225,7 @@ export const readRequest = (
     withSnapshots: input.snapshot ?? true,
     withRules: input.rules ?? false,
     venues: choice.venues === null ? venues : venues.filter((v) => choice.venues?.includes(v)),
-    selection: selectionName([
+    selection: digestSelection([
       listCodes(names),
       // Without `known`, which changes with each new listing and selects nothing.
       { venues: choice.venues, instruments: choice.instruments },
@@ -237,19 +237,19 @@ export const readRequest = (
   };
   throwAll([
     ...refuseOutside(names, plan, choice),
-    ...layerRefusals(layers, rows, plan),
-    ...freshnessLimits(input.freshness),
-    ...listingLimit(selectedBy(request, live, at).length, plan.limits.stream_listings),
+    ...findLayerRefusals(layers, rows, plan),
+    ...findFreshnessLimits(input.freshness),
+    ...findListingLimit(selectAt(request, live, at).length, plan.limits.stream_listings),
   ]);
   return request;
 };
 
 /** The listings of a stream at an instant. */
-export const selectedBy = ({ names, narrowing }: StreamRequest, live: LiveMemory, at: Micros): Selected[] =>
+export const selectAt = ({ names, narrowing }: StreamRequest, live: LiveMemory, at: Micros): Selected[] =>
   selectListings(names, findDirectory(live), { at, narrowing });
 
 /** One listing as a stream sees it at an instant: selected, with its version then, or null. */
-export const selectedAs = (
+export const selectOne = (
   { names, narrowing }: StreamRequest,
   { live, listing, at }: { live: LiveMemory; listing: LiveListing; at: Micros },
 ): Selected | null =>

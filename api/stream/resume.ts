@@ -16,7 +16,7 @@ import type { Ring, RingEntry } from './ring.ts';
 import { RowBatches } from './row-events.ts';
 import type { Stream } from './stream.ts';
 import { isSame, type LayerStatus, type Sight, type Track } from './track.ts';
-import { holeData, listingKey, TrackBoard } from './track-board.ts';
+import { formatHole, TrackBoard, toListingKey } from './track-board.ts';
 
 /** Characters of frames, and entries, after which a replay gives way: to its client, and to all others. */
 const SLICE_LENGTH = 262_144;
@@ -125,7 +125,7 @@ export class Replay {
   #applyEntry({ venue, entry: read }: RingEntry, track: Track<Stream> | undefined): void {
     const entry = read();
     this.#passedAt = entry.recorded_at;
-    this.#endListing(listingKey(venue, entry.symbol ?? ''), entry.recorded_at);
+    this.#endListing(toListingKey(venue, entry.symbol ?? ''), entry.recorded_at);
     if (entry.kind === 'listing') this.#changeListing(entry);
     if (entry.reading !== null && track !== undefined) this.#sendReading(track, entry.reading);
     this.#rows.add({ venue, entry }, { streams: [this.#stream], now: this.#changed.now });
@@ -170,7 +170,7 @@ export class Replay {
     const answer = track.status(sight);
     this.#known.set(track.key, { reading, status: answer });
     if (before !== null && reading.rev !== before.rev + 1) {
-      this.#stream.add('gap', holeData(track, before, reading));
+      this.#stream.add('gap', formatHole(track, before, reading));
       this.#stream.add('snapshot', track.data(sight, version));
       return;
     }

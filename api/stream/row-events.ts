@@ -1,20 +1,27 @@
 // Trades, liquidations and decided candles as streams send them: rows of the log, each once, as they come (ST-03 `event`, `candle`).
 import type { GapCause } from '../../schemas/gap-causes.ts';
-import { formatInstant, instantOrNull } from '../../schemas/instants.ts';
-import { type JsonValue, rawJson, writeJson } from '../../schemas/json.ts';
+import { formatInstant, formatInstantOrNull } from '../../schemas/instants.ts';
+import { type JsonValue, makeRawJson, writeJson } from '../../schemas/json.ts';
 import { CANDLE_PRICES } from '../../schemas/layers/candle.ts';
 import { ROW_STREAMS, type RowLayer } from '../../schemas/layers/index.ts';
 import type { Digits, Micros, PriceType, QuantityUnit } from '../../schemas/records.ts';
 import type { ListingVersion, LiveEntry, Row } from '../../schemas/topics.ts';
 import { convertQuantity, needsMark } from '../../schemas/units.ts';
-import { explainMissing, noVolumeReason } from '../history/candle-rows.ts';
-import { type LiveListing, versionAt } from '../live/listing-book.ts';
+import { explainMissing, toNoVolumeReason } from '../history/candle-rows.ts';
+import { findVersionAt, type LiveListing } from '../live/listing-book.ts';
 import { findPresentMark, makeVenueView } from '../live/listing-view.ts';
-import { figureOrNull, type Mark, makeConversion, orNone, unitCounted, valueRule } from '../live/members.ts';
+import {
+  findCountedUnit,
+  type Mark,
+  makeConversion,
+  toFigureOrNull,
+  toOptional,
+  toValueRule,
+} from '../live/members.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import type { Format } from './request.ts';
 import type { Stream } from './stream.ts';
-import { listingKey } from './track-board.ts';
+import { toListingKey } from './track-board.ts';
 
 const LAYER_OF: ReadonlyMap<string, RowLayer> = new Map(
   [...ROW_STREAMS].map(([streamed, { table }]) => [table, streamed] as const),
@@ -45,32 +52,32 @@ type Context = {
 };
 
 const findUnit = ({ texts }: Row, { version }: Context): QuantityUnit =>
-  unitCounted({ quantity_unit: texts.quantity_unit ?? null }, version);
+  findCountedUnit({ quantity_unit: texts.quantity_unit ?? null }, version);
 
 /** A trade or liquidation, converted at its own price (H-15, H-16e). */
-const eventObject = (row: Row, context: Context): JsonValue => {
+const makeEventObject = (row: Row, context: Context): JsonValue => {
   const { price = '0', quantity = '0' } = row.figures;
   const { version, format } = context;
   const counted = { digits: quantity, unit: findUnit(row, context), mark: price };
   const rule = version.record.values;
   const asked = convertQuantity({ ...counted, mode: format.units, listing: rule });
-  const value = convertQuantity({ ...counted, mode: 'quote', listing: valueRule(rule) });
+  const value = convertQuantity({ ...counted, mode: 'quote', listing: toValueRule(rule) });
   const unknown = Object.entries({ quantity: asked, value }).filter(([, digits]) => digits === null);
   return {
-    venue_ts: instantOrNull(row.instants.venue_ts ?? null),
+    venue_ts: formatInstantOrNull(row.instants.venue_ts ?? null),
     received_at: formatInstant(row.at),
     side: row.texts.side ?? null,
-    price: figureOrNull(price),
+    price: toFigureOrNull(price),
     price_kind: row.texts.price_kind,
-    quantity: figureOrNull(asked),
-    value: figureOrNull(value),
+    quantity: toFigureOrNull(asked),
+    value: toFigureOrNull(value),
     id: row.texts.id ?? null,
     conversion: format.units === 'published' ? undefined : makeConversion(version, null),
-    null_reasons: orNone(Object.fromEntries(unknown.map(([name]) => [name, 'unit_unknown']))),
+    null_reasons: toOptional(Object.fromEntries(unknown.map(([name]) => [name, 'unit_unknown']))),
   };
 };
 
-const count = (value: number | undefined): JsonValue => rawJson(String(value ?? 0));
+const count = (value: number | undefined): JsonValue => makeRawJson(String(value ?? 0));
 
 type Volume = { readonly volume: Digits | null; readonly conversion?: JsonValue };
 
@@ -87,23 +94,23 @@ const convertVolume = (row: Row, context: Context): Volume => {
 };
 
 /** A candle, a proved empty one, or a gap (H-11, H-12). */
-const candleObject = (row: Row, context: Context): JsonValue => {
+const makeCandleObject = (row: Row, context: Context): JsonValue => {
   const { volume: digits, turnover } = row.figures;
   const { volume, conversion } = convertVolume(row, context);
   const reasons: Record<string, string> = JSON.parse(row.texts.null_reasons ?? '{}') as Record<string, string>;
   const { gap_cause: cause } = row.texts;
   const isGap = cause !== undefined;
   if (digits !== undefined && volume === null) reasons.volume = 'unit_unknown';
-  if (digits === undefined && !isGap) reasons.volume ??= noVolumeReason(readKind('candles', row).priceType);
+  if (digits === undefined && !isGap) reasons.volume ??= toNoVolumeReason(readKind('candles', row).priceType);
   return {
     open_time: formatInstant(row.at),
-    close_time: instantOrNull(row.instants.close_time ?? null),
+    close_time: formatInstantOrNull(row.instants.close_time ?? null),
     status: row.texts.status ?? null,
     ...(isGap ? explainMissing(cause as GapCause, row.at, context.version.first_seen_at) : {}),
-    received_at: instantOrNull(row.instants.received_at ?? null),
-    ...Object.fromEntries(CANDLE_PRICES.map((name) => [name, figureOrNull(row.figures[name] ?? null)])),
-    volume: figureOrNull(volume),
-    turnover: turnover === undefined ? undefined : figureOrNull(turnover),
+    received_at: formatInstantOrNull(row.instants.received_at ?? null),
+    ...Object.fromEntries(CANDLE_PRICES.map((name) => [name, toFigureOrNull(row.figures[name] ?? null)])),
+    volume: toFigureOrNull(volume),
+    turnover: turnover === undefined ? undefined : toFigureOrNull(turnover),
     trades: row.integers.trades === undefined ? undefined : count(row.integers.trades),
     base_candles: {
       expected: count(row.integers.minutes_expected),
@@ -111,12 +118,12 @@ const candleObject = (row: Row, context: Context): JsonValue => {
       no_trades: count(row.integers.minutes_no_trades),
     },
     conversion,
-    null_reasons: orNone(reasons),
+    null_reasons: toOptional(reasons),
   };
 };
 
-const rowText = (row: Row, { layer }: Kind, context: Context): string => {
-  const object = layer === 'candles' ? candleObject(row, context) : eventObject(row, context);
+const formatRow = (row: Row, { layer }: Kind, context: Context): string => {
+  const object = layer === 'candles' ? makeCandleObject(row, context) : makeEventObject(row, context);
   return writeJson(object, { numberFormat: context.format.numberFormat });
 };
 
@@ -126,8 +133,8 @@ const writeData = (rows: readonly string[], { layer, timeframe, priceType }: Kin
   const head = { venue, venue_symbol: venueSymbol, instrument: context.version.record.values.instrument };
   const body: JsonValue =
     layer === 'candles'
-      ? { ...head, timeframe, price_type: priceType, row: rawJson(rows[0] ?? '{}') }
-      : { ...head, layer, rows: rows.map(rawJson) };
+      ? { ...head, timeframe, price_type: priceType, row: makeRawJson(rows[0] ?? '{}') }
+      : { ...head, layer, rows: rows.map(makeRawJson) };
   return writeJson(body, {});
 };
 
@@ -161,21 +168,21 @@ export class RowBatches {
     const place = `${code}|${symbol}|${layer}|${layer === 'candles' ? `${kind.timeframe}|${kind.priceType}|${row.at}` : ''}`;
     const sent = new Set<string>();
     for (const stream of streams) {
-      const selected = stream.selected.get(listingKey(code, symbol ?? ''));
+      const selected = stream.selected.get(toListingKey(code, symbol ?? ''));
       if (selected === undefined || !wants(stream, kind)) continue;
       const { listing } = selected;
       const { format } = stream.request;
       const key = `${place}|${format.key}`;
       let batch = this.#batches.get(key);
       if (batch === undefined) {
-        const version = versionAt(listing.versions, row.instants.recorded_at ?? row.at) ?? selected.version;
+        const version = findVersionAt(listing.versions, row.instants.recorded_at ?? row.at) ?? selected.version;
         const mark = () =>
           findPresentMark(makeVenueView(this.#live, venue, now), listing, { at: now, bounds: format.bounds });
         batch = { kind, context: { listing, version, format, mark }, rows: [], streams: new Set() };
         this.#batches.set(key, batch);
       }
       batch.streams.add(stream);
-      if (!sent.has(key)) batch.rows.push(rowText(row, kind, batch.context));
+      if (!sent.has(key)) batch.rows.push(formatRow(row, kind, batch.context));
       sent.add(key);
     }
   }

@@ -7,7 +7,7 @@ import type { Account, KeyAnswer } from '../access/key-store.ts';
 import { printErrors } from '../contract/errors-text.ts';
 import type { Selected } from '../live/listing-book.ts';
 import { type Frame, Outbox, type OutboxDeps } from './outbox.ts';
-import { startId } from './positions.ts';
+import { makeStartId } from './positions.ts';
 import type { StreamRequest } from './request.ts';
 import type { Track } from './track.ts';
 
@@ -22,7 +22,7 @@ export type Gap = {
   readonly scope: { readonly venue?: string; readonly venue_symbol?: string; readonly layer?: string };
 };
 
-export const gapData = ({ from, to, reason, dropped, scope }: Gap): string =>
+export const formatGap = ({ from, to, reason, dropped, scope }: Gap): string =>
   writeJson({ from: from === null ? null : formatInstant(from), to: formatInstant(to), reason, dropped, scope });
 
 export type StreamDeps = {
@@ -40,7 +40,7 @@ export type StreamDeps = {
 
 type Draft = Omit<Frame, 'id'> & { readonly isStatus: boolean };
 
-const statusesFirst = (drafts: readonly Draft[]): readonly Draft[] => [
+const putStatusesFirst = (drafts: readonly Draft[]): readonly Draft[] => [
   ...drafts.filter(({ isStatus }) => isStatus),
   ...drafts.filter(({ isStatus }) => !isStatus),
 ];
@@ -79,8 +79,8 @@ export class Stream {
     this.tasks = tasks;
     this.tasksKey = tasks.join();
     this.#onEnd = onEnd;
-    this.#lastId = startId(request.selection);
-    const merged: OutboxDeps['gapData'] = (gap) => gapData({ ...gap, reason: 'slow_reader', scope: {} });
+    this.#lastId = makeStartId(request.selection);
+    const merged: OutboxDeps['gapData'] = (gap) => formatGap({ ...gap, reason: 'slow_reader', scope: {} });
     const outboxDeps = { out, nowMicros, gapData: merged, onOverflow: () => this.#giveUp() };
     this.#outbox = new Outbox(outboxDeps, this.#lastId);
   }
@@ -118,7 +118,7 @@ export class Stream {
    * connection broke in between receives them again as of then, and the reading of the step for the first time.
    */
   commit(id: string): void {
-    const drafts = this.#drafts.length > 1 ? statusesFirst(this.#drafts) : this.#drafts;
+    const drafts = this.#drafts.length > 1 ? putStatusesFirst(this.#drafts) : this.#drafts;
     this.#drafts = [];
     const last = drafts.length - 1;
     for (const [i, { event, data, key }] of drafts.entries()) {

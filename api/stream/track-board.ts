@@ -5,12 +5,12 @@ import type { LiveListing } from '../live/listing-book.ts';
 import { makeVenueView } from '../live/listing-view.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import { DueQueue } from './due-queue.ts';
-import { gapData, type Stream } from './stream.ts';
+import { formatGap, type Stream } from './stream.ts';
 import { isSame, type Sight, Track } from './track.ts';
 
 type StreamTrack = Track<Stream>;
 
-export const listingKey = (venue: string, symbol: string): string => `${venue}|${symbol}`;
+export const toListingKey = (venue: string, symbol: string): string => `${venue}|${symbol}`;
 
 export class TrackBoard {
   readonly #live: LiveMemory;
@@ -35,7 +35,7 @@ export class TrackBoard {
 
   /** Adds a reader to the track of a listing and layer in the format of its stream. */
   join(stream: Stream, { listing, layer, now }: { listing: LiveListing; layer: ReadingLayer; now: Micros }): void {
-    const key = listingKey(listing.venue, listing.venueSymbol);
+    const key = toListingKey(listing.venue, listing.venueSymbol);
     const tracks = this.#tracks.get(key) ?? new Map<string, StreamTrack>();
     this.#tracks.set(key, tracks);
     const name = `${stream.request.format.key}|${layer}`;
@@ -60,11 +60,11 @@ export class TrackBoard {
   }
 
   followers(venue: string, symbol: string): Iterable<Stream> {
-    return this.#followers.get(listingKey(venue, symbol)) ?? [];
+    return this.#followers.get(toListingKey(venue, symbol)) ?? [];
   }
 
   ofListing(venue: string, symbol: string): Iterable<StreamTrack> {
-    return this.#tracks.get(listingKey(venue, symbol))?.values() ?? [];
+    return this.#tracks.get(toListingKey(venue, symbol))?.values() ?? [];
   }
 
   *ofVenue(venue: string): Generator<StreamTrack> {
@@ -125,7 +125,7 @@ export class TrackBoard {
     const isMoved = this.#take(track, sight);
     if (!isNew && !isMoved) return;
     if (isNew && before !== null && after.rev !== before.rev + 1) {
-      const [hole, snapshot] = [holeData(track, before, after), track.data(sight, version)];
+      const [hole, snapshot] = [formatHole(track, before, after), track.data(sight, version)];
       for (const stream of track.readers) {
         stream.add('gap', hole);
         stream.add('snapshot', snapshot);
@@ -172,8 +172,8 @@ export class TrackBoard {
 type Placed = { readonly rev: number; readonly recorded_at: Micros };
 
 /** The `gap` event for readings missing between two: the log was read anew past them (ST-03). */
-export const holeData = ({ listing, layer }: StreamTrack, before: Placed, after: Placed): string =>
-  gapData({
+export const formatHole = ({ listing, layer }: StreamTrack, before: Placed, after: Placed): string =>
+  formatGap({
     from: before.recorded_at,
     to: after.recorded_at,
     reason: 'pipeline_restart',

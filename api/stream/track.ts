@@ -1,12 +1,12 @@
 // One listing and layer as printed for one format: its reading and status as sent, and when time alone may change it (F-04, ST-03, ST-07).
-import { type StatusAnswer, statusAt } from '../../schemas/freshness.ts';
+import { findStatusAt, type StatusAnswer } from '../../schemas/freshness.ts';
 import { type JsonValue, writeJson } from '../../schemas/json.ts';
 import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import { findListingPolicy } from '../../schemas/policies.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { ListingVersion, Reading } from '../../schemas/topics.ts';
-import { isListed, type LiveListing, versionAt } from '../live/listing-book.ts';
-import { heldAt, lostAt, makeLayerState, type VenueView } from '../live/listing-view.ts';
+import { findVersionAt, isListed, type LiveListing } from '../live/listing-book.ts';
+import { findHeldAt, findLostAt, makeLayerState, type VenueView } from '../live/listing-view.ts';
 import type { Format } from './request.ts';
 
 export type Change = 'value' | 'status' | 'both';
@@ -42,17 +42,17 @@ export class Track<Reader> {
 
   /** The version in force while the listing is listed; a delisted one's last status is frozen (F-04). */
   version(at: Micros): ListingVersion | null {
-    const version = versionAt(this.listing.versions, at);
+    const version = findVersionAt(this.listing.versions, at);
     return version !== null && isListed(version, at) ? version : null;
   }
 
   status({ view, reading: newest, at }: Sight): StatusAnswer {
     const { capabilities } = view.venue;
-    const reading = heldAt(newest, { capabilities, versions: this.listing.versions, at });
-    return statusAt({
+    const reading = findHeldAt(newest, { capabilities, versions: this.listing.versions, at });
+    return findStatusAt({
       reading,
-      policy: findListingPolicy(view.capability, this.layer, versionAt(this.listing.versions, at)),
-      lostAt: lostAt(view, reading),
+      policy: findListingPolicy(view.capability, this.layer, findVersionAt(this.listing.versions, at)),
+      lostAt: findLostAt(view, reading),
       boundMs: this.format.bounds[this.layer],
       at,
       stateLag: view.stateLag,
@@ -63,7 +63,7 @@ export class Track<Reader> {
   nextMoment({ view, reading, at }: Sight): Micros {
     if (reading === null || !reading.valid) return Number.POSITIVE_INFINITY;
     const moments = [
-      lostAt(view, reading) ?? Number.POSITIVE_INFINITY,
+      findLostAt(view, reading) ?? Number.POSITIVE_INFINITY,
       (reading.valid_until ?? Number.POSITIVE_INFINITY) + 1,
       reading.received_at + (this.format.bounds[this.layer] + 1) * 1_000,
     ];

@@ -14,7 +14,7 @@ import {
   type RefusalDeps,
   type Refused,
   refuseHost,
-  unauthorized,
+  refuseUnauthorized,
   WRONG_METHOD,
 } from './refusals.ts';
 
@@ -89,7 +89,7 @@ const addEndpoint = (app: FastifyInstance, deps: ToolAppDeps, path: string): voi
     };
     const caller = { key: request.apiKey, address: request.ip, signal: gone.signal, onUnauthorized };
     const { status, text } = await exchange({ headers: request.headers, body: request.body, caller });
-    if (isUnauthorized) return sendRefused(reply, unauthorized('refused', deps));
+    if (isUnauthorized) return sendRefused(reply, refuseUnauthorized('refused', deps));
     reply.code(status).header('cache-control', 'no-store');
     return text === null ? reply.send() : reply.type('application/json').send(text);
   });

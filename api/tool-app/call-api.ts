@@ -44,7 +44,7 @@ const findFaults = ({ where }: Arguments): readonly ApiError[] =>
 
 type SelectionObject = Exclude<Static<typeof Where>, string>;
 
-const parameterText = (name: string, value: unknown): string => {
+const formatParameter = (name: string, value: unknown): string => {
   if (typeof value === 'string') return value;
   return name === 'where' ? printSelection(toSelection(value as SelectionObject, '')) : JSON.stringify(value);
 };
@@ -53,7 +53,7 @@ const parameterText = (name: string, value: unknown): string => {
 const writeQuery = (args: Arguments): string => {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(args)) {
-    for (const one of Array.isArray(value) ? value : [value]) query.append(name, parameterText(name, one));
+    for (const one of Array.isArray(value) ? value : [value]) query.append(name, formatParameter(name, one));
   }
   return query.size === 0 ? '' : `?${query}`;
 };

@@ -12,7 +12,7 @@ const MARK = '\0';
 const MARKED = new RegExp(`^${MARK}(?=\\d+$)`);
 
 /** The object under the names of the text; `JSON.stringify` takes their order from `ownKeys`. */
-const unmarked = (marked: object): object => {
+const unmarkObject = (marked: object): object => {
   const members = Object.entries(marked).map(([name, value]) => [name.replace(MARKED, ''), value] as const);
   const names = [...new Set(members.map(([name]) => name))];
   return new Proxy(Object.fromEntries(members), { ownKeys: () => names });
@@ -21,7 +21,7 @@ const unmarked = (marked: object): object => {
 const keepText = (_key: string, value: unknown, { source }: Context): unknown => {
   if (typeof value === 'number') return source !== undefined && String(value) !== source ? rawJSON(source) : value;
   const isMarked = typeof value === 'object' && value !== null && Object.keys(value).some((name) => MARKED.test(name));
-  return isMarked ? unmarked(value) : value;
+  return isMarked ? unmarkObject(value) : value;
 };
 
 /** As `JSON.parse`; `JSON.stringify` of the result has the digits and the order of the text. */

@@ -1,6 +1,6 @@
 // `docs://dql`: the query language as a model reads it before it writes a query, rendered from the entries of the catalogue (T-06).
 import { BANDS, READING_LAYERS } from '../../schemas/layers.ts';
-import { languageEntries } from '../language/catalogue.ts';
+import { makeLanguageEntries } from '../language/catalogue.ts';
 import { LIMITS, TIMEFRAMES } from '../language/limits.ts';
 import { makeBounds, printBounds } from '../live/bounds.ts';
 
@@ -74,17 +74,17 @@ const RULES = [
   '`as of <instant>` asks about the past. An answer with `settled: true` never changes; an instant is settled after 120 s at the earliest.',
 ];
 
-const row = (cells: readonly (string | boolean | undefined)[]): string => `| ${cells.join(' | ')} |`;
+const printRow = (cells: readonly (string | boolean | undefined)[]): string => `| ${cells.join(' | ')} |`;
 const writeTable = (head: readonly string[], rows: readonly (readonly (string | boolean | undefined)[])[]): string =>
-  [row(head), row(head.map(() => '---')), ...rows.map(row)].join('\n');
+  [printRow(head), printRow(head.map(() => '---')), ...rows.map(printRow)].join('\n');
 
 const listMarks = ({ sampleable, additive }: Entry): string =>
   [sampleable === true ? ['series'] : [], additive === true ? ['additive'] : []].flat().join(', ');
 
 /** The text of the page. */
-export const dqlPage = (): string => {
+export const printDqlPage = (): string => {
   // Which venue lacks what differs by service, and is in GET /v2/dql/catalogue.
-  const { fields, sources, functions } = languageEntries({
+  const { fields, sources, functions } = makeLanguageEntries({
     ofField: () => [],
     ofSource: () => [],
   }) as unknown as Record<string, readonly Entry[]>;

@@ -22,7 +22,7 @@ const FAILURES = [
   '`_meta` has the HTTP status as `http/status`, and `http/retry-after` when the same call may be repeated.',
 ];
 
-const readingSection = ({ name, members, instants, freshnessMs, windowMs }: ReadingDeclaration): string =>
+const printReadingSection = ({ name, members, instants, freshnessMs, windowMs }: ReadingDeclaration): string =>
   [
     `### ${name}`,
     `History has one row per ${formatDuration(windowMs)}. A reading older than ${formatDuration(freshnessMs)} is stale unless \`freshness\` sets another bound.`,
@@ -35,7 +35,7 @@ const readingSection = ({ name, members, instants, freshnessMs, windowMs }: Read
   ].join('\n\n');
 
 /** The text of the page. */
-export const layersPage = (): string =>
+export const printLayersPage = (): string =>
   [
     '# Layers',
     'A layer is a group of figures that a venue publishes together; they share one timestamp.',
@@ -51,7 +51,7 @@ export const layersPage = (): string =>
     `## Units\n\n${UNITS.join('\n')}`,
     `## Failures\n\n${FAILURES.join('\n')}`,
     '## Readings',
-    ...READINGS.map(readingSection),
+    ...READINGS.map(printReadingSection),
     `## ${CANDLES.name}`,
     `Completed candles of trades, of the venue's mark or of its index, by \`price_type\`: ${Object.keys(CANDLES.members).join(', ')}. A period of which a minute is missing is a row with status \`missing\`.`,
   ].join('\n\n');

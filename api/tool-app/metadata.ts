@@ -9,7 +9,7 @@ export type Addresses = {
 const SCOPE = 'market:read';
 const RESOURCE_PATH = '/.well-known/oauth-protected-resource';
 
-const resourceDocument = ({ mcpUrl, authUrl }: Addresses) => ({
+const makeResourceDocument = ({ mcpUrl, authUrl }: Addresses) => ({
   resource: mcpUrl,
   ...(authUrl === null ? {} : { authorization_servers: [authUrl] }),
   scopes_supported: [SCOPE],
@@ -17,7 +17,7 @@ const resourceDocument = ({ mcpUrl, authUrl }: Addresses) => ({
   resource_name: 'Perpetual-futures market data',
 });
 
-const serverDocument = (issuer: string) => ({
+const makeServerDocument = (issuer: string) => ({
   issuer,
   authorization_endpoint: `${issuer}/oauth/authorize`,
   token_endpoint: `${issuer}/oauth/token`,
@@ -34,14 +34,14 @@ const serverDocument = (issuer: string) => ({
 
 /** By path. */
 export const makeMetadataDocuments = (addresses: Addresses): ReadonlyMap<string, string> => {
-  const resource = JSON.stringify(resourceDocument(addresses));
+  const resource = JSON.stringify(makeResourceDocument(addresses));
   const { authUrl } = addresses;
   return new Map([
     [RESOURCE_PATH, resource],
     [`${RESOURCE_PATH}${new URL(addresses.mcpUrl).pathname}`, resource],
     ...(authUrl === null
       ? []
-      : ([['/.well-known/oauth-authorization-server', JSON.stringify(serverDocument(authUrl))]] as const)),
+      : ([['/.well-known/oauth-authorization-server', JSON.stringify(makeServerDocument(authUrl))]] as const)),
   ]);
 };
 
@@ -49,7 +49,7 @@ export const makeMetadataDocuments = (addresses: Addresses): ReadonlyMap<string,
 export type Unaccepted = 'missing' | 'refused';
 
 /** `WWW-Authenticate` of a 401. */
-export const challengeHeader = ({ mcpUrl, authUrl }: Addresses, credentials: Unaccepted): string => {
+export const makeChallengeHeader = ({ mcpUrl, authUrl }: Addresses, credentials: Unaccepted): string => {
   const parts = [
     `resource_metadata="${authUrl ?? new URL(mcpUrl).origin}${RESOURCE_PATH}"`,
     `scope="${SCOPE}"`,

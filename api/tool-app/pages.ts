@@ -1,6 +1,6 @@
 // The resources of the tool server: two pages of Markdown for a model to read (T-06).
-import { dqlPage } from './dql-page.ts';
-import { layersPage } from './layers-page.ts';
+import { printDqlPage } from './dql-page.ts';
+import { printLayersPage } from './layers-page.ts';
 
 export type Page = {
   readonly uri: string;
@@ -20,7 +20,7 @@ export const PAGES: readonly Page[] = [
     name: 'dql',
     title: 'The query language DQL',
     description: 'Grammar, every field and function, ten queries that run. Read it before writing a query for screen.',
-    text: dqlPage(),
+    text: printDqlPage(),
     lastModified: PAGES_CHANGED,
   },
   {
@@ -28,7 +28,7 @@ export const PAGES: readonly Page[] = [
     name: 'layers',
     title: 'Layers, their members and units',
     description: 'What each layer holds, in which unit, what its statuses mean, and which tool takes its name.',
-    text: layersPage(),
+    text: printLayersPage(),
     lastModified: PAGES_CHANGED,
   },
 ];

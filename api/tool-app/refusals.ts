@@ -2,7 +2,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { KeyStore } from '../access/key-store.ts';
 import { checkKey, refuseKeyInUrl } from '../access/steps.ts';
-import { type Addresses, challengeHeader, type Unaccepted } from './metadata.ts';
+import { type Addresses, makeChallengeHeader, type Unaccepted } from './metadata.ts';
 import { isToken, type Tokens } from './token-check.ts';
 
 export type RefusalDeps = Addresses & {
@@ -32,7 +32,7 @@ const TEXT = { 'content-type': 'text/plain; charset=utf-8' };
 const JSON_TYPE = { 'content-type': 'application/json' };
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
 
-const protocolError = (message: string): string =>
+const formatProtocolError = (message: string): string =>
   JSON.stringify({ jsonrpc: '2.0', id: null, error: { code: -32_000, message } });
 
 const isLoopbackOrigin = (origin: string): boolean => URL.canParse(origin) && LOOPBACK.has(new URL(origin).hostname);
@@ -45,17 +45,21 @@ const isAllowedOrigin = (origin: string, { mcpUrl, origins }: RefusalDeps): bool
 export const refuseHost = ({ headers }: Pick<ToolRequest, 'headers'>, deps: RefusalDeps): Refused | null => {
   const { host = '', origin } = headers;
   if (!deps.hosts.includes(host.toLowerCase())) {
-    return { status: 403, headers: JSON_TYPE, body: protocolError('The Host header is not of this server.') };
+    return { status: 403, headers: JSON_TYPE, body: formatProtocolError('The Host header is not of this server.') };
   }
   if (origin === undefined || isAllowedOrigin(origin, deps)) return null;
-  return { status: 403, headers: JSON_TYPE, body: protocolError('Pages of this origin may not call this server.') };
+  return {
+    status: 403,
+    headers: JSON_TYPE,
+    body: formatProtocolError('Pages of this origin may not call this server.'),
+  };
 };
 
 /** Step 2: anything but POST. */
 export const WRONG_METHOD: Refused = {
   status: 405,
   headers: { ...JSON_TYPE, allow: 'POST' },
-  body: protocolError('Use POST; there are no sessions.'),
+  body: formatProtocolError('Use POST; there are no sessions.'),
 };
 
 const refuseUrl = (asked: ToolRequest, deps: RefusalDeps): Refused | null => {
@@ -67,9 +71,9 @@ const KEY_HINT = 'Send Authorization: Bearer <API_KEY>, or sign in.';
 const NOT_ACCEPTED = 'The key or access token is not accepted.';
 
 /** A 401: the client is to sign in (again). */
-export const unauthorized = (credentials: Unaccepted, addresses: Addresses): Refused => ({
+export const refuseUnauthorized = (credentials: Unaccepted, addresses: Addresses): Refused => ({
   status: 401,
-  headers: { ...TEXT, 'www-authenticate': challengeHeader(addresses, credentials) },
+  headers: { ...TEXT, 'www-authenticate': makeChallengeHeader(addresses, credentials) },
   body: `${credentials === 'refused' ? NOT_ACCEPTED : 'The Authorization header is missing.'} ${KEY_HINT}\n`,
 });
 
@@ -90,18 +94,18 @@ const admitToken = async (
   deps: RefusalDeps,
 ): Promise<Admitted | Refused> => {
   const found = await tokens.find(token);
-  if (found === 'refused') return unauthorized('refused', deps);
+  if (found === 'refused') return refuseUnauthorized('refused', deps);
   return found === 'unreachable' ? UNCHECKED : found;
 };
 
 const admitCredentials = async ({ headers, nowMs }: ToolRequest, deps: RefusalDeps): Promise<Admitted | Refused> => {
   const { authorization } = headers;
-  if (authorization === undefined) return unauthorized('missing', deps);
+  if (authorization === undefined) return refuseUnauthorized('missing', deps);
   const sent = BEARER.exec(authorization)?.[1] ?? '';
   if (deps.tokens !== null && isToken(sent)) return admitToken(sent, deps.tokens, deps);
   const refused = await checkKey({ nowMs, account: null }, authorization, deps);
   if (refused === null) return { key: sent };
-  return refused.status === 401 ? unauthorized('refused', deps) : UNCHECKED;
+  return refused.status === 401 ? refuseUnauthorized('refused', deps) : UNCHECKED;
 };
 
 export const isAdmitted = (outcome: Admitted | Refused): outcome is Admitted => 'key' in outcome;

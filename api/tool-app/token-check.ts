@@ -2,7 +2,7 @@
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { Agent } from 'undici';
-import { within } from '../../infra/runtime/within.ts';
+import { limitTime } from '../../infra/runtime/within.ts';
 
 /** A caller that waits longer gets the answer to retry (T-07). */
 const ANSWER_MS = 2_000;
@@ -35,7 +35,7 @@ export const openTokens = ({ url, secret }: SignInAddress): Tokens => {
   const dispatcher = new Agent();
   const queryToken = async (token: string): Promise<TokenFound> => {
     const signal = AbortSignal.timeout(ANSWER_MS);
-    const bearer = (await within(secret(), ANSWER_MS)).toString('base64url');
+    const bearer = (await limitTime(secret(), ANSWER_MS)).toString('base64url');
     const answer = await dispatcher.request({
       origin: new URL(url).origin,
       path: '/internal/token-check',

@@ -102,13 +102,13 @@ const describeLimits = (
 };
 
 /** The schema with a limit at every place that can be larger than expected. */
-const limited = (name: string, schema: Schema): Schema => {
+const limitSchema = (name: string, schema: Schema): Schema => {
   const { anyOf, items, properties, patternProperties: _open, ...rest } = schema;
   return {
     ...rest,
     ...describeLimits(name, schema),
-    ...(anyOf === undefined ? {} : { anyOf: anyOf.map((part) => limited(name, part)) }),
-    ...(items === undefined ? {} : { items: limited(name, items) }),
+    ...(anyOf === undefined ? {} : { anyOf: anyOf.map((part) => limitSchema(name, part)) }),
+    ...(items === undefined ? {} : { items: limitSchema(name, items) }),
     ...(properties === undefined
       ? {}
       : {
@@ -135,7 +135,7 @@ const describeMember = (name: string, declared: Schema, given: unknown): Schema 
   const typed = type === undefined || over.anyOf !== undefined ? {} : { type };
   const schema = { ...typed, ...rest, ...over, description: over.description ?? declared.description ?? name };
   const examples = listExamples(schema, given);
-  return limited(name, examples.length === 0 ? schema : { ...schema, examples });
+  return limitSchema(name, examples.length === 0 ? schema : { ...schema, examples });
 };
 
 type Input = {
@@ -145,7 +145,7 @@ type Input = {
 };
 
 /** `inputSchema` of a tool. */
-export const toolInput = ({ properties, required, example }: Input): Schema => ({
+export const makeToolInput = ({ properties, required, example }: Input): Schema => ({
   type: 'object',
   properties: Object.fromEntries(
     Object.entries(properties).map(([name, declared]) => [name, describeMember(name, declared, example[name])]),
@@ -162,22 +162,22 @@ const isDescribed = ({ type, enum: values, anyOf }: Schema): boolean =>
   type !== undefined || values !== undefined || anyOf !== undefined;
 
 /** Types of an answer without what only documents need; nothing is closed. */
-const answerPart = (schema: Schema, depth: number): Schema => {
+const makeAnswerPart = (schema: Schema, depth: number): Schema => {
   const { type, description, enum: values, anyOf, items, properties, required } = schema;
   const words = depth <= DEEP_WORDS && description !== undefined ? { description } : {};
   return {
     ...(type === undefined ? {} : { type }),
     ...words,
     ...(values === undefined ? {} : { enum: values }),
-    ...(anyOf === undefined ? {} : { anyOf: anyOf.map((part) => answerPart(part, depth)) }),
-    ...(items === undefined ? {} : { items: answerPart(items, depth) }),
+    ...(anyOf === undefined ? {} : { anyOf: anyOf.map((part) => makeAnswerPart(part, depth)) }),
+    ...(items === undefined ? {} : { items: makeAnswerPart(items, depth) }),
     ...(properties === undefined || depth > DEEP_WORDS
       ? {}
       : {
           properties: Object.fromEntries(
             Object.entries(properties)
               .filter(([, part]) => isDescribed(part))
-              .map(([name, part]) => [name, answerPart(part, depth + 1)]),
+              .map(([name, part]) => [name, makeAnswerPart(part, depth + 1)]),
           ),
         }),
     ...(required === undefined || depth > DEEP_WORDS ? {} : { required }),
@@ -185,4 +185,4 @@ const answerPart = (schema: Schema, depth: number): Schema => {
 };
 
 /** `outputSchema` of a tool: clients check every answer against it. */
-export const toolOutput = (schema: Schema): Schema => answerPart(schema, 0);
+export const makeToolOutput = (schema: Schema): Schema => makeAnswerPart(schema, 0);

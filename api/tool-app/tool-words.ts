@@ -14,7 +14,7 @@ export type ToolWords = {
 };
 
 /** 00:00 of its day: of readings it names the last window of the day before. */
-const startOfDay = (instant: string): string => `${instant.slice(0, 10)}T00:00:00Z`;
+const toStartOfDay = (instant: string): string => `${instant.slice(0, 10)}T00:00:00Z`;
 
 /** By name of the tool. A tool without an entry has the summary, the question and the example of its operation. */
 export const TOOL_WORDS: Readonly<Record<string, ToolWords>> = {
@@ -92,7 +92,7 @@ export const TOOL_WORDS: Readonly<Record<string, ToolWords>> = {
       'Not to read history: use history or candles. It proves that the row was stored, not that the venue was right.',
     example: {
       question: 'Was the last funding rate of the day nine days ago stored, and is it unchanged?',
-      args: (hourAgo, own) => ({ ...own, at: startOfDay(hourAgo(8 * 24)) }),
+      args: (hourAgo, own) => ({ ...own, at: toStartOfDay(hourAgo(8 * 24)) }),
     },
   },
 };

@@ -3,7 +3,7 @@ import { listErrorCodes } from '../data-app/endpoint-codes.ts';
 import { makeOpenApi } from '../data-app/openapi.ts';
 import type { Operation } from '../operations/operation.ts';
 import type { Arguments, CalledEndpoint } from './call-api.ts';
-import { PAGE_ROWS, type Schema, toolInput, toolOutput } from './tool-schemas.ts';
+import { makeToolInput, makeToolOutput, PAGE_ROWS, type Schema } from './tool-schemas.ts';
 import { fixFor, type HourAgo, STALE_WORDS, TOOL_WORDS } from './tool-words.ts';
 
 export type Tool = CalledEndpoint & {
@@ -25,7 +25,7 @@ const READ_ONLY = { readOnlyHint: true, destructiveHint: false, idempotentHint: 
 const HOUR_MS = 3_600_000;
 
 /** Full hours, so that the list stays the same for an hour. */
-const hourAgoAt =
+const createHourAgo =
   (nowMs: number): HourAgo =>
   (hours) =>
     new Date((Math.floor(nowMs / HOUR_MS) - hours) * HOUR_MS).toISOString().replace('.000Z', 'Z');
@@ -48,7 +48,9 @@ const hasReadings = ({ input }: Operation): boolean => Object.hasOwn(listPropert
 const makeExample = ({ name, example }: Operation, nowMs: number): string => {
   const own = TOOL_WORDS[name]?.example;
   const [question, args] =
-    own === undefined ? [example.question, example.input] : [own.question, own.args(hourAgoAt(nowMs), example.input)];
+    own === undefined
+      ? [example.question, example.input]
+      : [own.question, own.args(createHourAgo(nowMs), example.input)];
   return `Example, "${question}": ${JSON.stringify(args)}`;
 };
 
@@ -80,18 +82,18 @@ type Described = {
 const describeInput = ({ parameters = [], requestBody }: Described, example: Arguments): Schema => {
   const body = requestBody?.content['application/json'].schema;
   if (body !== undefined)
-    return toolInput({ properties: listProperties(body), required: body.required ?? [], example });
+    return makeToolInput({ properties: listProperties(body), required: body.required ?? [], example });
   const own = parameters.filter((one) => one.in !== 'header');
   const properties = Object.fromEntries(own.map(({ name, schema }) => [name, schema]));
   const required = own.filter((one) => one.required).map(({ name }) => name);
-  return toolInput({ properties, required, example });
+  return makeToolInput({ properties, required, example });
 };
 
 const toTool = (operation: Operation, described: Described): Tool => {
   const { name, method, path, example } = operation;
   const title = TOOL_WORDS[name]?.title ?? name;
   const inputSchema = describeInput(described, example.input) as ToolEntry['inputSchema'];
-  const outputSchema = toolOutput(described.responses[200].content['application/json'].schema);
+  const outputSchema = makeToolOutput(described.responses[200].content['application/json'].schema);
   const defaults = Object.hasOwn(listProperties(inputSchema), 'limit') ? { limit: PAGE_ROWS } : {};
   return {
     name,

@@ -1,21 +1,21 @@
 // The commands of `perp` with their flags: names are those of the API.
 import { Option } from 'commander';
-import { doctor, fetchFiles, listFiles, login, logout, stream, verify } from './more.ts';
+import { fetchFiles, listFiles, logIn, logOut, printStream, runDoctor, verify } from './more.ts';
 import {
-  account,
-  agentRules,
-  books,
-  candles,
-  catalogue,
   checkQuery,
-  closedDay,
-  history,
-  instruments,
-  liquidations,
-  receipt,
-  screen,
-  snapshots,
-  venues,
+  printAccount,
+  printAgentRules,
+  printBooks,
+  printCandles,
+  printCatalogue,
+  printClosedDay,
+  printHistory,
+  printInstruments,
+  printLiquidations,
+  printReceipt,
+  printScreen,
+  printSnapshots,
+  printVenues,
 } from './requests.ts';
 import type { Run } from './run.ts';
 
@@ -75,18 +75,18 @@ const FILE_FLAGS: readonly Flag[] = [
 ];
 
 export const COMMANDS: readonly Entry[] = [
-  { usage: 'venues', summary: 'venues with their state', act: venues },
+  { usage: 'venues', summary: 'venues with their state', act: printVenues },
   {
     usage: 'instruments',
     summary: 'listings with their rules',
     flags: [WHERE, UNITS, INCLUDE_RAW, ['--as-of <instant>', 'as they were then']],
-    act: instruments,
+    act: printInstruments,
   },
   {
     usage: 'snapshots',
     summary: 'the newest values, each with its age',
     flags: [WHERE, LAYERS, UNITS, FRESHNESS, ALLOW_STALE, INCLUDE_RAW],
-    act: snapshots,
+    act: printSnapshots,
   },
   {
     usage: 'screen <query>',
@@ -98,7 +98,7 @@ export const COMMANDS: readonly Entry[] = [
       ['--limit <rows>', 'rows of a page'],
       ['--include-unknown', 'also those for which it may hold'],
     ],
-    act: screen,
+    act: printScreen,
   },
   {
     usage: 'history',
@@ -115,38 +115,43 @@ export const COMMANDS: readonly Entry[] = [
       ALLOW_STALE,
       TABLE_OUT,
     ],
-    act: history,
+    act: printHistory,
   },
   {
     usage: 'candles',
     summary: 'candles of a period',
     flags: [WHERE, UNITS, TIMEFRAME, PRICES, ...PERIOD, TABLE_OUT],
-    act: candles,
+    act: printCandles,
   },
-  { usage: 'books', summary: 'order books', flags: [WHERE, UNITS, ['--depth <levels>', 'levels a side']], act: books },
+  {
+    usage: 'books',
+    summary: 'order books',
+    flags: [WHERE, UNITS, ['--depth <levels>', 'levels a side']],
+    act: printBooks,
+  },
   {
     usage: 'liquidations',
     summary: 'liquidations of a period',
     flags: [WHERE, UNITS, SIDE, ...PERIOD, TABLE_OUT],
-    act: liquidations,
+    act: printLiquidations,
   },
   {
     usage: 'stream',
     summary: 'a live table on a terminal; elsewhere, or with --json, every change, one event a line',
     flags: STREAM_FLAGS,
-    act: stream,
+    act: printStream,
   },
   {
     usage: 'rules [rule_id...]',
     summary: 'states of agent rules, all of the account or those named',
     flags: [['--fresh', 'evaluate them now; counts against the evaluations of the day']],
-    act: agentRules,
+    act: printAgentRules,
   },
-  { usage: 'account', summary: 'plan, limits and counters of the key', act: account },
-  { usage: 'receipt <receipt_id>', summary: 'what became of the payment of one call', act: receipt },
-  { usage: 'doctor', summary: 'key, address, clock, plan, and what is stale and why', flags: [WHERE], act: doctor },
-  { usage: 'login', summary: 'keep the key, read from standard input, in a file of your own', act: login },
-  { usage: 'logout', summary: 'forget it', act: logout },
+  { usage: 'account', summary: 'plan, limits and counters of the key', act: printAccount },
+  { usage: 'receipt <receipt_id>', summary: 'what became of the payment of one call', act: printReceipt },
+  { usage: 'doctor', summary: 'key, address, clock, plan, and what is stale and why', flags: [WHERE], act: runDoctor },
+  { usage: 'login', summary: 'keep the key, read from standard input, in a file of your own', act: logIn },
+  { usage: 'logout', summary: 'forget it', act: logOut },
 ];
 
 export type Group = { readonly name: string; readonly summary: string; readonly commands: readonly Entry[] };
@@ -175,7 +180,7 @@ export const GROUPS: readonly Group[] = [
         flags: PROOF_FLAGS,
         act: verify,
       },
-      { usage: 'day <day>', summary: 'root, partitions and transaction of a closed day', act: closedDay },
+      { usage: 'day <day>', summary: 'root, partitions and transaction of a closed day', act: printClosedDay },
     ],
   },
   {
@@ -183,7 +188,7 @@ export const GROUPS: readonly Group[] = [
     summary: 'the query language',
     commands: [
       { usage: 'check <query>', summary: 'check a query without running it', act: checkQuery },
-      { usage: 'catalogue', summary: 'fields, sources and functions', act: catalogue },
+      { usage: 'catalogue', summary: 'fields, sources and functions', act: printCatalogue },
     ],
   },
 ];

@@ -7,17 +7,17 @@ const SCRIPTS: Readonly<Record<string, string>> = {
   fish: "complete -c perp -f -a '(COMP_LINE=(commandline -cp) perp __complete)'",
 };
 export const SHELLS = Object.keys(SCRIPTS);
-export const completionScript = (shell: string): string => SCRIPTS[shell] ?? '';
+export const findCompletionScript = (shell: string): string => SCRIPTS[shell] ?? '';
 
-const named = (command: Command, word: string): Command | undefined =>
+const findCommand = (command: Command, word: string): Command | undefined =>
   command.commands.find((one) => one.name() === word || one.aliases().includes(word));
 
 /** Words that may follow the line. */
-export const completions = (program: Command, line: string): readonly string[] => {
+export const listCompletions = (program: Command, line: string): readonly string[] => {
   const words = line.split(/\s+/).slice(1);
   const last = words.at(-1) ?? '';
   let command = program;
-  for (const word of words.slice(0, -1)) command = named(command, word) ?? command;
+  for (const word of words.slice(0, -1)) command = findCommand(command, word) ?? command;
   const before = words.at(-2);
   const option = command.options.find(
     ({ short, long }) => before !== undefined && (before === short || before === long),

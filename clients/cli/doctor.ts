@@ -1,9 +1,9 @@
 // `perp doctor`: checks everything between the user and an answer, one line a check, and shows what is stale and why.
-import { unreachable } from '../typescript/src/errors.ts';
+import { makeUnreachable } from '../typescript/src/errors.ts';
 import { ApiError, type Client, type SnapshotsAnswer } from '../typescript/src/index.ts';
 import { EXIT, toExitCode } from './exit.ts';
 import type { Row } from './output.ts';
-import { counted } from './rows.ts';
+import { formatCount } from './rows.ts';
 import type { Settings } from './settings.ts';
 
 export type Finding = {
@@ -19,7 +19,7 @@ const DAYS_LEFT_WARN = 3;
 const DAY_MS = 86_400_000;
 const TOLD = 12;
 
-const failed = (check: string, error: unknown): Finding => {
+const makeFailed = (check: string, error: unknown): Finding => {
   const says = error instanceof ApiError ? `${error.message} ${error.hint ?? ''}`.trim() : String(error);
   return { outcome: 'FAIL', check, says, exit: toExitCode(error) };
 };
@@ -46,7 +46,7 @@ const checkReady = async (baseUrl: string): Promise<Finding> => {
       ? { outcome: 'ok', check: 'service', says: `ready, ${source}` }
       : { outcome: 'FAIL', check: 'service', says: `not ready: ${problems.join(' ')}`, exit: EXIT.unavailable };
   } catch (error) {
-    if (!(error instanceof SyntaxError)) return failed('service', unreachable(baseUrl, error));
+    if (!(error instanceof SyntaxError)) return makeFailed('service', makeUnreachable(baseUrl, error));
     const says = `${baseUrl} is the address of another service: it answers no JSON. Check the address.`;
     return { outcome: 'FAIL', check: 'service', says, exit: EXIT.unavailable };
   }
@@ -94,7 +94,7 @@ const checkVenues = async (client: Client<string>): Promise<readonly Finding[]> 
 };
 
 /** Readings that are not current, counted by venue, layer and reason. */
-export const staleFindings = ({ items }: Pick<SnapshotsAnswer<string>, 'items'>): readonly Finding[] => {
+export const listStaleFindings = ({ items }: Pick<SnapshotsAnswer<string>, 'items'>): readonly Finding[] => {
   const counts = new Map<string, number>();
   let present = 0;
   for (const { venue, layers } of items) {
@@ -115,7 +115,8 @@ export const staleFindings = ({ items }: Pick<SnapshotsAnswer<string>, 'items'>)
     ...sorted
       .slice(0, TOLD)
       .map(
-        ([why, count]) => ({ outcome: 'warn', check: 'stale', says: `${why}, ${counted(count, 'listing')}` }) as const,
+        ([why, count]) =>
+          ({ outcome: 'warn', check: 'stale', says: `${why}, ${formatCount(count, 'listing')}` }) as const,
       ),
   ];
 };
@@ -135,18 +136,18 @@ export const examine = async (
       ? []
       : ([
           ['plan', () => checkPlan(client)],
-          ['readings', async () => staleFindings(await client.snapshots(where === undefined ? {} : { where }))],
+          ['readings', async () => listStaleFindings(await client.snapshots(where === undefined ? {} : { where }))],
         ] as const)),
   ];
   for (const [check, run] of steps) {
-    const found = await run().catch((error: unknown) => [failed(check, error)]);
+    const found = await run().catch((error: unknown) => [makeFailed(check, error)]);
     findings.push(...found);
     if (found.some(({ outcome }) => outcome === 'FAIL')) break;
   }
   return findings;
 };
 
-export const findingRows = (findings: readonly Finding[]): Row[] =>
+export const toFindingRows = (findings: readonly Finding[]): Row[] =>
   findings.map(({ outcome, check, says }) => ({ outcome, check, says }));
-export const findingsExit = (findings: readonly Finding[]): number =>
+export const findExit = (findings: readonly Finding[]): number =>
   findings.find(({ exit }) => exit !== undefined)?.exit ?? EXIT.ok;

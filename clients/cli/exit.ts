@@ -39,7 +39,7 @@ export type Position = { readonly line: number; readonly column: number; readonl
 const LINE_END = /\r\n|\n|\r/;
 
 /** The line of a text that has the fault, and a mark under it. */
-const underlined = (text: string, { line, column, length }: Position): readonly string[] => {
+const underlineText = (text: string, { line, column, length }: Position): readonly string[] => {
   const shown = text.split(LINE_END)[line - 1] ?? '';
   // Columns count code points, as [...text] does.
   const marks = Math.max(1, Math.min(length, [...shown].length - column + 1));
@@ -50,14 +50,14 @@ const underlined = (text: string, { line, column, length }: Position): readonly 
 export type SentTexts = Readonly<Record<string, string | undefined>>;
 
 /** Every fault with its place and hint, then the receipt. */
-export const errorLines = (error: unknown, texts: SentTexts = {}): readonly string[] => {
+export const listErrorLines = (error: unknown, texts: SentTexts = {}): readonly string[] => {
   if (error instanceof UsageError) return [error.message, error.hint];
   if (!(error instanceof ApiError)) return [error instanceof Error ? error.message : String(error)];
   const faults = error.errors.flatMap(({ code, message, hint, path, position }) => {
     const text = texts[path ?? ''] ?? Object.values(texts).find((one) => one !== undefined);
     return [
       `${code}: ${message}`,
-      ...(position !== undefined && text !== undefined ? underlined(text, position) : []),
+      ...(position !== undefined && text !== undefined ? underlineText(text, position) : []),
       ...(hint === undefined ? [] : [`  ${hint}`]),
     ];
   });

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // `perp`: perpetual-futures market data in the terminal.
-import { perp } from './program.ts';
+import { runPerp } from './program.ts';
 
 const stop = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort(new Error(signal)));
@@ -11,4 +11,4 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 });
 
 const { env, stdin: input, stdout: out, stderr: err } = process;
-process.exitCode = await perp(process.argv.slice(2), { env, input, out, err, signal: stop.signal });
+process.exitCode = await runPerp(process.argv.slice(2), { env, input, out, err, signal: stop.signal });

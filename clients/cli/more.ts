@@ -9,18 +9,18 @@ import {
 } from '../typescript/src/index.ts';
 import { type DownloadOptions, downloadArchive, verifyProof } from '../typescript/src/node.ts';
 import { main as verifyFiles } from '../typescript/src/verify.mjs';
-import { examine, findingRows, findingsExit } from './doctor.ts';
+import { examine, findExit, toFindingRows } from './doctor.ts';
 import { Ended, EXIT, UsageError } from './exit.ts';
-import { counted, fileRows } from './rows.ts';
-import { makeRequest, numberOption, print, type Run, readLayers, textOption } from './run.ts';
+import { formatCount, toFileRows } from './rows.ts';
+import { makeRequest, print, type Run, readLayers, readNumberOption, readTextOption } from './run.ts';
 import { removeConfig, writeConfig } from './settings.ts';
 import { watch } from './watch.ts';
 
-const streamRequest = (run: Run): LiveRequest => {
+const readStreamRequest = (run: Run): LiveRequest => {
   const { options } = run;
   return makeRequest<LiveRequest>(run, {
     layers: readLayers(options),
-    depth: numberOption(options, 'depth'),
+    depth: readNumberOption(options, 'depth'),
     timeframe: options['timeframe'],
     ...(options['allowStale'] === true && { allow_stale: true }),
     ...(options['rules'] === true && { rules: true }),
@@ -28,9 +28,9 @@ const streamRequest = (run: Run): LiveRequest => {
 };
 
 /** A live table on a terminal; elsewhere one event a line. */
-export const stream = (run: Run): Promise<void> => {
+export const printStream = (run: Run): Promise<void> => {
   const { client, world, format } = run;
-  if (format === 'table' && world.out.isTTY === true) return watch(client, streamRequest(run), world);
+  if (format === 'table' && world.out.isTTY === true) return watch(client, readStreamRequest(run), world);
   if (format !== 'json') throw new UsageError(`A stream has no ${format} here.`, 'Use --json, or a terminal.');
   return writeEvents(run);
 };
@@ -38,7 +38,7 @@ export const stream = (run: Run): Promise<void> => {
 /** Events of the connection go to standard error. */
 const writeEvents = async (run: Run): Promise<void> => {
   const { client, world } = run;
-  const events = client.live(streamRequest(run), {
+  const events = client.live(readStreamRequest(run), {
     signal: world.signal,
     onConnection: (one) =>
       one.state === 'lost' && world.err.write(`${one.error.message}; again in ${Math.round(one.waitMs)} ms\n`),
@@ -48,20 +48,20 @@ const writeEvents = async (run: Run): Promise<void> => {
   }
 };
 
-const archiveRequest = (run: Run): ArchiveRequest => {
+const readArchiveRequest = (run: Run): ArchiveRequest => {
   const { layer, from, to } = run.options;
   return makeRequest<ArchiveRequest>(run, { layer, from, to });
 };
 
 export const listFiles = async (run: Run): Promise<void> => {
   const items = [];
-  for await (const page of run.client.pages('archive', archiveRequest(run), { signal: run.world.signal }))
+  for await (const page of run.client.pages('archive', readArchiveRequest(run), { signal: run.world.signal }))
     items.push(...page.items);
   const bytes = items.reduce((sum, file) => sum + file.bytes, 0);
   print(run, {
     objects: items,
-    rows: fileRows(items),
-    note: `${counted(items.length, 'file')}, ${(bytes / 1e6).toFixed(1)} MB`,
+    rows: toFileRows(items),
+    note: `${formatCount(items.length, 'file')}, ${(bytes / 1e6).toFixed(1)} MB`,
   });
 };
 
@@ -69,8 +69,8 @@ export const listFiles = async (run: Run): Promise<void> => {
 export const fetchFiles = async (run: Run, folder: string): Promise<void> => {
   const { world, client } = run;
   const isShown = world.err.isTTY === true;
-  const format = textOption(run.options, 'format') as DownloadOptions['format'];
-  const files = await downloadArchive(client, archiveRequest(run), {
+  const format = readTextOption(run.options, 'format') as DownloadOptions['format'];
+  const files = await downloadArchive(client, readArchiveRequest(run), {
     folder,
     ...(format !== undefined && { format }),
     signal: world.signal,
@@ -81,35 +81,35 @@ export const fetchFiles = async (run: Run, folder: string): Promise<void> => {
   });
   if (isShown) world.err.write('\r\x1b[K');
   for (const { path } of files) world.out.write(`${path}\n`);
-  world.err.write(`${counted(files.length, 'file')}, each with the hash that the service states\n`);
+  world.err.write(`${formatCount(files.length, 'file')}, each with the hash that the service states\n`);
 };
 
-const proofRequest = (run: Run): AnchorProofRequest => {
+const readProofRequest = (run: Run): AnchorProofRequest => {
   const { venue, symbol, layer, at, id, priceType } = run.options;
   for (const [name, value] of Object.entries({ venue, symbol, layer, at }))
     if (typeof value !== 'string')
       throw new UsageError(`--${name} is missing.`, 'Give a file, or --venue, --symbol, --layer and --at.');
-  const more = { price_type: priceType, id, seq: numberOption(run.options, 'seq') };
+  const more = { price_type: priceType, id, seq: readNumberOption(run.options, 'seq') };
   return makeRequest<AnchorProofRequest>(run, { venue, symbol, layer, at, ...more });
 };
 
 /** The verifier's own report; exit code 1 when a step fails. */
 export const verify = async (run: Run, file?: string): Promise<void> => {
-  const rpc = textOption(run.options, 'rpc') ?? null;
+  const rpc = readTextOption(run.options, 'rpc') ?? null;
   const { world, client } = run;
   if (file !== undefined) {
     const code = await verifyFiles([file, ...(rpc === null ? [] : ['--rpc', rpc])]);
     if (code !== 0) throw new Ended(code);
     return;
   }
-  const check = await verifyProof(client, proofRequest(run), { rpc, tell: (line) => world.out.write(`${line}\n`) });
+  const check = await verifyProof(client, readProofRequest(run), { rpc, tell: (line) => world.out.write(`${line}\n`) });
   if (!check.verified) throw new Ended(1);
 };
 
-export const doctor = async (run: Run): Promise<void> => {
-  const findings = await examine(run.client, run.settings, textOption(run.options, 'where'));
-  print(run, { objects: findings, rows: findingRows(findings) });
-  const code = findingsExit(findings);
+export const runDoctor = async (run: Run): Promise<void> => {
+  const findings = await examine(run.client, run.settings, readTextOption(run.options, 'where'));
+  print(run, { objects: findings, rows: toFindingRows(findings) });
+  const code = findExit(findings);
   if (code !== EXIT.ok) throw new Ended(code);
 };
 
@@ -132,7 +132,7 @@ const readKey = async ({ world }: Run): Promise<string> => {
 };
 
 /** The key is tried before it is kept. */
-export const login = async (run: Run): Promise<void> => {
+export const logIn = async (run: Run): Promise<void> => {
   const { world, settings } = run;
   const key = await readKey(run);
   if (key === '') throw new UsageError('No key was given.', 'Pipe it in: perp login < key.txt');
@@ -140,4 +140,4 @@ export const login = async (run: Run): Promise<void> => {
   world.err.write(`${plan.name}; kept in ${writeConfig({ base_url: settings.baseUrl, key }, world.env)}\n`);
 };
 
-export const logout = (run: Run): void => removeConfig(run.world.env);
+export const logOut = (run: Run): void => removeConfig(run.world.env);

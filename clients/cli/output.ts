@@ -27,17 +27,17 @@ const STATUS_STYLES: Readonly<Record<string, 'green' | 'yellow' | 'red' | 'gray'
 };
 
 /** Colours only where the stream shows them: NO_COLOR and FORCE_COLOR are honoured. */
-export const coloured = (text: string, stream: Streams['out']): string => {
+export const colourText = (text: string, stream: Streams['out']): string => {
   const style = STATUS_STYLES[text.trim()];
   return style === undefined ? text : styleText(style, text, { stream, validateStream: true });
 };
 
 const formatCell = (cell: Cell): string => (cell === null || cell === undefined ? '' : String(cell));
 /** Nothing that came over the network steers the terminal. */
-const clean = (text: string): string => text.replaceAll(/\p{Cc}/gu, '?');
+const cleanText = (text: string): string => text.replaceAll(/\p{Cc}/gu, '?');
 
 /** A line of at most so many characters; colours take no room, and end. */
-export const clipped = (line: string, columns: number): string => {
+export const clipLine = (line: string, columns: number): string => {
   if (stripVTControlCharacters(line).length <= columns) return line;
   let shown = 0;
   return line.replaceAll(/(\p{Cc}\[[\d;]*m)|./gsu, (part, style?: string) =>
@@ -65,7 +65,7 @@ const findCommonUnits = (rows: readonly Row[]): ReadonlyMap<string, string> => {
 };
 
 /** Rows under their names, figures to the right; a column without a value is left out, and a unit that a whole column has is in its heading. */
-export const tableLines = (rows: readonly Row[], stream: Streams['out']): readonly string[] => {
+export const listTableLines = (rows: readonly Row[], stream: Streams['out']): readonly string[] => {
   const common = findCommonUnits(rows);
   const columns = listColumns(rows).filter(
     (name) =>
@@ -73,7 +73,7 @@ export const tableLines = (rows: readonly Row[], stream: Streams['out']): readon
       !(name.startsWith(UNIT_OF) && common.has(name.slice(UNIT_OF.length))),
   );
   const headings = columns.map((name) => (common.has(name) ? `${name} (${common.get(name)})` : name));
-  const texts = rows.map((row) => columns.map((name) => clean(formatCell(row[name]))));
+  const texts = rows.map((row) => columns.map((name) => cleanText(formatCell(row[name]))));
   const widths = headings.map((heading, at) =>
     texts.reduce((most, row) => Math.max(most, (row[at] ?? '').length), heading.length),
   );
@@ -81,18 +81,18 @@ export const tableLines = (rows: readonly Row[], stream: Streams['out']): readon
   const pad = (text: string, at: number): string =>
     right[at] ? text.padStart(widths[at] ?? 0) : text.padEnd(widths[at] ?? 0);
   const heading = headings.map(pad).join('  ');
-  return [heading, ...texts.map((row) => row.map((text, at) => coloured(pad(text, at), stream)).join('  '))].map(
+  return [heading, ...texts.map((row) => row.map((text, at) => colourText(pad(text, at), stream)).join('  '))].map(
     (line) => line.trimEnd(),
   );
 };
 
-const quoted = (text: string): string => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+const quoteCell = (text: string): string => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
 
 /** RFC 4180. */
-export const csvText = (rows: readonly Row[]): string => {
+export const formatCsv = (rows: readonly Row[]): string => {
   const columns = listColumns(rows);
   const lines = [columns, ...rows.map((row) => columns.map((name) => formatCell(row[name])))];
-  return lines.map((line) => `${line.map(quoted).join(',')}\r\n`).join('');
+  return lines.map((line) => `${line.map(quoteCell).join(',')}\r\n`).join('');
 };
 
 export type Printed = {
@@ -105,9 +105,9 @@ export type Printed = {
 
 export const printAnswer = ({ objects, rows, note }: Printed, format: Format, { out, err }: Streams): void => {
   if (format === 'json') for (const one of objects) out.write(`${JSON.stringify(one)}\n`);
-  else if (format === 'csv') out.write(csvText(rows));
+  else if (format === 'csv') out.write(formatCsv(rows));
   else {
-    if (rows.length > 0) out.write(`${tableLines(rows, out).join('\n')}\n`);
+    if (rows.length > 0) out.write(`${listTableLines(rows, out).join('\n')}\n`);
     err.write(`${rows.length === 0 ? 'Nothing.' : ''}${note ?? ''}\n`);
   }
 };

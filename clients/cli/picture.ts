@@ -1,7 +1,7 @@
 // What the live stream has sent so far, as the rows of a terminal: pure, so that a test can look at it.
 import { figuresOf, type LiveEvent, type StreamState } from '../typescript/src/index.ts';
-import { clipped, coloured, type Row, type Streams, tableLines } from './output.ts';
-import { counted, seconds, shortValues } from './rows.ts';
+import { clipLine, colourText, listTableLines, type Row, type Streams } from './output.ts';
+import { formatCount, formatSeconds, formatShortValues } from './rows.ts';
 
 type Held = {
   readonly venue: string;
@@ -44,8 +44,8 @@ export class Picture {
       const { status, reason, received_at } = state;
       const age = received_at === null ? null : Math.max(0, nowMs + this.#aheadMs - Date.parse(received_at));
       const figures = figuresOf(state);
-      const values = Object.keys(figures).length > 0 ? shortValues(figures, state.units) : (reason ?? '');
-      return { venue, symbol, layer, status, age: seconds(age), values };
+      const values = Object.keys(figures).length > 0 ? formatShortValues(figures, state.units) : (reason ?? '');
+      return { venue, symbol, layer, status, age: formatSeconds(age), values };
     });
   }
 
@@ -53,18 +53,18 @@ export class Picture {
   lines(stream: Streams['out'], nowMs: number): readonly string[] {
     // A terminal that does not know its size reports 0.
     const room = Math.max(3, (stream.rows || 24) - 1);
-    const lines = tableLines(this.#rows(nowMs), stream);
+    const lines = listTableLines(this.#rows(nowMs), stream);
     const shown = lines.slice(0, room - 1);
     const hidden = lines.length - shown.length;
     const down = Object.entries(this.#connections).flatMap(([venue, state]) => (state === 'down' ? [venue] : []));
     const note = [
       this.connection,
-      counted(this.#updates, 'update'),
-      ...(this.#gaps === 0 ? [] : [counted(this.#gaps, 'gap')]),
-      ...(down.length === 0 ? [] : [`${coloured('down', stream)}: ${down.join(', ')}`]),
+      formatCount(this.#updates, 'update'),
+      ...(this.#gaps === 0 ? [] : [formatCount(this.#gaps, 'gap')]),
+      ...(down.length === 0 ? [] : [`${colourText('down', stream)}: ${down.join(', ')}`]),
       ...(hidden === 0 ? [] : [`${hidden} more, narrow --where`]),
     ].join(' · ');
     // A line that wraps would move all those below it.
-    return [...shown, note].map((line) => clipped(line, stream.columns || 80));
+    return [...shown, note].map((line) => clipLine(line, stream.columns || 80));
   }
 }

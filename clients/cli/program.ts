@@ -1,10 +1,10 @@
 // The program `perp`: its commands, completion, and how a run ends.
 import { Argument, Command, CommanderError, Option } from 'commander';
 import { COMMANDS, type Entry, GROUPS } from './commands.ts';
-import { completionScript, completions, SHELLS } from './complete.ts';
-import { Ended, EXIT, errorLines, type SentTexts, toExitCode } from './exit.ts';
+import { findCompletionScript, listCompletions, SHELLS } from './complete.ts';
+import { Ended, EXIT, listErrorLines, type SentTexts, toExitCode } from './exit.ts';
 import pack from './package.json' with { type: 'json' };
-import { type Options, openRun, textOption, type World } from './run.ts';
+import { type Options, openRun, readTextOption, type World } from './run.ts';
 
 const EXAMPLES = `Examples:
   perp snapshots -w 'base = BTC' -l mark,funding
@@ -22,9 +22,9 @@ Exit codes: 0 done, 1 usage, 3 the request was refused, 4 key, plan or payment, 
 130 interrupted before it was done.`;
 
 /** Texts whose faults have places. */
-const sentTexts = (options: Options, words: readonly string[]): SentTexts => ({
+const listSentTexts = (options: Options, words: readonly string[]): SentTexts => ({
   '/query': words[0],
-  '/where': textOption(options, 'where'),
+  '/where': readTextOption(options, 'where'),
 });
 
 const addCommand = (parent: Command, { usage, summary, flags = [], act }: Entry, world: World): void => {
@@ -36,7 +36,7 @@ const addCommand = (parent: Command, { usage, summary, flags = [], act }: Entry,
       await act(openRun(options, world), ...command.args);
     } catch (error) {
       if (world.signal.aborted || error instanceof Ended) throw error;
-      world.err.write(`${errorLines(error, sentTexts(options, command.args)).join('\n')}\n`);
+      world.err.write(`${listErrorLines(error, listSentTexts(options, command.args)).join('\n')}\n`);
       throw new Ended(toExitCode(error));
     }
   });
@@ -48,7 +48,7 @@ const addCompletion = (program: Command, { env, out }: World): void => {
     .description('completion for a shell, to be sourced by it')
     .addArgument(new Argument('<shell>').choices(SHELLS))
     .action((shell: string) => {
-      out.write(`${completionScript(shell)}\n`);
+      out.write(`${findCompletionScript(shell)}\n`);
     });
   program
     .command('__complete', { hidden: true })
@@ -57,7 +57,7 @@ const addCompletion = (program: Command, { env, out }: World): void => {
     .action(() => {
       const line = (env['COMP_LINE'] ?? '').slice(0, Number(env['COMP_POINT'] ?? Number.MAX_SAFE_INTEGER));
       out.write(
-        completions(program, line)
+        listCompletions(program, line)
           .map((word) => `${word}\n`)
           .join(''),
       );
@@ -89,7 +89,7 @@ export const buildProgram = (world: World): Command => {
 };
 
 /** Runs one command line; gives its exit code. */
-export const perp = async (words: readonly string[], world: World): Promise<number> => {
+export const runPerp = async (words: readonly string[], world: World): Promise<number> => {
   try {
     await buildProgram(world).parseAsync([...words], { from: 'user' });
     return EXIT.ok;

@@ -11,56 +11,68 @@ import type {
 } from '../typescript/src/index.ts';
 import { UsageError } from './exit.ts';
 import * as rows from './rows.ts';
-import { makeRequest, numberOption, print, type Run, readLayers, readPeriod, textOption, writeTable } from './run.ts';
+import {
+  makeRequest,
+  print,
+  type Run,
+  readLayers,
+  readNumberOption,
+  readPeriod,
+  readTextOption,
+  writeTable,
+} from './run.ts';
 
 const pickSignal = ({ world }: Run) => ({ signal: world.signal });
 
 /** Members that a flag sets. */
-const flagged = ({ options }: Run) => ({
+const readFlags = ({ options }: Run) => ({
   ...(options['allowStale'] === true && { allow_stale: true }),
   ...(options['includeRaw'] === true && { include_raw: true }),
 });
 
-export const venues = async (run: Run): Promise<void> => {
+export const printVenues = async (run: Run): Promise<void> => {
   const { items, evaluated_at } = await run.client.venues({}, pickSignal(run));
-  print(run, { objects: items, rows: rows.venueRows(items), note: `at ${evaluated_at}` });
+  print(run, { objects: items, rows: rows.toVenueRows(items), note: `at ${evaluated_at}` });
 };
 
-export const instruments = async (run: Run): Promise<void> => {
-  const request = makeRequest<InstrumentsRequest>(run, { as_of: textOption(run.options, 'asOf'), ...flagged(run) });
+export const printInstruments = async (run: Run): Promise<void> => {
+  const request = makeRequest<InstrumentsRequest>(run, {
+    as_of: readTextOption(run.options, 'asOf'),
+    ...readFlags(run),
+  });
   const items = [];
   for await (const page of run.client.pages('instruments', request, pickSignal(run))) items.push(...page.items);
-  print(run, { objects: items, rows: rows.listingRows(items), note: rows.counted(items.length, 'listing') });
+  print(run, { objects: items, rows: rows.toListingRows(items), note: rows.formatCount(items.length, 'listing') });
 };
 
-export const snapshots = async (run: Run): Promise<void> => {
+export const printSnapshots = async (run: Run): Promise<void> => {
   const request = makeRequest<SnapshotsRequest>(run, {
     layers: readLayers(run.options),
-    ...flagged(run),
+    ...readFlags(run),
   });
   const answer = await run.client.snapshots(request, pickSignal(run));
   print(run, {
     objects: answer.items,
-    rows: rows.snapshotRows(answer),
+    rows: rows.toSnapshotRows(answer),
     note: `at ${answer.evaluated_at}, ${answer.receipt_id}`,
   });
 };
 
-export const screen = async (run: Run, query: string): Promise<void> => {
+export const printScreen = async (run: Run, query: string): Promise<void> => {
   const request = makeRequest<ScreenRequest>(run, {
     query,
-    limit: numberOption(run.options, 'limit'),
+    limit: readNumberOption(run.options, 'limit'),
     ...(run.options['includeUnknown'] === true && { include_unknown: true }),
   });
   const answer = await run.client.screen(request, pickSignal(run));
   const more = answer.page.next_cursor === null ? '' : ', there are more: raise --limit';
-  const note = `${rows.counted(answer.instruments.length, 'instrument')} at ${answer.evaluated_at}${more}`;
-  print(run, { objects: answer.instruments, rows: rows.screenRows(answer), note });
+  const note = `${rows.formatCount(answer.instruments.length, 'instrument')} at ${answer.evaluated_at}${more}`;
+  print(run, { objects: answer.instruments, rows: rows.toScreenRows(answer), note });
 };
 
 /** Which rows of the past: at instants, all of a period, or one a part of it. */
 const readRowOptions = (options: Run['options']): Pick<HistoryRequest, 'at' | 'raw' | 'from' | 'to'> => {
-  const [at, interval] = [textOption(options, 'at'), textOption(options, 'interval')];
+  const [at, interval] = [readTextOption(options, 'at'), readTextOption(options, 'interval')];
   const modes = [at, interval, options['raw'] === true || undefined].filter((mode) => mode !== undefined);
   if (modes.length > 1) throw new UsageError('--at, --interval and --raw exclude each other.', 'Give one of them.');
   if (at !== undefined) return { at: at.split(/[\s,]+/).filter(Boolean) };
@@ -68,60 +80,60 @@ const readRowOptions = (options: Run['options']): Pick<HistoryRequest, 'at' | 'r
   return { ...mode, ...readPeriod(options, Date.now()) };
 };
 
-export const history = async (run: Run): Promise<void> => {
+export const printHistory = async (run: Run): Promise<void> => {
   const request = makeRequest<HistoryRequest>(run, {
     layers: readLayers(run.options),
-    ...flagged(run),
+    ...readFlags(run),
     ...readRowOptions(run.options),
   });
   if (run.format === 'parquet') return writeTable(run, 'history', request);
-  const found = { objects: [] as unknown[], rows: [] as ReturnType<typeof rows.historyRows> };
+  const found = { objects: [] as unknown[], rows: [] as ReturnType<typeof rows.toHistoryRows> };
   for await (const answer of run.client.pages('history', request, pickSignal(run))) {
     found.objects.push(...answer.items);
-    found.rows.push(...rows.historyRows(answer));
+    found.rows.push(...rows.toHistoryRows(answer));
   }
-  print(run, { ...found, note: rows.counted(found.rows.length, 'row') });
+  print(run, { ...found, note: rows.formatCount(found.rows.length, 'row') });
 };
 
-export const candles = async (run: Run): Promise<void> => {
+export const printCandles = async (run: Run): Promise<void> => {
   const request = makeRequest<CandlesRequest>(run, {
-    timeframe: textOption(run.options, 'timeframe'),
-    price_type: textOption(run.options, 'priceType'),
+    timeframe: readTextOption(run.options, 'timeframe'),
+    price_type: readTextOption(run.options, 'priceType'),
     ...readPeriod(run.options, Date.now()),
   });
   if (run.format === 'parquet') return writeTable(run, 'candles', request);
-  const found = { objects: [] as unknown[], rows: [] as ReturnType<typeof rows.candleRows> };
+  const found = { objects: [] as unknown[], rows: [] as ReturnType<typeof rows.toCandleRows> };
   for await (const answer of run.client.pages('candles', request, pickSignal(run))) {
     found.objects.push(...answer.items);
-    found.rows.push(...rows.candleRows(answer));
+    found.rows.push(...rows.toCandleRows(answer));
   }
-  print(run, { ...found, note: rows.counted(found.rows.length, 'candle') });
+  print(run, { ...found, note: rows.formatCount(found.rows.length, 'candle') });
 };
 
-export const books = async (run: Run): Promise<void> => {
-  const request = makeRequest<BooksRequest>(run, { depth: numberOption(run.options, 'depth') });
+export const printBooks = async (run: Run): Promise<void> => {
+  const request = makeRequest<BooksRequest>(run, { depth: readNumberOption(run.options, 'depth') });
   const { items, evaluated_at } = await run.client.books(request, pickSignal(run));
-  print(run, { objects: items, rows: rows.bookRows(items), note: `at ${evaluated_at}` });
+  print(run, { objects: items, rows: rows.toBookRows(items), note: `at ${evaluated_at}` });
 };
 
 /** Of one answer. */
 const MOST_LIQUIDATIONS = 5_000;
 
-export const liquidations = async (run: Run): Promise<void> => {
+export const printLiquidations = async (run: Run): Promise<void> => {
   const request = makeRequest<LiquidationsRequest>(run, {
-    side: textOption(run.options, 'side'),
+    side: readTextOption(run.options, 'side'),
     ...readPeriod(run.options, Date.now()),
   });
   if (run.format === 'parquet') return writeTable(run, 'liquidations', { ...request, limit: MOST_LIQUIDATIONS });
-  const found = { objects: [] as unknown[], rows: [] as ReturnType<typeof rows.liquidationRows> };
+  const found = { objects: [] as unknown[], rows: [] as ReturnType<typeof rows.toLiquidationRows> };
   for await (const answer of run.client.pages('liquidations', request, pickSignal(run))) {
     found.objects.push(...answer.items);
-    found.rows.push(...rows.liquidationRows(answer));
+    found.rows.push(...rows.toLiquidationRows(answer));
   }
-  print(run, { ...found, note: rows.counted(found.rows.length, 'liquidation') });
+  print(run, { ...found, note: rows.formatCount(found.rows.length, 'liquidation') });
 };
 
-export const account = async (run: Run): Promise<void> => {
+export const printAccount = async (run: Run): Promise<void> => {
   const answer = await run.client.account({}, pickSignal(run));
   const { key, plan, today, limits, now } = answer;
   const facts = {
@@ -131,36 +143,36 @@ export const account = async (run: Run): Promise<void> => {
     ...{ streams: now.streams, requests_in_flight: now.requests_in_flight },
     ...Object.fromEntries(Object.entries(limits).map(([name, value]) => [`limit ${name}`, value])),
   };
-  print(run, { objects: [answer], rows: rows.factRows(facts) });
+  print(run, { objects: [answer], rows: rows.toFactRows(facts) });
 };
 
-export const agentRules = async (run: Run, ...ids: string[]): Promise<void> => {
+export const printAgentRules = async (run: Run, ...ids: string[]): Promise<void> => {
   const request: AgentStateRequest = {
     ...(ids.length > 0 && { rule_id: ids }),
     ...(run.options['fresh'] === true && { fresh: true }),
   };
   const { rules, missing, evaluated_at } = await run.client.agentState(request, pickSignal(run));
   const note = `at ${evaluated_at}${missing.length === 0 ? '' : `, not found: ${missing.join(', ')}`}`;
-  print(run, { objects: rules, rows: rows.ruleRows(rules), note });
+  print(run, { objects: rules, rows: rows.toRuleRows(rules), note });
 };
 
 /** The outcome of the payment of a call. */
-export const receipt = async (run: Run, receiptId: string): Promise<void> => {
+export const printReceipt = async (run: Run, receiptId: string): Promise<void> => {
   const answer = await run.client.receipt({ receipt_id: receiptId }, pickSignal(run));
-  print(run, { objects: [answer], rows: rows.factRows(answer) });
+  print(run, { objects: [answer], rows: rows.toFactRows(answer) });
 };
 
 /** One row a partition of the day. */
-export const closedDay = async (run: Run, day: string): Promise<void> => {
+export const printClosedDay = async (run: Run, day: string): Promise<void> => {
   const answer = await run.client.anchorDay({ day }, pickSignal(run));
   const { partitions, day_root, anchor } = answer;
   print(run, { objects: [answer], rows: partitions.map((one) => ({ ...one })), note: `${day_root}, ${anchor.status}` });
 };
 
 /** One row a field, source or function. */
-export const catalogue = async (run: Run): Promise<void> => {
+export const printCatalogue = async (run: Run): Promise<void> => {
   const answer = await run.client.dqlCatalogue({}, pickSignal(run));
-  print(run, { objects: [answer], rows: rows.catalogueRows(answer), note: `catalogue ${answer.catalogue}` });
+  print(run, { objects: [answer], rows: rows.toCatalogueRows(answer), note: `catalogue ${answer.catalogue}` });
 };
 
 /** Prints its canonical text and its cost; the reporter of errors underlines a fault. */
@@ -176,5 +188,5 @@ export const checkQuery = async (run: Run, query: string): Promise<void> => {
     bars,
     cost,
   };
-  print(run, { objects: [answer], rows: rows.factRows(facts) });
+  print(run, { objects: [answer], rows: rows.toFactRows(facts) });
 };

@@ -29,18 +29,18 @@ const withUnits = (row: Row, units: Units): Row => ({
   ),
 });
 
-export const seconds = (ms: number | null | undefined): string | null =>
+export const formatSeconds = (ms: number | null | undefined): string | null =>
   ms === null || ms === undefined ? null : `${(ms / 1_000).toFixed(ms < 10_000 ? 1 : 0)}s`;
 
-const why = ({ reason, gap_cause }: { readonly reason?: string; readonly gap_cause?: string }): Cell =>
+const findWhy = ({ reason, gap_cause }: { readonly reason?: string; readonly gap_cause?: string }): Cell =>
   gap_cause ?? reason ?? null;
 
-export const venueRows = (items: readonly Venue[]): Row[] =>
+export const toVenueRows = (items: readonly Venue[]): Row[] =>
   items.map(({ venue, name, state, state_since, listings, listings_collected }) => ({
     ...{ venue, name, state, since: state_since, listings, collected: listings_collected },
   }));
 
-export const listingRows = (items: readonly Listing<string>[]): Row[] =>
+export const toListingRows = (items: readonly Listing<string>[]): Row[] =>
   items.map(({ venue, venue_symbol: symbol, instrument, quote, status, units, ...one }) => {
     const { tick_size, lot_size, quantity_unit, contract_size, funding_interval } = one;
     return withUnits(
@@ -53,33 +53,33 @@ export const listingRows = (items: readonly Listing<string>[]): Row[] =>
   });
 
 /** One row a listing and layer. */
-export const snapshotRows = ({ items }: SnapshotsAnswer<string>): Row[] =>
+export const toSnapshotRows = ({ items }: SnapshotsAnswer<string>): Row[] =>
   items.flatMap(({ venue, venue_symbol: symbol, instrument, layers }) =>
     Object.entries(layers).map(([layer, one]) => {
-      const names = { venue, symbol, instrument, layer, status: one.status, why: why(one) };
-      return withUnits({ ...names, age: seconds(one.venue_age_ms ?? one.age_ms), ...figuresOf(one) }, one.units);
+      const names = { venue, symbol, instrument, layer, status: one.status, why: findWhy(one) };
+      return withUnits({ ...names, age: formatSeconds(one.venue_age_ms ?? one.age_ms), ...figuresOf(one) }, one.units);
     }),
   );
 
-export const historyRows = ({ items }: HistoryAnswer<string>): Row[] =>
+export const toHistoryRows = ({ items }: HistoryAnswer<string>): Row[] =>
   items.flatMap(({ venue, venue_symbol: symbol, layers }) =>
     Object.entries(layers).flatMap(([layer, { rows, units }]) =>
       rows.map((one) => {
-        const names = { at: one.at, venue, symbol, layer, status: one.status, why: why(one) };
+        const names = { at: one.at, venue, symbol, layer, status: one.status, why: findWhy(one) };
         return withUnits({ ...names, received_at: one.received_at, ...figuresOf(one) }, units);
       }),
     ),
   );
 
-export const candleRows = ({ items }: CandlesAnswer<string>): Row[] =>
+export const toCandleRows = ({ items }: CandlesAnswer<string>): Row[] =>
   items.flatMap(({ venue, venue_symbol: symbol, units, rows }) =>
     rows.map(({ open_time, status, open, high, low, close, volume, trades, ...one }) => {
-      const row = { open_time, venue, symbol, status, why: why(one), open, high, low, close, volume, trades };
+      const row = { open_time, venue, symbol, status, why: findWhy(one), open, high, low, close, volume, trades };
       return withUnits(row, units);
     }),
   );
 
-export const liquidationRows = ({ items }: LiquidationsAnswer<string>): Row[] =>
+export const toLiquidationRows = ({ items }: LiquidationsAnswer<string>): Row[] =>
   items.flatMap(({ venue, venue_symbol: symbol, units, rows }) =>
     rows.map(({ received_at, side, price, price_kind, quantity, value, id }) =>
       withUnits({ received_at, venue, symbol, side, price, price_kind, quantity, value, id }, units),
@@ -87,9 +87,9 @@ export const liquidationRows = ({ items }: LiquidationsAnswer<string>): Row[] =>
   );
 
 /** One row a level, the best ones first. */
-export const bookRows = (items: readonly Book<string>[]): Row[] =>
+export const toBookRows = (items: readonly Book<string>[]): Row[] =>
   items.flatMap(({ venue, venue_symbol: symbol, status, bids, asks, size_unit: size, ...one }) => {
-    const names = { venue, symbol, status, why: why(one), age: seconds(one.venue_age_ms ?? one.age_ms) };
+    const names = { venue, symbol, status, why: findWhy(one), age: formatSeconds(one.venue_age_ms ?? one.age_ms) };
     const units = { bid_size: size, bid: 'quote', ask: 'quote', ask_size: size };
     return Array.from({ length: Math.max(bids.length, asks.length, 1) }, (_, at) => {
       const level = { bid_size: bids[at]?.[1], bid: bids[at]?.[0], ask: asks[at]?.[0], ask_size: asks[at]?.[1] };
@@ -113,7 +113,7 @@ const listUnits = (values: ShownValues): Units =>
   );
 
 /** One row a listing of each instrument that holds. */
-export const screenRows = ({ instruments }: ScreenAnswer): Row[] =>
+export const toScreenRows = ({ instruments }: ScreenAnswer): Row[] =>
   instruments.flatMap(({ instrument, result, values, venues }) =>
     venues.map(({ venue, symbol, quote, values: own }) => {
       const names = { instrument, result, venue, symbol, quote };
@@ -121,30 +121,30 @@ export const screenRows = ({ instruments }: ScreenAnswer): Row[] =>
     }),
   );
 
-export const fileRows = (items: readonly ArchiveFile[]): Row[] =>
+export const toFileRows = (items: readonly ArchiveFile[]): Row[] =>
   items.map(({ listing, layer, day, rows, bytes, final, anchored, price_usdc, included }) => ({
     ...{ listing, layer, day, rows, bytes, final, anchored, price_usdc, included },
   }));
 
-export const ruleRows = (rules: AgentStateAnswer['rules']): Row[] =>
+export const toRuleRows = (rules: AgentStateAnswer['rules']): Row[] =>
   rules.map(({ rule_id, name, state, reason, previous_state: before, since, matched_total: instruments, query }) => ({
     ...{ rule_id, name, state, reason, before, since, instruments, query },
   }));
 
-export const catalogueRows = ({ fields, sources, functions }: DqlCatalogueAnswer): Row[] => [
+export const toCatalogueRows = ({ fields, sources, functions }: DqlCatalogueAnswer): Row[] => [
   ...fields.map(({ name, scope, unit, description }) => ({ kind: 'field', name, scope, unit, description })),
   ...sources.map(({ name, unit, description }) => ({ kind: 'source', name, unit, description })),
   ...functions.map(({ name, signature, description }) => ({ kind: 'function', name, signature, description })),
 ];
 
 /** Members of a document, one a row. */
-export const factRows = (facts: object): Row[] =>
+export const toFactRows = (facts: object): Row[] =>
   Object.entries(facts).map(([fact, value]) => ({ fact, value: value as Cell }));
 
 /** A count with its noun in singular or plural, for notes. */
-export const counted = (count: number, word: string): string => `${count} ${word}${count === 1 ? '' : 's'}`;
+export const formatCount = (count: number, word: string): string => `${count} ${word}${count === 1 ? '' : 's'}`;
 
-export const shortValues = (values: Values, units: Units): string =>
+export const formatShortValues = (values: Values, units: Units): string =>
   Object.entries(values)
     .slice(0, COUNT)
     .map(([name, value]) => (value === null ? `${name} -` : `${name} ${value} ${units[name] ?? ''}`.trimEnd()))

@@ -24,7 +24,7 @@ export type Run = {
   readonly format: Format;
 };
 
-export const textOption = (options: Options, name: string): string | undefined => {
+export const readTextOption = (options: Options, name: string): string | undefined => {
   const value = options[name];
   return typeof value === 'string' ? value : undefined;
 };
@@ -42,8 +42,8 @@ const withoutUndefined = (members: Readonly<Record<string, unknown>>): Record<st
   Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
 
 export const openRun = (options: Options, world: World): Run => {
-  const baseUrl = textOption(options, 'baseUrl');
-  const keyFile = textOption(options, 'keyFile');
+  const baseUrl = readTextOption(options, 'baseUrl');
+  const keyFile = readTextOption(options, 'keyFile');
   const settings = readSettings({ ...(baseUrl && { baseUrl }), ...(keyFile && { keyFile }) }, world.env);
   const client = createClient({
     key: settings.key,
@@ -56,7 +56,7 @@ export const openRun = (options: Options, world: World): Run => {
 
 const LAYERS = /[\s,]+/;
 export const readLayers = (options: Options): readonly string[] | undefined =>
-  textOption(options, 'layers')?.split(LAYERS).filter(Boolean);
+  readTextOption(options, 'layers')?.split(LAYERS).filter(Boolean);
 
 /** Members of a request that options name alike; what is not given is left out. */
 export const makeRequest = <Request>({ options }: Run, more: Readonly<Record<string, unknown>> = {}): Request => {
@@ -64,8 +64,8 @@ export const makeRequest = <Request>({ options }: Run, more: Readonly<Record<str
   return withoutUndefined({ where, units, freshness, ...more }) as Request;
 };
 
-export const numberOption = (options: Options, name: string): number | undefined => {
-  const text = textOption(options, name);
+export const readNumberOption = (options: Options, name: string): number | undefined => {
+  const text = readTextOption(options, name);
   if (text === undefined) return undefined;
   if (!/^\d{1,9}$/.test(text))
     throw new UsageError(`--${name} takes a whole number, not "${text}".`, `Write --${name} 20.`);
@@ -76,8 +76,8 @@ const UNITS_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_6
 
 /** `--from`, or `--last 2h` before the end; the end is `--to`, or now. Default the last hour. */
 export const readPeriod = (options: Options, nowMs: number): { readonly from: string; readonly to: string } => {
-  const to = textOption(options, 'to') ?? new Date(nowMs).toISOString();
-  const [from, last] = [textOption(options, 'from'), textOption(options, 'last')];
+  const to = readTextOption(options, 'to') ?? new Date(nowMs).toISOString();
+  const [from, last] = [readTextOption(options, 'from'), readTextOption(options, 'last')];
   if (from === undefined) return { from: new Date(readEndMs(to) - readLengthMs(last ?? '1h')).toISOString(), to };
   if (last !== undefined)
     throw new UsageError(
@@ -123,7 +123,7 @@ const readOnly = async (files: AsyncGenerator<Uint8Array>): Promise<Uint8Array> 
 /** A table as the service makes it, to a file or a pipe; never onto a terminal. */
 export const writeTable = async <Name extends TableName>(run: Run, name: Name, request: object): Promise<void> => {
   const { client, world, options } = run;
-  const file = textOption(options, 'out');
+  const file = readTextOption(options, 'out');
   if (file === undefined && world.out.isTTY === true)
     throw new UsageError('Parquet is not for a terminal.', 'Give --out FILE, or a pipe.');
   const asked = { ...request, format: 'parquet' as TableFormat } as Parameters<typeof client.table<Name>>[1];

@@ -16,7 +16,7 @@ export type Settings = {
 
 const DEMO = 'http://127.0.0.1:8080';
 
-const configPath = (env: Environment): string =>
+const toConfigPath = (env: Environment): string =>
   join(env['XDG_CONFIG_HOME'] || join(env['HOME'] || homedir(), '.config'), 'perp', 'config.json');
 
 type Config = { readonly base_url?: string; readonly key?: string };
@@ -24,13 +24,13 @@ type Config = { readonly base_url?: string; readonly key?: string };
 const readConfig = (env: Environment): Config => {
   let text: string;
   try {
-    text = readFileSync(configPath(env), 'utf8');
+    text = readFileSync(toConfigPath(env), 'utf8');
   } catch {
     return {};
   }
   const config = parseObject(text);
   if (config === null)
-    throw new UsageError(`${configPath(env)} is not a JSON object.`, 'Remove the file, then run perp login.');
+    throw new UsageError(`${toConfigPath(env)} is not a JSON object.`, 'Remove the file, then run perp login.');
   return config;
 };
 
@@ -59,7 +59,7 @@ export const readSettings = ({ baseUrl, keyFile }: GivenSettings, env: Environme
       : env['PERP_BASE_URL']
         ? [env['PERP_BASE_URL'], 'PERP_BASE_URL']
         : config.base_url !== undefined
-          ? [config.base_url, configPath(env)]
+          ? [config.base_url, toConfigPath(env)]
           : [DEMO, 'the demo, by default'];
   if (!/^https?:\/\/./.test(url)) throw new UsageError(`"${url}" is not an address.`, 'Write http://127.0.0.1:8080.');
   const [key, keyFrom] =
@@ -67,13 +67,13 @@ export const readSettings = ({ baseUrl, keyFile }: GivenSettings, env: Environme
       ? [readKeyFile(keyFile), keyFile]
       : env['PERP_API_KEY']
         ? [env['PERP_API_KEY'], 'PERP_API_KEY']
-        : [config.key ?? null, config.key === undefined ? 'nowhere' : configPath(env)];
+        : [config.key ?? null, config.key === undefined ? 'nowhere' : toConfigPath(env)];
   return { baseUrl: url, key, keyFrom, baseUrlFrom };
 };
 
 /** Written beside and moved, readable by its owner alone. */
 export const writeConfig = (config: Config, env: Environment): string => {
-  const path = configPath(env);
+  const path = toConfigPath(env);
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   writeFileSync(`${path}.new`, `${JSON.stringify(config, null, 2)}\n`, { mode: 0o600 });
   chmodSync(`${path}.new`, 0o600);
@@ -81,4 +81,4 @@ export const writeConfig = (config: Config, env: Environment): string => {
   return path;
 };
 
-export const removeConfig = (env: Environment): void => rmSync(configPath(env), { force: true });
+export const removeConfig = (env: Environment): void => rmSync(toConfigPath(env), { force: true });

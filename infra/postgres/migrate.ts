@@ -9,12 +9,12 @@ const HISTORY =
   'create table if not exists migrations (name text primary key, applied_at timestamptz not null default now())';
 
 /** A file may take long on a large table, and so may another process that holds the lock: the pool's deadline is for answers. */
-const patient = (text: string) => ({ text, query_timeout: 3_600_000 });
+const makePatientQuery = (text: string) => ({ text, query_timeout: 3_600_000 });
 
 const applyOne = async (client: PoolClient, name: string, sql: string): Promise<void> => {
   await client.query('begin');
   try {
-    await client.query(patient(sql));
+    await client.query(makePatientQuery(sql));
     await client.query('insert into migrations (name) values ($1)', [name]);
     await client.query('commit');
   } catch (error) {
@@ -31,7 +31,7 @@ export const migrate = async (pool: Pool): Promise<readonly string[]> => {
   const client = await pool.connect();
   let broken: Error | undefined;
   try {
-    await client.query(patient(`select pg_advisory_lock(${LOCK})`));
+    await client.query(makePatientQuery(`select pg_advisory_lock(${LOCK})`));
     await client.query(HISTORY);
     const { rows } = await client.query<{ name: string }>('select name from migrations');
     const seen = new Set(rows.map((row) => row.name));

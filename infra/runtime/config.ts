@@ -1,6 +1,6 @@
 // Configuration of a process: one table of environment variables, read once in main; all faults are reported together.
 import { readFileSync } from 'node:fs';
-import { editDistance, nearest } from '../../schemas/errors.ts';
+import { computeEditDistance, findNearest } from '../../schemas/errors.ts';
 import { describeError } from '../../schemas/thrown.ts';
 
 type Kinds = {
@@ -89,20 +89,21 @@ const listNames = (spec: ConfigSpec): string[] =>
 const FAMILY_SIZE = 3;
 const toFamily = (name: string): string => name.split('_').slice(0, 2).join('_');
 
-const families = (names: readonly string[]): ReadonlyMap<string, readonly string[]> => {
+const groupNames = (names: readonly string[]): ReadonlyMap<string, readonly string[]> => {
   const groups = Map.groupBy(names, toFamily);
   return new Map([...groups].filter(([, members]) => members.length >= FAMILY_SIZE));
 };
 
-const isMisspelt = (name: string, near: string): boolean => near.length > SHORT_LENGTH || editDistance(name, near) <= 1;
+const isMisspelt = (name: string, near: string): boolean =>
+  near.length > SHORT_LENGTH || computeEditDistance(name, near) <= 1;
 
-const unknownNames = (spec: ConfigSpec, env: Environment): string[] => {
+const listUnknownNames = (spec: ConfigSpec, env: Environment): string[] => {
   const names = listNames(spec);
   const guarded = names.filter((name) => name.length >= GUARDED_LENGTH);
-  const kin = families(names);
+  const kin = groupNames(names);
   return Object.keys(env).flatMap((name) => {
     if (names.includes(name)) return [];
-    const [near] = nearest(name, guarded);
+    const [near] = findNearest(name, guarded);
     const meant = near === undefined || isMisspelt(name, near) ? near : undefined;
     // When the correct name is set as well, the near one belongs to another program.
     if (meant !== undefined && env[meant] === undefined) return [`${name} is unknown, did you mean ${meant}?`];
@@ -112,7 +113,7 @@ const unknownNames = (spec: ConfigSpec, env: Environment): string[] => {
 };
 
 /** Why a file of a setting cannot be used, in one line. */
-export const unreadable = (name: string, path: string, error: unknown): string =>
+export const describeUnreadable = (name: string, path: string, error: unknown): string =>
   `${name} names ${path}, which cannot be read: ${describeError(error)}`;
 
 /** The text of a variable, of the environment or of the file of a secret; undefined when neither gives one. */
@@ -125,7 +126,7 @@ const readText = (name: string, variable: Variable, env: Environment): string | 
     // Editors and `echo` end a file with a line break that is no part of the secret.
     return readFileSync(file, 'utf8').replace(/\r?\n$/, '') || undefined;
   } catch (error) {
-    throw new ConfigError([unreadable(toFileName(name), file, error)]);
+    throw new ConfigError([describeUnreadable(toFileName(name), file, error)]);
   }
 };
 
@@ -164,7 +165,7 @@ const readOne = (name: string, variable: Variable, env: Environment): unknown =>
  */
 export const readConfig = <const S extends ConfigSpec>(spec: S, env: Environment): Config<S> => {
   const faults = new Faults();
-  faults.list.push(...unknownNames(spec, env));
+  faults.list.push(...listUnknownNames(spec, env));
   const entries = Object.entries(spec).map(
     ([name, variable]) => [name, faults.use(() => readOne(name, variable, env))] as const,
   );
@@ -173,7 +174,7 @@ export const readConfig = <const S extends ConfigSpec>(spec: S, env: Environment
 };
 
 /** The configuration as it may be logged: secrets print as `***`. */
-export const printableConfig = <S extends ConfigSpec>(spec: S, config: Config<S>): Record<string, unknown> =>
+export const hideSecrets = <S extends ConfigSpec>(spec: S, config: Config<S>): Record<string, unknown> =>
   Object.fromEntries(
     Object.entries(spec).map(([name, variable]) => {
       const value: unknown = config[name];
@@ -182,7 +183,7 @@ export const printableConfig = <S extends ConfigSpec>(spec: S, config: Config<S>
     }),
   );
 
-const asText = (value: unknown): string => {
+const toText = (value: unknown): string => {
   if (value === null || value === undefined) return '';
   if (Array.isArray(value)) return value.join(',');
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
@@ -193,7 +194,7 @@ export const describeConfig = (spec: ConfigSpec): string =>
   Object.entries(spec)
     .map(([name, variable]) => {
       const required = variable.default === undefined;
-      const fallback = variable.secret === true ? '' : asText(variable.default);
+      const fallback = variable.secret === true ? '' : toText(variable.default);
       const file = variable.secret === true ? `# ${toFileName(name)}=\n` : '';
       return `# ${variable.description}\n${required ? '' : '# '}${name}=${fallback}\n${file}`;
     })

@@ -69,16 +69,16 @@ type MetricsOptions = {
 type Answer = { readonly status: number; readonly type: string; readonly text: string };
 const PLAIN = 'text/plain';
 
-const listed = (reason: string | null): readonly string[] => (reason === null ? [] : [reason]);
+const listReason = (reason: string | null): readonly string[] => (reason === null ? [] : [reason]);
 
 /** Listens on loopback by default; port 0 takes a free one. Rejects for a port in use and names METRICS_PORT. */
 export const serveMetrics = async (
   registry: Registry,
   port: number,
-  { host = '127.0.0.1', problem = () => null, unready = () => listed(problem()) }: MetricsOptions = {},
+  { host = '127.0.0.1', problem = () => null, unready = () => listReason(problem()) }: MetricsOptions = {},
 ): Promise<MetricsServer> => {
   const findReasons = async (url: string | undefined): Promise<readonly string[] | null> => {
-    if (url === '/healthz') return listed(problem());
+    if (url === '/healthz') return listReason(problem());
     return url === '/readyz' ? unready() : null;
   };
   const answer = async (url: string | undefined): Promise<Answer> => {

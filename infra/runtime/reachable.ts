@@ -1,5 +1,5 @@
 // Checks whether a store responds, for /readyz.
-import { within } from './within.ts';
+import { limitTime } from './within.ts';
 
 const PATIENCE_MS = 2_000;
 
@@ -16,6 +16,6 @@ export const watchReachable = (ping: () => Promise<boolean>, patienceMs = PATIEN
     pending ??= ping().finally(() => {
       pending = null;
     });
-    return within(pending, patienceMs).catch(() => false);
+    return limitTime(pending, patienceMs).catch(() => false);
   };
 };

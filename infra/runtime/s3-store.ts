@@ -37,7 +37,7 @@ export class S3Error extends Error {
 }
 
 /** As in the folder store: readers get the same error from either store for a missing file. */
-const missing = (key: string): Error => Object.assign(new Error(`no object ${key}`), { code: 'ENOENT' });
+const makeMissingError = (key: string): Error => Object.assign(new Error(`no object ${key}`), { code: 'ENOENT' });
 
 /**
  * Keeps each request as long as its signal: aws4fetch hands `fetch` a Request alone, whose signal follows the caller's only until the Request is
@@ -93,7 +93,7 @@ const readText = async (answer: Response, what: string): Promise<string> => {
 };
 
 /** The server refuses a body that was altered in transit. */
-const checksum = (body: Uint8Array): Record<string, string> => ({
+const makeChecksumHeader = (body: Uint8Array): Record<string, string> => ({
   'x-amz-checksum-sha256': hash('sha256', body, 'base64'),
 });
 
@@ -116,7 +116,7 @@ const readPiece = async (path: string, { offset, length }: Piece): Promise<Buffe
 };
 
 const putWhole = async (ask: Asker, key: string, body: Buffer): Promise<void> => {
-  const answer = await ask(key, { method: 'PUT', body, headers: checksum(body), timeoutMs: PART_MS });
+  const answer = await ask(key, { method: 'PUT', body, headers: makeChecksumHeader(body), timeoutMs: PART_MS });
   await readText(answer, `put ${key}`);
 };
 
@@ -130,7 +130,7 @@ const putParts = async (ask: Asker, key: string, { path, bytes }: { path: string
     const parts: string[] = [];
     for (const [at, piece] of listPieces(bytes).entries()) {
       const body = await readPiece(path, piece);
-      const sums = checksum(body);
+      const sums = makeChecksumHeader(body);
       const query = `?partNumber=${at + 1}&${named}`;
       const answer = await ask(key, { method: 'PUT', query, body, headers: sums, timeoutMs: PART_MS });
       await readText(answer, `part ${at + 1} of ${key}`);
@@ -176,7 +176,7 @@ export const openS3Store = (settings: S3Settings): ObjectStore => {
     read: async (key, range) => {
       const headers = range === undefined ? {} : { range: `bytes=${range.start}-${range.end - 1}` };
       const answer = await openBody(checkKey(key), headers);
-      if (answer.status === 404) throw missing(key);
+      if (answer.status === 404) throw makeMissingError(key);
       if (!answer.ok || answer.body === null) throw new S3Error(`get ${key}`, answer.status, await answer.text());
       return Readable.fromWeb(answer.body as ReadableStream);
     },

@@ -38,7 +38,7 @@ export const completeWork = <R>(work: Interruptible<R>): R => {
 };
 
 /** Counts nothing. */
-export const UNMETERED: MeterStep = (_step, work) => work();
+export const runUnmetered: MeterStep = (_step, work) => work();
 
 /** Seconds. */
 const BUCKETS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1];

@@ -1,6 +1,6 @@
 // TLS of connections to engines: files of certificates and keys, and failures that name the setting to check.
 import { readFileSync } from 'node:fs';
-import { ConfigError, unreadable } from './config.ts';
+import { ConfigError, describeUnreadable } from './config.ts';
 
 /** A PEM file of a setting. Throws ConfigError when it cannot be read or holds no PEM. */
 export const readPem = (setting: string, path: string): string => {
@@ -8,7 +8,7 @@ export const readPem = (setting: string, path: string): string => {
   try {
     text = readFileSync(path, 'utf8');
   } catch (error) {
-    throw new ConfigError([unreadable(setting, path, error)]);
+    throw new ConfigError([describeUnreadable(setting, path, error)]);
   }
   if (text.includes('-----BEGIN ')) return text;
   throw new ConfigError([`${setting} names ${path}, which holds no PEM (-----BEGIN ...)`]);

@@ -9,7 +9,7 @@ export class NoAnswer extends Error {
 }
 
 /** The work's outcome. Rejects with NoAnswer when it takes longer than `limitMs`; the work continues and its result is then ignored. */
-export const within = async <T>(work: Promise<T>, limitMs: number): Promise<T> => {
+export const limitTime = async <T>(work: Promise<T>, limitMs: number): Promise<T> => {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_settle, fail) => {
     const expire = (): void => fail(new NoAnswer(limitMs));

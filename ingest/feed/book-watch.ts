@@ -1,6 +1,6 @@
 // Tracks the books of one connection without their levels: which need a snapshot, since when, and which are quiet.
 import type { BookRule, Chain } from '../venues/shared/book-sync.ts';
-import { type BookSync, isConfirmed, isWhole, newBookSync, stepBookSync } from '../venues/shared/book-sync.ts';
+import { type BookSync, isConfirmed, isWhole, makeBookSync, stepBookSync } from '../venues/shared/book-sync.ts';
 
 /** A quiet book is confirmed by a snapshot before the layer's bound of 30 s ends its status `present` (F-03). */
 const QUIET_MS = 20_000;
@@ -44,7 +44,7 @@ type Watched = {
 
 const openWatched = (symbol: string, nowMs: number): Watched => ({
   symbol,
-  sync: newBookSync(),
+  sync: makeBookSync(),
   receivedMs: nowMs,
   snapshotMs: nowMs,
   neededMs: null,

@@ -37,7 +37,7 @@ type Listing = {
   newest: Newest | null;
 };
 
-const note = (minutes: Set<number>, openMs: number): void => {
+const noteMinute = (minutes: Set<number>, openMs: number): void => {
   for (const before of minutes) if (before < openMs - FORGET_MS) minutes.delete(before);
   minutes.add(openMs);
 };
@@ -64,8 +64,8 @@ export const createCandleWatch = (symbols: Iterable<string>, closed: ClosedMinut
   const close = ({ symbol, openMs }: ClosedMinute): void => {
     const listing = listings.get(symbol);
     if (!listing) return;
-    note(listing.known, openMs);
-    note(listing.closed, openMs);
+    noteMinute(listing.known, openMs);
+    noteMinute(listing.closed, openMs);
   };
 
   /** Counts as the task does: minutes received or answered earlier are over, and minutes between them had no trades (H-12). */
@@ -75,8 +75,8 @@ export const createCandleWatch = (symbols: Iterable<string>, closed: ClosedMinut
     const { newest, known } = listing;
     if (newest && openMs < newest.openMs) return;
     const over = newest ? newest.openMs + (newest.isFromFrame ? 0 : MS_PER_MINUTE) : openMs;
-    for (let at = Math.max(over, openMs - FORGET_MS); at < openMs; at += MS_PER_MINUTE) note(known, at);
-    if (newest) for (const at of known) if (at < openMs) note(listing.closed, at);
+    for (let at = Math.max(over, openMs - FORGET_MS); at < openMs; at += MS_PER_MINUTE) noteMinute(known, at);
+    if (newest) for (const at of known) if (at < openMs) noteMinute(listing.closed, at);
     listing.newest = { openMs, isFromFrame: true };
   };
 
@@ -96,7 +96,7 @@ export const createCandleWatch = (symbols: Iterable<string>, closed: ClosedMinut
     fill: ({ symbol, fromMs, toMs }) => {
       const listing = listings.get(symbol);
       if (!listing) return;
-      for (let openMs = fromMs; openMs <= toMs; openMs += MS_PER_MINUTE) note(listing.known, openMs);
+      for (let openMs = fromMs; openMs <= toMs; openMs += MS_PER_MINUTE) noteMinute(listing.known, openMs);
       // Without a frame the span may have begun in the minute that ran at the request: that minute still has to be requested.
       const askedIn = listing.newest ? 0 : Math.floor(listing.askedMs / MS_PER_MINUTE) * MS_PER_MINUTE;
       const running = Math.max(toMs + MS_PER_MINUTE, askedIn);

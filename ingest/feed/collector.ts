@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from '../../infra/runtime/log.ts';
 import { MICROS_PER_MS } from '../../schemas/instants.ts';
 import type { ListingRecord, Micros } from '../../schemas/records.ts';
-import { shardOf } from '../../schemas/shards.ts';
+import { toShard } from '../../schemas/shards.ts';
 import type { CapabilityBody } from '../../schemas/topics.ts';
 import type { RawWriter } from '../publish.ts';
 import {
@@ -57,7 +57,7 @@ export const startCollector = (options: CollectorOptions): Collector => {
   const connections = createConnectionLog(options);
   const rest = openRestClient(options);
   const declare = createDeclaration(venue, connections);
-  const findShard = (venueSymbol: string): number => shardOf(venueSymbol, shards);
+  const findShard = (venueSymbol: string): number => toShard(venueSymbol, shards);
   let listings: ReadonlyMap<string, ListingRecord> = new Map();
   const onRefused = (): void => reference.hurry();
   const answered = { rest, shardOf: findShard, isFull: connections.isFull, meters, log };

@@ -144,7 +144,7 @@ class HostQueue {
   async #send(request: VenueRequest): Promise<Buffer> {
     const answer = await this.#fetch(request);
     if (answer.status >= 200 && answer.status < 300) return answer.body;
-    const pauseMs = retryAfterMs(answer);
+    const pauseMs = readRetryAfterMs(answer);
     if (pauseMs === null) throw new RestError(request, answer.status);
     const blocked = { retryAtMs: performance.now() + pauseMs, status: answer.status };
     this.#block(blocked);
@@ -212,7 +212,7 @@ const findMostUrgent = (waiting: readonly Waiting[]): Waiting | undefined => {
 };
 
 /** Pause after a refusal in milliseconds; null when the answer sets none. RFC 9110 section 10.2.3: seconds or a date. */
-export const retryAfterMs = ({ status, headers }: Pick<HttpAnswer, 'status' | 'headers'>): number | null => {
+export const readRetryAfterMs = ({ status, headers }: Pick<HttpAnswer, 'status' | 'headers'>): number | null => {
   const text = headers.get('retry-after');
   const asked = text === null ? Number.NaN : /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - Date.now();
   const waitMs = Number.isNaN(asked) ? PAUSE_MS[status] : Math.max(asked, 0);

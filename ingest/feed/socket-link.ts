@@ -13,7 +13,7 @@ import type { ConnectionLog, LossCause, Source } from './connection-log.ts';
 import type { FillInClient, FillIns } from './fill-ins.ts';
 import { createLinkWatch, type LinkWatch } from './link-watch.ts';
 import type { VenueMeters } from './meters.ts';
-import { type RestClient, RestError, retryAfterMs } from './rest-client.ts';
+import { type RestClient, RestError, readRetryAfterMs } from './rest-client.ts';
 import { toLossCause } from './slot-runner.ts';
 
 export type LinkDeps = {
@@ -72,7 +72,7 @@ const BOOKS_MS = 300_000;
 
 /** Resolves after the handshake with a link that already writes. Rejects with ConnectFailure. */
 export const openLink = async (slot: SocketSlot, deps: LinkDeps): Promise<Link> => {
-  const link = new SocketLink(await handshake(await fetchAddress(slot, deps), deps.venue.headers), slot, deps);
+  const link = new SocketLink(await openHandshake(await fetchAddress(slot, deps), deps.venue.headers), slot, deps);
   link.start();
   return link;
 };
@@ -88,7 +88,7 @@ const fetchAddress = async (slot: SocketSlot, { venue, rest }: LinkDeps): Promis
   }
 };
 
-const handshake = (url: string, headers: CollectedVenue['headers'] = {}): Promise<WebSocket> =>
+const openHandshake = (url: string, headers: CollectedVenue['headers'] = {}): Promise<WebSocket> =>
   new Promise((resolve, reject) => {
     const socket = new WebSocket(url, {
       headers,
@@ -115,7 +115,7 @@ const toRefusal = ({ statusCode = 0, headers }: IncomingMessage): ConnectFailure
   }
   const retryAfter = headers['retry-after'];
   const asked = new Headers(retryAfter === undefined ? {} : { 'retry-after': retryAfter });
-  return new ConnectFailure('venue_rate_limit', detail, retryAfterMs({ status: statusCode, headers: asked }) ?? 0);
+  return new ConnectFailure('venue_rate_limit', detail, readRetryAfterMs({ status: statusCode, headers: asked }) ?? 0);
 };
 
 const listCovered = (slot: SocketSlot, layer: string, all: Iterable<string>): Iterable<string> => {

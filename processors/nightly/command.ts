@@ -2,10 +2,10 @@
 import { parseArgs } from 'node:util';
 import { MS_PER_DAY } from '../../schemas/instants.ts';
 import { describeError } from '../../schemas/thrown.ts';
-import { type Day, dayAt, findDayStart } from './day.ts';
+import { type Day, findDayStart, toDayAt } from './day.ts';
 import type { Ledger } from './ledger.ts';
 import { lookBack, runDue, runTask } from './runner.ts';
-import { latestDue, type StepState, type Task } from './schedule.ts';
+import { findLatestDue, type StepState, type Task } from './schedule.ts';
 import type { NightlyContext, Step } from './step.ts';
 
 const OPTIONS = {
@@ -33,7 +33,7 @@ export class UsageError extends Error {
 
 const parseDay = (text: string, nowMs: number): Day => {
   const isDay =
-    /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(findDayStart(text)) && dayAt(findDayStart(text)) === text;
+    /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(findDayStart(text)) && toDayAt(findDayStart(text)) === text;
   if (!isDay) throw new UsageError(`"${text}" is no day such as 2026-01-15`);
   if (findDayStart(text) > nowMs) throw new UsageError(`${text} has not begun`);
   return text;
@@ -119,7 +119,7 @@ export const runCommand = async (
       asked.step === undefined ? formatUsage(steps) : `"${asked.step}" is no step\n${formatUsage(steps)}`,
     );
   }
-  const day = asked.day === undefined ? latestDue(step, nowMs) : parseDay(asked.day, nowMs);
+  const day = asked.day === undefined ? findLatestDue(step, nowMs) : parseDay(asked.day, nowMs);
   const granted: NightlyContext = asked.early ? { ...context, early: true } : context;
   await refuseEarly({ step, day }, granted);
   const report = await runTask({ step, day }, ledger, { context: granted, mode: 'again' });

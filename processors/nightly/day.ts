@@ -5,5 +5,5 @@ import { MS_PER_DAY } from '../../schemas/instants.ts';
 export type Day = string;
 
 export const findDayStart = (day: Day): number => Date.parse(`${day}T00:00:00.000Z`);
-export const dayAt = (ms: number): Day => new Date(ms).toISOString().slice(0, 10);
-export const dayAfter = (day: Day, days = 1): Day => dayAt(findDayStart(day) + days * MS_PER_DAY);
+export const toDayAt = (ms: number): Day => new Date(ms).toISOString().slice(0, 10);
+export const addDays = (day: Day, days = 1): Day => toDayAt(findDayStart(day) + days * MS_PER_DAY);

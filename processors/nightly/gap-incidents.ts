@@ -1,10 +1,10 @@
 // Turns gap rows into incidents: which data of a venue is missing, from when to when, and why (OP-01). Runs beside the steps, every few seconds.
 import type { PoolClient } from 'pg';
-import { inTransaction } from '../../infra/runtime/postgres/postgres.ts';
+import { runInTransaction } from '../../infra/runtime/postgres/postgres.ts';
 import { GAP_CAUSES, type GapCause } from '../../schemas/gap-causes.ts';
 import { EVENTS, READINGS } from '../../schemas/layers/index.ts';
 import type { Micros } from '../../schemas/records.ts';
-import { tableName } from '../../schemas/tables.ts';
+import { toTableName } from '../../schemas/tables.ts';
 import { SEALS_AFTER } from '../../schemas/windows.ts';
 import type { NightlyContext } from './step.ts';
 
@@ -65,7 +65,7 @@ const readGaps = async ({ questdb, namespace }: NightlyContext, { after, to }: R
   const values = [String(after), String(to)];
   const groups: GapGroup[] = [];
   for (const { table, layer, end } of TABLES) {
-    const name = tableName(namespace, table);
+    const name = toTableName(namespace, table);
     const found = (await questdb.query({ text: selectGaps(name, end), values })).map(
       ([venue, cause, from, until, listings, listing]): GapGroup => ({
         venue: venue ?? '',
@@ -168,7 +168,7 @@ const PROGRESS = `insert into incident_progress (reached_at) values (${toTimesta
 export const reportGaps = async (context: NightlyContext): Promise<void> => {
   const reached = (await context.historyWatermark()) - SEALS_AFTER;
   if (reached <= 0) return;
-  await inTransaction(context.database, async (client) => {
+  await runInTransaction(context.database, async (client) => {
     // Of two runners one works; the other then finds nothing new.
     await client.query('select pg_advisory_xact_lock($1)', [LOCK]);
     const before = await readReached(client);

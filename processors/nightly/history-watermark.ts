@@ -3,9 +3,9 @@ import { type KafkaHandle, readToEnd } from '../../infra/runtime/kafka/kafka.ts'
 import { codecs } from '../../schemas/avro/codec.ts';
 import { formatInstantMicros } from '../../schemas/instants.ts';
 import type { Micros } from '../../schemas/records.ts';
-import { topics } from '../../schemas/topics.ts';
-import { sealsAt } from '../../schemas/windows.ts';
-import { type Day, dayAfter, findDayStart } from './day.ts';
+import { nameTopics } from '../../schemas/topics.ts';
+import { toSealInstant } from '../../schemas/windows.ts';
+import { addDays, type Day, findDayStart } from './day.ts';
 import type { NightlyContext } from './step.ts';
 
 const ANSWERS_WITHIN_MS = 10_000;
@@ -22,7 +22,7 @@ export const readHistoryWatermark = async (
   withinMs = ANSWERS_WITHIN_MS,
 ): Promise<Micros> => {
   const history = new Map<string, Micros>();
-  const topic = topics(namespace).watermark;
+  const topic = nameTopics(namespace).watermark;
   await readToEnd(
     kafka,
     { topic, from: () => 'earliest' as const, signal: AbortSignal.timeout(withinMs) },
@@ -44,7 +44,7 @@ export const refuseUnsealed = async (
   { historyWatermark }: Pick<NightlyContext, 'historyWatermark'>,
 ): Promise<void> => {
   const reached = await historyWatermark();
-  if (reached >= sealsAt(findDayStart(dayAfter(day)) * 1_000)) return;
+  if (reached >= toSealInstant(findDayStart(addDays(day)) * 1_000)) return;
   throw new Error(
     `stored history has reached ${formatInstantMicros(reached)}, not the end of ${day} with its last window`,
   );

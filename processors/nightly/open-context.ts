@@ -3,7 +3,7 @@ import { migrate } from '../../infra/postgres/migrate.ts';
 import { openArchiveStore } from '../../infra/runtime/archive-store.ts';
 import { type Environment, readConfig } from '../../infra/runtime/config.ts';
 import { openKafka } from '../../infra/runtime/kafka/kafka.ts';
-import { kafkaSecurity } from '../../infra/runtime/kafka/settings.ts';
+import { loadKafkaSecurity } from '../../infra/runtime/kafka/settings.ts';
 import type { Stop } from '../../infra/runtime/lifecycle.ts';
 import type { Registry } from '../../infra/runtime/metrics.ts';
 import { openPostgres } from '../../infra/runtime/postgres/postgres.ts';
@@ -34,7 +34,7 @@ export const openContext = async (
   await migrate(database);
   const { BASE_URL: baseUrl, RECHECK_KEY: key, KAFKA_BROKERS: brokers, TOPIC_NAMESPACE: namespace } = config;
   const kafka =
-    brokers === null ? null : openKafka({ brokers, clientId: 'nightly', security: kafkaSecurity(config) }, log);
+    brokers === null ? null : openKafka({ brokers, clientId: 'nightly', security: loadKafkaSecurity(config) }, log);
   const context: NightlyContext = {
     database,
     questdb,

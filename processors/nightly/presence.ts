@@ -1,8 +1,8 @@
 // Share of time present by day, venue and layer: windows with a reading divided by all windows (OP-02).
 import { MS_PER_DAY } from '../../schemas/instants.ts';
 import { READINGS } from '../../schemas/layers/index.ts';
-import { tableName } from '../../schemas/tables.ts';
-import { dayAfter } from './day.ts';
+import { toTableName } from '../../schemas/tables.ts';
+import { addDays } from './day.ts';
 import { refuseUnsealed } from './history-watermark.ts';
 import type { Step } from './step.ts';
 
@@ -26,10 +26,10 @@ export const presence: Step = {
   independentDays: true,
   run: async (day, context) => {
     await refuseUnsealed(day, context);
-    const bounds = [day, dayAfter(day)].map((text) => `${text}T00:00:00.000000Z`);
+    const bounds = [day, addDays(day)].map((text) => `${text}T00:00:00.000000Z`);
     let kept = 0;
     for (const { table, recordName, windowMs } of READINGS) {
-      const text = sumSeconds(tableName(context.namespace, table), windowMs);
+      const text = sumSeconds(toTableName(context.namespace, table), windowMs);
       const rows = await context.questdb.query({ text, values: bounds });
       for (const [venue, ...counts] of rows) await context.database.query(KEEP, [day, venue, recordName, ...counts]);
       kept += rows.length;

@@ -2,7 +2,7 @@
 import type { Pool } from 'pg';
 import type { QuestdbReader } from '../../infra/runtime/questdb/questdb.ts';
 import { MS_PER_DAY } from '../../schemas/instants.ts';
-import { tableName } from '../../schemas/tables.ts';
+import { toTableName } from '../../schemas/tables.ts';
 import { TABLES, type TableSpec } from '../sinks/tables.ts';
 import { findDayStart } from './day.ts';
 import type { Step } from './step.ts';
@@ -65,7 +65,7 @@ export const retention: Step = {
     // Tables of a replay never expire.
     for (const [name, { designated, ttlDays }] of namespace === '' ? listExpiring() : []) {
       const floorMs = findDayStart(new Date(fromMs - ttlDays * MS_PER_DAY).toISOString().slice(0, 10));
-      partitions += await dropPartitions(questdb, tableName(namespace, name), { designated, floorMs });
+      partitions += await dropPartitions(questdb, toTableName(namespace, name), { designated, floorMs });
     }
     return `${partitions} partitions and ${await dropRows(database, fromMs)} rows dropped`;
   },

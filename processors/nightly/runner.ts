@@ -3,11 +3,11 @@ import { pauseUnlessAborted } from '../../infra/runtime/pause.ts';
 import { ANCHOR_STATUSES, type AnchorStatus } from '../../schemas/anchor-chain.ts';
 import { MS_PER_DAY } from '../../schemas/instants.ts';
 import { describeError } from '../../schemas/thrown.ts';
-import { type Day, dayAfter, dayAt } from './day.ts';
+import { addDays, type Day, toDayAt } from './day.ts';
 import { reportGaps } from './gap-incidents.ts';
 import { openIncident } from './incidents.ts';
 import type { Ledger } from './ledger.ts';
-import { dueTasks, MOST_DAYS, missingDays, type Task } from './schedule.ts';
+import { listDueTasks, listMissingDays, MOST_DAYS, type Task } from './schedule.ts';
 import type { NightlyContext, Step } from './step.ts';
 
 export type Runner = {
@@ -70,7 +70,7 @@ export const runTask = async (
 };
 
 /** The oldest day whose states are read: earlier days are not caught up. */
-export const lookBack = (nowMs: number): Day => dayAfter(dayAt(nowMs), -MOST_DAYS);
+export const lookBack = (nowMs: number): Day => addDays(toDayAt(nowMs), -MOST_DAYS);
 
 /** Closed days, and late ones: unconfirmed a day after they were due. */
 const ANCHOR_DAYS = `select status, count(*)::int as days,
@@ -103,7 +103,7 @@ export const runDue = async (
   const held = new Set<string>();
   const failed: Task[] = [];
   const states = await ledger.states(lookBack(context.nowMs()));
-  for (const task of dueTasks(steps, states, context.nowMs())) {
+  for (const task of listDueTasks(steps, states, context.nowMs())) {
     if (context.signal?.aborted === true) return failed;
     if (held.has(task.step.name)) continue;
     const report = await runTask(task, ledger, { context, mode: 'once' }).catch(() => {
@@ -113,7 +113,7 @@ export const runDue = async (
     if (report === null && task.step.independentDays !== true) held.add(task.step.name);
   }
   const after = await ledger.states(lookBack(context.nowMs()));
-  for (const step of steps) context.metrics.missing(step.name, missingDays(step, after, context.nowMs()).length);
+  for (const step of steps) context.metrics.missing(step.name, listMissingDays(step, after, context.nowMs()).length);
   await countIncidents(context);
   await countAnchors(context);
   return failed;
@@ -140,7 +140,7 @@ const startLoop = (work: () => Promise<void>, signal: AbortSignal, onFailure: (e
 };
 
 /** One reason of `/readyz`, or none. */
-const name = (what: string, problem: string | null): readonly string[] =>
+const listProblem = (what: string, problem: string | null): readonly string[] =>
   problem === null ? [] : [`${what}: ${problem}`];
 
 /** Runs due steps and, in parallel because a step may take minutes, turns gap rows into incidents. */
@@ -161,7 +161,7 @@ export const startRunner = (steps: readonly Step[], ledger: Ledger, context: Nig
     (err) => log.warn({ err }, 'gap rows were not turned into incidents, they are later'),
   );
   return {
-    problems: () => [...name('nightly steps', due.problem()), ...name('gap incidents', gaps.problem())],
+    problems: () => [...listProblem('nightly steps', due.problem()), ...listProblem('gap incidents', gaps.problem())],
     stop: async () => {
       stopping.abort();
       await Promise.all([due.ended, gaps.ended]);

@@ -1,5 +1,5 @@
 // Selects the steps of days to run now: pure, from the recorded states.
-import { type Day, dayAfter, dayAt, findDayStart } from './day.ts';
+import { addDays, type Day, findDayStart, toDayAt } from './day.ts';
 import type { Step } from './step.ts';
 
 export type StepState = {
@@ -20,33 +20,33 @@ const RETRY_MIN_MS = 60_000;
 const RETRY_MAX_MS = 1_800_000;
 
 /** The newest day whose step is due. */
-export const latestDue = ({ dueMs }: Step, nowMs: number): Day => dayAt(nowMs - dueMs);
+export const findLatestDue = ({ dueMs }: Step, nowMs: number): Day => toDayAt(nowMs - dueMs);
 
-const retryAt = ({ attempts, endedAt }: StepState): number =>
+const computeRetryAt = ({ attempts, endedAt }: StepState): number =>
   (endedAt?.getTime() ?? 0) + Math.min(RETRY_MAX_MS, RETRY_MIN_MS * 2 ** Math.min(attempts - 1, 10));
 
 /** Missing days of a step, oldest first; a step that never ran starts with the newest due day. */
-export const missingDays = (step: Step, states: readonly StepState[], nowMs: number): Day[] => {
+export const listMissingDays = (step: Step, states: readonly StepState[], nowMs: number): Day[] => {
   const own = states.filter((state) => state.step === step.name);
   const done = new Set(own.filter(({ state }) => state === 'done').map(({ day }) => day));
-  const latest = latestDue(step, nowMs);
+  const latest = findLatestDue(step, nowMs);
   // Days sort as text.
   const [first = latest] = [...own.map(({ day }) => day), latest].sort();
-  const [, from = latest] = [first, dayAfter(latest, 1 - MOST_DAYS)].sort();
+  const [, from = latest] = [first, addDays(latest, 1 - MOST_DAYS)].sort();
   const days: Day[] = [];
-  for (let day = from; day <= latest; day = dayAfter(day)) {
+  for (let day = from; day <= latest; day = addDays(day)) {
     if (!done.has(day)) days.push(day);
   }
   return days;
 };
 
 /** Tasks to run now, days in order. A failed day blocks its step's later days until its retry is due, unless they are independent. */
-export const dueTasks = (steps: readonly Step[], states: readonly StepState[], nowMs: number): Task[] => {
+export const listDueTasks = (steps: readonly Step[], states: readonly StepState[], nowMs: number): Task[] => {
   const tasks = steps.flatMap((step) => {
-    const days = missingDays(step, states, nowMs);
+    const days = listMissingDays(step, states, nowMs);
     const waits = (day: Day | undefined): boolean => {
       const held = states.find((state) => state.step === step.name && state.day === day);
-      return held?.state === 'failed' && retryAt(held) > nowMs;
+      return held?.state === 'failed' && computeRetryAt(held) > nowMs;
     };
     if (step.independentDays === true) return days.filter((day) => !waits(day)).map((day) => ({ step, day }));
     return waits(days[0]) ? [] : days.map((day) => ({ step, day }));

@@ -2,8 +2,8 @@
 import { addPresent, joinFigure } from '../../schemas/decimals.ts';
 import { MS_PER_DAY } from '../../schemas/instants.ts';
 import type { Digits } from '../../schemas/records.ts';
-import { tableName } from '../../schemas/tables.ts';
-import { dayAfter, findDayStart } from './day.ts';
+import { toTableName } from '../../schemas/tables.ts';
+import { addDays, findDayStart } from './day.ts';
 import { refuseUnsealed } from './history-watermark.ts';
 import type { NightlyContext, Step } from './step.ts';
 
@@ -30,12 +30,12 @@ const readTurnover = async (
   at: string,
   dayBefore: string,
 ): Promise<Turnover> => {
-  const stats = tableName(namespace, 'stats');
+  const stats = toTableName(namespace, 'stats');
   const read = await questdb.query({ text: selectStats(stats), values: [dayBefore, at] });
   const byListing = new Map(
     read.map(([listing, double, digits]) => [listing, readDigits(double ?? null, digits ?? null)]),
   );
-  const listed = await questdb.query({ text: selectListings(tableName(namespace, 'listings')), values: [at] });
+  const listed = await questdb.query({ text: selectListings(toTableName(namespace, 'listings')), values: [at] });
   const turnover: Turnover = {};
   for (const [listing, venue, instrument] of listed) {
     if (venue == null || instrument == null) continue;
@@ -52,7 +52,7 @@ export const turnover: Step = {
   dueMs: DUE_MS,
   run: async (day, context) => {
     // Rows do not show it: a venue that was not collected at 00:00 has none there.
-    if (context.nowMs() <= findDayStart(day) + PATIENCE_MS) await refuseUnsealed(dayAfter(day, -1), context);
+    if (context.nowMs() <= findDayStart(day) + PATIENCE_MS) await refuseUnsealed(addDays(day, -1), context);
     const at = `${day}T00:00:00.000000Z`;
     const before = new Date(findDayStart(day) - MS_PER_DAY).toISOString().replace('Z', '000Z');
     const found = await readTurnover(context, at, before);

@@ -1,6 +1,6 @@
 // SQL text of the QuestDB tables and of the analysts' views, generated from the list of tables (design section 7).
 import { EVENTS, READINGS } from '../../schemas/layers/index.ts';
-import { tableName, tablePrefix } from '../../schemas/tables.ts';
+import { toTableName, toTablePrefix } from '../../schemas/tables.ts';
 import { type ColumnKind, INDEXED, TABLES, type TableSpec } from './tables.ts';
 
 const formatColumn = (name: string, kind: ColumnKind): string =>
@@ -11,7 +11,7 @@ export function createTable(table: string, spec: TableSpec, namespace: string): 
   const columns = Object.entries(spec.columns).map(([name, kind]) => `  ${formatColumn(name, kind)}`);
   const ttl = spec.ttlDays === null || namespace !== '' ? '' : ` TTL ${spec.ttlDays} DAYS`;
   return [
-    `CREATE TABLE IF NOT EXISTS '${tableName(namespace, table)}' (`,
+    `CREATE TABLE IF NOT EXISTS '${toTableName(namespace, table)}' (`,
     columns.join(',\n'),
     `) TIMESTAMP(${spec.designated}) PARTITION BY ${spec.partition}${ttl} WAL`,
     `DEDUP UPSERT KEYS(${spec.keys.join(', ')})`,
@@ -27,18 +27,18 @@ const INTERNAL: ReadonlySet<string> = new Set(['status', 'gap_cause', 'late', 'f
 
 const selectPresentRows = (table: string, spec: TableSpec, namespace: string): string => {
   const columns = Object.keys(spec.columns).filter((name) => !INTERNAL.has(name));
-  return `SELECT ${columns.join(', ')} FROM '${tableName(namespace, table)}' WHERE status = 'present' AND NOT late`;
+  return `SELECT ${columns.join(', ')} FROM '${toTableName(namespace, table)}' WHERE status = 'present' AND NOT late`;
 };
 
 /** Layers with gaps as rows of their table. Gaps of candles are rows of `candles`. */
 const GAP_SOURCES = [...READINGS, ...EVENTS];
 
 /** Adjacent gap rows with one cause are one interval: a row that does not start at the last one's end opens an island. */
-function gaps(namespace: string): string {
+function makeGapsView(namespace: string): string {
   const rows = GAP_SOURCES.map(
     ({ table, recordName }) =>
       `SELECT listing, venue, '${recordName}' layer, from_at from_at, ${TABLES[table]?.designated} to_at, gap_cause cause` +
-      ` FROM '${tableName(namespace, table)}' WHERE status = 'missing' AND NOT late`,
+      ` FROM '${toTableName(namespace, table)}' WHERE status = 'missing' AND NOT late`,
   ).join('\nUNION ALL\n');
   const over = 'OVER (PARTITION BY listing, layer, cause ORDER BY from_at';
   return `SELECT listing, venue, layer, min(from_at) from_at, max(to_at) to_at, cause FROM (
@@ -51,12 +51,12 @@ ${rows}
 }
 
 /** The analysts' contract: `v_<table>` are final present rows, `v_gaps` the intervals without any. */
-export function viewTexts(namespace: string): readonly (readonly [name: string, select: string])[] {
+export function listViewTexts(namespace: string): readonly (readonly [name: string, select: string])[] {
   const present = Object.entries(TABLES).filter(([, spec]) => 'late' in spec.columns);
-  const prefix = tablePrefix(namespace);
+  const prefix = toTablePrefix(namespace);
   return [
     ...present.map(([table, spec]) => [`${prefix}v_${table}`, selectPresentRows(table, spec, namespace)] as const),
-    [`${prefix}v_gaps`, gaps(namespace)],
+    [`${prefix}v_gaps`, makeGapsView(namespace)],
   ];
 }
 
@@ -64,9 +64,9 @@ export const createView = (name: string, select: string): string =>
   `CREATE OR REPLACE VIEW '${name}' AS (\n${select}\n)`;
 
 /** Everything that `ensureTables` creates in an empty database, as one text for people (infra/questdb/schema.sql). */
-export const schemaText = (namespace: string): string =>
+export const formatSchema = (namespace: string): string =>
   [
     '-- Made by infra/dev/tools/print-ddl.ts from processors/sinks/tables.ts: change those, then print again.',
     ...Object.entries(TABLES).map(([table, spec]) => `${createTable(table, spec, namespace)};`),
-    ...viewTexts(namespace).map(([name, select]) => `${createView(name, select)};`),
+    ...listViewTexts(namespace).map(([name, select]) => `${createView(name, select)};`),
   ].join('\n\n');

@@ -1,8 +1,8 @@
 // Brings a QuestDB to the tables and views of this version: creates and adds, never drops or changes.
 import { setTimeout as pause } from 'node:timers/promises';
 import { createBackoff } from '../../infra/runtime/backoff.ts';
-import { tableName } from '../../schemas/tables.ts';
-import { addColumn, createTable, createView, viewTexts } from './ddl.ts';
+import { toTableName } from '../../schemas/tables.ts';
+import { addColumn, createTable, createView, listViewTexts } from './ddl.ts';
 import { TABLES, type TableSpec } from './tables.ts';
 
 /** Runs one statement and returns its rows as text cells. */
@@ -26,7 +26,7 @@ const PATIENCE_MS = 60_000;
  */
 const PASSES = /busy|already exists|Invalid column/;
 
-const patient =
+const makePatient =
   (sql: Sql): Sql =>
   async (text) => {
     const backoff = createBackoff({ minMs: 20, maxMs: 500 });
@@ -45,13 +45,13 @@ const patient =
  * or view that QuestDB began to create and was killed, nothing is left.
  */
 export async function ensureTables(run: Sql, { namespace }: { readonly namespace: string }): Promise<void> {
-  const sql = patient(run);
+  const sql = makePatient(run);
   await dropUnfinished(sql, namespace);
   for (const [table, spec] of Object.entries(TABLES)) {
     await sql(createTable(table, spec, namespace));
-    await addMissing(sql, tableName(namespace, table), spec);
+    await addMissing(sql, toTableName(namespace, table), spec);
   }
-  for (const [name, select] of viewTexts(namespace)) await sql(createView(name, select));
+  for (const [name, select] of listViewTexts(namespace)) await sql(createView(name, select));
 }
 
 /**
@@ -63,7 +63,7 @@ async function dropUnfinished(sql: Sql, namespace: string): Promise<void> {
   const found = await sql('SELECT table_name, table_type FROM tables() WHERE walEnabled');
   // Asked last: what another process makes meanwhile is not in the first answer, or in both.
   const logs = new Set((await sql('SELECT name FROM wal_tables()')).map(([name]) => name));
-  const ours = ourNames(namespace);
+  const ours = listOurNames(namespace);
   for (const [name, type] of found) {
     if (typeof name !== 'string' || logs.has(name) || !ours.has(name)) continue;
     // Each DROP reports the fault of the log, or that nothing is there, and drops all the same.
@@ -72,10 +72,10 @@ async function dropUnfinished(sql: Sql, namespace: string): Promise<void> {
   }
 }
 
-const ourNames = (namespace: string): ReadonlySet<string> =>
+const listOurNames = (namespace: string): ReadonlySet<string> =>
   new Set([
-    ...Object.keys(TABLES).map((table) => tableName(namespace, table)),
-    ...viewTexts(namespace).map(([name]) => name),
+    ...Object.keys(TABLES).map((table) => toTableName(namespace, table)),
+    ...listViewTexts(namespace).map(([name]) => name),
   ]);
 
 async function dropEmpty(sql: Sql, table: string): Promise<void> {

@@ -16,9 +16,9 @@ import { pauseUnlessAborted } from '../../infra/runtime/pause.ts';
 import type { QuestdbReader, RowSender } from '../../infra/runtime/questdb/questdb.ts';
 import { codecs } from '../../schemas/avro/codec.ts';
 import type { Micros } from '../../schemas/records.ts';
-import { tableName } from '../../schemas/tables.ts';
+import { toTableName } from '../../schemas/tables.ts';
 import { describeError } from '../../schemas/thrown.ts';
-import { type Row, type TaskId, type Topics, topics } from '../../schemas/topics.ts';
+import { nameTopics, type Row, type TaskId, type Topics } from '../../schemas/topics.ts';
 import { ensureTables } from './ensure-tables.ts';
 import type { SinkMetrics } from './metrics.ts';
 import { TABLES } from './tables.ts';
@@ -82,7 +82,7 @@ class Sink {
   constructor(deps: SinkDeps, publisher: Publisher) {
     this.#deps = deps;
     this.#publisher = publisher;
-    this.#names = topics(deps.namespace);
+    this.#names = nameTopics(deps.namespace);
     this.#venueByTopic = new Map(deps.venues.map((venue) => [this.#names.rows(venue), venue]));
     this.#maxRows = deps.maxBufferedRows ?? 20_000;
   }
@@ -165,11 +165,11 @@ class Sink {
 
   async #write({ rows }: Batch): Promise<void> {
     const { sender, namespace, metrics } = this.#deps;
-    const tables = [...rows.keys()].map((table) => tableName(namespace, table));
+    const tables = [...rows.keys()].map((table) => toTableName(namespace, table));
     if (tables.length === 0) return;
     const began = performance.now();
     await Promise.all(
-      [...rows].map(([table, held]) => sender.send(tableName(namespace, table), held.toSorted(compareInstants))),
+      [...rows].map(([table, held]) => sender.send(toTableName(namespace, table), held.toSorted(compareInstants))),
     );
     const committed = performance.now();
     await sender.waitVisible(tables);

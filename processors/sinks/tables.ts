@@ -1,7 +1,7 @@
 // The list of QuestDB tables and their columns (design section 7): tasks fill `Row` by these names; DDL and views are generated from it.
 import { CANDLES, EVENTS, READINGS } from '../../schemas/layers/index.ts';
 import type { Members, MemberUnit, ReadingDeclaration } from '../../schemas/layers/layer.ts';
-import { columnOf, RETENTION_DAYS } from '../../schemas/tables.ts';
+import { RETENTION_DAYS, toColumnName } from '../../schemas/tables.ts';
 
 export type ColumnKind = 'symbol' | 'varchar' | 'timestamp' | 'long' | 'double' | 'boolean';
 type Columns = Readonly<Record<string, ColumnKind>>;
@@ -18,7 +18,7 @@ export type TableSpec = {
   readonly partition: 'DAY' | 'MONTH' | 'YEAR';
 };
 
-const ttl = (floorDays: number): number => floorDays + 2;
+const computeTtl = (floorDays: number): number => floorDays + 2;
 
 const listColumns = (
   members: Members,
@@ -26,7 +26,9 @@ const listColumns = (
   isWanted: (unit: MemberUnit) => boolean = () => true,
 ): Columns =>
   Object.fromEntries(
-    Object.entries(members).flatMap(([name, { unit }]) => (isWanted(unit) ? [[columnOf(name), kind] as const] : [])),
+    Object.entries(members).flatMap(([name, { unit }]) =>
+      isWanted(unit) ? [[toColumnName(name), kind] as const] : [],
+    ),
   );
 
 /** Rows with a quantity have its unit. */
@@ -66,7 +68,7 @@ const toReadingTable = ({ members, instants }: ReadingDeclaration): TableSpec =>
     ...origin,
   },
   keys: ['at', 'listing', 'src_offset'],
-  ttlDays: ttl(RETENTION_DAYS.readings),
+  ttlDays: computeTtl(RETENTION_DAYS.readings),
   partition: 'DAY',
 });
 
@@ -87,7 +89,7 @@ const toEventTable = ({ members }: { readonly members: Members }): TableSpec => 
     ...origin,
   },
   keys: ['received_at', 'listing', 'id'],
-  ttlDays: ttl(RETENTION_DAYS.events),
+  ttlDays: computeTtl(RETENTION_DAYS.events),
   partition: 'DAY',
 });
 
@@ -110,7 +112,7 @@ const candles: TableSpec = {
     ...origin,
   },
   keys: ['open_time', 'listing', 'price_type', 'timeframe', 'src_offset'],
-  ttlDays: ttl(RETENTION_DAYS.candles),
+  ttlDays: computeTtl(RETENTION_DAYS.candles),
   partition: 'DAY',
 };
 
@@ -129,7 +131,7 @@ const connections: TableSpec = {
     src_offset: 'long',
   },
   keys: ['from_at', 'task', 'conn', 'src_offset'],
-  ttlDays: ttl(RETENTION_DAYS.connections),
+  ttlDays: computeTtl(RETENTION_DAYS.connections),
   partition: 'DAY',
 };
 

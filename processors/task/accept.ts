@@ -1,8 +1,8 @@
 // Accepts the readings of a listing's layer: from the active connection, in time, above the held one (design section 5, N-11).
 import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
-import { counts, windowEnd } from '../../schemas/windows.ts';
-import { countsForLayer, isAbout } from './connections.ts';
+import { isCounted, toWindowEnd } from '../../schemas/windows.ts';
+import { isAbout, isCountedForLayer } from './connections.ts';
 import { isCollected, openLayer, pushProvisional, pushRecord, pushSealed, type TaskContext } from './context.ts';
 import { pushLive } from './outputs.ts';
 import { measure, type ReadingRecord, type ReadingSource, toReading } from './readings.ts';
@@ -33,7 +33,7 @@ export const makeSource = (
 
 /** Whether a reading was recorded after the time in which it counts for its window (N-11). */
 export const isLateReading = (layer: ReadingLayer, receivedAt: Micros, recordedAt: Micros): boolean =>
-  !counts(recordedAt, windowEnd(receivedAt, LAYERS[layer].windowMs));
+  !isCounted(recordedAt, toWindowEnd(receivedAt, LAYERS[layer].windowMs));
 
 /** A record of a layer in which every message is a value. */
 type ReadingMessage = { readonly record: ReadingRecord; readonly raw: string | null };
@@ -46,7 +46,7 @@ export const applyReading = (context: TaskContext, subject: Subject, { record, r
   if (!isAbout(connection, record.layer, listing.symbol)) return;
   const layer = openLayer(listing, record.layer);
   const isLate = isLateReading(record.layer, record.received_at, state.recordedAt);
-  if (!countsForLayer(state, layer, { connection, isLate })) return;
+  if (!isCountedForLayer(state, layer, { connection, isLate })) return;
   const measured = measure(record, listing.version.record, layer);
   const source = makeSource(context, subject, {
     layer: record.layer,
@@ -76,7 +76,7 @@ export const acceptReading = (context: TaskContext, listing: ListingState, candi
   const layer = openLayer(listing, name);
   const { windowMs } = LAYERS[name];
   if (isLateReading(name, reading.received_at, reading.recorded_at)) {
-    const end = windowEnd(reading.received_at, windowMs);
+    const end = toWindowEnd(reading.received_at, windowMs);
     const identity = { venue: context.venue.id, symbol: listing.symbol, layer: name };
     const span = { from: end - windowMs * 1000, at: end, srcOffset: offset, late: true };
     pushSealed(context, listing.symbol, makeReadingRow(identity, span, reading));

@@ -8,13 +8,13 @@ import { listTopLevels } from './book-levels.ts';
 import {
   type BookMessage,
   type BookState,
-  beginsBucket,
-  bookKey,
-  bucketEnd,
   createBookState,
   feedBook,
+  isNewBucket,
+  toBookKey,
+  toBucketEnd,
 } from './books.ts';
-import { countsForLayer } from './connections.ts';
+import { isCountedForLayer } from './connections.ts';
 import { isCollected, openLayer, pushRecord, type TaskContext } from './context.ts';
 import { pushListingGap } from './gap-records.ts';
 import { type Raw, toRawText } from './raw.ts';
@@ -33,7 +33,7 @@ export const applyBook = (
   message: BookMessage & { readonly raw: Raw },
 ): void => {
   const { store } = context;
-  const key = bookKey(listing.symbol, connection.conn_id);
+  const key = toBookKey(listing.symbol, connection.conn_id);
   const isHeld = store.state.books.has(key);
   if (!isCollected(context, listing, 'book')) {
     // With an unread message the held book is no longer valid.
@@ -48,10 +48,10 @@ export const applyBook = (
 const changeBook = (context: TaskContext, subject: BookSubject, message: BookMessage & { readonly raw: Raw }): void => {
   const { book } = subject;
   const { record, raw } = message;
-  const begins = beginsBucket(book, record.received_at);
-  if (begins && book.pending !== null) publishPending(context, bookKey(book.symbol, book.connId));
+  const begins = isNewBucket(book, record.received_at);
+  if (begins && book.pending !== null) publishPending(context, toBookKey(book.symbol, book.connId));
   const note = (venueTs: Micros | null): void => {
-    book.bucket = bucketEnd(record.received_at);
+    book.bucket = toBucketEnd(record.received_at);
     const { recordedAt } = context.state;
     book.change = { offset: context.out.offset, receivedAt: record.received_at, recordedAt, venueTs, raw };
   };
@@ -72,11 +72,11 @@ const changeBook = (context: TaskContext, subject: BookSubject, message: BookMes
 const waitForBucket = ({ store, pending }: TaskContext, book: BookState): void => {
   if (book.pending !== null) return;
   book.pending = store.changeCore((core) => core.pendings++);
-  pending.add(bookKey(book.symbol, book.connId));
+  pending.add(toBookKey(book.symbol, book.connId));
 };
 
 const stopWaiting = ({ pending }: TaskContext, book: BookState): void => {
-  pending.delete(bookKey(book.symbol, book.connId));
+  pending.delete(toBookKey(book.symbol, book.connId));
   book.pending = null;
 };
 
@@ -156,7 +156,7 @@ const offerBook = (
   for (const name of ['book', 'venue_depth'] as const) {
     const layer = openLayer(subject.listing, name);
     const isLate = isLateReading(name, change.receivedAt, change.recordedAt);
-    if (!countsForLayer(context.state, layer, { connection: subject.connection, isLate })) continue;
+    if (!isCountedForLayer(context.state, layer, { connection: subject.connection, isLate })) continue;
     const raw = name === 'book' ? toRawText(change.raw) : null;
     const source = makeSource(context, subject, { ...change, layer: name, rev: layer.rev + 1, raw });
     const reading = make(source, change.venueTs);

@@ -93,7 +93,7 @@ const countDecimals = (levels: readonly Level[], member: 0 | 1): number => {
   return most;
 };
 
-const tooWide = (text: string): VenueError => new VenueError('VENUE_BAD_FIGURE', `book figure ${text} is too wide`);
+const refuseWide = (text: string): VenueError => new VenueError('VENUE_BAD_FIGURE', `book figure ${text} is too wide`);
 
 /** Price and size of each level as scaled integers, one after the other. */
 const scaleLevels = (book: Book, levels: readonly Level[]): number[] => {
@@ -103,8 +103,8 @@ const scaleLevels = (book: Book, levels: readonly Level[]): number[] => {
   for (const [price, size] of levels) {
     const p = Math.round(Number(price) * byPrice);
     const s = Math.round(Number(size) * bySize);
-    if (!(p < WIDEST && p > -WIDEST)) throw tooWide(price);
-    if (!(s < WIDEST && s >= 0)) throw tooWide(size);
+    if (!(p < WIDEST && p > -WIDEST)) throw refuseWide(price);
+    if (!(s < WIDEST && s >= 0)) throw refuseWide(size);
     scaled.push(p, s);
   }
   return scaled;
@@ -112,14 +112,14 @@ const scaleLevels = (book: Book, levels: readonly Level[]): number[] => {
 
 /** Makes room for more decimals; the book's values stay the same. */
 const rescale = (book: Book, prices: number, sizes: number): void => {
-  if (Math.max(prices, sizes) >= POWERS.length) throw tooWide(`with ${Math.max(prices, sizes)} decimals`);
+  if (Math.max(prices, sizes) >= POWERS.length) throw refuseWide(`with ${Math.max(prices, sizes)} decimals`);
   const byPrice = POWERS[Math.max(0, prices - book.priceScale)] as number;
   const bySize = POWERS[Math.max(0, sizes - book.sizeScale)] as number;
   const sides = [book.bids, book.asks];
   const findWidest = (values: readonly number[]): number => values.reduce((most, v) => Math.max(most, Math.abs(v)), 0);
   for (const { keys, sizes: held } of sides) {
     if (findWidest(keys) * byPrice >= WIDEST || findWidest(held) * bySize >= WIDEST)
-      throw tooWide('beside the levels held');
+      throw refuseWide('beside the levels held');
   }
   for (const side of sides) {
     side.keys = side.keys.map((key) => key * byPrice);
@@ -204,10 +204,13 @@ export const makeBookValues = (book: Book): BookReading => {
     const spread = divide(subtract(values.ask, values.bid), mid);
     if (spread !== null) values.spread = spread;
   }
-  return { values, null_reasons: missing(['ask', 'ask_size', 'bid', 'bid_size', 'mid', 'spread'], values) };
+  return { values, null_reasons: makeMissingReasons(['ask', 'ask_size', 'bid', 'bid_size', 'mid', 'spread'], values) };
 };
 
-const missing = (names: readonly string[], values: Readonly<Record<string, Digits>>): Record<string, string> =>
+const makeMissingReasons = (
+  names: readonly string[],
+  values: Readonly<Record<string, Digits>>,
+): Record<string, string> =>
   Object.fromEntries(names.filter((name) => values[name] === undefined).map((name) => [name, 'no_value']));
 
 /** `(bid + ask) / 2`, exact; null when a side is empty. */

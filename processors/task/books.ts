@@ -4,7 +4,7 @@ import {
   type BookSync,
   isConfirmed,
   isWhole,
-  newBookSync,
+  makeBookSync,
   stepBookSync,
   type Waiting,
 } from '../../ingest/venues/shared/book-sync.ts';
@@ -60,12 +60,12 @@ export type BookMessage = { readonly record: BookRecord; readonly chain: Chain }
 /** `venueTs`: stamp of the book's last message. */
 type BookOutcome = { readonly became: 'changed' | 'broke' | 'waiting'; readonly venueTs: Micros | null };
 
-export const bookKey = (symbol: string, connId: string): string => `${symbol}|${connId}`;
+export const toBookKey = (symbol: string, connId: string): string => `${symbol}|${connId}`;
 
 export const createBookState = (symbol: string, connId: string): BookState => ({
   symbol,
   connId,
-  sync: newBookSync(),
+  sync: makeBookSync(),
   levels: createBook(),
   bucket: 0,
   change: null,
@@ -76,17 +76,17 @@ export const createBookState = (symbol: string, connId: string): BookState => ({
 export const copyBookState = (book: View<BookState>): BookState => ({ ...book, levels: copyBook(book.levels) });
 
 /** End of the `(start, end]` bucket of an instant; sampling windows end at bucket ends, so a window's end closes its bucket. */
-export const bucketEnd = (receivedAt: Micros): Micros => Math.ceil(receivedAt / BUCKET) * BUCKET;
+export const toBucketEnd = (receivedAt: Micros): Micros => Math.ceil(receivedAt / BUCKET) * BUCKET;
 
 /** True when the message at `receivedAt` starts a new bucket: an unpublished change of the older one is published first. */
-export const beginsBucket = (book: View<BookState>, receivedAt: Micros): boolean =>
-  bucketEnd(receivedAt) !== book.bucket;
+export const isNewBucket = (book: View<BookState>, receivedAt: Micros): boolean =>
+  toBucketEnd(receivedAt) !== book.bucket;
 
 /**
  * When an unpublished change is published without a further message: at its bucket's end. One recorded after that waits as long as one in time, because
  * more of its bucket may follow, but never past the time in which it counts.
  */
-export const dueAt = ({ bucket, change }: View<BookState>): Micros => {
+export const toDueInstant = ({ bucket, change }: View<BookState>): Micros => {
   const recordedAt = change?.recordedAt ?? 0;
   if (recordedAt <= bucket) return bucket;
   const counted = bucket + COUNTS_WITHIN;
@@ -126,7 +126,7 @@ export const feedBook = (book: BookState, rule: BookRule, { record, chain }: Boo
   const { kind, bids, asks, sequence } = values;
   const payload = { kind, bids, asks, sequence, venueTs, full: chain.full };
   const step = stepBookSync<Payload | PayloadText>(rule, book.sync, { chain, payload });
-  book.sync = newBookSync();
+  book.sync = makeBookSync();
   const apply = step.apply.map(parsePayload);
   for (const taken of apply) {
     if (taken.kind === 'snapshot') applySnapshot(book.levels, taken);

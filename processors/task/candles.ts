@@ -5,7 +5,7 @@ import { MICROS_PER_MINUTE } from '../../schemas/instants.ts';
 import { findPricePolicy } from '../../schemas/policies.ts';
 import type { CandleRecord, Micros, PriceType } from '../../schemas/records.ts';
 import type { CapabilityVersion, ListingVersion } from '../../schemas/topics.ts';
-import { counts } from '../../schemas/windows.ts';
+import { isCounted } from '../../schemas/windows.ts';
 import type { Subject } from './accept.ts';
 import { pushRecord, pushSealed, type TaskContext } from './context.ts';
 import { findKnownMinute, isFinal, makePresentMinute } from './minutes.ts';
@@ -13,7 +13,7 @@ import { pushLive } from './outputs.ts';
 import { listKnownLonger } from './rollups.ts';
 import { type CandleIdentity, type CandleRow, makeCandleRow } from './rows.ts';
 import type { CandleState, CandleView, ConnectionView, ListingState, ListingView, Minute, TaskView } from './state.ts';
-import { capabilityAt, findPartsWhere, listingAt, type VersionTest } from './versions.ts';
+import { findCapabilityAt, findListingAt, findPartsWhere, type VersionTest } from './versions.ts';
 
 const openCandles = (listing: ListingState, priceType: PriceType): CandleState => {
   let candles = listing.candles[priceType];
@@ -44,7 +44,7 @@ export const toCandleIdentity = ({ venue }: TaskContext, { listing, priceType }:
 });
 
 /** Whether minutes of a price are collected while these versions are valid. */
-export const collectsPrice = (
+export const isPriceCollectedBy = (
   listing: ListingVersion | null,
   capability: CapabilityVersion | null,
   priceType: PriceType,
@@ -52,20 +52,20 @@ export const collectsPrice = (
 
 /** Whether minutes of a price of the listing are collected now. */
 export const isPriceCollected = ({ state }: TaskContext, listing: ListingView, priceType: PriceType): boolean =>
-  collectsPrice(listingAt(listing, state.recordedAt), capabilityAt(state, state.recordedAt), priceType);
+  isPriceCollectedBy(findListingAt(listing, state.recordedAt), findCapabilityAt(state, state.recordedAt), priceType);
 
 /**
  * Whether a minute ended while it was not collected: what is told of it afterwards neither represents it nor proves it empty. Nothing decided it
  * before the first versions, and versions are forgotten some time after the minutes that they decided are sealed.
  */
-const endedUncollected = (
+const wasUncollected = (
   { state }: TaskContext,
   { listing, priceType }: Pick<PriceSeries, 'listing' | 'priceType'>,
   openTime: Micros,
 ): boolean => {
   const end = openTime + MICROS_PER_MINUTE;
-  const [version, capability] = [listingAt(listing, end), capabilityAt(state, end)];
-  return version !== null && capability !== null && !collectsPrice(version, capability, priceType);
+  const [version, capability] = [findListingAt(listing, end), findCapabilityAt(state, end)];
+  return version !== null && capability !== null && !isPriceCollectedBy(version, capability, priceType);
 };
 
 /** After this time an answer contains every minute with trades. */
@@ -84,7 +84,7 @@ const isRunning = ({ received_at, values }: CandleRecord, { opens }: CandleAnswe
   received_at < values.open_time + MICROS_PER_MINUTE + CLOCK_SLACK;
 
 /** Whether an answer covers a minute to its end: it contains a newer one, or arrived long enough after it. */
-const knowsWhole = ({ opens }: CandleAnswer, receivedAt: Micros, openTime: Micros): boolean =>
+const isKnownWhole = ({ opens }: CandleAnswer, receivedAt: Micros, openTime: Micros): boolean =>
   openTime < (opens.at(-1) ?? 0) || receivedAt >= openTime + MICROS_PER_MINUTE + SETTLES_AFTER;
 
 /** A candle record, and the answer that contains it; null for a record of a stream. */
@@ -102,13 +102,13 @@ export const applyCandle = (
   if (record.values.closed === false) return pushRunning(context, { connection, listing }, record);
   const series = openSeries(listing, priceType);
   const { candles } = series;
-  const late = !counts(state.recordedAt, openTime + MICROS_PER_MINUTE);
+  const late = !isCounted(state.recordedAt, openTime + MICROS_PER_MINUTE);
   const source = { connId: connection.conn_id, recordedAt: state.recordedAt, srcOffset: out.offset, late };
   const { values, venue_ts, received_at } = record;
   if (answer && isRunning(record, answer)) return;
   const proved = answer ? [] : proveBefore(context, { connection, series }, openTime);
-  if (endedUncollected(context, series, openTime)) return announceMinutes(context, series, proved);
-  const isKnown = answer ? knowsWhole(answer, received_at, openTime) : false;
+  if (wasUncollected(context, series, openTime)) return announceMinutes(context, series, proved);
+  const isKnown = answer ? isKnownWhole(answer, received_at, openTime) : false;
   const isWhole = values.closed === true || isKnown || isBehind(candles, connection, openTime);
   const minute: Minute = { values, venue_ts, received_at, final: isWhole, ...source };
   if (late) {
@@ -128,7 +128,7 @@ export const applyCandle = (
 const pushRunning = (context: TaskContext, { connection, listing }: Subject, record: CandleRecord): void => {
   const { open_time: openTime, price_type: priceType } = record.values;
   const isOver = isFinal(listing.candles[priceType]?.minutes[openTime]);
-  if (!isOver && counts(context.state.recordedAt, openTime + MICROS_PER_MINUTE))
+  if (!isOver && isCounted(context.state.recordedAt, openTime + MICROS_PER_MINUTE))
     pushRecord(context, record, { connection });
 };
 
@@ -150,7 +150,7 @@ const readSince = (
   { listing, priceType }: Pick<PriceSeries, 'listing' | 'priceType'>,
   { span }: ConnectionView,
 ): Micros => {
-  const isSo: VersionTest = (version, capability) => collectsPrice(version, capability, priceType);
+  const isSo: VersionTest = (version, capability) => isPriceCollectedBy(version, capability, priceType);
   let since = state.recordedAt;
   for (const part of findPartsWhere({ state, listing, isSo }, { from: span.from, at: since }).toReversed()) {
     if (part.at !== since) break;
@@ -194,7 +194,7 @@ const proveBefore = (
     held.received_at >= connection.span.from &&
     held.recordedAt >= readSince(context, series, connection);
   const isTold = (at: Micros): boolean =>
-    counts(recordedAt, at + MICROS_PER_MINUTE) && !endedUncollected(context, series, at);
+    isCounted(recordedAt, at + MICROS_PER_MINUTE) && !wasUncollected(context, series, at);
   if (isOwn && !held.final && isTold(before)) {
     candles.minutes[before] = { ...held, final: true };
     known.push(before);
@@ -236,11 +236,11 @@ export const applyAnswer = (context: TaskContext, { connection, listing }: Subje
   const from = Math.max(covered.from, state.minutesSealed);
   let open = from - MICROS_PER_MINUTE;
   for (let at = from; at <= covered.to; at += MICROS_PER_MINUTE) {
-    if (opens.includes(at) || !knowsWhole(answer, receivedAt, at)) open = at;
+    if (opens.includes(at) || !isKnownWhole(answer, receivedAt, at)) open = at;
     else if (
       candles.minutes[at] === undefined &&
-      counts(state.recordedAt, at + MICROS_PER_MINUTE) &&
-      !endedUncollected(context, series, at)
+      isCounted(state.recordedAt, at + MICROS_PER_MINUTE) &&
+      !wasUncollected(context, series, at)
     )
       proved.push(at);
   }

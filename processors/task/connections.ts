@@ -28,14 +28,14 @@ const endSpan = (connection: Connection, { at, cause }: Loss, changed: SpanChang
 };
 
 /** End of a span that nothing names any more. It may have been opened by a record that is stamped ahead of the log. */
-const lastAliveAt = ({ namedAt, span }: ConnectionView): Micros => Math.max(namedAt + OUT_AFTER, span.from);
+const findLastAlive = ({ namedAt, span }: ConnectionView): Micros => Math.max(namedAt + OUT_AFTER, span.from);
 
 /** Marks every connection out whose last naming record is more than 3 s older than the last applied one. */
 export const expireConnections = ({ state, changeConnection }: Store, changed: SpanChange): void => {
   for (const held of state.connections.values()) {
     if (isOut(held) || state.recordedAt <= held.namedAt + OUT_AFTER) continue;
     changeConnection(held.conn_id, (connection) =>
-      endSpan(connection, { at: lastAliveAt(connection), cause: 'collector_down' }, changed),
+      endSpan(connection, { at: findLastAlive(connection), cause: 'collector_down' }, changed),
     );
   }
 };
@@ -91,7 +91,7 @@ export const loseConnection = (connection: Connection, { lost_at, cause }: LostB
 };
 
 /** Whether `a` is the one that explains a slot that is down: of those ended the last to end. One that is alive explains more than any. */
-const endsAfter = (a: ConnectionView, b: ConnectionView): boolean => {
+const isEndedAfter = (a: ConnectionView, b: ConnectionView): boolean => {
   const [aEnd, bEnd] = [a.span.to ?? Number.POSITIVE_INFINITY, b.span.to ?? Number.POSITIVE_INFINITY];
   return aEnd > bEnd || (aEnd === bEnd && a.openedAt > b.openedAt);
 };
@@ -107,7 +107,7 @@ export const failToConnect = (
 ): void => {
   let last: ConnectionView | null = null;
   for (const connection of store.state.connections.values())
-    if (connection.slot === slot && (last === null || endsAfter(connection, last))) last = connection;
+    if (connection.slot === slot && (last === null || isEndedAfter(connection, last))) last = connection;
   if (last === null) {
     if (covers === undefined) return;
     const span: Span = { conn_id: connId, slot, from: at, to: at, cause };
@@ -123,7 +123,7 @@ export const wasOpen = ({ span, ended }: ConnectionView): boolean => span.to ===
 type Delivered = { delivered: string[] };
 
 /** Whether `a` goes before `b`: one that is alive before one that is out, then the one opened last (F-02). */
-const ranksAbove = (a: ConnectionView, b: ConnectionView): boolean => {
+const isRankedAbove = (a: ConnectionView, b: ConnectionView): boolean => {
   if (isOut(a) !== isOut(b)) return !isOut(a);
   return a.openedAt > b.openedAt || (a.openedAt === b.openedAt && a.conn_id > b.conn_id);
 };
@@ -134,22 +134,22 @@ type Delivery = { readonly connection: ConnectionView; readonly isLate: boolean 
  * Whether a reading of `connection` may replace the held one: of the connections that have delivered an accepted reading, and this one, none ranks
  * higher. A late reading is no delivery, because it changes no other answer (N-11).
  */
-export const countsForLayer = (state: TaskView, layer: Delivered, { connection, isLate }: Delivery): boolean => {
+export const isCountedForLayer = (state: TaskView, layer: Delivered, { connection, isLate }: Delivery): boolean => {
   const { conn_id: connId } = connection;
   if (!isLate && !layer.delivered.includes(connId))
     layer.delivered = [...layer.delivered.filter((id) => state.connections.has(id)), connId];
   return !layer.delivered.some((id) => {
     const other = state.connections.get(id);
-    return other !== undefined && ranksAbove(other, connection);
+    return other !== undefined && isRankedAbove(other, connection);
   });
 };
 
-export const coversListing = (connection: ConnectionView, layer: string, symbol: string): boolean =>
+export const isCovering = (connection: ConnectionView, layer: string, symbol: string): boolean =>
   connection.covers.some((c) => c.layers.includes(layer) && (c.symbols === null || c.symbols.includes(symbol)));
 
 /** Whether a connection covers a layer: an answer may contain more than the layer it is polled for. A connection without covers is accepted. */
 export const isAbout = (connection: ConnectionView, layer: string, symbol: string): boolean =>
-  connection.covers.length === 0 || coversListing(connection, layer, symbol);
+  connection.covers.length === 0 || isCovering(connection, layer, symbol);
 
 /** A listing's layer over the window `(from, to]`. */
 export type WindowQuery = {
@@ -175,7 +175,7 @@ const isCovered = (spans: readonly Span[], { from, to }: WindowQuery): boolean =
  * serves the listing and layer. Null when such connections were alive throughout.
  */
 export const findLossCause = (state: TaskView, query: WindowQuery): GapCause | null => {
-  const serving = [...state.connections.values()].filter((c) => coversListing(c, query.layer, query.symbol));
+  const serving = [...state.connections.values()].filter((c) => isCovering(c, query.layer, query.symbol));
   if (isCovered(serving.flatMap(listSpans), query)) return null;
   let last: Loss | null = null;
   for (const { ended, failures } of serving) {
@@ -189,7 +189,7 @@ export const findLossCause = (state: TaskView, query: WindowQuery): GapCause | n
 /** True when a connection of the listing and layer had an unreadable frame within `(from, to]`. */
 export const hadUnreadable = (state: TaskView, query: WindowQuery): boolean => {
   for (const connection of state.connections.values()) {
-    if (!coversListing(connection, query.layer, query.symbol)) continue;
+    if (!isCovering(connection, query.layer, query.symbol)) continue;
     if (connection.unreadable.some((at) => at > query.from && at <= query.to)) return true;
   }
   return false;
@@ -214,7 +214,7 @@ const listKept = ({ connections }: TaskView, horizon: Micros): ReadonlySet<strin
   const kept = new Set<string>();
   const bySlot = Map.groupBy(connections.values(), ({ slot }) => slot);
   for (const ofSlot of bySlot.values()) {
-    const lastFirst = ofSlot.sort((a, b) => (endsAfter(a, b) ? -1 : 1));
+    const lastFirst = ofSlot.sort((a, b) => (isEndedAfter(a, b) ? -1 : 1));
     const last = lastFirst.find(({ openedAt }) => openedAt <= horizon);
     const silent = lastFirst.filter((connection) => isOut(connection) && !connection.closed);
     for (const { conn_id } of [...(last ? [last] : []), ...silent.slice(0, KEEP_SILENT)]) kept.add(conn_id);

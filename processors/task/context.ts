@@ -2,7 +2,7 @@
 import type { MappedVenue } from '../../ingest/venues/contract/mapping.ts';
 import type { CoverName, ReadingLayer } from '../../schemas/layers.ts';
 import type { ListingRecord, Micros } from '../../schemas/records.ts';
-import { shardOf } from '../../schemas/shards.ts';
+import { toShard } from '../../schemas/shards.ts';
 import type { RawMessage, Row, Span } from '../../schemas/topics.ts';
 import { type Outputs, pushLive, pushMd, pushRow } from './outputs.ts';
 import { makeSpanRow, type TaskPlace } from './rows.ts';
@@ -15,7 +15,7 @@ import {
   type TaskView,
 } from './state.ts';
 import type { Store } from './store.ts';
-import { capabilityAt, collectsLayer, listingAt } from './versions.ts';
+import { findCapabilityAt, findListingAt, isLayerCollected } from './versions.ts';
 import { type LayerWindow, makeProvisionalRow } from './windows.ts';
 
 export type TaskContext = {
@@ -49,10 +49,10 @@ export const toTaskPlace = (context: TaskContext): TaskPlace => ({
 });
 
 /** A task maps only the listings of its own shard. */
-export const ownsSymbol = (context: TaskContext, symbol: string): boolean => {
+export const isOwnSymbol = (context: TaskContext, symbol: string): boolean => {
   let owned = context.owned.get(symbol);
   if (owned === undefined) {
-    owned = shardOf(symbol, context.shards) === context.partition;
+    owned = toShard(symbol, context.shards) === context.partition;
     context.owned.set(symbol, owned);
   }
   return owned;
@@ -69,7 +69,7 @@ export const openLayer = (listing: ListingState, name: ReadingLayer): LayerState
 
 /** Whether a layer (a name of a capability) of the listing is collected now. */
 export const isCollected = ({ state }: TaskContext, listing: ListingView, layer: CoverName): boolean =>
-  collectsLayer(listingAt(listing, state.recordedAt), capabilityAt(state, state.recordedAt), layer);
+  isLayerCollected(findListingAt(listing, state.recordedAt), findCapabilityAt(state, state.recordedAt), layer);
 
 /** Publishes the current row of an ended but unsealed window on `live`. */
 export const pushProvisional = (
@@ -103,7 +103,7 @@ export const pushRecord = (
 };
 
 /** Alive spans are published on `live` when they start and end; ended ones are rows. */
-export const spanChanged =
+export const createSpanChange =
   (context: TaskContext) =>
   (span: Span): void => {
     pushLive(context.out, context.state.recordedAt, { kind: 'connection', span });

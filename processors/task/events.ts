@@ -1,9 +1,9 @@
 // Trades and liquidations: one row each on arrival, repeats of an id suppressed (design section 7, N-11).
 import { EVENTS, type EventLayer } from '../../schemas/layers/index.ts';
 import type { LiquidationRecord, Micros, TradeRecord } from '../../schemas/records.ts';
-import { counts } from '../../schemas/windows.ts';
+import { isCounted } from '../../schemas/windows.ts';
 import type { Subject } from './accept.ts';
-import { countsForLayer, coversListing, wasOpen } from './connections.ts';
+import { isCountedForLayer, isCovering, wasOpen } from './connections.ts';
 import { isCollected, pushRecord, type TaskContext } from './context.ts';
 import { pushLive, pushRow } from './outputs.ts';
 import { makeEventRow } from './rows.ts';
@@ -41,7 +41,7 @@ const findCollectedSince = (
   layer: EventRecord['layer'],
 ): Micros => {
   const serving = [...state.connections.values()].filter(
-    (c) => wasOpen(c) && coversListing(c, KINDS[layer].name, listing.symbol),
+    (c) => wasOpen(c) && isCovering(c, KINDS[layer].name, listing.symbol),
   );
   return Math.max(state.lostBefore, Math.min(...[connection, ...serving].map(({ openedAt }) => openedAt)));
 };
@@ -85,8 +85,8 @@ const identify = (context: TaskContext, subject: Subject, { record, index }: Eve
   const own = `${connection.conn_id}.${connection.lastSeq}.${index}`;
   forgetOld(events, context.state.recordedAt);
   if (id === null && record.venue_ts === null) {
-    const isLate = !counts(context.state.recordedAt, record.received_at);
-    return countsForLayer(context.state, events, { connection, isLate }) ? own : null;
+    const isLate = !isCounted(context.state.recordedAt, record.received_at);
+    return isCountedForLayer(context.state, events, { connection, isLate }) ? own : null;
   }
   const key = id === null ? makeNthKey(events, connection, formatContent(record)) : id;
   if (id === null) events.seen.set(`@${connection.conn_id} ${key}`, context.state.recordedAt);
@@ -103,7 +103,7 @@ export const applyEvent = (context: TaskContext, subject: Subject, message: Even
   const id = identify(context, subject, message);
   if (id === null) return;
   const { listing, connection } = subject;
-  const late = !counts(context.state.recordedAt, record.received_at);
+  const late = !isCounted(context.state.recordedAt, record.received_at);
   const source = {
     venue: context.venue.id,
     symbol: listing.symbol,

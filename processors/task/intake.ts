@@ -15,17 +15,17 @@ import { findListingPolicy } from '../../schemas/policies.ts';
 import type { ListingRecord, Micros, NormalisedRecord } from '../../schemas/records.ts';
 import { describeError } from '../../schemas/thrown.ts';
 import type { CapabilityBody, ListingVersion, LostBody, OpenBody, RawMessage, TickBody } from '../../schemas/topics.ts';
-import { counts, windowEnd } from '../../schemas/windows.ts';
+import { isCounted, toWindowEnd } from '../../schemas/windows.ts';
 import { applyReading, type Subject } from './accept.ts';
 import { applyBook, endBooks, publishPending } from './book-readings.ts';
 import { applyAnswer, applyCandle, forgetNewest, isPriceCollected, type PricedAnswer } from './candles.ts';
 import { failToConnect, loseConnection, nameConnection, openConnection } from './connections.ts';
 import {
+  createSpanChange,
   isCollected,
+  isOwnSymbol,
   openLayer,
-  ownsSymbol,
   pushDeadLetter,
-  spanChanged,
   type TaskContext,
   toTaskPlace,
 } from './context.ts';
@@ -43,11 +43,11 @@ import { breakOff, COLLECTOR_BUCKET_MS, noteCollector } from './windows.ts';
 export function* applyMessage(context: TaskContext, message: RawMessage): Interruptible {
   const { state } = context;
   const fromCollector = message.slot !== 'owner';
-  if (fromCollector && counts(state.recordedAt, windowEnd(message.received_at, COLLECTOR_BUCKET_MS))) {
+  if (fromCollector && isCounted(state.recordedAt, toWindowEnd(message.received_at, COLLECTOR_BUCKET_MS))) {
     noteCollector(context.store, message.received_at);
   }
   try {
-    yield* dispatch(context, message);
+    yield* dispatchMessage(context, message);
   } catch (error) {
     const code = error instanceof VenueError ? error.code : 'INTERNAL';
     const text = describeError(error);
@@ -55,7 +55,7 @@ export function* applyMessage(context: TaskContext, message: RawMessage): Interr
   }
 }
 
-function* dispatch(context: TaskContext, message: RawMessage): Interruptible {
+function* dispatchMessage(context: TaskContext, message: RawMessage): Interruptible {
   switch (message.kind) {
     case 'tick':
       return applyTick(context, message);
@@ -78,7 +78,7 @@ function* dispatch(context: TaskContext, message: RawMessage): Interruptible {
 
 const parseBody = <T>(message: RawMessage): T => JSON.parse(Buffer.from(message.payload).toString('utf8')) as T;
 
-const named = (message: RawMessage, openedAt: Micros) => ({
+const toNamed = (message: RawMessage, openedAt: Micros) => ({
   connId: message.conn_id,
   slot: message.slot,
   openedAt,
@@ -86,7 +86,7 @@ const named = (message: RawMessage, openedAt: Micros) => ({
 });
 
 const applyTick = (context: TaskContext, message: RawMessage): void => {
-  const changed = spanChanged(context);
+  const changed = createSpanChange(context);
   for (const { conn_id, opened_at } of parseBody<TickBody>(message).connections) {
     const slot = context.state.connections.get(conn_id)?.slot ?? '';
     const receivedAt = message.received_at;
@@ -114,16 +114,16 @@ const applyCapability = (context: TaskContext, message: RawMessage): void => {
 
 const applyOpen = (context: TaskContext, message: RawMessage): void => {
   const { opened_at, covers } = parseBody<OpenBody>(message);
-  openConnection(context.store, { ...named(message, opened_at), covers }, spanChanged(context));
+  openConnection(context.store, { ...toNamed(message, opened_at), covers }, createSpanChange(context));
 };
 
 const applyLost = (context: TaskContext, message: RawMessage): void => {
   const { store, state } = context;
   const body = parseBody<LostBody>(message);
   // A connection that never opened was never alive: it only explains why its slot stays down.
-  if (!state.connections.has(message.conn_id)) return failToConnect(store, named(message, body.lost_at), body);
-  const changed = spanChanged(context);
-  nameConnection(store, named(message, message.received_at), changed);
+  if (!state.connections.has(message.conn_id)) return failToConnect(store, toNamed(message, body.lost_at), body);
+  const changed = createSpanChange(context);
+  nameConnection(store, toNamed(message, message.received_at), changed);
   endBooks(context, message.conn_id);
   store.changeConnection(message.conn_id, (connection) => {
     if (!connection.closed)
@@ -137,7 +137,7 @@ function* applyReference(context: TaskContext, message: RawMessage): Interruptib
   const venueMessage = toVenueMessage(context, message);
   const answer = store.changeCore(({ reference }) => context.venue.mapReference(reference, venueMessage));
   if (!answer) return;
-  const owned = answer.listings.filter((record) => ownsSymbol(context, record.venue_symbol));
+  const owned = answer.listings.filter((record) => isOwnSymbol(context, record.venue_symbol));
   const readRaw = createElementReader(answer);
   for (const record of owned) {
     applyListing(context, record, readRaw);
@@ -147,7 +147,7 @@ function* applyReference(context: TaskContext, message: RawMessage): Interruptib
   const before = state.scopes[answer.scope] ?? [];
   for (const symbol of before) {
     if (mayExist(answer, symbol)) present.add(symbol);
-    if (!present.has(symbol)) delist(context, symbol, message.received_at);
+    if (!present.has(symbol)) delistSymbol(context, symbol, message.received_at);
   }
   store.changeCore(({ scopes }) => {
     scopes[answer.scope] = [...present];
@@ -177,7 +177,7 @@ const applyListing = (
   if (version) writeVersion(context, version);
 };
 
-const delist = (context: TaskContext, symbol: string, receivedAt: Micros): void => {
+const delistSymbol = (context: TaskContext, symbol: string, receivedAt: Micros): void => {
   const listing = context.state.listings.get(symbol);
   const version = listing ? makeDelistedVersion(listing, receivedAt, context.state.recordedAt) : null;
   if (version) writeVersion(context, version);
@@ -236,7 +236,7 @@ const applyTurn = (context: TaskContext, symbol: string, before: readonly string
 
 function* applyData(context: TaskContext, message: RawMessage): Interruptible {
   const { store, state } = context;
-  nameConnection(store, named(message, message.received_at), spanChanged(context));
+  nameConnection(store, toNamed(message, message.received_at), createSpanChange(context));
   if (!advanceSeq(store, message)) return;
   const records = mapMessage(context, message);
   const connection = state.connections.get(message.conn_id);
@@ -274,7 +274,7 @@ const toAnswer = (context: TaskContext, message: RawMessage, records: readonly M
 
 const applyCovered = (context: TaskContext, connection: ConnectionView, answer: Answer): void => {
   for (const symbol of answer.symbols) {
-    if (!ownsSymbol(context, symbol) || !context.state.listings.has(symbol)) continue;
+    if (!isOwnSymbol(context, symbol) || !context.state.listings.has(symbol)) continue;
     context.store.changeListing(symbol, (listing) => applyAnswer(context, { connection, listing }, answer));
   }
 };
@@ -310,7 +310,7 @@ type Part = { readonly mapped: Mapped; readonly index: number; readonly answer: 
 const applyMapped = (context: TaskContext, connection: ConnectionView, part: Part): void => {
   const { record } = part.mapped;
   const symbol = record.venue_symbol;
-  if (symbol === null || !ownsSymbol(context, symbol)) return;
+  if (symbol === null || !isOwnSymbol(context, symbol)) return;
   if (!context.state.listings.has(symbol)) return noteUnknown(context, record);
   context.store.changeListing(symbol, (listing) => applyRecord(context, { connection, listing }, part));
 };

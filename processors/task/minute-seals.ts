@@ -3,22 +3,29 @@ import { MICROS_PER_MINUTE } from '../../schemas/instants.ts';
 import { type CoverName, PRICE_CANDLES } from '../../schemas/layers.ts';
 import type { Micros, PriceType } from '../../schemas/records.ts';
 import { COUNTS_WITHIN, SEALS_AFTER } from '../../schemas/windows.ts';
-import { collectsPrice, isSpanAlive, joinFigures, openSeries, type PriceSeries, toCandleIdentity } from './candles.ts';
-import { coversListing } from './connections.ts';
+import {
+  isPriceCollectedBy,
+  isSpanAlive,
+  joinFigures,
+  openSeries,
+  type PriceSeries,
+  toCandleIdentity,
+} from './candles.ts';
+import { isCovering } from './connections.ts';
 import { computeWatermark, pushSealed, type TaskContext } from './context.ts';
 import { findKnownMinute, isFinal, makeMissingMinute } from './minutes.ts';
-import { coveredTo, formatSeries } from './recovery.ts';
+import { findCoveredTo, formatSeries } from './recovery.ts';
 import { foldMinute, foldUncollected } from './rollups.ts';
 import { type CandleRow, makeCandleRow } from './rows.ts';
 import type { CandleState, CandleView, ListingState, ListingView, TaskView } from './state.ts';
-import { capabilityAt, findPartsWhere, listingAt, type Range, type VersionTest } from './versions.ts';
+import { findCapabilityAt, findListingAt, findPartsWhere, type Range, type VersionTest } from './versions.ts';
 import { findMissedCause, isEndedBy } from './windows.ts';
 
 /** Answers of polls overlap: they repeat minutes for this long after the seal. */
 const REPEATED_FOR = 3 * MICROS_PER_MINUTE;
 
 /** Close time of the last minute that W has passed by 100.001 s. */
-export const lastMinuteToSeal = ({ state }: TaskContext): Micros =>
+export const findLastMinuteToSeal = ({ state }: TaskContext): Micros =>
   Math.floor((computeWatermark(state) - SEALS_AFTER) / MICROS_PER_MINUTE) * MICROS_PER_MINUTE;
 
 /** Seals the minutes that close in `(range.from, range.at]`. */
@@ -26,7 +33,7 @@ export const sealMinutes = (context: TaskContext, listing: ListingState, range: 
   for (const priceType of listPriceTypes(listing)) {
     const series = openSeries(listing, priceType);
     const { candles } = series;
-    const life = withinLife(listing, range);
+    const life = cutToLife(listing, range);
     let folded = life.from;
     for (const openTime of listMinutesToSeal(context, series, { life, range })) {
       foldUncollected(candles, folded, Math.min(openTime, life.at));
@@ -46,7 +53,7 @@ const listPriceTypes = ({ version, before, candles }: ListingView): ReadonlySet<
 };
 
 /** The part of a range whose minutes are within the listing's life. */
-const withinLife = ({ version: { first_seen_at, delisted_at } }: ListingView, { from, at }: Range): Range => ({
+const cutToLife = ({ version: { first_seen_at, delisted_at } }: ListingView, { from, at }: Range): Range => ({
   from: Math.max(from, Math.floor(first_seen_at / MICROS_PER_MINUTE) * MICROS_PER_MINUTE),
   at: Math.min(at, delisted_at === null ? at : Math.ceil(delisted_at / MICROS_PER_MINUTE) * MICROS_PER_MINUTE),
 });
@@ -59,7 +66,7 @@ const listMinutesToSeal = (
   { listing, priceType, candles }: PriceSeries,
   { life, range }: Sealed,
 ): readonly Micros[] => {
-  const isSo: VersionTest = (version, capability) => collectsPrice(version, capability, priceType);
+  const isSo: VersionTest = (version, capability) => isPriceCollectedBy(version, capability, priceType);
   const collected = findPartsWhere({ state, listing, isSo }, life).flatMap(openTimes);
   const beyond = [...listFinalIn(candles, range), ...listProvedIn(candles, life)];
   if (beyond.length === 0) return collected;
@@ -92,14 +99,14 @@ const sealMinute = (context: TaskContext, series: PriceSeries, openTime: Micros)
   const { listing, priceType, candles } = series;
   const identity = toCandleIdentity(context, series);
   const end = openTime + MICROS_PER_MINUTE;
-  const isCollected = collectsPrice(listingAt(listing, end), capabilityAt(state, end), priceType);
+  const isCollected = isPriceCollectedBy(findListingAt(listing, end), findCapabilityAt(state, end), priceType);
   const known = findKnownMinute(candles, openTime);
   const sealed =
     known ?? (isCollected ? explainMinute(context, series, openTime) : makeMissingMinute(openTime, 'unknown'));
   for (const candle of [sealed, ...foldMinute(candles, sealed, state.lostBefore)]) {
     if (candle.gapCause !== null && !isCollected) continue;
     const series = formatSeries('candles', listing.symbol, `${priceType}|${candle.timeframe}`);
-    if (candle.openTime <= coveredTo(state.recovery, series)) continue;
+    if (candle.openTime <= findCoveredTo(state.recovery, series)) continue;
     pushSealed(context, listing.symbol, makeCandleRow(identity, candle, out.offset));
   }
 };
@@ -119,7 +126,7 @@ const explainMinute = ({ state }: TaskContext, { listing, priceType }: PriceSeri
 const findCover = (state: TaskView, { symbol }: ListingView, priceType: PriceType): CoverName => {
   if (priceType === 'trade') return 'candles';
   for (const connection of state.connections.values())
-    if (coversListing(connection, PRICE_CANDLES, symbol)) return PRICE_CANDLES;
+    if (isCovering(connection, PRICE_CANDLES, symbol)) return PRICE_CANDLES;
   return 'candles';
 };
 

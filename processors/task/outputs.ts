@@ -6,8 +6,8 @@ import {
   type ListingVersion,
   type LiveBodies,
   type LiveEntry,
-  liveEntry,
   type MdRecord,
+  makeLiveEntry,
   type Row,
   type RowEntry,
   type Source,
@@ -46,7 +46,7 @@ type LiveContent = Pick<LiveEntry, 'kind'> & Partial<LiveBodies>;
 /** Appends a live entry. */
 export const pushLive = (outputs: Outputs, recordedAt: Micros, content: LiveContent): void => {
   const { offset, live } = outputs;
-  live.push(liveEntry({ ...content, offset, index: live.length, recorded_at: recordedAt }));
+  live.push(makeLiveEntry({ ...content, offset, index: live.length, recorded_at: recordedAt }));
 };
 
 /** Appends a final row for QuestDB. */

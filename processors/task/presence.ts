@@ -1,5 +1,5 @@
 // Counts the listings with a valid value at the log's time, by layer: for operators, not part of any output.
-import { statusAt } from '../../schemas/freshness.ts';
+import { findStatusAt } from '../../schemas/freshness.ts';
 import { LAYERS, READING_LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { Reading } from '../../schemas/topics.ts';
@@ -19,7 +19,7 @@ const isPresent = (state: TaskView, listing: ListingView, name: ReadingLayer): b
   const { reading = null, wasOff = false } = listing.layers.get(name) ?? {};
   if (reading === null || wasOff) return false;
   const question = { reading, policy: 'on', boundMs: LAYERS[name].freshnessMs, at: state.recordedAt } as const;
-  return statusAt({ ...question, lostAt: findLoss(state, reading), stateLag: false }).status === 'present';
+  return findStatusAt({ ...question, lostAt: findLoss(state, reading), stateLag: false }).status === 'present';
 };
 
 /** Listings that are not delisted, by collected layer. */

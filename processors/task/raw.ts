@@ -1,5 +1,5 @@
 // The element of a message that a reading came from, in JSON, for `include_raw`.
-import { stringifyElement } from '../../ingest/venues/shared/element-text.ts';
+import { formatElement } from '../../ingest/venues/shared/element-text.ts';
 
 /** A larger piece of a message is not kept. */
 const RAW_LIMIT = 16_384;
@@ -18,7 +18,7 @@ export const toRawText = (raw: Raw): string | null => (typeof raw === 'object' &
 
 /** The element in JSON; null when it is too long to keep. An element that is text is JSON already. */
 export const formatRaw = (element: unknown): string | null =>
-  keepRaw(typeof element === 'string' ? element : stringifyElement(element));
+  keepRaw(typeof element === 'string' ? element : formatElement(element));
 
 /** The text, or null when there is none or it is too long to keep. */
 export const keepRaw = (text: string | undefined): string | null =>

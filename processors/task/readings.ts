@@ -1,7 +1,7 @@
 // Converts normalised records to readings: members with digits, derived figures, horizon and reasons (L-02, N-05 rule 2, F-01, F-02).
 import { divide, multiply, subtract } from '../../schemas/decimals.ts';
 import { parseDuration } from '../../schemas/durations.ts';
-import { validUntil } from '../../schemas/freshness.ts';
+import { computeValidUntil } from '../../schemas/freshness.ts';
 import type { GapCause } from '../../schemas/gap-causes.ts';
 import type { EventLayer, LayerRecord } from '../../schemas/layers/index.ts';
 import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
@@ -154,7 +154,7 @@ export const toReading = (source: ReadingSource, measured: Measured, book: BookL
     conn_id: source.connId,
     ...horizon,
     anchor: measured.venueTs === null ? 'receipt' : 'venue',
-    valid_until: validUntil({ venue_ts: measured.venueTs, received_at: source.receivedAt, ...horizon }),
+    valid_until: computeValidUntil({ venue_ts: measured.venueTs, received_at: source.receivedAt, ...horizon }),
     values: measured.values,
     null_reasons: listNullReasons(source, measured.values),
     instants: measured.instants,

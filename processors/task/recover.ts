@@ -4,7 +4,7 @@ import { LAYERS, READING_LAYERS, type ReadingLayer } from '../../schemas/layers.
 import type { Micros } from '../../schemas/records.ts';
 import { SEALS_AFTER } from '../../schemas/windows.ts';
 import { createConnection } from './connections.ts';
-import { isCollected, openLayer, ownsSymbol, type TaskContext } from './context.ts';
+import { isCollected, isOwnSymbol, openLayer, type TaskContext } from './context.ts';
 import { pushListingGap } from './gap-records.ts';
 import { pushLive } from './outputs.ts';
 import { toInvalidation } from './readings.ts';
@@ -26,7 +26,7 @@ const seedVersions = (context: TaskContext, recovery: Recovery): void => {
     core.capabilitiesBefore = capabilities;
   });
   const symbols = [...new Set(recovery.listings.map(({ venue_symbol }) => venue_symbol))].sort();
-  for (const symbol of symbols.filter((name) => ownsSymbol(context, name))) {
+  for (const symbol of symbols.filter((name) => isOwnSymbol(context, name))) {
     const versions = recovery.listings.filter(({ venue_symbol }) => venue_symbol === symbol);
     const before = listWrittenBy(versions, state.recordedAt);
     const version = before.pop();
@@ -101,7 +101,7 @@ export const resumePublishing = (context: TaskContext, { revs }: Recovery, recei
         return rev !== undefined && continueRev(openLayer(listing, name), rev) && isCollected(context, listing, name);
       });
       if (layers.length === 0) return;
-      invalidate(context, listing, { layers, receivedAt });
+      invalidateLayers(context, listing, { layers, receivedAt });
       const missed = { cause: 'pipeline_restart', receivedAt, connId: '' } as const;
       pushListingGap(context, { symbol: listing.symbol, of: layers }, missed);
     });
@@ -118,7 +118,7 @@ const continueRev = (layer: LayerState, published: number): boolean => {
 type Lost = { readonly layers: readonly ReadingLayer[]; readonly receivedAt: Micros };
 
 /** The invalidations are not offered to windows: nothing was received. */
-const invalidate = ({ state, out }: TaskContext, listing: ListingState, { layers, receivedAt }: Lost): void => {
+const invalidateLayers = ({ state, out }: TaskContext, listing: ListingState, { layers, receivedAt }: Lost): void => {
   for (const name of layers) {
     const layer = openLayer(listing, name);
     layer.rev += 1;

@@ -25,4 +25,4 @@ export type Recovery = {
 export const formatSeries = (table: string, symbol: string, kind = ''): string => `${table}|${symbol}|${kind}`;
 
 /** Instant up to which earlier lives have written rows of a series. */
-export const coveredTo = (recovery: Recovery | null, series: string): Micros => recovery?.covered[series] ?? 0;
+export const findCoveredTo = (recovery: Recovery | null, series: string): Micros => recovery?.covered[series] ?? 0;

@@ -10,7 +10,7 @@ import {
 import { CANDLES, type EventTable } from '../../schemas/layers/index.ts';
 import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type { Digits, LiquidationRecord, Micros, PriceType, TradeRecord } from '../../schemas/records.ts';
-import { columnOf, listingId } from '../../schemas/tables.ts';
+import { formatListingId, toColumnName } from '../../schemas/tables.ts';
 import type { CapabilityVersion, ListingVersion, Reading, Row, Span } from '../../schemas/topics.ts';
 import type { Minute } from './state.ts';
 
@@ -37,7 +37,7 @@ const keepTexts = (texts: Readonly<Record<string, string | null>>): Record<strin
 
 const listFigures = (reading: Reading): Record<string, string> => {
   const figures: Record<string, string> = {};
-  for (const [member, digits] of Object.entries(reading.values)) figures[columnOf(member)] = digits;
+  for (const [member, digits] of Object.entries(reading.values)) figures[toColumnName(member)] = digits;
   return figures;
 };
 
@@ -46,7 +46,7 @@ export const makeReadingRow = (identity: RowIdentity, span: RowSpan, reading: Re
   table: LAYERS[identity.layer].table,
   at: span.at,
   texts: keepTexts({
-    listing: listingId(identity.venue, identity.symbol),
+    listing: formatListingId(identity.venue, identity.symbol),
     venue: identity.venue,
     status: reading.valid ? 'present' : 'missing',
     gap_cause: reading.gap_cause,
@@ -74,7 +74,7 @@ export const makeGapRow = (identity: RowIdentity, span: RowSpan, cause: GapCause
   table: LAYERS[identity.layer].table,
   at: span.at,
   texts: {
-    listing: listingId(identity.venue, identity.symbol),
+    listing: formatListingId(identity.venue, identity.symbol),
     venue: identity.venue,
     status: 'missing',
     gap_cause: cause,
@@ -116,7 +116,7 @@ export const makeListingRow = (place: TaskPlace, version: ListingVersion): Row =
     table: 'listings',
     at: version.written_at,
     texts: keepTexts({
-      listing: listingId(version.venue, version.venue_symbol),
+      listing: formatListingId(version.venue, version.venue_symbol),
       venue: version.venue,
       venue_symbol: version.venue_symbol,
       instrument: values.instrument,
@@ -169,7 +169,7 @@ export const makeEventRow = (
   table,
   at: received_at,
   texts: keepTexts({
-    listing: listingId(source.venue, source.symbol),
+    listing: formatListingId(source.venue, source.symbol),
     venue: source.venue,
     status: 'present',
     id: source.id,
@@ -192,7 +192,13 @@ export const makeEventGapRow = (
 ): Row => ({
   table,
   at: gap.at,
-  texts: { listing: listingId(venue, symbol), venue, status: 'missing', gap_cause: gap.cause, id: `gap.${gap.from}` },
+  texts: {
+    listing: formatListingId(venue, symbol),
+    venue,
+    status: 'missing',
+    gap_cause: gap.cause,
+    id: `gap.${gap.from}`,
+  },
   instants: { from_at: gap.from },
   integers: { src_offset: gap.srcOffset },
   figures: {},
@@ -244,7 +250,7 @@ export const makeCandleRow = (identity: CandleIdentity, candle: CandleRow, seale
     table: CANDLES.table,
     at: candle.openTime,
     texts: keepTexts({
-      listing: listingId(identity.venue, identity.symbol),
+      listing: formatListingId(identity.venue, identity.symbol),
       venue: identity.venue,
       status: candle.gapCause === null ? 'present' : 'missing',
       gap_cause: candle.gapCause,

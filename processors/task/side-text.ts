@@ -28,7 +28,7 @@ const put = (at: number, value: number): number => {
   return end;
 };
 
-export const sideToText = ({ keys, sizes }: View<Side>): string => {
+export const formatSide = ({ keys, sizes }: View<Side>): string => {
   const room = FIRST_BYTES + keys.length * LEVEL_BYTES;
   if (scratch.length < room) scratch = Buffer.allocUnsafe(room * 2);
   const first = keys[0] ?? 0;
@@ -44,7 +44,7 @@ export const sideToText = ({ keys, sizes }: View<Side>): string => {
 };
 
 /** Throws SyntaxError for a text that encodes no side. */
-export const sideFromText = (text: string): Side => {
+export const parseSide = (text: string): Side => {
   let at = 0;
   const take = (): number => {
     let [value, unit] = [0, 1];

@@ -5,7 +5,7 @@ import type { ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { ListingVersion, Reading } from '../../schemas/topics.ts';
 import type { BookState, WaitingDiff } from './books.ts';
-import { sideFromText, sideToText } from './side-text.ts';
+import { formatSide, parseSide } from './side-text.ts';
 import {
   type Candidate,
   type Connection,
@@ -20,7 +20,7 @@ import {
 import type { View } from './view.ts';
 
 /** Everything but listings and books: the item `core` of a checkpoint. */
-export const coreToJson = (state: TaskView): string =>
+export const formatCore = (state: TaskView): string =>
   JSON.stringify({
     ...state,
     connections: [...state.connections.values()],
@@ -41,7 +41,7 @@ type CorePlain = Omit<TaskState, 'connections' | 'listings' | 'books' | 'collect
 };
 
 /** The state of an item `core`, and the order of its listings, which determines the order of outputs. */
-export const coreFromJson = (text: string): { readonly state: TaskState; readonly order: readonly string[] } => {
+export const parseCore = (text: string): { readonly state: TaskState; readonly order: readonly string[] } => {
   const { order, ...plain } = JSON.parse(text) as CorePlain;
   const state: TaskState = {
     ...createState(),
@@ -57,7 +57,7 @@ export const coreFromJson = (text: string): { readonly state: TaskState; readonl
 };
 
 /** Caches the text of an immutable object. */
-const cacheText = <T extends object>(make: (of: T) => string): ((of: T) => string) => {
+const rememberText = <T extends object>(make: (of: T) => string): ((of: T) => string) => {
   const made = new WeakMap<T, string>();
   return (of) => {
     const known = made.get(of) ?? make(of);
@@ -66,7 +66,7 @@ const cacheText = <T extends object>(make: (of: T) => string): ((of: T) => strin
   };
 };
 
-const versionText = cacheText<View<ListingVersion>>(JSON.stringify);
+const formatVersion = rememberText<View<ListingVersion>>(JSON.stringify);
 
 /** A window's reading as a tuple: a layer has eleven of them, in each of two dozen rounds. */
 type PlainCandidate = readonly [
@@ -88,7 +88,7 @@ type PlainCandidate = readonly [
   quantityUnit: string | null,
 ];
 
-const candidateText = cacheText<View<Candidate>>(({ offset, reading: r }) => {
+const formatCandidate = rememberText<View<Candidate>>(({ offset, reading: r }) => {
   const plain: PlainCandidate = [
     offset,
     r.rev,
@@ -110,7 +110,7 @@ const candidateText = cacheText<View<Candidate>>(({ offset, reading: r }) => {
   return JSON.stringify(plain);
 });
 
-const candidateFromPlain = (layer: ReadingLayer, plain: PlainCandidate): Candidate => {
+const fromPlainCandidate = (layer: ReadingLayer, plain: PlainCandidate): Candidate => {
   const [offset, rev, valid, gap_cause, venue_ts, received_at, recorded_at, conn_id, ...rest] = plain;
   const [horizon_ms, horizon_source, anchor, valid_until, values, null_reasons, instants, quantity_unit] = rest;
   const stamps = { venue_ts, received_at, recorded_at, conn_id };
@@ -127,7 +127,7 @@ type PlainListing = Omit<ListingState, 'layers' | 'events'> & {
   readonly events: [EventLayer, PlainEvents][];
 };
 
-const eventsToPlain = ({ seen, ...events }: View<EventState>): View<PlainEvents> => {
+const toPlainEvents = ({ seen, ...events }: View<EventState>): View<PlainEvents> => {
   const groups: [Micros, string[]][] = [];
   let before = 0;
   for (const [id, at] of seen) {
@@ -138,7 +138,7 @@ const eventsToPlain = ({ seen, ...events }: View<EventState>): View<PlainEvents>
   return { seen: groups, ...events };
 };
 
-const eventsFromPlain = ({ seen, ...events }: PlainEvents): EventState => {
+const fromPlainEvents = ({ seen, ...events }: PlainEvents): EventState => {
   const ids = new Map<string, Micros>();
   let at = 0;
   for (const [since, group] of seen) {
@@ -154,32 +154,32 @@ const withMembers = (plain: object, texts: Readonly<Record<string, string>>): st
   return `${JSON.stringify(plain).slice(0, -1)}${members.join('')}}`;
 };
 
-const layerToText = ({ windows, ...layer }: View<LayerState>): string => {
-  const texts = Array.from(windows, ([end, candidate]) => `[${end},${candidateText(candidate)}]`);
+const formatLayer = ({ windows, ...layer }: View<LayerState>): string => {
+  const texts = Array.from(windows, ([end, candidate]) => `[${end},${formatCandidate(candidate)}]`);
   return withMembers(layer, { windows: `[${texts.join()}]` });
 };
 
 /** One listing without its books: the item `listing:<symbol>`. */
-export const listingToJson = ({ version, layers, events, ...listing }: ListingView): string => {
-  const plainEvents = [...events].map(([layer, of]) => [layer, eventsToPlain(of)]);
-  const named = Array.from(layers, ([name, layer]) => `["${name}",${layerToText(layer)}]`);
+export const formatListing = ({ version, layers, events, ...listing }: ListingView): string => {
+  const plainEvents = [...events].map(([layer, of]) => [layer, toPlainEvents(of)]);
+  const named = Array.from(layers, ([name, layer]) => `["${name}",${formatLayer(layer)}]`);
   return withMembers(
     { ...listing, events: plainEvents },
-    { version: versionText(version), layers: `[${named.join()}]` },
+    { version: formatVersion(version), layers: `[${named.join()}]` },
   );
 };
 
-const layerFromPlain = (name: ReadingLayer, plain: PlainLayer): LayerState => ({
+const fromPlainLayer = (name: ReadingLayer, plain: PlainLayer): LayerState => ({
   ...plain,
-  windows: new Map(plain.windows.map(([end, candidate]) => [end, candidateFromPlain(name, candidate)])),
+  windows: new Map(plain.windows.map(([end, candidate]) => [end, fromPlainCandidate(name, candidate)])),
 });
 
-export const listingFromJson = (text: string): ListingState => {
+export const parseListing = (text: string): ListingState => {
   const plain = JSON.parse(text) as PlainListing;
   return {
     ...plain,
-    layers: new Map(plain.layers.map(([name, layer]) => [name, layerFromPlain(name, layer)])),
-    events: new Map(plain.events.map(([layer, events]) => [layer, eventsFromPlain(events)])),
+    layers: new Map(plain.layers.map(([name, layer]) => [name, fromPlainLayer(name, layer)])),
+    events: new Map(plain.events.map(([layer, events]) => [layer, fromPlainEvents(events)])),
   };
 };
 
@@ -192,35 +192,35 @@ type BookPlain = Omit<BookState, 'levels' | 'sync'> & {
 };
 
 /** Text that is JSON or needs no escapes is inserted directly: JSON.stringify would scan all of it again. */
-const bookSideToText = ({ full, ...side }: View<Side>): string => `{"full":${full},"levels":"${sideToText(side)}"}`;
-const sideFromPlain = ({ full, levels }: SidePlain): Side => ({ ...sideFromText(levels), full });
+const formatBookSide = ({ full, ...side }: View<Side>): string => `{"full":${full},"levels":"${formatSide(side)}"}`;
+const fromPlainSide = ({ full, levels }: SidePlain): Side => ({ ...parseSide(levels), full });
 
-const idToText = (id: string | null): string => (id === null ? 'null' : `"${id}"`);
-const waitingToText = ({ first, last, previous, payload }: WaitingDiff): string =>
-  `[${idToText(first)},${idToText(last)},${idToText(previous)},${payload}]`;
-const waitingFromPlain = ([first, last, previous, payload]: WaitingPlain): WaitingDiff => ({
+const formatId = (id: string | null): string => (id === null ? 'null' : `"${id}"`);
+const formatWaiting = ({ first, last, previous, payload }: WaitingDiff): string =>
+  `[${formatId(first)},${formatId(last)},${formatId(previous)},${payload}]`;
+const fromPlainWaiting = ([first, last, previous, payload]: WaitingPlain): WaitingDiff => ({
   first,
   last,
   previous,
   payload: JSON.stringify(payload),
 });
 
-export const bookToJson = ({ sync, levels, ...book }: View<BookState>): string => {
+export const formatBook = ({ sync, levels, ...book }: View<BookState>): string => {
   const { waiting, ...synced } = sync;
   const { bids, asks, ...rest } = levels;
   return withMembers(book, {
-    sync: withMembers(synced, { waiting: `[${waiting.map(waitingToText).join()}]` }),
-    levels: withMembers(rest, { bids: bookSideToText(bids), asks: bookSideToText(asks) }),
+    sync: withMembers(synced, { waiting: `[${waiting.map(formatWaiting).join()}]` }),
+    levels: withMembers(rest, { bids: formatBookSide(bids), asks: formatBookSide(asks) }),
   });
 };
 
 /** Throws SyntaxError for a text that encodes no book. */
-export const bookFromJson = (text: string): BookState => {
+export const parseBook = (text: string): BookState => {
   const plain = JSON.parse(text) as BookPlain;
   const { bids, asks, ...rest } = plain.levels;
   return {
     ...plain,
-    sync: { ...plain.sync, waiting: plain.sync.waiting.map(waitingFromPlain) },
-    levels: { ...rest, bids: sideFromPlain(bids), asks: sideFromPlain(asks) },
+    sync: { ...plain.sync, waiting: plain.sync.waiting.map(fromPlainWaiting) },
+    levels: { ...rest, bids: fromPlainSide(bids), asks: fromPlainSide(asks) },
   };
 };

@@ -1,5 +1,5 @@
 // The state of a task and the only way to change it: items that a checkpoint has not saved yet are copied before a change (design section 5).
-import { type BookState, bookKey, copyBookState } from './books.ts';
+import { type BookState, copyBookState, toBookKey } from './books.ts';
 import {
   type Connection,
   type CoreState,
@@ -37,7 +37,7 @@ export type Store = {
   /** Calls may nest, also for one listing. The listing is valid only during the call. Throws RangeError for an unknown listing. */
   readonly changeListing: <R>(symbol: string, change: (listing: ListingState) => R) => R;
   readonly addBook: (book: BookState) => void;
-  /** By `bookKey`, otherwise as `changeListing`. */
+  /** By `toBookKey`, otherwise as `changeListing`. */
   readonly changeBook: <R>(key: string, change: (book: BookState) => R) => R;
   readonly deleteBook: (key: string) => void;
   /** From here on items are copied before they change. A checkpoint in progress is abandoned. */
@@ -103,7 +103,7 @@ export const createStore = (state: TaskState): Store => {
       unsavedListings.keep(symbol, listing);
       return change(listing);
     },
-    addBook: (book) => void books.set(bookKey(book.symbol, book.connId), book),
+    addBook: (book) => void books.set(toBookKey(book.symbol, book.connId), book),
     changeBook: (key, change) => {
       const book = find(books, key);
       unsavedBooks.keep(key, book);

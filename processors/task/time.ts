@@ -4,17 +4,17 @@ import { MICROS_PER_MINUTE } from '../../schemas/instants.ts';
 import { LAYERS, READING_LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { StateEntry } from '../../schemas/topics.ts';
-import { SEALS_AFTER, windowEnd } from '../../schemas/windows.ts';
+import { SEALS_AFTER, toWindowEnd } from '../../schemas/windows.ts';
 import { endBooks, publishPending } from './book-readings.ts';
-import { dueAt } from './books.ts';
+import { toDueInstant } from './books.ts';
 import { expireConnections, listSpans, pruneConnections } from './connections.ts';
-import { computeWatermark, pushProvisional, pushSealed, spanChanged, type TaskContext } from './context.ts';
+import { computeWatermark, createSpanChange, pushProvisional, pushSealed, type TaskContext } from './context.ts';
 import { EVENT_GAP_WINDOW_MS, listEventGapRows } from './event-gaps.ts';
-import { lastMinuteToSeal, sealMinutes } from './minute-seals.ts';
+import { findLastMinuteToSeal, sealMinutes } from './minute-seals.ts';
 import { pushWatermark } from './outputs.ts';
 import type { TaskView } from './state.ts';
 import type { Store } from './store.ts';
-import { stillNeeded } from './versions.ts';
+import { filterNeeded } from './versions.ts';
 import { listRowWindows, sealWindows } from './windows.ts';
 
 const WATERMARK_EVERY: Micros = 250_000;
@@ -34,7 +34,7 @@ export const beginLog = ({ changeCore }: Store): void =>
     core.stateRoundAt = core.recordedAt;
     core.minutesSealed = Math.floor(core.recordedAt / MICROS_PER_MINUTE) * MICROS_PER_MINUTE;
     for (const ms of WINDOW_LENGTHS_MS) {
-      const before = windowEnd(core.recordedAt, ms) - ms * 1000;
+      const before = toWindowEnd(core.recordedAt, ms) - ms * 1000;
       core.announced[ms] = before;
       core.sealed[ms] = before;
     }
@@ -43,10 +43,10 @@ export const beginLog = ({ changeCore }: Store): void =>
 /** Does everything that is due before the record at `recordedAt` is applied. Yields after each listing: the windows of all of them end at once. */
 export function* advanceTime(context: TaskContext): Interruptible {
   const { store, state, pending } = context;
-  expireConnections(store, spanChanged(context));
+  expireConnections(store, createSpanChange(context));
   for (const key of pending) {
     const book = state.books.get(key);
-    if (book !== undefined && dueAt(book) > state.recordedAt) break;
+    if (book !== undefined && toDueInstant(book) > state.recordedAt) break;
     publishPending(context, key);
   }
   const watermark = computeWatermark(state);
@@ -101,7 +101,7 @@ function* sealTo(context: TaskContext, ms: number, to: Micros): Interruptible {
 function* sealCandles(context: TaskContext): Interruptible {
   const { store, state } = context;
   const from = state.minutesSealed;
-  const to = Math.min(lastMinuteToSeal(context), from + MINUTES_A_RECORD * MICROS_PER_MINUTE);
+  const to = Math.min(findLastMinuteToSeal(context), from + MINUTES_A_RECORD * MICROS_PER_MINUTE);
   if (to <= from) return;
   store.changeCore((core) => {
     core.minutesSealed = to;
@@ -119,7 +119,7 @@ const prune = (context: TaskContext): void => {
   store.changeCore((core) => {
     core.prunedTo = oldest;
     for (const end of core.collectorAlive) if (end <= oldest) core.collectorAlive.delete(end);
-    core.capabilitiesBefore = stillNeeded(core.capability, core.capabilitiesBefore, oldest);
+    core.capabilitiesBefore = filterNeeded(core.capability, core.capabilitiesBefore, oldest);
   });
   pruneVersions(store, oldest);
   pruneConnections(store, (connId) => forgetConnection(context, connId));
@@ -129,7 +129,7 @@ const pruneVersions = ({ state, changeListing }: Store, sealedTo: Micros): void 
   for (const { symbol, before } of state.listings.values()) {
     if (before.length === 0) continue;
     changeListing(symbol, (listing) => {
-      listing.before = stillNeeded(listing.version, listing.before, sealedTo);
+      listing.before = filterNeeded(listing.version, listing.before, sealedTo);
     });
   }
 };
@@ -142,7 +142,7 @@ const forgetConnection = (context: TaskContext, connId: string): void => {
 /** Runs after a record: publishes its watermark and state round, when they are due. */
 export function* publishTime(context: TaskContext): Interruptible {
   const { store, state, out } = context;
-  const isSealed = state.minutesSealed >= lastMinuteToSeal(context);
+  const isSealed = state.minutesSealed >= findLastMinuteToSeal(context);
   if (isSealed && state.recordedAt - state.watermarkAt >= WATERMARK_EVERY) {
     store.changeCore((core) => {
       core.watermarkAt = core.recordedAt;

@@ -13,17 +13,17 @@ const findVersionAt = <V extends Written>(newest: V | null, before: readonly V[]
     ? newest
     : (before.findLast((version) => version.written_at <= at) ?? null);
 
-export const listingAt = ({ version, before }: ListingView, at: Micros): ListingVersion | null =>
+export const findListingAt = ({ version, before }: ListingView, at: Micros): ListingVersion | null =>
   findVersionAt(version, before, at);
 
-export const capabilityAt = ({ capability, capabilitiesBefore }: TaskView, at: Micros): CapabilityVersion | null =>
+export const findCapabilityAt = ({ capability, capabilitiesBefore }: TaskView, at: Micros): CapabilityVersion | null =>
   findVersionAt(capability, capabilitiesBefore, at);
 
 /**
  * Whether a layer is collected while these versions are valid: its policy is on and the venue publishes it. `layer` is a name of a
  * capability. A window that ends at such an instant is then a row, whatever changes before its seal.
  */
-export const collectsLayer = (
+export const isLayerCollected = (
   listing: ListingVersion | null,
   capability: CapabilityVersion | null,
   layer: CoverName,
@@ -51,8 +51,8 @@ export const wasOffSince = (
   { layer, since }: { readonly layer: CoverName; readonly since: Micros },
 ): boolean =>
   wasOff(layer, { since, turns: listTurns(state, listing, { from: since, at: state.recordedAt }) }, (instant) => ({
-    capability: capabilityAt(state, instant),
-    version: listingAt(listing, instant),
+    capability: findCapabilityAt(state, instant),
+    version: findListingAt(listing, instant),
   }));
 
 /** A question about the versions that are valid at one instant. */
@@ -70,14 +70,15 @@ export const findPartsWhere = (
   const ends = [...turns.map((turn) => turn - 1), at];
   let start = from;
   for (const end of ends) {
-    if (end > start && isSo(listingAt(listing, end), capabilityAt(state, end))) parts.push({ from: start, at: end });
+    if (end > start && isSo(findListingAt(listing, end), findCapabilityAt(state, end)))
+      parts.push({ from: start, at: end });
     start = Math.max(start, end);
   }
   return parts;
 };
 
 /** The elements of `before` that were valid after `sealedTo`. */
-export const stillNeeded = <V extends Written>(newest: V | null, before: readonly V[], sealedTo: Micros): V[] =>
+export const filterNeeded = <V extends Written>(newest: V | null, before: readonly V[], sealedTo: Micros): V[] =>
   before.filter((_, i) => (before[i + 1] ?? newest ?? { written_at: 0 }).written_at > sealedTo);
 
 /** The contents of a listing, without the stamps that change with every answer. */

@@ -4,13 +4,20 @@ import { MICROS_PER_DAY } from '../../schemas/instants.ts';
 import { type CoverName, LAYERS, type ReadingLayer, resolveSource } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { Reading, Row } from '../../schemas/topics.ts';
-import { toWindowDay, windowEnd } from '../../schemas/windows.ts';
+import { toWindowDay, toWindowEnd } from '../../schemas/windows.ts';
 import { findLossCause, hadUnreadable } from './connections.ts';
-import { coveredTo, formatSeries } from './recovery.ts';
+import { findCoveredTo, formatSeries } from './recovery.ts';
 import { makeGapRow, makeReadingRow, type RowIdentity } from './rows.ts';
 import type { Candidate, LayerState, ListingState, ListingView, TaskView } from './state.ts';
 import type { Store } from './store.ts';
-import { capabilityAt, collectsLayer, findPartsWhere, listingAt, type Range, type VersionTest } from './versions.ts';
+import {
+  findCapabilityAt,
+  findListingAt,
+  findPartsWhere,
+  isLayerCollected,
+  type Range,
+  type VersionTest,
+} from './versions.ts';
 import type { View } from './view.ts';
 
 /** Length of the buckets that record whether a collector was alive. */
@@ -23,7 +30,7 @@ const isAbove = ({ reading, offset }: Candidate, held: Candidate): boolean =>
 /** Keeps a reading for its window when it is the last by `(received_at, offset)`. Returns the window's end, or null. */
 export const offerToWindow = (layer: LayerState, candidate: Candidate): Micros | null => {
   const { reading, offset } = candidate;
-  const end = windowEnd(reading.received_at, LAYERS[reading.layer].windowMs);
+  const end = toWindowEnd(reading.received_at, LAYERS[reading.layer].windowMs);
   const held = layer.windows.get(end);
   if (held && !isAbove(candidate, held)) return null;
   layer.windows.set(end, { reading: { ...reading, raw: null, book: null }, offset });
@@ -58,11 +65,11 @@ export type LayerWindow<L extends CoverName = CoverName> = Window & { readonly l
 type Question = LayerWindow & { readonly windowMs: number; readonly lostTo?: number };
 
 /** The part of `(from, at]` whose windows are within the listing's life, at least in part; `from` is the start of the first window. */
-const withinLife = ({ version }: ListingView, { windowMs, from, at }: Question): Window => {
+const cutToLife = ({ version }: ListingView, { windowMs, from, at }: Question): Window => {
   const { first_seen_at: begun, delisted_at: gone } = version;
   return {
-    from: Math.max(from, windowEnd(begun, windowMs) - windowMs * 1000),
-    at: gone === null ? at : Math.min(at, windowEnd(gone, windowMs)),
+    from: Math.max(from, toWindowEnd(begun, windowMs) - windowMs * 1000),
+    at: gone === null ? at : Math.min(at, toWindowEnd(gone, windowMs)),
   };
 };
 
@@ -84,10 +91,10 @@ const joinLostWindows = (listing: ListingView, life: Window, { windowMs, lostTo 
 export const listCollectedWindows = (state: TaskView, listing: ListingView, question: Question): readonly Window[] => {
   const { layer, windowMs } = question;
   const step = windowMs * 1000;
-  const isSo: VersionTest = (version, capability) => collectsLayer(version, capability, layer);
-  const life = withinLife(listing, question);
+  const isSo: VersionTest = (version, capability) => isLayerCollected(version, capability, layer);
+  const life = cutToLife(listing, question);
   const lost = joinLostWindows(listing, life, question);
-  const windows = lost.filter(({ at }) => isSo(listingAt(listing, at), capabilityAt(state, at)));
+  const windows = lost.filter(({ at }) => isSo(findListingAt(listing, at), findCapabilityAt(state, at)));
   const rest = { from: lost.at(-1)?.at ?? life.from, at: life.at };
   for (const part of findPartsWhere({ state, listing, isSo }, rest)) {
     const first = Math.floor(part.from / step) * step + step;
@@ -114,7 +121,7 @@ export const listRowWindows = (
 
 /** Notes that a collector's record was received in its 10 s bucket. */
 export const noteCollector = ({ changeCore }: Store, receivedAt: Micros): void =>
-  changeCore(({ collectorAlive }) => void collectorAlive.add(windowEnd(receivedAt, COLLECTOR_BUCKET_MS)));
+  changeCore(({ collectorAlive }) => void collectorAlive.add(toWindowEnd(receivedAt, COLLECTOR_BUCKET_MS)));
 
 const hasCollector = (state: TaskView, window: Window): boolean => {
   const step = COLLECTOR_BUCKET_MS * 1000;
@@ -132,7 +139,9 @@ const findFault = (layer: View<LayerState>, window: Window): GapCause | null => 
 
 /** Whether the listing had ended by an instant. */
 export const isEndedBy = (listing: ListingView, at: Micros): boolean =>
-  [listing.version, listingAt(listing, at)].some((version) => (version?.delisted_at ?? Number.POSITIVE_INFINITY) <= at);
+  [listing.version, findListingAt(listing, at)].some(
+    (version) => (version?.delisted_at ?? Number.POSITIVE_INFINITY) <= at,
+  );
 
 /** Cause of a window without a reading: the first match, in the order of design section 5. */
 export const findGapCause = (state: TaskView, listing: ListingView, window: LayerWindow): GapCause =>
@@ -181,7 +190,7 @@ export const sealWindows = (
   };
   const from = Math.max(
     range.from,
-    coveredTo(sealing.state.recovery, formatSeries(LAYERS[name].table, listing.symbol)),
+    findCoveredTo(sealing.state.recovery, formatSeries(LAYERS[name].table, listing.symbol)),
   );
   const lostTo = layer && layer.windows.size > 0 ? 0 : sealing.state.lostBefore;
   for (const window of listRowWindows(sealing.state, listing, { ...range, from, lostTo })) {

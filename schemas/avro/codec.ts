@@ -44,14 +44,17 @@ const HEADER_BYTES = 5;
 export const SUBJECT_IDS: Readonly<Record<string, readonly number[]>> = ids;
 
 /** The schema text of a version, 1-based. */
-export const schemaText = (subject: string, version: number): string =>
+export const readSchemaText = (subject: string, version: number): string =>
   readFileSync(new URL(`./${subject}/${version}.avsc`, import.meta.url), 'utf8');
 
 /** A version of a subject: the id it is written under and its schema. */
 type SchemaVersion = { readonly id: number; readonly schema: avro.Schema };
 
 const loadVersions = (subject: string): readonly SchemaVersion[] =>
-  (SUBJECT_IDS[subject] ?? []).map((id, i) => ({ id, schema: JSON.parse(schemaText(subject, i + 1)) as avro.Schema }));
+  (SUBJECT_IDS[subject] ?? []).map((id, i) => ({
+    id,
+    schema: JSON.parse(readSchemaText(subject, i + 1)) as avro.Schema,
+  }));
 
 const compileType = (schema: avro.Schema): avro.Type =>
   avro.Type.forSchema(schema, { wrapUnions: 'never', typeHook: writeLevels });
@@ -184,7 +187,7 @@ export const codecs = {
   capability: createCodec<CapabilityVersion>('capabilities'),
 } as const;
 
-const bookCodec = (codec: Codec<MdRecord>): Codec<MdRecord> => ({
+const toBookCodec = (codec: Codec<MdRecord>): Codec<MdRecord> => ({
   ...codec,
   decode: (bytes) => {
     const record = codec.decode(bytes);
@@ -196,12 +199,12 @@ const bookCodec = (codec: Codec<MdRecord>): Codec<MdRecord> => ({
 const mdCodecs = new Map(
   MD_LAYERS.map((layer) => {
     const codec = createCodec<MdRecord>(`md.${layer}`);
-    return [layer, layer === 'book' ? bookCodec(codec) : codec];
+    return [layer, layer === 'book' ? toBookCodec(codec) : codec];
   }),
 );
 
 /** Codec of `md.<layer>`. */
-export const mdCodec = (layer: MdLayer): Codec<MdRecord> => {
+export const makeMdCodec = (layer: MdLayer): Codec<MdRecord> => {
   const codec = mdCodecs.get(layer);
   if (!codec) throw new AvroError(`no topic md.${layer}`);
   return codec;
@@ -221,7 +224,7 @@ const glanceAtLive = createGlance<LiveGlance & { readonly reading: { readonly la
 });
 
 /** The head of an entry of `live`, without its bodies. Throws `AvroError`. */
-export const liveHead = (bytes: Buffer): LiveHead => {
+export const decodeLiveHead = (bytes: Buffer): LiveHead => {
   const { reading, ...head } = glanceAtLive(bytes);
   return { ...head, layer: reading?.layer ?? null };
 };

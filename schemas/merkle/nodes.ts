@@ -31,7 +31,7 @@ export const coverRange = (begin: number, end: number): Node[] => {
  * Each element is the list of complete subtrees whose fold is that hash: one, or several at the right edge.
  * Throws RangeError unless `0 <= index < size`.
  */
-export const auditPath = (index: number, size: number): Node[][] => {
+export const listAuditNodes = (index: number, size: number): Node[][] => {
   if (!Number.isSafeInteger(index) || !Number.isSafeInteger(size) || index < 0 || index >= size)
     throw new RangeError(`leaf ${index} is not in a tree of ${size} leaves`);
   const path: Node[][] = [];

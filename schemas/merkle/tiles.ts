@@ -1,6 +1,6 @@
 // Positions of a finished tree's kept hashes, so that a proof reads kilobytes: the leaves, and every sixth level above them.
 import { HASH_BYTES, type Hash, hashNode, MerkleError } from './hash.ts';
-import { auditPath, type Node } from './nodes.ts';
+import { listAuditNodes, type Node } from './nodes.ts';
 import { foldRight } from './tree.ts';
 
 /** Distance of kept levels: a tile is 64 hashes, 2 KiB, and the kept levels above the leaves are 1.6 % of the file. */
@@ -14,7 +14,7 @@ export const isKept = (level: number): boolean => level % TILE_HEIGHT === 0;
 type KeptLevel = { readonly level: number; readonly first: number; readonly count: number };
 
 /** The layout of a tree's file: level after level, leaves first. */
-export const keptLevels = (size: number): KeptLevel[] => {
+export const listKeptLevels = (size: number): KeptLevel[] => {
   const levels: KeptLevel[] = [];
   let first = 0;
   for (let level = 0; 2 ** level <= size; level += TILE_HEIGHT) {
@@ -36,7 +36,7 @@ type TileReader = {
 
 /** Reads proofs from a tree's file. A reader reads each tile once: create one for each proof. */
 export const createTileReader = (size: number, read: HashReader): TileReader => {
-  const levels = keptLevels(size);
+  const levels = listKeptLevels(size);
   const tiles = new Map<string, Promise<Hash[]>>();
 
   const readTile = async ({ level, first, count }: KeptLevel, tile: number): Promise<Hash[]> => {
@@ -68,7 +68,7 @@ export const createTileReader = (size: number, read: HashReader): TileReader => 
     return folded;
   };
   return {
-    path: async (index) => Promise.all(auditPath(index, size).map(readCover)),
+    path: async (index) => Promise.all(listAuditNodes(index, size).map(readCover)),
     leaf: async (index) => readNode({ level: 0, index }),
   };
 };

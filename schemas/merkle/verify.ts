@@ -15,7 +15,7 @@ const requireHash = (hash: Uint8Array, name: string): void => {
 };
 
 /** The root computed from a leaf and its path. Throws MerkleError when they cannot belong to a tree of this size. */
-export const rootFromPath = ({ leaf, index, size, path }: Inclusion): Hash => {
+export const computeRootOfPath = ({ leaf, index, size, path }: Inclusion): Hash => {
   requireHash(leaf, 'the leaf');
   path.forEach((hash, at) => {
     requireHash(hash, `path[${at}]`);
@@ -45,7 +45,7 @@ export const rootFromPath = ({ leaf, index, size, path }: Inclusion): Hash => {
 /** Throws MerkleError unless the leaf is at its index in the tree with this root. */
 export const verifyInclusion = (inclusion: Inclusion, root: Uint8Array): void => {
   requireHash(root, 'the root');
-  const found = rootFromPath(inclusion);
+  const found = computeRootOfPath(inclusion);
   if (!found.equals(root))
     throw new MerkleError(`the path leads to ${found.toString('hex')}, not to ${Buffer.from(root).toString('hex')}`);
 };

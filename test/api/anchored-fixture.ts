@@ -11,7 +11,7 @@ import { createHistoryStore } from '../../api/history/store.ts';
 import { migrate } from '../../infra/postgres/migrate.ts';
 import { type ObjectStore, openFolderStore } from '../../infra/runtime/object-store.ts';
 import { openPostgres } from '../../infra/runtime/postgres/postgres.ts';
-import { dayAfter } from '../../processors/nightly/day.ts';
+import { addDays } from '../../processors/nightly/day.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { type DayStore, openDayStore, rowsOfDay } from '../support/closed-day.ts';
 import type { Teardown, TestEngines } from '../support/engines.ts';
@@ -90,7 +90,7 @@ export const startAnchored = async (t: Teardown, engines: TestEngines, count: nu
     rmSync(folder, { recursive: true, force: true });
   });
   await day.write(LISTINGS.flatMap((one) => rowsOfDay(DAY, one, count)));
-  await pool.query("insert into daily_turnover (day, source, turnover) values ($1, 'history', '{}')", [dayAfter(DAY)]);
+  await pool.query("insert into daily_turnover (day, source, turnover) values ($1, 'history', '{}')", [addDays(DAY)]);
   await day.close(DAY);
   const makeDeps = (over: Partial<ProofDeps> = {}): ProofDeps => ({
     ...{ days: openClosedDays(pool), store, stored: { questdb: day.questdb, namespace: day.namespace } },

@@ -18,12 +18,12 @@ import { StreamHub } from '../../api/stream/hub.ts';
 import { ensureDemoKeys } from '../../infra/dev/tools/demo-keys.ts';
 import { migrate } from '../../infra/postgres/migrate.ts';
 import { createPublisher, ensureTopics, type KafkaHandle, openKafka } from '../../infra/runtime/kafka/kafka.ts';
-import { topicSpecs } from '../../infra/runtime/kafka/topics.ts';
+import { listTopicSpecs } from '../../infra/runtime/kafka/topics.ts';
 import { createLog } from '../../infra/runtime/log.ts';
 import { openPostgres } from '../../infra/runtime/postgres/postgres.ts';
-import { UNMETERED } from '../../infra/runtime/steps.ts';
+import { runUnmetered } from '../../infra/runtime/steps.ts';
 import { codecs } from '../../schemas/avro/codec.ts';
-import { type LiveEntry, liveEntry, type Row, type StateEntry, topics } from '../../schemas/topics.ts';
+import { type LiveEntry, makeLiveEntry, nameTopics, type Row, type StateEntry } from '../../schemas/topics.ts';
 import { useEngines } from '../support/engines.ts';
 import { waitFor } from '../support/wait.ts';
 import {
@@ -49,9 +49,9 @@ const version = listing(VENUE, listingValues({ venue_symbol: SYMBOL }));
 const mark = (price: string) => markReading(price, { venue_ts: NOW, received_at: NOW, recorded_at: NOW });
 
 const liveMark = (offset: number, price: string): LiveEntry =>
-  liveEntry({ offset, index: 0, recorded_at: NOW, kind: 'reading', symbol: SYMBOL, reading: mark(price) });
+  makeLiveEntry({ offset, index: 0, recorded_at: NOW, kind: 'reading', symbol: SYMBOL, reading: mark(price) });
 const liveWatermark = (offset: number, watermark = NOW): LiveEntry =>
-  liveEntry({ offset, index: 9, recorded_at: NOW, kind: 'watermark', watermark });
+  makeLiveEntry({ offset, index: 9, recorded_at: NOW, kind: 'watermark', watermark });
 
 /** A round of the log up to `round`, as a task writes it; `live` continues at `liveOffset`. */
 const makeRound = (
@@ -85,14 +85,14 @@ t.test('fills its copy from a round and what follows, from any start', async (t)
   const kafka = openKafka({ brokers: engines.endpoints.kafka.split(','), clientId: 'api-test' }, log);
   t.teardown(() => kafka.close());
   const namespace = `${engines.namespace()}.`;
-  const names = topics(namespace);
+  const names = nameTopics(namespace);
   const follow = (memory: LiveMemory) =>
-    followLive({ kafka, memory, venues: [VENUE], namespace, nowMicros: () => NOW, meterStep: UNMETERED, log });
+    followLive({ kafka, memory, venues: [VENUE], namespace, nowMicros: () => NOW, meterStep: runUnmetered, log });
 
   const memory = new LiveMemory([VENUE]);
   const stop = follow(memory);
   t.notOk(memory.isReady(), 'not before its topics exist');
-  await ensureTopics(kafka, topicSpecs({ venues: [VENUE], shards: 1, namespace }));
+  await ensureTopics(kafka, listTopicSpecs({ venues: [VENUE], shards: 1, namespace }));
   const live = (entries: readonly LiveEntry[]) =>
     entries.map((e) => ({ topic: names.live(VENUE), key: SYMBOL, value: codecs.live.encode(e) }));
   const state = (entries: readonly StateEntry[]) =>
@@ -143,15 +143,15 @@ const rowAt = (at: number): Row => ({
   ...{ figures: { mark: '1' }, flags: {} },
 });
 const liveRow = (offset: number, at: number): LiveEntry =>
-  liveEntry({ offset, index: 1, recorded_at: NOW, kind: 'provisional', symbol: SYMBOL, row: rowAt(at) });
+  makeLiveEntry({ offset, index: 1, recorded_at: NOW, kind: 'provisional', symbol: SYMBOL, row: rowAt(at) });
 
 t.test('a round that a stale owner repeats gives no place, and the entries that it hides are found', async (t) => {
   const engines = await useEngines(t, ['kafka']);
   const kafka = openKafka({ brokers: engines.endpoints.kafka.split(','), clientId: 'api-test' }, log);
   t.teardown(() => kafka.close());
   const namespace = `${engines.namespace()}.`;
-  const names = topics(namespace);
-  await ensureTopics(kafka, topicSpecs({ venues: [VENUE], shards: 1, namespace }));
+  const names = nameTopics(namespace);
+  await ensureTopics(kafka, listTopicSpecs({ venues: [VENUE], shards: 1, namespace }));
   const live = (entries: readonly LiveEntry[]) =>
     entries.map((e) => ({ topic: names.live(VENUE), key: SYMBOL, value: codecs.live.encode(e) }));
   const state = (entries: readonly StateEntry[]) =>
@@ -187,7 +187,7 @@ t.test('a round that a stale owner repeats gives no place, and the entries that 
     venues: [VENUE],
     namespace,
     nowMicros: () => NOW,
-    meterStep: UNMETERED,
+    meterStep: runUnmetered,
     log,
   });
   t.notOk(memory.isWhole);

@@ -32,7 +32,7 @@ import {
   type LayerCapability,
   type ListingVersion,
   type LiveEntry,
-  liveEntry,
+  makeLiveEntry,
   type Reading,
 } from '../../schemas/topics.ts';
 import { invalid } from '../support/valid-answer.ts';
@@ -156,7 +156,7 @@ export class Feed {
 
   entry(venue: string, body: Body, place: { offset?: number; index?: number } = {}): void {
     const { offset = ++this.#offset, index = 0 } = place;
-    const entry = codecs.live.encode(liveEntry({ offset, index, recorded_at: NOW, ...body }));
+    const entry = codecs.live.encode(makeLiveEntry({ offset, index, recorded_at: NOW, ...body }));
     this.memory.applyLive(venue, 0, entry);
   }
 

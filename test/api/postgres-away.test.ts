@@ -2,7 +2,7 @@
 import t from 'tap';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { makeKey } from '../../api/access/keys.ts';
-import { freePort } from '../../infra/dev/engines/ports.ts';
+import { findFreePort } from '../../infra/dev/engines/ports.ts';
 import { createKey } from '../../infra/dev/tools/key-admin.ts';
 import { openPostgres } from '../../infra/runtime/postgres/postgres.ts';
 import { startNode, writeMarket } from '../support/api-nodes.ts';
@@ -22,7 +22,7 @@ t.test('an API without PostgreSQL from its start on', { timeout: 600_000 }, asyn
   const namespace = `${engines.namespace()}.`;
   await writeMarket(engines, namespace);
   const url = new URL(await engines.database());
-  const [port, behind] = [await freePort(), url.href];
+  const [port, behind] = [await findFreePort(), url.href];
   url.port = String(port);
   const payTo = privateKeyToAccount(generatePrivateKey()).address;
   const settings = { PAYMENT_PAY_TO: payTo, FACILITATOR_URL: NOWHERE, PAYMENT_RPC_URL: NOWHERE };

@@ -7,7 +7,7 @@ import type { PlanCode } from '../../api/contract/plans.ts';
 import { OPERATIONS } from '../../api/operations/index.ts';
 import { createTools } from '../../api/tool-app/start-tools.ts';
 import type { SignInAddress } from '../../api/tool-app/token-check.ts';
-import { freePort } from '../../infra/dev/engines/ports.ts';
+import { findFreePort } from '../../infra/dev/engines/ports.ts';
 import { createLog } from '../../infra/runtime/log.ts';
 import type { Teardown } from '../support/engines.ts';
 import { type Feed, type TestApp, testApp } from './live-fixture.ts';
@@ -32,7 +32,7 @@ export const startToolService = async (t: Teardown, feed: Feed, over: Over = {})
   await data.app.listen({ host: '127.0.0.1', port: 0 });
   const { port: apiPort } = data.app.server.address() as AddressInfo;
   const apiUrl = elsewhere ?? `http://127.0.0.1:${apiPort}`;
-  const port = await freePort();
+  const port = await findFreePort();
   const mcpUrl = `http://localhost:${port}/mcp`;
   const tools = await createTools({
     mcpUrl,

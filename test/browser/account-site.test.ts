@@ -1,14 +1,14 @@
 // The account site in Chromium, on a desktop and a phone: from nothing to the first answer, recovery, passkeys; every page by axe.
 import t from 'tap';
 import { openKeyStore } from '../../api/access/key-store.ts';
-import { freePort } from '../../infra/dev/engines/ports.ts';
+import { findFreePort } from '../../infra/dev/engines/ports.ts';
 import { market, testApp } from '../api/live-fixture.ts';
 import { connect, PASSWORD, readAccount, startSite } from '../api/site-fixture.ts';
 import { examinePage, findViolations, type Look, openChromium, shoot, type Visit, visit } from '../support/browser.ts';
 
-const port = await freePort();
+const port = await findFreePort();
 const origin = `http://localhost:${port}`;
-const apiPort = await freePort();
+const apiPort = await findFreePort();
 const apiUrl = `http://127.0.0.1:${apiPort}`;
 const { app, pool } = await startSite(t, {
   urls: { account: origin, auth: origin, base: apiUrl, api: apiUrl, mcp: 'http://localhost:8081/mcp' },

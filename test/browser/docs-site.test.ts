@@ -2,13 +2,13 @@
 import t from 'tap';
 import { openKeyStore } from '../../api/access/key-store.ts';
 import { openStatusStore } from '../../api/status/status-store.ts';
-import { freePort } from '../../infra/dev/engines/ports.ts';
+import { findFreePort } from '../../infra/dev/engines/ports.ts';
 import { createLog } from '../../infra/runtime/log.ts';
 import { market, NOW, testApp } from '../api/live-fixture.ts';
 import { PASSWORD, startSite } from '../api/site-fixture.ts';
 import { examinePage, openChromium, type Visit, visit } from '../support/browser.ts';
 
-const [port, apiPort] = [await freePort(), await freePort()];
+const [port, apiPort] = [await findFreePort(), await findFreePort()];
 const [origin, apiUrl] = [`http://localhost:${port}`, `http://127.0.0.1:${apiPort}`];
 const { app, pool } = await startSite(t, {
   urls: { account: origin, auth: origin, base: apiUrl, api: apiUrl, mcp: 'http://localhost:8081/mcp' },

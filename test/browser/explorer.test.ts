@@ -6,14 +6,14 @@ import t from 'tap';
 import { openAccountStore } from '../../api/access/account-store.ts';
 import { openKeyStore } from '../../api/access/key-store.ts';
 import { findKeyShapes, hashKey, makeKey } from '../../api/access/keys.ts';
-import { freePort } from '../../infra/dev/engines/ports.ts';
+import { findFreePort } from '../../infra/dev/engines/ports.ts';
 import { market, testApp } from '../api/live-fixture.ts';
 import { startSite } from '../api/site-fixture.ts';
 import { countBytes, examinePage, type Look, openChromium, shoot, type Visit, visit } from '../support/browser.ts';
 
-const port = await freePort();
+const port = await findFreePort();
 const origin = `http://localhost:${port}`;
-const apiPort = await freePort();
+const apiPort = await findFreePort();
 const apiUrl = `http://127.0.0.1:${apiPort}`;
 const explorerKey = makeKey();
 const { app, pool } = await startSite(t, {

@@ -7,11 +7,11 @@ import { openClosedDays } from '../../api/anchors/closed-days.ts';
 import { openManifest } from '../../api/archive/manifest.ts';
 import { openFileLinks, readLinkSecret } from '../../api/files/links.ts';
 import { createHistoryStore } from '../../api/history/store.ts';
-import { freePort } from '../../infra/dev/engines/ports.ts';
+import { findFreePort } from '../../infra/dev/engines/ports.ts';
 import { migrate } from '../../infra/postgres/migrate.ts';
 import { openFolderStore } from '../../infra/runtime/object-store.ts';
 import { openPostgres } from '../../infra/runtime/postgres/postgres.ts';
-import { dayAfter } from '../../processors/nightly/day.ts';
+import { addDays } from '../../processors/nightly/day.ts';
 import { makeGapRow } from '../../processors/task/rows.ts';
 import { hasQuantity, LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type { ListingValues, Micros } from '../../schemas/records.ts';
@@ -151,10 +151,10 @@ export const startPythonMarket = async (t: Teardown, engines: TestEngines): Prom
   const day = await openDayStore(t, engines.endpoints, { pool, store, namespace: `${engines.namespace()}.` });
   await day.write([...CLOSED.flatMap((one) => rowsOfDay(DAY, one, COUNT)), ...lastHour()]);
   await pool.query("insert into daily_turnover (day, source, turnover) values ($1, 'history', '{\"BTC-PERP\": 1}')", [
-    dayAfter(DAY),
+    addDays(DAY),
   ]);
   await day.close(DAY);
-  const port = await freePort();
+  const port = await findFreePort();
   const baseUrl = `http://127.0.0.1:${port}`;
   const stored = { questdb: day.questdb, namespace: day.namespace };
   const { app, table } = await testApp(liveMarket(), {

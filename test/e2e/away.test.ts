@@ -1,10 +1,10 @@
 // Kafka is away, then QuestDB: nothing is lost, live answers stay honest or unharmed, and everything is there afterwards without a hand.
 import { setTimeout as pause } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { hashNamespace, type LoggedWorld, reached } from '../../infra/dev/bench/raw-copy.ts';
+import { hashNamespace, type LoggedWorld, waitForReached } from '../../infra/dev/bench/raw-copy.ts';
 import { readToEnd } from '../../infra/runtime/kafka/kafka.ts';
 import { codecs } from '../../schemas/avro/codec.ts';
-import { topics } from '../../schemas/topics.ts';
+import { nameTopics } from '../../schemas/topics.ts';
 import { type OwnService, openWorld, readStatuses, recovered, startOwnService } from '../support/own-service.ts';
 import { startProcessors, until } from '../support/pipeline.ts';
 import { checkCoverage, checkSent, QUIET } from '../support/purity.ts';
@@ -76,7 +76,7 @@ const lateRecords = async ({ handle, base }: LoggedWorld): Promise<number> => {
   let late = 0;
   await readToEnd(
     handle,
-    { topic: topics(base).raw('binance'), from: () => 'earliest' as const },
+    { topic: nameTopics(base).raw('binance'), from: () => 'earliest' as const },
     ({ value, timestampMs }) => {
       if (value === null) return;
       const { kind, received_at: receivedAt } = codecs.raw.decode(value);
@@ -109,7 +109,7 @@ t.test('Kafka away, then QuestDB away', { timeout: 3_600_000 }, async (t) => {
   // Its owner's ticks would move the log on.
   await service.processors.kill('SIGTERM');
   service.processors = startProcessors(service.spec, QUIET);
-  await reached(world, service.spec.namespace);
+  await waitForReached(world, service.spec.namespace);
   const hashes = await hashNamespace(world, service.spec.namespace);
   for (const [table, { rows }] of Object.entries(hashes)) t.comment(`${table}: ${rows} rows`);
   const layers = ['mark', 'funding', 'book', 'venue_depth'] as const;

@@ -1,12 +1,12 @@
 // The service on three brokers that are killed one after another under load: every frame is in raw once or in a recorded loss, tables equal a replay.
 import { setTimeout as pause } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { copyRaw, type Hashes, hashNamespace, prepareReplay, reached } from '../../infra/dev/bench/raw-copy.ts';
+import { copyRaw, type Hashes, hashNamespace, prepareReplay, waitForReached } from '../../infra/dev/bench/raw-copy.ts';
 import { startKafka } from '../../infra/dev/engines/kafka.ts';
-import { freePort } from '../../infra/dev/engines/ports.ts';
+import { findFreePort } from '../../infra/dev/engines/ports.ts';
 import { createPublisher, ensureTopics, type KafkaHandle, openKafka } from '../../infra/runtime/kafka/kafka.ts';
 import { createLog } from '../../infra/runtime/log.ts';
-import { topics } from '../../schemas/topics.ts';
+import { nameTopics } from '../../schemas/topics.ts';
 import { busiestBroker, inStep, type OwnCluster, ownCluster } from '../support/own-cluster.ts';
 import { openWorld } from '../support/own-service.ts';
 import {
@@ -56,7 +56,7 @@ const measure = async (handle: KafkaHandle, name: string): Promise<{ perS: numbe
 };
 
 const compareThroughput = async (t: Test, { engines, cluster }: OwnCluster): Promise<void> => {
-  const ports = { broker: await freePort(), controller: await freePort() };
+  const ports = { broker: await findFreePort(), controller: await findFreePort() };
   const single = await startKafka(engines.supervisor, engines.dataDir, { ports });
   for (const [name, endpoint] of [
     ['one broker', `127.0.0.1:${ports.broker}`],
@@ -85,7 +85,7 @@ const killInTurn = async (handle: KafkaHandle, { cluster }: OwnCluster): Promise
     await inStep(handle);
     const isHalf = performance.now() - began > SECONDS * 500;
     const wiped = isHalf && !kills.some((kill) => kill.wiped);
-    const index = await busiestBroker(handle, topics(NAMESPACE).raw('binance'));
+    const index = await busiestBroker(handle, nameTopics(NAMESPACE).raw('binance'));
     const kill: Kill = { broker: index + 1, wiped, atMs: performance.now(), wholeMs: 0 };
     kills.push(kill);
     await cluster.brokers[index]?.crash();
@@ -141,7 +141,7 @@ t.test('brokers are killed one after another', { timeout: 7_200_000 }, async (t)
   const world = openWorld(t, { spec });
   const handle = openKafka({ brokers: own.cluster.endpoint.split(','), clientId: 'kills' }, log);
   t.teardown(() => handle.close());
-  const progress = await watchProgress(handle, topics(NAMESPACE).watermark);
+  const progress = await watchProgress(handle, nameTopics(NAMESPACE).watermark);
   const beganMs = await until('a watermark', 120_000, () =>
     progress.longestMs(0, Number.POSITIVE_INFINITY) > 0 ? performance.now() : null,
   );
@@ -170,7 +170,7 @@ t.test('brokers are killed one after another', { timeout: 7_200_000 }, async (t)
   await service.processors.kill('SIGTERM');
   const workThrough = async (namespace: string): Promise<Hashes> => {
     service.processors = startProcessors({ ...spec, namespace }, QUIET);
-    await reached(world, namespace, PATIENCE_MS);
+    await waitForReached(world, namespace, PATIENCE_MS);
     await service.processors.kill('SIGTERM');
     return hashNamespace(world, namespace);
   };

@@ -1,7 +1,7 @@
 // Everything is killed, one at a time and at random, under load: what was sent is in raw or inside a recorded loss, and replays give the same rows.
 import { setTimeout as pause } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { copyRaw, hashNamespace, prepareReplay, reached } from '../../infra/dev/bench/raw-copy.ts';
+import { copyRaw, hashNamespace, prepareReplay, waitForReached } from '../../infra/dev/bench/raw-copy.ts';
 import type { EngineName } from '../../infra/dev/engines/engines.ts';
 import { type OwnService, openWorld, recovered, startOwnService } from '../support/own-service.ts';
 import { startApi, startIngest, startProcessors } from '../support/pipeline.ts';
@@ -90,7 +90,7 @@ t.test('whatever is killed, what was received is accounted for', { timeout: 3_60
   await pause(SEAL_MS);
   await service.processors.kill('SIGKILL');
   service.processors = startProcessors(spec, QUIET);
-  await reached(world, spec.namespace);
+  await waitForReached(world, spec.namespace);
   await service.processors.kill('SIGTERM');
   const live = await hashNamespace(world, spec.namespace);
   t.ok((live['mark']?.rows ?? 0) > 0 && (live['book']?.rows ?? 0) > 0, 'the live run made rows');

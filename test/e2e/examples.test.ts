@@ -12,8 +12,8 @@ import { OPERATIONS } from '../../api/operations/index.ts';
 import type { Operation } from '../../api/operations/operation.ts';
 import { receipt } from '../../api/operations/receipt.ts';
 import { STREAM } from '../../api/stream/request.ts';
-import { freePort } from '../../infra/dev/engines/ports.ts';
-import { ARCHIVED_DAY, exampleCommand, fillPath, INSTANTS } from '../../infra/dev/tools/endpoint-examples.ts';
+import { findFreePort } from '../../infra/dev/engines/ports.ts';
+import { ARCHIVED_DAY, fillPath, formatExampleCommand, INSTANTS } from '../../infra/dev/tools/endpoint-examples.ts';
 import { findSchemaFaults } from '../support/closed-schema.ts';
 import {
   type Block,
@@ -77,7 +77,7 @@ const withStatus = (command: string): string => command.replace(/^curl /, "curl 
 type Reply = { readonly status: string; readonly answer: Record<string, unknown> };
 
 const ask = async (api: Api, operation: Operation): Promise<Reply> => {
-  const lines = (await shell(api, withStatus(exampleCommand(operation)))).split('\n');
+  const lines = (await shell(api, withStatus(formatExampleCommand(operation)))).split('\n');
   const status = lines.pop() ?? '';
   return { status, answer: JSON.parse(lines.join('\n')) as Record<string, unknown> };
 };
@@ -93,7 +93,7 @@ const covers = (shown: unknown, answer: unknown, name = ''): boolean => {
   return Object.entries(shown).every(([n, member]) => members.has(n) && covers(member, members.get(n), n));
 };
 
-const mcpPort = String(await freePort());
+const mcpPort = String(await findFreePort());
 const mcpUrl = `http://localhost:${mcpPort}/mcp`;
 const service = await startPaidService(t, { MCP_URL: mcpUrl, MCP_PORT: mcpPort });
 const { api, pool, world } = service;
@@ -124,7 +124,7 @@ t.test('the example of the stream shows the picture, then what changes', async (
   // The first update may be one of a status: on a busy machine a mark can be stale for a moment.
   const isComplete = (output: string): boolean =>
     output.endsWith('\n\n') && shown.every((one) => isShown(parseFrames(output), one));
-  const events = parseFrames(await shell(api, exampleCommand(STREAM), isComplete));
+  const events = parseFrames(await shell(api, formatExampleCommand(STREAM), isComplete));
   t.same(
     [...new Set(events.map(({ event }) => event))],
     shown.map(({ event }) => event),
@@ -142,7 +142,7 @@ const place: Place = {
 };
 const blocks = docsBlocks();
 /** Those of one language, by their number; examples of endpoints have run above, each with the answer that its page shows. */
-const ranAbove = new Set([...OPERATIONS, STREAM].map((endpoint) => `${exampleCommand(endpoint as Endpoint)}\n`));
+const ranAbove = new Set([...OPERATIONS, STREAM].map((endpoint) => `${formatExampleCommand(endpoint as Endpoint)}\n`));
 const toRun = (language: Language): readonly Block[] =>
   blocks.filter((block) => block.language === language && !ranAbove.has(block.text));
 const firstLine = ({ page, text }: Block): string => `${page}: ${text.trim().split('\n')[0]}`;

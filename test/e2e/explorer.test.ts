@@ -4,7 +4,7 @@
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import t from 'tap';
-import { freePort } from '../../infra/dev/engines/ports.ts';
+import { findFreePort } from '../../infra/dev/engines/ports.ts';
 import { startSite } from '../api/site-fixture.ts';
 import {
   countBytes,
@@ -43,7 +43,7 @@ const children = [simulator.child, startIngest(spec, simulator.endpoints), start
 const api = await startApi(spec, await engines.database());
 t.teardown(() => Promise.all([...children, api.child].map((child) => child.kill())));
 
-const port = await freePort();
+const port = await findFreePort();
 const origin = `http://localhost:${port}`;
 const { app } = await startSite(t, {
   urls: { account: origin, auth: origin, base: api.baseUrl, api: api.baseUrl, mcp: null },

@@ -13,8 +13,8 @@ import { codecs } from '../../schemas/avro/codec.ts';
 import { parseInstant } from '../../schemas/instants.ts';
 import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
-import { topics } from '../../schemas/topics.ts';
-import { windowEnd } from '../../schemas/windows.ts';
+import { nameTopics } from '../../schemas/topics.ts';
+import { toWindowEnd } from '../../schemas/windows.ts';
 import { useEngines } from '../support/engines.ts';
 import {
   type Api,
@@ -70,7 +70,7 @@ const readLog = async (t: Test, spec: PipelineSpec): Promise<Receipts> => {
   const handle = openKafka({ brokers: spec.stores.kafka.split(','), clientId: 'follow' }, createLog('test', 'silent'));
   const logged: Receipts = new Map();
   const reader = await readPartitions(handle, {
-    topic: topics(spec.namespace).live('binance'),
+    topic: nameTopics(spec.namespace).live('binance'),
     from: () => 'earliest',
     onBatch: (_partition, messages) => {
       for (const { value } of messages) {
@@ -178,7 +178,7 @@ const findMissing = (
     const layer = place.split('|')[1] as ReadingLayer;
     const has = new Set(tally.all.get(place));
     const live = tally.firstLive.get(place) ?? span.to;
-    const lastOfWindow = new Map(receipts.map((at) => [windowEnd(at, LAYERS[layer].windowMs), at]));
+    const lastOfWindow = new Map(receipts.map((at) => [toWindowEnd(at, LAYERS[layer].windowMs), at]));
     for (const [end, at] of lastOfWindow)
       if (at >= span.from && end < live && at <= span.to && !has.has(at)) missing.push(`${place} window ${end}: ${at}`);
     for (const at of receipts) if (at > live && at <= span.to && !has.has(at)) missing.push(`${place} live: ${at}`);

@@ -5,14 +5,14 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import { readRun } from '../../infra/dev/engines/data-dir.ts';
-import { freePort, isFree, STANDARD_PORTS } from '../../infra/dev/engines/ports.ts';
-import { postgresHome } from '../../infra/dev/engines/postgres.ts';
+import { findFreePort, isFree, STANDARD_PORTS } from '../../infra/dev/engines/ports.ts';
+import { choosePostgresHome } from '../../infra/dev/engines/postgres.ts';
 import { isAlive, type ProcessIdentity } from '../../infra/dev/engines/process-identity.ts';
 import type { ServiceEndpoints } from '../../infra/dev/local/endpoints.ts';
-import { pastFile, readPast } from '../../infra/dev/past/state.ts';
+import { readPast, toPastFile } from '../../infra/dev/past/state.ts';
 import { simulatedVenues } from '../../infra/dev/simulator/venues/index.ts';
 import type { DemoAccount } from '../../infra/dev/tools/demo-accounts.ts';
-import { dayAt } from '../../processors/nightly/day.ts';
+import { toDayAt } from '../../processors/nightly/day.ts';
 import { MS_PER_DAY } from '../../schemas/instants.ts';
 import { openChromium, visit } from '../support/browser.ts';
 import { checkDocuments } from '../support/demo-documents.ts';
@@ -26,10 +26,10 @@ const ENGINES = ['kafka', 'questdb', 'postgres', 'anvil'];
 const SERVICES = ['simulator', 'ingest', 'processors', 'facilitator', 'api', 'web', 'nightly'];
 
 const ports: Record<string, string> = {};
-for (const setting of Object.keys(STANDARD_PORTS)) ports[setting] = String(await freePort());
+for (const setting of Object.keys(STANDARD_PORTS)) ports[setting] = String(await findFreePort());
 
 t.teardown(() => {
-  for (const dir of [DIR, postgresHome(DIR)]) rmSync(dir, { recursive: true, force: true });
+  for (const dir of [DIR, choosePostgresHome(DIR)]) rmSync(dir, { recursive: true, force: true });
 });
 
 /** `npm run demo` in a process group of its own, on free ports and in the folder of this test. */
@@ -77,7 +77,7 @@ async function endOfAll(): Promise<number> {
 
 t.test('a first start killed while it writes the past takes everything along', async (t) => {
   const cut = startDemo();
-  await waitFor('the past is being written', () => readPast(pastFile(DIR))?.state === 'writing');
+  await waitFor('the past is being written', () => readPast(toPastFile(DIR))?.state === 'writing');
   await endsWhole(t, cut);
 });
 
@@ -105,7 +105,7 @@ t.test('the next demo shows that its venues are simulated, and its example works
   });
   t.match(await told.json(), { rules: [{ rule_id: rule, effective_interval: '30s' }], missing: [] });
   await pastThere(demo);
-  t.equal(readPast(pastFile(DIR))?.state, 'archived');
+  t.equal(readPast(toPastFile(DIR))?.state, 'archived');
   await checkPast(t, endpoints);
   await checkProofPage(t, endpoints);
   await checkDocuments(t, endpoints, paid.split(' ')[1] ?? '');
@@ -190,7 +190,7 @@ async function checkPast(t: Test, { base_url: base, keys }: ServiceEndpoints): P
     return items.every(({ state }) => state === 'live');
   });
   type Files = { readonly items: readonly FileItem[] };
-  const yesterday = dayAt(Date.now() - MS_PER_DAY);
+  const yesterday = toDayAt(Date.now() - MS_PER_DAY);
   const { items: files } = await ask<Files>(`/v2/archive?from=${yesterday}&to=${yesterday}&limit=1000`, keys.free);
   t.ok(files.every(({ final }) => !final));
   const marks = files.filter(({ layer }) => layer === 'mark');
@@ -205,7 +205,7 @@ async function checkPast(t: Test, { base_url: base, keys }: ServiceEndpoints): P
       .toString(),
     'PAR1',
   );
-  const oldDay = dayAt(readPast(pastFile(DIR))?.oldDayMs ?? 0);
+  const oldDay = toDayAt(readPast(toPastFile(DIR))?.oldDayMs ?? 0);
   const { items: old } = await ask<Files>(`/v2/archive?from=${oldDay}&to=${oldDay}&limit=1000`, keys.pro);
   t.same(new Set(old.map(({ venue }) => venue)), new Set(VENUES), 'the old day has every venue');
   t.ok(old.every(({ final }) => final));

@@ -5,7 +5,7 @@ import { createPublisher, readToEnd } from '../../infra/runtime/kafka/kafka.ts';
 import { binance } from '../../ingest/venues/binance/index.ts';
 import { VenueError } from '../../ingest/venues/contract/listings.ts';
 import { codecs } from '../../schemas/avro/codec.ts';
-import { type DeadLetter, type RawMessage, topics } from '../../schemas/topics.ts';
+import { type DeadLetter, nameTopics, type RawMessage } from '../../schemas/topics.ts';
 import { createRandom, mutate } from '../support/mutations.ts';
 import { until } from '../support/pipeline.ts';
 import { checkCompared, watch } from '../support/true-watch.ts';
@@ -41,7 +41,7 @@ const realFrames = async ({ handle, spec }: World): Promise<Frame[]> => {
   const frames: Frame[] = [];
   await readToEnd(
     handle,
-    { topic: topics(spec.namespace).raw('binance'), from: () => 'earliest' },
+    { topic: nameTopics(spec.namespace).raw('binance'), from: () => 'earliest' },
     ({ value }, partition) => {
       if (value === null) return;
       const raw = codecs.raw.decode(value);
@@ -69,7 +69,7 @@ const writeMutants = async (world: World): Promise<Map<string, string>> => {
   const frames = await realFrames(world);
   const random = createRandom(Number(SEED));
   const publisher = createPublisher(world.handle, {});
-  const topic = topics(world.spec.namespace).raw('binance');
+  const topic = nameTopics(world.spec.namespace).raw('binance');
   const unreadable = new Map<string, string>();
   const write = (partition: number, message: Omit<RawMessage, 'conn_id' | 'request' | 'received_at'>): void => {
     const value = codecs.raw.encode({ ...message, conn_id: 'mutant', request: null, received_at: nowMicros() });
@@ -94,7 +94,7 @@ const writeMutants = async (world: World): Promise<Map<string, string>> => {
 
 const readDeadLetters = async ({ handle, spec }: World): Promise<DeadLetter[]> => {
   const letters: DeadLetter[] = [];
-  await readToEnd(handle, { topic: topics(spec.namespace).deadLetters, from: () => 'earliest' }, ({ value }) => {
+  await readToEnd(handle, { topic: nameTopics(spec.namespace).deadLetters, from: () => 'earliest' }, ({ value }) => {
     if (value === null) return;
     const letter = codecs.deadLetter.decode(value);
     letters.push({ ...letter, payload: Buffer.from(letter.payload) });

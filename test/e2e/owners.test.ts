@@ -1,7 +1,13 @@
 // Tasks in many processes: owners that stop, return, join and leave change no row and no message.
 import { setTimeout as pause } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { copyRaw, hashNamespace, type LoggedWorld, prepareReplay, reached } from '../../infra/dev/bench/raw-copy.ts';
+import {
+  copyRaw,
+  hashNamespace,
+  type LoggedWorld,
+  prepareReplay,
+  waitForReached,
+} from '../../infra/dev/bench/raw-copy.ts';
 import { READING_LAYERS } from '../../schemas/layers.ts';
 import { useEngines } from '../support/engines.ts';
 import { liveFaults } from '../support/live-faults.ts';
@@ -116,7 +122,7 @@ const comeToRest = async (world: World, children: readonly Child[]): Promise<voi
   await pause(SEAL_MS);
   await Promise.all(children.map((child) => child.kill('SIGTERM')));
   const last = startProcessors(world.spec, QUIET);
-  await reached(world, world.base);
+  await waitForReached(world, world.base);
   await last.kill('SIGTERM');
 };
 

@@ -7,10 +7,10 @@ import {
   hashNamespace,
   type LoggedWorld,
   prepareReplay,
-  reached,
+  waitForReached,
 } from '../../infra/dev/bench/raw-copy.ts';
 import type { SentFrames } from '../../infra/dev/bench/sent-frames.ts';
-import { freePort } from '../../infra/dev/engines/ports.ts';
+import { findFreePort } from '../../infra/dev/engines/ports.ts';
 import { useEngines } from '../support/engines.ts';
 import { openWorld } from '../support/own-service.ts';
 import { type PipelineSpec, startIngest, startProcessors, startSimulator } from '../support/pipeline.ts';
@@ -48,7 +48,7 @@ const readSpooledBytes = async (metricsPort: number): Promise<number> => {
 
 /** The live run: disconnects, sequence holes, two kill -9 of the processors; ends with the log at rest and worked through. */
 const runLive = async (t: Test, world: LoggedWorld, spec: PipelineSpec): Promise<Ran> => {
-  const metricsPort = await freePort();
+  const metricsPort = await findFreePort();
   const simulator = await startSimulator({
     SIM_PORT: '0',
     SIM_SEED: String(SEED),
@@ -77,7 +77,7 @@ const runLive = async (t: Test, world: LoggedWorld, spec: PipelineSpec): Promise
   await pause(SEAL_MS);
   await processors.kill('SIGKILL');
   processors = startProcessors(spec, QUIET);
-  await reached(world, spec.namespace);
+  await waitForReached(world, spec.namespace);
   await processors.kill('SIGTERM');
   return { sent, spooledBytes };
 };
@@ -88,7 +88,7 @@ const replayHeld = async (world: LoggedWorld, namespace: string, heldMs: number)
   await pause(1_000);
   const processor = startProcessors({ stores: world.stores, namespace, shards: SHARDS }, QUIET);
   await copied;
-  await reached(world, namespace);
+  await waitForReached(world, namespace);
   await processor.kill('SIGTERM');
   return hashNamespace(world, namespace);
 };

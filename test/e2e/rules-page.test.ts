@@ -1,7 +1,7 @@
 // A rule in Chromium over a whole service: written with its check, seen to match, changed by a fault of the market, sent to a webhook that
 // checks the signature; the pages show delivery and transition.
 import t from 'tap';
-import { freePort } from '../../infra/dev/engines/ports.ts';
+import { findFreePort } from '../../infra/dev/engines/ports.ts';
 import { openPostgres } from '../../infra/runtime/postgres/postgres.ts';
 import { PASSWORD, startSite } from '../api/site-fixture.ts';
 import { examinePage, openChromium, type Visit, visit } from '../support/browser.ts';
@@ -30,7 +30,7 @@ const api = await startApi(spec, database, { WEBHOOKS_LOOPBACK: 'true' });
 t.teardown(() => Promise.all([...children, api.child].map((child) => child.kill())));
 const pool = openPostgres(database, { max: 2 });
 t.teardown(() => pool.end());
-const port = await freePort();
+const port = await findFreePort();
 const origin = `http://localhost:${port}`;
 const { app } = await startSite(t, {
   urls: { account: origin, auth: origin, base: api.baseUrl, api: api.baseUrl, mcp: null },

@@ -2,7 +2,7 @@
 // bytes after everything was killed and in a replay of the raw log behind another API (DQL-07, N-11); the documented queries find something.
 import { setTimeout as pause } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { documentedQueries } from '../../infra/dev/tools/documented-queries.ts';
+import { listDocumentedQueries } from '../../infra/dev/tools/documented-queries.ts';
 import { MS_PER_MINUTE } from '../../schemas/instants.ts';
 import { type OwnService, openWorld, recovered, replayElsewhere, startOwnService } from '../support/own-service.ts';
 import { type Api, startApi, startProcessors, until } from '../support/pipeline.ts';
@@ -149,7 +149,7 @@ t.test('screens of the present, of the past and of a replay agree', { timeout: 1
   await replayed.stop();
 
   // The longest reads four minutes, and those that were silent have no element.
-  for (const query of documentedQueries()) {
+  for (const query of listDocumentedQueries()) {
     const found = await until(`instruments by ${query}`, 300_000, async () => {
       const { page } = await screen(service.api, { query, include_unknown: false }).catch(() => ({
         page: { returned: 0 },

@@ -1,6 +1,6 @@
 // The whole path over secured connections: collector, Kafka by SASL_SSL, processors, QuestDB and PostgreSQL by TLS, an answer; metrics on a set host.
 import t from 'tap';
-import { freePort } from '../../infra/dev/engines/ports.ts';
+import { findFreePort } from '../../infra/dev/engines/ports.ts';
 import { ensureDemoKeys } from '../../infra/dev/tools/demo-keys.ts';
 import { createAuthority } from '../support/certificates.ts';
 import { ownEngines } from '../support/engines.ts';
@@ -56,7 +56,7 @@ const settings: Env = {
 };
 
 const start = async (name: string, file: string, env: Env): Promise<{ child: Child; metrics: string }> => {
-  const port = String(await freePort());
+  const port = String(await findFreePort());
   const child = startChild(`${NAMESPACE}${name}`, file, { ...settings, METRICS_PORT: port, ...env });
   t.teardown(() => child.kill('SIGKILL'));
   return { child, metrics: `http://${METRICS_HOST}:${port}` };
@@ -75,7 +75,7 @@ t.test('a value goes from the venue to an answer, to a row, by TLS all the way',
   const spool = { VENUE_ENDPOINTS: simulator.endpoints, SPOOL_DIR: `${caFile}.spool` };
   const ingest = await start('ingest', 'ingest/main.ts', spool);
   const processors = await start('processors', 'processors/main.ts', {});
-  const port = String(await freePort());
+  const port = String(await findFreePort());
   const api = await start('api', 'api/main.ts', { DATABASE_URL: databaseUrl, PORT: port, SIMULATED: 'true' });
   const nightly = await start('nightly', 'processors/nightly.ts', { DATABASE_URL: databaseUrl });
   const base = `http://127.0.0.1:${port}`;

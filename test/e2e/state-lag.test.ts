@@ -5,7 +5,7 @@ import { readToEnd } from '../../infra/runtime/kafka/kafka.ts';
 import { codecs } from '../../schemas/avro/codec.ts';
 import { STATE_LAG } from '../../schemas/freshness.ts';
 import type { Micros } from '../../schemas/records.ts';
-import { topics } from '../../schemas/topics.ts';
+import { nameTopics } from '../../schemas/topics.ts';
 import { answerWhen, isPresent, PAIRS, startWorld, type World } from '../support/true-world.ts';
 import { formatState, type Seen } from '../support/truth.ts';
 
@@ -15,7 +15,7 @@ t.setTimeout(900_000);
 const readWatermark = async ({ handle, spec }: World): Promise<Micros> => {
   const newest = new Map<number, Micros>();
   const from = () => 'earliest' as const;
-  await readToEnd(handle, { topic: topics(spec.namespace).live('binance'), from }, ({ value }, partition) => {
+  await readToEnd(handle, { topic: nameTopics(spec.namespace).live('binance'), from }, ({ value }, partition) => {
     const watermark = value === null ? null : codecs.live.decode(value).watermark;
     if (watermark !== null) newest.set(partition, watermark);
   });

@@ -4,7 +4,7 @@ import { request } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { storeKeys } from '../../infra/dev/bench/api-client.ts';
-import { quantile } from '../../infra/dev/bench/figures.ts';
+import { findQuantile } from '../../infra/dev/bench/figures.ts';
 import { useEngines } from '../support/engines.ts';
 import { createRandom } from '../support/mutations.ts';
 import {
@@ -245,7 +245,7 @@ const measureDelay = async (client: Client, ms: number): Promise<number> => {
   await until('the market moves', 2 * STILL_MS, () => (delaysMs.length > 0 ? true : null));
   delaysMs.length = 0;
   await pause(ms);
-  return quantile(client.stream.delaysMs, 0.99) ?? Number.POSITIVE_INFINITY;
+  return findQuantile(client.stream.delaysMs, 0.99) ?? Number.POSITIVE_INFINITY;
 };
 
 const checkBadNeighbours = async (t: Test, world: World, clients: readonly Client[]): Promise<void> => {

@@ -3,11 +3,11 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import t from 'tap';
 import { type Abi, createWalletClient, type Hex } from 'viem';
-import { artefactFile, CONTRACT_NAMES, compileContract } from '../../infra/dev/tools/compile-contract.ts';
+import { CONTRACT_NAMES, compileContract, toArtefactFile } from '../../infra/dev/tools/compile-contract.ts';
 import { useEngines } from '../support/engines.ts';
 import { connectChain } from '../support/local-chain.ts';
 
-const ARTEFACT = JSON.parse(readFileSync(artefactFile('AnchorRoots'), 'utf8')) as {
+const ARTEFACT = JSON.parse(readFileSync(toArtefactFile('AnchorRoots'), 'utf8')) as {
   abi: Abi;
   bytecode: Hex;
   deployedBytecode: Hex;
@@ -17,7 +17,7 @@ const NO_ROOT = `0x${'0'.repeat(64)}` as const;
 
 t.test('each artefact is what the compiler makes of the source', (t) => {
   for (const name of CONTRACT_NAMES) {
-    const committed: unknown = JSON.parse(readFileSync(artefactFile(name), 'utf8'));
+    const committed: unknown = JSON.parse(readFileSync(toArtefactFile(name), 'utf8'));
     t.same(
       committed,
       JSON.parse(JSON.stringify(compileContract(name))),

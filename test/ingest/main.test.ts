@@ -3,14 +3,14 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { frameDigest } from '../../infra/dev/simulator/sent-log.ts';
+import { digestFrame } from '../../infra/dev/simulator/sent-log.ts';
 import { type Simulator, startSimulator } from '../../infra/dev/simulator/simulator.ts';
 import { openKafka, readToEnd } from '../../infra/runtime/kafka/kafka.ts';
 import { createLog } from '../../infra/runtime/log.ts';
 import { parseEndpoints, parseRestWeights, startIngest } from '../../ingest/main.ts';
 import { codecs } from '../../schemas/avro/codec.ts';
-import { shardOf } from '../../schemas/shards.ts';
-import { type RawMessage, type TickBody, topics } from '../../schemas/topics.ts';
+import { toShard } from '../../schemas/shards.ts';
+import { nameTopics, type RawMessage, type TickBody } from '../../schemas/topics.ts';
 import { useEngines } from '../support/engines.ts';
 import { startChild } from '../support/pipeline.ts';
 import { waitFor } from '../support/wait.ts';
@@ -38,10 +38,14 @@ const isFirst = (): ((entry: Entry) => boolean) => {
 const readRaw = async (namespace: string): Promise<Entry[]> => {
   const handle = openKafka({ brokers: [brokers], clientId: 'test' }, log);
   const entries: Entry[] = [];
-  await readToEnd(handle, { topic: topics(namespace).raw('binance'), from: () => 'earliest' }, (message, partition) => {
-    const { value, key, timestampMs } = message;
-    if (value) entries.push({ ...codecs.raw.decode(value), partition, key: String(key), timestampMs });
-  });
+  await readToEnd(
+    handle,
+    { topic: nameTopics(namespace).raw('binance'), from: () => 'earliest' },
+    (message, partition) => {
+      const { value, key, timestampMs } = message;
+      if (value) entries.push({ ...codecs.raw.decode(value), partition, key: String(key), timestampMs });
+    },
+  );
   await handle.close();
   return entries.filter(isFirst());
 };
@@ -97,7 +101,7 @@ t.test(
     const frames = [...byConnection.values()]
       .map((messages) => messages.filter(({ kind }) => kind === 'frame'))
       .filter((messages) => messages.length > 0)
-      .map((messages) => messages.map(({ payload }) => frameDigest(payload).toString('hex')));
+      .map((messages) => messages.map(({ payload }) => digestFrame(payload).toString('hex')));
     let compared = 0;
     for (const { connection, cause } of simulator.sent.connections) {
       const sent = [...simulator.sent.frames(connection, 0)].map(({ sha256 }) => sha256);
@@ -135,7 +139,7 @@ t.test(
     const readSymbol = ({ request }: Entry): string =>
       new URL((request ?? '').slice(4)).searchParams.get('symbol') ?? '';
     t.ok(
-      asked.every((entry) => entry.partition === shardOf(readSymbol(entry), SHARDS)),
+      asked.every((entry) => entry.partition === toShard(readSymbol(entry), SHARDS)),
       'snapshots are in the shard of their listing',
     );
     t.ok(asked.filter((entry) => readSymbol(entry) === book).length >= 2, 'the hole needed a second snapshot');

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { accountFrames } from '../../infra/dev/bench/sent-frames.ts';
-import { freePort } from '../../infra/dev/engines/ports.ts';
+import { compareFrames } from '../../infra/dev/bench/sent-frames.ts';
+import { findFreePort } from '../../infra/dev/engines/ports.ts';
 import {
   createPublisher,
   ensureTopics,
@@ -13,14 +13,14 @@ import {
   openKafka,
   readToEnd,
 } from '../../infra/runtime/kafka/kafka.ts';
-import { topicSpecs } from '../../infra/runtime/kafka/topics.ts';
+import { listTopicSpecs } from '../../infra/runtime/kafka/topics.ts';
 import { createLog } from '../../infra/runtime/log.ts';
 import { Outlet } from '../../ingest/outlet.ts';
 import { createRawWriter } from '../../ingest/publish.ts';
 import { Spool } from '../../ingest/spool.ts';
 import { codecs } from '../../schemas/avro/codec.ts';
 import type { LostBody, RawMessage } from '../../schemas/topics.ts';
-import { topics } from '../../schemas/topics.ts';
+import { nameTopics } from '../../schemas/topics.ts';
 import { ownEngines } from '../support/engines.ts';
 import { type Child, type Simulator, startChild, startSimulator, until } from '../support/pipeline.ts';
 import { readSent } from '../support/sent-frames.ts';
@@ -106,7 +106,7 @@ const feed = (outlet: Outlet, topic: string, perSecond: number) => {
 };
 
 t.test('while Kafka hangs and dies everything goes to disk, and all of it follows in order', LIMIT, async (t) => {
-  const topic = topics(`${engines.namespace()}.`).raw('paper');
+  const topic = nameTopics(`${engines.namespace()}.`).raw('paper');
   await ensureTopics(handle, [{ topic, partitions: 2, config: { 'message.timestamp.type': 'LogAppendTime' } }]);
   const outlet = await openOutlet(handle, join(folder(t), 'c1'));
   const stop = feed(outlet, topic, 600);
@@ -150,7 +150,7 @@ t.test('while Kafka hangs and dies everything goes to disk, and all of it follow
 });
 
 t.test('a stop without Kafka leaves the rest on disk, and the next process sends it', LIMIT, async (t) => {
-  const topic = topics(`${engines.namespace()}.`).raw('paper');
+  const topic = nameTopics(`${engines.namespace()}.`).raw('paper');
   await ensureTopics(handle, [{ topic, partitions: 2, config: {} }]);
   const dir = join(folder(t), 'c1');
   const outlet = await openOutlet(handle, dir);
@@ -181,7 +181,7 @@ const startCollector = async (
   namespace: string,
   settings: Readonly<Record<string, string>>,
 ): Promise<Collector> => {
-  const port = await freePort();
+  const port = await findFreePort();
   const child = startChild(`${namespace}ingest`, 'ingest/main.ts', {
     KAFKA_BROKERS: brokers,
     VENUES: 'binance',
@@ -212,8 +212,8 @@ const startWorld = async (t: Test, rate: number): Promise<World> => {
   const simulator = await startSimulator({ SIM_LISTINGS: '10', SIM_RATE: String(rate), SIM_LEVELS: '30' });
   t.teardown(() => simulator.child.kill());
   const namespace = `${engines.namespace()}.`;
-  await ensureTopics(handle, topicSpecs({ venues: ['binance'], shards: 1, namespace }));
-  return { simulator, namespace, topic: topics(namespace).raw('binance') };
+  await ensureTopics(handle, listTopicSpecs({ venues: ['binance'], shards: 1, namespace }));
+  return { simulator, namespace, topic: nameTopics(namespace).raw('binance') };
 };
 
 const says = async (collector: Collector, what: RegExp): Promise<true | null> =>
@@ -258,7 +258,7 @@ t.test(
     await second.child.kill('SIGTERM');
     t.equal(await second.child.exited, 0);
 
-    const account = await accountFrames(handle, topic, await readSent(simulator));
+    const account = await compareFrames(handle, topic, await readSent(simulator));
     t.comment(account);
     t.same(account.unaccounted, [], 'every frame sent is stored once or inside a recorded loss');
     t.ok(account.stored > 1_000);
@@ -297,7 +297,7 @@ const checkAccount = async (t: Test, collector: Collector, { simulator, topic }:
   );
   await collector.child.kill('SIGTERM');
   t.equal(await collector.child.exited, 0);
-  const account = await accountFrames(handle, topic, await readSent(simulator));
+  const account = await compareFrames(handle, topic, await readSent(simulator));
   t.comment(account);
   t.same(account.unaccounted, [], 'every frame sent is stored once or inside a recorded loss');
   const causes = await readCauses(topic);

@@ -8,13 +8,13 @@ import { openPostgres } from '../../infra/runtime/postgres/postgres.ts';
 import { anchor } from '../../processors/nightly/anchor/anchor.ts';
 import { type AnchorChain, openAnchorChain } from '../../processors/nightly/anchor/chain.ts';
 import type { AnchorSettings } from '../../processors/nightly/anchor/config.ts';
-import { ANCHOR_ABI, postData } from '../../processors/nightly/anchor/contract.ts';
+import { ANCHOR_ABI, encodePost } from '../../processors/nightly/anchor/contract.ts';
 import { STUCK_MS } from '../../processors/nightly/anchor/decide.ts';
 import { deployContract } from '../../processors/nightly/anchor/deploy.ts';
 import { advanceDay, readClosedDay } from '../../processors/nightly/anchor/post-day.ts';
 import type { Poster } from '../../processors/nightly/anchor/posting.ts';
 import { runCommand } from '../../processors/nightly/command.ts';
-import { dayAfter, findDayStart } from '../../processors/nightly/day.ts';
+import { addDays, findDayStart } from '../../processors/nightly/day.ts';
 import { openLedger } from '../../processors/nightly/ledger.ts';
 import { createNightlyMetrics } from '../../processors/nightly/metrics.ts';
 import { runDue } from '../../processors/nightly/runner.ts';
@@ -57,7 +57,7 @@ let days = 0;
 /** A closed day that no other test has. */
 const newDay = async (): Promise<{ readonly day: string; readonly root: string }> => {
   days += 1;
-  const day = dayAfter('2026-01-10', days);
+  const day = addDays('2026-01-10', days);
   return { day, root: await addClosedDay(pool, day) };
 };
 const readRow = async (day: string) =>
@@ -133,7 +133,7 @@ t.test('a day that is not closed waits, one without rows has no root, an early o
       ledger: openLedger(pool),
       context: makeContext(settings, { nowMs, ...over }),
     });
-  await t.rejects(run([]), new RegExp(`anchor of ${day} is due at ${dayAfter(day, 7)}T02:00:00.000Z`));
+  await t.rejects(run([]), new RegExp(`anchor of ${day} is due at ${addDays(day, 7)}T02:00:00.000Z`));
   await t.rejects(run(['--early'], { isBinding: async () => true }), /the anchor binds/);
   t.equal(await postedTimes(day), 0);
   t.match(await run(['--early']), /not binding/);
@@ -262,7 +262,7 @@ t.test(
 
 t.test('a root that is ours already is found by its event, without a new transaction', async (t) => {
   const { day, root } = await newDay();
-  const hash = await node.wallet(owner.account).sendTransaction({ to: contract, data: postData(day, root) });
+  const hash = await node.wallet(owner.account).sendTransaction({ to: contract, data: encodePost(day, root) });
   await anchor.run(day, makeContext());
   t.match(await readRow(day), { status: 'confirmed', tx_hash: hash });
   t.same(await readTransactions(day), []);
@@ -272,7 +272,7 @@ t.test('a root that is ours already is found by its event, without a new transac
 t.test('another root is a failure and an incident, nothing is sent, and other days continue', async (t) => {
   const [foreign, next] = [await newDay(), await newDay()];
   const other = 'f'.repeat(64);
-  const hash = await node.wallet(owner.account).sendTransaction({ to: contract, data: postData(foreign.day, other) });
+  const hash = await node.wallet(owner.account).sendTransaction({ to: contract, data: encodePost(foreign.day, other) });
   await node.reader.waitForTransactionReceipt({ hash });
   const nonce = await node.reader.getTransactionCount({ address: owner.account.address });
   for (const attempt of [1, 2])

@@ -15,7 +15,7 @@ import { createRowSender, openQuestdbReader } from '../../infra/runtime/questdb/
 import { archive } from '../../processors/nightly/archive/archive.ts';
 import { forgetFile } from '../../processors/nightly/archive/manifest.ts';
 import { findTier, rankInstruments } from '../../processors/nightly/archive/tiers.ts';
-import { type Day, dayAfter, findDayStart } from '../../processors/nightly/day.ts';
+import { addDays, type Day, findDayStart } from '../../processors/nightly/day.ts';
 import { openLedger } from '../../processors/nightly/ledger.ts';
 import { createNightlyMetrics } from '../../processors/nightly/metrics.ts';
 import { runTask } from '../../processors/nightly/runner.ts';
@@ -23,7 +23,7 @@ import type { NightlyContext } from '../../processors/nightly/step.ts';
 import { ensureTables } from '../../processors/sinks/ensure-tables.ts';
 import { makeGapRow, makeListingRow, makeReadingRow } from '../../processors/task/rows.ts';
 import { MS_PER_DAY } from '../../schemas/instants.ts';
-import { tableName } from '../../schemas/tables.ts';
+import { toTableName } from '../../schemas/tables.ts';
 import type { Row } from '../../schemas/topics.ts';
 import { listing, listingValues, markReading } from '../api/live-fixture.ts';
 import { useEngines } from '../support/engines.ts';
@@ -75,9 +75,9 @@ t.teardown(async () => {
 });
 
 const write = async (rows: readonly Row[]): Promise<void> => {
-  for (const [table, own] of Map.groupBy(rows, ({ table }) => tableName(namespace, table)))
+  for (const [table, own] of Map.groupBy(rows, ({ table }) => toTableName(namespace, table)))
     await sender.send(table, own);
-  await sender.waitVisible([...new Set(rows.map(({ table }) => tableName(namespace, table)))]);
+  await sender.waitVisible([...new Set(rows.map(({ table }) => toTableName(namespace, table)))]);
 };
 const markRow = (symbol: string, window: number, { late = false, srcOffset = window } = {}): Row => {
   const at = BEGIN + window * 10 * SECOND;
@@ -87,7 +87,7 @@ const markRow = (symbol: string, window: number, { late = false, srcOffset = win
     markReading(String(60_000 + srcOffset), { received_at: at - 1, recorded_at: at + (late ? 500 : 1) * SECOND }),
   );
 };
-let nowMs = findDayStart(dayAfter(DAY)) + 6 * 3_600_000;
+let nowMs = findDayStart(addDays(DAY)) + 6 * 3_600_000;
 let reachedMs = nowMs;
 const context: NightlyContext = {
   ...{ database: pool, questdb, namespace, api: null, store, log },
@@ -143,12 +143,12 @@ for (const [back, instrument] of [
   [-1, '币安人生-PERP'],
 ] as const)
   await pool.query("insert into daily_turnover (day, source, turnover) values ($1, 'history', $2)", [
-    dayAfter(DAY, 1 - back),
+    addDays(DAY, 1 - back),
     { binance: { [instrument]: String(10 + back) } },
   ]);
 
 t.test('a day is written only once its rows can be read', async (t) => {
-  reachedMs = findDayStart(dayAfter(DAY)) + 100_000;
+  reachedMs = findDayStart(addDays(DAY)) + 100_000;
   await t.rejects(archive.run(DAY, context), /has reached 2026-01-11T00:01:40/);
   t.same(await current(DAY), []);
   reachedMs = nowMs;
@@ -204,7 +204,7 @@ t.test(
     await pool.query("update daily_turnover set turnover = '{}'");
     nowMs += MS_PER_DAY;
     reachedMs = nowMs;
-    t.equal(await archive.run(dayAfter(DAY), context), '1 sets of 1 rows; 1 sets of earlier days written again');
+    t.equal(await archive.run(addDays(DAY), context), '1 sets of 1 rows; 1 sets of earlier days written again');
     const after = await current(DAY);
     const rows = await readLines(after, 'BTCUSDT');
     t.same(
@@ -235,7 +235,7 @@ t.test(
       const age =
         'update archive_files set replaced_at = now() - $1 * interval $$1 minute$$ where replaced_at is not null';
       await pool.query(age, [minutes]);
-      return archive.run(dayAfter(DAY), context);
+      return archive.run(addDays(DAY), context);
     };
     await runAfter(59);
     for (const { object_key } of replaced) t.ok(await store.size(object_key), 'still readable');
@@ -282,7 +282,7 @@ t.test('two runners on two days at once take turns, because both write the days 
     },
   };
   const run = (back: number, context: NightlyContext): Promise<string | null> =>
-    runTask({ step: archive, day: dayAfter(DAY, back) }, openLedger(pool), { context, mode: 'again' });
+    runTask({ step: archive, day: addDays(DAY, back) }, openLedger(pool), { context, mode: 'again' });
   const first = run(1, slow);
   await busy.promise;
   const reports = await Promise.all([first, run(2, other)]);
@@ -296,8 +296,8 @@ t.test('two runners on two days at once take turns, because both write the days 
 
 t.test('the files of a day are written again up to its sixth day (AR-03)', async (t) => {
   await write([markRow('BTCUSDT', 3, { late: true, srcOffset: 79 })]);
-  t.match(await archive.run(dayAfter(DAY, 6), context), '0 sets of earlier days written again');
-  t.match(await archive.run(dayAfter(DAY, 5), context), '1 sets of earlier days written again');
+  t.match(await archive.run(addDays(DAY, 6), context), '0 sets of earlier days written again');
+  t.match(await archive.run(addDays(DAY, 5), context), '1 sets of earlier days written again');
 });
 
 t.test('a key that leads out of the store is refused', async (t) => {

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import { binance } from '../../ingest/venues/binance/index.ts';
 import { VenueError } from '../../ingest/venues/contract/listings.ts';
-import { type BookSync, newBookSync, stepBookSync } from '../../ingest/venues/shared/book-sync.ts';
+import { type BookSync, makeBookSync, stepBookSync } from '../../ingest/venues/shared/book-sync.ts';
 import {
   applySnapshot,
   applyUpdate,
@@ -349,7 +349,7 @@ const SESSIONS: readonly Session[] = [
 
 /** The book records of a symbol in the order they are applied. */
 const applyAll = ({ files, symbol }: Session): readonly BookRecord['values'][] => {
-  let sync: BookSync<BookRecord['values']> = newBookSync();
+  let sync: BookSync<BookRecord['values']> = makeBookSync();
   return files.flatMap((file) =>
     readRecording(`binance/${file}`).flatMap((line) => {
       if (line.dir !== 'in' || !(line.raw.includes('depthUpdate') || line.raw.includes('lastUpdateId'))) return [];

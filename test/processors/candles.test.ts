@@ -1,7 +1,7 @@
 // Candles of the task: what a minute keeps, proved empty minutes, gaps, exact roll-ups.
 import { Decimal } from 'decimal.js';
 import t from 'tap';
-import { listingId } from '../../schemas/tables.ts';
+import { formatListingId } from '../../schemas/tables.ts';
 import type { Row } from '../../schemas/topics.ts';
 import { begin, COVERS, listCandles, reach, SPEC, toMinute } from '../support/minute-logs.ts';
 import { listRows, runTask, SECOND, START, type TestLog } from '../support/task-driver.ts';
@@ -388,7 +388,7 @@ t.test(
 const findMinutes = (log: TestLog): readonly string[] =>
   listRows(runTask(SPEC, log.records).outputs, 'candles')
     .filter(({ texts }) => texts['timeframe'] === '1m' && texts['price_type'] === 'trade')
-    .filter(({ texts }) => texts['listing'] === listingId('binance', 'BTCUSDT'))
+    .filter(({ texts }) => texts['listing'] === formatListingId('binance', 'BTCUSDT'))
     .map(({ texts, integers }) => texts['gap_cause'] ?? (integers['minutes_no_trades'] === 1 ? 'empty' : 'traded'));
 
 t.test('the minute before a candle is proved empty by it however long the connection was silent before (H-12)', (t) => {

@@ -13,7 +13,7 @@ import { openPostgres } from '../../infra/runtime/postgres/postgres.ts';
 import { createRowSender, openQuestdbReader } from '../../infra/runtime/questdb/questdb.ts';
 import { archive } from '../../processors/nightly/archive/archive.ts';
 import { runCommand } from '../../processors/nightly/command.ts';
-import { type Day, dayAfter, findDayStart } from '../../processors/nightly/day.ts';
+import { addDays, type Day, findDayStart } from '../../processors/nightly/day.ts';
 import { openLedger } from '../../processors/nightly/ledger.ts';
 import { close } from '../../processors/nightly/merkle/close.ts';
 import { compare } from '../../processors/nightly/merkle/compare.ts';
@@ -24,7 +24,7 @@ import { makeGapRow, makeListingRow, makeReadingRow } from '../../processors/tas
 import { MS_PER_DAY } from '../../schemas/instants.ts';
 import { createTileReader } from '../../schemas/merkle/tiles.ts';
 import { verifyInclusion } from '../../schemas/merkle/verify.ts';
-import { RETENTION_DAYS, tableName } from '../../schemas/tables.ts';
+import { RETENTION_DAYS, toTableName } from '../../schemas/tables.ts';
 import type { Row } from '../../schemas/topics.ts';
 import { listing, listingValues, markReading } from '../api/live-fixture.ts';
 import { readClosing } from '../support/closed-day.ts';
@@ -35,7 +35,7 @@ t.setTimeout(900_000);
 const DAY: Day = '2026-01-10';
 const BEGIN = findDayStart(DAY) * 1_000;
 const SECOND = 1_000_000;
-const CLOSING = findDayStart(dayAfter(DAY, 7));
+const CLOSING = findDayStart(addDays(DAY, 7));
 const SYMBOLS = ['AAAUSDT', 'BTCUSDT', '币安人生USDT'];
 const WINDOWS = 100;
 
@@ -86,7 +86,7 @@ const listRows = (symbol: string): Row[] => [
   ),
 ];
 const write = async (into: string, rows: readonly Row[]): Promise<void> => {
-  const tables = Map.groupBy(rows, ({ table }) => tableName(into, table));
+  const tables = Map.groupBy(rows, ({ table }) => toTableName(into, table));
   for (const [table, own] of tables) await sender.send(table, own);
   await sender.waitVisible([...tables.keys()]);
 };
@@ -100,7 +100,7 @@ await write(namespace, rows);
 await write(replayed, [...rows].reverse());
 await write(replayed, rows.slice(0, 40));
 await pool.query("insert into daily_turnover (day, source, turnover) values ($1, 'history', $2)", [
-  dayAfter(DAY),
+  addDays(DAY),
   { binance: { 'BTC-PERP': '10' } },
 ]);
 
@@ -130,7 +130,7 @@ t.test('a day waits for history W of every task, and by hand until it is due', a
   nowMs = CLOSING - 1;
   await t.rejects(run(makeContext()), /close of 2026-01-10 is due at 2026-01-17T00:00:00.000Z/);
   await t.rejects(run(makeContext({ isBinding: async () => true }), ['--early']), /the anchor binds/);
-  reachedMs = findDayStart(dayAfter(DAY)) + 3_600_000;
+  reachedMs = findDayStart(addDays(DAY)) + 3_600_000;
   t.match(await run(makeContext(), ['--early']), /^303 leaves in 2 partitions/, 'late rows are of later');
   const closings = async () => (await pool.query('select closed_at from archive_days')).rows;
   const early = [{ closed_at: new Date(reachedMs) }];
@@ -151,7 +151,7 @@ t.test('a day waits for history W of every task, and by hand until it is due', a
 
 let first: unknown[] = [];
 t.test('the day archived, then closed: final files, trees, root; a second run changes nothing', async (t) => {
-  nowMs = findDayStart(dayAfter(DAY)) + 6 * 3_600_000;
+  nowMs = findDayStart(addDays(DAY)) + 6 * 3_600_000;
   await archive.run(DAY, makeContext());
   nowMs = CLOSING + MS_PER_DAY;
   t.match(await close.run(DAY, makeContext()), /^306 leaves in 2 partitions; root [0-9a-f]{64}$/);
@@ -266,7 +266,7 @@ t.test(
     t.match(await state(), [{ difference: 'binance:NEWUSDT: 1 stored rows and no leaf' }]);
     nowMs = CLOSING + 120 * MS_PER_DAY;
     t.equal(await compare.run(DAY, makeContext()), '2 partitions compared, 0 differ', 'readings outlive events');
-    const lastDay = findDayStart(dayAfter(DAY, RETENTION_DAYS.readings - 2));
+    const lastDay = findDayStart(addDays(DAY, RETENTION_DAYS.readings - 2));
     nowMs = lastDay;
     const order = 'select table_name from anchor_partitions order by compared_at nulls first, table_name desc';
     await pool.query("update anchor_partitions set compared_at = '2026-01-20' where table_name = 'mark'");
@@ -332,7 +332,7 @@ t.test('killed at each step: nothing partial is published, and the next run has 
 
 t.test('leaves lie by cold class, then by venue and symbol in the order of bytes (AN-07)', async (t) => {
   const back = 20;
-  const day = dayAfter(DAY, back);
+  const day = addDays(DAY, back);
   const window = back * 8_640 + 1;
   // By bytes the letter precedes the picture, by UTF-16 it follows.
   const others = ['AAAUSDT', '\uFB33', '\u{1F602}'];

@@ -10,7 +10,7 @@ import { openFolderStore } from '../../infra/runtime/object-store.ts';
 import { openPostgres } from '../../infra/runtime/postgres/postgres.ts';
 import { createRowSender, openQuestdbReader } from '../../infra/runtime/questdb/questdb.ts';
 import { archive } from '../../processors/nightly/archive/archive.ts';
-import { type Day, dayAfter, findDayStart } from '../../processors/nightly/day.ts';
+import { addDays, type Day, findDayStart } from '../../processors/nightly/day.ts';
 import { openLedger } from '../../processors/nightly/ledger.ts';
 import { close } from '../../processors/nightly/merkle/close.ts';
 import { createNightlyMetrics } from '../../processors/nightly/metrics.ts';
@@ -18,7 +18,7 @@ import { runTask } from '../../processors/nightly/runner.ts';
 import type { NightlyContext, Step } from '../../processors/nightly/step.ts';
 import { ensureTables } from '../../processors/sinks/ensure-tables.ts';
 import { makeListingRow, makeReadingRow } from '../../processors/task/rows.ts';
-import { tableName } from '../../schemas/tables.ts';
+import { toTableName } from '../../schemas/tables.ts';
 import type { Row } from '../../schemas/topics.ts';
 import { listing, listingValues, markReading } from '../api/live-fixture.ts';
 import { useEngines } from '../support/engines.ts';
@@ -65,14 +65,14 @@ t.test('archive and close on a disk that is full, then has room', { skip: noSmal
   });
   await ensureTables((text) => questdb.query({ text }), { namespace });
   await migrate(pool);
-  for (const [table, rows] of Map.groupBy(listRows('BTCUSDT'), ({ table }) => tableName(namespace, table))) {
+  for (const [table, rows] of Map.groupBy(listRows('BTCUSDT'), ({ table }) => toTableName(namespace, table))) {
     await sender.send(table, rows);
     await sender.waitVisible([table]);
   }
   const disk = smallDisk(t, '256k') ?? '';
   const resize = (size: string): unknown => execFileSync('mount', ['-o', `remount,size=${size}`, disk]);
   const store = openFolderStore(disk);
-  let nowMs = findDayStart(dayAfter(DAY)) + 6 * 3_600_000;
+  let nowMs = findDayStart(addDays(DAY)) + 6 * 3_600_000;
   const context: NightlyContext = {
     ...{ database: pool, questdb, namespace, api: null, store, log },
     historyWatermark: async () => nowMs * 1_000,
@@ -104,7 +104,7 @@ t.test('archive and close on a disk that is full, then has room', { skip: noSmal
     t.equal(createHash('sha256').update(held).digest('hex'), sha256, key);
   }
 
-  nowMs = findDayStart(dayAfter(DAY, 7));
+  nowMs = findDayStart(addDays(DAY, 7));
   const used = (await files()).reduce((sum, { bytes }) => sum + Number(bytes), 0);
   resize(`${Math.ceil(used / 1_024) + 128}k`);
   await t.rejects(run(close), { code: 'ENOSPC' });

@@ -19,9 +19,9 @@ import {
   makeReadingRow,
 } from '../../processors/task/rows.ts';
 import { ANCHORED_TABLES, type AnchoredTable, createRowWriter } from '../../schemas/anchored.ts';
-import { canonicalJson } from '../../schemas/canonical-json.ts';
+import { formatCanonicalJson } from '../../schemas/canonical-json.ts';
 import { formatInstantMicros } from '../../schemas/instants.ts';
-import { tableName } from '../../schemas/tables.ts';
+import { toTableName } from '../../schemas/tables.ts';
 import type { Row } from '../../schemas/topics.ts';
 import { markReading } from '../api/live-fixture.ts';
 import { useEngines } from '../support/engines.ts';
@@ -135,8 +135,8 @@ const WRITTEN: Readonly<Record<string, readonly Row[]>> = {
 function lateAt(at: number, recordedAt: number): Pick<Row, 'instants'> {
   return { instants: { from_at: at - 10 * SECOND, received_at: at - 5, recorded_at: recordedAt } };
 }
-for (const [table, rows] of Object.entries(WRITTEN)) await sender.send(tableName(namespace, table), rows);
-await sender.waitVisible(Object.keys(WRITTEN).map((table) => tableName(namespace, table)));
+for (const [table, rows] of Object.entries(WRITTEN)) await sender.send(toTableName(namespace, table), rows);
+await sender.waitVisible(Object.keys(WRITTEN).map((table) => toTableName(namespace, table)));
 
 const findTable = (name: string): AnchoredTable => ANCHORED_TABLES.find(({ table }) => table === name) as AnchoredTable;
 const readLeaves = async (name: string, closedAt = CLOSED): Promise<LeafRow[]> => {
@@ -210,8 +210,8 @@ t.test('a day of more rows than one statement reads: whole, in order, each ranke
       recorded_at: at + SECOND,
     }),
   );
-  await sender.send(tableName(namespace, 'mark'), rows);
-  await sender.waitVisible([tableName(namespace, 'mark')]);
+  await sender.send(toTableName(namespace, 'mark'), rows);
+  await sender.waitVisible([toTableName(namespace, 'mark')]);
   const question = { table: findTable('mark'), listing: `binance:${symbol}`, day: DAY, closedAt: CLOSED };
   const leaves: LeafRow[] = [];
   for await (const batch of readLeafRows({ questdb, namespace }, question)) leaves.push(...batch);
@@ -282,7 +282,7 @@ t.test('three files hold the same rows, and the same rows are the same bytes', a
     const lines = zstdDecompressSync(jsonl).toString().trim().split('\n');
     const parsed = lines.map((line) => JSON.parse(line) as Record<string, string | boolean | null>);
     t.same(
-      parsed.map(({ recorded_at, leaf_index, ...row }) => canonicalJson(row)),
+      parsed.map(({ recorded_at, leaf_index, ...row }) => formatCanonicalJson(row)),
       hashed,
       'without the two columns that are not hashed a line is the canonical row',
     );

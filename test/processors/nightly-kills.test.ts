@@ -10,12 +10,12 @@ import { openPostgres } from '../../infra/runtime/postgres/postgres.ts';
 import { createRowSender, openQuestdbReader } from '../../infra/runtime/questdb/questdb.ts';
 import { POSTING_PLACES } from '../../processors/nightly/anchor/posting.ts';
 import { ARCHIVE_PLACES } from '../../processors/nightly/archive/archive.ts';
-import { type Day, dayAfter, findDayStart } from '../../processors/nightly/day.ts';
+import { addDays, type Day, findDayStart } from '../../processors/nightly/day.ts';
 import { CLOSE_PLACES } from '../../processors/nightly/merkle/close.ts';
 import { ensureTables } from '../../processors/sinks/ensure-tables.ts';
 import { makeListingRow, makeReadingRow } from '../../processors/task/rows.ts';
 import { MS_PER_DAY } from '../../schemas/instants.ts';
-import { tableName } from '../../schemas/tables.ts';
+import { toTableName } from '../../schemas/tables.ts';
 import type { Row } from '../../schemas/topics.ts';
 import { listing, listingValues, markReading } from '../api/live-fixture.ts';
 import { addClosedDay, openAnchors } from '../support/anchor-chain.ts';
@@ -27,8 +27,8 @@ t.setTimeout(900_000);
 const DAY: Day = '2026-01-10';
 const BEGIN = findDayStart(DAY) * 1_000;
 const SECOND = 1_000_000;
-const ARCHIVED = findDayStart(dayAfter(DAY)) + 6 * 3_600_000;
-const CLOSED = findDayStart(dayAfter(DAY, 7));
+const ARCHIVED = findDayStart(addDays(DAY)) + 6 * 3_600_000;
+const CLOSED = findDayStart(addDays(DAY, 7));
 const SYMBOLS = ['AAAUSDT', 'BTCUSDT'];
 
 const engines = await useEngines(t, ['postgres', 'questdb']);
@@ -62,7 +62,7 @@ const markRow = (symbol: string, window: number): Row => {
   );
 };
 const write = async (rows: readonly Row[]): Promise<void> => {
-  const tables = Map.groupBy(rows, ({ table }) => tableName(namespace, table));
+  const tables = Map.groupBy(rows, ({ table }) => toTableName(namespace, table));
   for (const [table, own] of tables) await sender.send(table, own);
   await sender.waitVisible([...tables.keys()]);
 };
@@ -76,7 +76,7 @@ const listed = (symbol: string): Row =>
 await write(
   SYMBOLS.flatMap((symbol) => [listed(symbol), ...Array.from({ length: 50 }, (_, at) => markRow(symbol, at + 1))]),
 );
-await pool.query("insert into daily_turnover (day, source, turnover) values ($1, 'history', '{}')", [dayAfter(DAY)]);
+await pool.query("insert into daily_turnover (day, source, turnover) values ($1, 'history', '{}')", [addDays(DAY)]);
 
 const makeWork = (over: Pick<KilledStep, 'step' | 'nowMs'> & Partial<KilledStep>): KilledStep => ({
   ...{ day: DAY, databaseUrl, endpoints, namespace, folder, killedAt: null },
@@ -164,7 +164,7 @@ t.test('a posting that is killed at any place posts the root once', async (t) =>
   const { node, contract, settings } = await openAnchors(pool, chains.endpoints.rpc_url);
   const sent: unknown[] = [];
   for (const [at, place] of POSTING_PLACES.entries()) {
-    const day = dayAfter('2026-02-01', at);
+    const day = addDays('2026-02-01', at);
     const root = await addClosedDay(pool, day);
     const post = makeWork({ step: 'anchor', day, nowMs: Date.now(), anchors: settings });
     t.equal(await runKilled({ ...post, killedAt: { place, time: 1 } }), null, `killed at ${place}`);

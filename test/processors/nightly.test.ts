@@ -8,22 +8,22 @@ import { createLog } from '../../infra/runtime/log.ts';
 import { openPostgres } from '../../infra/runtime/postgres/postgres.ts';
 import { createRowSender, openQuestdbReader, type QuestdbReader } from '../../infra/runtime/questdb/questdb.ts';
 import { runCommand } from '../../processors/nightly/command.ts';
-import { dayAfter, findDayStart } from '../../processors/nightly/day.ts';
+import { addDays, findDayStart } from '../../processors/nightly/day.ts';
 import { openLedger } from '../../processors/nightly/ledger.ts';
 import { createNightlyMetrics } from '../../processors/nightly/metrics.ts';
 import { recheck } from '../../processors/nightly/recheck.ts';
 import { dropPartitions, retention } from '../../processors/nightly/retention.ts';
 import { runDue, runTask } from '../../processors/nightly/runner.ts';
-import { dueTasks, missingDays, type StepState } from '../../processors/nightly/schedule.ts';
+import { listDueTasks, listMissingDays, type StepState } from '../../processors/nightly/schedule.ts';
 import type { NightlyContext, Step } from '../../processors/nightly/step.ts';
 import { STEPS } from '../../processors/nightly/steps.ts';
 import { turnover } from '../../processors/nightly/turnover.ts';
 import { ensureTables } from '../../processors/sinks/ensure-tables.ts';
 import { TABLES } from '../../processors/sinks/tables.ts';
 import { makeGapRow, makeListingRow, makeReadingRow } from '../../processors/task/rows.ts';
-import { tableName } from '../../schemas/tables.ts';
+import { toTableName } from '../../schemas/tables.ts';
 import type { Row } from '../../schemas/topics.ts';
-import { sealsAt } from '../../schemas/windows.ts';
+import { toSealInstant } from '../../schemas/windows.ts';
 import { listing, listingValues, micros, reading } from '../api/live-fixture.ts';
 import { useEngines } from '../support/engines.ts';
 
@@ -43,13 +43,13 @@ const makeState = (over: Partial<StepState> & Pick<StepState, 'day' | 'step'>): 
 t.test('a day is due at its time, missing days come oldest first, a failure holds back its own step only', (t) => {
   const [a, b] = [makeStep('a', HOUR_MS), makeStep('b', 2 * HOUR_MS)];
   const at = (text: string): number => Date.parse(text);
-  t.same(missingDays(a, [], at('2026-01-15T00:59Z')), ['2026-01-14'], 'a first run begins with the newest due day');
+  t.same(listMissingDays(a, [], at('2026-01-15T00:59Z')), ['2026-01-14'], 'a first run begins with the newest due day');
   const known = [makeState({ day: '2026-01-12', step: 'a' }), makeState({ day: '2026-01-14', step: 'a' })];
-  t.same(missingDays(a, known, at('2026-01-15T01:00Z')), ['2026-01-13', '2026-01-15']);
+  t.same(listMissingDays(a, known, at('2026-01-15T01:00Z')), ['2026-01-13', '2026-01-15']);
   const old = [makeState({ day: '2025-06-01', step: 'a' })];
-  t.equal(missingDays(a, old, at('2026-01-15T12:00Z'))[0], '2025-12-16', 'no further back than 31 days');
+  t.equal(listMissingDays(a, old, at('2026-01-15T12:00Z'))[0], '2025-12-16', 'no further back than 31 days');
   const tasks = (states: StepState[], now: string) =>
-    dueTasks([b, a], states, at(now)).map(({ step, day }) => `${day} ${step.name}`);
+    listDueTasks([b, a], states, at(now)).map(({ step, day }) => `${day} ${step.name}`);
   const since = ['a', 'b'].map((step) => makeState({ day: '2026-01-13', step }));
   t.same(tasks(since, '2026-01-15T03:00Z'), ['2026-01-14 a', '2026-01-14 b', '2026-01-15 a', '2026-01-15 b']);
   const failed = makeState({ day: '2026-01-14', step: 'a', state: 'failed', endedAt: new Date('2026-01-15T03:00Z') });
@@ -194,9 +194,9 @@ const write = async (rows: readonly Row[]): Promise<void> => {
   const tables = [...new Set(rows.map(({ table }) => table))];
   for (const table of tables) {
     const own = rows.filter((row) => row.table === table);
-    await sender.send(tableName(namespace, table), own);
+    await sender.send(toTableName(namespace, table), own);
   }
-  await sender.waitVisible(tables.map((table) => tableName(namespace, table)));
+  await sender.waitVisible(tables.map((table) => toTableName(namespace, table)));
 };
 
 let offsets = 1;
@@ -251,7 +251,7 @@ t.test('the turnover of a day is that of its 00:00, exact, of what was listed th
 
 t.test('the turnover waits for stored history to reach 00:00, and not for ever', async (t) => {
   const day = '2026-01-16';
-  const sealed = sealsAt(findDayStart(day) * 1_000);
+  const sealed = toSealInstant(findDayStart(day) * 1_000);
   const run = (afterMs: number, reached: number): Promise<string> =>
     turnover.run(day, makeContext({ nowMs: () => findDayStart(day) + afterMs, historyWatermark: async () => reached }));
   await write([stats('binance', 'BTCUSDT', '2026-01-16T00:00:00.000Z', null)]);
@@ -336,7 +336,7 @@ t.test('the re-check fails, to be tried again, where it cannot judge', async (t)
 });
 
 t.test('partitions and rows past their time go, the newest partition stays', async (t) => {
-  const table = tableName(namespace, 'oi_test');
+  const table = toTableName(namespace, 'oi_test');
   await questdb.query({ text: `CREATE TABLE '${table}' (at TIMESTAMP, x LONG) TIMESTAMP(at) PARTITION BY DAY WAL` });
   const days = ['2026-01-01', '2026-01-02', '2026-01-05', '2026-01-06'];
   await questdb.query({
@@ -378,7 +378,7 @@ t.test('each live table loses the days before its retention, counted from the da
   };
   const dropsFrom = (day: string): string[] =>
     Object.entries(TABLES).flatMap(([name, { designated, ttlDays }]) => {
-      const floor = `${dayAfter(day, -(ttlDays ?? 0))}T00:00:00.000Z`;
+      const floor = `${addDays(day, -(ttlDays ?? 0))}T00:00:00.000Z`;
       return ttlDays === null ? [] : [`ALTER TABLE '${name}' DROP PARTITION WHERE ${designated} < '${floor}'`];
     });
   t.ok(dropsFrom('2026-12-31').length > 5);

@@ -2,7 +2,7 @@
 import { Registry } from 'prom-client';
 import t, { type Test } from 'tap';
 import { createPublisher, ensureTopics, LogCut, openKafka, readToEnd } from '../../infra/runtime/kafka/kafka.ts';
-import { topicSpecs } from '../../infra/runtime/kafka/topics.ts';
+import { listTopicSpecs } from '../../infra/runtime/kafka/topics.ts';
 import { createLog } from '../../infra/runtime/log.ts';
 import { binance } from '../../ingest/venues/binance/index.ts';
 import type { CheckpointPace } from '../../processors/checkpoint-pace.ts';
@@ -12,7 +12,7 @@ import { TaskRunner } from '../../processors/runner.ts';
 import type { LogRecord } from '../../processors/task/task.ts';
 import { codecs } from '../../schemas/avro/codec.ts';
 import { LAYERS } from '../../schemas/layers.ts';
-import { type CheckpointEntry, type LiveEntry, type Reading, type Row, topics } from '../../schemas/topics.ts';
+import { type CheckpointEntry, type LiveEntry, nameTopics, type Reading, type Row } from '../../schemas/topics.ts';
 import { useEngines } from '../support/engines.ts';
 import { listRows, runTask } from '../support/task-driver.ts';
 import { busyLog, findGapFaults, SPEC } from '../support/task-logs.ts';
@@ -49,8 +49,8 @@ const byKey = (rows: readonly Row[]): Record<string, Row> =>
 /** A namespace with a log in it, and the lives of the one task that works on it. */
 const openWorld = async (t: Test, records: readonly LogRecord[] = RECORDS) => {
   const namespace = `replay.${engines.namespace()}.`;
-  const names = topics(namespace);
-  await ensureTopics(handle, topicSpecs({ venues: ['binance'], shards: 1, namespace, replay: true }));
+  const names = nameTopics(namespace);
+  await ensureTopics(handle, listTopicSpecs({ venues: ['binance'], shards: 1, namespace, replay: true }));
   const publisher = createPublisher(handle);
   t.teardown(() => publisher.close());
   for (const { message, timestampMs } of records) {

@@ -1,7 +1,7 @@
 // Sides of books as text: what is read is what was written, and no other text is taken for a side.
 import fc from 'fast-check';
 import t from 'tap';
-import { sideFromText, sideToText } from '../../processors/task/side-text.ts';
+import { formatSide, parseSide } from '../../processors/task/side-text.ts';
 
 const WIDEST = 2 ** 51 - 1;
 const sides = fc
@@ -18,7 +18,7 @@ const sides = fc
 
 t.test('a side is read as it was written', (t) => {
   fc.assert(
-    fc.property(sides, (side) => t.strictSame(sideFromText(sideToText(side)), side)),
+    fc.property(sides, (side) => t.strictSame(parseSide(formatSide(side)), side)),
     { numRuns: 500 },
   );
   for (const side of [
@@ -28,7 +28,7 @@ t.test('a side is read as it was written', (t) => {
     { keys: [-1, 0, 1], sizes: [31, 32, 33] },
     { keys: [2 ** 30 - 1, 2 ** 30, 2 ** 31, 2 ** 32], sizes: [2 ** 30, 2 ** 31 - 1, 2 ** 31, 2 ** 32 + 1] },
   ]) {
-    t.strictSame(sideFromText(sideToText(side)), side);
+    t.strictSame(parseSide(formatSide(side)), side);
   }
   t.end();
 });
@@ -36,17 +36,17 @@ t.test('a side is read as it was written', (t) => {
 t.test('a side of many levels has room, and one after it is not longer than itself', (t) => {
   const keys = Array.from({ length: 20_000 }, (_, i) => i * 2 ** 31 - WIDEST);
   const large = { keys, sizes: keys.map(() => WIDEST) };
-  t.strictSame(sideFromText(sideToText(large)), large);
-  t.equal(sideToText({ keys: [5], sizes: [7] }), 'KAH');
+  t.strictSame(parseSide(formatSide(large)), large);
+  t.equal(formatSide({ keys: [5], sizes: [7] }), 'KAH');
   t.end();
 });
 
 t.test('a text cut within a level is refused', (t) => {
-  const text = sideToText({ keys: [100, 2_000], sizes: [30_000, 400_000] });
+  const text = formatSide({ keys: [100, 2_000], sizes: [30_000, 400_000] });
   let refused = 0;
   for (let length = 0; length < text.length; length++) {
     try {
-      const { keys, sizes } = sideFromText(text.slice(0, length));
+      const { keys, sizes } = parseSide(text.slice(0, length));
       t.equal(keys.length, sizes.length, 'cut between two levels');
     } catch (error) {
       t.type(error, SyntaxError);

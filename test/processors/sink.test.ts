@@ -14,18 +14,18 @@ import {
   openKafka,
   readPartitions,
 } from '../../infra/runtime/kafka/kafka.ts';
-import { topicSpecs } from '../../infra/runtime/kafka/topics.ts';
+import { listTopicSpecs } from '../../infra/runtime/kafka/topics.ts';
 import { createLog } from '../../infra/runtime/log.ts';
 import { createRowSender, openQuestdbReader, type QuestdbReader } from '../../infra/runtime/questdb/questdb.ts';
-import { createTable, schemaText } from '../../processors/sinks/ddl.ts';
+import { createTable, formatSchema } from '../../processors/sinks/ddl.ts';
 import { ensureTables, type Sql, TableMismatch } from '../../processors/sinks/ensure-tables.ts';
 import { createSinkMetrics } from '../../processors/sinks/metrics.ts';
 import { type RunningSink, startSink } from '../../processors/sinks/questdb.ts';
 import { TABLES, type TableSpec } from '../../processors/sinks/tables.ts';
 import { codecs } from '../../schemas/avro/codec.ts';
 import { LAYERS } from '../../schemas/layers.ts';
-import { tableName } from '../../schemas/tables.ts';
-import { type Row, topics, type WatermarkEntry } from '../../schemas/topics.ts';
+import { toTableName } from '../../schemas/tables.ts';
+import { nameTopics, type Row, type WatermarkEntry } from '../../schemas/topics.ts';
 import { ownEngines, useEngines } from '../support/engines.ts';
 import { BOUND_MS, waitFor } from '../support/wait.ts';
 
@@ -54,11 +54,11 @@ const freshNamespace = (): string => `t${randomBytes(4).toString('hex')}.`;
 /** Topics of a namespace with what a task would write to them. */
 const openNamespace = async (t: Test, shards = 1) => {
   const namespace = freshNamespace();
-  const names = topics(namespace);
+  const names = nameTopics(namespace);
   const wanted = new Set([names.rows('binance'), names.watermark]);
   await ensureTopics(
     handle,
-    topicSpecs({ venues: ['binance'], shards, namespace }).filter(({ topic }) => wanted.has(topic)),
+    listTopicSpecs({ venues: ['binance'], shards, namespace }).filter(({ topic }) => wanted.has(topic)),
   );
   const publisher = createPublisher(handle);
   t.teardown(() => publisher.close());
@@ -164,7 +164,7 @@ const gapRow = (table: string, from: number, to: number, cause: string): Row => 
 
 t.test('schema.sql is what the list of tables makes', (t) => {
   const file = readFileSync(new URL('../../infra/questdb/schema.sql', import.meta.url), 'utf8');
-  t.equal(file, `${schemaText('')}\n`, 'if not: node infra/dev/tools/print-ddl.ts > infra/questdb/schema.sql');
+  t.equal(file, `${formatSchema('')}\n`, 'if not: node infra/dev/tools/print-ddl.ts > infra/questdb/schema.sql');
   t.end();
 });
 
@@ -184,9 +184,9 @@ t.test(
     const namespace = freshNamespace();
     await Promise.all([ensureTables(sql, { namespace }), ensureTables(sql, { namespace })]);
     const readColumns = async () =>
-      (await sql(`SELECT "column" FROM table_columns('${tableName(namespace, 'mark')}')`)).flat();
-    await sql(`ALTER TABLE '${tableName(namespace, 'mark')}' DROP COLUMN basis`);
-    await sql(`ALTER TABLE '${tableName(namespace, 'mark')}' ADD COLUMN note VARCHAR`);
+      (await sql(`SELECT "column" FROM table_columns('${toTableName(namespace, 'mark')}')`)).flat();
+    await sql(`ALTER TABLE '${toTableName(namespace, 'mark')}' DROP COLUMN basis`);
+    await sql(`ALTER TABLE '${toTableName(namespace, 'mark')}' ADD COLUMN note VARCHAR`);
     const changed = (columns: readonly (string | null)[]) => !columns.includes('basis') && columns.includes('note');
     await waitFor('the change of columns', async () => changed(await readColumns()));
     await ensureTables(sql, { namespace });
@@ -200,7 +200,7 @@ t.test(
 
 t.test('waits with a view until the column it names has reached the table', async (t) => {
   const namespace = freshNamespace();
-  const mark = tableName(namespace, 'mark');
+  const mark = toTableName(namespace, 'mark');
   const spec = TABLES['mark'] as TableSpec;
   const { basis: _, ...columns } = spec.columns;
   await sql(createTable('mark', { ...spec, columns }, namespace));
@@ -252,17 +252,17 @@ t.test(
       await ready('questdb');
     };
     await ensureTables(sql, { namespace });
-    const mark = tableName(namespace, 'mark');
+    const mark = toTableName(namespace, 'mark');
     await cutWhileAway(() => {
       cutTableShort(mark);
-      cutViewShort(tableName(namespace, 'v_funding'));
+      cutViewShort(toTableName(namespace, 'v_funding'));
     });
     space.row(markRow(1));
     space.mark(START + 1);
     const sink = await runSink(t, space);
     await historyReaches(t, space, START + 1);
     t.same(await sql(`SELECT count() FROM ${mark}`), [['1']]);
-    t.same(await sql(`SELECT count() FROM ${tableName(namespace, 'v_funding')}`), [['0']]);
+    t.same(await sql(`SELECT count() FROM ${toTableName(namespace, 'v_funding')}`), [['0']]);
     await sink.stop();
     await cutWhileAway(() => cutTableShort(mark));
     await t.rejects(ensureTables(sql, { namespace }), { name: 'TableUnreadable', message: mark });
@@ -276,18 +276,18 @@ t.test('live tables expire two days after the floor, those of a replay never', a
   await ensureTables(sql, { namespace: '' });
   const readTtl = async (name: string) => sql(`SELECT ttlValue, ttlUnit FROM tables() WHERE table_name = '${name}'`);
   t.same(await readTtl('mark'), [['402', 'DAY']]);
-  t.same(await readTtl(tableName(namespace, 'mark')), [['0', 'HOUR']]);
+  t.same(await readTtl(toTableName(namespace, 'mark')), [['0', 'HOUR']]);
 });
 
 t.test('refuses a column that exists with another type, by name', async (t) => {
   const namespace = freshNamespace();
   await sql(
-    `CREATE TABLE ${tableName(namespace, 'ticker')} (at TIMESTAMP, last LONG) TIMESTAMP(at) PARTITION BY DAY WAL`,
+    `CREATE TABLE ${toTableName(namespace, 'ticker')} (at TIMESTAMP, last LONG) TIMESTAMP(at) PARTITION BY DAY WAL`,
   );
   await t.rejects(
     ensureTables(sql, { namespace }),
     new TableMismatch(
-      `${tableName(namespace, 'ticker')}.last is LONG, this version writes DOUBLE: use a new namespace or migrate the column`,
+      `${toTableName(namespace, 'ticker')}.last is LONG, this version writes DOUBLE: use a new namespace or migrate the column`,
     ),
   );
 });
@@ -330,7 +330,7 @@ t.test('a row of every table returns digit by digit, also figures that no double
   await historyReaches(t, space, START);
   for (const row of rows) {
     const columns = Object.keys(TABLES[row.table]?.columns ?? {});
-    const [cells, ...more] = await sql(`SELECT ${columns.join(', ')} FROM ${tableName(space.namespace, row.table)}`);
+    const [cells, ...more] = await sql(`SELECT ${columns.join(', ')} FROM ${toTableName(space.namespace, row.table)}`);
     t.equal(more.length, 0, `${row.table} has one row`);
     const stored = new Map(columns.map((name, i) => [name, cells?.[i] ?? null]));
     const kept: Record<string, string> = JSON.parse(stored.get('digits') ?? '{}');
@@ -360,7 +360,7 @@ t.test('absent stays absent: a gap row has no reading, and nothing is nought', a
   await runSink(t, space);
   await historyReaches(t, space, START);
   const cells = await sql(
-    `SELECT received_at, mark, index_price, horizon_ms, conn, digits, status, gap_cause, late FROM ${tableName(space.namespace, 'mark')}`,
+    `SELECT received_at, mark, index_price, horizon_ms, conn, digits, status, gap_cause, late FROM ${toTableName(space.namespace, 'mark')}`,
   );
   t.same(cells, [[null, null, null, null, null, null, 'missing', 'connection_lost', 'f']]);
 });
@@ -392,7 +392,7 @@ t.test(
     const space = await openNamespace(t);
     const perMark = 40;
     const marks = 50;
-    const name = tableName(space.namespace, 'mark');
+    const name = toTableName(space.namespace, 'mark');
     const seen: WatermarkEntry[] = [];
     const short: string[] = [];
     await runSink(t, space);
@@ -517,7 +517,7 @@ t.test(
     space.row(markRow(1));
     space.mark(START + 1);
     await historyReaches(t, space, START + 1);
-    const name = tableName(space.namespace, 'mark');
+    const name = toTableName(space.namespace, 'mark');
     const row = markRow(2);
     space.row({ ...row, texts: { ...row.texts, remark: 'of a newer version' } });
     space.row(gapRow('funding', 0, 1, 'no_update'));
@@ -532,7 +532,7 @@ t.test(
     await historyReaches(t, space, START + 2);
     t.equal(sink.problem(), null);
     t.same(await sql(`SELECT count() FROM ${name}`), [['2']]);
-    t.same(await sql(`SELECT count() FROM ${tableName(space.namespace, 'funding')}`), [['1']]);
+    t.same(await sql(`SELECT count() FROM ${toTableName(space.namespace, 'funding')}`), [['1']]);
   },
 );
 
@@ -552,11 +552,11 @@ t.test('views show what counts: present rows in time, and gaps as intervals', as
   space.mark(START);
   await runSink(t, space);
   await historyReaches(t, space, START);
-  t.same(await sql(`SELECT listing, mark FROM ${tableName(space.namespace, 'v_mark')}`), [
+  t.same(await sql(`SELECT listing, mark FROM ${toTableName(space.namespace, 'v_mark')}`), [
     ['binance:S1USDT', '63120.5'],
   ]);
   const intervals = await sql(
-    `SELECT layer, (from_at::long - ${START}) / ${WINDOW}, (to_at::long - ${START}) / ${WINDOW}, cause FROM ${tableName(space.namespace, 'v_gaps')} ORDER BY layer, from_at`,
+    `SELECT layer, (from_at::long - ${START}) / ${WINDOW}, (to_at::long - ${START}) / ${WINDOW}, cause FROM ${toTableName(space.namespace, 'v_gaps')} ORDER BY layer, from_at`,
   );
   t.same(intervals, [
     ['funding', '3', '9', 'connection_lost'],
@@ -564,7 +564,7 @@ t.test('views show what counts: present rows in time, and gaps as intervals', as
     ['mark', '9', '10', 'collector_down'],
     ['mark', '12', '13', 'connection_lost'],
   ]);
-  t.same(await sql(`SELECT count() FROM ${tableName(space.namespace, 'v_gaps')}`), [['4']]);
+  t.same(await sql(`SELECT count() FROM ${toTableName(space.namespace, 'v_gaps')}`), [['4']]);
 });
 
 const asAnalyst = async (t: Test): Promise<pg.Client> => {

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import { beginRound, createRestorer, makeMarker, saveSome } from '../../processors/checkpoint.ts';
 import { applySnapshot, applyUpdate } from '../../processors/task/book.ts';
-import { bookKey, createBookState } from '../../processors/task/books.ts';
+import { createBookState, toBookKey } from '../../processors/task/books.ts';
 import { createConnection } from '../../processors/task/connections.ts';
 import {
   type CandleState,
@@ -13,7 +13,7 @@ import {
   type ListingState,
   type TaskState,
 } from '../../processors/task/state.ts';
-import { bookToJson, coreToJson, listingToJson } from '../../processors/task/state-json.ts';
+import { formatBook, formatCore, formatListing } from '../../processors/task/state-json.ts';
 import { createStore, type Store } from '../../processors/task/store.ts';
 import { Task } from '../../processors/task/task.ts';
 import type { CheckpointEntry, ListingVersion } from '../../schemas/topics.ts';
@@ -79,7 +79,7 @@ const changeListing = (listing: ListingState, { kind, symbol, connId, n }: Opera
 };
 
 const changeBook = (store: Store, { symbol, connId, n }: Operation): void => {
-  const key = bookKey(symbol, connId);
+  const key = toBookKey(symbol, connId);
   if (!store.state.books.has(key)) store.addBook(createBookState(symbol, connId));
   store.changeBook(key, (book) => {
     const levels = { bids: [[`${n}`, `${n % 4}`] as const], asks: [[`${n + 60}`, '1'] as const], sequence: `${n}` };
@@ -90,7 +90,7 @@ const changeBook = (store: Store, { symbol, connId, n }: Operation): void => {
 
 const apply = (store: Store, operation: Operation): void => {
   const { kind, symbol, connId, n } = operation;
-  const key = bookKey(symbol, connId);
+  const key = toBookKey(symbol, connId);
   if (kind === 'book') return changeBook(store, operation);
   if (kind === 'forget') return store.state.books.has(key) ? store.deleteBook(key) : undefined;
   if (kind === 'core') return store.changeCore((core) => void core.unknown.add(`${n}`));
@@ -105,9 +105,9 @@ const apply = (store: Store, operation: Operation): void => {
 
 /** All items as text, in the order of a checkpoint. */
 const listTexts = ({ state }: Store): string[] => [
-  coreToJson(state),
-  ...[...state.listings.values()].map(listingToJson),
-  ...[...state.books.values()].map(bookToJson),
+  formatCore(state),
+  ...[...state.listings.values()].map(formatListing),
+  ...[...state.books.values()].map(formatBook),
 ];
 
 type Life = { readonly store: Store; readonly task: Task };

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import t from 'tap';
 import { openTreeFile } from '../../processors/nightly/merkle/tree-file.ts';
 import { type Hash, hashLeaf, hashNode } from '../../schemas/merkle/hash.ts';
-import { createTileReader, keptLevels } from '../../schemas/merkle/tiles.ts';
+import { createTileReader, listKeptLevels } from '../../schemas/merkle/tiles.ts';
 import { verifyInclusion } from '../../schemas/merkle/verify.ts';
 
 /** The root as RFC 6962 defines it (section 2.1). */
@@ -38,7 +38,7 @@ t.test('a file holds the leaves and every sixth level, and any leaf is proven ou
     t.equal(written.size, size);
     t.ok(root.equals(rootOf(leaves)), `root of ${size}`);
     t.ok(bytes.subarray(0, 32 * size).equals(Buffer.concat(leaves)), 'the leaves come first');
-    t.equal(bytes.length, 32 * keptLevels(size).reduce((sum, { count }) => sum + count, 0));
+    t.equal(bytes.length, 32 * listKeptLevels(size).reduce((sum, { count }) => sum + count, 0));
     for (let index = 0; index < size; index += 1 + (index % 7) * 131) {
       const reader = createTileReader(size, async (first, count) => bytes.subarray(32 * first, 32 * (first + count)));
       verifyInclusion({ index, size, leaf: leaves[index] as Hash, path: await reader.path(index) }, root);

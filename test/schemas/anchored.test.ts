@@ -6,10 +6,10 @@ import {
   type AnchoredCell,
   type AnchoredTable,
   createRowWriter,
-  partitionText,
-  placeOf,
+  formatPartitionLeaf,
+  toPlace,
 } from '../../schemas/anchored.ts';
-import { canonicalJson } from '../../schemas/canonical-json.ts';
+import { formatCanonicalJson } from '../../schemas/canonical-json.ts';
 import { hashLeaf } from '../../schemas/merkle/hash.ts';
 import { createTree } from '../../schemas/merkle/tree.ts';
 import { compareBytes } from '../../schemas/text-order.ts';
@@ -81,12 +81,12 @@ t.test('the worked example: rows, partitions, day root', (t) => {
       };
       const text = createRowWriter(shape)(Object.values(row));
       t.equal(text, canonical);
-      t.equal(text, canonicalJson(row), 'the writer of a table is the general form');
+      t.equal(text, formatCanonicalJson(row), 'the writer of a table is the general form');
       t.equal(hashLeaf(Buffer.from(text)).toString('hex'), leaf_hash);
       return hashLeaf(Buffer.from(text));
     });
     t.equal(computeRoot(leaves), root, table);
-    const text = partitionText({ day: EXAMPLE.day, table, rows, root });
+    const text = formatPartitionLeaf({ day: EXAMPLE.day, table, rows, root });
     t.equal(text, leaf_text);
     t.equal(hashLeaf(Buffer.from(text)).toString('hex'), leaf_hash);
     dayLeaves.push(hashLeaf(Buffer.from(text)));
@@ -99,7 +99,7 @@ t.test('leaves of a listing: null before texts, texts by bytes, seq as a number'
   const trades = ANCHORED_TABLES.find(({ table }) => table === 'trades') as AnchoredTable;
   const row = (received_at: string, id: string | null, seq: string): AnchoredCell[] => {
     const cells: AnchoredCell[] = trades.columns.map(() => null);
-    for (const [name, cell] of Object.entries({ received_at, id, seq })) cells[placeOf(trades, name)] = cell;
+    for (const [name, cell] of Object.entries({ received_at, id, seq })) cells[toPlace(trades, name)] = cell;
     return cells;
   };
   const [first, later] = ['2026-01-10T00:00:00.000001Z', '2026-01-10T00:00:00.000002Z'];
@@ -113,6 +113,6 @@ t.test('leaves of a listing: null before texts, texts by bytes, seq as a number'
     row(later, null, '3'),
   ];
   t.same([...ordered].reverse().sort(createLeafOrder(trades)), ordered);
-  t.throws(() => placeOf(trades, 'window_end'), /no anchored column/);
+  t.throws(() => toPlace(trades, 'window_end'), /no anchored column/);
   t.end();
 });

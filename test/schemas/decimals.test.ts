@@ -7,17 +7,17 @@ import t from 'tap';
 import {
   add,
   addPresent,
-  canonicalDigits,
   compare,
   DecimalError,
   divide,
-  fitsDouble,
+  formatDouble,
+  isExactDouble,
   isPositive,
   joinFigure,
   multiply,
-  percentToFraction,
-  plainDouble,
   subtract,
+  toCanonicalDigits,
+  toFraction,
 } from '../../schemas/decimals.ts';
 
 const Exact = Decimal.clone({ precision: 1_000, toExpNeg: -9e15, toExpPos: 9e15 });
@@ -27,7 +27,7 @@ const toText = (d: Decimal): string => (d.isZero() ? '0' : d.toFixed());
 const digits = fc
   .tuple(fc.boolean(), fc.stringMatching(/^[0-9]{1,24}$/), fc.stringMatching(/^[0-9]{0,18}$/))
   .map(([negative, whole, fraction]) => `${negative ? '-' : ''}${whole}.${fraction}`);
-const canonical = digits.map(canonicalDigits);
+const canonical = digits.map(toCanonicalDigits);
 const runs = { numRuns: 2_000 };
 
 t.test('a figure keeps its digits without a redundant sign, zeros and exponent (N-05 rule 1)', (t) => {
@@ -54,13 +54,13 @@ t.test('a figure keeps its digits without a redundant sign, zeros and exponent (
     ['9007199254740993', '9007199254740993'],
     ['0.1000000000000000055511151231257827', '0.1000000000000000055511151231257827'],
   ];
-  for (const [text, expected] of rows) t.equal(canonicalDigits(text), expected, `${text} is ${expected}`);
+  for (const [text, expected] of rows) t.equal(toCanonicalDigits(text), expected, `${text} is ${expected}`);
   t.end();
 });
 
 t.test('a percentage is a hundredth of itself', (t) => {
   fc.assert(
-    fc.property(canonical, (percent) => percentToFraction(percent) === multiply(percent, '0.01')),
+    fc.property(canonical, (percent) => toFraction(percent) === multiply(percent, '0.01')),
     runs,
   );
   for (const [percent, fraction] of [
@@ -70,7 +70,7 @@ t.test('a percentage is a hundredth of itself', (t) => {
     ['100', '1'],
     ['-1234.5', '-12.345'],
   ] as const)
-    t.equal(percentToFraction(percent), fraction, `${percent} %`);
+    t.equal(toFraction(percent), fraction, `${percent} %`);
   t.end();
 });
 
@@ -97,7 +97,7 @@ t.test('what is no decimal is refused, also when its expansion would be absurdly
     '١',
   ];
   for (const text of [...wrong, '1e400', '1e-399', '1.5e-398', '1e401', '1e-999999999', '9'.repeat(401)]) {
-    t.throws(() => canonicalDigits(text), DecimalError, JSON.stringify(text.slice(0, 20)));
+    t.throws(() => toCanonicalDigits(text), DecimalError, JSON.stringify(text.slice(0, 20)));
   }
   t.end();
 });
@@ -106,8 +106,8 @@ t.test('canonical form agrees with the oracle and is a fixpoint', (t) => {
   const written = fc.tuple(digits, fc.integer({ min: -60, max: 60 })).map(([text, exponent]) => `${text}e${exponent}`);
   fc.assert(
     fc.property(written, (text) => {
-      const form = canonicalDigits(text);
-      return form === toText(new Exact(text)) && canonicalDigits(form) === form;
+      const form = toCanonicalDigits(text);
+      return form === toText(new Exact(text)) && toCanonicalDigits(form) === form;
     }),
     runs,
   );
@@ -116,8 +116,8 @@ t.test('canonical form agrees with the oracle and is a fixpoint', (t) => {
 
 t.test('the longest figures that are accepted are accepted again', (t) => {
   for (const text of ['1e399', '9e399', '1e-398', '-1e-397', '-1e398', '5e-324', '1.7976931348623157e308', '0e-400']) {
-    const form = canonicalDigits(text);
-    t.equal(canonicalDigits(form), form, text);
+    const form = toCanonicalDigits(text);
+    t.equal(toCanonicalDigits(form), form, text);
   }
   t.end();
 });
@@ -183,19 +183,19 @@ t.test('a binary64 prints as its shortest decimal without exponent, for every ve
   const failed = lines.filter((line) => {
     const [hex = '', expected = ''] = line.split(',');
     const n = Buffer.from(hex.padStart(16, '0'), 'hex').readDoubleBE();
-    return plainDouble(n) !== toText(new Exact(expected)) || Number(plainDouble(n)) !== n;
+    return formatDouble(n) !== toText(new Exact(expected)) || Number(formatDouble(n)) !== n;
   });
   t.same(failed, []);
   for (const n of [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY])
-    t.throws(() => plainDouble(n), DecimalError);
+    t.throws(() => formatDouble(n), DecimalError);
   t.end();
 });
 
 t.test('a figure fits a double when the double gives the same digits back', (t) => {
   for (const text of ['0', '0.1', '63120.45', '-1000', '0.0000001', '9007199254740992', '1'.padEnd(22, '0')])
-    t.ok(fitsDouble(text), text);
+    t.ok(isExactDouble(text), text);
   for (const text of ['9007199254740993', '0.1234567890123456789', '1'.padEnd(400, '0')])
-    t.notOk(fitsDouble(text), text.slice(0, 20));
+    t.notOk(isExactDouble(text), text.slice(0, 20));
   t.end();
 });
 
@@ -212,7 +212,7 @@ t.test("a stored double's text, however the store writes it, gives the shortest 
     (n: number) => `0${String(Math.abs(n))}`,
   );
   fc.assert(
-    fc.property(doubles, forms, (n, write) => joinFigure(write(n), undefined) === plainDouble(Number(write(n)) || 0)),
+    fc.property(doubles, forms, (n, write) => joinFigure(write(n), undefined) === formatDouble(Number(write(n)) || 0)),
     { numRuns: 20_000 },
   );
   t.end();

@@ -4,10 +4,10 @@ import {
   type ApiError,
   CATALOGUE,
   type ErrorCode,
-  nearest,
-  orderErrors,
+  findNearest,
+  makeServiceError,
   ServiceError,
-  serviceError,
+  sortErrors,
 } from '../../schemas/errors.ts';
 
 // E-06, copied from the table.
@@ -57,13 +57,13 @@ t.test('errors come by position, then path, at most twenty, and the first gives 
   const same = error('DQL_SYNTAX', 2, '/query');
   const pathB = error('PLAN_LIMIT', undefined, '/b');
   const pathA = error('DQL_JSON_SCHEMA', undefined, '/a');
-  t.same(orderErrors([pathB, late, pathA, early, same]), [same, early, late, pathA, pathB]);
-  t.equal(orderErrors(Array.from({ length: 30 }, (_, i) => error('DQL_SYNTAX', 30 - i))).length, 20);
+  t.same(sortErrors([pathB, late, pathA, early, same]), [same, early, late, pathA, pathB]);
+  t.equal(sortErrors(Array.from({ length: 30 }, (_, i) => error('DQL_SYNTAX', 30 - i))).length, 20);
   const failure = new ServiceError([pathB, pathA]);
   t.equal(failure.status, 400);
   t.equal(failure.message, pathA.message);
   t.same(failure.errors, [pathA, pathB]);
-  const single = serviceError('RATE_LIMITED', 'Too many calls.', { hint: 'Wait 3 seconds.' });
+  const single = makeServiceError('RATE_LIMITED', 'Too many calls.', { hint: 'Wait 3 seconds.' });
   t.equal(single.status, 429);
   t.same(single.errors, [{ code: 'RATE_LIMITED', message: 'Too many calls.', hint: 'Wait 3 seconds.' }]);
   t.ok(single instanceof Error);
@@ -72,17 +72,17 @@ t.test('errors come by position, then path, at most twenty, and the first gives 
 
 t.test('suggestions are at most three names within two edits, nearest first (E-08)', (t) => {
   const venues = ['binance', 'bybit', 'bitget', 'bitmex', 'bitfinex', 'okx', 'gate'];
-  t.same(nearest('binnance', venues), ['binance'], 'one letter too many');
-  t.same(nearest('bniance', venues), ['binance'], 'two letters swapped are one edit');
-  t.same(nearest('ibnanec', venues), ['binance'], 'two swaps are two edits');
-  t.same(nearest('okex', venues), ['okx']);
-  t.same(nearest('BYBIT', venues), ['bybit'], 'letter case does not matter');
-  t.same(nearest('hyperliquid', venues), []);
+  t.same(findNearest('binnance', venues), ['binance'], 'one letter too many');
+  t.same(findNearest('bniance', venues), ['binance'], 'two letters swapped are one edit');
+  t.same(findNearest('ibnanec', venues), ['binance'], 'two swaps are two edits');
+  t.same(findNearest('okex', venues), ['okx']);
+  t.same(findNearest('BYBIT', venues), ['bybit'], 'letter case does not matter');
+  t.same(findNearest('hyperliquid', venues), []);
   t.same(
-    nearest('aab', ['aaa', 'bbb', 'aabx', 'aab', 'ab', 'zab']),
+    findNearest('aab', ['aaa', 'bbb', 'aabx', 'aab', 'ab', 'zab']),
     ['aab', 'aaa', 'aabx'],
     'nearest first, then by bytes, three at most',
   );
-  t.same(nearest('', ['a', 'ab', 'abc']), ['a', 'ab']);
+  t.same(findNearest('', ['a', 'ab', 'abc']), ['a', 'ab']);
   t.end();
 });

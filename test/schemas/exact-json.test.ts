@@ -1,22 +1,25 @@
 // Numbers that a double rounds are known by their digits; everything else is as JSON.parse has it.
 import fc from 'fast-check';
 import t from 'tap';
-import { canonicalDigits, fitsDouble } from '../../schemas/decimals.ts';
-import { parseExactly, roundedDigits } from '../../schemas/exact-json.ts';
+import { isExactDouble, toCanonicalDigits } from '../../schemas/decimals.ts';
+import { findRoundedDigits, parseExactly } from '../../schemas/exact-json.ts';
 
 t.test('digits are known of what a double rounds, where it stood', (t) => {
   const body = parseExactly(
     '{"a": {"value": 12345678901234567890, "b": [1e400, 5, 0.10000000000000000001]}, "value": "12345678901234567890"}',
   ) as { a: { value: number; b: number[] }; value: string };
-  t.equal(roundedDigits(body.a, 'value'), '12345678901234567890');
-  t.equal(roundedDigits(body.a.b, '0'), '1e400', 'longer than any figure, so as sent');
-  t.equal(roundedDigits(body.a.b, '1'), undefined);
-  t.equal(roundedDigits(body.a.b, '2'), '0.10000000000000000001');
-  t.equal(roundedDigits(body, 'value'), undefined, 'a string has its own');
+  t.equal(findRoundedDigits(body.a, 'value'), '12345678901234567890');
+  t.equal(findRoundedDigits(body.a.b, '0'), '1e400', 'longer than any figure, so as sent');
+  t.equal(findRoundedDigits(body.a.b, '1'), undefined);
+  t.equal(findRoundedDigits(body.a.b, '2'), '0.10000000000000000001');
+  t.equal(findRoundedDigits(body, 'value'), undefined, 'a string has its own');
   const short = parseExactly('{"value": 1e300}') as object;
-  t.equal(roundedDigits(short, 'value'), undefined, 'what a double prints exactly needs none');
-  t.equal(roundedDigits(parseExactly('{"value": 12345.1234567891}') as object, 'value'), undefined);
-  t.equal(roundedDigits(parseExactly('{"value": 12345.12345678912345}') as object, 'value'), '12345.12345678912345');
+  t.equal(findRoundedDigits(short, 'value'), undefined, 'what a double prints exactly needs none');
+  t.equal(findRoundedDigits(parseExactly('{"value": 12345.1234567891}') as object, 'value'), undefined);
+  t.equal(
+    findRoundedDigits(parseExactly('{"value": 12345.12345678912345}') as object, 'value'),
+    '12345.12345678912345',
+  );
   t.end();
 });
 
@@ -31,9 +34,9 @@ t.test('every number is its double or its digits, and every value that of JSON.p
   fc.assert(
     fc.property(number, (text) => {
       const holder = parseExactly(`{"value":${text}}`) as { value: number };
-      const digits = canonicalDigits(text);
-      const held = roundedDigits(holder, 'value');
-      return holder.value === Number(text) && held === (fitsDouble(digits) ? undefined : digits);
+      const digits = toCanonicalDigits(text);
+      const held = findRoundedDigits(holder, 'value');
+      return holder.value === Number(text) && held === (isExactDouble(digits) ? undefined : digits);
     }),
     { numRuns: 5_000 },
   );

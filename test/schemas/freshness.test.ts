@@ -2,12 +2,12 @@
 import fc from 'fast-check';
 import t from 'tap';
 import {
+  computeValidUntil,
+  findStatusAt,
   type Held,
   type Reason,
   type Status,
   type StatusQuestion,
-  statusAt,
-  validUntil,
 } from '../../schemas/freshness.ts';
 
 const T = Date.UTC(2026, 0, 15, 12) * 1_000;
@@ -32,7 +32,7 @@ const ask = (change: Partial<StatusQuestion>): StatusQuestion => ({
   ...change,
 });
 const pair = (change: Partial<StatusQuestion>): [Status, Reason | null] => {
-  const { status, reason } = statusAt(ask(change));
+  const { status, reason } = findStatusAt(ask(change));
   return [status, reason];
 };
 
@@ -73,11 +73,11 @@ t.test('of several reasons the first of L-07’s order wins', (t) => {
       const clash = Object.keys(heldA).some((k) => k in heldB);
       if (clash) continue;
       const reading = { ...clocked, ...heldB, ...heldA };
-      t.equal(statusAt(ask({ ...questionB, ...questionA, reading })).reason, first, `${first} before ${second}`);
+      t.equal(findStatusAt(ask({ ...questionB, ...questionA, reading })).reason, first, `${first} before ${second}`);
     }
   }
-  t.equal(statusAt(ask({ policy: 'off', reading: null })).reason, 'policy_off');
-  t.equal(statusAt(ask({ reading: null, lostAt: T - 1, stateLag: true })).reason, 'no_value');
+  t.equal(findStatusAt(ask({ policy: 'off', reading: null })).reason, 'policy_off');
+  t.equal(findStatusAt(ask({ reading: null, lostAt: T - 1, stateLag: true })).reason, 'no_value');
   t.end();
 });
 
@@ -113,9 +113,13 @@ t.test('boundaries: valid through valid_until, lost at the loss, stale only abov
   t.same(pair({ reading: { ...clocked, valid_until: T } }), ['present', null], 'valid_until = T');
   t.same(pair({ reading: connected, lostAt: T }), ['stale', 'connection_lost'], 'lost at T');
   t.same(pair({ reading: connected, lostAt: T + 1 }), ['present', null], 'a loss after T is not known at T');
-  t.equal(statusAt(ask({ reading: connected, lostAt: T + 1 })).valid_until, null);
-  t.equal(statusAt(ask({ reading: connected, lostAt: T - 5 })).valid_until, T - 5, 'valid_until is the loss');
-  t.equal(statusAt(ask({ lostAt: T - 5 })).valid_until, clocked.valid_until, 'a clock horizon ignores the connection');
+  t.equal(findStatusAt(ask({ reading: connected, lostAt: T + 1 })).valid_until, null);
+  t.equal(findStatusAt(ask({ reading: connected, lostAt: T - 5 })).valid_until, T - 5, 'valid_until is the loss');
+  t.equal(
+    findStatusAt(ask({ lostAt: T - 5 })).valid_until,
+    clocked.valid_until,
+    'a clock horizon ignores the connection',
+  );
   t.same(pair({ lostAt: T - 5 }), ['present', null]);
   t.same(pair({ boundMs: 1_500 }), ['present', null], 'age 1500.5 ms is 1500 ms, which is not above 1500');
   t.same(pair({ boundMs: 1_499 }), ['stale', 'freshness_bound']);
@@ -128,23 +132,27 @@ t.test('boundaries: valid through valid_until, lost at the loss, stale only abov
 });
 
 t.test('ages are floors of receipt and venue stamps; a layer that is not collected has none', (t) => {
-  const answer = statusAt(ask({}));
+  const answer = findStatusAt(ask({}));
   t.equal(answer.age_ms, 1_500);
   t.equal(answer.venue_age_ms, 2_000);
   t.equal(
-    statusAt(ask({ reading: { ...clocked, venue_ts: T + 1 } })).venue_age_ms,
+    findStatusAt(ask({ reading: { ...clocked, venue_ts: T + 1 } })).venue_age_ms,
     -1,
     'negative when the venue’s clock is ahead',
   );
-  t.equal(statusAt(ask({ reading: { ...clocked, venue_ts: null } })).venue_age_ms, null);
+  t.equal(findStatusAt(ask({ reading: { ...clocked, venue_ts: null } })).venue_age_ms, null);
   t.equal(
-    statusAt(ask({ reading: { ...clocked, valid: false, gap_cause: 'crossed_book' } })).gap_cause,
+    findStatusAt(ask({ reading: { ...clocked, valid: false, gap_cause: 'crossed_book' } })).gap_cause,
     'crossed_book',
   );
-  t.equal(statusAt(ask({ reading: { ...clocked, valid: false } })).gap_cause, 'unknown', 'a gap always has a cause');
+  t.equal(
+    findStatusAt(ask({ reading: { ...clocked, valid: false } })).gap_cause,
+    'unknown',
+    'a gap always has a cause',
+  );
   const none = { gap_cause: null, age_ms: null, venue_age_ms: null, valid_until: null };
-  t.same(statusAt(ask({ reading: null })), { status: 'missing', reason: 'no_value', ...none });
-  t.same(statusAt(ask({ policy: 'off' })), { status: 'off', reason: 'policy_off', ...none });
+  t.same(findStatusAt(ask({ reading: null })), { status: 'missing', reason: 'no_value', ...none });
+  t.same(findStatusAt(ask({ policy: 'off' })), { status: 'off', reason: 'policy_off', ...none });
   t.end();
 });
 
@@ -152,14 +160,14 @@ t.test(
   'valid_until is fixed at storage: the venue’s stamp plus the horizon, receipt when there is none or it is ahead (F-01, F-02)',
   (t) => {
     const stored = { venue_ts: T - 5, received_at: T, horizon_ms: 2_000, horizon_source: 'documented' };
-    t.equal(validUntil(stored), T - 5 + 2 * SECOND);
-    t.equal(validUntil({ ...stored, venue_ts: null }), T + 2 * SECOND);
-    t.equal(validUntil({ ...stored, venue_ts: T + 7 }), T + 2 * SECOND, 'a fast venue clock buys no freshness');
+    t.equal(computeValidUntil(stored), T - 5 + 2 * SECOND);
+    t.equal(computeValidUntil({ ...stored, venue_ts: null }), T + 2 * SECOND);
+    t.equal(computeValidUntil({ ...stored, venue_ts: T + 7 }), T + 2 * SECOND, 'a fast venue clock buys no freshness');
     for (const horizon_source of ['assumed', 'measured', 'venue_declared'])
-      t.equal(validUntil({ ...stored, horizon_source }), T - 5 + 2 * SECOND);
-    t.equal(validUntil({ ...stored, horizon_source: 'connection' }), null);
-    t.equal(validUntil({ ...stored, horizon_source: null }), null);
-    t.equal(validUntil({ ...stored, horizon_ms: null }), null);
+      t.equal(computeValidUntil({ ...stored, horizon_source }), T - 5 + 2 * SECOND);
+    t.equal(computeValidUntil({ ...stored, horizon_source: 'connection' }), null);
+    t.equal(computeValidUntil({ ...stored, horizon_source: null }), null);
+    t.equal(computeValidUntil({ ...stored, horizon_ms: null }), null);
     t.end();
   },
 );
@@ -178,7 +186,7 @@ t.test('without a new reading a value never becomes valid again', (t) => {
   fc.assert(
     fc.property(reading, lostAt, later, later, (held, lost, a, b) => {
       const [first, second] = [Math.min(a, b), Math.max(a, b)].map(
-        (d) => statusAt(ask({ reading: held, lostAt: lost, at: T + d })).status,
+        (d) => findStatusAt(ask({ reading: held, lostAt: lost, at: T + d })).status,
       );
       return first === 'present' || second === 'stale';
     }),

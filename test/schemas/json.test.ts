@@ -1,10 +1,14 @@
 // The serialiser: digits, order, escapes and what it refuses.
 import fc from 'fast-check';
 import t from 'tap';
-import { byKey, figure, type JsonValue, rawJson, writeJson } from '../../schemas/json.ts';
+import { type JsonValue, makeFigure, makeRawJson, sortByKey, writeJson } from '../../schemas/json.ts';
 
 t.test('a figure keeps its digits in both formats; counts stay numbers (N-05, N-06)', (t) => {
-  const item = { age_ms: 315, values: { oi: figure('9007199254740993.000000000000000001'), levels: 12 }, none: null };
+  const item = {
+    age_ms: 315,
+    values: { oi: makeFigure('9007199254740993.000000000000000001'), levels: 12 },
+    none: null,
+  };
   t.equal(
     writeJson(item),
     '{"age_ms":315,"values":{"oi":9007199254740993.000000000000000001,"levels":12},"none":null}',
@@ -13,7 +17,11 @@ t.test('a figure keeps its digits in both formats; counts stay numbers (N-05, N-
     writeJson(item, { numberFormat: 'string' }),
     '{"age_ms":315,"values":{"oi":"9007199254740993.000000000000000001","levels":12},"none":null}',
   );
-  t.equal(writeJson([figure('-0.5'), [figure('1')]], { numberFormat: 'string' }), '["-0.5",["1"]]', 'at any depth');
+  t.equal(
+    writeJson([makeFigure('-0.5'), [makeFigure('1')]], { numberFormat: 'string' }),
+    '["-0.5",["1"]]',
+    'at any depth',
+  );
   t.end();
 });
 
@@ -25,20 +33,20 @@ t.test('members keep the order they were written in; undefined ones are left out
 });
 
 t.test('maps keyed by data ascend by the bytes of their keys (N-01, H-16a)', (t) => {
-  t.equal(writeJson(byKey({ mark: 1, index: 2, basis: 3 })), '{"basis":3,"index":2,"mark":1}');
+  t.equal(writeJson(sortByKey({ mark: 1, index: 2, basis: 3 })), '{"basis":3,"index":2,"mark":1}');
   t.equal(
-    writeJson(byKey({ '50bps': 1, '100bps': 2, '10bps': 3, Z: 4, a: 5 })),
+    writeJson(sortByKey({ '50bps': 1, '100bps': 2, '10bps': 3, Z: 4, a: 5 })),
     '{"100bps":2,"10bps":3,"50bps":1,"Z":4,"a":5}',
   );
   // UTF-16 order would put the first of these last: U+FF5E is EF BD 9E, U+1F600 is F0 9F 98 80.
-  t.equal(writeJson(byKey({ '\u{1f600}': 1, '～': 2 })), '{"～":2,"\u{1f600}":1}');
+  t.equal(writeJson(sortByKey({ '\u{1f600}': 1, '～': 2 })), '{"～":2,"\u{1f600}":1}');
   t.end();
 });
 
 t.test('a map keeps its order whatever its keys are (N-01)', (t) => {
   const map = new Map<string, JsonValue | undefined>([
     ['-5', 1],
-    ['1 / 0', figure('2')],
+    ['1 / 0', makeFigure('2')],
     ['10', new Map([['b', 1]])],
     ['5', undefined],
     ['6', new Map()],
@@ -73,7 +81,7 @@ t.test('strings are escaped as JSON.stringify does; lone surrogates survive; oth
     t.equal(writeJson(text), JSON.stringify(text));
     t.equal(JSON.parse(writeJson({ [text]: text }))[text], text);
   }
-  t.equal(writeJson({ raw: rawJson('{"p":1.10,"q":[1e5]}') }), '{"raw":{"p":1.10,"q":[1e5]}}');
+  t.equal(writeJson({ raw: makeRawJson('{"p":1.10,"q":[1e5]}') }), '{"raw":{"p":1.10,"q":[1e5]}}');
   t.end();
 });
 

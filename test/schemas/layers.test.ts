@@ -1,7 +1,7 @@
 // The table of layers and the names of topics: what clients, tables and consumers hold on to.
 import t from 'tap';
 import { BANDS, LAYERS, READING_LAYERS } from '../../schemas/layers.ts';
-import { topics } from '../../schemas/topics.ts';
+import { nameTopics } from '../../schemas/topics.ts';
 
 /** L-02, copied from its table; bands are spelt out below. */
 const MEMBERS = {
@@ -71,12 +71,12 @@ t.test('each surface has its name and its aliases, and no name means two layers 
 });
 
 t.test('a namespace precedes every topic, so that a replay never writes to the live ones', (t) => {
-  const names = ({ raw, live, state, rows, checkpoints, md, ...single }: ReturnType<typeof topics>): string[] => [
+  const names = ({ raw, live, state, rows, checkpoints, md, ...single }: ReturnType<typeof nameTopics>): string[] => [
     ...[raw, live, state, rows, checkpoints].map((topic) => topic('okx')),
     md('mark'),
     ...Object.values(single),
   ];
-  const live = names(topics());
+  const live = names(nameTopics());
   t.same(live, [
     'raw.okx',
     'live.okx',
@@ -90,7 +90,7 @@ t.test('a namespace precedes every topic, so that a replay never writes to the l
     'dead-letters',
   ]);
   t.same(
-    names(topics('replay.')),
+    names(nameTopics('replay.')),
     live.map((name) => `replay.${name}`),
   );
   t.end();

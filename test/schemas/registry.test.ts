@@ -1,21 +1,21 @@
 // The read-only registry follows Confluent's protocol: the requests of deserialisers and tools, and every refusal.
 import t, { type Test } from 'tap';
-import { codecs, mdCodec, SUBJECT_IDS, schemaText } from '../../schemas/avro/codec.ts';
-import { type RegistryAnswer, registryAnswer } from '../../schemas/registry.ts';
+import { codecs, makeMdCodec, readSchemaText, SUBJECT_IDS } from '../../schemas/avro/codec.ts';
+import { answerRegistryRequest, type RegistryAnswer } from '../../schemas/registry.ts';
 
 const call = (method: string, address: string, body = ''): RegistryAnswer => {
   const [path = '', query = ''] = address.split('?');
-  return registryAnswer({ method, path, query: Object.fromEntries(new URLSearchParams(query)), body });
+  return answerRegistryRequest({ method, path, query: Object.fromEntries(new URLSearchParams(query)), body });
 };
 const get = (path: string): RegistryAnswer => call('GET', path);
-const published = (subject: string, version = 1): unknown => JSON.parse(schemaText(subject, version));
+const published = (subject: string, version = 1): unknown => JSON.parse(readSchemaText(subject, version));
 const refused = (t: Test, answer: RegistryAnswer, status: number, code: number): void => {
   t.equal(answer.status, status);
   t.match(answer.body, { error_code: code, message: /\S/ });
 };
 
 t.test('a deserialiser gets the published schema of the id in a message', (t) => {
-  const id = mdCodec('mark').id;
+  const id = makeMdCodec('mark').id;
   const { status, body } = get(`/schemas/ids/${id}`);
   t.equal(status, 200);
   t.same(Object.keys(body as object), ['schema']);
@@ -136,12 +136,12 @@ t.test('the topic of a venue has the schema of its family; other topics with a d
 t.test('a look-up finds a schema whatever the order of its members, and nothing else', (t) => {
   const found = { status: 200, body: { subject: 'raw.binance-value', version: 1, id: codecs.raw.id } };
   const { fields, doc: _, ...rest } = published('raw') as { doc?: string; fields: unknown[] };
-  t.match(call('POST', '/subjects/raw.binance-value', JSON.stringify({ schema: schemaText('raw', 1) })), found);
+  t.match(call('POST', '/subjects/raw.binance-value', JSON.stringify({ schema: readSchemaText('raw', 1) })), found);
   const reordered = { fields, ...rest };
   t.match(call('POST', '/subjects/raw.binance-value', JSON.stringify({ schema: JSON.stringify(reordered) })), found);
   refused(
     t,
-    call('POST', '/subjects/live.binance-value', JSON.stringify({ schema: schemaText('raw', 1) })),
+    call('POST', '/subjects/live.binance-value', JSON.stringify({ schema: readSchemaText('raw', 1) })),
     404,
     40403,
   );

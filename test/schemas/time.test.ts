@@ -3,9 +3,15 @@ import { createRequire } from 'node:module';
 import fc from 'fast-check';
 import t from 'tap';
 import { formatDuration, formatSeconds, parseDuration } from '../../schemas/durations.ts';
-import { dayOf, formatInstant, formatInstantMicros, MICROS_PER_SECOND, parseInstant } from '../../schemas/instants.ts';
-import { murmur2, shardOf } from '../../schemas/shards.ts';
-import { counts, sealsAt, toWindowDay, windowEnd } from '../../schemas/windows.ts';
+import {
+  formatInstant,
+  formatInstantMicros,
+  MICROS_PER_SECOND,
+  parseInstant,
+  toDayOf,
+} from '../../schemas/instants.ts';
+import { computeMurmur2, toShard } from '../../schemas/shards.ts';
+import { isCounted, toSealInstant, toWindowDay, toWindowEnd } from '../../schemas/windows.ts';
 
 /** The Kafka client's own hash, an implementation that is not ours. */
 const kafkaMurmur2 = createRequire(import.meta.url)('kafkajs/src/producer/partitioners/default/murmur2') as (
@@ -136,20 +142,20 @@ t.test('freshness prints seconds, everything else the largest unit that divides 
 });
 
 t.test('a window is (start, end]: a reading at exactly its end belongs to it (design section 5)', (t) => {
-  t.equal(windowEnd(NOON, 10_000), NOON, 'on the boundary');
-  t.equal(windowEnd(NOON + 1, 10_000), NOON + 10 * MICROS_PER_SECOND, 'a microsecond after it');
-  t.equal(windowEnd(NOON - 1, 10_000), NOON, 'a microsecond before it');
-  t.equal(windowEnd(NOON + 1, 60_000), NOON + 60 * MICROS_PER_SECOND);
+  t.equal(toWindowEnd(NOON, 10_000), NOON, 'on the boundary');
+  t.equal(toWindowEnd(NOON + 1, 10_000), NOON + 10 * MICROS_PER_SECOND, 'a microsecond after it');
+  t.equal(toWindowEnd(NOON - 1, 10_000), NOON, 'a microsecond before it');
+  t.equal(toWindowEnd(NOON + 1, 60_000), NOON + 60 * MICROS_PER_SECOND);
   const midnight = at('2026-01-16T00:00:00Z');
-  t.equal(windowEnd(midnight, 10_000), midnight);
-  t.equal(windowEnd(midnight - 1, 60_000), midnight);
+  t.equal(toWindowEnd(midnight, 10_000), midnight);
+  t.equal(toWindowEnd(midnight - 1, 60_000), midnight);
   t.equal(toWindowDay(midnight), '2026-01-15', 'the window that ends at midnight is of the day that ends there');
   t.equal(toWindowDay(midnight + 10 * MICROS_PER_SECOND), '2026-01-16');
-  t.equal(dayOf(midnight), '2026-01-16');
-  t.equal(dayOf(midnight - 1), '2026-01-15');
+  t.equal(toDayOf(midnight), '2026-01-16');
+  t.equal(toDayOf(midnight - 1), '2026-01-15');
   fc.assert(
     fc.property(instants, fc.constantFrom(100, 10_000, 60_000, 3_600_000, 86_400_000), (micros, ms) => {
-      const end = windowEnd(micros, ms);
+      const end = toWindowEnd(micros, ms);
       return end % (ms * 1_000) === 0 && micros <= end && micros > end - ms * 1_000;
     }),
     { numRuns: 5_000 },
@@ -157,7 +163,7 @@ t.test('a window is (start, end]: a reading at exactly its end belongs to it (de
   fc.assert(
     fc.property(fc.integer({ min: 100_000_000, max: 400_000_000 }), fc.constantFrom(-1, 0, 1), (k, off) => {
       const boundary = k * 10_000_000;
-      return windowEnd(boundary + off, 10_000) === boundary + (off > 0 ? 10_000_000 : 0);
+      return toWindowEnd(boundary + off, 10_000) === boundary + (off > 0 ? 10_000_000 : 0);
     }),
     { numRuns: 5_000 },
   );
@@ -166,11 +172,11 @@ t.test('a window is (start, end]: a reading at exactly its end belongs to it (de
 
 t.test('a reading counts when recorded by end + 100 s; the window is sealed at the next millisecond (N-11)', (t) => {
   const last = NOON + 100 * MICROS_PER_SECOND;
-  t.ok(counts(last, NOON));
-  t.notOk(counts(last + 1, NOON));
-  t.ok(counts(NOON - 1, NOON));
-  t.equal(sealsAt(NOON), last + 1_000);
-  t.notOk(counts(sealsAt(NOON), NOON), 'nothing recorded at the seal can count');
+  t.ok(isCounted(last, NOON));
+  t.notOk(isCounted(last + 1, NOON));
+  t.ok(isCounted(NOON - 1, NOON));
+  t.equal(toSealInstant(NOON), last + 1_000);
+  t.notOk(isCounted(toSealInstant(NOON), NOON), 'nothing recorded at the seal can count');
   t.end();
 });
 
@@ -184,18 +190,18 @@ t.test('a symbol’s shard is Kafka’s default partition of it', (t) => {
     ['lkjh234lh9fiuh90y23oiuhsafujhadof229phr9h19h89h8', -58897971],
     ['abc', 479470107],
   ];
-  for (const [text, hash] of vectors) t.equal(murmur2(Buffer.from(text)), hash, text);
-  t.equal(shardOf('foobar', 6), (-790332482 & 0x7fffffff) % 6);
+  for (const [text, hash] of vectors) t.equal(computeMurmur2(Buffer.from(text)), hash, text);
+  t.equal(toShard('foobar', 6), (-790332482 & 0x7fffffff) % 6);
   const bytes = fc.uint8Array({ maxLength: 40 }).map((b) => Buffer.from(b));
-  fc.assert(fc.property(bytes, (key) => murmur2(key) === kafkaMurmur2(key)));
+  fc.assert(fc.property(bytes, (key) => computeMurmur2(key) === kafkaMurmur2(key)));
   const partition = fc.property(fc.string({ unit: 'grapheme' }), fc.integer({ min: 1, max: 64 }), (symbol, shards) => {
-    return shardOf(symbol, shards) === (kafkaMurmur2(symbol) & 0x7fffffff) % shards;
+    return toShard(symbol, shards) === (kafkaMurmur2(symbol) & 0x7fffffff) % shards;
   });
   fc.assert(partition);
-  t.equal(shardOf('BTCUSDT', 1), 0);
+  t.equal(toShard('BTCUSDT', 1), 0);
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), fc.integer({ min: 1, max: 64 }), (symbol, shards) => {
-      const shard = shardOf(symbol, shards);
+      const shard = toShard(symbol, shards);
       return Number.isInteger(shard) && shard >= 0 && shard < shards;
     }),
   );

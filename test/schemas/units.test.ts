@@ -3,7 +3,13 @@ import fc from 'fast-check';
 import t from 'tap';
 import { multiply } from '../../schemas/decimals.ts';
 import type { QuantityUnit } from '../../schemas/records.ts';
-import { convertQuantity, needsMark, type QuantityRule, quantityUnitFor, type UnitsMode } from '../../schemas/units.ts';
+import {
+  chooseQuantityUnit,
+  convertQuantity,
+  needsMark,
+  type QuantityRule,
+  type UnitsMode,
+} from '../../schemas/units.ts';
 
 const rule = (
   venue_kind: QuantityRule['venue_kind'],
@@ -84,8 +90,8 @@ t.test('the mark is read exactly when the formula has it', (t) => {
 });
 
 t.test('a converted quantity states the unit of its mode (N-08)', (t) => {
-  t.equal(quantityUnitFor('contracts', 'published'), 'contracts');
-  t.equal(quantityUnitFor('contracts', 'base'), 'base');
-  t.equal(quantityUnitFor('base', 'quote'), 'quote');
+  t.equal(chooseQuantityUnit('contracts', 'published'), 'contracts');
+  t.equal(chooseQuantityUnit('contracts', 'base'), 'base');
+  t.equal(chooseQuantityUnit('base', 'quote'), 'quote');
   t.end();
 });

@@ -11,12 +11,12 @@ import {
   type AnchoredColumn,
   type AnchoredTable,
   createRowWriter,
-  partitionText,
-  placeOf,
+  formatPartitionLeaf,
+  toPlace,
 } from '../../schemas/anchored.ts';
 import { formatInstantMicros, parseInstant } from '../../schemas/instants.ts';
 import { type Hash, hashLeaf } from '../../schemas/merkle/hash.ts';
-import { createTileReader, keptLevels } from '../../schemas/merkle/tiles.ts';
+import { createTileReader, listKeptLevels } from '../../schemas/merkle/tiles.ts';
 import { createTree } from '../../schemas/merkle/tree.ts';
 import { createLeafOrder } from './leaf-order.ts';
 
@@ -108,7 +108,7 @@ const makePartition = (table: AnchoredTable, rows: readonly (readonly AnchoredCe
   const write = createRowWriter(table);
   const leaves = rows.map((cells) => hashLeaf(Buffer.from(write(cells))));
   const root = makeTree(leaves);
-  const text = partitionText({ day: DAY, table: table.table, rows: rows.length, root });
+  const text = formatPartitionLeaf({ day: DAY, table: table.table, rows: rows.length, root });
   return { table, rows, leaves, root, leaf: hashLeaf(Buffer.from(text)).toString('hex') };
 };
 
@@ -126,7 +126,7 @@ const makePath = async (leaves: readonly Hash[], index: number): Promise<string[
     hashes[level].push(hash);
   });
   for (const leaf of leaves) tree.append(leaf);
-  const file = Buffer.concat(keptLevels(leaves.length).flatMap(({ level }) => hashes[level] ?? []));
+  const file = Buffer.concat(listKeptLevels(leaves.length).flatMap(({ level }) => hashes[level] ?? []));
   const reader = createTileReader(leaves.length, async (first, count) =>
     file.subarray(32 * first, 32 * (first + count)),
   );
@@ -212,7 +212,7 @@ export type ListingFile = {
 export const listingFiles = ({ table, rows }: AnchoredRows): readonly ListingFile[] => {
   const files = new Map<string, FileRow[]>();
   for (const [index, cells] of rows.entries()) {
-    const listing = `${cells[placeOf(table, 'segment')]}:${cells[placeOf(table, 'symbol')]}`;
+    const listing = `${cells[toPlace(table, 'segment')]}:${cells[toPlace(table, 'symbol')]}`;
     const held = files.get(listing) ?? [];
     held.push([...cells, index % 3 === 0 ? null : formatInstantMicros(BEGIN + index), index]);
     files.set(listing, held);

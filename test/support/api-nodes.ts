@@ -1,11 +1,11 @@
 // API processes over one database and a small market written straight to their topics: as many nodes as a test wants, killed at will.
 import { Agent, request } from 'node:http';
-import { freePort } from '../../infra/dev/engines/ports.ts';
+import { findFreePort } from '../../infra/dev/engines/ports.ts';
 import { createPublisher, ensureTopics, openKafka } from '../../infra/runtime/kafka/kafka.ts';
-import { topicSpecs } from '../../infra/runtime/kafka/topics.ts';
+import { listTopicSpecs } from '../../infra/runtime/kafka/topics.ts';
 import { createLog } from '../../infra/runtime/log.ts';
 import { codecs } from '../../schemas/avro/codec.ts';
-import { type LiveEntry, liveEntry, topics } from '../../schemas/topics.ts';
+import { type LiveEntry, makeLiveEntry, nameTopics } from '../../schemas/topics.ts';
 import { capability, listing, listingValues, markReading } from '../api/live-fixture.ts';
 import type { Teardown, TestEngines } from './engines.ts';
 import { type Child, startChild, until } from './pipeline.ts';
@@ -40,8 +40,8 @@ export const writeMarket = async (engines: TestEngines, namespace: string): Prom
     { brokers: engines.endpoints.kafka.split(','), clientId: 'market' },
     createLog('test', 'silent'),
   );
-  const names = topics(namespace);
-  await ensureTopics(kafka, topicSpecs({ venues: [VENUE], shards: 1, namespace }));
+  const names = nameTopics(namespace);
+  await ensureTopics(kafka, listTopicSpecs({ venues: [VENUE], shards: 1, namespace }));
   const publisher = createPublisher(kafka);
   const at = Date.now() * 1_000;
   const version = listing(VENUE, listingValues({ venue_symbol: SYMBOL }));
@@ -51,7 +51,7 @@ export const writeMarket = async (engines: TestEngines, namespace: string): Prom
       topic: names.live(VENUE),
       partition: 0,
       key: SYMBOL,
-      value: codecs.live.encode(liveEntry({ index: 0, recorded_at: at, ...entry })),
+      value: codecs.live.encode(makeLiveEntry({ index: 0, recorded_at: at, ...entry })),
     });
   const written = codecs.capability.encode(capability(VENUE));
   publisher.publish({ topic: names.capabilities, partition: 0, key: VENUE, value: written });
@@ -124,7 +124,7 @@ export const startNode = async (
     settings?: Readonly<Record<string, string>>;
   },
 ): Promise<ApiNode> => {
-  const [port, metricsPort] = [await freePort(), await freePort()];
+  const [port, metricsPort] = [await findFreePort(), await findFreePort()];
   const child = startChild(name, 'api/main.ts', {
     KAFKA_BROKERS: engines.endpoints.kafka,
     VENUES: VENUE,

@@ -1,7 +1,7 @@
 // Follows the books of a recorded session as the collector does: by chains alone.
 import type { Venue } from '../../ingest/venues/contract/venue.ts';
 import type { Chain } from '../../ingest/venues/shared/book-sync.ts';
-import { type BookSync, isWhole, newBookSync, stepBookSync } from '../../ingest/venues/shared/book-sync.ts';
+import { type BookSync, isWhole, makeBookSync, stepBookSync } from '../../ingest/venues/shared/book-sync.ts';
 import type { Recorded } from './recordings.ts';
 
 export type Followed = {
@@ -20,7 +20,10 @@ export const followBooks = (venue: Venue, chains: readonly Chain[]): Followed =>
   const broke: string[] = [];
   let applied = 0;
   for (const chain of chains) {
-    const step = stepBookSync(venue.bookRule, books.get(chain.symbol) ?? newBookSync<null>(), { chain, payload: null });
+    const step = stepBookSync(venue.bookRule, books.get(chain.symbol) ?? makeBookSync<null>(), {
+      chain,
+      payload: null,
+    });
     books.set(chain.symbol, step.state);
     applied += step.apply.length;
     if (step.broke) broke.push(chain.symbol);

@@ -5,7 +5,7 @@ import { createLog } from '../../infra/runtime/log.ts';
 import type { ObjectStore } from '../../infra/runtime/object-store.ts';
 import { createRowSender, openQuestdbReader, type QuestdbReader } from '../../infra/runtime/questdb/questdb.ts';
 import { archive } from '../../processors/nightly/archive/archive.ts';
-import { type Day, dayAfter, findDayStart } from '../../processors/nightly/day.ts';
+import { addDays, type Day, findDayStart } from '../../processors/nightly/day.ts';
 import { close } from '../../processors/nightly/merkle/close.ts';
 import { createNightlyMetrics } from '../../processors/nightly/metrics.ts';
 import type { NightlyContext } from '../../processors/nightly/step.ts';
@@ -21,7 +21,7 @@ import { PRICE_TYPES } from '../../schemas/layers/candle.ts';
 import { READINGS } from '../../schemas/layers/index.ts';
 import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type { LiquidationRecord, Micros, PriceType, TradeRecord } from '../../schemas/records.ts';
-import { tableName } from '../../schemas/tables.ts';
+import { toTableName } from '../../schemas/tables.ts';
 import type { Row } from '../../schemas/topics.ts';
 import { reading } from '../api/live-fixture.ts';
 import type { Teardown, TestEndpoints } from './engines.ts';
@@ -66,13 +66,13 @@ export const openDayStore = async (
   return {
     ...{ questdb, namespace, makeContext },
     write: async (rows) => {
-      const byTable = Map.groupBy(rows, ({ table }) => tableName(namespace, table));
+      const byTable = Map.groupBy(rows, ({ table }) => toTableName(namespace, table));
       for (const [table, own] of byTable) await sender.send(table, own);
       await sender.waitVisible([...byTable.keys()]);
     },
     close: async (day) => {
-      await archive.run(day, makeContext(findDayStart(dayAfter(day)) + 6 * 3_600_000));
-      await close.run(day, makeContext(findDayStart(dayAfter(day, 7))));
+      await archive.run(day, makeContext(findDayStart(addDays(day)) + 6 * 3_600_000));
+      await close.run(day, makeContext(findDayStart(addDays(day, 7))));
     },
   };
 };

@@ -2,7 +2,7 @@
 import type { PaymentPayload } from '@x402/core/types';
 import { type Abi, type Address, createWalletClient, type Hex, http, publicActions } from 'viem';
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts';
-import { giveEther, localBase } from '../../infra/dev/facilitator/local-usdc.ts';
+import { giveEther, makeLocalBase } from '../../infra/dev/facilitator/local-usdc.ts';
 import { compileSource } from '../../infra/dev/tools/compile-contract.ts';
 
 export type ContractWallet = {
@@ -21,7 +21,7 @@ export const deployWallet = async (rpcUrl: string): Promise<ContractWallet> => {
   const transport = http(rpcUrl);
   const client = createWalletClient({
     account: owner,
-    chain: localBase(rpcUrl),
+    chain: makeLocalBase(rpcUrl),
     transport,
     pollingInterval: 20,
   }).extend(publicActions);

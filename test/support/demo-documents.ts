@@ -3,7 +3,7 @@ import pg from 'pg';
 import type { Test } from 'tap';
 import { QUERIES } from '../../api/tool-app/dql-page.ts';
 import type { ServiceEndpoints } from '../../infra/dev/local/endpoints.ts';
-import { documentedQueries } from '../../infra/dev/tools/documented-queries.ts';
+import { listDocumentedQueries } from '../../infra/dev/tools/documented-queries.ts';
 import { isJsonObject } from '../../schemas/json-object.ts';
 import {
   type Block,
@@ -63,7 +63,7 @@ const answers = async (t: Test, name: string, ask: () => Promise<string>): Promi
 const checkQueries = async (t: Test, blocks: readonly Block[], { base, key }: Place): Promise<void> => {
   const queries = new Set([
     ...blocks.map(({ text }) => text.trim()),
-    ...documentedQueries(),
+    ...listDocumentedQueries(),
     ...QUERIES.map(([, query]) => query),
   ]);
   for (const query of queries) {

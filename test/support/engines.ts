@@ -13,7 +13,7 @@ import {
   type Engines,
   startEngines,
 } from '../../infra/dev/engines/engines.ts';
-import { postgresHome } from '../../infra/dev/engines/postgres.ts';
+import { choosePostgresHome } from '../../infra/dev/engines/postgres.ts';
 import { isAlive, type ProcessIdentity } from '../../infra/dev/engines/process-identity.ts';
 
 /** As EngineEndpoints; an engine that was not requested is an empty string. */
@@ -97,7 +97,7 @@ export async function ownEngines(t: Teardown, names: readonly EngineName[]): Pro
   const engines = await startEngines({ dir, ...others, ports: 'free', isLight: true, env: {} });
   t.teardown(async () => {
     await engines.stop();
-    rmSync(postgresHome(dir), { recursive: true, force: true });
+    rmSync(choosePostgresHome(dir), { recursive: true, force: true });
     rmSync(dir, { recursive: true, force: true });
   });
   const { kill, ready, hold, restart, pid } = engines;

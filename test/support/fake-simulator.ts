@@ -4,7 +4,7 @@ import { WebSocket } from 'ws';
 import { type Simulator, type SimulatorOptions, startSimulator } from '../../infra/dev/simulator/simulator.ts';
 import type { TruthRow } from '../../infra/dev/simulator/truth-rows.ts';
 import type { Venue } from '../../ingest/venues/contract/venue.ts';
-import { newBookSync, stepBookSync } from '../../ingest/venues/shared/book-sync.ts';
+import { makeBookSync, stepBookSync } from '../../ingest/venues/shared/book-sync.ts';
 import { waitFor } from './wait.ts';
 
 export const START_MS = Date.UTC(2026, 10, 21, 6);
@@ -86,7 +86,7 @@ export const listTruth = (sim: Simulator, symbol: string, layer: TruthRow['layer
 
 /** Phases that the collector's book goes through by the frames of a client, without repetitions. */
 export const listPhases = ({ bookRule, classify, sequence }: Venue, { frames }: Client): readonly string[] => {
-  let state = newBookSync<null>();
+  let state = makeBookSync<null>();
   const phases: string[] = [];
   for (const text of frames) {
     const chain = classify(text) === 'data' ? sequence(text) : null;

@@ -1,5 +1,5 @@
 // The order of leaves in memory, as AN-07 states it; the service orders stored rows (infra/runtime/questdb/leaf-rows.ts).
-import { type AnchoredCell, type AnchoredTable, placeOf } from '../../schemas/anchored.ts';
+import { type AnchoredCell, type AnchoredTable, toPlace } from '../../schemas/anchored.ts';
 import { compareBytes } from '../../schemas/text-order.ts';
 
 /** Null precedes any text; texts ascend by UTF-8 bytes. */
@@ -12,7 +12,7 @@ const compareTexts = (a: AnchoredCell, b: AnchoredCell): number => {
 export const createLeafOrder = (
   table: AnchoredTable,
 ): ((a: readonly AnchoredCell[], b: readonly AnchoredCell[]) => number) => {
-  const keys = table.order.map((name) => ({ place: placeOf(table, name), isSeq: name === 'seq' }));
+  const keys = table.order.map((name) => ({ place: toPlace(table, name), isSeq: name === 'seq' }));
   return (a, b) => {
     for (const { place, isSeq } of keys) {
       const [x, y] = [a[place] ?? null, b[place] ?? null];

@@ -1,7 +1,7 @@
 // Entries of `live` that a reader from its start would have seen go back, repeat or be missing.
 import { LiveMemory } from '../../api/live/memory.ts';
 import { type KafkaHandle, readToEnd } from '../../infra/runtime/kafka/kafka.ts';
-import { topics } from '../../schemas/topics.ts';
+import { nameTopics } from '../../schemas/topics.ts';
 
 /** Descriptions; also when nothing was published at all. */
 export const liveFaults = async (handle: KafkaHandle, namespace: string, shards: number): Promise<string[]> => {
@@ -17,7 +17,7 @@ export const liveFaults = async (handle: KafkaHandle, namespace: string, shards:
     if (before && reading.recorded_at < before.recorded_at) faults.push(`${symbol} ${reading.layer} goes back`);
   });
   memory.expectPartitions('binance', [...Array(shards).keys()]);
-  const topic = topics(namespace).live('binance');
+  const topic = nameTopics(namespace).live('binance');
   await readToEnd(handle, { topic, from: () => 'earliest' }, ({ value }, partition) => {
     if (value) memory.applyLive('binance', partition, value);
   });

@@ -1,7 +1,7 @@
 // A slow and independent reading of a raw log: the expected history, computed for each question by scanning every record.
 // It shares nothing with the product but the serialiser; arithmetic is decimal.js, rules follow the text of the decisions.
 import { Decimal } from 'decimal.js';
-import { figure, type JsonValue, writeJson } from '../../schemas/json.ts';
+import { type JsonValue, makeFigure, writeJson } from '../../schemas/json.ts';
 import { bookReadings, depthFigures, PAPER_BANDS, type PaperBook, type Standing, topFigures } from './oracle-books.ts';
 
 /** Microseconds. */
@@ -431,13 +431,13 @@ export class Oracle {
         if (shown === null) reasons[name] = 'unit_unknown';
       }
       const isCount = MEMBERS[layer][name] === 'count';
-      values[name] = shown === null ? null : isCount ? Number(shown) : figure(shown);
+      values[name] = shown === null ? null : isCount ? Number(shown) : makeFigure(shown);
     }
     const conversion = isConverted
       ? {
-          multiplier: figure(listing.multiplier),
-          contract_size: figure(listing.size),
-          mark: price === null ? undefined : figure(price),
+          multiplier: makeFigure(listing.multiplier),
+          contract_size: makeFigure(listing.size),
+          mark: price === null ? undefined : makeFigure(price),
           mark_received_at: mark === null ? undefined : instant(mark.receivedAt),
         }
       : undefined;
@@ -615,7 +615,7 @@ export class Oracle {
     const sum = (name: string): string =>
       figures(name).reduce((so, digits) => new Exact(so).plus(digits).toFixed(), '0');
     const last = records.at(-1);
-    const price = (digits: string | undefined): JsonValue => (digits === undefined ? null : figure(digits));
+    const price = (digits: string | undefined): JsonValue => (digits === undefined ? null : makeFigure(digits));
     const prices = {
       open: price(figures('o')[0]),
       high: price(records.length === 0 ? undefined : Exact.max(...figures('h')).toFixed()),
@@ -628,8 +628,8 @@ export class Oracle {
       status: 'present',
       received_at: last === undefined ? null : instant(last.receivedAt),
       ...prices,
-      volume: figure(sum('q')),
-      turnover: last === undefined ? undefined : figure(sum('m')),
+      volume: makeFigure(sum('q')),
+      turnover: last === undefined ? undefined : makeFigure(sum('m')),
       trades: last === undefined ? undefined : records.reduce((n, { frame }) => n + Number(frame.v.n), 0),
       base_candles: counted,
       null_reasons: last === undefined ? reasons : undefined,
@@ -723,10 +723,10 @@ export class Oracle {
             venue_ts: frame.t === null ? null : instant(frame.t * 1_000),
             received_at: instant(receivedAt),
             side: String(frame.v.side),
-            price: figure(price),
+            price: makeFigure(price),
             price_kind: 'bankruptcy',
-            quantity: figure(quantity),
-            value: figure(converted(quantity, rule, 'quote', price) ?? ''),
+            quantity: makeFigure(quantity),
+            value: makeFigure(converted(quantity, rule, 'quote', price) ?? ''),
             id: String(frame.v.id),
           };
         });

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Engines, startEngines } from '../../infra/dev/engines/engines.ts';
 import { type KafkaCluster, startKafkaCluster } from '../../infra/dev/engines/kafka.ts';
-import { freePort } from '../../infra/dev/engines/ports.ts';
-import { postgresHome } from '../../infra/dev/engines/postgres.ts';
+import { findFreePort } from '../../infra/dev/engines/ports.ts';
+import { choosePostgresHome } from '../../infra/dev/engines/postgres.ts';
 import type { KafkaHandle } from '../../infra/runtime/kafka/kafka.ts';
 import type { Teardown } from './engines.ts';
 import { waitFor } from './wait.ts';
@@ -35,11 +35,11 @@ export const ownCluster = async (
   });
   t.teardown(async () => {
     await engines.stop();
-    rmSync(postgresHome(dir), { recursive: true, force: true });
+    rmSync(choosePostgresHome(dir), { recursive: true, force: true });
     rmSync(dir, { recursive: true, force: true });
   });
   const ports = [];
-  for (let n = 0; n < BROKERS; n++) ports.push({ broker: await freePort(), controller: await freePort() });
+  for (let n = 0; n < BROKERS; n++) ports.push({ broker: await findFreePort(), controller: await findFreePort() });
   return { engines, cluster: await startKafkaCluster(engines.supervisor, engines.dataDir, ports) };
 };
 

@@ -1,6 +1,6 @@
 // The whole service over its own engines, which a test may kill or take away; readers are outside of them.
 import type { Test } from 'tap';
-import { copyRaw, type LoggedWorld, prepareReplay, reached } from '../../infra/dev/bench/raw-copy.ts';
+import { copyRaw, type LoggedWorld, prepareReplay, waitForReached } from '../../infra/dev/bench/raw-copy.ts';
 import { openKafka } from '../../infra/runtime/kafka/kafka.ts';
 import { createLog } from '../../infra/runtime/log.ts';
 import { openQuestdbReader } from '../../infra/runtime/questdb/questdb.ts';
@@ -86,7 +86,7 @@ export const replayElsewhere = async (
   await copyRaw(world, namespace);
   const processors = startProcessors({ ...spec, namespace }, QUIET);
   t.teardown(() => processors.kill());
-  await reached(world, namespace);
+  await waitForReached(world, namespace);
   const api = await startApi({ ...spec, namespace }, database);
   t.teardown(() => api.child.kill());
   return { api, namespace, stop: () => Promise.all([processors, api.child].map((child) => child.kill())) };

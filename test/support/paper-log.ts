@@ -4,7 +4,7 @@ import { VenueError } from '../../ingest/venues/contract/listings.ts';
 import type { Mapped } from '../../ingest/venues/contract/mapping.ts';
 import type { Venue } from '../../ingest/venues/contract/venue.ts';
 import type { Chain } from '../../ingest/venues/shared/book-sync.ts';
-import { elementTexts } from '../../ingest/venues/shared/elements.ts';
+import { splitElements } from '../../ingest/venues/shared/elements.ts';
 import { bindMapped } from '../../ingest/venues/shared/mapped.ts';
 import type { ListingRecord, NormalisedRecord } from '../../schemas/records.ts';
 import type { RawMessage } from '../../schemas/topics.ts';
@@ -91,7 +91,7 @@ export const paperVenue: Venue = {
   mapReference: (_state, { payload, received_at }) => ({
     scope: 'paper',
     listings: parse<PaperReference>(payload).listings.map((one) => toListing(one, received_at)),
-    elements: () => elementTexts(payload, 'symbol'),
+    elements: () => splitElements(payload, 'symbol'),
   }),
   plan: () => [],
   classify: () => 'data',

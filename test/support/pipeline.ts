@@ -5,7 +5,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
-import { freePort } from '../../infra/dev/engines/ports.ts';
+import { findFreePort } from '../../infra/dev/engines/ports.ts';
 import { type DemoKeys, ensureDemoKeys } from '../../infra/dev/tools/demo-keys.ts';
 import type { TestEndpoints } from './engines.ts';
 import { fetchFrom } from './http.ts';
@@ -152,7 +152,7 @@ export const startApi = async (
   databaseUrl: string,
   settings: Readonly<Record<string, string>> = {},
 ): Promise<Api> => {
-  const port = await freePort();
+  const port = await findFreePort();
   const baseUrl = `http://127.0.0.1:${port}`;
   const folder = await mkdtemp(join(tmpdir(), 'keys-'));
   const keys = await ensureDemoKeys(databaseUrl, join(folder, 'keys.json'));

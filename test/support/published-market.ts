@@ -6,10 +6,10 @@ import {
   type CapabilityVersion,
   type ListingVersion,
   type LiveEntry,
-  liveEntry,
+  makeLiveEntry,
+  nameTopics,
   type Reading,
   type Span,
-  topics,
 } from '../../schemas/topics.ts';
 import type { SlowLayer, SlowListing } from '../api/screen/slow-evaluator.ts';
 
@@ -26,10 +26,10 @@ export type LiveLogEntry = {
 
 /** Versions are in topics of their own, and hold from when they were written. */
 const readVersions = async (handle: KafkaHandle, namespace: string): Promise<readonly LiveLogEntry[]> => {
-  const names = topics(namespace);
+  const names = nameTopics(namespace);
   const entries: LiveLogEntry[] = [];
   const add = (venue: string, body: Partial<LiveEntry> & Pick<LiveEntry, 'kind' | 'recorded_at'>): void => {
-    const entry = liveEntry({ offset: entries.length, index: 0, ...body });
+    const entry = makeLiveEntry({ offset: entries.length, index: 0, ...body });
     entries.push({ venue, partition: -1, publishedAt: body.recorded_at, entry });
   };
   const from = () => 'earliest' as const;
@@ -53,7 +53,7 @@ export const readLiveLog = async (
   const entries: LiveLogEntry[] = [...(await readVersions(handle, namespace))];
   for (const venue of venues) {
     const highest = new Map<number, readonly [offset: number, index: number]>();
-    const topic = topics(namespace).live(venue);
+    const topic = nameTopics(namespace).live(venue);
     await readToEnd(handle, { topic, from: () => 'earliest' as const }, ({ value, timestampMs }, partition) => {
       if (value === null) return;
       const entry = codecs.live.decode(value);

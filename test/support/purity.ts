@@ -1,9 +1,9 @@
 // Processes a raw log again into separate tables: with any number of processes, repetitions and interruptions; compares the hashes.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Test } from 'tap';
-import { type Hashes, hashNamespace, type LoggedWorld, reached } from '../../infra/dev/bench/raw-copy.ts';
-import { accountFrames, type FrameAccount, type SentFrames } from '../../infra/dev/bench/sent-frames.ts';
-import { endOffsets, readToEnd } from '../../infra/runtime/kafka/kafka.ts';
+import { type Hashes, hashNamespace, type LoggedWorld, waitForReached } from '../../infra/dev/bench/raw-copy.ts';
+import { compareFrames, type FrameAccount, type SentFrames } from '../../infra/dev/bench/sent-frames.ts';
+import { fetchEndOffsets, readToEnd } from '../../infra/runtime/kafka/kafka.ts';
 import { createLog } from '../../infra/runtime/log.ts';
 import { createMetrics } from '../../infra/runtime/metrics.ts';
 import { venues as known } from '../../ingest/venues/index.ts';
@@ -12,7 +12,7 @@ import { createProcessorMetrics } from '../../processors/metrics.ts';
 import { closeOutlets, openOutlets } from '../../processors/outlets.ts';
 import { TaskRunner } from '../../processors/runner.ts';
 import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
-import { topics } from '../../schemas/topics.ts';
+import { nameTopics } from '../../schemas/topics.ts';
 import { type Child, type PipelineSpec, startProcessors } from './pipeline.ts';
 
 /** A processor that works through a finished log writes no ticks into it. */
@@ -47,7 +47,7 @@ export const replay = async (
   const start = (): Child => startProcessors(makeSpec(world, namespace), QUIET);
   const children = Array.from({ length: processes }, start);
   if (disturb) await disturb(children, start);
-  await reached(world, namespace);
+  await waitForReached(world, namespace);
   await Promise.all(children.map((c) => c.kill('SIGTERM')));
   return hashNamespace(world, namespace);
 };
@@ -74,7 +74,7 @@ const applyTwice = async (
   const outlets = openOutlets(handle);
   const metrics = createProcessorMetrics(createMetrics());
   const log = createLog('twice', 'warn');
-  const topic = topics(namespace).raw(code);
+  const topic = nameTopics(namespace).raw(code);
   const spec = {
     handle,
     venue,
@@ -88,7 +88,7 @@ const applyTwice = async (
     log,
   };
   const runner = await TaskRunner.start(spec);
-  const end = (await endOffsets(handle, topic)).get(partition)?.latest ?? 0;
+  const end = (await fetchEndOffsets(handle, topic)).get(partition)?.latest ?? 0;
   let batch: Parameters<TaskRunner['apply']>[0][number][] = [];
   const deliver = async (): Promise<void> => {
     const messages = batch;
@@ -152,7 +152,7 @@ export const checkSent = async (
   { handle, base }: LoggedWorld,
   { venue, sent }: { readonly venue: string; readonly sent: SentFrames },
 ): Promise<FrameAccount> => {
-  const account = await accountFrames(handle, topics(base).raw(venue), sent);
+  const account = await compareFrames(handle, nameTopics(base).raw(venue), sent);
   const { connections, stored, lost, earliestLostMs } = account;
   t.ok(account.sent > 0, `${venue}: ${account.sent} frames sent over ${connections} connections`);
   t.same(

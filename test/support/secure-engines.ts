@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { openDataDir } from '../../infra/dev/engines/data-dir.ts';
-import { engineJars, javaCommand } from '../../infra/dev/engines/java.ts';
+import { findEngineJars, findJavaCommand } from '../../infra/dev/engines/java.ts';
 import { type KafkaProperties, startKafka } from '../../infra/dev/engines/kafka.ts';
-import { freePort } from '../../infra/dev/engines/ports.ts';
+import { findFreePort } from '../../infra/dev/engines/ports.ts';
 import { runOnce } from '../../infra/dev/engines/run-once.ts';
 import { createSupervisor } from '../../infra/dev/engines/supervisor.ts';
 import type { Authority, Certificate } from './certificates.ts';
@@ -90,10 +90,10 @@ const secureProperties = (
 /** The user of a SCRAM mechanism; that of PLAIN is in the broker's own settings. kafkajs cannot make users; the tool of Kafka can. */
 export const addScramUser = (broker: string, mechanism: string): Promise<string> => {
   const credential = `${mechanism.toUpperCase()}=[iterations=4096,password=${SASL_PASSWORD}]`;
-  const java = ['-Xmx128m', '-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC', '-cp', `${engineJars('kafka')}/*`];
+  const java = ['-Xmx128m', '-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC', '-cp', `${findEngineJars('kafka')}/*`];
   const users = ['--alter', '--entity-type', 'users', '--entity-name', SASL_USER];
   const config = ['--add-config', credential];
-  return runOnce(javaCommand(), [
+  return runOnce(findJavaCommand(), [
     ...java,
     'kafka.admin.ConfigCommand',
     '--bootstrap-server',
@@ -115,7 +115,7 @@ export const startSecureKafka = async (t: Teardown, authority: Authority): Promi
   });
   const names = ['broker', 'controller', 'sasl', 'mutual', 'expired'] as const;
   const ports = { broker: 0, controller: 0, sasl: 0, mutual: 0, expired: 0 };
-  for (const name of names) ports[name] = await freePort();
+  for (const name of names) ports[name] = await findFreePort();
   await startKafka(supervisor, dataDir, { ports, settings: secureProperties(ports, authority), isLight: true });
   const at = (port: number): string => `127.0.0.1:${port}`;
   return {

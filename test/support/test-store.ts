@@ -3,7 +3,7 @@ import { createHistoryStore, type HistoryStore } from '../../api/history/store.t
 import { createLog } from '../../infra/runtime/log.ts';
 import { createRowSender, openQuestdbReader, type QuestdbReader } from '../../infra/runtime/questdb/questdb.ts';
 import { ensureTables } from '../../processors/sinks/ensure-tables.ts';
-import { tableName } from '../../schemas/tables.ts';
+import { toTableName } from '../../schemas/tables.ts';
 import type { Row } from '../../schemas/topics.ts';
 import type { Teardown, TestEngines } from './engines.ts';
 
@@ -33,7 +33,7 @@ export const openTestStore = async (
   });
   await ensureTables((text) => reader.query({ text }), { namespace });
   const write = async (rows: readonly Row[]): Promise<void> => {
-    const byTable = Map.groupBy(rows, ({ table }) => tableName(namespace, table));
+    const byTable = Map.groupBy(rows, ({ table }) => toTableName(namespace, table));
     for (const [table, own] of byTable) await sender.send(table, own);
     await sender.waitVisible([...byTable.keys()]);
   };

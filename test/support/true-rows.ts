@@ -3,7 +3,7 @@ import type { TruthRow } from '../../infra/dev/simulator/truth-rows.ts';
 import { createLog } from '../../infra/runtime/log.ts';
 import { openQuestdbReader } from '../../infra/runtime/questdb/questdb.ts';
 import { LAYERS, READING_LAYERS } from '../../schemas/layers.ts';
-import { tableName } from '../../schemas/tables.ts';
+import { toTableName } from '../../schemas/tables.ts';
 import { type FaultWindows, listCauses } from './fault-rules.ts';
 import { until } from './pipeline.ts';
 import type { World } from './true-world.ts';
@@ -26,7 +26,7 @@ export const openRows = ({ spec }: World): { readonly rows: Rows; readonly close
   const reader = openQuestdbReader(questdb_pg, { max: 1, timeoutMs: 30_000, auth, log });
   const rows: Rows = async (table, columns, where) => {
     const list = columns.map((name) => (INSTANTS.has(name) ? `cast(${name} as long) ${name}` : name)).join(', ');
-    const text = `SELECT ${list} FROM '${tableName(spec.namespace, table)}' WHERE ${where}`;
+    const text = `SELECT ${list} FROM '${toTableName(spec.namespace, table)}' WHERE ${where}`;
     const found = await reader.query({ text });
     return found.map((cells) => Object.fromEntries(columns.map((name, i) => [name, cells[i] ?? null])));
   };

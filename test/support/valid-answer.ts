@@ -5,7 +5,7 @@ import { SERVICE_LIMITS } from '../../api/contract/limits.ts';
 import { makeOpenApi } from '../../api/data-app/openapi.ts';
 import { OPERATIONS } from '../../api/operations/index.ts';
 import { STREAM_EVENTS } from '../../api/stream/events.ts';
-import { type ApiError, CATALOGUE, orderErrors } from '../../schemas/errors.ts';
+import { type ApiError, CATALOGUE, sortErrors } from '../../schemas/errors.ts';
 import { findSchemaFaults, listShapeFaults } from './closed-schema.ts';
 import type { StreamEvent } from './stream-client.ts';
 
@@ -34,7 +34,7 @@ const listFaults = (errors: readonly ApiError[], status: number | null): string[
   return [
     ...(known.length < errors.length ? ['a code that the catalogue has not'] : []),
     ...(status === null || CATALOGUE[first.code]?.status === status ? [] : [`${first.code} with status ${status}`]),
-    ...(JSON.stringify(orderErrors(errors)) === JSON.stringify(errors) ? [] : ['errors out of order']),
+    ...(JSON.stringify(sortErrors(errors)) === JSON.stringify(errors) ? [] : ['errors out of order']),
     ...errors.flatMap((error) => {
       const order = MEMBERS.filter((member) => member in error).join();
       return Object.keys(error).join() === order && error.message.length > 0 ? [] : [`members of ${error.code}`];

@@ -2,7 +2,7 @@
 import { VenueError, type VenueMessage } from '../../ingest/venues/contract/listings.ts';
 import type { MapContext, Mapped, MapState } from '../../ingest/venues/contract/mapping.ts';
 import type { Venue } from '../../ingest/venues/contract/venue.ts';
-import { canonicalDigits, multiply } from '../../schemas/decimals.ts';
+import { multiply, toCanonicalDigits } from '../../schemas/decimals.ts';
 import type { ListingRecord, NormalisedRecord, PriceType } from '../../schemas/records.ts';
 import { type Recorded, readRecording, toVenueMessage } from './recordings.ts';
 import { type Arithmetic, factsAbout } from './venue-facts.ts';
@@ -109,7 +109,7 @@ export const digitsIn = (text: string): ReadonlySet<string> =>
   new Set(
     [...text.matchAll(NUMBER)].map(([token]) => {
       try {
-        return canonicalDigits(token);
+        return toCanonicalDigits(token);
       } catch {
         return token;
       }

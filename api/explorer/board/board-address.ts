@@ -11,8 +11,8 @@ const BOARD_PATH = '/explore';
 const list = (text: string | null, spelling: (code: string) => string): readonly string[] =>
   [...new Set((text ?? '').split(/[\s,]+/).filter((code) => CODE.test(code)))].slice(0, MOST_CODES).map(spelling);
 
-const upper = (code: string): string => code.toUpperCase();
-const lower = (code: string): string => code.toLowerCase();
+const toUpper = (code: string): string => code.toUpperCase();
+const toLower = (code: string): string => code.toLowerCase();
 
 const readSort = (text: string | null): Sort => {
   const isDescending = text?.startsWith('-') === true;
@@ -25,20 +25,20 @@ export const readBoardView = (query: URLSearchParams): BoardView => ({
   measure: findMeasure(query.get('measure') ?? undefined).id,
   sort: readSort(query.get('sort')),
   filter: {
-    bases: list(query.get('base'), upper),
-    quotes: list(query.get('quote'), upper),
-    venues: list(query.get('venue'), lower),
+    bases: list(query.get('base'), toUpper),
+    quotes: list(query.get('quote'), toUpper),
+    venues: list(query.get('venue'), toLower),
   },
 });
 
-const sortText = ({ by, isAscending }: Sort): string | null =>
+const formatSort = ({ by, isAscending }: Sort): string | null =>
   by === SORT_BY_NAME && isAscending ? null : `${isAscending ? '' : '-'}${by}`;
 
 /** The shortest address of a view. */
-export const boardAddress = ({ measure, sort, filter }: BoardView): string => {
+export const toBoardAddress = ({ measure, sort, filter }: BoardView): string => {
   const query = new URLSearchParams();
   if (measure !== DEFAULT_MEASURE) query.set('measure', measure);
-  const order = sortText(sort);
+  const order = formatSort(sort);
   if (order !== null) query.set('sort', order);
   for (const [name, codes] of [
     ['base', filter.bases],
@@ -51,7 +51,7 @@ export const boardAddress = ({ measure, sort, filter }: BoardView): string => {
 };
 
 /** The order after a press on a heading: figures begin with the largest, names with the first. */
-export const pressed = (sort: Sort, by: string): Sort => ({
+export const toggleSort = (sort: Sort, by: string): Sort => ({
   by,
   isAscending: sort.by === by ? !sort.isAscending : by === SORT_BY_NAME,
 });

@@ -1,5 +1,5 @@
 // Rows and columns of a board: a row an instrument, a column a venue, in each cell the listings of both; their order.
-import { listingKey } from './reading.ts';
+import { toListingKey } from './reading.ts';
 
 export type BoardListing = {
   readonly instrument: string;
@@ -16,9 +16,9 @@ export type BoardRow = {
 };
 
 /** Ascending by name; the venue's own name orders listings of one cell. */
-export const boardRows = (listings: readonly BoardListing[]): readonly BoardRow[] => {
+export const makeBoardRows = (listings: readonly BoardListing[]): readonly BoardRow[] => {
   const rows = new Map<string, Map<string, BoardListing[]>>();
-  for (const listing of [...listings].sort((a, b) => (listingKey(a) < listingKey(b) ? -1 : 1))) {
+  for (const listing of [...listings].sort((a, b) => (toListingKey(a) < toListingKey(b) ? -1 : 1))) {
     const cells = rows.get(listing.instrument) ?? new Map<string, BoardListing[]>();
     cells.set(listing.venue, [...(cells.get(listing.venue) ?? []), listing]);
     rows.set(listing.instrument, cells);
@@ -32,13 +32,15 @@ export type Filter = {
   readonly venues: readonly string[];
 };
 
-const admits = (wanted: readonly string[], given: string): boolean => wanted.length === 0 || wanted.includes(given);
+const isAdmitted = (wanted: readonly string[], given: string): boolean => wanted.length === 0 || wanted.includes(given);
 
 export const filterListings = (
   listings: readonly BoardListing[],
   { bases, quotes, venues }: Filter,
 ): readonly BoardListing[] =>
-  listings.filter(({ base, quote, venue }) => admits(bases, base) && admits(quotes, quote) && admits(venues, venue));
+  listings.filter(
+    ({ base, quote, venue }) => isAdmitted(bases, base) && isAdmitted(quotes, quote) && isAdmitted(venues, venue),
+  );
 
 /** Whole instruments, those on most venues first, as many as make no more than `most` listings. */
 export const fitListings = (listings: readonly BoardListing[], most: number): readonly BoardListing[] => {
@@ -68,7 +70,7 @@ const measureRange = (figures: RowFigures): number | null => {
 };
 
 /** The figure to sort a row by; null: there is none, and the row comes last in either direction. */
-const sortFigure = (figures: RowFigures, { by }: Sort): number | null =>
+const findSortFigure = (figures: RowFigures, { by }: Sort): number | null =>
   by === SORT_BY_RANGE ? measureRange(figures) : (figures.get(by)?.[0] ?? null);
 
 /** Names of instruments in order. Stable: those that are equal, or have nothing, keep their order by name. */
@@ -80,7 +82,7 @@ export const sortNames = (
   const sign = sort.isAscending ? 1 : -1;
   const named = [...names].sort();
   if (sort.by === SORT_BY_NAME) return sort.isAscending ? named : named.reverse();
-  const figures = new Map(named.map((name) => [name, sortFigure(figuresOf(name), sort)]));
+  const figures = new Map(named.map((name) => [name, findSortFigure(figuresOf(name), sort)]));
   return named.sort((a, b) => {
     const [left, right] = [figures.get(a) ?? null, figures.get(b) ?? null];
     if (left === null || right === null) return (left === null ? 1 : 0) - (right === null ? 1 : 0);

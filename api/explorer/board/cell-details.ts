@@ -1,6 +1,6 @@
 // The details of one cell as labelled lines: all digits, who reported it and when, how long it is valid, why it is withheld.
 import { type Cell, computeAge } from './cell.ts';
-import { ageText } from './figure-text.ts';
+import { formatAgeMs } from './figure-text.ts';
 import type { Reading } from './reading.ts';
 
 export type Detail = { readonly label: string; readonly text: string };
@@ -12,7 +12,7 @@ const formatInstant = (instant: string | null | undefined): string | null =>
     ? null
     : `${instant.slice(0, 10)} ${instant.slice(11, 23)} UTC`.replace('Z', '');
 
-const figureLines = (cell: Cell): readonly Detail[] => {
+const listFigureLines = (cell: Cell): readonly Detail[] => {
   switch (cell.kind) {
     case 'figure':
       return [{ label: 'Figure', text: `${cell.digits} ${UNITS[cell.unit] ?? cell.unit}`.trim() }];
@@ -27,17 +27,17 @@ const figureLines = (cell: Cell): readonly Detail[] => {
   }
 };
 
-const line = (label: string, text: string | null): readonly Detail[] => (text === null ? [] : [{ label, text }]);
+const listLine = (label: string, text: string | null): readonly Detail[] => (text === null ? [] : [{ label, text }]);
 
-export const cellDetails = (cell: Cell, reading: Reading | undefined, nowMs: number): readonly Detail[] => {
-  if (reading === undefined) return figureLines(cell);
+export const listCellDetails = (cell: Cell, reading: Reading | undefined, nowMs: number): readonly Detail[] => {
+  if (reading === undefined) return listFigureLines(cell);
   const age = computeAge(reading, nowMs);
   const received = formatInstant(reading.received_at);
   return [
-    ...figureLines(cell),
-    ...line('Received', received === null || age === null ? received : `${received}, ${ageText(age)} ago`),
-    ...line('Stated by the venue', formatInstant(reading.venue_ts)),
-    ...line('Holds until', formatInstant(reading.valid_until)),
-    ...line('Next settlement', formatInstant(reading.instants?.['next_funding_at'])),
+    ...listFigureLines(cell),
+    ...listLine('Received', received === null || age === null ? received : `${received}, ${formatAgeMs(age)} ago`),
+    ...listLine('Stated by the venue', formatInstant(reading.venue_ts)),
+    ...listLine('Holds until', formatInstant(reading.valid_until)),
+    ...listLine('Next settlement', formatInstant(reading.instants?.['next_funding_at'])),
   ];
 };

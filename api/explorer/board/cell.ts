@@ -1,6 +1,6 @@
 // What a cell shows at an instant: a figure with its age, or why there is none. A figure that may no longer hold is never shown (L-07).
 import type { Reading } from './reading.ts';
-import { describeReason, reasonLabel } from './reason-words.ts';
+import { describeReason, formatReason } from './reason-words.ts';
 
 export type Cell =
   | { readonly kind: 'figure'; readonly digits: string; readonly unit: string; readonly ageMs: number }
@@ -33,15 +33,15 @@ export const computeAge = (reading: Reading, nowMs: number): number | null => {
 
 type Why = { readonly reason: string; readonly cause?: string | undefined };
 
-const withheld = (reading: Reading, nowMs: number, { reason, cause }: Why): Cell => ({
+const makeWithheld = (reading: Reading, nowMs: number, { reason, cause }: Why): Cell => ({
   kind: 'withheld',
-  label: reasonLabel(reason, cause),
+  label: formatReason(reason, cause),
   words: describeReason(reason, cause),
   ageMs: computeAge(reading, nowMs),
 });
 
 /** The reason that the page can derive by itself if the stream does not report it; null while the figure may be shown. */
-const ownReason = (reading: Reading, { nowMs, boundMs, lostSinceMs }: CellTime): string | null => {
+const findOwnReason = (reading: Reading, { nowMs, boundMs, lostSinceMs }: CellTime): string | null => {
   if (lostSinceMs !== null) return 'stream_lost';
   const until = toMs(reading.valid_until);
   if (until !== null && nowMs > until + GRACE_MS) return 'horizon_passed';
@@ -52,12 +52,12 @@ export const toCell = (reading: Reading | undefined, member: string, time: CellT
   if (reading === undefined) return { kind: 'waiting' };
   const { status, reason = status, gap_cause: cause } = reading;
   if (status === 'not_published' || status === 'off')
-    return { kind: 'absent', label: reasonLabel(status), words: describeReason(reason) };
-  if (status !== 'present') return withheld(reading, time.nowMs, { reason, cause });
-  const own = ownReason(reading, time);
-  if (own !== null) return withheld(reading, time.nowMs, { reason: own });
+    return { kind: 'absent', label: formatReason(status), words: describeReason(reason) };
+  if (status !== 'present') return makeWithheld(reading, time.nowMs, { reason, cause });
+  const own = findOwnReason(reading, time);
+  if (own !== null) return makeWithheld(reading, time.nowMs, { reason: own });
   const digits = reading.values[member];
   if (digits === undefined || digits === null)
-    return withheld(reading, time.nowMs, { reason: reading.null_reasons?.[member] ?? 'no_value' });
+    return makeWithheld(reading, time.nowMs, { reason: reading.null_reasons?.[member] ?? 'no_value' });
   return { kind: 'figure', digits, unit: reading.units?.[member] ?? '', ageMs: computeAge(reading, time.nowMs) ?? 0 };
 };

@@ -2,18 +2,18 @@
 import { type Scale, SHARE_STEPS } from './measures.ts';
 
 /** How many of the steps are reached. */
-const reached = (size: number, steps: readonly number[]): number => steps.filter((step) => size >= step).length;
+const countReached = (size: number, steps: readonly number[]): number => steps.filter((step) => size >= step).length;
 
 /** `largest` is that of the row in the same unit, for shares. 0: no colour. */
-export const colourStep = (figure: number, scale: Scale, largest: number): number => {
+export const computeColourStep = (figure: number, scale: Scale, largest: number): number => {
   if (!Number.isFinite(figure)) return 0;
   switch (scale.kind) {
     case 'signed':
-      return Math.sign(figure) * reached(Math.abs(figure), scale.steps) || 0;
+      return Math.sign(figure) * countReached(Math.abs(figure), scale.steps) || 0;
     case 'above':
-      return reached(figure, scale.steps);
+      return countReached(figure, scale.steps);
     case 'share':
-      return largest > 0 ? reached(figure / largest, SHARE_STEPS) : 0;
+      return largest > 0 ? countReached(figure / largest, SHARE_STEPS) : 0;
     default:
       return scale satisfies never;
   }

@@ -15,7 +15,7 @@ export const shiftPoint = (digits: string, places: number): string => {
 };
 
 /** Adds one to the last digit of a row of digits. */
-const increase = (digits: string): string => {
+const increaseDigits = (digits: string): string => {
   const nines = /9*$/.exec(digits)?.[0].length ?? 0;
   const kept = digits.slice(0, digits.length - nines);
   const raised = kept === '' ? '1' : `${kept.slice(0, -1)}${Number(kept.at(-1)) + 1}`;
@@ -29,7 +29,7 @@ export const roundDigits = (digits: string, decimals: number): string => {
   const [, sign = '', whole = '', fraction = ''] = found;
   const cut = fraction.slice(0, decimals).padEnd(decimals, '0');
   const all = `${whole}${cut}`;
-  const rounded = (fraction[decimals] ?? '0') >= '5' ? increase(all) : all;
+  const rounded = (fraction[decimals] ?? '0') >= '5' ? increaseDigits(all) : all;
   const point = rounded.length - decimals;
   const text = decimals === 0 ? rounded : `${rounded.slice(0, point)}.${rounded.slice(point)}`;
   return /[1-9]/.test(text) ? `${sign}${text}` : text;
@@ -48,19 +48,19 @@ const SCALES = [
   { digits: 6, places: -6, suffix: 'M' },
 ] as const;
 
-const unshift = (digits: string, places: number): string => {
+const unshiftPoint = (digits: string, places: number): string => {
   const [, sign = '', whole = '', fraction = ''] = DECIMAL.exec(digits) ?? [];
   const padded = whole.padStart(places + 1, '0');
   return `${sign}${padded.slice(0, -places)}.${padded.slice(-places)}${fraction}`;
 };
 
 /** A quantity in four or five places: `97 010`, `1.284M`, `0.0421`. */
-export const shortQuantity = (digits: string): string => {
+export const formatShortQuantity = (digits: string): string => {
   const [, , whole = '', fraction = ''] = DECIMAL.exec(digits) ?? [];
   if (whole === '') return digits;
   for (const { digits: least, places, suffix } of SCALES)
     if (whole.length > least)
-      return `${roundDigits(unshift(digits, -places), whole.length - least > 2 ? 1 : 3)}${suffix}`;
+      return `${roundDigits(unshiftPoint(digits, -places), whole.length - least > 2 ? 1 : 3)}${suffix}`;
   if (whole.length > 3) return groupThousands(roundDigits(digits, 0));
   if (whole !== '0') return roundDigits(digits, Math.min(fraction.length, 2));
   const zeros = /^0*/.exec(fraction)?.[0].length ?? 0;
@@ -73,7 +73,7 @@ const MOST_DECIMALS = 12;
 const LEAST_FIGURES = 3;
 
 /** A price in the width of a cell: what venues quote is whole, what they calculate is cut to nine figures (`96 995.0172`). */
-const shortPrice = (digits: string): string => {
+const formatShortPrice = (digits: string): string => {
   const [, , whole = '', fraction = ''] = DECIMAL.exec(digits) ?? [];
   const zeros = /^0*/.exec(fraction)?.[0].length ?? 0;
   const decimals = /^0*$/.test(whole)
@@ -82,24 +82,24 @@ const shortPrice = (digits: string): string => {
   return groupThousands(fraction.length > decimals ? roundDigits(digits, decimals) : digits);
 };
 
-const signed = (text: string): string => (/^-|^[^1-9]*$/.test(text) ? text.replace(/^-/, '\u2212') : `+${text}`);
+const formatSigned = (text: string): string => (/^-|^[^1-9]*$/.test(text) ? text.replace(/^-/, '\u2212') : `+${text}`);
 
 /** `rate`: a signed share as percent; `bps`: a signed share as basis points; `width`: one that has no sign; `digits`: all of a price or a size. */
 export type Form = 'rate' | 'bps' | 'width' | 'quantity' | 'price' | 'digits';
 
 /** Text of a cell; its details have all digits. */
-export const formText = (form: Form, digits: string): string => {
+export const formatForm = (form: Form, digits: string): string => {
   switch (form) {
     case 'rate':
-      return `${signed(roundDigits(shiftPoint(digits, 2), 4))} %`;
+      return `${formatSigned(roundDigits(shiftPoint(digits, 2), 4))} %`;
     case 'bps':
-      return `${signed(roundDigits(shiftPoint(digits, 4), 2))} bps`;
+      return `${formatSigned(roundDigits(shiftPoint(digits, 4), 2))} bps`;
     case 'width':
       return `${roundDigits(shiftPoint(digits, 4), 2)} bps`;
     case 'quantity':
-      return shortQuantity(digits);
+      return formatShortQuantity(digits);
     case 'price':
-      return shortPrice(digits);
+      return formatShortPrice(digits);
     case 'digits':
       return groupThousands(digits);
     default:
@@ -115,12 +115,12 @@ const AGES = [
 ] as const;
 
 /** Whole units, rounded down: `0 s`, `59 s`, `2 min`. An age is never negative: clocks differ by less than a unit. */
-export const ageText = (ageMs: number): string => {
+export const formatAgeMs = (ageMs: number): string => {
   const age = Math.max(0, ageMs);
   const { unitMs, unit } = AGES.find(({ below }) => age < below) ?? AGES[3];
   return `${Math.floor(age / unitMs)} ${unit}`;
 };
 
 /** `12:00:04 UTC` of an instant of today, with its day when it is another. */
-export const clockText = (ms: number): string => `${new Date(ms).toISOString().slice(11, 19)} UTC`;
-export const instantText = (ms: number): string => new Date(ms).toISOString().replace('T', ' ').slice(0, 19);
+export const formatClock = (ms: number): string => `${new Date(ms).toISOString().slice(11, 19)} UTC`;
+export const formatUtc = (ms: number): string => new Date(ms).toISOString().replace('T', ' ').slice(0, 19);

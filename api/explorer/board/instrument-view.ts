@@ -41,7 +41,7 @@ export const readInstrumentView = (query: URLSearchParams): InstrumentView => {
 };
 
 /** The shortest address of a view of the page at `path`. */
-export const instrumentAddress = (path: string, { range, isRaw, listing, price }: InstrumentView): string => {
+export const toInstrumentAddress = (path: string, { range, isRaw, listing, price }: InstrumentView): string => {
   const query = new URLSearchParams();
   if (range !== RANGES[0].id) query.set('range', range);
   if (isRaw) query.set('rows', 'stored');

@@ -22,9 +22,9 @@ export type Measure = {
   readonly stepText: (step: number) => string;
 };
 
-const bpsStep = (step: number): string => `${Number((step * 1e4).toPrecision(6))} bps`;
-const percentStep = (step: number): string => `${Number((step * 100).toPrecision(6))} %`;
-const shareStep = (step: number): string => `${Math.round(step * 100)} %`;
+const formatBpsStep = (step: number): string => `${Number((step * 1e4).toPrecision(6))} bps`;
+const formatPercentStep = (step: number): string => `${Number((step * 100).toPrecision(6))} %`;
+const formatShareStep = (step: number): string => `${Math.round(step * 100)} %`;
 
 /** Of the largest figure of a row. */
 export const SHARE_STEPS: readonly number[] = [0.01, 0.2, 0.4, 0.6, 0.8];
@@ -37,35 +37,35 @@ export const MEASURES: readonly Measure[] = [
     words: 'Published rate for the next settlement, per interval of the venue.',
     scale: { kind: 'signed', steps: FUNDING_STEPS },
     form: 'rate',
-    stepText: percentStep,
+    stepText: formatPercentStep,
   },
   {
     ...{ id: 'funding_8h', label: 'Funding, 8 h', layer: 'funding', planLayer: 'funding', member: 'funding_8h' },
     words: 'The rate as if every venue settled every eight hours: funding × 8 h / interval.',
     scale: { kind: 'signed', steps: FUNDING_STEPS },
     form: 'rate',
-    stepText: percentStep,
+    stepText: formatPercentStep,
   },
   {
     ...{ id: 'basis', label: 'Basis', layer: 'mark', planLayer: 'mark', member: 'basis' },
     words: '(mark − index) / index of the venue, in basis points.',
     scale: { kind: 'signed', steps: [0.0001, 0.0003, 0.0005, 0.001, 0.002] },
     form: 'bps',
-    stepText: bpsStep,
+    stepText: formatBpsStep,
   },
   {
     ...{ id: 'oi', label: 'Open interest', layer: 'oi', planLayer: 'oi', member: 'oi' },
     words: 'Open interest in the unit that each venue publishes; coloured only among figures of one unit.',
     scale: { kind: 'share' },
     form: 'quantity',
-    stepText: shareStep,
+    stepText: formatShareStep,
   },
   {
     ...{ id: 'spread', label: 'Spread', layer: 'book', planLayer: 'book', member: 'spread' },
     words: '(ask − bid) / mid of the best levels, in basis points.',
     scale: { kind: 'above', steps: [0.00001, 0.00005, 0.0001, 0.0003, 0.001] },
     form: 'width',
-    stepText: bpsStep,
+    stepText: formatBpsStep,
   },
   {
     ...{ id: 'depth_bid', label: 'Depth, bids', layer: 'book_bands', planLayer: 'venue_depth' },
@@ -73,7 +73,7 @@ export const MEASURES: readonly Measure[] = [
     words: 'Value bid within 25 basis points of the mid, in quote currency.',
     scale: { kind: 'share' },
     form: 'quantity',
-    stepText: shareStep,
+    stepText: formatShareStep,
   },
   {
     ...{ id: 'depth_ask', label: 'Depth, asks', layer: 'book_bands', planLayer: 'venue_depth' },
@@ -81,7 +81,7 @@ export const MEASURES: readonly Measure[] = [
     words: 'Value asked within 25 basis points of the mid, in quote currency.',
     scale: { kind: 'share' },
     form: 'quantity',
-    stepText: shareStep,
+    stepText: formatShareStep,
   },
 ];
 

@@ -1,6 +1,6 @@
 // The readings that the stream has sent, one per listing and layer: bounded by the selection, however long the stream runs.
 import type { ListingName, Reading } from './reading.ts';
-import { listingKey } from './reading.ts';
+import { toListingKey } from './reading.ts';
 
 export type LayerUpdate = ListingName & {
   readonly instrument: string;
@@ -25,7 +25,7 @@ export class Picture {
 
   /** A new reading, or a new status of the one that is there. */
   apply(told: LayerUpdate): void {
-    const key = listingKey(told);
+    const key = toListingKey(told);
     const layers = this.#readings.get(key) ?? new Map<string, LayerUpdate>();
     const before = layers.get(told.layer);
     if (before !== undefined && told.rev > before.rev + 1) this.#holes += 1;
@@ -35,7 +35,7 @@ export class Picture {
 
   /** Replaces the reading by a snapshot, which has no information about the revisions in between. */
   replace(told: LayerUpdate): void {
-    this.#readings.get(listingKey(told))?.delete(told.layer);
+    this.#readings.get(toListingKey(told))?.delete(told.layer);
     this.apply(told);
   }
 

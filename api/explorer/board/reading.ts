@@ -23,4 +23,4 @@ export type Reading = {
 export type Level = readonly [string, string];
 
 export type ListingName = { readonly venue: string; readonly venue_symbol: string };
-export const listingKey = ({ venue, venue_symbol }: ListingName): string => `${venue}|${venue_symbol}`;
+export const toListingKey = ({ venue, venue_symbol }: ListingName): string => `${venue}|${venue_symbol}`;

@@ -25,4 +25,4 @@ export const describeReason = (reason: string, cause?: string): string => {
 };
 
 /** Two or three words for a cell or a lane. */
-export const reasonLabel = (reason: string, cause?: string): string => (cause ?? reason).replaceAll('_', ' ');
+export const formatReason = (reason: string, cause?: string): string => (cause ?? reason).replaceAll('_', ' ');

@@ -11,7 +11,7 @@ export type Columns = {
 };
 
 /** First place whose instant is not before `ms`. */
-const firstFrom = (xs: readonly number[], ms: number): number => {
+const findFirstFrom = (xs: readonly number[], ms: number): number => {
   let [low, high] = [0, xs.length];
   while (low < high) {
     const middle = (low + high) >> 1;
@@ -32,13 +32,13 @@ const flush = ({ first, low, high, last }: Bucket, run: number[]): void => {
  * Runs within `fromMs`..`toMs`, with the one point before and after it, so that lines reach the edges. `ys` is NaN in holes.
  * At most four points a column and run.
  */
-export const decimate = (
+export const decimateLine = (
   xs: readonly number[],
   ys: readonly number[],
   { fromMs, toMs, columns }: Columns,
 ): readonly Run[] => {
-  const begin = Math.max(0, firstFrom(xs, fromMs) - 1);
-  const end = Math.min(xs.length, firstFrom(xs, toMs) + 1);
+  const begin = Math.max(0, findFirstFrom(xs, fromMs) - 1);
+  const end = Math.min(xs.length, findFirstFrom(xs, toMs) + 1);
   const spanMs = toMs - fromMs;
   const runs: Run[] = [];
   let run: number[] = [];

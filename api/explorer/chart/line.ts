@@ -1,6 +1,6 @@
 // A layer's history as a line with its holes: nothing is interpolated, every row without a figure is a hole with its reason.
 import type { Reading } from '../board/reading.ts';
-import { describeReason, reasonLabel } from '../board/reason-words.ts';
+import { describeReason, formatReason } from '../board/reason-words.ts';
 
 /** A row of `POST /v2/snapshots/history`, figures as digits. */
 export type HistoryRow = Omit<Reading, 'age_ms'> & { readonly at: string; readonly late?: boolean };
@@ -30,7 +30,7 @@ export type Line = {
 
 type Empty = { readonly reason: string; readonly cause: string | null };
 
-const emptiness = (row: HistoryRow, member: string): Empty | null => {
+const findEmptiness = (row: HistoryRow, member: string): Empty | null => {
   if (row.status !== 'present') return { reason: row.reason ?? row.status, cause: row.gap_cause ?? null };
   const digits = row.values[member];
   return digits === undefined || digits === null
@@ -38,7 +38,7 @@ const emptiness = (row: HistoryRow, member: string): Empty | null => {
     : null;
 };
 
-const sameHole = (hole: Hole | undefined, { reason, cause }: Empty, fromMs: number): boolean =>
+const isSameHole = (hole: Hole | undefined, { reason, cause }: Empty, fromMs: number): boolean =>
   hole !== undefined && hole.reason === reason && hole.cause === cause && hole.toMs === fromMs;
 
 /** `stepMs`: the time that a row covers; for stored rows the layer's own window. */
@@ -55,7 +55,7 @@ export const buildLine = (
   let previousMs: number | null = null;
   for (const row of rows) {
     const at = Date.parse(row.at);
-    const empty = emptiness(row, member);
+    const empty = findEmptiness(row, member);
     const fromMs = previousMs === null ? at - stepMs : Math.max(previousMs, at - stepMs);
     previousMs = at;
     xs.push(at);
@@ -68,11 +68,11 @@ export const buildLine = (
     digits.push(null);
     ys.push(Number.NaN);
     const last = holes.at(-1);
-    if (last !== undefined && sameHole(last, empty, fromMs)) holes[holes.length - 1] = { ...last, toMs: at };
+    if (last !== undefined && isSameHole(last, empty, fromMs)) holes[holes.length - 1] = { ...last, toMs: at };
     else
       holes.push({
         ...{ fromMs, toMs: at, ...empty },
-        label: reasonLabel(empty.reason, empty.cause ?? undefined),
+        label: formatReason(empty.reason, empty.cause ?? undefined),
         words: describeReason(empty.reason, empty.cause ?? undefined),
       });
   }
@@ -80,11 +80,11 @@ export const buildLine = (
 };
 
 /** The hole that an instant lies in, or null. */
-export const holeAt = ({ holes }: Pick<Line, 'holes'>, ms: number): Hole | null =>
+export const findHole = ({ holes }: Pick<Line, 'holes'>, ms: number): Hole | null =>
   holes.find(({ fromMs, toMs }) => ms > fromMs && ms <= toMs) ?? null;
 
 /** Place of the point nearest to an instant; -1 of an empty line. */
-export const nearestPoint = (xs: readonly number[], ms: number): number => {
+export const findNearestPoint = (xs: readonly number[], ms: number): number => {
   let [low, high] = [0, xs.length - 1];
   while (low < high) {
     const middle = (low + high) >> 1;

@@ -16,7 +16,7 @@ export const findRange = (figures: Iterable<number>): Range | null => {
 };
 
 /** 1, 2 or 5 times a power of ten, at least `least`. */
-const roundStep = (least: number): number => {
+const computeStep = (least: number): number => {
   const power = 10 ** Math.floor(Math.log10(least));
   const times = least / power;
   return power * (times <= 1 ? 1 : times <= 2 ? 2 : times <= 5 ? 5 : 10);
@@ -24,7 +24,7 @@ const roundStep = (least: number): number => {
 
 /** Round figures within a range, about `count` of them. */
 export const listTicks = ({ low, high }: Range, count: number): readonly number[] => {
-  const step = roundStep((high - low) / Math.max(1, count));
+  const step = computeStep((high - low) / Math.max(1, count));
   const first = Math.ceil(low / step);
   const ticks: number[] = [];
   for (let at = first; at * step <= high && ticks.length < 50; at++) ticks.push(at * step);
@@ -32,7 +32,7 @@ export const listTicks = ({ low, high }: Range, count: number): readonly number[
 };
 
 /** A figure of an axis, as exact as the step between ticks. */
-export const tickText = (tick: number, step: number): string => {
+export const formatTick = (tick: number, step: number): string => {
   const decimals = Math.max(0, Math.min(12, -Math.floor(Math.log10(step) + 1e-9)));
   return tick.toFixed(decimals).replace(/^-(?=[0.]*$)/, '');
 };
@@ -51,7 +51,7 @@ const TIME_STEPS = [
 export type TimeTicks = { readonly stepMs: number; readonly at: readonly number[] };
 
 /** Round instants in UTC, about `count` of them. */
-export const timeTicks = (fromMs: number, toMs: number, count: number): TimeTicks => {
+export const makeTimeTicks = (fromMs: number, toMs: number, count: number): TimeTicks => {
   const least = (toMs - fromMs) / Math.max(1, count);
   const stepMs = TIME_STEPS.find((step) => step >= least) ?? 30 * DAY;
   const at: number[] = [];
@@ -59,7 +59,7 @@ export const timeTicks = (fromMs: number, toMs: number, count: number): TimeTick
   return { stepMs, at };
 };
 
-export const timeTickText = (ms: number, stepMs: number): string => {
+export const formatTimeTick = (ms: number, stepMs: number): string => {
   const text = new Date(ms).toISOString();
   if (stepMs >= DAY) return text.slice(5, 10);
   return stepMs >= MINUTE ? text.slice(11, 16) : text.slice(11, 19);

@@ -1,11 +1,11 @@
 // The live board: the stream updates its cells, and its rows keep the requested order.
-import { boardAddress, pressed, readBoardView } from '../board/board-address.ts';
+import { readBoardView, toBoardAddress, toggleSort } from '../board/board-address.ts';
 import { type RowFigures, type Sort, sortNames } from '../board/board-rows.ts';
 import { openLivePage } from './live-page.ts';
 
 const table = document.getElementById('board');
 
-const order = (board: HTMLElement, figureOf: (button: Element) => number | null, sort: Sort): void => {
+const sortRows = (board: HTMLElement, figureOf: (button: Element) => number | null, sort: Sort): void => {
   const body = board.querySelector('tbody') as HTMLElement;
   const rows = [...body.querySelectorAll<HTMLTableRowElement>('tr')];
   const byName = new Map(rows.map((row) => [row.dataset['row'] ?? '', row]));
@@ -27,10 +27,10 @@ const start = (board: HTMLElement): void => {
   const { cells } = openLivePage({ table: board, query: { layers: layer, ...(where === undefined ? {} : { where }) } });
   let view = readBoardView(new URLSearchParams(location.search));
   const show = (): void => {
-    order(board, (button) => cells.figureOf(button), view.sort);
+    sortRows(board, (button) => cells.figureOf(button), view.sort);
     for (const link of document.querySelectorAll<HTMLAnchorElement>('a[data-sort]')) {
       const by = link.dataset['sort'] ?? '';
-      link.href = boardAddress({ ...view, sort: pressed(view.sort, by) });
+      link.href = toBoardAddress({ ...view, sort: toggleSort(view.sort, by) });
       const isSorted = view.sort.by === by;
       const heading = link.closest('th');
       if (isSorted) heading?.setAttribute('aria-sort', view.sort.isAscending ? 'ascending' : 'descending');
@@ -41,8 +41,8 @@ const start = (board: HTMLElement): void => {
     const link = (event.target as Element).closest<HTMLAnchorElement>('a[data-sort]');
     if (link === null || event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
-    view = { ...view, sort: pressed(view.sort, link.dataset['sort'] ?? '') };
-    history.replaceState(null, '', boardAddress(view));
+    view = { ...view, sort: toggleSort(view.sort, link.dataset['sort'] ?? '') };
+    history.replaceState(null, '', toBoardAddress(view));
     show();
   });
   // Once, when the first figures are there: rows do not move under a reader's eyes.

@@ -1,8 +1,8 @@
 // The book of one listing: levels with bars of their size, and sums within bands of the mid; withheld as a whole when it does not hold.
-import { clockText, formText } from '../board/figure-text.ts';
+import { formatClock, formatForm } from '../board/figure-text.ts';
 import type { Level, ReadingStatus } from '../board/reading.ts';
-import { describeReason, reasonLabel } from '../board/reason-words.ts';
-import { whileSeen } from './history-charts.ts';
+import { describeReason, formatReason } from '../board/reason-words.ts';
+import { readWhileSeen } from './history-charts.ts';
 import { callPatiently } from './patient-call.ts';
 
 type Band = {
@@ -28,7 +28,7 @@ const REFRESH_MS = 5_000;
 const MOST_REFRESHES = 60;
 const DEPTH = 10;
 
-const cell = (row: HTMLTableRowElement, text: string): HTMLTableCellElement => {
+const addCell = (row: HTMLTableRowElement, text: string): HTMLTableCellElement => {
   const made = row.insertCell();
   made.className = 'number';
   made.textContent = text;
@@ -50,7 +50,7 @@ const makeTable = (caption: string, headings: readonly string[]): HTMLTableEleme
   return table;
 };
 
-const sideTable = (
+const renderSideTable = (
   name: string,
   levels: readonly Level[],
   { unit, largest }: { unit: string; largest: number },
@@ -59,8 +59,8 @@ const sideTable = (
   const body = table.tBodies[0] as HTMLTableSectionElement;
   for (const [price, size] of levels) {
     const row = body.insertRow();
-    cell(row, formText('digits', price));
-    const sized = cell(row, formText('digits', size));
+    addCell(row, formatForm('digits', price));
+    const sized = addCell(row, formatForm('digits', size));
     sized.classList.add('bar', name === 'Bids' ? 'bid' : 'ask');
     sized.style.backgroundSize = `${(Number(size) / largest) * 100}% 100%`;
   }
@@ -68,39 +68,39 @@ const sideTable = (
 };
 
 type Sum = { readonly value: string | null; readonly isComplete: boolean };
-const sumText = ({ value, isComplete }: Sum): string =>
-  value === null ? 'not known' : `${isComplete ? '' : 'at least '}${formText('quantity', value)}`;
+const formatSum = ({ value, isComplete }: Sum): string =>
+  value === null ? 'not known' : `${isComplete ? '' : 'at least '}${formatForm('quantity', value)}`;
 
-const bandTable = (bands: Readonly<Record<string, Band>>, quote: string): HTMLElement => {
+const renderBandTable = (bands: Readonly<Record<string, Band>>, quote: string): HTMLElement => {
   const table = makeTable('Within bands of the mid', ['Band', `Bid (${quote})`, `Asked (${quote})`]);
   const body = table.tBodies[0] as HTMLTableSectionElement;
   for (const [band, { bid_value, ask_value, complete }] of Object.entries(bands).sort(
     ([a], [b]) => Number.parseInt(a, 10) - Number.parseInt(b, 10),
   )) {
     const row = body.insertRow();
-    cell(row, band.replace('bps', ' bps'));
-    cell(row, sumText({ value: bid_value, isComplete: complete.bid }));
-    cell(row, sumText({ value: ask_value, isComplete: complete.ask }));
+    addCell(row, band.replace('bps', ' bps'));
+    addCell(row, formatSum({ value: bid_value, isComplete: complete.bid }));
+    addCell(row, formatSum({ value: ask_value, isComplete: complete.ask }));
   }
   return table;
 };
 
-const withheldNote = ({ status, reason = status, gap_cause: cause }: Book): HTMLElement => {
+const renderWithheldNote = ({ status, reason = status, gap_cause: cause }: Book): HTMLElement => {
   const note = document.createElement('p');
   note.className = 'withheld book-withheld';
-  note.textContent = `Withheld, ${reasonLabel(reason, cause)}: ${describeReason(reason, cause)}`;
+  note.textContent = `Withheld, ${formatReason(reason, cause)}: ${describeReason(reason, cause)}`;
   return note;
 };
 
 const makeParts = (book: Book | undefined): readonly HTMLElement[] => {
   if (book === undefined) return [];
   const { status, bids, asks, bands, quote, size_unit: unit } = book;
-  if (status !== 'present' || bids === null || asks === null) return [withheldNote(book)];
+  if (status !== 'present' || bids === null || asks === null) return [renderWithheldNote(book)];
   const largest = Math.max(...[...bids, ...asks].map(([, size]) => Number(size)));
   return [
-    sideTable('Bids', bids, { unit, largest }),
-    sideTable('Asks', asks, { unit, largest }),
-    ...(bands === undefined ? [] : [bandTable(bands, quote)]),
+    renderSideTable('Bids', bids, { unit, largest }),
+    renderSideTable('Asks', asks, { unit, largest }),
+    ...(bands === undefined ? [] : [renderBandTable(bands, quote)]),
   ];
 };
 
@@ -108,7 +108,7 @@ export const showBook = (section: HTMLElement, listing: DOMStringMap): void => {
   const statusElement = section.querySelector('[data-told]') as HTMLElement;
   const place = section.querySelector('[data-book]') as HTMLElement;
   let asked = 0;
-  whileSeen(section, REFRESH_MS, async () => {
+  readWhileSeen(section, REFRESH_MS, async () => {
     if (asked++ >= MOST_REFRESHES) {
       statusElement.textContent = 'No longer followed: load the page again to go on.';
       return place.replaceChildren();
@@ -117,7 +117,7 @@ export const showBook = (section: HTMLElement, listing: DOMStringMap): void => {
       const where = { venue: listing['venue'], symbol: listing['symbol'] };
       const answer = await callPatiently<Answer>('/books', { body: { where, depth: DEPTH } });
       place.replaceChildren(...makeParts(answer.items[0]));
-      statusElement.textContent = `At ${clockText(Date.parse(answer.evaluated_at))}. ${answer.liquidity_note}`;
+      statusElement.textContent = `At ${formatClock(Date.parse(answer.evaluated_at))}. ${answer.liquidity_note}`;
     } catch (error) {
       // The earlier value may no longer hold.
       place.replaceChildren();

@@ -1,11 +1,11 @@
 // Candles of one listing, with a hole for each period that has none.
-import { formText } from '../board/figure-text.ts';
+import { formatForm } from '../board/figure-text.ts';
 import type { HistoryRange } from '../board/instrument-view.ts';
-import { describeReason, reasonLabel } from '../board/reason-words.ts';
+import { describeReason, formatReason } from '../board/reason-words.ts';
 import type { Hole, Line } from '../chart/line.ts';
 import { Chart } from './chart.ts';
 import type { Candle, ChartData } from './chart-paint.ts';
-import { whileSeen } from './history-charts.ts';
+import { readWhileSeen } from './history-charts.ts';
 import { callPatiently } from './patient-call.ts';
 
 type Row = {
@@ -32,12 +32,12 @@ const toHole = ({ open_time, close_time, status, reason, gap_cause }: Row): Hole
   const why = status === 'present' ? 'no_trades' : (reason ?? status);
   return {
     ...{ fromMs: Date.parse(open_time), toMs: Date.parse(close_time), reason: why, cause },
-    label: reasonLabel(why, cause ?? undefined),
+    label: formatReason(why, cause ?? undefined),
     words: why === 'no_trades' ? 'Nothing was traded.' : describeReason(why, cause ?? undefined),
   };
 };
 
-const joined = (holes: readonly Hole[]): readonly Hole[] => {
+const joinHoles = (holes: readonly Hole[]): readonly Hole[] => {
   const all: Hole[] = [];
   for (const hole of holes) {
     const last = all.at(-1);
@@ -67,7 +67,7 @@ const toChartData = ({ from, to, items }: Answer): ChartData => {
     digits: rows.map(({ open, high, low, close, volume }, i) =>
       candles[i] === null ? null : [open, high, low, close, volume ?? 'unknown'].join(' '),
     ),
-    holes: joined(rows.filter((_, i) => candles[i] === null).map(toHole)),
+    holes: joinHoles(rows.filter((_, i) => candles[i] === null).map(toHole)),
     late: [],
   };
   const shown = candles.filter((candle) => candle !== null);
@@ -81,10 +81,10 @@ const toChartData = ({ from, to, items }: Answer): ChartData => {
 };
 
 const NAMES = ['open', 'high', 'low', 'close', 'volume'];
-const candleText = (digits: string): string =>
+const formatCandle = (digits: string): string =>
   digits
     .split(' ')
-    .map((figure, i) => `${NAMES[i]} ${formText('digits', figure)}`)
+    .map((figure, i) => `${NAMES[i]} ${formatForm('digits', figure)}`)
     .join(', ');
 
 const TIMEFRAME_MS: Readonly<Record<string, number>> = { '1m': 60_000, '5m': 300_000, '15m': 900_000, '1h': 3_600_000 };
@@ -94,9 +94,9 @@ type CandleQuestion = { readonly range: HistoryRange; readonly nowMs: () => numb
 
 export const showCandles = (figure: HTMLElement, { range, nowMs, listing }: CandleQuestion): void => {
   const statusElement = figure.querySelector('[data-told]') as HTMLElement;
-  const chart = new Chart(figure, candleText);
+  const chart = new Chart(figure, formatCandle);
   const stepMs = TIMEFRAME_MS[range.timeframe] ?? 60_000;
-  whileSeen(figure, REFRESH_MS, async () => {
+  readWhileSeen(figure, REFRESH_MS, async () => {
     const to = Math.floor(nowMs() / stepMs) * stepMs;
     try {
       const answer = await callPatiently<Answer>('/candles', {

@@ -1,7 +1,7 @@
 // Draws a chart on its canvas: axes, lines or candles, and below them a lane a line in which holes are hatched with their cause.
-import { decimate } from '../chart/decimate.ts';
+import { decimateLine } from '../chart/decimate.ts';
 import type { Line } from '../chart/line.ts';
-import { findRange, listTicks, type Range, tickText, timeTicks, timeTickText } from '../chart/scales.ts';
+import { findRange, formatTick, formatTimeTick, listTicks, makeTimeTicks, type Range } from '../chart/scales.ts';
 
 export type Candle = {
   readonly fromMs: number;
@@ -76,13 +76,13 @@ type Paint = {
   readonly palette: Palette;
 };
 
-const shownFigures = ({ lines, candles, fromMs, toMs }: ChartData): readonly number[] => {
+const listShownFigures = ({ lines, candles, fromMs, toMs }: ChartData): readonly number[] => {
   if (candles !== null) return candles.flatMap(({ high, low }) => [high, low]);
   const isShown = (x = 0): boolean => x >= fromMs && x <= toMs;
   return lines.flatMap(({ xs, ys }) => [...ys].filter((_, place) => isShown(xs[place])));
 };
 
-const shownRange = (data: ChartData): Range => findRange(shownFigures(data)) ?? { low: 0, high: 1 };
+const findShownRange = (data: ChartData): Range => findRange(listShownFigures(data)) ?? { low: 0, high: 1 };
 
 const paintAxes = ({ on, data, frame, palette }: Paint, range: Range): void => {
   const { times, suffix } = data.axis;
@@ -101,14 +101,14 @@ const paintAxes = ({ on, data, frame, palette }: Paint, range: Range): void => {
     on.moveTo(frame.left, y);
     on.lineTo(frame.right, y);
     on.stroke();
-    on.fillText(`${tickText(tick, step)}${suffix}`, frame.left - 6, y, GUTTER - 8);
+    on.fillText(`${formatTick(tick, step)}${suffix}`, frame.left - 6, y, GUTTER - 8);
   }
   on.textAlign = 'center';
   on.textBaseline = 'alphabetic';
-  const { stepMs, at } = timeTicks(data.fromMs, data.toMs, (frame.right - frame.left) / 90);
+  const { stepMs, at } = makeTimeTicks(data.fromMs, data.toMs, (frame.right - frame.left) / 90);
   for (const ms of at) {
     const x = computeX(data, frame, ms);
-    if (x > frame.left + 16 && x < frame.right - 16) on.fillText(timeTickText(ms, stepMs), x, frame.height - 5);
+    if (x > frame.left + 16 && x < frame.right - 16) on.fillText(formatTimeTick(ms, stepMs), x, frame.height - 5);
   }
 };
 
@@ -125,7 +125,7 @@ const paintLine = ({ on, data, frame, palette }: Paint, range: Range, place: num
   let drawn = 0;
   on.beginPath();
   const alone: number[] = [];
-  for (const run of decimate(line.xs, line.ys, {
+  for (const run of decimateLine(line.xs, line.ys, {
     ...data,
     columns: Math.max(1, Math.floor(frame.right - frame.left)),
   })) {
@@ -190,7 +190,10 @@ const paintCandles = ({ on, data, frame, palette }: Paint, range: Range): number
   return candles.length;
 };
 
-const hatch = ({ on, palette }: Paint, [left, top, right, bottom]: readonly [number, number, number, number]): void => {
+const hatchArea = (
+  { on, palette }: Paint,
+  [left, top, right, bottom]: readonly [number, number, number, number],
+): void => {
   on.save();
   on.beginPath();
   on.rect(left, top, right - left, bottom - top);
@@ -223,7 +226,7 @@ const paintLane = (paint: Paint, place: number): void => {
     const left = Math.max(frame.left, computeX(data, frame, fromMs));
     const right = Math.min(frame.right, computeX(data, frame, toMs));
     if (right <= left) continue;
-    hatch(paint, [left, upper, Math.max(right, left + 2), lower]);
+    hatchArea(paint, [left, upper, Math.max(right, left + 2), lower]);
     const width = on.measureText(label).width + 8;
     if (right - left < width) continue;
     on.fillStyle = palette.panel;
@@ -241,14 +244,14 @@ const paintLane = (paint: Paint, place: number): void => {
 export const paintChart = (paint: Paint): number => {
   const { on, data, frame } = paint;
   on.clearRect(0, 0, frame.width, frame.height);
-  const range = shownRange(data);
+  const range = findShownRange(data);
   // One line has the whole height for its holes.
   const [only] = data.lines;
   if (data.lines.length === 1 && only !== undefined)
     for (const { fromMs, toMs } of only.holes) {
       const left = Math.max(frame.left, computeX(data, frame, fromMs));
       const right = Math.min(frame.right, computeX(data, frame, toMs));
-      if (right > left) hatch(paint, [left, frame.top, Math.max(right, left + 2), frame.bottom]);
+      if (right > left) hatchArea(paint, [left, frame.top, Math.max(right, left + 2), frame.bottom]);
     }
   paintAxes(paint, range);
   on.save();

@@ -1,19 +1,19 @@
 // A chart on the page: its canvas, a crosshair for pointer and keyboard, the values at an instant as text, and all values as a table.
-import { clockText, instantText } from '../board/figure-text.ts';
-import { type Hole, holeAt, type Line, nearestPoint } from '../chart/line.ts';
+import { formatClock, formatUtc } from '../board/figure-text.ts';
+import { findHole, findNearestPoint, type Hole, type Line } from '../chart/line.ts';
 import { type ChartData, computeX, findStroke, makeFrame, type Palette, paintChart } from './chart-paint.ts';
 
 const MOST_TABLE_ROWS = 400;
 
-const token = (name: string): string => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+const readToken = (name: string): string => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
 const readPalette = (): Palette => ({
-  series: [1, 2, 3, 4, 5].map((n) => token(`--series-${n}`)),
-  ...{ text: token('--text'), muted: token('--muted'), line: token('--line'), panel: token('--panel') },
-  ...{ up: token('--series-1'), down: token('--series-2'), late: token('--bad') },
+  series: [1, 2, 3, 4, 5].map((n) => readToken(`--series-${n}`)),
+  ...{ text: readToken('--text'), muted: readToken('--muted'), line: readToken('--line'), panel: readToken('--panel') },
+  ...{ up: readToken('--series-1'), down: readToken('--series-2'), late: readToken('--bad') },
 });
 
-const element = <K extends keyof HTMLElementTagNameMap>(
+const renderElement = <K extends keyof HTMLElementTagNameMap>(
   name: K,
   text = '',
   className = '',
@@ -24,28 +24,28 @@ const element = <K extends keyof HTMLElementTagNameMap>(
   return made;
 };
 
-const holeText = ({ label, words }: Hole): string => `hole, ${label}: ${words}`;
+const formatHole = ({ label, words }: Hole): string => `hole, ${label}: ${words}`;
 
 /** The text of a line at an instant: its digits, or why there are none. */
-const lineText = (line: Line, ms: number, toText: (digits: string) => string): string => {
-  const hole = holeAt(line, ms);
-  if (hole !== null) return holeText(hole);
-  const point = nearestPoint(line.xs, ms);
+const formatLine = (line: Line, ms: number, toText: (digits: string) => string): string => {
+  const hole = findHole(line, ms);
+  if (hole !== null) return formatHole(hole);
+  const point = findNearestPoint(line.xs, ms);
   const digits = line.digits[point];
   if (digits === undefined || digits === null) return 'nothing';
   const at = line.xs[point] ?? ms;
   const late = line.late.includes(point) ? ' (recorded late)' : '';
-  return `${toText(digits)}${late}${at === ms ? '' : ` at ${clockText(at)}`}`;
+  return `${toText(digits)}${late}${at === ms ? '' : ` at ${formatClock(at)}`}`;
 };
 
 /** For a table: only the values of this very instant. */
-const exactText = (line: Line, ms: number, toText: (digits: string) => string): string =>
-  line.xs[nearestPoint(line.xs, ms)] === ms || holeAt(line, ms) !== null ? lineText(line, ms, toText) : '';
+const formatExact = (line: Line, ms: number, toText: (digits: string) => string): string =>
+  line.xs[findNearestPoint(line.xs, ms)] === ms || findHole(line, ms) !== null ? formatLine(line, ms, toText) : '';
 
 export class Chart {
   readonly #figure: HTMLElement;
-  readonly #canvas = element('canvas');
-  readonly #cross = element('canvas', '', 'cross');
+  readonly #canvas = renderElement('canvas');
+  readonly #cross = renderElement('canvas', '', 'cross');
   readonly #toText: (digits: string) => string;
   #data: ChartData | null = null;
   #atMs: number | null = null;
@@ -128,7 +128,7 @@ export class Chart {
   #snap(ms: number): number {
     let nearest = Number.NaN;
     for (const { xs } of this.#data?.lines ?? []) {
-      const x = xs[nearestPoint(xs, ms)];
+      const x = xs[findNearestPoint(xs, ms)];
       if (x !== undefined && !(Math.abs(nearest - ms) <= Math.abs(x - ms))) nearest = x;
     }
     return Number.isNaN(nearest) ? ms : nearest;
@@ -142,7 +142,7 @@ export class Chart {
     );
     if (data === null || xs === undefined || xs.length === 0) return;
     const last = xs.length - 1;
-    const at = this.#atMs === null ? last : nearestPoint(xs, this.#atMs);
+    const at = this.#atMs === null ? last : findNearestPoint(xs, this.#atMs);
     const page = Math.max(2, Math.round(xs.length / 20));
     const moves: Readonly<Record<string, number>> = {
       ...{ ArrowLeft: at - 1, ArrowDown: at - 1, ArrowRight: at + 1, ArrowUp: at + 1 },
@@ -167,7 +167,7 @@ export class Chart {
     on.clearRect(0, 0, frame.width, frame.height);
     if (this.#data === null || this.#atMs === null) return;
     const x = Math.round(computeX(this.#data, frame, this.#atMs)) + 0.5;
-    on.strokeStyle = token('--text');
+    on.strokeStyle = readToken('--text');
     on.beginPath();
     on.moveTo(x, frame.top);
     on.lineTo(x, frame.height - 18);
@@ -180,20 +180,20 @@ export class Chart {
     if (data === null) return;
     const ms = this.#atMs ?? this.#snap(data.toMs);
     const palette = readPalette();
-    const list = element('ul');
+    const list = renderElement('ul');
     const spoken: string[] = [];
     for (const [place, line] of data.lines.entries()) {
-      const text = lineText(line, ms, this.#toText);
-      const key = element('span', '', 'key');
+      const text = formatLine(line, ms, this.#toText);
+      const key = renderElement('span', '', 'key');
       key.style.background = findStroke(place, palette).colour;
-      const item = element('li');
-      item.append(key, element('span', line.name, 'muted'), document.createTextNode(` ${text}`));
+      const item = renderElement('li');
+      item.append(key, renderElement('span', line.name, 'muted'), document.createTextNode(` ${text}`));
       list.append(item);
       spoken.push(`${line.name}: ${text}`);
     }
-    this.#part('readout').replaceChildren(element('strong', clockText(ms)), list);
+    this.#part('readout').replaceChildren(renderElement('strong', formatClock(ms)), list);
     this.#cross.setAttribute('aria-valuenow', String(ms));
-    this.#cross.setAttribute('aria-valuetext', `${clockText(ms)}. ${spoken.join('. ')}`);
+    this.#cross.setAttribute('aria-valuetext', `${formatClock(ms)}. ${spoken.join('. ')}`);
   }
 
   /** The same as a table, newest first, once it is opened. */
@@ -201,25 +201,25 @@ export class Chart {
     const data = this.#data;
     if (data === null || this.#figure.querySelector('details')?.open !== true) return;
     const instants = [...new Set(data.lines.flatMap(({ xs }) => xs))].sort((a, b) => b - a);
-    const table = element('table');
+    const table = renderElement('table');
     const head = table.createTHead().insertRow();
     for (const name of ['Instant, UTC', ...data.lines.map((line) => line.name)]) {
-      const heading = element('th', name);
+      const heading = renderElement('th', name);
       heading.scope = 'col';
       head.append(heading);
     }
     const body = table.createTBody();
     for (const ms of instants.slice(0, MOST_TABLE_ROWS)) {
       const row = body.insertRow();
-      const heading = element('th', instantText(ms));
+      const heading = renderElement('th', formatUtc(ms));
       heading.scope = 'row';
       row.append(heading);
-      for (const line of data.lines) row.insertCell().textContent = exactText(line, ms, this.#toText);
+      for (const line of data.lines) row.insertCell().textContent = formatExact(line, ms, this.#toText);
     }
     const rest = instants.length - MOST_TABLE_ROWS;
     this.#part('rows').replaceChildren(
       table,
-      ...(rest > 0 ? [element('p', `${rest} older rows are not listed.`)] : []),
+      ...(rest > 0 ? [renderElement('p', `${rest} older rows are not listed.`)] : []),
     );
   }
 }

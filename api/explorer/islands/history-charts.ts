@@ -1,5 +1,5 @@
 // Charts of an instrument's history: each is read when it comes into sight, again each minute while it is looked at.
-import { type Form, formText } from '../board/figure-text.ts';
+import { type Form, formatForm } from '../board/figure-text.ts';
 import { type HistoryRange, WINDOW_MS } from '../board/instrument-view.ts';
 import { buildLine, type HistoryRow, type Line } from '../chart/line.ts';
 import { Chart } from './chart.ts';
@@ -27,7 +27,7 @@ const AXES: Readonly<Record<string, ChartData['axis']>> = {
 const PLAIN = { times: 1, suffix: '' };
 
 /** Names of lines: the venue, and its symbol where it has several. */
-const lineNames = (items: readonly { readonly venue: string; readonly venue_symbol: string }[]): string[] =>
+const listLineNames = (items: readonly { readonly venue: string; readonly venue_symbol: string }[]): string[] =>
   items.map(({ venue, venue_symbol }) =>
     items.filter((other) => other.venue === venue).length > 1 ? `${venue} ${venue_symbol}` : venue,
   );
@@ -63,7 +63,7 @@ const toChartData = (answer: Answer, { range, isRaw }: HistoryQuestion, figure: 
   const { layer = '', member = '', chart = '' } = figure;
   const stepMs = isRaw ? (WINDOW_MS[layer] ?? 10_000) : chooseInterval(range, layer).stepMs;
   const items = answer.items.filter((item) => item.layers[layer] !== undefined);
-  const names = lineNames(items);
+  const names = listLineNames(items);
   const lines = items.map(
     (item, i): Line => buildLine(names[i] ?? '', item.layers[layer]?.rows ?? [], { member, stepMs }),
   );
@@ -75,7 +75,7 @@ const toChartData = (answer: Answer, { range, isRaw }: HistoryQuestion, figure: 
 };
 
 /** Reads it when it is first seen, then each `everyMs` while it is. */
-export const whileSeen = (element: Element, everyMs: number, read: () => Promise<void>): void => {
+export const readWhileSeen = (element: Element, everyMs: number, read: () => Promise<void>): void => {
   let timer: ReturnType<typeof setInterval> | undefined;
   new IntersectionObserver(
     (entries) => {
@@ -94,8 +94,8 @@ export const showHistory = (figures: Iterable<HTMLElement>, asked: HistoryQuesti
   for (const figure of figures) {
     const status = figure.querySelector('[data-told]') as HTMLElement;
     const form = FORMS[figure.dataset['chart'] ?? ''] ?? 'digits';
-    const chart = new Chart(figure, (digits) => formText(form, digits));
-    whileSeen(figure, REFRESH_MS, async () => {
+    const chart = new Chart(figure, (digits) => formatForm(form, digits));
+    readWhileSeen(figure, REFRESH_MS, async () => {
       try {
         const answer = await readHistory(asked, figure.dataset['layer'] ?? '');
         chart.show(toChartData(answer, asked, figure.dataset));

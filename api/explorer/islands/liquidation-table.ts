@@ -1,7 +1,7 @@
 // Recent liquidations, newest first, and the stretches in which the service received nothing.
-import { formText, instantText } from '../board/figure-text.ts';
-import { describeReason, reasonLabel } from '../board/reason-words.ts';
-import { whileSeen } from './history-charts.ts';
+import { formatForm, formatUtc } from '../board/figure-text.ts';
+import { describeReason, formatReason } from '../board/reason-words.ts';
+import { readWhileSeen } from './history-charts.ts';
 import { callPatiently } from './patient-call.ts';
 
 type Row = {
@@ -36,12 +36,12 @@ type Shown = { readonly atMs: number; readonly cells: readonly string[]; readonl
 const listRows = ({ venue, quote, rows, gaps }: Item): readonly Shown[] => [
   ...rows.map(({ received_at: at, side, price, price_kind: kind, quantity, value }): Shown => {
     const atMs = Date.parse(at);
-    const figures = [quantity, value].map((figure) => (figure === null ? 'not known' : formText('quantity', figure)));
+    const figures = [quantity, value].map((figure) => (figure === null ? 'not known' : formatForm('quantity', figure)));
     const cells = [
-      instantText(atMs),
+      formatUtc(atMs),
       venue,
       side,
-      `${formText('digits', price)} (${kind})`,
+      `${formatForm('digits', price)} (${kind})`,
       figures[0] ?? '',
       `${figures[1]} ${quote}`,
     ];
@@ -53,7 +53,7 @@ const listRows = ({ venue, quote, rows, gaps }: Item): readonly Shown[] => [
     return {
       atMs,
       isGap: true,
-      cells: [`${instantText(fromMs)} to ${instantText(atMs).slice(11)}`, venue, `hole, ${reasonLabel(cause)}: ${why}`],
+      cells: [`${formatUtc(fromMs)} to ${formatUtc(atMs).slice(11)}`, venue, `hole, ${formatReason(cause)}: ${why}`],
     };
   }),
 ];
@@ -114,14 +114,14 @@ const describeAnswer = ({ from, items }: Answer): string => {
   );
   const shown = count > MOST_ROWS ? `; the newest ${MOST_ROWS} are shown` : '';
   const complete = partly.size === 0 ? 'Every venue publishes each.' : `Not complete: ${[...partly].join(', ')}.`;
-  return `${count} received since ${instantText(Date.parse(from))} UTC${shown}. ${complete}`;
+  return `${count} received since ${formatUtc(Date.parse(from))} UTC${shown}. ${complete}`;
 };
 
 export const showLiquidations = (section: HTMLElement, asked: LiquidationQuestion): void => {
   const status = section.querySelector('[data-told]') as HTMLElement;
   const place = section.querySelector('[data-rows]') as HTMLElement;
   const readNewest = openReader(asked);
-  whileSeen(section, REFRESH_MS, async () => {
+  readWhileSeen(section, REFRESH_MS, async () => {
     try {
       const answer = await readNewest();
       const frame = document.createElement('div');

@@ -1,8 +1,8 @@
 // Cells of the page that show a figure of a reading: painted at most ten times a second, each only when what it shows has changed.
 import { type Cell, toCell } from '../board/cell.ts';
-import { cellDetails, type Detail } from '../board/cell-details.ts';
-import { colourStep } from '../board/colour-step.ts';
-import { ageText, type Form, formText } from '../board/figure-text.ts';
+import { type Detail, listCellDetails } from '../board/cell-details.ts';
+import { computeColourStep } from '../board/colour-step.ts';
+import { type Form, formatAgeMs, formatForm } from '../board/figure-text.ts';
 import { findMeasure, type Scale } from '../board/measures.ts';
 import type { LiveFeed } from './live-feed.ts';
 
@@ -31,17 +31,17 @@ type LiveCell = {
 const PAINT_EVERY_MS = 100;
 const AGES_EVERY_MS = 1_000;
 
-const titleFor = (listing: string, { label = '', names = '{}' }: DOMStringMap): string => {
+const formatTitle = (listing: string, { label = '', names = '{}' }: DOMStringMap): string => {
   const [venue = '', symbol = ''] = listing.split('|');
   return `${(JSON.parse(names) as Record<string, string>)[venue] ?? venue} ${symbol}, ${label}`;
 };
 
-const cellFrom = (button: HTMLButtonElement): LiveCell => {
+const readCell = (button: HTMLButtonElement): LiveCell => {
   const said: DOMStringMap = { ...button.closest('table')?.dataset, ...button.dataset };
   const { listing = '', layer = '', member = '', form = 'quantity', measure, quote = '' } = said;
   return {
     ...{ button, listing, layer, member, form: form as Form, quote, row: button.closest('tr') },
-    title: titleFor(listing, said),
+    title: formatTitle(listing, said),
     scale: measure === undefined ? null : findMeasure(measure).scale,
     figure: button.querySelector('.figure') as HTMLElement,
     age: button.querySelector('.age') as HTMLElement,
@@ -50,10 +50,10 @@ const cellFrom = (button: HTMLButtonElement): LiveCell => {
   };
 };
 
-const figureText = ({ form }: LiveCell, cell: Cell): string => {
+const formatFigure = ({ form }: LiveCell, cell: Cell): string => {
   switch (cell.kind) {
     case 'figure':
-      return formText(form, cell.digits);
+      return formatForm(form, cell.digits);
     case 'withheld':
     case 'absent':
       return cell.label;
@@ -66,11 +66,11 @@ const figureText = ({ form }: LiveCell, cell: Cell): string => {
 
 const formatAge = ({ quote }: LiveCell, cell: Cell): string => {
   const age = cell.kind === 'figure' || cell.kind === 'withheld' ? cell.ageMs : null;
-  return `${quote} ${age === null ? '' : ageText(age)}`.trim();
+  return `${quote} ${age === null ? '' : formatAgeMs(age)}`.trim();
 };
 
 /** Figures that may be compared: contracts are another size on each venue, and a quote currency is a unit of its own. */
-const comparedAs = ({ listing, quote }: LiveCell, unit: string): string =>
+const toComparedUnit = ({ listing, quote }: LiveCell, unit: string): string =>
   unit === 'contracts' ? listing : unit === 'quote' ? quote : unit;
 
 export class LiveCells {
@@ -88,7 +88,7 @@ export class LiveCells {
   constructor(root: ParentNode, feed: LiveFeed, onPaint: () => void) {
     this.#feed = feed;
     this.onPaint = onPaint;
-    this.#cells = [...root.querySelectorAll<HTMLButtonElement>('button.cell')].map(cellFrom);
+    this.#cells = [...root.querySelectorAll<HTMLButtonElement>('button.cell')].map(readCell);
     for (const cell of this.#cells) {
       this.#byListing.set(cell.listing, [...(this.#byListing.get(cell.listing) ?? []), cell]);
       this.#byButton.set(cell.button, cell);
@@ -154,9 +154,11 @@ export class LiveCells {
   /** 0 when there is nothing to compare with. */
   #largest(cell: LiveCell): number {
     if (cell.shown.kind !== 'figure') return 0;
-    const unit = comparedAs(cell, cell.shown.unit);
+    const unit = toComparedUnit(cell, cell.shown.unit);
     const figures = (this.#byRow.get(cell.row) ?? []).flatMap((other) =>
-      other.shown.kind === 'figure' && comparedAs(other, other.shown.unit) === unit ? [Number(other.shown.digits)] : [],
+      other.shown.kind === 'figure' && toComparedUnit(other, other.shown.unit) === unit
+        ? [Number(other.shown.digits)]
+        : [],
     );
     return figures.length < 2 ? 0 : Math.max(...figures);
   }
@@ -164,12 +166,12 @@ export class LiveCells {
   #step(cell: LiveCell): number {
     const { scale, shown } = cell;
     if (scale === null || shown.kind !== 'figure') return 0;
-    return colourStep(Number(shown.digits), scale, scale.kind === 'share' ? this.#largest(cell) : 0);
+    return computeColourStep(Number(shown.digits), scale, scale.kind === 'share' ? this.#largest(cell) : 0);
   }
 
   #write(cell: LiveCell): void {
     const { shown, button } = cell;
-    const [figure, age, step] = [figureText(cell, shown), formatAge(cell, shown), this.#step(cell)];
+    const [figure, age, step] = [formatFigure(cell, shown), formatAge(cell, shown), this.#step(cell)];
     const paint = `${shown.kind} ${figure} ${age} ${step}`;
     if (paint === cell.paint) return;
     cell.paint = paint;
@@ -193,6 +195,6 @@ export class LiveCells {
   detailsOf(button: Element): readonly Detail[] {
     const cell = this.#byButton.get(button);
     if (cell === undefined) return [];
-    return cellDetails(this.#see(cell), this.#feed.picture.read(cell.listing, cell.layer), this.nowMs());
+    return listCellDetails(this.#see(cell), this.#feed.picture.read(cell.listing, cell.layer), this.nowMs());
   }
 }

@@ -1,6 +1,6 @@
 // The common part of pages with live cells: shows whether figures are live, counts updates, pauses and resumes.
 import type { LayerUpdate } from '../board/picture.ts';
-import { listingKey } from '../board/reading.ts';
+import { toListingKey } from '../board/reading.ts';
 import { roveCells, showTips } from './cell-tip.ts';
 import { LiveCells } from './live-cells.ts';
 import { type FeedState, LiveFeed } from './live-feed.ts';
@@ -31,7 +31,7 @@ export const openLivePage = ({ table, query, onTold }: LiveOptions): LivePage =>
     onState,
     onTold: (told) => {
       if (told === null) return cells.refresh();
-      cells.touch(listingKey(told), told.layer);
+      cells.touch(toListingKey(told), told.layer);
       onTold?.(told);
     },
   });

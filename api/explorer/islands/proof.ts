@@ -2,7 +2,7 @@
 import { type ProofStep, verifyProofText } from '../../../infra/verify/verify.mjs';
 import { type ApiFault, callApi, callJson, Refused, readWhole } from './call.ts';
 import { findElement } from './page-element.ts';
-import { element } from './query-view.ts';
+import { renderElement } from './query-view.ts';
 
 type Proof = {
   readonly day: string;
@@ -34,7 +34,7 @@ type Proof = {
 type Day = { readonly partitions: readonly { readonly table: string; readonly rows: number }[] };
 type Files = { readonly items: readonly { readonly listing: string; readonly layer: string }[] };
 
-const input = (id: string): HTMLInputElement => findElement<HTMLInputElement>(id);
+const findInput = (id: string): HTMLInputElement => findElement<HTMLInputElement>(id);
 
 const form = findElement<HTMLFormElement>('proof-form');
 const head = findElement('proof-head');
@@ -49,7 +49,7 @@ const MOST_LISTINGS = '1000';
 const showFaults = (faults: readonly ApiFault[]): void => {
   faultList.replaceChildren(
     ...faults.map(({ message, hint, code }) =>
-      element('li', {}, `${message} ${hint ?? ''} `, element('code', {}, code)),
+      renderElement('li', {}, `${message} ${hint ?? ''} `, renderElement('code', {}, code)),
     ),
   );
 };
@@ -57,7 +57,7 @@ const showFaults = (faults: readonly ApiFault[]): void => {
 type Told<T> = { readonly answer: T | null; readonly refusal: string };
 
 /** The JSON of an answer, or why there is none: what could not be read is not nothing. */
-const tell = async <T>(path: string): Promise<Told<T>> => {
+const fetchTold = async <T>(path: string): Promise<Told<T>> => {
   try {
     return { answer: await callJson<T>(path), refusal: '' };
   } catch (error) {
@@ -70,15 +70,15 @@ let offers = 0;
 
 /** Tables with their rows, and listings with a file of the table: what is known of the day is offered, nothing else is refused here. */
 const offer = async (): Promise<void> => {
-  const [day, layer] = [input('day').value, findElement<HTMLSelectElement>('layer').value];
+  const [day, layer] = [findInput('day').value, findElement<HTMLSelectElement>('layer').value];
   if (day === '') return;
   const number = ++offers;
   const query = new URLSearchParams({ from: day, to: day, layer, limit: MOST_LISTINGS });
-  const [closed, files] = await Promise.all([tell<Day>(`/anchors/${day}`), tell<Files>(`/archive?${query}`)]);
+  const [closed, files] = await Promise.all([fetchTold<Day>(`/anchors/${day}`), fetchTold<Files>(`/archive?${query}`)]);
   // An answer about an earlier choice does not apply to this one.
   if (number !== offers) return;
   const listings = [...new Set((files.answer?.items ?? []).map(({ listing }) => listing))].sort();
-  findElement('listings').replaceChildren(...listings.map((value) => element('option', { value })));
+  findElement('listings').replaceChildren(...listings.map((value) => renderElement('option', { value })));
   findElement('listing-hint').textContent =
     files.answer === null ? files.refusal : `${listings.length} of this table on this day.`;
   findElement('layer-hint').textContent =
@@ -86,29 +86,31 @@ const offer = async (): Promise<void> => {
       ? closed.refusal
       : closed.answer.partitions.map(({ table, rows }) => `${table} ${rows}`).join(', ');
   const [first] = listings;
-  if (input('listing').value === '' && first !== undefined) input('listing').value = first;
+  if (findInput('listing').value === '' && first !== undefined) findInput('listing').value = first;
 };
 
-const hash = (label: string, value: string, side = ''): HTMLElement =>
-  element(
+const renderHash = (label: string, value: string, side = ''): HTMLElement =>
+  renderElement(
     'li',
     side === '' ? {} : { class: side },
-    element('span', { class: 'hash-name' }, label),
+    renderElement('span', { class: 'hash-name' }, label),
     ' ',
-    element('code', {}, value),
+    renderElement('code', {}, value),
   );
 
-const step = (title: string, ...children: readonly HTMLElement[]): HTMLElement =>
-  element('li', {}, element('h3', {}, title), ...children);
-const code = (text: string): HTMLElement => element('code', {}, text);
-const hashes = (...items: readonly HTMLElement[]): HTMLElement => element('ol', { class: 'hashes' }, ...items);
-const numbered = (path: readonly string[]): HTMLElement[] => path.map((value, i) => hash(String(i + 1), value));
+const renderStep = (title: string, ...children: readonly HTMLElement[]): HTMLElement =>
+  renderElement('li', {}, renderElement('h3', {}, title), ...children);
+const renderCode = (text: string): HTMLElement => renderElement('code', {}, text);
+const renderHashes = (...items: readonly HTMLElement[]): HTMLElement =>
+  renderElement('ol', { class: 'hashes' }, ...items);
+const renderNumbered = (path: readonly string[]): HTMLElement[] =>
+  path.map((value, i) => renderHash(String(i + 1), value));
 
-const anchorFacts = ({ network, anchor }: Proof): HTMLElement => {
+const renderAnchorFacts = ({ network, anchor }: Proof): HTMLElement => {
   const link =
     anchor.explorer_url === null
       ? anchor.tx_hash
-      : element('a', { href: anchor.explorer_url, rel: 'noreferrer' }, anchor.tx_hash ?? '');
+      : renderElement('a', { href: anchor.explorer_url, rel: 'noreferrer' }, anchor.tx_hash ?? '');
   const facts: readonly (readonly [string, string | Node | null])[] = [
     ['Contract', anchor.contract],
     ['Network', network],
@@ -117,52 +119,55 @@ const anchorFacts = ({ network, anchor }: Proof): HTMLElement => {
     ['Posted', anchor.anchored_at],
   ];
   const rows = facts.flatMap(([name, value]) =>
-    value === null ? [] : [element('dt', {}, name), element('dd', {}, value)],
+    value === null ? [] : [renderElement('dt', {}, name), renderElement('dd', {}, value)],
   );
-  return element('dl', { class: 'facts' }, ...rows);
+  return renderElement('dl', { class: 'facts' }, ...rows);
 };
 
-const way = (proof: Proof): HTMLElement => {
+const renderWay = (proof: Proof): HTMLElement => {
   const { partition, anchor } = proof;
-  return element(
+  return renderElement(
     'ol',
     { class: 'way' },
-    step('Row', element('pre', { tabindex: 0 }, proof.canonical)),
-    step(`Leaf ${proof.index} of ${proof.rows} of ${proof.table}`, code(proof.leaf_hash)),
-    step(`Path to the root of the table: ${proof.path.length} hashes`, hashes(...numbered(proof.path))),
-    step('Root of the table', code(partition.root)),
-    step(
-      `Leaf ${partition.index} of ${partition.count} of the day, and its path`,
-      hashes(hash('leaf', partition.leaf), ...numbered(partition.path)),
+    renderStep('Row', renderElement('pre', { tabindex: 0 }, proof.canonical)),
+    renderStep(`Leaf ${proof.index} of ${proof.rows} of ${proof.table}`, renderCode(proof.leaf_hash)),
+    renderStep(
+      `Path to the root of the table: ${proof.path.length} hashes`,
+      renderHashes(...renderNumbered(proof.path)),
     ),
-    step(`Root of ${proof.day}`, code(proof.day_root)),
-    step(`On the chain: ${anchor.status}`, anchorFacts(proof)),
+    renderStep('Root of the table', renderCode(partition.root)),
+    renderStep(
+      `Leaf ${partition.index} of ${partition.count} of the day, and its path`,
+      renderHashes(renderHash('leaf', partition.leaf), ...renderNumbered(partition.path)),
+    ),
+    renderStep(`Root of ${proof.day}`, renderCode(proof.day_root)),
+    renderStep(`On the chain: ${anchor.status}`, renderAnchorFacts(proof)),
   );
 };
 
 const MARKS = { ok: ['good', 'holds'], failed: ['bad', 'does not hold'], skipped: ['plain', 'not checked'] } as const;
 
-const stepElement = ({ name, outcome, claim, reason, expected, found }: ProofStep): HTMLElement => {
+const renderCheckStep = ({ name, outcome, claim, reason, expected, found }: ProofStep): HTMLElement => {
   const [tone, word] = MARKS[outcome];
   const describeFact = (label: string, value: unknown): Node[] =>
-    value == null ? [] : [element('p', { class: 'told' }, `${label} `, element('code', {}, String(value)))];
-  return element(
+    value == null ? [] : [renderElement('p', { class: 'told' }, `${label} `, renderElement('code', {}, String(value)))];
+  return renderElement(
     'li',
     { class: `step ${outcome}`, 'data-step': name },
-    element('span', { class: tone === 'plain' ? 'tag' : `tag ${tone}` }, word),
-    element(
+    renderElement('span', { class: tone === 'plain' ? 'tag' : `tag ${tone}` }, word),
+    renderElement(
       'div',
       {},
-      element('strong', {}, name),
+      renderElement('strong', {}, name),
       ` ${claim ?? ''}`,
-      ...(reason === undefined ? [] : [element('p', { class: 'told' }, reason)]),
+      ...(reason === undefined ? [] : [renderElement('p', { class: 'told' }, reason)]),
       ...describeFact('stated', expected),
       ...describeFact('computed', found),
     ),
   );
 };
 
-const conclusion = (steps: readonly ProofStep[]): string => {
+const formatConclusion = (steps: readonly ProofStep[]): string => {
   const failed = steps.filter(({ outcome }) => outcome === 'failed').map(({ name }) => name);
   const count = steps.filter(({ outcome }) => outcome === 'ok').length;
   if (failed.length > 0) return `Not proven: ${failed.join(', ')} ${failed.length === 1 ? 'does' : 'do'} not hold.`;
@@ -178,10 +183,20 @@ const check = async (): Promise<void> => {
   try {
     const rpc = chain === undefined ? null : new URL(chain, location.href).href;
     const { steps } = await verifyProofText(text.value, { rpc });
-    head.textContent = conclusion(steps);
+    head.textContent = formatConclusion(steps);
     place.replaceChildren(
-      element('section', {}, element('h2', {}, 'Steps'), element('ol', { class: 'steps' }, ...steps.map(stepElement))),
-      element('section', {}, element('h2', {}, 'The way of the row'), way(JSON.parse(text.value) as Proof)),
+      renderElement(
+        'section',
+        {},
+        renderElement('h2', {}, 'Steps'),
+        renderElement('ol', { class: 'steps' }, ...steps.map(renderCheckStep)),
+      ),
+      renderElement(
+        'section',
+        {},
+        renderElement('h2', {}, 'The way of the row'),
+        renderWay(JSON.parse(text.value) as Proof),
+      ),
     );
   } catch (error) {
     head.textContent = `This is no proof: ${(error as Error).message}`;
@@ -194,21 +209,21 @@ const DAY_MS = 86_400_000;
 const BEFORE_MIDNIGHT: ReadonlySet<string> = new Set(['candles', 'trades', 'liquidation']);
 
 /** The instant of a row that was not named: by it the newest row of the day is proved. */
-const defaultInstant = (day: string, layer: string): string =>
+const toDefaultInstant = (day: string, layer: string): string =>
   BEFORE_MIDNIGHT.has(layer) ? `${day}T12:00:00Z` : new Date(Date.parse(day) + DAY_MS).toISOString();
 
 const prove = async (): Promise<void> => {
-  const [day, listing] = [input('day').value, input('listing').value];
+  const [day, listing] = [findInput('day').value, findInput('listing').value];
   const layer = findElement<HTMLSelectElement>('layer').value;
-  const at = input('at').value.trim() || defaultInstant(day, layer);
-  const seq = input('seq').value.trim();
+  const at = findInput('at').value.trim() || toDefaultInstant(day, layer);
+  const seq = findInput('seq').value.trim();
   const colon = listing.indexOf(':');
   const named = { venue: listing.slice(0, Math.max(colon, 0)), symbol: listing.slice(colon + 1), layer };
   const shown = new URLSearchParams({
     day,
     layer: named.layer,
     listing,
-    ...(input('at').value === '' ? {} : { at }),
+    ...(findInput('at').value === '' ? {} : { at }),
     ...(seq === '' ? {} : { seq }),
   });
   history.replaceState(null, '', `${location.pathname}?${shown}`);
@@ -236,4 +251,4 @@ for (const id of ['day', 'layer']) findElement(id).addEventListener('change', ()
 findElement('proof-check').addEventListener('click', () => void check());
 
 await offer();
-if (input('listing').value !== '') await prove();
+if (findInput('listing').value !== '') await prove();

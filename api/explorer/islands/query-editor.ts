@@ -96,7 +96,8 @@ const colours = ViewPlugin.fromClass(
   { decorations: ({ decorations }) => decorations },
 );
 
-const plain = (type: string, labels: readonly string[]): Completion[] => labels.map((label) => ({ label, type }));
+const toCompletions = (type: string, labels: readonly string[]): Completion[] =>
+  labels.map((label) => ({ label, type }));
 
 /** Venues follow `venue =` and `venue in (`, and so on. */
 const AFTER: readonly (readonly [RegExp, (catalogue: Catalogue) => readonly string[]])[] = [
@@ -109,7 +110,7 @@ const AFTER: readonly (readonly [RegExp, (catalogue: Catalogue) => readonly stri
   [/\bstatus\([^)]*\)\s*=\s*$/, () => STATUSES],
 ];
 
-const anywhere = ({ fields, sources, functions }: Catalogue): Completion[] => [
+const listAnywhere = ({ fields, sources, functions }: Catalogue): Completion[] => [
   ...functions.map(({ name, signature, description }) => ({
     label: name,
     detail: signature,
@@ -129,7 +130,7 @@ const anywhere = ({ fields, sources, functions }: Catalogue): Completion[] => [
     info: description,
     type: 'variable',
   })),
-  ...plain('keyword', KEYWORDS),
+  ...toCompletions('keyword', KEYWORDS),
 ];
 
 /** Completes what is allowed at the cursor, from the catalogue of the service. */
@@ -141,8 +142,8 @@ const completeFrom =
     const before = state.doc.sliceString(0, pos);
     const from = pos - (/[A-Za-z0-9_-]*$/.exec(before)?.[0].length ?? 0);
     const listed = AFTER.find(([pattern]) => pattern.test(before.slice(0, from)))?.[1](known);
-    if (listed !== undefined) return { from, options: plain('constant', listed), validFor: /^[\w-]*$/ };
-    return from === pos && !explicit ? null : { from, options: anywhere(known), validFor: /^\w*$/ };
+    if (listed !== undefined) return { from, options: toCompletions('constant', listed), validFor: /^[\w-]*$/ };
+    return from === pos && !explicit ? null : { from, options: listAnywhere(known), validFor: /^\w*$/ };
   };
 
 /** Over a selection Chromium would keep the colour of what it replaces as an inline style, which the policy of the site refuses. */

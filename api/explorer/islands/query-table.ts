@@ -127,7 +127,7 @@ const shorten = (full: string): string =>
 const listAge = (ms: number | null | undefined): string[] =>
   ms == null ? [] : [ms < 1_000 ? `${ms} ms old` : `${(ms / 1_000).toFixed(ms < 10_000 ? 1 : 0)} s old`];
 
-const stamps = ({ layer, age_ms, received_at, venue_ts }: ValueObject): string =>
+const formatStamps = ({ layer, age_ms, received_at, venue_ts }: ValueObject): string =>
   [
     ...(layer === undefined ? [] : [layer]),
     ...listAge(age_ms),
@@ -135,17 +135,17 @@ const stamps = ({ layer, age_ms, received_at, venue_ts }: ValueObject): string =
     ...(venue_ts == null ? [] : [`stated by the venue ${venue_ts}`]),
   ].join(', ');
 
-const boundText = ({ at_least: low, at_most: high }: NonNullable<ValueObject['bound']>): string =>
+const formatBound = ({ at_least: low, at_most: high }: NonNullable<ValueObject['bound']>): string =>
   low !== undefined && high !== undefined ? `${low} to ${high}` : low !== undefined ? `≥ ${low}` : `≤ ${high}`;
 
-const unitText = (unit: string | undefined, quote: string | undefined): string =>
+const formatUnit = (unit: string | undefined, quote: string | undefined): string =>
   unit === 'quote' ? (quote ?? 'quote') : unit === undefined || unit === 'code' || unit === 'count' ? '' : unit;
 
 /** What a value object of any answer shows. A number that is not current is not in the cell at all. */
 export const toCell = (object: ValueObject | undefined, quote?: string): Cell | null => {
   if (object === undefined) return null;
   const { value = null, status = 'present', reason, bound } = object;
-  const unit = unitText(object.unit, quote);
+  const unit = formatUnit(object.unit, quote);
   if (value !== null && status === 'present') {
     const full = String(value);
     return {
@@ -153,12 +153,12 @@ export const toCell = (object: ValueObject | undefined, quote?: string): Cell | 
       full,
       unit,
       status,
-      tip: [`${full} ${unit}`.trim(), stamps(object)].filter((text) => text !== '').join(': '),
+      tip: [`${full} ${unit}`.trim(), formatStamps(object)].filter((text) => text !== '').join(': '),
     };
   }
   if (bound !== undefined)
     return {
-      text: boundText(bound),
+      text: formatBound(bound),
       full: null,
       unit,
       status: 'unknown',
@@ -170,15 +170,15 @@ export const toCell = (object: ValueObject | undefined, quote?: string): Cell | 
     full: null,
     unit: '',
     status: shown,
-    tip: [describeStatus(shown, reason), stamps(object)].filter((text) => text !== '').join('; '),
+    tip: [describeStatus(shown, reason), formatStamps(object)].filter((text) => text !== '').join('; '),
   };
 };
 
-const namesIn = (all: readonly Values[]): string[] => [...new Set(all.flatMap((values) => Object.keys(values)))];
+const listNames = (all: readonly Values[]): string[] => [...new Set(all.flatMap((values) => Object.keys(values)))];
 
-export const screenTable = ({ instruments }: ScreenAnswer): Table => {
-  const groupColumns = namesIn(instruments.map(({ values }) => values));
-  const columns = namesIn(instruments.flatMap(({ venues }) => venues.map(({ values }) => values)));
+export const toScreenTable = ({ instruments }: ScreenAnswer): Table => {
+  const groupColumns = listNames(instruments.map(({ values }) => values));
+  const columns = listNames(instruments.flatMap(({ venues }) => venues.map(({ values }) => values)));
   return {
     ...{ titleName: 'Instrument', groupColumns, columns, rowNames: ['Venue', 'Symbol'] },
     groups: instruments.map(({ instrument, result, values, venues, because = [] }) => ({
@@ -206,8 +206,8 @@ const listMembers = (items: SnapshotsAnswer['items'], layer: string): string[] =
   ),
 ];
 
-export const snapshotsTable = ({ items }: Pick<SnapshotsAnswer, 'items'>): Table => {
-  const layers = namesIn(items.map((item) => item.layers as unknown as Values));
+export const toSnapshotsTable = ({ items }: Pick<SnapshotsAnswer, 'items'>): Table => {
+  const layers = listNames(items.map((item) => item.layers as unknown as Values));
   const members = layers.flatMap((layer) => listMembers(items, layer).map((member) => ({ layer, member })));
   const byInstrument = Map.groupBy(items, ({ instrument }) => instrument);
   return {
@@ -237,7 +237,7 @@ export const snapshotsTable = ({ items }: Pick<SnapshotsAnswer, 'items'>): Table
 };
 
 /** An answer about one instant of the past, as snapshots are answered. */
-export const asSnapshots = (answer: HistoryAnswer): SnapshotsAnswer => ({
+export const toSnapshots = (answer: HistoryAnswer): SnapshotsAnswer => ({
   ...answer,
   items: answer.items.map((item) => ({
     ...item,
@@ -251,7 +251,7 @@ export const asSnapshots = (answer: HistoryAnswer): SnapshotsAnswer => ({
 });
 
 /** The table row by row, each value with its status beside it; what is withheld is an empty cell. */
-export const flatRows = (table: Table): { readonly columns: string[]; readonly rows: (string | null)[][] } => {
+export const flattenRows = (table: Table): { readonly columns: string[]; readonly rows: (string | null)[][] } => {
   const { titleName, rowNames, groupColumns, columns, groups } = table;
   const hasResult = groups.some(({ result }) => result !== null);
   const named = (names: readonly string[]): string[] => names.flatMap((name) => [name, `${name} status`]);

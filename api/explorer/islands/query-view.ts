@@ -3,7 +3,7 @@ import type { Cell, Group, Table } from './query-table.ts';
 
 type Attributes = Readonly<Record<string, string | number>>;
 
-export const element = <Name extends keyof HTMLElementTagNameMap>(
+export const renderElement = <Name extends keyof HTMLElementTagNameMap>(
   name: Name,
   attributes: Attributes = {},
   ...inner: readonly (Node | string)[]
@@ -14,73 +14,77 @@ export const element = <Name extends keyof HTMLElementTagNameMap>(
   return made;
 };
 
-const cellElement = (cell: Cell | null): HTMLElement => {
-  if (cell === null) return element('td', { class: 'number absent' }, '');
+const renderCell = (cell: Cell | null): HTMLElement => {
+  if (cell === null) return renderElement('td', { class: 'number absent' }, '');
   const isShown = cell.full !== null;
-  const inside = element('span', { tabindex: 0, 'data-tip': cell.tip }, cell.text);
-  const unit = cell.unit === '' || !isShown ? [] : [' ', element('span', { class: 'unit' }, cell.unit)];
-  return element('td', { class: isShown ? 'number' : 'number withheld' }, inside, ...unit);
+  const inside = renderElement('span', { tabindex: 0, 'data-tip': cell.tip }, cell.text);
+  const unit = cell.unit === '' || !isShown ? [] : [' ', renderElement('span', { class: 'unit' }, cell.unit)];
+  return renderElement('td', { class: isShown ? 'number' : 'number withheld' }, inside, ...unit);
 };
 
-const resultElement = ({ result, because }: Group, rows: number): HTMLElement => {
-  const tag = element('span', { class: result === 'true' ? 'tag good' : 'tag warn' }, result ?? '');
-  if (because.length === 0) return element('td', { rowspan: rows }, tag);
-  const list = element('ul', {}, ...because.map((text) => element('li', {}, text)));
+const renderResult = ({ result, because }: Group, rows: number): HTMLElement => {
+  const tag = renderElement('span', { class: result === 'true' ? 'tag good' : 'tag warn' }, result ?? '');
+  if (because.length === 0) return renderElement('td', { rowspan: rows }, tag);
+  const list = renderElement('ul', {}, ...because.map((text) => renderElement('li', {}, text)));
   const words = `${because.length} ${because.length === 1 ? 'input is' : 'inputs are'} not known`;
-  return element(
+  return renderElement(
     'td',
     { rowspan: rows },
     tag,
-    element('details', { class: 'because' }, element('summary', {}, words), list),
+    renderElement('details', { class: 'because' }, renderElement('summary', {}, words), list),
   );
 };
 
 const groupRows = (group: Group, columns: 'with result' | 'bare'): HTMLElement[] => {
   const count = Math.max(1, group.rows.length);
   const lead = [
-    element(
+    renderElement(
       'th',
       { scope: 'row', rowspan: count },
-      element('a', { href: `/explore/${encodeURIComponent(group.title)}` }, group.title),
+      renderElement('a', { href: `/explore/${encodeURIComponent(group.title)}` }, group.title),
     ),
-    ...(columns === 'with result' ? [resultElement(group, count)] : []),
+    ...(columns === 'with result' ? [renderResult(group, count)] : []),
   ];
   const own = group.cells.map((cell) => {
-    const made = cellElement(cell);
+    const made = renderCell(cell);
     made.setAttribute('rowspan', String(count));
     return made;
   });
   return (group.rows.length === 0 ? [{ names: [], cells: [] }] : group.rows).map((row, i) =>
-    element(
+    renderElement(
       'tr',
       {},
       ...(i === 0 ? lead : []),
-      ...row.names.map((name) => element('td', {}, name)),
-      ...row.cells.map(cellElement),
+      ...row.names.map((name) => renderElement('td', {}, name)),
+      ...row.cells.map(renderCell),
       ...(i === 0 ? own : []),
     ),
   );
 };
 
 /** A table that scrolls by itself; columns of the whole group come last. */
-export const tableElement = (table: Table, caption: string): HTMLElement => {
+export const renderTable = (table: Table, caption: string): HTMLElement => {
   const hasResult = table.groups.some(({ result }) => result !== null);
-  const head = (name: string): HTMLElement => element('th', { scope: 'col' }, name);
-  const numberHead = (name: string): HTMLElement => element('th', { scope: 'col', class: 'number' }, name);
+  const head = (name: string): HTMLElement => renderElement('th', { scope: 'col' }, name);
+  const numberHead = (name: string): HTMLElement => renderElement('th', { scope: 'col', class: 'number' }, name);
   const heads = [
     head(table.titleName),
     ...(hasResult ? [head('Result')] : []),
     ...table.rowNames.map(head),
     ...[...table.columns, ...table.groupColumns].map(numberHead),
   ];
-  return element(
+  return renderElement(
     'div',
     { class: 'table result-table', role: 'region', 'aria-label': caption, tabindex: 0 },
-    element(
+    renderElement(
       'table',
       {},
-      element('thead', {}, element('tr', {}, ...heads)),
-      element('tbody', {}, ...table.groups.flatMap((group) => groupRows(group, hasResult ? 'with result' : 'bare'))),
+      renderElement('thead', {}, renderElement('tr', {}, ...heads)),
+      renderElement(
+        'tbody',
+        {},
+        ...table.groups.flatMap((group) => groupRows(group, hasResult ? 'with result' : 'bare')),
+      ),
     ),
   );
 };

@@ -2,19 +2,19 @@
 import { formatCount } from '../../../schemas/counts.ts';
 import { type ApiFault, callApi, callJson, Refused, readWhole } from './call.ts';
 import { findElement } from './page-element.ts';
-import { asCsv, asCurl, asPythonCode, asTypeScript, type Call } from './query-code.ts';
+import { type Call, toCsv, toCurl, toPythonCode, toTypeScript } from './query-code.ts';
 import { type Catalogue, createEditor } from './query-editor.ts';
 import {
-  asSnapshots,
-  flatRows,
+  flattenRows,
   type HistoryAnswer,
   type ScreenAnswer,
   type SnapshotsAnswer,
-  screenTable,
-  snapshotsTable,
   type Table,
+  toScreenTable,
+  toSnapshots,
+  toSnapshotsTable,
 } from './query-table.ts';
-import { element, tableElement } from './query-view.ts';
+import { renderElement, renderTable } from './query-view.ts';
 import { findAsOf, withAsOf } from './query-words.ts';
 import { enableTips } from './tips.ts';
 
@@ -49,15 +49,15 @@ let running: AbortController | null = null;
 const toSecond = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19)}Z`;
 const isMode = (text: string | null): text is Mode => text === 'screen' || text === 'snapshots';
 
-const checked = (name: string): HTMLInputElement[] => [
+const listChecked = (name: string): HTMLInputElement[] => [
   ...form.querySelectorAll<HTMLInputElement>(`input[name="${name}"]:checked`),
 ];
-const readMode = (): Mode => (checked('mode')[0]?.value === 'snapshots' ? 'snapshots' : 'screen');
+const readMode = (): Mode => (listChecked('mode')[0]?.value === 'snapshots' ? 'snapshots' : 'screen');
 
 const readQuestion = (): Question => ({
   mode: readMode(),
   q: editor.text(),
-  layers: checked('layers').map(({ value }) => value),
+  layers: listChecked('layers').map(({ value }) => value),
   units: findElement<HTMLSelectElement>('units').value,
   unknown: findElement<HTMLInputElement>('unknown').checked,
   at: asOf.value.trim(),
@@ -90,14 +90,14 @@ const showState = (text: string): void => {
 const showFaults = (faults: readonly ApiFault[]): void => {
   faultList.replaceChildren(
     ...faults.map(({ message, hint, code }) =>
-      element(
+      renderElement(
         'li',
         {},
         message,
         ' ',
-        hint == null ? '' : element('span', { class: 'hint' }, hint),
+        hint == null ? '' : renderElement('span', { class: 'hint' }, hint),
         ' ',
-        element('code', {}, code),
+        renderElement('code', {}, code),
       ),
     ),
   );
@@ -135,12 +135,12 @@ const check = async (text: string): Promise<readonly ApiFault[]> => {
 const showInstant = (): void => {
   if (readMode() === 'screen') asOf.value = findAsOf(editor.text())?.at ?? '';
   const at = Date.parse(asOf.value);
-  const back = Number.isNaN(at) ? 0 : Math.min(1, (Date.now() - at) / reachMs());
+  const back = Number.isNaN(at) ? 0 : Math.min(1, (Date.now() - at) / readReachMs());
   slider.value = String(Math.round(SLIDER_STEPS * (1 - back)));
   slider.setAttribute('aria-valuetext', asOf.value === '' ? 'now' : asOf.value);
 };
 
-const reachMs = (): number => {
+const readReachMs = (): number => {
   const earliest = Date.parse(catalogue?.earliest_retained ?? '');
   return Number.isNaN(earliest) ? SLIDER_MS : Math.min(SLIDER_MS, Math.max(60_000, Date.now() - earliest));
 };
@@ -151,17 +151,17 @@ const setInstant = (at: string): void => {
   showInstant();
 };
 
-const codes = { curl: asCurl, python: asPythonCode, typescript: asTypeScript };
+const codes = { curl: toCurl, python: toPythonCode, typescript: toTypeScript };
 
 const showCode = (call: Call): void => {
   for (const [name, write] of Object.entries(codes)) findElement(`code-${name}`).textContent = write(base, call);
 };
 
-const answered = async (call: Call, signal: AbortSignal): Promise<{ table: Table; words: string }> => {
+const fetchAnswered = async (call: Call, signal: AbortSignal): Promise<{ table: Table; words: string }> => {
   const asked = { body: call.body, signal };
   if (call.path === '/screen') {
     const answer = await callJson<ScreenAnswer>(call.path, asked);
-    const table = screenTable(answer);
+    const table = toScreenTable(answer);
     const more = answer.page.next_cursor === null ? '' : ', and more that are not shown';
     const settled =
       answer.as_of === null ? '' : answer.settled ? ', settled: this answer never changes' : ', not settled yet';
@@ -172,11 +172,11 @@ const answered = async (call: Call, signal: AbortSignal): Promise<{ table: Table
   }
   const isPast = call.path !== '/snapshots';
   const answer = isPast
-    ? asSnapshots(await callJson<HistoryAnswer>(call.path, asked))
+    ? toSnapshots(await callJson<HistoryAnswer>(call.path, asked))
     : await callJson<SnapshotsAnswer>(call.path, asked);
   const [instant] = (call.body['at'] as readonly string[] | undefined) ?? [];
   return {
-    table: snapshotsTable(answer),
+    table: toSnapshotsTable(answer),
     words: `${formatCount(answer.items.length, 'listing')}, as of ${instant ?? answer.evaluated_at}.`,
   };
 };
@@ -193,7 +193,7 @@ const showRefusal = (error: unknown): void => {
 };
 
 /** What an answer without rows means. */
-const sayNothing = ({ mode, unknown }: Question): string => {
+const explainNothing = ({ mode, unknown }: Question): string => {
   if (mode === 'snapshots') return 'No listing is in this selection.';
   return unknown
     ? 'The query is false for every instrument.'
@@ -212,13 +212,13 @@ const run = async ({ keepsAddress = false } = {}): Promise<void> => {
   head.textContent = 'Asking…';
   place.setAttribute('aria-busy', 'true');
   try {
-    const { table, words } = await answered(call, own.signal);
+    const { table, words } = await fetchAnswered(call, own.signal);
     shown = { call, table };
     head.textContent = words;
     place.replaceChildren(
       table.groups.length === 0
-        ? element('p', { class: 'muted' }, sayNothing(question))
-        : tableElement(table, 'Rows of the result'),
+        ? renderElement('p', { class: 'muted' }, explainNothing(question))
+        : renderTable(table, 'Rows of the result'),
     );
     if (question.mode === 'snapshots') showFaults([]);
   } catch (error) {
@@ -238,7 +238,7 @@ const enable = (button: HTMLButtonElement, mode: Mode): void => {
 };
 
 const save = (name: string, content: BlobPart, type: string): void => {
-  const link = element('a', { href: URL.createObjectURL(new Blob([content], { type })), download: name });
+  const link = renderElement('a', { href: URL.createObjectURL(new Blob([content], { type })), download: name });
   link.click();
   URL.revokeObjectURL(link.href);
 };
@@ -252,8 +252,8 @@ const FORMATS: Readonly<Record<string, readonly [type: string, extension: string
 const download = async (what: string): Promise<void> => {
   if (shown === null) return;
   if (what === 'shown') {
-    const { columns, rows } = flatRows(shown.table);
-    return save('result.csv', asCsv(columns, rows), 'text/csv');
+    const { columns, rows } = flattenRows(shown.table);
+    return save('result.csv', toCsv(columns, rows), 'text/csv');
   }
   const [type, extension] = FORMATS[what] ?? ['text/csv', 'csv'];
   const {
@@ -325,13 +325,13 @@ form.addEventListener('change', ({ target }) => {
   if (id === 'as-of') setInstant(asOf.value.trim());
   if (id === 'as-of-slider') {
     const back = 1 - Number(slider.value) / SLIDER_STEPS;
-    setInstant(back === 0 ? '' : toSecond(Date.now() - back * reachMs()));
+    setInstant(back === 0 ? '' : toSecond(Date.now() - back * readReachMs()));
   }
   void run();
 });
 slider.addEventListener('input', () => {
   const back = 1 - Number(slider.value) / SLIDER_STEPS;
-  asOf.value = back === 0 ? '' : toSecond(Date.now() - back * reachMs());
+  asOf.value = back === 0 ? '' : toSecond(Date.now() - back * readReachMs());
 });
 for (const button of document.querySelectorAll<HTMLButtonElement>('[data-example]'))
   button.addEventListener('click', () => {

@@ -1,7 +1,7 @@
 // One call of the API: request, repetition, answer or error.
 import { ENDPOINTS } from './api-types.ts';
-import { ApiError, errorOfAnswer, unreachable } from './errors.ts';
-import { pause, waitMs } from './wait.ts';
+import { ApiError, makeUnreachable, readError } from './errors.ts';
+import { computeWaitMs, pause } from './wait.ts';
 
 export type EndpointName = keyof typeof ENDPOINTS;
 
@@ -92,9 +92,9 @@ export const attempt = async (caller: Caller, asked: CallRequest): Promise<Respo
     response = await caller.fetch(url, { ...init, signal });
   } catch (error) {
     if (signal?.aborted && !isTimeout(signal.reason)) throw signal.reason;
-    throw unreachable(new URL(url).origin, error);
+    throw makeUnreachable(new URL(url).origin, error);
   }
-  if (response.status !== 200 && response.status !== 302) throw await errorOfAnswer(response);
+  if (response.status !== 200 && response.status !== 302) throw await readError(response);
   return response;
 };
 
@@ -103,7 +103,7 @@ const isTimeout = (reason: unknown): boolean => reason instanceof DOMException &
 const isRepeatable = (error: unknown): error is ApiError =>
   error instanceof ApiError && (error.code === 'UNREACHABLE' || REPEATABLE.has(error.status));
 
-const within = (signal: AbortSignal | undefined, ms: number): AbortSignal => {
+const limitSignal = (signal: AbortSignal | undefined, ms: number): AbortSignal => {
   const timeout = AbortSignal.timeout(ms);
   return signal === undefined ? timeout : AbortSignal.any([signal, timeout]);
 };
@@ -115,14 +115,14 @@ export const call = async <Read>(
   read: (response: Response) => Promise<Read>,
 ): Promise<Read> => {
   for (let done = 0; ; done += 1) {
-    const signal = within(asked.signal, caller.timeoutMs);
+    const signal = limitSignal(asked.signal, caller.timeoutMs);
     try {
       return await readWhole(caller, await attempt(caller, { ...asked, signal }), read);
     } catch (error) {
       if (asked.signal?.aborted) throw asked.signal.reason;
       if (!isRepeatable(error) || done >= caller.retries) throw error;
       if ((error.retryAfter ?? 0) * 1_000 > caller.longestWaitMs) throw error;
-      const ms = waitMs(done, error.retryAfter);
+      const ms = computeWaitMs(done, error.retryAfter);
       caller.onRetry({ operation: asked.operation, attempt: done + 1, waitMs: ms, error });
       await pause(ms, asked.signal ?? null);
     }
@@ -138,12 +138,12 @@ const readWhole = async <Read>(
     return await read(response);
   } catch (error) {
     if (error instanceof ApiError) throw error;
-    if (error instanceof SyntaxError) throw notJson(response, error);
-    throw unreachable(baseUrl, error);
+    if (error instanceof SyntaxError) throw makeNotJson(response, error);
+    throw makeUnreachable(baseUrl, error);
   }
 };
 
-const notJson = ({ status }: Response, cause: unknown): ApiError =>
+const makeNotJson = ({ status }: Response, cause: unknown): ApiError =>
   new ApiError(
     [
       {

@@ -3,8 +3,8 @@ import { type Digits, ENDPOINTS, type Operations } from './api-types.ts';
 import { type Caller, type CallOptions, call, type EndpointName, type Retry } from './call.ts';
 import { follow } from './follow.ts';
 import type { Followed, FollowOptions, FollowRequest } from './followed.ts';
-import { type LiveEvent, type LiveOptions, type LiveRequest, live } from './live.ts';
-import { pages, windows } from './windows.ts';
+import { type LiveEvent, type LiveOptions, type LiveRequest, openLive } from './live.ts';
+import { requestPages, requestWindows } from './windows.ts';
 
 export type ClientOptions = {
   /** API key; default the variable PERP_API_KEY, null for none. */
@@ -89,7 +89,7 @@ const BY_CURSOR: ReadonlySet<PagedName> = new Set(['instruments', 'screen', 'liq
 const OPERATIONS = Object.keys(ENDPOINTS).filter((name): name is OperationName => name !== 'stream');
 
 type Environment = { readonly process?: { readonly env?: Readonly<Record<string, string | undefined>> } };
-const setting = (name: string): string | undefined => (globalThis as Environment).process?.env?.[name] || undefined;
+const readSetting = (name: string): string | undefined => (globalThis as Environment).process?.env?.[name] || undefined;
 
 const checkAddress = (text: string): string => {
   if (!/^https?:\/\/[^/]/.test(text))
@@ -98,8 +98,8 @@ const checkAddress = (text: string): string => {
 };
 
 const toCaller = (options: ClientOptions): Caller => ({
-  baseUrl: checkAddress(options.baseUrl ?? setting('PERP_BASE_URL') ?? DEMO),
-  key: options.key === undefined ? (setting('PERP_API_KEY') ?? null) : options.key || null,
+  baseUrl: checkAddress(options.baseUrl ?? readSetting('PERP_BASE_URL') ?? DEMO),
+  key: options.key === undefined ? (readSetting('PERP_API_KEY') ?? null) : options.key || null,
   // Looked up at each call: programs replace it.
   fetch: options.fetch ?? ((input, init) => fetch(input, init)),
   retries: options.retries ?? (options.fetch === undefined ? RETRIES : 0),
@@ -137,22 +137,24 @@ const build = <F extends Digits>(options: ClientOptions): Client<F> => {
     call(caller, { operation, request: { ...request }, signal }, readJson);
   const goOn = (name: PagedName, request: object, callOptions?: CallOptions): AsyncGenerator<unknown> =>
     BY_CURSOR.has(name)
-      ? pages(
+      ? requestPages(
           request,
           (page) => callOperation(name, page, callOptions) as Promise<{ page: { next_cursor: string | null } }>,
         )
-      : windows(request, (part) => callOperation(name, part, callOptions));
+      : requestWindows(request, (part) => callOperation(name, part, callOptions));
   const askTable = (name: TableName, { format, ...rest }: TableRequest, { signal }: CallOptions = {}) =>
     call(caller, { operation: name, request: rest, accept: MEDIA_TYPES[format], signal }, readTable);
   const table = async (name: TableName, request: TableRequest, callOptions?: CallOptions) =>
     (await askTable(name, request, callOptions)).bytes;
   async function* tables(name: TableName, request: TableRequest, callOptions?: CallOptions) {
     const ask = (part: TableRequest) => askTable(name, part, callOptions);
-    for await (const { bytes } of BY_CURSOR.has(name) ? pages(request, ask) : windows(request, ask)) yield bytes;
+    for await (const { bytes } of BY_CURSOR.has(name) ? requestPages(request, ask) : requestWindows(request, ask))
+      yield bytes;
   }
   const text = (operation: OperationName, request: object, { signal }: CallOptions = {}) =>
     call(caller, { operation, request: { ...request }, signal }, readText);
-  const events = (request: LiveRequest = {}, liveOptions: LiveOptions = {}) => live<F>(caller, request, liveOptions);
+  const events = (request: LiveRequest = {}, liveOptions: LiveOptions = {}) =>
+    openLive<F>(caller, request, liveOptions);
   const history = (request: object, signal: AbortSignal) => goOn('history', request, { signal });
   const sources = { live: events, history } as unknown as Parameters<typeof follow<F>>[2];
   return {

@@ -16,7 +16,7 @@ export type Delivered = {
 };
 
 /** Instants have three or six digits of a second: with six they compare as text. */
-export const comparable = (instant: string): string =>
+export const toComparable = (instant: string): string =>
   instant.length === '2026-01-15T12:00:00.000Z'.length ? `${instant.slice(0, -1)}000Z` : instant;
 
 export class Marks {
@@ -31,7 +31,7 @@ export class Marks {
   /** Whether it is newer than the last delivered reading of its place; then it counts as delivered. */
   take({ place, receivedAt, values, rev }: Delivered): boolean {
     if (receivedAt === null) return false;
-    const at = comparable(receivedAt);
+    const at = toComparable(receivedAt);
     const next: Seen = { receivedAt: at, values: JSON.stringify(values), rev };
     const last = this.#seen.get(place);
     if (last !== undefined && !isNewer(next, last)) return false;

@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { ArchiveFile, ArchiveFileAnswer, ArchiveFileRequest, ArchiveRequest } from './api-types.ts';
 import type { Client } from './client.ts';
-import { ApiError, errorOfAnswer, unreachable } from './errors.ts';
-import { pause, waitMs } from './wait.ts';
+import { ApiError, makeUnreachable, readError } from './errors.ts';
+import { computeWaitMs, pause } from './wait.ts';
 
 export type DownloadProgress = {
   readonly file: ArchiveFile;
@@ -43,14 +43,14 @@ const TRIES = 5;
 const ENDINGS: Readonly<Record<ArchiveFormat, string>> = { parquet: 'parquet', csv: 'csv.zst', jsonl: 'jsonl.zst' };
 
 /** Letters, digits, dot, dash and underscore stay; every other byte is `~XX`, so that no two symbols share a name. */
-const plain = (text: string): string =>
+const toPlainName = (text: string): string =>
   Buffer.from(text)
     .toString('latin1')
     .replaceAll(/[^A-Za-z0-9._-]/g, (c) => `~${c.charCodeAt(0).toString(16).padStart(2, '0').toUpperCase()}`);
 
 /** `binance-BTCUSDT-funding-2026-01-10.parquet` */
 export const archiveFileName = (file: ArchiveFile, format: ArchiveFormat = file.format): string =>
-  `${plain(file.venue)}-${plain(file.venue_symbol)}-${file.layer}-${file.day}.${ENDINGS[format]}`;
+  `${toPlainName(file.venue)}-${toPlainName(file.venue_symbol)}-${file.layer}-${file.day}.${ENDINGS[format]}`;
 
 const readSize = (path: string): Promise<number> =>
   stat(path).then(
@@ -74,8 +74,8 @@ const fetchRest = async (
   if (held === link.bytes) return;
   const headers: Record<string, string> = held === 0 || held > link.bytes ? {} : { range: `bytes=${held}-` };
   const response = await fetch(link.url, { headers, signal: signal ?? null });
-  if (response.status !== 200 && response.status !== 206) throw await errorOfAnswer(response);
-  if (response.body === null) throw unreachable(link.url, new Error('no body'));
+  if (response.status !== 200 && response.status !== 206) throw await readError(response);
+  if (response.body === null) throw makeUnreachable(link.url, new Error('no body'));
   const goesOn = response.status === 206;
   let bytes = goesOn ? held : 0;
   const file = await open(part, goesOn ? 'a' : 'w');
@@ -96,7 +96,7 @@ const finish = async ({ link, path, part }: Target): Promise<void> => {
   const [bytes, sha256] = [await readSize(part), await hashFile(part)];
   if (bytes === link.bytes && sha256 === link.sha256) return rename(part, path);
   if (bytes < link.bytes)
-    throw unreachable(link.url, new Error(`the file broke off after ${bytes} of ${link.bytes} bytes`));
+    throw makeUnreachable(link.url, new Error(`the file broke off after ${bytes} of ${link.bytes} bytes`));
   await rm(part);
   const message = `The file has the hash ${sha256}, and the service states ${link.sha256}.`;
   throw new ApiError([{ code: 'BAD_FILE', message, hint: 'It was removed; fetch it again.' }]);
@@ -132,8 +132,8 @@ const downloadOne = async (session: Session, wanted: Wanted): Promise<ArchiveFil
     } catch (error) {
       signal?.throwIfAborted();
       if (!mayHelp(error) || done >= tries)
-        throw error instanceof ApiError ? error : unreachable(session.client.baseUrl, error);
-      await pause(waitMs(done - 1, null), signal ?? null);
+        throw error instanceof ApiError ? error : makeUnreachable(session.client.baseUrl, error);
+      await pause(computeWaitMs(done - 1, null), signal ?? null);
     }
   }
 };

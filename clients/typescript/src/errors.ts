@@ -77,7 +77,7 @@ const readBody = (text: string): ErrorBody | null => {
 };
 
 /** The error of an answer that is none. */
-export const errorOfAnswer = async (response: Response): Promise<ApiError> => {
+export const readError = async (response: Response): Promise<ApiError> => {
   const { status, headers } = response;
   const text = await response.text().catch(() => '');
   const facts = {
@@ -103,7 +103,7 @@ const findReason = (error: unknown): string => {
   return error.message || error.name;
 };
 
-export const unreachable = (url: string, cause: unknown): ApiError => {
+export const makeUnreachable = (url: string, cause: unknown): ApiError => {
   const message = `${url} did not answer: ${findReason(cause)}`;
   return new ApiError(
     [{ code: 'UNREACHABLE', message, hint: 'Check the base URL, that the service runs there, and the network.' }],

@@ -1,14 +1,14 @@
 // From a past instant into the live stream: one iterator with every reading of each listing and layer once and in order.
 import type { Digits, GapEvent, HistoryAnswer, HistoryRequest } from './api-types.ts';
-import { comparable, Marks } from './delivered.ts';
+import { Marks, toComparable } from './delivered.ts';
 import { isApiError } from './errors.ts';
 import { type Followed, type FollowOptions, type FollowRequest, type FollowSources, figuresOf } from './followed.ts';
 import type { LiveEvent, LiveOptions } from './live.ts';
-import { GapRuns, Held, hasFigures, iso, isReading, listSeries, type Row, toPlace } from './past.ts';
+import { GapRuns, Held, hasFigures, isReading, listSeries, type Row, toIso, toPlace } from './past.ts';
 import { Queue } from './queue.ts';
 import { type Item, type LiveReading, Seam, type Stretch } from './seam.ts';
-import { pause, waitMs } from './wait.ts';
-import { durationMs } from './windows.ts';
+import { computeWaitMs, pause } from './wait.ts';
+import { parseDurationMs } from './windows.ts';
 
 /** Events that wait while history is read, or for it; more wait in the network, and then at the service (ST-06). */
 const WAITING_EVENTS = 50_000;
@@ -132,13 +132,13 @@ class Follower<F extends Digits> {
   /** So long before an instant, at the beginning of a window and a period; no earlier than the request. */
   #before(instant: string, ms = OVERLAP_MS): string {
     const before = Math.floor((Date.parse(instant) - ms) / this.#stepMs) * this.#stepMs;
-    return before > Date.parse(this.#begin) ? iso(before) : this.#begin;
+    return before > Date.parse(this.#begin) ? toIso(before) : this.#begin;
   }
 
   /** Ends of all windows and periods are multiples of it. */
   get #stepMs(): number {
     const { interval } = this.#request;
-    return Math.max(MINUTE_MS, interval === undefined ? 0 : durationMs(interval));
+    return Math.max(MINUTE_MS, interval === undefined ? 0 : parseDurationMs(interval));
   }
 
   async *#lost({ from, to }: GapEvent): AsyncGenerator<Followed<F>, void, void> {
@@ -185,7 +185,7 @@ class Follower<F extends Digits> {
     const { since: _, depth: __, interval, ...request } = this.#request;
     const mode = interval === undefined ? { raw: true } : { interval };
     const middle = Math.floor((Date.parse(to) - UNSETTLED_MS) / this.#stepMs) * this.#stepMs;
-    const instants = middle > Date.parse(from) ? [from, iso(middle), to] : [from, to];
+    const instants = middle > Date.parse(from) ? [from, toIso(middle), to] : [from, to];
     return instants.flatMap((end, i) => {
       const begin = instants[i - 1];
       return begin === undefined || Date.parse(begin) >= Date.parse(end)
@@ -210,7 +210,7 @@ class Follower<F extends Digits> {
         if (this.#stop.signal.aborted) return;
         if (!isApiError(error) || !(error.code === 'UNREACHABLE' || [502, 503, 504].includes(error.status)))
           throw error;
-        await pause(waitMs(failures, error.retryAfter), this.#stop.signal);
+        await pause(computeWaitMs(failures, error.retryAfter), this.#stop.signal);
       }
     }
   }
@@ -239,7 +239,7 @@ class Follower<F extends Digits> {
     }
     if (this.#stop.signal.aborted) return;
     for (const [place, seam] of this.#seams) {
-      if (layers.has(readLayer(place))) seam.learn(stretch, comparable(from), held.of(place));
+      if (layers.has(readLayer(place))) seam.learn(stretch, toComparable(from), held.of(place));
     }
   }
 
@@ -294,7 +294,7 @@ class Follower<F extends Digits> {
   }
 
   *#deliverAll(items: readonly Item<F>[]): Generator<Followed<F>, void, void> {
-    for (const item of inOrder(items)) {
+    for (const item of sortItems(items)) {
       const delivered = 'live' in item ? this.#deliverLive(item.live) : this.#deliverRow(item.row);
       if (delivered !== null) yield delivered;
     }
@@ -325,7 +325,7 @@ class Follower<F extends Digits> {
 const readLayer = (place: string): string => place.slice(place.lastIndexOf('|') + 1);
 
 /** Items of one place have ascending keys already, and stay in their order. */
-const inOrder = <F extends Digits>(items: readonly Item<F>[]): readonly Item<F>[] =>
+const sortItems = <F extends Digits>(items: readonly Item<F>[]): readonly Item<F>[] =>
   items.length < 2 ? items : items.toSorted((a, b) => (a.key < b.key ? -1 : Number(a.key > b.key)));
 
 /** Readings from `since` on, first of history, then live. */

@@ -1,10 +1,10 @@
 // The live stream: events in their order, over as many connections as it takes (ST-01 to ST-08).
 import type { Digits, ErrorItem, StreamEvent, StreamRequest } from './api-types.ts';
 import { attempt, type Caller } from './call.ts';
-import { ApiError, unreachable } from './errors.ts';
+import { ApiError, makeUnreachable } from './errors.ts';
 import { Repeats } from './repeats.ts';
 import { type Frame, readFrames } from './sse.ts';
-import { pause, waitMs } from './wait.ts';
+import { computeWaitMs, pause } from './wait.ts';
 
 /** An event with the id after which a stream can be resumed. */
 export type LiveEvent<F extends Digits = number> = StreamEvent<F> & { readonly id: string };
@@ -96,7 +96,7 @@ class Live<F extends Digits> {
         const bye = yield* this.#connection();
         if (bye === 'over') return;
         if (bye === 'again') continue;
-        throw unreachable(this.#caller.baseUrl, new Error('the stream ended'));
+        throw makeUnreachable(this.#caller.baseUrl, new Error('the stream ended'));
       } catch (error) {
         if (this.#isStopped) return;
         if (!(error instanceof ApiError) || !this.#isWorthAgain(error)) throw error;
@@ -117,7 +117,7 @@ class Live<F extends Digits> {
   }
 
   async #wait(error: ApiError): Promise<void> {
-    const ms = waitMs(this.#failures, error.retryAfter);
+    const ms = computeWaitMs(this.#failures, error.retryAfter);
     this.#failures += 1;
     this.#options.onConnection?.({ state: 'lost', error, waitMs: ms });
     await pause(ms, this.#options.signal ?? null);
@@ -164,7 +164,7 @@ class Live<F extends Digits> {
       for await (const frame of readFrames(chunks, this.#lastId)) {
         const event = parseEvent<F>(frame);
         if (event === null) continue;
-        if (event.event === 'error') throw refusal(event.data.errors);
+        if (event.event === 'error') throw makeRefusal(event.data.errors);
         const taken = this.#take(event);
         if (taken !== null) yield taken;
         if (event.id === this.#lastId) this.#repeats.note(event as StreamEvent);
@@ -176,7 +176,7 @@ class Live<F extends Digits> {
       return 'broken';
     } catch (error) {
       if (error instanceof ApiError) throw error;
-      throw unreachable(this.#caller.baseUrl, error);
+      throw makeUnreachable(this.#caller.baseUrl, error);
     }
   }
 
@@ -194,7 +194,7 @@ class Live<F extends Digits> {
   }
 }
 
-const refusal = (errors: readonly ErrorItem[]): ApiError => {
+const makeRefusal = (errors: readonly ErrorItem[]): ApiError => {
   const [first = { code: 'BAD_ANSWER' as const, message: 'The service ended the stream without a reason.' }, ...rest] =
     errors;
   // As a call with the same fault would be answered.
@@ -202,7 +202,7 @@ const refusal = (errors: readonly ErrorItem[]): ApiError => {
 };
 
 /** Events from now on, or from after `lastEventId`. Ends when the service reports that a retry is useless, or by the signal. */
-export const live = <F extends Digits>(
+export const openLive = <F extends Digits>(
   caller: Caller,
   request: LiveRequest,
   options: LiveOptions,

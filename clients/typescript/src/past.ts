@@ -1,8 +1,8 @@
 // Answers of history as a follower takes them: rows by listing and layer, and the windows whose last reading is not known yet (N-11, H-16k).
 import type { Digits, HistoryAnswer, HistoryRow } from './api-types.ts';
-import { comparable } from './delivered.ts';
+import { toComparable } from './delivered.ts';
 import type { Followed, FollowedGap } from './followed.ts';
-import { durationMs } from './windows.ts';
+import { parseDurationMs } from './windows.ts';
 
 /** Some layers have another name in requests than in the stream. */
 const ALIASES: Readonly<Record<string, string>> = { venue_depth: 'book_bands' };
@@ -27,13 +27,13 @@ export type Known<F extends Digits> = { readonly rows: readonly Row<F>[]; readon
 /** The part of an answer for one listing and layer. */
 export type Series<F extends Digits> = Known<F> & { readonly place: string };
 
-export const iso = (ms: number): string => new Date(ms).toISOString();
-const ascending = (a: string, b: string): number => (a < b ? -1 : Number(a > b));
+export const toIso = (ms: number): string => new Date(ms).toISOString();
+const compareTexts = (a: string, b: string): number => (a < b ? -1 : Number(a > b));
 
 /** Whether an unsettled answer has the last reading of the window that ends the row's period, or knows that there is none. */
 const isKnown = ({ at, status, gap_cause, received_at }: HistoryRow<Digits>, cadence: string): boolean => {
   if (received_at === null) return status !== 'missing' || (gap_cause ?? 'unknown') !== 'unknown';
-  const cadenceMs = durationMs(cadence);
+  const cadenceMs = parseDurationMs(cadence);
   // A row at its receipt is the row of its window; one of a period may be of an earlier window than the last.
   return at === received_at || !Number.isFinite(cadenceMs) || Date.parse(received_at) > Date.parse(at) - cadenceMs;
 };
@@ -50,12 +50,12 @@ export const listSeries = <F extends Digits>(answer: HistoryAnswer<F>): Series<F
       const taken = rows.map((row): Row<F> => {
         const received_at = row.received_at ?? row.at;
         const told = { source: 'history', venue, venue_symbol, instrument, layer, received_at, reading: row } as const;
-        return { key: comparable(received_at), at: comparable(row.at), told, row };
+        return { key: toComparable(received_at), at: toComparable(row.at), told, row };
       });
       return {
         place: toPlace({ venue, venue_symbol, layer }),
-        rows: taken.sort((a, b) => ascending(a.key, b.key)),
-        open: open.map(({ at }) => comparable(at)).sort(ascending),
+        rows: taken.sort((a, b) => compareTexts(a.key, b.key)),
+        open: open.map(({ at }) => toComparable(at)).sort(compareTexts),
       };
     }),
   );

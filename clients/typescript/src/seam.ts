@@ -1,7 +1,7 @@
 // Where history ends and the stream goes on, for one listing and layer: the next event of the stream bounds the rows needed from history.
 // While the last reading of a window before it is not known, the event waits, and everything behind it.
 import type { Digits, SnapshotEvent, UpdateEvent } from './api-types.ts';
-import { comparable } from './delivered.ts';
+import { toComparable } from './delivered.ts';
 import type { Known, Row } from './past.ts';
 
 export type LiveReading<F extends Digits> = SnapshotEvent<F> | UpdateEvent<F>;
@@ -37,7 +37,7 @@ class Piece<F extends Digits> {
   }
 
   bind(receivedAt: string | null): void {
-    this.#bound ??= receivedAt === null ? NEVER : comparable(receivedAt);
+    this.#bound ??= receivedAt === null ? NEVER : toComparable(receivedAt);
   }
 
   /** Another answer about what was received from `from` on. */
@@ -118,7 +118,7 @@ export class Seam<F extends Digits> {
       if (part instanceof Piece) {
         for (const row of part.take()) items.push({ key: this.#ascend(row.key), row });
         if (!part.isDone) break;
-      } else items.push({ key: this.#ascend(comparable(part.state.received_at ?? '')), live: part });
+      } else items.push({ key: this.#ascend(toComparable(part.state.received_at ?? '')), live: part });
       done += 1;
     }
     this.#parts.splice(0, done);

@@ -6,7 +6,7 @@ const LONGEST_MS = 20_000;
 const JITTER = 0.25;
 
 /** The delay that the service requested, else twice as long each time; a little longer by chance. */
-export const waitMs = (attempt: number, retryAfterS: number | null): number => {
+export const computeWaitMs = (attempt: number, retryAfterS: number | null): number => {
   const delayMs = retryAfterS === null ? Math.min(FIRST_MS * 2 ** attempt, LONGEST_MS) : retryAfterS * 1_000;
   return delayMs * (1 + Math.random() * JITTER);
 };

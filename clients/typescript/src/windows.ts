@@ -6,7 +6,8 @@ type Ranged = { readonly from?: string; readonly to?: string };
 const MINUTE_MS = 60_000;
 const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: MINUTE_MS, h: 3_600_000, d: 86_400_000 };
 
-export const durationMs = (text: string): number => Number(text.slice(0, -1)) * (UNITS[text.slice(-1)] ?? Number.NaN);
+export const parseDurationMs = (text: string): number =>
+  Number(text.slice(0, -1)) * (UNITS[text.slice(-1)] ?? Number.NaN);
 
 const toMs = (instant: string): number => {
   const at = Date.parse(instant);
@@ -17,14 +18,14 @@ const toMs = (instant: string): number => {
 /** Ends of parts lie on whole steps, so that no row falls between two. */
 const findStep = (request: Readonly<Record<string, unknown>>): number => {
   const length = request['interval'] ?? request['timeframe'];
-  const ms = typeof length === 'string' ? durationMs(length) : MINUTE_MS;
+  const ms = typeof length === 'string' ? parseDurationMs(length) : MINUTE_MS;
   return Number.isFinite(ms) && ms > MINUTE_MS ? ms : MINUTE_MS;
 };
 
 const isTooLong = (error: unknown): boolean => error instanceof ApiError && error.code === 'DQL_LIMIT';
 
 /** Requests the whole period, and half of it as long as that is too much. */
-export async function* windows<Request extends Ranged, Answer>(
+export async function* requestWindows<Request extends Ranged, Answer>(
   request: Request,
   ask: (part: Request) => Promise<Answer>,
 ): AsyncGenerator<Answer> {
@@ -57,7 +58,7 @@ export async function* windows<Request extends Ranged, Answer>(
 type Paged = { readonly page: { readonly next_cursor: string | null } };
 
 /** Every page of an answer with a cursor. */
-export async function* pages<Request extends object, Answer extends Paged>(
+export async function* requestPages<Request extends object, Answer extends Paged>(
   request: Request,
   ask: (page: Request) => Promise<Answer>,
 ): AsyncGenerator<Answer> {

@@ -12,32 +12,43 @@ const PIECE_EVENTS = 200;
 const AT = '2026-01-15T12:00:00.123456Z';
 const LISTING = { venue: 'venue', venue_symbol: 'SYMBOL', instrument: 'BTC-PERP' };
 const STAMPS = { venue_ts: AT, received_at: AT, age_ms: 12, venue_age_ms: 12, valid_until: null };
-const values = (n: number) => ({ basis: -0.0000099648401893, index: 97007.55271853, mark: 97006.58605377 + n });
-const makeState = (n: number) => ({ status: 'present', ...STAMPS, values: values(n), units: { mark: 'quote' } });
+const makeValues = (n: number) => ({ basis: -0.0000099648401893, index: 97007.55271853, mark: 97006.58605377 + n });
+const makeState = (n: number) => ({ status: 'present', ...STAMPS, values: makeValues(n), units: { mark: 'quote' } });
 
-const frame = (id: number, event: string, data: unknown): string =>
+const formatFrame = (id: number, event: string, data: unknown): string =>
   `id: ${id}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
 
 /** Sends so many updates as fast as they are read. */
 const sendEvents = async (response: ServerResponse, count: number): Promise<void> => {
   response.writeHead(200, { 'content-type': 'text/event-stream' });
-  response.write(frame(0, 'hello', { resumed: false, heartbeat_ms: 15_000, evaluated_at: AT }));
+  response.write(formatFrame(0, 'hello', { resumed: false, heartbeat_ms: 15_000, evaluated_at: AT }));
   for (let first = 1; first <= count; first += PIECE_EVENTS) {
     const piece = Array.from({ length: Math.min(PIECE_EVENTS, count - first + 1) }, (_, n) =>
-      frame(first + n, 'update', { ...LISTING, layer: 'mark', rev: first + n, change: 'value', state: makeState(n) }),
+      formatFrame(first + n, 'update', {
+        ...LISTING,
+        layer: 'mark',
+        rev: first + n,
+        change: 'value',
+        state: makeState(n),
+      }),
     );
     if (!response.write(piece.join(''))) await once(response, 'drain');
   }
-  response.end(frame(count + 1, 'bye', { reason: 'rotate', reconnect: false }));
+  response.end(formatFrame(count + 1, 'bye', { reason: 'rotate', reconnect: false }));
 };
 
-const historyText = (): string => {
-  const rows = Array.from({ length: ROWS }, (_, n) => ({ at: AT, status: 'present', ...STAMPS, values: values(n) }));
+const formatHistory = (): string => {
+  const rows = Array.from({ length: ROWS }, (_, n) => ({
+    at: AT,
+    status: 'present',
+    ...STAMPS,
+    values: makeValues(n),
+  }));
   return JSON.stringify({ settled: true, items: [{ ...LISTING, layers: { mark: { rows } } }] });
 };
 
 const serve = (count: number): void => {
-  const history = historyText();
+  const history = formatHistory();
   const server = createServer((request, response) => {
     request.resume();
     if (request.url?.startsWith('/v2/stream')) void sendEvents(response, count);

@@ -8,10 +8,10 @@ import fastify, { type FastifyInstance } from 'fastify';
 import type { Pool } from 'pg';
 import type { Call } from '../../../api/access/call.ts';
 import { openKeyStore } from '../../../api/access/key-store.ts';
-import { composeKey, randomCharacters } from '../../../api/access/keys.ts';
+import { composeKey, makeRandomCharacters } from '../../../api/access/keys.ts';
 import { keepSettled, Meter } from '../../../api/access/meter.ts';
-import { sharedPermits } from '../../../api/access/permits.ts';
-import { sharedPlaces } from '../../../api/access/place-store.ts';
+import { createSharedPermits } from '../../../api/access/permits.ts';
+import { createSharedPlaces } from '../../../api/access/place-store.ts';
 import { Places } from '../../../api/access/places.ts';
 import { type AccessDeps, checkAccess } from '../../../api/access/steps.ts';
 import { addAccess } from '../../../api/data-app/access-hook.ts';
@@ -24,7 +24,7 @@ import { openPostgres } from '../../runtime/postgres/postgres.ts';
 import { startEngines } from '../engines/engines.ts';
 import { PROJECT_ROOT } from '../engines/java.ts';
 import { createKey } from '../tools/key-admin.ts';
-import { computeMean, quantile } from './figures.ts';
+import { computeMean, findQuantile } from './figures.ts';
 
 const DIR = join(PROJECT_ROOT, '.local', 'bench-access');
 /** Enough keys in turn that no limit of a plan is reached. */
@@ -34,11 +34,11 @@ const RANDOM_LENGTH = 32;
 const WRONG = 8;
 
 const print = (text: string): void => void process.stdout.write(`${text}\n`);
-const us = (ms: number | null): string => (ms === null ? '-' : `${(ms * 1_000).toFixed(1)} µs`);
+const formatMicros = (ms: number | null): string => (ms === null ? '-' : `${(ms * 1_000).toFixed(1)} µs`);
 
 const makeDeps = (pool: Pool): AccessDeps => ({
   keys: openKeyStore(pool),
-  meter: new Meter(sharedPermits(pool), new Places(sharedPlaces(pool))),
+  meter: new Meter(createSharedPermits(pool), new Places(createSharedPlaces(pool))),
   payments: openPaymentChecks({
     challenges: new ChallengeMeter(),
     terms: { network: 'eip155:8453', asset: '0x', payTo: null, token: { name: 'USD Coin', version: '2' } },
@@ -48,7 +48,7 @@ const makeDeps = (pool: Pool): AccessDeps => ({
   onFault: (error) => print(String(error)),
 });
 
-const newKeys = async (pool: Pool): Promise<readonly string[]> => {
+const makeKeys = async (pool: Pool): Promise<readonly string[]> => {
   const made = { plan: 'pro_plus', name: 'bench', accountId: 'acc_bench', expiresAt: null } as const;
   const keys: string[] = [];
   for (let i = 0; i < KEYS; i++) keys.push((await createKey(pool, made, 'bench')).key);
@@ -72,7 +72,7 @@ const callWith = (key: string): Call => ({
 });
 
 /** Two routes with the same response; one is an operation with all its checks. */
-const twoRoutes = async (deps: AccessDeps): Promise<FastifyInstance> => {
+const openTwoRoutes = async (deps: AccessDeps): Promise<FastifyInstance> => {
   const app = fastify() as unknown as FastifyInstance;
   addAccess(app, { ...deps, log: createLog('bench', 'silent') });
   app.get('/open', (_request, reply) => reply.send('ok'));
@@ -103,8 +103,8 @@ const measureTimes = async (app: FastifyInstance, keys: readonly string[], reque
 const measureCost = async (pool: Pool, requests: number): Promise<void> => {
   const deps = makeDeps(pool);
   const stop = keepSettled(deps.meter, createLog('bench', 'silent'));
-  const keys = await newKeys(pool);
-  const app = await twoRoutes(deps);
+  const keys = await makeKeys(pool);
+  const app = await openTwoRoutes(deps);
   await measureTimes(app, keys, Math.min(requests, 4_000));
   const { open, checked } = await measureTimes(app, keys, requests);
   const alone: number[] = [];
@@ -112,27 +112,33 @@ const measureCost = async (pool: Pool, requests: number): Promise<void> => {
     const call = callWith(keys[i % KEYS] ?? '');
     const began = performance.now();
     const refused = await checkAccess(call, deps);
-    deps.meter.headers(call.account?.keyId ?? '', call.account?.plan.limits ?? never(), call.nowMs);
+    deps.meter.headers(call.account?.keyId ?? '', call.account?.plan.limits ?? failAlways(), call.nowMs);
     call.leases.request?.(200);
     alone.push(performance.now() - began);
     if (refused !== null) throw new Error(`refused: ${refused.body.errors[0]?.message}`);
   }
   await app.close();
   await stop();
-  const difference = (quantile(checked, 0.5) ?? 0) - (quantile(open, 0.5) ?? 0);
+  const difference = (findQuantile(checked, 0.5) ?? 0) - (findQuantile(open, 0.5) ?? 0);
   print(`access per request, ${requests} requests of ${KEYS} keys in turn, PostgreSQL behind it`);
-  print(`  route without checks   p50 ${us(quantile(open, 0.5))}   p99 ${us(quantile(open, 0.99))}`);
-  print(`  route with checks      p50 ${us(quantile(checked, 0.5))}   p99 ${us(quantile(checked, 0.99))}`);
-  print(`  difference of p50      ${us(difference)}   aim < 50 µs ${difference < 0.05 ? 'met' : 'MISSED'}`);
-  print(`  the steps by themselves p50 ${us(quantile(alone, 0.5))}   p99 ${us(quantile(alone, 0.99))}`);
+  print(
+    `  route without checks   p50 ${formatMicros(findQuantile(open, 0.5))}   p99 ${formatMicros(findQuantile(open, 0.99))}`,
+  );
+  print(
+    `  route with checks      p50 ${formatMicros(findQuantile(checked, 0.5))}   p99 ${formatMicros(findQuantile(checked, 0.99))}`,
+  );
+  print(`  difference of p50      ${formatMicros(difference)}   aim < 50 µs ${difference < 0.05 ? 'met' : 'MISSED'}`);
+  print(
+    `  the steps by themselves p50 ${formatMicros(findQuantile(alone, 0.5))}   p99 ${formatMicros(findQuantile(alone, 0.99))}`,
+  );
 };
 
-const never = (): never => {
+const failAlways = (): never => {
   throw new Error('a key of ours was refused');
 };
 
 /** Welch's t of two samples. */
-const welch = (a: readonly number[], b: readonly number[]): number => {
+const computeWelch = (a: readonly number[], b: readonly number[]): number => {
   const variance = (x: readonly number[], m: number): number =>
     x.reduce((sum, v) => sum + (v - m) ** 2, 0) / (x.length - 1);
   const [ma, mb] = [computeMean(a), computeMean(b)];
@@ -160,8 +166,8 @@ const NAMES: Readonly<Record<Kind, string>> = {
 /** One difference on two scales. The means leave out the slowest 5 % of both together, which are stalls of the machine. */
 const compare = (times: Readonly<Record<Kind, readonly number[]>>, [one, other]: readonly [Kind, Kind]): boolean => {
   const [a, b] = [times[one], times[other]];
-  const most = quantile([...a, ...b], 0.95) ?? 0;
-  const t = welch(
+  const most = findQuantile([...a, ...b], 0.95) ?? 0;
+  const t = computeWelch(
     a.filter((time) => time <= most),
     b.filter((time) => time <= most),
   );
@@ -173,14 +179,16 @@ const compare = (times: Readonly<Record<Kind, readonly number[]>>, [one, other]:
 /** Keys that begin as a real one and keys that are wrong throughout; all have a valid checksum, so each is looked up. */
 const measureTiming = async (pool: Pool, tries: number): Promise<void> => {
   const deps = makeDeps(pool);
-  const [real = ''] = await newKeys(pool);
+  const [real = ''] = await makeKeys(pool);
   const prefix = real.slice(3, 3 + RANDOM_LENGTH - WRONG);
   const times: Record<Kind, number[]> = { near: [], far: [], control: [] };
   for (let i = 0; i < tries; i++) {
     const kind = KINDS[randomInt(KINDS.length)] ?? 'far';
     // All keys are made each time: work before the clock starts affects it through a colder cache.
-    const ends = [randomCharacters(WRONG), randomCharacters(WRONG), randomCharacters(WRONG)];
-    const made = KINDS.map((k, at) => composeKey((k === 'near' ? prefix : randomCharacters(prefix.length)) + ends[at]));
+    const ends = [makeRandomCharacters(WRONG), makeRandomCharacters(WRONG), makeRandomCharacters(WRONG)];
+    const made = KINDS.map((k, at) =>
+      composeKey((k === 'near' ? prefix : makeRandomCharacters(prefix.length)) + ends[at]),
+    );
     const call = callWith(made[KINDS.indexOf(kind)] ?? '');
     const began = performance.now();
     const refused = await checkAccess(call, deps);
@@ -191,8 +199,8 @@ const measureTiming = async (pool: Pool, tries: number): Promise<void> => {
   }
   print(`refusal of a wrong key, ${tries} tries, each looked up in PostgreSQL`);
   for (const kind of KINDS) {
-    const [p50, p95] = [quantile(times[kind], 0.5), quantile(times[kind], 0.95)];
-    print(`  ${NAMES[kind].padEnd(26)} n ${times[kind].length}  p50 ${us(p50)}  p95 ${us(p95)}`);
+    const [p50, p95] = [findQuantile(times[kind], 0.5), findQuantile(times[kind], 0.95)];
+    print(`  ${NAMES[kind].padEnd(26)} n ${times[kind].length}  p50 ${formatMicros(p50)}  p95 ${formatMicros(p95)}`);
   }
   const isQuiet = compare(times, ['near', 'far']);
   compare(times, ['control', 'far']);

@@ -1,19 +1,19 @@
 // After a soak, with only the engines over its data: accounts for every frame, processes the log to its end, and processes a copy once more.
 import { join } from 'node:path';
 import { describeError } from '../../../schemas/thrown.ts';
-import { topics } from '../../../schemas/topics.ts';
+import { nameTopics } from '../../../schemas/topics.ts';
 import { openKafka } from '../../runtime/kafka/kafka.ts';
 import { readKafkaSecurity } from '../../runtime/kafka/settings.ts';
 import { createLog } from '../../runtime/log.ts';
 import { openQuestdbReader } from '../../runtime/questdb/questdb.ts';
 import { type Engines, startEngines } from '../engines/engines.ts';
 import { PROJECT_ROOT } from '../engines/java.ts';
-import { freePort } from '../engines/ports.ts';
+import { findFreePort } from '../engines/ports.ts';
 import type { Progress } from '../local/progress.ts';
 import type { SoakPlan } from './plan.ts';
-import { copyRaw, type Hashes, hashNamespace, type LoggedWorld, prepareReplay, reached } from './raw-copy.ts';
+import { copyRaw, type Hashes, hashNamespace, type LoggedWorld, prepareReplay, waitForReached } from './raw-copy.ts';
 import { VENUE } from './run.ts';
-import { accountFrames, type FrameAccount, type SentFrames } from './sent-frames.ts';
+import { compareFrames, type FrameAccount, type SentFrames } from './sent-frames.ts';
 
 export type Aftermath = {
   readonly frames: FrameAccount;
@@ -29,7 +29,7 @@ const READY_MS = 60_000;
 const PRINT_EVERY_MS = 30_000;
 
 /** Reports every half minute that a long step continues. */
-const patiently = async <T>(progress: Progress, name: string, work: Promise<T>): Promise<T> => {
+const waitPatiently = async <T>(progress: Progress, name: string, work: Promise<T>): Promise<T> => {
   progress.print(name);
   const timer = setInterval(() => progress.print(`still ${name}`), PRINT_EVERY_MS);
   try {
@@ -64,7 +64,7 @@ const workThrough = async (
   { namespace, timeoutMs }: { readonly namespace: string; readonly timeoutMs: number },
 ): Promise<Hashes> => {
   const { stores, shards, venues } = world;
-  const port = String(await freePort());
+  const port = String(await findFreePort());
   const processors = await engines.supervisor.start({
     name: `${namespace}processors`,
     command: process.execPath,
@@ -79,7 +79,7 @@ const workThrough = async (
     isReady: async () => (await fetch(`http://127.0.0.1:${port}/healthz`)).ok,
   });
   try {
-    await reached(world, namespace, timeoutMs);
+    await waitForReached(world, namespace, timeoutMs);
   } finally {
     await processors.stop();
   }
@@ -99,17 +99,17 @@ const examine = async (engines: Engines, { plan, sent, progress }: AftermathSpec
   const problems: string[] = [];
   const tried = async (name: string, work: () => Promise<Hashes>): Promise<Hashes | null> => {
     try {
-      return await patiently(progress, name, work());
+      return await waitPatiently(progress, name, work());
     } catch (error) {
       problems.push(`${name}: ${describeError(error)}`);
       return null;
     }
   };
   try {
-    const frames = await patiently(
+    const frames = await waitPatiently(
       progress,
       'holding what was sent against the log',
-      accountFrames(world.handle, topics().raw(VENUE), sent),
+      compareFrames(world.handle, nameTopics().raw(VENUE), sent),
     );
     const live = await tried('working through the log to its end', () =>
       workThrough(engines, world, { namespace: '', timeoutMs }),

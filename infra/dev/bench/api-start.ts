@@ -11,7 +11,7 @@ import { PROJECT_ROOT } from '../engines/java.ts';
 import { createProgress } from '../local/progress.ts';
 import { startService } from '../local/service.ts';
 import { simulatedVenues } from '../simulator/venues/index.ts';
-import { quantile } from './figures.ts';
+import { findQuantile } from './figures.ts';
 import { NODE_STEPS, type NodeTimes, startNode } from './node-start.ts';
 
 const DIR = join(PROJECT_ROOT, '.local', 'bench-api-start');
@@ -34,7 +34,7 @@ const rate = values.rate ?? String(venues.length * Number(values.listings) * FRA
 const describe = (times: readonly NodeTimes[]): string =>
   NODE_STEPS.map((step) => {
     const all = times.flatMap(({ [step]: at }) => (at === null ? [] : [at])).sort((a, b) => a - b);
-    const told = [quantile(all, 0.5), all[0], all.at(-1)].map((at) => at?.toFixed(2) ?? '-');
+    const told = [findQuantile(all, 0.5), all[0], all.at(-1)].map((at) => at?.toFixed(2) ?? '-');
     return `${step} ${told[0]} s (${told[1]} to ${told[2]}, ${all.length} of ${times.length})`;
   }).join('; ');
 

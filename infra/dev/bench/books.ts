@@ -1,6 +1,6 @@
 // Waits for the books: a book without its snapshot is neither applied nor published, so a service without books does half its work.
 import type { ApiClient } from './api-client.ts';
-import { until } from './until.ts';
+import { waitUntil } from './until.ts';
 
 const PATIENCE = { everyMs: 500, forMs: 120_000 };
 
@@ -16,7 +16,7 @@ const countMissing = async ({ post }: ApiClient): Promise<number> => {
 /** Returns how many books are missing at the deadline. */
 export const waitForBooks = async (client: ApiClient): Promise<number> => {
   let missing = 0;
-  await until(async () => {
+  await waitUntil(async () => {
     missing = await countMissing(client);
     return missing === 0;
   }, PATIENCE);

@@ -1,6 +1,6 @@
 // How long calls took, and which part was not the service's: cores that the host gave to other guests, and waiting for a core of ours.
-import { below, type Figure, makeFigure, quantile, sum } from './figures.ts';
-import { readMainThread, stolenMs } from './machine.ts';
+import { type Figure, findQuantile, makeFigure, makeUpperAim, sum } from './figures.ts';
+import { readMainThread, readStolenMs } from './machine.ts';
 
 /**
  * `stolen`: milliseconds of all cores that other guests used during the call. `waited`: milliseconds in which the main threads of a
@@ -11,15 +11,15 @@ export type Call = { readonly ms: number; readonly stolen: number; readonly wait
 /** From this share of a call's own time on the host has disturbed the call. */
 const DISTURBED = 0.25;
 
-const waitedMs = (pids: readonly number[]): number => sum(pids.map((pid) => readMainThread(pid)?.waitedMs ?? 0));
+const sumWaitedMs = (pids: readonly number[]): number => sum(pids.map((pid) => readMainThread(pid)?.waitedMs ?? 0));
 
 /** `passes` are the processes that work for a call one after the other; the caller always does. */
-export const timed = async (work: () => Promise<unknown>, passes: readonly number[] = []): Promise<Call> => {
+export const measureCall = async (work: () => Promise<unknown>, passes: readonly number[] = []): Promise<Call> => {
   const pids = [process.pid, ...passes];
-  const [stolen, waited, began] = [stolenMs(), waitedMs(pids), performance.now()];
+  const [stolen, waited, began] = [readStolenMs(), sumWaitedMs(pids), performance.now()];
   await work();
   const ms = performance.now() - began;
-  return { ms, stolen: stolenMs() - stolen, waited: Math.min(ms, waitedMs(pids) - waited) };
+  return { ms, stolen: readStolenMs() - stolen, waited: Math.min(ms, sumWaitedMs(pids) - waited) };
 };
 
 /** This many calls one after the other. */
@@ -29,14 +29,14 @@ export const measureCalls = async (
   passes: readonly number[] = [],
 ): Promise<Call[]> => {
   const calls: Call[] = [];
-  for (let i = 0; i < count; i++) calls.push(await timed(work, passes));
+  for (let i = 0; i < count; i++) calls.push(await measureCall(work, passes));
   return calls;
 };
 
 const STRINGIFIED = 50;
 
 /** The cost of serialising a finished response. */
-export const stringifyCalls = (answer: unknown): Promise<Call[]> =>
+export const measureStringify = (answer: unknown): Promise<Call[]> =>
   measureCalls(STRINGIFIED, async () => JSON.stringify(answer));
 
 const isUndisturbed = ({ ms, stolen }: Call): boolean => stolen < ms * DISTURBED;
@@ -53,22 +53,22 @@ type Parts = Pick<Figure, 'limitIs' | 'note'> & {
 };
 
 /** Median and high percentiles of the calls; with an aim also their own time, without the share that other guests and processes took. */
-export const callFigures = (name: string, calls: readonly Call[], parts: Partial<Parts> = {}): Figure[] => {
+export const toCallFigures = (name: string, calls: readonly Call[], parts: Partial<Parts> = {}): Figure[] => {
   const { aimMs = null, bare = [], limitIs = '', note = '' } = parts;
-  const limitAt = (q: number, of: readonly number[]) => ({ limit: quantile(of, q), limitIs });
-  const aim = aimMs === null ? null : below(aimMs);
+  const limitAt = (q: number, of: readonly number[]) => ({ limit: findQuantile(of, q), limitIs });
+  const aim = aimMs === null ? null : makeUpperAim(aimMs);
   const whole = [
     makeFigure({
       name: `${name} p50`,
       unit: 'ms',
-      measured: quantile(listTimes(calls), 0.5),
+      measured: findQuantile(listTimes(calls), 0.5),
       ...limitAt(0.5, listTimes(bare)),
       note,
     }),
     makeFigure({
       name: `${name} p99`,
       unit: 'ms',
-      measured: quantile(listTimes(calls), 0.99),
+      measured: findQuantile(listTimes(calls), 0.99),
       ...limitAt(0.99, listTimes(bare)),
       aim,
     }),
@@ -81,7 +81,7 @@ export const callFigures = (name: string, calls: readonly Call[], parts: Partial
     makeFigure({
       name: `${name} p99, waits for a core left out`,
       unit: 'ms',
-      measured: quantile(listOwnTimes(calls), 0.99),
+      measured: findQuantile(listOwnTimes(calls), 0.99),
       ...{ ...limitAt(0.99, listOwnTimes(bare)), aim },
       note: `the slowest call waited ${Math.round(slowest.waited)} of its ${Math.round(slowest.ms)} ms; ${disturbed} of ${calls.length}, which the host disturbed, are left out`,
     }),

@@ -29,11 +29,11 @@ export const makeFigure = (measured: Measured): Figure => ({
   ...measured,
 });
 
-export const below = (value: number): Figure['aim'] => ({ is: 'below', value });
-export const atLeast = (value: number): Figure['aim'] => ({ is: 'at least', value });
+export const makeUpperAim = (value: number): Figure['aim'] => ({ is: 'below', value });
+export const makeLowerAim = (value: number): Figure['aim'] => ({ is: 'at least', value });
 
 /** The value that the share `q` of the samples does not exceed (nearest rank); null without samples. */
-export const quantile = (samples: readonly number[], q: number): number | null => {
+export const findQuantile = (samples: readonly number[], q: number): number | null => {
   if (samples.length === 0) return null;
   const sorted = samples.toSorted((a, b) => a - b);
   return sorted[Math.max(0, Math.ceil(q * sorted.length) - 1)] ?? null;
@@ -47,7 +47,7 @@ export const sum = (values: Iterable<number>): number => {
 
 export const computeMean = (values: readonly number[]): number => sum(values) / values.length;
 
-const written = (value: number | null): string => {
+const formatValue = (value: number | null): string => {
   if (value === null) return '-';
   if (Math.abs(value) >= 100) return Math.round(value).toLocaleString('en-US');
   return value.toPrecision(3).replace(/\.?0+$/, '');
@@ -56,7 +56,7 @@ const written = (value: number | null): string => {
 const withUnit = (value: number | null, unit: Figure['unit']): string => {
   if (value === null) return '-';
   if (unit === 'cores') return `${value.toFixed(2)} cores`;
-  return unit === '/s' ? `${written(value)}/s` : `${written(value)} ${unit}`.trimEnd();
+  return unit === '/s' ? `${formatValue(value)}/s` : `${formatValue(value)} ${unit}`.trimEnd();
 };
 
 /** Times over their limit (latencies), share of it (rates); null without one. */
@@ -68,16 +68,18 @@ export const isMet = ({ measured, aim }: Figure): boolean | null => {
   return aim.is === 'below' ? measured < aim.value : measured >= aim.value;
 };
 
-const spreadText = ({ spread, unit }: Figure): string => {
+const formatSpread = ({ spread, unit }: Figure): string => {
   if (spread === null) return '';
-  const [min, max] = [spread.min, spread.max].map((value) => (unit === 'cores' ? value.toFixed(2) : written(value)));
+  const [min, max] = [spread.min, spread.max].map((value) =>
+    unit === 'cores' ? value.toFixed(2) : formatValue(value),
+  );
   return `${min} .. ${max}`;
 };
 
-const aimText = ({ aim, unit }: Figure): string =>
+const formatAim = ({ aim, unit }: Figure): string =>
   aim === null ? '' : `${aim.is === 'below' ? '<' : '>='} ${withUnit(aim.value, unit)}`;
 
-const metText = (figure: Figure): string => {
+const formatMet = (figure: Figure): string => {
   const met = isMet(figure);
   if (met === null) return figure.aim === null ? '' : '?';
   return met ? 'yes' : 'NO';
@@ -90,11 +92,11 @@ export const renderTable = (figures: readonly Figure[]): string => {
   const rows = figures.map((figure) => [
     figure.name,
     withUnit(figure.measured, figure.unit),
-    spreadText(figure),
+    formatSpread(figure),
     withUnit(figure.limit, figure.unit),
-    written(computeRatio(figure)),
-    aimText(figure),
-    metText(figure),
+    formatValue(computeRatio(figure)),
+    formatAim(figure),
+    formatMet(figure),
     [figure.limitIs, figure.note].filter((text) => text !== '').join('; '),
   ]);
   return renderColumns(HEAD, rows, RIGHT);

@@ -1,7 +1,7 @@
 // What one raw frame costs in the log: records and bytes of each topic. Each record is encoded once by its writer and decoded once by each reader.
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { endOffsets } from '../../runtime/kafka/kafka.ts';
+import { fetchEndOffsets } from '../../runtime/kafka/kafka.ts';
 import { type Figure, makeFigure, sum } from './figures.ts';
 import type { Run } from './run.ts';
 
@@ -28,7 +28,7 @@ const readBytes = (data: string): ReadonlyMap<string, number> => {
 export const readLogSizes = async ({ dir, handle }: Run): Promise<LogSizes> => {
   const bytes = readBytes(join(dir, 'kafka', 'data'));
   const sizes = [...bytes].map(async ([topic, size]) => {
-    const ends = await endOffsets(handle, topic);
+    const ends = await fetchEndOffsets(handle, topic);
     return [topic, { records: sum([...ends.values()].map(({ latest }) => latest)), bytes: size }] as const;
   });
   return new Map(await Promise.all(sizes));
@@ -38,7 +38,7 @@ export const readLogSizes = async ({ dir, handle }: Run): Promise<LogSizes> => {
 type Growth = { readonly before: LogSizes; readonly after: LogSizes; readonly frames: number };
 
 /** One figure for each topic that grew, largest first, and one for all. */
-export const costFigures = (at: string, { before, after, frames }: Growth): Figure[] => {
+export const toCostFigures = (at: string, { before, after, frames }: Growth): Figure[] => {
   const grown = [...after]
     .map(([topic, { records, bytes }]) => {
       const { records: oldRecords = 0, bytes: oldBytes = 0 } = before.get(topic) ?? {};

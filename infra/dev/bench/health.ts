@@ -1,8 +1,8 @@
 // Samples everything that runs: memory and descriptors of each process, the lag of each step, the state of QuestDB's tables.
-import { topics } from '../../../schemas/topics.ts';
-import { endOffsets } from '../../runtime/kafka/kafka.ts';
+import { nameTopics } from '../../../schemas/topics.ts';
+import { fetchEndOffsets } from '../../runtime/kafka/kafka.ts';
 import type { QuestdbReader } from '../../runtime/questdb/questdb.ts';
-import { quantile, sum } from './figures.ts';
+import { findQuantile, sum } from './figures.ts';
 import { countDescriptors, EVERY_PROCESS, findPid, type ProcessName, readProcessUsage } from './machine.ts';
 import { type Run, readSentCount, VENUE } from './run.ts';
 
@@ -63,24 +63,24 @@ const readTables = async (reader: QuestdbReader): Promise<TableHealth> => {
   };
 };
 
-const recordsIn = async (run: Run, topic: string): Promise<number> =>
-  sum([...(await endOffsets(run.handle, topic)).values()].map(({ latest }) => latest));
+const countRecordsIn = async (run: Run, topic: string): Promise<number> =>
+  sum([...(await fetchEndOffsets(run.handle, topic)).values()].map(({ latest }) => latest));
 
 /** Offsets the sink has committed; a partition it has not begun counts as zero. */
-const writtenRows = async (run: Run, topic: string): Promise<number> => {
+const countWrittenRows = async (run: Run, topic: string): Promise<number> => {
   const admin = await run.handle.admin();
   const [answer] = await admin.fetchOffsets({ groupId: SINK_GROUP, topics: [topic] });
   return sum((answer?.partitions ?? []).map(({ offset }) => Math.max(0, Number(offset))));
 };
 
 const readTotals = async (run: Run): Promise<Totals> => {
-  const names = topics();
+  const names = nameTopics();
   // In the order of the pipeline, so that a later step is ahead of an earlier one only by what arrived meanwhile.
-  const written = await writtenRows(run, names.rows(VENUE));
-  const published = await recordsIn(run, names.rows(VENUE));
+  const written = await countWrittenRows(run, names.rows(VENUE));
+  const published = await countRecordsIn(run, names.rows(VENUE));
   const applied = run.watch.applied();
-  const collected = await recordsIn(run, names.raw(VENUE));
-  const deadLetters = await recordsIn(run, names.deadLetters);
+  const collected = await countRecordsIn(run, names.raw(VENUE));
+  const deadLetters = await countRecordsIn(run, names.deadLetters);
   return { sent: await readSentCount(run.service), collected, applied, published, written, deadLetters };
 };
 
@@ -99,7 +99,7 @@ export const watchHealth = (run: Run, reader: QuestdbReader): HealthWatch => {
     if (lag !== null) lags.push(lag);
   }, LAG_EVERY_MS);
   const takeLag = (): LagSample | null => {
-    const [usualMs, highestMs] = [quantile(lags, 0.5), quantile(lags, 1)];
+    const [usualMs, highestMs] = [findQuantile(lags, 0.5), findQuantile(lags, 1)];
     lags = [];
     return usualMs === null || highestMs === null ? null : { usualMs, highestMs };
   };

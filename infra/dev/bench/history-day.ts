@@ -5,18 +5,18 @@ import { codecs } from '../../../schemas/avro/codec.ts';
 import { MICROS_PER_SECOND } from '../../../schemas/instants.ts';
 import { READING_LAYERS } from '../../../schemas/layers.ts';
 import type { Micros } from '../../../schemas/records.ts';
-import { tableName } from '../../../schemas/tables.ts';
+import { toTableName } from '../../../schemas/tables.ts';
 import {
   type CapabilityVersion,
   type ListingVersion,
-  liveEntry,
+  makeLiveEntry,
+  nameTopics,
   type Reading,
   type Row,
-  topics,
 } from '../../../schemas/topics.ts';
 import { createPublisher, ensureTopics, openKafka } from '../../runtime/kafka/kafka.ts';
 import { readKafkaSecurity } from '../../runtime/kafka/settings.ts';
-import { topicSpecs } from '../../runtime/kafka/topics.ts';
+import { listTopicSpecs } from '../../runtime/kafka/topics.ts';
 import { createLog } from '../../runtime/log.ts';
 import { createRowSender, openQuestdbReader } from '../../runtime/questdb/questdb.ts';
 
@@ -77,7 +77,7 @@ const makeMark = (received: Micros, n: number): Reading => ({
   values: { mark: `${60_000 + (n % 997)}.${n % 10}`, index: `${60_001 + (n % 991)}`, basis: '-0.000011340000000001' },
 });
 
-const markRow = (i: number, at: Micros): Row => {
+const makeMarkRow = (i: number, at: Micros): Row => {
   const n = i + at / WINDOW;
   return makeReadingRow(
     { venue: VENUE, symbol: makeSymbol(i), layer: 'mark' },
@@ -86,7 +86,7 @@ const markRow = (i: number, at: Micros): Row => {
   );
 };
 
-const minuteRow = (i: number, openTime: Micros): Row => {
+const makeMinuteRow = (i: number, openTime: Micros): Row => {
   const n = i + openTime / MINUTE;
   const price = 60_000 + (n % 997);
   const figures = {
@@ -112,7 +112,7 @@ const minuteRow = (i: number, openTime: Micros): Row => {
 };
 
 /** Rows of every listing from `end` back, in the order of time. */
-function* rowsBack(count: number, length: Micros, row: (i: number, n: number) => Row): Generator<Row> {
+function* listRowsBack(count: number, length: Micros, row: (i: number, n: number) => Row): Generator<Row> {
   for (let n = count; n > 0; n--) for (let i = 0; i < LISTINGS; i++) yield row(i, n * length);
 }
 
@@ -135,16 +135,16 @@ export const writeTables = async (stores: Stores, end: Micros): Promise<void> =>
   const sender = createRowSender(stores.questdb_http, { auth, log });
   try {
     await ensureTables((text) => reader.query({ text }), { namespace: NAMESPACE });
-    const [mark, candles] = [tableName(NAMESPACE, 'mark'), tableName(NAMESPACE, 'candles')];
+    const [mark, candles] = [toTableName(NAMESPACE, 'mark'), toTableName(NAMESPACE, 'candles')];
     await sendAll(
       sender,
       mark,
-      rowsBack(WINDOWS, WINDOW, (i, back) => markRow(i, end - back + WINDOW)),
+      listRowsBack(WINDOWS, WINDOW, (i, back) => makeMarkRow(i, end - back + WINDOW)),
     );
     await sendAll(
       sender,
       candles,
-      rowsBack(MINUTES, MINUTE, (i, back) => minuteRow(i, end - back)),
+      listRowsBack(MINUTES, MINUTE, (i, back) => makeMinuteRow(i, end - back)),
     );
     await sender.waitVisible([mark, candles]);
   } finally {
@@ -156,7 +156,7 @@ export const writeTables = async (stores: Stores, end: Micros): Promise<void> =>
 export type Known = { readonly listings: readonly ListingVersion[]; readonly capability: CapabilityVersion };
 
 /** Versions of the listings, since long before the day. */
-export const knownAt = (end: Micros): Known => ({
+export const makeKnown = (end: Micros): Known => ({
   listings: Array.from({ length: LISTINGS }, (_, i) => makeVersion(i, end - 10 * DAY)),
   capability: makeCapability(end - 10 * DAY),
 });
@@ -167,14 +167,14 @@ export const writeTopics = async (stores: Stores, { listings, capability }: Know
     { brokers: stores.kafka.split(','), clientId: 'bench', security: readKafkaSecurity(process.env) },
     createLog('bench', 'error'),
   );
-  const names = topics(NAMESPACE);
-  await ensureTopics(kafka, topicSpecs({ venues: [VENUE], shards: 1, namespace: NAMESPACE }));
+  const names = nameTopics(NAMESPACE);
+  await ensureTopics(kafka, listTopicSpecs({ venues: [VENUE], shards: 1, namespace: NAMESPACE }));
   const publisher = createPublisher(kafka);
   const put = (topic: string, key: string, value: Buffer): void =>
     publisher.publish({ topic, partition: 0, key, value });
   put(names.capabilities, VENUE, codecs.capability.encode(capability));
   for (const version of listings) put(names.listings, version.venue_symbol, codecs.listing.encode(version));
-  const entry = liveEntry({ kind: 'watermark', offset: 1, index: 0, recorded_at: settled, watermark: settled });
+  const entry = makeLiveEntry({ kind: 'watermark', offset: 1, index: 0, recorded_at: settled, watermark: settled });
   put(names.live(VENUE), VENUE, codecs.live.encode(entry));
   const history = { task: `${VENUE}/0`, kind: 'history', watermark: settled, offset: 1, positions: {} } as const;
   put(names.watermark, `${VENUE}/0|history`, codecs.watermark.encode(history));

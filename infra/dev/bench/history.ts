@@ -17,14 +17,14 @@ import { openPostgres } from '../../runtime/postgres/postgres.ts';
 import { openQuestdbReader, type QuestdbQuery, type QuestdbReader } from '../../runtime/questdb/questdb.ts';
 import { startEngines } from '../engines/engines.ts';
 import { PROJECT_ROOT } from '../engines/java.ts';
-import { freePort } from '../engines/ports.ts';
+import { findFreePort } from '../engines/ports.ts';
 import { type ApiClient, openApiClient, type Timed } from './api-client.ts';
-import { callFigures, measureCalls } from './calls.ts';
+import { measureCalls, toCallFigures } from './calls.ts';
 import { type Figure, renderTable, sum } from './figures.ts';
 import {
   type Known,
-  knownAt,
   LISTINGS,
+  makeKnown,
   makeSymbol,
   NAMESPACE,
   type Stores,
@@ -33,8 +33,8 @@ import {
   writeTopics,
 } from './history-day.ts';
 import { readProcessUsage } from './machine.ts';
-import { inRounds, ROUNDS } from './rounds.ts';
-import { until } from './until.ts';
+import { ROUNDS, runRounds } from './rounds.ts';
+import { waitUntil } from './until.ts';
 
 export type HistorySpec = Stores & {
   readonly database_url: string;
@@ -54,7 +54,7 @@ type Case = {
   readonly aimMs: number | null;
 };
 
-const casesAt = (end: Micros): readonly Case[] => {
+const listCasesAt = (end: Micros): readonly Case[] => {
   const back = (seconds: number) => ({ from: formatInstant(end - seconds * 1_000_000), to: formatInstant(end) });
   const one = { where: { symbol: [makeSymbol(7)] } };
   const periods = { layers: ['mark'], interval: '10s' };
@@ -143,7 +143,7 @@ const recordStatements = async (
 };
 
 const startApi = async (spec: HistorySpec): Promise<{ readonly child: ChildProcess; readonly baseUrl: string }> => {
-  const port = await freePort();
+  const port = await findFreePort();
   const { PATH = '', HOME = '' } = process.env;
   const child = spawn(process.execPath, [join(PROJECT_ROOT, 'api/main.ts')], {
     stdio: 'ignore',
@@ -159,7 +159,7 @@ const startApi = async (spec: HistorySpec): Promise<{ readonly child: ChildProce
       ({ ok }) => ok,
       () => false,
     );
-  if (await until(serves, STARTS)) return { child, baseUrl };
+  if (await waitUntil(serves, STARTS)) return { child, baseUrl };
   child.kill();
   throw new Error('the API of the bench does not answer');
 };
@@ -187,7 +187,7 @@ const measureOne = async (one: Case, { client, reader, statements, calls, pid }:
   const bare = await measureCalls(calls, () => Promise.all(statements.map((statement) => reader.query(statement))));
   const spentMs = sum(answered.map(({ ms }) => ms));
   const perSecond = Math.round((rows * calls * 1_000) / spentMs).toLocaleString('en-US');
-  return callFigures(name, answered, {
+  return toCallFigures(name, answered, {
     ...{ aimMs, bare, limitIs: `QuestDB for the same ${statements.length} statements` },
     note: `${Math.round(size / 1_024)} kB, ${perSecond} rows/s, ${calls} calls, ${cpuMs.toFixed(0)} ms of the API's processor each`,
   });
@@ -196,7 +196,7 @@ const measureOne = async (one: Case, { client, reader, statements, calls, pid }:
 export const measureHistory = async (spec: HistorySpec): Promise<Figure[]> => {
   const now = Date.now() * 1_000;
   const end = Math.floor(now / MICROS_PER_MINUTE) * MICROS_PER_MINUTE - 10 * MICROS_PER_MINUTE;
-  const known = knownAt(end);
+  const known = makeKnown(end);
   await writeTables(spec, end);
   await writeTopics(spec, known, now);
   const auth = { user: spec.questdb_user, password: spec.questdb_password };
@@ -207,13 +207,13 @@ export const measureHistory = async (spec: HistorySpec): Promise<Figure[]> => {
   const live = makeMemory(known, now);
   try {
     const figures: Figure[] = [];
-    for (const one of casesAt(end)) {
+    for (const one of listCasesAt(end)) {
       const statements = await recordStatements(one, { live, reader, now });
       const calls = one.rows > 50_000 ? Math.ceil(spec.calls / 5) : spec.calls;
       const measuring = { client, reader, statements, calls, pid: child.pid ?? 0 };
       // A process that has just started compiles its frequent code: users do not meet it in that state.
       await measureCalls(calls, () => askOnce(client, one));
-      figures.push(...(await inRounds(spec.rounds, () => measureOne(one, measuring))));
+      figures.push(...(await runRounds(spec.rounds, () => measureOne(one, measuring))));
     }
     return figures;
   } finally {
@@ -223,7 +223,7 @@ export const measureHistory = async (spec: HistorySpec): Promise<Figure[]> => {
   }
 };
 
-const alone = async (): Promise<void> => {
+const runAlone = async (): Promise<void> => {
   const dir = mkdtempSync(join(tmpdir(), 'bench-history-'));
   const engines = await startEngines({ dir, anvil: false, ports: 'free', env: {} });
   try {
@@ -243,4 +243,4 @@ const alone = async (): Promise<void> => {
   }
 };
 
-if (import.meta.main) await alone();
+if (import.meta.main) await runAlone();

@@ -1,17 +1,17 @@
 // Latency of each hop of a reading: venue's stamp, received, recorded, readable on `live`, served by the API.
 import { setTimeout as pause } from 'node:timers/promises';
-import { bucketEnd } from '../../../processors/task/books.ts';
+import { toBucketEnd } from '../../../processors/task/books.ts';
 import { codecs } from '../../../schemas/avro/codec.ts';
 import { parseInstant } from '../../../schemas/instants.ts';
 import type { Micros } from '../../../schemas/records.ts';
 import type { Reading } from '../../../schemas/topics.ts';
-import { topics } from '../../../schemas/topics.ts';
+import { nameTopics } from '../../../schemas/topics.ts';
 import { createClock } from '../../runtime/clock.ts';
 import { readPartitions } from '../../runtime/kafka/kafka.ts';
 import type { ApiClient } from './api-client.ts';
 import { isConfirmation } from './confirmation.ts';
-import { below, type Figure, makeFigure, quantile } from './figures.ts';
-import { inRounds } from './rounds.ts';
+import { type Figure, findQuantile, makeFigure, makeUpperAim } from './figures.ts';
+import { runRounds } from './rounds.ts';
 import { type Run, VENUE } from './run.ts';
 
 export type HopsSpec = {
@@ -24,7 +24,7 @@ export type HopsSpec = {
 
 type Hop = 'received' | 'recorded' | 'sent' | 'live' | 'whole';
 type Samples = Record<Hop, number[]>;
-const noSamples = (): Samples => ({ received: [], recorded: [], sent: [], live: [], whole: [] });
+const makeNoSamples = (): Samples => ({ received: [], recorded: [], sent: [], live: [], whole: [] });
 
 /** Their mark and index arrive in two streams, and the reading has the older stamp, up to a second. */
 const JOINED = /_PERP$/;
@@ -51,7 +51,7 @@ const followLive = async (run: Run, byLayer: ReadonlyMap<string, Samples>) => {
   const { nowMicros } = createClock();
   const newest = new Map<string, number | null>();
   return readPartitions(run.handle, {
-    topic: topics().live(VENUE),
+    topic: nameTopics().live(VENUE),
     from: () => 'latest',
     onBatch: (_partition, messages) => {
       const arrived = nowMicros();
@@ -83,7 +83,7 @@ const createTailDetector = (): ((update: Update) => boolean) => {
   const buckets = new Map<string, number>();
   return ({ venue_symbol: symbol, layer, state }) => {
     if (layer !== 'book') return false;
-    const bucket = bucketEnd(parseInstant(state.received_at ?? '') ?? 0);
+    const bucket = toBucketEnd(parseInstant(state.received_at ?? '') ?? 0);
     const before = buckets.get(symbol);
     buckets.set(symbol, bucket);
     return bucket === before;
@@ -130,7 +130,7 @@ const toFigures = (layer: string, samples: Samples, rate: number): Figure[] =>
       makeFigure({
         name: `at ${rate}/s: ${layer}, ${words} p${q * 100}`,
         unit: 'ms',
-        measured: quantile(samples[hop], q),
+        measured: findQuantile(samples[hop], q),
         note: hop === 'whole' ? `${samples[hop].length} readings; ${NOTES[layer] ?? ''}` : '',
       }),
     ),
@@ -141,7 +141,7 @@ const measureRound = async (
   { rate, seconds, client }: HopsSpec,
   symbols: readonly string[],
 ): Promise<Figure[]> => {
-  const byLayer = new Map(['mark', 'book'].map((layer) => [layer, noSamples()]));
+  const byLayer = new Map(['mark', 'book'].map((layer) => [layer, makeNoSamples()]));
   const reader = await followLive(run, byLayer);
   const served = await followServed(client, symbols);
   await pause(seconds * 1_000);
@@ -153,15 +153,15 @@ const measureRound = async (
   const servedAt = `at ${rate}/s: venue frame to served`;
   return [
     ...[...byLayer].flatMap(([layer, samples]) => toFigures(layer, samples, rate)),
-    makeFigure({ name: `${servedAt} p50`, unit: 'ms', measured: quantile(all, 0.5), aim: below(20), note }),
-    makeFigure({ name: `${servedAt} p99`, unit: 'ms', measured: quantile(all, 0.99), aim: below(100) }),
+    makeFigure({ name: `${servedAt} p50`, unit: 'ms', measured: findQuantile(all, 0.5), aim: makeUpperAim(20), note }),
+    makeFigure({ name: `${servedAt} p99`, unit: 'ms', measured: findQuantile(all, 0.99), aim: makeUpperAim(100) }),
     makeFigure({
       name: `${servedAt}, marks alone p50`,
       unit: 'ms',
-      measured: quantile(marks, 0.5),
+      measured: findQuantile(marks, 0.5),
       note: NOTES['mark'] ?? '',
     }),
-    makeFigure({ name: `${servedAt}, marks alone p99`, unit: 'ms', measured: quantile(marks, 0.99) }),
+    makeFigure({ name: `${servedAt}, marks alone p99`, unit: 'ms', measured: findQuantile(marks, 0.99) }),
   ];
 };
 
@@ -172,5 +172,5 @@ export const measureHops = async (run: Run, spec: HopsSpec): Promise<Figure[]> =
   // Neighbours arrive at the same moment of a second.
   const apart = Math.max(1, Math.floor(known.length / SERVED_LISTINGS));
   const symbols = known.filter((_, i) => i % apart === 0).slice(0, SERVED_LISTINGS);
-  return inRounds(spec.rounds, () => measureRound(run, spec, symbols));
+  return runRounds(spec.rounds, () => measureRound(run, spec, symbols));
 };

@@ -2,7 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { findPid } from './machine.ts';
 import type { Run } from './run.ts';
-import { until } from './until.ts';
+import { waitUntil } from './until.ts';
 
 /** The sink is a part of the processors. */
 export const VICTIMS = ['ingest', 'processors', 'api'] as const;
@@ -15,7 +15,7 @@ export type Kill = {
 
 const PATIENCE = { everyMs: 50, forMs: 60_000 };
 
-const readyUrl = ({ service }: Run, victim: Victim): string => {
+const toReadyUrl = ({ service }: Run, victim: Victim): string => {
   const { base_url: base, metrics_urls: metrics } = service.endpoints;
   return String(new URL('/readyz', victim === 'api' ? base : metrics[victim]));
 };
@@ -39,9 +39,9 @@ const killOne = async (run: Run, victim: Victim): Promise<Kill> => {
   run.progress.print(`kill -9 of ${victim}`);
   const began = performance.now();
   process.kill(pid, 'SIGKILL');
-  const isBack = await until(async () => {
+  const isBack = await waitUntil(async () => {
     const successor = findPid(run.dir, victim);
-    return successor !== null && successor !== pid && (await isReady(readyUrl(run, victim)));
+    return successor !== null && successor !== pid && (await isReady(toReadyUrl(run, victim)));
   }, PATIENCE);
   return { victim, backMs: isBack ? performance.now() - began : null };
 };

@@ -3,21 +3,27 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { WebSocket } from 'ws';
 import { codecs } from '../../../schemas/avro/codec.ts';
-import { topics } from '../../../schemas/topics.ts';
-import { createPublisher, endOffsets, ensureTopics, readPartitions, readToEnd } from '../../runtime/kafka/kafka.ts';
-import { type Figure, makeFigure, quantile } from './figures.ts';
-import { inRounds } from './rounds.ts';
+import { nameTopics } from '../../../schemas/topics.ts';
+import {
+  createPublisher,
+  ensureTopics,
+  fetchEndOffsets,
+  readPartitions,
+  readToEnd,
+} from '../../runtime/kafka/kafka.ts';
+import { type Figure, findQuantile, makeFigure } from './figures.ts';
+import { runRounds } from './rounds.ts';
 import { type Run, VENUE } from './run.ts';
 
-export const kafkaHop = (q: string): string => `machine: Kafka hop ${q} at 200/s`;
+export const nameKafkaHop = (q: string): string => `machine: Kafka hop ${q} at 200/s`;
 
 const SAMPLED_FRAMES = 3_000;
 const BENCH_TOPIC = 'bench.limit';
 
 /** The newest frames of the raw topic, as they were received. */
 const sampleFrames = async (run: Run): Promise<readonly Buffer[]> => {
-  const topic = topics().raw(VENUE);
-  const ends = await endOffsets(run.handle, topic);
+  const topic = nameTopics().raw(VENUE);
+  const ends = await fetchEndOffsets(run.handle, topic);
   const frames: Buffer[] = [];
   const from = (partition: number): number => Math.max(0, (ends.get(partition)?.latest ?? 0) - SAMPLED_FRAMES);
   await readToEnd(run.handle, { topic, from }, ({ value }) => {
@@ -27,7 +33,7 @@ const sampleFrames = async (run: Run): Promise<readonly Buffer[]> => {
   return frames;
 };
 
-const perSecond = (count: number, beganMs: number): number => (count * 1_000) / (performance.now() - beganMs);
+const computePerSecond = (count: number, beganMs: number): number => (count * 1_000) / (performance.now() - beganMs);
 
 const parseRate = (frames: readonly Buffer[], seconds: number): number => {
   const began = performance.now();
@@ -36,7 +42,7 @@ const parseRate = (frames: readonly Buffer[], seconds: number): number => {
     for (const frame of frames) JSON.parse(frame.toString('utf8'));
     count += frames.length;
   }
-  return perSecond(count, began);
+  return computePerSecond(count, began);
 };
 
 type Moved = { readonly rate: number; readonly hopP50: number | null; readonly hopP99: number | null };
@@ -66,7 +72,7 @@ const moveRecords = async (run: Run, frames: readonly Buffer[], seconds: number)
   }
   await publisher.flush();
   while (read < sent) await pause(1);
-  const rate = perSecond(sent, began);
+  const rate = computePerSecond(sent, began);
   for (let i = 0; i < seconds * 100; i += 1) {
     const value = frames[i % frames.length] ?? null;
     publisher.publish({ topic: BENCH_TOPIC, partition: 0, key: String(performance.now()), value });
@@ -75,11 +81,11 @@ const moveRecords = async (run: Run, frames: readonly Buffer[], seconds: number)
   }
   await publisher.close();
   await reader.stop();
-  return { rate, hopP50: quantile(hops, 0.5), hopP99: quantile(hops, 0.99) };
+  return { rate, hopP50: findQuantile(hops, 0.5), hopP99: findQuantile(hops, 0.99) };
 };
 
 /** Frames from another thread over a loopback WebSocket: the most that a collector without other work could receive. */
-const socketRate = async (frames: readonly Buffer[], seconds: number): Promise<number> => {
+const measureSocketRate = async (frames: readonly Buffer[], seconds: number): Promise<number> => {
   const worker = new Worker(new URL('./frame-sender.ts', import.meta.url), {
     workerData: frames.map((frame) => frame.toString('utf8')),
   });
@@ -99,7 +105,7 @@ const socketRate = async (frames: readonly Buffer[], seconds: number): Promise<n
     });
     const began = performance.now();
     await pause(seconds * 1_000);
-    const rate = perSecond(count, began);
+    const rate = computePerSecond(count, began);
     socket.terminate();
     return rate;
   } finally {
@@ -111,7 +117,7 @@ const measureRound = async (run: Run, frames: readonly Buffer[], seconds: number
   const bytes = frames.reduce((total, frame) => total + frame.length, 0) / Math.max(1, frames.length);
   const parsed = parseRate(frames, seconds);
   const moved = await moveRecords(run, frames, seconds);
-  const received = await socketRate(frames, seconds);
+  const received = await measureSocketRate(frames, seconds);
   return [
     makeFigure({
       name: 'machine: JSON.parse of the same frames, one core',
@@ -126,8 +132,13 @@ const measureRound = async (run: Run, frames: readonly Buffer[], seconds: number
       note: 'sender in another thread',
     }),
     makeFigure({ name: 'machine: Kafka, written and read by one process', unit: '/s', measured: moved.rate }),
-    makeFigure({ name: kafkaHop('p50'), unit: 'ms', measured: moved.hopP50, note: 'of it 5 ms the publisher lingers' }),
-    makeFigure({ name: kafkaHop('p99'), unit: 'ms', measured: moved.hopP99 }),
+    makeFigure({
+      name: nameKafkaHop('p50'),
+      unit: 'ms',
+      measured: moved.hopP50,
+      note: 'of it 5 ms the publisher lingers',
+    }),
+    makeFigure({ name: nameKafkaHop('p99'), unit: 'ms', measured: moved.hopP99 }),
   ];
 };
 
@@ -138,5 +149,5 @@ export const measureLimits = async (run: Run, { seconds, rounds }: LimitsSpec): 
   const frames = await sampleFrames(run);
   await run.fault({ venue: VENUE, kind: 'disconnect', durationMs: rounds * seconds * 6_000 + 20_000 });
   await pause(1_000);
-  return inRounds(rounds, () => measureRound(run, frames, seconds));
+  return runRounds(rounds, () => measureRound(run, frames, seconds));
 };

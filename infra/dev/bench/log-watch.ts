@@ -2,8 +2,8 @@
 import { codecs } from '../../../schemas/avro/codec.ts';
 import { LAYERS } from '../../../schemas/layers.ts';
 import type { Micros } from '../../../schemas/records.ts';
-import { topics } from '../../../schemas/topics.ts';
-import { sealsAt } from '../../../schemas/windows.ts';
+import { nameTopics } from '../../../schemas/topics.ts';
+import { toSealInstant } from '../../../schemas/windows.ts';
 import { type KafkaHandle, type Message, readPartitions } from '../../runtime/kafka/kafka.ts';
 import { sum } from './figures.ts';
 
@@ -42,7 +42,7 @@ class SealWatch {
     const held = this.#waiting.get(task) ?? [];
     const covered = held.findIndex((row) => row.offset > offset);
     for (const { end, publishedMs } of held.splice(0, covered < 0 ? held.length : covered)) {
-      this.#done.push({ fromSealMs: visibleMs - sealsAt(end) / 1_000, fromRowMs: visibleMs - publishedMs });
+      this.#done.push({ fromSealMs: visibleMs - toSealInstant(end) / 1_000, fromRowMs: visibleMs - publishedMs });
     }
   }
 
@@ -54,7 +54,7 @@ class SealWatch {
 }
 
 export const watchLog = async (handle: KafkaHandle, venue: string): Promise<LogWatch> => {
-  const names = topics();
+  const names = nameTopics();
   const watermarks = new Map<string, Micros>();
   const offsets = new Map<string, number>();
   const seals = new SealWatch();

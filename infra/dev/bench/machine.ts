@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { cpus, totalmem } from 'node:os';
 import { readRun } from '../engines/data-dir.ts';
-import { engineJars } from '../engines/java.ts';
+import { findEngineJars } from '../engines/java.ts';
 
 export const PROCESSES = ['simulator', 'ingest', 'processors', 'api', 'kafka', 'questdb', 'bench'] as const;
 /** Includes the processes that a load does not affect. */
@@ -72,7 +72,7 @@ export const readUsage = (dir: string): UsageByProcess => {
 };
 
 /** Cores each process kept busy between two readings; leaves out a process that was restarted meanwhile. */
-export const coresBetween = (
+export const computeCores = (
   before: UsageByProcess,
   after: UsageByProcess,
   seconds: number,
@@ -86,11 +86,11 @@ export const coresBetween = (
 };
 
 /** CPU time of the whole machine since its start, other processes included. */
-export const machineCpuSeconds = (): number =>
+export const readMachineCpuSeconds = (): number =>
   cpus().reduce((total, { times }) => total + times.user + times.nice + times.sys + times.irq, 0) / 1_000;
 
 /** Milliseconds of all cores since its start in which a virtual machine was ready while its host ran others; 0 where this is not reported. */
-export const stolenMs = (): number => {
+export const readStolenMs = (): number => {
   try {
     const [, , , , , , , , stolen] = readFileSync('/proc/stat', 'utf8').slice(0, 200).split(/\s+/);
     return (Number(stolen ?? 0) * 1_000) / TICKS_PER_SECOND;
@@ -99,8 +99,8 @@ export const stolenMs = (): number => {
   }
 };
 
-const jarVersion = (engine: 'kafka' | 'questdb', pattern: RegExp): string => {
-  for (const file of readdirSync(engineJars(engine))) {
+const findJarVersion = (engine: 'kafka' | 'questdb', pattern: RegExp): string => {
+  for (const file of readdirSync(findEngineJars(engine))) {
     const version = pattern.exec(file)?.[1];
     if (version !== undefined) return version;
   }
@@ -114,8 +114,8 @@ export const describeMachine = (): string => {
     `${cores.length} cores (${cores[0]?.model.trim() ?? 'unknown'})`,
     `${Math.round(totalmem() / 1024 ** 3)} GB`,
     `Node ${process.versions.node}`,
-    `Kafka ${jarVersion('kafka', /^kafka_[\d.]+-([\d.]+)\.jar$/)}`,
-    `QuestDB ${jarVersion('questdb', /^questdb-([\d.]+)\.jar$/)}`,
+    `Kafka ${findJarVersion('kafka', /^kafka_[\d.]+-([\d.]+)\.jar$/)}`,
+    `QuestDB ${findJarVersion('questdb', /^questdb-([\d.]+)\.jar$/)}`,
     'everything on this machine',
   ].join(', ');
 };

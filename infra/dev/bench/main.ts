@@ -29,7 +29,7 @@ import { join } from 'node:path';
 import { createLog } from '../../runtime/log.ts';
 import { openQuestdbReader, type QuestdbReader } from '../../runtime/questdb/questdb.ts';
 import { PROJECT_ROOT } from '../engines/java.ts';
-import { whenParentEnds } from '../local/parent.ts';
+import { watchParent } from '../local/parent.ts';
 import { createProgress, type Progress } from '../local/progress.ts';
 import { type Service, startService } from '../local/service.ts';
 import { examineAftermath } from './aftermath.ts';
@@ -40,8 +40,8 @@ import { benchMapping } from './mapping.ts';
 import { type FigurePlan, type Plan, PlanError, readPlan, type SoakPlan, USAGE } from './plan.ts';
 import { readProfile } from './profile.ts';
 import { openRun, VENUE } from './run.ts';
-import { soak } from './soak.ts';
-import { measureGrowths, renderGrowths, soakFigures } from './soak-report.ts';
+import { runSoak } from './soak.ts';
+import { measureGrowths, renderGrowths, toSoakFigures } from './soak-report.ts';
 import { measureStages } from './stages.ts';
 
 const LOCAL = join(PROJECT_ROOT, '.local');
@@ -137,7 +137,7 @@ const benchSoak = async (plan: SoakPlan, bench: Bench): Promise<void> => {
   const run = await openRun(service, DIR, progress);
   const client = await openApiClient(service.endpoints.base_url, service.endpoints.database_url ?? '');
   const reader = openReader(service);
-  const load = await soak({ run, client, reader }, plan);
+  const load = await runSoak({ run, client, reader }, plan);
   client.close();
   await reader.close();
   await run.close();
@@ -154,7 +154,7 @@ const benchSoak = async (plan: SoakPlan, bench: Bench): Promise<void> => {
   const { live, replayed, frames } = aftermath;
   const { kills } = kept;
   const more = { growths, problems, kills, frames, live, replayed, samples };
-  report(plan, bench, { figures: soakFigures(load, aftermath, plan), more });
+  report(plan, bench, { figures: toSoakFigures(load, aftermath, plan), more });
   process.stdout.write(`\n${renderGrowths(growths)}\n${problems.map((problem) => `\n${problem}`).join('')}\n`);
 };
 
@@ -183,7 +183,7 @@ const main = async (): Promise<void> => {
     process.exit(130);
   };
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void stop());
-  whenParentEnds(() => void stop());
+  watchParent(() => void stop());
   const bench: Bench = {
     progress,
     loadBefore: loadavg()[0] ?? 0,

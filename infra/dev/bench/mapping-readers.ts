@@ -16,7 +16,7 @@ export type Read = (message: VenueMessage) => number;
 /** A reader at the beginning of a session, without state of earlier messages. */
 export type Open = (session: Session) => Read;
 
-export const ours =
+export const openOurs =
   (venue: Venue, { listings }: Recorded): Open =>
   () => {
     const state = {};
@@ -27,7 +27,7 @@ export const ours =
 const decodeText = ({ payload }: VenueMessage): string =>
   Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength).toString('utf8');
 
-export const bareParse: Open = () => (message) => (JSON.parse(decodeText(message)) === undefined ? 0 : 1);
+export const openBareParse: Open = () => (message) => (JSON.parse(decodeText(message)) === undefined ? 0 : 1);
 
 /** tardis-dev's name of a venue; for a venue with several names it depends on the file. */
 const EXCHANGES: Readonly<Record<string, readonly (readonly [file: RegExp, exchange: Exchange])[]>> = {
@@ -73,7 +73,7 @@ const makeMappers = (exchange: Exchange, at: Date): AnyMapper[] =>
   });
 
 /** Binance's books: without a snapshot, which its own recorder puts into the stream, tardis-dev keeps every diff and returns nothing. */
-const primed = (mappers: readonly AnyMapper[], { messages }: Session, at: Date): void => {
+const primeBooks = (mappers: readonly AnyMapper[], { messages }: Session, at: Date): void => {
   const first = new Map<string, unknown>();
   for (const message of messages) {
     const found = /"e":"depthUpdate".*?"s":"([^"]+)".*?"u":(\d+)/.exec(decodeText(message).slice(0, 400));
@@ -94,7 +94,7 @@ const primed = (mappers: readonly AnyMapper[], { messages }: Session, at: Date):
 
 const openAt = (exchange: Exchange, session: Session, at: Date): Read => {
   const mappers = makeMappers(exchange, at);
-  primed(mappers, session, at);
+  primeBooks(mappers, session, at);
   return (message) => {
     const parsed: unknown = JSON.parse(decodeText(message));
     const receivedAt = new Date(message.received_at / 1000);
@@ -107,7 +107,7 @@ const openAt = (exchange: Exchange, session: Session, at: Date): Read => {
   };
 };
 
-export const tardis = (venueId: string): Open => {
+export const openTardis = (venueId: string): Open => {
   const days = new Map<string, Date>();
   const chooseDay = (exchange: Exchange, session: Session): Date => {
     const ofSession = new Date((session.messages[0]?.received_at ?? 0) / 1000);

@@ -12,9 +12,9 @@ import type { Venue } from '../../../ingest/venues/contract/venue.ts';
 import { venues } from '../../../ingest/venues/index.ts';
 import { PROJECT_ROOT } from '../engines/java.ts';
 import { normalise } from '../tools/normalise.ts';
-import { quantile, sum } from './figures.ts';
+import { findQuantile, sum } from './figures.ts';
 import { describeMachine } from './machine.ts';
-import { bareParse, type Open, ours, readByAll, tardis } from './mapping-readers.ts';
+import { type Open, openBareParse, openOurs, openTardis, readByAll } from './mapping-readers.ts';
 import { listRecordings, readRecorded, type Session } from './mapping-sessions.ts';
 import { renderColumns } from './table.ts';
 
@@ -63,8 +63,8 @@ const hashRecords = async (venue: Venue, files: readonly string[]): Promise<stri
   return hash.digest('hex').slice(0, 12);
 };
 
-const written = (ratios: readonly number[]): string => {
-  const [median, least, most] = [0.5, 0, 1].map((share) => (quantile(ratios, share) ?? 0).toFixed(2));
+const formatRatios = (ratios: readonly number[]): string => {
+  const [median, least, most] = [0.5, 0, 1].map((share) => (findQuantile(ratios, share) ?? 0).toFixed(2));
   return `${median} (${least} .. ${most})`;
 };
 
@@ -74,7 +74,7 @@ const RIGHT: ReadonlySet<number> = new Set([1, 2, 3, 4, 5, 6]);
 const benchVenue = async (venue: Venue, folders: readonly string[], rounds: number): Promise<readonly string[]> => {
   const files = folders.flatMap((folder) => listRecordings(folder, venue.id));
   const recorded = readRecorded(venue, files);
-  const readers = { ours: ours(venue, recorded), tardis: tardis(venue.id), parse: bareParse };
+  const readers = { ours: openOurs(venue, recorded), tardis: openTardis(venue.id), parse: openBareParse };
   const sessions = readByAll(recorded.sessions, Object.values(readers));
   const messages = sum(sessions.map((session) => session.messages.length));
   const hash = await hashRecords(venue, files);
@@ -82,7 +82,7 @@ const benchVenue = async (venue: Venue, folders: readonly string[], rounds: numb
   const measured = measure(readers, sessions, rounds);
   const each = (name: keyof Round): string =>
     (
-      ((quantile(
+      ((findQuantile(
         measured.map((round) => round[name]),
         0.5,
       ) ?? 0) /
@@ -92,7 +92,7 @@ const benchVenue = async (venue: Venue, folders: readonly string[], rounds: numb
   const ofTardis = measured.map((round) => round.tardis / round.ours);
   const ofParse = measured.map((round) => round.parse / round.ours);
   const costs = [each('ours'), each('tardis'), each('parse')];
-  return [venue.id, String(messages), ...costs, written(ofTardis), written(ofParse), hash];
+  return [venue.id, String(messages), ...costs, formatRatios(ofTardis), formatRatios(ofParse), hash];
 };
 
 /** `wanted` are venue ids; all without. */

@@ -1,15 +1,15 @@
 // Starts one more API node beside a running service: how long it takes until it listens, is ready, and has the minutes before its start.
 import { spawn } from 'node:child_process';
-import { freePort } from '../engines/ports.ts';
+import { findFreePort } from '../engines/ports.ts';
 import type { Service } from '../local/service.ts';
-import { until } from './until.ts';
+import { waitUntil } from './until.ts';
 
 export const NODE_STEPS = ['listens', 'ready', 'whole'] as const;
 export type NodeTimes = Readonly<Record<(typeof NODE_STEPS)[number], number | null>>;
 
 const PATIENCE = { everyMs: 20, forMs: 240_000 };
 
-const answers = async (url: string): Promise<string | null> => {
+const fetchOrNull = async (url: string): Promise<string | null> => {
   const answer = await fetch(url).catch(() => null);
   const text = await answer?.text().catch(() => null);
   return answer?.ok === true ? (text ?? null) : null;
@@ -31,18 +31,18 @@ export const startNode = async (
   file: string,
   { service, venues }: { readonly service: Service; readonly venues: readonly string[] },
 ): Promise<NodeTimes> => {
-  const [port, metricsPort] = [await freePort(), await freePort()];
+  const [port, metricsPort] = [await findFreePort(), await findFreePort()];
   const began = performance.now();
   const seconds = (): number => (performance.now() - began) / 1_000;
   const env = { ...process.env, ...toSettings(service, venues), PORT: String(port), METRICS_PORT: String(metricsPort) };
   const child = spawn(process.execPath, [file], { env, stdio: ['ignore', 'ignore', 'inherit'] });
   const when = async (holds: () => Promise<boolean>): Promise<number | null> =>
-    (await until(holds, PATIENCE)) ? seconds() : null;
+    (await waitUntil(holds, PATIENCE)) ? seconds() : null;
   const readWhole = async (): Promise<RegExpMatchArray | null> =>
-    (await answers(`http://127.0.0.1:${metricsPort}/metrics`))?.match(/^perp_api_whole (\d)$/m) ?? null;
+    (await fetchOrNull(`http://127.0.0.1:${metricsPort}/metrics`))?.match(/^perp_api_whole (\d)$/m) ?? null;
   try {
-    const listens = await when(async () => (await answers(`http://127.0.0.1:${port}/healthz`)) !== null);
-    const ready = await when(async () => (await answers(`http://127.0.0.1:${port}/readyz`)) !== null);
+    const listens = await when(async () => (await fetchOrNull(`http://127.0.0.1:${port}/healthz`)) !== null);
+    const ready = await when(async () => (await fetchOrNull(`http://127.0.0.1:${port}/readyz`)) !== null);
     // A node of an earlier commit has the minutes before its start when it is ready.
     const whole = (await readWhole()) === null ? ready : await when(async () => (await readWhole())?.[1] === '1');
     return { listens, ready, whole };

@@ -20,9 +20,9 @@ import type { ProcessSpec } from '../engines/supervisor.ts';
 import { placeUsdc } from '../facilitator/local-usdc.ts';
 import { startLocalPayments, toPaymentEnv } from '../local/payments.ts';
 import { createKey } from '../tools/key-admin.ts';
-import { quantile } from './figures.ts';
+import { findQuantile } from './figures.ts';
 import { readProcessUsage } from './machine.ts';
-import { until } from './until.ts';
+import { waitUntil } from './until.ts';
 
 const DIR = join(PROJECT_ROOT, '.local', 'bench-payments');
 /** Enough payers and keys in turn that no limit is reached. */
@@ -31,7 +31,7 @@ const WARM_UPS = 30;
 const BODY = '{"layers": ["mark"]}';
 
 const print = (text: string): void => void process.stdout.write(`${text}\n`);
-const ms = (value: number | null): string => (value === null ? '-' : `${value.toFixed(2)} ms`);
+const formatMs = (value: number | null): string => (value === null ? '-' : `${value.toFixed(2)} ms`);
 
 type Asking = { readonly baseUrl: string; readonly pid: number };
 type Way = (at: number) => Promise<Readonly<Record<string, string>>>;
@@ -44,7 +44,7 @@ const post = (baseUrl: string, headers: Readonly<Record<string, string>>): Promi
   });
 
 /** Signed before the clock starts: signing is the caller's work. */
-const paying = async (baseUrl: string, pool: Pool, rpcUrl: string): Promise<Way> => {
+const openPaying = async (baseUrl: string, pool: Pool, rpcUrl: string): Promise<Way> => {
   const { mint } = await placeUsdc(rpcUrl);
   const payers: PrivateKeyAccount[] = [];
   for (let i = 0; i < PAYERS; i++) {
@@ -57,17 +57,17 @@ const paying = async (baseUrl: string, pool: Pool, rpcUrl: string): Promise<Way>
     const payer = payers[at % PAYERS] as PrivateKeyAccount;
     const client = new x402Client().register('eip155:*', new ExactEvmScheme(payer));
     const payment = await client.createPaymentPayload(structuredClone(required));
-    await until(() => settledBy(pool, payer), { everyMs: 5, forMs: 60_000 });
+    await waitUntil(() => isSettledBy(pool, payer), { everyMs: 5, forMs: 60_000 });
     return { 'payment-signature': Buffer.from(JSON.stringify(payment)).toString('base64') };
   };
 };
 
 const OPEN =
   "select count(*)::integer as open from payments where state not in ('settled', 'failed') and ($1::text is null or payer = $1)";
-const settledBy = async (pool: Pool, payer: PrivateKeyAccount | null): Promise<boolean> =>
+const isSettledBy = async (pool: Pool, payer: PrivateKeyAccount | null): Promise<boolean> =>
   (await pool.query<{ open: number }>(OPEN, [payer?.address.toLowerCase() ?? null])).rows[0]?.open === 0;
 
-const withKeys = async (pool: Pool): Promise<Way> => {
+const openKeys = async (pool: Pool): Promise<Way> => {
   const made = { plan: 'pro_plus', name: 'bench', accountId: 'acc_bench', expiresAt: null } as const;
   const keys = await Promise.all(Array.from({ length: PAYERS }, () => createKey(pool, made, 'bench')));
   return async (at) => ({ authorization: `Bearer ${keys[at % PAYERS]?.key}` });
@@ -130,14 +130,14 @@ const startApi = async (engines: Engines): Promise<Asking> => {
   return { baseUrl, pid: api.pid() ?? 0 };
 };
 
-const bench = async (engines: Engines, calls: number): Promise<void> => {
+const measurePayments = async (engines: Engines, calls: number): Promise<void> => {
   const pool = openPostgres(engines.endpoints.database_url ?? '');
   await migrate(pool);
   const asking = await startApi(engines);
-  const asked = { ...asking, ended: () => until(() => settledBy(pool, null), { everyMs: 20, forMs: 60_000 }) };
+  const asked = { ...asking, ended: () => waitUntil(() => isSettledBy(pool, null), { everyMs: 20, forMs: 60_000 }) };
   const ways = {
-    key: await withKeys(pool),
-    payment: await paying(asking.baseUrl, pool, engines.endpoints.rpc_url ?? ''),
+    key: await openKeys(pool),
+    payment: await openPaying(asking.baseUrl, pool, engines.endpoints.rpc_url ?? ''),
   };
   for (const way of Object.values(ways)) await measure(way, WARM_UPS, asked);
   const [load] = loadavg();
@@ -146,19 +146,19 @@ const bench = async (engines: Engines, calls: number): Promise<void> => {
   const recoveryMs = await measureRecovery(await ways.payment(0), calls);
   await pool.end();
 
-  const added = (q: number): number => (quantile(payment.times, q) ?? 0) - (quantile(key.times, q) ?? 0);
+  const added = (q: number): number => (findQuantile(payment.times, q) ?? 0) - (findQuantile(key.times, q) ?? 0);
   print(
     `POST /v2/snapshots over an empty market, ${calls} calls one after the other, facilitator and chain on this machine, its load ${load?.toFixed(0)}`,
   );
   print(
-    `  with a key        p50 ${ms(quantile(key.times, 0.5))}   p99 ${ms(quantile(key.times, 0.99))}   ${ms(key.cpuMs)} of a core`,
+    `  with a key        p50 ${formatMs(findQuantile(key.times, 0.5))}   p99 ${formatMs(findQuantile(key.times, 0.99))}   ${formatMs(key.cpuMs)} of a core`,
   );
   print(
-    `  with a payment    p50 ${ms(quantile(payment.times, 0.5))}   p99 ${ms(quantile(payment.times, 0.99))}   ${ms(payment.cpuMs)} of a core, its settlement too`,
+    `  with a payment    p50 ${formatMs(findQuantile(payment.times, 0.5))}   p99 ${formatMs(findQuantile(payment.times, 0.99))}   ${formatMs(payment.cpuMs)} of a core, its settlement too`,
   );
-  print(`  added             p50 ${ms(added(0.5))}   p99 ${ms(added(0.99))}`);
+  print(`  added             p50 ${formatMs(added(0.5))}   p99 ${formatMs(added(0.99))}`);
   print(
-    `  paid calls/s a core ${(1_000 / payment.cpuMs).toFixed(0)}; limit by the recovery of the signature, ${ms(recoveryMs)}: ${(1_000 / recoveryMs).toFixed(0)}`,
+    `  paid calls/s a core ${(1_000 / payment.cpuMs).toFixed(0)}; limit by the recovery of the signature, ${formatMs(recoveryMs)}: ${(1_000 / recoveryMs).toFixed(0)}`,
   );
 };
 
@@ -173,7 +173,7 @@ const engines = await startEngines({
   alsoPorts: ['PORT', 'FACILITATOR_PORT'],
 });
 try {
-  await bench(engines, Number(values.calls));
+  await measurePayments(engines, Number(values.calls));
 } finally {
   await engines.stop();
   rmSync(DIR, { recursive: true, force: true });

@@ -70,7 +70,7 @@ const refuseWords = (words: Words, refused: readonly (keyof Words)[], because: s
   }
 };
 
-const soakPlan = (words: Words, minutes: string, shared: Shared): SoakPlan => {
+const toSoakPlan = (words: Words, minutes: string, shared: Shared): SoakPlan => {
   refuseWords(words, FIGURES_ONLY, 'is not for a soak (--minutes)');
   return {
     ...shared,
@@ -91,7 +91,7 @@ export const readPlan = (args: readonly string[]): Plan => {
     shards: parseNumber('shards', words.shards),
     json: words.json ?? null,
   };
-  if (words.minutes !== undefined) return soakPlan(words, words.minutes, shared);
+  if (words.minutes !== undefined) return toSoakPlan(words, words.minutes, shared);
   refuseWords(words, SOAK_ONLY, 'is for a soak: say --minutes too');
   const kind = words.profile ? 'profile' : words.quick ? 'quick' : 'full';
   return {

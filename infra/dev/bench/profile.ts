@@ -36,7 +36,7 @@ const add = (totals: Map<string, number>, key: string, micros: number): void => 
   totals.set(key, (totals.get(key) ?? 0) + micros);
 };
 
-const lines = (totals: ReadonlyMap<string, number>, whole: number): string[] =>
+const listLines = (totals: ReadonlyMap<string, number>, whole: number): string[] =>
   [...totals]
     .sort(([, a], [, b]) => b - a)
     .slice(0, TOP)
@@ -75,8 +75,8 @@ export const readProfile = ({ dir, pid, endedAtMs, seconds }: ProfileSpec): stri
   const busy = `busy ${((100 * whole) / (to - from)).toFixed(0)} % of the time`;
   return [
     `${busy}; of it self time by function`,
-    ...lines(byFunction, whole),
+    ...listLines(byFunction, whole),
     'self time by package or file',
-    ...lines(byPlace, whole),
+    ...listLines(byPlace, whole),
   ].join('\n');
 };

@@ -1,12 +1,18 @@
 // Copies a raw log into a namespace of its own, to be processed again, and hashes a namespace's tables for comparison.
 import { setTimeout as pause } from 'node:timers/promises';
 import { ensureTables } from '../../../processors/sinks/ensure-tables.ts';
-import { topics } from '../../../schemas/topics.ts';
-import { createPublisher, endOffsets, ensureTopics, type KafkaHandle, readToEnd } from '../../runtime/kafka/kafka.ts';
-import { topicSpecs } from '../../runtime/kafka/topics.ts';
+import { nameTopics } from '../../../schemas/topics.ts';
+import {
+  createPublisher,
+  ensureTopics,
+  fetchEndOffsets,
+  type KafkaHandle,
+  readToEnd,
+} from '../../runtime/kafka/kafka.ts';
+import { listTopicSpecs } from '../../runtime/kafka/topics.ts';
 import type { QuestdbReader } from '../../runtime/questdb/questdb.ts';
 import { hashTables, type TableHash } from '../tools/hash-tables.ts';
-import { historyReached } from '../tools/history-reached.ts';
+import { waitForHistory } from '../tools/history-reached.ts';
 import type { Stores } from './history-day.ts';
 
 /** A log in a namespace, and the stores it is replayed in. */
@@ -27,8 +33,11 @@ export const hashNamespace = ({ stores }: LoggedWorld, namespace: string): Promi
 };
 
 /** Resolves when everything in the log of a namespace is visible in its tables. */
-export const reached = ({ handle, venues }: LoggedWorld, namespace: string, timeoutMs = 300_000): Promise<void> =>
-  historyReached(handle, { venues, namespace, sinkGroup: `${namespace}processors.sink`, timeoutMs });
+export const waitForReached = (
+  { handle, venues }: LoggedWorld,
+  namespace: string,
+  timeoutMs = 300_000,
+): Promise<void> => waitForHistory(handle, { venues, namespace, sinkGroup: `${namespace}processors.sink`, timeoutMs });
 
 type CopyOptions = { readonly heldPartition?: number; readonly heldMs?: number };
 
@@ -37,7 +46,7 @@ type Ends = Map<number, number>;
 
 /** Rows contain raw offsets: a copy with other offsets cannot give the same tables. */
 const checkCopied = async (handle: KafkaHandle, topic: string, read: Ends): Promise<void> => {
-  for (const [partition, { latest }] of await endOffsets(handle, topic)) {
+  for (const [partition, { latest }] of await fetchEndOffsets(handle, topic)) {
     const expected = read.get(partition) ?? 0;
     if (latest !== expected)
       throw new Error(`${topic}/${partition} ends at ${latest}, its log was read to ${expected}`);
@@ -47,14 +56,14 @@ const checkCopied = async (handle: KafkaHandle, topic: string, read: Ends): Prom
 /** Copies the raw topics with their offsets and times into another namespace. One partition of each may be copied later. */
 export const copyRaw = async (world: LoggedWorld, to: string, options: CopyOptions = {}): Promise<void> => {
   const { handle, base, venues, shards } = world;
-  await ensureTopics(handle, topicSpecs({ venues, shards, namespace: to, replay: true }));
+  await ensureTopics(handle, listTopicSpecs({ venues, shards, namespace: to, replay: true }));
   // A request with a partition that has no leader is sent again whole: records that other partitions accepted would be stored twice.
-  for (const venue of venues) await endOffsets(handle, topics(to).raw(venue));
+  for (const venue of venues) await fetchEndOffsets(handle, nameTopics(to).raw(venue));
   const publisher = createPublisher(handle, {});
   const ends = new Map(venues.map((venue) => [venue, new Map() as Ends] as const));
   const copy = async (venue: string, partitions: readonly number[]): Promise<void> => {
-    const topic = topics(to).raw(venue);
-    const from = { topic: topics(base).raw(venue), partitions, from: () => 'earliest' as const };
+    const topic = nameTopics(to).raw(venue);
+    const from = { topic: nameTopics(base).raw(venue), partitions, from: () => 'earliest' as const };
     await readToEnd(handle, from, async ({ key, value, timestampMs, offset }, partition) => {
       ends.get(venue)?.set(partition, offset + 1);
       const copied = value === null ? null : Buffer.from(value);
@@ -76,7 +85,7 @@ export const copyRaw = async (world: LoggedWorld, to: string, options: CopyOptio
     for (const venue of venues) await copy(venue, [heldPartition]);
   }
   await publisher.close();
-  for (const [venue, read] of ends) await checkCopied(handle, topics(to).raw(venue), read);
+  for (const [venue, read] of ends) await checkCopied(handle, nameTopics(to).raw(venue), read);
 };
 
 /** Makes the tables and the raw topics of a replay; returns its namespace. */

@@ -3,11 +3,11 @@ import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { PROJECT_ROOT } from '../engines/java.ts';
-import { below, type Figure, makeFigure } from './figures.ts';
+import { type Figure, makeFigure, makeUpperAim } from './figures.ts';
 import { findPid } from './machine.ts';
-import { inRounds, ROUNDS } from './rounds.ts';
+import { ROUNDS, runRounds } from './rounds.ts';
 import type { Run } from './run.ts';
-import { until } from './until.ts';
+import { waitUntil } from './until.ts';
 
 const PATIENCE = { everyMs: 20, forMs: 60_000 };
 const AT_END_MS = 1_000;
@@ -15,7 +15,7 @@ const AT_END_MS = 1_000;
 const SETTLE_MS = 8_000;
 
 /** The minimum of any restart: Node's start and the loading of the process's modules (measured by running its parts' imports). */
-const bareStartMs = (): number => {
+const measureBareStartMs = (): number => {
   const began = performance.now();
   const parts = ['processors/run.ts', 'processors/sinks/questdb.ts', 'ingest/venues/index.ts'].map(
     (file) => `import(${JSON.stringify(join(PROJECT_ROOT, file))})`,
@@ -38,13 +38,13 @@ const measureRound = async (run: Run, rate: number): Promise<Figure[]> => {
   const killedAtMicros = Date.now() * 1_000;
   const killed = performance.now();
   process.kill(pid, 'SIGKILL');
-  await until(() => ![pid, null].includes(findPid(run.dir, 'processors')), PATIENCE);
+  await waitUntil(() => ![pid, null].includes(findPid(run.dir, 'processors')), PATIENCE);
   const began = performance.now();
-  const spoke = await until(() => (run.watch.watermark() ?? 0) > Math.max(before, killedAtMicros), PATIENCE);
+  const spoke = await waitUntil(() => (run.watch.watermark() ?? 0) > Math.max(before, killedAtMicros), PATIENCE);
   const spokeMs = performance.now() - began;
-  const atEnd = spoke && (await until(() => (run.watch.lagMs() ?? Number.POSITIVE_INFINITY) < AT_END_MS, PATIENCE));
+  const atEnd = spoke && (await waitUntil(() => (run.watch.lagMs() ?? Number.POSITIVE_INFINITY) < AT_END_MS, PATIENCE));
   const atEndMs = performance.now() - began;
-  const limit = bareStartMs() / 1_000;
+  const limit = measureBareStartMs() / 1_000;
   const parts = { limit, limitIs: 'Node starts and loads the modules' };
   return [
     makeFigure({
@@ -52,7 +52,7 @@ const measureRound = async (run: Run, rate: number): Promise<Figure[]> => {
       unit: 's',
       measured: spoke ? spokeMs / 1_000 : null,
       ...parts,
-      aim: below(5),
+      aim: makeUpperAim(5),
       note: `at ${rate}/s; killed ${((began - killed) / 1_000).toFixed(2)} s before`,
     }),
     makeFigure({
@@ -66,5 +66,5 @@ const measureRound = async (run: Run, rate: number): Promise<Figure[]> => {
 
 export const measureRestart = async (run: Run, rate: number): Promise<Figure[]> => {
   await run.setRate(rate);
-  return inRounds(ROUNDS, () => measureRound(run, rate));
+  return runRounds(ROUNDS, () => measureRound(run, rate));
 };

@@ -1,5 +1,5 @@
 // Repeats a measurement: each figure's median with its spread, so that a slow moment of the machine is visible as such.
-import { type Figure, quantile, type Spread } from './figures.ts';
+import { type Figure, findQuantile, type Spread } from './figures.ts';
 
 export const ROUNDS = 5;
 
@@ -10,7 +10,7 @@ export const computeSpread = (values: readonly (number | null)[]): Spread | null
 };
 
 const computeMedian = (values: readonly (number | null)[]): number | null =>
-  quantile(
+  findQuantile(
     values.filter((value) => value !== null),
     0.5,
   );
@@ -30,7 +30,7 @@ export const combineRounds = (rounds: readonly (readonly Figure[])[]): Figure[] 
 };
 
 /** Runs one round after the other. */
-export const inRounds = async (rounds: number, measure: () => Promise<readonly Figure[]>): Promise<Figure[]> => {
+export const runRounds = async (rounds: number, measure: () => Promise<readonly Figure[]>): Promise<Figure[]> => {
   const done: (readonly Figure[])[] = [];
   for (let round = 0; round < rounds; round += 1) done.push(await measure());
   return combineRounds(done);

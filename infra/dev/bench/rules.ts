@@ -17,7 +17,7 @@ import { RecentStates } from '../../../api/rules/recent-states.ts';
 import { derivePhase, makeRuleId } from '../../../api/rules/rule-id.ts';
 import { openSeriesCache } from '../../../api/series/cache.ts';
 import { codecs } from '../../../schemas/avro/codec.ts';
-import { liveEntry } from '../../../schemas/topics.ts';
+import { makeLiveEntry } from '../../../schemas/topics.ts';
 import { migrate } from '../../postgres/migrate.ts';
 import { createLog } from '../../runtime/log.ts';
 import { openPostgres } from '../../runtime/postgres/postgres.ts';
@@ -25,7 +25,7 @@ import { openQuestdbReader } from '../../runtime/questdb/questdb.ts';
 import { startEngines } from '../engines/engines.ts';
 import { type Figure, makeFigure, renderTable } from './figures.ts';
 import { NAMESPACE, storeCandles } from './screen.ts';
-import { listedAt, makeMarket, NOW } from './screen-market.ts';
+import { listListed, makeMarket, NOW } from './screen-market.ts';
 
 const EVERYTHING = { venues: null, instruments: null };
 const MEASURED_MS = 2_000;
@@ -41,7 +41,7 @@ const makeQuery = (i: number, bases: number): string => {
 type Asking = (i: number) => string;
 
 /** Questions a second of one core, all evaluated at one instant. */
-const questionsPerSecond = async (
+const measureQuestions = async (
   live: LiveMemory,
   { count, asking, history = null }: { count: number; asking: Asking; history?: HistoryStore | null },
 ): Promise<number> => {
@@ -66,12 +66,12 @@ const questionsPerSecond = async (
   return (done * 1e6) / (user + system);
 };
 
-const evaluations = async (): Promise<Figure[]> => {
+const measureEvaluations = async (): Promise<Figure[]> => {
   const figures: Figure[] = [];
   for (const listings of [400, 1_000]) {
-    const live = makeMarket(listedAt(listings));
-    const one = await questionsPerSecond(live, { count: 200, asking: (i) => makeQuery(i, listings / 4) });
-    const all = await questionsPerSecond(live, { count: 20, asking: (i) => makeQuery(i, 0) });
+    const live = makeMarket(listListed(listings));
+    const one = await measureQuestions(live, { count: 200, asking: (i) => makeQuery(i, listings / 4) });
+    const all = await measureQuestions(live, { count: 20, asking: (i) => makeQuery(i, 0) });
     figures.push(makeFigure({ name: `questions over 4 of ${listings} listings, a core`, unit: '/s', measured: one }));
     figures.push(makeFigure({ name: `questions over all of ${listings} listings, a core`, unit: '/s', measured: all }));
   }
@@ -92,7 +92,7 @@ const WINDOWS: readonly (readonly [name: string, condition: (i: number) => strin
 ];
 
 /** Rules with windows of hourly candles, over one base and over the whole market, and their memory. */
-const windows = async (): Promise<Figure[]> => {
+const measureWindows = async (): Promise<Figure[]> => {
   const dir = mkdtempSync(join(tmpdir(), 'bench-rule-windows-'));
   const engines = await startEngines({ dir, kafka: false, postgres: false, anvil: false, ports: 'free', env: {} });
   const { questdb_http, questdb_pg, questdb_user, questdb_password } = engines.endpoints;
@@ -108,14 +108,14 @@ const windows = async (): Promise<Figure[]> => {
     const login = { questdb_user: auth.user, questdb_password: auth.password };
     await storeCandles(reader, { ...store, ...login, listings: WINDOW_LISTINGS, bars: BARS });
     const history = createHistoryStore(reader, NAMESPACE);
-    const live = makeMarket(listedAt(WINDOW_LISTINGS));
+    const live = makeMarket(listListed(WINDOW_LISTINGS));
     const before = process.memoryUsage().rss;
     const figures: Figure[] = [];
     for (const [name, condition] of WINDOWS) {
       const one: Asking = (i) => `${condition(i)} timeframe 1h where base = B${i % (WINDOW_LISTINGS / 4)}`;
       const all: Asking = (i) => `${condition(i)} timeframe 1h`;
-      const few = await questionsPerSecond(live, { count: 100, asking: one, history });
-      const whole = await questionsPerSecond(live, { count: 10, asking: all, history });
+      const few = await measureQuestions(live, { count: 100, asking: one, history });
+      const whole = await measureQuestions(live, { count: 10, asking: all, history });
       figures.push(
         makeFigure({ name: `${name} over 4 of ${WINDOW_LISTINGS} listings, a core`, unit: '/s', measured: few }),
       );
@@ -164,17 +164,17 @@ const moveMarket = (live: LiveMemory): NodeJS.Timeout => {
   return setInterval(() => {
     const at = Date.now() * 1_000;
     for (const { venue } of live.venues()) {
-      const entry = liveEntry({ offset: ++offset, index: 0, recorded_at: at, kind: 'watermark', watermark: at });
+      const entry = makeLiveEntry({ offset: ++offset, index: 0, recorded_at: at, kind: 'watermark', watermark: at });
       live.applyLive(venue, 0, codecs.live.encode(entry));
     }
   }, 250);
 };
 
-const gauge = async (registry: Registry, name: string): Promise<number> =>
+const readGauge = async (registry: Registry, name: string): Promise<number> =>
   (await registry.getSingleMetric(name)?.get())?.values[0]?.value ?? 0;
 
 const runRules = async (pool: Pool, { rules, texts, listings, seconds }: Run): Promise<Figure[]> => {
-  const live = makeMarket(listedAt(listings));
+  const live = makeMarket(listListed(listings));
   await storeRules(pool, { rules, texts, bases: listings / 4 });
   const registry = new Registry();
   const moving = moveMarket(live);
@@ -186,14 +186,14 @@ const runRules = async (pool: Pool, { rules, texts, listings, seconds }: Run): P
   await pause(25_000);
   const loop = monitorEventLoopDelay({ resolution: 5 });
   loop.enable();
-  const [before, cpu] = [await gauge(registry, 'perp_rules_evaluations_total'), process.cpuUsage()];
-  const passed = await gauge(registry, 'perp_rules_skipped_total');
+  const [before, cpu] = [await readGauge(registry, 'perp_rules_evaluations_total'), process.cpuUsage()];
+  const passed = await readGauge(registry, 'perp_rules_skipped_total');
   await pause(seconds * 1_000);
   const { user, system } = process.cpuUsage(cpu);
-  const done = (await gauge(registry, 'perp_rules_evaluations_total')) - before;
+  const done = (await readGauge(registry, 'perp_rules_evaluations_total')) - before;
   const [lag, skipped] = [
-    await gauge(registry, 'perp_rules_lag_seconds'),
-    await gauge(registry, 'perp_rules_skipped_total'),
+    await readGauge(registry, 'perp_rules_lag_seconds'),
+    await readGauge(registry, 'perp_rules_skipped_total'),
   ];
   await evaluator.stop();
   clearInterval(moving);
@@ -214,8 +214,10 @@ const runRules = async (pool: Pool, { rules, texts, listings, seconds }: Run): P
 
 if (import.meta.main) {
   const { values } = parseArgs({ options: { seconds: { type: 'string', default: '20' }, only: { type: 'string' } } });
-  if (values.only !== 'run' && values.only !== 'windows') process.stdout.write(`${renderTable(await evaluations())}\n`);
-  if (values.only === undefined || values.only === 'windows') process.stdout.write(`${renderTable(await windows())}\n`);
+  if (values.only !== 'run' && values.only !== 'windows')
+    process.stdout.write(`${renderTable(await measureEvaluations())}\n`);
+  if (values.only === undefined || values.only === 'windows')
+    process.stdout.write(`${renderTable(await measureWindows())}\n`);
   if (values.only === 'questions' || values.only === 'windows') process.exit(0);
   const dir = mkdtempSync(join(tmpdir(), 'bench-rules-'));
   const engines = await startEngines({ dir, kafka: false, questdb: false, anvil: false, ports: 'free', env: {} });

@@ -6,7 +6,7 @@ import type { Progress } from '../local/progress.ts';
 import type { Service } from '../local/service.ts';
 import { sum } from './figures.ts';
 import { type LogWatch, watchLog } from './log-watch.ts';
-import { until } from './until.ts';
+import { waitUntil } from './until.ts';
 
 export const VENUE = 'binance';
 
@@ -37,7 +37,7 @@ export type Run = {
 };
 
 /** Values of a metric in Prometheus text, one per set of labels. */
-const metricValues = (text: string, name: string): number[] =>
+const parseMetricValues = (text: string, name: string): number[] =>
   text
     .split('\n')
     .filter((line) => line.startsWith(`${name}{`) || line.startsWith(`${name} `))
@@ -65,10 +65,10 @@ const readCounters = async ({ endpoints }: Service): Promise<Counters> => {
   ]);
   return {
     sent,
-    collected: sum(metricValues(ingest, 'ingest_messages_total')),
-    applied: sum(metricValues(processors, 'processor_records_applied_total')),
-    deadLetters: sum(metricValues(processors, 'processor_dead_letters_total')),
-    connectionsLost: sum(metricValues(ingest, 'ingest_connections_lost_total')),
+    collected: sum(parseMetricValues(ingest, 'ingest_messages_total')),
+    applied: sum(parseMetricValues(processors, 'processor_records_applied_total')),
+    deadLetters: sum(parseMetricValues(processors, 'processor_dead_letters_total')),
+    connectionsLost: sum(parseMetricValues(ingest, 'ingest_connections_lost_total')),
   };
 };
 
@@ -99,7 +99,7 @@ export const openRun = async (service: Service, dir: string, progress: Progress)
     },
     counters: () => readCounters(service),
     caughtUp: (forMs) =>
-      until(() => (watch.lagMs() ?? Number.POSITIVE_INFINITY) <= CAUGHT_UP_MS, { everyMs: POLL_MS, forMs }),
+      waitUntil(() => (watch.lagMs() ?? Number.POSITIVE_INFINITY) <= CAUGHT_UP_MS, { everyMs: POLL_MS, forMs }),
     close: async () => {
       await watch.stop();
       await handle.close();

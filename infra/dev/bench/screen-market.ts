@@ -4,7 +4,7 @@ import { makeCandleRow } from '../../../processors/task/rows.ts';
 import { codecs } from '../../../schemas/avro/codec.ts';
 import { READING_LAYERS } from '../../../schemas/layers.ts';
 import type { Micros } from '../../../schemas/records.ts';
-import { type ListingVersion, type LiveEntry, liveEntry, type Reading, type Row } from '../../../schemas/topics.ts';
+import { type ListingVersion, type LiveEntry, makeLiveEntry, type Reading, type Row } from '../../../schemas/topics.ts';
 
 const VENUES = ['binance', 'bybit', 'gate', 'okx'];
 const HOUR: Micros = 3_600_000_000;
@@ -15,7 +15,7 @@ export const NOW = NOON + 200_000_000;
 type Listed = { readonly venue: string; readonly symbol: string; readonly base: string };
 
 /** Every base on each of the venues. */
-export const listedAt = (count: number): Listed[] =>
+export const listListed = (count: number): Listed[] =>
   Array.from({ length: count }, (_, i) => {
     const base = `B${Math.floor(i / VENUES.length)}`;
     return { venue: VENUES[i % VENUES.length] ?? '', symbol: `${base}USDT`, base };
@@ -71,7 +71,7 @@ export const makeMarket = (listed: readonly Listed[]): LiveMemory => {
   const live = new LiveMemory(VENUES);
   let offset = 0;
   const tell = (venue: string, body: Partial<LiveEntry> & Pick<LiveEntry, 'kind'>): void => {
-    const entry = liveEntry({ offset: ++offset, index: 0, recorded_at: NOW, ...body });
+    const entry = makeLiveEntry({ offset: ++offset, index: 0, recorded_at: NOW, ...body });
     live.applyLive(venue, 0, codecs.live.encode(entry));
   };
   for (const venue of VENUES) {
@@ -93,7 +93,7 @@ export const makeMarket = (listed: readonly Listed[]): LiveMemory => {
 };
 
 /** The `i`th newest hour of a listing. */
-export const candle = ({ venue, symbol }: Listed, i: number): Row => {
+export const makeCandle = ({ venue, symbol }: Listed, i: number): Row => {
   const openTime = NOON - (i + 1) * HOUR;
   const price = 100 + ((i * 7919) % 100) / 10;
   const figures = {

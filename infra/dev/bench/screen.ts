@@ -15,15 +15,15 @@ import { openSeriesCache } from '../../../api/series/cache.ts';
 import { ensureTables } from '../../../processors/sinks/ensure-tables.ts';
 import { ServiceError } from '../../../schemas/errors.ts';
 import { writeJson } from '../../../schemas/json.ts';
-import { tableName } from '../../../schemas/tables.ts';
+import { toTableName } from '../../../schemas/tables.ts';
 import type { Row } from '../../../schemas/topics.ts';
 import { createLog } from '../../runtime/log.ts';
 import { createRowSender, openQuestdbReader, type QuestdbReader } from '../../runtime/questdb/questdb.ts';
 import { startEngines } from '../engines/engines.ts';
-import { callFigures, measureCalls, stringifyCalls } from './calls.ts';
-import { below, type Figure, makeFigure, renderTable } from './figures.ts';
-import { inRounds, ROUNDS } from './rounds.ts';
-import { candle, listedAt, makeMarket, NOW } from './screen-market.ts';
+import { measureCalls, measureStringify, toCallFigures } from './calls.ts';
+import { type Figure, makeFigure, makeUpperAim, renderTable } from './figures.ts';
+import { ROUNDS, runRounds } from './rounds.ts';
+import { listListed, makeCandle, makeMarket, NOW } from './screen-market.ts';
 
 export type ScreenSpec = {
   readonly questdb_http: string;
@@ -97,7 +97,7 @@ const warmUp = async (query: string, context: Context): Promise<Cold> => {
   }
 };
 
-const warmedUp = ({ ms, refused, served }: Cold): string => {
+const describeWarmUp = ({ ms, refused, served }: Cold): string => {
   if (!served) return `REFUSED ${refused + 1} TIMES, for ${Math.round(ms)} ms`;
   return refused === 0 ? 'served' : `refused ${refused} times; served after ${Math.round(ms)} ms`;
 };
@@ -122,8 +122,8 @@ const measureRound = async ({ name, query, calls, aimMs, context }: Case): Promi
   const { user, system } = process.cpuUsage(before);
   const cpuMs = (user + system) / 1_000 / calls;
   const kilobytes = Math.round(text.length / 1024);
-  return callFigures(name, asked, {
-    ...{ aimMs, bare: text === '' ? [] : await stringifyCalls(JSON.parse(text)) },
+  return toCallFigures(name, asked, {
+    ...{ aimMs, bare: text === '' ? [] : await measureStringify(JSON.parse(text)) },
     ...{ limitIs: 'JSON.stringify of the same answer' },
     note: `${kilobytes} kB, ${calls} calls (${late} refused), ${cpuMs.toFixed(1)} ms of processor each`,
   });
@@ -139,10 +139,10 @@ const measure = async (one: Case): Promise<Figure[]> => {
       name: `${one.name}, first answer`,
       unit: 'ms',
       measured: cold.firstMs,
-      aim: below(5_000),
-      note: warmedUp(cold),
+      aim: makeUpperAim(5_000),
+      note: describeWarmUp(cold),
     }),
-    ...(await inRounds(ROUNDS, () => measureRound(one))),
+    ...(await runRounds(ROUNDS, () => measureRound(one))),
   ];
 };
 
@@ -153,12 +153,12 @@ const measureRate = (work: () => void): number => {
   return (n * 1_000) / (performance.now() - began);
 };
 
-const parsing = (live: LiveMemory): Promise<Figure[]> => {
+const measureParsing = (live: LiveMemory): Promise<Figure[]> => {
   const { codes } = findDirectory(live);
   const text = JSON.stringify(compile({ text: WARM }, codes).json);
   const parse = (): number => measureRate(() => compile({ text: WARM }, codes));
   parse();
-  return inRounds(ROUNDS, async () => [
+  return runRounds(ROUNDS, async () => [
     makeFigure({
       name: 'queries parsed, checked, costed and printed',
       unit: '/s',
@@ -174,12 +174,12 @@ export const storeCandles = async (reader: QuestdbReader, { listings, bars, ...s
   await ensureTables((text) => reader.query({ text }), { namespace: NAMESPACE });
   const auth = { user: store.questdb_user, password: store.questdb_password };
   const sender = createRowSender(store.questdb_http, { auth, log: createLog('bench', 'silent') });
-  const table = tableName(NAMESPACE, 'candles');
-  const listed = listedAt(listings);
+  const table = toTableName(NAMESPACE, 'candles');
+  const listed = listListed(listings);
   try {
     let batch: Row[] = [];
     for (let i = 0; i < bars; i++) {
-      for (const one of listed) batch.push(candle(one, i));
+      for (const one of listed) batch.push(makeCandle(one, i));
       if (batch.length < BATCH && i < bars - 1) continue;
       await sender.send(table, batch);
       batch = [];
@@ -190,15 +190,15 @@ export const storeCandles = async (reader: QuestdbReader, { listings, bars, ...s
   }
 };
 
-const megabytes = (bytes: number): number => bytes / 1_048_576;
+const toMegabytes = (bytes: number): number => bytes / 1_048_576;
 
 const measureFigures = async (reader: QuestdbReader, { listings, bars }: ScreenSpec): Promise<Figure[]> => {
-  const live = makeMarket(listedAt(listings));
+  const live = makeMarket(listListed(listings));
   const context = makeContext(live, createHistoryStore(reader, NAMESPACE));
   const before = process.memoryUsage().rss;
   const of = `screen of ${listings} listings`;
   const figures = [
-    ...(await parsing(live)),
+    ...(await measureParsing(live)),
     ...(await measure({ name: `${of}, fields only`, query: FIELDS_ONLY, calls: 100, aimMs: 25, context })),
     ...(await measure({ name: `${of}, ema and rsi`, query: WARM, calls: 50, aimMs: 100, context })),
   ];
@@ -206,12 +206,12 @@ const measureFigures = async (reader: QuestdbReader, { listings, bars }: ScreenS
     figures.push(
       ...(await measure({ name: `${of}, worst legal query`, query: WORST, calls: 1, aimMs: 5_000, context })),
     );
-  figures.push(makeFigure({ name: 'series cache', unit: 'MB', measured: megabytes(openSeriesCache(live).bytes) }));
+  figures.push(makeFigure({ name: 'series cache', unit: 'MB', measured: toMegabytes(openSeriesCache(live).bytes) }));
   figures.push(
     makeFigure({
       name: 'memory that screens took',
       unit: 'MB',
-      measured: megabytes(process.memoryUsage().rss - before),
+      measured: toMegabytes(process.memoryUsage().rss - before),
     }),
   );
   return figures;

@@ -2,11 +2,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Row } from '../../../schemas/topics.ts';
 import { createRowSender, openQuestdbReader } from '../../runtime/questdb/questdb.ts';
-import { below, type Figure, makeFigure, quantile } from './figures.ts';
+import { type Figure, findQuantile, makeFigure, makeUpperAim } from './figures.ts';
 import type { SealDelay } from './log-watch.ts';
 import { combineRounds } from './rounds.ts';
 import type { Run } from './run.ts';
-import { until } from './until.ts';
+import { waitUntil } from './until.ts';
 
 export type SealSpec = {
   /** The first windows seal about 110 s after the first reading. */
@@ -31,7 +31,7 @@ const makeRow = (at: number): Row => ({
 });
 
 /** Median time until 500 rows of one table, sent in one request, are readable. */
-const bareWriteMs = async ({ service }: Run): Promise<number | null> => {
+const measureBareWriteMs = async ({ service }: Run): Promise<number | null> => {
   const { questdb_http: http, questdb_pg: pg, questdb_user: user, questdb_password: password } = service.endpoints;
   if (http === null || pg === null) return null;
   const auth = { user: user ?? '', password: password ?? '' };
@@ -54,7 +54,7 @@ const bareWriteMs = async ({ service }: Run): Promise<number | null> => {
       await sender.waitVisible([TABLE]);
       times.push(performance.now() - began);
     }
-    return quantile(times, 0.5);
+    return findQuantile(times, 0.5);
   } finally {
     await sender.close();
     await reader.close();
@@ -70,7 +70,7 @@ const collect = async (run: Run, { waitMs, seconds, rounds }: SealSpec): Promise
     first = run.watch.takeSealed();
     return first.length > 0;
   };
-  if (!(await until(hasSealed, { everyMs: POLL_MS, forMs: waitMs }))) return [];
+  if (!(await waitUntil(hasSealed, { everyMs: POLL_MS, forMs: waitMs }))) return [];
   const collected: (readonly SealDelay[])[] = [];
   for (let round = 0; round < rounds; round += 1) {
     await pause(seconds * 1_000);
@@ -87,20 +87,20 @@ const WAYS = [
 const toFigures = (rows: readonly SealDelay[], limit: number | null): Figure[] => {
   const parts = { limit, limitIs: `bare write of ${LIMIT_ROWS} rows until visible`, note: `${rows.length} rows` };
   return WAYS.flatMap(([name, pick, aimMs]) => [
-    makeFigure({ name: `${name} p50`, unit: 'ms', measured: quantile(rows.map(pick), 0.5), ...parts }),
+    makeFigure({ name: `${name} p50`, unit: 'ms', measured: findQuantile(rows.map(pick), 0.5), ...parts }),
     makeFigure({
       name: `${name} p99`,
       unit: 'ms',
-      measured: quantile(rows.map(pick), 0.99),
+      measured: findQuantile(rows.map(pick), 0.99),
       ...parts,
-      aim: aimMs === null ? null : below(aimMs),
+      aim: aimMs === null ? null : makeUpperAim(aimMs),
     }),
   ]);
 };
 
 export const measureSeal = async (run: Run, spec: SealSpec): Promise<Figure[]> => {
   const rounds = await collect(run, spec);
-  const limit = await bareWriteMs(run);
+  const limit = await measureBareWriteMs(run);
   // Without a row the figures are listed with empty values.
   return combineRounds((rounds.length === 0 ? [[]] : rounds).map((rows) => toFigures(rows, limit)));
 };

@@ -3,7 +3,7 @@ import { codecs } from '../../../schemas/avro/codec.ts';
 import type { Micros } from '../../../schemas/records.ts';
 import type { LostBody, TickBody } from '../../../schemas/topics.ts';
 import { type KafkaHandle, readToEnd } from '../../runtime/kafka/kafka.ts';
-import { frameDigest, type SentConnection, type SentFrame } from '../simulator/sent-log.ts';
+import { digestFrame, type SentConnection, type SentFrame } from '../simulator/sent-log.ts';
 
 const DIGEST_BYTES = 8;
 
@@ -79,7 +79,7 @@ async function* readLines(answer: Response): AsyncGenerator<string> {
   if (rest !== '') yield rest;
 }
 
-const framesOver = async (control: string, connection: SentConnection): Promise<SentOver> => {
+const fetchFramesOver = async (control: string, connection: SentConnection): Promise<SentOver> => {
   const digests = new Digests();
   const sentAt: Micros[] = [];
   let from = 0;
@@ -96,7 +96,7 @@ const framesOver = async (control: string, connection: SentConnection): Promise<
 export const readSentFrames = async (control: string): Promise<SentFrames> => {
   const { connections } = (await (await fetchAnswer(`${control}/sent`)).json()) as { connections: SentConnection[] };
   const sent: SentOver[] = [];
-  for (const connection of connections) sent.push(await framesOver(control, connection));
+  for (const connection of connections) sent.push(await fetchFramesOver(control, connection));
   return sent;
 };
 
@@ -126,7 +126,7 @@ const readRaw = async (handle: KafkaHandle, topic: string) => {
     }
     lastSeq.set(place, seq);
     const found = named(connId, at);
-    if (kind === 'frame') found.digests.push(frameDigest(payload));
+    if (kind === 'frame') found.digests.push(digestFrame(payload));
     else found.lostAt = (parseBody(payload) as LostBody).lost_at;
   });
   return { connections, repeats };
@@ -174,7 +174,7 @@ const takeStored = (byFirst: Map<string, RawConnection[]>, over: SentOver): RawC
 };
 
 /** Compares the sent frames with the raw topic. A connection's frames are stored from its first one on, without a hole; only its end may be lost. */
-export const accountFrames = async (handle: KafkaHandle, topic: string, sent: SentFrames): Promise<FrameAccount> => {
+export const compareFrames = async (handle: KafkaHandle, topic: string, sent: SentFrames): Promise<FrameAccount> => {
   const { connections, repeats } = await readRaw(handle, topic);
   // An attempt that never opened has a record of its loss too, but received no frames.
   const opened = [...connections.values()].filter(({ hasOpened }) => hasOpened);

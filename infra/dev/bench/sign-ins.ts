@@ -9,9 +9,9 @@ import { hashPassword } from '../../../api/accounts/passwords.ts';
 import { beginSession } from '../../../api/accounts/sessions.ts';
 import { migrate } from '../../postgres/migrate.ts';
 import { openPostgres } from '../../runtime/postgres/postgres.ts';
-import { freePort } from '../engines/ports.ts';
-import { makeFigure, quantile, renderTable } from './figures.ts';
-import { until } from './until.ts';
+import { findFreePort } from '../engines/ports.ts';
+import { findQuantile, makeFigure, renderTable } from './figures.ts';
+import { waitUntil } from './until.ts';
 
 const PAGES_A_SECOND = 20;
 const PAGES = ['/keys', '/security', '/sign-in', '/healthz'];
@@ -31,11 +31,11 @@ const accountId = await createAccount(pool, {
 });
 if (accountId === null) throw new Error('the database is not empty');
 const { token } = await beginSession(pool, { accountId, agent: 'bench' });
-const port = await freePort();
+const port = await findFreePort();
 const origin = `http://localhost:${port}`;
 const env = {
   ...process.env,
-  ...{ ACCOUNT_PORT: String(port), ACCOUNT_URL: origin, INTERNAL_PORT: String(await freePort()) },
+  ...{ ACCOUNT_PORT: String(port), ACCOUNT_URL: origin, INTERNAL_PORT: String(await findFreePort()) },
   // Each attempt comes from its own address, as behind a proxy.
   ...{ METRICS_PORT: '0', TRUSTED_PROXIES: '127.0.0.1,::1', LOG_LEVEL: 'warn' },
 };
@@ -45,11 +45,12 @@ const isUp = (): Promise<boolean> =>
     ({ ok }) => ok,
     () => false,
   );
-if (!(await until(isUp, { everyMs: 100, forMs: 120_000 }))) throw new Error('the web process does not listen');
+if (!(await waitUntil(isUp, { everyMs: 100, forMs: 120_000 }))) throw new Error('the web process does not listen');
 
 let made = 0;
 /** In another network each time. */
-const address = (): string => `10.${++made % 250}.${Math.floor(made / 250) % 250}.${Math.floor(made / 62_500) % 250}`;
+const makeAddress = (): string =>
+  `10.${++made % 250}.${Math.floor(made / 250) % 250}.${Math.floor(made / 62_500) % 250}`;
 
 const page = await fetch(`${origin}/sign-in`);
 const cookie = page.headers
@@ -64,7 +65,7 @@ const attempt = async (): Promise<number> => {
     email: `nobody${made}@example.com`,
     password: 'a wrong long secret',
   });
-  const headers = { cookie, origin, 'sec-fetch-site': 'same-origin', 'x-forwarded-for': address() };
+  const headers = { cookie, origin, 'sec-fetch-site': 'same-origin', 'x-forwarded-for': makeAddress() };
   const answer = await fetch(`${origin}/sign-in`, { method: 'POST', body, headers, redirect: 'manual' });
   await answer.arrayBuffer();
   return answer.status;
@@ -72,7 +73,7 @@ const attempt = async (): Promise<number> => {
 
 const readPage = async (i: number): Promise<number> => {
   const began = performance.now();
-  const headers = { cookie: `session=${token}`, 'x-forwarded-for': address() };
+  const headers = { cookie: `session=${token}`, 'x-forwarded-for': makeAddress() };
   const answer = await fetch(`${origin}${PAGES[i % PAGES.length]}`, { headers });
   await answer.arrayBuffer();
   if (answer.status !== 200) throw new Error(`${PAGES[i % PAGES.length]} answered ${answer.status}`);
@@ -80,7 +81,7 @@ const readPage = async (i: number): Promise<number> => {
 };
 
 /** Calls at a rate, independent of earlier calls; returns their results. */
-const atRate = async <T>(perSecond: number, call: (i: number) => Promise<T>): Promise<T[]> => {
+const callAtRate = async <T>(perSecond: number, call: (i: number) => Promise<T>): Promise<T[]> => {
   const calls: Promise<T>[] = [];
   const began = performance.now();
   const due = (): number => Math.min(seconds, (performance.now() - began) / 1_000) * perSecond;
@@ -91,19 +92,23 @@ const atRate = async <T>(perSecond: number, call: (i: number) => Promise<T>): Pr
   return Promise.all(calls);
 };
 
-const of = (name: string, times: readonly number[]) =>
+const toPageFigures = (name: string, times: readonly number[]) =>
   [0.5, 0.99].map((share) =>
-    makeFigure({ name: `other pages, ${name}, p${share * 100}`, unit: 'ms', measured: quantile(times, share) }),
+    makeFigure({ name: `other pages, ${name}, p${share * 100}`, unit: 'ms', measured: findQuantile(times, share) }),
   );
 
-await atRate(PAGES_A_SECOND, readPage);
-const alone = await atRate(PAGES_A_SECOND, readPage);
-const [beside, statuses] = await Promise.all([atRate(PAGES_A_SECOND, readPage), atRate(rate, attempt)]);
+await callAtRate(PAGES_A_SECOND, readPage);
+const alone = await callAtRate(PAGES_A_SECOND, readPage);
+const [beside, statuses] = await Promise.all([callAtRate(PAGES_A_SECOND, readPage), callAtRate(rate, attempt)]);
 const counted = [...new Set(statuses)].sort().map((status) => {
   const share = statuses.filter((one) => one === status).length / seconds;
   return makeFigure({ name: `attempts answered ${status}`, unit: '/s', measured: share });
 });
-const figures = [...of('alone', alone), ...of(`beside ${rate} attempts a second`, beside), ...counted];
+const figures = [
+  ...toPageFigures('alone', alone),
+  ...toPageFigures(`beside ${rate} attempts a second`, beside),
+  ...counted,
+];
 process.stdout.write(`${renderTable(figures)}\n`);
 web.kill();
 await once(web, 'close');

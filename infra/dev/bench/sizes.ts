@@ -15,14 +15,14 @@ import { COINS } from '../simulator/listings.ts';
 import { simulatedVenues } from '../simulator/venues/index.ts';
 import { type ApiClient, openApiClient } from './api-client.ts';
 import { listTimes, measureCalls } from './calls.ts';
-import { quantile } from './figures.ts';
-import { coresBetween, readUsage } from './machine.ts';
+import { findQuantile } from './figures.ts';
+import { computeCores, readUsage } from './machine.ts';
 import { startNode } from './node-start.ts';
 import { fetchText } from './run.ts';
 import { fitLines } from './slopes.ts';
-import { readSteps, stepFigures } from './steps.ts';
+import { readSteps, toStepFigures } from './steps.ts';
 import { renderColumns } from './table.ts';
-import { until } from './until.ts';
+import { waitUntil } from './until.ts';
 
 const DIR = join(PROJECT_ROOT, '.local', 'bench-sizes');
 const OURS = ['simulator', 'ingest', 'processors', 'api'] as const;
@@ -73,8 +73,8 @@ const countCollected = async ({ endpoints }: Service): Promise<number> => {
   return items.reduce((total, { listings_collected: collected }) => total + collected, 0);
 };
 
-const median = async (work: () => Promise<unknown>): Promise<number | null> =>
-  quantile(listTimes(await measureCalls(CALLS, work)), 0.5);
+const measureMedian = async (work: () => Promise<unknown>): Promise<number | null> =>
+  findQuantile(listTimes(await measureCalls(CALLS, work)), 0.5);
 
 /** Milliseconds until a stream is ready. */
 const openStream = async (client: ApiClient): Promise<number> => {
@@ -95,18 +95,18 @@ const measureSize = async (listings: number): Promise<Figures> => {
   const client = await openApiClient(service.endpoints.base_url, service.endpoints.database_url ?? '');
   try {
     const began = performance.now();
-    const all = await until(async () => (await countCollected(service)) >= listings, PATIENCE);
+    const all = await waitUntil(async () => (await countCollected(service)) >= listings, PATIENCE);
     note('every listing collected, s', all ? (performance.now() - began) / 1_000 : null);
     const [usage, steps, from] = [readUsage(DIR), await readSteps({ service }), performance.now()];
     await pause(Number(values.seconds) * 1_000);
     const after = readUsage(DIR);
-    const cores = coresBetween(usage, after, (performance.now() - from) / 1_000);
-    for (const { name, measured } of stepFigures('', steps, await readSteps({ service })))
+    const cores = computeCores(usage, after, (performance.now() - from) / 1_000);
+    for (const { name, measured } of toStepFigures('', steps, await readSteps({ service })))
       note(`${name.replace(' ,', '')}, ms`, measured);
     for (const name of OURS) note(`${name}, cores`, cores.get(name) ?? null);
     for (const name of OURS) note(`${name}, MB`, after.get(name)?.ownMb ?? null);
-    note('screen of two fields, ms', await median(() => client.post('/v2/screen', SCREEN)));
-    note(`snapshot of ${BASES.length} bases, ms`, await median(() => client.post('/v2/snapshots', SNAPSHOT)));
+    note('screen of two fields, ms', await measureMedian(() => client.post('/v2/screen', SCREEN)));
+    note(`snapshot of ${BASES.length} bases, ms`, await measureMedian(() => client.post('/v2/snapshots', SNAPSHOT)));
     note(`stream of ${BASES.length} bases ready, ms`, await openStream(client));
     const node = await startNode(join(PROJECT_ROOT, 'api', 'main.ts'), { service, venues });
     note('API node ready, s', node.ready);

@@ -35,7 +35,7 @@ export const fitLines = (lines: readonly Line[]): { readonly slope: number; read
 };
 
 /** Of lines over hours. */
-const commonSlope = (lines: readonly Line[]): Slope | null => {
+const computeCommonSlope = (lines: readonly Line[]): Slope | null => {
   const fitted = fitLines(lines);
   return fitted === null ? null : { perHour: fitted.slope, error: fitted.error };
 };
@@ -47,23 +47,23 @@ export const groupLives = (points: readonly Point[]): readonly (readonly Point[]
 
 const computeSpan = (life: readonly Point[]): number => (life.at(-1)?.atMs ?? 0) - (life[0]?.atMs ?? 0);
 
-const warmPart = (life: readonly Point[]): readonly Point[] => {
+const cutWarmPart = (life: readonly Point[]): readonly Point[] => {
   const from = (life[0]?.atMs ?? 0) + Math.min(WARM_UP_MS, computeSpan(life) / 2);
   return life.filter(({ atMs }) => atMs >= from);
 };
 
-const asLine = (points: readonly Point[]): Line => points.map(({ atMs, value }) => ({ x: atMs / HOUR_MS, y: value }));
+const toLine = (points: readonly Point[]): Line => points.map(({ atMs, value }) => ({ x: atMs / HOUR_MS, y: value }));
 
 /** Growth an hour within the warm parts of all lives; null when these are shorter than five minutes. */
-export const slopeWithin = (points: readonly Point[]): Slope | null => {
-  const warm = groupLives(points).map(warmPart);
+export const computeSlopeWithin = (points: readonly Point[]): Slope | null => {
+  const warm = groupLives(points).map(cutWarmPart);
   const spanMs = warm.reduce((sum, life) => sum + computeSpan(life), 0);
-  return spanMs < LEAST_SPAN_MS ? null : commonSlope(warm.map(asLine));
+  return spanMs < LEAST_SPAN_MS ? null : computeCommonSlope(warm.map(toLine));
 };
 
 /** The median of a life's warm part, at its end: a single sample may fall into a garbage collection. */
 const findLevel = (life: readonly Point[]): Point[] => {
-  const warm = warmPart(life);
+  const warm = cutWarmPart(life);
   const [last, middle] = [warm.at(-1), warm.toSorted((a, b) => a.value - b.value)[Math.floor(warm.length / 2)]];
   return last === undefined || middle === undefined ? [] : [{ ...last, value: middle.value }];
 };
@@ -72,9 +72,11 @@ const findLevel = (life: readonly Point[]): Point[] => {
  * Growth an hour from the level of one life to the next; null with fewer than three lives or less than five minutes. Excludes the last life,
  * which has not ended, and lives that began in the first ten minutes, when windows were still filling.
  */
-export const slopeAcross = (points: readonly Point[]): Slope | null => {
+export const computeSlopeAcross = (points: readonly Point[]): Slope | null => {
   const from = (points[0]?.atMs ?? 0) + WARM_UP_MS;
   const lives = groupLives(points).filter(([first]) => (first?.atMs ?? 0) >= from);
   const levels = lives.slice(0, -1).flatMap(findLevel);
-  return levels.length < LEAST_LIVES || computeSpan(levels) < LEAST_SPAN_MS ? null : commonSlope([asLine(levels)]);
+  return levels.length < LEAST_LIVES || computeSpan(levels) < LEAST_SPAN_MS
+    ? null
+    : computeCommonSlope([toLine(levels)]);
 };

@@ -1,8 +1,8 @@
 // Latency of snapshots while the service is under load, compared with serialising the same response as JSON.
 import type { ApiClient } from './api-client.ts';
-import { type Call, callFigures, listTimes, stringifyCalls, timed } from './calls.ts';
-import { type Figure, makeFigure, quantile } from './figures.ts';
-import { inRounds } from './rounds.ts';
+import { type Call, listTimes, measureCall, measureStringify, toCallFigures } from './calls.ts';
+import { type Figure, findQuantile, makeFigure } from './figures.ts';
+import { runRounds } from './rounds.ts';
 
 export type SnapshotsSpec = {
   readonly client: ApiClient;
@@ -31,7 +31,7 @@ const ask = async (
   const caller = async (): Promise<void> => {
     while (performance.now() - began < seconds * 1_000) {
       calls.push(
-        await timed(async () => {
+        await measureCall(async () => {
           last = (await client.post('/v2/snapshots', body)).text;
         }, passes),
       );
@@ -47,12 +47,12 @@ const measureRound = async (spec: SnapshotsSpec, { body, layers, aimMs }: Case):
   const alone = await ask(spec, body, 1);
   const many = await ask(spec, body, CONNECTIONS);
   const answer = JSON.parse(alone.text) as { readonly items: readonly unknown[] };
-  const bare = await stringifyCalls(answer);
+  const bare = await measureStringify(answer);
   const name = `snapshot of ${answer.items.length} listings x ${layers}`;
   const limitIs = 'JSON.stringify of the same answer';
   const manyMs = listTimes(many.calls);
   return [
-    ...callFigures(name, alone.calls, {
+    ...toCallFigures(name, alone.calls, {
       ...{ aimMs, bare, limitIs },
       note: `${Math.round(Buffer.byteLength(alone.text) / 1024)} kB, ${alone.calls.length} calls, one after the other`,
     }),
@@ -60,9 +60,9 @@ const measureRound = async (spec: SnapshotsSpec, { body, layers, aimMs }: Case):
       name: `${name}, ${CONNECTIONS} callers`,
       unit: '/s',
       measured: many.perSecond,
-      limit: 1_000 / (quantile(listTimes(bare), 0.5) ?? Number.NaN),
+      limit: 1_000 / (findQuantile(listTimes(bare), 0.5) ?? Number.NaN),
       limitIs,
-      note: `p50 ${quantile(manyMs, 0.5)?.toFixed(1)} ms, p99 ${quantile(manyMs, 0.99)?.toFixed(1)} ms`,
+      note: `p50 ${findQuantile(manyMs, 0.5)?.toFixed(1)} ms, p99 ${findQuantile(manyMs, 0.99)?.toFixed(1)} ms`,
     }),
   ];
 };
@@ -78,7 +78,7 @@ export const measureSnapshots = async (spec: SnapshotsSpec): Promise<Figure[]> =
   const figures: Figure[] = [];
   for (const one of cases) {
     await ask({ ...spec, seconds: 1 }, one.body, 1);
-    figures.push(...(await inRounds(rounds, () => measureRound(spec, one))));
+    figures.push(...(await runRounds(rounds, () => measureRound(spec, one))));
   }
   return figures;
 };

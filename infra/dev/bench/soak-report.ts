@@ -1,11 +1,11 @@
 // Results of a soak: memory and descriptors of each process over its time, lag, counters that must add up, and purity; pure.
 import type { Aftermath } from './aftermath.ts';
-import { below, type Figure, makeFigure, quantile } from './figures.ts';
+import { type Figure, findQuantile, makeFigure, makeUpperAim } from './figures.ts';
 import type { Sample } from './health.ts';
 import { VICTIMS } from './kills.ts';
 import { EVERY_PROCESS, type ProcessName } from './machine.ts';
 import { computeSpread } from './rounds.ts';
-import { groupLives, type Point, type Slope, slopeAcross, slopeWithin } from './slopes.ts';
+import { computeSlopeAcross, computeSlopeWithin, groupLives, type Point, type Slope } from './slopes.ts';
 import type { Load } from './soak.ts';
 import { renderColumns } from './table.ts';
 
@@ -34,7 +34,7 @@ const MANY_LIVES = 4;
 /** Number of standard errors of a slope within which growth may be chance. */
 const CHANCE = 2;
 
-const nearest = (points: readonly Point[], atMs: number): number | null =>
+const findNearest = (points: readonly Point[], atMs: number): number | null =>
   points.toSorted((a, b) => Math.abs(a.atMs - atMs) - Math.abs(b.atMs - atMs))[0]?.value ?? null;
 
 const listPoints = (samples: readonly Sample[], process: ProcessName, of: Growth['of']): Point[] =>
@@ -55,12 +55,12 @@ const isFlat = (growth: Pick<Growth, 'of' | 'lives' | 'at50' | 'within' | 'acros
 const measureGrowth = (samples: readonly Sample[], process: ProcessName, of: Growth['of']): Growth => {
   const points = listPoints(samples, process, of);
   const endMs = samples.at(-1)?.atMs ?? 0;
-  const [at10 = null, at50 = null, at100 = null] = [0.1, 0.5, 1].map((share) => nearest(points, share * endMs));
-  const highest = quantile(
+  const [at10 = null, at50 = null, at100 = null] = [0.1, 0.5, 1].map((share) => findNearest(points, share * endMs));
+  const highest = findQuantile(
     points.map(({ value }) => value),
     1,
   );
-  const slopes = { within: slopeWithin(points), across: slopeAcross(points) };
+  const slopes = { within: computeSlopeWithin(points), across: computeSlopeAcross(points) };
   const known = { process, of, lives: groupLives(points).length, at10, at50, at100, highest, ...slopes };
   return { ...known, flat: isFlat(known) };
 };
@@ -83,14 +83,14 @@ export const renderGrowths = (growths: readonly Growth[]): string => {
   return renderColumns(HEAD, rows, new Set([2, 3, 4, 5, 6, 7, 8]));
 };
 
-const most = (samples: readonly Sample[], of: (sample: Sample) => number): number | null =>
-  quantile(samples.map(of), 1);
+const findMost = (samples: readonly Sample[], of: (sample: Sample) => number): number | null =>
+  findQuantile(samples.map(of), 1);
 
-const lagFigures = ({ samples }: Load): Figure[] => {
+const toLagFigures = ({ samples }: Load): Figure[] => {
   const known = samples.flatMap(({ atMs, lag }) => (lag === null ? [] : [{ atMs, ...lag }]));
   const third = Math.ceil(known.length / 3);
   const usual = (part: typeof known): number | null =>
-    quantile(
+    findQuantile(
       part.map(({ usualMs }) => usualMs),
       0.5,
     );
@@ -99,7 +99,7 @@ const lagFigures = ({ samples }: Load): Figure[] => {
     makeFigure({
       name: 'task lag, highest',
       unit: 'ms',
-      measured: quantile(
+      measured: findQuantile(
         known.map(({ highestMs }) => highestMs),
         1,
       ),
@@ -110,31 +110,31 @@ const lagFigures = ({ samples }: Load): Figure[] => {
     makeFigure({
       name: 'drift of the usual lag',
       unit: 'ms/h',
-      measured: slopeWithin(points)?.perHour ?? null,
-      aim: below(100),
+      measured: computeSlopeWithin(points)?.perHour ?? null,
+      aim: makeUpperAim(100),
       note: 'the first ten minutes, or half of the time, left out',
     }),
     makeFigure({
       name: 'rows waiting for the sink, highest',
       unit: '',
-      measured: most(samples, ({ totals }) => totals.published - totals.written),
+      measured: findMost(samples, ({ totals }) => totals.published - totals.written),
     }),
     makeFigure({
       name: 'QuestDB: transactions waiting, highest',
       unit: '',
-      measured: most(samples, ({ tables }) => tables.waiting),
+      measured: findMost(samples, ({ tables }) => tables.waiting),
     }),
     makeFigure({
       name: 'QuestDB: suspended tables, most',
       unit: '',
-      measured: most(samples, ({ tables }) => tables.suspended.length),
-      aim: below(1),
+      measured: findMost(samples, ({ tables }) => tables.suspended.length),
+      aim: makeUpperAim(1),
       note: [...new Set(samples.flatMap(({ tables }) => tables.suspended))].join(', '),
     }),
   ];
 };
 
-const killFigures = ({ kills }: Load): Figure[] =>
+const toKillFigures = ({ kills }: Load): Figure[] =>
   VICTIMS.flatMap((victim) => {
     const back = kills.filter((kill) => kill.victim === victim).map(({ backMs }) => backMs);
     if (back.length === 0) return [];
@@ -144,28 +144,28 @@ const killFigures = ({ kills }: Load): Figure[] =>
       makeFigure({
         name: `${victim}: kill -9 to ready`,
         unit: 's',
-        measured: quantile(known, 0.5),
+        measured: findQuantile(known, 0.5),
         spread: computeSpread(known),
         note: `${back.length} kills${missing === 0 ? '' : `, ${missing} NOT BACK WITHIN A MINUTE`}`,
       }),
     ];
   });
 
-const answerFigures = ({ answers }: Load): Figure[] => [
+const toAnswerFigures = ({ answers }: Load): Figure[] => [
   makeFigure({
     name: 'snapshots of every listing, one a second: p50',
     unit: 'ms',
-    measured: quantile(answers.answeredMs, 0.5),
+    measured: findQuantile(answers.answeredMs, 0.5),
   }),
   makeFigure({
     name: 'snapshots of every listing, one a second: p99',
     unit: 'ms',
-    measured: quantile(answers.answeredMs, 0.99),
+    measured: findQuantile(answers.answeredMs, 0.99),
     note: `${answers.answeredMs.length} answered, ${answers.failed} not (the API is killed too)`,
   }),
 ];
 
-const rateFigures = ({ samples, rest }: Load, asked: number): Figure[] => {
+const toRateFigures = ({ samples, rest }: Load, asked: number): Figure[] => {
   const [first, last] = [samples[0], samples.at(-1)];
   const seconds = ((last?.atMs ?? 0) - (first?.atMs ?? 0)) / 1_000;
   const per = (of: (sample: Sample) => number): number | null =>
@@ -191,11 +191,11 @@ const rateFigures = ({ samples, rest }: Load, asked: number): Figure[] => {
       measured: per(({ totals }) => totals.published),
       note: `${rest.totals.published.toLocaleString('en-US')} in all, ${rest.totals.written.toLocaleString('en-US')} written when the load had ended`,
     }),
-    makeFigure({ name: 'dead letters', unit: '', measured: rest.totals.deadLetters, aim: below(1) }),
+    makeFigure({ name: 'dead letters', unit: '', measured: rest.totals.deadLetters, aim: makeUpperAim(1) }),
   ];
 };
 
-const frameFigures = ({ frames }: Aftermath): Figure[] => [
+const toFrameFigures = ({ frames }: Aftermath): Figure[] => [
   makeFigure({ name: 'frames sent, all', unit: '', measured: frames.sent, note: `${frames.connections} connections` }),
   makeFigure({
     name: 'frames in raw once',
@@ -213,50 +213,50 @@ const frameFigures = ({ frames }: Aftermath): Figure[] => [
     name: 'frames unaccounted for',
     unit: '',
     measured: frames.sent - frames.stored - frames.lost,
-    aim: below(1),
+    aim: makeUpperAim(1),
     note: frames.unaccounted.join('; '),
   }),
 ];
 
 /** Tables whose replay has other rows, or none. */
-const unlike = ({ live, replayed }: Aftermath): readonly string[] =>
+const listUnlike = ({ live, replayed }: Aftermath): readonly string[] =>
   Object.entries(live ?? {})
     .filter(([table, hash]) => replayed?.[table]?.sha256 !== hash.sha256 || replayed[table].rows !== hash.rows)
     .map(([table, hash]) => `${table} ${hash.rows} rows, replayed ${replayed?.[table]?.rows ?? 0}`);
 
-const endFigure = ({ live }: Aftermath): Figure => {
+const toEndFigure = ({ live }: Aftermath): Figure => {
   const tables = Object.values(live ?? {});
   const rows = tables.reduce((sum, table) => sum + table.rows, 0);
   return makeFigure({
     name: 'raw records not applied, or rows not written, at the end',
     unit: '',
     measured: live === null ? null : 0,
-    aim: below(1),
+    aim: makeUpperAim(1),
     note: live === null ? 'THE END WAS NOT REACHED' : `${rows.toLocaleString('en-US')} rows in ${tables.length} tables`,
   });
 };
 
-const replayFigure = (aftermath: Aftermath): Figure => {
-  const found = aftermath.replayed === null ? null : unlike(aftermath);
+const toReplayFigure = (aftermath: Aftermath): Figure => {
+  const found = aftermath.replayed === null ? null : listUnlike(aftermath);
   return makeFigure({
     name: 'tables unlike those of a replay of the log',
     unit: '',
     measured: found?.length ?? null,
-    aim: below(1),
+    aim: makeUpperAim(1),
     note: found?.join('; ') ?? 'NO REPLAY CAME TO ITS END',
   });
 };
 
-export const soakFigures = (
+export const toSoakFigures = (
   load: Load,
   aftermath: Aftermath,
   asked: { readonly rate: number; readonly replay: boolean },
 ): Figure[] => [
-  ...rateFigures(load, asked.rate),
-  ...lagFigures(load),
-  ...killFigures(load),
-  ...answerFigures(load),
-  ...frameFigures(aftermath),
-  endFigure(aftermath),
-  ...(asked.replay ? [replayFigure(aftermath)] : []),
+  ...toRateFigures(load, asked.rate),
+  ...toLagFigures(load),
+  ...toKillFigures(load),
+  ...toAnswerFigures(load),
+  ...toFrameFigures(aftermath),
+  toEndFigure(aftermath),
+  ...(asked.replay ? [toReplayFigure(aftermath)] : []),
 ];

@@ -92,7 +92,7 @@ const lookOften = async (run: Run, watch: HealthWatch, lastingMs: number): Promi
 export type SoakParts = { readonly run: Run; readonly client: ApiClient; readonly reader: QuestdbReader };
 
 /** Ends with the rate down to one frame a second; reads the frames sent until then from the simulator. */
-export const soak = async ({ run, client, reader }: SoakParts, plan: SoakPlan): Promise<Load> => {
+export const runSoak = async ({ run, client, reader }: SoakParts, plan: SoakPlan): Promise<Load> => {
   const lastingMs = plan.minutes * 60_000;
   const watch = watchHealth(run, reader);
   const endAsking = askOften(client);

@@ -6,8 +6,8 @@ import { waitForBooks } from './books.ts';
 import type { Figure } from './figures.ts';
 import { type HistorySpec, measureHistory } from './history.ts';
 import { measureHops } from './hops.ts';
-import { kafkaHop, measureLimits } from './limits.ts';
-import { findPid, stolenMs } from './machine.ts';
+import { measureLimits, nameKafkaHop } from './limits.ts';
+import { findPid, readStolenMs } from './machine.ts';
 import type { FigurePlan } from './plan.ts';
 import { measureRestart } from './restart.ts';
 import { ROUNDS } from './rounds.ts';
@@ -36,7 +36,7 @@ const toStores = ({ endpoints }: Service): Stores => {
   return { kafka, questdb_http, questdb_pg, database_url, ...auth };
 };
 
-const throughputStages = ({ plan, run }: Measuring): Stage[] => {
+const listThroughputStages = ({ plan, run }: Measuring): Stage[] => {
   const { seconds, faults, kind } = plan;
   const spec = { seconds, faults, rounds: ROUNDS, settleMs: kind === 'quick' ? 1_000 : 3_000 };
   return plan.rates.map((rate) => [
@@ -46,14 +46,14 @@ const throughputStages = ({ plan, run }: Measuring): Stage[] => {
 };
 
 /** At most as many of the listings as exist, up to the clients' share of them; each changes about ten times a second. */
-const streamStages = ({ plan, run, client }: Measuring, rate: number): Stage[] =>
+const listStreamStages = ({ plan, run, client }: Measuring, rate: number): Stage[] =>
   STREAMS.map(([clients, wanted]) => {
     const listings = Math.min(wanted, plan.listings);
     const spec = { clients, listings, rate, seconds: plan.kind === 'quick' ? 1 : 4, rounds: ROUNDS, client };
     return [`${clients} streams of ${listings} listings`, () => measureStreams(run, spec)];
   });
 
-const slowStages = ({ run }: Measuring, calm: number, busy: number): Stage[] => [
+const listSlowStages = ({ run }: Measuring, calm: number, busy: number): Stage[] => [
   ['history', () => measureHistory({ ...toStores(run.service), rounds: ROUNDS, calls: 30 })],
   ['screens', () => measureScreens({ ...toStores(run.service), listings: 1_000, bars: WORST_BARS })],
   [
@@ -66,7 +66,7 @@ const slowStages = ({ run }: Measuring, calm: number, busy: number): Stage[] => 
 /** Stages that do not need the highest rate run at the first one. */
 const listStages = (measuring: Measuring): readonly Stage[] => {
   const { plan, run, client } = measuring;
-  if (plan.kind === 'profile') return throughputStages(measuring);
+  if (plan.kind === 'profile') return listThroughputStages(measuring);
   const quick = plan.kind === 'quick';
   const calm = plan.rates[0] ?? 1_000;
   const busy = plan.rates.find((rate) => rate >= 3_000) ?? calm;
@@ -79,12 +79,12 @@ const listStages = (measuring: Measuring): readonly Stage[] => {
   const passes = api === null ? [] : [api];
   const snapshots = { client, passes, seconds: quick ? 0.2 : 2, rounds: ROUNDS };
   return [
-    ...throughputStages(measuring),
+    ...listThroughputStages(measuring),
     ...[...new Set([busy, calm])].map(hopsAt),
     ['snapshots', () => run.setRate(calm).then(() => measureSnapshots(snapshots))],
-    ...streamStages(measuring, calm),
+    ...listStreamStages(measuring, calm),
     ['memory', async () => measureMemory(run)],
-    ...(quick ? [] : slowStages(measuring, calm, busy)),
+    ...(quick ? [] : listSlowStages(measuring, calm, busy)),
     ['limits of the machine', () => measureLimits(run, { seconds: quick ? 0.5 : 1, rounds: ROUNDS })],
   ];
 };
@@ -96,7 +96,7 @@ const CATCH_UP_MS = 60_000;
 const withHops = (figures: readonly Figure[]): Figure[] =>
   figures.map((figure) => {
     const q = /(?:frame to served|stamp to client).* (p\d+)$/.exec(figure.name)?.[1];
-    const hop = q === undefined ? undefined : figures.find(({ name }) => name === kafkaHop(q));
+    const hop = q === undefined ? undefined : figures.find(({ name }) => name === nameKafkaHop(q));
     if (hop?.measured == null) return figure;
     return { ...figure, limit: 2 * hop.measured, limitIs: `two hops through Kafka, while the service rests` };
   });
@@ -121,10 +121,10 @@ export const measureStages = async (measuring: Measuring): Promise<Figure[]> => 
     await run.setRate(1);
     const behind = !(await progress.during(`the tasks before: ${name}`, run.caughtUp(CATCH_UP_MS)));
     progress.print(behind ? `${name} (${BEHIND.toLowerCase()})` : name);
-    const [began, before] = [performance.now(), stolenMs()];
+    const [began, before] = [performance.now(), readStolenMs()];
     try {
       const measured = await progress.during(name, stage());
-      const stolen = (stolenMs() - before) / (performance.now() - began) / availableParallelism();
+      const stolen = (readStolenMs() - before) / (performance.now() - began) / availableParallelism();
       const taken = stolen < PRINTED_FROM ? '' : `the host gave ${(stolen * 100).toFixed(0)} % of the cores to others`;
       figures.push(
         ...measured.map((figure) => withNotes(figure, [behind ? BEHIND : '', figure.aim === null ? '' : taken])),

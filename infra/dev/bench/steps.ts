@@ -1,6 +1,6 @@
 // How long steps held the thread of each process (`process_step_seconds`), and how long of it they ran (`process_step_cpu_seconds`): none should
 // be longer than 5 ms.
-import { below, type Figure, makeFigure } from './figures.ts';
+import { type Figure, makeFigure, makeUpperAim } from './figures.ts';
 import { fetchText, type Run } from './run.ts';
 
 /** Steps up to each bound in milliseconds, ascending; the last bound is infinite. */
@@ -27,7 +27,7 @@ export const readSteps = async ({ service }: Pick<Run, 'service'>): Promise<Step
 };
 
 /** The longest step of each name between the two readings, as the bound of its bucket. */
-export const stepFigures = (at: string, before: StepCounts, after: StepCounts): Figure[] =>
+export const toStepFigures = (at: string, before: StepCounts, after: StepCounts): Figure[] =>
   [...after].flatMap(([key, buckets]) => {
     const old = new Map(before.get(key) ?? []);
     const grown = buckets.map(([bound, steps]) => [bound, steps - (old.get(bound) ?? 0)] as const);
@@ -41,7 +41,7 @@ export const stepFigures = (at: string, before: StepCounts, after: StepCounts): 
         name: `longest step ${at}, ${key}`,
         unit: 'ms',
         measured: longest,
-        aim: below(AIM_MS + 1e-9),
+        aim: makeUpperAim(AIM_MS + 1e-9),
         note: `bound of its bucket; p99 up to ${p99} ms; ${total - within} of ${total} longer than ${AIM_MS} ms`,
       }),
     ];

@@ -3,12 +3,12 @@ import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import type { ApiClient } from './api-client.ts';
-import { below, type Figure, makeFigure, quantile } from './figures.ts';
-import { coresBetween, readUsage } from './machine.ts';
-import { inRounds } from './rounds.ts';
+import { type Figure, findQuantile, makeFigure, makeUpperAim } from './figures.ts';
+import { computeCores, readUsage } from './machine.ts';
+import { runRounds } from './rounds.ts';
 import type { Run } from './run.ts';
 import type { ReaderData, ReaderReport } from './stream-reader.ts';
-import { until } from './until.ts';
+import { waitUntil } from './until.ts';
 
 export type StreamsSpec = {
   readonly clients: number;
@@ -31,9 +31,9 @@ const readReport = async (reader: Worker): Promise<ReaderReport> => {
   return (await answer)[0];
 };
 
-const untilReady = async (reader: Worker, clients: number): Promise<void> => {
+const waitForReady = async (reader: Worker, clients: number): Promise<void> => {
   let open = 0;
-  const areReady = await until(async () => {
+  const areReady = await waitUntil(async () => {
     const { ready, refused } = await readReport(reader);
     if (refused !== null) throw new Error(`a stream was refused: ${refused.slice(0, 300)}`);
     open = ready;
@@ -63,7 +63,7 @@ const measureRound = async (run: Run, spec: StreamsSpec, reader: Worker): Promis
   const [usage, began] = [readUsage(run.dir), performance.now()];
   await pause(spec.seconds * 1_000);
   const lasted = (performance.now() - began) / 1_000;
-  const cores = coresBetween(usage, readUsage(run.dir), lasted);
+  const cores = computeCores(usage, readUsage(run.dir), lasted);
   const { events, bytes, chunks, delaysMs } = await readReport(reader);
   const name = formatSpec(spec);
   return [
@@ -73,28 +73,33 @@ const measureRound = async (run: Run, spec: StreamsSpec, reader: Worker): Promis
       measured: events / lasted,
       note: `${Math.round(bytes / lasted / 1e6)} MB/s in ${Math.round(chunks / lasted)} reads/s, ${spec.rate} frames/s`,
     }),
-    makeFigure({ name: `${name}: CPU of the API`, unit: 'cores', measured: cores.get('api') ?? null, aim: below(0.5) }),
+    makeFigure({
+      name: `${name}: CPU of the API`,
+      unit: 'cores',
+      measured: cores.get('api') ?? null,
+      aim: makeUpperAim(0.5),
+    }),
     makeFigure({
       name: `${name}: venue's stamp to client p50`,
       unit: 'ms',
-      measured: quantile(delaysMs, 0.5),
+      measured: findQuantile(delaysMs, 0.5),
       note: `${delaysMs.length} events timed`,
     }),
     makeFigure({
       name: `${name}: venue's stamp to client p99`,
       unit: 'ms',
-      measured: quantile(delaysMs, 0.99),
-      aim: below(300),
+      measured: findQuantile(delaysMs, 0.99),
+      aim: makeUpperAim(300),
     }),
   ];
 };
 
-const residentOfApi = (run: Run): number => readUsage(run.dir).get('api')?.residentMb ?? 0;
+const readApiResident = (run: Run): number => readUsage(run.dir).get('api')?.residentMb ?? 0;
 
 export const measureStreams = async (run: Run, spec: StreamsSpec): Promise<Figure[]> => {
   const { clients, listings, rate, rounds, client } = spec;
   const symbols = await client.symbols();
-  const before = residentOfApi(run);
+  const before = readApiResident(run);
   const streams = Array.from({ length: clients }, (_, n) => ({
     key: client.key(n),
     query: buildQuery(chooseWhere(symbols, listings, n)),
@@ -102,11 +107,11 @@ export const measureStreams = async (run: Run, spec: StreamsSpec): Promise<Figur
   const workerData: ReaderData = { baseUrl: run.service.endpoints.base_url, streams };
   const reader = new Worker(new URL('./stream-reader.ts', import.meta.url), { workerData });
   try {
-    await untilReady(reader, clients);
-    const ofOneKb = ((residentOfApi(run) - before) * 1_024) / clients;
+    await waitForReady(reader, clients);
+    const ofOneKb = ((readApiResident(run) - before) * 1_024) / clients;
     await run.setRate(rate);
     await pause(SETTLE_MS);
-    const figures = await inRounds(rounds, () => measureRound(run, spec, reader));
+    const figures = await runRounds(rounds, () => measureRound(run, spec, reader));
     return [...figures, makeFigure({ name: `${formatSpec(spec)}: memory of a client`, unit: 'kB', measured: ofOneKb })];
   } finally {
     await reader.terminate();

@@ -2,20 +2,20 @@
 import { availableParallelism } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
 import { injectFaults } from './faults.ts';
-import { atLeast, below, type Figure, makeFigure, quantile } from './figures.ts';
-import { costFigures, readLogSizes } from './frame-costs.ts';
+import { type Figure, findQuantile, makeFigure, makeLowerAim, makeUpperAim } from './figures.ts';
+import { readLogSizes, toCostFigures } from './frame-costs.ts';
 import {
-  coresBetween,
+  computeCores,
   findPid,
-  machineCpuSeconds,
   PROCESSES,
+  readMachineCpuSeconds,
   readMainThread,
   readUsage,
   type ThreadTimes,
 } from './machine.ts';
 import { combineRounds, computeSpread } from './rounds.ts';
 import type { Run } from './run.ts';
-import { readSteps, stepFigures } from './steps.ts';
+import { readSteps, toStepFigures } from './steps.ts';
 
 export type ThroughputSpec = {
   readonly rate: number;
@@ -45,15 +45,15 @@ const sampleLag = async (run: Run, seconds: number): Promise<number[]> => {
 
 type Part = { readonly figures: readonly Figure[]; readonly lags: readonly number[] };
 
-const atRate = (rate: number): string => `at ${rate.toLocaleString('en-US')}/s`;
+const formatRate = (rate: number): string => `at ${rate.toLocaleString('en-US')}/s`;
 
 /** The processes on the path of a record or a response: each works on one thread, so none can use more than a second of it in a second. */
 const ON_ONE_THREAD = ['ingest', 'processors', 'api'] as const;
 
 type Threads = readonly (ThreadTimes | null)[];
-const mainThreads = ({ dir }: Run): Threads => ON_ONE_THREAD.map((name) => readMainThread(findPid(dir, name) ?? 0));
+const readMainThreads = ({ dir }: Run): Threads => ON_ONE_THREAD.map((name) => readMainThread(findPid(dir, name) ?? 0));
 
-const mainThreadFigures = (
+const toMainThreadFigures = (
   at: string,
   { before, after, tookS }: { before: Threads; after: Threads; tookS: number },
 ): Figure[] =>
@@ -74,15 +74,15 @@ const mainThreadFigures = (
 
 const measurePart = async (run: Run, { rate, seconds, rounds }: ThroughputSpec): Promise<Part> => {
   const before = await run.counters();
-  const [usageBefore, machineBefore, began] = [readUsage(run.dir), machineCpuSeconds(), performance.now()];
-  const threadsBefore = mainThreads(run);
+  const [usageBefore, machineBefore, began] = [readUsage(run.dir), readMachineCpuSeconds(), performance.now()];
+  const threadsBefore = readMainThreads(run);
   const lags = await sampleLag(run, seconds / rounds);
   const after = await run.counters();
   const tookS = (performance.now() - began) / 1_000;
-  const [usageAfter, machineAfter] = [readUsage(run.dir), machineCpuSeconds()];
-  const threads = { before: threadsBefore, after: mainThreads(run), tookS };
-  const cores = coresBetween(usageBefore, usageAfter, tookS);
-  const at = atRate(rate);
+  const [usageAfter, machineAfter] = [readUsage(run.dir), readMachineCpuSeconds()];
+  const threads = { before: threadsBefore, after: readMainThreads(run), tookS };
+  const cores = computeCores(usageBefore, usageAfter, tookS);
+  const at = formatRate(rate);
   const figures = [
     makeFigure({
       name: `raw messages applied ${at}`,
@@ -90,16 +90,16 @@ const measurePart = async (run: Run, { rate, seconds, rounds }: ThroughputSpec):
       measured: (after.applied - before.applied) / tookS,
       limit: (after.sent - before.sent) / tookS,
       limitIs: 'frames the simulator sent',
-      aim: atLeast(Math.min(rate, AIM_RATE) * 0.98),
+      aim: makeLowerAim(Math.min(rate, AIM_RATE) * 0.98),
       note: `collector wrote ${Math.round((after.collected - before.collected) / tookS)}/s`,
     }),
     makeFigure({
       name: `task lag p50 ${at}`,
       unit: 'ms',
-      measured: quantile(lags, 0.5),
+      measured: findQuantile(lags, 0.5),
       note: 'a watermark comes every 250 ms',
     }),
-    makeFigure({ name: `task lag p99 ${at}`, unit: 'ms', measured: quantile(lags, 0.99) }),
+    makeFigure({ name: `task lag p99 ${at}`, unit: 'ms', measured: findQuantile(lags, 0.99) }),
     makeFigure({
       name: `whole machine ${at}`,
       unit: 'cores',
@@ -115,7 +115,7 @@ const measurePart = async (run: Run, { rate, seconds, rounds }: ThroughputSpec):
         note: `resident ${Math.round(usageAfter.get(name)?.residentMb ?? 0)} MB`,
       }),
     ),
-    ...mainThreadFigures(at, threads),
+    ...toMainThreadFigures(at, threads),
   ];
   return { figures, lags };
 };
@@ -133,22 +133,22 @@ export const measureThroughput = async (run: Run, spec: ThroughputSpec): Promise
   const [after, sizesAfter, stepsAfter] = [await run.counters(), await readLogSizes(run), await readSteps(run)];
   const dead = after.deadLetters - before.deadLetters;
   const lost = after.connectionsLost - before.connectionsLost;
-  const highest = parts.map(({ lags }) => quantile(lags, 1));
+  const highest = parts.map(({ lags }) => findQuantile(lags, 1));
   return [
     ...combineRounds(parts.map(({ figures }) => figures)),
     makeFigure({
-      name: `task lag max ${atRate(rate)}`,
+      name: `task lag max ${formatRate(rate)}`,
       unit: 'ms',
-      measured: quantile(
+      measured: findQuantile(
         parts.flatMap(({ lags }) => lags),
         1,
       ),
       spread: computeSpread(highest),
-      ...(rate <= AIM_RATE ? { aim: below(AIM_LAG_MS) } : {}),
+      ...(rate <= AIM_RATE ? { aim: makeUpperAim(AIM_LAG_MS) } : {}),
       note: `of the whole time, not the median; ${dead} dead letters, ${lost} connections lost${faults}`,
     }),
-    ...stepFigures(atRate(rate), stepsBefore, stepsAfter),
-    ...costFigures(atRate(rate), {
+    ...toStepFigures(formatRate(rate), stepsBefore, stepsAfter),
+    ...toCostFigures(formatRate(rate), {
       before: sizesBefore,
       after: sizesAfter,
       frames: after.collected - before.collected,

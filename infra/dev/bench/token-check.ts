@@ -3,7 +3,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { hashKey, shortenKey } from '../../../api/access/keys.ts';
 import { hashToken } from '../../../api/accounts/token-hash.ts';
-import { connectionKeys } from '../../../api/sign-in/connection-key.ts';
+import { openConnectionKeys } from '../../../api/sign-in/connection-key.ts';
 import { createTokenCheck } from '../../../api/sign-in/token-check.ts';
 import { createUnits } from '../../../api/sign-in/units.ts';
 import { migrate } from '../../postgres/migrate.ts';
@@ -19,7 +19,7 @@ const url = process.env['DATABASE_URL'];
 if (url === undefined) throw new Error('set DATABASE_URL to an empty database');
 const pool = openPostgres(url);
 await migrate(pool);
-const makeKey = connectionKeys(randomBytes(32));
+const makeKey = openConnectionKeys(randomBytes(32));
 const accountId = `acc_${randomUUID()}`;
 await pool.query('insert into accounts (account_id) values ($1)', [accountId]);
 

@@ -3,13 +3,13 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { parseArgs } from 'node:util';
 import { Agent } from 'undici';
-import { composeKey, randomCharacters } from '../../../api/access/keys.ts';
+import { composeKey, makeRandomCharacters } from '../../../api/access/keys.ts';
 import { PLANS } from '../../../api/contract/plans.ts';
 import { snapshots } from '../../../api/operations/snapshots.ts';
 import { createTools, type Tools } from '../../../api/tool-app/start-tools.ts';
 import { createLog } from '../../runtime/log.ts';
-import { freePort } from '../engines/ports.ts';
-import { quantile } from './figures.ts';
+import { findFreePort } from '../engines/ports.ts';
+import { findQuantile } from './figures.ts';
 
 const AT_ONCE = 8;
 const TOLD_EVERY = 10_000;
@@ -17,10 +17,10 @@ const RANDOM_LENGTH = 32;
 const MIB = 1_048_576;
 
 const print = (text: string): void => void process.stdout.write(`${text}\n`);
-const key = composeKey(randomCharacters(RANDOM_LENGTH));
+const key = composeKey(makeRandomCharacters(RANDOM_LENGTH));
 
 /** Replaces the API: returns the response of the example at once, so that only the path through the tool server is measured. */
-const standIn = async (): Promise<{ server: Server; url: string; bytes: number }> => {
+const openStandIn = async (): Promise<{ server: Server; url: string; bytes: number }> => {
   const body = JSON.stringify(snapshots.example.output);
   const server = createServer((request, reply) => {
     request.resume();
@@ -32,7 +32,7 @@ const standIn = async (): Promise<{ server: Server; url: string; bytes: number }
 };
 
 const startToolServer = async (apiUrl: string): Promise<{ tools: Tools; url: string }> => {
-  const port = await freePort();
+  const port = await findFreePort();
   const url = `http://127.0.0.1:${port}/mcp`;
   const tools = await createTools({
     mcpUrl: url,
@@ -84,7 +84,7 @@ const printMemory = (calls: number): void => {
 /** `cpu`: of this process, which is client, tool server and the stand-in of the API at once. */
 const printTimes = (name: string, times: readonly number[], { begun, cpu }: Begun): void => {
   const sorted = [...times].sort((a, b) => a - b);
-  const [p50, p99] = [quantile(sorted, 0.5), quantile(sorted, 0.99)].map((ms) => (ms ?? 0).toFixed(2));
+  const [p50, p99] = [findQuantile(sorted, 0.5), findQuantile(sorted, 0.99)].map((ms) => (ms ?? 0).toFixed(2));
   const perSecond = (times.length / (performance.now() - begun)) * 1_000;
   const { user, system } = process.cpuUsage(cpu);
   const cpuMs = ((user + system) / 1_000 / times.length).toFixed(2);
@@ -94,7 +94,7 @@ const printTimes = (name: string, times: readonly number[], { begun, cpu }: Begu
 };
 
 const { calls } = parseArgs({ options: { calls: { type: 'string', default: '100000' } } }).values;
-const api = await standIn();
+const api = await openStandIn();
 const { tools, url } = await startToolServer(api.url);
 const client = new Agent({ connections: AT_ONCE });
 const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };

@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 type Patience = { readonly everyMs: number; readonly forMs: number };
 
 /** Whether the condition held in time; it is checked at least once. */
-export const until = async (
+export const waitUntil = async (
   holds: () => boolean | Promise<boolean>,
   { everyMs, forMs }: Patience,
 ): Promise<boolean> => {

@@ -16,13 +16,13 @@ export async function startAnvil(supervisor: Supervisor, dataDir: DataDir, port:
   const state = ['--state', join(folder, 'state.json'), '--state-interval', '60'];
   return supervisor.start({
     name: 'anvil',
-    command: anvilBinary(),
+    command: findAnvilBinary(),
     args: ['--host', '127.0.0.1', '--port', String(port), '--chain-id', String(CHAIN_ID), '--quiet', ...state],
-    isReady: () => answers(`http://127.0.0.1:${port}`),
+    isReady: () => isAnswering(`http://127.0.0.1:${port}`),
   });
 }
 
-async function answers(url: string): Promise<boolean> {
+async function isAnswering(url: string): Promise<boolean> {
   const response = await fetch(url, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
@@ -34,7 +34,7 @@ async function answers(url: string): Promise<boolean> {
 }
 
 /** The binary itself: the package's own launcher would add a process between us and it. */
-function anvilBinary(): string {
+function findAnvilBinary(): string {
   const machine = `${process.platform}-${process.arch === 'x64' ? 'amd64' : process.arch}`;
   const require = createRequire(import.meta.url);
   try {

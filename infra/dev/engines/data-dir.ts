@@ -69,7 +69,7 @@ export async function openDataDir(
   const path = resolve(dir);
   mkdirSync(join(path, 'run'), { recursive: true });
   const lock = await takeLock(path, log);
-  await untilGuardEnds(path, log);
+  await waitForGuard(path, log);
   await endLeftovers(path, log);
   if (keep === 'wipe') wipe(path, lock);
   return {
@@ -107,10 +107,10 @@ async function takeLock(path: string, log: (line: string) => void): Promise<stri
   writeFileSync(mine, JSON.stringify(makeLock({ stopping: false })));
   try {
     // A link appears with its content already in place, so a half-written lock is never read.
-    while (!linked(mine, lock)) {
+    while (!tryLink(mine, lock)) {
       const holder = readJson<Lock>(lock);
       if (holder !== null && isAlive(holder)) {
-        await untilReleased(holder, path, log);
+        await waitForRelease(holder, path, log);
       } else {
         log(`taking over ${path}: the process that held it (${holder?.pid ?? 'unknown'}) is gone`);
         setAside(lock, `${mine}.stale`, holder);
@@ -123,7 +123,7 @@ async function takeLock(path: string, log: (line: string) => void): Promise<stri
 }
 
 /** Waits for a process that is stopping; another one keeps its folder. */
-async function untilReleased(holder: Lock, path: string, log: (line: string) => void): Promise<void> {
+async function waitForRelease(holder: Lock, path: string, log: (line: string) => void): Promise<void> {
   if (!holder.stopping) {
     throw new DataDirError(
       `${path} is in use by process ${holder.pid}. Stop it first, or set DATA_DIR to another folder.`,
@@ -145,7 +145,7 @@ function replaceFile(file: string, content: string): void {
   renameSync(`${file}.new`, file);
 }
 
-function linked(from: string, to: string): boolean {
+function tryLink(from: string, to: string): boolean {
   try {
     linkSync(from, to);
     return true;
@@ -162,7 +162,7 @@ function setAside(lock: string, aside: string, judged: ProcessIdentity | null): 
   } catch {
     return;
   }
-  if (readJson<ProcessIdentity>(aside)?.started !== judged?.started) linked(aside, lock);
+  if (readJson<ProcessIdentity>(aside)?.started !== judged?.started) tryLink(aside, lock);
   rmSync(aside, { force: true });
 }
 
@@ -175,7 +175,7 @@ function wipe(path: string, lock: string): void {
 }
 
 /** The guard of a killed supervisor is ending its processes: a second signal would end a process out of order. */
-async function untilGuardEnds(path: string, log: (line: string) => void): Promise<void> {
+async function waitForGuard(path: string, log: (line: string) => void): Promise<void> {
   const guard = readJson<ProcessIdentity>(join(path, GUARD_FILE));
   if (guard === null || !isAlive(guard)) return;
   log('waiting for the processes of an earlier run to end');
@@ -199,9 +199,9 @@ function readSecrets(file: string): Secrets {
   const known = readJson<Secrets>(file);
   if (known !== null) return known;
   const made: Secrets = {
-    questdb_password: newPassword(),
-    questdb_readonly_password: newPassword(),
-    postgres_password: newPassword(),
+    questdb_password: makePassword(),
+    questdb_readonly_password: makePassword(),
+    postgres_password: makePassword(),
   };
   writeFileSync(file, `${JSON.stringify(made, null, 2)}\n`, { mode: 0o600 });
   chmodSync(file, 0o600);
@@ -209,7 +209,7 @@ function readSecrets(file: string): Secrets {
 }
 
 // Letters and digits only: the passwords appear in URLs, in a Java properties file and in ILP configuration strings.
-function newPassword(): string {
+function makePassword(): string {
   return randomBytes(18).toString('hex');
 }
 

@@ -4,7 +4,7 @@ import { startAnvil } from './anvil.ts';
 import { type DataDir, openDataDir } from './data-dir.ts';
 import { startKafka } from './kafka.ts';
 import { choosePorts, type PortSetting } from './ports.ts';
-import { databaseUrl, postgresHome, startPostgres } from './postgres.ts';
+import { choosePostgresHome, makeDatabaseUrl, startPostgres } from './postgres.ts';
 import { QUESTDB_READONLY_USER, QUESTDB_USER, startQuestdb } from './questdb.ts';
 import { createSupervisor, type Supervised, type Supervisor } from './supervisor.ts';
 
@@ -80,11 +80,11 @@ const PORTS_OF: Record<EngineName, readonly PortSetting[]> = {
 export async function startEngines(options: EngineOptions): Promise<Engines> {
   const env = options.env ?? process.env;
   const log = options.log ?? (() => undefined);
-  const outside = outsideEndpoints(env);
+  const outside = readOutsideEndpoints(env);
   const wanted = ENGINE_NAMES.filter((name) => options[name] !== false);
   const embedded = wanted.filter((name) => !outside.names.has(name));
   const dataDir = await openDataDir(options.dir, log, options.data);
-  if (options.data === 'wipe') rmSync(postgresHome(dataDir.path), { recursive: true, force: true });
+  if (options.data === 'wipe') rmSync(choosePostgresHome(dataDir.path), { recursive: true, force: true });
   const settings = [...embedded.flatMap((name) => PORTS_OF[name]), ...(options.alsoPorts ?? [])];
   const supervisor = createSupervisor(dataDir, log);
   try {
@@ -92,8 +92,8 @@ export async function startEngines(options: EngineOptions): Promise<Engines> {
     options.signal?.addEventListener('abort', () => void supervisor.stop(), { once: true });
     const ports = await choosePorts(settings, options.ports ?? 'standard', env);
     const started = await startAll(embedded, { supervisor, dataDir, ports, isLight: options.isLight ?? false, log });
-    const endpoints = onlyWanted(wanted, { ...embeddedEndpoints(embedded, dataDir, ports), ...outside.endpoints });
-    return { endpoints, supervisor, dataDir, ports, ...controls(started, supervisor, dataDir) };
+    const endpoints = pickWanted(wanted, { ...listEmbeddedEndpoints(embedded, dataDir, ports), ...outside.endpoints });
+    return { endpoints, supervisor, dataDir, ports, ...makeControls(started, supervisor, dataDir) };
   } catch (error) {
     await supervisor.stop();
     dataDir.release();
@@ -144,7 +144,7 @@ function startOne(name: EngineName, { supervisor, dataDir, ports, isLight, log }
   }
 }
 
-function controls(
+function makeControls(
   started: ReadonlyMap<EngineName, Supervised>,
   supervisor: Supervisor,
   dataDir: DataDir,
@@ -172,7 +172,7 @@ function controls(
   };
 }
 
-function embeddedEndpoints(
+function listEmbeddedEndpoints(
   names: readonly EngineName[],
   dataDir: DataDir,
   ports: Readonly<Record<PortSetting, number>>,
@@ -187,14 +187,14 @@ function embeddedEndpoints(
       questdb_readonly_user: QUESTDB_READONLY_USER,
       questdb_readonly_password: dataDir.secrets.questdb_readonly_password,
     }),
-    postgres: () => ({ database_url: databaseUrl(ports.POSTGRES_PORT, dataDir.secrets.postgres_password) }),
+    postgres: () => ({ database_url: makeDatabaseUrl(ports.POSTGRES_PORT, dataDir.secrets.postgres_password) }),
     anvil: () => ({ rpc_url: `http://127.0.0.1:${ports.RPC_PORT}` }),
   };
   return Object.assign({}, ...names.map((name) => parts[name]()));
 }
 
 /** Engines that the environment names; an address without its other half is refused instead of embedding half an engine. */
-function outsideEndpoints(env: NodeJS.ProcessEnv): {
+function readOutsideEndpoints(env: NodeJS.ProcessEnv): {
   names: ReadonlySet<EngineName>;
   endpoints: Partial<EngineEndpoints>;
 } {
@@ -243,7 +243,7 @@ const ENDPOINTS_OF: Record<EngineName, readonly (keyof EngineEndpoints)[]> = {
   anvil: ['rpc_url'],
 };
 
-function onlyWanted(wanted: readonly EngineName[], known: Partial<EngineEndpoints>): EngineEndpoints {
+function pickWanted(wanted: readonly EngineName[], known: Partial<EngineEndpoints>): EngineEndpoints {
   const endpoints: { -readonly [K in keyof EngineEndpoints]: EngineEndpoints[K] } = {
     kafka: null,
     questdb_http: null,

@@ -13,18 +13,18 @@ export class EngineMissingError extends Error {
 export const LIGHT_JVM: readonly string[] = ['-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC'];
 
 /** Has the JVM map classes that it read at an earlier start, once `class-archives.mjs` has kept them. One of another JDK is passed over with a warning. */
-export function classArchive(name: 'kafka' | 'questdb'): readonly string[] {
+export function listClassArchiveOptions(name: 'kafka' | 'questdb'): readonly string[] {
   const file = join(ENGINES_DIR, `${name}.jsa`);
   return existsSync(file) ? [`-XX:SharedArchiveFile=${file}`] : [];
 }
 
-export function javaCommand(env: NodeJS.ProcessEnv = process.env): string {
+export function findJavaCommand(env: NodeJS.ProcessEnv = process.env): string {
   const home = env.JAVA_HOME;
   return home !== undefined && existsSync(join(home, 'bin', 'java')) ? join(home, 'bin', 'java') : 'java';
 }
 
 /** The folder of an engine's archives, downloaded by infra/dev/local/bootstrap.mjs. */
-export function engineJars(name: 'kafka' | 'questdb'): string {
+export function findEngineJars(name: 'kafka' | 'questdb'): string {
   const folder = join(ENGINES_DIR, name);
   if (!existsSync(folder) || !readdirSync(folder).some((file) => file.endsWith('.jar'))) {
     throw new EngineMissingError(`${folder} holds no archives: run \`node infra/dev/local/bootstrap.mjs fetch\` once`);

@@ -6,7 +6,7 @@ import { Kafka, logLevel } from 'kafkajs';
 // Repairs the timer of kafkajs before its first connection.
 import '../../runtime/kafka/client.ts';
 import type { DataDir } from './data-dir.ts';
-import { classArchive, engineJars, javaCommand, LIGHT_JVM } from './java.ts';
+import { findEngineJars, findJavaCommand, LIGHT_JVM, listClassArchiveOptions } from './java.ts';
 import { runOnce } from './run-once.ts';
 import type { Supervised, Supervisor } from './supervisor.ts';
 
@@ -54,7 +54,7 @@ interface Node {
   readonly settings: KafkaProperties;
 }
 
-const newClusterId = (): string => randomBytes(16).toString('base64url');
+const makeClusterId = (): string => randomBytes(16).toString('base64url');
 
 export interface KafkaOptions {
   readonly ports: KafkaPorts;
@@ -71,7 +71,7 @@ export function startKafka(
   { ports, settings = {}, isLight = false }: KafkaOptions,
 ): Promise<Supervised> {
   const jvm = isLight ? LIGHT : JVM;
-  const node = { name: 'kafka', id: 1, ports, quorum: [ports], clusterId: newClusterId(), jvm, settings };
+  const node = { name: 'kafka', id: 1, ports, quorum: [ports], clusterId: makeClusterId(), jvm, settings };
   return startNode(supervisor, dataDir, node);
 }
 
@@ -81,7 +81,7 @@ export async function startKafkaCluster(
   dataDir: DataDir,
   quorum: readonly KafkaPorts[],
 ): Promise<KafkaCluster> {
-  const clusterId = newClusterId();
+  const clusterId = makeClusterId();
   const brokers = await Promise.all(
     quorum.map(async (ports, index): Promise<ClusterBroker> => {
       const node = {
@@ -118,11 +118,16 @@ function prepare(dataDir: DataDir, node: Node): Prepared {
   mkdirSync(data, { recursive: true });
   const properties = join(folder, 'server.properties');
   const logging = join(folder, 'log4j2.properties');
-  writeFileSync(properties, propertiesText({ ...serverProperties(node, data), ...node.settings }));
+  writeFileSync(properties, formatProperties({ ...makeServerProperties(node, data), ...node.settings }));
   writeFileSync(logging, LOGGING);
   return {
     properties,
-    java: [...classArchive('kafka'), `-Dlog4j2.configurationFile=${logging}`, '-cp', `${engineJars('kafka')}/*`],
+    java: [
+      ...listClassArchiveOptions('kafka'),
+      `-Dlog4j2.configurationFile=${logging}`,
+      '-cp',
+      `${findEngineJars('kafka')}/*`,
+    ],
   };
 }
 
@@ -132,10 +137,10 @@ async function startNode(supervisor: Supervisor, dataDir: DataDir, node: Node): 
   if (!existsSync(join(toDataPath(dataDir, node), 'meta.properties'))) await format(prepared, node);
   return supervisor.start({
     name: node.name,
-    command: javaCommand(),
+    command: findJavaCommand(),
     args: [...node.jvm, ...java, 'kafka.Kafka', properties],
     stopGraceMs: 15_000,
-    isReady: () => answers(`127.0.0.1:${node.ports.broker}`),
+    isReady: () => isAnswering(`127.0.0.1:${node.ports.broker}`),
   });
 }
 
@@ -143,10 +148,10 @@ async function format({ java, properties }: Prepared, { clusterId }: Node): Prom
   // An id may begin with `-`, which the tool would parse as an option.
   const tool = ['kafka.tools.StorageTool', 'format', `--cluster-id=${clusterId}`, '-c', properties];
   const small = ['-Xmx128m', '-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC'];
-  await runOnce(javaCommand(), [...small, ...java, ...tool, '--ignore-formatted']);
+  await runOnce(findJavaCommand(), [...small, ...java, ...tool, '--ignore-formatted']);
 }
 
-async function answers(broker: string): Promise<boolean> {
+async function isAnswering(broker: string): Promise<boolean> {
   const kafka = new Kafka({
     brokers: [broker],
     clientId: 'readiness',
@@ -165,7 +170,7 @@ async function answers(broker: string): Promise<boolean> {
   }
 }
 
-function serverProperties({ id, ports, quorum }: Node, data: string): KafkaProperties {
+function makeServerProperties({ id, ports, quorum }: Node, data: string): KafkaProperties {
   const copies = quorum.length;
   const inSync = Math.max(1, copies - 1);
   const voters = quorum.map(({ controller }, index) => `${index + 1}@127.0.0.1:${controller}`);
@@ -207,7 +212,7 @@ function serverProperties({ id, ports, quorum }: Node, data: string): KafkaPrope
   };
 }
 
-function propertiesText(lines: KafkaProperties): string {
+function formatProperties(lines: KafkaProperties): string {
   return `${Object.entries(lines)
     .map(([key, value]) => `${key}=${value}`)
     .join('\n')}\n`;

@@ -39,7 +39,7 @@ export async function choosePorts(
   const taken: string[] = [];
   for (const setting of settings) {
     if (mode === 'free') {
-      ports[setting] = await freePort();
+      ports[setting] = await findFreePort();
       continue;
     }
     ports[setting] = readPort(setting, env);
@@ -65,7 +65,7 @@ function readPort(setting: PortSetting, env: NodeJS.ProcessEnv): number {
  * A port that is free now, below the range the kernel assigns to outgoing connections, so that none of those can take
  * it before the engine binds it.
  */
-export async function freePort(): Promise<number> {
+export async function findFreePort(): Promise<number> {
   for (;;) {
     const port = 15_000 + Math.floor(Math.random() * 17_000);
     if (!given.has(port) && (await isFree(port))) {

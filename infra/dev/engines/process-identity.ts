@@ -20,7 +20,7 @@ export interface RunRecord extends ProcessIdentity {
 
 /** The process that runs under this pid now, or null (a zombie has ended and counts as none). */
 export function readIdentity(pid: number): ProcessIdentity | null {
-  const started = process.platform === 'linux' ? startedByProc(pid) : startedByPs(pid);
+  const started = process.platform === 'linux' ? readStartFromProc(pid) : readStartFromPs(pid);
   return started === null ? null : { pid, started };
 }
 
@@ -59,7 +59,7 @@ export async function endInOrder(runs: readonly RunRecord[]): Promise<void> {
   }
 }
 
-function startedByProc(pid: number): string | null {
+function readStartFromProc(pid: number): string | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
     // The command name may hold spaces and brackets, so fields are counted from the last ')': state is 3, starttime 22.
@@ -71,7 +71,7 @@ function startedByProc(pid: number): string | null {
   }
 }
 
-function startedByPs(pid: number): string | null {
+function readStartFromPs(pid: number): string | null {
   try {
     const line = execFileSync('ps', ['-o', 'stat=,lstart=', '-p', String(pid)], { encoding: 'utf8' }).trim();
     return line === '' || line.startsWith('Z') ? null : line.replace(/^\S+\s+/, '');

@@ -4,7 +4,7 @@ import { totalmem } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import type { DataDir } from './data-dir.ts';
-import { classArchive, engineJars, javaCommand, LIGHT_JVM } from './java.ts';
+import { findEngineJars, findJavaCommand, LIGHT_JVM, listClassArchiveOptions } from './java.ts';
 import type { Supervised, Supervisor } from './supervisor.ts';
 
 export interface QuestdbPorts {
@@ -30,18 +30,18 @@ export async function startQuestdb(
   // The server unpacks its native libraries here at every start and leaves them after kill -9.
   rmSync(temporary, { recursive: true, force: true });
   mkdirSync(temporary);
-  writeFileSync(join(folder, 'conf', 'server.conf'), serverConf(ports, dataDir), { mode: 0o600 });
+  writeFileSync(join(folder, 'conf', 'server.conf'), makeServerConf(ports, dataDir), { mode: 0o600 });
   writeFileSync(join(folder, 'conf', 'log.conf'), LOGGING);
   return supervisor.start({
     name: 'questdb',
-    command: javaCommand(),
+    command: findJavaCommand(),
     args: [
       ...(isLight ? LIGHT : JVM),
       ...ALWAYS,
-      ...classArchive('questdb'),
+      ...listClassArchiveOptions('questdb'),
       `-Djava.io.tmpdir=${temporary}`,
       '-p',
-      engineJars('questdb'),
+      findEngineJars('questdb'),
       ...MAIN,
       '-d',
       folder,
@@ -49,7 +49,7 @@ export async function startQuestdb(
     ],
     env: MALLOC,
     stopGraceMs: 15_000,
-    isReady: () => answers(ports, dataDir.secrets.questdb_password),
+    isReady: () => isAnswering(ports, dataDir.secrets.questdb_password),
   });
 }
 
@@ -65,7 +65,7 @@ const MAIN = ['--add-exports', 'java.base/jdk.internal.math=io.questdb', '-m', '
 // the heap. Without these bounds the process grows for hours.
 const MALLOC = { MALLOC_ARENA_MAX: '2', MALLOC_MMAP_THRESHOLD_: '131072', MALLOC_TRIM_THRESHOLD_: '131072' };
 
-async function answers(ports: QuestdbPorts, password: string): Promise<boolean> {
+async function isAnswering(ports: QuestdbPorts, password: string): Promise<boolean> {
   const health = await fetch(`http://127.0.0.1:${ports.min}/status`, { signal: AbortSignal.timeout(2000) });
   await health.arrayBuffer();
   if (!health.ok) return false;
@@ -87,7 +87,7 @@ async function answers(ports: QuestdbPorts, password: string): Promise<boolean> 
   }
 }
 
-function serverConf(ports: QuestdbPorts, dataDir: DataDir): string {
+function makeServerConf(ports: QuestdbPorts, dataDir: DataDir): string {
   const lines: Record<string, string | number | boolean> = {
     'http.bind.to': `127.0.0.1:${ports.http}`,
     'http.min.net.bind.to': `127.0.0.1:${ports.min}`,
@@ -114,7 +114,7 @@ function serverConf(ports: QuestdbPorts, dataDir: DataDir): string {
     'pg.worker.count': 2,
     'shared.query.worker.count': 2,
     'shared.write.worker.count': 2,
-    ...calmWorkers(),
+    ...makeCalmWorkers(),
     // The default is 90 % of the machine, which other processes share.
     'ram.usage.limit.bytes': Math.min(MOST_NATIVE_MEMORY_BYTES, Math.floor(totalmem() * 0.4)),
     // Defaults are 16 MB per column, table and writer.
@@ -145,7 +145,7 @@ const LOOKS = 50;
 const LOOKS_ASLEEP = 200;
 
 /** By default a thread looks 7,000 times at full speed after each piece of work: with work every tenth of a second that is half a core for nothing. */
-function calmWorkers(): Record<string, number> {
+function makeCalmWorkers(): Record<string, number> {
   return Object.fromEntries(
     POOLS.flatMap((pool) => [
       [`${pool}.worker.nap.threshold`, LOOKS],

@@ -200,7 +200,7 @@ class SupervisedProcess implements Supervised {
       ...spec.user,
     });
     forwardLines(child, log, spec.onLine);
-    const pid = await spawned(child, spec);
+    const pid = await waitForSpawn(child, spec);
     const identity = readIdentity(pid) ?? { pid, started: 'ended at once' };
     this.#running = { child, identity };
     const life = { pid, startedAt: performance.now() };
@@ -226,7 +226,7 @@ class SupervisedProcess implements Supervised {
     const livedMs = performance.now() - startedAt;
     if (livedMs > STEADY_MS) this.#backoffMs = FIRST_BACKOFF_MS;
     const reason = signal === null ? `exit code ${code}` : `signal ${signal}`;
-    this.#log(`${this.name} died (${reason}) after ${seconds(livedMs)}; its log: ${this.#logFile()}`);
+    this.#log(`${this.name} died (${reason}) after ${formatSeconds(livedMs)}; its log: ${this.#logFile()}`);
     this.#scheduleRestart();
   }
 
@@ -244,7 +244,7 @@ class SupervisedProcess implements Supervised {
       await this.#spawn();
       isSpawned = true;
       await this.#untilReady(diedAt);
-      this.#log(`${this.name} is back after ${seconds(performance.now() - diedAt)}`);
+      this.#log(`${this.name} is back after ${formatSeconds(performance.now() - diedAt)}`);
     } catch (error) {
       // A process that runs without serving, or without a record for the next start, is ended: its death is handled like any other.
       if (!isSpawned) this.#log(`${this.name} cannot be started again: ${(error as Error).message}`);
@@ -263,7 +263,7 @@ class SupervisedProcess implements Supervised {
     const pid = this.pid();
     for (;;) {
       if (this.pid() !== pid || pid === null) {
-        throw new ProcessError(`${this.name} ended before it was ready\n${tail(this.#logFile())}`);
+        throw new ProcessError(`${this.name} ended before it was ready\n${readTail(this.#logFile())}`);
       }
       if (await probe(this.#spec.isReady)) {
         this.#served = true;
@@ -271,7 +271,9 @@ class SupervisedProcess implements Supervised {
       }
       const waited = performance.now() - startedAt;
       if (waited > (this.#spec.readyTimeoutMs ?? READY_TIMEOUT_MS)) {
-        throw new ProcessError(`${this.name} was not ready after ${seconds(waited)}\n${tail(this.#logFile())}`);
+        throw new ProcessError(
+          `${this.name} was not ready after ${formatSeconds(waited)}\n${readTail(this.#logFile())}`,
+        );
       }
       await delay(PROBE_EVERY_MS);
     }
@@ -320,7 +322,7 @@ function startGuard(dataDir: DataDir): Guard {
   };
 }
 
-function spawned(child: ChildProcess, spec: ProcessSpec): Promise<number> {
+function waitForSpawn(child: ChildProcess, spec: ProcessSpec): Promise<number> {
   return new Promise((settle, fail) => {
     child.once('error', (error) => fail(new ProcessError(`${spec.name} cannot be started: ${error.message}`)));
     child.once('spawn', () => settle(child.pid ?? 0));
@@ -354,11 +356,11 @@ async function probe(isReady: () => Promise<boolean>): Promise<boolean> {
   }
 }
 
-function tail(file: string): string {
+function readTail(file: string): string {
   const lines = readFileSync(file, 'utf8').trimEnd().split('\n');
   return [...lines.slice(-15), `(whole log: ${file})`].join('\n');
 }
 
-function seconds(ms: number): string {
+function formatSeconds(ms: number): string {
   return `${(ms / 1000).toFixed(1)} s`;
 }

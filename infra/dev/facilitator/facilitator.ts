@@ -13,7 +13,7 @@ import {
   type Transport,
 } from 'viem';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
-import { giveEther, localBase } from './local-usdc.ts';
+import { giveEther, makeLocalBase } from './local-usdc.ts';
 
 const NETWORK = 'eip155:8453';
 /** After this time a settlement is returned as pending, with its transaction. */
@@ -37,7 +37,7 @@ export const createFacilitator = async (rpcUrl: string): Promise<Facilitator> =>
   const inTurn = createTurns();
   const pendingSettlementStore = new InMemoryPendingSettlementStore();
   const schemeOver = (transport: Transport): x402Facilitator => {
-    const client = createWalletClient({ account, chain: localBase(rpcUrl), transport, pollingInterval: 20 }).extend(
+    const client = createWalletClient({ account, chain: makeLocalBase(rpcUrl), transport, pollingInterval: 20 }).extend(
       publicActions,
     );
     const signer = toFacilitatorEvmSigner(

@@ -29,7 +29,7 @@ const readArtefact = (name: string): Artefact =>
   JSON.parse(readFileSync(new URL(`${name}.json`, import.meta.url), 'utf8')) as Artefact;
 
 /** A chain with the id of Base: the id is part of what a payer signs. */
-export const localBase = (rpcUrl: string): Chain =>
+export const makeLocalBase = (rpcUrl: string): Chain =>
   defineChain({
     id: 8453,
     name: 'local',
@@ -47,7 +47,7 @@ export type LocalUsdc = {
 
 /** Writes code and Ether as only a development chain allows; idempotent. */
 export const placeUsdc = async (rpcUrl: string): Promise<LocalUsdc> => {
-  const chain = localBase(rpcUrl);
+  const chain = makeLocalBase(rpcUrl);
   const transport = http(rpcUrl);
   const reader = createPublicClient({ chain, transport, pollingInterval: 20 });
   const { abi, deployedBytecode } = readArtefact('LocalUsdc');
@@ -59,7 +59,7 @@ export const placeUsdc = async (rpcUrl: string): Promise<LocalUsdc> => {
   return {
     mint: async (to, atomicUnits) => {
       const hash = await minter.writeContract({ ...token, functionName: 'mint', args: [to, atomicUnits] });
-      await untilMined(() => reader.getTransactionReceipt({ hash }));
+      await waitForMined(() => reader.getTransactionReceipt({ hash }));
     },
     balanceOf: async (owner) =>
       (await reader.readContract({ ...token, functionName: 'balanceOf', args: [owner] })) as bigint,
@@ -76,7 +76,7 @@ export const placeUsdc = async (rpcUrl: string): Promise<LocalUsdc> => {
  * viem's own wait looks again with each new block, and drops a look that falls into the one before; a chain that mines only when something is sent
  * then has no further block, and the wait ends with a timeout.
  */
-const untilMined = async (findReceipt: () => Promise<unknown>): Promise<void> => {
+const waitForMined = async (findReceipt: () => Promise<unknown>): Promise<void> => {
   for (const end = performance.now() + MINED_MS; ; ) {
     try {
       await findReceipt();
@@ -93,6 +93,6 @@ export const giveEther = (rpcUrl: string, to: Address): Promise<void> =>
   setOnChain(rpcUrl, 'anvil_setBalance', [to, `0x${parseEther('100').toString(16)}`]);
 
 const setOnChain = async (rpcUrl: string, method: string, params: readonly string[]): Promise<void> => {
-  const chain = createPublicClient({ chain: localBase(rpcUrl), transport: http(rpcUrl) });
+  const chain = createPublicClient({ chain: makeLocalBase(rpcUrl), transport: http(rpcUrl) });
   await chain.request({ method: method as never, params: params as never });
 };

@@ -31,10 +31,10 @@ export const serveFacilitator = async (rpcUrl: string, port = 0): Promise<Facili
     calls[call] += 1;
     const asked = JSON.parse(await readBody(request)) as FacilitatorRequest;
     const before = await faults.strike(call, 'before');
-    if (before !== null) return spoiltAnswer(call, before);
+    if (before !== null) return makeSpoiltAnswer(call, before);
     const outcome = await runCall(facilitator, call, asked);
     const after = await faults.strike(call, 'after');
-    return after === null ? outcome : spoiltAnswer(call, after);
+    return after === null ? outcome : makeSpoiltAnswer(call, after);
   };
   const route = async (request: IncomingMessage): Promise<Answer | 'drop'> => {
     switch (`${request.method} ${request.url}`) {
@@ -79,17 +79,17 @@ const runCall = async (
     return { status: 200, body: await facilitator[call](paymentPayload, paymentRequirements) };
   } catch (error) {
     if (error instanceof ChainAwayError) return { status: 502, body: { error: error.message } };
-    return refusal(call, { status: 400, reason: 'invalid_payment_requirements' });
+    return makeRefusal(call, { status: 400, reason: 'invalid_payment_requirements' });
   }
 };
 
-const spoiltAnswer = (call: Call, spoilt: Spoilt): Answer | 'drop' => {
+const makeSpoiltAnswer = (call: Call, spoilt: Spoilt): Answer | 'drop' => {
   if (spoilt.kind === 'drop') return 'drop';
   if (spoilt.reason === null) return { status: spoilt.status, body: { error: 'a fault was asked for' } };
-  return refusal(call, { status: spoilt.status, reason: spoilt.reason });
+  return makeRefusal(call, { status: spoilt.status, reason: spoilt.reason });
 };
 
-const refusal = (call: Call, { status, reason }: { readonly status: number; readonly reason: string }): Answer => ({
+const makeRefusal = (call: Call, { status, reason }: { readonly status: number; readonly reason: string }): Answer => ({
   status,
   body:
     call === 'verify'

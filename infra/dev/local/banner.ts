@@ -1,14 +1,14 @@
 // Printed once the service runs: a call to paste, and all addresses.
 import { join } from 'node:path';
-import { analystUrl } from './endpoints.ts';
+import { makeAnalystUrl } from './endpoints.ts';
 import type { ServiceOptions } from './options.ts';
 import type { ArchivedPast } from './past.ts';
-import { exampleOfPaying } from './payments.ts';
+import { listPayingExample } from './payments.ts';
 import type { Service } from './service.ts';
 
 type Shown = Pick<ServiceOptions, 'venues' | 'source'> & { readonly endpointsFile: string };
 
-export function banner({ endpoints, engines }: Service, { venues, source, endpointsFile }: Shown): string {
+export function formatBanner({ endpoints, engines }: Service, { venues, source, endpointsFile }: Shown): string {
   const what =
     source === 'simulated'
       ? `Simulated venues (${venues.join(', ')}): figures are invented by infra/dev/simulator, nothing here is a market.`
@@ -20,15 +20,15 @@ export function banner({ endpoints, engines }: Service, { venues, source, endpoi
     '',
     'Try it:',
     '',
-    `  ${exampleCall(endpoints.base_url, endpoints.keys.pro, body)}`,
+    `  ${formatExampleCall(endpoints.base_url, endpoints.keys.pro, body)}`,
     '',
-    ...payingLines(endpoints),
+    ...listPayingLines(endpoints),
     `API          ${endpoints.base_url}   (/openapi.json, /readyz)`,
     `Tools        ${endpoints.mcp_url}   (MCP; header Authorization: Bearer KEY)`,
     `Account      ${endpoints.account_url}   sign in: ${formatSignIn(endpoints)}`,
     ...(source === 'simulated' ? [`Explorer     ${endpoints.account_url}/explore   (open, no sign-in)`] : []),
     `Kafka        ${endpoints.kafka}`,
-    `QuestDB      ${endpoints.questdb_http}   SQL, read only: psql '${analystUrl(endpoints)}'`,
+    `QuestDB      ${endpoints.questdb_http}   SQL, read only: psql '${makeAnalystUrl(endpoints)}'`,
     `PostgreSQL   ${endpoints.database_url}`,
     `EVM chain    ${endpoints.rpc_url}   day roots: ${endpoints.anchor_contract}`,
     ...(endpoints.control_url === null ? [] : [`Simulator    ${endpoints.control_url}   (faults, truth)`]),
@@ -45,23 +45,23 @@ export function banner({ endpoints, engines }: Service, { venues, source, endpoi
   return `${lines.join('\n')}\n`;
 }
 
-function payingLines({ base_url, buyer_private_key: buyer }: Service['endpoints']): readonly string[] {
+function listPayingLines({ base_url, buyer_private_key: buyer }: Service['endpoints']): readonly string[] {
   return buyer === null
     ? []
-    : ['Or without a key, paid with USDC of the local chain:', '', ...exampleOfPaying(base_url, buyer), ''];
+    : ['Or without a key, paid with USDC of the local chain:', '', ...listPayingExample(base_url, buyer), ''];
 }
 
 function formatSignIn({ accounts: { pro } }: Service['endpoints']): string {
   return `${pro.email}  ${pro.password}`;
 }
 
-function exampleCall(baseUrl: string, key: string, body: string): string {
+function formatExampleCall(baseUrl: string, key: string, body: string): string {
   const headers = `-H 'authorization: Bearer ${key}' -H 'content-type: application/json'`;
   return `curl -s ${baseUrl}/v2/snapshots ${headers} -d '${body}'`;
 }
 
 /** Lines to paste once the past is archived: a list, a file for this folder, the root of a day, a proof, an indicator. */
-export function pastLines(
+export function listPastLines(
   { endpoints }: Service,
   { oldDay, yesterday, listing }: ArchivedPast & { readonly listing: string },
 ): string {

@@ -3,12 +3,12 @@ import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { PROJECT_ROOT } from '../engines/java.ts';
 
-const bin = (name: string): string => join(PROJECT_ROOT, 'node_modules', '.bin', name);
+const toBinPath = (name: string): string => join(PROJECT_ROOT, 'node_modules', '.bin', name);
 
 const CHECKS: readonly { readonly name: string; readonly command: string; readonly args: readonly string[] }[] = [
-  { name: 'types', command: bin('tsc'), args: ['--noEmit', '-p', 'tsconfig.json'] },
-  { name: 'types of browser scripts', command: bin('tsc'), args: ['--noEmit', '-p', 'api/account-app/islands'] },
-  { name: 'lint and format', command: bin('biome'), args: ['check'] },
+  { name: 'types', command: toBinPath('tsc'), args: ['--noEmit', '-p', 'tsconfig.json'] },
+  { name: 'types of browser scripts', command: toBinPath('tsc'), args: ['--noEmit', '-p', 'api/account-app/islands'] },
+  { name: 'lint and format', command: toBinPath('biome'), args: ['check'] },
   { name: 'architecture', command: process.execPath, args: ['test/architecture.test.ts'] },
   { name: 'documents', command: process.execPath, args: ['test/docs.test.ts'] },
 ];

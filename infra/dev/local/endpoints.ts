@@ -28,13 +28,13 @@ export interface ServiceEndpoints extends EngineEndpoints, LocalAnchors, LocalPa
 /** The file holds keys and passwords: only its owner may read it. Analysts' credentials are part of `questdb_pg`. */
 export function writeEndpoints(file: string, endpoints: ServiceEndpoints): void {
   mkdirSync(dirname(file), { recursive: true });
-  const shown = { ...endpoints, questdb_pg: analystUrl(endpoints) };
+  const shown = { ...endpoints, questdb_pg: makeAnalystUrl(endpoints) };
   writeFileSync(file, `${JSON.stringify(shown, null, 2)}\n`, { mode: 0o600 });
   chmodSync(file, 0o600);
 }
 
 /** The PostgreSQL-wire address of QuestDB as its read-only user; without a user when none is known. */
-export function analystUrl(endpoints: EngineEndpoints): string | null {
+export function makeAnalystUrl(endpoints: EngineEndpoints): string | null {
   if (endpoints.questdb_pg === null) return null;
   const url = new URL(endpoints.questdb_pg);
   if (endpoints.questdb_readonly_user !== null) url.username = endpoints.questdb_readonly_user;

@@ -3,7 +3,7 @@
 const LOOK_EVERY_MS = 1000;
 
 /** Calls back once when the process that started this one is gone, which changes our parent. */
-export function whenParentEnds(onGone: () => void): void {
+export function watchParent(onGone: () => void): void {
   const parent = process.ppid;
   const timer = setInterval(() => {
     if (process.ppid === parent) return;

@@ -5,7 +5,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { PastMessage, PastOrder, PastSettings, PastStart } from '../past/main.ts';
-import { pastFile, readPast, writePast } from '../past/state.ts';
+import { readPast, toPastFile, writePast } from '../past/state.ts';
 import type { Progress } from './progress.ts';
 
 /** Days of the past that a reader can request. */
@@ -25,10 +25,10 @@ export type PastFolder = {
  * What a start has to do. An interrupted start has served no client, so its folder is emptied and the past begun anew. Null: the folder has its
  * past, or was made without one, or the log is external.
  */
-export function pastWork({ dir, env, isWiped = false }: PastFolder): PastWork | null {
+export function readPastWork({ dir, env, isWiped = false }: PastFolder): PastWork | null {
   if (env['KAFKA_BROKERS']) return null;
   if (isWiped) return 'first';
-  const held = readPast(pastFile(dir));
+  const held = readPast(toPastFile(dir));
   if (held === null) return existsSync(join(dir, 'keys.json')) ? null : 'first';
   return ({ writing: 'again', written: 'finish', archived: null } as const)[held.state];
 }
@@ -87,10 +87,10 @@ export function startPast({ dir, work, shards, progress }: PastOptions): PastRun
   child.send({ shards, makes: work !== 'finish' } satisfies PastStart);
   return {
     begun: () => {
-      if (work !== 'finish') writePast(pastFile(dir), { state: 'writing', nowMs: Date.now(), oldDayMs: 0 });
+      if (work !== 'finish') writePast(toPastFile(dir), { state: 'writing', nowMs: Date.now(), oldDayMs: 0 });
     },
     write: async (order) => {
-      child.send({ ...order, file: pastFile(dir), shards } satisfies PastOrder);
+      child.send({ ...order, file: toPastFile(dir), shards } satisfies PastOrder);
       if (work !== 'finish') await progress.during('the past', written.promise);
     },
     settings: (nightly) => void child.send({ nightly } satisfies PastSettings),

@@ -3,7 +3,7 @@ import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import type { Engines } from '../engines/engines.ts';
 import type { ProcessSpec } from '../engines/supervisor.ts';
 import { placeUsdc, USDC } from '../facilitator/local-usdc.ts';
-import { smallProcess } from './processes.ts';
+import { listSmallProcessArguments } from './processes.ts';
 
 /** Members of `.local/endpoints.json`; null: this run has no payments of its own. */
 export type LocalPayments = {
@@ -43,7 +43,7 @@ export const startLocalPayments = async (
   await begin({
     name: 'facilitator',
     command: process.execPath,
-    args: smallProcess('infra/dev/facilitator/main.ts'),
+    args: listSmallProcessArguments('infra/dev/facilitator/main.ts'),
     env: { RPC_URL: rpcUrl, FACILITATOR_PORT: String(ports.FACILITATOR_PORT) },
     isReady: async () => (await fetch(`${url}/supported`, { signal: AbortSignal.timeout(2_000) })).ok,
   });
@@ -56,7 +56,7 @@ export const startLocalPayments = async (
 };
 
 /** Lines to paste: the stock client pays for a call. */
-export const exampleOfPaying = (baseUrl: string, buyer: string): readonly string[] => [
+export const listPayingExample = (baseUrl: string, buyer: string): readonly string[] => [
   `node --input-type=module <<'END'`,
   `import { ExactEvmScheme } from '@x402/evm';`,
   `import { wrapFetchWithPayment, x402Client } from '@x402/fetch';`,

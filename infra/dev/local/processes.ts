@@ -23,14 +23,14 @@ export const PROCESS_PORTS: readonly PortSetting[] = [
 export const SMALL_YOUNG_GENERATION = '--max-semi-space-size=8';
 
 /** Arguments of a Node process without a hot path. */
-export function smallProcess(file: string): string[] {
+export function listSmallProcessArguments(file: string): string[] {
   return [SMALL_YOUNG_GENERATION, join(PROJECT_ROOT, file)];
 }
 
 /** On a busy machine the API takes minutes to follow five minutes of `live`; a dead process is detected at once. */
 const READY_TIMEOUT_MS = 600_000;
 
-export function nodeProcess(
+export function makeNodeProcess(
   name: 'ingest' | 'processors',
   common: Record<string, string>,
   metricsPort: number,
@@ -48,28 +48,28 @@ export function nodeProcess(
 }
 
 /** A name, not an address: sign-in with a passkey requires one (AC-06). */
-export function mcpUrl(ports: Ports): string {
+export function makeMcpUrl(ports: Ports): string {
   return `http://localhost:${ports.MCP_PORT}/mcp`;
 }
 
 /** Of pages and of sign-in: a name too. */
-export function accountUrl(ports: Ports): string {
+export function makeAccountUrl(ports: Ports): string {
   return `http://localhost:${ports.ACCOUNT_PORT}`;
 }
 
 /** The account site and the sign-in; it calls the API like any client. */
-export function webProcess(common: Record<string, string>, ports: Ports): ProcessSpec {
+export function makeWebProcess(common: Record<string, string>, ports: Ports): ProcessSpec {
   return {
     name: 'web',
     command: process.execPath,
-    args: smallProcess('api/web.ts'),
+    args: listSmallProcessArguments('api/web.ts'),
     env: {
       ...common,
       HOST: '127.0.0.1',
       ACCOUNT_PORT: String(ports.ACCOUNT_PORT),
-      ACCOUNT_URL: accountUrl(ports),
+      ACCOUNT_URL: makeAccountUrl(ports),
       BASE_URL: `http://127.0.0.1:${ports.PORT}`,
-      MCP_URL: mcpUrl(ports),
+      MCP_URL: makeMcpUrl(ports),
       INTERNAL_HOST: '127.0.0.1',
       INTERNAL_PORT: String(ports.INTERNAL_PORT),
       METRICS_PORT: String(ports.WEB_METRICS_PORT),
@@ -80,7 +80,7 @@ export function webProcess(common: Record<string, string>, ports: Ports): Proces
   };
 }
 
-export function apiProcess(common: Record<string, string>, ports: Ports): ProcessSpec {
+export function makeApiProcess(common: Record<string, string>, ports: Ports): ProcessSpec {
   const base = `http://127.0.0.1:${ports.PORT}`;
   return {
     name: 'api',
@@ -91,11 +91,11 @@ export function apiProcess(common: Record<string, string>, ports: Ports): Proces
       HOST: '127.0.0.1',
       PORT: String(ports.PORT),
       BASE_URL: base,
-      MCP_URL: mcpUrl(ports),
+      MCP_URL: makeMcpUrl(ports),
       MCP_PORT: String(ports.MCP_PORT),
       MCP_HOSTS: `127.0.0.1:${ports.MCP_PORT}`,
-      ACCOUNT_URL: accountUrl(ports),
-      AUTH_URL: accountUrl(ports),
+      ACCOUNT_URL: makeAccountUrl(ports),
+      AUTH_URL: makeAccountUrl(ports),
       INTERNAL_URL: `http://127.0.0.1:${ports.INTERNAL_PORT}`,
       METRICS_PORT: String(ports.API_METRICS_PORT),
       // The account site of a simulated run accepts webhooks on this machine, so they are delivered too.
@@ -108,12 +108,12 @@ export function apiProcess(common: Record<string, string>, ports: Ports): Proces
 }
 
 /** Calls the API like any client, so it starts after it. */
-export function nightlyProcess(env: Record<string, string>, ports: Ports): ProcessSpec {
+export function makeNightlyProcess(env: Record<string, string>, ports: Ports): ProcessSpec {
   const port = String(ports.NIGHTLY_METRICS_PORT);
   return {
     name: 'nightly',
     command: process.execPath,
-    args: smallProcess('processors/nightly.ts'),
+    args: listSmallProcessArguments('processors/nightly.ts'),
     env: { ...env, BASE_URL: `http://127.0.0.1:${ports.PORT}`, METRICS_PORT: port },
     readyTimeoutMs: 60_000,
     stopGraceMs: 16_000,

@@ -2,7 +2,7 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { PROJECT_ROOT } from '../engines/java.ts';
-import { banner, pastLines } from './banner.ts';
+import { formatBanner, listPastLines } from './banner.ts';
 import type { ServiceOptions } from './options.ts';
 import type { ArchivedPast } from './past.ts';
 import { createProgress } from './progress.ts';
@@ -22,9 +22,9 @@ export function runService({ defaultDir, ...options }: RunOptions): void {
   const data = process.argv.includes('--fresh') ? 'wipe' : 'keep';
   runUntilStopped(progress, async (signal) => {
     const service = await startService({ ...options, dir, data, endpointsFile: ENDPOINTS_FILE, progress, signal });
-    process.stdout.write(banner(service, { ...options, endpointsFile: ENDPOINTS_FILE }));
+    process.stdout.write(formatBanner(service, { ...options, endpointsFile: ENDPOINTS_FILE }));
     const shown = service.past?.then(async (told) => {
-      process.stdout.write(pastLines(service, { ...told, listing: await freeListing(service, told) }));
+      process.stdout.write(listPastLines(service, { ...told, listing: await findFreeListing(service, told) }));
     });
     // The failure was reported where it occurred; the service continues without a past.
     shown?.catch(() => undefined);
@@ -36,7 +36,7 @@ export function runService({ defaultDir, ...options }: RunOptions): void {
 }
 
 /** A listing whose file of yesterday the free plan includes: the day's turnover determines the plan's venues (AC-02). */
-async function freeListing({ endpoints }: Service, { yesterday }: ArchivedPast): Promise<string> {
+async function findFreeListing({ endpoints }: Service, { yesterday }: ArchivedPast): Promise<string> {
   const list = `${endpoints.base_url}/v2/archive?from=${yesterday}&to=${yesterday}&layer=mark`;
   const answer = await fetch(list, { headers: { authorization: `Bearer ${endpoints.keys.free}` } });
   const { items } = (await answer.json()) as { readonly items: readonly { listing: string; included: boolean }[] };

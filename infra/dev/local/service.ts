@@ -5,15 +5,23 @@ import { describeError } from '../../../schemas/thrown.ts';
 import { type EngineEndpoints, type Engines, startEngines } from '../engines/engines.ts';
 import type { PortSetting } from '../engines/ports.ts';
 import type { ProcessSpec } from '../engines/supervisor.ts';
-import { demoAccountId, ensureDemoAccounts } from '../tools/demo-accounts.ts';
+import { ensureDemoAccounts, toDemoAccountId } from '../tools/demo-accounts.ts';
 import { ensureDemoKeys } from '../tools/demo-keys.ts';
 import { ensureDemoRules } from '../tools/demo-rules.ts';
 import { ensureLocalAnchors, toAnchorEnv } from './anchors.ts';
 import { type ServiceEndpoints, writeEndpoints } from './endpoints.ts';
 import type { ServiceOptions } from './options.ts';
-import { type ArchivedPast, type PastRun, pastWork, startPast } from './past.ts';
+import { type ArchivedPast, type PastRun, readPastWork, startPast } from './past.ts';
 import { startLocalPayments, toPaymentEnv } from './payments.ts';
-import { accountUrl, apiProcess, mcpUrl, nightlyProcess, nodeProcess, PROCESS_PORTS, webProcess } from './processes.ts';
+import {
+  makeAccountUrl,
+  makeApiProcess,
+  makeMcpUrl,
+  makeNightlyProcess,
+  makeNodeProcess,
+  makeWebProcess,
+  PROCESS_PORTS,
+} from './processes.ts';
 import { startSimulator } from './simulated-venues.ts';
 
 export interface Service {
@@ -29,7 +37,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const { dir, progress } = options;
   const env = options.env ?? process.env;
   const simulated = options.source === 'simulated';
-  const work = options.past === true ? pastWork({ dir, env, isWiped: options.data === 'wipe' }) : null;
+  const work = options.past === true ? readPastWork({ dir, env, isWiped: options.data === 'wipe' }) : null;
   const shards = Number(options.settings?.['SHARDS'] ?? env['SHARDS'] ?? 1);
   const past = work === null ? null : startPast({ dir, work, shards, progress });
   options.signal?.addEventListener('abort', () => void past?.stop(), { once: true });
@@ -101,7 +109,7 @@ async function startProcesses(starting: Starting): Promise<ServiceEndpoints> {
   // Awaited below; a failure meanwhile must not count as unhandled.
   for (const work of [keys, written, simulating, paying]) work?.catch(() => undefined);
   const simulator = await simulating;
-  const common = { ...commonEnv(options, endpoints), ...simulator?.env };
+  const common = { ...makeCommonEnv(options, endpoints), ...simulator?.env };
   const archive = { ARCHIVE_DIR: join(dataDir.path, 'archive') };
   // Each waits for its own dependencies; they stop in the opposite order of their start.
   const [{ made, anchors, payments, nightly }] = await Promise.all([
@@ -121,8 +129,8 @@ async function startProcesses(starting: Starting): Promise<ServiceEndpoints> {
 async function startFeed({ engines, begin }: Starting, env: Env, written: Promise<void> | undefined): Promise<void> {
   await written;
   await Promise.all([
-    begin(nodeProcess('ingest', env, engines.ports.INGEST_METRICS_PORT)),
-    begin(nodeProcess('processors', env, engines.ports.PROCESSORS_METRICS_PORT)),
+    begin(makeNodeProcess('ingest', env, engines.ports.INGEST_METRICS_PORT)),
+    begin(makeNodeProcess('processors', env, engines.ports.PROCESSORS_METRICS_PORT)),
   ]);
 }
 
@@ -139,16 +147,16 @@ async function startServing({ options, engines, past, begin }: Starting, env: En
   const madeKeys = await keys;
   const payments = await paying;
   const apiEnv = { ...env, ...toPaymentEnv(payments, endpoints.rpc_url) };
-  await begin(apiProcess(apiEnv, ports));
+  await begin(makeApiProcess(apiEnv, ports));
   // Simulated figures are shown to everybody on this machine, without an account.
   const webEnv = options.source === 'simulated' ? { ...apiEnv, EXPLORER_KEY: madeKeys.pro } : apiEnv;
   const anchoring = ensureLocalAnchors(endpoints, { folder: dataDir.path, env: options.env ?? process.env });
   const [anchors, { accounts, rules }] = await Promise.all([
     options.progress.during('the anchor contract', anchoring),
     ensureAccounts(engines),
-    begin(webProcess(webEnv, ports)),
+    begin(makeWebProcess(webEnv, ports)),
   ]);
-  const nightly = nightlyProcess({ ...env, ...toAnchorEnv(anchors), RECHECK_KEY: madeKeys.pro_plus }, ports);
+  const nightly = makeNightlyProcess({ ...env, ...toAnchorEnv(anchors), RECHECK_KEY: madeKeys.pro_plus }, ports);
   past?.settings(nightly.env ?? {});
   return { made: { keys: madeKeys, accounts, shared_rules: rules }, anchors, payments, nightly };
 }
@@ -156,21 +164,21 @@ async function startServing({ options, engines, past, begin }: Starting, env: En
 async function ensureAccounts({ endpoints, dataDir }: Engines) {
   const url = endpoints.database_url ?? '';
   const accounts = await ensureDemoAccounts(url, join(dataDir.path, 'accounts.json'));
-  return { accounts, rules: await ensureDemoRules(url, demoAccountId('pro')) };
+  return { accounts, rules: await ensureDemoRules(url, toDemoAccountId('pro')) };
 }
 
 function toAddresses(ports: Engines['ports']) {
   return {
     base_url: `http://127.0.0.1:${ports.PORT}`,
-    mcp_url: mcpUrl(ports),
-    account_url: accountUrl(ports),
-    auth_url: accountUrl(ports),
+    mcp_url: makeMcpUrl(ports),
+    account_url: makeAccountUrl(ports),
+    auth_url: makeAccountUrl(ports),
     metrics_urls: {
-      ingest: metricsUrl(ports.INGEST_METRICS_PORT),
-      processors: metricsUrl(ports.PROCESSORS_METRICS_PORT),
-      api: metricsUrl(ports.API_METRICS_PORT),
-      nightly: metricsUrl(ports.NIGHTLY_METRICS_PORT),
-      web: metricsUrl(ports.WEB_METRICS_PORT),
+      ingest: makeMetricsUrl(ports.INGEST_METRICS_PORT),
+      processors: makeMetricsUrl(ports.PROCESSORS_METRICS_PORT),
+      api: makeMetricsUrl(ports.API_METRICS_PORT),
+      nightly: makeMetricsUrl(ports.NIGHTLY_METRICS_PORT),
+      web: makeMetricsUrl(ports.WEB_METRICS_PORT),
     },
   };
 }
@@ -181,7 +189,7 @@ function isLight({ engines, source }: ServiceOptions): boolean {
 }
 
 /** Settings that every process of ours reads; a process ignores the ones it does not know. */
-function commonEnv(options: ServiceOptions, endpoints: EngineEndpoints): Record<string, string> {
+function makeCommonEnv(options: ServiceOptions, endpoints: EngineEndpoints): Record<string, string> {
   const given: Record<string, string | null> = {
     KAFKA_BROKERS: endpoints.kafka,
     QUESTDB_HTTP: endpoints.questdb_http,
@@ -199,6 +207,6 @@ function commonEnv(options: ServiceOptions, endpoints: EngineEndpoints): Record<
   return { ...Object.fromEntries(set), ...options.settings };
 }
 
-function metricsUrl(port: number): string {
+function makeMetricsUrl(port: number): string {
   return `http://127.0.0.1:${port}/metrics`;
 }

@@ -1,6 +1,6 @@
 // Starts the simulated venues of a local run and reads their addresses.
 import type { ProcessSpec } from '../engines/supervisor.ts';
-import { type Ports, smallProcess } from './processes.ts';
+import { listSmallProcessArguments, type Ports } from './processes.ts';
 
 export type SimulatedVenues = {
   readonly venues: readonly string[];
@@ -17,7 +17,7 @@ export async function startSimulator(
   await begin({
     name: 'simulator',
     command: process.execPath,
-    args: smallProcess('infra/dev/simulator/main.ts'),
+    args: listSmallProcessArguments('infra/dev/simulator/main.ts'),
     // A port that survives a restart: the collectors receive the addresses once.
     env: { SIM_VENUES: venues.join(','), ...settings, SIM_PORT: String(ports.SIM_PORT) },
     isReady: async () => announced !== null,

@@ -1,7 +1,7 @@
 /** Runs something until a signal or the end of its parent process, and then stops it in order. */
 import { constants } from 'node:os';
 import { describeError } from '../../../schemas/thrown.ts';
-import { whenParentEnds } from './parent.ts';
+import { watchParent } from './parent.ts';
 import type { Progress } from './progress.ts';
 
 /** A signal may arrive twice: a terminal sends it to every process, and our parent process forwards it. */
@@ -46,5 +46,5 @@ export function runUntilStopped(progress: Progress, start: (signal: AbortSignal)
   const request = (reason: string, code: number): void =>
     void stop(reason, code).catch((error: unknown) => fail('could not stop in order', error));
   for (const signal of SIGNALS) process.on(signal, () => request(signal, 128 + constants.signals[signal]));
-  whenParentEnds(() => request('the starting process is gone', 1));
+  watchParent(() => request('the starting process is gone', 1));
 }

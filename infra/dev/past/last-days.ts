@@ -2,15 +2,15 @@
 import { MS_PER_MINUTE } from '../../../schemas/instants.ts';
 import type { CapabilityBody } from '../../../schemas/topics.ts';
 import type { SimListing } from '../simulator/listings.ts';
-import { createRandom, fnv1a } from '../simulator/random.ts';
+import { computeFnv1a, createRandom } from '../simulator/random.ts';
 import type { PastPlan } from './old-day.ts';
 import {
   findCollectedVenue,
   findListings,
   findSimulatedVenue,
   makeCapability,
-  nothingCollected,
   openPastVenue,
+  withoutCollected,
 } from './past-venue.ts';
 import { VirtualCollector } from './virtual-collector.ts';
 import type { VirtualLog } from './virtual-log.ts';
@@ -44,7 +44,7 @@ const ONCE_A_MINUTE = {
 
 /** The venue's own capability, reduced to the chosen layers; readings have the cadence of one a minute. */
 const reduceCapability = ({ name, layers }: CapabilityBody, chosen: ReadonlySet<string>): CapabilityBody => {
-  const stated = Object.entries(nothingCollected({ name, layers }).layers).map(([layer, off]) => {
+  const stated = Object.entries(withoutCollected({ name, layers }).layers).map(([layer, off]) => {
     if (!chosen.has(layer)) return [layer, off] as const;
     return [layer, READINGS.includes(layer) ? { ...off, ...ONCE_A_MINUTE } : (layers[layer] ?? off)] as const;
   });
@@ -52,8 +52,8 @@ const reduceCapability = ({ name, layers }: CapabilityBody, chosen: ReadonlySet<
 };
 
 /** The walk of an index is deterministic: it begins at the price from which it ends at the start price of the live market. */
-const endingAtStart = (listing: SimListing, seed: number, seconds: number): SimListing => {
-  const walk = createRandom(fnv1a(listing.base) ^ Math.imul(seed + 1, 0x9e3779b1));
+const moveEndToStart = (listing: SimListing, seed: number, seconds: number): SimListing => {
+  const walk = createRandom(computeFnv1a(listing.base) ^ Math.imul(seed + 1, 0x9e3779b1));
   let factor = 1;
   for (let second = 0; second < seconds; second += 1) factor *= 1 + walk.normal() * 2e-5;
   return { ...listing, startPrice: Math.max(1, Math.round(listing.startPrice / factor)) };
@@ -71,7 +71,7 @@ export const beginLastDays = (log: VirtualLog, { nowMs, shards, seed }: PastPlan
   const venue = findCollectedVenue(LAST_VENUE);
   const seconds = (nowMs - startMs) / 1_000;
   const listings = findListings(findSimulatedVenue(LAST_VENUE), SYMBOLS).map((one) =>
-    endingAtStart(one, seed, seconds),
+    moveEndToStart(one, seed, seconds),
   );
   const pace = { sendsSecond: (atMs: number) => atMs % MS_PER_MINUTE === 0 && atMs >= readingsMs, sendsChanges: false };
   const host = openPastVenue({ id: LAST_VENUE, listings, clock, seed, levels: LEVELS, pace });

@@ -1,18 +1,18 @@
 // The past of a demo, in a process that its starter forks: made while the engines start, written, and its days archived once they are stored.
 import { on } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
-import { dayAfter, dayAt, findDayStart } from '../../../processors/nightly/day.ts';
+import { addDays, findDayStart, toDayAt } from '../../../processors/nightly/day.ts';
 import type { NightlyContext } from '../../../processors/nightly/step.ts';
 import { codecs } from '../../../schemas/avro/codec.ts';
 import { MS_PER_DAY } from '../../../schemas/instants.ts';
 import { describeError } from '../../../schemas/thrown.ts';
-import { topics } from '../../../schemas/topics.ts';
-import { sealsAt } from '../../../schemas/windows.ts';
+import { nameTopics } from '../../../schemas/topics.ts';
+import { toSealInstant } from '../../../schemas/windows.ts';
 import { type KafkaHandle, openKafka, readPartitions } from '../../runtime/kafka/kafka.ts';
 import { createLog } from '../../runtime/log.ts';
 import { createMetrics } from '../../runtime/metrics.ts';
 import { beginLastDays, LAST_VENUE } from './last-days.ts';
-import { OLD_VENUES, oldDayMs, writeOldDay, writeYesterday } from './old-day.ts';
+import { computeOldDayMs, OLD_VENUES, writeOldDay, writeYesterday } from './old-day.ts';
 import { type PastState, readPast, writePast } from './state.ts';
 import { createVirtualLog, type PastRecord } from './virtual-log.ts';
 import { endKeeping, type Target, writePastLog } from './write-log.ts';
@@ -39,7 +39,7 @@ const LOOK_EVERY_MS = 500;
 const PRINT_EVERY_MS = 4_000;
 
 const post = (message: PastMessage): void => void process.send?.(message);
-const progress = (line: string): void => post({ progress: line });
+const postProgress = (line: string): void => post({ progress: line });
 
 type Made = { readonly nowMs: number; readonly recordsTo: (venue: string, nowMs: number) => readonly PastRecord[] };
 
@@ -64,7 +64,7 @@ const make = (shards: number): Made => {
 };
 
 const write = async (target: Target, file: string, made: Made): Promise<PastState> => {
-  const whole = { nowMs: Date.now(), oldDayMs: oldDayMs(made.nowMs) };
+  const whole = { nowMs: Date.now(), oldDayMs: computeOldDayMs(made.nowMs) };
   const written = await writePastLog(target, (venue) => made.recordsTo(venue, whole.nowMs));
   const state = { state: 'written', ...whole } as const;
   writePast(file, state);
@@ -74,7 +74,7 @@ const write = async (target: Target, file: string, made: Made): Promise<PastStat
 
 /** Follows history W of each task, as published from now on. Its topic is created with the tasks. */
 const followHistory = async ({ handle }: Target) => {
-  const { watermark: topic } = topics();
+  const { watermark: topic } = nameTopics();
   while (!(await (await handle.admin()).listTopics()).includes(topic)) await pause(LOOK_EVERY_MS);
   const failed = Promise.withResolvers<never>();
   failed.promise.catch(() => undefined);
@@ -95,8 +95,8 @@ const followHistory = async ({ handle }: Target) => {
 };
 
 /** Resolves when the rows of the past are readable, and all of yesterday: just after midnight its last windows are not sealed yet. */
-const stored = async (nowMs: number, target: Target): Promise<void> => {
-  const wantedMs = Math.max(nowMs, sealsAt(findDayStart(dayAt(nowMs)) * 1_000) / 1_000);
+const waitForStored = async (nowMs: number, target: Target): Promise<void> => {
+  const wantedMs = Math.max(nowMs, toSealInstant(findDayStart(toDayAt(nowMs)) * 1_000) / 1_000);
   const { reached, stop, failed } = await followHistory(target);
   const tasks = target.venues.length * target.shards;
   let writtenMs = performance.now();
@@ -105,7 +105,7 @@ const stored = async (nowMs: number, target: Target): Promise<void> => {
     if (reachedMs >= wantedMs) break;
     if (performance.now() - writtenMs >= PRINT_EVERY_MS) {
       writtenMs = performance.now();
-      progress(`stored up to ${reachedMs === 0 ? 'nothing yet' : new Date(reachedMs).toISOString()}`);
+      postProgress(`stored up to ${reachedMs === 0 ? 'nothing yet' : new Date(reachedMs).toISOString()}`);
     }
     await Promise.race([pause(LOOK_EVERY_MS), failed]);
   }
@@ -113,20 +113,20 @@ const stored = async (nowMs: number, target: Target): Promise<void> => {
 };
 
 /** The nightly steps of its days: closes the old one, archives yesterday as far as it is known. */
-const archive = async ({ nowMs, oldDayMs: oldMs }: PastState, context: NightlyContext): Promise<void> => {
+const archiveDays = async ({ nowMs, oldDayMs: oldMs }: PastState, context: NightlyContext): Promise<void> => {
   const { runCommand, openLedger, STEPS } = await loadSteps();
   const ledger = openLedger(context.database);
   const quiet = { ...context, progress: () => undefined };
   const run = (...argv: readonly string[]): Promise<string> =>
     runCommand(argv, { steps: STEPS, ledger, context: quiet });
-  const oldDay = dayAt(oldMs);
-  const yesterday = dayAt(nowMs - MS_PER_DAY);
-  progress(`${oldDay} is archived and closed`);
+  const oldDay = toDayAt(oldMs);
+  const yesterday = toDayAt(nowMs - MS_PER_DAY);
+  postProgress(`${oldDay} is archived and closed`);
   // Tiers are ranked by the turnover at the end of a day.
-  await run('--step', 'turnover', '--day', dayAfter(oldDay));
+  await run('--step', 'turnover', '--day', addDays(oldDay));
   await run('--day', oldDay);
-  progress(`${yesterday} is archived`);
-  await run('--step', 'turnover', '--day', dayAt(nowMs));
+  postProgress(`${yesterday} is archived`);
+  await run('--step', 'turnover', '--day', toDayAt(nowMs));
   // Before 06:00 it is not due yet.
   await run('--step', 'archive', '--day', yesterday, '--early');
 };
@@ -142,21 +142,21 @@ const loadSteps = async () => ({
 type Finishing = { readonly file: string; readonly target: Target; readonly settings: Promise<PastSettings> };
 
 const finish = async (state: PastState, { file, target, settings }: Finishing): Promise<void> => {
-  await stored(state.nowMs, target);
+  await waitForStored(state.nowMs, target);
   await endKeeping(target);
   const { openContext } = await loadSteps();
   const { nightly } = await settings;
   const { context, close } = await openContext(nightly, createMetrics(), {
     log: createLog('past', 'error'),
-    progress,
+    progress: postProgress,
   });
   try {
-    await archive(state, context);
+    await archiveDays(state, context);
   } finally {
     await close();
   }
   writePast(file, { ...state, state: 'archived' });
-  post({ archived: { oldDay: dayAt(state.oldDayMs), yesterday: dayAt(state.nowMs - MS_PER_DAY) } });
+  post({ archived: { oldDay: toDayAt(state.oldDayMs), yesterday: toDayAt(state.nowMs - MS_PER_DAY) } });
 };
 
 const obey = async (order: PastOrder, made: Made | null, settings: Promise<PastSettings>): Promise<void> => {

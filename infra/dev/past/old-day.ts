@@ -6,8 +6,8 @@ import {
   findListings,
   findSimulatedVenue,
   makeCapability,
-  nothingCollected,
   openPastVenue,
+  withoutCollected,
 } from './past-venue.ts';
 import { VirtualCollector } from './virtual-collector.ts';
 import type { VirtualLog } from './virtual-log.ts';
@@ -48,7 +48,8 @@ const TROUBLES: Readonly<Record<string, readonly Trouble[]>> = {
 };
 
 /** Start of the old day, for a demo that begins at `nowMs`. */
-export const oldDayMs = (nowMs: number): number => Math.floor(nowMs / MS_PER_DAY) * MS_PER_DAY - DAYS_AGO * MS_PER_DAY;
+export const computeOldDayMs = (nowMs: number): number =>
+  Math.floor(nowMs / MS_PER_DAY) * MS_PER_DAY - DAYS_AGO * MS_PER_DAY;
 
 export const OLD_VENUES = Object.keys(SYMBOLS);
 
@@ -56,7 +57,7 @@ export const OLD_VENUES = Object.keys(SYMBOLS);
 export const writeOldDay = (id: string, log: VirtualLog, plan: PastPlan): void =>
   writePart(id, log, {
     ...plan,
-    startMs: oldDayMs(plan.nowMs) + BEGINS_AT_MS,
+    startMs: computeOldDayMs(plan.nowMs) + BEGINS_AT_MS,
     lastsMs: OLD_LASTS_MS,
     troubles: TROUBLES[id] ?? [],
   });
@@ -93,7 +94,7 @@ const writePart = (id: string, log: VirtualLog, { startMs, lastsMs, troubles, sh
     host.advance();
     collector.tend();
   }
-  collector.stop(nothingCollected(capability));
+  collector.stop(withoutCollected(capability));
   host.close();
 };
 

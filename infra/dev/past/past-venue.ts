@@ -41,7 +41,7 @@ const SILENT = {
   liquidation: () => undefined,
 };
 
-const paced = (venue: SimulatedVenue, { sendsSecond, sendsChanges }: Pace): SimulatedVenue => ({
+const paceVenue = (venue: SimulatedVenue, { sendsSecond, sendsChanges }: Pace): SimulatedVenue => ({
   ...venue,
   open: (deps) => {
     const running = venue.open(deps);
@@ -71,7 +71,7 @@ export type PastVenue = {
 };
 
 export const openPastVenue = ({ id, listings, clock, seed, levels, pace }: PastVenue): VenueHost =>
-  openVenue(paced({ ...findSimulatedVenue(id), listings: () => listings }, pace), {
+  openVenue(paceVenue({ ...findSimulatedVenue(id), listings: () => listings }, pace), {
     nowMs: () => clock.ms,
     seed,
     listings: listings.length,
@@ -92,7 +92,7 @@ export const openPastVenue = ({ id, listings, clock, seed, levels, pace }: PastV
 export const makeCapability = (venue: CollectedVenue): CapabilityBody => toCapability(venue);
 
 /** No layer is collected until the next capability. */
-export const nothingCollected = ({ name, layers }: CapabilityBody): CapabilityBody => ({
+export const withoutCollected = ({ name, layers }: CapabilityBody): CapabilityBody => ({
   name,
   layers: Object.fromEntries(
     Object.entries(layers).map(([layer, stated]) => [

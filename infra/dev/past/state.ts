@@ -11,7 +11,7 @@ export type PastState = {
   readonly oldDayMs: number;
 };
 
-export const pastFile = (dir: string): string => join(dir, 'past.json');
+export const toPastFile = (dir: string): string => join(dir, 'past.json');
 
 export const readPast = (file: string): PastState | null =>
   existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as PastState) : null;

@@ -6,7 +6,7 @@ import { createMeters } from '../../../ingest/feed/meters.ts';
 import type { CollectedVenue, Cover, PollSlot, Slot, SocketSlot } from '../../../ingest/venues/contract/feed.ts';
 import type { VenueRequest } from '../../../ingest/venues/contract/listings.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
-import { shardOf } from '../../../schemas/shards.ts';
+import { toShard } from '../../../schemas/shards.ts';
 import type { CapabilityBody } from '../../../schemas/topics.ts';
 import type { VenueHost } from '../simulator/venue-host.ts';
 import { createMemorySocket, type MemorySocket } from './memory-socket.ts';
@@ -46,7 +46,7 @@ const SNAPSHOT_AGAIN_MS = 2_000;
 const TRIP_MICROS = 38_000;
 const JITTER_MICROS = 9_001;
 
-const delivers = ({ covers }: Slot, wanted: ReadonlySet<string>): boolean =>
+const canDeliver = ({ covers }: Slot, wanted: ReadonlySet<string>): boolean =>
   covers.some((cover) => cover.layers.some((name) => wanted.has(name)));
 
 export class VirtualCollector {
@@ -88,8 +88,8 @@ export class VirtualCollector {
     this.#connections.capability(capability);
     this.#tick();
     this.#listings = this.#readListings();
-    const env = { shards, shardOf: (symbol: string) => shardOf(symbol, shards), endpoints: this.#endpoints };
-    const slots = venue.plan(this.#listings, env).filter((slot) => delivers(slot, layers));
+    const env = { shards, shardOf: (symbol: string) => toShard(symbol, shards), endpoints: this.#endpoints };
+    const slots = venue.plan(this.#listings, env).filter((slot) => canDeliver(slot, layers));
     if (isSingle) this.#single = this.#openSingle(slots[0]?.id ?? '');
     this.#links = slots.flatMap((slot) => {
       if (slot.kind !== 'socket') return [];
@@ -109,7 +109,7 @@ export class VirtualCollector {
 
   /** Runs each poll for one of the layers once, for a venue with one look a minute. */
   look(wanted: ReadonlySet<string>): void {
-    for (const one of this.#polls.filter(({ slot }) => delivers(slot, wanted)))
+    for (const one of this.#polls.filter(({ slot }) => canDeliver(slot, wanted)))
       for (const _ of one.slot.requests) this.#poll(one);
   }
 
@@ -272,7 +272,7 @@ export class VirtualCollector {
     const asked = venue.bookSnapshot(listing, this.#endpoints);
     const payload = this.#ask(asked);
     if (payload === null) return;
-    source?.response(`${asked.method} ${asked.url}`, payload, [shardOf(need.symbol, shards)]);
+    source?.response(`${asked.method} ${asked.url}`, payload, [toShard(need.symbol, shards)]);
     const chain = venue.sequence(payload.toString());
     if (chain?.kind === 'snapshot') books.take({ ...chain, symbol: need.symbol }, this.#nowMs);
   }

@@ -1,7 +1,7 @@
 // Writes the past into the raw topics before any other writer: with virtual record times, under a topic type that keeps them.
-import { topics } from '../../../schemas/topics.ts';
+import { nameTopics } from '../../../schemas/topics.ts';
 import { createPublisher, ensureTopics, type KafkaHandle } from '../../runtime/kafka/kafka.ts';
-import { type TopicSpec, topicSpecs } from '../../runtime/kafka/topics.ts';
+import { listTopicSpecs, type TopicSpec } from '../../runtime/kafka/topics.ts';
 import type { PastRecord } from './virtual-log.ts';
 
 /** `kafkajs` exports no constant for it outside its enum. */
@@ -10,9 +10,9 @@ const TOPIC_RESOURCE = 2;
 export type Target = { readonly handle: KafkaHandle; readonly venues: readonly string[]; readonly shards: number };
 
 /** Raw topics as they are permanently: the broker's time, with retention. */
-const rawSpecs = ({ venues, shards }: Target): readonly TopicSpec[] => {
-  const raw = new Set(venues.map((venue) => topics().raw(venue)));
-  return topicSpecs({ venues, shards, namespace: '' }).filter(({ topic }) => raw.has(topic));
+const listRawSpecs = ({ venues, shards }: Target): readonly TopicSpec[] => {
+  const raw = new Set(venues.map((venue) => nameTopics().raw(venue)));
+  return listTopicSpecs({ venues, shards, namespace: '' }).filter(({ topic }) => raw.has(topic));
 };
 
 /** One segment that retention does not delete: its records are older than it allows, and the tasks have yet to read them. */
@@ -37,12 +37,12 @@ export const writePastLog = async (
   recordsOf: (venue: string) => readonly PastRecord[],
 ): Promise<number> => {
   const { handle, venues } = target;
-  const specs = withConfig(rawSpecs(target), KEPT);
+  const specs = withConfig(listRawSpecs(target), KEPT);
   await ensureTopics(handle, withConfig(specs, { 'message.timestamp.type': 'CreateTime' }));
   const publisher = createPublisher(handle, { maxRecords: 2_000 });
   let written = 0;
   for (const venue of venues) {
-    const topic = topics().raw(venue);
+    const topic = nameTopics().raw(venue);
     for (const { timestampMs, ...record } of recordsOf(venue)) {
       publisher.publish({ topic, ...record, timestamp: timestampMs });
       await publisher.ready();
@@ -55,4 +55,4 @@ export const writePastLog = async (
 };
 
 /** Once the past has been read, retention may delete it. */
-export const endKeeping = (target: Target): Promise<void> => configure(target.handle, rawSpecs(target));
+export const endKeeping = (target: Target): Promise<void> => configure(target.handle, listRawSpecs(target));

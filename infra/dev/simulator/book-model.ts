@@ -1,6 +1,6 @@
 // One listing's simulated order book: exact integers, never crossed, with every change since the last diff and its inverse.
-import { plain } from './figures.ts';
-import { fnv1a, type Random } from './random.ts';
+import { formatPlain } from './figures.ts';
+import { computeFnv1a, type Random } from './random.ts';
 
 export type Side = 'b' | 'a';
 /** Size 0 removes the level. Price and sizes in the listing's units. */
@@ -34,12 +34,12 @@ export type BookModel = {
 const REACH = 0.013;
 const REACH_MAX = 0.018;
 
-export function elementHash(side: Side, price: string, size: string): number {
-  return fnv1a(`${side}${price}:${size}`);
+export function hashElement(side: Side, price: string, size: string): number {
+  return computeFnv1a(`${side}${price}:${size}`);
 }
 
 /** First index whose level is at least as good as `price`; `sign` +1 for bids (best is highest), -1 for asks. */
-function position(prices: readonly number[], price: number, sign: 1 | -1): number {
+function findPosition(prices: readonly number[], price: number, sign: 1 | -1): number {
   let low = 0;
   let high = prices.length;
   while (low < high) {
@@ -51,7 +51,7 @@ function position(prices: readonly number[], price: number, sign: 1 | -1): numbe
 }
 
 /** Away from the mid, as a multiplier of a distance. */
-const away = (side: Side): 1 | -1 => (side === 'b' ? -1 : 1);
+const toAwaySign = (side: Side): 1 | -1 => (side === 'b' ? -1 : 1);
 
 export const createBookModel = (shape: BookShape, random: Random, onChange: () => void): BookModel =>
   new RandomBook(shape, random, onChange);
@@ -142,14 +142,14 @@ class RandomBook implements BookModel {
     const span = Math.abs(mid - far);
     const limit = this.#findReach(mid);
     const gap = tick * (1 + this.#random.below(Math.max(1, Math.floor(limit / levels / tick))));
-    if (span < limit) this.#set(side, far + away(side) * gap, this.#drawSize());
+    if (span < limit) this.#set(side, far + toAwaySign(side) * gap, this.#drawSize());
     else if (span > (limit * REACH_MAX) / REACH) this.#set(side, far, 0);
     if (prices.length > levels) {
       const victim = prices[prices.length - 2 - this.#random.below(Math.floor(prices.length * 0.6))];
       if (victim !== undefined) this.#set(side, victim, 0);
     } else if (prices.length < levels - 3) {
       const steps = 1 + Math.floor(this.#random.next() ** 2 * (span / tick));
-      this.#set(side, (this.#best(side) ?? mid) + away(side) * steps * tick, this.#drawSize());
+      this.#set(side, (this.#best(side) ?? mid) + toAwaySign(side) * steps * tick, this.#drawSize());
     }
   }
 
@@ -167,7 +167,7 @@ class RandomBook implements BookModel {
 
   #set(side: Side, price: number, size: number): void {
     const { prices, sizes } = this.#sides[side];
-    const at = position(prices, price, side === 'b' ? 1 : -1);
+    const at = findPosition(prices, price, side === 'b' ? 1 : -1);
     const before = prices[at] === price ? (sizes[at] ?? 0) : 0;
     if (before === size) return;
     if (before === 0) {
@@ -184,12 +184,12 @@ class RandomBook implements BookModel {
 
   #hashLevel(side: Side, price: number, size: number): number {
     const { priceDecimals, qtyDecimals } = this.#shape;
-    return size === 0 ? 0 : elementHash(side, plain(price, priceDecimals), plain(size, qtyDecimals));
+    return size === 0 ? 0 : hashElement(side, formatPlain(price, priceDecimals), formatPlain(size, qtyDecimals));
   }
 }
 
 /** The newest size of each changed level, bids before asks, each in ascending price (Binance's order). */
-export function netChanges(changes: readonly Change[]): readonly Change[] {
+export function listNetChanges(changes: readonly Change[]): readonly Change[] {
   const newest = new Map<number, Change>();
   for (const change of changes) newest.set(change.side === 'b' ? change.price : -change.price, change);
   return [...newest.values()].sort((x, y) => (x.side === y.side ? x.price - y.price : x.side === 'b' ? -1 : 1));

@@ -60,7 +60,7 @@ function push<T>(series: T[], candle: T): T {
   return candle;
 }
 
-function tickPrice(series: PriceCandle[], openMs: number, price: number): void {
+function addTick(series: PriceCandle[], openMs: number, price: number): void {
   const newest = series.at(-1);
   const candle =
     newest !== undefined && newest.openMs === openMs
@@ -96,8 +96,8 @@ export function createCandles(listing: SimListing, startMs: number): Candles {
       open.lastAtMs = trade.atMs;
     },
     second: (atMs, mark, index) => {
-      tickPrice(marks, toMinute(atMs), mark);
-      tickPrice(indexes, toMinute(atMs), index);
+      addTick(marks, toMinute(atMs), mark);
+      addTick(indexes, toMinute(atMs), index);
       if (toMinute(atMs) === open.openMs) return null;
       const closed = open;
       open = push(trades, openTrades(toMinute(atMs), closed.close));

@@ -25,7 +25,7 @@ function answerLines(response: ServerResponse, rows: Iterable<unknown>): void {
   response.end();
 }
 
-function truthQuery(query: URLSearchParams): TruthQuery {
+function parseTruthQuery(query: URLSearchParams): TruthQuery {
   const layer = TRUTH_LAYERS.find((known) => known === query.get('layer'));
   const symbol = query.get('symbol');
   const ts = query.get('ts');
@@ -38,16 +38,19 @@ function truthQuery(query: URLSearchParams): TruthQuery {
   };
 }
 
-function* truthRows(hosts: readonly VenueHost[], query: URLSearchParams): Iterable<TruthRow> {
-  for (const { truth } of hosts) yield* truth.rows(truthQuery(query));
+function* listTruthRows(hosts: readonly VenueHost[], query: URLSearchParams): Iterable<TruthRow> {
+  for (const { truth } of hosts) yield* truth.rows(parseTruthQuery(query));
 }
 
-function bookAnswer(hosts: readonly VenueHost[], query: URLSearchParams): readonly [status: number, value: unknown] {
+function makeBookAnswer(
+  hosts: readonly VenueHost[],
+  query: URLSearchParams,
+): readonly [status: number, value: unknown] {
   for (const { market, truth, venue } of hosts) {
     const instrument = market.instruments.find((i) => i.listing.symbol === query.get('symbol'));
     if (instrument === undefined) continue;
     const newest = venue.bookIds === 'changes' ? instrument.diffId : instrument.ordinal;
-    const { venueTs } = truthQuery(query);
+    const { venueTs } = parseTruthQuery(query);
     const book = truth.bookAt(instrument, { sequence: Number(query.get('u') ?? newest), venueTs });
     return book === null ? [404, { error: 'no diff with this sequence is kept' }] : [200, book];
   }
@@ -80,7 +83,7 @@ function setRate(hosts: readonly VenueHost[], query: URLSearchParams): readonly 
 }
 
 /** `path` without the `/control` prefix. */
-export async function handleControl(
+export async function answerControl(
   deps: ControlDeps,
   request: IncomingMessage,
   response: ServerResponse,
@@ -106,13 +109,13 @@ export async function handleControl(
       );
       return;
     case 'GET /truth':
-      answer(response, 200, [...truthRows(hosts, query)]);
+      answer(response, 200, [...listTruthRows(hosts, query)]);
       return;
     case 'GET /truth/dump':
-      answerLines(response, truthRows(hosts, query));
+      answerLines(response, listTruthRows(hosts, query));
       return;
     case 'GET /truth/book':
-      answer(response, ...bookAnswer(hosts, query));
+      answer(response, ...makeBookAnswer(hosts, query));
       return;
     case 'GET /sent':
       answer(response, 200, {

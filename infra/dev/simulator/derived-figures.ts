@@ -14,6 +14,6 @@ export const toChange = (last: number, open: number, decimals: number): number =
 const TICKS_TO_BANKRUPTCY = 7;
 
 /** Bankruptcy price of a liquidated position: beyond the price at which it was closed. In price units. */
-export function bankruptcyPrice({ tick }: SimListing, { price, buyerIsMaker }: Trade): number {
+export function computeBankruptcyPrice({ tick }: SimListing, { price, buyerIsMaker }: Trade): number {
   return Math.max(tick, price + (buyerIsMaker ? -1 : 1) * TICKS_TO_BANKRUPTCY * tick);
 }

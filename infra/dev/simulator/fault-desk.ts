@@ -2,7 +2,7 @@
 import type { Connection, Sockets } from './connection.ts';
 import { type FaultEntry, type FaultRequest, type Faults, isAbout, type StreamRef } from './faults.ts';
 import { FINE } from './figures.ts';
-import { madeUpCoin, renamed } from './listings.ts';
+import { makeUpCoin, renameListing } from './listings.ts';
 import type { Instrument, Market } from './market.ts';
 import type { RunningVenue, SimulatedVenue } from './venue.ts';
 
@@ -25,7 +25,7 @@ const listSymbols = (list: Iterable<Instrument>): string[] => [...list].map(({ l
 
 const isIncluded = ({ symbol }: StreamRef, symbols: readonly string[] | undefined): boolean =>
   symbols === undefined || symbol === null || symbols.includes(symbol);
-const concerns = (request: FaultRequest, ref: StreamRef): boolean =>
+const isConcerned = (request: FaultRequest, ref: StreamRef): boolean =>
   isAbout(request, ref) && isIncluded(ref, request.symbols);
 
 export class FaultDesk {
@@ -60,14 +60,14 @@ export class FaultDesk {
 
   /** Open streams that a request selects. */
   #findStreams(request: FaultRequest): StreamRef[] {
-    return [...this.#options.sockets.open].flatMap(listStreams).filter((ref) => concerns(request, ref));
+    return [...this.#options.sockets.open].flatMap(listStreams).filter((ref) => isConcerned(request, ref));
   }
 
   #cut(request: FaultRequest): FaultEntry {
     const { market, sockets, faults, nowMs } = this.#options;
     const isAboutAll = request.symbols === undefined && request.stream === undefined;
     const chosen = [...sockets.open]
-      .filter((connection) => isAboutAll || listStreams(connection).some((ref) => concerns(request, ref)))
+      .filter((connection) => isAboutAll || listStreams(connection).some((ref) => isConcerned(request, ref)))
       .slice(0, request.count ?? Number.POSITIVE_INFINITY);
     const streams = chosen.flatMap(listStreams);
     const carried = new Set(streams.map(({ symbol }) => symbol));
@@ -121,7 +121,7 @@ export class FaultDesk {
     const { priceDecimals } = instrument.listing;
     const startPrice = Math.max(1, Math.round(instrument.index / 10 ** (FINE - priceDecimals)));
     const onboardedAtMs = nowMs();
-    const listing = { ...renamed(instrument.listing, madeUpCoin(this.#extras++)), startPrice, onboardedAtMs };
+    const listing = { ...renameListing(instrument.listing, makeUpCoin(this.#extras++)), startPrice, onboardedAtMs };
     const added = market.add(listing, onboardedAtMs);
     witnessStart(added);
     return added;

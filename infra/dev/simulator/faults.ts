@@ -151,7 +151,7 @@ export function isAbout(request: FaultRequest, { kind, name, layers }: StreamRef
   return stream === undefined || stream === kind || stream === name || layers.includes(stream);
 }
 
-function matches({ request, left }: Active, ref: StreamRef): boolean {
+function isMatching({ request, left }: Active, ref: StreamRef): boolean {
   if (!isAbout(request, ref)) return false;
   if (request.symbols !== undefined && (ref.symbol === null || !request.symbols.includes(ref.symbol))) return false;
   return left === null || (left.get(ref.symbol ?? ref.name) ?? request.count ?? 1) > 0;
@@ -162,7 +162,7 @@ const pickSettings = (request: FaultRequest): FaultSettings => {
   return name === undefined || request[name] === undefined ? {} : { [name]: request[name] };
 };
 
-const sorted = (names: Iterable<string>): readonly string[] => [...new Set(names)].sort();
+const sortNames = (names: Iterable<string>): readonly string[] => [...new Set(names)].sort();
 
 type Started = { readonly request: FaultRequest; readonly affects: Affects; readonly nowMs: number };
 const openEntry = (id: number, { request, affects, nowMs }: Started): FaultEntry => ({
@@ -172,8 +172,8 @@ const openEntry = (id: number, { request, affects, nowMs }: Started): FaultEntry
   from: nowMs * 1_000,
   to: null,
   symbols: affects.symbols,
-  streams: sorted(affects.streams.map(({ name }) => name)),
-  layers: sorted(affects.streams.flatMap(({ layers }) => layers)),
+  streams: sortNames(affects.streams.map(({ name }) => name)),
+  layers: sortNames(affects.streams.flatMap(({ layers }) => layers)),
   connections: affects.connections ?? [],
   settings: pickSettings(request),
   hits: [],
@@ -212,7 +212,7 @@ class VenueFaults implements Faults {
   actionOn(ref: StreamRef, nowMs: number): FrameAction {
     if (this.#active.length === 0) return 'send';
     const fault = this.#active.find(
-      (active) => ON_FRAMES[active.request.kind] !== undefined && nowMs < active.untilMs && matches(active, ref),
+      (active) => ON_FRAMES[active.request.kind] !== undefined && nowMs < active.untilMs && isMatching(active, ref),
     );
     if (fault === undefined) return 'send';
     const action = ON_FRAMES[fault.request.kind];
@@ -222,7 +222,7 @@ class VenueFaults implements Faults {
 
   silences(ref: StreamRef, nowMs: number): boolean {
     return this.#active.some(
-      (fault) => fault.request.kind === 'silence' && nowMs < fault.untilMs && matches(fault, ref),
+      (fault) => fault.request.kind === 'silence' && nowMs < fault.untilMs && isMatching(fault, ref),
     );
   }
 

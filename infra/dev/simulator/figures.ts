@@ -4,7 +4,7 @@
 export const FINE = 8;
 
 /** With all decimals, as venues print prices and quantities. Decimals below zero count tens, hundreds, … */
-export function fixed(units: number, decimals: number): string {
+export function formatFixed(units: number, decimals: number): string {
   if (decimals <= 0) return String(units * 10 ** -decimals);
   const digits = String(Math.abs(units)).padStart(decimals + 1, '0');
   const cut = digits.length - decimals;
@@ -12,19 +12,19 @@ export function fixed(units: number, decimals: number): string {
 }
 
 /** Without insignificant zeros: the canonical form of N-05 rule 1. */
-export function plain(units: number, decimals: number): string {
+export function formatPlain(units: number, decimals: number): string {
   let rest = units;
   let places = decimals;
   while (places > 0 && rest % 10 === 0) {
     rest /= 10;
     places -= 1;
   }
-  return fixed(rest, places);
+  return formatFixed(rest, places);
 }
 
 /** Without insignificant zeros but with a decimal, as venues print floats: "105055.0", "0.1428". */
-export function float(units: number, decimals: number): string {
-  const text = plain(units, decimals);
+export function formatFloat(units: number, decimals: number): string {
+  const text = formatPlain(units, decimals);
   return text.includes('.') ? text : `${text}.0`;
 }
 
@@ -35,6 +35,6 @@ export function quantise(units: number, decimals: number): number {
 }
 
 /** Text of a quantised figure with the decimals its venue prints. */
-export function fine(units: number, decimals: number): string {
-  return fixed(units / 10 ** (FINE - decimals), decimals);
+export function formatFine(units: number, decimals: number): string {
+  return formatFixed(units / 10 ** (FINE - decimals), decimals);
 }

@@ -90,7 +90,7 @@ export type Coin = keyof typeof COINS;
 export const QUIET: ReadonlySet<string> = new Set(['MOG', 'ADA', 'DOT', 'SEI', 'RUNE']);
 
 /** A whole number of ticks near `price`. */
-export function inTicks(price: number, priceDecimals: number, tick: number): number {
+export function toTicks(price: number, priceDecimals: number, tick: number): number {
   return Math.max(1, Math.round((price * 10 ** priceDecimals) / tick)) * tick;
 }
 
@@ -103,7 +103,7 @@ export type ContractRules = Pick<
 /** A linear contract in coins: [asset, coin, coins of one asset, price decimals, tick in units, quantity decimals, funding hours]. */
 export type CoinRow = readonly [string, Coin, number, number, number, number, FundingHours];
 
-export const coinRules = ([, coin, multiplier, priceDecimals, tick, qtyDecimals, fundingHours]: CoinRow) => ({
+export const makeCoinRules = ([, coin, multiplier, priceDecimals, tick, qtyDecimals, fundingHours]: CoinRow) => ({
   ...{ priceDecimals, tick, qtyDecimals, fundingHours },
   price: COINS[coin] * multiplier,
   isQuiet: QUIET.has(coin),
@@ -115,7 +115,7 @@ export const makeLinear = (quote: string, { price, ...rules }: ContractRules) =>
   quote,
   margin: quote,
   isInverse: false,
-  startPrice: inTicks(price, rules.priceDecimals, rules.tick),
+  startPrice: toTicks(price, rules.priceDecimals, rules.tick),
 });
 
 /** Common to inverse contracts on venues with funding intervals: the coin is the margin, US dollars the quote. */
@@ -127,17 +127,17 @@ export const makeInverse = (coin: Coin, { priceDecimals, tick }: Pick<SimListing
   priceDecimals,
   tick,
   fundingHours: 8 as const,
-  startPrice: inTicks(COINS[coin], priceDecimals, tick),
+  startPrice: toTicks(COINS[coin], priceDecimals, tick),
   isQuiet: false,
 });
 
 /** The code of a made-up coin. */
-export const madeUpCoin = (number: number): string => `SIM${String(number).padStart(4, '0')}`;
+export const makeUpCoin = (number: number): string => `SIM${String(number).padStart(4, '0')}`;
 /** US dollars of a made-up coin. */
-export const madeUpPrice = (number: number): number => 1 + (number % 90);
+export const makeUpPrice = (number: number): number => 1 + (number % 90);
 /** Rules of a made-up coin, a fifth of them paying funding twice as often. */
-export const madeUpRules = (number: number, onboardedAtMs: number): ContractRules => ({
-  price: madeUpPrice(number),
+export const makeUpRules = (number: number, onboardedAtMs: number): ContractRules => ({
+  price: makeUpPrice(number),
   priceDecimals: 4,
   tick: 1,
   qtyDecimals: 1,
@@ -166,7 +166,7 @@ export function fillUp(count: number, { first, second, madeUp }: Kinds): readonl
 }
 
 /** The same contract under another coin's name. */
-export function renamed(listing: SimListing, base: string): SimListing {
+export function renameListing(listing: SimListing, base: string): SimListing {
   const { symbol, pair } = listing;
   return { ...listing, base, symbol: symbol.replace(listing.base, base), pair: pair.replace(listing.base, base) };
 }

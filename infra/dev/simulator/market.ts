@@ -1,10 +1,10 @@
 // The seeded market of a simulated venue: every listing's index, mark, funding, interest, trades and book, driven by a given clock.
 import { MS_PER_MINUTE } from '../../../schemas/instants.ts';
-import { type BookModel, type Change, createBookModel, netChanges } from './book-model.ts';
+import { type BookModel, type Change, createBookModel, listNetChanges } from './book-model.ts';
 import { type Candles, createCandles, type TradeCandle } from './candles.ts';
 import { FINE, quantise } from './figures.ts';
 import { computeAmount, type FundingHours, type ListingStatus, type SimListing } from './listings.ts';
-import { createRandom, fnv1a, type Random } from './random.ts';
+import { computeFnv1a, createRandom, type Random } from './random.ts';
 import type { Trade } from './trade.ts';
 
 export type Instrument = {
@@ -107,12 +107,12 @@ const HOUR_MS = 3_600_000;
 /** A longer pause of the clock is not caught up: the venue counts as having been away. */
 const LONGEST_CATCH_UP_MS = 5_000;
 
-function nextFunding(afterMs: number, hours: number): number {
+function findNextFunding(afterMs: number, hours: number): number {
   return (Math.floor(afterMs / (hours * HOUR_MS)) + 1) * hours * HOUR_MS;
 }
 
 /** Quantity units of a typical level: about 20,000 USD. */
-function typicalSize(listing: SimListing): number {
+function computeTypicalSize(listing: SimListing): number {
   const price = listing.startPrice / 10 ** listing.priceDecimals;
   const quantity = 20_000 / (listing.contractSize ?? 1) / (listing.isInverse ? 1 : price);
   return Math.max(4, Math.round(quantity * 10 ** listing.qtyDecimals));
@@ -134,9 +134,9 @@ function openDay(listing: SimListing, random: Random, volume: number): Day {
 
 function openInstrument(listing: SimListing, options: MarketOptions, startMs: number): Instrument {
   const seed = Math.imul(options.seed + 1, 0x9e3779b1);
-  const random = createRandom(fnv1a(`${listing.scope} ${listing.symbol}`) ^ seed);
+  const random = createRandom(computeFnv1a(`${listing.scope} ${listing.symbol}`) ^ seed);
   const state = { lastId: startMs * 1_000 };
-  const size = typicalSize(listing);
+  const size = computeTypicalSize(listing);
   const shape = { ...listing, levels: options.levels, typicalSize: size };
   // Ids have gaps, as on venues that number all their symbols together.
   const book = createBookModel(shape, random, () => {
@@ -150,7 +150,7 @@ function openInstrument(listing: SimListing, options: MarketOptions, startMs: nu
   return Object.assign(state, {
     listing,
     random,
-    walk: createRandom(fnv1a(listing.base) ^ seed),
+    walk: createRandom(computeFnv1a(listing.base) ^ seed),
     book,
     candles: createCandles(listing, startMs),
     status: 'trading' as const,
@@ -159,7 +159,7 @@ function openInstrument(listing: SimListing, options: MarketOptions, startMs: nu
     index,
     mark: index,
     fundingRate: quantise(10_000, listing.decimals.rate),
-    nextFundingAtMs: nextFunding(startMs, listing.fundingHours),
+    nextFundingAtMs: findNextFunding(startMs, listing.fundingHours),
     openInterest: size * (5_000 + random.below(5_000)),
     steppedAtMs: startMs,
     firstPendingId: state.lastId,
@@ -172,7 +172,7 @@ function openInstrument(listing: SimListing, options: MarketOptions, startMs: nu
 }
 
 /** One second of an index's walk, the mark's premium over it, the rate that follows the premium, and the open interest. */
-function step(instrument: Instrument, atMs: number): void {
+function stepMarket(instrument: Instrument, atMs: number): void {
   const { random, listing } = instrument;
   instrument.drift = Math.max(1, instrument.drift * (1 + instrument.walk.normal() * 2e-5));
   const premium = (instrument.mark - instrument.index) / instrument.index;
@@ -181,10 +181,10 @@ function step(instrument: Instrument, atMs: number): void {
   const rate = instrument.fundingRate * 0.999 + 10 + premium * 1e5 + random.normal() * 20;
   instrument.fundingRate = quantise(rate, listing.decimals.rate);
   instrument.openInterest = Math.max(1, Math.round(instrument.openInterest * (1 + random.normal() * 1e-5)));
-  if (atMs >= instrument.nextFundingAtMs) instrument.nextFundingAtMs = nextFunding(atMs, instrument.fundingHours);
+  if (atMs >= instrument.nextFundingAtMs) instrument.nextFundingAtMs = findNextFunding(atMs, instrument.fundingHours);
 }
 
-function trade(instrument: Instrument, { atMs, isLiquidation }: Pick<Trade, 'atMs' | 'isLiquidation'>): Trade {
+function makeTrade(instrument: Instrument, { atMs, isLiquidation }: Pick<Trade, 'atMs' | 'isLiquidation'>): Trade {
   const { random, book, day, listing } = instrument;
   const buyerIsMaker = random.chance(0.5);
   const side = buyerIsMaker ? book.bids : book.asks;
@@ -226,7 +226,7 @@ function makeDiff(instrument: Instrument, slotMs: number, skewMs: number): Diff 
     first: instrument.firstPendingId,
     last: instrument.lastId,
     previous,
-    changes: netChanges(history),
+    changes: listNetChanges(history),
     history,
   };
 }
@@ -356,7 +356,7 @@ class SeededMarket implements Market {
     const eventMs = atMs + this.#skewMs;
     for (const instrument of this.instruments) {
       if (instrument.status !== 'trading') continue;
-      step(instrument, atMs);
+      stepMarket(instrument, atMs);
       instrument.steppedAtMs = eventMs;
       const closed = instrument.candles.second(atMs, instrument.mark, instrument.index);
       if (closed !== null) events.minuteClosed(instrument, closed, eventMs);
@@ -390,7 +390,7 @@ class SeededMarket implements Market {
     events.diff(instrument, diff);
     const isLiquidation = instrument.random.chance(0.002);
     if ((isLiquidation || instrument.random.chance(TRADES_PER_DIFF)) && mayTrade(instrument, atMs)) {
-      const made = trade(instrument, { atMs: diff.transactedMs, isLiquidation });
+      const made = makeTrade(instrument, { atMs: diff.transactedMs, isLiquidation });
       events.trade(instrument, made, diff.eventMs);
       if (isLiquidation) events.liquidation(instrument, made, diff.eventMs);
     }

@@ -29,7 +29,7 @@ export function createRandom(seed: number): Random {
 }
 
 /** FNV-1a, 32 bits: seeds one stream a symbol, and is the element hash of a book's order-independent hash. */
-export function fnv1a(text: string): number {
+export function computeFnv1a(text: string): number {
   let hash = 0x811c9dc5;
   for (let i = 0; i < text.length; i += 1) {
     hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);

@@ -32,7 +32,7 @@ export type SentLog = {
 };
 
 /** First eight bytes of the frame's SHA-256, which identify the frame. */
-export function frameDigest(frame: Uint8Array): Buffer {
+export function digestFrame(frame: Uint8Array): Buffer {
   return hash('sha256', frame, 'buffer').subarray(0, DIGEST_BYTES);
 }
 
@@ -44,7 +44,7 @@ const KEPT_CHUNKS = 256;
 type Chunk = { readonly digests: Buffer; readonly atMs: Float64Array; readonly streams: Uint16Array };
 type Stored = { readonly summary: SentConnection; readonly chunks: Chunk[]; readonly names: string[]; dropped: number };
 
-const newChunk = (): Chunk => ({
+const makeChunk = (): Chunk => ({
   digests: Buffer.alloc(CHUNK * DIGEST_BYTES),
   atMs: new Float64Array(CHUNK),
   streams: new Uint16Array(CHUNK),
@@ -80,7 +80,7 @@ function keepFrames(stored: Stored): ConnectionLog {
   const openChunk = (): Chunk => {
     const last = stored.chunks.at(-1);
     if (last !== undefined && summary.frames % CHUNK > 0) return last;
-    const chunk = newChunk();
+    const chunk = makeChunk();
     stored.chunks.push(chunk);
     if (stored.chunks.length > KEPT_CHUNKS) {
       stored.chunks.shift();

@@ -2,7 +2,7 @@
 import { createWriteStream } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { type ControlDeps, handleControl } from './control.ts';
+import { answerControl, type ControlDeps } from './control.ts';
 import type { FaultEntry, FaultRequest } from './faults.ts';
 import type { Market } from './market.ts';
 import { createSentLog, type SentLog } from './sent-log.ts';
@@ -86,7 +86,7 @@ function openHosts(
 }
 
 /** The host of a path's prefix, and the URL after it. */
-function route(hosts: readonly VenueHost[], url: URL): { readonly host: VenueHost; readonly url: URL } | null {
+function findHost(hosts: readonly VenueHost[], url: URL): { readonly host: VenueHost; readonly url: URL } | null {
   const [, id = ''] = url.pathname.split('/', 2);
   const host = hosts.find(({ venue }) => venue.id === id);
   return host === undefined ? null : { host, url: new URL(url.href.replace(`/${id}`, '')) };
@@ -116,13 +116,13 @@ async function listen(control: ControlDeps, port: number): Promise<Server> {
   const { hosts } = control;
   const server = createServer((request, response) => {
     const url = new URL(request.url ?? '/', 'http://localhost');
-    const found = route(hosts, url);
+    const found = findHost(hosts, url);
     const handled =
-      found === null ? handleControl(control, request, response) : found.host.handle(request, response, found.url);
+      found === null ? answerControl(control, request, response) : found.host.handle(request, response, found.url);
     handled.catch((error: unknown) => response.destroy(error instanceof Error ? error : undefined));
   });
   server.on('upgrade', (request, tcp, head) => {
-    const found = route(hosts, new URL(request.url ?? '/', 'http://localhost'));
+    const found = findHost(hosts, new URL(request.url ?? '/', 'http://localhost'));
     if (found === null) tcp.end('HTTP/1.1 404 Not Found\r\nConnection: close\r\n\r\n');
     else found.host.upgrade({ request, tcp, head }, found.url);
   });

@@ -14,7 +14,7 @@ import type {
   Wire,
 } from './connection.ts';
 import type { StreamRef } from './faults.ts';
-import { type ConnectionLog, frameDigest, type SentLog } from './sent-log.ts';
+import { type ConnectionLog, digestFrame, type SentLog } from './sent-log.ts';
 
 const POLICY_VIOLATION = 1008;
 
@@ -225,7 +225,7 @@ class VenueSockets implements Sockets {
 
 function toEncoded(text: string): Encoded {
   const bytes = Buffer.from(text);
-  return { bytes, digest: frameDigest(bytes) };
+  return { bytes, digest: digestFrame(bytes) };
 }
 
 type Entry = { readonly socket: Wire; readonly tcp: Duplex | null; readonly path: string };

@@ -1,7 +1,7 @@
 // The truth at each stamp of the venue: figures by second, books by sequence, trades, liquidations and candles at their creation.
-import { type BookModel, type Change, elementHash, type Side } from './book-model.ts';
+import { type BookModel, type Change, hashElement, type Side } from './book-model.ts';
 import type { PriceCandle, TradeCandle } from './candles.ts';
-import { plain } from './figures.ts';
+import { formatPlain } from './figures.ts';
 import type { SimListing } from './listings.ts';
 import type { Diff, Instrument } from './market.ts';
 import type { Trade } from './trade.ts';
@@ -127,12 +127,15 @@ class VenueTruth implements TruthLog {
     if (at < 0) return null;
     const { book, listing } = instrument;
     const levels = { b: toLevelMap(book.bids), a: toLevelMap(book.asks) };
-    undo(levels, book.pendingChanges());
-    for (const top of tops.slice(at + 1).reverse()) undo(levels, top.history ?? []);
+    undoChanges(levels, book.pendingChanges());
+    for (const top of tops.slice(at + 1).reverse()) undoChanges(levels, top.history ?? []);
     const list = (side: Side, sign: 1 | -1): TruthBook['bids'] =>
       sortLevels(levels[side], sign)
         .slice(0, this.#options.shownLevels)
-        .map(([price, size]) => [plain(price, listing.priceDecimals), plain(size, listing.qtyDecimals)] as const);
+        .map(
+          ([price, size]) =>
+            [formatPlain(price, listing.priceDecimals), formatPlain(size, listing.qtyDecimals)] as const,
+        );
     return { bids: list('b', -1), asks: list('a', 1) };
   }
 
@@ -200,7 +203,7 @@ function hashShown({ bids, asks }: BookModel, { priceDecimals, qtyDecimals }: Si
   let hash = 0;
   for (const [side, { prices, sizes }] of [['b', bids] as const, ['a', asks] as const]) {
     for (let i = Math.max(0, prices.length - shown); i < prices.length; i += 1)
-      hash ^= elementHash(side, plain(prices[i] ?? 0, priceDecimals), plain(sizes[i] ?? 0, qtyDecimals));
+      hash ^= hashElement(side, formatPlain(prices[i] ?? 0, priceDecimals), formatPlain(sizes[i] ?? 0, qtyDecimals));
   }
   return hash >>> 0;
 }
@@ -218,7 +221,7 @@ const toLevelMap = ({ prices, sizes }: BookModel['bids']): Map<number, number> =
 const sortLevels = (levels: ReadonlyMap<number, number>, sign: 1 | -1): readonly (readonly [number, number])[] =>
   [...levels].sort(([x], [y]) => (x - y) * sign);
 
-function undo(levels: Record<Side, Map<number, number>>, changes: readonly Change[]): void {
+function undoChanges(levels: Record<Side, Map<number, number>>, changes: readonly Change[]): void {
   for (const { side, price, before } of changes.toReversed()) {
     if (before === 0) levels[side].delete(price);
     else levels[side].set(price, before);

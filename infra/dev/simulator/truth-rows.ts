@@ -1,8 +1,8 @@
 // Rows of truth: the figures of one layer at one stamp of the venue, in canonical digits.
 import type { Change } from './book-model.ts';
 import type { PriceCandle, TradeCandle } from './candles.ts';
-import { bankruptcyPrice, toChange } from './derived-figures.ts';
-import { FINE, plain } from './figures.ts';
+import { computeBankruptcyPrice, toChange } from './derived-figures.ts';
+import { FINE, formatPlain } from './figures.ts';
 import type { SimListing } from './listings.ts';
 import type { Instrument } from './market.ts';
 import type { Trade } from './trade.ts';
@@ -67,17 +67,17 @@ export const toMomentRow = (instrument: Instrument, moment: Moment, layer: Momen
 function pickFigures(listing: SimListing, moment: Moment, layer: MomentLayer): TruthRow['values'] {
   switch (layer) {
     case 'ticker':
-      return { last: plain(moment.last, listing.priceDecimals) };
+      return { last: formatPlain(moment.last, listing.priceDecimals) };
     case 'mark':
-      return { mark: plain(moment.mark, FINE), index: plain(moment.index, FINE) };
+      return { mark: formatPlain(moment.mark, FINE), index: formatPlain(moment.index, FINE) };
     case 'funding':
       return {
-        funding: plain(moment.fundingRate, FINE),
+        funding: formatPlain(moment.fundingRate, FINE),
         funding_interval_ms: moment.fundingHours * 3_600_000,
         next_funding_at: moment.nextFundingAtMs * 1_000,
       };
     case 'oi':
-      return { oi: plain(moment.openInterest, listing.qtyDecimals) };
+      return { oi: formatPlain(moment.openInterest, listing.qtyDecimals) };
     case 'stats':
       return toDayFigures(listing, moment);
     default:
@@ -87,16 +87,16 @@ function pickFigures(listing: SimListing, moment: Moment, layer: MomentLayer): T
 
 function toDayFigures(listing: SimListing, { last, open, volume, turnover }: Moment): TruthRow['values'] {
   const { qtyDecimals, decimals } = listing;
-  const [volume_24h, turnover_24h] = orderVolumes(
+  const [volume_24h, turnover_24h] = sortVolumes(
     listing,
-    plain(volume, qtyDecimals),
-    plain(turnover, decimals.turnover),
+    formatPlain(volume, qtyDecimals),
+    formatPlain(turnover, decimals.turnover),
   );
-  return { volume_24h, turnover_24h, change_24h: plain(toChange(last, open, decimals.change), decimals.change) };
+  return { volume_24h, turnover_24h, change_24h: formatPlain(toChange(last, open, decimals.change), decimals.change) };
 }
 
 /** Volume and turnover in the venue's naming. */
-const orderVolumes = ({ volumeIn }: SimListing, quantity: string, amount: string): readonly [string, string] =>
+const sortVolumes = ({ volumeIn }: SimListing, quantity: string, amount: string): readonly [string, string] =>
   volumeIn === 'base' ? [amount, quantity] : [quantity, amount];
 
 export function toTopRow(instrument: Instrument, top: Top): ListingRow {
@@ -105,10 +105,10 @@ export function toTopRow(instrument: Instrument, top: Top): ListingRow {
     instrument,
     { layer: 'book', atMs: top.atMs },
     {
-      bid: plain(top.bid, priceDecimals),
-      bid_size: plain(top.bidSize, qtyDecimals),
-      ask: plain(top.ask, priceDecimals),
-      ask_size: plain(top.askSize, qtyDecimals),
+      bid: formatPlain(top.bid, priceDecimals),
+      bid_size: formatPlain(top.bidSize, qtyDecimals),
+      ask: formatPlain(top.ask, priceDecimals),
+      ask_size: formatPlain(top.askSize, qtyDecimals),
       update_id: top.id,
       book_hash: top.hash,
       crossed: top.ghost !== null,
@@ -118,8 +118,8 @@ export function toTopRow(instrument: Instrument, top: Top): ListingRow {
 }
 
 const toTraded = ({ listing }: Instrument, trade: Trade) => ({
-  price: plain(trade.price, listing.priceDecimals),
-  quantity: plain(trade.qty, listing.qtyDecimals),
+  price: formatPlain(trade.price, listing.priceDecimals),
+  quantity: formatPlain(trade.qty, listing.qtyDecimals),
 });
 
 export const toTradeRow = (instrument: Instrument, trade: Trade, id: string): ListingRow =>
@@ -138,7 +138,10 @@ export const toLiquidationRow = (instrument: Instrument, trade: Trade, id: strin
       id,
       side: trade.buyerIsMaker ? 'long' : 'short',
       ...toTraded(instrument, trade),
-      bankruptcy_price: plain(bankruptcyPrice(instrument.listing, trade), instrument.listing.priceDecimals),
+      bankruptcy_price: formatPlain(
+        computeBankruptcyPrice(instrument.listing, trade),
+        instrument.listing.priceDecimals,
+      ),
     },
   );
 
@@ -147,8 +150,8 @@ export function toMinuteRows(instrument: Instrument, minute: Minute): readonly L
   const { listing } = instrument;
   const toCandleRow = (type: PriceType, candle: PriceCandle, amounts: TruthRow['values'] = {}): ListingRow =>
     toRow(instrument, { layer: 'candles', atMs: minute.atMs }, { ...toPrices(type, candle, listing), ...amounts });
-  const quantity = plain(trades.volume, listing.qtyDecimals);
-  const [volume, turnover] = orderVolumes(listing, quantity, plain(trades.amount, listing.decimals.amount));
+  const quantity = formatPlain(trades.volume, listing.qtyDecimals);
+  const [volume, turnover] = sortVolumes(listing, quantity, formatPlain(trades.amount, listing.decimals.amount));
   return [
     toCandleRow('trade', trades, { volume, turnover, trades: trades.ticks }),
     ...(prices.mark === undefined ? [] : [toCandleRow('mark', prices.mark)]),
@@ -162,9 +165,9 @@ function toPrices(type: PriceType, candle: PriceCandle, { priceDecimals }: SimLi
   return {
     price_type: type,
     open_time: candle.openMs * 1_000,
-    open: plain(candle.open, decimals),
-    high: plain(candle.high, decimals),
-    low: plain(candle.low, decimals),
-    close: plain(candle.close, decimals),
+    open: formatPlain(candle.open, decimals),
+    high: formatPlain(candle.high, decimals),
+    low: formatPlain(candle.low, decimals),
+    close: formatPlain(candle.close, decimals),
   };
 }

@@ -70,7 +70,7 @@ export function openVenue(venue: SimulatedVenue, options: HostOptions): VenueHos
   /** The truth from a listing's start until its first second. */
   const witnessStart = (instrument: Instrument): void => truth.moment(instrument, instrument.steppedAtMs);
   market.instruments.forEach(witnessStart);
-  const events = witness(running.events, { market, truth, crossings });
+  const events = witnessEvents(running.events, { market, truth, crossings });
   const rest = new RestDesk({ running, faults, limits, nowMs, venueNowMs });
   const desk = new FaultDesk({ venue, running, market, sockets, faults, nowMs, witnessStart });
 
@@ -122,7 +122,7 @@ const openTruth = (venue: SimulatedVenue, { truthPerListing, onTruth }: HostOpti
 type Witness = { readonly market: Market; readonly truth: TruthLog; readonly crossings: Crossings };
 
 /** Events of the market: records their truth first, then passes them to the venue. */
-const witness = (events: MarketEvents, { market, truth, crossings }: Witness): MarketEvents => ({
+const witnessEvents = (events: MarketEvents, { market, truth, crossings }: Witness): MarketEvents => ({
   mustMove: crossings.isDue,
   diff: (instrument, diff) => {
     const shown = { ...diff, changes: crossings.shown(instrument, diff) };

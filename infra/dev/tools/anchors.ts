@@ -50,14 +50,14 @@ type Tools = Kept & { readonly nowMs: () => number };
 type Command = (asked: PostOptions, tools: Tools) => Promise<Output>;
 
 const DUE_MS = 7 * MS_PER_DAY + 2 * 3_600_000;
-const done = (text: string): Output => ({ text, failed: false });
+const makeOutput = (text: string): Output => ({ text, failed: false });
 
 const deploy: Command = async (_, { database, anchors, nowMs }) => {
   const chain = await openChain(anchors);
   const owner = openOwner(anchors.ownerKey);
   const poster = { chain, owner, nowMs, reached: () => undefined, count: () => undefined };
   const { contract, block, isNew } = await deployContract(database, poster);
-  return done(
+  return makeOutput(
     [
       isNew ? `deployed in block ${block}` : `deployed before${block === null ? '' : ` in block ${block}`}`,
       `network   ${chain.network}, first block ${chain.genesisHash}${chain.binding ? '' : ': not Base, nothing binds'}`,
@@ -67,7 +67,7 @@ const deploy: Command = async (_, { database, anchors, nowMs }) => {
   );
 };
 
-const closedDay = async (day: string, { database }: Tools): Promise<ClosedDay> => {
+const requireClosed = async (day: string, { database }: Tools): Promise<ClosedDay> => {
   const closed = await readClosedDay(database, day);
   if (closed === null) throw new AnchorsError(`${day} is not closed, or has no rows; \`list\` shows closed days`);
   return closed;
@@ -84,7 +84,7 @@ const refuseBinding = async (day: string, { anchors, nowMs }: Tools): Promise<vo
     throw new AnchorsError(`the anchor binds: ${day} is not posted before it is due`);
 };
 
-const dueDays = async ({ database, anchors, nowMs }: Tools): Promise<ClosedDay[]> => {
+const listDueDays = async ({ database, anchors, nowMs }: Tools): Promise<ClosedDay[]> => {
   const chain = await openChain(anchors);
   const due: ClosedDay[] = [];
   for (const closed of await readClosedDays(database))
@@ -95,7 +95,7 @@ const dueDays = async ({ database, anchors, nowMs }: Tools): Promise<ClosedDay[]
 const post: Command = async ({ day, early }, tools) => {
   if (day !== null && early) await refuseBinding(day, tools);
   else if (day !== null) refuseUndue(day, tools);
-  const days = day === null ? await dueDays(tools) : [await closedDay(day, tools)];
+  const days = day === null ? await listDueDays(tools) : [await requireClosed(day, tools)];
   const { database, anchors, nowMs } = tools;
   const metrics = createNightlyMetrics(new Registry());
   const lines: string[] = [];
@@ -117,11 +117,11 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   deploy,
   post,
   check: async ({ day }, tools) => {
-    const days = day === null ? await readClosedDays(tools.database) : [await closedDay(day, tools)];
+    const days = day === null ? await readClosedDays(tools.database) : [await requireClosed(day, tools)];
     const lines = await checkAnchors(days, tools);
     return { text: lines.map(({ text }) => text).join('\n'), failed: lines.some(({ isFault }) => isFault) };
   },
-  list: async (_, { database }) => done(await listAnchors(database)),
+  list: async (_, { database }) => makeOutput(await listAnchors(database)),
 };
 
 const parse = (argv: readonly string[]): { readonly command: Command; readonly asked: PostOptions } => {

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import fc from 'fast-check';
-import { type CodeKey, fold } from '../../../api/language/codes.ts';
+import { type CodeKey, foldCase } from '../../../api/language/codes.ts';
 import { formatInstantMicros, parseInstant } from '../../../schemas/instants.ts';
 import { describeError } from '../../../schemas/thrown.ts';
 import type { Names } from '../../../test/api/language/generate.ts';
@@ -76,7 +76,7 @@ const readListings = async (
 const readNames = async ({ url, keys }: Asking): Promise<Names> => {
   const read = await readListings(url, keys[0] ?? '');
   const { listings } = read;
-  const indexCodes = (key: CodeKey) => new Map(listings.map((one) => [fold(key, one[key]), one[key]] as const));
+  const indexCodes = (key: CodeKey) => new Map(listings.map((one) => [foldCase(key, one[key]), one[key]] as const));
   const codes = Object.fromEntries(KEYS.map((key) => [key, indexCodes(key)])) as Record<CodeKey, Map<string, string>>;
   const now = parseInstant(read.now) ?? 0;
   const first = Math.min(now, ...listings.map(({ first_seen_at }) => parseInstant(first_seen_at ?? '') ?? now));
@@ -117,7 +117,7 @@ const send = async (url: string, { kind, body }: Question, key: string): Promise
   }
 };
 
-const codesIn = (text: string): string[] => {
+const listCodes = (text: string): string[] => {
   try {
     const { errors = [] } = JSON.parse(text) as { readonly errors?: readonly { readonly code: string }[] };
     return [...new Set(errors.map(({ code }) => code))];
@@ -132,7 +132,7 @@ const addOne = (counts: Record<string, number>, name: string): void => {
 
 const count = (tally: Tally, question: Question, { status, text }: Answered): void => {
   addOne(tally.statuses, `${question.kind} ${status}`);
-  if (status !== 200) for (const code of codesIn(text)) addOne(tally.codes, `${question.kind} ${code}`);
+  if (status !== 200) for (const code of listCodes(text)) addOne(tally.codes, `${question.kind} ${code}`);
   if (status !== 0 && status < 500) return;
   tally.failed++;
   if (tally.failures.length < SHOWN) tally.failures.push({ ...question, status, answer: text.slice(0, 500) });
@@ -210,13 +210,13 @@ export const askGenerated = async (asking: Asking): Promise<Tally> => {
 
 type Endpoints = { readonly base_url: string; readonly keys: Readonly<Record<string, string>> };
 
-const endpoints = (): { readonly url: string; readonly keys: readonly string[] } => {
+const readEndpoints = (): { readonly url: string; readonly keys: readonly string[] } => {
   const file = process.env['ENDPOINTS_FILE'] ?? new URL('../../../.local/endpoints.json', import.meta.url);
   const { base_url, keys } = JSON.parse(readFileSync(file, 'utf8')) as Endpoints;
   return { url: base_url, keys: [keys['pro_plus'] ?? ''] };
 };
 
-const wholeNumber = (text: string, name: string): number => {
+const parseWholeNumber = (text: string, name: string): number => {
   if (!/^\d{1,9}$/.test(text)) throw new Error(`--${name} is "${text}", not a whole number\n${USAGE}`);
   return Number(text);
 };
@@ -236,11 +236,11 @@ const readAsking = (argv: readonly string[]): Asking => {
   const { url, key } = values;
   if ((url === undefined) !== (key === undefined)) throw new Error(USAGE);
   return {
-    ...(url === undefined || key === undefined ? endpoints() : { url, keys: key }),
-    screens: wholeNumber(values.screens, 'screens'),
-    parses: wholeNumber(values.parses, 'parses'),
-    seed: wholeNumber(values.seed, 'seed'),
-    concurrency: Math.max(1, wholeNumber(values.concurrency, 'concurrency')),
+    ...(url === undefined || key === undefined ? readEndpoints() : { url, keys: key }),
+    screens: parseWholeNumber(values.screens, 'screens'),
+    parses: parseWholeNumber(values.parses, 'parses'),
+    seed: parseWholeNumber(values.seed, 'seed'),
+    concurrency: Math.max(1, parseWholeNumber(values.concurrency, 'concurrency')),
     onProgress: (line) => process.stderr.write(`${line}\n`),
   };
 };

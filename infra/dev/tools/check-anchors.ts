@@ -6,7 +6,7 @@ import type { AnchorSettings } from '../../../processors/nightly/anchor/config.t
 import { DEPLOYED_CODE } from '../../../processors/nightly/anchor/contract.ts';
 import type { ClosedDay } from '../../../processors/nightly/anchor/post-day.ts';
 import { openChain, openOwner } from '../../../processors/nightly/anchor/poster.ts';
-import { partitionText } from '../../../schemas/anchored.ts';
+import { formatPartitionLeaf } from '../../../schemas/anchored.ts';
 import { HASH_BYTES, hashLeaf } from '../../../schemas/merkle/hash.ts';
 import { createTree } from '../../../schemas/merkle/tree.ts';
 import type { ObjectStore } from '../../runtime/object-store.ts';
@@ -17,8 +17,8 @@ export type Kept = { readonly database: Pool; readonly store: ObjectStore; reado
 /** One line of the report. */
 export type CheckLine = { readonly text: string; readonly isFault: boolean };
 
-const good = (text: string): CheckLine => ({ text: `ok     ${text}`, isFault: false });
-const fault = (text: string): CheckLine => ({ text: `FAULT  ${text}`, isFault: true });
+const makeGood = (text: string): CheckLine => ({ text: `ok     ${text}`, isFault: false });
+const makeFault = (text: string): CheckLine => ({ text: `FAULT  ${text}`, isFault: true });
 
 type Partition = {
   readonly table: string;
@@ -47,13 +47,13 @@ const checkTree = async (day: string, partition: Partition, store: ObjectStore):
   const { table, rows, root, leaf } = partition;
   const what = `${day} ${table}`;
   const found = await computeRoot(store, partition).catch((error: Error) => error);
-  if (found instanceof Error) return fault(`${what}: the kept tree cannot be read: ${found.message}`);
-  if (found !== root) return fault(`${what}: the ${rows} kept leaves have the root ${found}, recorded is ${root}`);
-  const text = partitionText({ day, table, rows, root });
+  if (found instanceof Error) return makeFault(`${what}: the kept tree cannot be read: ${found.message}`);
+  if (found !== root) return makeFault(`${what}: the ${rows} kept leaves have the root ${found}, recorded is ${root}`);
+  const text = formatPartitionLeaf({ day, table, rows, root });
   const isLeaf = hashLeaf(Buffer.from(text)).toString('hex') === leaf;
   return isLeaf
-    ? good(`${what}: ${rows} kept leaves give the recorded root`)
-    : fault(`${what}: the leaf of the table is not that of ${text}`);
+    ? makeGood(`${what}: ${rows} kept leaves give the recorded root`)
+    : makeFault(`${what}: the leaf of the table is not that of ${text}`);
 };
 
 const checkTrees = async ({ day, root }: ClosedDay, database: Pool, store: ObjectStore): Promise<CheckLine[]> => {
@@ -68,20 +68,20 @@ const checkTrees = async ({ day, root }: ClosedDay, database: Pool, store: Objec
   const right = `${day}: ${partitions.length} tables give the day root ${root}`;
   return [
     ...lines,
-    found === root ? good(right) : fault(`${day}: the tables give the day root ${found}, recorded is ${root}`),
+    found === root ? makeGood(right) : makeFault(`${day}: the tables give the day root ${found}, recorded is ${root}`),
   ];
 };
 
 const checkMined = async ({ day, txHash, block }: ClosedDay, chain: AnchorChain): Promise<CheckLine> => {
   const receipt = txHash === null ? null : await chain.receiptOf(txHash);
-  if (receipt === null) return fault(`${day}: confirmed, but no block holds transaction ${txHash}`);
+  if (receipt === null) return makeFault(`${day}: confirmed, but no block holds transaction ${txHash}`);
   if (receipt.block !== block)
-    return fault(`${day}: transaction ${txHash} is in block ${receipt.block}, recorded is ${block}`);
+    return makeFault(`${day}: transaction ${txHash} is in block ${receipt.block}, recorded is ${block}`);
   const depth = (await chain.head()) - receipt.block + 1;
   const right = `${day}: confirmed, transaction ${txHash} is at a depth of ${depth}`;
   return depth >= chain.confirmations
-    ? good(right)
-    : fault(`${day}: confirmed at a depth of ${depth} blocks, ${chain.confirmations} are needed`);
+    ? makeGood(right)
+    : makeFault(`${day}: confirmed at a depth of ${depth} blocks, ${chain.confirmations} are needed`);
 };
 
 /** The status against the chain: what the contract holds for the day, and the transaction of a confirmed one. */
@@ -90,19 +90,19 @@ const checkPosted = async (closed: ClosedDay, chain: AnchorChain): Promise<Check
   if (contract === null)
     return [
       status === 'pending' || status === 'failed'
-        ? good(`${day}: ${status}, not posted`)
-        : fault(`${day}: ${status} without a contract`),
+        ? makeGood(`${day}: ${status}, not posted`)
+        : makeFault(`${day}: ${status} without a contract`),
     ];
   if (genesisHash !== chain.genesisHash)
-    return [fault(`${day}: ${status} on the chain with first block ${genesisHash}, RPC_URL is another one`)];
+    return [makeFault(`${day}: ${status} on the chain with first block ${genesisHash}, RPC_URL is another one`)];
   const held = await chain.rootOf(contract, day);
-  if (held !== null && held !== root) return [fault(`${day}: the contract holds ${held}, the day root is ${root}`)];
+  if (held !== null && held !== root) return [makeFault(`${day}: the contract holds ${held}, the day root is ${root}`)];
   if (status !== 'confirmed') {
     const text = held === null ? 'the contract has no root yet' : 'the contract has the root, `post` ends it';
-    return [status !== 'failed' ? good(`${day}: ${status}, ${text}`) : fault(`${day}: ${status}, ${text}`)];
+    return [status !== 'failed' ? makeGood(`${day}: ${status}, ${text}`) : makeFault(`${day}: ${status}, ${text}`)];
   }
-  if (held === null) return [fault(`${day}: confirmed, but the contract has no root`)];
-  return [good(`${day}: the contract holds the day root`), await checkMined(closed, chain)];
+  if (held === null) return [makeFault(`${day}: confirmed, but the contract has no root`)];
+  return [makeGood(`${day}: the contract holds the day root`), await checkMined(closed, chain)];
 };
 
 const checkContracts = async (
@@ -115,15 +115,15 @@ const checkContracts = async (
     const isOurs = (await chain.codeAt(contract)) === DEPLOYED_CODE;
     lines.push(
       isOurs
-        ? good(`${contract} has the committed code`)
-        : fault(`${contract} has other code than infra/contract/AnchorRoots.json`),
+        ? makeGood(`${contract} has the committed code`)
+        : makeFault(`${contract} has other code than infra/contract/AnchorRoots.json`),
     );
     if (!isOurs || ownerKey === null) continue;
     const [owner, own] = [await chain.ownerOf(contract), openOwner(ownerKey).address.toLowerCase()];
     lines.push(
       owner === own
-        ? good(`${contract} belongs to ${own}`)
-        : fault(`${contract} belongs to ${owner}, ANCHOR_OWNER_KEY is of ${own}`),
+        ? makeGood(`${contract} belongs to ${own}`)
+        : makeFault(`${contract} belongs to ${owner}, ANCHOR_OWNER_KEY is of ${own}`),
     );
   }
   return lines;
@@ -133,7 +133,7 @@ const checkContracts = async (
 const toFault =
   (day: string) =>
   (error: unknown): CheckLine[] => {
-    if (error instanceof ChainError && error.fault === 'refused') return [fault(`${day}: ${error.message}`)];
+    if (error instanceof ChainError && error.fault === 'refused') return [makeFault(`${day}: ${error.message}`)];
     throw error;
   };
 
@@ -148,7 +148,7 @@ export const checkAnchors = async (
     contract !== null && genesisHash === chain.genesisHash ? [contract] : [],
   );
   const current = anchors.contract === null ? [] : [anchors.contract.toLowerCase() as Hex];
-  const lines = [good(`${chain.network}, first block ${chain.genesisHash}: ${binds}`)];
+  const lines = [makeGood(`${chain.network}, first block ${chain.genesisHash}: ${binds}`)];
   lines.push(...(await checkContracts([...new Set([...current, ...ofDays])], chain, anchors.ownerKey)));
   for (const closed of days) {
     lines.push(...(await checkTrees(closed, database, store)));

@@ -59,9 +59,9 @@ export const checkVenue = async ({ venue, endpoints, seconds, signal, onStart }:
   return check;
 };
 
-const median = (values: readonly number[]): number | null =>
+const computeMedian = (values: readonly number[]): number | null =>
   values.length === 0 ? null : (values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? null);
-const shownMs = (ms: number | null): string =>
+const formatMs = (ms: number | null): string =>
   ms === null ? '-' : ms < 10_000 ? `${Math.round(ms)} ms` : `${Math.round(ms / 1_000)} s`;
 
 /** Rows of events arrive only when there are events. */
@@ -75,33 +75,33 @@ const NOTHING: LayerSeen = { records: 0, symbols: new Set(), gapsMs: [], lagsMs:
 
 type Line = { readonly text: string; readonly isWrong: boolean };
 
-const layerLine = (check: VenueCheck, layer: string, { policy, cadence_ms: stated }: LayerCapability): Line => {
+const makeLayerLine = (check: VenueCheck, layer: string, { policy, cadence_ms: stated }: LayerCapability): Line => {
   const seen = check.layers.get(layer) ?? check.layers.get(RECORD_LAYERS[layer] ?? '') ?? NOTHING;
-  const cadence = policy === 'on' ? (stated === null ? 'live' : shownMs(stated)) : policy;
+  const cadence = policy === 'on' ? (stated === null ? 'live' : formatMs(stated)) : policy;
   const isWrong = policy === 'on' && seen.records === 0 && !MAY_BE_QUIET.has(layer);
   const facts = [
     layer.padEnd(14),
     cadence.padEnd(14),
-    shownMs(median(seen.gapsMs)).padStart(9),
+    formatMs(computeMedian(seen.gapsMs)).padStart(9),
     String(seen.records).padStart(9),
     `${seen.symbols.size}`.padStart(9),
-    shownMs(median(seen.lagsMs)).padStart(10),
+    formatMs(computeMedian(seen.lagsMs)).padStart(10),
   ].join('  ');
   const verdict = isWrong ? '  NOTHING CAME' : policy !== 'on' && seen.records > 0 ? `  came, though ${policy}` : '';
   return { text: `${facts}${verdict}`, isWrong };
 };
 
 /** The least time from a stamp to its receipt: the latency of the fastest message, and the difference of the two clocks. */
-const clockLine = ({ layers }: VenueCheck): string => {
+const formatClock = ({ layers }: VenueCheck): string => {
   const lags = [...layers.values()].flatMap(({ lagsMs }) => lagsMs);
   const least = lags.reduce((min, lag) => Math.min(min, lag), Number.POSITIVE_INFINITY);
   if (!Number.isFinite(least)) return 'clock: no message carried a stamp';
   return least < 0
-    ? `clock: the venue's is ahead of ours by ${shownMs(-least)} or more`
-    : `clock: the fastest message came ${shownMs(least)} after its stamp, so the venue's is behind ours by no more than that`;
+    ? `clock: the venue's is ahead of ours by ${formatMs(-least)} or more`
+    : `clock: the fastest message came ${formatMs(least)} after its stamp, so the venue's is behind ours by no more than that`;
 };
 
-const deadLetterLines = ({ deadLetters }: VenueCheck): readonly string[] =>
+const listDeadLetterLines = ({ deadLetters }: VenueCheck): readonly string[] =>
   [...deadLetters.values()]
     .toSorted((a, b) => b.count - a.count)
     .flatMap(({ code, message, count, example }) => [
@@ -115,7 +115,7 @@ export type Report = { readonly lines: readonly string[]; readonly isGood: boole
 export const reportCheck = ({ id, name }: Venue, check: VenueCheck, seconds: number): Report => {
   const { capability, listings, messages, bytes, opened, lost, deadLetters, unexpected } = check;
   const stated = Object.entries(capability?.layers ?? {}).filter(([layer]) => !DERIVED.has(layer));
-  const layers = stated.map(([layer, facts]) => layerLine(check, layer, facts));
+  const layers = stated.map(([layer, facts]) => makeLayerLine(check, layer, facts));
   const refused = [...deadLetters.values()].reduce((sum, { count }) => sum + count, 0);
   const books =
     check.wholeBooks === 0 && check.breaks === 0
@@ -136,9 +136,9 @@ export const reportCheck = ({ id, name }: Venue, check: VenueCheck, seconds: num
       ? ['no listing came: the endpoint that names them did not answer, and nothing was subscribed']
       : []),
     ...books,
-    clockLine(check),
+    formatClock(check),
     `dead letters: ${refused === 0 ? 'none' : refused}`,
-    ...deadLetterLines(check),
+    ...listDeadLetterLines(check),
     ...[...lost].map(([why, count]) => `lost or refused: ${count} ${why}`),
     ...(unexpected.size === 0
       ? []

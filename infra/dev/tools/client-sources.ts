@@ -12,7 +12,7 @@ import {
   parseRefName,
   type Schema,
 } from './client-document.ts';
-import { PYTHON_TYPES, pythonTypes } from './python-types.ts';
+import { PYTHON_TYPES, printPythonTypes } from './python-types.ts';
 
 const CLIENT_TYPES = join(PROJECT_ROOT, 'clients', 'typescript', 'src', 'api-types.ts');
 
@@ -27,7 +27,7 @@ const SCALARS: Readonly<Record<string, string>> = {
 };
 const RESERVED_TYPES = /[^A-Za-z0-9_$]/;
 
-const camel = (name: string): string => name.replaceAll(/_([a-z])/g, (_, first: string) => first.toUpperCase());
+const toCamel = (name: string): string => name.replaceAll(/_([a-z])/g, (_, first: string) => first.toUpperCase());
 
 /** Names of the shapes that contain figures, at any depth. */
 const withFigures = (schemas: Readonly<Record<string, Schema>>): ReadonlySet<string> => {
@@ -59,8 +59,8 @@ class Printer {
   type(schema: Schema): string {
     const { $ref, anyOf, allOf, enum: values, patternProperties, properties, items, type } = schema;
     if ($ref !== undefined) return this.reference(parseRefName($ref));
-    if (schema.const !== undefined) return quoted(schema.const);
-    if (values !== undefined) return values.map(quoted).join(' | ');
+    if (schema.const !== undefined) return quoteValue(schema.const);
+    if (values !== undefined) return values.map(quoteValue).join(' | ');
     if (anyOf !== undefined) return anyOf.map((part) => this.type(part)).join(' | ');
     if (allOf !== undefined) return allOf.map((part) => this.type(part)).join(' & ');
     if (items !== undefined) return this.list(schema, items);
@@ -82,7 +82,7 @@ class Printer {
       .flatMap(([name, schema]) => {
         const optional = required.includes(name) ? '' : '?';
         const words = schema.description === undefined ? [] : [`/** ${schema.description.replaceAll('*/', '* /')} */`];
-        return [...words, `readonly ${quotedName(name)}${optional}: ${this.type(schema)};`];
+        return [...words, `readonly ${quoteName(name)}${optional}: ${this.type(schema)};`];
       })
       .join('\n');
   }
@@ -94,8 +94,8 @@ class Printer {
   }
 }
 
-const quoted = (value: unknown): string => (typeof value === 'string' ? `'${value}'` : JSON.stringify(value));
-const quotedName = (name: string): string => (RESERVED_TYPES.test(name) ? `'${name}'` : name);
+const quoteValue = (value: unknown): string => (typeof value === 'string' ? `'${value}'` : JSON.stringify(value));
+const quoteName = (name: string): string => (RESERVED_TYPES.test(name) ? `'${name}'` : name);
 
 /** The client chooses the format of figures once, for all its calls. */
 const withoutFormat = (schema: Schema): Schema => {
@@ -123,24 +123,24 @@ const isAnswered = ({ responses }: PathItem): boolean =>
     JSON.stringify(content?.['application/json'] ?? '').includes('Answer"'),
   );
 
-const operationTypes = (document: Document, printer: Printer): string => {
+const printOperationTypes = (document: Document, printer: Printer): string => {
   const rows = listEndpoints(document)
     .filter(({ item }) => isAnswered(item))
     .map(({ item }) => {
       const name = toPascal(item.operationId);
-      return `${camel(item.operationId)}: { request: ${name}Request; answer: ${printer.reference(`${name}Answer`)} };`;
+      return `${toCamel(item.operationId)}: { request: ${name}Request; answer: ${printer.reference(`${name}Answer`)} };`;
     });
   return `/** What each operation is asked with and answers. */\nexport type Operations<F extends Digits = number> = {\n${rows.join('\n')}\n};`;
 };
 
-const operationTable = (document: Document): string => {
+const printOperationTable = (document: Document): string => {
   const rows = listEndpoints(document).map(
-    ({ path, method, item }) => `${camel(item.operationId)}: { method: '${method}', path: '${path}' },`,
+    ({ path, method, item }) => `${toCamel(item.operationId)}: { method: '${method}', path: '${path}' },`,
   );
   return `/** Where each operation is. */\nexport const ENDPOINTS = {\n${rows.join('\n')}\n} as const;`;
 };
 
-const formatted = (text: string): string => {
+const formatCode = (text: string): string => {
   const biome = join(PROJECT_ROOT, 'node_modules', '.bin', 'biome');
   const args = ['format', `--stdin-file-path=${CLIENT_TYPES}`];
   const { status, stdout, stderr } = spawnSync(biome, args, { cwd: PROJECT_ROOT, input: text, encoding: 'utf8' });
@@ -149,7 +149,7 @@ const formatted = (text: string): string => {
 };
 
 /** The generated file. */
-const clientTypes = (): string => {
+const printClientTypes = (): string => {
   const document = makeDocument();
   const { schemas } = document.components;
   const printer = new Printer(schemas);
@@ -163,20 +163,20 @@ const clientTypes = (): string => {
   const text = [
     '// Shapes of the API, printed from its OpenAPI document by `npm run docs`. Edit the operations of the API, not this file.',
     '/** A market figure: a number, or its exact digits as text. */\nexport type Digits = number | string;',
-    ...[...shapes, ...asked, operationTypes(document, printer), operationTable(document)],
+    ...[...shapes, ...asked, printOperationTypes(document, printer), printOperationTable(document)],
     '',
   ].join('\n\n');
-  return formatted(text);
+  return formatCode(text);
 };
 
 /** The verifier is one file without dependencies: the client contains an unchanged copy. */
 export const CLIENT_VERIFIER = join(PROJECT_ROOT, 'clients', 'typescript', 'src', 'verify.mjs');
-const clientVerifier = (): string => readFileSync(join(PROJECT_ROOT, 'infra', 'verify', 'verify.mjs'), 'utf8');
+const readClientVerifier = (): string => readFileSync(join(PROJECT_ROOT, 'infra', 'verify', 'verify.mjs'), 'utf8');
 
 /** The generated files of each client. */
-export const clientSources = (): ReadonlyMap<string, string> =>
+export const listClientSources = (): ReadonlyMap<string, string> =>
   new Map([
-    [CLIENT_TYPES, clientTypes()],
-    [CLIENT_VERIFIER, clientVerifier()],
-    [PYTHON_TYPES, pythonTypes()],
+    [CLIENT_TYPES, printClientTypes()],
+    [CLIENT_VERIFIER, readClientVerifier()],
+    [PYTHON_TYPES, printPythonTypes()],
   ]);

@@ -45,7 +45,7 @@ type Compiled = {
   >;
 };
 
-export const artefactFile = (name: ContractName): URL => new URL(`${FOLDERS[name]}/${name}.json`, INFRA);
+export const toArtefactFile = (name: ContractName): URL => new URL(`${FOLDERS[name]}/${name}.json`, INFRA);
 
 /** The output of the pinned compiler for a source that contains the contract. Throws with the compiler's own messages. */
 export const compileSource = (source: URL, name: string): ContractArtefact => {
@@ -76,7 +76,7 @@ export const compileContract = (name: ContractName): ContractArtefact =>
 
 if (import.meta.main) {
   for (const name of CONTRACT_NAMES) {
-    writeFileSync(artefactFile(name), `${JSON.stringify(compileContract(name), null, 2)}\n`);
+    writeFileSync(toArtefactFile(name), `${JSON.stringify(compileContract(name), null, 2)}\n`);
     process.stdout.write(`infra/${FOLDERS[name]}/${name}.json written\n`);
   }
 }

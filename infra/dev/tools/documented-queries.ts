@@ -7,7 +7,7 @@ import { PROJECT_ROOT } from '../engines/java.ts';
 const readDocument = (path: string): string => readFileSync(join(PROJECT_ROOT, path), 'utf8');
 
 /** The queries of the language's manual, in their order. */
-export const documentedQueries = (): string[] =>
+export const listDocumentedQueries = (): string[] =>
   readDocument('api/language/README.md')
     .split('## Ten questions')[1]
     ?.split('\n')
@@ -15,7 +15,7 @@ export const documentedQueries = (): string[] =>
     .map((line) => line.trim()) ?? [];
 
 /** The queries of README.md, in their order. */
-export const readmeQueries = (): string[] =>
+export const listReadmeQueries = (): string[] =>
   [...readDocument('README.md').matchAll(/```dql\n(.*?)\n```/gs)].map(([, query]) => query as string);
 
 type Endpoints = { readonly base_url: string; readonly keys: Readonly<Record<string, string>> };
@@ -35,7 +35,7 @@ type Answer = {
 if (import.meta.main) {
   const { baseUrl, key } = readEndpoints(process.env);
   let isEmpty = false;
-  for (const query of [...readmeQueries(), ...documentedQueries()]) {
+  for (const query of [...listReadmeQueries(), ...listDocumentedQueries()]) {
     const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
     const response = await fetch(`${baseUrl}/v2/screen`, { method: 'POST', headers, body: JSON.stringify({ query }) });
     const { page, errors } = (await response.json()) as Answer;

@@ -15,16 +15,16 @@ import { GAP_CAUSES } from '../../../schemas/gap-causes.ts';
 import { ALL_LAYERS } from '../../../schemas/layers/index.ts';
 import { LAYERS, READING_LAYERS } from '../../../schemas/layers.ts';
 import { PROJECT_ROOT } from '../engines/java.ts';
-import { clientSources } from './client-sources.ts';
+import { listClientSources } from './client-sources.ts';
 import { renderPictures } from './draw-pictures.ts';
-import { ARCHIVED_DAY, exampleCommand, INSTANTS, isAboutPast, wideJson } from './endpoint-examples.ts';
-import { membersTable, parametersTable, table } from './schema-tables.ts';
+import { ARCHIVED_DAY, formatExampleCommand, formatWideJson, INSTANTS, isAboutPast } from './endpoint-examples.ts';
+import { printMembersTable, printParametersTable, printTable } from './schema-tables.ts';
 import { renderVenueDocs } from './venue-docs.ts';
 
 export const ENDPOINT_DOCS = join(PROJECT_ROOT, 'docs', 'endpoints.md');
 
-const fenced = (language: string, text: string): string => `\`\`\`${language}\n${text.trimEnd()}\n\`\`\``;
-const listed = (codes: readonly string[]): string => codes.map((code) => `\`${code}\``).join(', ');
+const fenceText = (language: string, text: string): string => `\`\`\`${language}\n${text.trimEnd()}\n\`\`\``;
+const formatCodes = (codes: readonly string[]): string => codes.map((code) => `\`${code}\``).join(', ');
 /** The limit of a plan that bounds the size of one response. */
 const BOUNDED_BY: Readonly<Partial<Record<RequestClass, keyof PlanLimits>>> = {
   screen: 'screen_limit',
@@ -54,29 +54,31 @@ const describeTerms = ({ key, price, pricing, cacheS, class: requestClass, input
     .join(' ');
 };
 
-const answerText = ({ example }: Endpoint): string =>
-  typeof example.output === 'string' ? fenced('text', example.output) : fenced('json', wideJson(example.output));
+const printAnswerText = ({ example }: Endpoint): string =>
+  typeof example.output === 'string'
+    ? fenceText('text', example.output)
+    : fenceText('json', formatWideJson(example.output));
 
-const answerTable = ({ name, output, class: requestClass }: Endpoint): string =>
+const printAnswerTable = ({ name, output, class: requestClass }: Endpoint): string =>
   requestClass === 'stream'
     ? ((output as { readonly description?: string }).description ?? '')
-    : membersTable(name, output);
+    : printMembersTable(name, output);
 
-const section = (endpoint: Endpoint): string =>
+const printSection = (endpoint: Endpoint): string =>
   [
     `## ${endpoint.method} ${endpoint.path}`,
     `${endpoint.summary} ${describeTerms(endpoint)}`,
     `*${endpoint.example.question}*`,
-    fenced('sh', exampleCommand(endpoint)),
-    answerText(endpoint),
-    parametersTable(endpoint.input),
-    answerTable(endpoint),
-    `Errors: ${listed(listErrorCodes(endpoint))}.`,
+    fenceText('sh', formatExampleCommand(endpoint)),
+    printAnswerText(endpoint),
+    printParametersTable(endpoint.input),
+    printAnswerTable(endpoint),
+    `Errors: ${formatCodes(listErrorCodes(endpoint))}.`,
   ].join('\n\n');
 
 /** Endpoints whose rows are available as tables. */
-const rowPaths = (endpoints: readonly Endpoint[]): string =>
-  listed(
+const printRowPaths = (endpoints: readonly Endpoint[]): string =>
+  formatCodes(
     endpoints
       .filter(({ output }) => {
         const { properties = {} } = output as { readonly properties?: object };
@@ -85,11 +87,11 @@ const rowPaths = (endpoints: readonly Endpoint[]): string =>
       .map(({ path }) => path),
   );
 
-const head = (endpoints: readonly Endpoint[]): string => `# Endpoints
+const printHead = (endpoints: readonly Endpoint[]): string => `# Endpoints
 
 <!-- Made from api/operations by \`npm run docs\`; a test compares it and runs every example. Edit the declarations, not this file. -->
 
-${table(
+${printTable(
   ['endpoint', 'key', 'what it answers'],
   endpoints.map((one) => [
     `[${one.method} ${one.path}](#${toAnchor(one)})`,
@@ -99,22 +101,22 @@ ${table(
 )}
 
 Every example runs as it is pasted when the shell knows an address and a key; \`npm run demo\` prints both. The examples about the past
-(${listed(endpoints.filter(isAboutPast).map(({ path }) => path))}) ask about the last hour; the examples about one day ask about the oldest
+(${formatCodes(endpoints.filter(isAboutPast).map(({ path }) => path))}) ask about the last hour; the examples about one day ask about the oldest
 archived day. \`RECEIPT\` is the header \`X-Service-Receipt\` of a paid answer; the demo's program that pays prints it. The answers shown came from
 simulated venues; their instants are moved to one hour, and their lists and maps are shortened.
 
-${fenced('sh', `BASE=http://127.0.0.1:8080\nKEY=...\n${INSTANTS}\n${ARCHIVED_DAY}`)}
+${fenceText('sh', `BASE=http://127.0.0.1:8080\nKEY=...\n${INSTANTS}\n${ARCHIVED_DAY}`)}
 
 * **Selections** (\`where\`) are the same everywhere: \`base in (BTC, ETH) and quote = USDT\`, on \`instrument\`, \`base\`, \`venue\`, \`quote\`, \`symbol\`. Without a selection, everything that the plan covers is selected.
 * **Instants** are ISO 8601 in UTC with milliseconds, or microseconds where they have them. A request may send any RFC 3339 instant or a date.
 * **Figures** have the digits that the venue sent, or are computed from them. They are JSON numbers, or strings with \`number_format\` \`string\`. A value that is not current is withheld; \`status\` and \`reason\` give the cause.
-* **Tables**: ${rowPaths(endpoints)} answer their rows as \`text/csv\`, \`application/x-ndjson\` or \`application/vnd.apache.parquet\` when \`Accept\` says so, each row with the members of its listing and layer; the members of the envelope are headers \`X-Service-*\`.
+* **Tables**: ${printRowPaths(endpoints)} answer their rows as \`text/csv\`, \`application/x-ndjson\` or \`application/vnd.apache.parquet\` when \`Accept\` says so, each row with the members of its listing and layer; the members of the envelope are headers \`X-Service-*\`.
 * **HEAD** is allowed wherever GET is. A request body is JSON of at most 64 KiB. An unknown member or parameter is refused, not ignored.
 * **Size**: an answer has at most 8 MiB. The request header \`X-Service-Max-Bytes\` (4096 to 8388608) lowers that limit; a larger answer is refused with \`DQL_LIMIT\`.
 * **Errors** are \`{"errors": [{"code", "message", "position", "hint", "path"}]}\`, with every fault found; a 429 and a 503 have \`Retry-After\`.`;
 
-const layersTable = (): string =>
-  table(
+const printLayersTable = (): string =>
+  printTable(
     ['layer', 'figures and units', 'stale after', 'stored every'],
     READING_LAYERS.map((name) => {
       const { members, freshnessMs, windowMs } = LAYERS[name];
@@ -124,25 +126,25 @@ const layersTable = (): string =>
   );
 
 /** Members of each layer; those of one unit and meaning, such as the bands', are grouped. */
-const layerMembersTable = (): string =>
-  table(
+const printLayerMembersTable = (): string =>
+  printTable(
     ['layer', 'members', 'unit', 'meaning'],
     ALL_LAYERS.flatMap(({ name, members }) => {
       const named = Map.groupBy(Object.entries(members), ([, { unit, sentence }]) => `${unit}|${sentence}`);
       return [...named.values()].map((alike) => {
         const [, { unit, sentence }] = alike[0] as (typeof alike)[number];
-        return [`\`${name}\``, listed(alike.map(([member]) => member)), unit, sentence];
+        return [`\`${name}\``, formatCodes(alike.map(([member]) => member)), unit, sentence];
       });
     }),
   );
 
-const causesTable = (): string =>
-  table(
+const printCausesTable = (): string =>
+  printTable(
     ['cause', 'meaning'],
     Object.entries(GAP_CAUSES).map(([cause, meaning]) => [`\`${cause}\``, meaning]),
   );
 
-const errorsTable = (endpoints: readonly Endpoint[]): string => {
+const printErrorsTable = (endpoints: readonly Endpoint[]): string => {
   const named = new Set<string>(endpoints.flatMap(listErrorCodes));
   const rows = Object.entries(CATALOGUE)
     .filter(([code]) => named.has(code))
@@ -153,44 +155,44 @@ const errorsTable = (endpoints: readonly Endpoint[]): string => {
       meaning,
       fix,
     ]);
-  return table(['code', 'status', 'again?', 'meaning', 'what to do'], rows);
+  return printTable(['code', 'status', 'again?', 'meaning', 'what to do'], rows);
 };
 
 /** The whole file. */
-export const endpointDocs = (endpoints: readonly Endpoint[] = [...OPERATIONS, STREAM]): string =>
+export const printEndpointDocs = (endpoints: readonly Endpoint[] = [...OPERATIONS, STREAM]): string =>
   `${[
-    head(endpoints),
-    ...endpoints.map(section),
+    printHead(endpoints),
+    ...endpoints.map(printSection),
     '## Layers',
-    layersTable(),
-    layerMembersTable(),
+    printLayersTable(),
+    printLayerMembersTable(),
     '## Gap causes',
-    causesTable(),
+    printCausesTable(),
     '## Plans',
-    table(['limit', ...PLAN_NAMES], PLAN_ROWS),
+    printTable(['limit', ...PLAN_NAMES], PLAN_ROWS),
     '## Errors',
-    errorsTable(endpoints),
+    printErrorsTable(endpoints),
   ].join('\n\n')}\n`;
 
 /** Every file that `npm run docs` generates. */
-const printedFiles = (): ReadonlyMap<string, string> =>
+const printFiles = (): ReadonlyMap<string, string> =>
   new Map([
-    [ENDPOINT_DOCS, endpointDocs()],
+    [ENDPOINT_DOCS, printEndpointDocs()],
     ...[...renderVenueDocs()].map(([path, text]) => [join(PROJECT_ROOT, path), text] as const),
     ...renderPictures(),
-    ...clientSources(),
+    ...listClientSources(),
   ]);
 
 const read = (path: string): string | null => (existsSync(path) ? readFileSync(path, 'utf8') : null);
 
 /** Paths of outdated files, as `readText` returns their texts. */
-export const staleFiles = (readText: (path: string) => string | null = read): string[] =>
-  [...printedFiles()].flatMap(([path, text]) => (readText(path) === text ? [] : [relative(PROJECT_ROOT, path)]));
+export const listStaleFiles = (readText: (path: string) => string | null = read): string[] =>
+  [...printFiles()].flatMap(([path, text]) => (readText(path) === text ? [] : [relative(PROJECT_ROOT, path)]));
 
 if (import.meta.main) {
   if (process.argv.includes('--check')) {
-    const stale = staleFiles();
+    const stale = listStaleFiles();
     for (const path of stale) console.error(`${path} is not what its source says: npm run docs`);
     process.exitCode = stale.length === 0 ? 0 : 1;
-  } else for (const [path, text] of printedFiles()) writeFileSync(path, text);
+  } else for (const [path, text] of printFiles()) writeFileSync(path, text);
 }

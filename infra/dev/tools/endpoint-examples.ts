@@ -3,24 +3,24 @@ import type { Endpoint } from '../../../api/contract/endpoint.ts';
 
 const WIDTH = 116;
 
-const spaced = (value: unknown): string => {
-  if (Array.isArray(value)) return `[${value.map(spaced).join(', ')}]`;
+const formatSpaced = (value: unknown): string => {
+  if (Array.isArray(value)) return `[${value.map(formatSpaced).join(', ')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
-  const members = Object.entries(value).map(([name, member]) => `${JSON.stringify(name)}: ${spaced(member)}`);
+  const members = Object.entries(value).map(([name, member]) => `${JSON.stringify(name)}: ${formatSpaced(member)}`);
   return `{${members.join(', ')}}`;
 };
 
 /** JSON in as few lines as fit; `used` is the number of columns already taken in the first line. */
-export const wideJson = (value: unknown, indent = '', used = 0): string => {
-  const line = spaced(value);
+export const formatWideJson = (value: unknown, indent = '', used = 0): string => {
+  const line = formatSpaced(value);
   if (indent.length + used + line.length <= WIDTH || typeof value !== 'object' || value === null) return line;
   const inner = `${indent}  `;
   if (Array.isArray(value)) {
-    return `[\n${value.map((item) => inner + wideJson(item, inner)).join(',\n')}\n${indent}]`;
+    return `[\n${value.map((item) => inner + formatWideJson(item, inner)).join(',\n')}\n${indent}]`;
   }
   const members = Object.entries(value).map(([name, member]) => {
     const head = `${JSON.stringify(name)}: `;
-    return inner + head + wideJson(member, inner, head.length);
+    return inner + head + formatWideJson(member, inner, head.length);
   });
   return `{\n${members.join(',\n')}\n${indent}}`;
 };
@@ -41,7 +41,7 @@ const VARIABLES: Readonly<Record<string, string>> = {
 const WINDOW: ReadonlySet<string> = new Set(['from', 'to']);
 
 /** Inside single quotes of a shell. */
-const quoted = (text: string): string => text.replaceAll("'", "'\\''");
+const quoteText = (text: string): string => text.replaceAll("'", "'\\''");
 
 /** Replaces instants of the example's window by the shell's variables. */
 const withWindow = (body: string): string =>
@@ -52,22 +52,22 @@ export const fillPath = (path: string, input: Readonly<Record<string, unknown>>)
   path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => encodeURIComponent(String(input[name])));
 
 /** The path of a command, in double quotes. */
-const shellPath = (path: string, input: Readonly<Record<string, unknown>>): string =>
+const toShellPath = (path: string, input: Readonly<Record<string, unknown>>): string =>
   path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => VARIABLES[name] ?? encodeURIComponent(String(input[name])));
 
-const shellParameter = ([name, value]: [string, unknown]): string =>
-  VARIABLES[name] === undefined ? `'${name}=${quoted(String(value))}'` : `"${name}=${VARIABLES[name]}"`;
+const toShellParameter = ([name, value]: [string, unknown]): string =>
+  VARIABLES[name] === undefined ? `'${name}=${quoteText(String(value))}'` : `"${name}=${VARIABLES[name]}"`;
 
 /** The example as a command; it uses BASE, KEY and, for the past, FROM and TO, DAY or RECEIPT. */
-export const exampleCommand = ({ method, path, key, class: requestClass, example }: Endpoint): string => {
-  const url = `"$BASE${shellPath(path, example.input)}"`;
+export const formatExampleCommand = ({ method, path, key, class: requestClass, example }: Endpoint): string => {
+  const url = `"$BASE${toShellPath(path, example.input)}"`;
   const headers = key === 'required' ? ' -H "Authorization: Bearer $KEY"' : '';
   if (method === 'POST') {
-    const body = withWindow(quoted(wideJson(example.input, '     ', 4)));
+    const body = withWindow(quoteText(formatWideJson(example.input, '     ', 4)));
     return `curl -s ${url}${headers} -H 'Content-Type: application/json' \\\n     -d '${body}'`;
   }
   const inputs = Object.entries(example.input).filter(([name]) => !path.includes(`{${name}}`));
-  const query = inputs.map((input) => ` \\\n     --data-urlencode ${shellParameter(input)}`).join('');
+  const query = inputs.map((input) => ` \\\n     --data-urlencode ${toShellParameter(input)}`).join('');
   const flags = `${requestClass === 'stream' ? 'N' : ''}${inputs.length > 0 ? 'G' : ''}`;
   return `curl -s${flags} ${url}${headers}${query}`;
 };

@@ -8,7 +8,7 @@ import { describeConfig } from '../../runtime/config.ts';
 import { STANDARD_PORTS } from '../engines/ports.ts';
 import { SIMULATOR_CONFIG } from '../simulator/config.ts';
 
-const section = (title: string, text: string): string => `# ---- ${title} ----\n\n${text}`;
+const printSection = (title: string, text: string): string => `# ---- ${title} ----\n\n${text}`;
 
 const ports = Object.entries(STANDARD_PORTS)
   .map(([name, port]) => `# ${name}=${port}\n`)
@@ -49,12 +49,12 @@ export const PROCESS_CONFIGS = {
 } as const;
 
 /** The whole file. */
-export const envExample = (): string =>
+export const printEnvExample = (): string =>
   [
     '# Made by infra/dev/tools/env-example.ts. `npm run demo` and `npm start` set what a local run needs; a process alone reads these.\n',
-    section('every process', EVERY),
-    section('local runs', LOCAL),
-    ...Object.entries(PROCESS_CONFIGS).map(([title, spec]) => section(title, describeConfig(spec))),
+    printSection('every process', EVERY),
+    printSection('local runs', LOCAL),
+    ...Object.entries(PROCESS_CONFIGS).map(([title, spec]) => printSection(title, describeConfig(spec))),
   ].join('\n');
 
-if (import.meta.main) process.stdout.write(envExample());
+if (import.meta.main) process.stdout.write(printEnvExample());

@@ -3,7 +3,7 @@ import { createHash, type Hash } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { TABLES, type TableSpec } from '../../../processors/sinks/tables.ts';
-import { tableName } from '../../../schemas/tables.ts';
+import { toTableName } from '../../../schemas/tables.ts';
 import { createBackoff } from '../../runtime/backoff.ts';
 import { type Credentials, openQuestdbHttp, type QuestdbHttp } from '../../runtime/questdb/http.ts';
 
@@ -24,7 +24,7 @@ export async function hashTables({ url, auth, namespace }: HashOptions): Promise
   const hashes: Record<string, TableHash> = {};
   try {
     for (const [table, spec] of Object.entries(TABLES))
-      hashes[table] = await hashTable(http, tableName(namespace, table), spec);
+      hashes[table] = await hashTable(http, toTableName(namespace, table), spec);
   } finally {
     await http.close();
   }
@@ -38,7 +38,7 @@ async function hashTable(http: QuestdbHttp, name: string, spec: TableSpec): Prom
   const hash = createHash('sha256');
   for (const day of days) {
     const query = `SELECT ${columns.join(', ')} FROM '${name}' WHERE ${spec.designated} IN '${day.date}' ORDER BY ${order}`;
-    await addRows(hash, await exported(http, query));
+    await addRows(hash, await fetchExported(http, query));
   }
   return { rows: days.reduce((sum, { rows }) => sum + rows, 0), sha256: hash.digest('hex') };
 }
@@ -49,7 +49,7 @@ async function listDays(
   designated: string,
 ): Promise<readonly { date: string; rows: number }[]> {
   const query = `SELECT to_str(timestamp_floor('d', ${designated}), 'yyyy-MM-dd') date, count() n FROM '${name}' ORDER BY date`;
-  const text = await (await answered(http, query)).text();
+  const text = await (await fetchAnswered(http, query)).text();
   const [, ...lines] = text.trim().split('\r\n');
   return lines.map((line) => {
     const [date = '', rows] = line.replaceAll('"', '').split(',');
@@ -62,7 +62,7 @@ const BUSY = 429;
 const BUSY_FOR_MS = 60_000;
 
 /** CSV with a heading line; an empty text is `""`, a null is an empty cell. */
-async function answered(http: QuestdbHttp, query: string) {
+async function fetchAnswered(http: QuestdbHttp, query: string) {
   const backoff = createBackoff({ minMs: 50, maxMs: 1_000 });
   const deadline = performance.now() + BUSY_FOR_MS;
   let answer = await http.get('/exp', { query });
@@ -75,8 +75,8 @@ async function answered(http: QuestdbHttp, query: string) {
   throw new Error(`QuestDB answered ${answer.status} to ${query}: ${await answer.text()}`);
 }
 
-async function exported(http: QuestdbHttp, query: string): Promise<AsyncIterable<Uint8Array>> {
-  const { body } = await answered(http, query);
+async function fetchExported(http: QuestdbHttp, query: string): Promise<AsyncIterable<Uint8Array>> {
+  const { body } = await fetchAnswered(http, query);
   if (body === null) throw new Error(`QuestDB answered nothing to ${query}`);
   return body;
 }

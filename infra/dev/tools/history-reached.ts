@@ -1,8 +1,8 @@
 // Waits until everything in the raw topics of a namespace is readable as rows.
 import { setTimeout as pause } from 'node:timers/promises';
 import { codecs } from '../../../schemas/avro/codec.ts';
-import { topics } from '../../../schemas/topics.ts';
-import { endOffsets, type KafkaHandle, readToEnd } from '../../runtime/kafka/kafka.ts';
+import { nameTopics } from '../../../schemas/topics.ts';
+import { fetchEndOffsets, type KafkaHandle, readToEnd } from '../../runtime/kafka/kafka.ts';
 
 export type Reached = {
   readonly venues: readonly string[];
@@ -15,7 +15,7 @@ export type Reached = {
 const POLL_MS = 500;
 
 /** Raw offset up to which each task has applied and published its log. */
-const appliedOffsets = async (handle: KafkaHandle, topic: string): Promise<Map<string, number>> => {
+const readAppliedOffsets = async (handle: KafkaHandle, topic: string): Promise<Map<string, number>> => {
   const applied = new Map<string, number>();
   await readToEnd(handle, { topic, from: () => 'earliest' as const }, ({ value }) => {
     if (value === null) return;
@@ -26,11 +26,11 @@ const appliedOffsets = async (handle: KafkaHandle, topic: string): Promise<Map<s
 };
 
 /** A description of what is missing; null when nothing is. */
-const missing = async (handle: KafkaHandle, reached: Reached): Promise<string | null> => {
-  const names = topics(reached.namespace);
-  const applied = await appliedOffsets(handle, names.watermark);
+const describeMissing = async (handle: KafkaHandle, reached: Reached): Promise<string | null> => {
+  const names = nameTopics(reached.namespace);
+  const applied = await readAppliedOffsets(handle, names.watermark);
   for (const venue of reached.venues) {
-    for (const [partition, { earliest, latest }] of await endOffsets(handle, names.raw(venue))) {
+    for (const [partition, { earliest, latest }] of await fetchEndOffsets(handle, names.raw(venue))) {
       const at = applied.get(`${venue}/${partition}`) ?? -1;
       if (latest > earliest && at < latest - 1) return `task ${venue}/${partition} has applied ${at} of ${latest - 1}`;
     }
@@ -38,7 +38,7 @@ const missing = async (handle: KafkaHandle, reached: Reached): Promise<string | 
   const admin = await handle.admin();
   for (const venue of reached.venues) {
     const topic = names.rows(venue);
-    const ends = await endOffsets(handle, topic);
+    const ends = await fetchEndOffsets(handle, topic);
     const [answer] = await admin.fetchOffsets({ groupId: reached.sinkGroup, topics: [topic] });
     for (const { partition, offset } of answer?.partitions ?? []) {
       const end = ends.get(partition);
@@ -51,10 +51,10 @@ const missing = async (handle: KafkaHandle, reached: Reached): Promise<string | 
 };
 
 /** Resolves when all rows are readable; rejects at the timeout with what is missing. Nothing may write to the raw topics meanwhile. */
-export const historyReached = async (handle: KafkaHandle, reached: Reached): Promise<void> => {
+export const waitForHistory = async (handle: KafkaHandle, reached: Reached): Promise<void> => {
   const deadline = performance.now() + reached.timeoutMs;
   for (;;) {
-    const reason = await missing(handle, reached);
+    const reason = await describeMissing(handle, reached);
     if (reason === null) return;
     if (performance.now() > deadline) throw new Error(`history not reached: ${reason}`);
     await pause(POLL_MS);

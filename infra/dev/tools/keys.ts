@@ -55,7 +55,7 @@ const parseExpiry = (text: string | undefined, nowMs: number): Date | null => {
   return new Date(atMs);
 };
 
-const required = (text: string | undefined, what: string): string => {
+const requireText = (text: string | undefined, what: string): string => {
   if (text === undefined || text.trim() === '') throw new KeyAdminError(`${what} is missing\n${USAGE}`);
   return text;
 };
@@ -77,13 +77,13 @@ const formatLine = ({
   return [key_id, display, plan.padEnd(8), state.padEnd(7), account_id, name, ...notes].join('  ');
 };
 
-const one = (entry: KeyEntry): Output => ({ json: entry, text: formatLine(entry) });
+const formatOne = (entry: KeyEntry): Output => ({ json: entry, text: formatLine(entry) });
 
 const COMMANDS: Readonly<Record<string, Command>> = {
   create: async (pool, { values }, actor) => {
     const made = {
       plan: parsePlan(values.plan),
-      name: required(values.name, '--name'),
+      name: requireText(values.name, '--name'),
       accountId: values.account ?? 'acc_operator',
       expiresAt: parseExpiry(values.expires, Date.now()),
     };
@@ -94,9 +94,12 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     const entries = await listKeys(pool, values.account ?? null);
     return { json: entries, text: entries.length === 0 ? 'no keys' : entries.map(formatLine).join('\n') };
   },
-  revoke: async (pool, { positionals }, actor) => one(await revokeKey(pool, required(positionals[1], 'KEY_ID'), actor)),
+  revoke: async (pool, { positionals }, actor) =>
+    formatOne(await revokeKey(pool, requireText(positionals[1], 'KEY_ID'), actor)),
   plan: async (pool, { positionals }, actor) =>
-    one(await changePlan(pool, { keyId: required(positionals[1], 'KEY_ID'), plan: parsePlan(positionals[2]) }, actor)),
+    formatOne(
+      await changePlan(pool, { keyId: requireText(positionals[1], 'KEY_ID'), plan: parsePlan(positionals[2]) }, actor),
+    ),
 };
 
 const DATABASE_CONFIG = {

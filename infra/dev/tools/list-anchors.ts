@@ -22,10 +22,10 @@ const DAYS = `select to_char(d.day, 'YYYY-MM-DD') as day, d.day_root as root, co
 from anchor_days d left join anchor_partitions p using (day) group by d.day order by d.day`;
 const HEAD = ['day', 'root', 'tables', 'rows', 'status', 'network', 'block', 'anchored at (UTC)', 'transaction'];
 
-const short = (hash: string | null): string => (hash === null ? '-' : `${hash.slice(0, 12)}…`);
+const shortenHash = (hash: string | null): string => (hash === null ? '-' : `${hash.slice(0, 12)}…`);
 
 const toCells = ({ network, binding, anchored_at, ...row }: Row): string[] => [
-  ...[row.day, short(row.root), row.partitions, row.rows, row.status],
+  ...[row.day, shortenHash(row.root), row.partitions, row.rows, row.status],
   network === null ? '-' : `${network}${binding === true ? '' : ' (not binding)'}`,
   row.block ?? '-',
   anchored_at === null ? '-' : anchored_at.toISOString().slice(0, 19).replace('T', ' '),

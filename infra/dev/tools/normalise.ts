@@ -18,7 +18,7 @@ import type { Chain } from '../../../ingest/venues/shared/book-sync.ts';
 import { watchUnexpected } from '../../../ingest/venues/shared/unexpected.ts';
 import { parseRequest } from '../../../ingest/venues/shared/wire.ts';
 import { formatInstant, parseInstant } from '../../../schemas/instants.ts';
-import { byKey, type JsonValue, writeJson } from '../../../schemas/json.ts';
+import { type JsonValue, sortByKey, writeJson } from '../../../schemas/json.ts';
 import type { ListingRecord, ListingValues, Micros, NormalisedRecord } from '../../../schemas/records.ts';
 import { compareBytes } from '../../../schemas/text-order.ts';
 import { describeError } from '../../../schemas/thrown.ts';
@@ -269,7 +269,7 @@ const withInstants = (members: Readonly<Record<string, unknown>>): Record<string
 
 const toPrinted = (name: string, value: unknown): unknown => {
   if (INSTANTS.has(name) && typeof value === 'number') return formatInstant(value);
-  return name === 'rules_normalisation' ? byKey(value as ListingValues['rules_normalisation']) : value;
+  return name === 'rules_normalisation' ? sortByKey(value as ListingValues['rules_normalisation']) : value;
 };
 
 /** Null: the venue's file knew all content. */

@@ -73,7 +73,7 @@ const toLimit = (text: string): number => {
   throw new PaymentAdminError(`"${text}" is no number of rows`);
 };
 
-const required = (text: string | undefined, what: string): string => {
+const requireText = (text: string | undefined, what: string): string => {
   if (text === undefined || text === '') throw new PaymentAdminError(`${what} is missing\n${USAGE}`);
   return text;
 };
@@ -105,20 +105,20 @@ const formatMembers = (details: PaymentDetails): string =>
     .map(([name, value]) => `${name.padEnd(13)} ${value instanceof Date ? value.toISOString() : value}`)
     .join('\n');
 
-const blockedLine = ({ payer, blocked_at, blocked_until }: BlockedPayer): string =>
+const formatBlocked = ({ payer, blocked_at, blocked_until }: BlockedPayer): string =>
   `${payer}  since ${blocked_at.toISOString()}, until ${blocked_until.toISOString()}`;
 
 const BLOCKED: Readonly<Record<string, Command>> = {
   list: async (_, { pool }) => {
     const rows = await listBlocked(pool);
-    return { json: rows, text: rows.length === 0 ? 'no payer is blocked' : rows.map(blockedLine).join('\n') };
+    return { json: rows, text: rows.length === 0 ? 'no payer is blocked' : rows.map(formatBlocked).join('\n') };
   },
   add: async ({ values, positionals }, { pool }) => {
-    const row = await blockPayer(pool, required(positionals[2], 'PAYER'), toMs(values.for) / 1_000);
-    return { json: row, text: blockedLine(row) };
+    const row = await blockPayer(pool, requireText(positionals[2], 'PAYER'), toMs(values.for) / 1_000);
+    return { json: row, text: formatBlocked(row) };
   },
   remove: async ({ positionals }, { pool }) => {
-    const payer = required(positionals[2], 'PAYER');
+    const payer = requireText(positionals[2], 'PAYER');
     await unblockPayer(pool, payer);
     return { json: { payer }, text: `${payer} may pay again` };
   },
@@ -152,7 +152,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     return { json: rows, text: rows.length === 0 ? 'no payments' : rows.map(formatLine).join('\n') };
   },
   show: async ({ positionals }, { pool }) => {
-    const details = await showPayment(pool, required(positionals[1], 'RECEIPT'));
+    const details = await showPayment(pool, requireText(positionals[1], 'RECEIPT'));
     return { json: details, text: formatMembers(details) };
   },
   reconcile,

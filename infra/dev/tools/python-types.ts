@@ -42,14 +42,14 @@ const KEYWORDS: ReadonlySet<string> = new Set(
 );
 
 /** A value in Python's syntax. */
-const literal = (value: unknown): string => {
+const formatLiteral = (value: unknown): string => {
   if (typeof value === 'boolean') return value ? 'True' : 'False';
   return typeof value === 'string'
     ? `'${value.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
     : JSON.stringify(value);
 };
 
-const docString = (words = ''): string[] => (words === '' ? [] : [`    """${words.replaceAll('\\', '\\\\')}"""`]);
+const formatDocString = (words = ''): string[] => (words === '' ? [] : [`    """${words.replaceAll('\\', '\\\\')}"""`]);
 
 type Member = { readonly name: string; readonly type: string; readonly words: string | undefined };
 
@@ -76,7 +76,7 @@ class Printer {
       const event = properties?.['event']?.const as string;
       const name = `${toPascal(event)}Message`;
       const data = parseRefName(properties?.['data']?.$ref ?? '');
-      const lines = [`    event: Literal[${literal(event)}]`, '    id: Union[str, None]', `    data: ${data}`];
+      const lines = [`    event: Literal[${formatLiteral(event)}]`, '    id: Union[str, None]', `    data: ${data}`];
       this.parts.push([`class ${name}(TypedDict):`, ...lines, ''].join('\n'));
       return name;
     });
@@ -87,8 +87,8 @@ class Printer {
     const { $ref, anyOf, items, type, properties, patternProperties } = schema;
     const named = (name: string): string => (place.isQuoted ? `"${name}"` : name);
     if ($ref !== undefined) return named(parseRefName($ref));
-    if (schema.const !== undefined) return `Literal[${literal(schema.const)}]`;
-    if (schema.enum !== undefined) return `Literal[${schema.enum.map(literal).join(', ')}]`;
+    if (schema.const !== undefined) return `Literal[${formatLiteral(schema.const)}]`;
+    if (schema.enum !== undefined) return `Literal[${schema.enum.map(formatLiteral).join(', ')}]`;
     if (anyOf !== undefined) {
       const parts = anyOf.map((part, at) => this.#type(part, { ...place, name: `${place.name}${at}` }));
       return `Union[${[...new Set(parts)].join(', ')}]`;
@@ -118,8 +118,8 @@ class Printer {
       this.parts.push([`${name} = TypedDict(`, `    '${name}',`, '    {', ...lines, '    },', ')', ''].join('\n'));
       return;
     }
-    const lines = members.flatMap((member) => [`    ${member.name}: ${member.type}`, ...docString(member.words)]);
-    this.parts.push([`class ${name}(${bases}):`, ...docString(schema.description), ...lines, ''].join('\n'));
+    const lines = members.flatMap((member) => [`    ${member.name}: ${member.type}`, ...formatDocString(member.words)]);
+    this.parts.push([`class ${name}(${bases}):`, ...formatDocString(schema.description), ...lines, ''].join('\n'));
   }
 
   #inherit(name: string, parts: readonly Schema[]): void {
@@ -130,7 +130,7 @@ class Printer {
 }
 
 /** Aliases before classes, those without references first; classes follow their bases. */
-const inOrder = (schemas: Schemas): [string, Schema][] => {
+const sortSchemas = (schemas: Schemas): [string, Schema][] => {
   const all = Object.entries(schemas).filter(([name]) => name !== 'StreamEvent');
   const rank = ([, schema]: [string, Schema]): number => {
     if (schema.allOf !== undefined) return 3;
@@ -141,9 +141,9 @@ const inOrder = (schemas: Schemas): [string, Schema][] => {
 };
 
 /** The generated file. */
-export const pythonTypes = ({ components: { schemas } }: Document = makeDocument()): string => {
+export const printPythonTypes = ({ components: { schemas } }: Document = makeDocument()): string => {
   const printer = new Printer();
-  for (const [name, schema] of inOrder(schemas)) printer.define(name, schema);
+  for (const [name, schema] of sortSchemas(schemas)) printer.define(name, schema);
   printer.alias('Interval', schemas['HistoryRequest']?.properties?.['interval'] ?? {}, 'bare');
   printer.events(schemas['StreamEvent'] ?? {});
   return HEAD + printer.parts.join('\n\n');

@@ -117,9 +117,9 @@ const checkLedger = async (
     const inTransaction = seen.get(row.transaction) ?? (await chain.transfersIn(row.transaction));
     const found = inTransaction.find((transfer) => formatNonce(transfer) === formatNonce(row));
     if (found === undefined)
-      findings.push(fault(`${row.receipt_id}: the chain has no such payment in ${row.transaction}`));
+      findings.push(makeFault(`${row.receipt_id}: the chain has no such payment in ${row.transaction}`));
     else if (found.amount !== BigInt(row.amount))
-      findings.push(fault(`${row.receipt_id}: the ledger says ${row.amount}, the chain ${found.amount}`));
+      findings.push(makeFault(`${row.receipt_id}: the ledger says ${row.amount}, the chain ${found.amount}`));
   }
   return findings;
 };
@@ -140,9 +140,9 @@ const checkTransfers = async (
     if (known.has(key)) return [];
     const row = open.get(key);
     const what = `${transfer.amount} of ${transfer.payer} in ${transfer.transaction}`;
-    if (row === undefined) return [fault(`received and not in the ledger: ${what}`)];
-    if (row.state === 'failed') return [fault(`${row.receipt_id}: failed, and received all the same: ${what}`)];
-    return [note(`${row.receipt_id}: ${row.state}, received: ${what}`)];
+    if (row === undefined) return [makeFault(`received and not in the ledger: ${what}`)];
+    if (row.state === 'failed') return [makeFault(`${row.receipt_id}: failed, and received all the same: ${what}`)];
+    return [makeNote(`${row.receipt_id}: ${row.state}, received: ${what}`)];
   });
 };
 
@@ -151,12 +151,12 @@ const listOverdue = async (pool: Pool): Promise<readonly Finding[]> => {
     OVERDUE,
   );
   return rows.map(({ receipt_id, state, presented_at, valid_before }) =>
-    note(`${receipt_id}: ${state} since ${presented_at.toISOString()}, valid until ${valid_before.toISOString()}`),
+    makeNote(`${receipt_id}: ${state} since ${presented_at.toISOString()}, valid until ${valid_before.toISOString()}`),
   );
 };
 
-const fault = (text: string): Finding => ({ isFault: true, text });
-const note = (text: string): Finding => ({ isFault: false, text });
+const makeFault = (text: string): Finding => ({ isFault: true, text });
+const makeNote = (text: string): Finding => ({ isFault: false, text });
 const addUp = (amounts: readonly bigint[]): bigint => amounts.reduce((sum, amount) => sum + amount, 0n);
 
 /** Changes nothing: the API settles open payments itself. */

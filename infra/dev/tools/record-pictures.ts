@@ -48,7 +48,7 @@ const ask = async <T>(path: string, body: Readonly<Record<string, unknown>>): Pr
   return (await answer.json()) as T;
 };
 
-const snapshot = (body: Readonly<Record<string, unknown>>): Promise<Snapshot> =>
+const fetchSnapshot = (body: Readonly<Record<string, unknown>>): Promise<Snapshot> =>
   ask('/v2/snapshots', { number_format: 'string', ...body });
 
 const toSample = ({ evaluated_at: at, items }: Snapshot, name: string): Sample => {
@@ -68,8 +68,8 @@ const recordSamples = async (): Promise<Pick<Recorded, 'mark' | 'book' | 'oi' | 
       await fetch(`${control}/faults`, { method: 'POST', body });
     }
     const [whole, bounded] = await Promise.all([
-      snapshot({ where: WHERE, layers: ['mark', 'book', 'oi'] }),
-      snapshot({ where: WHERE, layers: ['oi'], freshness: FRESHNESS }),
+      fetchSnapshot({ where: WHERE, layers: ['mark', 'book', 'oi'] }),
+      fetchSnapshot({ where: WHERE, layers: ['oi'], freshness: FRESHNESS }),
     ]);
     for (const name of ['mark', 'book', 'oi'] as const) told[name].push(toSample(whole, name));
     told.oi_bounded.push(toSample(bounded, 'oi'));
@@ -81,8 +81,8 @@ const recordSamples = async (): Promise<Pick<Recorded, 'mark' | 'book' | 'oi' | 
 const recordOpenInterest = async (): Promise<readonly OpenInterest[]> => {
   const where = 'base = BTC';
   const [published, base_] = await Promise.all([
-    snapshot({ where, layers: ['oi'] }),
-    snapshot({ where, layers: ['oi'], units: 'base' }),
+    fetchSnapshot({ where, layers: ['oi'] }),
+    fetchSnapshot({ where, layers: ['oi'], units: 'base' }),
   ]);
   return published.items.flatMap(({ venue, layers }, i) => {
     const [own, inBase] = [layers['oi'], base_.items[i]?.layers['oi']];

@@ -5,7 +5,7 @@ import {
   type Chain,
   type FullSides,
   isWhole,
-  newBookSync,
+  makeBookSync,
   stepBookSync,
 } from '../../../ingest/venues/shared/book-sync.ts';
 import {
@@ -20,7 +20,7 @@ import {
 } from '../../../processors/task/book.ts';
 import { type Book, listTopLevels } from '../../../processors/task/book-levels.ts';
 import type { GapCause } from '../../../schemas/gap-causes.ts';
-import { byKey } from '../../../schemas/json.ts';
+import { sortByKey } from '../../../schemas/json.ts';
 import type { BookRecord, GapRecord, ListingRecord } from '../../../schemas/records.ts';
 
 /** Books as in their messages, or assembled and printed whole after each message. */
@@ -99,7 +99,7 @@ export class RecordedBooks {
 const isFirstSnapshot = ({ bookRule }: Venue, { sync }: HeldBook, { kind }: Chain): boolean =>
   kind === 'confirmation' && bookRule.style === 'snapshot' && !isWhole(sync);
 
-const openBook = (): HeldBook => ({ sync: newBookSync<Applied>(), levels: createBook(), crossed: false });
+const openBook = (): HeldBook => ({ sync: makeBookSync<Applied>(), levels: createBook(), crossed: false });
 
 /** A book that could not apply a message is no longer whole. */
 const applyAll = (book: HeldBook, messages: readonly Applied[]): void => {
@@ -108,7 +108,7 @@ const applyAll = (book: HeldBook, messages: readonly Applied[]): void => {
       (values.kind === 'snapshot' ? applySnapshot : applyUpdate)(book.levels, { ...values, full });
     }
   } catch (error) {
-    book.sync = newBookSync();
+    book.sync = makeBookSync();
     throw error;
   }
 };
@@ -119,7 +119,7 @@ const toAssembled = (book: Book, rule: QuantityRule): unknown => ({
   ...listTopLevels(book, TOP),
   sequence: book.sequence,
   collected_levels: countLevels(book),
-  bands: byKey(sumBookBands(book, rule) as Readonly<Record<string, BandDepth>>),
+  bands: sortByKey(sumBookBands(book, rule) as Readonly<Record<string, BandDepth>>),
 });
 
 const toGap = ({ venue, venue_symbol, received_at }: BookRecord, cause: GapCause): GapRecord => ({

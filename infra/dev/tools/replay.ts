@@ -11,7 +11,7 @@ import { startSink } from '../../../processors/sinks/questdb.ts';
 import { codecs } from '../../../schemas/avro/codec.ts';
 import type { Micros } from '../../../schemas/records.ts';
 import { describeError } from '../../../schemas/thrown.ts';
-import { type RawMessage, topics } from '../../../schemas/topics.ts';
+import { nameTopics, type RawMessage } from '../../../schemas/topics.ts';
 import { readConfig } from '../../runtime/config.ts';
 import {
   createPublisher,
@@ -21,13 +21,13 @@ import {
   type Publisher,
 } from '../../runtime/kafka/kafka.ts';
 import { readKafkaSecurity } from '../../runtime/kafka/settings.ts';
-import { topicSpecs } from '../../runtime/kafka/topics.ts';
+import { listTopicSpecs } from '../../runtime/kafka/topics.ts';
 import { createLog, type Logger } from '../../runtime/log.ts';
 import { createMetrics } from '../../runtime/metrics.ts';
 import type { Credentials } from '../../runtime/questdb/http.ts';
 import { createRowSender, openQuestdbReader, QUESTDB_LOGIN_CONFIG } from '../../runtime/questdb/questdb.ts';
 import { hashTables } from './hash-tables.ts';
-import { historyReached } from './history-reached.ts';
+import { waitForHistory } from './history-reached.ts';
 import { readLines } from './recording-lines.ts';
 
 /** A recorded line (the recordings' own format). */
@@ -49,7 +49,7 @@ const TAIL: Micros = 162_000_000;
 const LONGEST_SILENCE: Micros = 3_600_000_000;
 const REPLAY_TIMEOUT_MS = 600_000;
 
-const json = (body: unknown): Buffer => Buffer.from(JSON.stringify(body));
+const toJsonBytes = (body: unknown): Buffer => Buffer.from(JSON.stringify(body));
 
 /** Writes recorded lines in the form of a collector: one socket, reference responses apart, ticks between. */
 class Recorder {
@@ -69,7 +69,7 @@ class Recorder {
     this.#advance(Math.max(this.#now ?? 0, line.recv_ms === null ? (this.#now ?? START_2000) : line.recv_ms * 1000));
     this.#seq += 1;
     this.count += 1;
-    const request = line.kind === 'rest' ? asRequest(line.url ?? '') : null;
+    const request = line.kind === 'rest' ? toRequest(line.url ?? '') : null;
     const payload = Buffer.from(line.raw);
     const base = { seq: this.#seq, received_at: this.#now ?? 0, request, payload };
     if (request !== null && this.#isReference(request)) {
@@ -102,9 +102,9 @@ class Recorder {
       slot: 'collector',
       conn_id: COLLECTOR,
       kind: 'capability',
-      payload: json(toCapability(this.#venue)),
+      payload: toJsonBytes(toCapability(this.#venue)),
     });
-    this.#write({ ...base, slot: 'recording', conn_id: SOCKET, kind: 'open', payload: json(open) });
+    this.#write({ ...base, slot: 'recording', conn_id: SOCKET, kind: 'open', payload: toJsonBytes(open) });
   }
 
   #tick(at: Micros): void {
@@ -116,12 +116,12 @@ class Recorder {
       received_at: at,
       kind: 'tick',
       request: null,
-      payload: json(body),
+      payload: toJsonBytes(body),
     });
   }
 }
 
-const asRequest = (url: string): string => (url.includes(' ') ? url : `GET ${url}`);
+const toRequest = (url: string): string => (url.includes(' ') ? url : `GET ${url}`);
 
 /** Publishes whole recordings to a raw topic of one partition; returns the number of messages. */
 const publishRecordings = async (
@@ -193,7 +193,7 @@ const readArguments = (): Asked => {
 type Run = { readonly stores: Stores; readonly auth: Credentials; readonly log: Logger };
 
 /** Runs tasks and sink until every row of the recordings is in QuestDB. */
-const processRecordings = async (
+const runRecordings = async (
   handle: KafkaHandle,
   { venue, namespace }: Asked,
   { stores, auth, log }: Run,
@@ -214,7 +214,7 @@ const processRecordings = async (
   });
   const metrics = createProcessorMetrics(registry);
   const tasks = await startTasks({ ...shared, venues: [venue], groupId: `${namespace}tasks`, ticks: false, metrics });
-  await historyReached(handle, { venues: [venue.id], namespace, sinkGroup, timeoutMs: REPLAY_TIMEOUT_MS });
+  await waitForHistory(handle, { venues: [venue.id], namespace, sinkGroup, timeoutMs: REPLAY_TIMEOUT_MS });
   await tasks.stop();
   await sink.stop();
   await sender.close();
@@ -230,14 +230,14 @@ const main = async (): Promise<void> => {
     { brokers: stores.kafka.split(','), clientId: 'replay', security: readKafkaSecurity(process.env) },
     log,
   );
-  await ensureTopics(handle, topicSpecs({ venues: [venue.id], shards: 1, namespace, replay: true }));
+  await ensureTopics(handle, listTopicSpecs({ venues: [venue.id], shards: 1, namespace, replay: true }));
   const publisher = createPublisher(handle, {});
-  const count = await publishRecordings(venue, files, { publisher, topic: topics(namespace).raw(venue.id) });
+  const count = await publishRecordings(venue, files, { publisher, topic: nameTopics(namespace).raw(venue.id) });
   await publisher.close();
   process.stderr.write(`${count} messages of ${files.length} recordings in namespace ${namespace}\n`);
 
   const auth = { user: stores.questdb_user, password: stores.questdb_password };
-  await processRecordings(handle, asked, { stores, auth, log });
+  await runRecordings(handle, asked, { stores, auth, log });
   await handle.close();
   const hashes = await hashTables({ url: stores.questdb_http, auth, namespace });
   for (const [table, { rows, sha256 }] of Object.entries(hashes)) {

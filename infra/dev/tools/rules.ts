@@ -61,7 +61,7 @@ const parseArguments = (argv: readonly string[]) => {
   }
 };
 
-const required = (text: string | undefined, what: string): string => {
+const requireText = (text: string | undefined, what: string): string => {
   if (text === undefined || text.trim() === '') throw new RulesError(`${what} is missing\n${USAGE}`);
   return text;
 };
@@ -72,62 +72,63 @@ const formatLine = (rule: Rule): string => {
   return [rule_id, rule.accountId, ...marks, interval.padEnd(4), name, query].join('  ');
 };
 
-const one = (rule: Rule): Output => ({
+const formatOne = (rule: Rule): Output => ({
   json: { account_id: rule.accountId, ...toRuleJson(rule) },
   text: formatLine(rule),
 });
 
-const many = (rules: readonly Rule[]): Output => ({
-  json: rules.map((rule) => one(rule).json),
+const formatMany = (rules: readonly Rule[]): Output => ({
+  json: rules.map((rule) => formatOne(rule).json),
   text: rules.length === 0 ? 'no rules' : rules.map(formatLine).join('\n'),
 });
 
-const moveJson = ({ at, from, to, reason, version, matched, matchedTotal }: Transition) => ({
+const toMoveJson = ({ at, from, to, reason, version, matched, matchedTotal }: Transition) => ({
   ...{ at: formatInstant(at), from, to, reason, version, matched, matched_total: matchedTotal },
 });
 
-const moveLine = (move: Transition): string => {
-  const { at, from, to, reason, matched } = moveJson(move);
+const formatMove = (move: Transition): string => {
+  const { at, from, to, reason, matched } = toMoveJson(move);
   return [at, `${from} -> ${to}`, reason ?? matched.join(', ')].join('  ');
 };
 
 const add: Command = async ({ values }, { pool, actor, baseUrl }) => {
   const { interval, units, freshness, shared } = values;
   const draft = readDraft({
-    name: required(values.name, '--name'),
-    query: required(values.query, '--query'),
+    name: requireText(values.name, '--name'),
+    query: requireText(values.query, '--query'),
     ...{ interval, units, freshness, shared },
   });
   checkRule(draft, await fetchCodes(baseUrl()));
-  return one(await createRule(pool, draft, { accountId: required(values.account, '--account'), actor }));
+  return formatOne(await createRule(pool, draft, { accountId: requireText(values.account, '--account'), actor }));
 };
 
-const change =
+const changeRuleByHand =
   (draft: Parameters<typeof changeRule>[1]['draft']): Command =>
   async ({ positionals }, { pool, actor }) => {
-    const ruleId = required(positionals[1], 'RULE_ID');
-    return one(await changeRule(pool, { ruleId, draft }, { accountId: null, actor }));
+    const ruleId = requireText(positionals[1], 'RULE_ID');
+    return formatOne(await changeRule(pool, { ruleId, draft }, { accountId: null, actor }));
   };
 
 const COMMANDS: Readonly<Record<string, Command>> = {
   add,
-  list: async ({ values }, { pool }) => many(await listRules(pool, values.account ?? null)),
-  show: async ({ positionals }, { pool }) => one(await findRule(pool, required(positionals[1], 'RULE_ID'), null)),
-  disable: change({ enabled: false }),
-  enable: change({ enabled: true }),
-  share: change({ shared: true }),
-  unshare: change({ shared: false }),
+  list: async ({ values }, { pool }) => formatMany(await listRules(pool, values.account ?? null)),
+  show: async ({ positionals }, { pool }) =>
+    formatOne(await findRule(pool, requireText(positionals[1], 'RULE_ID'), null)),
+  disable: changeRuleByHand({ enabled: false }),
+  enable: changeRuleByHand({ enabled: true }),
+  share: changeRuleByHand({ shared: true }),
+  unshare: changeRuleByHand({ shared: false }),
   remove: async ({ positionals }, { pool, actor }) => {
-    const ruleId = required(positionals[1], 'RULE_ID');
+    const ruleId = requireText(positionals[1], 'RULE_ID');
     await removeRule(pool, ruleId, { accountId: null, actor });
     return { json: { removed: ruleId }, text: `${ruleId}  removed` };
   },
   transitions: async ({ positionals }, { pool }) => {
-    const moves = await readTransitions(pool, required(positionals[1], 'RULE_ID'));
-    return { json: moves.map(moveJson), text: moves.length === 0 ? 'no moves' : moves.map(moveLine).join('\n') };
+    const moves = await readTransitions(pool, requireText(positionals[1], 'RULE_ID'));
+    return { json: moves.map(toMoveJson), text: moves.length === 0 ? 'no moves' : moves.map(formatMove).join('\n') };
   },
   webhooks: async ({ values }, { pool }) => {
-    const hooks = await listWebhooks(pool, required(values.account, '--account'));
+    const hooks = await listWebhooks(pool, requireText(values.account, '--account'));
     const lines = hooks.map((hook) => [hook.webhook_id, hook.url, hook.notice ?? `${hook.waiting} waiting`].join('  '));
     return { json: hooks, text: lines.length === 0 ? 'no webhooks' : lines.join('\n') };
   },
@@ -149,7 +150,7 @@ const readRunning = (): Running => {
   }
 };
 
-const found = (address: string | null | undefined, setting: string): string => {
+const requireFound = (address: string | null | undefined, setting: string): string => {
   if (address) return address;
   throw new RulesError(`no service: set ${setting}, or run \`npm run demo\` beside this`);
 };
@@ -159,13 +160,13 @@ type Addresses = { readonly databaseUrl: string; readonly baseUrl: () => string 
 const findAddresses = (): Addresses => {
   const { DATABASE_URL: database, BASE_URL: base } = readConfig(TOOL_CONFIG, process.env);
   return {
-    databaseUrl: found(database ?? readRunning().database_url, 'DATABASE_URL'),
-    baseUrl: () => found(base ?? readRunning().base_url, 'BASE_URL'),
+    databaseUrl: requireFound(database ?? readRunning().database_url, 'DATABASE_URL'),
+    baseUrl: () => requireFound(base ?? readRunning().base_url, 'BASE_URL'),
   };
 };
 
 /** Faults as text: each with its position in the query. */
-const inWords = ({ errors }: ServiceError): string =>
+const describeFaults = ({ errors }: ServiceError): string =>
   errors
     .map(({ message, hint, position }) => {
       const place = position === undefined ? '' : `line ${position.line}, column ${position.column}: `;
@@ -185,7 +186,7 @@ const runRules = async (argv: readonly string[], addresses = findAddresses()): P
     const { json, text } = await command(args, { pool, actor, baseUrl: addresses.baseUrl });
     return args.values.json ? JSON.stringify(json, null, 2) : text;
   } catch (error) {
-    if (error instanceof ServiceError) throw new RulesError(inWords(error));
+    if (error instanceof ServiceError) throw new RulesError(describeFaults(error));
     throw error;
   } finally {
     await pool.end();

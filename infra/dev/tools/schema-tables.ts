@@ -21,25 +21,25 @@ type Schema = {
 const isNull = ({ type }: Schema): boolean => type === 'null';
 const findValues = ({ patternProperties = {} }: Schema): Schema | undefined => Object.values(patternProperties)[0];
 
-const unionText = (branches: readonly Schema[]): string => {
+const describeUnion = (branches: readonly Schema[]): string => {
   const kinds = branches.filter((branch) => !isNull(branch));
   const isFigure =
     kinds.length === 2 && kinds.some((k) => k.type === 'number') && kinds.some((k) => k.type === 'string');
-  const text = isFigure ? 'figure' : kinds.map(typeText).join(' or ');
+  const text = isFigure ? 'figure' : kinds.map(describeType).join(' or ');
   return kinds.length < branches.length ? `${text}, or null` : text;
 };
 
-const typeText = (schema: Schema): string => {
-  if (schema.anyOf !== undefined) return unionText(schema.anyOf);
+const describeType = (schema: Schema): string => {
+  if (schema.anyOf !== undefined) return describeUnion(schema.anyOf);
   if (schema.enum !== undefined) return schema.enum.map((value) => `\`${value}\``).join(', ');
-  if (schema.items !== undefined) return `list: ${typeText(schema.items)}`;
+  if (schema.items !== undefined) return `list: ${describeType(schema.items)}`;
   const values = findValues(schema);
-  if (values !== undefined) return `map: ${typeText(values)}`;
+  if (values !== undefined) return `map: ${describeType(values)}`;
   if (schema.format === 'date-time') return 'instant';
   return schema.type ?? 'any';
 };
 
-const limitsText = ({ minimum, maximum, maxItems, maxLength }: Schema): string => {
+const describeLimits = ({ minimum, maximum, maxItems, maxLength }: Schema): string => {
   const limits = [
     minimum === undefined ? [] : [`at least ${minimum}`],
     maximum === undefined ? [] : [`at most ${maximum}`],
@@ -49,50 +49,50 @@ const limitsText = ({ minimum, maximum, maxItems, maxLength }: Schema): string =
   return limits.length === 0 ? '' : `; ${limits.join(', ')}`;
 };
 
-const cell = (text: string): string => text.replaceAll('|', '\\|');
+const escapeCell = (text: string): string => text.replaceAll('|', '\\|');
 
 /** Empty for a table without rows. */
-export const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
-  [head, head.map(() => '---'), ...rows].map((row) => `| ${row.map(cell).join(' | ')} |`).join('\n');
+export const printTable = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
+  [head, head.map(() => '---'), ...rows].map((row) => `| ${row.map(escapeCell).join(' | ')} |`).join('\n');
 
 /** Its own description, or those of its alternatives. */
 const describeSchema = ({ description, anyOf = [] }: Schema): string =>
-  description ?? anyOf.flatMap((branch) => branch.description ?? objectText(branch)).join(' Or ');
+  description ?? anyOf.flatMap((branch) => branch.description ?? describeObject(branch)).join(' Or ');
 
-const objectText = ({ properties }: Schema): string[] =>
+const describeObject = ({ properties }: Schema): string[] =>
   properties === undefined ? [] : [`an object with any of ${Object.keys(properties).join(', ')}: a code, or a list.`];
 
 /** Parameters of an endpoint; a sentence when there are none. */
-export const parametersTable = (input: TSchema): string => {
+export const printParametersTable = (input: TSchema): string => {
   const { properties = {}, required = [] } = input as Schema;
   const rows = Object.entries(properties).map(([name, schema]) => [
     `\`${name}\`${required.includes(name) ? ' (needed)' : ''}`,
-    typeText(schema) + limitsText(schema),
+    describeType(schema) + describeLimits(schema),
     describeSchema(schema),
   ]);
-  return rows.length === 0 ? 'It takes no parameters.' : table(['parameter', 'type', 'meaning'], rows);
+  return rows.length === 0 ? 'It takes no parameters.' : printTable(['parameter', 'type', 'meaning'], rows);
 };
 
 /** A member's text in the table, and its names alone. */
 type Place = { readonly shown: string; readonly path: readonly string[] };
 
-const memberRows = (schema: Schema, { shown, path }: Place): string[][] => {
-  if (schema.anyOf !== undefined) return schema.anyOf.flatMap((b) => memberRows(b, { shown, path }));
-  if (schema.items !== undefined) return memberRows(schema.items, { shown: `${shown}[]`, path });
+const listMemberRows = (schema: Schema, { shown, path }: Place): string[][] => {
+  if (schema.anyOf !== undefined) return schema.anyOf.flatMap((b) => listMemberRows(b, { shown, path }));
+  if (schema.items !== undefined) return listMemberRows(schema.items, { shown: `${shown}[]`, path });
   const values = findValues(schema);
-  if (values !== undefined) return memberRows(values, { shown: `${shown}.*`, path });
+  if (values !== undefined) return listMemberRows(values, { shown: `${shown}.*`, path });
   const { properties = {}, required = [] } = schema;
   return Object.entries(properties).flatMap(([name, member]) => {
     const place: Place = { shown: shown === '' ? name : `${shown}.${name}`, path: [...path, name] };
     const row = [
       `\`${place.shown}\`${required.includes(name) ? '' : ' (where it applies)'}`,
-      typeText(member),
+      describeType(member),
       member.description ?? findMemberText(place.path),
     ];
-    return [row, ...memberRows(member, place)];
+    return [row, ...listMemberRows(member, place)];
   });
 };
 
 /** Members of a response, those of lists and maps included (`[]`, `.*`). */
-export const membersTable = (name: string, output: TSchema): string =>
-  table(['member', 'type', 'meaning'], memberRows(output as Schema, { shown: '', path: [name] }));
+export const printMembersTable = (name: string, output: TSchema): string =>
+  printTable(['member', 'type', 'meaning'], listMemberRows(output as Schema, { shown: '', path: [name] }));

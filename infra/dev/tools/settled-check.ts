@@ -12,7 +12,7 @@ The service is that of .local/endpoints.json (ENDPOINTS_FILE).`;
 /** A request settles two minutes after its last instant, and some seconds later for the pipeline. */
 const SETTLED_AFTER: Micros = 150 * MICROS_PER_SECOND;
 
-const service = (): Service => {
+const readService = (): Service => {
   const file = process.env['ENDPOINTS_FILE'] ?? new URL('../../../.local/endpoints.json', import.meta.url);
   return JSON.parse(readFileSync(file, 'utf8')) as Service;
 };
@@ -25,7 +25,7 @@ const readSymbols = async ({ base_url, keys }: Service): Promise<string[]> => {
 };
 
 const ask = async (count: number, since: Micros): Promise<AnsweredQuestion[]> => {
-  const at = service();
+  const at = readService();
   const drawing = { draw: Math.random, symbols: await readSymbols(at) };
   const asked: AnsweredQuestion[] = [];
   while (asked.length < count) {
@@ -54,7 +54,7 @@ const run = async (): Promise<string> => {
   }
   if (positionals[0] !== 'again') throw new Error(USAGE);
   const asked = JSON.parse(readFileSync(file, 'utf8')) as AnsweredQuestion[];
-  const different = await askAgain(service(), asked);
+  const different = await askAgain(readService(), asked);
   for (const line of different) process.stderr.write(`${line}\n`);
   if (different.length > 0) process.exitCode = 1;
   return `${asked.length} asked again, ${different.length} differ`;

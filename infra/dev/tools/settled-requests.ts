@@ -23,7 +23,7 @@ type Answer = { readonly settled: boolean; readonly items_sha256: string };
 /** A settled response, and how many earlier ones were not settled. */
 export type SettledAnswer = Answer & { readonly text: string; readonly unsettled: number };
 
-const call = async (
+const makeCall = async (
   { base_url, keys }: Service,
   { path, body }: Question,
 ): Promise<{ status: number; text: string }> => {
@@ -45,7 +45,7 @@ export const askSettled = async (
 ): Promise<SettledAnswer> => {
   let unsettled = 0;
   for (let attempt = 1; ; attempt++) {
-    const { status, text } = await call(at, question);
+    const { status, text } = await makeCall(at, question);
     if (status === 200) {
       const answer = JSON.parse(text) as Answer;
       if (answer.settled) return { ...answer, text, unsettled };

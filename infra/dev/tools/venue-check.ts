@@ -12,7 +12,7 @@ import {
   type MapState,
   UnreadablePart,
 } from '../../../ingest/venues/contract/mapping.ts';
-import { type BookSync, isWhole, newBookSync, stepBookSync } from '../../../ingest/venues/shared/book-sync.ts';
+import { type BookSync, isWhole, makeBookSync, stepBookSync } from '../../../ingest/venues/shared/book-sync.ts';
 import { watchUnexpected } from '../../../ingest/venues/shared/unexpected.ts';
 import type { ListingRecord, Micros } from '../../../schemas/records.ts';
 import type { CapabilityBody, LostBody, RawMessage } from '../../../schemas/topics.ts';
@@ -136,7 +136,7 @@ export class VenueCheck {
     if (stamp !== null && seen.lagsMs.length < KEPT) seen.lagsMs.push((at - stamp) / 1_000);
     if (chain === undefined) return;
     const book = `${connection}|${chain.symbol}`;
-    const step = stepBookSync<null>(this.#venue.bookRule, this.#books.get(book) ?? newBookSync(), {
+    const step = stepBookSync<null>(this.#venue.bookRule, this.#books.get(book) ?? makeBookSync(), {
       chain,
       payload: null,
     });

@@ -6,7 +6,7 @@ import type { Venue } from '../../../ingest/venues/contract/venue.ts';
 import { venues } from '../../../ingest/venues/index.ts';
 import { formatDuration } from '../../../schemas/durations.ts';
 import { PROJECT_ROOT } from '../engines/java.ts';
-import { table } from './schema-tables.ts';
+import { printTable } from './schema-tables.ts';
 
 /** Rows that the README of a room has, in this order. */
 const STATED = [
@@ -40,7 +40,7 @@ export const readStatement = ({ id }: Pick<Venue, 'id'>): Statement => {
 };
 
 const byId = [...venues.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
-const linked = ({ id, name }: Venue): string => `[${name}](venues/${id}/README.md) \`${id}\``;
+const linkVenue = ({ id, name }: Venue): string => `[${name}](venues/${id}/README.md) \`${id}\``;
 const listLayers = ({ layers }: Venue): string =>
   Object.entries(layers)
     .filter(([, { policy }]) => policy === 'on')
@@ -50,54 +50,55 @@ const listLayers = ({ layers }: Venue): string =>
 const RECORDED = ['never recorded', 'about recordings'] as const;
 const DELIVERED = STATED.filter((name) => !RECORDED.some((one) => one === name));
 
-const statedTable = (names: readonly (keyof Statement)[]): string =>
-  table(
+const printStatedTable = (names: readonly (keyof Statement)[]): string =>
+  printTable(
     ['venue', ...names],
     byId.map((venue) => {
       const statement = readStatement(venue);
-      return [linked(venue), ...names.map((name) => statement[name])];
+      return [linkVenue(venue), ...names.map((name) => statement[name])];
     }),
   );
 
-const layersTable = (): string =>
-  table(
+const printVenueLayersTable = (): string =>
+  printTable(
     ['venue', 'layers'],
-    byId.map((venue) => [linked(venue), listLayers(venue)]),
+    byId.map((venue) => [linkVenue(venue), listLayers(venue)]),
   );
 
 /** Names and ids, two venues a line. */
-const namesTable = (): string => {
+const printNamesTable = (): string => {
   const half = Math.ceil(byId.length / 2);
   const cells = (venue: Venue | undefined): readonly string[] => (venue ? [venue.name, `\`${venue.id}\``] : ['', '']);
   const rows = byId.slice(0, half).map((venue, i) => [...cells(venue), '', ...cells(byId[half + i])]);
-  return table(['venue', 'id', '', 'venue', 'id'], rows);
+  return printTable(['venue', 'id', '', 'venue', 'id'], rows);
 };
 
-const cadenceText = ({ cadence }: Delivery): string => (cadence === 'live' ? 'as it changes' : formatDuration(cadence));
+const formatCadence = ({ cadence }: Delivery): string =>
+  cadence === 'live' ? 'as it changes' : formatDuration(cadence);
 /** A value that holds by its connection has no time of its own. */
-const horizonText = ({ horizonMs, horizonSource }: Delivery): string =>
+const formatHorizon = ({ horizonMs, horizonSource }: Delivery): string =>
   horizonSource === null ? '' : `${horizonMs === null ? '' : `${formatDuration(horizonMs)}, `}${horizonSource}`;
 const POLICIES = { on: 'yes', off: 'published, not collected', not_published: 'not published' } as const;
 
-const layersOfVenue = ({ layers }: Venue): string =>
-  table(
+const printLayersOfVenue = ({ layers }: Venue): string =>
+  printTable(
     ['layer', 'here', 'cadence', 'horizon', 'events'],
     Object.entries(layers).map(([layer, delivery]) => [
       `\`${layer}\``,
       POLICIES[delivery.policy],
       ...(delivery.policy === 'on'
-        ? [cadenceText(delivery), horizonText(delivery), delivery.completeness ?? '']
+        ? [formatCadence(delivery), formatHorizon(delivery), delivery.completeness ?? '']
         : ['', '', '']),
     ]),
   );
 
 /** The section of a venue for readers of the data: its layers, then its room's statements except those for collectors only. */
-const venueSection = (venue: Venue): string => {
+const printVenueSection = (venue: Venue): string => {
   const statement = readStatement(venue);
   return [
     `## ${venue.name}`,
     `\`${venue.id}\``,
-    layersOfVenue(venue),
+    printLayersOfVenue(venue),
     ...DELIVERED.map((name) => `* **${name}**: ${statement[name]}`),
   ]
     .join('\n\n')
@@ -106,13 +107,13 @@ const venueSection = (venue: Venue): string => {
 
 /** Documents with generated parts, each between `<!-- name -->` and `<!-- end -->`. */
 const GENERATED: Readonly<Record<string, Readonly<Record<string, () => string>>>> = {
-  'README.md': { venues: namesTable },
+  'README.md': { venues: printNamesTable },
   'ingest/README.md': {
-    layers: layersTable,
-    deliveries: () => statedTable(DELIVERED),
-    recorded: () => statedTable(RECORDED),
+    layers: printVenueLayersTable,
+    deliveries: () => printStatedTable(DELIVERED),
+    recorded: () => printStatedTable(RECORDED),
   },
-  'docs/venues.md': { venues: () => byId.map(venueSection).join('\n\n') },
+  'docs/venues.md': { venues: () => byId.map(printVenueSection).join('\n\n') },
 };
 
 /** Generated documents by path. */

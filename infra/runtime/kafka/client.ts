@@ -23,7 +23,7 @@ const LOOK_AHEAD = 262;
  * Level 1 costs a third of kafkajs's default and our records still shrink several times. Memory follows the length of a batch: zlib's default
  * of 270 kB each fits any length, and most of our batches have less than 4 kB.
  */
-const gzipOptions = (bytes: number): ZlibOptions => {
+const chooseGzipOptions = (bytes: number): ZlibOptions => {
   const windowBits = Math.min(MOST_BITS, Math.max(LEAST_BITS, Math.ceil(Math.log2(bytes + LOOK_AHEAD))));
   return { level: 1, windowBits, memLevel: Math.max(1, windowBits - 7), chunkSize: Math.max(1_024, bytes >> 2) };
 };
@@ -31,18 +31,18 @@ const gzipOptions = (bytes: number): ZlibOptions => {
 const MOST_CHUNK = 1024 * 1024;
 
 /** Gzip data ends with its uncompressed length (RFC 1952); a buffer of that size needs no window. A wrong length only costs time. */
-const gunzipOptions = (packed: Buffer): ZlibOptions => {
+const chooseGunzipOptions = (packed: Buffer): ZlibOptions => {
   const length = packed.length < 4 ? 0 : packed.readUInt32LE(packed.length - 4);
   return { chunkSize: Math.min(MOST_CHUNK, Math.max(1_024, length + 1)) };
 };
 
 kafkajs.CompressionCodecs[kafkajs.CompressionTypes.GZIP] = () => ({
   compress: async ({ buffer }: { readonly buffer: Buffer }) => {
-    const options = gzipOptions(buffer.length);
+    const options = chooseGzipOptions(buffer.length);
     return buffer.length <= AT_ONCE_BYTES ? gzipSync(buffer, options) : gzip(buffer, options);
   },
   decompress: async (buffer: Buffer) => {
-    const options = gunzipOptions(buffer);
+    const options = chooseGunzipOptions(buffer);
     return buffer.length <= AT_ONCE_BYTES ? gunzipSync(buffer, options) : gunzip(buffer, options);
   },
 });
@@ -67,13 +67,13 @@ export const createCuttableSockets = (): { readonly factory: ISocketFactory; rea
 };
 
 /** kafkajs logs failures that it survives (rebalances, retries) as errors; our own code decides what is an error. */
-const asLevel = (level: number): 'debug' | 'info' => (level <= kafkajs.logLevel.WARN ? 'info' : 'debug');
+const toLevel = (level: number): 'debug' | 'info' => (level <= kafkajs.logLevel.WARN ? 'info' : 'debug');
 
-const logInto =
+const createLogCreator =
   (log: Logger): logCreator =>
   () =>
   ({ level, namespace, log: { message, timestamp: _timestamp, logger: _logger, stack: _stack, ...rest } }) => {
-    log[asLevel(level)]({ kafkajs: namespace, detail: rest }, message);
+    log[toLevel(level)]({ kafkajs: namespace, detail: rest }, message);
   };
 
 export type KafkaSettings = {
@@ -104,7 +104,7 @@ export const openKafka = ({ brokers, clientId, security = OPEN }: KafkaSettings,
     connectionTimeout: 3_000,
     requestTimeout: 30_000,
     retry: { initialRetryTime: 100, maxRetryTime: 1_000, retries: 8 },
-    logCreator: logInto(log),
+    logCreator: createLogCreator(log),
     ...toConnection(security),
   };
   const kafka = new kafkajs.Kafka(settings);

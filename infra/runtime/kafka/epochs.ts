@@ -46,7 +46,7 @@ const decode = (bytes: Buffer): Answer | undefined => {
 };
 
 /** Offset after the last record of an epoch in the log of this broker. Rejects when the broker does not lead the partition. */
-export const endOfEpoch = async (broker: Broker, query: EpochQuery): Promise<EpochEnd> => {
+export const fetchEpochEnd = async (broker: Broker, query: EpochQuery): Promise<EpochEnd> => {
   const answer = await broker.connectionPool.send({
     request: {
       apiKey: OFFSET_FOR_LEADER_EPOCH,

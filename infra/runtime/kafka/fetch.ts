@@ -13,7 +13,7 @@ import {
   type TopicPartition,
   toDelivery,
 } from './delivery.ts';
-import { endOfEpoch } from './epochs.ts';
+import { fetchEpochEnd } from './epochs.ts';
 
 type OnDelivery = (delivery: Delivery) => void | Promise<void>;
 
@@ -335,7 +335,7 @@ export class PartitionFetcher {
     const found = await this.#trying(async (cluster) => {
       await cluster.refreshMetadataIfNecessary();
       const [nodeId = ''] = Object.keys(cluster.findLeaderForPartitions(topic, [partition]));
-      return endOfEpoch(await cluster.findBroker({ nodeId }), { topic, partition, epoch: before });
+      return fetchEpochEnd(await cluster.findBroker({ nodeId }), { topic, partition, epoch: before });
     });
     if (slot.next !== next) return;
     if (found.epoch !== before || found.end < next)

@@ -17,9 +17,9 @@ export {
   QueueFull,
 } from './publisher.ts';
 export {
-  endOffsets,
+  fetchEndOffsets,
+  fetchOffsetsSince,
   type Message,
-  offsetsSince,
   type PartitionRange,
   type Reader,
   readPartitions,

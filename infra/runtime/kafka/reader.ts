@@ -63,7 +63,7 @@ const assignTopic = async (fetcher: PartitionFetcher, reading: TopicReading): Pr
 export type PartitionRange = { readonly earliest: number; readonly latest: number };
 
 /** First offset and that of the next record, by partition. */
-export const endOffsets = async (handle: KafkaHandle, topic: string): Promise<Map<number, PartitionRange>> => {
+export const fetchEndOffsets = async (handle: KafkaHandle, topic: string): Promise<Map<number, PartitionRange>> => {
   const fetcher = new PartitionFetcher(handle, endProcess);
   try {
     return await fetchRanges(fetcher, topic, await fetcher.listPartitions(topic));
@@ -81,7 +81,7 @@ const fetchRanges = async (fetcher: PartitionFetcher, topic: string, partitions:
 };
 
 /** Per partition the first record made at or after its instant (milliseconds), or the end when there is none. */
-export const offsetsSince = async (
+export const fetchOffsetsSince = async (
   handle: KafkaHandle,
   topic: string,
   sinceMs: (partition: number) => number,

@@ -1,6 +1,6 @@
 // The only place where kafkajs sends: one attempt for a whole batch, which every partition of it acknowledges or which has failed.
 import type { ICustomPartitioner, Message as KafkaMessage, Producer, RecordMetadata } from 'kafkajs';
-import { keyHash } from '../../../schemas/shards.ts';
+import { hashTextKey } from '../../../schemas/shards.ts';
 import type { KafkaHandle } from './client.ts';
 import kafkajs from './patches/kafkajs.ts';
 
@@ -42,7 +42,7 @@ const createPartitioner: ICustomPartitioner = () => {
     const known = hashes.get(key);
     if (known !== undefined) return known;
     if (hashes.size >= KNOWN_KEYS) hashes.clear();
-    const hash = keyHash(key);
+    const hash = hashTextKey(key);
     hashes.set(key, hash);
     return hash;
   };
@@ -56,7 +56,7 @@ const createPartitioner: ICustomPartitioner = () => {
 
 export const toPlace = (topic: string, partition: number): string => `${topic}/${partition}`;
 
-const byTopic = (records: readonly SentRecord[]) => {
+const groupByTopic = (records: readonly SentRecord[]) => {
   const topics = new Map<string, KafkaMessage[]>();
   for (const { topic, message } of records) {
     const messages = topics.get(topic);
@@ -99,7 +99,7 @@ export const openSender = ({ kafka }: KafkaHandle, { compresses }: SenderOptions
       await producer.connect();
       return checkAnswers(
         records,
-        await producer.sendBatch({ topicMessages: byTopic(records), acks: -1, compression }),
+        await producer.sendBatch({ topicMessages: groupByTopic(records), acks: -1, compression }),
       );
     },
     renew: () => producer.disconnect().catch(() => undefined),

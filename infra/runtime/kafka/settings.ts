@@ -1,5 +1,5 @@
 // Settings of the connections to Kafka, the same for every process and tool: brokers, TLS, SASL.
-import { nearest } from '../../../schemas/errors.ts';
+import { findNearest } from '../../../schemas/errors.ts';
 import { type Config, ConfigError, type ConfigSpec, type Environment, Faults, readConfig } from '../config.ts';
 import { readPem } from '../tls.ts';
 
@@ -75,7 +75,7 @@ const readTls = (settings: Settings): KafkaTls | null => {
 const parseMechanism = (text: string): KafkaSasl['mechanism'] => {
   const known = SASL_MECHANISMS.find((mechanism) => mechanism === text.toLowerCase());
   if (known !== undefined) return known;
-  const [meant] = nearest(text, SASL_MECHANISMS);
+  const [meant] = findNearest(text, SASL_MECHANISMS);
   const hint = meant === undefined ? `known: ${SASL_MECHANISMS.join(', ')}` : `did you mean ${meant}?`;
   return refuse(`KAFKA_SASL_MECHANISM ${JSON.stringify(text)} is unknown, ${hint}`);
 };
@@ -92,7 +92,7 @@ const readSasl = (settings: Settings): KafkaSasl | null => {
 };
 
 /** Reads the files named by the settings. Throws ConfigError with every fault: settings that conflict, files that cannot be read. */
-export const kafkaSecurity = (settings: Settings): KafkaSecurity => {
+export const loadKafkaSecurity = (settings: Settings): KafkaSecurity => {
   const faults = new Faults();
   const tls = faults.use(() => readTls(settings));
   const sasl = faults.use(() => readSasl(settings));
@@ -102,4 +102,4 @@ export const kafkaSecurity = (settings: Settings): KafkaSecurity => {
 
 /** For tools, which get their brokers from elsewhere. */
 export const readKafkaSecurity = (env: Environment): KafkaSecurity =>
-  kafkaSecurity(readConfig(KAFKA_SECURITY_CONFIG, env));
+  loadKafkaSecurity(readConfig(KAFKA_SECURITY_CONFIG, env));

@@ -1,5 +1,5 @@
 // Every topic with its partitions, retention and limits, ready for ensureTopics (design section 4).
-import { MD_LAYERS, topics } from '../../../schemas/topics.ts';
+import { MD_LAYERS, nameTopics } from '../../../schemas/topics.ts';
 
 /** Size limits of every message, defined only here. */
 export const LIMITS = {
@@ -55,14 +55,14 @@ const COMPACTED = {
   'min.cleanable.dirty.ratio': '0.1',
 };
 
-export const topicSpecs = ({
+export const listTopicSpecs = ({
   venues,
   shards,
   namespace,
   replication,
   replay = false,
 }: TopicPlan): readonly TopicSpec[] => {
-  const names = topics(namespace);
+  const names = nameTopics(namespace);
   const keep = (ms: number) => (replay ? FOREVER : keepFor(ms));
   const spec = (topic: string, partitions: number, config: Record<string, string>): TopicSpec => ({
     topic,

@@ -1,7 +1,7 @@
 // Decides whether a failure of PostgreSQL means that it is away: callers then wait, or ask their own callers to.
 import type { Pool } from 'pg';
-import { serviceError } from '../../../schemas/errors.ts';
-import { NoAnswer, within } from '../within.ts';
+import { makeServiceError } from '../../../schemas/errors.ts';
+import { limitTime, NoAnswer } from '../within.ts';
 
 /** Connection failures and a server that is starting or stopping (PostgreSQL, annex A, classes 08 and 57; Node.js, common system errors). */
 const AWAY_CODE = /^(?:08...|57P0[123]|53300|ECONN|ETIMEDOUT|EPIPE|EHOST|ENET|ENOTFOUND|EAI_AGAIN)/;
@@ -23,11 +23,11 @@ export const isAway = (error: unknown): boolean => {
 };
 
 /** The same queries; while the database is away they reject with a ServiceError UNAVAILABLE with this message. */
-export const answering = (pool: Pick<Pool, 'query'>, message: string): Pick<Pool, 'query'> => {
+export const guardAway = (pool: Pick<Pool, 'query'>, message: string): Pick<Pool, 'query'> => {
   const query = (text: string, values?: unknown[]) =>
-    within(pool.query(text, values), ANSWER_MS).catch((error: unknown) => {
+    limitTime(pool.query(text, values), ANSWER_MS).catch((error: unknown) => {
       if (!isAway(error) && !(error instanceof Error && readCode(error) === NO_TABLE)) throw error;
-      throw serviceError('UNAVAILABLE', message, { hint: 'Repeat the call in a few seconds.' });
+      throw makeServiceError('UNAVAILABLE', message, { hint: 'Repeat the call in a few seconds.' });
     });
   return { query: query as Pool['query'] };
 };

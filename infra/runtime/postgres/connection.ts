@@ -72,7 +72,7 @@ export const parsePostgresAddress = (text: string, address: string): PostgresCon
   return { connectionString: url.href, ssl, ...(ssl === false ? {} : { sslnegotiation }) };
 };
 
-const tlsSettings = (address: string): TlsSettings => ({
+const readTlsSettings = (address: string): TlsSettings => ({
   authority: `sslrootcert in ${address}`,
   serverName: `the host in ${address}`,
   enabled: `sslmode and the port in ${address}`,
@@ -84,7 +84,7 @@ const LOGIN_REFUSED = /^28(?:000|P01)$/;
 const NO_TLS = 'does not support SSL';
 const CUT = /Connection terminated|ECONNRESET/;
 
-const adviceOn = (error: Error, { address, login }: AddressNames): string | null => {
+const findAdvice = (error: Error, { address, login }: AddressNames): string | null => {
   const code = 'code' in error ? String(error.code) : '';
   if (LOGIN_REFUSED.test(code) || error.message.includes('invalid username/password'))
     return `look at ${login}, and at sslmode in ${address}`;
@@ -95,8 +95,8 @@ const adviceOn = (error: Error, { address, login }: AddressNames): string | null
 /** The same error with a completed message: callers decide by its class and code. */
 const explain = <E extends Error | null | undefined>(error: E, names: AddressNames): E => {
   if (!error) return error;
-  const reason = explainTls(error, tlsSettings(names.address));
-  const advice = reason === null ? adviceOn(error, names) : null;
+  const reason = explainTls(error, readTlsSettings(names.address));
+  const advice = reason === null ? findAdvice(error, names) : null;
   if (reason !== null) error.message = `${reason} (${error.message})`;
   if (advice !== null) error.message = `${error.message}: ${advice}`;
   return error;
@@ -121,7 +121,7 @@ export const guardPool = (pool: pg.Pool, log: Pick<Logger, 'warn'>, lost: string
 type OnConnect = ((error: Error) => void) | ((error: null, client: pg.Client) => void);
 
 /** A client whose connection failures name the setting; for pools too. */
-export const clientClass = (names: AddressNames): typeof pg.Client =>
+export const makeClientClass = (names: AddressNames): typeof pg.Client =>
   class extends pg.Client {
     override connect(): Promise<pg.Client>;
     override connect(callback: OnConnect): void;

@@ -2,7 +2,7 @@
 import pg from 'pg';
 import { createBackoff } from '../backoff.ts';
 import type { Logger } from '../log.ts';
-import { clientClass, DATABASE_NAMES, parsePostgresAddress } from './connection.ts';
+import { DATABASE_NAMES, makeClientClass, parsePostgresAddress } from './connection.ts';
 
 type ListenOptions = {
   readonly url: string;
@@ -32,7 +32,7 @@ class PostgresListener implements Listener {
   readonly #options: ListenOptions;
   readonly #names: readonly string[];
   readonly #address: ReturnType<typeof parsePostgresAddress>;
-  readonly #Client = clientClass(DATABASE_NAMES);
+  readonly #Client = makeClientClass(DATABASE_NAMES);
   readonly #backoff = createBackoff({ minMs: 100, maxMs: 5_000 });
   #client: pg.Client | null = null;
   #timer: NodeJS.Timeout | undefined;

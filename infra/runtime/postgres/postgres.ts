@@ -1,7 +1,7 @@
 // PostgreSQL (accounts, keys, payments): one pool a process.
 import pg from 'pg';
 import { createLog } from '../log.ts';
-import { clientClass, DATABASE_NAMES, guardPool, KEEP_ALIVE, parsePostgresAddress } from './connection.ts';
+import { DATABASE_NAMES, guardPool, KEEP_ALIVE, makeClientClass, parsePostgresAddress } from './connection.ts';
 
 type PostgresOptions = {
   readonly max?: number;
@@ -16,7 +16,7 @@ export const ANSWER_MS = 30_000;
 export const openPostgres = (url: string, { max = 10, answerMs }: PostgresOptions = {}): pg.Pool => {
   const pool = new pg.Pool({
     ...parsePostgresAddress(url, DATABASE_NAMES.address),
-    Client: clientClass(DATABASE_NAMES),
+    Client: makeClientClass(DATABASE_NAMES),
     ...KEEP_ALIVE,
     max,
     connectionTimeoutMillis: 5_000,
@@ -27,7 +27,7 @@ export const openPostgres = (url: string, { max = 10, answerMs }: PostgresOption
 };
 
 /** Runs `work` in one transaction on its own connection: all of it or nothing. */
-export const inTransaction = async <T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> => {
+export const runInTransaction = async <T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> => {
   const client = await pool.connect();
   let broken: Error | undefined;
   try {

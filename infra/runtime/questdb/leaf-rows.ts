@@ -9,7 +9,7 @@ import {
 import { joinFigure } from '../../../schemas/decimals.ts';
 import { formatInstantMicros, MICROS_PER_DAY, parseInstant } from '../../../schemas/instants.ts';
 import type { Micros } from '../../../schemas/records.ts';
-import { tableName } from '../../../schemas/tables.ts';
+import { toTableName } from '../../../schemas/tables.ts';
 import { compareBytes } from '../../../schemas/text-order.ts';
 import { SEALS_AFTER } from '../../../schemas/windows.ts';
 import type { Cell, QuestdbReader } from './questdb.ts';
@@ -42,12 +42,12 @@ export type LeafRow = {
 };
 
 /** The column that orders rows of one instant before `seq`; null where none does. */
-const tieColumn = ({ order }: AnchoredTable): string | null => (order.length === 3 ? (order[1] as string) : null);
+const findTieColumn = ({ order }: AnchoredTable): string | null => (order.length === 3 ? (order[1] as string) : null);
 const isEventTable = ({ dayIncludes, designated }: AnchoredTable): boolean =>
   dayIncludes === 'begin' && designated === 'received_at';
 
 /** An instant as a literal. */
-const quote = (at: string): string => `'${at}'`;
+const quoteInstant = (at: string): string => `'${at}'`;
 
 type Slice = { readonly from: Micros; readonly to: Micros };
 const sliceDay = (day: string, rows: number): Slice[] => {
@@ -64,8 +64,8 @@ const sliceDay = (day: string, rows: number): Slice[] => {
 export const sliceConditions = ({ table, designated, dayIncludes }: AnchoredTable, { from, to }: Slice): string[] => {
   const [above, upTo] = dayIncludes === 'end' ? ['>', '<='] : ['>=', '<'];
   return [
-    `${designated} ${above} ${quote(formatInstantMicros(from))}`,
-    `${designated} ${upTo} ${quote(formatInstantMicros(to))}`,
+    `${designated} ${above} ${quoteInstant(formatInstantMicros(from))}`,
+    `${designated} ${upTo} ${quoteInstant(formatInstantMicros(to))}`,
     ...(table === 'candles' ? ["timeframe = '1m'"] : []),
   ];
 };
@@ -83,8 +83,8 @@ export const makeCondition = ({ table, closedAt }: LeafQuestion, slice: Slice): 
   return [
     'listing = $1',
     ...sliceConditions(table, slice),
-    `${ended} <= ${quote(formatInstantMicros(closedAt - SEALS_AFTER))}`,
-    `(recorded_at IS NULL OR recorded_at < ${quote(formatInstantMicros(closedAt))})`,
+    `${ended} <= ${quoteInstant(formatInstantMicros(closedAt - SEALS_AFTER))}`,
+    `(recorded_at IS NULL OR recorded_at < ${quoteInstant(formatInstantMicros(closedAt))})`,
   ].join(' AND ');
 };
 
@@ -114,7 +114,7 @@ const decodeCell = ({ kind, stored }: AnchoredColumn, cell: Cell, exact: Exact):
 };
 
 /** Columns in the order of the statement: OWN, then the table's. */
-const storedPlace = (table: AnchoredTable, name: string | null | undefined): number =>
+const findStoredPlace = (table: AnchoredTable, name: string | null | undefined): number =>
   3 + listStored(table).findIndex((column) => column.name === name);
 
 /** Rows as the store returned them. */
@@ -151,9 +151,9 @@ const createDecoder = ({ table, listing }: LeafQuestion): ((line: Line, seq: num
 
 /** Leaf order without `seq`, which follows the raw offset among rows that are equal otherwise. */
 const createLineOrder = (table: AnchoredTable): ((a: Line, b: Line) => number) => {
-  const tie = tieColumn(table);
-  const [atPlace, tiePlace] = [storedPlace(table, table.order[0]), storedPlace(table, tie)];
-  const [statusPlace, tieIsId] = [storedPlace(table, 'status'), isEventTable(table)];
+  const tie = findTieColumn(table);
+  const [atPlace, tiePlace] = [findStoredPlace(table, table.order[0]), findStoredPlace(table, tie)];
+  const [statusPlace, tieIsId] = [findStoredPlace(table, 'status'), isEventTable(table)];
   const readTie = (line: Line): string | null => {
     const isGap = tieIsId && line[statusPlace] === 'missing';
     return tie === null || isGap ? null : (line[tiePlace] ?? null);
@@ -195,7 +195,7 @@ type SliceReader = (slice: Slice) => Promise<readonly Line[]>;
 const createSliceReader = ({ questdb, namespace }: LeafSource, question: LeafQuestion, own = OWN): SliceReader => {
   const columns = listStored(question.table).map(selectColumn);
   const compare = createLineOrder(question.table);
-  const table = tableName(namespace, question.table.table);
+  const table = toTableName(namespace, question.table.table);
   return async (slice) => {
     const text = `SELECT ${[own, ...columns].join(', ')} FROM '${table}' WHERE ${makeCondition(question, slice)}`;
     const lines = await questdb.query({ text, values: [question.listing] });
@@ -248,7 +248,7 @@ export async function* readLeafRows(source: LeafSource, question: LeafQuestion):
 
 /** Number of leaves, by the same rules. */
 export const countLeafRows = async ({ questdb, namespace }: LeafSource, question: LeafQuestion): Promise<number> => {
-  const table = tableName(namespace, question.table.table);
+  const table = toTableName(namespace, question.table.table);
   const text = `SELECT count() FROM '${table}' WHERE ${makeCondition(question, parseDaySlice(question.day))}`;
   const [line] = await questdb.query({ text, values: [question.listing] });
   return Number(line?.[0] ?? 0);

@@ -2,13 +2,19 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Sender } from '@questdb/nodejs-client';
 import pg from 'pg';
-import { fitsDouble } from '../../../schemas/decimals.ts';
+import { isExactDouble } from '../../../schemas/decimals.ts';
 import type { Row } from '../../../schemas/topics.ts';
 import { createBackoff } from '../backoff.ts';
 import type { ConfigSpec } from '../config.ts';
 import { createLog, type Logger } from '../log.ts';
-import { clientClass, guardPool, KEEP_ALIVE, parsePostgresAddress, QUESTDB_PG_NAMES } from '../postgres/connection.ts';
-import { within } from '../within.ts';
+import {
+  guardPool,
+  KEEP_ALIVE,
+  makeClientClass,
+  parsePostgresAddress,
+  QUESTDB_PG_NAMES,
+} from '../postgres/connection.ts';
+import { limitTime } from '../within.ts';
 import { type Credentials, explainQuestdbHttp, openQuestdbHttp, type QuestdbHttp } from './http.ts';
 
 /** The login of both addresses. */
@@ -48,7 +54,7 @@ const CLOSE_MS = 2_000;
 /** Time for the server to report its own timeout. */
 const GRACE_MS = 2_000;
 
-const asText = (value: string): string => value;
+const toText = (value: string): string => value;
 
 /** Accepts `host:port` and whole URLs, TLS as in libpq's URLs; the database is always `qdb`. */
 const toConnectionUrl = (url: string, auth: Credentials | undefined): string => {
@@ -66,14 +72,14 @@ export const openQuestdbReader = (url: string, options: QuestdbReaderOptions): Q
   const { max, timeoutMs, auth, log = createLog('questdb') } = options;
   const pool = new pg.Pool({
     ...parsePostgresAddress(toConnectionUrl(url, auth), QUESTDB_PG_NAMES.address),
-    Client: clientClass(QUESTDB_PG_NAMES),
+    Client: makeClientClass(QUESTDB_PG_NAMES),
     ...KEEP_ALIVE,
     max,
     connectionTimeoutMillis: 5_000,
     query_timeout: timeoutMs + GRACE_MS,
     // QuestDB ignores pg's own statement_timeout as it is sent.
     options: `-c statement_timeout=${timeoutMs}`,
-    types: { getTypeParser: () => asText },
+    types: { getTypeParser: () => toText },
   });
   guardPool(pool, log, 'idle QuestDB connection lost');
   return {
@@ -90,7 +96,9 @@ export const openQuestdbReader = (url: string, options: QuestdbReaderOptions): Q
       await pool.query('SELECT 1');
     },
     close: () =>
-      within(pool.end(), CLOSE_MS).catch((err: unknown) => log.warn({ err }, 'QuestDB did not answer before the end')),
+      limitTime(pool.end(), CLOSE_MS).catch((err: unknown) =>
+        log.warn({ err }, 'QuestDB did not answer before the end'),
+      ),
   };
 };
 
@@ -121,8 +129,8 @@ const RESUME_EVERY_MS = 10_000;
 const LIMITS = `auto_flush=off;retry_timeout=${RETRY_TIMEOUT_MS};request_timeout=10000;`;
 
 /** Figures that a double cannot represent, as the JSON text of column `digits` (design section 7); null when there are none. */
-const sparseDigits = (figures: Row['figures']): string | null => {
-  const kept = Object.entries(figures).filter(([, digits]) => !fitsDouble(digits));
+const formatSparseDigits = (figures: Row['figures']): string | null => {
+  const kept = Object.entries(figures).filter(([, digits]) => !isExactDouble(digits));
   return kept.length === 0 ? null : JSON.stringify(Object.fromEntries(kept));
 };
 
@@ -134,7 +142,7 @@ const writeRow = (sender: Sender, table: string, row: Row): void => {
   for (const [name, integer] of Object.entries(row.integers)) sender.intColumn(name, integer);
   for (const [name, digits] of Object.entries(row.figures)) sender.floatColumn(name, Number(digits));
   for (const [name, flag] of Object.entries(row.flags)) sender.booleanColumn(name, flag);
-  const digits = sparseDigits(row.figures);
+  const digits = formatSparseDigits(row.figures);
   if (digits !== null) sender.stringColumn('digits', digits);
   // Without auto flush this only ends the row; there is nothing to await.
   void sender.at(row.at, 'us');
@@ -200,7 +208,7 @@ class TableSenders implements RowSender {
   async close(): Promise<void> {
     this.#closed.abort(new Error('the row sender was closed'));
     const ended = Promise.all(this.#turns.values()).then(() => undefined);
-    await within(ended, CLOSE_MS).catch((err: unknown) => {
+    await limitTime(ended, CLOSE_MS).catch((err: unknown) => {
       this.#log.warn(
         { err },
         'QuestDB did not answer before the end: rows that it has not confirmed are written again',

@@ -1,7 +1,7 @@
 // A digest of the stored rows of one listing, table and day, computed by the store, so that nothing but the digest is read (AN-05).
 import { randomBytes } from 'node:crypto';
 import { type AnchoredTable, listStored, type StoredColumn } from '../../../schemas/anchored.ts';
-import { tableName } from '../../../schemas/tables.ts';
+import { toTableName } from '../../../schemas/tables.ts';
 import { type LeafQuestion, type LeafSource, makeCondition, parseDaySlice } from './leaf-rows.ts';
 
 /**
@@ -18,10 +18,10 @@ const NO_FRACTION = 4_611_686_018_427_387_905n;
 const NO_INTEGER = -9_223_372_036_854_775_807n;
 
 /** Numbers of columns that are compared as whole numbers. */
-const wholeNumber = (expression: string): string => `coalesce(${expression}, ${NO_INTEGER})`;
+const toWholeNumber = (expression: string): string => `coalesce(${expression}, ${NO_INTEGER})`;
 
 /** A double as its whole part and 124 bits of its fraction, which are all its bits unless `isWide`. */
-const partsOfDouble = (column: string): string[] => {
+const listDoubleParts = (column: string): string[] => {
   const fraction = `((${column} - ${column}::long) * ${SHIFT})`;
   return [
     `coalesce(${column}::long, 0)`,
@@ -36,7 +36,7 @@ const isWide = (column: string): string => `abs(${column}) >= 9.0E18 OR (abs(${c
 const listNumbers = ({ stored, kind }: StoredColumn): string[] => {
   if (kind === 'text') return [];
   if (kind === 'boolean') return [`CASE WHEN ${stored} THEN 1 ELSE 0 END`];
-  return kind === 'instant' ? [wholeNumber(`${stored}::long`)] : partsOfDouble(stored);
+  return kind === 'instant' ? [toWholeNumber(`${stored}::long`)] : listDoubleParts(stored);
 };
 
 /** The statement over a table's rows that satisfy a condition, without its WHERE. */
@@ -44,7 +44,7 @@ const selectDigest = (table: AnchoredTable, stored: string): string => {
   const columns = listStored(table);
   const texts = columns.filter(({ kind }) => kind === 'text').map((column) => column.stored);
   const doubles = columns.filter(({ kind }) => kind === 'figure' || kind === 'integer').map((column) => column.stored);
-  const numbers = [wholeNumber('recorded_at::long'), wholeNumber('src_offset'), ...columns.flatMap(listNumbers)];
+  const numbers = [toWholeNumber('recorded_at::long'), toWholeNumber('src_offset'), ...columns.flatMap(listNumbers)];
   const row = numbers.reduce((sum, number) => `(${sum}) * ${MULTIPLIER} + ${number}`);
   const wide =
     doubles.length === 0
@@ -65,7 +65,7 @@ const PARTS = 2;
  */
 export const digestLeafRows = async ({ questdb, namespace }: LeafSource, question: LeafQuestion): Promise<string> => {
   const { table, listing, day } = question;
-  const select = selectDigest(table, tableName(namespace, table.table));
+  const select = selectDigest(table, toTableName(namespace, table.table));
   const { from, to } = parseDaySlice(day);
   const width = (to - from) / PARTS;
   const parts = Array.from({ length: PARTS }, async (_, at) => {

@@ -2,10 +2,10 @@
 //
 // A dialect of Binance's USD-M: the same frames, answers and chain of book messages, on one socket path. Open interest and candles of mark and
 // index prices are published by REST and symbol by symbol only.
-import { binanceDialect } from '../binance/dialect.ts';
+import { makeBinanceDialect } from '../binance/dialect.ts';
 import { planAster, STREAMS_PER_CONNECTION } from './plan.ts';
 
-export const aster = binanceDialect({
+export const aster = makeBinanceDialect({
   id: 'aster',
   name: 'Aster',
   docs: 'https://docs.asterdex.com/product/aster-perpetuals/api',

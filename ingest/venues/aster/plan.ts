@@ -1,11 +1,11 @@
 // Aster's slots: sockets of books, of marks and of trades, each apart; polls of open interest and of candles of mark and index prices. The venue's
 // frames, weights and limit of weight are those of Binance's USD-M, and so is what fits into it.
 import type { ListingRecord } from '../../../schemas/records.ts';
-import { oiEveryMs, PRICE_CANDLES_EVERY_MS } from '../binance/budget.ts';
+import { computeOiEveryMs, PRICE_CANDLES_EVERY_MS } from '../binance/budget.ts';
 import type { PlanEnv, PollRequest, Slot } from '../contract/feed.ts';
 import type { Endpoints } from '../contract/listings.ts';
-import { byAge, hasPriceCandles, isOpen } from '../shared/chosen-listings.ts';
-import { chunks, spreadListings } from '../shared/spread-listings.ts';
+import { hasPriceCandles, isOpen, sortByAge } from '../shared/chosen-listings.ts';
+import { splitChunks, spreadListings } from '../shared/spread-listings.ts';
 
 export const STREAMS_PER_CONNECTION = 200;
 /** The spread by names is uneven: the mean stays below the limit. */
@@ -41,11 +41,11 @@ const KINDS: readonly SocketKind[] = [
 
 export const planAster = (listings: readonly ListingRecord[], env: PlanEnv): Slot[] => {
   const open = listings.filter(isOpen);
-  const everyMs = oiEveryMs(open);
+  const everyMs = computeOiEveryMs(open);
   return [
     ...KINDS.flatMap((kind) => planSockets(open, env, kind)),
     ...Array.from({ length: env.shards }, (_, shard) => shard).flatMap((shard) => {
-      const members = byAge(open.filter(({ venue_symbol }) => env.shardOf(venue_symbol) === shard));
+      const members = sortByAge(open.filter(({ venue_symbol }) => env.shardOf(venue_symbol) === shard));
       return members.length === 0 ? [] : planPolls(members, { shard, everyMs, endpoints: env.endpoints });
     }),
   ];
@@ -68,7 +68,7 @@ const planSockets = (
         id: `${name}.${tag}`,
         shards: [shard],
         url: env.endpoints.ws ?? '',
-        subscribe: chunks(listStreams(symbols, kinds), STREAMS_PER_FRAME).map((params, i) =>
+        subscribe: splitChunks(listStreams(symbols, kinds), STREAMS_PER_FRAME).map((params, i) =>
           JSON.stringify({ method: 'SUBSCRIBE', params, id: i + 1 }),
         ),
         covers: [{ layers, symbols }],
@@ -83,7 +83,7 @@ const planSockets = (
 const listStreams = (symbols: readonly string[], kinds: readonly string[]): string[] =>
   symbols.flatMap((symbol) => kinds.map((kind) => `${symbol.toLowerCase()}@${kind}`));
 
-const get = (name: string, query: string, { rest }: Endpoints): PollRequest => ({
+const toGet = (name: string, query: string, { rest }: Endpoints): PollRequest => ({
   method: 'GET',
   url: `${rest}/fapi/v3/${name}?${query}`,
   weight: 1,
@@ -98,7 +98,7 @@ const planPolls = (members: readonly ListingRecord[], { shard, everyMs, endpoint
     id: `oi.${shard}`,
     shards: [shard],
     requests: members.map(({ venue_symbol }) =>
-      get('openInterest', `symbol=${encodeURIComponent(venue_symbol)}`, endpoints),
+      toGet('openInterest', `symbol=${encodeURIComponent(venue_symbol)}`, endpoints),
     ),
     everyMs,
     covers: [{ layers: ['oi'], symbols: members.map(({ venue_symbol }) => venue_symbol) }],
@@ -121,7 +121,7 @@ const toPriceCandles = ({ venue_symbol, values }: ListingRecord, endpoints: Endp
     indexPriceKlines: `pair=${encodeURIComponent(values.pair ?? venue_symbol)}`,
   };
   return Object.entries(subjects).map(([name, subject]) => ({
-    ...get(name, `${subject}&interval=1m&limit=3`, endpoints),
+    ...toGet(name, `${subject}&interval=1m&limit=3`, endpoints),
     urgency: 'price_candle',
   }));
 };

@@ -5,7 +5,7 @@
 // in and for confirmations. A request of open interest or of candles weighs 1.
 import type { ListingRecord } from '../../../schemas/records.ts';
 import type { Delivery } from '../contract/feed.ts';
-import { byAge, isOpen } from '../shared/chosen-listings.ts';
+import { isOpen, sortByAge } from '../shared/chosen-listings.ts';
 import { type Market, toMarket } from './symbols.ts';
 
 const POLLS_PER_MINUTE = 1_320;
@@ -42,17 +42,17 @@ const filterOpen = (listings: readonly ListingRecord[], market: Market): readonl
   listings.filter((listing) => isOpen(listing) && toMarket(listing.venue_symbol) === market);
 
 /** One period for both markets, that of the one with more listings: a layer has one cadence. */
-export const oiEveryMs = (listings: readonly ListingRecord[]): number =>
+export const computeOiEveryMs = (listings: readonly ListingRecord[]): number =>
   Math.max(...(['usdm', 'coinm'] as const).map((market) => planBudget(filterOpen(listings, market).length).oiEveryMs));
 
 /** A layer polled every p is assumed valid for 2 p (F-02). */
-export const polledEvery = (listings: readonly ListingRecord[]): Delivery => {
-  const cadence = oiEveryMs(listings);
+export const makePolledDelivery = (listings: readonly ListingRecord[]): Delivery => {
+  const cadence = computeOiEveryMs(listings);
   return { policy: 'on', cadence, horizonMs: 2 * cadence, horizonSource: 'assumed' };
 };
 
 /** Symbols of one market whose candles of mark and index prices fit the budget. */
-export const carriesPriceCandles = (listings: readonly ListingRecord[]): ReadonlySet<string> => {
-  const open = byAge(listings.filter(isOpen));
+export const listPriceCandleSymbols = (listings: readonly ListingRecord[]): ReadonlySet<string> => {
+  const open = sortByAge(listings.filter(isOpen));
   return new Set(open.slice(0, planBudget(open.length).priceCandles).map(({ venue_symbol }) => venue_symbol));
 };

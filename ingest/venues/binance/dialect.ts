@@ -5,7 +5,7 @@ import type { Endpoints, VenueRequest } from '../contract/listings.ts';
 import type { Venue } from '../contract/venue.ts';
 import type { BookRule } from '../shared/book-sync.ts';
 import { ON_CHANGE } from '../shared/deliveries.ts';
-import { polledEvery } from './budget.ts';
+import { makePolledDelivery } from './budget.ts';
 import { askedMinutes } from './events.ts';
 import { mapReference } from './listings.ts';
 import { mapMessage } from './messages.ts';
@@ -52,7 +52,7 @@ const LAYERS: Venue['layers'] = {
   ticker: ON_CHANGE,
   mark: EVERY_SECOND,
   funding: EVERY_SECOND,
-  oi: polledEvery([]),
+  oi: makePolledDelivery([]),
   book: ON_CHANGE,
   stats: ON_CHANGE,
   venue_depth: ON_CHANGE,
@@ -62,7 +62,7 @@ const LAYERS: Venue['layers'] = {
   candles: ON_CHANGE,
 };
 
-export const binanceDialect = (own: Differences): Venue => {
+export const makeBinanceDialect = (own: Differences): Venue => {
   const { id, name, docs, endpoints, limits, confirmationWeight, plan, impliedQuantity } = own;
   const toRequests = createRequests(own);
   return {
@@ -72,7 +72,7 @@ export const binanceDialect = (own: Differences): Venue => {
     endpoints,
     limits,
     layers: LAYERS,
-    deliveries: (listings) => ({ oi: polledEvery(listings) }),
+    deliveries: (listings) => ({ oi: makePolledDelivery(listings) }),
     reference: (bases) =>
       own.toRestBases(bases).flatMap((base) => [toGet(`${base}/fundingInfo`, 1), toGet(`${base}/exchangeInfo`, 1)]),
     referenceEveryMs: 300_000,

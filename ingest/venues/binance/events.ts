@@ -7,8 +7,8 @@ import { readCandlePrices } from '../shared/candle-prices.ts';
 import { readNumber, readRequest, toAsked } from '../shared/covered-minutes.ts';
 import { mapEach } from '../shared/map-each.ts';
 import {
-  badFrame,
   type Fields,
+  makeBadFrame,
   NO_QUERY,
   readAmount,
   readAmountOrNull,
@@ -134,7 +134,7 @@ const toLiveCandles = (
 ): readonly Mapped[] => {
   if (kline.i !== '1m') return [];
   const { t, o, h, l, c, v, q, n, x: closed } = kline;
-  if (typeof closed !== 'boolean') throw badFrame('k.x does not say whether the candle is closed');
+  if (typeof closed !== 'boolean') throw makeBadFrame('k.x does not say whether the candle is closed');
   const venueTs = readMsOrNull(element.E, 'E');
   const fields = { t, o, h, l, c, v, q, n, priceType, closed };
   return symbols.flatMap((symbol) => toCandle({ symbol, venueTs, source, element }, fields));
@@ -201,7 +201,7 @@ type CandleFields = Readonly<Record<'t' | 'o' | 'h' | 'l' | 'c' | 'v' | 'q' | 'n
 /** Mark and index candles have zeros as volumes; they are no figures. */
 const toCandle = (subject: Subject, { t, o, h, l, c, v, q, n, priceType, closed }: CandleFields): readonly Mapped[] => {
   const open_time = readMsOrNull(t, 't');
-  if (open_time === null) throw badFrame('t is no instant');
+  if (open_time === null) throw makeBadFrame('t is no instant');
   const isTraded = priceType === 'trade';
   const volume = isTraded ? readAmount(v, 'v') : null;
   const prices = readCandlePrices({ open: o, high: h, low: l, close: c }, volume);

@@ -2,11 +2,11 @@
 //
 // USD-M sockets are split since 2026-04-23: books on /public, everything else on /market; the old path acknowledges and then stays silent.
 // COIN-M has one path. Instruments with a delivery date (`BTCUSD_210924`) share the sockets of both and are never mapped.
-import { binanceDialect } from './dialect.ts';
-import { planBinance, restBase, STREAMS_PER_CONNECTION } from './plan.ts';
+import { makeBinanceDialect } from './dialect.ts';
+import { planBinance, STREAMS_PER_CONNECTION, toRestBase } from './plan.ts';
 import { toMarket, toQuantityUnit } from './symbols.ts';
 
-export const binance = binanceDialect({
+export const binance = makeBinanceDialect({
   id: 'binance',
   name: 'Binance',
   docs: 'https://developers.binance.com/docs/derivatives',
@@ -28,7 +28,7 @@ export const binance = binanceDialect({
     connectionBurst: { most: 300, ms: 300_000 },
   },
   toRestBases: ({ usdm_rest, coinm_rest }) => [`${usdm_rest}/fapi/v1`, `${coinm_rest}/dapi/v1`],
-  toRestBase: restBase,
+  toRestBase: toRestBase,
   confirmationWeight: 2,
   plan: planBinance,
   impliedQuantity: (venueSymbol) => {

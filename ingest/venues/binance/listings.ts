@@ -5,12 +5,13 @@ import { BANDS } from '../../../schemas/layers.ts';
 import type { Digits, FieldTransform, ListingRecord, ListingValues, Micros } from '../../../schemas/records.ts';
 import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../contract/listings.ts';
 import { leaveOff } from '../shared/chosen-listings.ts';
-import { elementTexts } from '../shared/elements.ts';
+import { splitElements } from '../shared/elements.ts';
 import { type ListingRows, readEntries, readListings } from '../shared/listing-rows.ts';
 import { splitMultiplier } from '../shared/symbol-names.ts';
 import {
   type Fields,
   isAbsent,
+  makeWords,
   parseRequest,
   readCountOrNull,
   readFields,
@@ -19,9 +20,8 @@ import {
   readMsOrNull,
   readRuleOrNull,
   readText,
-  words,
 } from '../shared/wire.ts';
-import { carriesPriceCandles } from './budget.ts';
+import { listPriceCandleSymbols } from './budget.ts';
 import { isDated, type Market, toPair } from './symbols.ts';
 
 /** Hours by venue symbol, from the scope's fundingInfo; absent before its first answer. Null: adjusted, to an unknown interval. */
@@ -43,7 +43,7 @@ export const mapReference = (venue: string, state: ReferenceState, message: Venu
   return readMessage(message.payload, (body) => ({
     scope: market,
     ...toListings(body, { venue, message, market, hours }),
-    elements: () => elementTexts(message.payload, 'symbol'),
+    elements: () => splitElements(message.payload, 'symbol'),
   }));
 };
 
@@ -78,7 +78,7 @@ const toListings = (body: unknown, source: Source): ListingRows => {
     };
   };
   const { listings, unreadable } = readListings(rows, read);
-  const priced = carriesPriceCandles(listings);
+  const priced = listPriceCandleSymbols(listings);
   const offered = listings.map((listing) =>
     priced.has(listing.venue_symbol) ? listing : leaveOff(listing, ['price_candles']),
   );
@@ -89,7 +89,7 @@ const toListings = (body: unknown, source: Source): ListingRows => {
 const isPerpetual = ({ symbol, contractType }: Fields): boolean =>
   !isDated(readText(symbol, 'symbol')) && !/^(CURRENT|NEXT)_/.test(String(contractType));
 
-const STATUSES = words({
+const STATUSES = makeWords({
   PENDING_TRADING: 'pre_launch',
   TRADING: 'tradeable',
   HALT: 'halted',

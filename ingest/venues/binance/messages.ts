@@ -1,16 +1,17 @@
 // Binance's frames and answers as normalised records (records.md). Not read: bookTicker (the book is collected whole), rpiDepth, composite and
 // contract series; instruments with a delivery date, and continuous series of them.
-import { percentToFraction } from '../../../schemas/decimals.ts';
+import { toFraction } from '../../../schemas/decimals.ts';
 import type { VenueMessage } from '../contract/listings.ts';
 import type { MapContext, Mapped } from '../contract/mapping.ts';
 import { type Sides, sortSides } from '../shared/book-sides.ts';
 import type { Chain, FullSides } from '../shared/book-sync.ts';
 import { createCutter } from '../shared/level-lists.ts';
 import { mapEach } from '../shared/map-each.ts';
-import { unread } from '../shared/unexpected.ts';
+import { noteUnread } from '../shared/unexpected.ts';
 import {
   type Fields,
   isFields,
+  makeRefusal,
   NO_QUERY,
   parseRequest,
   readAmountOrNull,
@@ -23,7 +24,6 @@ import {
   readPriceUnlessZero,
   readSoleAmount,
   readText,
-  refusal,
 } from '../shared/wire.ts';
 import {
   CANDLE_ENDPOINTS,
@@ -89,10 +89,10 @@ const mapFrame = (body: unknown, source: MessageSource): readonly Mapped[] => {
 const mapElement = (element: unknown, source: MessageSource): readonly Mapped[] => {
   if (!isFields(element)) return [];
   const refused = element.error ?? (typeof element.code === 'number' ? element : undefined);
-  if (refused !== undefined) throw refusal(JSON.stringify(refused));
+  if (refused !== undefined) throw makeRefusal(JSON.stringify(refused));
   if (typeof element.e === 'string') {
     const mapper = EVENTS.get(element.e);
-    return mapper ? mapper(element, source) : unread();
+    return mapper ? mapper(element, source) : noteUnread();
   }
   if ('lastUpdateId' in element && 'bids' in element) return mapSnapshot(element, source);
   return 'openInterest' in element ? mapOpenInterest(element, source) : [];
@@ -100,7 +100,7 @@ const mapElement = (element: unknown, source: MessageSource): readonly Mapped[] 
 
 /** Maps an answer to a known request. */
 const mapAnswer = (body: unknown, source: MessageSource & { readonly endpoint: string }): readonly Mapped[] => {
-  if (isFields(body) && typeof body.code === 'number' && 'msg' in body) throw refusal(String(body.msg));
+  if (isFields(body) && typeof body.code === 'number' && 'msg' in body) throw makeRefusal(String(body.msg));
   const candles = CANDLE_ENDPOINTS[source.endpoint];
   if (candles) return mapKlines(body, source, candles);
   const mapper = ANSWERS.get(source.endpoint);
@@ -111,7 +111,7 @@ const mapAnswer = (body: unknown, source: MessageSource & { readonly endpoint: s
 };
 
 const mapDepth: Mapper = (element, source) => {
-  if (RETAIL.test(source.stream)) return unread();
+  if (RETAIL.test(source.stream)) return noteUnread();
   const symbol = readSymbol(element.s);
   if (symbol === null) return [];
   const subject = { symbol, venueTs: readStamp(element), source, element };
@@ -231,7 +231,7 @@ const toStats = (
   const volume_24h = readAmountOrNull(element[volumeName], volumeName);
   const volume_unit = toQuantityUnit(subject.symbol);
   const turnover_24h = readTurnover(subject.symbol, element[turnoverName], turnoverName);
-  const change_24h = percent === null ? null : percentToFraction(percent);
+  const change_24h = percent === null ? null : toFraction(percent);
   // Tickers may have the last price alone.
   if (volume_24h === null && turnover_24h === null && change_24h === null) return [];
   return [toMapped(subject, 'stats', { volume_24h, volume_unit, turnover_24h, change_24h })];

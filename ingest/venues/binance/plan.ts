@@ -2,9 +2,9 @@
 import type { ListingRecord } from '../../../schemas/records.ts';
 import type { PlanEnv, PollRequest, Slot, Watched } from '../contract/feed.ts';
 import type { Endpoints } from '../contract/listings.ts';
-import { byAge, hasPriceCandles, isOpen } from '../shared/chosen-listings.ts';
-import { chunks } from '../shared/spread-listings.ts';
-import { oiEveryMs, PRICE_CANDLES_EVERY_MS } from './budget.ts';
+import { hasPriceCandles, isOpen, sortByAge } from '../shared/chosen-listings.ts';
+import { splitChunks } from '../shared/spread-listings.ts';
+import { computeOiEveryMs, PRICE_CANDLES_EVERY_MS } from './budget.ts';
 import { toMarket } from './symbols.ts';
 
 /** The docs allow 1,024; fewer limit the loss of one socket. */
@@ -22,9 +22,9 @@ type Group = { readonly listings: readonly ListingRecord[]; readonly shard: numb
 
 export const planBinance = (listings: readonly ListingRecord[], env: PlanEnv): Slot[] => {
   const open = listings.filter(isOpen);
-  const everyMs = oiEveryMs(open);
+  const everyMs = computeOiEveryMs(open);
   return Array.from({ length: env.shards }, (_, shard) => shard).flatMap((shard) => {
-    const mine = byAge(open.filter(({ venue_symbol }) => env.shardOf(venue_symbol) === shard));
+    const mine = sortByAge(open.filter(({ venue_symbol }) => env.shardOf(venue_symbol) === shard));
     const group = (market: 'usdm' | 'coinm'): Group => ({
       listings: mine.filter(({ venue_symbol }) => toMarket(venue_symbol) === market),
       shard,
@@ -50,11 +50,11 @@ type SocketPlan = {
   readonly confirmAfterMs?: number;
 };
 
-const lower = (symbol: string): string => symbol.toLowerCase();
+const toLower = (symbol: string): string => symbol.toLowerCase();
 const listStreams =
   (...kinds: readonly string[]) =>
   ({ venue_symbol }: ListingRecord): string[] =>
-    kinds.map((kind) => `${lower(venue_symbol)}@${kind}`);
+    kinds.map((kind) => `${toLower(venue_symbol)}@${kind}`);
 
 /**
  * Separate sockets: a busy book never delays a mark, nor trades a book. Trades are `aggTrade` (documented, ids without gaps, without fills of
@@ -67,7 +67,7 @@ const planSockets = (market: 'usdm' | 'coinm', group: Group): Slot[] => {
   // COIN-M sends the index separately, by pair, each second (`@1s` is gone since 2026-06-30).
   const markAndIndex = (listing: ListingRecord): string[] => [
     ...mark(listing),
-    `${lower(listing.values.pair ?? '')}@indexPrice`,
+    `${toLower(listing.values.pair ?? '')}@indexPrice`,
   ];
   const plans: readonly SocketPlan[] = [
     { name: 'book', url: bookUrl, layers: ['book', 'venue_depth'], steady: listStreams('depth@100ms') },
@@ -95,7 +95,7 @@ const toSlots = ({ listings, shard }: Group, plan: SocketPlan): Slot[] => {
     silenceMs: SILENCE_MS,
     ...(confirmAfterMs === undefined ? {} : { confirmAfterMs }),
   });
-  return chunks(listings, perSocket).map((chunk, i) => ({
+  return splitChunks(listings, perSocket).map((chunk, i) => ({
     kind: 'socket',
     id: `${name}.${shard}.${i}`,
     shards: [shard],
@@ -109,7 +109,7 @@ const toSlots = ({ listings, shard }: Group, plan: SocketPlan): Slot[] => {
 };
 
 const toFrames = (method: 'SUBSCRIBE' | 'UNSUBSCRIBE', streams: readonly string[]): string[] =>
-  chunks(streams, STREAMS_PER_FRAME).map((params, i) => JSON.stringify({ method, params, id: i + 1 }));
+  splitChunks(streams, STREAMS_PER_FRAME).map((params, i) => JSON.stringify({ method, params, id: i + 1 }));
 
 /** Unsubscribes first: the venue only acknowledges a subscription that it considers active. */
 export const toRenewal = (streams: readonly string[]): string[] => [
@@ -117,10 +117,10 @@ export const toRenewal = (streams: readonly string[]): string[] => [
   ...toFrames('SUBSCRIBE', streams),
 ];
 
-export const restBase = (venueSymbol: string, { usdm_rest, coinm_rest }: Endpoints): string =>
+export const toRestBase = (venueSymbol: string, { usdm_rest, coinm_rest }: Endpoints): string =>
   toMarket(venueSymbol) === 'usdm' ? `${usdm_rest}/fapi/v1` : `${coinm_rest}/dapi/v1`;
 
-const get = (url: string): PollRequest => ({ method: 'GET', url, weight: 1 });
+const toPoll = (url: string): PollRequest => ({ method: 'GET', url, weight: 1 });
 
 const planPolls = (market: 'usdm' | 'coinm', { listings, shard, endpoints }: Group, everyMs: number): Slot[] => {
   const poll = (layer: string, members: readonly ListingRecord[], slot: PollPlan): Slot[] =>
@@ -148,13 +148,13 @@ const planPolls = (market: 'usdm' | 'coinm', { listings, shard, endpoints }: Gro
 type PollPlan = Pick<Extract<Slot, { kind: 'poll' }>, 'everyMs' | 'requests'>;
 
 const toOi = ({ venue_symbol }: ListingRecord, endpoints: Endpoints): PollRequest =>
-  get(`${restBase(venue_symbol, endpoints)}/openInterest?symbol=${encodeURIComponent(venue_symbol)}`);
+  toPoll(`${toRestBase(venue_symbol, endpoints)}/openInterest?symbol=${encodeURIComponent(venue_symbol)}`);
 
 /** The running minute and those that ended since the last answer. */
 const toPriceCandles = ({ venue_symbol, values }: ListingRecord, endpoints: Endpoints): PollRequest[] => {
-  const base = restBase(venue_symbol, endpoints);
+  const base = toRestBase(venue_symbol, endpoints);
   const of = (path: string, subject: string): PollRequest => ({
-    ...get(`${base}/${path}?${subject}&interval=1m&limit=3`),
+    ...toPoll(`${base}/${path}?${subject}&interval=1m&limit=3`),
     urgency: 'price_candle',
   });
   return [

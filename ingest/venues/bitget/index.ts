@@ -8,7 +8,14 @@ import type { BookRule } from '../shared/book-sync.ts';
 import { ON_CHANGE } from '../shared/deliveries.ts';
 import { mapReference } from './listings.ts';
 import { mapMessage } from './messages.ts';
-import { askedMinutes, candlesRequest, planBitget, RENEW_EVERY_MS, TOPICS_PER_CONNECTION, toRenewal } from './plan.ts';
+import {
+  askedMinutes,
+  planBitget,
+  RENEW_EVERY_MS,
+  TOPICS_PER_CONNECTION,
+  toCandlesRequest,
+  toRenewal,
+} from './plan.ts';
 import { readChain, readNewestMinute, readSubscription, toMarket, toQuantityUnit } from './symbols.ts';
 
 const ENDPOINTS = {
@@ -81,7 +88,7 @@ export const bitget: Venue = {
   subscriptionOf: readSubscription,
   renew: toRenewal,
   newestMinute: readNewestMinute,
-  candles: candlesRequest,
+  candles: toCandlesRequest,
   askedMinutes,
   impliedQuantity: (venueSymbol) => ({
     venue_kind: toMarket(venueSymbol),

@@ -6,12 +6,14 @@ import { BANDS } from '../../../schemas/layers.ts';
 import type { Digits, FieldTransform, ListingRecord, ListingValues } from '../../../schemas/records.ts';
 import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../contract/listings.ts';
 import { leaveOff } from '../shared/chosen-listings.ts';
-import { elementTexts } from '../shared/elements.ts';
+import { splitElements } from '../shared/elements.ts';
 import { readListings } from '../shared/listing-rows.ts';
 import { splitMultiplier } from '../shared/symbol-names.ts';
 import {
   type Fields,
   isAbsent,
+  makeRefusal,
+  makeWords,
   parseRequest,
   readAmountOrNull,
   readCountOrNull,
@@ -21,10 +23,8 @@ import {
   readMsOrNull,
   readRuleOrNull,
   readText,
-  refusal,
-  words,
 } from '../shared/wire.ts';
-import { carriesPriceCandles } from './budget.ts';
+import { listPriceCandleSymbols } from './budget.ts';
 import { isDated, toMarket, toQuantityUnit } from './symbols.ts';
 
 /** An answer is the whole of its product type. */
@@ -38,7 +38,7 @@ export const mapReference = (_state: ReferenceState, message: VenueMessage): Ref
   if (/^(spot|margin)$/i.test(asked)) return null;
   return readMessage(message.payload, (body) => {
     const answer = readFields(body, 'contracts');
-    if (answer.code !== '00000') throw refusal(String(answer.msg));
+    if (answer.code !== '00000') throw makeRefusal(String(answer.msg));
     const venue_ts = readMsOrNull(answer.requestTime, 'requestTime');
     const { received_at } = message;
     const rows = { rows: readList(answer.data, 'data'), name: 'symbol' };
@@ -52,14 +52,14 @@ export const mapReference = (_state: ReferenceState, message: VenueMessage): Ref
       scope: asked === '' ? 'futures' : asked.toLowerCase(),
       listings: request?.path.includes('/v3/') ? narrowCandles(listings) : listings,
       unreadable,
-      elements: () => elementTexts(message.payload, 'symbol'),
+      elements: () => splitElements(message.payload, 'symbol'),
     };
   });
 };
 
 /** Candles of mark and index prices take one request for each listing: those beyond the REST budget are not offered. */
 const narrowCandles = (listings: readonly ListingRecord[]): readonly ListingRecord[] => {
-  const carried = carriesPriceCandles(listings);
+  const carried = listPriceCandleSymbols(listings);
   return listings.map((listing) =>
     carried.has(listing.venue_symbol) ? listing : leaveOff(listing, ['price_candles']),
   );
@@ -74,7 +74,7 @@ const isPerpetual = (contract: Fields): boolean =>
   readKind(contract) !== 'delivery' &&
   !isDated(readText(contract.symbol, 'symbol'));
 
-const STATUSES = words({
+const STATUSES = makeWords({
   listed: 'pre_launch',
   normal: 'tradeable',
   online: 'tradeable',

@@ -7,11 +7,12 @@ import { readCandlePrices } from '../shared/candle-prices.ts';
 import { createCutter } from '../shared/level-lists.ts';
 import { mapEach } from '../shared/map-each.ts';
 import type { Subject } from '../shared/mapped.ts';
-import { unread } from '../shared/unexpected.ts';
+import { noteUnread } from '../shared/unexpected.ts';
 import {
-  badFrame,
   type Fields,
   isFields,
+  makeBadFrame,
+  makeRefusal,
   NO_QUERY,
   parseRequest,
   readAmount,
@@ -27,7 +28,6 @@ import {
   readSide,
   readTaker,
   readText,
-  refusal,
 } from '../shared/wire.ts';
 import {
   type MessageSource,
@@ -71,17 +71,17 @@ type Frame = { readonly arg: Fields; readonly channel: string; readonly action: 
 type FrameMapper = (frame: Frame, source: MessageSource) => readonly Mapped[];
 
 const mapFrame = (body: Fields, source: MessageSource): readonly Mapped[] => {
-  if (body.event === 'error') throw refusal(String(body.msg));
+  if (body.event === 'error') throw makeRefusal(String(body.msg));
   if (body.event !== undefined || body.data === undefined) return [];
   const arg = readFields(body.arg, 'arg');
   if (!isFutures(arg.instType)) return [];
   const channel = readText(arg.channel ?? arg.topic, 'channel');
   const mapper = FRAMES.get(channel) ?? (/^books\d*$/.test(channel) ? mapBook : undefined);
-  return mapper ? mapper({ arg, channel, action: body.action, data: body.data }, source) : unread();
+  return mapper ? mapper({ arg, channel, action: body.action, data: body.data }, source) : noteUnread();
 };
 
 const mapAnswer = (endpoint: string | undefined, body: Fields, source: MessageSource): readonly Mapped[] => {
-  if (body.code !== '00000') throw refusal(`${String(body.code)} ${String(body.msg)}`);
+  if (body.code !== '00000') throw makeRefusal(`${String(body.code)} ${String(body.msg)}`);
   const isSpot = /^(spot|margin)$/i.test(source.query.get('category') ?? '');
   return isSpot ? [] : (ANSWERS.get(endpoint ?? '')?.(body.data, source) ?? []);
 };
@@ -102,7 +102,7 @@ const mapBook: FrameMapper = (frame, source) => {
   const symbol = readFrameSymbol(frame);
   if (symbol === null) return [];
   const { channel, action } = frame;
-  if (action !== 'snapshot' && action !== 'update') throw badFrame('action says neither snapshot nor update');
+  if (action !== 'snapshot' && action !== 'update') throw makeBadFrame('action says neither snapshot nor update');
   const books = readElements(frame.data);
   return books.map((book) => {
     // Read from the text: v3's ids exceed 2^53, and the slow parse would be expensive for every book.
@@ -238,7 +238,7 @@ const toCandle = (
     ? [row.start, row.open, row.high, row.low, row.close, row.volume, row.turnover]
     : readList(row, 'candle');
   const open_time = readMsOrNull(start, 'start');
-  if (open_time === null) throw badFrame('start is no instant');
+  if (open_time === null) throw makeBadFrame('start is no instant');
   const isTraded = priceType === 'trade';
   const traded = isTraded ? readAmount(volume, 'volume') : null;
   const prices = readCandlePrices({ open, high, low, close }, traded);

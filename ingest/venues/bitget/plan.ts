@@ -4,9 +4,9 @@ import type { ListingRecord, PriceType } from '../../../schemas/records.ts';
 import type { PlanEnv, PollRequest, Slot, Watched } from '../contract/feed.ts';
 import type { Endpoints } from '../contract/listings.ts';
 import type { Venue } from '../contract/venue.ts';
-import { byAge, hasPriceCandles, isOpen } from '../shared/chosen-listings.ts';
+import { hasPriceCandles, isOpen, sortByAge } from '../shared/chosen-listings.ts';
 import { readNumber, readRequest, shift, toAsked } from '../shared/covered-minutes.ts';
-import { chunks } from '../shared/spread-listings.ts';
+import { splitChunks } from '../shared/spread-listings.ts';
 import { NO_QUERY } from '../shared/wire.ts';
 import { PRICE_CANDLES_EVERY_MS } from './budget.ts';
 import { toProduct } from './symbols.ts';
@@ -32,7 +32,7 @@ type Topic = {
 type Group = { readonly shard: number; readonly listings: readonly ListingRecord[]; readonly endpoints: Endpoints };
 
 export const planBitget = (listings: readonly ListingRecord[], env: PlanEnv): Slot[] => {
-  const open = byAge(listings.filter(isOpen));
+  const open = sortByAge(listings.filter(isOpen));
   const shards = Array.from({ length: env.shards }, (_, shard) => shard);
   const slots = shards.flatMap((shard) => {
     const mine = open.filter(({ venue_symbol }) => env.shardOf(venue_symbol) === shard);
@@ -75,7 +75,7 @@ const watch = (topic: string, symbols: readonly string[]): Watched => ({
 
 /** Listings by age, so that a new one changes only the last socket. */
 const planSockets = ({ shard, listings, endpoints }: Group, { id, topics, layers, watched }: SocketPlan): Slot[] =>
-  chunks(listings, Math.floor(TOPICS_PER_CONNECTION / topics.length)).map((chunk, i) => {
+  splitChunks(listings, Math.floor(TOPICS_PER_CONNECTION / topics.length)).map((chunk, i) => {
     const symbols = chunk.map(({ venue_symbol }) => venue_symbol);
     return {
       ...SOCKET,
@@ -116,7 +116,7 @@ const planLiquidations = (open: readonly ListingRecord[], shards: readonly numbe
 };
 
 const toFrames = (op: 'subscribe' | 'unsubscribe', topics: readonly Topic[]): string[] =>
-  chunks(topics, TOPICS_PER_FRAME).map((args) => JSON.stringify({ op, args }));
+  splitChunks(topics, TOPICS_PER_FRAME).map((args) => JSON.stringify({ op, args }));
 
 /** A new subscription starts with the newest ticker, or the whole book. */
 export const toRenewal = (subscriptions: readonly string[]): string[] => {
@@ -127,7 +127,7 @@ export const toRenewal = (subscriptions: readonly string[]): string[] => {
   return [...toFrames('unsubscribe', topics), ...toFrames('subscribe', topics)];
 };
 
-const getCandles = (symbol: string, query: string, endpoints: Endpoints): PollRequest => {
+const toCandlePoll = (symbol: string, query: string, endpoints: Endpoints): PollRequest => {
   const subject = `category=${toProduct(symbol).toUpperCase()}&symbol=${encodeURIComponent(symbol)}&interval=1m`;
   return { method: 'GET', url: `${endpoints.rest}/api/v3/market/candles?${subject}&${query}`, weight: 1 };
 };
@@ -137,7 +137,7 @@ const planPriceCandles = ({ shard, listings, endpoints }: Group): Slot[] => {
   const symbols = listings.filter(hasPriceCandles).map(({ venue_symbol }) => venue_symbol);
   const requests = symbols.flatMap((symbol) =>
     ['MARK', 'INDEX'].map(
-      (type): PollRequest => ({ ...getCandles(symbol, `type=${type}&limit=3`, endpoints), urgency: 'price_candle' }),
+      (type): PollRequest => ({ ...toCandlePoll(symbol, `type=${type}&limit=3`, endpoints), urgency: 'price_candle' }),
     ),
   );
   const covers = [{ layers: ['price_candles'], symbols }];
@@ -149,10 +149,10 @@ const planPriceCandles = ({ shard, listings, endpoints }: Group): Slot[] => {
  * Requests the minutes of trades that open from `fromMs` to `toMs`, and the next one, which shows that the last is over. The docs do not state
  * whether the bounds of the query are inclusive: they are one minute wider on both sides.
  */
-export const candlesRequest: NonNullable<Venue['candles']> = ({ venue_symbol }, { fromMs, toMs }, endpoints) => {
+export const toCandlesRequest: NonNullable<Venue['candles']> = ({ venue_symbol }, { fromMs, toMs }, endpoints) => {
   const [start, end] = [fromMs - MS_PER_MINUTE, toMs + 2 * MS_PER_MINUTE];
   const limit = (end - start) / MS_PER_MINUTE + 1;
-  return getCandles(venue_symbol, `startTime=${start}&endTime=${end}&limit=${limit}`, endpoints);
+  return toCandlePoll(venue_symbol, `startTime=${start}&endTime=${end}&limit=${limit}`, endpoints);
 };
 
 const PRICE_TYPES: Readonly<Record<string, PriceType>> = { market: 'trade', mark: 'mark', index: 'index' };

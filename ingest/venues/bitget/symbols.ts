@@ -1,7 +1,7 @@
 // What Bitget's symbols, arguments and book frames imply: product type, what is no perpetual, the chain of a book message.
 import type { ClosedMinute } from '../contract/feed.ts';
 import type { Chain } from '../shared/book-sync.ts';
-import { endsInDigit } from '../shared/symbol-names.ts';
+import { hasDigitEnd } from '../shared/symbol-names.ts';
 
 type Market = 'linear' | 'inverse';
 
@@ -13,7 +13,7 @@ export const toQuantityUnit = (symbol: string): 'base' | 'quote' => (symbol.ends
 
 /** `BTCUSDZ24`, `BTCCMZ26`, `ETHUSD_231229`, `BTCUSD_DMCBL_220624`. */
 export const isDated = (symbol: string): boolean =>
-  endsInDigit(symbol) && /_\d{6}$|(USD[TC]?|CM)[FGHJKMNQUVXZ]\d{2}$/.test(symbol);
+  hasDigitEnd(symbol) && /_\d{6}$|(USD[TC]?|CM)[FGHJKMNQUVXZ]\d{2}$/.test(symbol);
 
 /** The product types of futures by version: `mc` (v1), `USDT-FUTURES` (v2), `usdt-futures` (v3). Spot and margin share the socket. */
 const FUTURES: ReadonlySet<string> = new Set(['mc', 'usdt-futures', 'usdc-futures', 'coin-futures']);

@@ -2,8 +2,8 @@
 import type { Mapped } from '../contract/mapping.ts';
 import { listPresent, type Subject } from '../shared/mapped.ts';
 import {
-  badFrame,
   type Fields,
+  makeBadFrame,
   readAmountOrNull,
   readFields,
   readFigureOrNull,
@@ -71,7 +71,7 @@ const readHours = (value: unknown, name: string): number | null => {
   const hours = readAmountOrNull(value, name);
   if (hours === null) return null;
   const ms = Number(hours) * MS_PER_HOUR;
-  if (!Number.isSafeInteger(ms)) throw badFrame(`${name} is no interval`, 'bad_figure');
+  if (!Number.isSafeInteger(ms)) throw makeBadFrame(`${name} is no interval`, 'bad_figure');
   // Zero means: none yet.
   return ms === 0 ? null : ms;
 };
@@ -95,7 +95,7 @@ const toStats = (subject: Subject, element: Fields): Mapped | null => {
 
 export type AnswerMapper = (data: unknown, source: MessageSource) => readonly Mapped[];
 
-const forEachSymbol =
+const mapEachSymbol =
   (map: (symbol: string, element: Fields, source: MessageSource) => readonly Mapped[]): AnswerMapper =>
   (data, source) =>
     mapElements(data, (element) => {
@@ -103,17 +103,17 @@ const forEachSymbol =
       return symbol === null ? [] : map(symbol, element, source);
     });
 
-export const mapTickers = forEachSymbol((symbol, element, source) =>
+export const mapTickers = mapEachSymbol((symbol, element, source) =>
   /^spot$/i.test(String(element.category ?? '')) ? [] : toTicker(symbol, element, source),
 );
 
 /** Mark and index only: the docs do not state that `price` is a trade's. */
-export const mapSymbolPrice = forEachSymbol((symbol, element, source) =>
+export const mapSymbolPrice = mapEachSymbol((symbol, element, source) =>
   listPresent([toMark(toSubject({ symbol, stamp: element.ts, element }, source), element)]),
 );
 
 /** The current rate, or the next settlement alone. */
-export const mapFunding = forEachSymbol((symbol, element, source) =>
+export const mapFunding = mapEachSymbol((symbol, element, source) =>
   listPresent([toFunding(toSubject({ symbol, stamp: undefined, element }, source), element)]),
 );
 

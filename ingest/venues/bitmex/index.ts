@@ -6,8 +6,8 @@ import type { BookRule } from '../shared/book-sync.ts';
 import { ON_CHANGE } from '../shared/deliveries.ts';
 import { mapReference } from './listings.ts';
 import { mapMessage } from './messages.ts';
-import { askedMinutes, candlesRequest, planBitmex, STREAMS_PER_CONNECTION, toRenewal } from './plan.ts';
-import { impliedQuantity, readChain, readClosedMinute, readSubscription } from './symbols.ts';
+import { askedMinutes, planBitmex, STREAMS_PER_CONNECTION, toCandlesRequest, toRenewal } from './plan.ts';
+import { inferQuantity, readChain, readClosedMinute, readSubscription } from './symbols.ts';
 
 const ENDPOINTS = {
   rest: 'https://www.bitmex.com/api/v1',
@@ -69,8 +69,8 @@ export const bitmex: Venue = {
   subscriptionOf: readSubscription,
   renew: toRenewal,
   closedMinute: readClosedMinute,
-  candles: candlesRequest,
+  candles: toCandlesRequest,
   askedMinutes,
-  impliedQuantity,
+  impliedQuantity: inferQuantity,
   map: (state, message) => mapMessage(state, message),
 };

@@ -6,8 +6,8 @@ import type { Mapped } from '../contract/mapping.ts';
 import { readOrElse } from '../shared/map-each.ts';
 import { bindMapped, type Subject } from '../shared/mapped.ts';
 import {
-  badFrame,
   type Fields,
+  makeBadFrame,
   readAmountOrNull,
   readFigureOrNull,
   readInstantOrNull,
@@ -24,7 +24,7 @@ export const readInterval = (value: unknown): number | null => {
   const at = readInstantOrNull(value, 'fundingInterval');
   if (at === null) return null;
   const ms = at / 1000 - ZERO_INTERVAL_MS;
-  if (!Number.isSafeInteger(ms) || ms > 366 * 86_400_000) throw badFrame('fundingInterval is no interval');
+  if (!Number.isSafeInteger(ms) || ms > 366 * 86_400_000) throw makeBadFrame('fundingInterval is no interval');
   return ms === 0 ? null : ms;
 };
 

@@ -5,11 +5,12 @@ import { TIMEFRAMES } from '../../../schemas/layers/candle.ts';
 import { BANDS } from '../../../schemas/layers.ts';
 import type { Digits, FieldTransform, ListingValues, Micros } from '../../../schemas/records.ts';
 import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../contract/listings.ts';
-import { elementTexts } from '../shared/elements.ts';
+import { splitElements } from '../shared/elements.ts';
 import { type ListingRows, readListings } from '../shared/listing-rows.ts';
 import {
   type Fields,
   isFields,
+  makeWords,
   parseRequest,
   readFigureOrNull,
   readInstantOrNull,
@@ -17,7 +18,6 @@ import {
   readMessage,
   readRuleOrNull,
   readText,
-  words,
 } from '../shared/wire.ts';
 import { readInterval } from './instruments.ts';
 import { isOtherType, isPerpetual, isPerpetualType } from './symbols.ts';
@@ -37,7 +37,7 @@ export const mapReference = (_state: ReferenceState, message: VenueMessage): Ref
     return {
       scope: active === undefined ? `asked ${query}` : 'all',
       ...toListings(active === undefined ? rows.filter(isWhole) : rows, message),
-      elements: () => elementTexts(message.payload, 'symbol'),
+      elements: () => splitElements(message.payload, 'symbol'),
     };
   });
 };
@@ -53,7 +53,7 @@ const toListings = (rows: readonly Fields[], { received_at }: VenueMessage): Lis
     return { layer: 'listing', venue: 'bitmex', venue_symbol, venue_ts, received_at, values: toValues(row) };
   });
 
-const STATUSES = words({
+const STATUSES = makeWords({
   Open: 'tradeable',
   Closed: 'halted',
   Settled: 'delisted',
@@ -117,7 +117,7 @@ const toKind = ({ isInverse, isQuanto }: Fields): 'linear' | 'inverse' | 'quanto
   return isInverse === true ? 'inverse' : 'linear';
 };
 
-const ALIASES = words({ XBT: 'BTC' });
+const ALIASES = makeWords({ XBT: 'BTC' });
 
 type Base = { readonly base: string; readonly alias: string | null; readonly multiplier: Digits };
 

@@ -9,11 +9,12 @@ import { sortSides } from '../shared/book-sides.ts';
 import { readCandlePrices } from '../shared/candle-prices.ts';
 import { giveReadable, mapEach } from '../shared/map-each.ts';
 import type { Subject } from '../shared/mapped.ts';
-import { note, unread } from '../shared/unexpected.ts';
+import { noteUnexpected, noteUnread } from '../shared/unexpected.ts';
 import {
-  badFrame,
   type Fields,
   isFields,
+  makeBadFrame,
+  makeRefusal,
   NO_QUERY,
   parseRequest,
   readAmount,
@@ -33,7 +34,6 @@ import {
   readSide,
   readTaker,
   readText,
-  refusal,
 } from '../shared/wire.ts';
 import { type Instrument, mapChange, readInstrument, toMapped } from './instruments.ts';
 import { type BookTable, isBookTable, isOtherType, isPerpetual, toChain } from './symbols.ts';
@@ -59,17 +59,17 @@ const isPong = ({ byteLength, buffer, byteOffset }: Uint8Array): boolean =>
 
 const mapFrame = (body: unknown, source: Source): readonly Mapped[] => {
   const frame = readFields(body, 'message');
-  if (frame.error !== undefined) throw refusal(String(frame.error));
+  if (frame.error !== undefined) throw makeRefusal(String(frame.error));
   if (typeof frame.table !== 'string') return [];
   const action = readAction(frame.action);
   if (isBookTable(frame.table)) return mapBook(frame, { table: frame.table, action, source });
   const mapper = TABLES.get(frame.table);
-  return mapper ? mapper(readRows(frame.data), action, source) : unread();
+  return mapper ? mapper(readRows(frame.data), action, source) : noteUnread();
 };
 
 const readAction = (value: unknown): Action => {
   if (value === 'partial' || value === 'insert' || value === 'update' || value === 'delete') return value;
-  throw badFrame('action is no action');
+  throw makeBadFrame('action is no action');
 };
 
 /** Rows of perpetuals. A full row of an instrument has its type. */
@@ -150,7 +150,7 @@ const mapBook = (frame: Fields, { table, action, source }: BookFrame): readonly 
 const readRow = (row: Fields, action: Action): Row => {
   const side = readSide(row.side, SIDES, 'side');
   const price = readPriceOrNull(row.price, 'price');
-  if (price === null && (action === 'partial' || action === 'insert')) throw badFrame('price is absent');
+  if (price === null && (action === 'partial' || action === 'insert')) throw makeBadFrame('price is absent');
   const size = action === 'delete' ? '0' : readAmount(row.size, 'size');
   return { id: readId(row.id, 'id'), isBid: side === 'buy', price, size, fields: row };
 };
@@ -195,7 +195,7 @@ const takeLevels = (prices: Prices, rows: readonly Row[], action: Action): { bid
   for (const { id, isBid, price: named, size } of rows) {
     const price = named ?? prices[id];
     if (price === undefined) {
-      note('bad_level');
+      noteUnexpected('bad_level');
       continue;
     }
     if (action === 'delete') delete prices[id];
@@ -264,7 +264,7 @@ const mapLiquidations: TableMapper = (rows, action, source) =>
 const mapBins: TableMapper = (rows, _action, source) =>
   mapEach(rows, (row) => {
     const end = readInstantOrNull(row.timestamp, 'timestamp');
-    if (end === null) throw badFrame('timestamp is absent');
+    if (end === null) throw makeBadFrame('timestamp is absent');
     const volume = readAmountOrNull(row.volume, 'volume');
     const { open, high, low, close } = row;
     const prices = readCandlePrices({ open, high, low, close }, volume, readFigureOrNull);
@@ -314,7 +314,7 @@ const ANSWERS: ReadonlyMap<string, TableMapper> = new Map([
 ]);
 
 const mapAnswer = (path: string | null, body: unknown, source: Source): readonly Mapped[] => {
-  if (isFields(body) && body.error !== undefined) throw refusal(JSON.stringify(body.error));
+  if (isFields(body) && body.error !== undefined) throw makeRefusal(JSON.stringify(body.error));
   if (path === null) throw new VenueError('VENUE_UNKNOWN_LISTING', 'the request of this answer is not known');
   const mapper = ANSWERS.get(/\/api\/v1\/(.+)$/.exec(path)?.[1] ?? '');
   return mapper ? mapper(readRows(body), 'insert', source) : [];

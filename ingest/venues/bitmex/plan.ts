@@ -4,7 +4,7 @@ import type { ListingRecord } from '../../../schemas/records.ts';
 import type { PlanEnv, Slot, Watched } from '../contract/feed.ts';
 import type { Venue } from '../contract/venue.ts';
 import { readNumber, readRequest, toAsked } from '../shared/covered-minutes.ts';
-import { chunks, spreadListings } from '../shared/spread-listings.ts';
+import { splitChunks, spreadListings } from '../shared/spread-listings.ts';
 import { NO_QUERY } from '../shared/wire.ts';
 
 const SOCKETS = 3;
@@ -63,7 +63,7 @@ const planSockets = (listings: readonly ListingRecord[], env: PlanEnv, plan: Soc
   });
 
 const toFrames = (op: 'subscribe' | 'unsubscribe', topics: readonly string[]): string[] =>
-  chunks(topics, TOPICS_PER_FRAME).map((args) => JSON.stringify({ op, args }));
+  splitChunks(topics, TOPICS_PER_FRAME).map((args) => JSON.stringify({ op, args }));
 
 /** A new subscription starts with its partial. */
 export const toRenewal = (topics: readonly string[]): string[] => [
@@ -72,7 +72,7 @@ export const toRenewal = (topics: readonly string[]): string[] => [
 ];
 
 /** Requests the minutes of trades that open from `fromMs` to `toMs`, and the next one, which may still run; bins are stamped with their end. */
-export const candlesRequest: NonNullable<Venue['candles']> = ({ venue_symbol }, { fromMs, toMs }, endpoints) => {
+export const toCandlesRequest: NonNullable<Venue['candles']> = ({ venue_symbol }, { fromMs, toMs }, endpoints) => {
   const formatEnd = (openMs: number): string => encodeURIComponent(new Date(openMs + MS_PER_MINUTE).toISOString());
   const count = (toMs - fromMs) / MS_PER_MINUTE + 2;
   const range = `startTime=${formatEnd(fromMs)}&endTime=${formatEnd(toMs + MS_PER_MINUTE)}&count=${count}`;

@@ -17,7 +17,7 @@ export const isOtherType = (typ: unknown): boolean =>
   /^(FFCC|FFIC|FFMC|FMXX|FXXX|SRMC|RCSX|O|IFXXXP|M)/.test(String(typ));
 
 /** Bitcoin in a fiat currency is inverse, with contracts of one unit of it; other symbols imply no unit. */
-export const impliedQuantity = (
+export const inferQuantity = (
   symbol: string,
 ): Pick<ListingValues, 'venue_kind' | 'contract_size' | 'quantity_unit'> => {
   const isInverse = /^XBT(USD|EUR)$/.test(symbol);

@@ -10,9 +10,9 @@ import { mapMessage } from './messages.ts';
 import {
   askedMinutes,
   bookConfirmation,
-  candlesRequest,
   planBybit,
   STREAMS_PER_CONNECTION,
+  toCandlesRequest,
   toConfirmRequest,
   toRenewal,
   withoutRefused,
@@ -87,7 +87,7 @@ export const bybit: Venue = {
   without: withoutRefused,
   confirm: toConfirmRequest,
   closedMinute: readClosedMinute,
-  candles: candlesRequest,
+  candles: toCandlesRequest,
   askedMinutes,
   impliedQuantity: (venueSymbol) => ({
     venue_kind: toMarket(venueSymbol),

@@ -5,12 +5,14 @@ import { TIMEFRAMES } from '../../../schemas/layers/candle.ts';
 import { BANDS } from '../../../schemas/layers.ts';
 import type { Digits, FieldTransform, ListingRecord, ListingValues, Micros } from '../../../schemas/records.ts';
 import type { ReferenceAnswer, ReferenceState, UnreadableListing, VenueMessage } from '../contract/listings.ts';
-import { elementTexts } from '../shared/elements.ts';
+import { splitElements } from '../shared/elements.ts';
 import { type ListingRows, readListings } from '../shared/listing-rows.ts';
 import { splitMultiplier } from '../shared/symbol-names.ts';
 import {
   type Fields,
   isAbsent,
+  makeRefusal,
+  makeWords,
   parseRequest,
   readCountOrNull,
   readFields,
@@ -19,8 +21,6 @@ import {
   readMsOrNull,
   readRuleOrNull,
   readText,
-  refusal,
-  words,
 } from '../shared/wire.ts';
 import { isDated, type Market } from './symbols.ts';
 
@@ -33,7 +33,7 @@ export const mapReference = (state: ReferenceState, message: VenueMessage): Refe
   if (!request?.path.endsWith('/v5/market/instruments-info')) return null;
   return readMessage(message.payload, (body) => {
     const answer = readFields(body, 'instruments-info');
-    if (Number(answer.retCode ?? 0) !== 0) throw refusal(String(answer.retMsg));
+    if (Number(answer.retCode ?? 0) !== 0) throw makeRefusal(String(answer.retMsg));
     const result = readFields(answer.result, 'result');
     const market = isAbsent(result.category) ? request.query.get('category') : result.category;
     if (market !== 'linear' && market !== 'inverse') return null;
@@ -42,7 +42,7 @@ export const mapReference = (state: ReferenceState, message: VenueMessage): Refe
       message,
       venueTs: readMsOrNull(answer.time, 'time'),
     });
-    const elements = () => elementTexts(message.payload, 'symbol');
+    const elements = () => splitElements(message.payload, 'symbol');
     const early = `${market}.pre_launch`;
     const earlyElements = `${early}.elements`;
     const earlyUnreadable = `${early}.unreadable`;
@@ -84,7 +84,7 @@ const toListings = (result: Fields, { market, message, venueTs }: Source): Listi
 const isPerpetual = ({ symbol, contractType }: Fields): boolean =>
   !isDated(readText(symbol, 'symbol')) && !/Futures$/.test(String(contractType));
 
-const STATUSES = words({
+const STATUSES = makeWords({
   PreLaunch: 'pre_launch',
   Trading: 'tradeable',
   Settling: 'settling',

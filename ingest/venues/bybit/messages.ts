@@ -7,10 +7,11 @@ import { readCandlePrices } from '../shared/candle-prices.ts';
 import { createCutter } from '../shared/level-lists.ts';
 import { mapEach } from '../shared/map-each.ts';
 import type { Subject } from '../shared/mapped.ts';
-import { unread } from '../shared/unexpected.ts';
+import { noteUnread } from '../shared/unexpected.ts';
 import {
-  badFrame,
   type Fields,
+  makeBadFrame,
+  makeRefusal,
   NO_QUERY,
   parseRequest,
   readAmount,
@@ -25,11 +26,10 @@ import {
   readSide,
   readSoleAmount,
   readTaker,
-  refusal,
 } from '../shared/wire.ts';
 import { type MessageSource, readSymbol, readTurnover, toMapped } from './mapping.ts';
 import { CONFIRMING_LEVELS } from './plan.ts';
-import { answerChain, bookKind, toChain, toQuantityUnit } from './symbols.ts';
+import { answerChain, toBookKind, toChain, toQuantityUnit } from './symbols.ts';
 import { mapTickerAnswer, mapTickerFrame, readPosition } from './tickers.ts';
 
 const cutLevels = createCutter({ names: ['b', 'a'] });
@@ -50,15 +50,15 @@ export const mapMessage = (state: MapState, message: VenueMessage, context: MapC
   );
 
 const mapFrame = (frame: Fields, source: MessageSource): readonly Mapped[] => {
-  if (frame.success === false) throw refusal(String(frame.ret_msg));
+  if (frame.success === false) throw makeRefusal(String(frame.ret_msg));
   if (typeof frame.topic !== 'string') return [];
   const channel = frame.topic.slice(0, Math.max(0, frame.topic.indexOf('.')));
   const mapper = FRAMES.get(channel);
-  return mapper ? mapper(frame, source) : unread();
+  return mapper ? mapper(frame, source) : noteUnread();
 };
 
 const mapAnswer = (endpoint: string | null, body: Fields, source: MessageSource): readonly Mapped[] => {
-  if (Number(body.retCode ?? 0) !== 0) throw refusal(String(body.retMsg));
+  if (Number(body.retCode ?? 0) !== 0) throw makeRefusal(String(body.retMsg));
   if (endpoint === null) throw new VenueError('VENUE_UNKNOWN_LISTING', 'the request of this answer is not known');
   const mapper = ANSWERS.get(endpoint);
   if (!mapper) return [];
@@ -80,7 +80,7 @@ const mapBookFrame: FrameMapper = (frame, source) => {
   const bids = readLevels(book.b, 'b');
   const asks = readLevels(book.a, 'a');
   const u = BigInt(sequence);
-  const kind = bookKind(frame.type, u);
+  const kind = toBookKind(frame.type, u);
   // `cts` is the matching engine's.
   const venueTs = readMsOrNull(frame.cts, 'cts') ?? readMsOrNull(frame.ts, 'ts');
   const subject = { symbol, venueTs, receivedAt: source.receivedAt, element: book };
@@ -181,7 +181,7 @@ const mapKlines: FrameMapper = (frame, source) => {
   const symbol = interval === '1' ? readSymbol(name) : null;
   if (symbol === null) return [];
   return mapElements(frame.data, (kline) => {
-    if (typeof kline.confirm !== 'boolean') throw badFrame('confirm does not say whether the candle is closed');
+    if (typeof kline.confirm !== 'boolean') throw makeBadFrame('confirm does not say whether the candle is closed');
     const { start, open, high, low, close, volume, turnover } = kline;
     const fields = {
       start,
@@ -223,7 +223,7 @@ type CandleFields = Readonly<Record<'start' | 'open' | 'high' | 'low' | 'close' 
 
 const toCandle = (subject: Subject, fields: CandleFields): readonly Mapped[] => {
   const open_time = readMsOrNull(fields.start, 'start');
-  if (open_time === null) throw badFrame('start is no instant');
+  if (open_time === null) throw makeBadFrame('start is no instant');
   const isTraded = fields.priceType === 'trade';
   const volume = isTraded ? readAmount(fields.volume, 'volume') : null;
   const prices = readCandlePrices(fields, volume);

@@ -4,9 +4,9 @@ import type { ListingRecord, PriceType } from '../../../schemas/records.ts';
 import type { PlanEnv, PollRequest, Slot, SymbolRequest, Watched, WatchedMember } from '../contract/feed.ts';
 import type { Endpoints } from '../contract/listings.ts';
 import type { Venue } from '../contract/venue.ts';
-import { byAge, isOpen } from '../shared/chosen-listings.ts';
+import { isOpen, sortByAge } from '../shared/chosen-listings.ts';
 import { readNumber, readRequest, toAsked } from '../shared/covered-minutes.ts';
-import { chunks } from '../shared/spread-listings.ts';
+import { splitChunks } from '../shared/spread-listings.ts';
 import { NO_QUERY } from '../shared/wire.ts';
 import { type Market, toMarket } from './symbols.ts';
 
@@ -46,7 +46,7 @@ type Group = {
 };
 
 export const planBybit = (listings: readonly ListingRecord[], env: PlanEnv): Slot[] => {
-  const open = byAge(listings.filter(isOpen));
+  const open = sortByAge(listings.filter(isOpen));
   return Array.from({ length: env.shards }, (_, shard) => shard).flatMap((shard) =>
     (['linear', 'inverse'] as const).flatMap((market) => {
       const mine = open.filter((l) => toMarket(l.venue_symbol) === market && env.shardOf(l.venue_symbol) === shard);
@@ -60,7 +60,7 @@ const listTopics = (kind: string, listings: readonly ListingRecord[]): readonly 
   listings.map(({ venue_symbol }) => `${kind}.${venue_symbol}`);
 
 const planBooks = (group: Group): Slot[] =>
-  chunks(group.listings, BOOKS_PER_CONNECTION).map((chunk, i) => {
+  splitChunks(group.listings, BOOKS_PER_CONNECTION).map((chunk, i) => {
     const topics = listTopics(`orderbook.${BOOK_DEPTH}`, chunk);
     const id = `${group.market}-book.${group.shard}.${i}`;
     const layers = ['book', 'venue_depth'];
@@ -69,7 +69,7 @@ const planBooks = (group: Group): Slot[] =>
 
 /** Trades, candles and liquidations may be quiet for long; tickers, which are not, share their socket and show that it is alive. */
 const planPrices = (group: Group): Slot[] =>
-  chunks(group.listings, PRICES_PER_CONNECTION).map((chunk, i) => {
+  splitChunks(group.listings, PRICES_PER_CONNECTION).map((chunk, i) => {
     const tickers = listTopics('tickers', chunk);
     const candles = listTopics('kline.1', chunk);
     const id = `${group.market}-price.${group.shard}.${i}`;
@@ -108,7 +108,7 @@ const toSocket = (group: Group, { id, layers, chunk, topics, watched }: SocketPl
 });
 
 const toFrames = (op: 'subscribe' | 'unsubscribe', topics: readonly string[]): string[] =>
-  chunks(topics, TOPICS_PER_FRAME).map((args, i) => JSON.stringify({ req_id: String(i + 1), op, args }));
+  splitChunks(topics, TOPICS_PER_FRAME).map((args, i) => JSON.stringify({ req_id: String(i + 1), op, args }));
 
 /** A new subscription starts with the whole book or ticker. */
 export const toRenewal = (topics: readonly string[]): string[] => [
@@ -125,7 +125,7 @@ export const withoutRefused = (refusal: string, request: string): string | null 
   return left.length === 0 ? null : JSON.stringify({ ...rest, args: left });
 };
 
-const get = (path: string, venueSymbol: string, endpoints: Endpoints): PollRequest => {
+const toGet = (path: string, venueSymbol: string, endpoints: Endpoints): PollRequest => {
   const [name, query = ''] = path.split('?');
   const subject = `category=${toMarket(venueSymbol)}&symbol=${encodeURIComponent(venueSymbol)}`;
   const url = `${endpoints.rest}/v5/market/${name}?${subject}${query === '' ? '' : `&${query}`}`;
@@ -140,7 +140,7 @@ const toPriceCandles = ({ market, shard, listings, endpoints }: Group): Slot => 
   requests: listings.flatMap(({ venue_symbol }) =>
     ['mark-price-kline', 'index-price-kline'].map(
       (name): PollRequest => ({
-        ...get(`${name}?interval=1&limit=3`, venue_symbol, endpoints),
+        ...toGet(`${name}?interval=1&limit=3`, venue_symbol, endpoints),
         urgency: 'price_candle',
       }),
     ),
@@ -150,23 +150,23 @@ const toPriceCandles = ({ market, shard, listings, endpoints }: Group): Slot => 
 });
 
 /** Requests the minutes of trades that open from `fromMs` to `toMs`, and the next one, which shows that the last is over. */
-export const candlesRequest: NonNullable<Venue['candles']> = ({ venue_symbol }, { fromMs, toMs }, endpoints) => {
+export const toCandlesRequest: NonNullable<Venue['candles']> = ({ venue_symbol }, { fromMs, toMs }, endpoints) => {
   const limit = (toMs - fromMs) / MS_PER_MINUTE + 2;
   const range = `interval=1&start=${fromMs}&end=${toMs + MS_PER_MINUTE}&limit=${limit}`;
-  return get(`kline?${range}`, venue_symbol, endpoints);
+  return toGet(`kline?${range}`, venue_symbol, endpoints);
 };
 
 /** Requests the whole ticker of one listing. */
 export const toConfirmRequest = (topic: string, endpoints: Endpoints): SymbolRequest | null => {
   const symbol = /^tickers\.(.+)$/.exec(topic)?.[1];
-  return symbol === undefined ? null : { symbol, request: get('tickers', symbol, endpoints) };
+  return symbol === undefined ? null : { symbol, request: toGet('tickers', symbol, endpoints) };
 };
 
 /** Levels of an answer that is requested for its update id only: it is numbered like the followed book (docs of market/orderbook). */
 export const CONFIRMING_LEVELS = '1';
 
 export const bookConfirmation: NonNullable<Venue['bookConfirmation']> = ({ venue_symbol }, endpoints) =>
-  get(`orderbook?limit=${CONFIRMING_LEVELS}`, venue_symbol, endpoints);
+  toGet(`orderbook?limit=${CONFIRMING_LEVELS}`, venue_symbol, endpoints);
 
 const PRICES: Readonly<Record<string, PriceType>> = {
   kline: 'trade',

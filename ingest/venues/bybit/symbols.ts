@@ -2,7 +2,7 @@
 import type { BookRecord, QuantityUnit } from '../../../schemas/records.ts';
 import type { ClosedMinute } from '../contract/feed.ts';
 import type { Chain } from '../shared/book-sync.ts';
-import { endsInDigit } from '../shared/symbol-names.ts';
+import { hasDigitEnd } from '../shared/symbol-names.ts';
 
 export type Market = 'linear' | 'inverse';
 
@@ -12,13 +12,13 @@ export const toMarket = (symbol: string): Market => (symbol.endsWith('USD') ? 'i
 export const toQuantityUnit = (symbol: string): QuantityUnit => (toMarket(symbol) === 'linear' ? 'base' : 'quote');
 /** `BTCUSDT-25DEC26`, `BTC-25DEC26`, options (`BTC-6JAN23-17500-C`) and inverse futures by month code (`BTCUSDU23`). */
 export const isDated = (symbol: string): boolean =>
-  symbol.includes('-') || (endsInDigit(symbol) && /USD[FGHJKMNQUVXZ]\d{2}$/.test(symbol));
+  symbol.includes('-') || (hasDigitEnd(symbol) && /USD[FGHJKMNQUVXZ]\d{2}$/.test(symbol));
 
 /** The best level alone is repeated every three seconds and is never the followed book: it has no chain. */
 const TOP_DEPTH = '1';
 
 /** Kind of a book message: `u` 1 is the whole book after a restart of the venue's service, whatever its type. */
-export const bookKind = (type: unknown, u: bigint): BookRecord['values']['kind'] =>
+export const toBookKind = (type: unknown, u: bigint): BookRecord['values']['kind'] =>
   type === 'snapshot' || u === 1n ? 'snapshot' : 'update';
 
 type BookIds = {
@@ -56,7 +56,7 @@ export const readChain = (text: string): Chain | null => {
   if (id === undefined) return null;
   const u = BigInt(id);
   const isSnapshot = text.slice(0, 200).includes('"type":"snapshot"');
-  return toChain({ symbol, depth, kind: bookKind(isSnapshot ? 'snapshot' : 'delta', u), u, levels: null });
+  return toChain({ symbol, depth, kind: toBookKind(isSnapshot ? 'snapshot' : 'delta', u), u, levels: null });
 };
 
 const readAnswerChain = (text: string): Chain | null => {

@@ -6,8 +6,8 @@ import type { Mapped } from '../contract/mapping.ts';
 import { giveReadable, readOrElse } from '../shared/map-each.ts';
 import type { Subject } from '../shared/mapped.ts';
 import {
-  badFrame,
   type Fields,
+  makeBadFrame,
   readAmountOrNull,
   readFigureOrNull,
   readId,
@@ -22,7 +22,7 @@ const MS_PER_HOUR = 3_600_000;
 
 const readHoursOrNull = (value: unknown, name: string): string | null => {
   const hours = readAmountOrNull(value, name);
-  if (!Number.isSafeInteger(Number(hours) * MS_PER_HOUR)) throw badFrame(`${name} is no interval`, 'bad_figure');
+  if (!Number.isSafeInteger(Number(hours) * MS_PER_HOUR)) throw makeBadFrame(`${name} is no interval`, 'bad_figure');
   return hours;
 };
 

@@ -9,10 +9,10 @@ import { mapReference } from './listings.ts';
 import { mapMessage, readChain, readChannel, readNewestMinute } from './messages.ts';
 import {
   askedMinutes,
-  candlesRequest,
   planDeribit,
   STREAMS_PER_CONNECTION,
   toCall,
+  toCandlesRequest,
   toConfirmRequest,
   toRenewal,
 } from './plan.ts';
@@ -79,7 +79,7 @@ export const deribit: Venue = {
   renew: toRenewal,
   confirm: toConfirmRequest,
   newestMinute: readNewestMinute,
-  candles: candlesRequest,
+  candles: toCandlesRequest,
   askedMinutes,
   impliedQuantity: (venueSymbol) => ({
     venue_kind: isLinear(venueSymbol) ? 'linear' : 'inverse',

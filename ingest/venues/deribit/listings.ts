@@ -3,19 +3,19 @@ import { TIMEFRAMES } from '../../../schemas/layers/candle.ts';
 import { BANDS } from '../../../schemas/layers.ts';
 import type { ListingRecord, ListingValues, Micros } from '../../../schemas/records.ts';
 import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../contract/listings.ts';
-import { elementTexts } from '../shared/elements.ts';
+import { splitElements } from '../shared/elements.ts';
 import { readListings } from '../shared/listing-rows.ts';
 import {
   type Fields,
   isAbsent,
   isFields,
+  makeWords,
   parseRequest,
   readCountOrNull,
   readMessage,
   readMsOrNull,
   readRuleOrNull,
   readText,
-  words,
 } from '../shared/wire.ts';
 import { isLinear, isPerpetual } from './symbols.ts';
 
@@ -37,7 +37,7 @@ export const mapReference = (_state: ReferenceState, message: VenueMessage): Ref
       ...readListings({ rows: instruments.filter(isListed), name: 'instrument_name' }, (instrument) =>
         toListing(instrument, stamps),
       ),
-      elements: () => elementTexts(message.payload, 'instrument_name'),
+      elements: () => splitElements(message.payload, 'instrument_name'),
     };
   });
 };
@@ -68,7 +68,7 @@ const toListing = (instrument: Fields, { sentAt, receivedAt }: Stamps): ListingR
 };
 
 /** The venue's status since 2025; a flag before. A locked book takes cancellations only. */
-const STATUSES = words({
+const STATUSES = makeWords({
   open: 'tradeable',
   locked: 'cancel_only',
   halted: 'halted',

@@ -1,22 +1,23 @@
 // Deribit's notifications and answers as normalised records (records.md). Not read: quote (the book is collected whole), price groups of books,
 // incremental tickers, anything but perpetuals.
-import { percentToFraction } from '../../../schemas/decimals.ts';
+import { toFraction } from '../../../schemas/decimals.ts';
 import type { Level } from '../../../schemas/records.ts';
 import type { ClosedMinute } from '../contract/feed.ts';
 import type { VenueMessage } from '../contract/listings.ts';
 import type { MapContext, Mapped } from '../contract/mapping.ts';
-import { snapshotChain, sortSides } from '../shared/book-sides.ts';
+import { makeSnapshotChain, sortSides } from '../shared/book-sides.ts';
 import type { Chain } from '../shared/book-sync.ts';
 import { readCandlePrices } from '../shared/candle-prices.ts';
 import { ChangeList, createCutter } from '../shared/level-lists.ts';
 import { giveReadable, mapEach, readOrElse } from '../shared/map-each.ts';
 import { bindMapped, isEmptyDay, listPresent, type Subject } from '../shared/mapped.ts';
-import { unread } from '../shared/unexpected.ts';
+import { noteUnread } from '../shared/unexpected.ts';
 import {
-  badFrame,
   type Fields,
   isAbsent,
   isFields,
+  makeBadFrame,
+  makeRefusal,
   parseRequest,
   readAmount,
   readAmountOrNull,
@@ -32,7 +33,6 @@ import {
   readPriceUnlessZero,
   readTaker,
   readText,
-  refusal,
 } from '../shared/wire.ts';
 import { isLinear, isPerpetual, listSymbolsOfIndex, toQuantityUnit } from './symbols.ts';
 
@@ -56,7 +56,7 @@ export const mapMessage = (message: VenueMessage, context: MapContext): readonly
     (body) => {
       const frame = readFields(body, 'message');
       const source = { receivedAt: message.received_at, context };
-      if (isFields(frame.error)) throw refusal(JSON.stringify(frame.error));
+      if (isFields(frame.error)) throw makeRefusal(JSON.stringify(frame.error));
       if (frame.method === 'subscription') return mapNotification(readFields(frame.params, 'params'), source);
       return 'result' in frame ? mapResult(frame.result, parseRequest(message.request)?.query, source) : [];
     },
@@ -81,7 +81,7 @@ const mapNotification = (params: Fields, source: Source): readonly Mapped[] => {
     case 'deribit_price_index':
       return mapIndex(readFields(data, 'data'), source);
     default:
-      return unread();
+      return noteUnread();
   }
 };
 
@@ -153,7 +153,7 @@ const toDay = (subject: Subject, ticker: Fields): Mapped | null => {
     volume_24h: readAmountOrNull(volume, 'volume'),
     volume_unit: 'base' as const,
     turnover_24h: readAmountOrNull(turnover, 'turnover'),
-    change_24h: percent === null ? null : percentToFraction(percent),
+    change_24h: percent === null ? null : toFraction(percent),
   };
   return isEmptyDay(stats) ? null : toMapped(subject, 'stats', stats);
 };
@@ -217,7 +217,7 @@ const readChanges = (value: unknown, name: string): readonly Level[] => {
     const change = readList(item, name);
     const action = change[0];
     if (action === 'delete') return [readPrice(change[1], name), '0'];
-    if (action !== 'new' && action !== 'change') throw badFrame(`${name} holds no change`, 'bad_level');
+    if (action !== 'new' && action !== 'change') throw makeBadFrame(`${name} holds no change`, 'bad_level');
     return [readPrice(change[1], name), readAmount(change[2], name)];
   });
 };
@@ -246,7 +246,7 @@ export const readChain = (text: string): Chain | null => {
   const previous = /"prev_change_id":(\d{1,40})/.exec(text)?.[1];
   const type = /"type":"(\w+)"/.exec(text)?.[1];
   if (type === 'snapshot' || (type === undefined && previous === undefined))
-    return { ...snapshotChain(symbol, BigInt(last)), full: WHOLE };
+    return { ...makeSnapshotChain(symbol, BigInt(last)), full: WHOLE };
   return previous === undefined
     ? null
     : { symbol, kind: 'update', first: null, last: BigInt(last), previous: BigInt(previous) };
@@ -306,7 +306,7 @@ const listClosedSides = (liquidation: unknown, taker: 'buy' | 'sell'): readonly 
     case 'MT':
       return [closedByTaker, closedByMaker];
     default:
-      throw badFrame('liquidation names neither taker nor maker', 'unknown_word');
+      throw makeBadFrame('liquidation names neither taker nor maker', 'unknown_word');
   }
 };
 
@@ -336,7 +336,7 @@ const mapCandles = (result: Fields, query: URLSearchParams | undefined, { receiv
 /** `tick` is the start. */
 const toCandle = (subject: Subject, fields: Fields): readonly Mapped[] => {
   const open_time = readMsOrNull(fields.tick, 'tick');
-  if (open_time === null) throw badFrame('tick is no instant');
+  if (open_time === null) throw makeBadFrame('tick is no instant');
   const volume = readAmount(fields.volume, 'volume');
   const { open, high, low, close } = fields;
   const prices = readCandlePrices({ open, high, low, close }, volume);

@@ -5,7 +5,7 @@ import type { PlanEnv, Slot, SymbolRequest, Watched } from '../contract/feed.ts'
 import type { Endpoints, VenueRequest } from '../contract/listings.ts';
 import type { Venue } from '../contract/venue.ts';
 import { readNumber, readRequest, toAsked } from '../shared/covered-minutes.ts';
-import { chunks, type Place, spreadListings } from '../shared/spread-listings.ts';
+import { type Place, splitChunks, spreadListings } from '../shared/spread-listings.ts';
 import { NO_QUERY } from '../shared/wire.ts';
 
 /** Channels of a connection; the docs allow as many in one request. */
@@ -95,7 +95,7 @@ export const toCall = (id: number, method: string, params: unknown): string =>
   JSON.stringify({ jsonrpc: '2.0', id, method, params });
 
 const toChannelCalls = (method: 'public/subscribe' | 'public/unsubscribe', channels: readonly string[]): string[] =>
-  chunks(channels, CHANNELS_PER_FRAME).map((some, i) => toCall(i + 2, method, { channels: some }));
+  splitChunks(channels, CHANNELS_PER_FRAME).map((some, i) => toCall(i + 2, method, { channels: some }));
 
 /** Unsubscribes first: subscribing to an active channel changes nothing. */
 export const toRenewal = (channels: readonly string[]): string[] => [
@@ -103,23 +103,23 @@ export const toRenewal = (channels: readonly string[]): string[] => [
   ...toChannelCalls('public/subscribe', channels),
 ];
 
-const get = (method: string, query: string, { rest }: Endpoints): VenueRequest => ({
+const toGet = (method: string, query: string, { rest }: Endpoints): VenueRequest => ({
   method: 'GET',
   url: `${rest}/public/${method}?${query}`,
   weight: 1,
 });
 
 /** Requests the minutes of trades that open from `fromMs` to `toMs`, and the next one; minutes without trades are sent too. */
-export const candlesRequest: NonNullable<Venue['candles']> = ({ venue_symbol }, { fromMs, toMs }, endpoints) => {
+export const toCandlesRequest: NonNullable<Venue['candles']> = ({ venue_symbol }, { fromMs, toMs }, endpoints) => {
   const range = `start_timestamp=${fromMs}&end_timestamp=${toMs + MS_PER_MINUTE}&resolution=1`;
-  return get('get_tradingview_chart_data', `instrument_name=${encodeURIComponent(venue_symbol)}&${range}`, endpoints);
+  return toGet('get_tradingview_chart_data', `instrument_name=${encodeURIComponent(venue_symbol)}&${range}`, endpoints);
 };
 
 /** Requests the whole ticker of one listing. */
 export const toConfirmRequest = (channel: string, endpoints: Endpoints): SymbolRequest | null => {
   const symbol = /^ticker\.([^.]+)\./.exec(channel)?.[1];
   if (symbol === undefined) return null;
-  return { symbol, request: get('ticker', `instrument_name=${encodeURIComponent(symbol)}`, endpoints) };
+  return { symbol, request: toGet('ticker', `instrument_name=${encodeURIComponent(symbol)}`, endpoints) };
 };
 
 /** Maximum number of candles in an answer. */

@@ -8,7 +8,7 @@ import type { BookRule } from '../shared/book-sync.ts';
 import { NOT_PUBLISHED, ON_CHANGE } from '../shared/deliveries.ts';
 import { mapReference } from './listings.ts';
 import { mapMessage, readChain, readNewestMinute, readSubscription } from './messages.ts';
-import { askedMinutes, candlesRequest, planDydx, STREAMS_PER_CONNECTION, toRenewal } from './plan.ts';
+import { askedMinutes, planDydx, STREAMS_PER_CONNECTION, toCandlesRequest, toRenewal } from './plan.ts';
 
 const ENDPOINTS = { rest: 'https://indexer.dydx.trade', ws: 'wss://indexer.dydx.trade/v4/ws' };
 
@@ -63,7 +63,7 @@ export const dydx: Venue = {
   subscriptionOf: readSubscription,
   renew: toRenewal,
   newestMinute: readNewestMinute,
-  candles: candlesRequest,
+  candles: toCandlesRequest,
   askedMinutes,
   impliedQuantity: () => ({ venue_kind: 'linear', contract_size: '1', quantity_unit: 'base' }),
   map: (_state, message) => mapMessage(message),

@@ -3,9 +3,9 @@ import { TIMEFRAMES } from '../../../schemas/layers/candle.ts';
 import { BANDS } from '../../../schemas/layers.ts';
 import type { ListingValues, Micros } from '../../../schemas/records.ts';
 import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../contract/listings.ts';
-import { elementTexts } from '../shared/elements.ts';
+import { splitElements } from '../shared/elements.ts';
 import { readListings } from '../shared/listing-rows.ts';
-import { type Fields, isFields, readMessage, readRuleOrNull, readText, words } from '../shared/wire.ts';
+import { type Fields, isFields, makeWords, readMessage, readRuleOrNull, readText } from '../shared/wire.ts';
 
 /** Recognised by its member `markets`; one scope, complete. */
 export const mapReference = (_state: ReferenceState, message: VenueMessage): ReferenceAnswer | null => {
@@ -17,7 +17,7 @@ export const mapReference = (_state: ReferenceState, message: VenueMessage): Ref
       ...readListings({ rows: Object.values(body.markets), name: 'ticker' }, (market) =>
         toListing(market, message.received_at),
       ),
-      elements: () => elementTexts(message.payload, 'ticker'),
+      elements: () => splitElements(message.payload, 'ticker'),
     };
   });
 };
@@ -34,7 +34,7 @@ const toListing = (market: Fields, received_at: Micros): ReferenceAnswer['listin
   };
 };
 
-const STATUSES = words({
+const STATUSES = makeWords({
   ACTIVE: 'tradeable',
   POST_ONLY: 'post_only',
   CANCEL_ONLY: 'cancel_only',

@@ -3,17 +3,18 @@ import type { Level } from '../../../schemas/records.ts';
 import type { ClosedMinute } from '../contract/feed.ts';
 import { VenueError, type VenueMessage } from '../contract/listings.ts';
 import type { Mapped } from '../contract/mapping.ts';
-import { snapshotChain, sortSides } from '../shared/book-sides.ts';
+import { makeSnapshotChain, sortSides } from '../shared/book-sides.ts';
 import type { Chain } from '../shared/book-sync.ts';
 import { readCandlePrices } from '../shared/candle-prices.ts';
 import { mapEach } from '../shared/map-each.ts';
 import { bindMapped, type Subject } from '../shared/mapped.ts';
-import { unread } from '../shared/unexpected.ts';
+import { noteUnread } from '../shared/unexpected.ts';
 import {
-  badFrame,
   type Fields,
   isAbsent,
   isFields,
+  makeBadFrame,
+  makeRefusal,
   parseRequest,
   readAmount,
   readAmountOrNull,
@@ -29,7 +30,6 @@ import {
   readPriceUnlessZero,
   readTaker,
   readText,
-  refusal,
 } from '../shared/wire.ts';
 
 const toMapped = bindMapped('dydx');
@@ -40,7 +40,7 @@ type Received = VenueMessage['received_at'];
 export const mapMessage = (message: VenueMessage): readonly Mapped[] =>
   readMessage(message.payload, (body) => {
     const frame = readFields(body, 'message');
-    if (frame.type === 'error') throw refusal(String(frame.message));
+    if (frame.type === 'error') throw makeRefusal(String(frame.message));
     if ('channel' in frame) return mapFrame(frame, message.received_at);
     return Array.isArray(frame.errors) || message.kind === 'frame' ? [] : mapAnswer(frame, message);
   });
@@ -67,7 +67,7 @@ const mapFrame = ({ type, channel, id, contents }: Fields, receivedAt: Received)
       case 'v4_candles':
         return isFirst ? mapCandles(readList(fields.candles, 'candles'), receivedAt) : mapCandle(fields, receivedAt);
       default:
-        return unread();
+        return noteUnread();
     }
   };
   // Changes of a book have no ids: one that is left out would not be noticed.
@@ -143,7 +143,7 @@ const mapSnapshot = (symbol: string, contents: Fields, receivedAt: Received): re
   const bids = readSnapshotSide(contents.bids, 'bids');
   const asks = readSnapshotSide(contents.asks, 'asks');
   const chain: Chain = {
-    ...snapshotChain(symbol),
+    ...makeSnapshotChain(symbol),
     full: { bids: bids.length < LEVELS, asks: asks.length < LEVELS },
   };
   const values = { kind: 'snapshot' as const, ...sortSides(bids, asks), sequence: null };
@@ -173,13 +173,13 @@ export const readChain = (text: string): Chain | null => {
     const type = /"type":"(\w+)"/.exec(head)?.[1];
     const symbol = /"id":"([^"\\]+)"/.exec(head)?.[1];
     if (symbol === undefined) return null;
-    if (type === 'subscribed') return snapshotChain(symbol);
+    if (type === 'subscribed') return makeSnapshotChain(symbol);
     const isUpdate = type === 'channel_data' || type === 'channel_batch_data';
     return isUpdate && /"(bids|asks)":\[\[/.test(text)
       ? { symbol, kind: 'update', first: null, last: null, previous: null }
       : null;
   }
-  return /^\{"(bids|asks)":\[/.test(head) ? snapshotChain('') : null;
+  return /^\{"(bids|asks)":\[/.test(head) ? makeSnapshotChain('') : null;
 };
 
 const HEAD_LENGTH = 500;
@@ -225,7 +225,7 @@ const mapCandle = (value: unknown, receivedAt: Received): readonly Mapped[] => {
   const candle = readFields(value, 'candle');
   if (candle.resolution !== '1MIN') return [];
   const open_time = readInstantOrNull(candle.startedAt, 'startedAt');
-  if (open_time === null) throw badFrame('startedAt is absent');
+  if (open_time === null) throw makeBadFrame('startedAt is absent');
   const volume = readAmountOrNull(candle.baseTokenVolume, 'baseTokenVolume');
   const { open, high, low, close } = candle;
   const prices = readCandlePrices({ open, high, low, close }, volume);

@@ -74,7 +74,7 @@ export const toRenewal = (subscriptions: readonly string[]): string[] =>
 const toIso = (ms: number): string => formatInstant(ms * MICROS_PER_MS);
 
 /** Requests the minutes of trades that open from `fromMs` to `toMs`, and the next one; `toISO` is exclusive. */
-export const candlesRequest: NonNullable<Venue['candles']> = ({ venue_symbol }, { fromMs, toMs }, endpoints) => {
+export const toCandlesRequest: NonNullable<Venue['candles']> = ({ venue_symbol }, { fromMs, toMs }, endpoints) => {
   const limit = (toMs - fromMs) / MS_PER_MINUTE + 2;
   const range = `fromISO=${toIso(fromMs)}&toISO=${toIso(toMs + 2 * MS_PER_MINUTE)}&limit=${limit}`;
   const path = `v4/candles/perpetualMarkets/${encodeURIComponent(venue_symbol)}`;

@@ -6,8 +6,8 @@ import type { Mapped } from '../contract/mapping.ts';
 import { type Sides, sortSides } from '../shared/book-sides.ts';
 import type { Chain, FullSides } from '../shared/book-sync.ts';
 import {
-  badFrame,
   type Fields,
+  makeBadFrame,
   readFields,
   readFigure,
   readId,
@@ -18,7 +18,7 @@ import {
   readPrice,
   readText,
 } from '../shared/wire.ts';
-import { type Frame, readSeconds, type Source, sentAt, toMapped } from './mapping.ts';
+import { type Frame, readSeconds, readSentAt, type Source, toMapped } from './mapping.ts';
 import { isPerpetual, parseStream, toSnapshotChain, updateChain } from './symbols.ts';
 
 const NAMES = ['p', 's'] as const;
@@ -27,7 +27,7 @@ const NAMES = ['p', 's'] as const;
 const DIFFS = 'order_book_update';
 
 /** A message omits a side that it does not change. */
-const orNone = (value: unknown): unknown => value ?? [];
+const toList = (value: unknown): unknown => value ?? [];
 
 const readUpdateId = (result: Fields, name: 'U' | 'u'): bigint => BigInt(readId(result[name], name));
 
@@ -36,8 +36,8 @@ export const mapDiff: Frame = (result, envelope, source) => {
   const symbol = readText(body.s, 's');
   if (!isPerpetual(symbol)) return [];
   const sides = {
-    bids: readNamedLevels(orNone(body.b), NAMES, 'b'),
-    asks: readNamedLevels(orNone(body.a), NAMES, 'a'),
+    bids: readNamedLevels(toList(body.b), NAMES, 'b'),
+    asks: readNamedLevels(toList(body.a), NAMES, 'a'),
   };
   return [toBook(body, { symbol, sides, full: undefined, channel: DIFFS }, { envelope, source })];
 };
@@ -46,7 +46,7 @@ export const mapStream: Frame = (result, envelope, source) => {
   const body = readFields(result, 'result');
   const stream = parseStream(readText(body.s, 's'));
   if (stream === null || !isPerpetual(stream.symbol)) return [];
-  const sides = { bids: readLevels(orNone(body.b), 'b'), asks: readLevels(orNone(body.a), 'a') };
+  const sides = { bids: readLevels(toList(body.b), 'b'), asks: readLevels(toList(body.a), 'a') };
   const full = toFullSides(sides, stream.depth);
   const { symbol, depth } = stream;
   return [toBook(body, { symbol, sides, full, channel: `obu.${depth}` }, { envelope, source })];
@@ -72,7 +72,7 @@ const toBook = (
   { envelope, source }: { readonly envelope: Fields; readonly source: Source },
 ): Mapped => {
   const last = readUpdateId(body, 'u');
-  const venueTs = readMsOrNull(body.t, 't') ?? sentAt(envelope);
+  const venueTs = readMsOrNull(body.t, 't') ?? readSentAt(envelope);
   const subject = { symbol, venueTs, receivedAt: source.receivedAt, element: body };
   const sequence = String(last);
   if (body.full !== true) {
@@ -92,7 +92,7 @@ const mapOldWhole: Frame = (result, envelope, source) => {
   const body = readFields(result, 'result');
   const symbol = readText(body.contract, 'contract');
   if (!isPerpetual(symbol)) return [];
-  const venueTs = readMsOrNull(body.t, 't') ?? sentAt(envelope);
+  const venueTs = readMsOrNull(body.t, 't') ?? readSentAt(envelope);
   const sides = sortSides(readNamedLevels(body.bids, NAMES, 'bids'), readNamedLevels(body.asks, NAMES, 'asks'));
   const id = readIdOrNull(body.id, 'id');
   const sequence = id === '0' ? null : id;
@@ -118,7 +118,7 @@ const mapOldChanges = (rows: readonly unknown[], envelope: Fields, source: Sourc
     const ids = own.map(({ id }) => readIdOrNull(id, 'id'));
     const first = ids[0] ?? null;
     const last = ids.at(-1) ?? null;
-    const subject = { symbol, venueTs: sentAt(envelope), receivedAt: source.receivedAt, element: own };
+    const subject = { symbol, venueTs: readSentAt(envelope), receivedAt: source.receivedAt, element: own };
     const { bids, asks } = toSides(own);
     const book = toMapped(subject, 'book', { kind: 'update', bids, asks, sequence: last });
     const isChained = first !== null && last !== null;
@@ -160,7 +160,7 @@ export const mapBookAnswer = (body: unknown, source: Source): readonly Mapped[] 
   const mapped = toMapped(subject, 'book', { kind: 'snapshot', ...sides, sequence });
   if (sequence === null) return [mapped];
   const limit = source.query.get('limit');
-  if (limit !== null && !/^\d+$/.test(limit)) throw badFrame('limit is no number of levels');
+  if (limit !== null && !/^\d+$/.test(limit)) throw makeBadFrame('limit is no number of levels');
   const full = limit === null ? undefined : toFullSides(sides, Number(limit));
   return [{ ...mapped, chain: toSnapshotChain(symbol, BigInt(sequence), full), channel: DIFFS }];
 };

@@ -11,23 +11,16 @@ import { mapMessage } from './messages.ts';
 import {
   askedMinutes,
   bookSnapshot,
-  candlesRequest,
-  contractsRequest,
   FUNDING_MS,
   PING,
   planGate,
   STREAMS_PER_CONNECTION,
+  toCandlesRequest,
+  toContractsRequest,
   toRenewal,
   withoutRefused,
 } from './plan.ts';
-import {
-  impliedQuantity,
-  MARKETS,
-  readChain,
-  readClosedMinute,
-  readNewestMinute,
-  readSubscription,
-} from './symbols.ts';
+import { inferQuantity, MARKETS, readChain, readClosedMinute, readNewestMinute, readSubscription } from './symbols.ts';
 
 const ENDPOINTS = {
   rest: 'https://api.gateio.ws/api/v4',
@@ -77,7 +70,7 @@ export const gate: Venue = {
     liquidation: { ...ON_CHANGE, completeness: 'full' },
     candles: ON_CHANGE,
   },
-  reference: (endpoints) => MARKETS.map((market) => contractsRequest(market, endpoints)),
+  reference: (endpoints) => MARKETS.map((market) => toContractsRequest(market, endpoints)),
   referenceEveryMs: 300_000,
   mapReference,
   plan: planGate,
@@ -96,8 +89,8 @@ export const gate: Venue = {
   without: withoutRefused,
   closedMinute: readClosedMinute,
   newestMinute: readNewestMinute,
-  candles: candlesRequest,
+  candles: toCandlesRequest,
   askedMinutes,
-  impliedQuantity,
+  impliedQuantity: inferQuantity,
   map: (_state, message) => mapMessage(message),
 };

@@ -4,20 +4,20 @@ import { TIMEFRAMES } from '../../../schemas/layers/candle.ts';
 import { BANDS } from '../../../schemas/layers.ts';
 import type { Digits, FieldTransform, ListingValues } from '../../../schemas/records.ts';
 import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../contract/listings.ts';
-import { elementTexts } from '../shared/elements.ts';
+import { splitElements } from '../shared/elements.ts';
 import { type ListingRows, readListings } from '../shared/listing-rows.ts';
 import { splitMultiplier } from '../shared/symbol-names.ts';
 import {
   type Fields,
   isAbsent,
   isFields,
+  makeWords,
   parseRequest,
   readFigureOrNull,
   readList,
   readMessage,
   readRuleOrNull,
   readText,
-  words,
 } from '../shared/wire.ts';
 import { readInterval, readSeconds } from './mapping.ts';
 import { isPerpetual, MARKETS, type Market } from './symbols.ts';
@@ -32,7 +32,7 @@ export const mapReference = (_state: ReferenceState, message: VenueMessage): Ref
   return readMessage(message.payload, (body) => ({
     scope: name === undefined ? market : `${market}/${name}`,
     ...toListings(name === undefined ? readList(body, 'contracts') : [body], { market, message }),
-    elements: () => elementTexts(message.payload, 'name'),
+    elements: () => splitElements(message.payload, 'name'),
   }));
 };
 
@@ -99,7 +99,7 @@ const toValues = (contract: Fields, market: Market): ListingValues => {
   };
 };
 
-const STATUSES = words({
+const STATUSES = makeWords({
   prelaunch: 'pre_launch',
   trading: 'tradeable',
   delisting: 'reduce_only',

@@ -2,7 +2,7 @@
 import type { Micros } from '../../../schemas/records.ts';
 import type { Mapped } from '../contract/mapping.ts';
 import { bindMapped } from '../shared/mapped.ts';
-import { badFrame, type Fields, isAbsent, readCountOrNull, readMsOrNull } from '../shared/wire.ts';
+import { type Fields, isAbsent, makeBadFrame, readCountOrNull, readMsOrNull } from '../shared/wire.ts';
 
 export const toMapped = bindMapped('gate');
 
@@ -21,7 +21,7 @@ export const readSeconds = (value: unknown, name: string): Micros | null => {
   if (typeof value === 'number' && Number.isInteger(value) && value > 0 && value <= LATEST_SECONDS)
     return value * 1_000_000;
   const [, seconds, fraction = ''] = /^(\d{1,11})(?:\.(\d+))?$/.exec(String(value)) ?? [];
-  if (seconds === undefined || Number(seconds) > LATEST_SECONDS) throw badFrame(`${name} is no instant`);
+  if (seconds === undefined || Number(seconds) > LATEST_SECONDS) throw makeBadFrame(`${name} is no instant`);
   const at = Number(seconds) * 1_000_000 + Number(fraction.slice(0, 6).padEnd(6, '0'));
   return at === 0 ? null : at;
 };
@@ -33,5 +33,5 @@ export const readInterval = ({ funding_interval }: Fields): number | null => {
 };
 
 /** Older envelopes have no milliseconds. */
-export const sentAt = ({ time_ms, time }: Fields): Micros | null =>
+export const readSentAt = ({ time_ms, time }: Fields): Micros | null =>
   readMsOrNull(time_ms, 'time_ms') ?? readSeconds(time, 'time');

@@ -1,5 +1,5 @@
 // Gate's frames and answers as normalised records (records.md). Not read: top of book, premium index, past funding; contracts with a delivery.
-import { percentToFraction } from '../../../schemas/decimals.ts';
+import { toFraction } from '../../../schemas/decimals.ts';
 import type { Digits, Micros, PriceType } from '../../../schemas/records.ts';
 import { VenueError, type VenueMessage } from '../contract/listings.ts';
 import type { Mapped } from '../contract/mapping.ts';
@@ -7,11 +7,12 @@ import { readCandlePrices } from '../shared/candle-prices.ts';
 import { createCutter } from '../shared/level-lists.ts';
 import { mapEach } from '../shared/map-each.ts';
 import { isEmptyDay, listPresent, type Subject } from '../shared/mapped.ts';
-import { note, unread } from '../shared/unexpected.ts';
+import { noteUnexpected, noteUnread } from '../shared/unexpected.ts';
 import {
-  badFrame,
   type Fields,
   isFields,
+  makeBadFrame,
+  makeRefusal,
   NO_QUERY,
   parseRequest,
   readAmountOrNull,
@@ -25,10 +26,9 @@ import {
   readPrice,
   readPriceUnlessZero,
   readText,
-  refusal,
 } from '../shared/wire.ts';
 import { mapBookAnswer, mapDiff, mapOldBook, mapStream } from './books.ts';
-import { type Frame, readInterval, readSeconds, type Source, sentAt, toMapped } from './mapping.ts';
+import { type Frame, readInterval, readSeconds, readSentAt, type Source, toMapped } from './mapping.ts';
 import { isPerpetual, toMarket } from './symbols.ts';
 
 const cutLevels = createCutter({ names: ['b', 'a', 'bids', 'asks'], keys: ['p', 's'] });
@@ -47,14 +47,14 @@ export const mapMessage = (message: VenueMessage): readonly Mapped[] =>
 
 const mapFrame = (body: unknown, source: Source): readonly Mapped[] => {
   const frame = readFields(body, 'message');
-  if (isFields(frame.error)) throw refusal(JSON.stringify(frame.error));
+  if (isFields(frame.error)) throw makeRefusal(JSON.stringify(frame.error));
   if (frame.event !== 'update' && frame.event !== 'all') return [];
   const mapper = CHANNELS.get(String(frame.channel));
-  return mapper ? mapper(frame.result, frame, source) : unread();
+  return mapper ? mapper(frame.result, frame, source) : noteUnread();
 };
 
 const mapAnswer = (path: string | null, body: unknown, source: Source): readonly Mapped[] => {
-  if (isFields(body) && typeof body.label === 'string') throw refusal(body.label);
+  if (isFields(body) && typeof body.label === 'string') throw makeRefusal(body.label);
   if (path === null) throw new VenueError('VENUE_UNKNOWN_LISTING', 'the request of this answer is not known');
   const endpoint = /\/futures\/(?:usdt|usd1|btc)\/([a-z_]+)(?:\/[^/]+)?$/.exec(path)?.[1] ?? '';
   return ANSWERS.get(endpoint)?.(body, source) ?? [];
@@ -77,7 +77,7 @@ const toSubject = (element: Fields, venueTs: Micros | null, { receivedAt }: Sour
 /** `t` is when the ticker changed; older frames have the stamp of sending alone, and neither interval nor settlement. */
 const mapTickers: Frame = (result, envelope, source) =>
   mapElements(result, (ticker) => {
-    const subject = toSubject(ticker, readMsOrNull(ticker.t, 't') ?? sentAt(envelope), source);
+    const subject = toSubject(ticker, readMsOrNull(ticker.t, 't') ?? readSentAt(envelope), source);
     return listPresent([
       toTicker(subject, ticker.last),
       toMark(subject, { mark: ticker.mark_price, index: ticker.index_price }),
@@ -119,7 +119,7 @@ const toStats = (subject: Subject, ticker: Fields): Mapped | null => {
     volume_24h: readAmountOrNull(ticker.volume_24h, 'volume_24h'),
     volume_unit: 'contracts' as const,
     turnover_24h: readAmountOrNull(ticker.volume_24h_quote, 'volume_24h_quote'),
-    change_24h: percent === null ? null : percentToFraction(percent),
+    change_24h: percent === null ? null : toFraction(percent),
   };
   return isEmptyDay(values) ? null : toMapped(subject, 'stats', values);
 };
@@ -174,7 +174,7 @@ const mapTrades = (result: unknown, source: Source): readonly Mapped[] =>
     const { isNegative, amount } = toSigned(trade.size, 'size');
     // The sign is the side: a size of zero has none.
     if (amount === '0') {
-      note('no_side');
+      noteUnexpected('no_side');
       return [];
     }
     const values = {
@@ -204,7 +204,7 @@ const mapLiquidations: Frame = (result, envelope, source) =>
       quantity: amount,
       quantity_unit: 'contracts' as const,
     };
-    return [toMapped(toSubject(order, readOrderStamp(order) ?? sentAt(envelope), source), 'liquidation', values)];
+    return [toMapped(toSubject(order, readOrderStamp(order) ?? readSentAt(envelope), source), 'liquidation', values)];
   });
 
 /** The answer has the position instead: above zero it was a long. Each step of a close repeats the whole position, so the order's size is read. */
@@ -236,7 +236,7 @@ const mapCandles: Frame = (result, envelope, source) =>
     const [, interval, name = ''] = /^([^_]+)_(.+)$/.exec(readText(candle.n, 'n')) ?? [];
     const { symbol, priceType } = parseName(name);
     if (interval !== '1m' || !isPerpetual(symbol)) return [];
-    const subject = { symbol, venueTs: sentAt(envelope), receivedAt: source.receivedAt, element: candle };
+    const subject = { symbol, venueTs: readSentAt(envelope), receivedAt: source.receivedAt, element: candle };
     // In quote currency; of contracts settled in bitcoin its unit is not known.
     const turnover = toMarket(symbol) === 'btc' ? null : readAmountOrNull(candle.a, 'a');
     return toCandle(subject, candle, { priceType, turnover });
@@ -264,7 +264,7 @@ type CandleOf = { readonly priceType: PriceType; readonly turnover: Digits | nul
 /** `w` marks a closed window. The turnover is `a` in frames (since 2026), `sum` in answers. */
 const toCandle = (subject: Subject, candle: Fields, { priceType, turnover }: CandleOf): readonly Mapped[] => {
   const open_time = readSeconds(candle.t, 't');
-  if (open_time === null) throw badFrame('t is no instant');
+  if (open_time === null) throw makeBadFrame('t is no instant');
   const isTraded = priceType === 'trade';
   const volume = isTraded ? readAmountOrNull(candle.v, 'v') : null;
   const prices = readCandlePrices(

@@ -6,7 +6,7 @@ import type { Endpoints, VenueRequest } from '../contract/listings.ts';
 import type { Venue } from '../contract/venue.ts';
 import { isOpen } from '../shared/chosen-listings.ts';
 import { readNumber, readRequest, toAsked } from '../shared/covered-minutes.ts';
-import { chunks, spreadListings } from '../shared/spread-listings.ts';
+import { splitChunks, spreadListings } from '../shared/spread-listings.ts';
 import { NO_QUERY } from '../shared/wire.ts';
 import { MARKETS, type Market, toMarket } from './symbols.ts';
 
@@ -79,7 +79,7 @@ const PRICES = {
   layers: ['ticker', 'mark', 'oi', 'stats', 'trades', 'liquidation'],
   frames: (symbols: readonly string[]) =>
     ['tickers', 'trades', 'public_liquidates'].flatMap((channel) =>
-      chunks(symbols, CONTRACTS_PER_FRAME).map((payload) => toFrame('subscribe', channel, payload)),
+      splitChunks(symbols, CONTRACTS_PER_FRAME).map((payload) => toFrame('subscribe', channel, payload)),
     ),
   watched: (symbols: readonly string[]) => [
     { subscriptions: symbols.map((symbol) => `tickers:${symbol}`), silenceMs: SILENCE_MS },
@@ -127,7 +127,7 @@ export const toRenewal = (subscriptions: readonly string[]): string[] => {
   const listNames = (channel: string): string[] =>
     subscriptions.filter((name) => name.startsWith(`${channel}:`)).map((name) => name.slice(channel.length + 1));
   const frames = (event: 'subscribe' | 'unsubscribe'): string[] => [
-    ...chunks(listNames('tickers'), CONTRACTS_PER_FRAME).map((payload) => toFrame(event, 'tickers', payload)),
+    ...splitChunks(listNames('tickers'), CONTRACTS_PER_FRAME).map((payload) => toFrame(event, 'tickers', payload)),
     ...listNames('candlesticks').map((name) => toFrame(event, 'candlesticks', ['1m', name])),
   ];
   return [...frames('unsubscribe'), ...frames('subscribe')];
@@ -151,7 +151,7 @@ export const withoutRefused = (refusal: string, request: string): string | null 
 export const FUNDING_MS = 30_000;
 
 /** All contracts of a market. */
-export const contractsRequest = (market: Market, endpoints: Endpoints): VenueRequest => ({
+export const toContractsRequest = (market: Market, endpoints: Endpoints): VenueRequest => ({
   method: 'GET',
   url: `${endpoints.rest}/futures/${market}/contracts`,
   weight: 1,
@@ -162,12 +162,12 @@ const planContracts = (markets: readonly Market[], { shards, endpoints }: PlanEn
   kind: 'poll',
   id: 'contracts',
   shards: Array.from({ length: shards }, (_, shard) => shard),
-  requests: markets.map((market) => contractsRequest(market, endpoints)),
+  requests: markets.map((market) => toContractsRequest(market, endpoints)),
   everyMs: FUNDING_MS,
   covers: [{ layers: ['funding'], symbols: null }],
 });
 
-const get = (path: string, symbol: string, { query, endpoints }: { query: string; endpoints: Endpoints }) =>
+const toGet = (path: string, symbol: string, { query, endpoints }: { query: string; endpoints: Endpoints }) =>
   ({
     method: 'GET',
     url: `${endpoints.rest}/futures/${toMarket(symbol)}/${path}?contract=${encodeURIComponent(symbol)}&${query}`,
@@ -175,12 +175,12 @@ const get = (path: string, symbol: string, { query, endpoints }: { query: string
   }) satisfies VenueRequest;
 
 export const bookSnapshot: NonNullable<Venue['bookSnapshot']> = ({ venue_symbol }, endpoints) =>
-  get('order_book', venue_symbol, { query: `limit=${DEPTH}&with_id=true`, endpoints });
+  toGet('order_book', venue_symbol, { query: `limit=${DEPTH}&with_id=true`, endpoints });
 
 /** Requests the minutes of trades that open from `fromMs` to `toMs`, and the next one, which shows that the last is over; bounds are in seconds. */
-export const candlesRequest: NonNullable<Venue['candles']> = ({ venue_symbol }, { fromMs, toMs }, endpoints) => {
+export const toCandlesRequest: NonNullable<Venue['candles']> = ({ venue_symbol }, { fromMs, toMs }, endpoints) => {
   const query = `interval=1m&from=${fromMs / 1_000}&to=${(toMs + MS_PER_MINUTE) / 1_000}`;
-  return get('candlesticks', venue_symbol, { query, endpoints });
+  return toGet('candlesticks', venue_symbol, { query, endpoints });
 };
 
 /** Maximum number of points between two instants; without bounds and limit an answer has the newest 100. */

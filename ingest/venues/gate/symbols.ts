@@ -20,7 +20,7 @@ export const toMarket = (symbol: string): Market => {
 type SymbolQuantity = Pick<ListingValues, 'venue_kind' | 'contract_size' | 'quantity_unit'>;
 
 /** Settled in bitcoin: bitcoin itself is inverse, contracts of one USD; everything else quanto. */
-export const impliedQuantity = (symbol: string): SymbolQuantity => {
+export const inferQuantity = (symbol: string): SymbolQuantity => {
   if (toMarket(symbol) !== 'btc') return { venue_kind: 'linear', contract_size: null, quantity_unit: 'contracts' };
   const isInverse = symbol === 'BTC_USD';
   return {

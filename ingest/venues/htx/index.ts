@@ -10,11 +10,11 @@ import { mapReference } from './listings.ts';
 import { mapMessage } from './messages.ts';
 import {
   askedMinutes,
-  candlesRequest,
   FUNDING_EVERY_MS,
   OI_EVERY_MS,
   planHtx,
   STREAMS_PER_CONNECTION,
+  toCandlesRequest,
   toRenewal,
 } from './plan.ts';
 import { inflate, readChain, readClosedMinute, readSubscription, toMarket } from './symbols.ts';
@@ -109,7 +109,7 @@ export const htx: Venue = {
   subscriptionOf: readSubscription,
   renew: toRenewal,
   closedMinute: readClosedMinute,
-  candles: candlesRequest,
+  candles: toCandlesRequest,
   askedMinutes,
   impliedQuantity: (venueSymbol) => ({
     venue_kind: toMarket(venueSymbol),

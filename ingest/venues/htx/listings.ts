@@ -4,13 +4,15 @@ import { TIMEFRAMES } from '../../../schemas/layers/candle.ts';
 import { BANDS } from '../../../schemas/layers.ts';
 import type { ListingRecord, ListingValues, Micros } from '../../../schemas/records.ts';
 import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../contract/listings.ts';
-import { elementTexts } from '../shared/elements.ts';
+import { splitElements } from '../shared/elements.ts';
 import { readEntries, readListings } from '../shared/listing-rows.ts';
 import { splitMultiplier } from '../shared/symbol-names.ts';
 import {
-  badFrame,
   type Fields,
   isAbsent,
+  makeBadFrame,
+  makeRefusal,
+  makeWords,
   parseRequest,
   readCountOrNull,
   readFields,
@@ -19,8 +21,6 @@ import {
   readMsOrNull,
   readRuleOrNull,
   readText,
-  refusal,
-  words,
 } from '../shared/wire.ts';
 import { isSwap, type Market, splitSymbol } from './symbols.ts';
 
@@ -46,7 +46,7 @@ export const mapReference = (state: ReferenceState, message: VenueMessage): Refe
     return {
       scope: market,
       ...readListings({ rows: data, name: 'contract_code' }, (item) => toListing(item, source)),
-      elements: () => elementTexts(message.payload, 'contract_code'),
+      elements: () => splitElements(message.payload, 'contract_code'),
     };
   });
 };
@@ -56,7 +56,9 @@ export const readAnswer = (body: unknown): Fields => {
   const answer = readFields(body, 'message');
   if (answer.status !== undefined && answer.status !== 'ok') {
     // Market data spell it with a hyphen, reference data with an underscore.
-    throw refusal(`${String(answer['err-code'] ?? answer.err_code)} ${String(answer['err-msg'] ?? answer.err_msg)}`);
+    throw makeRefusal(
+      `${String(answer['err-code'] ?? answer.err_code)} ${String(answer['err-msg'] ?? answer.err_msg)}`,
+    );
   }
   return answer;
 };
@@ -92,7 +94,7 @@ const toListing = (item: Fields, source: Source): ListingRecord | null => {
 };
 
 /** `contract_status`; 4 and 9 are on their way to suspension, 5 to 7 are steps of a settlement. */
-const STATUSES = words({
+const STATUSES = makeWords({
   '0': 'delisted',
   '1': 'tradeable',
   '2': 'pre_launch',
@@ -162,6 +164,6 @@ const readDate = (value: unknown): Micros | null => {
   if (isAbsent(value)) return null;
   const [, year, month, day] = /^(\d{4})(\d{2})(\d{2})$/.exec(String(value)) ?? [];
   const ms = Date.UTC(Number(year), Number(month) - 1, Number(day));
-  if (Number.isNaN(ms)) throw badFrame('create_date is no date');
+  if (Number.isNaN(ms)) throw makeBadFrame('create_date is no date');
   return readMsOrNull(ms, 'create_date');
 };

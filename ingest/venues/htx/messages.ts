@@ -8,11 +8,11 @@ import { readCandlePrices } from '../shared/candle-prices.ts';
 import { createCutter } from '../shared/level-lists.ts';
 import { mapEach } from '../shared/map-each.ts';
 import { bindMapped, isEmptyDay, type Subject } from '../shared/mapped.ts';
-import { unread } from '../shared/unexpected.ts';
+import { noteUnread } from '../shared/unexpected.ts';
 import {
-  badFrame,
   type Fields,
   isAbsent,
+  makeBadFrame,
   parseRequest,
   readAmount,
   readAmountOrNull,
@@ -77,7 +77,7 @@ const mapChannel = (message: Fields, channel: Channel, source: Source): readonly
   const { symbol, topic } = channel;
   const named = { ...source, symbol: symbol === '*' ? null : symbol };
   const mapper = readDepth(topic) === null ? TOPICS.get(topic) : mapDepth(topic);
-  if (!mapper) return unread();
+  if (!mapper) return noteUnread();
   return mapEach(listElements(message), (element) => mapper(readFields(element, 'data'), named));
 };
 
@@ -88,7 +88,7 @@ const listElements = ({ tick, data }: Fields): readonly unknown[] =>
 const mapNotice = (message: Fields, source: Source): readonly Mapped[] => {
   const topic = /^public\.[^.]+\.(\w+)$/.exec(readText(message.topic, 'topic'))?.[1];
   const mapper = topic === undefined ? undefined : NOTICES.get(topic);
-  return mapper === undefined ? unread() : mapElements(message.data, (element) => mapper(element, source));
+  return mapper === undefined ? noteUnread() : mapElements(message.data, (element) => mapper(element, source));
 };
 
 /** An answer without a channel. */
@@ -112,7 +112,7 @@ const readSubject = (element: Fields, source: Source, stamps: readonly string[] 
   return { symbol, venueTs: stamped ?? source.sentAt, receivedAt: source.receivedAt, element };
 };
 
-const ofSwap =
+const mapSwap =
   (map: (subject: Subject, element: Fields) => readonly Mapped[], stamps?: readonly string[]): Mapper =>
   (element, source) => {
     const subject = readSubject(element, source, stamps);
@@ -120,7 +120,7 @@ const ofSwap =
   };
 
 /** `vol` counts contracts; where `number_of` counts them, `vol` is the turnover (the second version of the batch). */
-const mapDetail = ofSwap((subject, element) => {
+const mapDetail = mapSwap((subject, element) => {
   const last = readPriceUnlessZero(element.close, 'close');
   const isBatch = !isAbsent(element.number_of);
   const volume_24h = isBatch ? readAmount(element.number_of, 'number_of') : readAmountOrNull(element.vol, 'vol');
@@ -142,9 +142,9 @@ const toIndex = (subject: Subject, element: Fields): readonly Mapped[] => {
 };
 
 /** Index at the close of the running period, the newest one. Other price types refer to the past. */
-const mapBasis = ofSwap(toIndex);
+const mapBasis = mapSwap(toIndex);
 
-const mapIndex = ofSwap(toIndex, ['index_ts']);
+const mapIndex = mapSwap(toIndex, ['index_ts']);
 
 /** The venue pushes its mark as the running minute's candle: the close is the current mark. Past minutes (answers) are only candles. */
 const mapMarkMinute: Mapper = (element, source) => {
@@ -156,7 +156,7 @@ const mapMarkMinute: Mapper = (element, source) => {
 };
 
 /** The coming settlement: answers call it `funding_time`, pushes `settlement_time` (their `funding_time` is when the rate was computed). */
-const mapFunding = ofSwap((subject, element) => {
+const mapFunding = mapSwap((subject, element) => {
   const funding = readFigureOrNull(element.funding_rate, 'funding_rate');
   const next_funding_at =
     readMsOrNull(element.settlement_time, 'settlement_time') ?? readMsOrNull(element.funding_time, 'funding_time');
@@ -165,7 +165,7 @@ const mapFunding = ofSwap((subject, element) => {
 });
 
 /** v5 has the coming settlement and the one after it, which define the interval. */
-const mapNextFunding = ofSwap((subject, element) => {
+const mapNextFunding = mapSwap((subject, element) => {
   const next_funding_at = readMsOrNull(element.funding_time, 'funding_time');
   const after = readMsOrNull(element.next_funding_time, 'next_funding_time');
   const isKnown = next_funding_at !== null && after !== null && after > next_funding_at;
@@ -176,7 +176,7 @@ const mapNextFunding = ofSwap((subject, element) => {
 });
 
 /** Contracts (`volume`) are the unit of trades and books; coins (`amount`) and quote (`value`) are not read. */
-const mapOpenInterest = ofSwap((subject, element) => {
+const mapOpenInterest = mapSwap((subject, element) => {
   const oi = readSoleAmount(element.volume, 'volume');
   return oi === null ? [] : [toMapped(subject, 'oi', { oi, oi_unit: 'contracts' })];
 });
@@ -224,7 +224,7 @@ const mapTrades: Mapper = (element, source) =>
 const SIDES = ['buy', 'sell'] as const;
 
 /** The closing order: a sale closes a long. Its price is the bankruptcy price (documented). */
-const mapLiquidation = ofSwap(
+const mapLiquidation = mapSwap(
   (subject, element) => {
     const values = {
       id: null,
@@ -240,7 +240,7 @@ const mapLiquidation = ofSwap(
 );
 
 /** v5 has the closed position; a one-way one is `both`, and the order's side shows its direction. */
-const mapClosedPosition = ofSwap(
+const mapClosedPosition = mapSwap(
   (subject, element) => {
     const { position_side, side } = element;
     const closed = position_side === 'long' || position_side === 'short' ? position_side : null;
@@ -261,7 +261,7 @@ const mapClosedPosition = ofSwap(
 const toCandle = (subject: Subject, element: Fields, priceType: PriceType): readonly Mapped[] => {
   const seconds = readCountOrNull(element.id, 'id');
   const open_time = seconds === null ? null : readMsOrNull(seconds * 1000, 'id');
-  if (open_time === null) throw badFrame('id is no instant');
+  if (open_time === null) throw makeBadFrame('id is no instant');
   const isTraded = priceType === 'trade';
   const volume = isTraded ? readAmount(element.vol, 'vol') : null;
   const { open, high, low, close } = element;
@@ -281,7 +281,8 @@ const toCandle = (subject: Subject, element: Fields, priceType: PriceType): read
   return [toMapped(subject, 'candle', values)];
 };
 
-const mapCandle = (priceType: PriceType): Mapper => ofSwap((subject, element) => toCandle(subject, element, priceType));
+const mapCandle = (priceType: PriceType): Mapper =>
+  mapSwap((subject, element) => toCandle(subject, element, priceType));
 
 /** `open_interest` is an answer as wrapped by recorders. */
 const TOPICS: ReadonlyMap<string, Mapper> = new Map([

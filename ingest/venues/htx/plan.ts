@@ -134,7 +134,7 @@ const listSymbols = (listings: readonly ListingRecord[]): string[] =>
   listings.map(({ venue_symbol }) => venue_symbol).toSorted();
 
 /** Bounds are inclusive seconds: the last one covers the minute after `toMs`, which shows that `toMs` is over. */
-export const candlesRequest: NonNullable<Venue['candles']> = ({ venue_symbol }, { fromMs, toMs }, { rest }) => {
+export const toCandlesRequest: NonNullable<Venue['candles']> = ({ venue_symbol }, { fromMs, toMs }, { rest }) => {
   const api = toMarket(venue_symbol) === 'linear' ? 'linear-swap-ex' : 'swap-ex';
   const range = `from=${fromMs / 1000}&to=${toMs / 1000 + 119}`;
   const url = `${rest}/${api}/market/history/kline?contract_code=${encodeURIComponent(venue_symbol)}&period=1min&${range}`;

@@ -21,7 +21,7 @@ const countCoinsWithEvents = (coins: number): number => {
 export const hasEvents = ({ off = [] }: ListingRecord): boolean => !off.includes('candles');
 
 /** Listings in the venue's order; neither is collected for those beyond the budget. */
-export const withinBudget = (listings: readonly ListingRecord[]): readonly ListingRecord[] => {
+export const fitBudget = (listings: readonly ListingRecord[]): readonly ListingRecord[] => {
   const open = listings.filter(isOpen);
   const reached = new Set(open.slice(0, countCoinsWithEvents(open.length)));
   return listings.map((listing) =>

@@ -8,7 +8,7 @@ import type { BookRule } from '../shared/book-sync.ts';
 import { NOT_PUBLISHED, ON_CHANGE } from '../shared/deliveries.ts';
 import { mapReference } from './listings.ts';
 import { GREETING, mapMessage, readChain, readNewestMinute, readSubscription } from './messages.ts';
-import { ask, askedMinutes, candlesRequest, planHyperliquid, toRenewal } from './plan.ts';
+import { ask, askedMinutes, planHyperliquid, toCandlesRequest, toRenewal } from './plan.ts';
 
 const ENDPOINTS = { rest: 'https://api.hyperliquid.xyz', ws: 'wss://api.hyperliquid.xyz/ws' };
 
@@ -62,7 +62,7 @@ export const hyperliquid: Venue = {
   subscriptionOf: readSubscription,
   renew: toRenewal,
   newestMinute: readNewestMinute,
-  candles: candlesRequest,
+  candles: toCandlesRequest,
   askedMinutes,
   impliedQuantity: () => ({ venue_kind: 'linear', contract_size: '1', quantity_unit: 'base' }),
   map: (state, message) => mapMessage(state, message),

@@ -4,12 +4,13 @@ import { TIMEFRAMES } from '../../../schemas/layers/candle.ts';
 import { BANDS } from '../../../schemas/layers.ts';
 import type { Digits, ListingRecord, ListingValues, Micros } from '../../../schemas/records.ts';
 import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../contract/listings.ts';
-import { elementTexts } from '../shared/elements.ts';
+import { splitElements } from '../shared/elements.ts';
 import { type ListingRows, readEntries, readListings } from '../shared/listing-rows.ts';
 import {
-  badFrame,
   type Fields,
   isFields,
+  makeBadFrame,
+  makeWords,
   readCountOrNull,
   readFields,
   readId,
@@ -17,9 +18,8 @@ import {
   readList,
   readMessage,
   readText,
-  words,
 } from '../shared/wire.ts';
-import { withinBudget } from './budget.ts';
+import { fitBudget } from './budget.ts';
 
 /** `xyz:AAPL` belongs to the builder's market `xyz`; the venue's own coins have no prefix. */
 export const toMarket = (coin: string): string => (coin.includes(':') ? (coin.split(':', 1)[0] ?? '') : '');
@@ -42,7 +42,7 @@ export const listCoins = (meta: Fields): readonly Fields[] =>
   readList(meta.universe, 'universe').map((coin) => readFields(coin, 'coin'));
 
 /** Collateral tokens by index: USDC for the venue's own perpetuals, the others as observed; spotMeta overrides them once received. */
-const KNOWN_TOKENS = words({ 0: 'USDC', 235: 'USDE', 360: 'USDH' });
+const KNOWN_TOKENS = makeWords({ 0: 'USDC', 235: 'USDE', 360: 'USDH' });
 
 /** Folds spotMeta (names of tokens), then allPerpMetas. A single meta's scope is its market. */
 export const mapReference = (state: ReferenceState, message: VenueMessage): ReferenceAnswer | null => {
@@ -62,9 +62,9 @@ export const mapReference = (state: ReferenceState, message: VenueMessage): Refe
     const { listings, unreadable } = toListings(metas, { tokens, receivedAt: message.received_at });
     return {
       scope: isWhole ? 'all' : `market ${toMarket(String(listCoins(first)[0]?.name ?? ''))}`,
-      listings: isWhole ? withinBudget(listings) : listings,
+      listings: isWhole ? fitBudget(listings) : listings,
       unreadable,
-      elements: () => elementTexts(message.payload, 'name'),
+      elements: () => splitElements(message.payload, 'name'),
     };
   });
 };
@@ -103,7 +103,7 @@ const toValues = (coin: Fields, venue_symbol: string, quote: string): Omit<Listi
   const asset = market === '' ? venue_symbol : venue_symbol.slice(market.length + 1);
   const { base, multiplier } = splitMultiplier(asset);
   const sizeDecimals = readCountOrNull(coin.szDecimals, 'szDecimals');
-  if (sizeDecimals === null || sizeDecimals > 18) throw badFrame('szDecimals is no number of decimals');
+  if (sizeDecimals === null || sizeDecimals > 18) throw makeBadFrame('szDecimals is no number of decimals');
   return {
     instrument: `${base}-PERP`,
     venue_symbol,

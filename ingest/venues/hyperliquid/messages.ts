@@ -4,18 +4,19 @@ import type { Level, Micros } from '../../../schemas/records.ts';
 import type { ClosedMinute } from '../contract/feed.ts';
 import { VenueError, type VenueMessage } from '../contract/listings.ts';
 import type { Mapped, MapState } from '../contract/mapping.ts';
-import { snapshotChain, sortSides } from '../shared/book-sides.ts';
+import { makeSnapshotChain, sortSides } from '../shared/book-sides.ts';
 import type { Chain } from '../shared/book-sync.ts';
 import { readCandlePrices } from '../shared/candle-prices.ts';
 import { createCutter } from '../shared/level-lists.ts';
 import { mapEach } from '../shared/map-each.ts';
 import { bindMapped, type Subject } from '../shared/mapped.ts';
-import { note, unread } from '../shared/unexpected.ts';
+import { noteUnexpected, noteUnread } from '../shared/unexpected.ts';
 import {
-  badFrame,
   type Fields,
   isAbsent,
   isFields,
+  makeBadFrame,
+  makeRefusal,
   readAmount,
   readAmountOrNull,
   readCountOrNull,
@@ -30,7 +31,6 @@ import {
   readPriceUnlessZero,
   readTaker,
   readText,
-  refusal,
 } from '../shared/wire.ts';
 import { isMeta, isPerpetual, listCoins, listMetas, toMarket } from './listings.ts';
 
@@ -81,17 +81,17 @@ const mapFrame = ({ channel, data }: Fields, source: Source): readonly Mapped[] 
     case 'post':
       return mapPosted(readFields(readFields(data, 'data').response, 'response'), source);
     case 'error':
-      throw refusal(String(data));
+      throw makeRefusal(String(data));
     case 'pong':
       return [];
     default:
-      return unread();
+      return noteUnread();
   }
 };
 
 /** The answer to a request that was sent on the socket: `info` holds what the REST endpoint answers, with the request's type; `action` is an account's. */
 const mapPosted = ({ type, payload }: Fields, source: Source): readonly Mapped[] => {
-  if (type === 'error') throw refusal(String(payload));
+  if (type === 'error') throw makeRefusal(String(payload));
   if (type !== 'info') return [];
   return mapAnswer(isFields(payload) && 'data' in payload ? payload.data : payload, source);
 };
@@ -121,7 +121,7 @@ const mapBook = (book: Fields, { receivedAt }: Source): readonly Mapped[] => {
   const subject = { symbol, venueTs: readMsOrNull(book.time, 'time'), receivedAt, element: book };
   const full = { bids: sides.bids.length < LEVELS, asks: sides.asks.length < LEVELS };
   // `fast` books have fewer levels, by an undocumented number.
-  const chain: Chain = book.fast === true ? snapshotChain(symbol) : { ...snapshotChain(symbol), full };
+  const chain: Chain = book.fast === true ? makeSnapshotChain(symbol) : { ...makeSnapshotChain(symbol), full };
   return [{ ...toMapped(subject, 'book', { kind: 'snapshot', ...sides, sequence: null }), chain }];
 };
 
@@ -134,7 +134,7 @@ export const readChain = (text: string): Chain | null => {
   if (!head.includes('"channel":"l2Book"') && !(/^\{"(coin|time|levels)":/.test(head) && text.includes('"levels":')))
     return null;
   const symbol = /"coin":"([^"\\]+)"/.exec(text)?.[1];
-  return symbol === undefined || !isPerpetual(symbol) ? null : snapshotChain(symbol);
+  return symbol === undefined || !isPerpetual(symbol) ? null : makeSnapshotChain(symbol);
 };
 
 const HEAD_LENGTH = 200;
@@ -190,9 +190,9 @@ const toDay = (subject: Subject, context: Fields): readonly Mapped[] => {
 
 /** `metaAndAssetCtxs`: a context for each coin of the meta, by place. */
 const mapMarketContexts = ([meta, contexts]: readonly unknown[], source: Source): readonly Mapped[] => {
-  if (!isMeta(meta)) throw badFrame('no meta before its contexts');
+  if (!isMeta(meta)) throw makeBadFrame('no meta before its contexts');
   const coins = listCoins(meta).map((coin) => readText(coin.name, 'name'));
-  return zip(coins, readList(contexts, 'contexts'), source);
+  return zipContexts(coins, readList(contexts, 'contexts'), source);
 };
 
 /** Contexts of every market, in the order of its coins. A universe only grows: a coin listed since its meta has a context, and no name until the next. */
@@ -201,12 +201,16 @@ const mapAllContexts = ({ ctxs }: Fields, source: Source): readonly Mapped[] => 
     throw new VenueError('VENUE_UNKNOWN_LISTING', 'the contexts name no coins and no meta is known');
   return mapEach(readList(ctxs, 'ctxs'), (item) => {
     const [market, contexts] = readList(item, 'ctxs');
-    return zip(readCoinsByMarket(source.state)[`market ${String(market)}`] ?? [], readList(contexts, 'ctxs'), source);
+    return zipContexts(
+      readCoinsByMarket(source.state)[`market ${String(market)}`] ?? [],
+      readList(contexts, 'ctxs'),
+      source,
+    );
   });
 };
 
-const zip = (coins: readonly string[], contexts: readonly unknown[], source: Source): readonly Mapped[] => {
-  if (contexts.length > coins.length) note('unknown_listing');
+const zipContexts = (coins: readonly string[], contexts: readonly unknown[], source: Source): readonly Mapped[] => {
+  if (contexts.length > coins.length) noteUnexpected('unknown_listing');
   return mapEach([...contexts.slice(0, coins.length).entries()], ([i, context]) => {
     const coin = coins[i] as string;
     return mapContext(coin, { coin, ctx: context }, source);
@@ -230,13 +234,13 @@ const listStartedCoins = (state: MapState): readonly string[] => (state.heard as
 
 /** Acknowledgement instants of the subscriptions, by `coin <name>`. */
 type Acknowledged = Readonly<Record<string, Micros>>;
-const acknowledged = (state: MapState): Acknowledged => (state.acknowledged as Acknowledged | undefined) ?? {};
+const readAcknowledged = (state: MapState): Acknowledged => (state.acknowledged as Acknowledged | undefined) ?? {};
 
 /** The past follows the acknowledgement at once; messages after this time are new. */
 const PAST_WITHIN: Micros = 10_000_000;
 
 const isOverdue = ({ state, receivedAt }: Source, coin: string): boolean => {
-  const since = acknowledged(state)[`coin ${coin}`];
+  const since = readAcknowledged(state)[`coin ${coin}`];
   return since !== undefined && receivedAt - since > PAST_WITHIN;
 };
 
@@ -257,7 +261,7 @@ const forgetTrades = (data: unknown, { state, receivedAt }: Source): readonly Ma
   if (subscription.type !== 'trades') return [];
   const coin = String(subscription.coin);
   state.heard = listStartedCoins(state).filter((one) => one !== coin);
-  state.acknowledged = { ...acknowledged(state), [`coin ${coin}`]: receivedAt };
+  state.acknowledged = { ...readAcknowledged(state), [`coin ${coin}`]: receivedAt };
   return [];
 };
 
@@ -283,7 +287,7 @@ const mapCandle = (value: unknown, { receivedAt }: Source): readonly Mapped[] =>
   const symbol = readText(candle.s, 's');
   if (candle.i !== '1m' || !isPerpetual(symbol)) return [];
   const open_time = readMsOrNull(candle.t, 't');
-  if (open_time === null) throw badFrame('t is no instant');
+  if (open_time === null) throw makeBadFrame('t is no instant');
   const volume = readAmount(candle.v, 'v');
   const prices = readCandlePrices({ open: candle.o, high: candle.h, low: candle.l, close: candle.c }, volume);
   if (prices === null) return [];

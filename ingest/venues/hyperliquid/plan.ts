@@ -81,7 +81,7 @@ export const ask = (endpoints: Readonly<Record<string, string>>, body: unknown, 
 const CANDLES_WEIGHT = 21;
 
 /** Requests the minutes of trades that open from `fromMs` to `toMs`, and the next one; both bounds are inclusive. */
-export const candlesRequest: NonNullable<Venue['candles']> = ({ venue_symbol }, { fromMs, toMs }, endpoints) => {
+export const toCandlesRequest: NonNullable<Venue['candles']> = ({ venue_symbol }, { fromMs, toMs }, endpoints) => {
   const req = { coin: venue_symbol, interval: '1m', startTime: fromMs, endTime: toMs + MS_PER_MINUTE };
   const request = ask(endpoints, { type: 'candleSnapshot', req }, CANDLES_WEIGHT);
   // The parameters are in the body, but only the URL is recorded, and an answer may be an empty list. A fragment is not sent.

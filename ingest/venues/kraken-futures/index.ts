@@ -8,7 +8,7 @@ import type { BookRule } from '../shared/book-sync.ts';
 import { ON_CHANGE } from '../shared/deliveries.ts';
 import { mapReference } from './listings.ts';
 import { mapMessage } from './messages.ts';
-import { askedMinutes, candlesRequest, planKrakenFutures, STREAMS_PER_CONNECTION, toRenewal } from './plan.ts';
+import { askedMinutes, planKrakenFutures, STREAMS_PER_CONNECTION, toCandlesRequest, toRenewal } from './plan.ts';
 import { readChain, readSubscription, toQuantity } from './symbols.ts';
 
 const ENDPOINTS = {
@@ -74,7 +74,7 @@ export const krakenFutures: Venue = {
   renew: toRenewal,
   // No frame has minutes: each is requested once it is over.
   closedMinute: () => null,
-  candles: candlesRequest,
+  candles: toCandlesRequest,
   askedMinutes,
   impliedQuantity: (venueSymbol) =>
     toQuantity(venueSymbol) ?? { venue_kind: null, contract_size: null, quantity_unit: 'contracts' },

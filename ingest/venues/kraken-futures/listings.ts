@@ -4,13 +4,15 @@ import { TIMEFRAMES } from '../../../schemas/layers/candle.ts';
 import { BANDS } from '../../../schemas/layers.ts';
 import type { Digits, FieldTransform, ListingValues, Micros } from '../../../schemas/records.ts';
 import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../contract/listings.ts';
-import { elementTexts } from '../shared/elements.ts';
+import { splitElements } from '../shared/elements.ts';
 import { type ListingRows, readListings } from '../shared/listing-rows.ts';
 import {
-  badFrame,
   type Fields,
   isAbsent,
   isFields,
+  makeBadFrame,
+  makeRefusal,
+  makeWords,
   parseRequest,
   readFields,
   readInstantOrNull,
@@ -18,8 +20,6 @@ import {
   readMessage,
   readRuleOrNull,
   readText,
-  refusal,
-  words,
 } from '../shared/wire.ts';
 import { type SymbolQuantity, toQuantity } from './symbols.ts';
 
@@ -28,11 +28,11 @@ export const mapReference = (_state: ReferenceState, message: VenueMessage): Ref
   if (!isInstruments(message)) return null;
   return readMessage(message.payload, (body) => {
     const answer = readFields(body, 'instruments');
-    if (answer.result === 'error') throw refusal(String(answer.error));
+    if (answer.result === 'error') throw makeRefusal(String(answer.error));
     return {
       scope: 'futures',
       ...toListings(answer, message),
-      elements: () => elementTexts(message.payload, 'symbol'),
+      elements: () => splitElements(message.payload, 'symbol'),
     };
   });
 };
@@ -118,7 +118,7 @@ const toStatus = (instrument: Fields, closed: 'pre_launch' | 'halted'): string =
 };
 
 /** The venue's own names of assets (V-04). */
-const ALIASES = words({ XBT: 'BTC', XDG: 'DOGE' });
+const ALIASES = makeWords({ XBT: 'BTC', XDG: 'DOGE' });
 
 type Assets = { readonly base: string; readonly alias: string | null; readonly quote: string };
 
@@ -167,6 +167,7 @@ const readRules = (instrument: Fields): Rules => {
 const readPrecision = (value: unknown): number | null => {
   if (isAbsent(value)) return null;
   const decimals = Number(value);
-  if (!Number.isInteger(decimals) || Math.abs(decimals) > 30) throw badFrame(`${PRECISION} is no number of decimals`);
+  if (!Number.isInteger(decimals) || Math.abs(decimals) > 30)
+    throw makeBadFrame(`${PRECISION} is no number of decimals`);
   return decimals;
 };

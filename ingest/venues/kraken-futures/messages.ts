@@ -1,7 +1,7 @@
 // Kraken Futures' frames and answers as normalised records (records.md). Instruments with a maturity and indices are never mapped.
 //
 // Figures are JSON numbers. A frame of the feed `ticker` is always complete; a figure of zero may be omitted (the docs), and is then null.
-import { isNegative, percentToFraction } from '../../../schemas/decimals.ts';
+import { isNegative, toFraction } from '../../../schemas/decimals.ts';
 import type { Digits, Level, Micros, PriceType } from '../../../schemas/records.ts';
 import { VenueError, type VenueMessage } from '../contract/listings.ts';
 import type { Mapped } from '../contract/mapping.ts';
@@ -10,12 +10,13 @@ import { readCandlePrices } from '../shared/candle-prices.ts';
 import { createCutter, LevelList } from '../shared/level-lists.ts';
 import { mapEach } from '../shared/map-each.ts';
 import { bindMapped, isEmptyDay, listPresent, type Subject as MappedSubject } from '../shared/mapped.ts';
-import { unread } from '../shared/unexpected.ts';
+import { noteUnread } from '../shared/unexpected.ts';
 import {
-  badFrame,
   type Fields,
   isAbsent,
   isFields,
+  makeBadFrame,
+  makeRefusal,
   NO_QUERY,
   parseRequest,
   readAmount,
@@ -35,7 +36,6 @@ import {
   readSide,
   readTaker,
   readText,
-  refusal,
 } from '../shared/wire.ts';
 import { PRICE_TYPES, type SymbolQuantity, toChain, toQuantity } from './symbols.ts';
 
@@ -64,7 +64,7 @@ export const mapMessage = (message: VenueMessage): readonly Mapped[] =>
       };
       const body = readFields(content, 'message');
       if (message.kind === 'frame') return mapFrame(body, source);
-      if (body.result === 'error') throw refusal(String(body.error));
+      if (body.result === 'error') throw makeRefusal(String(body.error));
       return ANSWERS.find(([member]) => member in body)?.[1](body, source) ?? [];
     },
     cutLevels,
@@ -74,7 +74,7 @@ const mapFrame: Mapper = (body, source) => {
   if (body.event !== undefined || typeof body.feed !== 'string') return [];
   const mapper = FEEDS.get(body.feed);
   if (mapper) return mapper(body, source);
-  return PASSED_OVER.has(body.feed) ? [] : unread();
+  return PASSED_OVER.has(body.feed) ? [] : noteUnread();
 };
 
 type Stamped = Pick<MappedSubject, 'venueTs' | 'element'>;
@@ -160,7 +160,7 @@ const toStats = (
     volume_24h: readAmountOrNull(body[volumeName], volumeName),
     volume_unit: subject.unit,
     turnover_24h: readAmountOrNull(body.volumeQuote, 'volumeQuote'),
-    change_24h: percent === null ? null : percentToFraction(percent),
+    change_24h: percent === null ? null : toFraction(percent),
   };
   return isEmptyDay(values) ? null : toMapped(subject, 'stats', values);
 };
@@ -318,7 +318,7 @@ const mapMinute: Mapper = (body, source) => {
 /** Mark and index candles have a volume of zero; it is no figure. */
 const toCandle = (subject: Subject, candle: Fields, price_type: PriceType): readonly Mapped[] => {
   const open_time = readMsOrNull(candle.time, 'time');
-  if (open_time === null) throw badFrame('time is no instant');
+  if (open_time === null) throw makeBadFrame('time is no instant');
   const isTraded = price_type === 'trade';
   const volume = isTraded ? readAmountOrNull(candle.volume, 'volume') : null;
   const { open, high, low, close } = candle;

@@ -6,7 +6,7 @@ import type { Endpoints } from '../contract/listings.ts';
 import type { Venue } from '../contract/venue.ts';
 import { isOpen } from '../shared/chosen-listings.ts';
 import { readNumber, readRequest, toAsked } from '../shared/covered-minutes.ts';
-import { chunks, spreadListings } from '../shared/spread-listings.ts';
+import { splitChunks, spreadListings } from '../shared/spread-listings.ts';
 import { NO_QUERY } from '../shared/wire.ts';
 import { type ChartType, PRICE_TYPES } from './symbols.ts';
 
@@ -69,7 +69,7 @@ const planSockets = (listings: readonly ListingRecord[], env: PlanEnv, plan: Soc
   });
 
 const toFrames = (event: 'subscribe' | 'unsubscribe', feed: string, symbols: readonly string[]): string[] =>
-  chunks(symbols, PRODUCTS_PER_FRAME).map((product_ids) => JSON.stringify({ event, feed, product_ids }));
+  splitChunks(symbols, PRODUCTS_PER_FRAME).map((product_ids) => JSON.stringify({ event, feed, product_ids }));
 
 /** A new subscription starts with the newest ticker, or the whole book. */
 export const toRenewal = (subscriptions: readonly string[]): string[] => {
@@ -86,7 +86,7 @@ export const toRenewal = (subscriptions: readonly string[]): string[] => {
 };
 
 /** `from` and `to` are seconds, both inclusive. */
-const getCandles = (type: ChartType, symbol: string, { charts }: Endpoints): PollRequest => ({
+const toCandlePoll = (type: ChartType, symbol: string, { charts }: Endpoints): PollRequest => ({
   method: 'GET',
   url: `${charts}/${type}/${encodeURIComponent(symbol)}/1m`,
   weight: 1,
@@ -100,7 +100,7 @@ const planPriceCandles = (listings: readonly ListingRecord[], env: PlanEnv): Slo
       .toSorted();
     const requests = symbols.flatMap((symbol) =>
       (['mark', 'spot'] as const).map((type): PollRequest => {
-        const request = getCandles(type, symbol, env.endpoints);
+        const request = toCandlePoll(type, symbol, env.endpoints);
         const url = `${request.url}?from={since}`;
         return { ...request, url, sinceMs: PRICE_CANDLES_SINCE_MS, urgency: 'price_candle' };
       }),
@@ -111,8 +111,8 @@ const planPriceCandles = (listings: readonly ListingRecord[], env: PlanEnv): Slo
   });
 
 /** Requests the minutes of trades that open from `fromMs` to `toMs`, and the next one, which shows that the last is over. */
-export const candlesRequest: NonNullable<Venue['candles']> = ({ venue_symbol }, { fromMs, toMs }, endpoints) => {
-  const request = getCandles('trade', venue_symbol, endpoints);
+export const toCandlesRequest: NonNullable<Venue['candles']> = ({ venue_symbol }, { fromMs, toMs }, endpoints) => {
+  const request = toCandlePoll('trade', venue_symbol, endpoints);
   return { ...request, url: `${request.url}?from=${fromMs / 1_000}&to=${(toMs + MS_PER_MINUTE) / 1_000}` };
 };
 

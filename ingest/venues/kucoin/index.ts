@@ -10,7 +10,7 @@ import { NOT_PUBLISHED, ON_CHANGE } from '../shared/deliveries.ts';
 import { readFields, readList, readMessage, readText } from '../shared/wire.ts';
 import { mapReference, readAnswer } from './listings.ts';
 import { mapMessage } from './messages.ts';
-import { askedMinutes, candlesRequest, POLL_MS, planKucoin, STREAMS_PER_CONNECTION, toRenewal } from './plan.ts';
+import { askedMinutes, POLL_MS, planKucoin, STREAMS_PER_CONNECTION, toCandlesRequest, toRenewal } from './plan.ts';
 import { readChain, readClosedMinute, readSubscription, toQuantity } from './symbols.ts';
 
 const ENDPOINTS = { rest: 'https://api-futures.kucoin.com' };
@@ -82,7 +82,7 @@ export const kucoin: Venue = {
   subscriptionOf: readSubscription,
   renew: toRenewal,
   closedMinute: readClosedMinute,
-  candles: candlesRequest,
+  candles: toCandlesRequest,
   askedMinutes,
   impliedQuantity: toQuantity,
   map: (_state, message, context) => mapMessage(message, context),

@@ -5,12 +5,14 @@ import { TIMEFRAMES } from '../../../schemas/layers/candle.ts';
 import { BANDS } from '../../../schemas/layers.ts';
 import type { Digits, FieldTransform, ListingValues } from '../../../schemas/records.ts';
 import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../contract/listings.ts';
-import { elementTexts } from '../shared/elements.ts';
+import { splitElements } from '../shared/elements.ts';
 import { type ListingRows, readListings } from '../shared/listing-rows.ts';
 import { splitMultiplier } from '../shared/symbol-names.ts';
 import {
-  badFrame,
   type Fields,
+  makeBadFrame,
+  makeRefusal,
+  makeWords,
   parseRequest,
   readCountOrNull,
   readFields,
@@ -20,8 +22,6 @@ import {
   readMsOrNull,
   readRuleOrNull,
   readText,
-  refusal,
-  words,
 } from '../shared/wire.ts';
 import { isDated } from './symbols.ts';
 
@@ -31,7 +31,7 @@ export const mapReference = (_state: ReferenceState, message: VenueMessage): Ref
   if (name === undefined) return null;
   return readMessage(message.payload, (body) => {
     const data = readAnswer(body);
-    const elements = () => elementTexts(message.payload, 'symbol');
+    const elements = () => splitElements(message.payload, 'symbol');
     if (name === 'active') return { scope: 'active', ...toListings(readList(data, 'data'), message), elements };
     const contract = readFields(data, 'data');
     const scope = `contract ${readText(contract.symbol, 'symbol')}`;
@@ -43,7 +43,7 @@ export const mapReference = (_state: ReferenceState, message: VenueMessage): Ref
 export const readAnswer = (body: unknown): unknown => {
   const answer = readFields(body, 'answer');
   if (String(answer.code) !== '200000') {
-    throw refusal(`${String(answer.code)} ${String(answer.msg)}`);
+    throw makeRefusal(`${String(answer.code)} ${String(answer.msg)}`);
   }
   return answer.data;
 };
@@ -59,7 +59,7 @@ const toListings = (contracts: readonly unknown[], { received_at }: VenueMessage
     return { layer: 'listing', venue: 'kucoin', venue_symbol, venue_ts: null, received_at, values: toValues(contract) };
   });
 
-const STATUSES = words({
+const STATUSES = makeWords({
   Init: 'pre_launch',
   Open: 'tradeable',
   Paused: 'halted',
@@ -70,7 +70,7 @@ const STATUSES = words({
 });
 
 /** The venue's own names of assets (V-04). */
-const ALIASES = words({ XBT: 'BTC' });
+const ALIASES = makeWords({ XBT: 'BTC' });
 
 const toValues = (contract: Fields): ListingValues => {
   const asset = readText(contract.baseCurrency, 'baseCurrency');
@@ -127,7 +127,7 @@ const toValues = (contract: Fields): ListingValues => {
 
 /** `isQuanto` is true for some linear contracts: the settlement currency decides. */
 const readKind = (contract: Fields): ListingValues['venue_kind'] => {
-  if (typeof contract.isInverse !== 'boolean') throw badFrame('isInverse is no flag');
+  if (typeof contract.isInverse !== 'boolean') throw makeBadFrame('isInverse is no flag');
   if (contract.isInverse) return 'inverse';
   return contract.settleCurrency === contract.quoteCurrency ? 'linear' : 'quanto';
 };

@@ -3,16 +3,17 @@
 import type { Digits, FundingRecord, Level, Micros } from '../../../schemas/records.ts';
 import { VenueError, type VenueMessage } from '../contract/listings.ts';
 import type { MapContext, Mapped } from '../contract/mapping.ts';
-import { snapshotChain, sortSides } from '../shared/book-sides.ts';
+import { makeSnapshotChain, sortSides } from '../shared/book-sides.ts';
 import { readCandlePrices } from '../shared/candle-prices.ts';
 import { createCutter } from '../shared/level-lists.ts';
 import { mapEach } from '../shared/map-each.ts';
 import { bindMapped, isEmptyDay, type Subject } from '../shared/mapped.ts';
-import { unread } from '../shared/unexpected.ts';
+import { noteUnread } from '../shared/unexpected.ts';
 import {
-  badFrame,
   type Fields,
   isAbsent,
+  makeBadFrame,
+  makeRefusal,
   NO_QUERY,
   parseRequest,
   readAmount,
@@ -33,7 +34,6 @@ import {
   readSoleFigure,
   readTaker,
   readText,
-  refusal,
 } from '../shared/wire.ts';
 import { isPerpetual, readAnswer, readInterval } from './listings.ts';
 import {
@@ -76,11 +76,11 @@ export const mapMessage = (message: VenueMessage, context: MapContext): readonly
 
 const mapFrame = (body: unknown, source: Source): readonly Mapped[] => {
   const frame = readFields(body, 'message');
-  if (frame.type === 'error') throw refusal(`${String(frame.code)} ${String(frame.data)}`);
+  if (frame.type === 'error') throw makeRefusal(`${String(frame.code)} ${String(frame.data)}`);
   if (isAbsent(frame.topic)) return [];
   const [topic, name] = readText(frame.topic, 'topic').split(':');
   const mapper = TOPICS.get(`${topic} ${String(frame.subject)}`);
-  if (!mapper) return unread();
+  if (!mapper) return noteUnread();
   if (name === undefined) return [];
   const [symbol = '', timeframe] = name.split('_');
   if (timeframe !== undefined && timeframe !== '1min') return [];
@@ -112,7 +112,7 @@ const readSymbol = (data: Fields, { asked }: Source): string | null => {
 };
 
 /** Runs `map` for a perpetual, with the stamp from the given member. */
-const ofSymbol =
+const mapSymbol =
   (stamp: string, map: (subject: Subject, data: Fields) => readonly Mapped[]): Mapper =>
   (data, source) => {
     const symbol = readSymbol(data, source);
@@ -149,17 +149,17 @@ const toStats = (subject: Subject, data: Fields, { volume, turnover }: DayNames)
   return isEmptyDay(values) ? [] : [toMapped(subject, 'stats', values)];
 };
 
-const mapTicker = ofSymbol('ts', (subject, data) => toTicker(subject, data, 'price'));
+const mapTicker = mapSymbol('ts', (subject, data) => toTicker(subject, data, 'price'));
 
 /** The day of a contract and, since autumn 2026, the rate of its coming settlement. */
-const mapDay = ofSymbol('ts', (subject, data) => [
+const mapDay = mapSymbol('ts', (subject, data) => [
   ...toTicker(subject, data, 'lastPrice'),
   ...toPredicted(subject, readFigureOrNull(data.fundingRate, 'fundingRate')),
   ...toStats(subject, data, { volume: 'volume', turnover: 'turnover' }),
 ]);
 
-const mapMark = ofSymbol('timestamp', (subject, data) => toMark(subject, data, 'markPrice'));
-const mapCurrentMark = ofSymbol('timePoint', (subject, data) => toMark(subject, data, 'value'));
+const mapMark = mapSymbol('timestamp', (subject, data) => toMark(subject, data, 'markPrice'));
+const mapCurrentMark = mapSymbol('timePoint', (subject, data) => toMark(subject, data, 'value'));
 
 /** An index is recorded for each listing that uses it. */
 const mapIndex: Mapper = (data, source) =>
@@ -176,7 +176,7 @@ const mapIndex: Mapper = (data, source) =>
 /** One subject, two figures: each minute the rate of the coming settlement, at a settlement the rate just settled, which is the past. */
 const PREDICTED_MS = 60_000;
 
-const mapFunding = ofSymbol('timestamp', (subject, data) => {
+const mapFunding = mapSymbol('timestamp', (subject, data) => {
   if (readCountOrNull(data.granularity, 'granularity') !== PREDICTED_MS) return [];
   return toPredicted(subject, readSoleFigure(data.fundingRate, 'fundingRate'));
 });
@@ -218,7 +218,7 @@ const toContractFunding = (subject: Subject, data: Fields): Mapped[] =>
 const SIDES = ['buy', 'sell'] as const;
 
 /** `price,side,size`: one level a message. A price of zero changes nothing but the sequence. */
-const mapChange = ofSymbol('timestamp', (subject, data) => {
+const mapChange = mapSymbol('timestamp', (subject, data) => {
   const sequence = readId(data.sequence, 'sequence');
   const [price, sideText, size] = readText(data.change, 'change').split(',');
   const side = readSide(sideText, SIDES, 'side');
@@ -234,7 +234,7 @@ const mapChange = ofSymbol('timestamp', (subject, data) => {
 });
 
 /** The best levels only: whole messages outside the chain. */
-const mapTop = ofSymbol('ts', (subject, data) => {
+const mapTop = mapSymbol('ts', (subject, data) => {
   const sides = sortSides(readLevels(data.bids ?? [], 'bids'), readLevels(data.asks ?? [], 'asks'));
   const sequence = readIdOrNull(data.sequence, 'sequence');
   return [toMapped(subject, 'book', { kind: 'snapshot', ...sides, sequence })];
@@ -245,12 +245,12 @@ const mapWhole: Mapper = (data, source) =>
   mapTop(data, source).map((mapped) => ({
     ...mapped,
     chain: {
-      ...snapshotChain(mapped.record.venue_symbol ?? '', BigInt(readId(data.sequence, 'sequence'))),
+      ...makeSnapshotChain(mapped.record.venue_symbol ?? '', BigInt(readId(data.sequence, 'sequence'))),
       full: { bids: true, asks: true },
     },
   }));
 
-const mapTrade = ofSymbol('ts', (subject, data) => {
+const mapTrade = mapSymbol('ts', (subject, data) => {
   const side = readTaker(data.side, SIDES, 'side');
   if (side === null) return [];
   const values = {
@@ -264,7 +264,7 @@ const mapTrade = ofSymbol('ts', (subject, data) => {
 });
 
 /** `[start in seconds, open, close, high, low, turnover, lots]`; before 2026 the lots were there twice. Never marked as closed. */
-const mapCandle = ofSymbol('time', (subject, data) => {
+const mapCandle = mapSymbol('time', (subject, data) => {
   const [start, open, close, high, low, amount, volume] = readList(data.candles, 'candles');
   const seconds = readCountOrNull(start, 'candles');
   const startMs = seconds === null ? null : seconds * 1000;
@@ -289,7 +289,7 @@ type CandleParts = Readonly<Record<'startMs' | 'open' | 'high' | 'low' | 'close'
 
 const toCandle = (subject: Subject, parts: CandleParts): readonly Mapped[] => {
   const open_time = readMsOrNull(parts.startMs, 'start');
-  if (open_time === null) throw badFrame('the candle has no start');
+  if (open_time === null) throw makeBadFrame('the candle has no start');
   const volume = readAmount(parts.volume, 'volume');
   const prices = readCandlePrices(parts, volume);
   if (prices === null) return [];

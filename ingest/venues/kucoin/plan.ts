@@ -4,7 +4,7 @@ import type { PlanEnv, Slot } from '../contract/feed.ts';
 import type { Venue } from '../contract/venue.ts';
 import { isOpen } from '../shared/chosen-listings.ts';
 import { readNumber, readRequest, toAsked } from '../shared/covered-minutes.ts';
-import { chunks, spreadListings } from '../shared/spread-listings.ts';
+import { splitChunks, spreadListings } from '../shared/spread-listings.ts';
 import { NO_QUERY } from '../shared/wire.ts';
 
 /** A connection holds at least 100 topics; a topic names one kind and one symbol. */
@@ -99,7 +99,7 @@ const toFrames = (type: 'subscribe' | 'unsubscribe', topics: readonly string[]):
   const kinds = [...new Set(topics.map((topic) => topic.slice(0, topic.indexOf(':'))))];
   return kinds.flatMap((kind) => {
     const names = topics.filter((topic) => topic.startsWith(`${kind}:`)).map((topic) => topic.slice(kind.length + 1));
-    return chunks(names, SYMBOLS_PER_FRAME).map((part, i) =>
+    return splitChunks(names, SYMBOLS_PER_FRAME).map((part, i) =>
       JSON.stringify({ id: `${kind} ${i + 1}`, type, topic: `${kind}:${part.join(',')}`, response: true }),
     );
   });
@@ -111,7 +111,7 @@ export const toRenewal = (topics: readonly string[]): string[] => [
 ];
 
 /** Ends with the last millisecond of the minute after `toMs`, which shows that `toMs` is over. */
-export const candlesRequest: NonNullable<Venue['candles']> = ({ venue_symbol }, { fromMs, toMs }, { rest }) => ({
+export const toCandlesRequest: NonNullable<Venue['candles']> = ({ venue_symbol }, { fromMs, toMs }, { rest }) => ({
   method: 'GET',
   url: `${rest}/api/v1/kline/query?symbol=${encodeURIComponent(venue_symbol)}&granularity=1&from=${fromMs}&to=${toMs + 119_999}`,
   weight: 3,

@@ -3,9 +3,9 @@ import { MS_PER_MINUTE } from '../../../schemas/instants.ts';
 import type { ListingValues, Micros, QuantityUnit } from '../../../schemas/records.ts';
 import type { ClosedMinute } from '../contract/feed.ts';
 import type { MapContext } from '../contract/mapping.ts';
-import { snapshotChain } from '../shared/book-sides.ts';
+import { makeSnapshotChain } from '../shared/book-sides.ts';
 import type { Chain } from '../shared/book-sync.ts';
-import { badFrame, isAbsent, readId } from '../shared/wire.ts';
+import { isAbsent, makeBadFrame, readId } from '../shared/wire.ts';
 
 /** Contracts with a delivery date end in its month and year: `XBTMM22`. */
 export const isDated = (symbol: string): boolean => /M[FGHJKMNQUVXZ]\d{2}$/.test(symbol);
@@ -48,7 +48,7 @@ export const readStamp = (value: unknown, name: string): Micros | null => {
   const stamp = BigInt(readId(value, name));
   if (stamp === 0n) return null;
   const micros = stamp >= FIRST_NANOS ? stamp / 1000n : stamp >= FIRST_MICROS ? stamp : stamp * 1000n;
-  if (stamp < 0n || micros > LATEST_MICROS) throw badFrame(`${name} is no instant`);
+  if (stamp < 0n || micros > LATEST_MICROS) throw makeBadFrame(`${name} is no instant`);
   return Number(micros);
 };
 
@@ -59,7 +59,7 @@ export const readChain = (text: string): Chain | null => {
   const symbol = /"topic":\s*"\/contractMarket\/level2:([^"\\]+)"/.exec(text)?.[1];
   if (symbol !== undefined) return isDated(symbol) ? null : updateChain(symbol, BigInt(sequence));
   if (text.includes('"topic"') || !text.includes('"bids"')) return null;
-  return snapshotChain(/"symbol":\s*"([^"\\]+)"/.exec(text)?.[1] ?? '', BigInt(sequence));
+  return makeSnapshotChain(/"symbol":\s*"([^"\\]+)"/.exec(text)?.[1] ?? '', BigInt(sequence));
 };
 
 /** One change a message: each sequence is the last one plus one. */

@@ -7,7 +7,7 @@ import type { BookRule } from '../shared/book-sync.ts';
 import { NOT_PUBLISHED, ON_CHANGE } from '../shared/deliveries.ts';
 import { mapReference } from './listings.ts';
 import { mapMessage } from './messages.ts';
-import { askedMinutes, candlesRequest, planMexc, STREAMS_PER_CONNECTION, toRenewal } from './plan.ts';
+import { askedMinutes, planMexc, STREAMS_PER_CONNECTION, toCandlesRequest, toRenewal } from './plan.ts';
 import { readChain, readNewestMinute, readSubscription, toQuantity } from './symbols.ts';
 
 const ENDPOINTS = { rest: 'https://api.mexc.com', ws: 'wss://contract.mexc.com/edge' };
@@ -78,7 +78,7 @@ export const mexc: Venue = {
   subscriptionOf: readSubscription,
   renew: toRenewal,
   newestMinute: readNewestMinute,
-  candles: candlesRequest,
+  candles: toCandlesRequest,
   askedMinutes,
   impliedQuantity: toQuantity,
   map: (_state, message) => mapMessage(message),

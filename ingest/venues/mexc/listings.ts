@@ -5,11 +5,13 @@ import { BANDS } from '../../../schemas/layers.ts';
 import type { Digits, FieldTransform, ListingRecord, ListingValues } from '../../../schemas/records.ts';
 import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../contract/listings.ts';
 import { leaveOff } from '../shared/chosen-listings.ts';
-import { elementTexts } from '../shared/elements.ts';
+import { splitElements } from '../shared/elements.ts';
 import { readEntries, readListings } from '../shared/listing-rows.ts';
 import { splitMultiplier } from '../shared/symbol-names.ts';
 import {
   type Fields,
+  makeRefusal,
+  makeWords,
   parseRequest,
   readCountOrNull,
   readFields,
@@ -17,10 +19,8 @@ import {
   readMsOrNull,
   readRuleOrNull,
   readText,
-  refusal,
-  words,
 } from '../shared/wire.ts';
-import { carriesPriceCandles } from './plan.ts';
+import { listPriceCandleSymbols } from './plan.ts';
 import { isDated } from './symbols.ts';
 
 /** Milliseconds by venue symbol, from the answers about funding. */
@@ -44,7 +44,7 @@ export const mapReference = (state: ReferenceState, message: VenueMessage): Refe
     const { listings: all, unreadable } = readListings(rows, (item) =>
       isPerpetual(item) ? toListing(item, message, known) : null,
     );
-    const priced = carriesPriceCandles(all);
+    const priced = listPriceCandleSymbols(all);
     const listings = all.map((listing) =>
       priced.has(listing.venue_symbol) ? listing : leaveOff(listing, ['price_candles']),
     );
@@ -52,7 +52,7 @@ export const mapReference = (state: ReferenceState, message: VenueMessage): Refe
       scope: Array.isArray(data) ? 'all' : `contract ${String(readFields(data, 'data').symbol)}`,
       listings,
       unreadable,
-      elements: () => elementTexts(message.payload, 'symbol'),
+      elements: () => splitElements(message.payload, 'symbol'),
     };
   });
 };
@@ -60,7 +60,7 @@ export const mapReference = (state: ReferenceState, message: VenueMessage): Refe
 /** `data` of an answer. Throws when the venue refused. */
 export const readAnswer = (body: unknown): unknown => {
   const answer = readFields(body, 'answer');
-  if (answer.success !== true) throw refusal(`${String(answer.code)} ${String(answer.message)}`);
+  if (answer.success !== true) throw makeRefusal(`${String(answer.code)} ${String(answer.message)}`);
   return answer.data;
 };
 
@@ -83,7 +83,7 @@ const isPerpetual = ({ symbol, futureType }: Fields): boolean =>
   String(futureType) !== '2' && !isDated(readText(symbol, 'symbol'));
 
 /** By `state`; numbers come as numbers or as their source text. */
-const STATUSES = words({
+const STATUSES = makeWords({
   0: 'tradeable',
   1: 'settling',
   2: 'delisted',

@@ -3,16 +3,17 @@
 import type { Digits, Micros, PriceType } from '../../../schemas/records.ts';
 import { VenueError, type VenueMessage } from '../contract/listings.ts';
 import type { Mapped } from '../contract/mapping.ts';
-import { snapshotChain, sortSides } from '../shared/book-sides.ts';
+import { makeSnapshotChain, sortSides } from '../shared/book-sides.ts';
 import { readCandlePrices } from '../shared/candle-prices.ts';
 import { createCutter } from '../shared/level-lists.ts';
 import { mapEach } from '../shared/map-each.ts';
 import { bindMapped, isEmptyDay, type Subject } from '../shared/mapped.ts';
-import { unread } from '../shared/unexpected.ts';
+import { noteUnread } from '../shared/unexpected.ts';
 import {
-  badFrame,
   type Fields,
   isAbsent,
+  makeBadFrame,
+  makeRefusal,
   NO_QUERY,
   parseRequest,
   readAmount,
@@ -30,7 +31,6 @@ import {
   readSoleFigure,
   readTaker,
   readText,
-  refusal,
 } from '../shared/wire.ts';
 import { readAnswer, readCycle } from './listings.ts';
 import { isDated, isInverse, updateChain } from './symbols.ts';
@@ -65,11 +65,11 @@ export const mapMessage = (message: VenueMessage): readonly Mapped[] =>
 
 const mapFrame = (body: unknown, { received_at }: VenueMessage): readonly Mapped[] => {
   const frame = readFields(body, 'message');
-  if (frame.channel === 'rs.error') throw refusal(String(frame.data));
+  if (frame.channel === 'rs.error') throw makeRefusal(String(frame.data));
   const channel = readText(frame.channel, 'channel');
   const mapper = CHANNELS.get(channel);
   // Acknowledgements, and the answer to a ping.
-  if (!mapper) return channel.startsWith('rs.') || channel === 'pong' ? [] : unread();
+  if (!mapper) return channel.startsWith('rs.') || channel === 'pong' ? [] : noteUnread();
   const source = {
     receivedAt: received_at,
     symbol: frame.symbol,
@@ -201,7 +201,7 @@ const mapWhole: Mapper = (element, source) => {
   // A side with fewer levels than requested is complete.
   const full = limit === 0 ? undefined : { bids: bids.length < limit, asks: asks.length < limit };
   const values = { kind: 'snapshot' as const, ...sortSides(bids, asks), sequence: version };
-  const chain = { ...snapshotChain(subject.symbol, BigInt(version)), full };
+  const chain = { ...makeSnapshotChain(subject.symbol, BigInt(version)), full };
   return [{ ...toMapped(subject, 'book', values), chain }];
 };
 
@@ -279,7 +279,7 @@ const readTurnover = (symbol: string, value: unknown): Digits | null =>
 const readStart = (value: unknown): Micros => {
   const seconds = readId(value, 'start');
   const at = readMsOrNull(Number(seconds) * 1000, 'start');
-  if (at === null) throw badFrame('the candle has no start');
+  if (at === null) throw makeBadFrame('the candle has no start');
   return at;
 };
 

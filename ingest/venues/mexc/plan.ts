@@ -3,7 +3,7 @@ import type { ListingRecord, PriceType } from '../../../schemas/records.ts';
 import type { PlanEnv, PollRequest, Slot } from '../contract/feed.ts';
 import type { Endpoints } from '../contract/listings.ts';
 import type { Venue } from '../contract/venue.ts';
-import { byAge, hasPriceCandles, isOpen } from '../shared/chosen-listings.ts';
+import { hasPriceCandles, isOpen, sortByAge } from '../shared/chosen-listings.ts';
 import { readNumber, readRequest, toAsked } from '../shared/covered-minutes.ts';
 import { spreadListings } from '../shared/spread-listings.ts';
 import { NO_QUERY } from '../shared/wire.ts';
@@ -114,9 +114,9 @@ export const toRenewal = (subscriptions: readonly string[]): string[] =>
   });
 
 /** Symbols whose candles of mark and index prices fit the budget. */
-export const carriesPriceCandles = (listings: readonly ListingRecord[]): ReadonlySet<string> =>
+export const listPriceCandleSymbols = (listings: readonly ListingRecord[]): ReadonlySet<string> =>
   new Set(
-    byAge(listings.filter(isOpen))
+    sortByAge(listings.filter(isOpen))
       .slice(0, PRICE_CANDLES_OF)
       .map(({ venue_symbol }) => venue_symbol),
   );
@@ -124,7 +124,7 @@ export const carriesPriceCandles = (listings: readonly ListingRecord[]): Readonl
 type Group = { readonly shard: number; readonly endpoints: Endpoints };
 
 const planPriceCandles = (listings: readonly ListingRecord[], { shard, endpoints }: Group): Slot[] => {
-  const priced = byAge(listings.filter(hasPriceCandles));
+  const priced = sortByAge(listings.filter(hasPriceCandles));
   if (priced.length === 0) return [];
   const symbols = priced.map(({ venue_symbol }) => venue_symbol);
   return [
@@ -154,7 +154,7 @@ const toKlines = (path: string, range: string, { rest }: Endpoints): PollRequest
 });
 
 /** In seconds, to the last one of the minute after `toMs`, which shows that `toMs` is over. */
-export const candlesRequest: NonNullable<Venue['candles']> = ({ venue_symbol }, { fromMs, toMs }, endpoints) =>
+export const toCandlesRequest: NonNullable<Venue['candles']> = ({ venue_symbol }, { fromMs, toMs }, endpoints) =>
   toKlines(encodeURIComponent(venue_symbol), `start=${fromMs / 1000}&end=${toMs / 1000 + 119}`, endpoints);
 
 const PRICES: ReadonlyMap<string, PriceType> = new Map([

@@ -1,15 +1,15 @@
 // What MEXC's symbols and book messages imply: kind, and the range of versions a message covers.
 import type { ListingValues } from '../../../schemas/records.ts';
 import type { ClosedMinute } from '../contract/feed.ts';
-import { snapshotChain } from '../shared/book-sides.ts';
+import { makeSnapshotChain } from '../shared/book-sides.ts';
 import type { Chain } from '../shared/book-sync.ts';
-import { endsInDigit } from '../shared/symbol-names.ts';
+import { hasDigitEnd } from '../shared/symbol-names.ts';
 
 /** `BTC_USD` is settled in coins; `BTC_USDT`, `BTC_USDC` and `BTC_USD1` in their quote. */
 export const isInverse = (symbol: string): boolean => symbol.endsWith('_USD');
 
 /** A contract with a delivery has its date as a third part: `BTC_USDT_260327`. */
-export const isDated = (symbol: string): boolean => endsInDigit(symbol) && /_\d+$/.test(symbol);
+export const isDated = (symbol: string): boolean => hasDigitEnd(symbol) && /_\d+$/.test(symbol);
 
 /** Every quantity counts contracts; only the listing has their worth. */
 export const toQuantity = (symbol: string): Pick<ListingValues, 'venue_kind' | 'contract_size' | 'quantity_unit'> => ({
@@ -39,7 +39,7 @@ export const readChain = (text: string): Chain | null => {
   const version = id('version');
   if (version === null || !text.includes('"bids"')) return null;
   const symbol = /"symbol":\s*"([^"\\]+)"/.exec(text)?.[1] ?? '';
-  if (channel === undefined || channel === 'push.depth.snapshot') return snapshotChain(symbol, version);
+  if (channel === undefined || channel === 'push.depth.snapshot') return makeSnapshotChain(symbol, version);
   if (channel !== 'push.depth' || symbol === '') return null;
   return updateChain(symbol, { begin: id('begin'), end: id('end') ?? version });
 };

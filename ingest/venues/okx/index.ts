@@ -10,11 +10,11 @@ import { mapReference } from './listings.ts';
 import { mapMessage } from './messages.ts';
 import {
   askedMinutes,
-  candlesRequest,
+  listReferenceRequests,
   planOkx,
   RENEW_EVERY_MS,
-  referenceRequests,
   STREAMS_PER_CONNECTION,
+  toCandlesRequest,
   toConfirmRequest,
   toRenewal,
   withoutRefused,
@@ -72,7 +72,7 @@ export const okx: Venue = {
     liquidation: { ...ON_CHANGE, completeness: 'sampled' },
     candles: ON_CHANGE,
   },
-  reference: referenceRequests,
+  reference: listReferenceRequests,
   referenceEveryMs: 300_000,
   mapReference,
   plan: planOkx,
@@ -90,7 +90,7 @@ export const okx: Venue = {
   without: withoutRefused,
   confirm: toConfirmRequest,
   closedMinute: readClosedMinute,
-  candles: candlesRequest,
+  candles: toCandlesRequest,
   askedMinutes,
   impliedQuantity: (venueSymbol) => ({
     venue_kind: isInverse(venueSymbol) ? 'inverse' : 'linear',

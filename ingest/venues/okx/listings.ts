@@ -5,12 +5,14 @@ import { TIMEFRAMES } from '../../../schemas/layers/candle.ts';
 import { BANDS } from '../../../schemas/layers.ts';
 import type { Digits, ListingRecord, ListingValues } from '../../../schemas/records.ts';
 import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../contract/listings.ts';
-import { elementTexts } from '../shared/elements.ts';
+import { splitElements } from '../shared/elements.ts';
 import { readEntries, readListings } from '../shared/listing-rows.ts';
 import {
-  badFrame,
   type Fields,
   isAbsent,
+  makeBadFrame,
+  makeRefusal,
+  makeWords,
   parseRequest,
   readFields,
   readList,
@@ -18,8 +20,6 @@ import {
   readMsOrNull,
   readRuleOrNull,
   readText,
-  refusal,
-  words,
 } from '../shared/wire.ts';
 import { isSwap, splitSymbol } from './symbols.ts';
 
@@ -47,7 +47,7 @@ export const mapReference = (state: ReferenceState, message: VenueMessage): Refe
     return {
       scope: 'swap',
       ...readListings({ rows: swaps, name: 'instId' }, (item) => toListing(item, message, intervals)),
-      elements: () => elementTexts(message.payload, 'instId'),
+      elements: () => splitElements(message.payload, 'instId'),
     };
   });
 };
@@ -63,7 +63,7 @@ const isRefused = (body: unknown): boolean => String(readFields(body, 'answer').
 /** `data` of an answer. Throws when the venue refused. */
 export const readAnswer = (body: unknown): readonly Fields[] => {
   const answer = readFields(body, 'answer');
-  if (isRefused(body)) throw refusal(`${String(answer.code)} ${String(answer.msg)}`);
+  if (isRefused(body)) throw makeRefusal(`${String(answer.code)} ${String(answer.msg)}`);
   return readList(answer.data, 'data').map((item) => (Array.isArray(item) ? { row: item } : readFields(item, 'data')));
 };
 
@@ -80,7 +80,7 @@ export const readInterval = (item: Fields): number | null => {
   return coming === null || after === null || after <= coming ? null : (after - coming) / 1000;
 };
 
-const STATUSES = words({
+const STATUSES = makeWords({
   live: 'tradeable',
   suspend: 'halted',
   rebase: 'halted',
@@ -98,7 +98,7 @@ const readStatus = ({ instType, ctType, state }: Fields): string =>
 
 const toListing = (item: Fields, message: VenueMessage, intervals: Intervals): ListingRecord => {
   const venue_symbol = readText(item.instId, 'instId');
-  if (!isSwap(venue_symbol)) throw badFrame(`${venue_symbol} is no swap`);
+  if (!isSwap(venue_symbol)) throw makeBadFrame(`${venue_symbol} is no swap`);
   return {
     layer: 'listing',
     venue: 'okx',

@@ -8,10 +8,11 @@ import { readCandlePrices } from '../shared/candle-prices.ts';
 import { createCutter } from '../shared/level-lists.ts';
 import { mapEach } from '../shared/map-each.ts';
 import { bindMapped, type Subject } from '../shared/mapped.ts';
-import { unread } from '../shared/unexpected.ts';
+import { noteUnread } from '../shared/unexpected.ts';
 import {
-  badFrame,
   type Fields,
+  makeBadFrame,
+  makeRefusal,
   parseRequest,
   readAmount,
   readAmountOrNull,
@@ -28,7 +29,6 @@ import {
   readSoleAmount,
   readTaker,
   readText,
-  refusal,
 } from '../shared/wire.ts';
 import { readAnswer, readInterval } from './listings.ts';
 import { isChained, isFirst, isSwap, listSymbolsOfIndex, toChain, toFullSides } from './symbols.ts';
@@ -70,13 +70,13 @@ const isPong = (payload: Uint8Array): boolean => payload.length === 4 && Buffer.
 
 const mapFrame = (body: unknown, source: Source): readonly Mapped[] => {
   const frame = readFields(body, 'message');
-  if (frame.event === 'error') throw refusal(`${String(frame.code)} ${String(frame.msg)}`);
+  if (frame.event === 'error') throw makeRefusal(`${String(frame.code)} ${String(frame.msg)}`);
   // Acknowledgements and notices, and answers to operations of an account.
   if (frame.event !== undefined || frame.op !== undefined) return [];
   const arg = readFields(frame.arg, 'arg');
   const channel = readText(arg.channel, 'channel');
   const mapper = CHANNELS.get(channel);
-  if (!mapper) return unread();
+  if (!mapper) return noteUnread();
   const instId = arg.instId === undefined ? null : readText(arg.instId, 'instId');
   return mapEach(readList(frame.data, 'data'), (item) =>
     mapper(Array.isArray(item) ? { row: item } : readFields(item, 'data'), {
@@ -118,7 +118,7 @@ const toSubject = (symbol: string, element: Fields, { receivedAt }: Source): Sub
   element,
 });
 
-const ofSwap =
+const mapSwap =
   (map: (subject: Subject, element: Fields, source: Source) => readonly Mapped[]): Mapper =>
   (element, source) => {
     const symbol = readSwap(element, source);
@@ -126,7 +126,7 @@ const ofSwap =
   };
 
 /** `volCcy24h` counts base: it is no turnover. */
-const mapTicker = ofSwap((subject, element) => {
+const mapTicker = mapSwap((subject, element) => {
   const last = readPriceUnlessZero(element.last, 'last');
   const volume_24h = readAmountOrNull(element.vol24h, 'vol24h');
   const stats = { volume_24h, volume_unit: 'contracts' as const, turnover_24h: null, change_24h: null };
@@ -136,7 +136,7 @@ const mapTicker = ofSwap((subject, element) => {
   ];
 });
 
-const mapMark = ofSwap((subject, element) => {
+const mapMark = mapSwap((subject, element) => {
   const mark = readPriceUnlessZero(element.markPx, 'markPx');
   return mark === null ? [] : [toMapped(subject, 'mark', { mark, index: null })];
 });
@@ -151,7 +151,7 @@ const mapIndex: Mapper = (element, source) => {
 };
 
 /** `fundingTime` is the coming settlement; `nextFundingRate` is for the one after it and is not read. */
-const mapFunding = ofSwap((subject, element) => {
+const mapFunding = mapSwap((subject, element) => {
   const funding = readFigureOrNull(element.fundingRate, 'fundingRate');
   const next_funding_at = readMsOrNull(element.fundingTime, 'fundingTime');
   if (funding === null && next_funding_at === null) return [];
@@ -159,7 +159,7 @@ const mapFunding = ofSwap((subject, element) => {
 });
 
 /** Contracts are the unit of trades and books; coins (`oiCcy`) are not read. */
-const mapOpenInterest = ofSwap((subject, element) => {
+const mapOpenInterest = mapSwap((subject, element) => {
   const oi = readSoleAmount(element.oi, 'oi');
   return oi === null ? [] : [toMapped(subject, 'oi', { oi, oi_unit: 'contracts' })];
 });
@@ -169,10 +169,10 @@ const readSequence = (value: unknown, name: string): bigint | null => {
   return id === null ? null : BigInt(id);
 };
 
-const mapBook = ofSwap((subject, element, { channel, action }) => {
+const mapBook = mapSwap((subject, element, { channel, action }) => {
   const last = readSequence(element.seqId, 'seqId');
   const previous = readSequence(element.prevSeqId, 'prevSeqId');
-  if (action !== undefined && action !== 'snapshot' && action !== 'update') throw badFrame('action is unknown');
+  if (action !== undefined && action !== 'snapshot' && action !== 'update') throw makeBadFrame('action is unknown');
   const bids = readLevels(element.bids, 'bids');
   const asks = readLevels(element.asks, 'asks');
   const sequence = last === null ? null : String(last);
@@ -189,7 +189,7 @@ const mapBook = ofSwap((subject, element, { channel, action }) => {
 
 const SIDES = ['buy', 'sell'] as const;
 
-const mapTrade = ofSwap((subject, element) => {
+const mapTrade = mapSwap((subject, element) => {
   const side = readTaker(element.side, SIDES, 'side');
   if (side === null) return [];
   const values = {
@@ -256,7 +256,7 @@ const mapPriceCandle =
   };
 
 const readConfirm = (value: unknown): boolean => {
-  if (value !== '0' && value !== '1') throw badFrame('confirm does not say whether the candle is closed');
+  if (value !== '0' && value !== '1') throw makeBadFrame('confirm does not say whether the candle is closed');
   return value === '1';
 };
 
@@ -274,7 +274,7 @@ const toCandle = (symbol: string, row: readonly unknown[], parts: CandleParts): 
   const { volume, volume_unit, turnover, priceType, closed, source } = parts;
   const [start, open, high, low, close] = row;
   const open_time = readMsOrNull(start, 'ts');
-  if (open_time === null) throw badFrame('ts is no instant');
+  if (open_time === null) throw makeBadFrame('ts is no instant');
   const prices = readCandlePrices({ open, high, low, close }, volume);
   if (prices === null) return [];
   const values = {

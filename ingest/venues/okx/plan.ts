@@ -4,9 +4,9 @@ import type { ListingRecord } from '../../../schemas/records.ts';
 import type { Cover, PlanEnv, Slot, SymbolRequest, Watched } from '../contract/feed.ts';
 import type { Endpoints, VenueRequest } from '../contract/listings.ts';
 import type { Venue } from '../contract/venue.ts';
-import { byAge, isOpen } from '../shared/chosen-listings.ts';
+import { isOpen, sortByAge } from '../shared/chosen-listings.ts';
 import { readNumber, readRequest, shift, toAsked } from '../shared/covered-minutes.ts';
-import { chunks, spreadListings } from '../shared/spread-listings.ts';
+import { splitChunks, spreadListings } from '../shared/spread-listings.ts';
 import { NO_QUERY } from '../shared/wire.ts';
 import { toIndex } from './symbols.ts';
 
@@ -124,7 +124,7 @@ const toCandles = (listings: readonly ListingRecord[]): SocketPlan => {
  * ten seconds, shows that the socket is alive; it is no reading, since the socket does not cover it.
  */
 const planLiquidations = (open: readonly ListingRecord[], { shards, endpoints }: PlanEnv): Slot[] => {
-  const [oldest] = byAge(open);
+  const [oldest] = sortByAge(open);
   if (oldest === undefined) return [];
   const pulse = listArguments(['mark-price'], [oldest.venue_symbol]);
   const everyShard = Array.from({ length: shards }, (_, shard) => shard);
@@ -151,7 +151,7 @@ const toSocket = ({ id, shards }: Pick<Slot, 'id' | 'shards'>, endpoints: Endpoi
 });
 
 const toFrames = (op: 'subscribe' | 'unsubscribe', args: readonly Argument[]): string[] =>
-  chunks(args, ARGUMENTS_PER_FRAME).map((part) => JSON.stringify({ op, args: part }));
+  splitChunks(args, ARGUMENTS_PER_FRAME).map((part) => JSON.stringify({ op, args: part }));
 
 const toArgument = (subscription: string): Argument => {
   const colon = subscription.indexOf(':');
@@ -173,19 +173,22 @@ export const withoutRefused = (refusal: string, request: string): string | null 
 };
 
 /** Weights express the limit of a path: 40 requests in two seconds weigh 2 each, 20 weigh 4, 10 weigh 8. All paths together stay below one limit. */
-const get = (path: string, query: string, { endpoints, weight }: { endpoints: Endpoints; weight: number }) =>
+const toGet = (path: string, query: string, { endpoints, weight }: { endpoints: Endpoints; weight: number }) =>
   ({ method: 'GET', url: `${endpoints.rest}/api/v5/${path}?${query}`, weight }) satisfies VenueRequest;
 
-export const referenceRequests: Venue['reference'] = (endpoints) => [
-  get('public/funding-rate', 'instId=ANY', { endpoints, weight: 8 }),
-  get('public/instruments', 'instType=SWAP', { endpoints, weight: 4 }),
+export const listReferenceRequests: Venue['reference'] = (endpoints) => [
+  toGet('public/funding-rate', 'instId=ANY', { endpoints, weight: 8 }),
+  toGet('public/instruments', 'instType=SWAP', { endpoints, weight: 4 }),
 ];
 
 /** Requests the minutes of trades that open from `fromMs` to `toMs`, and the next one; both bounds of the query are exclusive. */
-export const candlesRequest: NonNullable<Venue['candles']> = ({ venue_symbol }, { fromMs, toMs }, endpoints) => {
+export const toCandlesRequest: NonNullable<Venue['candles']> = ({ venue_symbol }, { fromMs, toMs }, endpoints) => {
   const limit = (toMs - fromMs) / MS_PER_MINUTE + 2;
   const range = `before=${fromMs - 1}&after=${toMs + MS_PER_MINUTE + 1}&limit=${limit}`;
-  return get('market/candles', `instId=${encodeURIComponent(venue_symbol)}&bar=1m&${range}`, { endpoints, weight: 2 });
+  return toGet('market/candles', `instId=${encodeURIComponent(venue_symbol)}&bar=1m&${range}`, {
+    endpoints,
+    weight: 2,
+  });
 };
 
 type Confirming = { readonly path: string; readonly query: string; readonly weight: number };
@@ -203,7 +206,7 @@ export const toConfirmRequest = (subscription: string, endpoints: Endpoints): Sy
   const asking = CONFIRMING[channel];
   if (asking === undefined) return null;
   const query = `${asking.query}instId=${encodeURIComponent(symbol)}`;
-  return { symbol, request: get(asking.path, query, { endpoints, weight: asking.weight }) };
+  return { symbol, request: toGet(asking.path, query, { endpoints, weight: asking.weight }) };
 };
 
 /** Default number of candles in an answer, newest first. */

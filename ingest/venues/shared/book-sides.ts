@@ -33,7 +33,7 @@ export const sortSides = (bids: readonly Level[], asks: readonly Level[]): Sides
 });
 
 /** The chain of a message that is whole. */
-export const snapshotChain = (symbol: string, last: bigint | null = null): Chain => ({
+export const makeSnapshotChain = (symbol: string, last: bigint | null = null): Chain => ({
   symbol,
   kind: 'snapshot',
   first: null,

@@ -62,7 +62,7 @@ type SyncStep<P> = {
   readonly needSnapshot: boolean;
 };
 
-export const newBookSync = <P>(): BookSync<P> => ({ phase: 'unsynced', last: null, waiting: [] });
+export const makeBookSync = <P>(): BookSync<P> => ({ phase: 'unsynced', last: null, waiting: [] });
 
 /** True when the book is whole and may be served. */
 export const isWhole = (state: BookSync<unknown>): boolean => state.phase === 'joined' || state.phase === 'live';
@@ -75,11 +75,11 @@ export const isConfirmed = (state: BookSync<unknown>, chain: Chain): boolean =>
 export const stepBookSync = <P>(rule: BookRule, state: BookSync<P>, message: Chained<P>): SyncStep<P> => {
   const { kind } = message.chain;
   // A confirmation changes no level: the diffs contain every change.
-  if (kind === 'confirmation') return quiet(state);
-  return kind === 'snapshot' ? onSnapshot(rule, state, message) : onUpdate(rule, state, message);
+  if (kind === 'confirmation') return keepQuiet(state);
+  return kind === 'snapshot' ? applySnapshot(rule, state, message) : applyUpdate(rule, state, message);
 };
 
-const quiet = <P>(state: BookSync<P>, apply: readonly P[] = []): SyncStep<P> => ({
+const keepQuiet = <P>(state: BookSync<P>, apply: readonly P[] = []): SyncStep<P> => ({
   state,
   apply,
   broke: false,
@@ -89,12 +89,12 @@ const quiet = <P>(state: BookSync<P>, apply: readonly P[] = []): SyncStep<P> => 
 const toText = (id: bigint | null): string | null => (id === null ? null : String(id));
 const toId = (text: string | null): bigint | null => (text === null ? null : BigInt(text));
 
-const onSnapshot = <P>(rule: BookRule, state: BookSync<P>, { chain, payload }: Chained<P>): SyncStep<P> => {
+const applySnapshot = <P>(rule: BookRule, state: BookSync<P>, { chain, payload }: Chained<P>): SyncStep<P> => {
   const { symbol, last: id } = chain;
   if (id === null || rule.style !== 'snapshot')
-    return quiet({ phase: 'joined', last: toText(id), waiting: [] }, [payload]);
+    return keepQuiet({ phase: 'joined', last: toText(id), waiting: [] }, [payload]);
   // A snapshot older than a whole book is a late answer; any other replaces it.
-  if (isWhole(state) && state.last !== null && id < BigInt(state.last)) return quiet(state);
+  if (isWhole(state) && state.last !== null && id < BigInt(state.last)) return keepQuiet(state);
   return join(rule, state, { symbol, id, payload });
 };
 
@@ -108,28 +108,28 @@ const join = <P>(rule: BookRule, state: BookSync<P>, { symbol, id, payload }: Sn
     const next = toChain(symbol, held);
     const verdict = rule.continues(at, next);
     // The snapshot is older than the kept diffs: they wait for a newer one.
-    if (verdict === 'break') return quiet({ phase: state.phase, last: null, waiting: state.waiting.slice(index) });
+    if (verdict === 'break') return keepQuiet({ phase: state.phase, last: null, waiting: state.waiting.slice(index) });
     if (verdict === 'skip') continue;
     apply.push(held.payload);
     at = { last: next.last ?? at.last, joined: true };
   }
-  return quiet({ phase: at.joined ? 'live' : 'joined', last: String(at.last), waiting: [] }, apply);
+  return keepQuiet({ phase: at.joined ? 'live' : 'joined', last: String(at.last), waiting: [] }, apply);
 };
 
-const onUpdate = <P>(rule: BookRule, state: BookSync<P>, message: Chained<P>): SyncStep<P> => {
+const applyUpdate = <P>(rule: BookRule, state: BookSync<P>, message: Chained<P>): SyncStep<P> => {
   const { chain, payload } = message;
-  if (rule.style === 'full') return quiet({ phase: 'live', last: toText(chain.last), waiting: [] }, [payload]);
-  if (!isWhole(state)) return quiet(hold(rule, state, message));
+  if (rule.style === 'full') return keepQuiet({ phase: 'live', last: toText(chain.last), waiting: [] }, [payload]);
+  if (!isWhole(state)) return keepQuiet(holdUpdate(rule, state, message));
   const at = { last: toId(state.last) ?? 0n, joined: state.phase === 'live' };
   const verdict = rule.continues(at, chain);
-  if (verdict === 'skip') return quiet(state);
-  if (verdict === 'apply') return quiet({ phase: 'live', last: toText(chain.last), waiting: [] }, [payload]);
+  if (verdict === 'skip') return keepQuiet(state);
+  if (verdict === 'apply') return keepQuiet({ phase: 'live', last: toText(chain.last), waiting: [] }, [payload]);
   const broken: BookSync<P> = { phase: 'broken', last: null, waiting: [] };
-  return { state: hold(rule, broken, message), apply: [], broke: true, needSnapshot: true };
+  return { state: holdUpdate(rule, broken, message), apply: [], broke: true, needSnapshot: true };
 };
 
 /** Keeps a diff until its snapshot arrives. Above the limit the oldest are dropped, and an older snapshot then fails to join. */
-const hold = <P>(rule: BookRule, state: BookSync<P>, { chain, payload }: Chained<P>): BookSync<P> => {
+const holdUpdate = <P>(rule: BookRule, state: BookSync<P>, { chain, payload }: Chained<P>): BookSync<P> => {
   if (rule.style !== 'snapshot' || rule.bufferLimit < 1) return state;
   const held = { first: toText(chain.first), last: toText(chain.last), previous: toText(chain.previous), payload };
   return { ...state, waiting: [...state.waiting.slice(1 - rule.bufferLimit || state.waiting.length), held] };

@@ -1,7 +1,7 @@
 // Prices of a candle. Four zeros mean a minute without a price, and the venue's volume says whether it had trades.
 import { isPositive } from '../../../schemas/decimals.ts';
 import type { Digits } from '../../../schemas/records.ts';
-import { badFigure, readFigure } from './wire.ts';
+import { makeBadFigure, readFigure } from './wire.ts';
 
 type Names = 'open' | 'high' | 'low' | 'close';
 type Sent = Readonly<Record<Names, unknown>>;
@@ -25,6 +25,6 @@ export const readCandlePrices = (sent: Sent, volume: Digits | null, read: Read =
   if (isNone && volume === null) return null;
   if (isNone && volume === '0') return NONE;
   for (const [name, digits] of Object.entries(prices))
-    if (digits !== null && !isPositive(digits)) throw badFigure(name, digits);
+    if (digits !== null && !isPositive(digits)) throw makeBadFigure(name, digits);
   return prices;
 };

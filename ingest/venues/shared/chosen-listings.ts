@@ -7,7 +7,7 @@ export const isOpen = ({ values: { status, delisted_at }, received_at }: Listing
   status !== 'delisted' && status !== 'pre_launch' && (delisted_at === null || delisted_at > received_at);
 
 /** Oldest first, so that a new listing changes only the end. */
-export const byAge = (listings: readonly ListingRecord[]): readonly ListingRecord[] =>
+export const sortByAge = (listings: readonly ListingRecord[]): readonly ListingRecord[] =>
   listings.toSorted(
     (a, b) => (a.values.listed_at ?? 0) - (b.values.listed_at ?? 0) || (a.venue_symbol < b.venue_symbol ? -1 : 1),
   );

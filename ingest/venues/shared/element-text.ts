@@ -19,7 +19,7 @@ export const toJsonOfList = (text: string): unknown => {
 };
 
 /** As `JSON.stringify`. */
-export const stringifyElement = (element: unknown): string | undefined => {
+export const formatElement = (element: unknown): string | undefined => {
   const lists: string[] = [];
   texts = lists;
   let text: string | undefined;

@@ -33,7 +33,7 @@ type Cut = { readonly depth: number; readonly text: string };
  * The texts of the objects of `payload` by the value of their member `member`; of equal values the first outermost object wins.
  * `payload` is valid JSON. The texts are copies: a slice of a string would keep the whole answer in memory.
  */
-export const elementTexts = (payload: Uint8Array, member: string): ReadonlyMap<string, string> => {
+export const splitElements = (payload: Uint8Array, member: string): ReadonlyMap<string, string> => {
   const bytes = Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength);
   const key = Buffer.from(JSON.stringify(member));
   const open: Opened[] = [];

@@ -1,7 +1,7 @@
 // Reads the rows of a reference answer one by one: a row that cannot be read neither hides the other listings nor delists its own.
 import type { ListingRecord, ListingValues } from '../../../schemas/records.ts';
 import { type ReferenceAnswer, type UnreadableListing, VenueError, VenueRefusal } from '../contract/listings.ts';
-import { note } from './unexpected.ts';
+import { noteUnexpected } from './unexpected.ts';
 import { type Fields, isFields, readFields } from './wire.ts';
 
 export type ListingRows = Required<Pick<ReferenceAnswer, 'listings' | 'unreadable'>>;
@@ -58,7 +58,7 @@ export const readEntries = <T>(
         return entry === null ? [] : [entry];
       } catch (error) {
         if (!(error instanceof VenueError)) throw error;
-        note(error.kind);
+        noteUnexpected(error.kind);
         return [];
       }
     }),

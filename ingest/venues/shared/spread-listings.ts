@@ -1,6 +1,6 @@
 // Listings spread over sockets so that a new one changes one socket only.
 import type { ListingRecord } from '../../../schemas/records.ts';
-import { shardOf } from '../../../schemas/shards.ts';
+import { toShard } from '../../../schemas/shards.ts';
 import type { PlanEnv, Slot } from '../contract/feed.ts';
 import { isOpen } from './chosen-listings.ts';
 
@@ -24,7 +24,7 @@ export const spreadListings = (
   for (const listing of listings.filter(isOpen)) {
     const shard = env.shardOf(listing.venue_symbol);
     // Salted, because the same hash already chose the shard.
-    const tag = `${shard}.${shardOf(`socket ${listing.venue_symbol}`, perShard)}`;
+    const tag = `${shard}.${toShard(`socket ${listing.venue_symbol}`, perShard)}`;
     const group = groups.get(tag) ?? { place: { shard, tag }, members: [] };
     groups.set(tag, group);
     group.members.push(listing);
@@ -32,7 +32,7 @@ export const spreadListings = (
   return [...groups.values()]
     .toSorted((a, b) => (a.place.tag < b.place.tag ? -1 : 1))
     .flatMap(({ place, members }) =>
-      chunks(members.toSorted(compareSymbols), most ?? members.length).map((some, i) =>
+      splitChunks(members.toSorted(compareSymbols), most ?? members.length).map((some, i) =>
         slot(some, most === undefined ? place : { ...place, tag: `${place.tag}.${i}` }),
       ),
     );
@@ -40,5 +40,5 @@ export const spreadListings = (
 
 const compareSymbols = (a: ListingRecord, b: ListingRecord): number => (a.venue_symbol < b.venue_symbol ? -1 : 1);
 
-export const chunks = <T>(items: readonly T[], size: number): T[][] =>
+export const splitChunks = <T>(items: readonly T[], size: number): T[][] =>
   Array.from({ length: Math.ceil(items.length / size) }, (_, i) => items.slice(i * size, (i + 1) * size));

@@ -1,6 +1,6 @@
 // What the venues' names say: multipliers ahead of a base, dates at the end of a symbol.
 import type { Digits } from '../../../schemas/records.ts';
-import { words } from './wire.ts';
+import { makeWords } from './wire.ts';
 
 /** `1000PEPE`, `10000000AIDOGE`, `1000X`, `1MBABYDOGE`: one listed unit is that many of the base (V-04). `1INCH` is a name. */
 export const splitMultiplier = (asset: string): { readonly base: string; readonly multiplier: Digits } => {
@@ -10,10 +10,10 @@ export const splitMultiplier = (asset: string): { readonly base: string; readonl
 };
 
 /** Names whose `M` means a million, as their price shows; MANA's does not. */
-const MILLIONS = words({ MBABYDOGE: '1MBABYDOGE' });
+const MILLIONS = makeWords({ MBABYDOGE: '1MBABYDOGE' });
 
 /** Whether a symbol ends in a digit, as a date does: spares most symbols a slower test. */
-export const endsInDigit = (symbol: string): boolean => {
+export const hasDigitEnd = (symbol: string): boolean => {
   const last = symbol.charCodeAt(symbol.length - 1);
   return last >= 0x30 && last <= 0x39;
 };

@@ -9,11 +9,11 @@ type Report = (kind: Unexpected) => void;
 let report: Report | null = null;
 
 /** Notes what a mapper skips. Without a watch nothing is counted. */
-export const note = (kind: Unexpected): void => report?.(kind);
+export const noteUnexpected = (kind: Unexpected): void => report?.(kind);
 
 /** The result for a channel that is not read. */
-export const unread = (): readonly [] => {
-  note('unread_channel');
+export const noteUnread = (): readonly [] => {
+  noteUnexpected('unread_channel');
   return [];
 };
 

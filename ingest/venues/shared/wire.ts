@@ -1,11 +1,11 @@
 // Readers of venue messages: JSON in, checked figures, ids and instants out; any fault becomes a `VenueError`.
-import { canonicalDigits, isNegative, isPositive, plainDouble } from '../../../schemas/decimals.ts';
+import { formatDouble, isNegative, isPositive, toCanonicalDigits } from '../../../schemas/decimals.ts';
 import { parseInstant } from '../../../schemas/instants.ts';
 import type { Digits, Level, Micros } from '../../../schemas/records.ts';
 import { type Unexpected, VenueError, VenueRefusal } from '../contract/listings.ts';
 import { type CutMessage, LevelList, placeLists } from './level-lists.ts';
 import { LongNumber, parseMessage } from './long-numbers.ts';
-import { note } from './unexpected.ts';
+import { noteUnexpected } from './unexpected.ts';
 
 export type Fields = Readonly<Record<string, unknown>>;
 
@@ -36,52 +36,53 @@ export const readMessage = <T>(payload: Uint8Array, map: (message: unknown, text
   } catch (error) {
     if (error instanceof VenueError) throw error;
     if (error instanceof SyntaxError || error instanceof RangeError)
-      throw badFrame(`not JSON: ${text.slice(0, 80)}`, 'unreadable');
-    if (isNoWord(error)) throw badFrame(`an object in a word's place: ${text.slice(0, 80)}`);
+      throw makeBadFrame(`not JSON: ${text.slice(0, 80)}`, 'unreadable');
+    if (isNoWord(error)) throw makeBadFrame(`an object in a word's place: ${text.slice(0, 80)}`);
     throw error;
   }
 };
 
 /** A lookup table with only its own keys, without inherited ones such as `constructor`. */
-export const words = (table: Readonly<Record<string, string>>): Readonly<Record<string, string>> =>
+export const makeWords = (table: Readonly<Record<string, string>>): Readonly<Record<string, string>> =>
   Object.assign(Object.create(null) as Record<string, string>, table);
 
-export const badFrame = (what: string, kind?: Unexpected): VenueError => new VenueError('VENUE_BAD_FRAME', what, kind);
+export const makeBadFrame = (what: string, kind?: Unexpected): VenueError =>
+  new VenueError('VENUE_BAD_FRAME', what, kind);
 /** The error for a member that is absent, or is no `what`. */
-const notA = (value: unknown, what: string): VenueError =>
-  badFrame(what, value === undefined ? 'missing_member' : 'bad_shape');
-export const refusal = (what: string): VenueRefusal => new VenueRefusal(what.slice(0, 120));
-export const badFigure = (name: string, value: unknown): VenueError =>
+const makeNotA = (value: unknown, what: string): VenueError =>
+  makeBadFrame(what, value === undefined ? 'missing_member' : 'bad_shape');
+export const makeRefusal = (what: string): VenueRefusal => new VenueRefusal(what.slice(0, 120));
+export const makeBadFigure = (name: string, value: unknown): VenueError =>
   new VenueError('VENUE_BAD_FIGURE', `${name}: ${String(JSON.stringify(value)).slice(0, 60)} is no figure`);
 
 export const isFields = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof LongNumber);
 
 export const readFields = (value: unknown, name: string): Fields => {
-  if (!isFields(value)) throw notA(value, `${name} is no object`);
+  if (!isFields(value)) throw makeNotA(value, `${name} is no object`);
   return value;
 };
 
 export const readList = (value: unknown, name: string): readonly unknown[] => {
-  if (!Array.isArray(value)) throw notA(value, `${name} is no array`);
+  if (!Array.isArray(value)) throw makeNotA(value, `${name} is no array`);
   return value;
 };
 
 export const readText = (value: unknown, name: string): string => {
-  if (typeof value !== 'string' || value === '') throw notA(value, `${name} is no text`);
+  if (typeof value !== 'string' || value === '') throw makeNotA(value, `${name} is no text`);
   return value;
 };
 
 /** A required figure; may be negative or zero. */
 export const readFigure = (value: unknown, name: string): Digits => {
   try {
-    if (typeof value === 'string') return canonicalDigits(value);
-    if (typeof value === 'number') return plainDouble(value);
-    if (value instanceof LongNumber) return canonicalDigits(value.text);
+    if (typeof value === 'string') return toCanonicalDigits(value);
+    if (typeof value === 'number') return formatDouble(value);
+    if (value instanceof LongNumber) return toCanonicalDigits(value.text);
   } catch {
-    throw badFigure(name, value);
+    throw makeBadFigure(name, value);
   }
-  throw value === undefined ? notA(value, `${name} is absent`) : badFigure(name, value);
+  throw value === undefined ? makeNotA(value, `${name} is absent`) : makeBadFigure(name, value);
 };
 
 /** A member that is missing, null or an empty text: the venue sent nothing, and a reader `…OrNull` gives null. */
@@ -104,14 +105,14 @@ export const readPriceUnlessZero = (value: unknown, name: string): Digits | null
 };
 
 const requirePositive = (digits: Digits, name: string): Digits => {
-  if (!isPositive(digits)) throw badFigure(name, digits);
+  if (!isPositive(digits)) throw makeBadFigure(name, digits);
   return digits;
 };
 
 /** An amount: zero or more. */
 export const readAmount = (value: unknown, name: string): Digits => {
   const digits = readFigure(value, name);
-  if (isNegative(digits)) throw badFigure(name, value);
+  if (isNegative(digits)) throw makeBadFigure(name, value);
   return digits;
 };
 
@@ -123,13 +124,13 @@ export const readAmountOrNull = (value: unknown, name: string): Digits | null =>
  * because it may have a new name.
  */
 export const readSoleFigure = (value: unknown, name: string): Digits | null => {
-  if (value === undefined) note('missing_member');
+  if (value === undefined) noteUnexpected('missing_member');
   return readFigureOrNull(value, name);
 };
 
 /** The same for an amount: zero or more. */
 export const readSoleAmount = (value: unknown, name: string): Digits | null => {
-  if (value === undefined) note('missing_member');
+  if (value === undefined) noteUnexpected('missing_member');
   return readAmountOrNull(value, name);
 };
 
@@ -138,7 +139,7 @@ export const readRuleOrNull = (rule: string, value: unknown, name: string): Digi
   const digits = readFigureOrNull(value, name);
   if (digits === null || isPositive(digits)) return digits;
   if (digits === '0' && rule.startsWith('min_')) return digits;
-  note('bad_figure');
+  noteUnexpected('bad_figure');
   return null;
 };
 
@@ -147,7 +148,7 @@ export const readId = (value: unknown, name: string): string => {
   // An id above 2^53 arrives as a `LongNumber`, so this number is exact.
   if (typeof value === 'number' && Number.isInteger(value) && Math.abs(value) < 1e21) return String(value);
   const text = value instanceof LongNumber ? value.text : value;
-  if (typeof text !== 'string' || !/^-?\d{1,40}$/.test(text)) throw notA(value, `${name} is no id`);
+  if (typeof text !== 'string' || !/^-?\d{1,40}$/.test(text)) throw makeNotA(value, `${name} is no id`);
   return text;
 };
 
@@ -165,7 +166,7 @@ export const readIdTextOrNull = (value: unknown, name: string): string | null =>
 export const readCountOrNull = (value: unknown, name: string): number | null => {
   if (isAbsent(value)) return null;
   const count = typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value;
-  if (typeof count !== 'number' || !Number.isSafeInteger(count) || count < 0) throw badFrame(`${name} is no count`);
+  if (typeof count !== 'number' || !Number.isSafeInteger(count) || count < 0) throw makeBadFrame(`${name} is no count`);
   return count;
 };
 
@@ -176,7 +177,7 @@ const LATEST_MS = 4_102_444_800_000;
 export const readMsOrNull = (value: unknown, name: string): Micros | null => {
   const ms = readCountOrNull(value, name);
   if (ms === null || ms === 0) return null;
-  if (ms > LATEST_MS) throw badFrame(`${name} is no instant`);
+  if (ms > LATEST_MS) throw makeBadFrame(`${name} is no instant`);
   return ms * 1000;
 };
 
@@ -188,7 +189,7 @@ export const readInstantOrNull = (value: unknown, name: string): Micros | null =
   if (isAbsent(value)) return null;
   if (value === lastInstant.text) return lastInstant.at;
   const at = typeof value === 'string' ? parseInstant(value.replace(/(\.\d{6})\d+/, '$1')) : null;
-  if (at === null) throw badFrame(`${name} is no instant`);
+  if (at === null) throw makeBadFrame(`${name} is no instant`);
   lastInstant = { text: value, at };
   return at;
 };
@@ -197,7 +198,7 @@ export const readInstantOrNull = (value: unknown, name: string): Micros | null =
 export const readLevels = (value: unknown, name: string): readonly Level[] => {
   if (value instanceof LevelList) return value.levels;
   return readList(value, name).map((level): Level => {
-    if (!Array.isArray(level)) throw badFrame(`${name} holds no level`, 'bad_level');
+    if (!Array.isArray(level)) throw makeBadFrame(`${name} holds no level`, 'bad_level');
     return [readPrice(level[0], name), readAmount(level[1], name)];
   });
 };
@@ -221,13 +222,13 @@ type SideWords = readonly [buy: unknown, sell: unknown];
 export const readSide = (value: unknown, [buy, sell]: SideWords, name: string): 'buy' | 'sell' => {
   if (value === buy) return 'buy';
   if (value === sell) return 'sell';
-  throw badFrame(`${name} is no side`, 'unknown_side');
+  throw makeBadFrame(`${name} is no side`, 'unknown_side');
 };
 
 /** The taker's side; null, and counted, for a trade without one: it is not recorded (V-03a). */
 export const readTaker = (value: unknown, words: SideWords, name: string): 'buy' | 'sell' | null => {
   if (!isAbsent(value)) return readSide(value, words, name);
-  note('no_side');
+  noteUnexpected('no_side');
   return null;
 };
 

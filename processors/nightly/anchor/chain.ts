@@ -99,7 +99,7 @@ const ask = async <T>(what: string, question: () => Promise<T>): Promise<T> => {
 };
 
 /** Null for objects unknown to the node. */
-const orNull = async <T>(question: Promise<T>): Promise<T | null> => {
+const findOrNull = async <T>(question: Promise<T>): Promise<T | null> => {
   try {
     return await question;
   } catch (error) {
@@ -121,7 +121,7 @@ const identify = (client: PublicClient): Promise<ChainIdentity & { readonly chai
   });
 
 const readReceipt = async (client: PublicClient, hash: Hex): Promise<Receipt | null> => {
-  const receipt = await orNull(client.getTransactionReceipt({ hash }));
+  const receipt = await findOrNull(client.getTransactionReceipt({ hash }));
   if (receipt === null) return null;
   const block = await client.getBlock({ blockNumber: receipt.blockNumber, includeTransactions: false });
   // A node may still return the receipt of a block that a reorganisation has removed.
@@ -189,7 +189,7 @@ export const openAnchorChain = async (rpcUrl: string): Promise<AnchorChain> => {
     gasFor: ({ from, to, data }) =>
       ask('trial of the transaction', () => client.estimateGas({ account: from, to, data })),
     receiptOf: (hash) => ask('receipt', () => readReceipt(client, hash)),
-    isKnown: (hash) => ask('transaction', async () => (await orNull(client.getTransaction({ hash }))) !== null),
+    isKnown: (hash) => ask('transaction', async () => (await findOrNull(client.getTransaction({ hash }))) !== null),
     send: (raw) =>
       ask('sending the transaction', async () => {
         await client.sendRawTransaction({ serializedTransaction: raw });

@@ -26,9 +26,9 @@ const ARTEFACT = JSON.parse(
 export const DEPLOYED_CODE = ARTEFACT.deployedBytecode;
 
 /** Data of a deployment transaction. */
-export const deployData = (owner: Hex): Hex =>
+export const encodeDeploy = (owner: Hex): Hex =>
   encodeDeployData({ abi: ANCHOR_ABI, bytecode: ARTEFACT.bytecode, args: [owner] });
 
 /** Data of the transaction that posts a day; `root` as 64 hex digits. */
-export const postData = (day: Day, root: string): Hex =>
+export const encodePost = (day: Day, root: string): Hex =>
   encodeFunctionData({ abi: ANCHOR_ABI, functionName: 'post', args: [toDayNumber(day), `0x${root}`] });

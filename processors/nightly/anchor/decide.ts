@@ -27,7 +27,7 @@ export type NonceAction =
   | { readonly kind: 'wait'; readonly transaction: Seen };
 
 /** Nodes accept a replacement with the same nonce only when both fees are at least a tenth higher. */
-const raise = (held: bigint, market: bigint): bigint => {
+const raiseFee = (held: bigint, market: bigint): bigint => {
   const least = (held * 9n + 7n) / 8n;
   return market > least ? market : least;
 };
@@ -46,7 +46,7 @@ export const decideNonce = (
   const isDropped = !isKnown && maxFee < market.baseFee;
   const isStuck = isDropped || nowMs - signedAtMs >= STUCK_MS;
   if (isStuck && (market.maxFee > maxFee || market.priorityFee > priorityFee)) {
-    const raised = { maxFee: raise(maxFee, market.maxFee), priorityFee: raise(priorityFee, market.priorityFee) };
+    const raised = { maxFee: raiseFee(maxFee, market.maxFee), priorityFee: raiseFee(priorityFee, market.priorityFee) };
     return { kind: 'replace', transaction, fees: raised };
   }
   return { kind: isKnown ? 'wait' : 'send', transaction };

@@ -1,7 +1,7 @@
 // Deploys an owner's anchor contract, once on each chain; resumes after a kill at any point (AN-08).
 import type { Pool } from 'pg';
 import { getContractAddress, type Hex } from 'viem';
-import { DEPLOYED_CODE, deployData } from './contract.ts';
+import { DEPLOYED_CODE, encodeDeploy } from './contract.ts';
 import { recordContract, repeatInTurn } from './poster.ts';
 import { advance, type Poster, type Purpose, toSender } from './posting.ts';
 import type { Queries } from './transactions.ts';
@@ -26,7 +26,7 @@ const computeAddress = ({ owner }: Poster, nonce: number): Hex =>
 
 const toPurpose = (poster: Poster): Purpose => ({
   ...{ day: null, contract: null },
-  data: deployData(poster.owner.address),
+  data: encodeDeploy(poster.owner.address),
   held: async (kept) => {
     for (const { day, contract } of kept)
       if (day === null && (await poster.chain.codeAt(contract)) === DEPLOYED_CODE) return 'ours';

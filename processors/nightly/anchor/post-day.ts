@@ -5,7 +5,7 @@ import type { AnchorStatus } from '../../../schemas/anchor-chain.ts';
 import { describeError } from '../../../schemas/thrown.ts';
 import type { Day } from '../day.ts';
 import type { AnchorChain } from './chain.ts';
-import { postData } from './contract.ts';
+import { encodePost } from './contract.ts';
 import type { Landed } from './decide.ts';
 import { checkOwner, repeatInTurn } from './poster.ts';
 import { advance, type Poster, PostingError, type Progress, type Purpose } from './posting.ts';
@@ -57,7 +57,7 @@ export const recordProblem = async (database: Pool, day: Day, error: unknown): P
 
 const toPurpose = ({ day, root }: ClosedDay, contract: Hex, { chain }: { readonly chain: AnchorChain }): Purpose => ({
   ...{ day, contract },
-  data: postData(day, root),
+  data: encodePost(day, root),
   held: async () => {
     const held = await chain.rootOf(contract, day);
     if (held === null) return 'nothing';

@@ -62,7 +62,7 @@ export const toSender = ({ chain, owner }: Poster): Sender => ({
 });
 
 /** Refusals of the node need an operator; any other failure is retried unchanged. */
-const refusable = async <T>(work: Promise<T>): Promise<T> => {
+const catchRefusal = async <T>(work: Promise<T>): Promise<T> => {
   try {
     return await work;
   } catch (error) {
@@ -113,7 +113,7 @@ const signAndSend = async (
   await storeSigned(queries, toSender(poster), kept);
   count('signed');
   reached('stored');
-  await refusable(sendStored(kept, poster, queries));
+  await catchRefusal(sendStored(kept, poster, queries));
   return hash;
 };
 
@@ -166,7 +166,7 @@ const moveNonce = async (
       const { hash } = action.transaction;
       // Includes transactions whose block a reorganisation has removed.
       await recordState(queries, sender, { hashes, state: 'open' });
-      if (action.kind === 'send') await refusable(sendStored(action.transaction, poster, queries));
+      if (action.kind === 'send') await catchRefusal(sendStored(action.transaction, poster, queries));
       return { hash, landed: null, reverted: null, moved: action.kind === 'send' };
     }
     case 'replace': {
@@ -210,7 +210,7 @@ const look = async (purpose: Purpose, poster: Poster, queries: Queries): Promise
   return { held, mined, market, seen };
 };
 
-const belongsTo = ({ day, contract }: Purpose, kept: Kept): boolean =>
+const isPurposeOf = ({ day, contract }: Purpose, kept: Kept): boolean =>
   kept.day === day && (contract === null || kept.contract === contract);
 
 /** Advances every nonce; returns the outcomes of this purpose, newest last. */
@@ -223,7 +223,7 @@ const moveAll = async (
   for (const [first, ...rest] of Map.groupBy(seen, ({ nonce }) => nonce).values()) {
     if (first === undefined) continue;
     const outcome = await moveNonce([first, ...rest], { mined, market }, { poster, queries });
-    if (belongsTo(purpose, first)) outcomes.push(outcome);
+    if (isPurposeOf(purpose, first)) outcomes.push(outcome);
   }
   return outcomes;
 };
@@ -238,7 +238,7 @@ const signNew = async (purpose: Purpose, { seen, mined, market }: Look, hands: H
   const { chain, owner } = hands.poster;
   const nonce = Math.max(mined, ...seen.map((one) => one.nonce + 1));
   const call = { to: purpose.contract, data: purpose.data };
-  const gas = withReserve(await refusable(chain.gasFor({ from: owner.address, ...call })));
+  const gas = withReserve(await catchRefusal(chain.gasFor({ from: owner.address, ...call })));
   return signAndSend({ ...call, gas, nonce, day: purpose.day, contract: purpose.computeAddress(nonce) }, market, hands);
 };
 

@@ -6,7 +6,7 @@ import { constants, createZstdCompress, type ZstdCompress } from 'node:zlib';
 import { openParquet, type ParquetCell, type ParquetKind } from '../../../infra/runtime/parquet.ts';
 import type { LeafRow } from '../../../infra/runtime/questdb/leaf-rows.ts';
 import type { AnchoredCell, AnchoredColumn, AnchoredKind, AnchoredTable } from '../../../schemas/anchored.ts';
-import { canonicalString } from '../../../schemas/canonical-json.ts';
+import { formatCanonicalString } from '../../../schemas/canonical-json.ts';
 import { formatInstantMicros, parseInstant } from '../../../schemas/instants.ts';
 
 const ARCHIVE_FORMATS = ['parquet', 'csv', 'jsonl'] as const;
@@ -158,7 +158,8 @@ const openCsvRows = (table: AnchoredTable, path: string): Promise<RowWriter> =>
     },
   });
 
-const toJsonCell = (cell: AnchoredCell): string => (typeof cell === 'string' ? canonicalString(cell) : String(cell));
+const toJsonCell = (cell: AnchoredCell): string =>
+  typeof cell === 'string' ? formatCanonicalString(cell) : String(cell);
 
 const openJsonRows = (table: AnchoredTable, path: string): Promise<RowWriter> => {
   const labels = listFileColumns(table).map(({ name }, at) => `${at === 0 ? '{' : ','}${JSON.stringify(name)}:`);

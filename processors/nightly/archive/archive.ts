@@ -3,7 +3,7 @@ import { countLeafRows } from '../../../infra/runtime/questdb/leaf-rows.ts';
 import { ANCHORED_TABLES } from '../../../schemas/anchored.ts';
 import { formatInstantMicros, MS_PER_DAY } from '../../../schemas/instants.ts';
 import type { Micros } from '../../../schemas/records.ts';
-import { type Day, dayAfter } from '../day.ts';
+import { addDays, type Day } from '../day.ts';
 import { refuseUnsealed } from '../history-watermark.ts';
 import type { NightlyContext, Step } from '../step.ts';
 import { readDayListings, readInstruments } from './listings.ts';
@@ -23,7 +23,7 @@ export const ARCHIVE_LOCK = 'archive';
 /** Places of the step in their order: tests end the process at each. */
 export const ARCHIVE_PLACES = ['tiers-fixed', 'rows-written', 'file-stored', 'set-recorded', 'file-removed'] as const;
 
-export const archiveTarget = ({ database, questdb, namespace, store, reached }: NightlyContext): ArchiveTarget => {
+export const makeArchiveTarget = ({ database, questdb, namespace, store, reached }: NightlyContext): ArchiveTarget => {
   if (store === null) throw new Error('set ARCHIVE_DIR: there is no place for archive files');
   return { database, questdb, namespace, store, reached };
 };
@@ -32,7 +32,7 @@ type Written = { sets: number; rows: number };
 
 /** Writes a day's new files: sets whose number of rows has changed since the last write. */
 const archiveDay = async (day: Day, context: NightlyContext): Promise<Written> => {
-  const target = archiveTarget(context);
+  const target = makeArchiveTarget(context);
   const now: Micros = context.nowMs() * 1_000;
   const tiers = await fixTiers(context.database, day);
   context.reached?.('tiers-fixed');
@@ -64,7 +64,7 @@ const archiveDay = async (day: Day, context: NightlyContext): Promise<Written> =
 };
 
 const removeReplaced = async (context: NightlyContext): Promise<void> => {
-  const { store } = archiveTarget(context);
+  const { store } = makeArchiveTarget(context);
   for (const key of await readReplaced(context.database, new Date(context.nowMs() - LINKS_END_MS))) {
     await store.remove(key);
     context.reached?.('file-removed');
@@ -85,9 +85,9 @@ export const archive: Step = {
     for (let back = 1; back <= REWRITTEN_DAYS; back++) {
       const { rows: earlier } = await context.database.query(
         'select 1 from archive_days where day = $1 and closed_at is null',
-        [dayAfter(day, -back)],
+        [addDays(day, -back)],
       );
-      if (earlier.length > 0) again += (await archiveDay(dayAfter(day, -back), context)).sets;
+      if (earlier.length > 0) again += (await archiveDay(addDays(day, -back), context)).sets;
     }
     await removeReplaced(context);
     return `${sets} sets of ${rows} rows; ${again} sets of earlier days written again`;

@@ -1,7 +1,7 @@
 // Lists the listings with rows on a day, and their instruments.
 import { type LeafSource, parseDaySlice, sliceConditions } from '../../../infra/runtime/questdb/leaf-rows.ts';
 import type { AnchoredTable } from '../../../schemas/anchored.ts';
-import { tableName } from '../../../schemas/tables.ts';
+import { toTableName } from '../../../schemas/tables.ts';
 import { compareBytes } from '../../../schemas/text-order.ts';
 import type { Day } from '../day.ts';
 
@@ -21,7 +21,7 @@ export const readInstruments = async (
   { questdb, namespace }: LeafSource,
   now: string,
 ): Promise<Map<string, string>> => {
-  const lines = await questdb.query({ text: selectInstruments(tableName(namespace, 'listings')), values: [now] });
+  const lines = await questdb.query({ text: selectInstruments(toTableName(namespace, 'listings')), values: [now] });
   return new Map(lines.map(([listing, instrument]) => [listing ?? '', instrument ?? '']));
 };
 
@@ -32,7 +32,7 @@ export const readDayListings = async (
   { day, instruments }: { readonly day: Day; readonly instruments: ReadonlyMap<string, string> },
 ): Promise<readonly DayListing[]> => {
   const conditions = sliceConditions(table, parseDaySlice(day)).join(' AND ');
-  const text = `SELECT DISTINCT listing FROM '${tableName(namespace, table.table)}' WHERE ${conditions}`;
+  const text = `SELECT DISTINCT listing FROM '${toTableName(namespace, table.table)}' WHERE ${conditions}`;
   const lines = await questdb.query({ text });
   return lines
     .map(([id]) => toDayListing(id ?? '', instruments))

@@ -1,6 +1,6 @@
 // The archive's contents, in PostgreSQL: a set of files is visible only once all of its files are in the store (AR-01, AR-03).
 import type { Pool, PoolClient } from 'pg';
-import { inTransaction } from '../../../infra/runtime/postgres/postgres.ts';
+import { runInTransaction } from '../../../infra/runtime/postgres/postgres.ts';
 import { ANCHOR_SCHEMA_VERSION } from '../../../schemas/anchored.ts';
 import type { Micros } from '../../../schemas/records.ts';
 import type { ArchiveFormat } from '../anchored/row-files.ts';
@@ -55,7 +55,7 @@ export const putSet = async (client: PoolClient, set: FileSet): Promise<void> =>
 };
 
 export const recordSet = (database: Pool, set: FileSet): Promise<void> =>
-  inTransaction(database, (client) => putSet(client, set));
+  runInTransaction(database, (client) => putSet(client, set));
 
 export type RecordedSet = SetName & { readonly rows: number; readonly final: boolean };
 

@@ -2,7 +2,7 @@
 import type { Pool } from 'pg';
 import { add, compare, divide } from '../../../schemas/decimals.ts';
 import type { Digits } from '../../../schemas/records.ts';
-import { type Day, dayAfter } from '../day.ts';
+import { addDays, type Day } from '../day.ts';
 
 export type Tier = 'core' | 'top100' | 'other';
 /** Tier by instrument; an absent instrument is `other`. */
@@ -44,10 +44,10 @@ export const findTier = (tiers: Tiers, instrument: string): Tier => tiers[instru
 
 /** The tiers of a day: as fixed by its first run, else fixed now from the 30 midnights up to the end of the day. */
 export const fixTiers = async (database: Pool, day: Day): Promise<Tiers> => {
-  const end = dayAfter(day);
+  const end = addDays(day);
   const { rows } = await database.query<{ turnover: Turnover }>(
     'select turnover from daily_turnover where day <= $1 and day > $2 order by day',
-    [end, dayAfter(end, -MIDNIGHTS)],
+    [end, addDays(end, -MIDNIGHTS)],
   );
   await database.query('insert into archive_days (day, tiers) values ($1, $2) on conflict (day) do nothing', [
     day,

@@ -1,11 +1,11 @@
 // The close step: at D+7 00:00 UTC a day's rows become its leaves permanently. Builds trees, final files, the root of the day (AN-02, AN-12).
-import { treeKey } from '../../../schemas/anchor-chain.ts';
-import { ANCHORED_TABLES, type AnchoredTable, partitionText } from '../../../schemas/anchored.ts';
+import { toTreeKey } from '../../../schemas/anchor-chain.ts';
+import { ANCHORED_TABLES, type AnchoredTable, formatPartitionLeaf } from '../../../schemas/anchored.ts';
 import { formatInstantMicros, MS_PER_DAY } from '../../../schemas/instants.ts';
 import { hashLeaf } from '../../../schemas/merkle/hash.ts';
 import { createTree } from '../../../schemas/merkle/tree.ts';
 import type { Micros } from '../../../schemas/records.ts';
-import { ARCHIVE_LOCK, archiveTarget } from '../archive/archive.ts';
+import { ARCHIVE_LOCK, makeArchiveTarget } from '../archive/archive.ts';
 import { type DayListing, readDayListings, readInstruments } from '../archive/listings.ts';
 import { type FileSet, readClosing } from '../archive/manifest.ts';
 import { findTier, fixTiers, type Tiers } from '../archive/tiers.ts';
@@ -46,7 +46,7 @@ const chooseClosing = async (day: Day, { database, historyWatermark, early }: Ni
 };
 
 /** Listings by cold class; within a class in the order of venue and symbol. */
-const orderListings = (listings: readonly DayListing[], tiers: Tiers): DayListing[] => {
+const sortListings = (listings: readonly DayListing[], tiers: Tiers): DayListing[] => {
   const toClass = ({ instrument }: DayListing): number => CLASSES.indexOf(findTier(tiers, instrument));
   return [...listings].sort((a, b) => toClass(a) - toClass(b));
 };
@@ -56,12 +56,12 @@ type FinalSets = { readonly sets: readonly FileSet[]; readonly finished: Finishe
 /** Writes the final files of a table, and its tree in the work folder. */
 const writeFinal = async (table: AnchoredTable, closing: Closing, context: NightlyContext): Promise<FinalSets> => {
   const { day, closedAt, tiers } = closing;
-  const target = archiveTarget(context);
+  const target = makeArchiveTarget(context);
   const tree = await openTreeFile(await target.store.workFolder(`${day}-${table.table}-tree`));
   const sets: FileSet[] = [];
   let first = 0;
   try {
-    for (const listing of orderListings(await readDayListings(target, table, closing), tiers)) {
+    for (const listing of sortListings(await readDayListings(target, table, closing), tiers)) {
       context.signal?.throwIfAborted();
       const tier = findTier(tiers, listing.instrument);
       const leaves = { first, take: tree.append };
@@ -79,13 +79,13 @@ const writeFinal = async (table: AnchoredTable, closing: Closing, context: Night
 /** Stores the final files and tree of a table, and records them only once all are in the store. Returns the number of rows. */
 const closePartition = async (table: AnchoredTable, closing: Closing, context: NightlyContext): Promise<number> => {
   const { day } = closing;
-  const { store } = archiveTarget(context);
+  const { store } = makeArchiveTarget(context);
   const { sets, finished } = await writeFinal(table, closing, context);
   if (finished === null) return 0;
   context.reached?.('tree-written');
   const partition = { day, table: table.table, rows: finished.size, root: finished.root.toString('hex') };
-  const leaf = hashLeaf(partitionText(partition)).toString('hex');
-  const key = treeKey(day, partition.table, partition.root);
+  const leaf = hashLeaf(formatPartitionLeaf(partition)).toString('hex');
+  const key = toTreeKey(day, partition.table, partition.root);
   await store.put(key, finished.path);
   context.reached?.('tree-stored');
   await recordPartition(context.database, { ...partition, leaf, treeKey: key }, sets);
@@ -120,7 +120,7 @@ export const close: Step = {
     const tiers = await fixTiers(database, day);
     const closedAt = await fixClosing(database, day, chosen);
     context.reached?.('closing-fixed');
-    const instruments = await readInstruments(archiveTarget(context), formatInstantMicros(closedAt));
+    const instruments = await readInstruments(makeArchiveTarget(context), formatInstantMicros(closedAt));
     const known = new Set((await readPartitions(database, day)).map(({ table }) => table));
     for (const table of ANCHORED_TABLES) {
       if (known.has(table.table)) continue;

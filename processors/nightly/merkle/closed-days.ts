@@ -1,6 +1,6 @@
 // Records of closed days, in PostgreSQL: the closing instant, partitions with their final sets, the day's root.
 import type { Pool } from 'pg';
-import { inTransaction } from '../../../infra/runtime/postgres/postgres.ts';
+import { runInTransaction } from '../../../infra/runtime/postgres/postgres.ts';
 import { ANCHOR_SCHEMA_VERSION, type Partition } from '../../../schemas/anchored.ts';
 import type { Micros } from '../../../schemas/records.ts';
 import { type FileSet, putSet, readClosing } from '../archive/manifest.ts';
@@ -32,7 +32,7 @@ export const recordPartition = (
   { day, table, rows, root, leaf, treeKey }: ClosedPartition & { readonly treeKey: string },
   sets: readonly FileSet[],
 ): Promise<void> =>
-  inTransaction(database, async (client) => {
+  runInTransaction(database, async (client) => {
     for (const set of sets) await putSet(client, set);
     await client.query(
       `insert into anchor_partitions (day, table_name, rows, root, leaf, tree_key) values ($1, $2, $3, $4, $5, $6)

@@ -3,11 +3,11 @@ import { compareLeaves, type LeafRange } from '../../../infra/runtime/kept-leave
 import { countLeafRows, readLeafRows } from '../../../infra/runtime/questdb/leaf-rows.ts';
 import { ANCHORED_TABLES } from '../../../schemas/anchored.ts';
 import { MS_PER_DAY } from '../../../schemas/instants.ts';
-import { listingId, RETENTION_DAYS } from '../../../schemas/tables.ts';
-import { archiveTarget } from '../archive/archive.ts';
+import { formatListingId, RETENTION_DAYS } from '../../../schemas/tables.ts';
+import { makeArchiveTarget } from '../archive/archive.ts';
 import { readDayListings } from '../archive/listings.ts';
 import type { ArchiveTarget } from '../archive/write-set.ts';
-import { type Day, dayAfter, dayAt } from '../day.ts';
+import { addDays, type Day, toDayAt } from '../day.ts';
 import { openIncident } from '../incidents.ts';
 import type { NightlyContext, Step } from '../step.ts';
 
@@ -43,7 +43,7 @@ const readRanges = async (
     [day, layer],
   );
   return rows.map(({ venue, symbol, first, rows }) => ({
-    listing: listingId(venue, symbol),
+    listing: formatListingId(venue, symbol),
     first: Number(first),
     rows,
   }));
@@ -83,8 +83,8 @@ export const compare: Step = {
   lock: 'compare',
   run: async (_, context) => {
     const { database, nowMs, metrics, progress, signal } = context;
-    const target = archiveTarget(context);
-    const floor = (days: number): Day => dayAfter(dayAt(nowMs()), 1 - days);
+    const target = makeArchiveTarget(context);
+    const floor = (days: number): Day => addDays(toDayAt(nowMs()), 1 - days);
     const { rows: partitions } = await database.query<Due>(DUE, [
       ...[floor(RETENTION_DAYS.events), floor(RETENTION_DAYS.readings)],
       new Date(nowMs() - EVERY_DAYS * MS_PER_DAY),

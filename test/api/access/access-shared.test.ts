@@ -5,11 +5,11 @@ import t from 'tap';
 import { openAccountStore } from '../../../api/access/account-store.ts';
 import type { Account } from '../../../api/access/key-store.ts';
 import { Meter } from '../../../api/access/meter.ts';
-import { sharedPermits } from '../../../api/access/permits.ts';
-import { PLACES_CHANNEL, sharedPlaces } from '../../../api/access/place-store.ts';
+import { createSharedPermits } from '../../../api/access/permits.ts';
+import { createSharedPlaces, PLACES_CHANNEL } from '../../../api/access/place-store.ts';
 import { Places } from '../../../api/access/places.ts';
 import { spendQuota } from '../../../api/access/quotas.ts';
-import { scopeChooser } from '../../../api/access/scope.ts';
+import { createScopeChooser } from '../../../api/access/scope.ts';
 import { keepTurnover } from '../../../api/access/turnover-store.ts';
 import { LimitReached } from '../../../api/contract/limits.ts';
 import { PLANS } from '../../../api/contract/plans.ts';
@@ -34,7 +34,7 @@ const freshStore = async (t: Teardown): Promise<{ url: string; pool: Pool }> => 
 
 /** Places of one process, which is notified of what others want. */
 const openPlaces = async (t: Teardown, { url, pool }: { url: string; pool: Pool }): Promise<Places> => {
-  const places = new Places(sharedPlaces(pool));
+  const places = new Places(createSharedPlaces(pool));
   const channels = { [PLACES_CHANNEL]: (name: string) => void places.giveBackIdle(name) };
   const listener = listenPostgres({ url, channels, onListening: () => undefined, log });
   t.teardown(() => listener.stop());
@@ -92,7 +92,7 @@ t.test('a place that lies idle in one process serves the next request in another
 
 t.test('the places of a dead process are free, those of a forgotten one are reported again', async (t) => {
   const { pool } = await freshStore(t);
-  const [dead, other] = [new Places(sharedPlaces(pool, 'dead')), new Places(sharedPlaces(pool, 'other'))];
+  const [dead, other] = [new Places(createSharedPlaces(pool, 'dead')), new Places(createSharedPlaces(pool, 'other'))];
   t.ok(await dead.take('k', 1));
   t.notOk(await other.take('k', 1));
   await pool.query("update api_nodes set seen_at = now() - interval '6 seconds' where node = 'dead'");
@@ -113,7 +113,7 @@ t.test('without the database a process counts its own places, and reports them w
   let isAway = true;
   const query = (...args: Parameters<Pool['query']>) =>
     isAway ? Promise.reject(new Error('connection refused')) : pool.query(...args);
-  const places = new Places(sharedPlaces({ query: query as unknown as Pool['query'] }, 'node'));
+  const places = new Places(createSharedPlaces({ query: query as unknown as Pool['query'] }, 'node'));
   t.ok(await places.take('k', 2));
   t.ok(await places.take('k', 2));
   t.notOk(await places.take('k', 2));
@@ -134,8 +134,8 @@ t.test('counts whose acknowledgement was lost are reported again and count once'
     losses += 1;
     throw new Error('connection reset by peer');
   };
-  const lossy = sharedPermits({ query: query as unknown as Pool['query'] });
-  const permits = sharedPermits(pool);
+  const lossy = createSharedPermits({ query: query as unknown as Pool['query'] });
+  const permits = createSharedPermits(pool);
   const meter = new Meter({ exchange: permits.exchange, report: lossy.report });
   const { limits } = PLANS.pro;
   const spend = async (times: number): Promise<void> => {
@@ -163,7 +163,7 @@ t.test('quotas of the day are shared by processes, all or none of a call, and ar
   const { pool } = await freshStore(t);
   const account = await createAccount(pool);
   const { keyId } = account;
-  const meters = [new Meter(sharedPermits(pool)), new Meter(sharedPermits(pool))];
+  const meters = [new Meter(createSharedPermits(pool)), new Meter(createSharedPermits(pool))];
   const nowMs = Date.now();
   const day = new Date(nowMs).toISOString().slice(0, 10);
   let [used, refused] = [0, 0];
@@ -227,10 +227,10 @@ t.test(
     t.equal(first.current()?.day, '2026-01-15');
     const narrow = { ...PLANS.free, venues: 1, instruments: 1 };
     const choice = { venues: ['binance'], instruments: ['ETH-PERP'] };
-    t.same(scopeChooser(marketWithStats().memory, first.current)(narrow, NOW), choice);
+    t.same(createScopeChooser(marketWithStats().memory, first.current)(narrow, NOW), choice);
     await early.refresh();
     t.same(
-      scopeChooser(market().memory, early.current)(narrow, NOW),
+      createScopeChooser(market().memory, early.current)(narrow, NOW),
       choice,
       'a node without statistics chooses alike',
     );
@@ -240,7 +240,7 @@ t.test(
     changed.list(listing('binance', listingValues({ instrument: 'SOL-PERP', venue_symbol: 'SOLUSDT', base: 'SOL' })));
     const restarted = keep(changed);
     await restarted.refresh();
-    t.same(scopeChooser(changed.memory, restarted.current)(narrow, NOW), choice, 'until the next day is written');
+    t.same(createScopeChooser(changed.memory, restarted.current)(narrow, NOW), choice, 'until the next day is written');
 
     await pool.query('insert into daily_turnover (day, source, turnover) values ($1, $2, $3)', [
       '2026-01-16',
@@ -252,7 +252,7 @@ t.test(
     const tomorrow = keep(changed, NOW + 86_400_000_000);
     await tomorrow.refresh();
     const next = { venues: ['binance'], instruments: ['BTC-PERP'] };
-    t.same(scopeChooser(changed.memory, tomorrow.current)(narrow, NOW), next, 'only served venues can be chosen');
+    t.same(createScopeChooser(changed.memory, tomorrow.current)(narrow, NOW), next, 'only served venues can be chosen');
   },
 );
 
@@ -296,7 +296,7 @@ t.test(
     feed.list(listing('okx', listingValues({ venue_symbol: 'SOL-USDT-SWAP', instrument: 'SOL-PERP', base: 'SOL' })));
     feed.read('okx', 'SOL-USDT-SWAP', stats('9000'));
     await next.refresh();
-    const choice = scopeChooser(feed.memory, next.current)({ ...PLANS.free, venues: 2 }, NOW);
+    const choice = createScopeChooser(feed.memory, next.current)({ ...PLANS.free, venues: 2 }, NOW);
     t.same(choice.venues, ['bybit', 'okx'], 'the largest, not the first');
   },
 );

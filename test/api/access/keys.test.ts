@@ -10,8 +10,8 @@ import type { Limits } from '../../../api/access/held-permits.ts';
 import { KEYS_CHANNEL, openKeyStore } from '../../../api/access/key-store.ts';
 import { isKey } from '../../../api/access/keys.ts';
 import { keepSettled, Meter } from '../../../api/access/meter.ts';
-import { sharedPermits } from '../../../api/access/permits.ts';
-import { PLACES_CHANNEL, sharedPlaces } from '../../../api/access/place-store.ts';
+import { createSharedPermits } from '../../../api/access/permits.ts';
+import { createSharedPlaces, PLACES_CHANNEL } from '../../../api/access/place-store.ts';
 import { Places } from '../../../api/access/places.ts';
 import { PLANS } from '../../../api/contract/plans.ts';
 import { changePlan, createKey, revokeKey } from '../../../infra/dev/tools/key-admin.ts';
@@ -48,8 +48,8 @@ const newKey = (pool: Pool, plan: 'free' | 'mini' | 'pro') =>
 const startNode = async (t: Teardown, url: string) => {
   const pool = openPostgres(url, { max: 2 });
   const keys = openKeyStore(pool);
-  const places = new Places(sharedPlaces(pool));
-  const meter = new Meter(sharedPermits(pool), places);
+  const places = new Places(createSharedPlaces(pool));
+  const meter = new Meter(createSharedPermits(pool), places);
   const listener = listenPostgres({
     url,
     channels: { [KEYS_CHANNEL]: keys.forget, [PLACES_CHANNEL]: (name) => void places.giveBackIdle(name) },
@@ -178,7 +178,7 @@ const limits: Limits = {
 
 t.test('processes share the bucket of a key: together they admit what the plan allows, and not one more', async (t) => {
   const { pool } = await freshStore(t);
-  const meters = Array.from({ length: 3 }, () => new Meter(sharedPermits(pool)));
+  const meters = Array.from({ length: 3 }, () => new Meter(createSharedPermits(pool)));
   const begun = performance.now();
   let admitted = 0;
   const ask = async (i: number): Promise<void> => {
@@ -205,7 +205,7 @@ t.test('processes share the bucket of a key: together they admit what the plan a
 t.test('processes share the day, give back what did not count, and a killed one costs a quarter second', async (t) => {
   const { pool } = await freshStore(t);
   const wide = { ...limits, requests_per_second: 40, burst: 80, requests_per_day: 30 };
-  const [one, two] = [new Meter(sharedPermits(pool)), new Meter(sharedPermits(pool))];
+  const [one, two] = [new Meter(createSharedPermits(pool)), new Meter(createSharedPermits(pool))];
   const now = Date.now();
   const spend = async (meter: Meter, times: number, status = 200): Promise<number> => {
     let admitted = 0;
@@ -232,7 +232,7 @@ t.test('processes share the day, give back what did not count, and a killed one 
 t.test('without its store a process meters alone, and reports its counts when the store is back', async (t) => {
   const { pool } = await freshStore(t);
   let isAway = true;
-  const permits = sharedPermits({
+  const permits = createSharedPermits({
     query: ((...args: Parameters<Pool['query']>) =>
       isAway ? Promise.reject(new Error('connection refused')) : pool.query(...args)) as Pool['query'],
   });
@@ -252,7 +252,7 @@ t.test('without its store a process meters alone, and reports its counts when th
 
 t.test('a store that is slow delays a request a second at most, and no count is reported twice', async (t) => {
   const { pool } = await freshStore(t);
-  const meter = new Meter(sharedPermits(pool));
+  const meter = new Meter(createSharedPermits(pool));
   const spend = async (): Promise<void> => {
     t.equal(await meter.admit('k', limits, Date.now()), null);
     meter.finish('k', 'books', 200);
@@ -284,14 +284,14 @@ t.test('many keys at once over several processes: no statement a request, and th
     }) as Pool['query'],
   };
   const plan = PLANS.pro_plus.limits;
-  const alone = new Meter(sharedPermits(counting));
+  const alone = new Meter(createSharedPermits(counting));
   for (let i = 0; i < plan.burst; i++) {
     t.equal(await alone.admit('alone', plan, Date.now()), null);
     alone.finish('alone', 'snapshots', 200);
   }
   t.ok(statements <= plan.burst / 4, `${statements} statements for ${plan.burst} requests`);
 
-  const meters = Array.from({ length: 3 }, () => new Meter(sharedPermits(pool)));
+  const meters = Array.from({ length: 3 }, () => new Meter(createSharedPermits(pool)));
   const admitted = new Map<string, number>();
   const ask = async (i: number): Promise<void> => {
     const [meter, key] = [meters[i % 3] ?? alone, `key-${i % 5}`];

@@ -1,7 +1,7 @@
 // What a narrowing plan covers: the largest by turnover, everything while it is no more than the plan's number, and how it is stated (AC-02, S-07).
 import fc from 'fast-check';
 import t from 'tap';
-import { scopeChooser, scopeMember, toNarrowing } from '../../../api/access/scope.ts';
+import { createScopeChooser, makeScopeMember, toNarrowing } from '../../../api/access/scope.ts';
 import { chooseScope, type Turnover } from '../../../api/access/turnover.ts';
 import { PLANS, type Plan, type PlanCode } from '../../../api/contract/plans.ts';
 import { findDirectory } from '../../../api/selection/directory.ts';
@@ -95,7 +95,9 @@ t.test(
           const code = VENUES[venue] ?? 'okx';
           turnover.set(code, (turnover.get(code) ?? new Map()).set(`B${base}-PERP`, String(figure)));
         }
-        const choose = scopeChooser(feed.memory, () => (rows.length === 0 ? null : { day: '2026-01-15', turnover }));
+        const choose = createScopeChooser(feed.memory, () =>
+          rows.length === 0 ? null : { day: '2026-01-15', turnover },
+        );
         const asked = plan(venues, count);
         let before: readonly string[] = [];
         // In the order in which they are seen first, as the log has them.
@@ -115,7 +117,7 @@ t.test(
             }).map(({ version }) => version.record.values.instrument);
           const [covered, listed] = [new Set(within(true)), new Set(within(false))];
           const name = JSON.stringify({ all, rows, count, venues, choice });
-          t.equal(scopeMember(asked, choice, { live: feed.memory, at: NOW })?.instruments, covered.size, name);
+          t.equal(makeScopeMember(asked, choice, { live: feed.memory, at: NOW })?.instruments, covered.size, name);
           t.ok((choice.instruments?.length ?? 0) <= count, name);
           if (covered.size < listed.size) t.equal(choice.instruments?.length, count, `full: ${name}`);
           if (rows.length > 0 && choice.instruments !== null && before.length === count) {

@@ -1,6 +1,6 @@
 // The frame of every page: its headers, its scripts and styles, what is refused before a page sees it.
 import t from 'tap';
-import { safeNext } from '../../../api/account-app/guards.ts';
+import { toSafeNext } from '../../../api/account-app/guards.ts';
 import { openPostgres } from '../../../infra/runtime/postgres/postgres.ts';
 import { startSilentPostgres } from '../../support/silent-postgres.ts';
 import { signUp, startSite } from '../site-fixture.ts';
@@ -49,8 +49,8 @@ t.test('the way on after the sign-in is a path of this site', (t) => {
     '/\t/evil.test',
     '/a\\b',
   ])
-    t.equal(safeNext(next), '/keys', JSON.stringify(next));
-  for (const next of ['/', '/connect/abc?x=1', '/plan#today']) t.equal(safeNext(next), next);
+    t.equal(toSafeNext(next), '/keys', JSON.stringify(next));
+  for (const next of ['/', '/connect/abc?x=1', '/plan#today']) t.equal(toSafeNext(next), next);
   t.end();
 });
 

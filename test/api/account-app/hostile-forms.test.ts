@@ -1,7 +1,7 @@
 // Mutated forms and bodies: the site answers every request, and never with an internal error (300; more by FORMS).
 import t from 'tap';
 import { openKeyStore } from '../../../api/access/key-store.ts';
-import { freePort } from '../../../infra/dev/engines/ports.ts';
+import { findFreePort } from '../../../infra/dev/engines/ports.ts';
 import { createRandom } from '../../../infra/dev/simulator/random.ts';
 import { market, testApp } from '../live-fixture.ts';
 import { ACCOUNT_URL, type Browser, hiddenFields, signUp, startSite } from '../site-fixture.ts';
@@ -120,7 +120,7 @@ t.test(`${COUNT} mutated requests`, async (t) => {
   t.comment(`SEED=${SEED}`);
   const pick = createRandom(SEED).below;
   const one = <T>(list: readonly T[]): T => list[pick(list.length)] as T;
-  const port = await freePort();
+  const port = await findFreePort();
   const api = `http://127.0.0.1:${port}`;
   const urls = { account: ACCOUNT_URL, auth: ACCOUNT_URL, base: api, api, mcp: null };
   const { browser, pool } = await startSite(t, { urls });

@@ -8,7 +8,7 @@ import { recordEvaluations } from '../../../api/rules/record.ts';
 import type { Rule } from '../../../api/rules/rule.ts';
 import { changeRule, createRule, findRule, removeRule } from '../../../api/rules/store.ts';
 import { addWebhook } from '../../../api/rules/webhooks.ts';
-import { freePort } from '../../../infra/dev/engines/ports.ts';
+import { findFreePort } from '../../../infra/dev/engines/ports.ts';
 import { market, testApp } from '../live-fixture.ts';
 import { type Browser, startSite } from '../site-fixture.ts';
 
@@ -18,7 +18,7 @@ const VALID = 'any(venues where mark > 1)';
 const NOTHING = { matched: [], matchedTotal: 0, unknown: [], unknownTotal: 0 };
 
 t.test('a rule is written, checked, seen to match, changed and removed', async (t) => {
-  const port = await freePort();
+  const port = await findFreePort();
   const [base, url] = [`http://127.0.0.1:${port}`, 'http://localhost:8082'];
   const urls = { account: url, auth: url, base, api: base, mcp: null };
   const { pool, browser, site } = await startSite(t, { urls });

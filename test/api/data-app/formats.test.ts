@@ -12,7 +12,7 @@ import { createLog } from '../../../infra/runtime/log.ts';
 import { openPostgres } from '../../../infra/runtime/postgres/postgres.ts';
 import { makeGapRow, makeReadingRow } from '../../../processors/task/rows.ts';
 import { formatInstant } from '../../../schemas/instants.ts';
-import { figure } from '../../../schemas/json.ts';
+import { makeFigure } from '../../../schemas/json.ts';
 import type { Micros } from '../../../schemas/records.ts';
 import type { Row } from '../../../schemas/topics.ts';
 import { useEngines } from '../../support/engines.ts';
@@ -228,7 +228,7 @@ t.test('rows of any shape: columns that come late, quotes, escapes, nested and e
     {
       head: { venue: 'a', venue_symbol: 'x"y,\\', instrument: 'I', quote: 'Q' },
       rows: [
-        { at: '2026-01-15T00:00:00.000001Z', trades: 3, p: figure('1.5'), base_candles: { expected: 60 } },
+        { at: '2026-01-15T00:00:00.000001Z', trades: 3, p: makeFigure('1.5'), base_candles: { expected: 60 } },
         { at: '2026-01-15T00:01:00.000Z', late: true, id: 'line\nbreak', tags: ['[', '}'], conversion: undefined },
       ],
     },
@@ -280,7 +280,7 @@ t.test('rows of any shape: columns that come late, quotes, escapes, nested and e
 });
 
 t.test('a long table gives way to other work, and ends when nobody waits for it', async (t) => {
-  const row = { at: '2026-01-15T00:00:00.000Z', status: 'present', values: { mark: figure('60000.1') } };
+  const row = { at: '2026-01-15T00:00:00.000Z', status: 'present', values: { mark: makeFigure('60000.1') } };
   const head = { venue: 'v', venue_symbol: 's', instrument: 'i', quote: 'q', layer: 'mark' };
   const items = [{ head, rows: Array.from({ length: 20_000 }, () => row) }];
   for (const format of ['ndjson', 'csv', 'parquet'] as const) {

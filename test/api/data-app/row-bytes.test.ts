@@ -2,7 +2,7 @@
 import t from 'tap';
 import { type RowFormat, writeRows } from '../../../api/data-app/row-formats.ts';
 import type { RowGroup } from '../../../api/history/row-groups.ts';
-import { figure } from '../../../schemas/json.ts';
+import { makeFigure } from '../../../schemas/json.ts';
 
 const head = (symbol: string): RowGroup['head'] => ({
   venue: 'binance',
@@ -14,7 +14,10 @@ const head = (symbol: string): RowGroup['head'] => ({
 
 /** Columns that come late, a quoted name and cell, letters of several bytes, rows that lack what others have. */
 const GROUPS: readonly RowGroup[] = [
-  { head: head('BTCUSDT'), rows: [{ status: 'missing' }, { status: 'present', values: { mark: figure('97003.5') } }] },
+  {
+    head: head('BTCUSDT'),
+    rows: [{ status: 'missing' }, { status: 'present', values: { mark: makeFigure('97003.5') } }],
+  },
   { head: head('"Ä",1'), rows: [{}, { status: 'stale', withheld: { values: { 'a,"b"': 'ö\r\n' } }, late: true }] },
   {
     head: head('ETHUSDT'),

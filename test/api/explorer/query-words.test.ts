@@ -1,7 +1,7 @@
 // What the query page does without a service: terms of a query, its instant, the same call for a shell, and cells of answers.
 import t from 'tap';
-import { asCsv, asCurl } from '../../../api/explorer/islands/query-code.ts';
-import { flatRows, type ScreenAnswer, screenTable, toCell } from '../../../api/explorer/islands/query-table.ts';
+import { toCsv, toCurl } from '../../../api/explorer/islands/query-code.ts';
+import { flattenRows, type ScreenAnswer, toCell, toScreenTable } from '../../../api/explorer/islands/query-table.ts';
 import { findAsOf, splitWords, withAsOf } from '../../../api/explorer/islands/query-words.ts';
 import screen from '../../../api/operations/examples/screen.json' with { type: 'json' };
 
@@ -59,9 +59,9 @@ t.test('the instant of a query is found, replaced and removed, and is no part of
 });
 
 t.test('a quote in a query ends no argument of a shell, and a comma no cell of a table', (t) => {
-  t.match(asCurl('http://x', { path: '/screen', body: { query: "it's" } }), `-d '{"query":"it'\\''s"}'`);
+  t.match(toCurl('http://x', { path: '/screen', body: { query: "it's" } }), `-d '{"query":"it'\\''s"}'`);
   t.equal(
-    asCsv(
+    toCsv(
       ['a', 'b'],
       [
         ['1,5', null],
@@ -96,7 +96,7 @@ t.test('a number that is not current is in no cell and in no file, and its reaso
 });
 
 t.test('the answer of a screen becomes rows with the digits of the answer', (t) => {
-  const { columns, rows } = flatRows(screenTable(screen as unknown as ScreenAnswer));
+  const { columns, rows } = flattenRows(toScreenTable(screen as unknown as ScreenAnswer));
   t.same(columns, [
     'instrument',
     'result',

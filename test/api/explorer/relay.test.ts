@@ -12,15 +12,15 @@ import { toProblem } from '../../../api/explorer/directory.ts';
 import { createExplorer } from '../../../api/explorer/explorer.ts';
 import { RELAYED } from '../../../api/explorer/relayed-calls.ts';
 import { WEB_MODULES } from '../../../api/web-modules.ts';
-import { freePort } from '../../../infra/dev/engines/ports.ts';
+import { findFreePort } from '../../../infra/dev/engines/ports.ts';
 import { NotAnswered } from '../../../infra/runtime/fetch-json.ts';
 import { until } from '../../support/pipeline.ts';
 import { StreamClient } from '../../support/stream-client.ts';
 import { market, markReading, testApp } from '../live-fixture.ts';
 import { ACCOUNT_URL, type Browser, startSite } from '../site-fixture.ts';
 
-const port = await freePort();
-const apiPort = await freePort();
+const port = await findFreePort();
+const apiPort = await findFreePort();
 const origin = `http://localhost:${port}`;
 const apiUrl = `http://127.0.0.1:${apiPort}`;
 const OPEN_KEY_PLAN = 'pro';
@@ -250,7 +250,7 @@ t.test('a path leads to the call that it names and to no other', async (t) => {
 });
 
 t.test('an open explorer lends its key to visitors, at its own address alone', async (t) => {
-  const openPort = await freePort();
+  const openPort = await findFreePort();
   const openOrigin = `http://localhost:${openPort}`;
   const { rows } = await pool.query<{ account_id: string }>(
     "insert into accounts (account_id, plan) values ('acc_open', 'pro') returning account_id",
@@ -339,7 +339,10 @@ t.test(
 );
 
 t.test('an API that is away is a 503 with the time to wait', async (t) => {
-  const { app: lonely } = await startSite(t, { urls: { ...urls, api: `http://127.0.0.1:${await freePort()}` }, pool });
+  const { app: lonely } = await startSite(t, {
+    urls: { ...urls, api: `http://127.0.0.1:${await findFreePort()}` },
+    pool,
+  });
   const { one } = await member('away');
   const { statusCode, headers, body } = await lonely.inject({
     url: '/api/explore/dql/catalogue',

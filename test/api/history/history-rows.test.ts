@@ -14,10 +14,10 @@ import { makeRowObject, type RowQuestion } from '../../../api/history/row-object
 import {
   answerPeriods,
   answerRaw,
+  findNewestAt,
   joinSeries,
   listPeriods,
   listReadings,
-  newestAt,
 } from '../../../api/history/series.ts';
 import { fromCells, fromRow, type StoredReading, type StoredRow } from '../../../api/history/stored-row.ts';
 import { makeReadingRow } from '../../../processors/task/rows.ts';
@@ -125,7 +125,7 @@ t.test('periods: the last reading, else the last cause that reaches in, else unk
 t.test('instants: the newest window that had ended; gaps are passed over', (t) => {
   const readings = listReadings([makeReading(1), silent(2, 4), makeReading(5), makeReading(6, { late: true })]);
   t.same(
-    [9, 10, 49, 50, 60].map((at) => newestAt(readings, at)?.at ?? null),
+    [9, 10, 49, 50, 60].map((at) => findNewestAt(readings, at)?.at ?? null),
     [null, 10, 10, 50, 50],
   );
   t.end();

@@ -1,10 +1,10 @@
 // The codes that the language's tests take as known: a small market with one of each peculiar name.
-import { type Codes, fold } from '../../../api/language/codes.ts';
+import { type Codes, foldCase } from '../../../api/language/codes.ts';
 
 const BASES = ['BTC', 'ETH', 'SOL', 'PEPE', 'kPEPE', '1INCH', '币安人生', 'OR', 'SELECT'];
 
 const known = (key: keyof Codes, codes: readonly string[]): ReadonlyMap<string, string> =>
-  new Map(codes.map((code) => [fold(key, code), code]));
+  new Map(codes.map((code) => [foldCase(key, code), code]));
 
 export const CODES: Codes = {
   instrument: known(

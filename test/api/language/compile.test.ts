@@ -1,7 +1,7 @@
 // Further requirements of screen on a query: quantities as published are not added up across venues (DQL-24, DQL-33e).
 import t from 'tap';
 import { compile, type Demands } from '../../../api/language/compile.ts';
-import { readmeQueries } from '../../../infra/dev/tools/documented-queries.ts';
+import { listReadmeQueries } from '../../../infra/dev/tools/documented-queries.ts';
 import { ServiceError } from '../../../schemas/errors.ts';
 import { CODES } from './codes.ts';
 
@@ -52,7 +52,7 @@ t.test('what has the unit of no quantity is added up as published', async (t) =>
 });
 
 t.test('every query of README.md is accepted', async (t) => {
-  const queries = readmeQueries();
+  const queries = listReadmeQueries();
   t.equal(queries.length, 4);
   for (const query of queries) t.same(findFaults(query, PUBLISHED), [], query);
 });

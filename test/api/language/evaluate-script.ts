@@ -2,7 +2,7 @@
 import type { Test } from 'tap';
 import type { Compiled } from '../../../api/language/compile.ts';
 import { makePlan } from '../../../api/screen/plan.ts';
-import { Budget, screenItems } from '../../../api/screen/screen.ts';
+import { Budget, makeScreenItems } from '../../../api/screen/screen.ts';
 import { readFacts } from '../screen/market-facts.ts';
 import { LAYER_OF, type SlowColumn, type SlowLayer, type SlowListing } from '../screen/slow-evaluator.ts';
 import type { Case } from './script.ts';
@@ -139,6 +139,6 @@ export const evaluateCase = async (t: Test, one: Case, compiled: Compiled): Prom
   const plan = makePlan(compiled.query, 'published');
   const facts = loadMarket(one).map((listing) => readFacts(listing, plan));
   const options = { includeUnknown: true, numberFormat: 'json', budget: new Budget(60_000) } as const;
-  const items = (await screenItems(plan, facts, options)).map((text) => JSON.parse(text) as Item);
+  const items = (await makeScreenItems(plan, facts, options)).map((text) => JSON.parse(text) as Item);
   for (const line of one.expect) check(t, line, items);
 };

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { compile } from '../../../api/language/compile.ts';
-import { type AtomValue, atomValue, type Elements, REASONS } from '../../../api/screen/series.ts';
+import { type AtomValue, computeAtom, type Elements, REASONS } from '../../../api/screen/series.ts';
 import { CODES } from './codes.ts';
 
 type Numbers = readonly (number | null)[];
@@ -21,7 +21,7 @@ const elements = (numbers: Numbers): Elements => ({
 const atom = (text: string, columns: Columns): AtomValue => {
   const [node] = compile({ text: `select ${text} timeframe 1h` }, CODES).query.select;
   if (node?.type !== 'call' && node?.type !== 'source') throw new Error(`${text} is no atom`);
-  return atomValue(node, (spec) => {
+  return computeAtom(node, (spec) => {
     const held = elements(columns[spec.member] ?? []);
     const lacking = Math.max(0, 600 - held.values.length);
     // Data before the first stored element is no history.

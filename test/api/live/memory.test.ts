@@ -1,11 +1,11 @@
 // The memory copy: repeats, rounds, connections, versions, watermarks (design section 5, "An API node").
 import t from 'tap';
 import { ConnectionBook } from '../../../api/live/connection-book.ts';
-import { addVersion, versionAt } from '../../../api/live/listing-book.ts';
+import { addVersion, findVersionAt } from '../../../api/live/listing-book.ts';
 import { LiveMemory } from '../../../api/live/memory.ts';
 import { RoundChoice } from '../../../api/live/rounds.ts';
 import { codecs } from '../../../schemas/avro/codec.ts';
-import { liveEntry, type StateEntry } from '../../../schemas/topics.ts';
+import { makeLiveEntry, type StateEntry } from '../../../schemas/topics.ts';
 import { Feed, LISTED, listing, listingValues, markReading, NOW } from '../live-fixture.ts';
 
 const readMark = (memory: LiveMemory) =>
@@ -26,7 +26,8 @@ t.test('drops what is not above the highest place of its partition', (t) => {
   t.end();
 });
 
-const toBytes = (published: Parameters<typeof liveEntry>[0]): Buffer => codecs.live.encode(liveEntry(published));
+const toBytes = (published: Parameters<typeof makeLiveEntry>[0]): Buffer =>
+  codecs.live.encode(makeLiveEntry(published));
 const none = { symbol: null, reading: null, span: null, listing: null, capability: null, marker: null };
 const round = (offset: number, watermark: number): StateEntry[] => [
   { ...none, round: offset, kind: 'listing', symbol: 'BTCUSDT', listing: listing('okx', listingValues()) },
@@ -138,8 +139,8 @@ t.test('versions are kept in order, and a repeat replaces', (t) => {
     versions.map((v) => v.written_at),
     [1, 3, 5],
   );
-  t.equal(versionAt(versions, 4)?.name, 'again');
-  t.equal(versionAt(versions, 0), null);
+  t.equal(findVersionAt(versions, 4)?.name, 'again');
+  t.equal(findVersionAt(versions, 0), null);
   t.end();
 });
 

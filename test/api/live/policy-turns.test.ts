@@ -1,7 +1,7 @@
 // A layer that is switched off and on again: on every live surface it has no value until its next reading, whatever memory holds (F-04).
 import fc from 'fast-check';
 import t, { type Test } from 'tap';
-import { heldAt } from '../../../api/live/listing-view.ts';
+import { findHeldAt } from '../../../api/live/listing-view.ts';
 import { StreamHub } from '../../../api/stream/hub.ts';
 import { findListingPolicy } from '../../../schemas/policies.ts';
 import type { Micros } from '../../../schemas/records.ts';
@@ -174,10 +174,10 @@ t.test('a reading is held unless its layer was off at any instant since it was r
     let wasOff = false;
     // A version is valid from its own instant, so the reading of that instant may be its first.
     for (let instant = recorded; instant < at; instant++) wasOff ||= policyAt(instant) === 'off' && at > recorded;
-    const held = heldAt({ layer: 'mark', recorded_at: recorded }, { capabilities, versions, at });
+    const held = findHeldAt({ layer: 'mark', recorded_at: recorded }, { capabilities, versions, at });
     return policyAt(at) === 'off' || (held === null) === wasOff;
   };
   fc.assert(fc.property(drawn, isRight), { numRuns: 500 });
-  t.equal(heldAt(null, { capabilities: [], versions: [], at: LISTED }), null);
+  t.equal(findHeldAt(null, { capabilities: [], versions: [], at: LISTED }), null);
   t.end();
 });

@@ -3,7 +3,7 @@ import fastify from 'fastify';
 import t from 'tap';
 import { makeKey } from '../../../api/access/keys.ts';
 import { fillPath, isForVisitors, RELAYED } from '../../../api/explorer/relayed-calls.ts';
-import { ENDPOINTS, endpointSlug } from '../../../api/open-pages/endpoint-pages.ts';
+import { ENDPOINTS, toEndpointSlug } from '../../../api/open-pages/endpoint-pages.ts';
 import { ACCOUNT_URL, type Browser, signUp, startSite } from '../site-fixture.ts';
 
 const api = fastify();
@@ -27,7 +27,7 @@ const OWN = ['agent_state', 'account'];
 
 /** Sends the form of an endpoint with its right token, whether or not the page shows the form. */
 const run = async (one: Browser, endpoint: (typeof RUN)[number], fields: Record<string, string>) => {
-  const url = `/docs/${endpointSlug(endpoint)}/try`;
+  const url = `/docs/${toEndpointSlug(endpoint)}/try`;
   // A browser that has no form yet is given its id by this page.
   await one.get('/sign-in', { headers: { host } });
   const cookies = Object.fromEntries(one.cookies);
@@ -117,7 +117,7 @@ t.test('a form is filled with what this service has: the newest anchored day, an
   const readFilled = async (name: string, field: string): Promise<string | undefined> => {
     const endpoint = RUN.find((one) => one.name === name);
     if (endpoint === undefined) return undefined;
-    const { body } = await browser().get(`/docs/${endpointSlug(endpoint)}`, { headers: { host } });
+    const { body } = await browser().get(`/docs/${toEndpointSlug(endpoint)}`, { headers: { host } });
     const [input] = new RegExp(`<input[^>]* id="try-${field}"[^>]*>`).exec(body) ?? [];
     return input === undefined ? undefined : (/ value="([^"]*)"/.exec(input)?.[1] ?? '');
   };

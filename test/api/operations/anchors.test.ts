@@ -6,7 +6,7 @@ import { readLeafRows } from '../../../infra/runtime/questdb/leaf-rows.ts';
 import { openQuestdbReader } from '../../../infra/runtime/questdb/questdb.ts';
 import { compare } from '../../../processors/nightly/merkle/compare.ts';
 import { makeReadingRow } from '../../../processors/task/rows.ts';
-import { ANCHORED_TABLES, placeOf } from '../../../schemas/anchored.ts';
+import { ANCHORED_TABLES, toPlace } from '../../../schemas/anchored.ts';
 import type { Row } from '../../../schemas/topics.ts';
 import { rowsOfDay } from '../../support/closed-day.ts';
 import { useEngines } from '../../support/engines.ts';
@@ -164,7 +164,7 @@ const readLeaves = async (name: string): Promise<Record<string, unknown>[]> => {
   const question = { table, listing: 'binance:BTCUSDT', day: DAY, closedAt: CLOSED_AT };
   for await (const batch of readLeafRows(service, question))
     for (const { cells } of batch)
-      leaves.push(Object.fromEntries(table.columns.map(({ name: column }) => [column, cells[placeOf(table, column)]])));
+      leaves.push(Object.fromEntries(table.columns.map(({ name: column }) => [column, cells[toPlace(table, column)]])));
   return leaves;
 };
 

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import t from 'tap';
 import { ENDPOINT_LIMITS } from '../../../api/contract/endpoint-limits.ts';
-import { languageEntries } from '../../../api/language/catalogue.ts';
+import { makeLanguageEntries } from '../../../api/language/catalogue.ts';
 import { LIMITS, TIMEFRAMES } from '../../../api/language/limits.ts';
 import { LiveMemory } from '../../../api/live/memory.ts';
 import { LANGUAGE_CHANGED } from '../../../api/operations/catalogue-version.ts';
@@ -259,7 +259,7 @@ t.test('the catalogue is the same until its content changes, and then its versio
 
 t.test('the instant of the last change of the language belongs to its tables as they are', async (t) => {
   const tables = writeJson({
-    ...languageEntries({ ofField: () => [], ofSource: () => [] }),
+    ...makeLanguageEntries({ ofField: () => [], ofSource: () => [] }),
     limits: { ...LIMITS, endpoints: ENDPOINT_LIMITS },
     timeframes: TIMEFRAMES,
   });

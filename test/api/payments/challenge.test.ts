@@ -11,7 +11,7 @@ import type { Call } from '../../../api/access/call.ts';
 import type { ArchiveManifest } from '../../../api/contract/archive.ts';
 import { PLANS } from '../../../api/contract/plans.ts';
 import { OPERATIONS } from '../../../api/operations/index.ts';
-import { challengeAnswer } from '../../../api/payments/challenge.ts';
+import { makeChallengeAnswer } from '../../../api/payments/challenge.ts';
 import { ChallengeMeter } from '../../../api/payments/challenge-meter.ts';
 import { toReason } from '../../../api/payments/reasons.ts';
 import { fillPath } from '../../../infra/dev/tools/endpoint-examples.ts';
@@ -106,7 +106,7 @@ t.test('the longest reason of a refusal fits a header too', async (t) => {
     const { price, class: of, path } = operation;
     const call = { operation, address: '192.0.2.1', nowMs: 0 } as unknown as Call;
     const asked = { amount: price ?? 0, class: of, path };
-    const { headers } = challengeAnswer(call, asked, { error: longest, deps });
+    const { headers } = makeChallengeAnswer(call, asked, { error: longest, deps });
     const { length = 0 } = headers['payment-required'] ?? '';
     t.ok(length > 0 && length <= MOST_CHARACTERS, `${path}: ${length} characters`);
   }

@@ -3,8 +3,8 @@
 import { randomInt } from 'node:crypto';
 import t from 'tap';
 import { type Accepted, decodePayment, encodeSettlement } from '../../../api/payments/header.ts';
-import { authorizationFault, isForPlan, matchOffer } from '../../../api/payments/match.ts';
-import { ledgerClass, listOffers, priceOfRules } from '../../../api/payments/offers.ts';
+import { findAuthorizationFault, isForPlan, matchOffer } from '../../../api/payments/match.ts';
+import { computePriceOfRules, listOffers, toLedgerClass } from '../../../api/payments/offers.ts';
 import { CATALOGUE } from '../../../schemas/errors.ts';
 import { createRandom } from '../../support/mutations.ts';
 import { startPaymentWorld } from '../../support/payment-world.ts';
@@ -115,15 +115,15 @@ t.test('a payment is for the entry that it names, or the refusal names what diff
   t.equal(isForPlan(read({}), OFFERS), false);
   t.equal(matchOffer(read({}), []), 'invalid_network', 'nothing is sold');
   const findFault = (authorization: object) =>
-    authorizationFault(read({}, authorization), OFFERS[0] as never, NOW_S * 1_000);
+    findAuthorizationFault(read({}, authorization), OFFERS[0] as never, NOW_S * 1_000);
   for (const ahead of [20, 60, 360]) t.equal(findFault({ validBefore: String(NOW_S + ahead) }), null);
   for (const ahead of [19, 361]) t.match(findFault({ validBefore: String(NOW_S + ahead) }), /valid_before$/);
   t.match(findFault({ validBefore: '9'.repeat(78) }), /valid_before$/);
   t.equal(findFault({ validAfter: String(NOW_S) }), null);
   t.match(findFault({ validAfter: String(NOW_S + 1) }), /valid_after$/);
   t.match(findFault({ value: '9'.repeat(78) }), /value_mismatch$/);
-  t.same([priceOfRules([]), priceOfRules(['a', 'b', 'a'])], [10_000, 20_000]);
-  t.same(['archive', 'archive_top100', 'screen'].map(ledgerClass), ['archive', 'archive', 'screen']);
+  t.same([computePriceOfRules([]), computePriceOfRules(['a', 'b', 'a'])], [10_000, 20_000]);
+  t.same(['archive', 'archive_top100', 'screen'].map(toLedgerClass), ['archive', 'archive', 'screen']);
 });
 
 const random = createRandom(SEED);

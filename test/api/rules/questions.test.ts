@@ -1,6 +1,6 @@
 // A rule covers what a screen under the plan of its owner does, and nothing more (AC-02, AG-04).
 import t from 'tap';
-import { scopeChooser } from '../../../api/access/scope.ts';
+import { createScopeChooser } from '../../../api/access/scope.ts';
 import { PLAN_CODES, PLANS } from '../../../api/contract/plans.ts';
 import { FIELDS } from '../../../api/language/fields.ts';
 import { FUNCTIONS } from '../../../api/language/functions.ts';
@@ -22,7 +22,7 @@ t.test('a rule is outside the plan exactly when the plan refuses the screen', as
   const { app, table } = await testApp(feed);
   t.teardown(() => app.close());
   const questions = new Questions(feed.memory);
-  const choose = scopeChooser(feed.memory);
+  const choose = createScopeChooser(feed.memory);
   const outside = new Map<string, number>();
   for (const query of [...reads, ...aboutLayers, ...calls, ...named, ...compared]) {
     for (const code of PLAN_CODES) {

@@ -3,7 +3,7 @@ import t from 'tap';
 import { LiveMemory } from '../../../api/live/memory.ts';
 import { isBetweenInstants } from '../../../api/rules/instants.ts';
 import { RecentStates } from '../../../api/rules/recent-states.ts';
-import { codecs, liveHead } from '../../../schemas/avro/codec.ts';
+import { codecs, decodeLiveHead } from '../../../schemas/avro/codec.ts';
 import { READING_LAYERS } from '../../../schemas/layers.ts';
 import type { Micros } from '../../../schemas/records.ts';
 import type { Reading } from '../../../schemas/topics.ts';
@@ -39,7 +39,7 @@ t.test('the reading of every listing and layer at each whole second is that of t
   for (const [i, step] of makeSteps(23, 300).entries()) {
     for (const bytes of step.live) {
       live.applyLive(VENUE, 0, bytes);
-      const { kind, symbol, layer } = liveHead(bytes);
+      const { kind, symbol, layer } = decodeLiveHead(bytes);
       if (kind !== 'reading' || symbol === null || layer === null) continue;
       readings++;
       const key = `${symbol}|${layer}`;
@@ -66,7 +66,7 @@ t.test('a reading that no whole second can see is not kept', async (t) => {
   for (const { live: entries, recordedAt } of steps)
     for (const bytes of entries) {
       live.applyLive(VENUE, 0, bytes);
-      const { kind, symbol, layer } = liveHead(bytes);
+      const { kind, symbol, layer } = decodeLiveHead(bytes);
       if (kind !== 'reading' || recordedAt <= newest - 30 * SECOND) continue;
       const key = `${symbol}|${layer}`;
       seconds.set(key, (seconds.get(key) ?? new Set()).add(Math.ceil(recordedAt / SECOND)));

@@ -8,7 +8,7 @@ import type { RuleDraft, RuleState } from '../../../api/rules/rule.ts';
 import { codecs } from '../../../schemas/avro/codec.ts';
 import { writeJson } from '../../../schemas/json.ts';
 import type { Micros } from '../../../schemas/records.ts';
-import { type LiveEntry, liveEntry, type Reading, type Span } from '../../../schemas/topics.ts';
+import { type LiveEntry, makeLiveEntry, type Reading, type Span } from '../../../schemas/topics.ts';
 import { capability, listing, listingValues, reading } from '../live-fixture.ts';
 
 export const SECOND: Micros = 1_000_000;
@@ -35,7 +35,7 @@ export const makeLog = (random: Random, from: Micros, seconds: number): readonly
   const log: LogEntry[] = [];
   let offset = 0;
   const feedLog = (venue: string, partition: number, at: Micros, body: Body): void => {
-    const bytes = codecs.live.encode(liveEntry({ offset: ++offset, index: 0, recorded_at: at, ...body }));
+    const bytes = codecs.live.encode(makeLiveEntry({ offset: ++offset, index: 0, recorded_at: at, ...body }));
     log.push({ venue, partition, at, bytes });
   };
   const before = from - 60 * SECOND;
@@ -186,7 +186,7 @@ export const slowMarketAt = (log: readonly LogEntry[], at: Micros) => {
     if (recordedAt <= at) memory.applyLive(venue, partition, bytes);
   for (const venue of VENUES) {
     for (let p = 0; p < TASKS; p++) {
-      const entry = liveEntry({ offset: 1e9, index: p, recorded_at: at, kind: 'watermark', watermark: at });
+      const entry = makeLiveEntry({ offset: 1e9, index: p, recorded_at: at, kind: 'watermark', watermark: at });
       memory.applyLive(venue, p, codecs.live.encode(entry));
     }
   }

@@ -1,7 +1,7 @@
 // Random rules, the moves they should have made by the slow evaluation of the log, and those that are stored.
 import type { Pool } from 'pg';
 import { PLANS } from '../../../api/contract/plans.ts';
-import { effectiveIntervalS, instantAfter } from '../../../api/rules/instants.ts';
+import { computeIntervalS, findInstantAfter } from '../../../api/rules/instants.ts';
 import type { Rule } from '../../../api/rules/rule.ts';
 import { createRule, readTransitions } from '../../../api/rules/store.ts';
 import type { Micros } from '../../../schemas/records.ts';
@@ -22,9 +22,9 @@ const findMoves = async (instants: readonly Micros[], found: (at: Micros) => Pro
 };
 
 export const listInstants = ({ phase, intervalS }: Rule, from: Micros, to: Micros): Micros[] => {
-  const rhythm = { phase, intervalS: effectiveIntervalS(intervalS, PLANS.pro_plus) };
+  const rhythm = { phase, intervalS: computeIntervalS(intervalS, PLANS.pro_plus) };
   const instants: Micros[] = [];
-  for (let at = instantAfter(from, rhythm); at <= to; at = instantAfter(at, rhythm)) instants.push(at);
+  for (let at = findInstantAfter(from, rhythm); at <= to; at = findInstantAfter(at, rhythm)) instants.push(at);
   return instants;
 };
 

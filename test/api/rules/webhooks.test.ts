@@ -10,7 +10,7 @@ import { createRuleMetrics } from '../../../api/rules/metrics.ts';
 import { isPublicAddress, openResolve } from '../../../api/rules/public-address.ts';
 import { recordEvaluations } from '../../../api/rules/record.ts';
 import { changeRule, createRule } from '../../../api/rules/store.ts';
-import { callWebhook, SIGNATURE_HEADER, webhookFault } from '../../../api/rules/webhook-call.ts';
+import { callWebhook, findWebhookFault, SIGNATURE_HEADER } from '../../../api/rules/webhook-call.ts';
 import { addWebhook, enableWebhook, listWebhooks, removeWebhook } from '../../../api/rules/webhooks.ts';
 import { createLog } from '../../../infra/runtime/log.ts';
 import { isSignedWebhook } from '../../support/signed-webhook.ts';
@@ -61,7 +61,7 @@ t.test('addresses of this machine, of private networks and of their equivalents 
   for (const address of closed) t.equal(isPublicAddress(address), false, address);
   for (const address of ['8.8.8.8', '172.32.0.1', '2606:4700::1111', '2a00:1450:4001::1'])
     t.equal(isPublicAddress(address), true, address);
-  t.equal(webhookFault('https://example.com/x', { allowsLoopback: false }), null);
+  t.equal(findWebhookFault('https://example.com/x', { allowsLoopback: false }), null);
   for (const url of [
     'http://example.com',
     'ftp://example.com',
@@ -69,7 +69,7 @@ t.test('addresses of this machine, of private networks and of their equivalents 
     'https://user:x@example.com',
     'file:///etc/passwd',
   ])
-    t.type(webhookFault(url, { allowsLoopback: false }), 'string', url);
+    t.type(findWebhookFault(url, { allowsLoopback: false }), 'string', url);
   t.end();
 });
 

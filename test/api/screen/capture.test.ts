@@ -5,7 +5,7 @@ import { NewestReadings } from '../../../api/live/live-message.ts';
 import { type CapturedColumn, capture } from '../../../api/screen/capture.ts';
 import { REASONS } from '../../../api/screen/series.ts';
 import { Column, type PeriodValue } from '../../../api/series/column.ts';
-import { type ColumnSpec, findLength, isQuantitySpec, specId } from '../../../api/series/column-spec.ts';
+import { type ColumnSpec, findLength, isQuantitySpec, toSpecId } from '../../../api/series/column-spec.ts';
 import type { Policy } from '../../../schemas/freshness.ts';
 import type { Micros, QuantityUnit } from '../../../schemas/records.ts';
 import type { CapabilityVersion, ListingVersion } from '../../../schemas/topics.ts';
@@ -55,7 +55,7 @@ const captured = (spec: ColumnSpec, elements: readonly Element[], market: Market
   const options = { at: NOON, now: NOW, watermark, byWatermark, columns: { columnOf: () => column } };
   const needs = [{ spec, bars: elements.length }];
   const windows = capture(selected, needs, { ...options, capabilities, stateLag, units });
-  return windows.get(specId(spec));
+  return windows.get(toSpecId(spec));
 };
 
 const worths = (found: ReturnType<typeof captured>): (number | string | undefined)[] => {

@@ -3,17 +3,26 @@ import t from 'tap';
 import { compile } from '../../../api/language/compile.ts';
 import { COMPARISONS } from '../../../api/language/operators.ts';
 import { type Environment, evaluate, type Leaf } from '../../../api/screen/evaluate.ts';
-import { and, compare, or, type Truth, toInterval, toNumber, unknown, type Value } from '../../../api/screen/values.ts';
+import {
+  compare,
+  joinAnd,
+  joinOr,
+  makeUnknown,
+  type Truth,
+  toInterval,
+  toNumber,
+  type Value,
+} from '../../../api/screen/values.ts';
 import { CODES } from '../language/codes.ts';
 
 type Listing = { readonly venue: string; readonly values: Readonly<Record<string, Value>> };
-const STALE = unknown('stale', 'connection_lost');
+const STALE = makeUnknown('stale', 'connection_lost');
 
 /** One instrument, three listings: two that are known, one whose every layer is stale. */
 const LISTINGS: readonly Listing[] = [
   { venue: 'binance', values: { funding: toNumber(0.0003), turnover_24h: toNumber(0.1), mark: toNumber(10) } },
   { venue: 'bybit', values: { funding: toNumber(0.00005), turnover_24h: toNumber(0.2), mark: toNumber(12) } },
-  { venue: 'okx', values: { funding: STALE, turnover_24h: STALE, mark: STALE, oi: unknown('off', 'policy_off') } },
+  { venue: 'okx', values: { funding: STALE, turnover_24h: STALE, mark: STALE, oi: makeUnknown('off', 'policy_off') } },
 ];
 
 const makeStatus = (value: Value): Value => ({
@@ -26,14 +35,14 @@ const read = (leaf: Leaf, listing: Listing | null): Value => {
   if (listing === null) throw new Error(`${leaf.name} is read at no listing`);
   if (leaf.name === 'venue') return { kind: 'text', value: listing.venue };
   const name = leaf.type === 'call' && leaf.args[0]?.type === 'field' ? leaf.args[0].name : leaf.name;
-  const value = listing.values[name] ?? unknown('not_published', 'venue_capability');
+  const value = listing.values[name] ?? makeUnknown('not_published', 'venue_capability');
   return leaf.name === 'status' ? makeStatus(value) : value;
 };
 
 const evaluateWorth = (text: string, elements = LISTINGS): Value => {
   const { condition } = compile({ text }, CODES).query;
   const environment: Environment<Listing> = { elements, read };
-  return condition === null ? unknown('missing', 'no_value') : evaluate(condition, environment, null);
+  return condition === null ? makeUnknown('missing', 'no_value') : evaluate(condition, environment, null);
 };
 const findResult = (text: string, elements = LISTINGS): Truth => {
   const value = evaluateWorth(text, elements);
@@ -64,12 +73,12 @@ t.test('the truth tables of DQL-14', async (t) => {
   const [T, F, U] = [true, false, null];
   const values: readonly Truth[] = [T, F, U];
   const table = (join: (truths: readonly Truth[]) => Truth) => values.map((a) => values.map((b) => join([a, b])));
-  t.same(table(and), [
+  t.same(table(joinAnd), [
     [T, F, U],
     [F, F, F],
     [U, F, U],
   ]);
-  t.same(table(or), [
+  t.same(table(joinOr), [
     [T, T, T],
     [T, F, U],
     [T, U, U],
@@ -111,5 +120,5 @@ t.test(
 t.test('the first unknown by status, then reason, is the cause (DQL-33f)', async (t) => {
   const { select } = compile({ text: 'select sum(venues, turnover_24h), sum(venues, oi)' }, CODES).query;
   const values = select.map((node) => evaluate(node, { elements: LISTINGS, read }, null));
-  t.same(values, [STALE, unknown('missing', 'no_value')]);
+  t.same(values, [STALE, makeUnknown('missing', 'no_value')]);
 });

@@ -7,7 +7,7 @@ import type { Facts, LayerStates } from '../../../api/screen/facts.ts';
 import type { Plan } from '../../../api/screen/plan.ts';
 import { REASONS } from '../../../api/screen/series.ts';
 import type { Need } from '../../../api/series/cache.ts';
-import { specId } from '../../../api/series/column-spec.ts';
+import { toSpecId } from '../../../api/series/column-spec.ts';
 import { listing, listingValues, NOW, reading } from '../live-fixture.ts';
 import type { SlowLayer, SlowListing } from './slow-evaluator.ts';
 
@@ -63,7 +63,7 @@ export const readFacts = (slow: SlowListing, plan: Plan): Facts => {
   const rules = { instrument, venue_symbol: symbol, base, quote, tick_size: String(tickSize) };
   const version = listing(venue, listingValues(rules));
   const layers = Object.assign({}, ...Object.entries(slow.layers).map(([name, layer]) => toState(name, layer)));
-  const windows: Windows = new Map(plan.needs.map((need) => [specId(need.spec), captured(need, slow)]));
+  const windows: Windows = new Map(plan.needs.map((need) => [toSpecId(need.spec), captured(need, slow)]));
   return {
     listing: { venue, venueSymbol: symbol, versions: [version], readings: new NewestReadings() },
     version,

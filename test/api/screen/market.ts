@@ -4,7 +4,7 @@ import type { Timeframe } from '../../../schemas/layers/candle.ts';
 import { LAYERS, type ReadingLayer } from '../../../schemas/layers.ts';
 import type { Micros, PriceType, QuantityUnit } from '../../../schemas/records.ts';
 import type { CapabilityVersion, Reading, Row } from '../../../schemas/topics.ts';
-import { windowEnd } from '../../../schemas/windows.ts';
+import { toWindowEnd } from '../../../schemas/windows.ts';
 import { capability, reading } from '../live-fixture.ts';
 
 export const MINUTE: Micros = 60_000_000;
@@ -78,7 +78,7 @@ export const sampled = (
   received: Micros,
   { late = false, ...over }: Partial<Reading> & { readonly late?: boolean } = {},
 ): Row => {
-  const at = windowEnd(received, LAYERS[layer].windowMs);
+  const at = toWindowEnd(received, LAYERS[layer].windowMs);
   const span: RowSpan = { from: at - LAYERS[layer].windowMs * 1_000, at, srcOffset: offsets++, late };
   const stamps = { venue_ts: received - 100_000, received_at: received, recorded_at: received + 1_000 };
   return makeReadingRow(

@@ -3,7 +3,7 @@ import t from 'tap';
 import { type Compiled, compile } from '../../../api/language/compile.ts';
 import { printNode } from '../../../api/language/printer.ts';
 import { makePlan } from '../../../api/screen/plan.ts';
-import { Budget, screenItems } from '../../../api/screen/screen.ts';
+import { Budget, makeScreenItems } from '../../../api/screen/screen.ts';
 import { ServiceError } from '../../../schemas/errors.ts';
 import { writeJson } from '../../../schemas/json.ts';
 import { CODES } from '../language/codes.ts';
@@ -142,7 +142,7 @@ t.test(`the evaluator agrees with the slow one on ${PAIRS} queries and markets`,
     compared++;
     const plan = makePlan(compiled.query, 'published');
     const facts = market.map((one) => readFacts(one, plan));
-    const texts = await screenItems(plan, facts, {
+    const texts = await makeScreenItems(plan, facts, {
       includeUnknown: true,
       numberFormat: 'json',
       budget: new Budget(60_000),

@@ -11,10 +11,10 @@ import { Instrument } from '../../../api/screen/instrument.ts';
 import { makePlan } from '../../../api/screen/plan.ts';
 import { UNIT_UNKNOWN_AT } from '../../../api/screen/series.ts';
 import { makeValueObject } from '../../../api/screen/show.ts';
-import { toNumber, unknown, type Value } from '../../../api/screen/values.ts';
+import { makeUnknown, toNumber, type Value } from '../../../api/screen/values.ts';
 import { findDirectory } from '../../../api/selection/directory.ts';
 import { selectListings } from '../../../api/selection/resolve.ts';
-import { specId } from '../../../api/series/column-spec.ts';
+import { toSpecId } from '../../../api/series/column-spec.ts';
 import { writeJson } from '../../../schemas/json.ts';
 import type { Reading } from '../../../schemas/topics.ts';
 import type { UnitsMode } from '../../../schemas/units.ts';
@@ -86,11 +86,11 @@ t.test('reads present fields, durations and ages', async (t) => {
 t.test('an unknown has its status and reason', async (t) => {
   const feed = market();
   feed.read('binance', 'BTCUSDT', reading({ rev: 2, values: {}, null_reasons: { funding: 'venue_capability' } }));
-  t.same(read(feed, 'last'), [unknown('missing', 'no_value'), unknown('missing', 'no_value')]);
-  t.same(read(feed, 'oi')[1], unknown('off', 'policy_off'));
-  t.same(read(feed, 'volume_24h')[1], unknown('not_published', 'venue_capability'));
-  t.same(read(feed, 'funding')[0], unknown('not_published', 'venue_capability'));
-  t.same(read(feed, 'age(oi)')[1], unknown('off', 'policy_off'));
+  t.same(read(feed, 'last'), [makeUnknown('missing', 'no_value'), makeUnknown('missing', 'no_value')]);
+  t.same(read(feed, 'oi')[1], makeUnknown('off', 'policy_off'));
+  t.same(read(feed, 'volume_24h')[1], makeUnknown('not_published', 'venue_capability'));
+  t.same(read(feed, 'funding')[0], makeUnknown('not_published', 'venue_capability'));
+  t.same(read(feed, 'age(oi)')[1], makeUnknown('off', 'policy_off'));
   t.same(read(feed, 'status(oi)')[1], text('off'));
 });
 
@@ -101,7 +101,7 @@ t.test('a field that the listing never has is not published, whatever it is made
     feed.list(listing('binance', listingValues({ not_published: [...needs] }), { writtenAt: LISTED + 1 }));
     const null_reasons = Object.fromEntries(needs.map((need) => [need, 'venue_capability']));
     feed.read('binance', 'BTCUSDT', reading({ layer, rev: 9, values: {}, instants: {}, null_reasons }));
-    t.same(read(feed, name)[0], unknown('not_published', 'venue_capability'), name);
+    t.same(read(feed, name)[0], makeUnknown('not_published', 'venue_capability'), name);
     if (name === 'time_to_funding') t.match(showWhole(feed, `min(venues, ${name})`), { value: 3_599_500 });
   }
 });
@@ -110,7 +110,7 @@ t.test('a stale value is unknown, its age and status are not', async (t) => {
   const feed = market();
   const old = { received_at: NOW - 400_000_000, venue_ts: NOW - 400_000_000, recorded_at: NOW - 400_000_000 };
   feed.read('okx', 'BTC-USDT-SWAP', reading({ rev: 2, ...old }));
-  t.same(read(feed, 'funding')[1], unknown('stale', 'freshness_bound'));
+  t.same(read(feed, 'funding')[1], makeUnknown('stale', 'freshness_bound'));
   t.same(read(feed, 'age(funding)')[1], toNumber(400_000));
   t.same(read(feed, 'status(funding)')[1], text('stale'));
 });
@@ -144,7 +144,7 @@ t.test('reads depth by band, and quantities in the requested units', async (t) =
   t.same(read(feed, 'depth_bid(10bps)', 'base'), [toNumber(5), toNumber(0.05)]);
   t.same(read(feed, 'depth_bid(10bps)', 'quote'), [toNumber(300_000), toNumber(3_000)]);
   t.same(read(feed, 'depth_bid_value(10bps)', 'base'), both(300_000));
-  t.same(read(feed, 'depth_ask(10bps)')[0], unknown('missing', 'no_value'));
+  t.same(read(feed, 'depth_ask(10bps)')[0], makeUnknown('missing', 'no_value'));
 });
 
 t.test('a quantity has the unit of its reading, whatever the status of that is (N-08)', async (t) => {
@@ -231,7 +231,7 @@ t.test('a figure that cannot be converted leaves its layer present (L-07)', asyn
     reasons: Uint8Array.of(UNIT_UNKNOWN_AT, UNIT_UNKNOWN_AT),
   };
   const candles = { kind: 'candles', priceType: 'trade', member: 'volume', timeframe: '1m' } as const;
-  const windows: Windows = new Map([[specId(candles), { ...column, elements }]]);
+  const windows: Windows = new Map([[toSpecId(candles), { ...column, elements }]]);
   t.match(show(feed, 'volume timeframe 1m', 'base', windows)[0], unitUnknown, 'a source');
   for (const series of ['sma(volume, 2, 1m)', 'prev(volume, 1, 1m) * 2'])
     t.match(show(feed, series, 'base', windows)[0], computed, series);

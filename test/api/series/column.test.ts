@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import { Budget } from '../../../api/screen/screen.ts';
 import { Column } from '../../../api/series/column.ts';
-import { periodAt, periodOfWindow } from '../../../api/series/column-spec.ts';
+import { toPeriod, toWindowPeriod } from '../../../api/series/column-spec.ts';
 import { ServiceError } from '../../../schemas/errors.ts';
 
 t.test('a column holds what was received last in each period, in whatever order it came', async () => {
@@ -109,10 +109,10 @@ t.test(
 );
 
 t.test('a window belongs to the period it ends in', async (t) => {
-  t.equal(periodOfWindow(120, 60), 2);
-  t.equal(periodOfWindow(121, 60), 3);
-  t.equal(periodAt(120, 60), 2, 'a period that ends now has ended');
-  t.equal(periodAt(119, 60), 1);
+  t.equal(toWindowPeriod(120, 60), 2);
+  t.equal(toWindowPeriod(121, 60), 3);
+  t.equal(toPeriod(120, 60), 2, 'a period that ends now has ended');
+  t.equal(toPeriod(119, 60), 1);
 });
 
 t.test('past its budget an evaluation is refused with the figure', async (t) => {

@@ -2,7 +2,7 @@
 import t from 'tap';
 import type { HistoryStore } from '../../../api/history/store.ts';
 import { openSeriesCache } from '../../../api/series/cache.ts';
-import { documentedQueries } from '../../../infra/dev/tools/documented-queries.ts';
+import { listDocumentedQueries } from '../../../infra/dev/tools/documented-queries.ts';
 import { formatInstant } from '../../../schemas/instants.ts';
 import type { Micros } from '../../../schemas/records.ts';
 import type { Row } from '../../../schemas/topics.ts';
@@ -435,7 +435,7 @@ t.test('a frozen market gives the same answer live and as of that instant (F-05)
 });
 
 t.test('every documented question is answered with something', async (t) => {
-  const queries = documentedQueries();
+  const queries = listDocumentedQueries();
   t.equal(queries.length, 10);
   const feed = newFeed();
   const marks = Array.from({ length: 6 }, (_, i) => String(100 + i));

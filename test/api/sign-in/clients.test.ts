@@ -12,14 +12,14 @@ import t, { type Test } from 'tap';
 import { openAccountStore } from '../../../api/access/account-store.ts';
 import { openKeyStore } from '../../../api/access/key-store.ts';
 import { keepSettled, Meter } from '../../../api/access/meter.ts';
-import { sharedPermits } from '../../../api/access/permits.ts';
-import { sharedPlaces } from '../../../api/access/place-store.ts';
+import { createSharedPermits } from '../../../api/access/permits.ts';
+import { createSharedPlaces } from '../../../api/access/place-store.ts';
 import { Places } from '../../../api/access/places.ts';
 import { endConnection, listConnections } from '../../../api/accounts/connections.ts';
-import { connectionKeys } from '../../../api/sign-in/connection-key.ts';
+import { openConnectionKeys } from '../../../api/sign-in/connection-key.ts';
 import { createTools } from '../../../api/tool-app/start-tools.ts';
 import type { SignInAddress } from '../../../api/tool-app/token-check.ts';
-import { freePort } from '../../../infra/dev/engines/ports.ts';
+import { findFreePort } from '../../../infra/dev/engines/ports.ts';
 import { createLog } from '../../../infra/runtime/log.ts';
 import { waitFor } from '../../support/wait.ts';
 import { market, testApp } from '../live-fixture.ts';
@@ -40,12 +40,12 @@ const MODES = { legacy: 'legacy', modern: { pin: '2026-07-28' } } as const;
 
 /** Data API, tool server and sign-in over one PostgreSQL. */
 const startAll = async (t: Test, signIn?: SignInAddress): Promise<SignInService> => {
-  const port = await freePort();
+  const port = await findFreePort();
   const mcpUrl = `http://localhost:${port}/mcp`;
   const service = await startSignIn(t, { mcpUrl });
   const { pool, authUrl, internalUrl } = service;
   const keys = openKeyStore(pool);
-  const meter = new Meter(sharedPermits(pool), new Places(sharedPlaces(pool)));
+  const meter = new Meter(createSharedPermits(pool), new Places(createSharedPlaces(pool)));
   const stopSettling = keepSettled(meter, log);
   const { app } = await testApp(market(), { keys, meter, accounts: openAccountStore(pool) });
   await app.listen({ host: '127.0.0.1', port: 0 });
@@ -174,7 +174,7 @@ t.test('while the sign-in is away tokens are 503 and keys work', async (t) => {
   await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
   t.teardown(() => silent.close());
   const { port } = silent.address() as { port: number };
-  const gone = await freePort();
+  const gone = await findFreePort();
   for (const url of [`http://127.0.0.1:${gone}`, `http://127.0.0.1:${port}`]) {
     const service = await startAll(t, { url, secret: async () => Buffer.from('x') });
     const { access_token } = await connectByFetch(service, await signUp(service));
@@ -182,7 +182,7 @@ t.test('while the sign-in is away tokens are 503 and keys work', async (t) => {
     t.equal(refused.status, 503);
     t.equal(refused.headers.get('retry-after'), '5');
     t.match(await refused.text(), /^The key or access token cannot be checked now[^\n]*\n$/);
-    const key = connectionKeys(service.site.connectionSecret);
+    const key = openConnectionKeys(service.site.connectionSecret);
     const { rows } = await service.pool.query<{ connection_id: string }>('select connection_id from connections');
     t.equal(
       (await post(service.mcpUrl, key(rows[0]?.connection_id ?? ''))).status,

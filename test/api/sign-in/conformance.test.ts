@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
-import { freePort } from '../../../infra/dev/engines/ports.ts';
+import { findFreePort } from '../../../infra/dev/engines/ports.ts';
 import { waitFor } from '../../support/wait.ts';
 import { readLocation, registered, signUp, startSignIn } from './sign-in-fixture.ts';
 
@@ -12,7 +12,7 @@ const ASKED = /https?:\/\/\S+\/oauth\/authorize\?\S+/;
 t.test('passes the authorization part of the conformance suite', async (t) => {
   const service = await startSignIn(t);
   const { browser } = await signUp(service);
-  const port = await freePort();
+  const port = await findFreePort();
   const id = await registered(service, { redirect_uris: [`http://127.0.0.1:${port}/callback`] });
   const words = ['authorization', '--url', service.authUrl, '--client-id', id, '--resource', service.mcpUrl];
   const child = spawn(process.execPath, [SUITE, ...words, '-p', String(port)], { stdio: ['ignore', 'pipe', 'pipe'] });

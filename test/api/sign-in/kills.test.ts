@@ -7,7 +7,7 @@ import t, { type Test } from 'tap';
 import { createAccount } from '../../../api/accounts/accounts.ts';
 import { beginSession } from '../../../api/accounts/sessions.ts';
 import { hashToken } from '../../../api/accounts/token-hash.ts';
-import { freePort } from '../../../infra/dev/engines/ports.ts';
+import { findFreePort } from '../../../infra/dev/engines/ports.ts';
 import { createRandom } from '../../../infra/dev/simulator/random.ts';
 import { openPostgres } from '../../../infra/runtime/postgres/postgres.ts';
 import { useEngines } from '../../support/engines.ts';
@@ -78,7 +78,7 @@ t.test('a killed process leaves no key without a connection and no connection ha
   const url = await (await useEngines(t, ['postgres'])).database();
   const pool = openPostgres(url, { max: 2 });
   t.teardown(() => pool.end());
-  const ports = [await freePort(), await freePort()] as const;
+  const ports = [await findFreePort(), await findFreePort()] as const;
   let web = await startWeb(t, url, ports);
   const authUrl = `http://localhost:${ports[0]}`;
   const service = { pool, authUrl, mcpUrl: MCP_URL } as SignInService;
@@ -155,7 +155,7 @@ t.test('a killed process leaves no account half made or half closed, and no key 
   const url = await (await useEngines(t, ['postgres'])).database();
   const pool = openPostgres(url, { max: 2 });
   t.teardown(() => pool.end());
-  const ports = [await freePort(), await freePort()] as const;
+  const ports = [await findFreePort(), await findFreePort()] as const;
   const authUrl = `http://localhost:${ports[0]}`;
   let web = await startWeb(t, url, ports);
   const member = async (name: string): Promise<Member> => {

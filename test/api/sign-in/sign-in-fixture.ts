@@ -8,7 +8,7 @@ import type { Site } from '../../../api/account-app/site.ts';
 import { createAccount } from '../../../api/accounts/accounts.ts';
 import { beginSession } from '../../../api/accounts/sessions.ts';
 import { createSignInModule } from '../../../api/sign-in/sign-in-module.ts';
-import { freePort } from '../../../infra/dev/engines/ports.ts';
+import { findFreePort } from '../../../infra/dev/engines/ports.ts';
 import { createLog } from '../../../infra/runtime/log.ts';
 import type { Teardown } from '../../support/engines.ts';
 import { hiddenFields, startSite } from '../site-fixture.ts';
@@ -44,7 +44,7 @@ type Over = { readonly mcpUrl?: string; readonly fetch?: typeof fetch };
 
 export const startSignIn = async (t: Teardown, { mcpUrl = MCP_URL, ...over }: Over = {}): Promise<SignInService> => {
   const clock = movedClock();
-  const port = await freePort();
+  const port = await findFreePort();
   const authUrl = `http://localhost:${port}`;
   const modules = [createSignInModule(over)];
   const { app, site, pool } = await startSite(t, {

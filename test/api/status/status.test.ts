@@ -8,7 +8,7 @@ import { migrate } from '../../../infra/postgres/migrate.ts';
 import { createLog } from '../../../infra/runtime/log.ts';
 import { openPostgres } from '../../../infra/runtime/postgres/postgres.ts';
 import { codecs } from '../../../schemas/avro/codec.ts';
-import { liveEntry } from '../../../schemas/topics.ts';
+import { makeLiveEntry } from '../../../schemas/topics.ts';
 import { useEngines } from '../../support/engines.ts';
 import { LISTED, market, NOW, post, reading, testApp } from '../live-fixture.ts';
 
@@ -38,7 +38,7 @@ t.test('the lag of a copy counts once it serves: what it catches up with is the 
   memory.expectPartitions('okx', [0]);
   const apply = (offset: number, watermark: number): void => {
     const entry = { recorded_at: watermark, offset, index: 0, kind: 'watermark', watermark } as const;
-    memory.applyLive('okx', 0, codecs.live.encode(liveEntry(entry)));
+    memory.applyLive('okx', 0, codecs.live.encode(makeLiveEntry(entry)));
   };
   apply(1, NOW - 700_000_000_000);
   levels.sampleLag();

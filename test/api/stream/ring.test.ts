@@ -1,11 +1,11 @@
 // The ring that streams resume from, compared with a list of all entries (ST-05).
 import t from 'tap';
 import { ByteLog } from '../../../api/live/byte-log.ts';
-import { type LiveMessage, messageAbove } from '../../../api/live/live-message.ts';
+import { decodeAbove, type LiveMessage } from '../../../api/live/live-message.ts';
 import { type Applied, Ring } from '../../../api/stream/ring.ts';
 import { createRandom } from '../../../infra/dev/simulator/random.ts';
 import { codecs } from '../../../schemas/avro/codec.ts';
-import { isAbove, type LiveEntry, liveEntry, type Place } from '../../../schemas/topics.ts';
+import { isAbove, type LiveEntry, makeLiveEntry, type Place } from '../../../schemas/topics.ts';
 import { markReading, NOW } from '../live-fixture.ts';
 
 const KEPT = 300_000_000;
@@ -42,8 +42,8 @@ class Bench {
     const mark = symbol === null ? null : String(this.pushed.length + 1);
     const body: Pick<LiveEntry, 'kind'> & Partial<LiveEntry> =
       mark === null ? { kind: 'connection' } : { kind: 'reading', symbol, reading: markReading(mark, { raw }) };
-    const bytes = codecs.live.encode(liveEntry({ offset, index: 0, recorded_at: this.now, ...body }));
-    const message = messageAbove({ offset: -1, index: 0 }, bytes) as LiveMessage;
+    const bytes = codecs.live.encode(makeLiveEntry({ offset, index: 0, recorded_at: this.now, ...body }));
+    const message = decodeAbove({ offset: -1, index: 0 }, bytes) as LiveMessage;
     const venue = task.split('/')[0] ?? '';
     const track = symbol === null ? null : `${venue}|${symbol}|mark`;
     const before = track === null ? undefined : this.#newest.get(track);

@@ -1,8 +1,8 @@
 // The tool server as clients of either era find it: what it offers, what it refuses in which order, that every answer is JSON (T-01, T-06, T-07).
 import { createHash } from 'node:crypto';
 import t from 'tap';
-import { dqlPage, QUERIES } from '../../../api/tool-app/dql-page.ts';
-import { layersPage } from '../../../api/tool-app/layers-page.ts';
+import { printDqlPage, QUERIES } from '../../../api/tool-app/dql-page.ts';
+import { printLayersPage } from '../../../api/tool-app/layers-page.ts';
 import { PAGES_CHANGED } from '../../../api/tool-app/pages.ts';
 import { market, NOW } from '../live-fixture.ts';
 import { connectClient, ERAS, requestRaw, startToolService, TOOL_NAMES } from '../tool-fixture.ts';
@@ -366,7 +366,7 @@ t.test('the page of the language has exactly ten queries, and each runs', async 
 });
 
 t.test('the instant of the last change of the pages belongs to their text as it is', async (t) => {
-  const found = createHash('sha256').update(dqlPage()).update(layersPage()).digest('hex').slice(0, 16);
+  const found = createHash('sha256').update(printDqlPage()).update(printLayersPage()).digest('hex').slice(0, 16);
   const of = { at: '2026-11-27T00:53:00Z', pages: 'a0a797b30c68e83c' };
   if (found !== of.pages || PAGES_CHANGED !== of.at) {
     t.fail(`found pages ${found}, changed ${PAGES_CHANGED}; set both, because clients keep a page by it (T-06)`);

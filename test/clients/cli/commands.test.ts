@@ -9,10 +9,10 @@ import t from 'tap';
 import type { Endpoint } from '../../../api/contract/endpoint.ts';
 import { OPERATIONS } from '../../../api/operations/index.ts';
 import { STREAM } from '../../../api/stream/request.ts';
-import { clipped, tableLines } from '../../../clients/cli/output.ts';
+import { clipLine, listTableLines } from '../../../clients/cli/output.ts';
 import { Picture } from '../../../clients/cli/picture.ts';
-import { buildProgram, perp } from '../../../clients/cli/program.ts';
-import { snapshotRows } from '../../../clients/cli/rows.ts';
+import { buildProgram, runPerp } from '../../../clients/cli/program.ts';
+import { toSnapshotRows } from '../../../clients/cli/rows.ts';
 import { ENDPOINTS } from '../../../clients/typescript/src/api-types.ts';
 import type { LiveEvent, SnapshotsAnswer } from '../../../clients/typescript/src/index.ts';
 import { answerJson, type EdgeAnswer, frame, openEdgeServer } from '../../support/edge-server.ts';
@@ -89,7 +89,7 @@ const world = (isTty: boolean, input = '') => {
 const run = async (words: readonly string[], { isTty = false, input = '' } = {}) => {
   const { out, err, of } = world(isTty, input);
   const count = asked.length;
-  const code = await perp(words, of);
+  const code = await runPerp(words, of);
   return { code, out: out.seen.text, err: err.seen.text, asked: asked.slice(count) };
 };
 
@@ -235,7 +235,7 @@ t.test('stale figures are shown when they are requested', (t) => {
   picture.take({ id: '1', event: 'snapshot', data } as unknown as LiveEvent<string>, 0);
   t.match(picture.lines(stream(false).stream, 0).join('\n'), /stale +.*mark 5 quote/);
   const items = [{ ...held, layers: { mark: data.state } }];
-  t.match(snapshotRows({ items } as unknown as SnapshotsAnswer<string>), [
+  t.match(toSnapshotRows({ items } as unknown as SnapshotsAnswer<string>), [
     { status: 'stale', mark: '5', 'units.mark': 'quote' },
   ]);
   t.end();
@@ -259,10 +259,10 @@ t.test('ages are by the clock of the service, and no line of the live table wrap
   const unsized = picture.lines(Object.assign(out, { columns: 0, rows: 0 }), hourBehind);
   t.match(unsized.join('\n'), /SYMBOL/, 'a terminal without a size shows it all the same');
   t.equal(
-    clipped('\u001b[32mgreen\u001b[39m tail', 3),
+    clipLine('\u001b[32mgreen\u001b[39m tail', 3),
     '\u001b[32mgre\u001b[39m',
     'a colour that is cut ends all the same',
   );
-  t.equal(tableLines([{ a: 'short' }], out)[1], 'short');
+  t.equal(listTableLines([{ a: 'short' }], out)[1], 'short');
   t.end();
 });

@@ -5,10 +5,10 @@ import { dirname, join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import t from 'tap';
 import type { AccountStore } from '../../../api/access/account-store.ts';
-import { staleFindings } from '../../../clients/cli/doctor.ts';
-import { errorLines } from '../../../clients/cli/exit.ts';
-import { csvText, tableLines } from '../../../clients/cli/output.ts';
-import { perp } from '../../../clients/cli/program.ts';
+import { listStaleFindings } from '../../../clients/cli/doctor.ts';
+import { listErrorLines } from '../../../clients/cli/exit.ts';
+import { formatCsv, listTableLines } from '../../../clients/cli/output.ts';
+import { runPerp } from '../../../clients/cli/program.ts';
 import { readPeriod } from '../../../clients/cli/run.ts';
 import { ApiError } from '../../../clients/typescript/src/index.ts';
 import { market, markReading, NOW, testApp } from '../../api/live-fixture.ts';
@@ -51,7 +51,7 @@ const start = (words: readonly string[], { env = ENV, isTty = false, input = '',
     input: (typeof input === 'string' ? Readable.from([input]) : input) as NodeJS.ReadStream,
     signal: signal ?? new AbortController().signal,
   };
-  const code = perp(words, world);
+  const code = runPerp(words, world);
   return { out: out.seen, err: err.seen, code };
 };
 const run = async (words: readonly string[], over: Over = {}) => {
@@ -102,7 +102,7 @@ t.test('the fault of a query is underlined, with its hint and receipt; nothing g
 t.test('lines and columns are those of positions: any line end, and code points', (t) => {
   const underline = (text: string, position: { line: number; column: number; length: number }) => {
     const fault = { code: 'DQL_SYNTAX' as const, message: 'It is wrong.', position: { ...position, offset: 0 } };
-    return errorLines(new ApiError([fault]), { '/query': text }).slice(1);
+    return listErrorLines(new ApiError([fault]), { '/query': text }).slice(1);
   };
   for (const end of ['\n', '\r', '\r\n'])
     t.same(underline(`any(${end}  wrong\u2028 )`, { line: 2, column: 3, length: 5 }), [
@@ -243,7 +243,7 @@ t.test('the doctor reports what is stale and why', async (t) => {
     quote: 'X',
     layers: { mark },
   });
-  const found = staleFindings({
+  const found = listStaleFindings({
     items: [
       item('a', state('stale', 'connection_lost')),
       item('a', state('stale', 'connection_lost')),
@@ -262,7 +262,7 @@ t.test('a table names the unit of a column once, and of each figure where a colu
     { venue: 'b', oi: '6', 'units.oi': 'contracts', mark: '8', 'units.mark': 'quote' },
     { venue: 'c', mark: null, 'units.mark': 'quote' },
   ];
-  t.same(tableLines(rows, stream(false).stream), [
+  t.same(listTableLines(rows, stream(false).stream), [
     'venue  oi  units.oi   mark (quote)',
     'a       5  base                  7',
     'b       6  contracts             8',
@@ -273,7 +273,7 @@ t.test('a table names the unit of a column once, and of each figure where a colu
 
 t.test('what comes over the network steers no terminal, and CSV is quoted', (t) => {
   const out = stream(false).stream;
-  t.same(tableLines([{ a: 'x\x1b[2J', b: null }], out), ['a', 'x?[2J']);
-  t.equal(csvText([{ a: 'x,"y"', b: 1 }]), 'a,b\r\n"x,""y""",1\r\n');
+  t.same(listTableLines([{ a: 'x\x1b[2J', b: null }], out), ['a', 'x?[2J']);
+  t.equal(formatCsv([{ a: 'x,"y"', b: 1 }]), 'a,b\r\n"x,""y""",1\r\n');
   t.end();
 });

@@ -5,15 +5,18 @@ import { join, relative } from 'node:path';
 import t from 'tap';
 import { PROJECT_ROOT } from '../../../infra/dev/engines/java.ts';
 import { CLIENT_VERIFIER } from '../../../infra/dev/tools/client-sources.ts';
-import { staleFiles } from '../../../infra/dev/tools/endpoint-docs.ts';
+import { listStaleFiles } from '../../../infra/dev/tools/endpoint-docs.ts';
 import { PYTHON_TYPES } from '../../../infra/dev/tools/python-types.ts';
 
 t.test('what `npm run docs` prints is current, and a change of it is found', (t) => {
-  t.same(staleFiles(), [], '`npm run docs` prints them again');
+  t.same(listStaleFiles(), [], '`npm run docs` prints them again');
   const changed = (path: string): string | null =>
     path === PYTHON_TYPES ? readFileSync(path, 'utf8').replace('float', 'int') : readFileSync(path, 'utf8');
-  t.same(staleFiles(changed), ['clients/python/src/perp/types.py']);
-  t.ok(staleFiles(() => null).includes(relative(PROJECT_ROOT, CLIENT_VERIFIER)), 'a file that is not there is stale');
+  t.same(listStaleFiles(changed), ['clients/python/src/perp/types.py']);
+  t.ok(
+    listStaleFiles(() => null).includes(relative(PROJECT_ROOT, CLIENT_VERIFIER)),
+    'a file that is not there is stale',
+  );
   t.end();
 });
 

@@ -1,10 +1,10 @@
 // The options of a bench, the figures of its rounds, and the growth that a soak reports.
 import t from 'tap';
-import { atLeast, below, makeFigure, renderTable } from '../../../infra/dev/bench/figures.ts';
+import { makeFigure, makeLowerAim, makeUpperAim, renderTable } from '../../../infra/dev/bench/figures.ts';
 import type { Sample } from '../../../infra/dev/bench/health.ts';
 import { PlanError, readPlan } from '../../../infra/dev/bench/plan.ts';
-import { combineRounds, inRounds } from '../../../infra/dev/bench/rounds.ts';
-import { type Point, slopeAcross, slopeWithin } from '../../../infra/dev/bench/slopes.ts';
+import { combineRounds, runRounds } from '../../../infra/dev/bench/rounds.ts';
+import { computeSlopeAcross, computeSlopeWithin, type Point } from '../../../infra/dev/bench/slopes.ts';
 import { measureGrowths, renderGrowths } from '../../../infra/dev/bench/soak-report.ts';
 
 const MINUTE = 60_000;
@@ -35,7 +35,7 @@ t.test('a command line names one bench or one soak', (t) => {
 t.test('a figure of several rounds is their median with the least and the most', async (t) => {
   const values = [12, 10, 90, 11, null];
   const rounds = values.map((ms, i) => [
-    makeFigure({ name: 'a', unit: 'ms', measured: ms, aim: below(20), limit: i, note: `round ${i}` }),
+    makeFigure({ name: 'a', unit: 'ms', measured: ms, aim: makeUpperAim(20), limit: i, note: `round ${i}` }),
   ]);
   const [figure] = combineRounds(rounds);
   t.match(figure, { measured: 11, spread: { min: 10, max: 90, of: 4 }, limit: 2, note: 'round 3' });
@@ -50,7 +50,7 @@ t.test('a figure of several rounds is their median with the least and the most',
     'nothing was measured',
   );
   let n = 0;
-  const measured = await inRounds(3, async () => {
+  const measured = await runRounds(3, async () => {
     n += 1;
     return [makeFigure({ name: 'b', unit: '/s', measured: n }), makeFigure({ name: 'c', unit: 's', measured: 10 * n })];
   });
@@ -65,12 +65,12 @@ t.test('a figure of several rounds is their median with the least and the most',
 
 t.test('the table has spread, limit, ratio, aim and whether it is met', (t) => {
   const rounds = [80, 120, 100].map((ms) => [
-    makeFigure({ name: 'slow', unit: 'ms', measured: ms, limit: 50, limitIs: 'bare', aim: below(90) }),
+    makeFigure({ name: 'slow', unit: 'ms', measured: ms, limit: 50, limitIs: 'bare', aim: makeUpperAim(90) }),
   ]);
   const text = renderTable([
     ...combineRounds(rounds),
-    makeFigure({ name: 'fast', unit: '/s', measured: 3_000, aim: atLeast(2_940) }),
-    makeFigure({ name: 'unknown', unit: 's', measured: null, aim: below(5) }),
+    makeFigure({ name: 'fast', unit: '/s', measured: 3_000, aim: makeLowerAim(2_940) }),
+    makeFigure({ name: 'unknown', unit: 's', measured: null, aim: makeUpperAim(5) }),
     makeFigure({ name: 'bare count', unit: '', measured: 12 }),
   ]);
   t.same(
@@ -95,22 +95,26 @@ t.test('growth is of warm processes: within a life, and from one life to the nex
   const filling = Array.from({ length: 10 }, (_, i) => i * 50);
   const steady = Array.from({ length: 50 }, (_, i) => 500 + i / 2);
   const long = makeLife(1, 0, [...filling, ...steady]);
-  t.equal(Math.round(slopeWithin(long)?.perHour ?? Number.NaN), 30, 'half a unit a minute, the filling left out');
-  t.equal(slopeAcross(long), null, 'one life does not follow another');
+  t.equal(
+    Math.round(computeSlopeWithin(long)?.perHour ?? Number.NaN),
+    30,
+    'half a unit a minute, the filling left out',
+  );
+  t.equal(computeSlopeAcross(long), null, 'one life does not follow another');
   const level = (n: number): number => (n < 2 ? 200 : 300 + n);
   const lives = Array.from({ length: 8 }, (_, n) =>
     makeLife(n, n * 6, [100, 150, 180, level(n), level(n), level(n)]),
   ).flat();
-  const across = slopeAcross(lives);
+  const across = computeSlopeAcross(lives);
   t.equal(
     Math.round(across?.perHour ?? Number.NaN),
     10,
     'each life of six minutes is one higher, once windows are full',
   );
   t.ok((across?.error ?? 1) < 1e-6, 'and exactly so');
-  t.match(slopeWithin(lives), { perHour: 0, error: 0 }, 'the first half of each short life is left out');
-  t.equal(slopeWithin(makeLife(1, 0, [1, 2, 3])), null, 'three minutes show nothing of an hour');
-  t.equal(slopeAcross(lives.slice(0, 30)), null, 'nor do two lives with full windows');
+  t.match(computeSlopeWithin(lives), { perHour: 0, error: 0 }, 'the first half of each short life is left out');
+  t.equal(computeSlopeWithin(makeLife(1, 0, [1, 2, 3])), null, 'three minutes show nothing of an hour');
+  t.equal(computeSlopeAcross(lives.slice(0, 30)), null, 'nor do two lives with full windows');
   t.end();
 });
 

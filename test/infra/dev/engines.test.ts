@@ -10,8 +10,8 @@ import pg from 'pg';
 import t from 'tap';
 import { openDataDir, readRun } from '../../../infra/dev/engines/data-dir.ts';
 import { type EngineName, startEngines } from '../../../infra/dev/engines/engines.ts';
-import { freePort, isFree } from '../../../infra/dev/engines/ports.ts';
-import { postgresHome } from '../../../infra/dev/engines/postgres.ts';
+import { findFreePort, isFree } from '../../../infra/dev/engines/ports.ts';
+import { choosePostgresHome } from '../../../infra/dev/engines/postgres.ts';
 import { endProcess, isAlive, readIdentity } from '../../../infra/dev/engines/process-identity.ts';
 import { ownEngines } from '../../support/engines.ts';
 import { noSmallDisk, smallDisk } from '../../support/small-disk.ts';
@@ -26,7 +26,7 @@ function scratch(t: { teardown(work: () => unknown): unknown }): string {
   const root = mkdtempSync(join(tmpdir(), 'engines-'));
   const dir = join(root, 'data');
   t.teardown(() => {
-    for (const folder of [postgresHome(dir), root]) rmSync(folder, { recursive: true, force: true });
+    for (const folder of [choosePostgresHome(dir), root]) rmSync(folder, { recursive: true, force: true });
   });
   return dir;
 }
@@ -140,7 +140,7 @@ t.test(
 );
 
 t.test('a taken port is refused before anything starts, with the setting that changes it', async (t) => {
-  const port = await freePort();
+  const port = await findFreePort();
   const server = createServer().listen(port, '127.0.0.1');
   t.teardown(() => server.close());
   await waitFor('the port is taken', async () => !(await isFree(port)));
@@ -156,7 +156,7 @@ t.test('a start that fails shows the log of the engine and stops the others', as
   const dir = scratch(t);
   const first = await startEngines({ dir, ...SMALL, ports: 'free', env: {} });
   await first.stop();
-  rmSync(join(postgresHome(dir), 'data', 'global'), { recursive: true });
+  rmSync(join(choosePostgresHome(dir), 'data', 'global'), { recursive: true });
   await t.rejects(
     startEngines({ dir, ...SMALL, ports: 'free', env: {} }),
     /postgres ended before it was ready[\s\S]*global[\s\S]*whole log/,

@@ -3,12 +3,12 @@ import { createServer } from 'node:net';
 import t from 'tap';
 import { prepareDatabase } from '../../../infra/postgres/prepare-database.ts';
 import { createLog } from '../../../infra/runtime/log.ts';
-import { answering, isAway } from '../../../infra/runtime/postgres/away.ts';
+import { guardAway, isAway } from '../../../infra/runtime/postgres/away.ts';
 import { openPostgres } from '../../../infra/runtime/postgres/postgres.ts';
 import { useEngines } from '../../support/engines.ts';
 import { waitFor } from '../../support/wait.ts';
 
-type Asked = Parameters<typeof answering>[0];
+type Asked = Parameters<typeof guardAway>[0];
 const coded = (code: string): Error => Object.assign(new Error('said'), { code });
 const failing = (error: Error): Asked => ({ query: (() => Promise.reject(error)) as unknown as Asked['query'] });
 
@@ -26,10 +26,10 @@ t.test('a connection that fails and a server that starts or stops are away, ever
 
 t.test('an answer is 503 for a database that is away or has no tables yet, and hides no fault', async (t) => {
   for (const code of ['ECONNREFUSED', '42P01']) {
-    const refused = answering(failing(coded(code)), 'The archive cannot be read now.').query('select 1');
+    const refused = guardAway(failing(coded(code)), 'The archive cannot be read now.').query('select 1');
     await t.rejects(refused, { errors: [{ code: 'UNAVAILABLE', message: 'The archive cannot be read now.' }] }, code);
   }
-  await t.rejects(answering(failing(coded('42601')), 'Nothing.').query('selct 1'), { code: '42601' });
+  await t.rejects(guardAway(failing(coded('42601')), 'Nothing.').query('selct 1'), { code: '42601' });
 });
 
 t.test('a start continues without the database when it is away, and ends when it refuses us', async (t) => {

@@ -5,7 +5,7 @@ import { createRowSender, openQuestdbReader } from '../../../infra/runtime/quest
 import { digestLeafRows } from '../../../infra/runtime/questdb/row-digest.ts';
 import { ensureTables } from '../../../processors/sinks/ensure-tables.ts';
 import { ANCHORED_TABLES, type AnchoredColumn, type AnchoredTable, listStored } from '../../../schemas/anchored.ts';
-import { tableName } from '../../../schemas/tables.ts';
+import { toTableName } from '../../../schemas/tables.ts';
 import { useEngines } from '../../support/engines.ts';
 
 const DAY = '2026-01-10';
@@ -55,7 +55,7 @@ const makeValue = ({ kind }: AnchoredColumn, row: number, place: number): string
 
 const run = async (text: string, table: AnchoredTable): Promise<void> => {
   await questdb.query({ text });
-  await sender.waitVisible([tableName(namespace, table.table)]);
+  await sender.waitVisible([toTableName(namespace, table.table)]);
 };
 const digest = (table: AnchoredTable): Promise<string> =>
   digestLeafRows({ questdb, namespace }, { table, listing: LISTING, day: DAY, closedAt: CLOSED });
@@ -68,7 +68,7 @@ const insert = async (table: AnchoredTable): Promise<void> => {
     ...columns.map((column, place) => makeValue(column, row, place)),
   ]);
   const values = rows.map((row) => `(${row.join(', ')})`).join(', ');
-  await run(`INSERT INTO '${tableName(namespace, table.table)}' (${names.join(', ')}) VALUES ${values}`, table);
+  await run(`INSERT INTO '${toTableName(namespace, table.table)}' (${names.join(', ')}) VALUES ${values}`, table);
 };
 
 /** Tables whose proofs use the digest: those of readings. */
@@ -77,7 +77,7 @@ const READINGS = ANCHORED_TABLES.filter(({ dayIncludes }) => dayIncludes === 'en
 for (const table of READINGS)
   t.test(`${table.table}: each stored cell counts`, async (t) => {
     await insert(table);
-    const name = tableName(namespace, table.table);
+    const name = toTableName(namespace, table.table);
     const columns = listStored(table).filter(({ stored }) => stored !== table.designated);
     const figures = columns.filter(({ kind }) => kind === 'figure').map(({ stored }) => stored);
     const changes = [
@@ -99,7 +99,7 @@ for (const table of READINGS)
 
 t.test('figures that two rows exchange count, and so does one that is put back', async (t) => {
   const table = READINGS.find(({ table }) => table === 'mark') as AnchoredTable;
-  const name = tableName(namespace, table.table);
+  const name = toTableName(namespace, table.table);
   const set = (first: string, second: string): Promise<void> =>
     run(`UPDATE '${name}' SET mark = CASE WHEN src_offset = 0 THEN ${first} ELSE ${second} END`, table);
   await set('63000.5', '63001.5');

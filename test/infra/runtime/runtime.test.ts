@@ -13,15 +13,15 @@ import {
   ConfigError,
   type ConfigSpec,
   describeConfig,
-  printableConfig,
+  hideSecrets,
   readConfig,
 } from '../../../infra/runtime/config.ts';
 import { AnswerTooLarge, fetchBytes } from '../../../infra/runtime/http.ts';
-import { topicSpecs } from '../../../infra/runtime/kafka/topics.ts';
+import { listTopicSpecs } from '../../../infra/runtime/kafka/topics.ts';
 import { listenOn } from '../../../infra/runtime/listen.ts';
 import { createMetrics, serveMetrics } from '../../../infra/runtime/metrics.ts';
 import { openQuestdbHttp } from '../../../infra/runtime/questdb/http.ts';
-import { topics } from '../../../schemas/topics.ts';
+import { nameTopics } from '../../../schemas/topics.ts';
 
 const SPEC = {
   KAFKA_BROKERS: { type: 'list', description: 'Brokers, host:port.' },
@@ -80,9 +80,9 @@ t.test('configuration', async (t) => {
     t.strictSame(catchFaults({ ...REQUIRED, SHARDS: '2', SHARDS2: '3', PATH: '/bin' }), [], 'unless both are set');
   });
   t.test('prints without secrets and describes itself as .env.example', async (t) => {
-    t.match(printableConfig(SPEC, readConfig(SPEC, REQUIRED)), { SHARDS: 1, QUESTDB_PASSWORD: '***' });
+    t.match(hideSecrets(SPEC, readConfig(SPEC, REQUIRED)), { SHARDS: 1, QUESTDB_PASSWORD: '***' });
     const address: ConfigSpec = { PG_URL: { type: 'url', description: 'An address.' } };
-    const printed = printableConfig(address, readConfig(address, { PG_URL: 'postgres://u:pass:w@h:1/d' }));
+    const printed = hideSecrets(address, readConfig(address, { PG_URL: 'postgres://u:pass:w@h:1/d' }));
     t.strictSame(printed, { PG_URL: 'postgres://u:***@h:1/d' }, 'a password within an address');
     t.equal(
       describeConfig({ QUESTDB_PASSWORD: SPEC.QUESTDB_PASSWORD }),
@@ -249,9 +249,9 @@ t.test('a login of QuestDB may have any characters: it is sent as UTF-8', async 
 
 t.test('topics: retention is the live log’s, replays keep everything and their own time', async (t) => {
   const config = (namespace: string, replay: boolean) =>
-    new Map(topicSpecs({ venues: ['a'], shards: 3, namespace, replay }).map((s) => [s.topic, s]));
+    new Map(listTopicSpecs({ venues: ['a'], shards: 3, namespace, replay }).map((s) => [s.topic, s]));
   const live = config('', false);
-  const names = topics();
+  const names = nameTopics();
   t.match(live.get(names.raw('a')), {
     partitions: 3,
     config: { 'message.timestamp.type': 'LogAppendTime', 'retention.ms': '93600000' },

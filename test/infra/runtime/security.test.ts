@@ -13,7 +13,7 @@ import {
   readToEnd,
   TopicRightMissing,
 } from '../../../infra/runtime/kafka/kafka.ts';
-import { KAFKA_CONFIG, kafkaSecurity, SASL_MECHANISMS } from '../../../infra/runtime/kafka/settings.ts';
+import { KAFKA_CONFIG, loadKafkaSecurity, SASL_MECHANISMS } from '../../../infra/runtime/kafka/settings.ts';
 import { createLog } from '../../../infra/runtime/log.ts';
 import { parsePostgresAddress } from '../../../infra/runtime/postgres/connection.ts';
 import { listenPostgres } from '../../../infra/runtime/postgres/listener.ts';
@@ -51,7 +51,7 @@ const unknown = stranger.issue({ name: 'here', hosts: ['127.0.0.1', 'localhost']
 
 type Env = Readonly<Record<string, string>>;
 
-const readSecurity = (env: Env) => kafkaSecurity(readConfig(KAFKA_CONFIG, { KAFKA_BROKERS: 'a:1', ...env }));
+const readSecurity = (env: Env) => loadKafkaSecurity(readConfig(KAFKA_CONFIG, { KAFKA_BROKERS: 'a:1', ...env }));
 const catchFaults = (work: () => unknown): readonly string[] => {
   try {
     work();

@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { ANCHORED_TABLES, partitionText } from '../../../schemas/anchored.ts';
+import { ANCHORED_TABLES, formatPartitionLeaf } from '../../../schemas/anchored.ts';
 import { createTree } from '../../../schemas/merkle/tree.ts';
 import {
   type AnchoredRows,
@@ -644,7 +644,7 @@ t.test('a partition without rows is none, whatever its root', async (t) => {
   const answer = makeDayAnswer(day) as unknown as Day;
   const last = answer.partitions.at(-1) as Record<string, string | number>;
   last['rows'] = 0;
-  last['leaf'] = sha(partitionText({ day: DAY, table: TABLE, rows: 0, root: last['root'] as string }));
+  last['leaf'] = sha(formatPartitionLeaf({ day: DAY, table: TABLE, rows: 0, root: last['root'] as string }));
   const tree = createTree();
   for (const { leaf } of answer.partitions) tree.append(Buffer.from(leaf as string, 'hex'));
   answer.day_root = tree.root()?.toString('hex') ?? '';

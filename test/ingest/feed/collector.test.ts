@@ -4,7 +4,7 @@ import t, { type Test } from 'tap';
 import { type CollectorOptions, startCollector } from '../../../ingest/feed/collector.ts';
 import { createMeters } from '../../../ingest/feed/meters.ts';
 import type { Venue } from '../../../ingest/venues/contract/venue.ts';
-import { shardOf } from '../../../schemas/shards.ts';
+import { toShard } from '../../../schemas/shards.ts';
 import type { TickBody } from '../../../schemas/topics.ts';
 import { waitFor } from '../../support/wait.ts';
 import { openMemory, paper, readBody, silentLog, startPaper, type Written } from '../paper-venue.ts';
@@ -39,7 +39,7 @@ const runCollector = async (t: Test, listings: () => readonly string[], change: 
 /** Two symbols for each of two shards. */
 const listSymbols = (shard: number): string[] =>
   ['AAA', 'BBB', 'CCC', 'DDD', 'EEE', 'FFF', 'GGG', 'HHH', 'III', 'JJJ']
-    .filter((s) => shardOf(s, 2) === shard)
+    .filter((s) => toShard(s, 2) === shard)
     .slice(0, 2);
 
 t.test('capability and reference come before any connection, to every shard', async (t) => {

@@ -2,14 +2,14 @@
 import fc from 'fast-check';
 import { Registry } from 'prom-client';
 import t from 'tap';
-import { clockOffsetMs } from '../../../ingest/clock-guard.ts';
+import { computeClockOffsetMs } from '../../../ingest/clock-guard.ts';
 import { createBookWatch, isMoreUrgent } from '../../../ingest/feed/book-watch.ts';
 import { type ClosedMinutes, createCandleWatch } from '../../../ingest/feed/candle-watch.ts';
 import { createConnectionLog } from '../../../ingest/feed/connection-log.ts';
 import { createLinkWatch } from '../../../ingest/feed/link-watch.ts';
 import { createMeters } from '../../../ingest/feed/meters.ts';
 import { createRateWindow } from '../../../ingest/feed/rate-window.ts';
-import { retryAfterMs } from '../../../ingest/feed/rest-client.ts';
+import { readRetryAfterMs } from '../../../ingest/feed/rest-client.ts';
 import { createSubscriptionWatch } from '../../../ingest/feed/subscription-watch.ts';
 import { toCapability } from '../../../ingest/venues/contract/feed.ts';
 import type { Venue } from '../../../ingest/venues/contract/venue.ts';
@@ -97,7 +97,7 @@ t.test('what yields may use a share of the window only', async (t) => {
 
 t.test('Retry-After is read as seconds or as a date, with the pause of the status when it is absent', async (t) => {
   const wait = (status: number, value?: string) =>
-    retryAfterMs({ status, headers: new Headers(value === undefined ? {} : { 'retry-after': value }) });
+    readRetryAfterMs({ status, headers: new Headers(value === undefined ? {} : { 'retry-after': value }) });
   t.equal(wait(429, '7'), 7_000);
   t.equal(wait(503, '3'), 3_000);
   t.equal(wait(429), 30_000);
@@ -111,7 +111,7 @@ t.test('Retry-After is read as seconds or as a date, with the pause of the statu
 
 t.test('the clock is off only by what the broker time lies outside of sending and answer', async (t) => {
   const at = (sentMs: number, ackedMs: number, appendedMs: number) =>
-    clockOffsetMs({ sentAt: sentMs * 1_000, ackedAt: ackedMs * 1_000, appendedMs });
+    computeClockOffsetMs({ sentAt: sentMs * 1_000, ackedAt: ackedMs * 1_000, appendedMs });
   t.equal(at(1_000, 1_040, 1_020), 0);
   t.equal(at(1_000.4, 1_000.9, 1_000), 0, 'the broker cuts off at whole milliseconds');
   t.equal(at(3_000, 3_010, 1_000), 1_999, 'ahead');

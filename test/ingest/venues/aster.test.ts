@@ -1,9 +1,9 @@
 // Aster: recorded messages in, expected records out (traced by hand to the frame), what gives nothing, and what is refused.
 import t from 'tap';
 import { aster } from '../../../ingest/venues/aster/index.ts';
-import { newBookSync, stepBookSync } from '../../../ingest/venues/shared/book-sync.ts';
+import { makeBookSync, stepBookSync } from '../../../ingest/venues/shared/book-sync.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
-import { shardOf } from '../../../schemas/shards.ts';
+import { toShard } from '../../../schemas/shards.ts';
 import { readRecording, toVenueMessage } from '../../support/recordings.ts';
 import { BANDS, makeCandles, venueBench } from '../../support/venue-checks.ts';
 
@@ -218,8 +218,8 @@ t.test('what cannot be read is refused with its code', (t) => {
 
 t.test('the recorded books join their snapshots and continue by pu; a hole is found', (t) => {
   const state = new Map([
-    ['BTCUSDT', newBookSync<number>()],
-    ['ETHUSDT', newBookSync<number>()],
+    ['BTCUSDT', makeBookSync<number>()],
+    ['ETHUSDT', makeBookSync<number>()],
   ]);
   const applied: [string, readonly number[]][] = [];
   const feed = (line: number, change?: object) => {
@@ -228,7 +228,7 @@ t.test('the recorded books join their snapshots and continue by pu; a hole is fo
     const message = frame({ ...body, data: { ...body.data, ...change } });
     const chain = aster.map({}, message, { listings: new Map() })[0]?.chain;
     if (!chain) throw new Error('no chain');
-    const step = stepBookSync(aster.bookRule, state.get(chain.symbol) ?? newBookSync<number>(), {
+    const step = stepBookSync(aster.bookRule, state.get(chain.symbol) ?? makeBookSync<number>(), {
       chain,
       payload: line,
     });
@@ -329,14 +329,14 @@ t.test('the plan subscribes each open listing once to every stream of it, on soc
   const [template] = listingsOf(JKORF) as [ListingRecord];
   const listings = Array.from({ length: 300 }, (_, i) => ({ ...template, venue_symbol: `C${i}USDT` }));
   const gone = { ...template, venue_symbol: 'GONEUSDT', values: { ...template.values, status: 'delisted' } };
-  const env = { shards: 2, shardOf: (symbol: string) => shardOf(symbol, 2), endpoints: aster.endpoints };
+  const env = { shards: 2, shardOf: (symbol: string) => toShard(symbol, 2), endpoints: aster.endpoints };
   const slots = aster.plan([...listings, gone], env);
   t.equal(new Set(slots.map(({ id }) => id)).size, slots.length, 'ids are unique');
   const streams: string[] = [];
   for (const slot of slots) {
     const covered = slot.covers.flatMap(({ symbols }) => symbols ?? []);
     t.ok(
-      covered.every((symbol) => slot.shards.includes(shardOf(symbol, 2))),
+      covered.every((symbol) => slot.shards.includes(toShard(symbol, 2))),
       'a slot serves its shard',
     );
     if (slot.kind !== 'socket') continue;

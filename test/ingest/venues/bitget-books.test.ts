@@ -5,8 +5,8 @@ import { normalise } from '../../../infra/dev/tools/normalise.ts';
 import { bitget } from '../../../ingest/venues/bitget/index.ts';
 import type { VenueMessage } from '../../../ingest/venues/contract/listings.ts';
 import type { MapContext } from '../../../ingest/venues/contract/mapping.ts';
-import { type BookSync, newBookSync, stepBookSync } from '../../../ingest/venues/shared/book-sync.ts';
-import { canonicalDigits } from '../../../schemas/decimals.ts';
+import { type BookSync, makeBookSync, stepBookSync } from '../../../ingest/venues/shared/book-sync.ts';
+import { toCanonicalDigits } from '../../../schemas/decimals.ts';
 import { fixturePath, readRecording, toVenueMessage } from '../../support/recordings.ts';
 import { runCase, venueBench } from '../../support/venue-checks.ts';
 
@@ -70,7 +70,7 @@ t.test('the books of a recorded session are those the venue signed, message by m
       const best = [...sides[name]].toSorted((a, b) => sign * (Number(a[0]) - Number(b[0]))).slice(0, 25);
       t.same(
         printed[count]?.[name],
-        best.map((level) => level.map(canonicalDigits)),
+        best.map((level) => level.map(toCanonicalDigits)),
         `${name} of book ${count}`,
       );
     }
@@ -107,7 +107,7 @@ t.test('a v3 book follows its pseq, breaks on a hole, and is whole again at a sn
     ['snapshot', 70n, -base, 'applies'],
     ['update', 69n, 68n, 'breaks'],
   ];
-  let sync: BookSync<null> = newBookSync();
+  let sync: BookSync<null> = makeBookSync();
   for (const [action, seq, pseq, expected] of steps) {
     const text = bookFrame(action, base + seq, base + pseq);
     const chain = bitget.sequence(text);
@@ -141,7 +141,7 @@ t.test('a v2 book without pseq continues while its sequence rises', (t) => {
       data: [{ asks: [], bids: [['5', '6']], checksum: 1, seq, ts: '1700000000001' }],
       ts: 1700000000002,
     });
-  let sync: BookSync<null> = newBookSync();
+  let sync: BookSync<null> = makeBookSync();
   const outcomes = (
     [
       ['snapshot', 5],

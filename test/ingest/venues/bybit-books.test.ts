@@ -3,7 +3,7 @@ import t from 'tap';
 import { normalise } from '../../../infra/dev/tools/normalise.ts';
 import { bybit } from '../../../ingest/venues/bybit/index.ts';
 import type { MapContext } from '../../../ingest/venues/contract/mapping.ts';
-import { type BookSync, newBookSync, stepBookSync } from '../../../ingest/venues/shared/book-sync.ts';
+import { type BookSync, makeBookSync, stepBookSync } from '../../../ingest/venues/shared/book-sync.ts';
 import { fixturePath, readRecording, toVenueMessage } from '../../support/recordings.ts';
 import { venueBench } from '../../support/venue-checks.ts';
 
@@ -47,7 +47,7 @@ t.test('a book continues by one, breaks on a hole, and is whole again at a snaps
     ['snapshot', 2, 'applies'],
     ['delta', 3, 'applies'],
   ];
-  let sync: BookSync<null> = newBookSync();
+  let sync: BookSync<null> = makeBookSync();
   for (const [type, u, expected] of steps) {
     const chain = bybit.sequence(bookFrame(type, u));
     if (!chain) throw new Error('no chain');

@@ -7,7 +7,7 @@ import type { VenueMessage } from '../../../ingest/venues/contract/listings.ts';
 import type { MapState } from '../../../ingest/venues/contract/mapping.ts';
 import type { Venue } from '../../../ingest/venues/contract/venue.ts';
 import { venues } from '../../../ingest/venues/index.ts';
-import { isWhole, newBookSync, stepBookSync } from '../../../ingest/venues/shared/book-sync.ts';
+import { isWhole, makeBookSync, stepBookSync } from '../../../ingest/venues/shared/book-sync.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
 import { createRandom, mutate, NO_WORD, replaceEach } from '../../support/mutations.ts';
 import { digitsIn, findInvented, readDamaged } from '../../support/venue-checks.ts';
@@ -149,7 +149,7 @@ for (const venue of venues.values()) {
 
   t.test(`${venue.id}: a book message that comes twice is no gap`, (t) => {
     const numbered = { symbol: 'A', first: 11n, last: 11n, previous: 10n };
-    let state = newBookSync<null>();
+    let state = makeBookSync<null>();
     for (const chain of [
       { ...numbered, kind: 'snapshot', last: 10n } as const,
       { ...numbered, kind: 'update' } as const,

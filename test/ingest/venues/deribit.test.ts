@@ -4,7 +4,7 @@ import type { VenueMessage } from '../../../ingest/venues/contract/listings.ts';
 import { UnreadablePart } from '../../../ingest/venues/contract/mapping.ts';
 import { deribit } from '../../../ingest/venues/deribit/index.ts';
 import type { Chain } from '../../../ingest/venues/shared/book-sync.ts';
-import { newBookSync, stepBookSync } from '../../../ingest/venues/shared/book-sync.ts';
+import { makeBookSync, stepBookSync } from '../../../ingest/venues/shared/book-sync.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
 import { readRecording, toVenueMessage } from '../../support/recordings.ts';
 import { BANDS, makeCandles, venueBench } from '../../support/venue-checks.ts';
@@ -380,7 +380,7 @@ const change = (change_id: number, prev_change_id: number): Chain =>
 
 t.test('a book continues while each change names the one before it, and breaks where one is missing', (t) => {
   const snapshot = { ...change(100, 99), kind: 'snapshot', previous: null } as const;
-  let state = stepBookSync(deribit.bookRule, newBookSync<null>(), { chain: change(98, 97), payload: null }).state;
+  let state = stepBookSync(deribit.bookRule, makeBookSync<null>(), { chain: change(98, 97), payload: null }).state;
   t.equal(state.phase, 'unsynced', 'changes before the snapshot give no value');
   state = stepBookSync(deribit.bookRule, state, { chain: snapshot, payload: null }).state;
   for (const id of [101, 105, 230]) {

@@ -3,7 +3,7 @@ import { gunzipSync, gzipSync } from 'node:zlib';
 import t from 'tap';
 import type { MapContext } from '../../../ingest/venues/contract/mapping.ts';
 import { htx } from '../../../ingest/venues/htx/index.ts';
-import { type BookSync, newBookSync, stepBookSync } from '../../../ingest/venues/shared/book-sync.ts';
+import { type BookSync, makeBookSync, stepBookSync } from '../../../ingest/venues/shared/book-sync.ts';
 import type { BookRecord } from '../../../schemas/records.ts';
 import { readRecording, toVenueMessage } from '../../support/recordings.ts';
 import { venueBench } from '../../support/venue-checks.ts';
@@ -523,7 +523,7 @@ t.test('what cannot be read is refused with its code', (t) => {
 
 t.test('the fast book continues by ones, a hole is found, whole books need no chain', (t) => {
   const seen: string[] = [];
-  let sync: BookSync<null> = newBookSync();
+  let sync: BookSync<null> = makeBookSync();
   const feed = (topic: string, event: string, version: bigint): void => {
     const text = `{"ch":"market.BTC-USDT.depth.${topic}","tick":{"asks":[],"bids":[[5,6]],"ch":"market.BTC-USDT.depth.${topic}",${event}"id":1,"mrid":1,"ts":4,"version":${version}},"ts":5}`;
     const chain = htx.sequence(text);

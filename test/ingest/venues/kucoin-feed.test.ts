@@ -2,7 +2,7 @@
 import t from 'tap';
 import { kucoin } from '../../../ingest/venues/kucoin/index.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
-import { shardOf } from '../../../schemas/shards.ts';
+import { toShard } from '../../../schemas/shards.ts';
 import { readRecording, toVenueMessage } from '../../support/recordings.ts';
 import { venueBench } from '../../support/venue-checks.ts';
 
@@ -32,7 +32,7 @@ t.test('the plan subscribes each open contract once to every topic of it, and po
   const [template] = listingsOf(SDK_REST) as [ListingRecord];
   const listings = Array.from({ length: 300 }, (_, i) => ({ ...template, venue_symbol: `C${i}USDTM` }));
   const gone = { ...template, venue_symbol: 'GONEUSDTM', values: { ...template.values, status: 'delisted' } };
-  const env = { shards: 2, shardOf: (symbol: string) => shardOf(symbol, 2), endpoints: kucoin.endpoints };
+  const env = { shards: 2, shardOf: (symbol: string) => toShard(symbol, 2), endpoints: kucoin.endpoints };
   const slots = kucoin.plan([...listings, gone], env);
   t.equal(new Set(slots.map(({ id }) => id)).size, slots.length, 'ids are unique');
   const topics: string[] = [];
@@ -48,7 +48,7 @@ t.test('the plan subscribes each open contract once to every topic of it, and po
     t.ok(frames.every(({ type, response }) => type === 'subscribe' && response));
     const covered = slot.covers.flatMap(({ symbols }) => symbols ?? []);
     t.ok(
-      covered.every((symbol) => slot.shards.includes(shardOf(symbol, 2))),
+      covered.every((symbol) => slot.shards.includes(toShard(symbol, 2))),
       'a socket serves its shard',
     );
     t.same(

@@ -1,7 +1,7 @@
 // KuCoin: recorded messages in, expected records out (traced by hand to the frame), what gives nothing, and what is refused.
 import t from 'tap';
 import { kucoin } from '../../../ingest/venues/kucoin/index.ts';
-import { newBookSync, stepBookSync } from '../../../ingest/venues/shared/book-sync.ts';
+import { makeBookSync, stepBookSync } from '../../../ingest/venues/shared/book-sync.ts';
 import { readRecording, toVenueMessage } from '../../support/recordings.ts';
 import { BANDS, makeCandles, venueBench } from '../../support/venue-checks.ts';
 
@@ -417,7 +417,7 @@ t.test(
     };
     t.same(snapshot(100).chain.full, { bids: true, asks: true }, 'all levels the venue has');
     t.match(kucoin.sequence(snapshot(100).body), { symbol: 'C98USDTM', kind: 'snapshot', last: 100n });
-    let state = newBookSync<number>();
+    let state = makeBookSync<number>();
     const applied: number[] = [];
     const feed = (id: number, { chain }: { chain: Parameters<typeof stepBookSync>[2]['chain'] }) => {
       const step = stepBookSync(kucoin.bookRule, state, { chain, payload: id });
@@ -437,7 +437,7 @@ t.test(
     t.equal(feed(0, snapshot(103)).state.phase, 'broken', 'a snapshot before the hole does not join');
     feed(0, snapshot(104));
     t.equal(state.last, '105');
-    state = newBookSync();
+    state = makeBookSync();
     feed(0, snapshot(0));
     t.equal(
       feed(7, update(1709400450243)).state.last,

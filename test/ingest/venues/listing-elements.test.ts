@@ -4,7 +4,7 @@ import t from 'tap';
 import type { ReferenceAnswer, VenueMessage } from '../../../ingest/venues/contract/listings.ts';
 import type { Venue } from '../../../ingest/venues/contract/venue.ts';
 import { venues } from '../../../ingest/venues/index.ts';
-import { elementTexts } from '../../../ingest/venues/shared/elements.ts';
+import { splitElements } from '../../../ingest/venues/shared/elements.ts';
 import { factsAbout } from '../../support/venue-facts.ts';
 import { readAnswers, readReference } from '../../support/venue-seeds.ts';
 
@@ -96,7 +96,7 @@ t.test("digits, spaces and the order of members are the venue's", (t) => {
   const one = '{ "price" : 0.10,\n\t"size": 1e-7, "id":12345678901234567890, "name": "A\\"}{B" }';
   const two = '{"name":"B","inner":{"name":"C","levels":[{"size":1.0}]}}';
   const payload = Buffer.from(`{"list":[${one},${two},{"name":7},{"other":"name"}],"name":"whole"}`);
-  const found = elementTexts(payload, 'name');
+  const found = splitElements(payload, 'name');
   t.same([...found.keys()].toSorted(), ['A"}{B', 'B', 'C', 'whole']);
   t.equal(found.get('A"}{B'), one);
   t.equal(found.get('B'), two);
@@ -107,13 +107,13 @@ t.test("digits, spaces and the order of members are the venue's", (t) => {
 
 t.test('of objects with the same name the outermost is the element, of those the first', (t) => {
   const inner = '{"of":{"name":"A"},"name":"A"}';
-  t.equal(elementTexts(Buffer.from(`[${inner},{"name":"A","n":2}]`), 'name').get('A'), inner);
+  t.equal(splitElements(Buffer.from(`[${inner},{"name":"A","n":2}]`), 'name').get('A'), inner);
   t.end();
 });
 
 t.test('a part of a bigger buffer is read as what it is', (t) => {
   const bytes = new Uint8Array(Buffer.from('xx[{"name":"é"}]yy')).subarray(2, -2);
-  t.same([...elementTexts(bytes, 'name')], [['é', '{"name":"é"}']]);
+  t.same([...splitElements(bytes, 'name')], [['é', '{"name":"é"}']]);
   t.end();
 });
 
@@ -129,7 +129,7 @@ t.test('any answer gives each element as it was written', (t) => {
         const written = members.map(([key, text]) => `${JSON.stringify(key)}${space}:${text}`);
         return `{${written.toSpliced(at, 0, `"name"${space}:${space}${JSON.stringify(name)}`).join(`,${space}`)}}`;
       });
-      const found = elementTexts(Buffer.from(`{"data" : [${texts.join(', ')}]}`), 'name');
+      const found = splitElements(Buffer.from(`{"data" : [${texts.join(', ')}]}`), 'name');
       return made.every(([name], i) => found.get(name) === texts[i]);
     }),
     { numRuns: 500 },

@@ -2,7 +2,7 @@
 import t from 'tap';
 import { mexc } from '../../../ingest/venues/mexc/index.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
-import { shardOf } from '../../../schemas/shards.ts';
+import { toShard } from '../../../schemas/shards.ts';
 import { venueBench } from '../../support/venue-checks.ts';
 
 const { lineOf, map, listingsOf, frame, answer, record } = venueBench(mexc);
@@ -20,14 +20,14 @@ t.test('the plan subscribes each open contract once to every channel of it, on s
   const [template] = listingsOf(JKORF_REST) as [ListingRecord];
   const listings = Array.from({ length: 500 }, (_, i) => ({ ...template, venue_symbol: `C${i}_USDT` }));
   const gone = { ...template, venue_symbol: 'GONE_USDT', values: { ...template.values, status: 'delisted' } };
-  const env = { shards: 2, shardOf: (symbol: string) => shardOf(symbol, 2), endpoints: mexc.endpoints };
+  const env = { shards: 2, shardOf: (symbol: string) => toShard(symbol, 2), endpoints: mexc.endpoints };
   const slots = mexc.plan([...listings, gone], env);
   t.equal(new Set(slots.map(({ id }) => id)).size, slots.length, 'ids are unique');
   const subscribed: string[] = [];
   for (const slot of slots) {
     const covered = slot.covers.flatMap(({ symbols }) => symbols ?? []);
     t.ok(
-      covered.every((symbol) => slot.shards.includes(shardOf(symbol, 2))),
+      covered.every((symbol) => slot.shards.includes(toShard(symbol, 2))),
       'a slot serves its shard',
     );
     if (slot.kind !== 'socket') continue;

@@ -1,7 +1,7 @@
 // MEXC: recorded messages in, expected records out (traced by hand to the frame), what gives nothing, and what is refused.
 import t from 'tap';
 import { mexc } from '../../../ingest/venues/mexc/index.ts';
-import { newBookSync, stepBookSync } from '../../../ingest/venues/shared/book-sync.ts';
+import { makeBookSync, stepBookSync } from '../../../ingest/venues/shared/book-sync.ts';
 import { readRecording, toVenueMessage } from '../../support/recordings.ts';
 import { BANDS, makeCandles, venueBench } from '../../support/venue-checks.ts';
 
@@ -362,7 +362,7 @@ t.test('versions come alone or as ranges: old ones are dropped, one that straddl
   };
   t.same(snapshot(9).full, { bids: false, asks: true }, 'a side with fewer levels than requested is complete');
   t.equal(snapshot(9, 'depth/BTC_USDT').full, undefined, 'the number of requested levels is not known');
-  let state = newBookSync<string>();
+  let state = makeBookSync<string>();
   const applied: string[] = [];
   const feed = (name: string, chain: Parameters<typeof stepBookSync>[2]['chain']) => {
     const step = stepBookSync(mexc.bookRule, state, { chain, payload: name });

@@ -5,7 +5,7 @@ import { VenueError, type VenueMessage } from '../../../ingest/venues/contract/l
 import type { MapContext } from '../../../ingest/venues/contract/mapping.ts';
 import type { Venue } from '../../../ingest/venues/contract/venue.ts';
 import { venues } from '../../../ingest/venues/index.ts';
-import { canonicalDigits } from '../../../schemas/decimals.ts';
+import { toCanonicalDigits } from '../../../schemas/decimals.ts';
 import type { NormalisedRecord } from '../../../schemas/records.ts';
 import { isRaw, parseExact, replaceChosen } from '../../support/mutations.ts';
 import { chooseSeeds, makeContext, readRecordings } from '../../support/venue-seeds.ts';
@@ -21,7 +21,7 @@ const CANDLE = ['open', 'high', 'low', 'close', 'volume', 'turnover', 'trades'];
 const readDigits = (value: unknown): string | null => {
   const text = isRaw(value) ? value.rawJSON : value;
   try {
-    return typeof text === 'string' ? canonicalDigits(text) : null;
+    return typeof text === 'string' ? toCanonicalDigits(text) : null;
   } catch {
     return null;
   }

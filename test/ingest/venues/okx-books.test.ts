@@ -3,7 +3,7 @@ import { crc32 } from 'node:zlib';
 import t from 'tap';
 import type { MapContext } from '../../../ingest/venues/contract/mapping.ts';
 import { okx } from '../../../ingest/venues/okx/index.ts';
-import { type BookSync, newBookSync, stepBookSync } from '../../../ingest/venues/shared/book-sync.ts';
+import { type BookSync, makeBookSync, stepBookSync } from '../../../ingest/venues/shared/book-sync.ts';
 import { applySnapshot, applyUpdate, createBook } from '../../../processors/task/book.ts';
 import { listTopLevels } from '../../../processors/task/book-levels.ts';
 import type { BookRecord } from '../../../schemas/records.ts';
@@ -18,7 +18,7 @@ const NO_LISTINGS: MapContext = { listings: new Map() };
 
 t.test('every book of the recorded session has the checksum the venue then sent', (t) => {
   const book = createBook();
-  let sync: BookSync<BookRecord['values']> = newBookSync();
+  let sync: BookSync<BookRecord['values']> = makeBookSync();
   let compared = 0;
   for (const line of readRecording(`okx/${SESSION}`)) {
     if (line.dir !== 'in') continue;
@@ -40,7 +40,7 @@ t.test('every book of the recorded session has the checksum the venue then sent'
 
 t.test('a book continues while each predecessor is the last id, and a hole is found', (t) => {
   const seen: string[] = [];
-  let sync: BookSync<null> = newBookSync();
+  let sync: BookSync<null> = makeBookSync();
   const feed = (action: string | null, seqId: bigint, prevSeqId: bigint): void => {
     const text = `{"arg":{"channel":"books","instId":"BTC-USDT-SWAP"},${action === null ? '' : `"action":"${action}",`}"data":[{"asks":[],"bids":[],"ts":"5","checksum":0,"seqId":${seqId},"prevSeqId":${prevSeqId}}]}`;
     const chain = okx.sequence(text);

@@ -2,7 +2,7 @@
 import t from 'tap';
 import type { MapContext } from '../../../ingest/venues/contract/mapping.ts';
 import { okx } from '../../../ingest/venues/okx/index.ts';
-import { type BookSync, newBookSync, stepBookSync } from '../../../ingest/venues/shared/book-sync.ts';
+import { type BookSync, makeBookSync, stepBookSync } from '../../../ingest/venues/shared/book-sync.ts';
 import { applySnapshot, applyUpdate, createBook } from '../../../processors/task/book.ts';
 import { listTopLevels } from '../../../processors/task/book-levels.ts';
 import type { BookRecord, ListingRecord } from '../../../schemas/records.ts';
@@ -364,7 +364,7 @@ t.test('a modern book session, built of the recorded snapshot with ids and updat
     update([123461, 123470], '["8475.55","1","0","1"]'),
   ];
   const book = createBook();
-  let sync: BookSync<BookRecord['values']> = newBookSync();
+  let sync: BookSync<BookRecord['values']> = makeBookSync();
   const parsed = frames.map((text) => {
     const [mapped] = okx.map({}, frame(text), NO_LISTINGS);
     if (mapped?.record.layer !== 'book' || !mapped.chain) throw new Error(`no book in ${text}`);

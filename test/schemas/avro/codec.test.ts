@@ -9,10 +9,10 @@ import {
   AvroError,
   codecs,
   createVersionedCodec,
-  liveHead,
-  mdCodec,
+  decodeLiveHead,
+  makeMdCodec,
+  readSchemaText,
   SUBJECT_IDS,
-  schemaText,
 } from '../../../schemas/avro/codec.ts';
 import type { ListingVersion, LiveEntry, MdLayer, RawMessage, WatermarkEntry } from '../../../schemas/topics.ts';
 import { listing, SUBJECTS } from './values.ts';
@@ -37,7 +37,7 @@ const plain = (value: unknown): unknown => {
 
 t.test('every subject has a codec and its values here', (t) => {
   t.same(SUBJECTS.map(({ codec }) => codec.subject).sort(), Object.keys(SUBJECT_IDS).sort());
-  t.throws(() => mdCodec('listing' as MdLayer), AvroError, 'listings travel on their own topic');
+  t.throws(() => makeMdCodec('listing' as MdLayer), AvroError, 'listings travel on their own topic');
   t.end();
 });
 
@@ -62,13 +62,13 @@ t.test('the head of an entry of live is the whole one’s, and what is cut or fo
     const bytes = codecs.live.encode(value as LiveEntry);
     const { offset, index, recorded_at, kind, symbol, reading } = codecs.live.decode(bytes);
     const head = { offset, index, recorded_at, kind, symbol, layer: reading?.layer ?? null };
-    return isDeepStrictEqual(liveHead(bytes), head);
+    return isDeepStrictEqual(decodeLiveHead(bytes), head);
   });
   fc.assert(isHead, { numRuns: 300 });
   const [sample] = fc.sample(values, { numRuns: 1, seed: 1 });
   const bytes = codecs.live.encode(sample as LiveEntry);
-  for (let end = 0; end < bytes.length; end += 1) t.throws(() => liveHead(bytes.subarray(0, end)), AvroError);
-  t.throws(() => liveHead(codecs.raw.encode({ ...RAW })), AvroError, 'of another topic');
+  for (let end = 0; end < bytes.length; end += 1) t.throws(() => decodeLiveHead(bytes.subarray(0, end)), AvroError);
+  t.throws(() => decodeLiveHead(codecs.raw.encode({ ...RAW })), AvroError, 'of another topic');
   t.end();
 });
 
@@ -159,7 +159,7 @@ t.test('every version of a subject reads all older ones (backward compatible for
   for (const [name, ids] of Object.entries(SUBJECT_IDS)) {
     const files = readdirSync(new URL(`../../../schemas/avro/${name}/`, import.meta.url)).sort();
     t.same(files, ids.map((_, i) => `${i + 1}.avsc`).sort(), `${name}: one file a version`);
-    const schemas = ids.map((_, i) => JSON.parse(schemaText(name, i + 1)) as avro.Schema);
+    const schemas = ids.map((_, i) => JSON.parse(readSchemaText(name, i + 1)) as avro.Schema);
     for (const [i, newer] of schemas.entries()) {
       for (const older of schemas.slice(0, i)) t.ok(readsOld(newer, older), `${name} version ${i + 1}`);
     }
@@ -183,7 +183,7 @@ t.test(
   'unions are with null only, null first with a default; codes are strings, never enums; instants name their unit',
   (t) => {
     for (const [name, ids] of Object.entries(SUBJECT_IDS)) {
-      walk(JSON.parse(schemaText(name, ids.length)) as Node, (node) => {
+      walk(JSON.parse(readSchemaText(name, ids.length)) as Node, (node) => {
         const { type } = node;
         if (type === 'enum' || type === 'double' || type === 'float')
           t.fail(`${name}: found ${type}; use string, because codes grow and figures keep their digits`);
@@ -204,7 +204,7 @@ t.test('a record of one name has one definition in all subjects that carry it', 
   const seen = new Map<string, { readonly subject: string; readonly fingerprint: string }>();
   for (const [name, ids] of Object.entries(SUBJECT_IDS)) {
     const registry: Record<string, avro.Type> = {};
-    avro.Type.forSchema(JSON.parse(schemaText(name, ids.length)) as avro.Schema, { wrapUnions: 'never', registry });
+    avro.Type.forSchema(JSON.parse(readSchemaText(name, ids.length)) as avro.Schema, { wrapUnions: 'never', registry });
     for (const type of Object.values(registry)) {
       if (type.name === undefined) continue;
       const fingerprint = type.fingerprint().toString('hex');
@@ -220,7 +220,7 @@ t.test('ids are append-only: a written id means the same schema for ever', (t) =
   const file = new URL('../../fixtures/schema-ids.json', import.meta.url);
   const hash = (name: string, version: number): string =>
     createHash('sha256')
-      .update(JSON.stringify(JSON.parse(schemaText(name, version))))
+      .update(JSON.stringify(JSON.parse(readSchemaText(name, version))))
       .digest('hex');
   const now = Object.fromEntries(
     Object.entries(SUBJECT_IDS).flatMap(([name, ids]) =>

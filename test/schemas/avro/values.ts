@@ -1,6 +1,6 @@
 // Arbitrary values of every subject, typed as the code has them.
 import fc, { type Arbitrary } from 'fast-check';
-import { type Codec, codecs, mdCodec } from '../../../schemas/avro/codec.ts';
+import { type Codec, codecs, makeMdCodec } from '../../../schemas/avro/codec.ts';
 import type { GapCause } from '../../../schemas/gap-causes.ts';
 import type { Timeframe } from '../../../schemas/layers/candle.ts';
 import type { ListingValues } from '../../../schemas/records.ts';
@@ -305,6 +305,6 @@ export const SUBJECTS: readonly Subject[] = [
   subject(codecs.capability, capability),
   ...Object.entries(MD_VALUES).map(([layer, values]) => {
     const name = layer as MdLayer;
-    return subject(mdCodec(name), mdRecord(name, values));
+    return subject(makeMdCodec(name), mdRecord(name, values));
   }),
 ];

@@ -2,7 +2,7 @@
 import avro from 'avsc';
 import fc from 'fast-check';
 import t from 'tap';
-import { mdCodec, schemaText } from '../../../schemas/avro/codec.ts';
+import { makeMdCodec, readSchemaText } from '../../../schemas/avro/codec.ts';
 import '../../../schemas/avro/write-text.ts';
 
 /** A string in Avro: the number of its bytes as a zigzag varint, then the bytes. */
@@ -39,7 +39,7 @@ t.test('texts of any length and script', (t) => {
 });
 
 t.test('books: pairs are written as the records of the schema', (t) => {
-  const schema = JSON.parse(schemaText('md.book', 1)) as avro.Schema;
+  const schema = JSON.parse(readSchemaText('md.book', 1)) as avro.Schema;
   const plain = avro.Type.forSchema(schema, { wrapUnions: 'never' });
   const figure = fc.stringMatching(/^(0|[1-9]\d{0,9})(\.\d{1,9})?$/);
   const side = fc.array(fc.tuple(figure, figure), { maxLength: 40 });
@@ -54,7 +54,7 @@ t.test('books: pairs are written as the records of the schema', (t) => {
     src: { partition: 0, offset: 4 },
     values: { bids, asks, sequence: '7', collected_levels: { bids: 3, asks: 4 }, bands: {} },
   });
-  const codec = mdCodec('book');
+  const codec = makeMdCodec('book');
   fc.assert(
     fc.property(side, side, (bids, asks) => {
       const value = record(bids, asks);

@@ -3,10 +3,10 @@ import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import t from 'tap';
 import { HASH_BYTES, type Hash, hashLeaf, hashNode, MerkleError } from '../../../schemas/merkle/hash.ts';
-import { auditPath, coverRange } from '../../../schemas/merkle/nodes.ts';
-import { createTileReader, isKept, keptLevels } from '../../../schemas/merkle/tiles.ts';
+import { coverRange, listAuditNodes } from '../../../schemas/merkle/nodes.ts';
+import { createTileReader, isKept, listKeptLevels } from '../../../schemas/merkle/tiles.ts';
 import { createTree } from '../../../schemas/merkle/tree.ts';
-import { rootFromPath, verifyInclusion } from '../../../schemas/merkle/verify.ts';
+import { computeRootOfPath, verifyInclusion } from '../../../schemas/merkle/verify.ts';
 
 const vector = <T>(name: string): T =>
   JSON.parse(readFileSync(new URL(`../../fixtures/merkle/${name}.json`, import.meta.url), 'utf8')) as T;
@@ -156,15 +156,15 @@ t.test('trees of any size equal the definition, and each changed proof is refuse
 t.test('a proof reads a few tiles, whatever the size of the tree', async (t) => {
   const size = 2 ** 18 - 3;
   const { file, root } = grow(numbered(size));
-  t.equal(file.length, keptLevels(size).reduce((sum, { count }) => sum + count, 0) * HASH_BYTES);
+  t.equal(file.length, listKeptLevels(size).reduce((sum, { count }) => sum + count, 0) * HASH_BYTES);
   for (const index of [0, 1, 131_071, 131_072, size - 1]) {
     let hashes = 0;
     const reader = createReader(file, size, (count) => {
       hashes += count;
     });
     const path = await reader.path(index);
-    t.match(rootFromPath({ leaf: await reader.leaf(index), index, size, path }), root);
-    t.ok(hashes <= 64 * 2 * keptLevels(size).length, `${hashes} hashes read`);
+    t.match(computeRootOfPath({ leaf: await reader.leaf(index), index, size, path }), root);
+    t.ok(hashes <= 64 * 2 * listKeptLevels(size).length, `${hashes} hashes read`);
   }
 });
 
@@ -175,10 +175,10 @@ t.test('a file that is too short is refused, not proved from', async (t) => {
 });
 
 t.test('paths and covers of places that are none', (t) => {
-  t.throws(() => auditPath(5, 5), RangeError);
-  t.throws(() => auditPath(-1, 5), RangeError);
-  t.throws(() => auditPath(0.5, 5), RangeError);
-  t.same(auditPath(0, 1), []);
+  t.throws(() => listAuditNodes(5, 5), RangeError);
+  t.throws(() => listAuditNodes(-1, 5), RangeError);
+  t.throws(() => listAuditNodes(0.5, 5), RangeError);
+  t.same(listAuditNodes(0, 1), []);
   t.same(coverRange(4, 7), [
     { level: 1, index: 2 },
     { level: 0, index: 6 },

@@ -1,5 +1,5 @@
 // Encodes a batch of records without copies. Upstream: tulios/kafkajs issue 383 (closed after pull request 394), which left four copies of a batch.
-import { crc32c } from './crc32c.ts';
+import { computeCrc32c } from './crc32c.ts';
 import { UnzeroedEncoder } from './encoder.ts';
 import type { EncodedRecord } from './record.ts';
 import { replacePart, requirePart } from './replace.ts';
@@ -57,7 +57,7 @@ export const encodeBatch = async (batch: BatchIn): Promise<UnzeroedEncoder> => {
   whole.writeInt32BE(batch.firstSequence ?? 0, 53);
   whole.writeInt32BE(records.length, 57);
   body.copy(whole, HEAD_BYTES);
-  whole.writeUInt32BE(crc32c(whole.subarray(PREFIX_BYTES)), 17);
+  whole.writeUInt32BE(computeCrc32c(whole.subarray(PREFIX_BYTES)), 17);
   const encoded = new UnzeroedEncoder(0);
   encoded.buf = whole;
   encoded.offset = whole.length;

@@ -19,8 +19,8 @@ const encodeAny = requirePart<(record: RecordIn) => EncodedRecord>(RECORD);
 
 const WIDEST = 2 ** 30;
 const isNarrow = (n: number): boolean => Number.isInteger(n) && n > -WIDEST && n < WIDEST;
-const zigZag = (n: number): number => ((n << 1) ^ (n >> 31)) >>> 0;
-const bytesOfVarInt = (u: number): number =>
+const toZigZag = (n: number): number => ((n << 1) ^ (n >> 31)) >>> 0;
+const countVarIntBytes = (u: number): number =>
   u < 0x80 ? 1 : u < 0x4000 ? 2 : u < 0x200000 ? 3 : u < 0x10000000 ? 4 : 5;
 
 const putVarInt = (into: Buffer, at: number, u: number): number => {
@@ -49,20 +49,20 @@ export const encodeRecord = (record: RecordIn): EncodedRecord => {
   const [key, value]: [Bytes, Bytes] = [record.key ?? null, record.value ?? null];
   const isPlain = headers === undefined || Object.keys(headers).length === 0;
   if (!isPlain || !isNarrow(timestampDelta) || !isNarrow(offsetDelta)) return encodeAny(record);
-  const [time, offset] = [zigZag(timestampDelta), zigZag(offsetDelta)];
+  const [time, offset] = [toZigZag(timestampDelta), toZigZag(offsetDelta)];
   const [keyBytes, valueBytes] = [computeLength(key), computeLength(value)];
-  const [keyLength, valueLength] = [zigZag(keyBytes), zigZag(valueBytes)];
+  const [keyLength, valueLength] = [toZigZag(keyBytes), toZigZag(valueBytes)];
   const body =
     // One for the attributes, one for the number of headers.
     2 +
-    bytesOfVarInt(time) +
-    bytesOfVarInt(offset) +
-    bytesOfVarInt(keyLength) +
+    countVarIntBytes(time) +
+    countVarIntBytes(offset) +
+    countVarIntBytes(keyLength) +
     Math.max(0, keyBytes) +
-    bytesOfVarInt(valueLength) +
+    countVarIntBytes(valueLength) +
     Math.max(0, valueBytes);
-  const length = zigZag(body);
-  const buf = Buffer.allocUnsafe(bytesOfVarInt(length) + body);
+  const length = toZigZag(body);
+  const buf = Buffer.allocUnsafe(countVarIntBytes(length) + body);
   let at = putVarInt(buf, 0, length);
   buf[at++] = 0;
   at = putVarInt(buf, at, time);

@@ -1,16 +1,16 @@
 // The board as data: rows, filters and order, colours, addresses, the clock, and the picture that stays as large as its selection.
 import t from 'tap';
-import { boardAddress, pressed, readBoardView } from '../../../../api/explorer/board/board-address.ts';
+import { readBoardView, toBoardAddress, toggleSort } from '../../../../api/explorer/board/board-address.ts';
 import {
   type BoardListing,
-  boardRows,
   filterListings,
   fitListings,
+  makeBoardRows,
   type RowFigures,
   sortNames,
 } from '../../../../api/explorer/board/board-rows.ts';
-import { colourStep } from '../../../../api/explorer/board/colour-step.ts';
-import { instrumentAddress, readInstrumentView } from '../../../../api/explorer/board/instrument-view.ts';
+import { computeColourStep } from '../../../../api/explorer/board/colour-step.ts';
+import { readInstrumentView, toInstrumentAddress } from '../../../../api/explorer/board/instrument-view.ts';
 import { findMeasure, MEASURES } from '../../../../api/explorer/board/measures.ts';
 import { type LayerUpdate, Picture } from '../../../../api/explorer/board/picture.ts';
 import { ServerClock } from '../../../../api/explorer/board/server-clock.ts';
@@ -22,7 +22,7 @@ const listing = (venue: string, base: string, quote = 'USDT'): BoardListing => (
 const ALL = [listing('okx', 'ETH'), listing('okx', 'BTC', 'USDC'), listing('okx', 'BTC'), listing('aster', 'BTC')];
 
 t.test('a row is an instrument; listings of one venue share a cell', (t) => {
-  const [btc, eth] = boardRows(ALL);
+  const [btc, eth] = makeBoardRows(ALL);
   t.same([btc?.instrument, eth?.instrument], ['BTC-PERP', 'ETH-PERP']);
   t.same(
     btc?.cells.get('okx')?.map(({ quote }) => quote),
@@ -67,7 +67,7 @@ t.test('rows without a figure are last in either order', (t) => {
 t.test('colours go both ways from zero, and shares compare', (t) => {
   const { scale } = findMeasure('funding_8h');
   t.same(
-    [0, 0.00001, 0.0001, -0.0001, 1, -1, Number.NaN].map((figure) => colourStep(figure, scale, 0)),
+    [0, 0.00001, 0.0001, -0.0001, 1, -1, Number.NaN].map((figure) => computeColourStep(figure, scale, 0)),
     [0, 0, 3, -3, 5, -5, 0],
   );
   const share = findMeasure('oi').scale;
@@ -77,7 +77,7 @@ t.test('colours go both ways from zero, and shares compare', (t) => {
       [5, 10],
       [0, 10],
       [5, 0],
-    ].map(([figure = 0, largest = 0]) => colourStep(figure, share, largest)),
+    ].map(([figure = 0, largest = 0]) => computeColourStep(figure, share, largest)),
     [5, 3, 0, 0],
   );
   t.end();
@@ -105,14 +105,14 @@ t.test('a view is its address, and what makes no sense is left aside', (t) => {
     '/explore?measure=basis&sort=-okx&base=BTC,ETH&quote=USDT&venue=okx,kraken-futures',
     '/explore?sort=-name',
   ])
-    t.equal(boardAddress(readBoardView(new URLSearchParams(address.split('?')[1] ?? ''))), address);
+    t.equal(toBoardAddress(readBoardView(new URLSearchParams(address.split('?')[1] ?? ''))), address);
   const odd = readBoardView(new URLSearchParams('measure=x&sort=%00&base=btc,,<b>,ETH;drop&venue=OKX'));
-  t.equal(boardAddress(odd), '/explore?base=BTC&venue=okx');
-  t.same(pressed({ by: 'name', isAscending: true }, 'okx'), { by: 'okx', isAscending: false }, 'largest first');
-  t.same(pressed({ by: 'okx', isAscending: false }, 'okx'), { by: 'okx', isAscending: true });
+  t.equal(toBoardAddress(odd), '/explore?base=BTC&venue=okx');
+  t.same(toggleSort({ by: 'name', isAscending: true }, 'okx'), { by: 'okx', isAscending: false }, 'largest first');
+  t.same(toggleSort({ by: 'okx', isAscending: false }, 'okx'), { by: 'okx', isAscending: true });
   const path = '/explore/BTC-PERP';
   for (const address of [path, `${path}?range=24h&listing=okx%7CBTC-USDT-SWAP&price=mark`, `${path}?rows=stored`])
-    t.equal(instrumentAddress(path, readInstrumentView(new URLSearchParams(address.split('?')[1] ?? ''))), address);
+    t.equal(toInstrumentAddress(path, readInstrumentView(new URLSearchParams(address.split('?')[1] ?? ''))), address);
   t.equal(readInstrumentView(new URLSearchParams('range=7d&rows=stored')).isRaw, false, 'too long for stored rows');
   t.end();
 });

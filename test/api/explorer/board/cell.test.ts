@@ -1,7 +1,7 @@
 // The content of a cell: every status of a reading, statuses that the page derives itself, and no number where none is valid.
 import t from 'tap';
 import { type Cell, type CellTime, toCell } from '../../../../api/explorer/board/cell.ts';
-import { cellDetails } from '../../../../api/explorer/board/cell-details.ts';
+import { listCellDetails } from '../../../../api/explorer/board/cell-details.ts';
 import type { Reading } from '../../../../api/explorer/board/reading.ts';
 import { GAP_CAUSES } from '../../../../schemas/gap-causes.ts';
 import { createRandom } from '../../../support/mutations.ts';
@@ -83,7 +83,7 @@ t.test('whatever a reading contains, digits are shown of a present one alone', (
     };
     const lostSinceMs = one([null, null, NOW - 1]);
     const cell = see(over, { lostSinceMs });
-    const details = JSON.stringify(cellDetails(cell, reading(over), NOW));
+    const details = JSON.stringify(listCellDetails(cell, reading(over), NOW));
     if (cell.kind === 'figure') figures += 1;
     const mayShow = status === 'present' && lostSinceMs === null;
     if ((cell.kind === 'figure' || details.includes('9985')) && !mayShow) t.fail(`${JSON.stringify(over)}: ${details}`);
@@ -93,13 +93,13 @@ t.test('whatever a reading contains, digits are shown of a present one alone', (
 });
 
 t.test('details have the whole digits, the instants and the reason', (t) => {
-  const details = cellDetails(see({}), reading({ instants: { next_funding_at: instant(60_000) } }), NOW);
+  const details = listCellDetails(see({}), reading({ instants: { next_funding_at: instant(60_000) } }), NOW);
   t.same(details, [
     { label: 'Figure', text: '0.00009985 (fraction)' },
     { label: 'Received', text: '2026-01-15 12:00:07.000 UTC, 3 s ago' },
     { label: 'Stated by the venue', text: '2026-01-15 12:00:06.900 UTC' },
     { label: 'Next settlement', text: '2026-01-15 12:01:10.000 UTC' },
   ]);
-  t.same(cellDetails({ kind: 'waiting' }, undefined, NOW).length, 1);
+  t.same(listCellDetails({ kind: 'waiting' }, undefined, NOW).length, 1);
   t.end();
 });

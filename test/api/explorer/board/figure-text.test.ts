@@ -1,13 +1,13 @@
 // Figures as text: exact shifts, rounding by the decimal rule, ages in one unit.
 import t from 'tap';
 import {
-  ageText,
   type Form,
-  formText,
+  formatAgeMs,
+  formatForm,
+  formatShortQuantity,
   groupThousands,
   roundDigits,
   shiftPoint,
-  shortQuantity,
 } from '../../../../api/explorer/board/figure-text.ts';
 import { createRandom } from '../../../support/mutations.ts';
 
@@ -77,9 +77,9 @@ t.test('a figure is shown in the form of its measure', (t) => {
     ['quantity', '45600000000', '45.600B'],
     ['quantity', '12.345', '12.35'],
   ] as const satisfies readonly (readonly [Form, string, string])[])
-    t.equal(formText(form, digits), text, `${form} ${digits}`);
+    t.equal(formatForm(form, digits), text, `${form} ${digits}`);
   t.equal(groupThousands('1234567.1234567'), '1\u2009234\u2009567.1234567', 'decimals are not grouped');
-  t.equal(shortQuantity('not a number'), 'not a number');
+  t.equal(formatShortQuantity('not a number'), 'not a number');
   t.end();
 });
 
@@ -88,7 +88,7 @@ t.test('a price takes fourteen characters at most, and is nothing only when it i
   for (let round = 0; round < 3_000; round++) {
     const whole = random(2) === 0 ? '0' : String(random(10 ** (1 + random(9))));
     const fraction = `${'0'.repeat(random(8))}${1 + random(999_999_999)}`;
-    const text = formText('price', `${whole}.${fraction}`);
+    const text = formatForm('price', `${whole}.${fraction}`);
     if (text.length > 14 || !/[1-9]/.test(text)) t.fail(`${whole}.${fraction} is ${text}`);
   }
   t.pass('3000 prices');
@@ -96,7 +96,7 @@ t.test('a price takes fourteen characters at most, and is nothing only when it i
 });
 
 t.test('an age is shown in its largest whole unit', (t) => {
-  t.same([-5, 999, 59_999, 60_000, 3_599_999, 7_200_000, 200_000_000].map(ageText), [
+  t.same([-5, 999, 59_999, 60_000, 3_599_999, 7_200_000, 200_000_000].map(formatAgeMs), [
     '0 s',
     '0 s',
     '59 s',

@@ -1,6 +1,6 @@
 // Decimation for charts: never over a hole, never without an extreme, never more points than columns allow.
 import t from 'tap';
-import { type Columns, decimate } from '../../../../api/explorer/chart/decimate.ts';
+import { type Columns, decimateLine } from '../../../../api/explorer/chart/decimate.ts';
 import { createRandom, type Random } from '../../../support/mutations.ts';
 
 type Series = { readonly xs: readonly number[]; readonly ys: readonly number[] };
@@ -50,7 +50,7 @@ t.test('what is joined has no hole between it, in any series', (t) => {
   for (let round = 0; round < 2_000; round++) {
     const series = anySeries(random);
     const faults: string[] = [];
-    for (const run of decimate(series.xs, series.ys, anyColumns(random, series)))
+    for (const run of decimateLine(series.xs, series.ys, anyColumns(random, series)))
       for (const [i, place] of run.entries()) {
         const before = i === 0 ? place : (run[i - 1] ?? place);
         if (i > 0) joined += 1;
@@ -70,7 +70,7 @@ t.test('each column keeps its first, lowest, highest and last point, and no more
   for (let round = 0; round < 1_000; round++) {
     const series = anySeries(random);
     const asked = anyColumns(random, series);
-    const runs = decimate(series.xs, series.ys, asked);
+    const runs = decimateLine(series.xs, series.ys, asked);
     const kept = new Set(runs.flat());
     const faults: string[] = [];
     for (const [key, places] of groupColumns(series, asked)) {
@@ -93,7 +93,7 @@ t.test('each column keeps its first, lowest, highest and last point, and no more
 t.test('50,000 points become at most four a column', (t) => {
   const xs = Array.from({ length: 50_000 }, (_, i) => i * 1_000);
   const ys = xs.map((x) => Math.sin(x / 1e6));
-  const runs = decimate(xs, ys, { fromMs: 0, toMs: 50_000_000, columns: 800 });
+  const runs = decimateLine(xs, ys, { fromMs: 0, toMs: 50_000_000, columns: 800 });
   t.equal(runs.length, 1);
   t.ok((runs[0]?.length ?? 0) <= 4 * 801 && (runs[0]?.length ?? 0) >= 1_600, `${runs[0]?.length} points`);
   t.same([runs[0]?.[0], runs[0]?.at(-1)], [0, 49_999]);
@@ -101,7 +101,7 @@ t.test('50,000 points become at most four a column', (t) => {
 });
 
 t.test('a point alone between holes is a run of its own', (t) => {
-  t.same(decimate([1, 2, 3], [Number.NaN, 5, Number.NaN], { fromMs: 0, toMs: 4, columns: 4 }), [[1]]);
-  t.same(decimate([], [], { fromMs: 0, toMs: 4, columns: 4 }), []);
+  t.same(decimateLine([1, 2, 3], [Number.NaN, 5, Number.NaN], { fromMs: 0, toMs: 4, columns: 4 }), [[1]]);
+  t.same(decimateLine([], [], { fromMs: 0, toMs: 4, columns: 4 }), []);
   t.end();
 });

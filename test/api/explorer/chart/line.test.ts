@@ -1,6 +1,6 @@
 // History rows as lines: every row without a figure is a hole with its reason and cause; late rows are marked.
 import t from 'tap';
-import { buildLine, type HistoryRow, holeAt, nearestPoint } from '../../../../api/explorer/chart/line.ts';
+import { buildLine, findHole, findNearestPoint, type HistoryRow } from '../../../../api/explorer/chart/line.ts';
 
 const T0 = Date.parse('2026-01-15T12:00:00.000Z');
 const STEP = 10_000;
@@ -62,18 +62,18 @@ t.test('late rows are points with a mark', (t) => {
 
 t.test('a hole does not include the instant it begins after', (t) => {
   const line = buildLine('x', [row(1, {}), gap(2, 'no_update'), row(3, {})], { member: 'mark', stepMs: STEP });
-  t.equal(holeAt(line, T0 + STEP), null);
-  t.equal(holeAt(line, T0 + STEP + 1)?.cause, 'no_update');
-  t.equal(holeAt(line, T0 + 2 * STEP)?.cause, 'no_update');
-  t.equal(holeAt(line, T0 + 2 * STEP + 1), null);
+  t.equal(findHole(line, T0 + STEP), null);
+  t.equal(findHole(line, T0 + STEP + 1)?.cause, 'no_update');
+  t.equal(findHole(line, T0 + 2 * STEP)?.cause, 'no_update');
+  t.equal(findHole(line, T0 + 2 * STEP + 1), null);
   t.end();
 });
 
 t.test('an instant has the nearest point, of two equally near ones the earlier', (t) => {
   t.same(
-    [0, 10, 14, 16, 99].map((ms) => nearestPoint([10, 20, 30], ms)),
+    [0, 10, 14, 16, 99].map((ms) => findNearestPoint([10, 20, 30], ms)),
     [0, 0, 0, 1, 2],
   );
-  t.equal(nearestPoint([], 5), -1);
+  t.equal(findNearestPoint([], 5), -1);
   t.end();
 });

@@ -1,12 +1,18 @@
 // Axes: round figures within the range, round instants in UTC, texts as exact as their step.
 import t from 'tap';
-import { findRange, listTicks, tickText, timeTicks, timeTickText } from '../../../../api/explorer/chart/scales.ts';
+import {
+  findRange,
+  formatTick,
+  formatTimeTick,
+  listTicks,
+  makeTimeTicks,
+} from '../../../../api/explorer/chart/scales.ts';
 import { createRandom } from '../../../support/mutations.ts';
 
 t.test('ticks are round, ascend, and lie within the range', (t) => {
   t.same(listTicks({ low: 0.4, high: 10.1 }, 5), [2, 4, 6, 8, 10]);
   t.same(
-    listTicks({ low: -0.00012, high: 0.00031 }, 5).map((tick) => tickText(tick, 0.0001)),
+    listTicks({ low: -0.00012, high: 0.00031 }, 5).map((tick) => formatTick(tick, 0.0001)),
     ['-0.0001', '0.0000', '0.0001', '0.0002', '0.0003'],
   );
   const random = createRandom(5);
@@ -33,13 +39,13 @@ t.test('a range leaves holes aside, and has a height when all figures are one', 
 
 t.test('instants are round in UTC', (t) => {
   const from = Date.parse('2026-01-15T11:47:13.000Z');
-  const { stepMs, at } = timeTicks(from, from + 900_000, 8);
+  const { stepMs, at } = makeTimeTicks(from, from + 900_000, 8);
   t.equal(stepMs, 120_000);
   t.same(
-    at.slice(0, 2).map((ms) => timeTickText(ms, stepMs)),
+    at.slice(0, 2).map((ms) => formatTimeTick(ms, stepMs)),
     ['11:48', '11:50'],
   );
-  t.equal(timeTickText(from, 1_000), '11:47:13');
-  t.equal(timeTickText(from, 86_400_000), '01-15');
+  t.equal(formatTimeTick(from, 1_000), '11:47:13');
+  t.equal(formatTimeTick(from, 86_400_000), '01-15');
   t.end();
 });

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import t from 'tap';
 import { type Abi, createWalletClient, type Hex, http, parseSignature, toHex } from 'viem';
-import { localBase } from '../../../../infra/dev/facilitator/local-usdc.ts';
+import { makeLocalBase } from '../../../../infra/dev/facilitator/local-usdc.ts';
 import { connectChain } from '../../../support/local-chain.ts';
 import { type Authorization, signPayment, startPaymentWorld } from '../../../support/payment-world.ts';
 
@@ -14,7 +14,7 @@ const FAR = '4000000000';
 t.test('a signed transfer is made once, by anybody, in its time', async (t) => {
   const world = await startPaymentWorld(t);
   const { reader, fund } = connectChain(world.rpcUrl);
-  const sender = createWalletClient({ chain: localBase(world.rpcUrl), transport: http(), account: await fund() });
+  const sender = createWalletClient({ chain: makeLocalBase(world.rpcUrl), transport: http(), account: await fund() });
   const buyer = await world.newBuyer(10_000n);
   const offer = makeOffer(world);
   const makeArgs = async (changed: Parameters<typeof signPayment>[2], signer = buyer) => {
@@ -68,7 +68,7 @@ t.test('a signed transfer is made once, by anybody, in its time', async (t) => {
 t.test('a cancelled authorisation is never used; one for a payee is used by the payee alone', async (t) => {
   const world = await startPaymentWorld(t);
   const { reader, fund } = connectChain(world.rpcUrl);
-  const chain = localBase(world.rpcUrl);
+  const chain = makeLocalBase(world.rpcUrl);
   const [payee, stranger] = [await fund(), await fund()];
   const buyer = await world.newBuyer(10_000n);
   const domain = { name: 'USD Coin', version: '2', chainId: 8453, verifyingContract: world.usdc };

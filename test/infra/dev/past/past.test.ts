@@ -3,10 +3,10 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { pastWork } from '../../../../infra/dev/local/past.ts';
+import { readPastWork } from '../../../../infra/dev/local/past.ts';
 import { beginLastDays, LAST_VENUE } from '../../../../infra/dev/past/last-days.ts';
-import { OLD_VENUES, oldDayMs, writeOldDay, writeYesterday } from '../../../../infra/dev/past/old-day.ts';
-import { pastFile, writePast } from '../../../../infra/dev/past/state.ts';
+import { computeOldDayMs, OLD_VENUES, writeOldDay, writeYesterday } from '../../../../infra/dev/past/old-day.ts';
+import { toPastFile, writePast } from '../../../../infra/dev/past/state.ts';
 import { createVirtualLog, type PastRecord } from '../../../../infra/dev/past/virtual-log.ts';
 import { mappedVenues } from '../../../../ingest/venues/index.ts';
 import { Task } from '../../../../processors/task/task.ts';
@@ -78,7 +78,7 @@ t.test('record times never decrease, and end where the live log begins', async (
 t.test('the old day has rows of every anchored table, gaps and late rows among them', async (t) => {
   for (const [venue, records] of past) rowsByVenue.set(venue, listRows(t, venue, records));
   const all = [...rowsByVenue.values()].flat();
-  const from = oldDayMs(TELLING.nowMs) * 1_000;
+  const from = computeOldDayMs(TELLING.nowMs) * 1_000;
   const old = all.filter(({ at }) => at > from && at <= from + MS_PER_DAY * 1_000);
   t.same(
     new Set(old.map(({ table }) => table).filter((table) => ANCHORED_TABLES.some((one) => one.table === table))),
@@ -130,19 +130,19 @@ t.test('a start knows what is left to do', async (t) => {
     mkdirSync(join(dir, name));
     return join(dir, name);
   };
-  t.equal(pastWork({ dir: folder('fresh'), env: {} }), 'first');
-  t.equal(pastWork({ dir: join(dir, 'fresh'), env: { KAFKA_BROKERS: 'elsewhere:9092' } }), null);
+  t.equal(readPastWork({ dir: folder('fresh'), env: {} }), 'first');
+  t.equal(readPastWork({ dir: join(dir, 'fresh'), env: { KAFKA_BROKERS: 'elsewhere:9092' } }), null);
   const old = folder('old');
   writeFileSync(join(old, 'keys.json'), '{}');
-  t.equal(pastWork({ dir: old, env: {} }), null, 'a folder from before keeps what it has');
+  t.equal(readPastWork({ dir: old, env: {} }), null, 'a folder from before keeps what it has');
   for (const [state, work] of [
     ['writing', 'again'],
     ['written', 'finish'],
     ['archived', null],
   ] as const) {
     const held = folder(state);
-    writePast(pastFile(held), { state, nowMs: 1, oldDayMs: 0 });
-    t.equal(pastWork({ dir: held, env: {} }), work, state);
-    t.equal(pastWork({ dir: held, env: {}, isWiped: true }), 'first', `${state}, and wiped`);
+    writePast(toPastFile(held), { state, nowMs: 1, oldDayMs: 0 });
+    t.equal(readPastWork({ dir: held, env: {} }), work, state);
+    t.equal(readPastWork({ dir: held, env: {}, isWiped: true }), 'first', `${state}, and wiped`);
   }
 });

@@ -1,5 +1,5 @@
 // What tests of the simulated Binance share: its messages, and a book of their own.
-import { elementHash } from '../../../../infra/dev/simulator/book-model.ts';
+import { hashElement } from '../../../../infra/dev/simulator/book-model.ts';
 import { type Client, trimZeros } from '../../../support/fake-simulator.ts';
 
 export type Depth = {
@@ -39,7 +39,7 @@ export function mapBook(snapshot: Snapshot) {
     sizes: sides,
     hash: (): number =>
       (['b', 'a'] as const)
-        .flatMap((side) => [...sides[side]].map(([p, q]) => elementHash(side, trimZeros(p), trimZeros(q))))
+        .flatMap((side) => [...sides[side]].map(([p, q]) => hashElement(side, trimZeros(p), trimZeros(q))))
         .reduce((sum, one) => (sum ^ one) >>> 0, 0),
   };
 }

@@ -3,7 +3,7 @@ import t, { type Test } from 'tap';
 import type { FaultRequest } from '../../../../infra/dev/simulator/faults.ts';
 import type { Simulator } from '../../../../infra/dev/simulator/simulator.ts';
 import { hyperliquid } from '../../../../ingest/venues/hyperliquid/index.ts';
-import { newBookSync, stepBookSync } from '../../../../ingest/venues/shared/book-sync.ts';
+import { makeBookSync, stepBookSync } from '../../../../ingest/venues/shared/book-sync.ts';
 import {
   ask,
   type Client,
@@ -222,7 +222,7 @@ t.test(
     const books = listData<Book>(client, 'l2Book');
     t.ok(books.length >= 20);
     t.ok(new Set(books.map(({ time }) => time)).size < books.length / 2);
-    let state = newBookSync<null>();
+    let state = makeBookSync<null>();
     for (const text of client.frames) {
       const chain = hyperliquid.sequence(text);
       if (chain !== null) ({ state } = stepBookSync(hyperliquid.bookRule, state, { chain, payload: null }));

@@ -1,6 +1,6 @@
 // Our own venue file finds, subscribes to and maps what each simulated venue sends: every figure is the truth at its stamp.
 import t, { type Test } from 'tap';
-import { elementHash } from '../../../../infra/dev/simulator/book-model.ts';
+import { hashElement } from '../../../../infra/dev/simulator/book-model.ts';
 import { FAULT_KINDS, type FaultRequest } from '../../../../infra/dev/simulator/faults.ts';
 import type { Simulator } from '../../../../infra/dev/simulator/simulator.ts';
 import type { TruthRow } from '../../../../infra/dev/simulator/truth-rows.ts';
@@ -227,7 +227,7 @@ class Comparison {
       }
     }
     const hash = (['b', 'a'] as const)
-      .flatMap((side) => [...sides[side]].map(([price, size]) => elementHash(side, price, size)))
+      .flatMap((side) => [...sides[side]].map(([price, size]) => hashElement(side, price, size)))
       .reduce((sum, one) => (sum ^ one) >>> 0, 0);
     const rows = this.#rows.get(`book ${record.venue_symbol} ${record.venue_ts}`) ?? [];
     const row = rows.find(({ values }) => sequence === null || String(values.update_id) === sequence);

@@ -7,10 +7,10 @@ import { runAnchors } from '../../../../infra/dev/tools/anchors.ts';
 import { migrate } from '../../../../infra/postgres/migrate.ts';
 import { openFolderStore } from '../../../../infra/runtime/object-store.ts';
 import { openPostgres } from '../../../../infra/runtime/postgres/postgres.ts';
-import { dayAfter, dayAt } from '../../../../processors/nightly/day.ts';
+import { addDays, toDayAt } from '../../../../processors/nightly/day.ts';
 import { openTreeFile } from '../../../../processors/nightly/merkle/tree-file.ts';
-import { treeKey } from '../../../../schemas/anchor-chain.ts';
-import { partitionText } from '../../../../schemas/anchored.ts';
+import { toTreeKey } from '../../../../schemas/anchor-chain.ts';
+import { formatPartitionLeaf } from '../../../../schemas/anchored.ts';
 import { hashLeaf } from '../../../../schemas/merkle/hash.ts';
 import { createTree } from '../../../../schemas/merkle/tree.ts';
 import { openNode } from '../../../support/anchor-chain.ts';
@@ -52,9 +52,9 @@ const closeDay = async (day: string): Promise<void> => {
     const finished = await tree.finish();
     if (finished === null) throw new Error('no leaves');
     const partition = { day, table, rows: finished.size, root: finished.root.toString('hex') };
-    const leaf = hashLeaf(Buffer.from(partitionText(partition)));
+    const leaf = hashLeaf(Buffer.from(formatPartitionLeaf(partition)));
     dayTree.append(leaf);
-    const key = treeKey(day, table, partition.root);
+    const key = toTreeKey(day, table, partition.root);
     await store.put(key, finished.path);
     await pool.query(
       'insert into anchor_partitions (day, table_name, rows, root, leaf, tree_key) values ($1, $2, $3, $4, $5, $6)',
@@ -115,10 +115,10 @@ t.test('post takes every closed day that is due, list shows them, check finds no
 });
 
 t.test('a day that is not due is refused', async (t) => {
-  const yesterday = dayAfter(dayAt(Date.now()), -1);
+  const yesterday = addDays(toDayAt(Date.now()), -1);
   await t.rejects(
     run(`post ${yesterday}`, settings),
-    new RegExp(`${yesterday} is due at ${dayAfter(yesterday, 7)}T02:00`),
+    new RegExp(`${yesterday} is due at ${addDays(yesterday, 7)}T02:00`),
   );
   await t.rejects(run(`post ${yesterday} --early`, settings), /is not closed, or has no rows/);
 });

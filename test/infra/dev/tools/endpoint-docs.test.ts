@@ -8,16 +8,16 @@ import { makeOpenApi } from '../../../../api/data-app/openapi.ts';
 import { OPERATIONS } from '../../../../api/operations/index.ts';
 import { STREAM_EVENTS } from '../../../../api/stream/events.ts';
 import { STREAM } from '../../../../api/stream/request.ts';
-import { ENDPOINT_DOCS, endpointDocs } from '../../../../infra/dev/tools/endpoint-docs.ts';
-import { wideJson } from '../../../../infra/dev/tools/endpoint-examples.ts';
+import { ENDPOINT_DOCS, printEndpointDocs } from '../../../../infra/dev/tools/endpoint-docs.ts';
+import { formatWideJson } from '../../../../infra/dev/tools/endpoint-examples.ts';
 import { market, NOW } from '../../../api/live-fixture.ts';
 import { findSchemaFaults } from '../../../support/closed-schema.ts';
 
 const ENDPOINTS = [...OPERATIONS, STREAM];
 
 t.test('docs/endpoints.md contains what the operations declare', (t) => {
-  if (process.env['GOLDEN_UPDATE'] === '1') writeFileSync(ENDPOINT_DOCS, endpointDocs());
-  t.equal(readFileSync(ENDPOINT_DOCS, 'utf8'), endpointDocs(), '`npm run docs` writes it again');
+  if (process.env['GOLDEN_UPDATE'] === '1') writeFileSync(ENDPOINT_DOCS, printEndpointDocs());
+  t.equal(readFileSync(ENDPOINT_DOCS, 'utf8'), printEndpointDocs(), '`npm run docs` writes it again');
   t.end();
 });
 
@@ -117,12 +117,12 @@ t.test('the OpenAPI document has the same questions, answers and sentences', (t)
 });
 
 t.test('JSON is written on as few lines as a page has room for', (t) => {
-  t.equal(wideJson({ a: [1, 'x', null], b: {} }), '{"a": [1, "x", null], "b": {}}');
+  t.equal(formatWideJson({ a: [1, 'x', null], b: {} }), '{"a": [1, "x", null], "b": {}}');
   const wide = { list: ['x'.repeat(60), 'y'.repeat(60)], one: { two: 2 } };
   t.equal(
-    wideJson(wide),
+    formatWideJson(wide),
     `{\n  "list": [\n    "${'x'.repeat(60)}",\n    "${'y'.repeat(60)}"\n  ],\n  "one": {"two": 2}\n}`,
   );
-  t.same(JSON.parse(wideJson(wide)), wide);
+  t.same(JSON.parse(formatWideJson(wide)), wide);
   t.end();
 });

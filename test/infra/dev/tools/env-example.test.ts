@@ -1,15 +1,15 @@
 // `.env.example` names every setting of every process; GOLDEN_UPDATE=1 writes it again.
 import { readFileSync, writeFileSync } from 'node:fs';
 import t from 'tap';
-import { envExample, PROCESS_CONFIGS } from '../../../../infra/dev/tools/env-example.ts';
+import { PROCESS_CONFIGS, printEnvExample } from '../../../../infra/dev/tools/env-example.ts';
 import { ConfigError, readConfig } from '../../../../infra/runtime/config.ts';
 
 const FILE = new URL('../../../../.env.example', import.meta.url);
 
 t.test('.env.example lists what the processes read', (t) => {
-  if (process.env['GOLDEN_UPDATE'] === '1') writeFileSync(FILE, envExample());
-  t.equal(readFileSync(FILE, 'utf8'), envExample(), 'npm run golden:update writes it again');
-  t.notMatch(envExample(), /PASSWORD=\S/, 'no secret has a default that is shown');
+  if (process.env['GOLDEN_UPDATE'] === '1') writeFileSync(FILE, printEnvExample());
+  t.equal(readFileSync(FILE, 'utf8'), printEnvExample(), 'npm run golden:update writes it again');
+  t.notMatch(printEnvExample(), /PASSWORD=\S/, 'no secret has a default that is shown');
   t.end();
 });
 

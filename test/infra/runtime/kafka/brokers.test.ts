@@ -6,8 +6,8 @@ import kafkajs from 'kafkajs';
 import t, { type Test } from 'tap';
 import {
   createPublisher,
-  endOffsets,
   ensureTopics,
+  fetchEndOffsets,
   joinGroup,
   LogCut,
   openKafka,
@@ -142,7 +142,7 @@ t.test('what our publisher had acknowledged is in the log, in order, and readers
   t.equal(countMissing(seen, total), 0, 'everything acknowledged is in the log');
   checkOrder(t, seen, total);
 
-  const ends = await endOffsets(handle, topic);
+  const ends = await fetchEndOffsets(handle, topic);
   for (const found of Object.values(offsets))
     while (![...ends].every(([partition, { latest }]) => (found.get(partition)?.at(-1) ?? -1) + 1 >= latest))
       await pause(20);
@@ -223,7 +223,7 @@ t.test('a log that lost its end ends every process that has read it, also when i
   await publishEach(topic, 1);
   while (atEnd.seen.length < 21) await pause(20);
   await cutLog(topic);
-  const { latest = 0 } = (await endOffsets(handle, topic)).get(0) ?? {};
+  const { latest = 0 } = (await fetchEndOffsets(handle, topic)).get(0) ?? {};
   t.ok(latest < 20, `the log ends at ${latest}`);
   t.type(await atEnd.ended, LogCut, 'a reader beyond the end');
   await publishEach(topic, 60);

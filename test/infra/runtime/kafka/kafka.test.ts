@@ -3,8 +3,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import t from 'tap';
 import {
   createPublisher,
-  endOffsets,
   ensureTopics,
+  fetchEndOffsets,
   joinGroup,
   type KafkaHandle,
   type Message,
@@ -14,9 +14,9 @@ import {
   readToEnd,
   TopicMismatch,
 } from '../../../../infra/runtime/kafka/kafka.ts';
-import { LIMITS, topicSpecs } from '../../../../infra/runtime/kafka/topics.ts';
+import { LIMITS, listTopicSpecs } from '../../../../infra/runtime/kafka/topics.ts';
 import { createLog } from '../../../../infra/runtime/log.ts';
-import { shardOf } from '../../../../schemas/shards.ts';
+import { toShard } from '../../../../schemas/shards.ts';
 import { ownEngines } from '../../../support/engines.ts';
 import { waitFor } from '../../../support/wait.ts';
 
@@ -42,7 +42,7 @@ const toNumber = ({ value }: Message): number => Number(value?.toString());
 const countTo = (n: number): number[] => Array.from({ length: n }, (_, i) => i);
 
 t.test('topics are created once, with their retention, and never with another number of partitions', async (t) => {
-  const specs = topicSpecs({ venues: ['binance'], shards: 2, namespace: 'once.' });
+  const specs = listTopicSpecs({ venues: ['binance'], shards: 2, namespace: 'once.' });
   await ensureTopics(handle, specs);
   await ensureTopics(handle, specs);
   const admin = await handle.admin();
@@ -58,7 +58,7 @@ t.test('topics are created once, with their retention, and never with another nu
     raw.resources[0]?.configEntries.find((entry) => entry.configName === name)?.configValue;
   t.equal(value('message.timestamp.type'), 'LogAppendTime');
   t.equal(value('retention.ms'), String(26 * 3_600_000));
-  const more = topicSpecs({ venues: ['binance'], shards: 4, namespace: 'once.' });
+  const more = listTopicSpecs({ venues: ['binance'], shards: 4, namespace: 'once.' });
   await t.rejects(ensureTopics(handle, more), TopicMismatch);
 });
 
@@ -170,7 +170,7 @@ t.test('a key without a partition goes to the one of murmur2, and all of a recor
   await readToEnd(handle, { topic, from: () => 'earliest' }, ({ key, value, timestampMs, headers }, partition) => {
     found[String(key)] = [value, partition, timestampMs, headers.source?.toString()];
   });
-  t.same(found, Object.fromEntries(keys.map((key) => [key, [null, shardOf(key, PARTITIONS), timestamp, key]])));
+  t.same(found, Object.fromEntries(keys.map((key) => [key, [null, toShard(key, PARTITIONS), timestamp, key]])));
 });
 
 t.test('a reader begins at an offset, at the end, or at the oldest record retention left', async (t) => {
@@ -182,7 +182,7 @@ t.test('a reader begins at an offset, at the end, or at the oldest record retent
   // kafkajs's admin only deletes from topics it has looked at.
   await admin.fetchTopicOffsets(topic);
   await admin.deleteTopicRecords({ topic, partitions: [{ partition: 0, offset: '40' }] });
-  t.same((await endOffsets(handle, topic)).get(0), { earliest: 40, latest: 100 });
+  t.same((await fetchEndOffsets(handle, topic)).get(0), { earliest: 40, latest: 100 });
   const read = async (start: number | 'earliest' | 'latest', enough: number): Promise<number[]> => {
     const seen: number[] = [];
     const reader = await readPartitions(handle, {

@@ -3,7 +3,7 @@ import t from 'tap';
 import { createPublisher, openSender, QueueFull } from '../../../../infra/runtime/kafka/kafka.ts';
 import { Abandoned } from '../../../../infra/runtime/kafka/publisher.ts';
 import { LIMITS } from '../../../../infra/runtime/kafka/topics.ts';
-import { keyHash } from '../../../../schemas/shards.ts';
+import { hashTextKey } from '../../../../schemas/shards.ts';
 import { type Fate, holdAttempts, openCluster, PARTITIONS, PASSING } from '../../../support/paper-cluster.ts';
 
 const TOPICS = ['a', 'b'];
@@ -109,7 +109,7 @@ t.test(
     t.equal(attempts.length, fates.length);
     const places = [...log].flatMap(([place, values]) => [...new Set(values)].map((value) => `${value} ${place}`));
     t.equal(places.length, 8, 'each is in one partition, however often it was sent');
-    t.ok(places.includes(`6 a/${keyHash('k') % PARTITIONS}`));
+    t.ok(places.includes(`6 a/${hashTextKey('k') % PARTITIONS}`));
     t.ok(places.includes('7 a/3'));
   },
 );

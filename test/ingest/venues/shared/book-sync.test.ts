@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import { binance } from '../../../../ingest/venues/binance/index.ts';
 import type { BookRule, Chain } from '../../../../ingest/venues/shared/book-sync.ts';
-import { type BookSync, isWhole, newBookSync, stepBookSync } from '../../../../ingest/venues/shared/book-sync.ts';
+import { type BookSync, isWhole, makeBookSync, stepBookSync } from '../../../../ingest/venues/shared/book-sync.ts';
 import { readRecording } from '../../../support/recordings.ts';
 
 const rule = binance.bookRule;
@@ -27,7 +27,7 @@ type Trace = { readonly state: BookSync<string>; readonly steps: readonly string
 
 /** Each step as `applied names | broke? need?`. */
 const run = (chains: readonly Chain[], by: BookRule = rule): Trace => {
-  let state = newBookSync<string>();
+  let state = makeBookSync<string>();
   const steps = chains.map((chain) => {
     // Through JSON and back: the state must be plain.
     const step = stepBookSync(by, JSON.parse(JSON.stringify(state)) as BookSync<string>, {
@@ -213,7 +213,7 @@ const follow = (
   const breaks: Chain[] = [];
   let applied = 0;
   for (const chain of chains) {
-    const step = stepBookSync(rule, states.get(chain.symbol) ?? newBookSync<null>(), { chain, payload: null });
+    const step = stepBookSync(rule, states.get(chain.symbol) ?? makeBookSync<null>(), { chain, payload: null });
     states.set(chain.symbol, step.state);
     applied += step.apply.length;
     if (step.broke) breaks.push(chain);

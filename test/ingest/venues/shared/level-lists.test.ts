@@ -2,11 +2,11 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { VenueError } from '../../../../ingest/venues/contract/listings.ts';
-import { stringifyElement } from '../../../../ingest/venues/shared/element-text.ts';
+import { formatElement } from '../../../../ingest/venues/shared/element-text.ts';
 import { ChangeList, createCutter } from '../../../../ingest/venues/shared/level-lists.ts';
 import {
-  badFrame,
   type Fields,
+  makeBadFrame,
   readAmount,
   readFields,
   readLevels,
@@ -27,7 +27,7 @@ type Form = {
 const readChange = (change: unknown): unknown => {
   const [word, price, size] = readList(change, 'b');
   if (word === 'delete') return [readPrice(price, 'b'), '0'];
-  if (word !== 'new' && word !== 'change') throw badFrame('b holds no change');
+  if (word !== 'new' && word !== 'change') throw makeBadFrame('b holds no change');
   return [readPrice(price, 'b'), readAmount(size, 'b')];
 };
 const readNamed = (side: unknown): unknown => readNamedLevels(side, ['p', 's'], 'b');
@@ -57,7 +57,7 @@ const PAIRED: Form = {
 const runForm = (text: string, { sidesOf, read }: Form, cut?: Cutter): string => {
   const map = (body: unknown): string => {
     const data = readFields(readFields(body, 'body').data, 'data');
-    return [JSON.stringify(sidesOf(data).map(read)), JSON.stringify(body), stringifyElement(body)].join('\n');
+    return [JSON.stringify(sidesOf(data).map(read)), JSON.stringify(body), formatElement(body)].join('\n');
   };
   try {
     return readMessage(Buffer.from(text), map, cut);

@@ -4,15 +4,15 @@ import t from 'tap';
 import { VenueError } from '../../../../ingest/venues/contract/listings.ts';
 import {
   isFields,
+  makeWords,
   readCountOrNull,
   readFields,
   readFigure,
   readId,
   readList,
   readMessage,
-  words,
 } from '../../../../ingest/venues/shared/wire.ts';
-import { canonicalDigits } from '../../../../schemas/decimals.ts';
+import { toCanonicalDigits } from '../../../../schemas/decimals.ts';
 
 const read = <T>(text: string, map: (value: unknown) => T): T =>
   readMessage(Buffer.from(`{"v":${text}}`), (body) => map(readFields(body, 'body').v));
@@ -78,7 +78,7 @@ t.test('any decimal of a message comes out as its canonical digits', (t) => {
     fc.property(decimal, fc.constantFrom(':', ': ', ':\n'), ([isNegative, whole, fraction, exponent], colon) => {
       const text = `${isNegative ? '-' : ''}${whole}.${fraction.join('')}${exponent === null ? '' : `e${exponent}`}`;
       const seen = readMessage(Buffer.from(`{"v"${colon}${text}}`), (body) => readFigure(readFields(body, 'b').v, 'v'));
-      return seen === canonicalDigits(text);
+      return seen === toCanonicalDigits(text);
     }),
     { numRuns: 3_000 },
   );
@@ -91,7 +91,7 @@ t.test('whole numbers with an exponent keep their digits', (t) => {
   fc.assert(
     fc.property(whole, exponent, (digits, [letter, sign, size]) => {
       const text = `${digits}${letter}${sign}${size}`;
-      return readFigureText(text) === canonicalDigits(text);
+      return readFigureText(text) === toCanonicalDigits(text);
     }),
     { numRuns: 20_000 },
   );
@@ -106,9 +106,9 @@ t.test(
       .tuple(fc.constantFrom('', '-'), fc.bigInt({ min: 1n, max: 10n ** 22n }), fc.stringMatching(/^[0-9]{0,18}$/))
       .map(([sign, whole, fraction]) => `${sign}${whole}${fraction === '' ? '' : `.${fraction}`}`);
     const item = fc.oneof(
-      number.map((text) => ({ json: text, seen: canonicalDigits(text) })),
-      number.map((text) => ({ json: `{"n":{"deep": ${text}}}`, seen: canonicalDigits(text) })),
-      number.map((text) => ({ json: `{"n":7,"n":${text}}`, seen: canonicalDigits(text) })),
+      number.map((text) => ({ json: text, seen: toCanonicalDigits(text) })),
+      number.map((text) => ({ json: `{"n":{"deep": ${text}}}`, seen: toCanonicalDigits(text) })),
+      number.map((text) => ({ json: `{"n":7,"n":${text}}`, seen: toCanonicalDigits(text) })),
       number.map((text) => ({ json: `{"n":${text},"n":7}`, seen: '7' })),
       number.map((text) => ({ json: `"a:${text},${text}"`, seen: `a:${text},${text}` })),
     );
@@ -176,7 +176,7 @@ t.test('ids, counts and words are read as what they are', (t) => {
       'VENUE_BAD_FRAME',
       text,
     );
-  const table = words({ open: 'tradeable' });
+  const table = makeWords({ open: 'tradeable' });
   t.same([table.open, table.constructor, table.toString], ['tradeable', undefined, undefined]);
   t.equal(
     catchCode(() => read('{"toString":1,"valueOf":1}', (value) => String(value))),

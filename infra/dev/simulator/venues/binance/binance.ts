@@ -4,19 +4,19 @@ import type { Instrument, MarketEvents } from '../../market.ts';
 import { rememberStreams } from '../../stream-refs.ts';
 import type { RunningVenue, SimulatedVenue, VenueDeps } from '../../venue.ts';
 import {
-  aggTrade,
-  bookTicker,
-  combined,
-  dayTicker,
-  deliveryMarkPriceUpdate,
-  depthUpdate,
-  forceOrder,
-  indexUpdate,
-  kline,
-  markPriceUpdate,
-  singleTrade,
+  formatAggTrade,
+  formatBookTicker,
+  formatCombined,
+  formatDayTicker,
+  formatDeliveryMark,
+  formatDepthUpdate,
+  formatForceOrder,
+  formatIndexUpdate,
+  formatKline,
+  formatMarkPriceUpdate,
+  formatSingleTrade,
 } from './frames.ts';
-import { extraListing, listings, type Market as MarketName } from './listings.ts';
+import { type Market as MarketName, makeExtraListing, makeListings } from './listings.ts';
 import { answerRest, computeCost, DELIVERY, refuse } from './rest.ts';
 import { COMBINED, findDoor, toStreamRef } from './session.ts';
 
@@ -39,14 +39,14 @@ export const binance: SimulatedVenue = {
     maxBufferedBytes: 16 * 1_048_576,
     weightPerMinute: 2_400,
   },
-  listings,
-  extra: extraListing,
+  listings: makeListings,
+  extra: makeExtraListing,
   bookIds: 'changes',
   runsAhead: true,
   // A mark and a ticker a second, and the index of COIN-M as a separate frame; a trade and its minute.
   steadyFrames: ({ scope }) => (scope === 'coinm' ? 3 : 2),
   framesPerTrade: 2,
-  spell: (form, stream, text) => (form === COMBINED ? combined(stream, text) : text),
+  spell: (form, stream, text) => (form === COMBINED ? formatCombined(stream, text) : text),
   open,
 };
 
@@ -99,25 +99,27 @@ class Streams {
       const streams = this.#streams(instrument);
       let text: string | null = null;
       const build = (): string => {
-        text ??= depthUpdate(instrument, diff);
+        text ??= formatDepthUpdate(instrument, diff);
         return text;
       };
       for (const ref of streams.depth) this.#emit(ref, build);
-      this.#emit(streams.bookTicker, () => bookTicker(instrument, diff));
+      this.#emit(streams.bookTicker, () => formatBookTicker(instrument, diff));
     },
     trade: (instrument, trade, eventMs) => {
       const streams = this.#streams(instrument);
-      this.#emit(streams.aggTrade, () => aggTrade(instrument, trade, eventMs));
-      this.#emit(streams.trade, () => singleTrade(instrument, trade, eventMs));
-      this.#emit(streams.kline, () => kline(instrument, instrument.candles.current(), { eventMs, closed: false }));
+      this.#emit(streams.aggTrade, () => formatAggTrade(instrument, trade, eventMs));
+      this.#emit(streams.trade, () => formatSingleTrade(instrument, trade, eventMs));
+      this.#emit(streams.kline, () =>
+        formatKline(instrument, instrument.candles.current(), { eventMs, closed: false }),
+      );
     },
     liquidation: (instrument, trade, eventMs) => {
-      const build = (): string => forceOrder(instrument, trade, eventMs);
+      const build = (): string => formatForceOrder(instrument, trade, eventMs);
       this.#emit(this.#streams(instrument).forceOrder, build);
       this.#emit(toStreamRef(instrument.listing.scope, '!forceOrder@arr', null), build);
     },
     minuteClosed: (instrument, candle, eventMs) =>
-      this.#emit(this.#streams(instrument).kline, () => kline(instrument, candle, { eventMs, closed: true })),
+      this.#emit(this.#streams(instrument).kline, () => formatKline(instrument, candle, { eventMs, closed: true })),
     second: (eventMs, atMs) => {
       for (const instrument of this.#deps.market.instruments)
         if (instrument.status === 'trading') this.#sendMarks(instrument, eventMs, atMs);
@@ -126,7 +128,7 @@ class Streams {
     // As recorded: marks of all symbols within milliseconds of the second, each ticker at its own moment of the second.
     turn: (instrument, eventMs) => {
       this.#deps.truth.moment(instrument, eventMs, ['ticker', 'stats']);
-      this.#emit(this.#streams(instrument).ticker, () => dayTicker(instrument, eventMs));
+      this.#emit(this.#streams(instrument).ticker, () => formatDayTicker(instrument, eventMs));
     },
   };
 
@@ -137,22 +139,22 @@ class Streams {
   #sendMarks(instrument: Instrument, eventMs: number, atMs: number): void {
     const streams = this.#streams(instrument);
     const isCoin = instrument.listing.scope === 'coinm';
-    this.#emit(streams.markFast, () => markPriceUpdate(instrument, eventMs));
-    if (isCoin) this.#emit(streams.index, () => indexUpdate(instrument, eventMs));
-    if (atMs % SLOW_MARKS_MS === 0) this.#emit(streams.mark, () => markPriceUpdate(instrument, eventMs));
+    this.#emit(streams.markFast, () => formatMarkPriceUpdate(instrument, eventMs));
+    if (isCoin) this.#emit(streams.index, () => formatIndexUpdate(instrument, eventMs));
+    if (atMs % SLOW_MARKS_MS === 0) this.#emit(streams.mark, () => formatMarkPriceUpdate(instrument, eventMs));
   }
 
   #sendArrays(eventMs: number, atMs: number): void {
     for (const scope of ['usdm', 'coinm'] as const) {
       const bitcoin = this.#deps.market.instruments.find(({ listing }) => listing.scope === scope);
       const mark = (instrument: Instrument): string => {
-        const text = markPriceUpdate(instrument, eventMs);
+        const text = formatMarkPriceUpdate(instrument, eventMs);
         if (instrument !== bitcoin) return text;
-        return `${text},${deliveryMarkPriceUpdate(DELIVERY[scope], instrument.index, eventMs)}`;
+        return `${text},${formatDeliveryMark(DELIVERY[scope], instrument.index, eventMs)}`;
       };
       this.#sendArray(scope, '!markPrice@arr@1s', mark);
       if (atMs % SLOW_MARKS_MS === 0) this.#sendArray(scope, '!markPrice@arr', mark);
-      this.#sendArray(scope, '!ticker@arr', (instrument) => dayTicker(instrument, eventMs));
+      this.#sendArray(scope, '!ticker@arr', (instrument) => formatDayTicker(instrument, eventMs));
     }
   }
 

@@ -5,14 +5,14 @@ import {
   type Coin,
   type CoinRow,
   type ContractRules,
-  coinRules,
   computeShare,
   type Decimals,
   fillUp,
-  madeUpCoin,
-  madeUpRules,
+  makeCoinRules,
   makeInverse,
   makeLinear,
+  makeUpCoin,
+  makeUpRules,
   type SimListing,
 } from '../../listings.ts';
 
@@ -86,7 +86,7 @@ const makeDecimals = (turnover: number, amount: number): Decimals => ({
   amount,
 });
 
-function linear(asset: string, quote: string, rules: ContractRules): SimListing {
+function toLinear(asset: string, quote: string, rules: ContractRules): SimListing {
   const symbol = `${asset}${quote}`;
   return {
     ...makeLinear(quote, rules),
@@ -100,10 +100,10 @@ function linear(asset: string, quote: string, rules: ContractRules): SimListing 
   };
 }
 
-const usdt = (row: CoinRow, age: number): SimListing =>
-  linear(row[0], 'USDT', { ...coinRules(row), onboardedAtMs: FIRST_ONBOARDED_MS + age * 17 * MS_PER_DAY });
+const toUsdt = (row: CoinRow, age: number): SimListing =>
+  toLinear(row[0], 'USDT', { ...makeCoinRules(row), onboardedAtMs: FIRST_ONBOARDED_MS + age * 17 * MS_PER_DAY });
 
-const BTCUSDC = linear('BTC', 'USDC', {
+const BTCUSDC = toLinear('BTC', 'USDC', {
   price: COINS.BTC,
   priceDecimals: 1,
   tick: 1,
@@ -113,7 +113,7 @@ const BTCUSDC = linear('BTC', 'USDC', {
   isQuiet: false,
 });
 
-const inverse = ([coin, priceDecimals, tick, contractSize]: (typeof COIN)[number], age: number): SimListing => ({
+const toInverse = ([coin, priceDecimals, tick, contractSize]: (typeof COIN)[number], age: number): SimListing => ({
   ...makeInverse(coin, { priceDecimals, tick }),
   scope: 'coinm',
   symbol: `${coin}USD_PERP`,
@@ -125,13 +125,13 @@ const inverse = ([coin, priceDecimals, tick, contractSize]: (typeof COIN)[number
   onboardedAtMs: COINM_ONBOARDED_MS + age * 9 * MS_PER_DAY,
 });
 
-export const extraListing = (number: number): SimListing =>
-  linear(madeUpCoin(number), 'USDT', madeUpRules(number, FIRST_ONBOARDED_MS + 1_700 * MS_PER_DAY));
+export const makeExtraListing = (number: number): SimListing =>
+  toLinear(makeUpCoin(number), 'USDT', makeUpRules(number, FIRST_ONBOARDED_MS + 1_700 * MS_PER_DAY));
 
 /** `count` listings, a fifth of them COIN-M (at most ten), BTCUSDC the fourth USD-M one. */
-export const listings = (count: number): readonly SimListing[] =>
+export const makeListings = (count: number): readonly SimListing[] =>
   fillUp(count, {
-    first: USDT.map(usdt).toSpliced(3, 0, BTCUSDC),
-    second: COIN.map(inverse).slice(0, computeShare(count, 5)),
-    madeUp: extraListing,
+    first: USDT.map(toUsdt).toSpliced(3, 0, BTCUSDC),
+    second: COIN.map(toInverse).slice(0, computeShare(count, 5)),
+    madeUp: makeExtraListing,
   });

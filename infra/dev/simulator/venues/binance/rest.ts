@@ -1,11 +1,11 @@
 // Responses of Binance's futures REST endpoints from the market model (shapes: recordings of gocryptotrader and cryptofeed).
 import type { Levels } from '../../book-model.ts';
 import type { PriceCandle } from '../../candles.ts';
-import { FINE, fixed } from '../../figures.ts';
+import { FINE, formatFixed } from '../../figures.ts';
 import type { ListingStatus, SimListing } from '../../listings.ts';
 import type { Instrument } from '../../market.ts';
 import type { RestAnswer, RestRequest, VenueDeps } from '../../venue.ts';
-import { candleFigures, dayFigures } from './frames.ts';
+import { formatCandleFigures, formatDayFigures } from './frames.ts';
 import type { Market as MarketName } from './listings.ts';
 
 /** One request of a market, its path without `/fapi/v1/` or `/dapi/v1/`. */
@@ -42,9 +42,9 @@ function computeWeight(path: string, query: URLSearchParams): number {
   }
 }
 
-function filters(listing: SimListing): readonly object[] {
-  const price = (units: number): string => fixed(units, listing.priceDecimals);
-  const step = fixed(1, listing.qtyDecimals);
+function makeFilters(listing: SimListing): readonly object[] {
+  const price = (units: number): string => formatFixed(units, listing.priceDecimals);
+  const step = formatFixed(1, listing.qtyDecimals);
   const common = [
     {
       filterType: 'PRICE_FILTER',
@@ -62,7 +62,7 @@ function filters(listing: SimListing): readonly object[] {
 
 const STATUSES: Readonly<Record<ListingStatus, string>> = { trading: 'TRADING', settling: 'SETTLING', closed: 'CLOSE' };
 
-function symbolEntry({ listing, status }: Instrument): Record<string, unknown> {
+function makeSymbolEntry({ listing, status }: Instrument): Record<string, unknown> {
   const usdm = listing.scope === 'usdm';
   return {
     symbol: listing.symbol,
@@ -87,14 +87,14 @@ function symbolEntry({ listing, status }: Instrument): Record<string, unknown> {
     triggerProtect: '0.0500',
     liquidationFee: '0.015000',
     marketTakeBound: '0.05',
-    filters: filters(listing),
+    filters: makeFilters(listing),
     orderTypes: ['LIMIT', 'MARKET', 'STOP', 'STOP_MARKET', 'TAKE_PROFIT', 'TAKE_PROFIT_MARKET', 'TRAILING_STOP_MARKET'],
     timeInForce: ['GTC', 'IOC', 'FOK', 'GTX'],
   };
 }
 
-function exchangeInfo(instruments: readonly Instrument[], { market, nowMs }: MarketRequest): unknown {
-  const symbols = instruments.map(symbolEntry);
+function makeExchangeInfo(instruments: readonly Instrument[], { market, nowMs }: MarketRequest): unknown {
+  const symbols = instruments.map(makeSymbolEntry);
   const first = symbols[0];
   const delivery = { ...first, symbol: DELIVERY[market], contractType: 'CURRENT_QUARTER', deliveryDate: DELIVERY_MS };
   return {
@@ -109,7 +109,7 @@ function exchangeInfo(instruments: readonly Instrument[], { market, nowMs }: Mar
 }
 
 /** Only listings whose interval is not the usual eight hours, as on Binance. */
-function fundingInfo(instruments: readonly Instrument[]): unknown {
+function makeFundingInfo(instruments: readonly Instrument[]): unknown {
   return instruments
     .filter((i) => i.fundingHours !== 8)
     .map((i) => ({
@@ -121,12 +121,15 @@ function fundingInfo(instruments: readonly Instrument[]): unknown {
     }));
 }
 
-function depth(instrument: Instrument, bids: Levels, { query, nowMs }: MarketRequest): unknown {
+function makeDepth(instrument: Instrument, bids: Levels, { query, nowMs }: MarketRequest): unknown {
   const { listing, book } = instrument;
   const limit = Number(query.get('limit') ?? 500);
   const top = ({ prices, sizes }: Levels): readonly (readonly [string, string])[] =>
     prices
-      .map((price, i) => [fixed(price, listing.priceDecimals), fixed(sizes[i] ?? 0, listing.qtyDecimals)] as const)
+      .map(
+        (price, i) =>
+          [formatFixed(price, listing.priceDecimals), formatFixed(sizes[i] ?? 0, listing.qtyDecimals)] as const,
+      )
       .slice(-limit)
       .reverse();
   return {
@@ -139,15 +142,15 @@ function depth(instrument: Instrument, bids: Levels, { query, nowMs }: MarketReq
   };
 }
 
-function premiumIndex(instrument: Instrument): object {
+function makePremiumIndex(instrument: Instrument): object {
   const { listing } = instrument;
   return {
     symbol: listing.symbol,
     ...(listing.scope === 'coinm' ? { pair: listing.pair } : {}),
-    markPrice: fixed(instrument.mark, FINE),
-    indexPrice: fixed(instrument.index, FINE),
-    estimatedSettlePrice: fixed(instrument.index, FINE),
-    lastFundingRate: fixed(instrument.fundingRate, FINE),
+    markPrice: formatFixed(instrument.mark, FINE),
+    indexPrice: formatFixed(instrument.index, FINE),
+    estimatedSettlePrice: formatFixed(instrument.index, FINE),
+    lastFundingRate: formatFixed(instrument.fundingRate, FINE),
     interestRate: '0.00010000',
     nextFundingTime: instrument.nextFundingAtMs,
     time: instrument.steppedAtMs,
@@ -155,7 +158,7 @@ function premiumIndex(instrument: Instrument): object {
 }
 
 function openInterest({ listing, openInterest: units, steppedAtMs }: Instrument): unknown {
-  const figure = fixed(units, listing.qtyDecimals);
+  const figure = formatFixed(units, listing.qtyDecimals);
   if (listing.scope === 'usdm') return { symbol: listing.symbol, openInterest: figure, time: steppedAtMs };
   return {
     symbol: listing.symbol,
@@ -166,9 +169,9 @@ function openInterest({ listing, openInterest: units, steppedAtMs }: Instrument)
   };
 }
 
-function dayTicker(instrument: Instrument, { nowMs }: MarketRequest): object {
+function makeDayTicker(instrument: Instrument, { nowMs }: MarketRequest): object {
   const { listing, day, last } = instrument;
-  const f = dayFigures(instrument);
+  const f = formatDayFigures(instrument);
   return {
     symbol: listing.symbol,
     ...(listing.scope === 'coinm' ? { pair: listing.pair } : {}),
@@ -190,7 +193,7 @@ function dayTicker(instrument: Instrument, { nowMs }: MarketRequest): object {
   };
 }
 
-function within<C extends PriceCandle>(series: readonly C[], query: URLSearchParams): readonly C[] {
+function filterBetween<C extends PriceCandle>(series: readonly C[], query: URLSearchParams): readonly C[] {
   const from = Number(query.get('startTime') ?? 0);
   const to = Number(query.get('endTime') ?? Number.MAX_SAFE_INTEGER);
   const limit = Number(query.get('limit') ?? 500);
@@ -198,9 +201,9 @@ function within<C extends PriceCandle>(series: readonly C[], query: URLSearchPar
   return query.has('startTime') ? chosen.slice(0, limit) : chosen.slice(-limit);
 }
 
-function klines({ listing, candles }: Instrument, query: URLSearchParams): unknown {
-  return within(candles.trades, query).map((candle) => {
-    const f = candleFigures(listing, candle);
+function listKlines({ listing, candles }: Instrument, query: URLSearchParams): unknown {
+  return filterBetween(candles.trades, query).map((candle) => {
+    const f = formatCandleFigures(listing, candle);
     return [
       candle.openMs,
       f.open,
@@ -218,9 +221,9 @@ function klines({ listing, candles }: Instrument, query: URLSearchParams): unkno
   });
 }
 
-function priceKlines(series: readonly PriceCandle[], query: URLSearchParams): unknown {
-  const price = (units: number): string => fixed(units, FINE);
-  return within(series, query).map((c) => [
+function listPriceKlines(series: readonly PriceCandle[], query: URLSearchParams): unknown {
+  const price = (units: number): string => formatFixed(units, FINE);
+  return filterBetween(series, query).map((c) => [
     c.openMs,
     price(c.open),
     price(c.high),
@@ -236,23 +239,23 @@ function priceKlines(series: readonly PriceCandle[], query: URLSearchParams): un
   ]);
 }
 
-const ok = (value: unknown): RestAnswer => ({ status: 200, body: JSON.stringify(value) });
+const makeOk = (value: unknown): RestAnswer => ({ status: 200, body: JSON.stringify(value) });
 
 /** COIN-M returns a list even for one symbol where USD-M returns an object. */
-function oneOrAll(
+function answerOneOrAll(
   all: readonly Instrument[],
   request: MarketRequest,
   render: (instrument: Instrument) => object,
 ): RestAnswer {
   const symbol = request.query.get('symbol');
   const pair = request.query.get('pair');
-  if (symbol === null) return ok(all.filter((i) => pair === null || i.listing.pair === pair).map(render));
+  if (symbol === null) return makeOk(all.filter((i) => pair === null || i.listing.pair === pair).map(render));
   const instrument = all.find((i) => i.listing.symbol === symbol);
   if (instrument === undefined) return BAD_SYMBOL;
-  return ok(request.market === 'coinm' ? [render(instrument)] : render(instrument));
+  return makeOk(request.market === 'coinm' ? [render(instrument)] : render(instrument));
 }
 
-function ofSymbol(
+function answerOfSymbol(
   all: readonly Instrument[],
   request: MarketRequest,
   render: (instrument: Instrument) => unknown,
@@ -262,7 +265,7 @@ function ofSymbol(
   const instrument = all.find(
     (i) => i.listing.symbol === name || (request.query.has('pair') && i.listing.pair === name),
   );
-  return instrument === undefined ? BAD_SYMBOL : ok(render(instrument));
+  return instrument === undefined ? BAD_SYMBOL : makeOk(render(instrument));
 }
 
 const PATH = /^\/(fapi|dapi)\/v1\/(.+)$/;
@@ -296,34 +299,34 @@ function answerPath({ market, truth, crossings }: Shown, request: MarketRequest)
   const { query } = request;
   switch (request.path) {
     case 'ping':
-      return ok({});
+      return makeOk({});
     case 'time':
-      return ok({ serverTime: request.nowMs });
+      return makeOk({ serverTime: request.nowMs });
     case 'exchangeInfo':
-      return ok(exchangeInfo(listed, request));
+      return makeOk(makeExchangeInfo(listed, request));
     case 'fundingInfo':
-      return ok(fundingInfo(listed));
+      return makeOk(makeFundingInfo(listed));
     case 'depth':
-      return ofSymbol(listed, request, (i) => {
+      return answerOfSymbol(listed, request, (i) => {
         // A snapshot may fall between two diffs: its own stamp gets its own row of truth.
         truth.snapshot(i, crossings.priceOf(i));
-        return depth(i, crossings.bids(i), request);
+        return makeDepth(i, crossings.bids(i), request);
       });
     case 'premiumIndex':
-      return oneOrAll(listed, request, premiumIndex);
+      return answerOneOrAll(listed, request, makePremiumIndex);
     case 'openInterest':
-      return ofSymbol(listed, request, openInterest);
+      return answerOfSymbol(listed, request, openInterest);
     case 'ticker/24hr':
-      return oneOrAll(listed, request, (i) => {
+      return answerOneOrAll(listed, request, (i) => {
         truth.moment(i, i.last.atMs, ['ticker', 'stats']);
-        return dayTicker(i, request);
+        return makeDayTicker(i, request);
       });
     case 'klines':
-      return ofSymbol(listed, request, (i) => klines(i, query));
+      return answerOfSymbol(listed, request, (i) => listKlines(i, query));
     case 'markPriceKlines':
-      return ofSymbol(listed, request, (i) => priceKlines(i.candles.marks, query));
+      return answerOfSymbol(listed, request, (i) => listPriceKlines(i.candles.marks, query));
     case 'indexPriceKlines':
-      return ofSymbol(listed, request, (i) => priceKlines(i.candles.indexes, query));
+      return answerOfSymbol(listed, request, (i) => listPriceKlines(i.candles.indexes, query));
     default:
       return { status: 404, body: '{"code":-5000,"msg":"Path not found."}' };
   }

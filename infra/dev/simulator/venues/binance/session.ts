@@ -25,13 +25,13 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** `btcusdt@depth@100ms` -> `depth`; `!markPrice@arr` -> `markPriceArr`. */
-function streamKind(stream: string): string {
+function toStreamKind(stream: string): string {
   if (stream.startsWith('!')) return `${stream.slice(1).split('@')[0]}Arr`;
   return (stream.split('@')[1] ?? '').replace(/_.*$/, '');
 }
 
 export function toStreamRef(scope: string, name: string, symbol: string | null): StreamRef {
-  const kind = streamKind(name);
+  const kind = toStreamKind(name);
   return { scope, kind, name, symbol, layers: LAYERS[kind.replace(/Arr$/, '')] ?? [] };
 }
 
@@ -70,7 +70,7 @@ function openSession(
   /** Streams of listings that do not exist are accepted as well, but send nothing. */
   function toRef(name: string): StreamRef {
     const subject = (name.split('@')[0] ?? '').toUpperCase();
-    const isIndex = streamKind(name) === 'indexPrice';
+    const isIndex = toStreamKind(name) === 'indexPrice';
     const named = market.instruments.find(
       ({ listing }) => listing.scope === scope && (isIndex ? listing.pair : listing.symbol) === subject,
     );

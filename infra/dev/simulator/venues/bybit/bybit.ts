@@ -5,20 +5,20 @@ import type { Instrument, MarketEvents } from '../../market.ts';
 import { rememberStreams } from '../../stream-refs.ts';
 import type { RunningVenue, SimulatedVenue, VenueDeps } from '../../venue.ts';
 import {
-  allLiquidation,
-  bookMembers,
-  changedMembers,
-  deltaData,
-  kline,
+  formatAllLiquidation,
+  formatBookMembers,
+  formatKline,
+  formatOrderbook,
+  formatPublicTrade,
+  formatTickers,
+  formatTradeId,
+  makeDeltaData,
+  makeSnapshotData,
   makeTicker,
-  orderbook,
-  publicTrade,
-  snapshotData,
+  pickChanged,
   type Ticker,
-  tickers,
-  tradeId,
 } from './frames.ts';
-import { extraListing, listings } from './listings.ts';
+import { makeExtraListing, makeListings } from './listings.ts';
 import { answerRest, computeCost, refuse } from './rest.ts';
 import { DEPTHS, findDoor, toStreamRef } from './session.ts';
 
@@ -41,14 +41,14 @@ export const bybit: SimulatedVenue = {
     // 600 requests in five seconds.
     weightPerMinute: 7_200,
   },
-  listings,
-  extra: extraListing,
+  listings: makeListings,
+  extra: makeExtraListing,
   bookIds: 'messages',
   runsAhead: false,
   steadyFrames: () => 1,
   // The trade, its minute, the ticker.
   framesPerTrade: 3,
-  tradeId,
+  tradeId: formatTradeId,
   open,
 };
 
@@ -92,26 +92,28 @@ class Topics {
       let data: string | null = null;
       for (const ref of this.#streams(instrument).books) {
         this.#deps.delivery.emit(ref, () => {
-          data ??= bookMembers(instrument, deltaData(instrument, diff));
-          return orderbook(ref.name, 'delta', { ts: diff.eventMs, cts: diff.transactedMs, data });
+          data ??= formatBookMembers(instrument, makeDeltaData(instrument, diff));
+          return formatOrderbook(ref.name, 'delta', { ts: diff.eventMs, cts: diff.transactedMs, data });
         });
       }
     },
     trade: (instrument, trade, eventMs) => {
       const { delivery, truth } = this.#deps;
       const streams = this.#streams(instrument);
-      delivery.emit(streams.publicTrade, () => publicTrade(instrument, trade, eventMs));
-      delivery.emit(streams.kline, () => kline(instrument, instrument.candles.current(), { eventMs, confirm: false }));
+      delivery.emit(streams.publicTrade, () => formatPublicTrade(instrument, trade, eventMs));
+      delivery.emit(streams.kline, () =>
+        formatKline(instrument, instrument.candles.current(), { eventMs, confirm: false }),
+      );
       truth.moment(instrument, eventMs, ['ticker', 'stats']);
       this.#sendTicker(instrument, eventMs);
     },
     liquidation: (instrument, trade, eventMs) =>
       this.#deps.delivery.emit(this.#streams(instrument).allLiquidation, () =>
-        allLiquidation(instrument, trade, eventMs),
+        formatAllLiquidation(instrument, trade, eventMs),
       ),
     minuteClosed: (instrument, candle, eventMs) =>
       this.#deps.delivery.emit(this.#streams(instrument).kline, () =>
-        kline(instrument, candle, { eventMs, confirm: true }),
+        formatKline(instrument, candle, { eventMs, confirm: true }),
       ),
     second: (eventMs) => {
       for (const instrument of this.#deps.market.instruments)
@@ -143,9 +145,9 @@ class Topics {
       return;
     }
     const after = makeTicker(instrument);
-    const members = changedMembers(before, after);
+    const members = pickChanged(before, after);
     if (members === null) return;
-    const isSent = delivery.emit(ref, () => tickers(instrument, { type: 'delta', members, atMs: eventMs }));
+    const isSent = delivery.emit(ref, () => formatTickers(instrument, { type: 'delta', members, atMs: eventMs }));
     if (isSent) this.#sent.set(instrument, after);
   }
 
@@ -157,14 +159,14 @@ class Topics {
     this.#sendTicker(instrument, atMs);
     const members = makeTicker(instrument);
     if (!this.#sent.has(instrument)) this.#sent.set(instrument, members);
-    delivery.emitTo(connection, ref, tickers(instrument, { type: 'snapshot', members, atMs }));
+    delivery.emitTo(connection, ref, formatTickers(instrument, { type: 'snapshot', members, atMs }));
   }
 
   /** The book right after its newest message. */
   #makeWholeBook(instrument: Instrument, topic: string): string {
     const { truth, crossings, nowMs } = this.#deps;
     truth.snapshot(instrument, crossings.priceOf(instrument));
-    const data = bookMembers(instrument, snapshotData(instrument, crossings.bids(instrument)));
-    return orderbook(topic, 'snapshot', { ts: nowMs(), cts: instrument.changedAtMs, data });
+    const data = formatBookMembers(instrument, makeSnapshotData(instrument, crossings.bids(instrument)));
+    return formatOrderbook(topic, 'snapshot', { ts: nowMs(), cts: instrument.changedAtMs, data });
   }
 }

@@ -5,13 +5,13 @@ import {
   type Coin,
   type CoinRow,
   type ContractRules,
-  coinRules,
   computeShare,
   fillUp,
-  madeUpCoin,
-  madeUpRules,
+  makeCoinRules,
   makeInverse,
   makeLinear,
+  makeUpCoin,
+  makeUpRules,
   type SimListing,
 } from '../../listings.ts';
 
@@ -68,7 +68,7 @@ const INVERSE: readonly (readonly [Coin, number, number])[] = [
 const FIRST_LAUNCHED_MS = 1_585_526_400_000;
 const INVERSE_LAUNCHED_MS = 1_542_211_200_000;
 
-const linear = (asset: string, quote: 'USDT' | 'USDC', rules: ContractRules): SimListing => {
+const toLinear = (asset: string, quote: 'USDT' | 'USDC', rules: ContractRules): SimListing => {
   // The symbol of a perpetual in USDC omits its quote.
   const symbol = quote === 'USDT' ? `${asset}USDT` : `${asset}PERP`;
   const { priceDecimals, qtyDecimals } = rules;
@@ -84,10 +84,10 @@ const linear = (asset: string, quote: 'USDT' | 'USDC', rules: ContractRules): Si
   };
 };
 
-const usdt = (row: CoinRow, age: number): SimListing =>
-  linear(row[0], 'USDT', { ...coinRules(row), onboardedAtMs: FIRST_LAUNCHED_MS + age * 23 * MS_PER_DAY });
+const toUsdt = (row: CoinRow, age: number): SimListing =>
+  toLinear(row[0], 'USDT', { ...makeCoinRules(row), onboardedAtMs: FIRST_LAUNCHED_MS + age * 23 * MS_PER_DAY });
 
-const BTCPERP = linear('BTC', 'USDC', {
+const BTCPERP = toLinear('BTC', 'USDC', {
   price: COINS.BTC,
   priceDecimals: 2,
   tick: 10,
@@ -98,7 +98,7 @@ const BTCPERP = linear('BTC', 'USDC', {
 });
 
 /** Quantities count US dollars. */
-const inverse = ([coin, priceDecimals, tick]: (typeof INVERSE)[number], age: number): SimListing => ({
+const toInverse = ([coin, priceDecimals, tick]: (typeof INVERSE)[number], age: number): SimListing => ({
   ...makeInverse(coin, { priceDecimals, tick }),
   scope: 'inverse',
   symbol: `${coin}USD`,
@@ -110,13 +110,13 @@ const inverse = ([coin, priceDecimals, tick]: (typeof INVERSE)[number], age: num
   onboardedAtMs: INVERSE_LAUNCHED_MS + age * 40 * MS_PER_DAY,
 });
 
-export const extraListing = (number: number): SimListing =>
-  linear(madeUpCoin(number), 'USDT', madeUpRules(number, FIRST_LAUNCHED_MS + 1_900 * MS_PER_DAY));
+export const makeExtraListing = (number: number): SimListing =>
+  toLinear(makeUpCoin(number), 'USDT', makeUpRules(number, FIRST_LAUNCHED_MS + 1_900 * MS_PER_DAY));
 
 /** `count` listings, a sixth of them inverse (at most six), BTCPERP the third linear one. */
-export const listings = (count: number): readonly SimListing[] =>
+export const makeListings = (count: number): readonly SimListing[] =>
   fillUp(count, {
-    first: USDT.map(usdt).toSpliced(2, 0, BTCPERP),
-    second: INVERSE.map(inverse).slice(0, computeShare(count, 6)),
-    madeUp: extraListing,
+    first: USDT.map(toUsdt).toSpliced(2, 0, BTCPERP),
+    second: INVERSE.map(toInverse).slice(0, computeShare(count, 6)),
+    madeUp: makeExtraListing,
   });

@@ -1,10 +1,10 @@
 // Responses of Bybit's v5 market endpoints from the market model (shapes: recordings of jkorf, docs of market/*).
 import type { PriceCandle, TradeCandle } from '../../candles.ts';
-import { fine, fixed } from '../../figures.ts';
+import { formatFine, formatFixed } from '../../figures.ts';
 import type { SimListing } from '../../listings.ts';
 import type { Instrument } from '../../market.ts';
 import type { RestAnswer, RestRequest, VenueDeps } from '../../venue.ts';
-import { bookMembers, makeTicker, snapshotData } from './frames.ts';
+import { formatBookMembers, makeSnapshotData, makeTicker } from './frames.ts';
 import type { Market } from './listings.ts';
 
 const PATH = /^\/v5\/market\/([a-z-]+)$/;
@@ -22,11 +22,11 @@ export const refuse = (status: number | null, waitMs: number): RestAnswer => ({
 
 class Refused extends Error {}
 
-const ok = (request: RestRequest, result: unknown): RestAnswer => ({
+const makeOk = (request: RestRequest, result: unknown): RestAnswer => ({
   status: 200,
   body: JSON.stringify({ retCode: 0, retMsg: 'OK', result, retExtInfo: {}, time: request.nowMs }),
 });
-const refused = (request: RestRequest, message: string): RestAnswer => ({
+const makeRefused = (request: RestRequest, message: string): RestAnswer => ({
   status: 200,
   body: JSON.stringify({ retCode: 10_001, retMsg: message, result: {}, retExtInfo: {}, time: request.nowMs }),
 });
@@ -36,9 +36,9 @@ type Deps = Pick<VenueDeps, 'market' | 'truth' | 'crossings'>;
 /** Faulty requests get a response of status 200 with an error code. */
 export function answerRest(deps: Deps, request: RestRequest): RestAnswer {
   try {
-    return ok(request, makeResult(deps, request, PATH.exec(request.path)?.[1] ?? ''));
+    return makeOk(request, makeResult(deps, request, PATH.exec(request.path)?.[1] ?? ''));
   } catch (error) {
-    if (error instanceof Refused) return refused(request, error.message);
+    if (error instanceof Refused) return makeRefused(request, error.message);
     throw error;
   }
 }
@@ -55,17 +55,17 @@ function makeResult(deps: Deps, request: RestRequest, name: string): unknown {
   };
   switch (name) {
     case 'instruments-info':
-      return instruments(listed, category, request.query);
+      return makeInstruments(listed, category, request.query);
     case 'tickers':
-      return { category, list: tickers(deps, request, request.query.has('symbol') ? [one()] : listed) };
+      return { category, list: makeTickers(deps, request, request.query.has('symbol') ? [one()] : listed) };
     case 'orderbook':
-      return orderbook(deps, one(), request);
+      return makeOrderbook(deps, one(), request);
     case 'kline':
-      return klines(one(), request.query, (i) => [i.candles.trades, tradeRow]);
+      return makeKlines(one(), request.query, (i) => [i.candles.trades, toTradeRow]);
     case 'mark-price-kline':
-      return klines(one(), request.query, (i) => [i.candles.marks, priceRow]);
+      return makeKlines(one(), request.query, (i) => [i.candles.marks, toPriceRow]);
     case 'index-price-kline':
-      return klines(one(), request.query, (i) => [i.candles.indexes, priceRow]);
+      return makeKlines(one(), request.query, (i) => [i.candles.indexes, toPriceRow]);
     default:
       throw new Refused('params error: path invalid');
   }
@@ -80,9 +80,9 @@ const MINUTES_PER_HOUR = 60;
 /** Bound in price units, beyond which the venue accepts no order. */
 const HIGHEST = 40;
 
-function info({ listing, fundingHours }: Instrument): object {
-  const price = (units: number): string => fixed(units, listing.priceDecimals);
-  const step = fixed(1, listing.qtyDecimals);
+function makeInfo({ listing, fundingHours }: Instrument): object {
+  const price = (units: number): string => formatFixed(units, listing.priceDecimals);
+  const step = formatFixed(1, listing.qtyDecimals);
   return {
     symbol: listing.symbol,
     contractType: listing.isInverse ? 'InversePerpetual' : 'LinearPerpetual',
@@ -100,11 +100,11 @@ function info({ listing, fundingHours }: Instrument): object {
       tickSize: price(listing.tick),
     },
     lotSizeFilter: {
-      maxOrderQty: fixed(10_000_000, listing.qtyDecimals),
+      maxOrderQty: formatFixed(10_000_000, listing.qtyDecimals),
       minOrderQty: step,
       qtyStep: step,
-      postOnlyMaxOrderQty: fixed(10_000_000, listing.qtyDecimals),
-      maxMktOrderQty: fixed(1_000_000, listing.qtyDecimals),
+      postOnlyMaxOrderQty: formatFixed(10_000_000, listing.qtyDecimals),
+      maxMktOrderQty: formatFixed(1_000_000, listing.qtyDecimals),
       ...(listing.isInverse ? {} : { minNotionalValue: listing.minNotional }),
     },
     unifiedMarginTrade: true,
@@ -126,10 +126,10 @@ const DATED = {
 
 const PAGE = 500;
 
-function instruments(listed: readonly Instrument[], category: Market, query: URLSearchParams): unknown {
+function makeInstruments(listed: readonly Instrument[], category: Market, query: URLSearchParams): unknown {
   const status = query.get('status');
   const symbol = query.get('symbol');
-  const [first, ...rest] = listed.filter((i) => symbol === null || i.listing.symbol === symbol).map(info);
+  const [first, ...rest] = listed.filter((i) => symbol === null || i.listing.symbol === symbol).map(makeInfo);
   const open =
     first === undefined ? [] : [first, ...(symbol === null ? [{ ...first, ...DATED[category] }] : []), ...rest];
   const all = status === null || status === 'Trading' ? open : [];
@@ -139,7 +139,7 @@ function instruments(listed: readonly Instrument[], category: Market, query: URL
   return { category, list: all.slice(from, from + limit), nextPageCursor };
 }
 
-function tickers({ truth }: Deps, { nowMs }: RestRequest, listed: readonly Instrument[]): unknown {
+function makeTickers({ truth }: Deps, { nowMs }: RestRequest, listed: readonly Instrument[]): unknown {
   return listed.map((instrument) => {
     truth.moment(instrument, nowMs);
     return {
@@ -153,9 +153,9 @@ function tickers({ truth }: Deps, { nowMs }: RestRequest, listed: readonly Instr
 
 const DEFAULT_LEVELS = 25;
 
-function orderbook({ truth, crossings }: Deps, instrument: Instrument, { query, nowMs }: RestRequest): unknown {
+function makeOrderbook({ truth, crossings }: Deps, instrument: Instrument, { query, nowMs }: RestRequest): unknown {
   truth.snapshot(instrument, crossings.priceOf(instrument));
-  const whole = bookMembers(instrument, snapshotData(instrument, crossings.bids(instrument)));
+  const whole = formatBookMembers(instrument, makeSnapshotData(instrument, crossings.bids(instrument)));
   const book = JSON.parse(whole) as { readonly b: unknown[]; readonly a: unknown[] };
   const limit = Number(query.get('limit') ?? DEFAULT_LEVELS);
   const sides = { b: book.b.slice(0, limit), a: book.a.slice(0, limit) };
@@ -168,7 +168,7 @@ const DEFAULT_CANDLES = 200;
 const MOST_CANDLES = 1_000;
 
 /** Newest first. */
-function klines<C extends PriceCandle>(
+function makeKlines<C extends PriceCandle>(
   instrument: Instrument,
   query: URLSearchParams,
   of: (instrument: Instrument) => readonly [readonly C[], Row<C>],
@@ -186,14 +186,14 @@ function klines<C extends PriceCandle>(
 
 const PRICES = ['open', 'high', 'low', 'close'] as const;
 
-const tradeRow: Row<TradeCandle> = (listing, candle) => [
+const toTradeRow: Row<TradeCandle> = (listing, candle) => [
   String(candle.openMs),
-  ...PRICES.map((name) => fixed(candle[name], listing.priceDecimals)),
-  fixed(candle.volume, listing.qtyDecimals),
-  fixed(candle.amount, listing.decimals.amount),
+  ...PRICES.map((name) => formatFixed(candle[name], listing.priceDecimals)),
+  formatFixed(candle.volume, listing.qtyDecimals),
+  formatFixed(candle.amount, listing.decimals.amount),
 ];
 
-const priceRow: Row<PriceCandle> = (listing, candle) => [
+const toPriceRow: Row<PriceCandle> = (listing, candle) => [
   String(candle.openMs),
-  ...PRICES.map((name) => fine(candle[name], listing.decimals.mark)),
+  ...PRICES.map((name) => formatFine(candle[name], listing.decimals.mark)),
 ];

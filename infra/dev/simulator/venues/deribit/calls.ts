@@ -2,7 +2,7 @@
 import type { Instrument } from '../../market.ts';
 import type { RecentTrades } from '../../recent-trades.ts';
 import type { VenueDeps } from '../../venue.ts';
-import { candleColumns, DATED, instrumentRow, orderBook, ticker, trade } from './frames.ts';
+import { DATED, formatCandleColumns, formatInstrument, formatOrderBook, formatTicker, formatTrade } from './frames.ts';
 import { SCOPE } from './listings.ts';
 
 /** A refusal by its code. */
@@ -20,9 +20,9 @@ export class CallError extends Error {
   }
 }
 
-export const wrongParameter = (param: string, reason: string): CallError =>
+export const refuseParameter = (param: string, reason: string): CallError =>
   new CallError(-32_602, 'Invalid params', { data: { reason, param } });
-const unknownMethod = (): CallError => new CallError(-32_601, 'Method not found', { status: 404 });
+const refuseMethod = (): CallError => new CallError(-32_601, 'Method not found', { status: 404 });
 
 /** By REST numbers are text. */
 export type Parameters = Readonly<Record<string, unknown>>;
@@ -30,74 +30,79 @@ export type CallDeps = Pick<VenueDeps, 'market' | 'truth' | 'crossings' | 'nowMs
 
 type Method = (deps: CallDeps, parameters: Parameters) => string;
 
-const listed = ({ market }: CallDeps): readonly Instrument[] =>
+const listOpen = ({ market }: CallDeps): readonly Instrument[] =>
   market.instruments.filter(({ status }) => status !== 'closed');
 
 function findInstrument({ market }: CallDeps, { instrument_name: name }: Parameters): Instrument {
-  if (name === undefined) throw wrongParameter('instrument_name', 'missing');
+  if (name === undefined) throw refuseParameter('instrument_name', 'missing');
   const found = market.find(SCOPE, String(name));
-  if (found === undefined || found.status === 'closed') throw wrongParameter('instrument_name', 'instrument not found');
+  if (found === undefined || found.status === 'closed')
+    throw refuseParameter('instrument_name', 'instrument not found');
   return found;
 }
 
-function wholeNumber(parameters: Parameters, name: string, without: number): number {
+function readWholeNumber(parameters: Parameters, name: string, without: number): number {
   const value = Number(parameters[name] ?? without);
-  if (!Number.isInteger(value) || value < 0) throw wrongParameter(name, 'wrong format');
+  if (!Number.isInteger(value) || value < 0) throw refuseParameter(name, 'wrong format');
   return value;
 }
 
-const instruments: Method = (deps, { currency = 'any', kind }) => {
+const answerInstruments: Method = (deps, { currency = 'any', kind }) => {
   if (kind !== undefined && kind !== 'future') return '[]';
   const wanted = String(currency).toUpperCase();
   const isWanted = ({ listing }: Instrument): boolean => wanted === 'ANY' || listing.margin === wanted;
-  const rows = listed(deps).filter(isWanted).map(instrumentRow);
+  const rows = listOpen(deps).filter(isWanted).map(formatInstrument);
   return `[${[...(wanted === 'ANY' || wanted === 'BTC' ? [DATED] : []), ...rows].join(',')}]`;
 };
 
 const DEFAULT_DEPTH = 5;
 
-const book: Method = (deps, parameters) => {
+const answerBook: Method = (deps, parameters) => {
   const instrument = findInstrument(deps, parameters);
   deps.truth.snapshot(instrument, deps.crossings.priceOf(instrument));
   deps.truth.moment(instrument, instrument.changedAtMs);
-  return orderBook(instrument, deps.crossings.bids(instrument), wholeNumber(parameters, 'depth', DEFAULT_DEPTH));
+  return formatOrderBook(
+    instrument,
+    deps.crossings.bids(instrument),
+    readWholeNumber(parameters, 'depth', DEFAULT_DEPTH),
+  );
 };
 
-const candles: Method = (deps, parameters) => {
+const answerCandles: Method = (deps, parameters) => {
   const instrument = findInstrument(deps, parameters);
-  if (String(parameters.resolution) !== '1') throw wrongParameter('resolution', 'wrong format');
-  const from = wholeNumber(parameters, 'start_timestamp', 0);
-  const to = wholeNumber(parameters, 'end_timestamp', Number.MAX_SAFE_INTEGER);
+  if (String(parameters.resolution) !== '1') throw refuseParameter('resolution', 'wrong format');
+  const from = readWholeNumber(parameters, 'start_timestamp', 0);
+  const to = readWholeNumber(parameters, 'end_timestamp', Number.MAX_SAFE_INTEGER);
   const { trades } = instrument.candles;
-  return candleColumns(
+  return formatCandleColumns(
     instrument,
     trades.filter(({ openMs }) => openMs >= from && openMs <= to),
   );
 };
 
-const lastTrades: Method = (deps, parameters) => {
+const answerLastTrades: Method = (deps, parameters) => {
   const instrument = findInstrument(deps, parameters);
   const newestFirst = deps.recent.of(instrument).toReversed();
-  const chosen = newestFirst.slice(0, wholeNumber(parameters, 'count', newestFirst.length));
-  return `{"trades":[${chosen.map((made) => trade(instrument, made)).join(',')}],"has_more":false}`;
+  const chosen = newestFirst.slice(0, readWholeNumber(parameters, 'count', newestFirst.length));
+  return `{"trades":[${chosen.map((made) => formatTrade(instrument, made)).join(',')}],"has_more":false}`;
 };
 
 const METHODS: ReadonlyMap<string, Method> = new Map<string, Method>([
   ['public/test', () => '{"version":"1.2.26"}'],
   ['public/get_time', ({ nowMs }) => String(nowMs())],
-  ['public/get_instruments', instruments],
+  ['public/get_instruments', answerInstruments],
   [
     'public/ticker',
     (deps, parameters) => {
       const instrument = findInstrument(deps, parameters);
       const atMs = deps.nowMs();
       deps.truth.moment(instrument, atMs);
-      return ticker(instrument, atMs);
+      return formatTicker(instrument, atMs);
     },
   ],
-  ['public/get_order_book', book],
-  ['public/get_tradingview_chart_data', candles],
-  ['public/get_last_trades_by_instrument', lastTrades],
+  ['public/get_order_book', answerBook],
+  ['public/get_tradingview_chart_data', answerCandles],
+  ['public/get_last_trades_by_instrument', answerLastTrades],
 ]);
 
 export const isMethod = (name: string): boolean => METHODS.has(name);
@@ -105,7 +110,7 @@ export const isMethod = (name: string): boolean => METHODS.has(name);
 /** The result's text. Throws `CallError`. */
 export function call(deps: CallDeps, name: string, parameters: Parameters): string {
   const method = METHODS.get(name);
-  if (method === undefined) throw unknownMethod();
+  if (method === undefined) throw refuseMethod();
   return method(deps, parameters);
 }
 

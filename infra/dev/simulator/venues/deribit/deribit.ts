@@ -5,8 +5,17 @@ import type { Instrument, MarketEvents } from '../../market.ts';
 import { createRecentTrades, type RecentTrades } from '../../recent-trades.ts';
 import { rememberStreams } from '../../stream-refs.ts';
 import type { RunningVenue, SimulatedVenue, VenueDeps } from '../../venue.ts';
-import { bookChange, candle, notification, perpetual, priceIndex, ticker, trade, wholeBook } from './frames.ts';
-import { extraListing, listings } from './listings.ts';
+import {
+  formatBookChange,
+  formatCandle,
+  formatNotification,
+  formatPerpetual,
+  formatPriceIndex,
+  formatTicker,
+  formatTrade,
+  formatWholeBook,
+} from './frames.ts';
+import { makeExtraListing, makeListings } from './listings.ts';
 import { answerRest, computeCost, refuse, WEIGHT_PER_MINUTE } from './rest.ts';
 import { findDoor, type Kind, toStreamRef } from './session.ts';
 
@@ -27,8 +36,8 @@ export const deribit: SimulatedVenue = {
     maxBufferedBytes: 16 * 1_048_576,
     weightPerMinute: WEIGHT_PER_MINUTE,
   },
-  listings,
-  extra: extraListing,
+  listings: makeListings,
+  extra: makeExtraListing,
   bookIds: 'changes',
   runsAhead: false,
   // The ticker.
@@ -75,24 +84,24 @@ class Channels {
   }
 
   readonly events: MarketEvents = {
-    diff: (instrument, diff) => this.#notify('book', instrument, () => bookChange(instrument, diff)),
+    diff: (instrument, diff) => this.#notify('book', instrument, () => formatBookChange(instrument, diff)),
     trade: (instrument, made, eventMs) => {
       this.#recent.add(instrument, made);
-      this.#notify('trades', instrument, () => `[${trade(instrument, made)}]`);
-      this.#notify('chart', instrument, () => candle(instrument, instrument.candles.current()));
+      this.#notify('trades', instrument, () => `[${formatTrade(instrument, made)}]`);
+      this.#notify('chart', instrument, () => formatCandle(instrument, instrument.candles.current()));
       this.#deps.truth.moment(instrument, eventMs);
-      this.#notify('ticker', instrument, () => ticker(instrument, eventMs));
+      this.#notify('ticker', instrument, () => formatTicker(instrument, eventMs));
     },
     // Only marked on its trade.
     liquidation: () => undefined,
     // A minute without trades too, at the last price and without volume.
-    minuteClosed: (instrument, closed) => this.#notify('chart', instrument, () => candle(instrument, closed)),
+    minuteClosed: (instrument, closed) => this.#notify('chart', instrument, () => formatCandle(instrument, closed)),
     second: (eventMs) => {
       for (const instrument of this.#deps.market.instruments) {
         if (instrument.status !== 'trading') continue;
-        this.#notify('ticker', instrument, () => ticker(instrument, eventMs));
-        this.#notify('perpetual', instrument, () => perpetual(instrument, eventMs));
-        this.#notify('deribit_price_index', instrument, () => priceIndex(instrument, eventMs));
+        this.#notify('ticker', instrument, () => formatTicker(instrument, eventMs));
+        this.#notify('perpetual', instrument, () => formatPerpetual(instrument, eventMs));
+        this.#notify('deribit_price_index', instrument, () => formatPriceIndex(instrument, eventMs));
       }
     },
   };
@@ -100,14 +109,14 @@ class Channels {
   greet(connection: Connection, ref: StreamRef, instrument: Instrument): void {
     const { delivery, truth, nowMs } = this.#deps;
     if (ref.kind === 'book') {
-      delivery.emitTo(connection, ref, notification(ref.name, this.#makeWholeBook(instrument)));
+      delivery.emitTo(connection, ref, formatNotification(ref.name, this.#makeWholeBook(instrument)));
       return;
     }
     const first = FIRST[ref.kind];
     if (first === undefined) return;
     const atMs = nowMs();
     truth.moment(instrument, atMs);
-    delivery.emitTo(connection, ref, notification(ref.name, first(instrument, atMs)));
+    delivery.emitTo(connection, ref, formatNotification(ref.name, first(instrument, atMs)));
   }
 
   /** After a restart every subscriber gets each book whole, with its new ids. */
@@ -118,19 +127,19 @@ class Channels {
 
   #notify(kind: Kind, instrument: Instrument, data: () => string): void {
     const ref = this.#streams(instrument)[kind];
-    this.#deps.delivery.emit(ref, () => notification(ref.name, data()));
+    this.#deps.delivery.emit(ref, () => formatNotification(ref.name, data()));
   }
 
   #makeWholeBook(instrument: Instrument): string {
     const { truth, crossings } = this.#deps;
     truth.snapshot(instrument, crossings.priceOf(instrument));
-    return wholeBook(instrument, crossings.bids(instrument));
+    return formatWholeBook(instrument, crossings.bids(instrument));
   }
 }
 
 /** The first data of a channel for a new subscriber; a book sends all its levels. */
 const FIRST: Readonly<Record<string, (instrument: Instrument, atMs: number) => string>> = {
-  ticker,
-  perpetual,
-  deribit_price_index: priceIndex,
+  ticker: formatTicker,
+  perpetual: formatPerpetual,
+  deribit_price_index: formatPriceIndex,
 };

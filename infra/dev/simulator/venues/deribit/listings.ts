@@ -1,6 +1,6 @@
 // The perpetuals of the simulated Deribit: inverse in amounts of US dollars, linear ones in coins, settled in USDC.
 import { MS_PER_DAY } from '../../../../../schemas/instants.ts';
-import { COINS, type Coin, fillUp, inTicks, madeUpCoin, madeUpPrice, QUIET, type SimListing } from '../../listings.ts';
+import { COINS, type Coin, fillUp, makeUpCoin, makeUpPrice, QUIET, type SimListing, toTicks } from '../../listings.ts';
 
 /** All its listings share one socket. */
 export const SCOPE = 'perpetual';
@@ -44,7 +44,7 @@ type Perpetual = Pick<SimListing, 'base' | 'priceDecimals' | 'tick' | 'qtyDecima
   readonly price: number;
 };
 
-function perpetual({ price, ...rules }: Perpetual) {
+function toPerpetual({ price, ...rules }: Perpetual) {
   const { base, priceDecimals, tick } = rules;
   return {
     ...rules,
@@ -52,17 +52,17 @@ function perpetual({ price, ...rules }: Perpetual) {
     minNotional: '',
     // Accrues continuously; the rate is that of eight hours.
     fundingHours: 8 as const,
-    startPrice: inTicks(price, priceDecimals, tick),
+    startPrice: toTicks(price, priceDecimals, tick),
     isQuiet: QUIET.has(base),
   };
 }
 
-function linear(of: Perpetual): SimListing {
+function toLinear(of: Perpetual): SimListing {
   const { base, priceDecimals, qtyDecimals } = of;
   // Enough decimals that a candle's cost is an exact product.
   const amount = Math.max(0, priceDecimals + qtyDecimals);
   return {
-    ...perpetual(of),
+    ...toPerpetual(of),
     symbol: `${base}_USDC-PERPETUAL`,
     pair: `${base}_USDC`,
     quote: 'USDC',
@@ -73,10 +73,10 @@ function linear(of: Perpetual): SimListing {
   };
 }
 
-function inverse(of: Perpetual): SimListing {
+function toInverse(of: Perpetual): SimListing {
   const { base, priceDecimals } = of;
   return {
-    ...perpetual(of),
+    ...toPerpetual(of),
     symbol: `${base}-PERPETUAL`,
     pair: `${base}_USD`,
     quote: 'USD',
@@ -98,22 +98,22 @@ const makeRules = ([base, priceDecimals, tick, qtyDecimals]: Row, age: number): 
   onboardedAtMs: FIRST_LISTED_MS + age * MS_PER_DAY,
 });
 
-export const extraListing = (number: number): SimListing =>
-  linear({
-    base: madeUpCoin(number),
+export const makeExtraListing = (number: number): SimListing =>
+  toLinear({
+    base: makeUpCoin(number),
     priceDecimals: 4,
     tick: 1,
     qtyDecimals: 1,
-    price: madeUpPrice(number),
+    price: makeUpPrice(number),
     onboardedAtMs: FIRST_LISTED_MS + 2_700 * MS_PER_DAY,
   });
 
 /** `count` listings, at most two of them inverse. */
-export const listings = (count: number): readonly SimListing[] =>
+export const makeListings = (count: number): readonly SimListing[] =>
   fillUp(count, {
-    first: USDC.map((row, i) => linear(makeRules(row, 1_380 + i * 40))),
-    second: USD.slice(0, Math.min(count - 1, 2)).map((row, i) => inverse(makeRules(row, i * 160))),
-    madeUp: extraListing,
+    first: USDC.map((row, i) => toLinear(makeRules(row, 1_380 + i * 40))),
+    second: USD.slice(0, Math.min(count - 1, 2)).map((row, i) => toInverse(makeRules(row, i * 160))),
+    madeUp: makeExtraListing,
   });
 
 /** The index that prices it: `btc_usd`. */

@@ -3,7 +3,7 @@ import type { Connection, Session } from '../../connection.ts';
 import type { StreamRef } from '../../faults.ts';
 import type { Instrument, Market } from '../../market.ts';
 import type { RunningVenue, VenueDeps } from '../../venue.ts';
-import { answerText, type CallDeps, CallError, call, type Parameters, wrongParameter } from './calls.ts';
+import { answerText, type CallDeps, CallError, call, type Parameters, refuseParameter } from './calls.ts';
 import { SCOPE, toIndex } from './listings.ts';
 
 const LAYERS: Readonly<Record<string, readonly string[]>> = {
@@ -59,7 +59,7 @@ const SHORTEST_INTERVAL_S = 10;
 /** A test request without a reply within this time ends the connection. */
 const ANSWER_WITHIN_MS = 10_000;
 
-const heartbeat = (type: 'heartbeat' | 'test_request'): string =>
+const formatHeartbeat = (type: 'heartbeat' | 'test_request'): string =>
   `{"jsonrpc":"2.0","method":"heartbeat","params":{"type":"${type}"}}`;
 
 type Heartbeat = ReturnType<typeof createHeartbeat>;
@@ -87,17 +87,17 @@ function createHeartbeat({ sockets }: Deps, connection: Connection) {
       const isSilent = nowMs - connection.receivedMs >= everyMs;
       if (isSilent) askedMs ??= nowMs;
       sentMs = nowMs;
-      sockets.reply(connection, heartbeat(isSilent ? 'test_request' : 'heartbeat'));
+      sockets.reply(connection, formatHeartbeat(isSilent ? 'test_request' : 'heartbeat'));
     },
   };
 }
 
-function channelsIn({ channels }: Parameters): readonly string[] {
-  if (!Array.isArray(channels)) throw wrongParameter('channels', 'missing');
+function readChannels({ channels }: Parameters): readonly string[] {
+  if (!Array.isArray(channels)) throw refuseParameter('channels', 'missing');
   return channels.map(String);
 }
 
-const texts = (names: readonly string[]): string => JSON.stringify(names);
+const formatTexts = (names: readonly string[]): string => JSON.stringify(names);
 
 const openSession = (deps: Deps, connection: Connection): Session => new Conversation(deps, connection);
 
@@ -129,10 +129,10 @@ class Conversation implements Session {
   #answer({ id, method, params }: Call): void {
     switch (method) {
       case 'public/subscribe':
-        this.#subscribe(id, channelsIn(params));
+        this.#subscribe(id, readChannels(params));
         return;
       case 'public/unsubscribe':
-        this.#unsubscribe(id, channelsIn(params));
+        this.#unsubscribe(id, readChannels(params));
         return;
       case 'public/set_heartbeat':
         this.#setHeartbeat(id, Number(params.interval));
@@ -152,7 +152,7 @@ class Conversation implements Session {
     if (channels.some((channel) => channel.endsWith('.raw')))
       throw new CallError(13_778, 'raw_subscriptions_not_available_for_unauthorized', {});
     const found = channels.flatMap((channel) => find(market, channel) ?? []);
-    this.#reply(id, texts(found.map(({ ref }) => ref.name)));
+    this.#reply(id, formatTexts(found.map(({ ref }) => ref.name)));
     for (const { ref, instrument } of found) {
       // An existing subscription continues unchanged.
       if (this.#connection.streams.has(ref.name) || !sockets.subscribe(this.#connection, ref)) continue;
@@ -163,12 +163,12 @@ class Conversation implements Session {
   #unsubscribe(id: unknown, channels: readonly string[]): void {
     const held = channels.filter((channel) => this.#connection.streams.has(channel));
     for (const channel of held) this.#deps.sockets.unsubscribe(this.#connection, channel);
-    this.#reply(id, texts(held));
+    this.#reply(id, formatTexts(held));
   }
 
   #setHeartbeat(id: unknown, intervalS: number): void {
     if (!(intervalS >= SHORTEST_INTERVAL_S))
-      throw wrongParameter('interval', `must be at least ${SHORTEST_INTERVAL_S}`);
+      throw refuseParameter('interval', `must be at least ${SHORTEST_INTERVAL_S}`);
     this.#heartbeat.set(intervalS * 1_000);
     this.#reply(id, '"ok"');
   }

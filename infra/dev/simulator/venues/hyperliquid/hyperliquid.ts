@@ -5,8 +5,8 @@ import type { Instrument, MarketEvents } from '../../market.ts';
 import { createRecentTrades, type RecentTrades } from '../../recent-trades.ts';
 import { rememberStreams } from '../../stream-refs.ts';
 import type { RunningVenue, SimulatedVenue, VenueDeps } from '../../venue.ts';
-import { book, candle, coinContext, frame, LEVELS, trade } from './frames.ts';
-import { extraListing, listings } from './listings.ts';
+import { formatBook, formatCandle, formatCoinContext, formatFrame, formatTrade, LEVELS } from './frames.ts';
+import { makeExtraListing, makeListings } from './listings.ts';
 import { answerRest, computeCost, refuse } from './rest.ts';
 import { findDoor, toStreamRef } from './session.ts';
 
@@ -28,8 +28,8 @@ export const hyperliquid: SimulatedVenue = {
     maxBufferedBytes: 16 * 1_048_576,
     weightPerMinute: 1_200,
   },
-  listings,
-  extra: extraListing,
+  listings: makeListings,
+  extra: makeExtraListing,
   bookIds: 'messages',
   runsAhead: false,
   shownLevels: LEVELS,
@@ -81,21 +81,21 @@ class Channels {
     trade: (instrument, made) => {
       const streams = this.#streams(instrument);
       this.#recent.add(instrument, made);
-      this.#emit(streams.trades, () => frame('trades', `[${trade(instrument, made)}]`));
-      this.#emit(streams.candle, () => frame('candle', candle(instrument, instrument.candles.current())));
+      this.#emit(streams.trades, () => formatFrame('trades', `[${formatTrade(instrument, made)}]`));
+      this.#emit(streams.candle, () => formatFrame('candle', formatCandle(instrument, instrument.candles.current())));
     },
     // Not public.
     liquidation: () => undefined,
     // A minute without trades has no message.
     minuteClosed: (instrument, closed) => {
       if (closed.ticks > 0)
-        this.#emit(this.#streams(instrument).candle, () => frame('candle', candle(instrument, closed)));
+        this.#emit(this.#streams(instrument).candle, () => formatFrame('candle', formatCandle(instrument, closed)));
     },
     second: () => {
       for (const instrument of this.#deps.market.instruments) {
         if (instrument.status !== 'trading') continue;
         const streams = this.#streams(instrument);
-        this.#emit(streams.context, () => frame('activeAssetCtx', coinContext(instrument)));
+        this.#emit(streams.context, () => formatFrame('activeAssetCtx', formatCoinContext(instrument)));
         if (!this.#sent.has(instrument)) this.#emit(streams.book, () => this.#repeatBook(instrument));
       }
       this.#sent.clear();
@@ -114,10 +114,10 @@ class Channels {
         return this.#repeatBook(instrument);
       case 'activeAssetCtx':
         this.#deps.truth.moment(instrument, this.#deps.nowMs());
-        return frame('activeAssetCtx', coinContext(instrument));
+        return formatFrame('activeAssetCtx', formatCoinContext(instrument));
       case 'trades': {
-        const past = this.#recent.of(instrument).map((made) => trade(instrument, made));
-        return frame('trades', `[${past.join(',')}]`);
+        const past = this.#recent.of(instrument).map((made) => formatTrade(instrument, made));
+        return formatFrame('trades', `[${past.join(',')}]`);
       }
       default:
         return null;
@@ -129,7 +129,7 @@ class Channels {
   }
 
   #makeBook(instrument: Instrument): string {
-    return frame('l2Book', book(instrument, this.#deps.crossings.bids(instrument)));
+    return formatFrame('l2Book', formatBook(instrument, this.#deps.crossings.bids(instrument)));
   }
 
   /** The same book again, unchanged. */

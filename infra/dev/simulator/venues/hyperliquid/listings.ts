@@ -5,11 +5,11 @@ import {
   type Coin,
   computeShare,
   fillUp,
-  inTicks,
-  madeUpCoin,
-  madeUpPrice,
+  makeUpCoin,
+  makeUpPrice,
   QUIET,
   type SimListing,
+  toTicks,
 } from '../../listings.ts';
 
 /** All its listings share one address; a builder's coins are prefixed with its market's name. */
@@ -84,7 +84,7 @@ type Perpetual = Pick<SimListing, 'symbol' | 'base' | 'margin' | 'onboardedAtMs'
   readonly sizeDecimals: number;
 };
 
-function perpetual({ price, sizeDecimals, ...names }: Perpetual): SimListing {
+function toPerpetual({ price, sizeDecimals, ...names }: Perpetual): SimListing {
   const priceDecimals = computeDecimals(price, sizeDecimals);
   return {
     ...names,
@@ -99,13 +99,13 @@ function perpetual({ price, sizeDecimals, ...names }: Perpetual): SimListing {
     decimals: { mark: priceDecimals, rate: 8, turnover: 6, change: 6, amount: priceDecimals + sizeDecimals },
     minNotional: '10',
     fundingHours: 1,
-    startPrice: inTicks(price, priceDecimals, 1),
+    startPrice: toTicks(price, priceDecimals, 1),
     isQuiet: QUIET.has(names.base),
   };
 }
 
-const own = ([base, sizeDecimals, prefix = '']: Row, age: number): SimListing =>
-  perpetual({
+const toOwn = ([base, sizeDecimals, prefix = '']: Row, age: number): SimListing =>
+  toPerpetual({
     symbol: `${prefix}${base}`,
     base,
     margin: 'USDC',
@@ -114,8 +114,8 @@ const own = ([base, sizeDecimals, prefix = '']: Row, age: number): SimListing =>
     onboardedAtMs: FIRST_LISTED_MS + age * 23 * MS_PER_DAY,
   });
 
-const builders = ([base, sizeDecimals]: Row, age: number): SimListing =>
-  perpetual({
+const toBuilder = ([base, sizeDecimals]: Row, age: number): SimListing =>
+  toPerpetual({
     symbol: `${BUILDER}:${base}`,
     base,
     margin: 'USDE',
@@ -124,22 +124,22 @@ const builders = ([base, sizeDecimals]: Row, age: number): SimListing =>
     onboardedAtMs: FIRST_LISTED_MS + (950 + age * 7) * MS_PER_DAY,
   });
 
-export const extraListing = (number: number): SimListing =>
-  perpetual({
-    symbol: madeUpCoin(number),
-    base: madeUpCoin(number),
+export const makeExtraListing = (number: number): SimListing =>
+  toPerpetual({
+    symbol: makeUpCoin(number),
+    base: makeUpCoin(number),
     margin: 'USDC',
-    price: madeUpPrice(number),
+    price: makeUpPrice(number),
     sizeDecimals: 1,
     onboardedAtMs: FIRST_LISTED_MS + 1_000 * MS_PER_DAY,
   });
 
 /** `count` listings, a sixth of them (at most five) the builder's, kPEPE the third of its own. */
-export const listings = (count: number): readonly SimListing[] =>
+export const makeListings = (count: number): readonly SimListing[] =>
   fillUp(count, {
-    first: OWN.map(own),
-    second: BUILDERS.map(builders).slice(0, computeShare(count, 6)),
-    madeUp: extraListing,
+    first: OWN.map(toOwn),
+    second: BUILDERS.map(toBuilder).slice(0, computeShare(count, 6)),
+    madeUp: makeExtraListing,
   });
 
 /** The builder's market of a coin; empty for the venue's own. */

@@ -2,7 +2,7 @@
 import type { Instrument } from '../../market.ts';
 import type { RecentTrades } from '../../recent-trades.ts';
 import type { Cost, RestAnswer, RestRequest, VenueDeps } from '../../venue.ts';
-import { book, candle, context, trade } from './frames.ts';
+import { formatBook, formatCandle, formatContext, formatTrade } from './frames.ts';
 import { BUILDER, SCOPE, toMarket } from './listings.ts';
 
 type Question = Readonly<Record<string, unknown>>;
@@ -45,24 +45,29 @@ function answerRequest(deps: Deps, question: Question, nowMs: number): string | 
     case 'spotMeta':
       return JSON.stringify(SPOT_META);
     case 'allPerpMetas':
-      return `[${MARKETS.map((market) => meta(deps, market)).join(',')}]`;
+      return `[${MARKETS.map((market) => formatMeta(deps, market)).join(',')}]`;
     case 'meta':
-      return ofMarket(question, (market) => meta(deps, market));
+      return answerOfMarket(question, (market) => formatMeta(deps, market));
     case 'metaAndAssetCtxs':
-      return ofMarket(question, (market) => `[${meta(deps, market)},[${contexts(deps, market, nowMs).join(',')}]]`);
+      return answerOfMarket(
+        question,
+        (market) => `[${formatMeta(deps, market)},[${listContexts(deps, market, nowMs).join(',')}]]`,
+      );
     case 'l2Book':
-      return ofCoin(deps, question, (instrument) => {
+      return answerOfCoin(deps, question, (instrument) => {
         deps.truth.snapshot(instrument, deps.crossings.priceOf(instrument));
-        return book(instrument, deps.crossings.bids(instrument));
+        return formatBook(instrument, deps.crossings.bids(instrument));
       });
     case 'recentTrades':
-      return ofCoin(deps, question, (instrument) => {
+      return answerOfCoin(deps, question, (instrument) => {
         const newestFirst = deps.recent.of(instrument).toReversed();
-        return `[${newestFirst.map((made) => trade(instrument, made)).join(',')}]`;
+        return `[${newestFirst.map((made) => formatTrade(instrument, made)).join(',')}]`;
       });
     case 'candleSnapshot': {
       const asked = Object(question.req) as Question;
-      return asked.interval === '1m' ? ofCoin(deps, asked, (instrument) => candles(instrument, asked)) : null;
+      return asked.interval === '1m'
+        ? answerOfCoin(deps, asked, (instrument) => formatCandles(instrument, asked))
+        : null;
     }
     default:
       return null;
@@ -80,18 +85,18 @@ const SPOT_META = {
 const MARKETS = ['', BUILDER] as const;
 type Market = (typeof MARKETS)[number];
 
-function ofMarket({ dex }: Question, answer: (market: Market) => string): string | null {
+function answerOfMarket({ dex }: Question, answer: (market: Market) => string): string | null {
   const market = MARKETS.find((name) => name === (dex ?? ''));
   return market === undefined ? null : answer(market);
 }
 
 /** By position: a universe only grows, delisted coins stay in it. */
-const universe = ({ market: { instruments } }: Deps, market: Market): readonly Instrument[] =>
+const listUniverse = ({ market: { instruments } }: Deps, market: Market): readonly Instrument[] =>
   instruments.filter(({ listing }) => toMarket(listing) === market);
 
-function meta(deps: Deps, market: Market): string {
+function formatMeta(deps: Deps, market: Market): string {
   return JSON.stringify({
-    universe: universe(deps, market).map(({ listing, status }) => ({
+    universe: listUniverse(deps, market).map(({ listing, status }) => ({
       szDecimals: listing.qtyDecimals,
       name: listing.symbol,
       maxLeverage: 20,
@@ -102,23 +107,23 @@ function meta(deps: Deps, market: Market): string {
   });
 }
 
-function contexts(deps: Deps, market: Market, nowMs: number): readonly string[] {
-  return universe(deps, market).map((instrument) => {
+function listContexts(deps: Deps, market: Market, nowMs: number): readonly string[] {
+  return listUniverse(deps, market).map((instrument) => {
     deps.truth.moment(instrument, nowMs);
-    return context(instrument);
+    return formatContext(instrument);
   });
 }
 
 /** The response for a coin that does not exist is null. */
-function ofCoin({ market }: Deps, { coin }: Question, answer: (instrument: Instrument) => string): string {
+function answerOfCoin({ market }: Deps, { coin }: Question, answer: (instrument: Instrument) => string): string {
   const instrument = market.find(SCOPE, String(coin));
   return instrument === undefined || instrument.status === 'closed' ? 'null' : answer(instrument);
 }
 
 /** Oldest first, the open one last; `endTime` is inclusive. */
-function candles(instrument: Instrument, { startTime, endTime }: Question): string {
+function formatCandles(instrument: Instrument, { startTime, endTime }: Question): string {
   const from = Number(startTime ?? 0);
   const to = Number(endTime ?? Number.MAX_SAFE_INTEGER);
   const chosen = instrument.candles.trades.filter(({ openMs }) => openMs >= from && openMs <= to);
-  return `[${chosen.map((one) => candle(instrument, one)).join(',')}]`;
+  return `[${chosen.map((one) => formatCandle(instrument, one)).join(',')}]`;
 }

@@ -3,7 +3,7 @@ import type { Connection, Session } from '../../connection.ts';
 import type { StreamRef } from '../../faults.ts';
 import type { Instrument } from '../../market.ts';
 import type { RunningVenue, VenueDeps } from '../../venue.ts';
-import { frame } from './frames.ts';
+import { formatFrame } from './frames.ts';
 import { SCOPE } from './listings.ts';
 
 const LAYERS: Readonly<Record<string, readonly string[]>> = {
@@ -36,7 +36,7 @@ function find({ market }: Deps, { type, coin, interval, ...others }: Subscriptio
 }
 
 /** A subscription in the venue's spelling, with all its members. */
-function spelled({ kind, symbol }: StreamRef): object {
+function spellStream({ kind, symbol }: StreamRef): object {
   if (kind === 'candle') return { type: kind, coin: symbol, interval: '1m' };
   return kind === 'l2Book'
     ? { type: kind, coin: symbol, nSigFigs: null, mantissa: null }
@@ -75,16 +75,16 @@ const GREETING = 'Websocket connection established.';
 function openSession(deps: Deps, connection: Connection): Session {
   const { sockets, greet } = deps;
   const reply = (channel: string, data: unknown): void =>
-    sockets.reply(connection, frame(channel, JSON.stringify(data)));
+    sockets.reply(connection, formatFrame(channel, JSON.stringify(data)));
 
   function change(method: 'subscribe' | 'unsubscribe', asked: Subscription): void {
     const found = find(deps, asked);
     const isHeld = found !== null && connection.streams.has(found.ref.name);
     if (found === null) reply('error', `Invalid subscription ${JSON.stringify(asked)}`);
     else if (isHeld === (method === 'subscribe'))
-      reply('error', `Already ${method}d: ${JSON.stringify(spelled(found.ref))}`);
+      reply('error', `Already ${method}d: ${JSON.stringify(spellStream(found.ref))}`);
     else {
-      reply('subscriptionResponse', { method, subscription: spelled(found.ref) });
+      reply('subscriptionResponse', { method, subscription: spellStream(found.ref) });
       if (method === 'unsubscribe') sockets.unsubscribe(connection, found.ref.name);
       else if (sockets.subscribe(connection, found.ref)) greet(connection, found.ref, found.instrument);
     }

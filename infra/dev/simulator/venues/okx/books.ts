@@ -2,7 +2,7 @@
 import type { StreamRef } from '../../faults.ts';
 import type { Diff, Instrument } from '../../market.ts';
 import type { VenueDeps } from '../../venue.ts';
-import { bookFrame, bookUpdate, emptyUpdate, wholeBook } from './frames.ts';
+import { formatBookFrame, formatBookUpdate, formatEmptyUpdate, formatWholeBook } from './frames.ts';
 
 /** A book without a change for this many seconds sends a message without levels. */
 const QUIET_AFTER = 5;
@@ -24,7 +24,7 @@ export class Books {
     this.#sent.set(instrument, diff.last);
     this.#quiet.set(instrument, 0);
     this.#deps.delivery.emit(this.#findStream(instrument), () =>
-      bookFrame(instrument.listing.symbol, 'update', bookUpdate(instrument, diff)),
+      formatBookFrame(instrument.listing.symbol, 'update', formatBookUpdate(instrument, diff)),
     );
   }
 
@@ -33,7 +33,11 @@ export class Books {
     const { truth, crossings } = this.#deps;
     truth.snapshot(instrument, crossings.priceOf(instrument));
     this.#sent.set(instrument, instrument.diffId);
-    return bookFrame(instrument.listing.symbol, 'snapshot', wholeBook(instrument, crossings.bids(instrument)));
+    return formatBookFrame(
+      instrument.listing.symbol,
+      'snapshot',
+      formatWholeBook(instrument, crossings.bids(instrument)),
+    );
   }
 
   passSecond(instrument: Instrument): void {
@@ -50,7 +54,7 @@ export class Books {
     this.#quiet.set(instrument, 0);
     delivery.emit(this.#findStream(instrument), () => {
       truth.snapshot(instrument, crossings.priceOf(instrument));
-      return bookFrame(instrument.listing.symbol, 'update', emptyUpdate(instrument, previous));
+      return formatBookFrame(instrument.listing.symbol, 'update', formatEmptyUpdate(instrument, previous));
     });
   }
 }

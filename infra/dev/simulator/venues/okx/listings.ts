@@ -7,10 +7,10 @@ import {
   computeShare,
   type FundingHours,
   fillUp,
-  madeUpCoin,
-  madeUpRules,
   makeInverse,
   makeLinear,
+  makeUpCoin,
+  makeUpRules,
   QUIET,
   type SimListing,
 } from '../../listings.ts';
@@ -76,14 +76,14 @@ const FIRST_LISTED_MS = 1_611_916_828_000;
 const MOST_DECIMALS = 8;
 
 /** Power of ten of a contract's size. */
-const magnitude = (contractSize: number): number => Math.round(Math.log10(contractSize));
+const computeMagnitude = (contractSize: number): number => Math.round(Math.log10(contractSize));
 
 type Linear = ContractRules & { readonly base: string; readonly contractSize: number };
 
-function linear(quote: 'USDT' | 'USDC', contract: Linear): SimListing {
+function toLinear(quote: 'USDT' | 'USDC', contract: Linear): SimListing {
   const { base, contractSize, priceDecimals, qtyDecimals } = contract;
   // Enough decimals that a candle's turnover is an exact product.
-  const amount = Math.max(0, priceDecimals + qtyDecimals - magnitude(contractSize));
+  const amount = Math.max(0, priceDecimals + qtyDecimals - computeMagnitude(contractSize));
   return {
     ...makeLinear(quote, contract),
     scope: SCOPE,
@@ -96,8 +96,8 @@ function linear(quote: 'USDT' | 'USDC', contract: Linear): SimListing {
   };
 }
 
-const usdt = ([base, contractSize, priceDecimals, tick, qtyDecimals, fundingHours]: Row, age: number): SimListing =>
-  linear('USDT', {
+const toUsdt = ([base, contractSize, priceDecimals, tick, qtyDecimals, fundingHours]: Row, age: number): SimListing =>
+  toLinear('USDT', {
     ...{ base, contractSize, priceDecimals, tick, qtyDecimals, fundingHours },
     price: COINS[base],
     onboardedAtMs: FIRST_LISTED_MS + age * 29 * MS_PER_DAY,
@@ -105,7 +105,7 @@ const usdt = ([base, contractSize, priceDecimals, tick, qtyDecimals, fundingHour
   });
 
 /** Its index is that in US dollars, like that of the inverse swap: the same decimals keep the two indexes equal. */
-const BTC_USDC = linear('USDC', {
+const BTC_USDC = toLinear('USDC', {
   base: 'BTC',
   contractSize: 0.0001,
   price: COINS.BTC,
@@ -117,7 +117,7 @@ const BTC_USDC = linear('USDC', {
   isQuiet: false,
 });
 
-const inverse = ([base, contractSize, priceDecimals, tick]: (typeof USD)[number], age: number): SimListing => ({
+const toInverse = ([base, contractSize, priceDecimals, tick]: (typeof USD)[number], age: number): SimListing => ({
   ...makeInverse(base, { priceDecimals, tick }),
   scope: SCOPE,
   symbol: `${base}-USD-SWAP`,
@@ -130,27 +130,27 @@ const inverse = ([base, contractSize, priceDecimals, tick]: (typeof USD)[number]
   onboardedAtMs: FIRST_LISTED_MS + age * 11 * MS_PER_DAY,
 });
 
-export const extraListing = (number: number): SimListing =>
-  linear('USDT', {
-    ...madeUpRules(number, FIRST_LISTED_MS + 1_800 * MS_PER_DAY),
-    base: madeUpCoin(number),
+export const makeExtraListing = (number: number): SimListing =>
+  toLinear('USDT', {
+    ...makeUpRules(number, FIRST_LISTED_MS + 1_800 * MS_PER_DAY),
+    base: makeUpCoin(number),
     contractSize: 1,
   });
 
 /** `count` listings, a sixth of them inverse (at most six), BTC-USDC-SWAP the third linear one. */
-export const listings = (count: number): readonly SimListing[] =>
+export const makeListings = (count: number): readonly SimListing[] =>
   fillUp(count, {
-    first: USDT.map(usdt).toSpliced(2, 0, BTC_USDC),
-    second: USD.map(inverse).slice(0, computeShare(count, 6)),
-    madeUp: extraListing,
+    first: USDT.map(toUsdt).toSpliced(2, 0, BTC_USDC),
+    second: USD.map(toInverse).slice(0, computeShare(count, 6)),
+    madeUp: makeExtraListing,
   });
 
 /** The index of a swap: contracts in USDC follow that in US dollars since 2023-04-20. */
 export const toIndex = ({ pair }: SimListing): string => pair.replace(/-USDC$/, '-USD');
 
 /** Units of this many contracts in coins (linear) or US dollars (inverse), with the decimals that make them exact. */
-export function worth({ contractSize, qtyDecimals }: SimListing, contracts: number): readonly [number, number] {
+export function computeWorth({ contractSize, qtyDecimals }: SimListing, contracts: number): readonly [number, number] {
   const size = contractSize ?? 1;
-  const decimals = Math.max(0, qtyDecimals - magnitude(size));
+  const decimals = Math.max(0, qtyDecimals - computeMagnitude(size));
   return [Math.round(contracts * size * 10 ** (decimals - qtyDecimals)), decimals];
 }

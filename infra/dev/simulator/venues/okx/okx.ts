@@ -7,20 +7,20 @@ import { rememberStreams } from '../../stream-refs.ts';
 import type { RunningVenue, SimulatedVenue, VenueDeps } from '../../venue.ts';
 import { Books } from './books.ts';
 import {
-  frame,
-  fundingRate,
-  indexTicker,
-  liquidation,
-  markPrice,
+  formatFrame,
+  formatFundingRate,
+  formatIndexTicker,
+  formatLiquidation,
+  formatMarkPrice,
+  formatPriceCandle,
+  formatTicker,
+  formatTrade,
+  formatTradeCandle,
   openInterest,
-  priceCandle,
-  ticker,
-  tradeCandle,
-  tradeElement,
 } from './frames.ts';
-import { extraListing, listings, toIndex } from './listings.ts';
+import { makeExtraListing, makeListings, toIndex } from './listings.ts';
 import { answerRest, computeCost, refuse, WEIGHT_PER_MINUTE } from './rest.ts';
-import { findDoor, indexRef, listFollowers, toStreamRef } from './session.ts';
+import { findDoor, listFollowers, toIndexRef, toStreamRef } from './session.ts';
 
 /** Seconds between two messages of a channel without its own event. */
 const OI_EVERY = 3;
@@ -45,8 +45,8 @@ export const okx: SimulatedVenue = {
     maxBufferedBytes: 16 * 1_048_576,
     weightPerMinute: WEIGHT_PER_MINUTE,
   },
-  listings,
-  extra: extraListing,
+  listings: makeListings,
+  extra: makeExtraListing,
   bookIds: 'changes',
   runsAhead: false,
   // Ticker, mark and index each second, and the minutes of both prices.
@@ -88,10 +88,10 @@ const findCandle = (series: readonly PriceCandle[], openMs: number): PriceCandle
 
 /** The first element that a channel sends to a new subscriber. */
 const FIRST: Readonly<Record<string, (instrument: Instrument, atMs: number) => string>> = {
-  tickers: ticker,
-  'mark-price': markPrice,
-  'index-tickers': indexTicker,
-  'funding-rate': fundingRate,
+  tickers: formatTicker,
+  'mark-price': formatMarkPrice,
+  'index-tickers': formatIndexTicker,
+  'funding-rate': formatFundingRate,
   'open-interest': openInterest,
 };
 
@@ -109,22 +109,27 @@ class Channels {
     diff: (instrument, diff) => this.#books.change(instrument, diff),
     trade: (instrument, trade, eventMs) => {
       const streams = this.#streams(instrument);
-      this.#send(streams.trades, instrument, () => tradeElement(instrument, trade));
-      this.#send(streams.candle, instrument, () => tradeCandle(instrument, instrument.candles.current(), 'running'));
+      this.#send(streams.trades, instrument, () => formatTrade(instrument, trade));
+      this.#send(streams.candle, instrument, () =>
+        formatTradeCandle(instrument, instrument.candles.current(), 'running'),
+      );
       this.#deps.truth.moment(instrument, eventMs, ['ticker', 'stats']);
-      this.#send(streams.tickers, instrument, () => ticker(instrument, eventMs));
+      this.#send(streams.tickers, instrument, () => formatTicker(instrument, eventMs));
     },
     liquidation: (instrument, trade) => {
       const all = toStreamRef('liquidation-orders', 'SWAP', null);
       // One stream carries all swaps: those silenced by a fault are missing from it.
       if (this.#deps.isSilenced({ ...all, symbol: instrument.listing.symbol })) return;
-      this.#deps.delivery.emit(all, () => frame('liquidation-orders', 'SWAP', liquidation(instrument, trade)));
+      this.#deps.delivery.emit(all, () =>
+        formatFrame('liquidation-orders', 'SWAP', formatLiquidation(instrument, trade)),
+      );
     },
     minuteClosed: (instrument, candle) => {
       const streams = this.#streams(instrument);
       const mark = findCandle(instrument.candles.marks, candle.openMs);
-      this.#send(streams.candle, instrument, () => tradeCandle(instrument, candle, 'closed'));
-      if (mark !== undefined) this.#send(streams.markCandle, instrument, () => priceCandle(instrument, mark, 'closed'));
+      this.#send(streams.candle, instrument, () => formatTradeCandle(instrument, candle, 'closed'));
+      if (mark !== undefined)
+        this.#send(streams.markCandle, instrument, () => formatPriceCandle(instrument, mark, 'closed'));
       this.#closeIndex(instrument, candle.openMs);
     },
     second: (eventMs) => {
@@ -144,7 +149,7 @@ class Channels {
     const atMs = nowMs();
     for (const instrument of instruments) truth.moment(instrument, atMs);
     const subject = ref.name.slice(ref.kind.length + 1);
-    delivery.emitTo(connection, ref, frame(ref.kind, subject, element(first, atMs)));
+    delivery.emitTo(connection, ref, formatFrame(ref.kind, subject, element(first, atMs)));
   }
 
   /** After a restart each open book sends the first id of its new sequence after the last of its old one. */
@@ -155,20 +160,20 @@ class Channels {
 
   /** An element of one listing, in the frame of its channel. */
   #send(ref: StreamRef, { listing }: Instrument, element: () => string): void {
-    this.#deps.delivery.emit(ref, () => frame(ref.kind, listing.symbol, element()));
+    this.#deps.delivery.emit(ref, () => formatFrame(ref.kind, listing.symbol, element()));
   }
 
   #sendSecond(instrument: Instrument, order: number, eventMs: number): void {
     const streams = this.#streams(instrument);
     const second = Math.floor(eventMs / 1_000);
-    this.#send(streams.tickers, instrument, () => ticker(instrument, eventMs));
-    this.#send(streams.mark, instrument, () => markPrice(instrument, eventMs));
+    this.#send(streams.tickers, instrument, () => formatTicker(instrument, eventMs));
+    this.#send(streams.mark, instrument, () => formatMarkPrice(instrument, eventMs));
     if (second % OI_EVERY === 0) this.#send(streams.oi, instrument, () => openInterest(instrument, eventMs));
     if ((second + order) % FUNDING_EVERY === 0)
-      this.#send(streams.funding, instrument, () => fundingRate(instrument, eventMs));
+      this.#send(streams.funding, instrument, () => formatFundingRate(instrument, eventMs));
     const candle = instrument.candles.marks.at(-1);
     if (candle !== undefined)
-      this.#send(streams.markCandle, instrument, () => priceCandle(instrument, candle, 'running'));
+      this.#send(streams.markCandle, instrument, () => formatPriceCandle(instrument, candle, 'running'));
     this.#books.passSecond(instrument);
   }
 
@@ -185,13 +190,13 @@ class Channels {
   #sendIndexes(eventMs: number): void {
     const { delivery } = this.#deps;
     for (const [index, followers, first] of this.#indexes()) {
-      delivery.emit(indexRef('index-tickers', index, followers), () =>
-        frame('index-tickers', index, indexTicker(first, eventMs)),
+      delivery.emit(toIndexRef('index-tickers', index, followers), () =>
+        formatFrame('index-tickers', index, formatIndexTicker(first, eventMs)),
       );
       const candle = first.candles.indexes.at(-1);
       if (candle === undefined) continue;
-      delivery.emit(indexRef('index-candle1m', index, followers), () =>
-        frame('index-candle1m', index, priceCandle(first, candle, 'running')),
+      delivery.emit(toIndexRef('index-candle1m', index, followers), () =>
+        formatFrame('index-candle1m', index, formatPriceCandle(first, candle, 'running')),
       );
     }
   }
@@ -201,8 +206,8 @@ class Channels {
     const followers = listFollowers(this.#deps.market, index);
     const candle = findCandle(instrument.candles.indexes, openMs);
     if (followers[0] !== instrument || candle === undefined) return;
-    this.#deps.delivery.emit(indexRef('index-candle1m', index, followers), () =>
-      frame('index-candle1m', index, priceCandle(instrument, candle, 'closed')),
+    this.#deps.delivery.emit(toIndexRef('index-candle1m', index, followers), () =>
+      formatFrame('index-candle1m', index, formatPriceCandle(instrument, candle, 'closed')),
     );
   }
 }

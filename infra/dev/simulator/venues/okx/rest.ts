@@ -1,18 +1,18 @@
 // Responses of OKX's v5 public and market endpoints from the market model (shapes: recordings of cryptofeed and jkorf, docs of public data).
 import type { PriceCandle } from '../../candles.ts';
-import { fixed } from '../../figures.ts';
+import { formatFixed } from '../../figures.ts';
 import type { Instrument } from '../../market.ts';
 import type { Cost, RestAnswer, RestRequest, VenueDeps } from '../../venue.ts';
 import {
   type CandleState,
-  fundingRate,
-  indexTicker,
-  markPrice,
+  formatFundingRate,
+  formatIndexTicker,
+  formatMarkPrice,
+  formatPriceCandle,
+  formatRestBook,
+  formatTicker,
+  formatTradeCandle,
   openInterest,
-  priceCandle,
-  restBook,
-  ticker,
-  tradeCandle,
 } from './frames.ts';
 import { SCOPE } from './listings.ts';
 import { listFollowers } from './session.ts';
@@ -45,12 +45,13 @@ export function computeCost({ path }: Pick<RestRequest, 'path'>): Cost | null {
   return weight === undefined ? null : { bucket: parseName(path), weight };
 }
 
-const body = (code: string, msg: string, data: string): string => `{"code":"${code}","data":[${data}],"msg":"${msg}"}`;
+const formatBody = (code: string, msg: string, data: string): string =>
+  `{"code":"${code}","data":[${data}],"msg":"${msg}"}`;
 
 /** No header states how long to wait. */
 export const refuse = (status: number | null): RestAnswer => ({
   status: status ?? 429,
-  body: body('50011', 'Too Many Requests', ''),
+  body: formatBody('50011', 'Too Many Requests', ''),
 });
 
 class Refused extends Error {
@@ -65,18 +66,18 @@ class Refused extends Error {
 }
 
 const MISSING = 400;
-const missing = (name: string): Refused => new Refused('50014', `Parameter ${name} can not be empty.`, MISSING);
-const wrong = (name: string): Refused => new Refused('51000', `Parameter ${name} error`, MISSING);
+const refuseMissing = (name: string): Refused => new Refused('50014', `Parameter ${name} can not be empty.`, MISSING);
+const refuseWrong = (name: string): Refused => new Refused('51000', `Parameter ${name} error`, MISSING);
 /** Semantic errors get a response of status 200 with an error code. */
-const unknown = (): Refused => new Refused('51001', "Instrument ID doesn't exist.", 200);
+const refuseUnknown = (): Refused => new Refused('51001', "Instrument ID doesn't exist.", 200);
 
 type Deps = Pick<VenueDeps, 'market' | 'truth' | 'crossings'>;
 
 export function answerRest(deps: Deps, request: RestRequest): RestAnswer {
   try {
-    return { status: 200, body: body('0', '', makeElements(deps, request).join(',')) };
+    return { status: 200, body: formatBody('0', '', makeElements(deps, request).join(',')) };
   } catch (error) {
-    if (error instanceof Refused) return { status: error.status, body: body(error.code, error.message, '') };
+    if (error instanceof Refused) return { status: error.status, body: formatBody(error.code, error.message, '') };
     throw error;
   }
 }
@@ -84,28 +85,28 @@ export function answerRest(deps: Deps, request: RestRequest): RestAnswer {
 /** `instId` of a listed swap. */
 function findSwap({ market }: Deps, { query }: RestRequest): Instrument {
   const instId = query.get('instId');
-  if (instId === null) throw missing('instId');
+  if (instId === null) throw refuseMissing('instId');
   const found = market.find(SCOPE, instId);
-  if (found === undefined || found.status === 'closed') throw unknown();
+  if (found === undefined || found.status === 'closed') throw refuseUnknown();
   return found;
 }
 
 /** All swaps of a type, or one of them. */
 function findSwaps(deps: Deps, request: RestRequest): readonly Instrument[] {
   const instType = request.query.get('instType');
-  if (instType === null) throw missing('instType');
-  if (instType !== 'SWAP') throw wrong('instType');
-  return request.query.has('instId') ? [findSwap(deps, request)] : listed(deps);
+  if (instType === null) throw refuseMissing('instType');
+  if (instType !== 'SWAP') throw refuseWrong('instType');
+  return request.query.has('instId') ? [findSwap(deps, request)] : listOpen(deps);
 }
 
-const listed = ({ market }: Deps): readonly Instrument[] => market.instruments.filter((i) => i.status !== 'closed');
+const listOpen = ({ market }: Deps): readonly Instrument[] => market.instruments.filter((i) => i.status !== 'closed');
 
 /** The first swap that follows the named index. */
 function findFollower(deps: Deps, { query }: RestRequest): Instrument {
   const instId = query.get('instId');
-  if (instId === null) throw missing('instId');
+  if (instId === null) throw refuseMissing('instId');
   const [first] = listFollowers(deps.market, instId);
-  if (first === undefined) throw unknown();
+  if (first === undefined) throw refuseUnknown();
   return first;
 }
 
@@ -122,39 +123,39 @@ function makeElements(deps: Deps, request: RestRequest): readonly string[] {
     case 'public/time':
       return [`{"ts":"${nowMs}"}`];
     case 'public/instruments':
-      return instruments(deps, request);
+      return listInstruments(deps, request);
     case 'public/funding-rate':
-      return toNow(query.get('instId') === 'ANY' ? listed(deps) : [findSwap(deps, request)], fundingRate);
+      return toNow(query.get('instId') === 'ANY' ? listOpen(deps) : [findSwap(deps, request)], formatFundingRate);
     case 'public/open-interest':
       return toNow(findSwaps(deps, request), openInterest);
     case 'public/mark-price':
-      return toNow(findSwaps(deps, request), markPrice);
+      return toNow(findSwaps(deps, request), formatMarkPrice);
     case 'market/ticker':
-      return toNow([findSwap(deps, request)], ticker);
+      return toNow([findSwap(deps, request)], formatTicker);
     case 'market/tickers':
-      return toNow(findSwaps(deps, request), ticker);
+      return toNow(findSwaps(deps, request), formatTicker);
     case 'market/index-tickers':
-      return toNow([findFollower(deps, request)], indexTicker);
+      return toNow([findFollower(deps, request)], formatIndexTicker);
     case 'market/books':
-      return [book(deps, request)];
+      return [formatBook(deps, request)];
     case 'market/candles': {
       const swap = findSwap(deps, request);
-      return candles(query, swap.candles.trades, (candle, state) => tradeCandle(swap, candle, state));
+      return formatCandles(query, swap.candles.trades, (candle, state) => formatTradeCandle(swap, candle, state));
     }
     case 'market/mark-price-candles': {
       const swap = findSwap(deps, request);
-      return candles(query, swap.candles.marks, (candle, state) => priceCandle(swap, candle, state));
+      return formatCandles(query, swap.candles.marks, (candle, state) => formatPriceCandle(swap, candle, state));
     }
     default: {
       const swap = findFollower(deps, request);
-      return candles(query, swap.candles.indexes, (candle, state) => priceCandle(swap, candle, state));
+      return formatCandles(query, swap.candles.indexes, (candle, state) => formatPriceCandle(swap, candle, state));
     }
   }
 }
 
-function info({ listing }: Instrument): object {
+function formatInfo({ listing }: Instrument): object {
   const { symbol, pair, base, margin, isInverse, contractSize } = listing;
-  const step = fixed(1, listing.qtyDecimals);
+  const step = formatFixed(1, listing.qtyDecimals);
   return {
     alias: '',
     baseCcy: '',
@@ -180,7 +181,7 @@ function info({ listing }: Instrument): object {
     settleCcy: margin,
     state: 'live',
     stk: '',
-    tickSz: fixed(listing.tick, listing.priceDecimals),
+    tickSz: formatFixed(listing.tick, listing.priceDecimals),
     uly: pair,
   };
 }
@@ -198,32 +199,32 @@ const DATED = {
   uly: 'BTC-USDT',
 };
 
-function instruments(deps: Deps, request: RestRequest): readonly string[] {
+function listInstruments(deps: Deps, request: RestRequest): readonly string[] {
   if (request.query.get('instType') === 'FUTURES') return [JSON.stringify(DATED)];
-  return findSwaps(deps, request).map((instrument) => JSON.stringify(info(instrument)));
+  return findSwaps(deps, request).map((instrument) => JSON.stringify(formatInfo(instrument)));
 }
 
 const MOST_LEVELS = 400;
 
 /** One level a side by default. */
-function book(deps: Deps, request: RestRequest): string {
+function formatBook(deps: Deps, request: RestRequest): string {
   const instrument = findSwap(deps, request);
   const levels = Number(request.query.get('sz') ?? 1);
-  if (!Number.isInteger(levels) || levels < 1) throw wrong('sz');
+  if (!Number.isInteger(levels) || levels < 1) throw refuseWrong('sz');
   deps.truth.snapshot(instrument, deps.crossings.priceOf(instrument));
-  return restBook(instrument, deps.crossings.bids(instrument), Math.min(MOST_LEVELS, levels));
+  return formatRestBook(instrument, deps.crossings.bids(instrument), Math.min(MOST_LEVELS, levels));
 }
 
 const DEFAULT_CANDLES = 100;
 const MOST_CANDLES = 300;
 
 /** Newest first, the open one with confirm 0; `after` and `before` are exclusive bounds. */
-function candles<C extends PriceCandle>(
+function formatCandles<C extends PriceCandle>(
   query: URLSearchParams,
   series: readonly C[],
   row: (candle: C, state: CandleState) => string,
 ): readonly string[] {
-  if ((query.get('bar') ?? '1m') !== '1m') throw wrong('bar');
+  if ((query.get('bar') ?? '1m') !== '1m') throw refuseWrong('bar');
   const before = Number(query.get('before') ?? 0);
   const after = Number(query.get('after') ?? Number.MAX_SAFE_INTEGER);
   const limit = Math.min(MOST_CANDLES, Number(query.get('limit') ?? DEFAULT_CANDLES));

@@ -3,7 +3,7 @@ import type { Connection, Session } from '../../connection.ts';
 import type { StreamRef } from '../../faults.ts';
 import type { Instrument, Market } from '../../market.ts';
 import type { RunningVenue, VenueDeps } from '../../venue.ts';
-import { argument } from './frames.ts';
+import { formatArgument } from './frames.ts';
 import { SCOPE, toIndex } from './listings.ts';
 
 const PATH = /^\/ws\/v5\/(public|business)$/;
@@ -47,7 +47,7 @@ export const listFollowers = ({ instruments }: Market, index: string): readonly 
   instruments.filter(({ listing, status }) => status !== 'closed' && toIndex(listing) === index);
 
 /** A stream of an index belongs to its only follower, or to several. */
-export const indexRef = (channel: string, index: string, followers: readonly Instrument[]): StreamRef =>
+export const toIndexRef = (channel: string, index: string, followers: readonly Instrument[]): StreamRef =>
   toStreamRef(channel, index, followers.length === 1 ? (followers[0]?.listing.symbol ?? null) : null);
 
 type Found = { readonly ref: StreamRef; readonly instruments: readonly Instrument[] };
@@ -63,7 +63,7 @@ function find(market: Market, path: SocketPath, { channel, instId, instType }: A
   const subject = String(instId);
   if (known.of === 'index') {
     const instruments = listFollowers(market, subject);
-    return instruments.length === 0 ? null : { ref: indexRef(name, subject, instruments), instruments };
+    return instruments.length === 0 ? null : { ref: toIndexRef(name, subject, instruments), instruments };
   }
   const instrument = market.find(SCOPE, subject);
   if (instrument === undefined || instrument.status === 'closed') return null;
@@ -102,7 +102,7 @@ function watchIdle({ sockets }: Deps, connection: Connection): (nowMs: number) =
 const COMMANDS_AN_HOUR = 480;
 const HOUR_MS = 3_600_000;
 
-function commandBudget({ nowMs }: Deps): () => boolean {
+function makeCommandBudget({ nowMs }: Deps): () => boolean {
   let sinceMs = nowMs();
   let used = 0;
   return () => {
@@ -119,14 +119,14 @@ const WRONG = "doesn't exist. Please use the correct URL, channel and parameters
 
 function openSession(deps: Deps, connection: Connection, path: SocketPath): Session {
   const { market, sockets, greet } = deps;
-  const isWithinBudget = commandBudget(deps);
+  const isWithinBudget = makeCommandBudget(deps);
   const connId = connection.log.summary.connection.toString(16).padStart(8, 'a4d3ae55');
 
   const reply = (answer: object): void => sockets.reply(connection, JSON.stringify({ ...answer, connId }));
   const refuse = (code: string, msg: string): void => reply({ event: 'error', code, msg });
 
   const acknowledge = (event: string, { kind, name }: StreamRef): void =>
-    reply({ event, arg: JSON.parse(argument(kind, name.slice(kind.length + 1))) });
+    reply({ event, arg: JSON.parse(formatArgument(kind, name.slice(kind.length + 1))) });
 
   /** Each argument is acknowledged separately. */
   function obey(op: 'subscribe' | 'unsubscribe', asked: Argument): void {
