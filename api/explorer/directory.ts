@@ -1,5 +1,4 @@
 // The directory of the explorer: listings and venues from the open calls of the data API, kept for a minute.
-
 import { fetchJson, NotAnswered } from '../../infra/runtime/fetch-json.ts';
 import type { Problem } from '../account-app/shell.ts';
 import type { Site } from '../account-app/site.ts';

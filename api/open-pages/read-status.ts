@@ -1,5 +1,4 @@
 // Reads /status.json and /incidents.json of the API for pages; keeps the last answer for when the API is unavailable.
-
 import { fetchJson } from '../../infra/runtime/fetch-json.ts';
 import type { Site } from '../account-app/site.ts';
 
