@@ -51,7 +51,7 @@ const printErrors = (): string =>
 const printPlans = (): string =>
   [
     '# Plans and prices',
-    'A plan is of a key, and limits are per key. A day is a UTC day. A plan for 30 days is bought with USDC by a payable call without a key (the answer 402 offers it), and does not renew. A plan with a number of venues or instruments covers the venues with the largest volume and the instruments with the largest turnover of 24 h, chosen daily at 00:00 UTC; `scope` of an answer states what it covers.',
+    'Each key has one plan, and limits apply per key. A day is a UTC day. A plan for 30 days is bought with USDC by a payable call without a key (the answer 402 offers it), and does not renew. A plan with a number of venues or instruments covers the venues with the largest volume and the instruments with the largest turnover of 24 h, chosen daily at 00:00 UTC; `scope` of an answer states what it covers.',
     `Every plan has the layers ${PLANS.free.layers.map((layer) => `\`${layer}\``).join(', ')}.`,
     [
       printRow(['limit', ...PLAN_NAMES]),
