@@ -78,14 +78,19 @@ const COLUMNS = [
   { label: 'Revoke', isAction: true },
 ];
 
-type Shown = { readonly problem?: Content; readonly isNameAtFault?: boolean; readonly status?: number };
+type Shown = {
+  readonly problem?: Content;
+  /** Name of the field that the problem is about. */
+  readonly atFault?: 'name';
+  readonly status?: number;
+};
 
-const renderNewKeyForm = (site: Site, exchange: Exchange, { isNameAtFault = false }: Shown): Content =>
+const renderNewKeyForm = (site: Site, exchange: Exchange, { atFault }: Shown): Content =>
   html`<form method="post" action=${PATH} class="panel">
     ${renderFormField(site, exchange, PATH)}
     <input type="hidden" name="form_id" value=${randomUUID()} />
     <div class="row">
-      ${renderField({ name: 'name', label: 'Name of the new key', value: 'my first key', isAtFault: isNameAtFault, attributes: { maxlength: LONGEST_NAME } })}
+      ${renderField({ name: 'name', label: 'Name of the new key', value: 'my first key', isAtFault: atFault === 'name', attributes: { maxlength: LONGEST_NAME } })}
       <div class="field">
         <label for="expires">Expires</label>
         <select id="expires" name="expires">
@@ -180,7 +185,7 @@ const makeKey = async (site: Site, exchange: Exchange) => {
   if (name === '' || formId === '' || expiresAt === undefined)
     return showKeys(site, exchange, {
       problem: renderFault(`Give the key a name of at most ${LONGEST_NAME} characters.`, 'name'),
-      isNameAtFault: name === '',
+      ...(name === '' ? { atFault: 'name' } : {}),
       status: 400,
     });
   const made = await makeOwnKey(site.pool, { accountId, name, expiresAt, plan, formId });

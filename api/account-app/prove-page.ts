@@ -30,12 +30,7 @@ export const requireProof =
 const show = (
   site: Site,
   exchange: Exchange,
-  {
-    next,
-    problem,
-    isWrong = false,
-    status = 200,
-  }: { next: string; problem?: Content; isWrong?: boolean; status?: number },
+  { next, problem, atFault, status = 200 }: { next: string; problem?: Content; atFault?: 'password'; status?: number },
 ) =>
   sendPage(site, exchange, {
     title: 'Confirm that it is you',
@@ -48,7 +43,7 @@ const show = (
       <form method="post" action=${PATH}>
         ${renderFormField(site, exchange, PATH)}
         <input type="hidden" name="next" value=${next} />
-        ${renderField({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password', isAtFault: isWrong })}
+        ${renderField({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password', isAtFault: atFault === 'password' })}
         <button type="submit">Continue</button>
       </form>
       ${renderPasskeyButton('Use a passkey', { 'data-to': '/api/passkeys/prove', 'data-next': next })}`,
@@ -66,7 +61,7 @@ const prove = async (site: Site, exchange: Exchange) => {
     return show(site, exchange, {
       next,
       problem: renderFault('This is not your password.', 'password'),
-      isWrong: true,
+      atFault: 'password',
       status: 401,
     });
   await forgiveTries(site.pool, subjects);

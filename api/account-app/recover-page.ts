@@ -16,17 +16,17 @@ const MAIL_PATH = '/recover/mail';
 type Shown = {
   readonly email?: string;
   readonly problem?: Content;
-  /** The problem is the new password. */
-  readonly isWeak?: boolean;
+  /** Name of the field that the problem is about. */
+  readonly atFault?: 'password';
   readonly status?: number;
 };
 
-const renderCodeForm = (site: Site, exchange: Exchange, { email = '', isWeak = false }: Shown): Content =>
+const renderCodeForm = (site: Site, exchange: Exchange, { email = '', atFault }: Shown): Content =>
   html`<form method="post" action=${PATH}>
     ${renderFormField(site, exchange, PATH)}
     ${renderField({ name: 'email', label: 'Email', type: 'email', autocomplete: 'username', value: email })}
     ${renderField({ name: 'code', label: 'Recovery code', hint: 'One of the ten that you kept, or one that was mailed to you.', attributes: { spellcheck: 'false' } })}
-    ${renderField({ ...NEW_PASSWORD, label: 'New password', isAtFault: isWeak })}
+    ${renderField({ ...NEW_PASSWORD, label: 'New password', isAtFault: atFault === 'password' })}
     <button type="submit">Set the password and sign in</button>
   </form>`;
 
@@ -67,7 +67,12 @@ const reset = async (site: Site, exchange: Exchange) => {
   const email = normaliseEmail(typed) ?? 'nobody';
   const weak = findPasswordFault(password, email);
   if (weak !== null)
-    return show(site, exchange, { email: typed, problem: renderFault(weak, 'password'), isWeak: true, status: 400 });
+    return show(site, exchange, {
+      email: typed,
+      problem: renderFault(weak, 'password'),
+      atFault: 'password',
+      status: 400,
+    });
   const outcome = await resetPassword(site.pool, {
     ...{ email, password, address: ip, agent: readAgent(headers) },
     code: readField(body, 'code', 100),

@@ -156,7 +156,7 @@ const renderEventRow = (event: StoredEvent): Content =>
     <td>${listDetails(event)}</td>
   </tr>`;
 
-const leavePart = (site: Site, exchange: Exchange, { atFault }: Shown): Content => {
+const renderLeavePart = (site: Site, exchange: Exchange, { atFault }: Shown): Content => {
   const isAtFault = atFault === 'confirm';
   const path = `${SECURITY_PATH}/close`;
   return html`<h2>Your data, and leaving</h2>
@@ -199,7 +199,7 @@ const showSecurity = async (site: Site, exchange: Exchange, shown: Shown = {}) =
       ${renderCodesPart(site, exchange, left)} ${renderSessionsPart(site, exchange, sessions)}
       <h2>What happened</h2>
       ${renderTable('The last events', [{ label: 'When' }, { label: 'What' }, { label: 'By' }, { label: 'Details' }], events.map(renderEventRow))}
-      ${leavePart(site, exchange, shown)}`,
+      ${renderLeavePart(site, exchange, shown)}`,
   });
 };
 

@@ -1,10 +1,10 @@
 // GET /v2/stream as a route: ordinary errors while it can still answer in JSON, then a stream that the hub writes (ST-01).
 import { isDeepStrictEqual } from 'node:util';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { CATALOGUE, makeServiceError } from '../../schemas/errors.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { KeyStore } from '../access/key-store.ts';
 import type { ChooseScope } from '../access/scope.ts';
+import { makeKeyRequired } from '../contract/refusals.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import type { RuleMoves } from '../rules/moves.ts';
 import type { Names } from '../selection/resolve.ts';
@@ -70,7 +70,7 @@ const writeHead = (reply: FastifyReply): FastifyReply => {
 const requireCall = ({ call }: FastifyRequest) => {
   const { account } = call ?? {};
   if (call && account) return { call, account };
-  throw makeServiceError('AUTH_REQUIRED', 'This endpoint needs a key.', { hint: CATALOGUE.AUTH_REQUIRED.fix });
+  throw makeKeyRequired();
 };
 
 export const addStream = (

@@ -2,12 +2,13 @@
 import Type, { type Static } from 'typebox';
 import { formatCount } from '../../schemas/counts.ts';
 import { formatDuration } from '../../schemas/durations.ts';
-import { type ApiError, CATALOGUE, makeServiceError, ServiceError } from '../../schemas/errors.ts';
+import { type ApiError, makeServiceError, ServiceError } from '../../schemas/errors.ts';
 import { formatInstant, formatInstantOrNull } from '../../schemas/instants.ts';
 import type { JsonValue } from '../../schemas/json.ts';
 import { clip } from '../../schemas/sent-text.ts';
 import type { Quote, Sent } from '../contract/endpoint.ts';
 import { InstantText, NullableInstant } from '../contract/parameters.ts';
+import { makeKeyRequired } from '../contract/refusals.ts';
 import { computeFittingCount, type Refused } from '../history/past.ts';
 import { computePriceOfRules } from '../payments/offers.ts';
 import type { AgentRules, RuleCaller, RuleStatus } from '../rules/desk.ts';
@@ -107,8 +108,7 @@ const readParameters = (input: Input, { rules, caller, payer }: Context): States
   if (rules === null) return refuseForNow(null);
   const ids = listDistinct(input);
   if (caller !== null) return { rules, caller, ids };
-  if (payer === null)
-    throw makeServiceError('AUTH_REQUIRED', 'This endpoint needs a key.', { hint: CATALOGUE.AUTH_REQUIRED.fix });
+  if (payer === null) throw makeKeyRequired();
   if (ids === null) {
     const hint = 'Name one that its owner shares: rule_id=rule_...';
     throw makeServiceError('DQL_JSON_SCHEMA', 'A paid call names at least one rule.', { hint, path: '/rule_id' });

@@ -75,12 +75,17 @@ const quoteFile = async ({ params, query }: Sent, manifest: ArchiveManifest | nu
   return { price, class: file.tier === 'top100' ? 'archive_top100' : 'archive' };
 };
 
+const requireArchive = ({ archive, plan }: Context) => {
+  if (archive !== null && plan !== null) return { archive, plan };
+  throw makeServiceError('UNAVAILABLE', 'The archive cannot be read now.', {
+    hint: 'Repeat the call in a few seconds.',
+  });
+};
+
 /** Finds the requested file, within the plan. */
-const findFile = async (input: Input, { archive, evaluatedAt, scopeOf, live, plan }: Context): Promise<ArchiveFile> => {
-  if (archive === null || plan === null)
-    throw makeServiceError('UNAVAILABLE', 'The archive cannot be read now.', {
-      hint: 'Repeat the call in a few seconds.',
-    });
+const findFile = async (input: Input, context: Context): Promise<ArchiveFile> => {
+  const { archive, plan } = requireArchive(context);
+  const { evaluatedAt, scopeOf, live } = context;
   const name = readName(input);
   const file = await archive.manifest.find(name, input.format ?? 'parquet');
   const versions = live.venue(name.venue)?.listings.get(name.venueSymbol)?.versions ?? [];
@@ -92,12 +97,9 @@ const findFile = async (input: Input, { archive, evaluatedAt, scopeOf, live, pla
 };
 
 const run = async (input: Input, context: Context): Promise<Answer> => {
-  const { archive, evaluatedAt, receiptId, caller } = context;
+  const { evaluatedAt, receiptId, caller } = context;
   const file = await findFile(input, context);
-  if (archive === null)
-    throw makeServiceError('UNAVAILABLE', 'The archive cannot be read now.', {
-      hint: 'Repeat the call in a few seconds.',
-    });
+  const { archive } = requireArchive(context);
   await caller?.spend('archive_files', 1);
   const { url, endsMs } = await archive.links.make(file.key, evaluatedAt / 1_000);
   return {

@@ -1,10 +1,11 @@
 // Common input and checks of the operations over listings: a plan, selection, layers, how many listings, the scope they state.
 import Type, { type Static } from 'typebox';
-import { type ApiError, CATALOGUE, makeServiceError, ServiceError } from '../../schemas/errors.ts';
+import { type ApiError, ServiceError } from '../../schemas/errors.ts';
 import { READING_LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import { makeScopeMember } from '../access/scope.ts';
 import { findLayer, hasLayer } from '../contract/layer-names.ts';
 import type { Plan } from '../contract/plans.ts';
+import { makeKeyRequired } from '../contract/refusals.ts';
 import { toSelection, type Where } from '../language/where-object.ts';
 import { type ReadSelection, readSelectionText } from '../language/where-text.ts';
 import type { Selected } from '../live/listing-book.ts';
@@ -29,8 +30,7 @@ export const makeScope = (plan: Plan, { live, scopeOf, evaluatedAt }: Context) =
 
 /** The plan of an endpoint that needs a key. */
 export const requirePlan = ({ plan }: Context): Plan => {
-  if (plan === null)
-    throw makeServiceError('AUTH_REQUIRED', 'This endpoint needs a key.', { hint: CATALOGUE.AUTH_REQUIRED.fix });
+  if (plan === null) throw makeKeyRequired();
   return plan;
 };
 
