@@ -1,10 +1,11 @@
 // A Python environment with the client of this clone as `pip install ./clients/python` makes it; kept until a requirement or the client changes.
-import { type ExecFileOptions, execFile } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { installByPip } from './python-packages.ts';
 
 export const PYTHON_CLIENT = fileURLToPath(new URL('../../clients/python', import.meta.url));
 const LOCAL = fileURLToPath(new URL('../../.local', import.meta.url));
@@ -24,11 +25,8 @@ const clientHash = (): string => {
 const isDone = (mark: string, hash: string): boolean => existsSync(mark) && readFileSync(mark, 'utf8') === hash;
 
 /** Runs pip for an environment that has none of its own: installing one takes longer than everything else here. */
-const pip = (home: string, ...words: readonly string[]): Promise<unknown> => {
-  const quiet = ['install', '--quiet', '--no-compile', '--disable-pip-version-check'];
-  const options: ExecFileOptions = { maxBuffer: 64 * 1024 * 1024 };
-  return run('python3', ['-m', 'pip', '--python', join(home, 'bin/python'), ...quiet, ...words], options);
-};
+const installInto = (home: string, ...words: readonly string[]): Promise<unknown> =>
+  installByPip(words, ['--python', join(home, 'bin/python')]);
 
 const OLDEST = [3, 11] as const;
 
@@ -50,12 +48,12 @@ export const pythonWithClient = async (name: string, packages: readonly string[]
   if (!isDone(made, wanted)) {
     rmSync(home, { recursive: true, force: true });
     await run('python3', ['-m', 'venv', '--without-pip', home]);
-    await pip(home, '--constraint', join(PYTHON_CLIENT, 'tests/requirements.txt'), ...BUILDER, ...packages);
+    await installInto(home, '--constraint', join(PYTHON_CLIENT, 'tests/requirements.txt'), ...BUILDER, ...packages);
     writeFileSync(made, wanted);
   }
   const client = clientHash();
   if (!isDone(installed, client)) {
-    await pip(home, '--no-deps', '--no-build-isolation', '--force-reinstall', PYTHON_CLIENT);
+    await installInto(home, '--no-deps', '--no-build-isolation', '--force-reinstall', PYTHON_CLIENT);
     writeFileSync(installed, client);
   }
   return join(home, 'bin/python');

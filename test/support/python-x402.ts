@@ -47,7 +47,7 @@ export type Bought = { readonly status: number; readonly receipt: string; readon
 
 const run = async (program: string, asked: object): Promise<Bought> => {
   const packages = ['--constraint', CONSTRAINTS, `x402[requests,evm]==${VERSION}`, 'httpx2'];
-  const home = installPackages(`x402-${VERSION}`, packages);
+  const home = await installPackages(`x402-${VERSION}`, packages);
   const env = { PATH: process.env['PATH'], PYTHONPATH: `${home}:${CLIENT}`, PYTHONDONTWRITEBYTECODE: '1' };
   const words = ['-c', program, JSON.stringify(asked)];
   const { stdout } = await promisify(execFile)('python3', words, { env, maxBuffer: 64 * 1024 * 1024 });

@@ -12,7 +12,7 @@ const CLIENT = join(import.meta.dirname, 'stock_client.py');
 const VERSION = '2.3.0';
 
 t.test('the stock Python client finds everything in both eras', async (t) => {
-  const home = installPackages(`mcp-${VERSION}`, [`mcp==${VERSION}`]);
+  const home = await installPackages(`mcp-${VERSION}`, [`mcp==${VERSION}`]);
   const { mcpUrl, keys } = await startToolService(t, askedMarket());
   const env = { PATH: process.env['PATH'], PYTHONPATH: home, PYTHONDONTWRITEBYTECODE: '1' };
   const { stdout } = await promisify(execFile)('python3', [CLIENT, mcpUrl, keys.pro_plus], { env });
