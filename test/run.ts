@@ -1,7 +1,18 @@
 /** `npm test`: every test file as a process of its own, on one set of real engines; the last line is the count. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { globSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statfsSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { setPriority, tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -15,9 +26,15 @@ import { MACHINE_FREE } from './support/machine-free.ts';
 import { countAssertions, type TapCount } from './support/tap-count.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
-const RUNS = join(ROOT, '.local', 'test');
+/** A file system in memory, where Linux has one: most files of the engines live for seconds, and a disk's file system spends a tenth of a run on them. */
+const MEMORY = '/dev/shm';
+/** Free memory below this leaves the files on the disk; a run has up to 2 GB of them beside its processes. */
+const MEMORY_BYTES = 12 * 2 ** 30;
+const isInMemory = hasMemory();
+/** Holds the data of all engines of a run. */
+const RUNS = isInMemory ? join(MEMORY, 'perp-tests') : join(ROOT, '.local', 'test');
 /** Temporary files of a run: below the system's folder, because paths of sockets are short. */
-const TEMPORARY = tmpdir();
+const TEMPORARY = isInMemory ? MEMORY : tmpdir();
 /** End-to-end tests of minutes, run when they are named: `npm test -- chaos`. */
 const ON_REQUEST = [
   'away',
@@ -95,16 +112,18 @@ async function main(wanted: readonly string[]): Promise<FileResult[]> {
   const rest = files.filter((file) => !apart.has(file));
   const others = longestFirst(rest.filter((file) => !isPure(file)));
   const pure = rest.filter(isPure);
+  process.env.TEST_FOLDER = RUNS;
   const temporary = openTemporary();
   const host = files.some(needsEngines) ? await progress.during('the engines', startEngines()) : null;
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, interrupt);
   watchParent(interrupt);
   try {
-    const beside = runInOrder([pure], { niceness: NICENESS });
+    // Two, so that a core that waits in one of them has another file.
+    const beside = [1, 2].map(() => runInOrder([pure], { niceness: NICENESS }));
     const opened = await runAlone(opening);
     // Three at once keep two cores busy; with more, waits of tests become longer and nothing ends sooner.
     const results = await Promise.all([
-      beside,
+      ...beside,
       opened.results,
       runInOrder([services, others, pure]),
       runInOrder([withEngines, others, pure]),
@@ -115,6 +134,15 @@ async function main(wanted: readonly string[]): Promise<FileResult[]> {
     if (host !== null) await progress.during('the engines to stop', stopEngines(host));
     rmSync(temporary, { recursive: true, force: true });
   }
+}
+
+function hasMemory(): boolean {
+  return existsSync(MEMORY) && Math.min(process.availableMemory(), readFreeBytes(MEMORY)) > MEMORY_BYTES;
+}
+
+function readFreeBytes(path: string): number {
+  const { bavail, bsize } = statfsSync(path);
+  return bavail * bsize;
 }
 
 /** Makes the folder that every process of this run takes for the temporary one, so that killed tests leave nothing. */

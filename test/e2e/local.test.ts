@@ -16,10 +16,11 @@ import { toDayAt } from '../../processors/nightly/day.ts';
 import { MS_PER_DAY } from '../../schemas/instants.ts';
 import { openChromium, visit } from '../support/browser.ts';
 import { checkDocuments } from '../support/demo-documents.ts';
+import { TEST_FOLDER } from '../support/test-folder.ts';
 import { BOUND_MS, waitFor } from '../support/wait.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const DIR = join(ROOT, '.local', 'test', `own-${process.pid}-demo`);
+const DIR = join(TEST_FOLDER, `own-${process.pid}-demo`);
 const ENDPOINTS_FILE = join(DIR, 'endpoints.json');
 const VENUES = simulatedVenues.map(({ id }) => id);
 const ENGINES = ['kafka', 'questdb', 'postgres', 'anvil'];

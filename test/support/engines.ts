@@ -15,6 +15,7 @@ import {
 } from '../../infra/dev/engines/engines.ts';
 import { choosePostgresHome } from '../../infra/dev/engines/postgres.ts';
 import { isAlive, type ProcessIdentity } from '../../infra/dev/engines/process-identity.ts';
+import { TEST_FOLDER } from './test-folder.ts';
 
 /** As EngineEndpoints; an engine that was not requested is an empty string. */
 export type TestEndpoints = { readonly [K in keyof EngineEndpoints]: string };
@@ -55,12 +56,11 @@ export interface EngineRequest {
   readonly names: readonly EngineName[];
 }
 
-const TEST_ROOT = fileURLToPath(new URL('../../.local/test', import.meta.url));
 const HOST_START_MS = 30_000;
 
 /** Where a run keeps its shared engines; test/run.ts gives each run a folder of its own. */
 function sharedEnginesDir(): string {
-  return process.env.TEST_ENGINES_DIR ?? join(TEST_ROOT, 'shared');
+  return process.env.TEST_ENGINES_DIR ?? join(TEST_FOLDER, 'shared');
 }
 
 /**
@@ -91,7 +91,7 @@ export async function useEngines(t: Teardown, names: readonly EngineName[]): Pro
 
 /** Engines of this test alone, which it may kill and restart; stopped, and their data removed, when it ends. */
 export async function ownEngines(t: Teardown, names: readonly EngineName[]): Promise<OwnEngines> {
-  const dir = join(TEST_ROOT, `own-${process.pid}-${newName()}`);
+  const dir = join(TEST_FOLDER, `own-${process.pid}-${newName()}`);
   mkdirSync(dir, { recursive: true });
   const others = Object.fromEntries(ENGINE_NAMES.filter((name) => !names.includes(name)).map((name) => [name, false]));
   const engines = await startEngines({ dir, ...others, ports: 'free', isLight: true, env: {} });

@@ -1,16 +1,15 @@
 // Three Kafka brokers of one test, which kills them and takes their disks; stopped, and their data removed, when it ends.
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { type Engines, startEngines } from '../../infra/dev/engines/engines.ts';
 import { type KafkaCluster, startKafkaCluster } from '../../infra/dev/engines/kafka.ts';
 import { findFreePort } from '../../infra/dev/engines/ports.ts';
 import { choosePostgresHome } from '../../infra/dev/engines/postgres.ts';
 import type { KafkaHandle } from '../../infra/runtime/kafka/kafka.ts';
 import type { Teardown } from './engines.ts';
+import { TEST_FOLDER } from './test-folder.ts';
 import { waitFor } from './wait.ts';
 
-const TEST_ROOT = fileURLToPath(new URL('../../.local/test', import.meta.url));
 const BROKERS = 3;
 
 export type OwnCluster = { readonly engines: Engines; readonly cluster: KafkaCluster };
@@ -20,7 +19,7 @@ export const ownCluster = async (
   t: Teardown,
   others: { readonly questdb?: boolean; readonly postgres?: boolean } = {},
 ): Promise<OwnCluster> => {
-  const dir = join(TEST_ROOT, `own-${process.pid}-brokers`);
+  const dir = join(TEST_FOLDER, `own-${process.pid}-brokers`);
   mkdirSync(dir, { recursive: true });
   const { questdb = false, postgres = false } = others;
   const engines = await startEngines({

@@ -9,6 +9,7 @@ import { findFreePort } from '../../infra/dev/engines/ports.ts';
 import { type DemoKeys, ensureDemoKeys } from '../../infra/dev/tools/demo-keys.ts';
 import type { TestEndpoints } from './engines.ts';
 import { fetchFrom } from './http.ts';
+import { TEST_FOLDER } from './test-folder.ts';
 import { BOUND_MS, waitFor } from './wait.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
@@ -120,7 +121,7 @@ export const startIngest = (
     METRICS_PORT: '0',
     TOPIC_NAMESPACE: spec.namespace,
     // The spool of a killed collector is for its own successors.
-    SPOOL_DIR: join(ROOT, '.local/test/spool', spec.namespace),
+    SPOOL_DIR: join(TEST_FOLDER, 'spool', spec.namespace),
     ...extra,
   });
 

@@ -18,11 +18,14 @@ export const QUESTDB_READONLY_USER = 'analyst';
 
 const MOST_NATIVE_MEMORY_BYTES = 6 * 1024 ** 3;
 
-/** Starts the server; resolves once its health page and `SELECT 1` succeed. `isLight`: for a run of minutes (LIGHT_JVM). */
+/** `isLight`: for a run of minutes (LIGHT_JVM). */
+type QuestdbOptions = { readonly ports: QuestdbPorts; readonly isLight?: boolean };
+
+/** Starts the server; resolves once its health page and `SELECT 1` succeed. */
 export async function startQuestdb(
   supervisor: Supervisor,
   dataDir: DataDir,
-  { ports, isLight = false }: { readonly ports: QuestdbPorts; readonly isLight?: boolean },
+  { ports, isLight = false }: QuestdbOptions,
 ): Promise<Supervised> {
   const folder = join(dataDir.path, 'questdb');
   const temporary = join(folder, 'tmp');
@@ -30,7 +33,7 @@ export async function startQuestdb(
   // The server unpacks its native libraries here at every start and leaves them after kill -9.
   rmSync(temporary, { recursive: true, force: true });
   mkdirSync(temporary);
-  writeFileSync(join(folder, 'conf', 'server.conf'), makeServerConf(ports, dataDir), { mode: 0o600 });
+  writeFileSync(join(folder, 'conf', 'server.conf'), makeServerConf(dataDir, { ports, isLight }), { mode: 0o600 });
   writeFileSync(join(folder, 'conf', 'log.conf'), LOGGING);
   return supervisor.start({
     name: 'questdb',
@@ -87,7 +90,7 @@ async function isAnswering(ports: QuestdbPorts, password: string): Promise<boole
   }
 }
 
-function makeServerConf(ports: QuestdbPorts, dataDir: DataDir): string {
+function makeServerConf(dataDir: DataDir, { ports, isLight = false }: QuestdbOptions): string {
   const lines: Record<string, string | number | boolean> = {
     'http.bind.to': `127.0.0.1:${ports.http}`,
     'http.min.net.bind.to': `127.0.0.1:${ports.min}`,
@@ -117,9 +120,11 @@ function makeServerConf(ports: QuestdbPorts, dataDir: DataDir): string {
     ...makeCalmWorkers(),
     // The default is 90 % of the machine, which other processes share.
     'ram.usage.limit.bytes': Math.min(MOST_NATIVE_MEMORY_BYTES, Math.floor(totalmem() * 0.4)),
-    // Defaults are 16 MB per column, table and writer.
+    // Defaults are 16 MB per column, table and writer, and for the values of each symbol.
     'cairo.writer.data.append.page.size': '1M',
+    'cairo.writer.data.index.value.append.page.size': '1M',
     'cairo.o3.column.memory.size': '256k',
+    ...(isLight ? SMALL_PAGES : {}),
     // Each column of a table is some files to its writer, its log's writer and its readers: some 220 a table. The defaults keep them open for
     // two to ten minutes after the last use, and check every five. Without free file handles QuestDB suspends tables.
     'cairo.idle.check.interval': 10_000,
@@ -138,6 +143,17 @@ function makeServerConf(ports: QuestdbPorts, dataDir: DataDir): string {
     .map(([key, value]) => `${key}=${value}`)
     .join('\n')}\n`;
 }
+
+/** A file of a column grows by a page, and is made with one: of the processor time of tests, whose tables are many and small, half of QuestDB's. */
+const SMALL_PAGES = Object.fromEntries(
+  [
+    'cairo.writer.data.append.page.size',
+    'cairo.writer.data.index.key.append.page.size',
+    'cairo.writer.data.index.value.append.page.size',
+    'cairo.wal.writer.data.append.page.size',
+    'cairo.symbol.table.append.page.size',
+  ].map((setting) => [setting, '128k']),
+);
 
 /** Threads that look for work: after so many looks in vain they sleep a millisecond, after so many more ten. */
 const POOLS = ['shared', 'pg', 'wal.apply', 'mat.view.refresh', 'view.compiler', 'export', 'http.min'];
