@@ -4,16 +4,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { createClock } from '../infra/runtime/clock.ts';
 import { hideSecrets, readConfig } from '../infra/runtime/config.ts';
 import { countBuffersAsHeap } from '../infra/runtime/heap.ts';
-import {
-  createPublisher,
-  endProcess,
-  ensureTopics,
-  type KafkaHandle,
-  openKafka,
-  TopicMismatch,
-} from '../infra/runtime/kafka/kafka.ts';
+import { createPublisher, endProcess, type KafkaHandle, openKafka } from '../infra/runtime/kafka/kafka.ts';
 import { loadKafkaSecurity } from '../infra/runtime/kafka/settings.ts';
-import { listTopicSpecs, type TopicSpec } from '../infra/runtime/kafka/topics.ts';
+import { listTopicSpecs } from '../infra/runtime/kafka/topics.ts';
 import { runProcess, type Stop } from '../infra/runtime/lifecycle.ts';
 import { createLog, type Logger } from '../infra/runtime/log.ts';
 import { createMetrics, serveMetrics } from '../infra/runtime/metrics.ts';
@@ -25,6 +18,7 @@ import { ALARM_MS, CLOSE_MS, guardClock } from './clock-guard.ts';
 import { INGEST_CONFIG } from './config.ts';
 import { type Collector, startCollector } from './feed/collector.ts';
 import { createMeters, type Meters } from './feed/meters.ts';
+import { makeTopics } from './make-topics.ts';
 import { Outlet } from './outlet.ts';
 import { listUnreadyReasons, registerOutletMeters } from './outlet-meters.ts';
 import { createRawWriter } from './publish.ts';
@@ -36,7 +30,6 @@ countBuffersAsHeap();
 
 const CLOCK_EVERY_MS = 10_000;
 const LOOK_EVERY_MS = 250;
-const TOPICS_AGAIN_MS = 1_000;
 /** A start waits this long for Kafka, then collects to disk. */
 const FIRST_WAIT_MS = 5_000;
 
@@ -160,7 +153,7 @@ const openOutlet = async ({ config, collector }: Settings, log: Logger, over: Ab
   const spool = new Spool({ dir, maxBytes: config.SPOOL_MAX_BYTES, log });
   await spool.recover();
   await Promise.race([topicsMade, pause(FIRST_WAIT_MS, undefined, { ref: false })]);
-  // From here on Kafka may be unreachable; topics that do not match end the process whenever they are found.
+  // From here on Kafka may be unreachable; a fault that waiting does not mend ends the process whenever it is found.
   topicsMade.catch(endProcess);
   return { handle, spool, outlet: new Outlet({ publisher: createPublisher(handle), spool, topics: topicsMade, log }) };
 };
@@ -229,19 +222,6 @@ const collectWhile = (
       running = [];
     },
   };
-};
-
-/** Retries until Kafka answers. Rejects with TopicMismatch only, and never after `signal`. */
-const makeTopics = async (handle: KafkaHandle, specs: readonly TopicSpec[], signal: AbortSignal): Promise<void> => {
-  while (!signal.aborted) {
-    try {
-      return await ensureTopics(handle, specs);
-    } catch (error) {
-      if (error instanceof TopicMismatch) throw error;
-      handle.log.warn({ err: error }, 'the topics could not be looked at, trying again');
-      await pause(TOPICS_AGAIN_MS, undefined, { ref: false });
-    }
-  }
 };
 
 /** A tick that names no connection: it shows only that the collector is alive. */
