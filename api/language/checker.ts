@@ -15,6 +15,7 @@ import {
   meetPeriods,
   type Where,
 } from './kinds.ts';
+import { NO_NOT } from './lexer.ts';
 import {
   type AggregateNode,
   type ArithNode,
@@ -45,6 +46,7 @@ const listFieldsOfLayer = (name: string): string[] => {
 
 /** `other` is the hint for a name that the other of the two tables has. */
 const describeUnknownField = (name: string, what: string, other: string | null): Words => {
+  if (name === 'not') return { message: describeUnknown(name, what, []), hint: NO_NOT };
   const members = listFieldsOfLayer(name);
   const near = other === null ? findNearest(name, [...FIELDS.keys(), ...SOURCES.keys()]) : [];
   const known =
