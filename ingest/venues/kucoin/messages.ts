@@ -268,7 +268,9 @@ const mapCandle = mapSymbol('time', (subject, data) => {
   const [start, open, close, high, low, amount, volume] = readList(data.candles, 'candles');
   const seconds = readCountOrNull(start, 'candles');
   const startMs = seconds === null ? null : seconds * 1000;
-  const isTwice = readAmountOrNull(amount, 'candles') === readAmountOrNull(volume, 'candles');
+  const lots = readAmountOrNull(volume, 'candles');
+  // Without lots the turnover is zero in either form.
+  const isTwice = lots !== '0' && readAmountOrNull(amount, 'candles') === lots;
   return toCandle(subject, { startMs, open, high, low, close, volume, turnover: isTwice ? null : amount });
 });
 

@@ -350,6 +350,11 @@ t.test('a pushed candle has open, close, high, low, turnover and lots in this or
     'the lots twice, as before 2026',
   );
   t.match(read({ ...falling, candles: [...candles.slice(0, 6), '0'] }), [{ values: { volume: '0' } }]);
+  t.match(
+    read({ ...falling, candles: [...candles.slice(0, 5), '0', '0'] }),
+    [{ values: { volume: '0', turnover: '0' } }],
+    'no lots have no turnover, in whichever member: a turnover that is null would leave the whole hour without one',
+  );
   t.end();
 });
 
