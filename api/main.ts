@@ -13,7 +13,7 @@ import type { ObjectStore } from '../infra/runtime/object-store.ts';
 import { guardAway } from '../infra/runtime/postgres/away.ts';
 import { listenPostgres } from '../infra/runtime/postgres/listener.ts';
 import { ANSWER_MS, openPostgres } from '../infra/runtime/postgres/postgres.ts';
-import { openQuestdbReader, type QuestdbReader } from '../infra/runtime/questdb/questdb.ts';
+import { openQuestdbReader, type QuestdbReader } from '../infra/runtime/questdb/reader.ts';
 import { watchReachable } from '../infra/runtime/reachable.ts';
 import { meterSteps } from '../infra/runtime/steps.ts';
 import { openAccountStore } from './access/account-store.ts';
@@ -243,7 +243,7 @@ const start = async (): Promise<Stop> => {
   const streams = openStreams(base);
   const stores = watchStores(base, turnover, stored);
   const metered = await openMetrics(base, access, { notices, stores });
-  const payments = startPayments({ ...readPaymentSettings(config), baseUrl }, { pool, registry, log });
+  const payments = await startPayments({ ...readPaymentSettings(config), baseUrl }, { pool, registry, log });
   const app = await buildApp({
     live,
     hub: streams.hub,

@@ -14,7 +14,7 @@ import { createWebMetrics } from './account-app/web-metrics.ts';
 import { type MailServer, sendLetters } from './accounts/mail.ts';
 import { readSiteKey } from './accounts/site-keys.ts';
 import { keepTidy } from './accounts/tidy.ts';
-import { openPaymentChain } from './payments/chain.ts';
+import type { MessageChain } from './payments/recover-key.ts';
 import { WEB_CONFIG } from './web-config.ts';
 import { WEB_MODULES } from './web-modules.ts';
 
@@ -44,6 +44,13 @@ const readExplorerKey = ({ EXPLORER_KEY: key }: Settings): string | null => {
   return key;
 };
 
+/** Contract wallets link keys where a chain is named; its library is loaded there alone. */
+const openWallets = async (rpcUrl: string | null): Promise<{ readonly wallets?: MessageChain }> => {
+  if (rpcUrl === null) return {};
+  const { openPaymentChain } = await import('./payments/chain.ts');
+  return { wallets: openPaymentChain(rpcUrl) };
+};
+
 const start = async (): Promise<Stop> => {
   const config = readConfig(WEB_CONFIG, process.env);
   const log = createLog('web');
@@ -60,7 +67,7 @@ const start = async (): Promise<Stop> => {
     chainUrl: config.RPC_URL,
     formSecret: await readSiteKey(pool, 'forms', config.COOKIE_SECRET),
     connectionSecret: await readSiteKey(pool, 'connections', config.CONNECTION_SECRET),
-    ...(config.PAYMENT_RPC_URL === null ? {} : { wallets: openPaymentChain(config.PAYMENT_RPC_URL) }),
+    ...(await openWallets(config.PAYMENT_RPC_URL)),
     nowMs: Date.now,
     watch: count.watch,
   });

@@ -1,5 +1,5 @@
 // Candles as they are stored and as memory holds them: the same digits from either, one row a period (H-12, H-13).
-import type { Cell } from '../../infra/runtime/questdb/questdb.ts';
+import type { Cell } from '../../infra/runtime/questdb/reader.ts';
 import { joinFigure } from '../../schemas/decimals.ts';
 import type { GapCause } from '../../schemas/gap-causes.ts';
 import { formatInstantMicros } from '../../schemas/instants.ts';

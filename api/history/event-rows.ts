@@ -1,5 +1,5 @@
 // Liquidations and the gaps between them, as they are stored and as memory holds them (H-15).
-import type { Cell } from '../../infra/runtime/questdb/questdb.ts';
+import type { Cell } from '../../infra/runtime/questdb/reader.ts';
 import { joinFigure } from '../../schemas/decimals.ts';
 import { STATE_LAG } from '../../schemas/freshness.ts';
 import { formatInstantMicros, MICROS_PER_DAY } from '../../schemas/instants.ts';

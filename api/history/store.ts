@@ -1,5 +1,5 @@
 // Statements over stored history: rows of windows, of periods, as of instants, and lives of connections. Every one in a total order.
-import type { Cell, QuestdbQuery, QuestdbReader } from '../../infra/runtime/questdb/questdb.ts';
+import type { Cell, QuestdbQuery, QuestdbReader } from '../../infra/runtime/questdb/reader.ts';
 import { watchReachable } from '../../infra/runtime/reachable.ts';
 import { Turns } from '../../infra/runtime/turns.ts';
 import { makeServiceError, type ServiceError } from '../../schemas/errors.ts';

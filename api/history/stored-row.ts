@@ -1,5 +1,5 @@
 // Rows of stored history as answers read them: from QuestDB's cells and from rows still in memory, digit for digit the same.
-import type { Cell } from '../../infra/runtime/questdb/questdb.ts';
+import type { Cell } from '../../infra/runtime/questdb/reader.ts';
 import { joinFigure } from '../../schemas/decimals.ts';
 import type { GapCause } from '../../schemas/gap-causes.ts';
 import { hasQuantity, LAYERS, READING_LAYERS, type ReadingLayer } from '../../schemas/layers.ts';

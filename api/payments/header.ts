@@ -1,8 +1,8 @@
 // The payment header both ways: base64 of JSON in, a payment of valid shape out; and settlements as headers (P-01, P-08).
 import type { IncomingHttpHeaders } from 'node:http';
 import Type, { type Static } from 'typebox';
-import { Compile } from 'typebox/compile';
 import { isJsonObject } from '../../schemas/json-object.ts';
+import { compileShape } from '../contract/shapes.ts';
 
 /** Characters of a header that is decoded at all. */
 const MOST_CHARACTERS = 8_192;
@@ -36,7 +36,7 @@ const Payment = Type.Object({
     authorization: Authorization,
   }),
 });
-const shape = Compile(Payment);
+const isPayment = compileShape(Payment);
 
 export type Accepted = Static<typeof Accepted>;
 /** Hex in lower case: the same authorisation has one spelling. */
@@ -67,7 +67,7 @@ const findFault = (sent: Readonly<Record<string, unknown>>): string | null => {
   if (isJsonObject(accepted) && accepted.scheme !== 'exact') return 'The scheme of the payment is not exact.';
   if (isJsonObject(payload) && 'permit2Authorization' in payload)
     return 'Permit2 is not accepted: sign an EIP-3009 transfer.';
-  return shape.Check(sent) ? null : OTHER_SHAPE;
+  return isPayment(sent) ? null : OTHER_SHAPE;
 };
 
 const toPayment = ({ accepted, payload: { signature, authorization } }: Static<typeof Payment>): SignedPayment => {

@@ -1,6 +1,7 @@
 // Recovers a lost bought key: the signer with the wallet that paid gets another key with the same expiry, once per message (P-06).
 import type { Pool, PoolClient } from 'pg';
-import { type Hex, recoverMessageAddress } from 'viem';
+import type { Hex } from 'viem';
+import { recoverMessageAddress } from 'viem/utils';
 import { runInTransaction } from '../../infra/runtime/postgres/postgres.ts';
 import type { PaymentChain } from './chain.ts';
 import { type Purchase, replaceKey } from './purchases.ts';

@@ -1,5 +1,6 @@
 // Recovers the signer of a payment before the facilitator is called, so that a forged payer counts nowhere (P-11).
-import { type Hex, recoverTypedDataAddress } from 'viem';
+import type { Hex } from 'viem';
+import { recoverTypedDataAddress } from 'viem/utils';
 import type { SignedPayment } from './header.ts';
 import type { Offer } from './offers.ts';
 

@@ -1,8 +1,8 @@
 // Checks an access token with the sign-in service, on every request: the tool server keeps nothing, so an ended connection ends at once (T-10).
 import { Type } from 'typebox';
-import { Value } from 'typebox/value';
 import { Agent } from 'undici';
 import { limitTime } from '../../infra/runtime/within.ts';
+import { compileShape } from '../contract/shapes.ts';
 
 /** A caller that waits longer gets the answer to retry (T-07). */
 const ANSWER_MS = 2_000;
@@ -19,6 +19,7 @@ const Answer = Type.Union([
   Type.Object({ active: Type.Literal(false) }),
   Type.Object({ active: Type.Literal(true), key: Type.String() }),
 ]);
+const isAnswer = compileShape(Answer);
 
 /** Tokens are 43 characters; keys have another length, so neither is ever looked up as the other. */
 const TOKEN = /^[\w-]{43}$/;
@@ -45,7 +46,7 @@ export const openTokens = ({ url, secret }: SignInAddress): Tokens => {
       signal,
     });
     const body: unknown = await answer.body.json();
-    if (answer.statusCode !== 200 || !Value.Check(Answer, body)) return 'unreachable';
+    if (answer.statusCode !== 200 || !isAnswer(body)) return 'unreachable';
     return body.active ? { key: body.key } : 'refused';
   };
   return {

@@ -4,7 +4,7 @@ import type { ConfigSpec } from '../../infra/runtime/config.ts';
 import { KAFKA_SECURITY_CONFIG } from '../../infra/runtime/kafka/settings.ts';
 import { METRICS_CONFIG } from '../../infra/runtime/metrics.ts';
 import { PG_TLS_HINT } from '../../infra/runtime/postgres/connection.ts';
-import { QUESTDB_LOGIN_CONFIG } from '../../infra/runtime/questdb/questdb.ts';
+import { QUESTDB_LOGIN_CONFIG } from '../../infra/runtime/questdb/reader.ts';
 import { ANCHOR_CONFIG } from './anchor/config.ts';
 
 export const NIGHTLY_CONFIG = {

@@ -7,7 +7,7 @@ import { loadKafkaSecurity } from '../../infra/runtime/kafka/settings.ts';
 import type { Stop } from '../../infra/runtime/lifecycle.ts';
 import type { Registry } from '../../infra/runtime/metrics.ts';
 import { openPostgres } from '../../infra/runtime/postgres/postgres.ts';
-import { openQuestdbReader } from '../../infra/runtime/questdb/questdb.ts';
+import { openQuestdbReader } from '../../infra/runtime/questdb/reader.ts';
 import { isBinding } from '../../schemas/anchor-chain.ts';
 import { identifyChain } from './anchor/chain.ts';
 import { NIGHTLY_CONFIG } from './config.ts';

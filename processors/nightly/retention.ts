@@ -1,6 +1,6 @@
 // Deletes data past its retention: whole days of QuestDB, rows of PostgreSQL.
 import type { Pool } from 'pg';
-import type { QuestdbReader } from '../../infra/runtime/questdb/questdb.ts';
+import type { QuestdbReader } from '../../infra/runtime/questdb/reader.ts';
 import { MS_PER_DAY } from '../../schemas/instants.ts';
 import { toTableName } from '../../schemas/tables.ts';
 import { TABLES, type TableSpec } from '../sinks/tables.ts';

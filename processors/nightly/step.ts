@@ -2,7 +2,7 @@
 import type { Pool } from 'pg';
 import type { Logger } from '../../infra/runtime/log.ts';
 import type { ObjectStore } from '../../infra/runtime/object-store.ts';
-import type { QuestdbReader } from '../../infra/runtime/questdb/questdb.ts';
+import type { QuestdbReader } from '../../infra/runtime/questdb/reader.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { AnchorSettings } from './anchor/config.ts';
 import type { Day } from './day.ts';

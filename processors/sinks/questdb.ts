@@ -13,7 +13,8 @@ import {
 } from '../../infra/runtime/kafka/kafka.ts';
 import type { Logger } from '../../infra/runtime/log.ts';
 import { pauseUnlessAborted } from '../../infra/runtime/pause.ts';
-import type { QuestdbReader, RowSender } from '../../infra/runtime/questdb/questdb.ts';
+import type { QuestdbReader } from '../../infra/runtime/questdb/reader.ts';
+import type { RowSender } from '../../infra/runtime/questdb/row-sender.ts';
 import { codecs } from '../../schemas/avro/codec.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { toTableName } from '../../schemas/tables.ts';

@@ -8,7 +8,8 @@ import { parquetReadObjects } from 'hyparquet';
 import t from 'tap';
 import { createLog } from '../../infra/runtime/log.ts';
 import { type LeafRow, readLeafRows } from '../../infra/runtime/questdb/leaf-rows.ts';
-import { createRowSender, openQuestdbReader } from '../../infra/runtime/questdb/questdb.ts';
+import { openQuestdbReader } from '../../infra/runtime/questdb/reader.ts';
+import { createRowSender } from '../../infra/runtime/questdb/row-sender.ts';
 import { type FileRow, openRowFiles } from '../../processors/nightly/anchored/row-files.ts';
 import { ensureTables } from '../../processors/sinks/ensure-tables.ts';
 import {

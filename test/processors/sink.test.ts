@@ -16,7 +16,8 @@ import {
 } from '../../infra/runtime/kafka/kafka.ts';
 import { listTopicSpecs } from '../../infra/runtime/kafka/topics.ts';
 import { createLog } from '../../infra/runtime/log.ts';
-import { createRowSender, openQuestdbReader, type QuestdbReader } from '../../infra/runtime/questdb/questdb.ts';
+import { openQuestdbReader, type QuestdbReader } from '../../infra/runtime/questdb/reader.ts';
+import { createRowSender } from '../../infra/runtime/questdb/row-sender.ts';
 import { createTable, formatSchema } from '../../processors/sinks/ddl.ts';
 import { ensureTables, type Sql, TableMismatch } from '../../processors/sinks/ensure-tables.ts';
 import { createSinkMetrics } from '../../processors/sinks/metrics.ts';

@@ -4,7 +4,7 @@ import { Registry } from 'prom-client';
 import { createLog } from '../../infra/runtime/log.ts';
 import { openFolderStore } from '../../infra/runtime/object-store.ts';
 import { openPostgres } from '../../infra/runtime/postgres/postgres.ts';
-import { openQuestdbReader } from '../../infra/runtime/questdb/questdb.ts';
+import { openQuestdbReader } from '../../infra/runtime/questdb/reader.ts';
 import type { AnchorSettings } from '../../processors/nightly/anchor/config.ts';
 import type { Day } from '../../processors/nightly/day.ts';
 import { createNightlyMetrics } from '../../processors/nightly/metrics.ts';

@@ -5,7 +5,7 @@ import { nameTopics } from '../../../schemas/topics.ts';
 import { openKafka } from '../../runtime/kafka/kafka.ts';
 import { readKafkaSecurity } from '../../runtime/kafka/settings.ts';
 import { createLog } from '../../runtime/log.ts';
-import { openQuestdbReader } from '../../runtime/questdb/questdb.ts';
+import { openQuestdbReader } from '../../runtime/questdb/reader.ts';
 import { type Engines, startEngines } from '../engines/engines.ts';
 import { PROJECT_ROOT } from '../engines/java.ts';
 import { findFreePort } from '../engines/ports.ts';

@@ -20,7 +20,7 @@ import { createLog } from '../../runtime/log.ts';
 import { type ObjectStore, openFolderStore } from '../../runtime/object-store.ts';
 import { openPostgres } from '../../runtime/postgres/postgres.ts';
 import { type LeafRow, type LeafSource, readLeafRows } from '../../runtime/questdb/leaf-rows.ts';
-import { openQuestdbReader } from '../../runtime/questdb/questdb.ts';
+import { openQuestdbReader } from '../../runtime/questdb/reader.ts';
 import { startEngines } from '../engines/engines.ts';
 import { PROJECT_ROOT } from '../engines/java.ts';
 import { type Figure, findQuantile, makeFigure, makeLowerAim, makeUpperAim, renderTable } from './figures.ts';

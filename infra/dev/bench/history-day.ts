@@ -18,7 +18,8 @@ import { createPublisher, ensureTopics, openKafka } from '../../runtime/kafka/ka
 import { readKafkaSecurity } from '../../runtime/kafka/settings.ts';
 import { listTopicSpecs } from '../../runtime/kafka/topics.ts';
 import { createLog } from '../../runtime/log.ts';
-import { createRowSender, openQuestdbReader } from '../../runtime/questdb/questdb.ts';
+import { openQuestdbReader } from '../../runtime/questdb/reader.ts';
+import { createRowSender } from '../../runtime/questdb/row-sender.ts';
 
 export const VENUE = 'binance';
 export const NAMESPACE = 'bench_history.';

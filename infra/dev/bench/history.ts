@@ -14,7 +14,7 @@ import type { Micros } from '../../../schemas/records.ts';
 import { migrate } from '../../postgres/migrate.ts';
 import { createLog } from '../../runtime/log.ts';
 import { openPostgres } from '../../runtime/postgres/postgres.ts';
-import { openQuestdbReader, type QuestdbQuery, type QuestdbReader } from '../../runtime/questdb/questdb.ts';
+import { openQuestdbReader, type QuestdbQuery, type QuestdbReader } from '../../runtime/questdb/reader.ts';
 import { startEngines } from '../engines/engines.ts';
 import { PROJECT_ROOT } from '../engines/java.ts';
 import { findFreePort } from '../engines/ports.ts';

@@ -29,7 +29,10 @@ const meter = new Meter(createSharedPermits(pool), new Places(createSharedPlaces
 keepSettled(meter, log);
 const baseUrl = `http://127.0.0.1:${port}`;
 const terms = { network: 'eip155:8453', asset: USDC, payTo, token: { name: 'USD Coin', version: '2' } };
-const payments = startPayments({ terms, baseUrl, facilitator: { url, headers: {} }, rpcUrl }, { pool, registry, log });
+const payments = await startPayments(
+  { terms, baseUrl, facilitator: { url, headers: {} }, rpcUrl },
+  { pool, registry, log },
+);
 const app = await buildApp({
   ...{ live, hub: new StreamHub({ live, nowMicros }), nowMicros, meter, baseUrl, log },
   keys: openKeyStore(pool),

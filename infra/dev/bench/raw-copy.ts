@@ -10,7 +10,7 @@ import {
   readToEnd,
 } from '../../runtime/kafka/kafka.ts';
 import { listTopicSpecs } from '../../runtime/kafka/topics.ts';
-import type { QuestdbReader } from '../../runtime/questdb/questdb.ts';
+import type { QuestdbReader } from '../../runtime/questdb/reader.ts';
 import { hashTables, type TableHash } from '../tools/hash-tables.ts';
 import { waitForHistory } from '../tools/history-reached.ts';
 import type { Stores } from './history-day.ts';

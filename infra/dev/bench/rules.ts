@@ -21,7 +21,7 @@ import { makeLiveEntry } from '../../../schemas/topics.ts';
 import { migrate } from '../../postgres/migrate.ts';
 import { createLog } from '../../runtime/log.ts';
 import { openPostgres } from '../../runtime/postgres/postgres.ts';
-import { openQuestdbReader } from '../../runtime/questdb/questdb.ts';
+import { openQuestdbReader } from '../../runtime/questdb/reader.ts';
 import { startEngines } from '../engines/engines.ts';
 import { type Figure, makeFigure, renderTable } from './figures.ts';
 import { NAMESPACE, storeCandles } from './screen.ts';

@@ -1,7 +1,8 @@
 // Time from the earliest instant a window could be sealed until its row is readable in QuestDB, compared with a bare write of as many rows.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Row } from '../../../schemas/topics.ts';
-import { createRowSender, openQuestdbReader } from '../../runtime/questdb/questdb.ts';
+import { openQuestdbReader } from '../../runtime/questdb/reader.ts';
+import { createRowSender } from '../../runtime/questdb/row-sender.ts';
 import { type Figure, findQuantile, makeFigure, makeUpperAim } from './figures.ts';
 import type { SealDelay } from './log-watch.ts';
 import { combineRounds } from './rounds.ts';

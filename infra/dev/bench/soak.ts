@@ -1,7 +1,7 @@
 // The load of a soak: a rate held for a long time while processes are killed, clients send requests, and everything is sampled every ten seconds.
 import { setTimeout as pause } from 'node:timers/promises';
 import { describeError } from '../../../schemas/thrown.ts';
-import type { QuestdbReader } from '../../runtime/questdb/questdb.ts';
+import type { QuestdbReader } from '../../runtime/questdb/reader.ts';
 import type { ApiClient } from './api-client.ts';
 import { type HealthWatch, type Sample, watchHealth } from './health.ts';
 import { type Kill, killInTurn } from './kills.ts';

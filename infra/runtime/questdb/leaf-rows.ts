@@ -12,7 +12,7 @@ import type { Micros } from '../../../schemas/records.ts';
 import { toTableName } from '../../../schemas/tables.ts';
 import { compareBytes } from '../../../schemas/text-order.ts';
 import { SEALS_AFTER } from '../../../schemas/windows.ts';
-import type { Cell, QuestdbReader } from './questdb.ts';
+import type { Cell, QuestdbReader } from './reader.ts';
 
 /** Rows of one statement, where they are spread evenly over the day: they live until all of them are read, and a day of one listing may be millions. */
 const SLICE_ROWS = 2_000;

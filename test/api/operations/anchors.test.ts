@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { readLeafRows } from '../../../infra/runtime/questdb/leaf-rows.ts';
-import { openQuestdbReader } from '../../../infra/runtime/questdb/questdb.ts';
+import { openQuestdbReader } from '../../../infra/runtime/questdb/reader.ts';
 import { compare } from '../../../processors/nightly/merkle/compare.ts';
 import { makeReadingRow } from '../../../processors/task/rows.ts';
 import { ANCHORED_TABLES, toPlace } from '../../../schemas/anchored.ts';

@@ -4,7 +4,7 @@ import { HistoryReader } from '../../../api/history/store.ts';
 import { FIELDS, SOURCES } from '../../../api/language/fields.ts';
 import { FUNCTIONS } from '../../../api/language/functions.ts';
 import { OPERATIONS } from '../../../api/operations/index.ts';
-import type { QuestdbReader } from '../../../infra/runtime/questdb/questdb.ts';
+import type { QuestdbReader } from '../../../infra/runtime/questdb/reader.ts';
 import { READING_LAYERS } from '../../../schemas/layers.ts';
 import { useEngines } from '../../support/engines.ts';
 import { openTestStore } from '../../support/test-store.ts';

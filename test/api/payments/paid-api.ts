@@ -40,7 +40,7 @@ export const startPaidApi = async (
   const pool = over.pool ?? (await freshPool(t));
   const registry = new Registry();
   const token = over.token ?? { name: 'USD Coin', version: '2' };
-  const payments = startPayments(
+  const payments = await startPayments(
     {
       terms: { network: NETWORK, asset: world.usdc, payTo: world.payTo, token },
       baseUrl: 'http://api.test',

@@ -5,7 +5,8 @@ import { setImmediate } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { createLog } from '../../../infra/runtime/log.ts';
 import { openPostgres } from '../../../infra/runtime/postgres/postgres.ts';
-import { createRowSender, openQuestdbReader, RowsRefused } from '../../../infra/runtime/questdb/questdb.ts';
+import { openQuestdbReader } from '../../../infra/runtime/questdb/reader.ts';
+import { createRowSender, RowsRefused } from '../../../infra/runtime/questdb/row-sender.ts';
 import type { Row } from '../../../schemas/topics.ts';
 import { ownEngines } from '../../support/engines.ts';
 

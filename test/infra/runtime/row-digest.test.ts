@@ -1,8 +1,9 @@
 // The digest of stored rows (AN-05): any change of any stored cell changes it.
 import t from 'tap';
 import { createLog } from '../../../infra/runtime/log.ts';
-import { createRowSender, openQuestdbReader } from '../../../infra/runtime/questdb/questdb.ts';
+import { openQuestdbReader } from '../../../infra/runtime/questdb/reader.ts';
 import { digestLeafRows } from '../../../infra/runtime/questdb/row-digest.ts';
+import { createRowSender } from '../../../infra/runtime/questdb/row-sender.ts';
 import { ensureTables } from '../../../processors/sinks/ensure-tables.ts';
 import { ANCHORED_TABLES, type AnchoredColumn, type AnchoredTable, listStored } from '../../../schemas/anchored.ts';
 import { toTableName } from '../../../schemas/tables.ts';

@@ -19,7 +19,8 @@ import { parsePostgresAddress } from '../../../infra/runtime/postgres/connection
 import { listenPostgres } from '../../../infra/runtime/postgres/listener.ts';
 import { openPostgres } from '../../../infra/runtime/postgres/postgres.ts';
 import { openQuestdbHttp, parseQuestdbHttp } from '../../../infra/runtime/questdb/http.ts';
-import { createRowSender, openQuestdbReader } from '../../../infra/runtime/questdb/questdb.ts';
+import { openQuestdbReader } from '../../../infra/runtime/questdb/reader.ts';
+import { createRowSender } from '../../../infra/runtime/questdb/row-sender.ts';
 import { createAuthority } from '../../support/certificates.ts';
 import { ownEngines } from '../../support/engines.ts';
 import {
