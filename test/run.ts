@@ -85,6 +85,8 @@ interface RunOptions {
   readonly onLine?: (line: string) => void;
   /** Above 0: the cores are left to the others. */
   readonly niceness?: number;
+  /** Whether another file of the queues is begun; without it all are. */
+  readonly goesOn?: () => boolean;
 }
 
 const progress = createProgress((text) => process.stdout.write(text));
@@ -118,12 +120,16 @@ async function main(wanted: readonly string[]): Promise<FileResult[]> {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, interrupt);
   watchParent(interrupt);
   try {
-    // Two, so that a core that waits in one of them has another file.
-    const beside = [1, 2].map(() => runInOrder([pure], { niceness: NICENESS }));
+    const beside = runInOrder([pure], { niceness: NICENESS });
+    // Beside files that run alone there is room for two, of which one may wait; the rest of them fills the end of the run.
+    let isOpening = true;
+    const besideOpening = runInOrder([pure], { niceness: NICENESS, goesOn: () => isOpening });
     const opened = await runAlone(opening);
+    isOpening = false;
     // Three at once keep two cores busy; with more, waits of tests become longer and nothing ends sooner.
     const results = await Promise.all([
-      ...beside,
+      beside,
+      besideOpening,
       opened.results,
       runInOrder([services, others, pure]),
       runInOrder([withEngines, others, pure]),
@@ -223,9 +229,15 @@ async function stopEngines({ dir, address, host }: SharedEngines): Promise<void>
 
 /** Takes the files out of the queues one after the other: all of the first, then what is left in the next. */
 async function runInOrder(queues: readonly string[][], how: RunOptions = {}): Promise<FileResult[]> {
+  const { goesOn = () => true } = how;
   const done: FileResult[] = [];
-  for (const queue of queues)
-    for (let file = queue.shift(); file !== undefined; file = queue.shift()) done.push(await runFile(file, how));
+  for (const queue of queues) {
+    while (goesOn()) {
+      const file = queue.shift();
+      if (file === undefined) break;
+      done.push(await runFile(file, how));
+    }
+  }
   return done;
 }
 
