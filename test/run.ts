@@ -22,6 +22,7 @@ import { watchParent } from '../infra/dev/local/parent.ts';
 import { createProgress } from '../infra/dev/local/progress.ts';
 import { cpuOfEnded } from './support/cpu-time.ts';
 import { type HostAddress, startHost, useEngines, waitForHost } from './support/engines.ts';
+import { killProcessesOf } from './support/left-processes.ts';
 import { MACHINE_FREE } from './support/machine-free.ts';
 import { countAssertions, type TapCount } from './support/tap-count.ts';
 
@@ -115,8 +116,9 @@ async function main(wanted: readonly string[]): Promise<FileResult[]> {
   const others = longestFirst(rest.filter((file) => !isPure(file)));
   const pure = rest.filter(isPure);
   process.env.TEST_FOLDER = RUNS;
-  const temporary = openTemporary();
   const host = files.some(needsEngines) ? await progress.during('the engines', startEngines()) : null;
+  // After the start of the engines, whose host ends them in order: an interrupt kills what has this folder.
+  const temporary = openTemporary();
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, interrupt);
   watchParent(interrupt);
   try {
@@ -203,7 +205,9 @@ async function startEngines(): Promise<SharedEngines> {
 function removeLeftovers(folder: string): void {
   for (const name of readdirSync(folder)) {
     const path = join(folder, name);
-    if (isLeftover(name) && statSync(path).uid === process.getuid?.()) rmSync(path, { recursive: true, force: true });
+    if (!isLeftover(name) || statSync(path).uid !== process.getuid?.()) continue;
+    killProcessesOf(path);
+    rmSync(path, { recursive: true, force: true });
   }
 }
 
@@ -346,6 +350,8 @@ function readNewCpu(): string {
 
 function interrupt(): void {
   for (const child of running) endFile(child);
+  const { TMPDIR } = process.env;
+  if (TMPDIR !== undefined && TMPDIR !== TEMPORARY) killProcessesOf(TMPDIR);
   // The engines' host sees its owner go and stops them.
   process.exit(130);
 }
