@@ -60,7 +60,7 @@ export async function startQuestdb(
 // rest before the first full collection. Taken at once, any observed growth is real. Some 150 MB are in use.
 // -n: no hang-up handler. --add-exports: the documented flag for Java 17.
 const JVM = ['-Xms640m', '-Xmx640m', '-Xmn128m', '-XX:+UseParallelGC', '-XX:+AlwaysPreTouch'];
-const LIGHT = ['-Xms256m', '-Xmx640m', '-Xmn128m', ...LIGHT_JVM];
+const LIGHT = ['-Xms128m', '-Xmx640m', '-Xmn48m', ...LIGHT_JVM];
 const ALWAYS = ['-Dnoebug', '-Dcontainerized=false'];
 const MAIN = ['--add-exports', 'java.base/jdk.internal.math=io.questdb', '-m', 'io.questdb/io.questdb.ServerMain'];
 
