@@ -83,8 +83,16 @@ export const findInheritedPeriod = (
 /** Whether an argument could not be read: it may have been several, or the timeframe. */
 const hasBroken = ({ args }: CallNode): boolean => args.some(({ type }) => type === 'broken');
 
+/** A duration is no argument of a function that reads periods: it is a timeframe in a wrong place, or one with a sign. */
+const isMisplacedPeriod = (node: Node): boolean =>
+  node.type === 'duration' || (node.type === 'arith' && node.left.type === 'number' && node.right.type === 'duration');
+
+/** Whether a call without a timeframe may have one that another fault hides: that fault alone is reported. */
+const mayHaveOwnPeriod = ({ args }: CallNode): boolean =>
+  args.at(-1)?.type === 'broken' || args.some(isMisplacedPeriod);
+
 const findCallPeriod = (node: CallNode, where: Where, findings: Findings): Period => {
-  const mayHaveOwn = node.args.at(-1)?.type === 'broken' && (where.series ?? findings.clause) === null;
+  const mayHaveOwn = (where.series ?? findings.clause) === null && mayHaveOwnPeriod(node);
   if (node.timeframe === undefined) return mayHaveOwn ? 'unknown' : findInheritedPeriod(node, where, findings);
   const own = readPeriod(node.timeframe, findings);
   const outer = where.series;
