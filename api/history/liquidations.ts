@@ -140,14 +140,14 @@ type Subject = {
   readonly collected: Collected;
 };
 
-/** Gaps of the window that begin on this page; a layer that is not collected has none. */
+/** Gaps of the window that begin on this page; a layer that is not collected has none, and an unlisted stretch only that of its own. */
 const listGaps = (subject: Subject, { asked, evaluatedAt }: LiquidationOptions, page: Span): StoredGap[] => {
   const { selected, gaps, collected } = subject;
   if (collected.completeness === 'none') return [];
   const keptFrom = computeRetentionFrom('events', selected.version, evaluatedAt);
-  const end = selected.version.delisted_at ?? Number.POSITIVE_INFINITY;
+  const unlisted = findUnlistedSpans(selected.listing, selected.version);
   const within = [...gaps.flatMap((gap) => leaveOut(gap, collected.uncollected)), ...collected.uncollected]
-    .map((gap) => ({ ...gap, from: Math.max(gap.from, keptFrom), to: Math.min(gap.to, end) }))
+    .flatMap((gap) => leaveOut({ ...gap, from: Math.max(gap.from, keptFrom) }, unlisted))
     .filter((gap) => gap.from < gap.to);
   return [...within, ...listOutside(selected, keptFrom, asked)]
     .filter(({ from }) => from >= page.from && from < page.to)

@@ -229,11 +229,14 @@ t.test('the answer declares how much a venue publishes, and what cannot be known
     { from: '2026-01-15T11:00:25.000Z', to: '2026-01-15T11:01:00.000Z', gap_cause: 'not_listed' },
   ]);
   gone.list(listing('binance', listingValues(), { writtenAt: at(40) }));
-  const again = (await ask(BTC, { feed: gone })).json.items[0]?.gaps ?? [];
   t.same(
-    again.filter(({ gap_cause }) => gap_cause === 'not_listed'),
-    [{ from: '2026-01-15T11:00:25.000Z', to: '2026-01-15T11:00:40.000Z', gap_cause: 'not_listed' }],
-    'listed again (H-07)',
+    (await ask(BTC, { feed: gone })).json.items[0]?.gaps.slice(1),
+    [
+      { from: '2026-01-15T11:00:22.500Z', to: '2026-01-15T11:00:25.000Z', gap_cause: 'collector_down' },
+      { from: '2026-01-15T11:00:25.000Z', to: '2026-01-15T11:00:40.000Z', gap_cause: 'not_listed' },
+      { from: '2026-01-15T11:00:58.000Z', to: '2026-01-15T11:01:00.000Z', gap_cause: 'no_update' },
+    ],
+    'listed again: the stretch between has one gap alone (H-07, H-15)',
   );
 });
 
