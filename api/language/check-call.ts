@@ -83,9 +83,10 @@ export const findInheritedPeriod = (
 /** Whether an argument could not be read: it may have been several, or the timeframe. */
 const hasBroken = ({ args }: CallNode): boolean => args.some(({ type }) => type === 'broken');
 
-/** A duration is no argument of a function that reads periods: it is a timeframe in a wrong place, or one with a sign. */
+/** A duration is no argument of a function that reads periods: it is a timeframe in a wrong place, or with something about it. */
 const isMisplacedPeriod = (node: Node): boolean =>
-  node.type === 'duration' || (node.type === 'arith' && node.left.type === 'number' && node.right.type === 'duration');
+  node.type === 'duration' ||
+  ((node.type === 'arith' || node.type === 'cmp') && [node.left, node.right].some(({ type }) => type === 'duration'));
 
 /** Whether a call without a timeframe may have one that another fault hides: that fault alone is reported. */
 const mayHaveOwnPeriod = ({ args }: CallNode): boolean =>
@@ -271,7 +272,7 @@ const toCanonicalCall = ({ node, period }: Call, args: readonly Checked[], inher
 };
 
 const refuseTimeframe = (node: CallNode, spec: FunctionSpec, findings: Findings): void => {
-  if (node.timeframe === undefined || spec.readsPeriods) return;
+  if (node.timeframe === undefined || node.timeframe.place === null || spec.readsPeriods) return;
   refuseArgument(node.timeframe.place, `"${spec.name}" takes no timeframe.`, {
     hint: `Write ${spec.signature}.`,
     findings,

@@ -27,6 +27,7 @@ import {
   makeSource,
   makeStatus,
   type Node,
+  type OwnTimeframe,
   QUANTIFIERS,
   STATUSES,
 } from './tree.ts';
@@ -105,19 +106,21 @@ const aggregate: Reader = {
   },
 };
 
+/** The `timeframe` of a call; without a text after its fault, and without a place where its name is misspelt. */
+const readOwnTimeframe = (object: JsonObject, path: string, nodes: NodeReader): OwnTimeframe | undefined => {
+  if (object.timeframe !== undefined)
+    return { text: readDuration(object.timeframe, path, nodes) ?? null, place: { path } };
+  return nodes.shape.hasMisspelt(object, 'timeframe') ? { text: null, place: null } : undefined;
+};
+
 const call: Reader = {
   members: { required: ['name', 'args'], optional: ['timeframe'] },
   read: (object, place, nodes) => {
     const name = nodes.shape.text(object.name, `${place.path}/name`);
     const args = nodes.readAll(object.args, `${place.path}/args`, ANY_LENGTH);
-    const path = `${place.path}/timeframe`;
-    const text = object.timeframe === undefined ? null : (readDuration(object.timeframe, path, nodes) ?? null);
+    const timeframe = readOwnTimeframe(object, `${place.path}/timeframe`, nodes);
     if (name === undefined || args === null) return makeBroken(place, args ?? [], 'call');
-    return makeCall(
-      name,
-      { args, timeframe: object.timeframe === undefined ? undefined : { text, place: { path } } },
-      place,
-    );
+    return makeCall(name, { args, timeframe }, place);
   },
 };
 

@@ -64,6 +64,11 @@ export class ObjectShape {
     }
   }
 
+  /** Whether a member that is reported as unknown may be this one, misspelt. */
+  hasMisspelt(object: JsonObject, member: string): boolean {
+    return Object.keys(object).some((name) => name !== member && findNearest(name, [member]).length > 0);
+  }
+
   /** A list of at least `least` and at most `most` items; null after its fault. */
   list(
     value: unknown,

@@ -25,10 +25,10 @@ class QueryReader {
       const hint = 'Send a condition, or at least where.';
       this.#shape.faults.add('DQL_SYNTAX', { path }, { message: 'The query is empty.', hint });
     }
-    const { condition, timeframe, as_of, where, select, order_by } = object;
+    const { condition, as_of, where, select, order_by } = object;
     return {
       condition: condition === undefined ? null : this.#nodes.read(condition, `${path}/condition`),
-      timeframe: timeframe === undefined ? null : this.#timeframe(timeframe, `${path}/timeframe`),
+      timeframe: this.#timeframe(object, `${path}/timeframe`),
       asOf: as_of === undefined ? null : this.#instant(as_of, `${path}/as_of`),
       where: where === undefined ? null : this.#selection(where, `${path}/where`),
       select: this.#select(select, `${path}/select`),
@@ -37,8 +37,11 @@ class QueryReader {
     };
   }
 
-  #timeframe(value: unknown, path: string): OwnTimeframe {
-    return { text: this.#shape.word(value, path, TIMEFRAMES) ?? null, place: { path } };
+  /** Without a text after its fault, and without a place where its name is misspelt. */
+  #timeframe(object: JsonObject, path: string): OwnTimeframe | null {
+    if (object.timeframe !== undefined)
+      return { text: this.#shape.word(object.timeframe, path, TIMEFRAMES) ?? null, place: { path } };
+    return this.#shape.hasMisspelt(object, 'timeframe') ? { text: null, place: null } : null;
   }
 
   #instant(value: unknown, path: string): AsOf | null {

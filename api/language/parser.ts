@@ -23,6 +23,8 @@ class Parser {
   readonly #stream: TokenStream;
   readonly #recovery: Recovery;
   readonly #expressions: ExpressionParser;
+  /** What was not read has a duration: it may be a timeframe clause that is misspelt. */
+  #hasSkippedPeriod = false;
 
   constructor(stream: TokenStream) {
     this.#stream = stream;
@@ -45,6 +47,7 @@ class Parser {
         return null;
       });
     }
+    if (this.#hasSkippedPeriod) query.timeframe ??= { text: null, place: null };
     return query;
   }
 
@@ -72,7 +75,7 @@ class Parser {
       return part;
     } catch (error) {
       if (!(error instanceof Halt)) throw error;
-      stream.skipToClause();
+      if (stream.skipToClause().some(({ kind }) => kind === 'duration')) this.#hasSkippedPeriod = true;
       if (part !== null) this.#recovery.leave(part);
       return makeBroken(token, this.#recovery.takeLeft());
     }

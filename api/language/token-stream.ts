@@ -169,7 +169,10 @@ export class TokenStream {
     return most;
   }
 
-  skipToClause(): void {
+  /** Skips to the next clause or the end; returns what was skipped. */
+  skipToClause(): readonly Token[] {
+    const start = this.#at;
     while (!this.isEnd && !this.isClause) this.take();
+    return this.#tokens.slice(start, this.#at);
   }
 }
