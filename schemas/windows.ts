@@ -21,3 +21,6 @@ export const toSealInstant = (end: Micros): Micros => end + SEALS_AFTER;
 
 /** UTC day of a window: a window that ends at midnight belongs to the day that ends there. */
 export const toWindowDay = (end: Micros): string => toDayOf(end - 1);
+
+/** Windows in which gaps between events are sealed; the stretches keep their real length (H-15). */
+export const EVENT_GAP_WINDOW_MS = 10_000;

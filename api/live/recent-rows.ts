@@ -2,7 +2,7 @@
 import { codecs } from '../../schemas/avro/codec.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { Row } from '../../schemas/topics.ts';
-import { toSealInstant } from '../../schemas/windows.ts';
+import { EVENT_GAP_WINDOW_MS, toSealInstant, toWindowEnd } from '../../schemas/windows.ts';
 import { ByteLog, type BytePlace } from './byte-log.ts';
 
 /** Rows that ended longer than this behind the watermark are in QuestDB or lost: `drop-oldest`. */
@@ -13,9 +13,9 @@ const isLate = (row: Row): boolean => row.flags.late === true;
 /** A candle is designated by its open time; every other row by the end of its window. */
 const findEnd = (row: Row): Micros => row.instants.close_time ?? row.at;
 
-/** History watermark from which on QuestDB shows the row, or what its window was sealed as. */
+/** History watermark from which on QuestDB shows the row, or what its window was sealed as: a gap between events ends within its window. */
 const computeVisibleFrom = (row: Row): Micros =>
-  isLate(row) ? (row.instants.recorded_at ?? 0) : toSealInstant(findEnd(row));
+  isLate(row) ? (row.instants.recorded_at ?? 0) : toSealInstant(toWindowEnd(findEnd(row), EVENT_GAP_WINDOW_MS));
 
 const toSeriesName = (table: string, symbol: string): string => `${table}|${symbol}`;
 

@@ -2,7 +2,7 @@
 import Type, { type Static } from 'typebox';
 import type { ApiError } from '../../schemas/errors.ts';
 import { formatInstant, parseInstant } from '../../schemas/instants.ts';
-import { toWindowEnd } from '../../schemas/windows.ts';
+import { EVENT_GAP_WINDOW_MS, toWindowEnd } from '../../schemas/windows.ts';
 import type { Spoilt } from '../contract/endpoint.ts';
 import {
   Conversion,
@@ -39,8 +39,6 @@ import { makePastAnswer, openPastSources, PastHead, PastVersions, selectPast } f
 
 const LIMIT = 500;
 const MOST = 5_000;
-/** Gaps are sealed by windows of this length. */
-const GAP_WINDOW_MS = 10_000;
 
 const Input = Type.Object(
   {
@@ -186,7 +184,7 @@ const run = async (input: Input, context: Context, names: Names): Promise<Answer
   const asked = readParameters(input, cursor, evaluatedAt);
   const selected = selectWithin({ asked, names, plan }, context);
   // A gap that reaches over the end is sealed with its window.
-  const end = toWindowEnd(asked.to, GAP_WINDOW_MS);
+  const end = toWindowEnd(asked.to, EVENT_GAP_WINDOW_MS);
   const sources = await openPastSources({ from: asked.from, to: end }, selected, context);
   const settled = isSettled(end, context, listVenues(selected, names, live));
   const [units, numberFormat] = [input.units ?? 'published', input.number_format ?? 'json'] as const;

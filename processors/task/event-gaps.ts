@@ -4,15 +4,12 @@ import { EVENTS } from '../../schemas/layers/index.ts';
 import type { CoverName } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { Row, Span } from '../../schemas/topics.ts';
-import { toWindowDay } from '../../schemas/windows.ts';
+import { EVENT_GAP_WINDOW_MS, toWindowDay } from '../../schemas/windows.ts';
 import { findLossCause, hadUnreadable, isAbout, listSpans, type WindowQuery } from './connections.ts';
 import type { TaskContext } from './context.ts';
 import { makeEventGapRow } from './rows.ts';
 import type { ListingView, TaskView } from './state.ts';
 import { findGapCause, type LayerWindow, listCollectedWindows, type Window } from './windows.ts';
-
-/** Windows in which gaps are sealed; the stretches keep their real length. */
-export const EVENT_GAP_WINDOW_MS = 10_000;
 
 type Stretch = Window & { readonly cause: GapCause };
 

@@ -4,6 +4,7 @@ import { ConnectionBook } from '../../../api/live/connection-book.ts';
 import { addVersion, findVersionAt } from '../../../api/live/listing-book.ts';
 import { LiveMemory } from '../../../api/live/memory.ts';
 import { RoundChoice } from '../../../api/live/rounds.ts';
+import { makeEventGapRow } from '../../../processors/task/rows.ts';
 import { codecs } from '../../../schemas/avro/codec.ts';
 import { makeLiveEntry, type StateEntry } from '../../../schemas/topics.ts';
 import { Feed, LISTED, listing, listingValues, markReading, NOW } from '../live-fixture.ts';
@@ -196,6 +197,21 @@ t.test('keeps windows until the history store shows them, at most fifteen minute
   t.same(held(), []);
   t.equal(feed.memory.recentFrom('okx'), LISTED + 150_000_000, 'fifteen minutes are kept');
   t.equal(feed.memory.sizes().rows, 0);
+  t.end();
+});
+
+t.test('a gap between events stays until the history store shows its window (H-15)', (t) => {
+  const feed = new Feed(['okx']);
+  const END = LISTED + 10_000_000;
+  const gap = { from: LISTED + 2_000_000, at: LISTED + 3_000_000, cause: 'connection_lost', srcOffset: 3 } as const;
+  const held = () => [...feed.memory.recentRows('okx', 'liquidations', 'BTCUSDT')].length;
+  const row = makeEventGapRow('liquidations', { venue: 'okx', symbol: 'BTCUSDT' }, gap);
+  feed.watermark('okx', END + 100_001_000);
+  feed.entry('okx', { kind: 'sealed', symbol: 'BTCUSDT', row });
+  feed.memory.applyHistoryWatermark('okx', 0, END + 100_000_999);
+  t.equal(held(), 1, 'its row is sealed with the window, which ends later than the gap');
+  feed.memory.applyHistoryWatermark('okx', 0, END + 100_001_000);
+  t.equal(held(), 0);
   t.end();
 });
 
