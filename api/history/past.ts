@@ -162,7 +162,7 @@ export const findInstantFaults = (text: string | undefined, path: string): ApiEr
 export const findWindowFaults = (from: string | undefined, to: string | undefined): ApiError[] => {
   const [start, end] = [parseInstant(from ?? ''), parseInstant(to ?? '')];
   if (start === null || end === null || start < end) return [];
-  return [makeShapeFault('/to', 'The window ends before it begins.', 'Send from before to.')];
+  return [makeShapeFault('/to', 'The window does not end after it begins.', 'Send from before to.')];
 };
 
 /** `path`: the member of the request that the refusal names. */
