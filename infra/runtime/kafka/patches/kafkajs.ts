@@ -8,6 +8,7 @@ import './record-batch.ts';
 import './group-messages.ts';
 import './request-timer.ts';
 import './lost-requests.ts';
+import './heartbeats.ts';
 import { requirePart } from './replace.ts';
 
 const kafkajs = requirePart<typeof import('kafkajs')>('kafkajs');

@@ -174,6 +174,33 @@ t.test('another version of kafkajs is refused with what to do', (t) => {
   t.end();
 });
 
+type Member = { memberId: string; coordinator: unknown; readonly heartbeat: (o: { interval: number }) => Promise<void> };
+
+t.test('a member goes on with its heartbeats when the wall clock was set back', async (t) => {
+  const ConsumerGroup = require('kafkajs/src/consumer/consumerGroup') as new (options: object) => Member;
+  const logger = { namespace: () => logger };
+  const member = new ConsumerGroup({ logger, instrumentationEmitter: { emit: () => undefined } });
+  let beats = 0;
+  Object.assign(member, { memberId: 'm', coordinator: { heartbeat: async () => void beats++ } });
+  const wallMs = Date.now;
+  let aheadMs = 1_000;
+  Date.now = () => wallMs() + aheadMs;
+  t.teardown(() => {
+    Date.now = wallMs;
+  });
+  await member.heartbeat({ interval: 1_000 });
+  t.equal(beats, 1);
+  aheadMs = -3_600_000;
+  await member.heartbeat({ interval: 1_000 });
+  t.equal(beats, 1, 'not at each call');
+  aheadMs += 1_000;
+  await member.heartbeat({ interval: 1_000 });
+  t.equal(beats, 2, 'a second later, not in an hour');
+  aheadMs += 999;
+  await member.heartbeat({ interval: 1_000_000 });
+  t.equal(beats, 2);
+});
+
 const PATCHES = new URL('../../../../infra/runtime/kafka/patches/', import.meta.url);
 const NO_PATCH = ['kafkajs.ts', 'replace.ts'];
 
