@@ -57,8 +57,11 @@ type ConnectionLogOptions = {
 
 const COLLECTOR_SLOT = 'collector';
 
-/** A task treats a connection as out 3 s after the last record that names it (F-02); the difference is for the append. */
-const PAUSE: Micros = 2_000_000;
+/**
+ * A task treats a connection as out 3 s after the last record that names it (F-02). A record may be appended up to 1.6 s after its write, or be
+ * taken back then and follow with the next one (`Outlet`): with a pause of 1.4 s here the log may have one of 3 s. The rest is reserve.
+ */
+const PAUSE: Micros = 1_250_000;
 
 type SourceOptions = Pick<ConnectionLogOptions, 'writer' | 'nowMicros' | 'meters'> & {
   readonly connId: string;
