@@ -175,7 +175,8 @@ export class Outlet {
       if (!this.#closing) throw error;
     }
     if (this.#closing) return;
-    for (const record of spool.takePending()) publisher.publish(record);
+    for (const record of spool.takePending().slice(this.#underWay)) publisher.publish(record);
+    this.#underWay = 0;
     this.#spooling = false;
     if (this.#drained > 0) log.info({ drained: this.#drained }, 'Kafka has everything: the spool is empty');
   }
@@ -184,9 +185,9 @@ export class Outlet {
   async #send(segment: Segment): Promise<void> {
     const { publisher, spool } = this.#options;
     const records = await spool.read(segment);
-    const skipped = Math.min(this.#underWay, records.length);
-    this.#underWay -= skipped;
-    const rest = records.slice(skipped);
+    // All are in the first file. Where it cannot be read in full, nothing of the next one was sent.
+    const rest = records.slice(this.#underWay);
+    this.#underWay = 0;
     this.#sending = true;
     for (const chunk of splitChunks([...rest, ...this.#endingsAfter(segment, rest)])) {
       for (const record of chunk) publisher.publish(record);

@@ -30,7 +30,8 @@ const openOutlet = async (t: Test) => {
   });
   return {
     ...{ ...attempts, outlet, topics, spool, log: cluster.log },
-    files: (): string[] => readdirSync(dir, { recursive: true }).map(String),
+    files: (): string[] => readdirSync(dir, { recursive: true }).map(String).sort(),
+    remove: (name: string): void => rmSync(join(dir, name)),
     write: (name: string, bytes?: number): boolean => outlet.write(make(name, bytes)),
     tick: (name: string): boolean => outlet.writeNow(make(name)),
     /** Takes every attempt until the outlet is direct again, and everything is acknowledged. */
@@ -108,5 +109,39 @@ t.test('a message goes to each shard that it concerns, a tick to none of them la
     [1, 1, 2, 1],
   );
   t.equal(skipped, 3);
+  await outlet.close();
+});
+
+t.test('what was acknowledged before the disk had it is not sent again', async (t) => {
+  const { outlet, topics, write, takeAll, take, underWay, stored } = await openOutlet(t);
+  topics.resolve();
+  await waitFor('it is direct', () => !outlet.state().spooling);
+  write('one');
+  await underWay();
+  write('two');
+  // Turn by turn: the disk gets what memory holds after ten milliseconds.
+  while (!outlet.state().spooling) await new Promise(setImmediate);
+  await take();
+  await takeAll();
+  t.same(stored(), ['one', 'two']);
+  await outlet.close();
+});
+
+t.test('a file that is gone costs nothing of the next one, of which nothing was under way', async (t) => {
+  const { outlet, topics, write, takeAll, take, underWay, stored, spool, remove, files } = await openOutlet(t);
+  topics.resolve();
+  await waitFor('it is direct', () => !outlet.state().spooling);
+  write('one');
+  await underWay();
+  for (const name of ['large1', 'large2', 'large3', 'large4']) write(name, LARGE);
+  await waitFor('it is on disk', () => spool.pendingBytes() === 0);
+  write('two');
+  write('three');
+  await waitFor('these too', () => spool.pendingBytes() === 0);
+  const [first = ''] = files().filter((name) => name.endsWith('.spool'));
+  remove(first);
+  await take();
+  await takeAll();
+  t.same(stored(), ['one', 'two', 'three']);
   await outlet.close();
 });
