@@ -136,6 +136,8 @@ class SnapshotRequests implements BookSnapshots {
   #onFailure({ client, need }: Turn, error: unknown): void {
     if (!(error instanceof RestError)) throw error;
     this.#options.log.warn({ err: error, symbol: need.symbol }, 'no book snapshot');
+    // Until the pause ends the others are refused at once.
+    if (error.retryAtMs !== null) client.watch.postpone(need.symbol, error.retryAtMs);
     if (!isRefusal(error)) return;
     client.watch.postpone(need.symbol, performance.now() + REFUSED_AGAIN_MS);
     this.#options.onRefused();

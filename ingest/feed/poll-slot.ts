@@ -48,9 +48,11 @@ class PollSlotRunner implements SlotRunner<PollSlot> {
   }
 
   replace(next: PollSlot): void {
+    const predecessor = this.#source;
     this.#slot = next;
-    this.#lose('connection_lost', 'its successor took over');
+    // First, so that the log has no moment without either: a window without an answer was not lost.
     this.#source = this.#open();
+    predecessor?.lost('connection_lost', 'its successor took over');
   }
 
   stop(cause: LossCause, detail: string): void {

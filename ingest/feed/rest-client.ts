@@ -146,9 +146,7 @@ class HostQueue {
     if (answer.status >= 200 && answer.status < 300) return answer.body;
     const pauseMs = readRetryAfterMs(answer);
     if (pauseMs === null) throw new RestError(request, answer.status);
-    const blocked = { retryAtMs: performance.now() + pauseMs, status: answer.status };
-    this.#block(blocked);
-    throw toRefusal(blocked, request);
+    throw toRefusal(this.#block({ retryAtMs: performance.now() + pauseMs, status: answer.status }), request);
   }
 
   async #fetch(request: VenueRequest): Promise<HttpAnswer> {
@@ -169,12 +167,15 @@ class HostQueue {
     return answer;
   }
 
-  /** Rejects periodic requests; the others wait for the end of the pause. */
-  #block(blocked: Block): void {
+  /** Rejects periodic requests; the others wait for the end of the pause. Returns the pause that holds. */
+  #block(asked: Block): Block {
+    // Requests in flight at a ban are answered too: a shorter pause does not end a longer one.
+    const blocked = this.#blocked && this.#blocked.retryAtMs > asked.retryAtMs ? this.#blocked : asked;
     this.#blocked = blocked;
     const refused = this.#waiting.filter(({ urgency }) => isYielding(urgency));
     this.#waiting = this.#waiting.filter(({ urgency }) => !isYielding(urgency));
     for (const { request, reject } of refused) reject(toRefusal(blocked, request));
+    return blocked;
   }
 }
 

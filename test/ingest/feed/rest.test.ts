@@ -1,16 +1,20 @@
 // The REST side of a collector against hand-driven servers: refusals, pauses, polls, and what goes first within the budget.
 import { Registry } from 'prom-client';
 import t from 'tap';
+import { createBookSnapshots } from '../../../ingest/feed/book-snapshots.ts';
+import { createBookWatch } from '../../../ingest/feed/book-watch.ts';
 import { createMeters } from '../../../ingest/feed/meters.ts';
 import { runPollSlot } from '../../../ingest/feed/poll-slot.ts';
-import { createRestClient } from '../../../ingest/feed/rest-client.ts';
+import { createRestClient, RestError } from '../../../ingest/feed/rest-client.ts';
 import type { Urgency } from '../../../ingest/venues/contract/feed.ts';
+import type { ListingRecord } from '../../../schemas/records.ts';
 import { waitFor } from '../../support/wait.ts';
 import {
   makeSlot,
   openMemory,
   type PaperOptions,
   type PaperServer,
+  paper,
   readBody,
   silentLog,
   startPaper,
@@ -228,4 +232,83 @@ t.test('polls continue beside the first snapshots of many books, which are not c
   await rest.ask({ method: 'GET', url: `${server.rest}/books`, weight: 40 }, 'book');
   await rest.ask({ method: 'GET', url: `${server.rest}/poll`, weight: 8 }, 'poll');
   t.equal(server.requests().length, 2, 'above three quarters of the burst of 48, of which polls took 8');
+});
+
+t.test('a shorter pause does not end a longer one that the host set meanwhile', async (t) => {
+  const held: (() => void)[] = [];
+  const server = await startPaper({
+    answer: (path, response) => {
+      const after = path === '/ban' ? '60' : '1';
+      held.push(() => response.writeHead(path === '/ban' ? 418 : 429, { 'retry-after': after }).end());
+    },
+  });
+  const meters = createMeters(new Registry()).venue('paper');
+  const rest = createRestClient({ weightPerMinute: 6_000, meters });
+  t.teardown(async () => {
+    rest.close();
+    await server.close();
+  });
+  const pauseMs = (path: string): Promise<number> =>
+    rest.ask({ method: 'GET', url: `${server.rest}/${path}`, weight: 1 }, 'poll').then(
+      () => 0,
+      ({ retryAtMs }: RestError) => (retryAtMs ?? 0) - performance.now(),
+    );
+  const ban = pauseMs('ban');
+  await waitFor('the first request', () => held.length === 1);
+  const limit = pauseMs('limit');
+  await waitFor('both requests', () => held.length === 2);
+  held[0]?.();
+  t.ok((await ban) > 50_000);
+  held[1]?.();
+  t.ok((await limit) > 50_000, 'it was answered later, and would be over in a second');
+  t.ok((await pauseMs('next')) > 50_000);
+  t.equal(server.requests().length, 2);
+});
+
+t.test('a poll slot with a new plan is open without a moment in between', async (t) => {
+  const server = await startPaper({ answer: (_path, response) => response.end('{}') });
+  const memory = openMemory();
+  const { connections, rest, stop, shared } = createParts(server, memory);
+  const requests = [{ ...toRequest(`${server.rest}/oi`), weight: 1 }];
+  const slot = { kind: 'poll' as const, id: 'oi', shards: [0], requests, everyMs: 60_000, covers: [] };
+  const runner = runPollSlot(slot, { connections, rest, meters: shared.meters, log: silentLog });
+  t.teardown(async () => {
+    runner.stop('collector_down', 'end of test');
+    stop();
+    await server.close();
+  });
+  await waitFor('an answer', () => memory.of('response').length === 1);
+  runner.replace({ ...slot, everyMs: 30_000 });
+  const [first, second] = memory.of('open');
+  const [lost] = memory.of('lost');
+  t.equal(lost?.conn_id, first?.conn_id);
+  t.match(readBody(lost as Written), { cause: 'connection_lost', detail: 'its successor took over' });
+  const openedAt = Number(readBody(second as Written).opened_at);
+  t.ok(openedAt <= Number(readBody(lost as Written).lost_at), 'a window over it had a connection throughout');
+});
+
+t.test('a book whose snapshot the host refuses for a while is not requested before that is over', async (t) => {
+  const server = await startPaper();
+  const { shared, stop } = createParts(server, openMemory(), ['AAA']);
+  t.teardown(async () => {
+    stop();
+    await server.close();
+  });
+  const retryAtMs = performance.now() + 60_000;
+  const request = toRequest(`${server.rest}/book`);
+  const ask = () => Promise.reject(new RestError(request, 429, { retryAtMs }));
+  const listing = { venue_symbol: 'AAA' } as ListingRecord;
+  const books = createBookSnapshots({
+    ...{ ...shared, rest: { ask, close: () => undefined }, shardOf: () => 0, isFull: () => false },
+    listings: () => new Map([['AAA', listing]]),
+  });
+  const watch = createBookWatch({ rule: paper.bookRule, symbols: ['AAA'], nowMs: performance.now() - 30_000 });
+  const source = shared.connections.open({ slot: 's', shards: [0], url: server.ws, covers: [] });
+  books.add({ source, watch });
+  t.ok(watch.urgent(performance.now()), 'quiet since it was opened');
+  books.wake();
+  await waitFor('the refusal', () => watch.urgent(performance.now() + 2_000) === null);
+  books.stop();
+  t.equal(watch.urgent(retryAtMs - 1), null);
+  t.ok(watch.urgent(retryAtMs));
 });
