@@ -218,6 +218,8 @@ class SocketLink implements Link {
   }
 
   #onFrame(payload: Buffer): void {
+    // Frames arrive until the venue has answered the close; the log takes none after `lost`.
+    if (this.#over.signal.aborted) return;
     const { slot, source } = this;
     const deps = this.#deps;
     source.frame(payload);

@@ -260,3 +260,26 @@ t.test('a snapshot too old to join is requested again', async (t) => {
   const [first, second] = server.requests();
   t.ok((second?.atMs ?? 0) - (first?.atMs ?? 0) >= 900, 'a second later');
 });
+
+t.test('what still arrives after the end of a connection is not read, nor is its socket paused', async (t) => {
+  const server = await startPaper();
+  const memory = openMemory();
+  const { stop, shared } = createParts(server, memory);
+  const paused: number[] = [];
+  const meters = { ...shared.meters, paused: (change: number) => void paused.push(change) };
+  let read = 0;
+  const venue = { ...paper, classify: (text: string) => (read++, paper.classify(text)) };
+  const runner = runSocketSlot(makeSlot(server.ws), { ...shared, meters, venue });
+  t.teardown(async () => {
+    stop();
+    await server.close();
+  });
+  await waitFor('subscribed', () => memory.of('frame').length === 3);
+  memory.block();
+  const before = read;
+  server.sendAll('{"n":1}');
+  runner.stop('storage_failure', 'the spool is full');
+  await waitFor('closed', () => server.sockets().length === 0);
+  t.equal(memory.of('lost').length, 1);
+  t.same([paused, read - before], [[], 0]);
+});
