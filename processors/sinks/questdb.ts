@@ -139,10 +139,10 @@ class Sink {
     const { flushEveryMs = 1_000, reader, namespace } = this.#deps;
     if (!(await this.#untilDone(() => ensureTables((text) => reader.query({ text }), { namespace })))) return;
     const stopped = this.#stopping.signal;
-    let due = Date.now();
+    let dueMs = performance.now();
     while (!stopped.aborted) {
-      await Promise.race([this.#full.promise, this.#idle(due - Date.now())]);
-      due = Date.now() + flushEveryMs;
+      await Promise.race([this.#full.promise, this.#idle(dueMs - performance.now())]);
+      dueMs = performance.now() + flushEveryMs;
       const batch = this.#take();
       if (!(await this.#untilDone(() => this.#write(batch)))) return;
       if (!(await this.#untilDone(() => this.#publishHistory(batch)))) return;

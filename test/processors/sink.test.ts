@@ -17,7 +17,7 @@ import {
 import { listTopicSpecs } from '../../infra/runtime/kafka/topics.ts';
 import { createLog } from '../../infra/runtime/log.ts';
 import { openQuestdbReader, type QuestdbReader } from '../../infra/runtime/questdb/reader.ts';
-import { createRowSender } from '../../infra/runtime/questdb/row-sender.ts';
+import { createRowSender, type RowSender } from '../../infra/runtime/questdb/row-sender.ts';
 import { createTable, formatSchema } from '../../processors/sinks/ddl.ts';
 import { ensureTables, type Sql, TableMismatch } from '../../processors/sinks/ensure-tables.ts';
 import { createSinkMetrics } from '../../processors/sinks/metrics.ts';
@@ -83,8 +83,11 @@ type Namespace = Awaited<ReturnType<typeof openNamespace>>;
 /** Every sink of this file, for the message of a failure. */
 const sinksBegun: RunningSink[] = [];
 
-const runSink = async (t: Test, { namespace }: Namespace, groupId = `${namespace}sink`): Promise<RunningSink> => {
-  const sender = createRowSender(endpoints.questdb_http, { auth, log });
+const runSink = async (
+  t: Test,
+  { namespace }: Namespace,
+  { groupId = `${namespace}sink`, sender = createRowSender(endpoints.questdb_http, { auth, log }) } = {},
+): Promise<RunningSink> => {
   const metrics = createSinkMetrics(new Registry());
   const running = await startSink({
     handle,
@@ -161,6 +164,31 @@ const gapRow = (table: string, from: number, to: number, cause: string): Row => 
   integers: { src_offset: to },
   figures: {},
   flags: { late: false },
+});
+
+t.test('a wall clock that is set back while rows are written does not hold up the next ones', async (t) => {
+  const space = await openNamespace(t);
+  const sender = createRowSender(endpoints.questdb_http, { auth, log });
+  const wallMs = Date.now;
+  const restore = (): void => {
+    Date.now = wallMs;
+  };
+  t.teardown(restore);
+  const setBack: RowSender = {
+    ...{ waitVisible: (tables) => sender.waitVisible(tables), problem: () => sender.problem() },
+    ...{ close: () => sender.close() },
+    send: (table, rows) => {
+      Date.now = () => wallMs() - 3_600_000;
+      return sender.send(table, rows);
+    },
+  };
+  await runSink(t, space, { sender: setBack });
+  space.row(markRow(1));
+  space.mark(START + 1);
+  await historyReaches(t, space, START + 1);
+  space.row(markRow(2));
+  space.mark(START + 2);
+  await historyReaches(t, space, START + 2);
 });
 
 t.test('schema.sql is what the list of tables makes', (t) => {
@@ -437,7 +465,7 @@ t.test('a sink that reads everything again takes no watermark back', async (t) =
   ).stop();
   const seen: number[] = [];
   await followHistory(t, space, ({ watermark }) => void seen.push(watermark - START));
-  await runSink(t, space, `${space.namespace}another-group`);
+  await runSink(t, space, { groupId: `${space.namespace}another-group` });
   await waitFor('what was published before', () => seen.length > 0);
   space.mark(START + 4);
   await waitFor('the new watermark', () => seen.at(-1) === 4);
