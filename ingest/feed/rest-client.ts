@@ -17,6 +17,8 @@ const YIELDING_SHARE = 0.75;
 /** Pause after a 429 or 418 without Retry-After; 418 is a ban of at least two minutes. */
 const PAUSE_MS: Readonly<Record<number, number>> = { 429: 30_000, 418: 120_000 };
 const LONGEST_PAUSE_MS = 600_000;
+/** A date may be in the past by our clock. A host that refuses is not requested again at once. */
+const SHORTEST_PAUSE_MS = 1_000;
 
 type Refusal = { readonly cause?: unknown; readonly retryAtMs?: number };
 
@@ -216,7 +218,7 @@ const findMostUrgent = (waiting: readonly Waiting[]): Waiting | undefined => {
 export const readRetryAfterMs = ({ status, headers }: Pick<HttpAnswer, 'status' | 'headers'>): number | null => {
   const text = headers.get('retry-after');
   const asked = text === null ? Number.NaN : /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - Date.now();
-  const waitMs = Number.isNaN(asked) ? PAUSE_MS[status] : Math.max(asked, 0);
+  const waitMs = Number.isNaN(asked) ? PAUSE_MS[status] : Math.max(asked, SHORTEST_PAUSE_MS);
   return waitMs === undefined ? null : Math.min(waitMs, LONGEST_PAUSE_MS);
 };
 

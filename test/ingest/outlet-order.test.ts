@@ -145,3 +145,18 @@ t.test('a file that is gone costs nothing of the next one, of which nothing was 
   t.same(stored(), ['one', 'two', 'three']);
   await outlet.close();
 });
+
+t.test('what waits in memory for the end of a small spool goes to disk when Kafka stops again', async (t) => {
+  const { outlet, topics, write, takeAll, underWay, stored, spool } = await openOutlet(t);
+  write('one');
+  await waitFor('it is on disk', () => spool.pendingBytes() === 0);
+  topics.resolve();
+  await underWay();
+  write('two');
+  t.ok(spool.pendingBytes() > 0);
+  await waitFor('it is on disk too', () => spool.pendingBytes() === 0);
+  t.ok(outlet.state().spooling);
+  await takeAll();
+  t.same(stored(), ['one', 'two']);
+  await outlet.close();
+});

@@ -105,6 +105,8 @@ t.test('Retry-After is read as seconds or as a date, with the pause of the statu
   t.equal(wait(500), null);
   t.equal(wait(429, 'soon'), 30_000, 'what cannot be read is absent');
   t.equal(wait(418, '999999'), 600_000, 'never longer than ten minutes');
+  t.equal(wait(429, '0'), 1_000, 'never at once');
+  t.equal(wait(429, new Date(Date.now() - 60_000).toUTCString()), 1_000, 'also where their clock is behind ours');
   const dated = wait(429, new Date(Date.now() + 60_000).toUTCString()) ?? 0;
   t.ok(dated > 55_000 && dated <= 60_000);
 });
