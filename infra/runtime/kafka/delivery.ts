@@ -20,7 +20,7 @@ export type Message = {
 export type Start = number | 'earliest' | 'latest';
 
 export type Delivery = {
-  /** Empty when compaction removed all records of the range. */
+  /** Empty when compaction or retention removed all records of the range. */
   readonly messages: readonly Message[];
   /** Offset of the next fetch. */
   readonly next: number;

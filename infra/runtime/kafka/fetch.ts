@@ -292,6 +292,10 @@ export class PartitionFetcher {
     slot.next = delivery.next;
     const last = answer.messages.at(-1);
     slot.epoch = last === undefined ? epoch : readEpoch(last);
+    this.#deliver(slot, delivery);
+  }
+
+  #deliver(slot: Slot, delivery: Delivery): void {
     if (slot.handling === null) slot.handling = this.#handOver(slot, delivery);
     else slot.waiting = delivery;
   }
@@ -361,6 +365,8 @@ export class PartitionFetcher {
       this.#handle.log.error({ topic, partition, from: next, to: earliest }, 'retention passed a reader');
       slot.next = earliest;
       slot.epoch = null;
+      // What reads to an end beyond which the log begins now has reached it.
+      this.#deliver(slot, { messages: [], next: earliest, highWatermark: latest });
     });
   }
 

@@ -209,6 +209,24 @@ t.test('a reader begins at an offset, at the end, or at the oldest record retent
   await publisher.close();
 });
 
+t.test('reading to the end reaches it also when retention passes the reader meanwhile', async (t) => {
+  const topic = await newTopic(1);
+  const publisher = createPublisher(handle, { compresses: false });
+  // More than the fetcher holds: a batch in its handler and one that waits.
+  const value = Buffer.alloc(500_000);
+  for (const _ of countTo(20)) publisher.publish({ topic, partition: 0, key: null, value });
+  await publisher.close();
+  const admin = await handle.admin();
+  await admin.fetchTopicOffsets(topic);
+  const seen: number[] = [];
+  await readToEnd(handle, { topic, from: () => 'earliest' }, async ({ offset }) => {
+    if (seen.push(offset) > 1) return;
+    await admin.deleteTopicRecords({ topic, partitions: [{ partition: 0, offset: '-1' }] });
+  });
+  t.ok(seen.length < 20, `${seen.length} had been fetched`);
+  t.same(seen, countTo(seen.length));
+});
+
 t.test('a slow partition holds up no other, and its own batches wait for it', async (t) => {
   const topic = await newTopic();
   const gate = Promise.withResolvers<void>();
