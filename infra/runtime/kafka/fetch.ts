@@ -122,18 +122,8 @@ export class PartitionFetcher {
     const next =
       typeof start === 'number' ? start : ((await this.fetchOffsets(topic, [partition], start)).get(partition) ?? 0);
     this.#topics.add(topic);
-    this.#slots.set(formatPartition({ topic, partition }), {
-      topic,
-      partition,
-      deliver,
-      end,
-      next,
-      waiting: null,
-      handling: null,
-      epoch: null,
-      checking: false,
-      closed: false,
-    });
+    const idle = { waiting: null, handling: null, epoch: null, checking: false, closed: false };
+    this.#slots.set(formatPartition({ topic, partition }), { topic, partition, deliver, end, next, ...idle });
     this.#ask();
     return next;
   }

@@ -174,7 +174,11 @@ t.test('another version of kafkajs is refused with what to do', (t) => {
   t.end();
 });
 
-type Member = { memberId: string; coordinator: unknown; readonly heartbeat: (o: { interval: number }) => Promise<void> };
+type Member = {
+  memberId: string;
+  coordinator: unknown;
+  readonly heartbeat: (o: { interval: number }) => Promise<void>;
+};
 
 t.test('a member goes on with its heartbeats when the wall clock was set back', async (t) => {
   const ConsumerGroup = require('kafkajs/src/consumer/consumerGroup') as new (options: object) => Member;
