@@ -196,7 +196,7 @@ const readLive = async ({ handle, names, venue, partition }: RestoreSpec): Promi
 type Round = { readonly round: number; readonly entries: readonly StateEntry[]; readonly liveOffset: number };
 
 /** Collects a state partition and keeps its newest complete round. */
-class NewestRound {
+export class NewestRound {
   readonly #open = new Map<number, StateEntry[]>();
   held: Round | null = null;
 
