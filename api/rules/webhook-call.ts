@@ -68,7 +68,11 @@ const send = (
       answer.destroy();
     });
     call.once('error', fail);
-    call.once('close', () => clearTimeout(timer));
+    call.once('close', () => {
+      clearTimeout(timer);
+      // A connection that is turned into another protocol closes without an answer and without an error.
+      fail(new Error('closed without an answer'));
+    });
     call.end(body);
   });
 
