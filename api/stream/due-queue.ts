@@ -16,6 +16,11 @@ export class DueQueue<T> {
     }
   }
 
+  /** Whether there is a moment at or before `now`. */
+  isDue(now: Micros): boolean {
+    return this.#at(0) <= now;
+  }
+
   /** The soonest moment at or before `now`, taken off; null when there is none. */
   take(now: Micros): Due<T> | null {
     const [top] = this.#heap;

@@ -221,19 +221,17 @@ export class StreamHub {
   }
 
   /** Sends everything that time alone has changed up to now, also ends of listings: no id may pass an unsent one. */
-  #advance(): Micros {
-    const now = this.#nowMicros();
+  #advance(now: Micros): void {
     this.#advancedTo = now;
     for (let due = this.#ends.take(now); due !== null; due = this.#ends.take(now))
       this.#changeListing(due.subject, now);
     this.#board.advance(now);
-    return now;
   }
 
   /** The same for the lag of venues too, which no single moment brings; ends that step. */
-  #advanceAll(): Micros {
+  #advanceAll(now = this.#nowMicros()): Micros {
     this.#endRows();
-    const now = this.#advance();
+    this.#advance(now);
     for (const { venue } of this.#live.venues()) this.#board.checkLag(venue, now);
     this.#commit(now);
     this.#scheduleFlush();
@@ -301,9 +299,12 @@ export class StreamHub {
     const { venue, task, message } = applied;
     if (!this.#places.has(task)) this.#begin(task, applied.before);
     const isRow = entry !== null && findRowLayer(entry) !== null;
-    const changes = isKept(message, entry);
-    if (changes && !isRow) this.#endRows();
-    const now = this.#streams.size > 0 && changes ? this.#advance() : this.#nowMicros();
+    const [changes, now] = [isKept(message, entry), this.#nowMicros()];
+    if (changes && !isRow) {
+      this.#endRows();
+      this.#advance(now);
+      // What is due before any other entry is a step of its own: its id passes none of the rows that have gathered.
+    } else if (this.#ends.isDue(now) || this.#board.isDue(venue, now)) this.#advanceAll(now);
     this.#places.set(task, { offset: message.offset, index: message.index });
     this.#arrivals.look();
     this.#ids.forget();

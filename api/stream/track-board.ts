@@ -93,6 +93,11 @@ export class TrackBoard {
     return true;
   }
 
+  /** Whether a moment of some track has come, or the venue has fallen behind or caught up. */
+  isDue(venue: string, now: Micros): boolean {
+    return this.#due.isDue(now) || this.#live.isBehind(venue, now) !== this.#behind.has(venue);
+  }
+
   /** Looks at every track whose moment has come. */
   advance(now: Micros): void {
     for (let due = this.#due.take(now); due !== null; due = this.#due.take(now)) {
