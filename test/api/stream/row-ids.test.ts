@@ -32,7 +32,9 @@ const createWorld = () => {
     hub,
     open,
     publish,
-    pass: (seconds: number): void => void (clock.now += seconds * SECOND),
+    pass(seconds: number): void {
+      clock.now += seconds * SECOND;
+    },
     reach: (): void => publish({ kind: 'watermark', watermark: clock.now }),
     endIn(symbol: string, seconds: number): void {
       const values = listingValues({ instrument: 'ETH-PERP', venue_symbol: symbol, base: 'ETH' });
