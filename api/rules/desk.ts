@@ -80,12 +80,18 @@ const READ = `
   select ${RULE_COLUMNS}, t.before, t.state, t.reason, t.since, t.evaluated_at, t.matched, t.matched_total, t.unknown,
     t.unknown_total, best_plan(r.account_id) as plan
   from tell_rule_states($3, ${ACCOUNT}, $2) t join rules r using (rule_id) order by r.created_at, r.rule_id`;
-/** The process that claims the second evaluates the rule; the others get what is stored. */
+/** The process that claims the second evaluates the rule; the others get what is stored. Locked in the order in which evaluations lock. */
 const CLAIM = `
-  update rule_states s set fresh_at = $2 from rules r
-  where s.rule_id = any($1) and r.rule_id = s.rule_id and r.enabled and (s.fresh_at is null or s.fresh_at <= $2::bigint - ${FRESH_EVERY})
+  with due as (
+    select s.rule_id from rule_states s join rules r using (rule_id)
+    where s.rule_id = any($1) and r.enabled and (s.fresh_at is null or s.fresh_at <= $2::bigint - ${FRESH_EVERY})
+    order by s.rule_id for update of s)
+  update rule_states s set fresh_at = $2 from due join rules r using (rule_id) where s.rule_id = due.rule_id
   returning ${RULE_COLUMNS}, best_plan(r.account_id) as plan`;
-const GIVE_BACK = `update rule_states set fresh_at = null where rule_id = any($1) and fresh_at = $2`;
+const GIVE_BACK = `
+  with given as (
+    select rule_id from rule_states where rule_id = any($1) and fresh_at = $2 order by rule_id for update)
+  update rule_states s set fresh_at = null from given where s.rule_id = given.rule_id`;
 
 /** Takes back the note of states that were read and do not reach their caller. */
 class UntoldStates extends Error {
