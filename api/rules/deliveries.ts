@@ -15,7 +15,7 @@ const LEASE_S = 30;
 /** The first wait after a failure; doubled each time. */
 const FIRST_WAIT_S = 5;
 const LONGEST_WAIT_S = 3_600;
-const GIVEN_UP_AFTER_H = 24;
+export const GIVEN_UP_AFTER_H = 24;
 /** Failing webhooks that are remembered; one that is forgotten is tried as a new one. */
 const MOST_FAILING = 1_000;
 
@@ -42,11 +42,12 @@ const CLAIM = `
     join rule_versions v on v.rule_id = t.rule_id and v.version = t.version`;
 const DELIVERED = `
   update rule_deliveries set state = 'delivered', outcome = $2, tried_at = now(), ended_at = now() where delivery_id = $1`;
+/** One that another process has delivered meanwhile, because this one was held up for longer than its lease, stays delivered. */
 const FAILED = `
   update rule_deliveries set outcome = $2, tried_at = now(), next_at = now() + make_interval(secs => $3),
     state = case when made_at < now() - make_interval(hours => ${GIVEN_UP_AFTER_H}) then 'dead' else state end,
     ended_at = case when made_at < now() - make_interval(hours => ${GIVEN_UP_AFTER_H}) then now() end
-  where delivery_id = $1 returning state`;
+  where delivery_id = $1 and state = 'waiting' returning state`;
 /** Unless it has taken another message since the dead one was made: then the receiver lives and refuses that message alone. */
 const DISABLE = `
   update rule_webhooks w set disabled_at = now(), notice = $3

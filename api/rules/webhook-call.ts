@@ -8,6 +8,7 @@ import { type Address, ClosedAddressError, listPublicAddresses, type Resolve, re
 
 /** From the first byte sent to the head of the answer; a name is looked up within the same time before. */
 const TIMEOUT_MS = 10_000;
+const LONGEST_URL = 2_000;
 export const SIGNATURE_HEADER = 'x-service-signature';
 
 export type WebhookCall = { readonly url: string; readonly secret: string; readonly body: string };
@@ -29,8 +30,10 @@ export const findWebhookFault = (
   text: string,
   { allowsLoopback }: { readonly allowsLoopback: boolean },
 ): string | null => {
-  if (!URL.canParse(text) || text.length > 2_000) return 'The address is no absolute URL.';
-  const { protocol, username, password } = new URL(text);
+  if (!URL.canParse(text)) return 'The address is no absolute URL.';
+  const { href, protocol, username, password } = new URL(text);
+  // As it is stored and sent: other letters than those of ASCII are several characters there.
+  if (href.length > LONGEST_URL) return 'The address is too long.';
   if (username !== '' || password !== '') return 'The address has a user or password.';
   if (protocol === 'https:' || (allowsLoopback && protocol === 'http:')) return null;
   return 'The address does not begin with https://.';

@@ -5,6 +5,7 @@ import { runInTransaction } from '../../infra/runtime/postgres/postgres.ts';
 import { makeServiceError } from '../../schemas/errors.ts';
 import { clip } from '../../schemas/sent-text.ts';
 import { CROCKFORD, printCrockford } from '../contract/crockford.ts';
+import { GIVEN_UP_AFTER_H } from './deliveries.ts';
 import { lockAdditions } from './store.ts';
 import { findWebhookFault } from './webhook-call.ts';
 
@@ -39,7 +40,14 @@ const LIST = `
     (select outcome from rule_deliveries d where d.webhook_id = w.webhook_id and d.outcome is not null
      order by d.tried_at desc nulls last, d.delivery_id desc limit 1) as outcome
   from rule_webhooks w where w.account_id = $1 order by w.created_at, w.webhook_id`;
+/** What has waited for a day is given up as it would have been otherwise: one more failure of it would disable the webhook again. */
 const ENABLE = `
+  with disabled as (
+    select webhook_id from rule_webhooks where webhook_id = $1 and account_id = $2 and disabled_at is not null),
+  given_up as (
+    update rule_deliveries d set state = 'dead', ended_at = now() from disabled
+    where d.webhook_id = disabled.webhook_id and d.state = 'waiting'
+      and d.made_at < now() - make_interval(hours => ${GIVEN_UP_AFTER_H}))
   update rule_webhooks set disabled_at = null, notice = null where webhook_id = $1 and account_id = $2`;
 
 const ID = new RegExp(`^hook_${CROCKFORD}$`);

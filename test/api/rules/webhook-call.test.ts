@@ -1,7 +1,7 @@
 // Whatever a receiver does with its connection, one message to it ends: a call that never ended would hold its place for ever (AG-06).
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import t from 'tap';
-import { callWebhook } from '../../../api/rules/webhook-call.ts';
+import { callWebhook, findWebhookFault } from '../../../api/rules/webhook-call.ts';
 
 const UPGRADED = 'HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n';
 const HINTED = 'HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n';
@@ -38,3 +38,10 @@ for (const [name, { act, words }] of Object.entries(RECEIVERS)) {
     t.same(await callWebhook({ url, secret: 'whsec_a', body: '{}' }, options), { isDelivered: false, words });
   });
 }
+
+t.test('an address is as long as it is sent, not as it was written', (t) => {
+  const path = 'ü'.repeat(700);
+  t.match(findWebhookFault(`https://example.com/${path}`, { allowsLoopback: false }), /too long/);
+  t.equal(findWebhookFault(`https://example.com/${path.slice(0, 300)}`, { allowsLoopback: false }), null);
+  t.end();
+});
