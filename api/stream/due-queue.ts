@@ -4,7 +4,11 @@ import type { Micros } from '../../schemas/records.ts';
 type Due<T> = { readonly at: Micros; readonly subject: T };
 
 export class DueQueue<T> {
-  readonly #heap: Due<T>[] = [];
+  #heap: Due<T>[] = [];
+
+  get size(): number {
+    return this.#heap.length;
+  }
 
   push(at: Micros, subject: T): void {
     let i = this.#heap.push({ at, subject }) - 1;
@@ -31,6 +35,12 @@ export class DueQueue<T> {
       this.#sink();
     }
     return top;
+  }
+
+  /** Drops the moments of which `isKept` is false. */
+  keep(isKept: (at: Micros, subject: T) => boolean): void {
+    // What ascends is a heap.
+    this.#heap = this.#heap.filter(({ at, subject }) => isKept(at, subject)).sort((a, b) => a.at - b.at);
   }
 
   #sink(): void {

@@ -12,12 +12,16 @@ type StreamTrack = Track<Stream>;
 
 export const toListingKey = (venue: string, symbol: string): string => `${venue}|${symbol}`;
 
+/** So many moments more than twice the tracks, and those that mean nothing any more are dropped: with a bound of a week they would stay a week. */
+const MOST_PASSED_OVER = 1_024;
+
 export class TrackBoard {
   readonly #live: LiveMemory;
   /** By listing, then by format and layer. */
   readonly #tracks = new Map<string, Map<string, StreamTrack>>();
   /** Streams that follow a listing, whatever of it. */
   readonly #followers = new Map<string, Set<Stream>>();
+  #trackCount = 0;
   readonly #due = new DueQueue<StreamTrack>();
   /** Venues whose watermark lies too far back, as reported to streams (L-07 `state_lag`). */
   readonly #behind = new Set<string>();
@@ -54,7 +58,9 @@ export class TrackBoard {
     for (const [name, track] of tracks ?? []) {
       if (!track.readers.delete(stream)) continue;
       stream.tracks.delete(track.key);
-      if (track.readers.size === 0) tracks?.delete(name);
+      if (track.readers.size > 0) continue;
+      tracks?.delete(name);
+      this.#trackCount--;
     }
     if (tracks?.size === 0) this.#tracks.delete(key);
   }
@@ -71,6 +77,11 @@ export class TrackBoard {
     for (const tracks of this.#tracks.values()) {
       for (const track of tracks.values()) if (track.listing.venue === venue) yield track;
     }
+  }
+
+  /** Moments that wait, for tracks that are followed and for those that were. */
+  get moments(): number {
+    return this.#due.size;
   }
 
   isBehind(venue: string): boolean {
@@ -102,7 +113,7 @@ export class TrackBoard {
   advance(now: Micros): void {
     for (let due = this.#due.take(now); due !== null; due = this.#due.take(now)) {
       const track = due.subject;
-      if (due.at !== track.queuedAt || track.readers.size === 0) continue;
+      if (!isAwaited(due.at, track)) continue;
       track.queuedAt = Number.POSITIVE_INFINITY;
       this.checkLag(track.listing.venue, now);
       this.refresh(track, now);
@@ -153,6 +164,9 @@ export class TrackBoard {
     { listing, layer, now }: { listing: LiveListing; layer: ReadingLayer; now: Micros },
   ): StreamTrack {
     const track = new Track<Stream>(listing, layer, stream.request.format);
+    // Before its moment waits: one of a track without readers means nothing.
+    track.readers.add(stream);
+    this.#trackCount++;
     const sight = this.sight(track, now);
     if (sight !== null) this.#take(track, sight);
     return track;
@@ -169,10 +183,14 @@ export class TrackBoard {
     if (moment < track.queuedAt) {
       track.queuedAt = moment;
       this.#due.push(moment, track);
+      if (this.#due.size > 2 * this.#trackCount + MOST_PASSED_OVER) this.#due.keep(isAwaited);
     }
     return isMoved;
   }
 }
+
+/** Whether a moment in the queue is the one that a track with readers waits for. */
+const isAwaited = (at: Micros, track: StreamTrack): boolean => at === track.queuedAt && track.readers.size > 0;
 
 type Placed = { readonly rev: number; readonly recorded_at: Micros };
 
