@@ -2,10 +2,10 @@
 import { parseArgs } from 'node:util';
 import { MS_PER_DAY } from '../../schemas/instants.ts';
 import { describeError } from '../../schemas/thrown.ts';
-import { type Day, findDayStart, toDayAt } from './day.ts';
+import { addDays, type Day, findDayStart, toDayAt } from './day.ts';
 import type { Ledger } from './ledger.ts';
-import { lookBack, runDue, runTask } from './runner.ts';
-import { findLatestDue, type StepState, type Task } from './schedule.ts';
+import { runDue, runTask } from './runner.ts';
+import { findLatestDue, MOST_DAYS, type StepState, type Task } from './schedule.ts';
 import type { NightlyContext, Step } from './step.ts';
 
 const OPTIONS = {
@@ -51,7 +51,8 @@ const formatLine = ({ day, step, state, attempts, endedAt, report }: StepState):
   );
 
 const list = async (steps: readonly Step[], ledger: Ledger, nowMs: number): Promise<string> => {
-  const states = await ledger.states(lookBack(nowMs));
+  const first = addDays(toDayAt(nowMs), -MOST_DAYS);
+  const states = (await ledger.states(first)).filter(({ day }) => day >= first);
   const due = steps.map((step) => `${step.name.padEnd(10)}  due ${formatDueTime(step).padEnd(13)}  ${step.summary}`);
   return [...due, '', ...(states.length === 0 ? ['nothing was done yet'] : states.map(formatLine))].join('\n');
 };

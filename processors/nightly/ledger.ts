@@ -31,13 +31,15 @@ export type Attempt = {
 };
 
 export type Ledger = {
-  /** States since `since`. */
+  /** States since `since`, and the newest before it of each step: whether a step has ever begun. */
   readonly states: (since: Day) => Promise<StepState[]>;
   readonly attempt: (attempt: Attempt, work: () => Promise<string>) => Promise<Outcome>;
 };
 
 const STATES = `select to_char(day, 'YYYY-MM-DD') as day, step, state, attempts, started_at as "startedAt",
-  ended_at as "endedAt", report from nightly_steps where day >= $1 order by day, started_at`;
+  ended_at as "endedAt", report from nightly_steps
+where day >= $1 or (step, day) in (select step, max(day) from nightly_steps where day < $1 group by step)
+order by day, started_at`;
 const BEGIN = `insert into nightly_steps as s (day, step, state) values ($1, $2, 'running')
   on conflict (step, day) do update set state = 'running', started_at = now(), ended_at = null, report = null,
     attempts = s.attempts + 1`;

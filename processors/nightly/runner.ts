@@ -3,11 +3,11 @@ import { pauseUnlessAborted } from '../../infra/runtime/pause.ts';
 import { ANCHOR_STATUSES, type AnchorStatus } from '../../schemas/anchor-chain.ts';
 import { MS_PER_DAY } from '../../schemas/instants.ts';
 import { describeError } from '../../schemas/thrown.ts';
-import { addDays, type Day, toDayAt } from './day.ts';
+import { addDays, type Day } from './day.ts';
 import { reportGaps } from './gap-incidents.ts';
 import { openIncident } from './incidents.ts';
 import type { Ledger } from './ledger.ts';
-import { listDueTasks, listMissingDays, MOST_DAYS, type Task } from './schedule.ts';
+import { findLatestDue, listDueTasks, listMissingDays, MOST_DAYS, type Task } from './schedule.ts';
 import type { NightlyContext, Step } from './step.ts';
 
 export type Runner = {
@@ -69,8 +69,9 @@ export const runTask = async (
   return outcome.report;
 };
 
-/** The oldest day whose states are read: earlier days are not caught up. */
-export const lookBack = (nowMs: number): Day => addDays(toDayAt(nowMs), -MOST_DAYS);
+/** The oldest day whose states are read: the first that the step which is due latest after its day catches up. */
+const lookBack = (steps: readonly Step[], nowMs: number): Day =>
+  addDays(findLatestDue({ dueMs: Math.max(0, ...steps.map(({ dueMs }) => dueMs)) }, nowMs), 1 - MOST_DAYS);
 
 /** Closed days, and late ones: unconfirmed a day after they were due. */
 const ANCHOR_DAYS = `select status, count(*)::int as days,
@@ -102,7 +103,7 @@ export const runDue = async (
 ): Promise<readonly Task[]> => {
   const held = new Set<string>();
   const failed: Task[] = [];
-  const states = await ledger.states(lookBack(context.nowMs()));
+  const states = await ledger.states(lookBack(steps, context.nowMs()));
   for (const task of listDueTasks(steps, states, context.nowMs())) {
     if (context.signal?.aborted === true) return failed;
     if (held.has(task.step.name)) continue;
@@ -112,7 +113,7 @@ export const runDue = async (
     });
     if (report === null && task.step.independentDays !== true) held.add(task.step.name);
   }
-  const after = await ledger.states(lookBack(context.nowMs()));
+  const after = await ledger.states(lookBack(steps, context.nowMs()));
   for (const step of steps) context.metrics.missing(step.name, listMissingDays(step, after, context.nowMs()).length);
   await countIncidents(context);
   await countAnchors(context);

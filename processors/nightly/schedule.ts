@@ -20,7 +20,7 @@ const RETRY_MIN_MS = 60_000;
 const RETRY_MAX_MS = 1_800_000;
 
 /** The newest day whose step is due. */
-export const findLatestDue = ({ dueMs }: Step, nowMs: number): Day => toDayAt(nowMs - dueMs);
+export const findLatestDue = ({ dueMs }: Pick<Step, 'dueMs'>, nowMs: number): Day => toDayAt(nowMs - dueMs);
 
 const computeRetryAt = ({ attempts, endedAt }: StepState): number =>
   (endedAt?.getTime() ?? 0) + Math.min(RETRY_MAX_MS, RETRY_MIN_MS * 2 ** Math.min(attempts - 1, 10));
