@@ -392,6 +392,27 @@ t.test('a day that was sent to Base is not posted on another chain', async (t) =
   await pool.query('delete from anchor_days where day = $1', [day]);
 });
 
+t.test('a day that Base has confirmed stays so, whatever the settings and the node are later', async (t) => {
+  const { day } = await newDay();
+  const base = `0x${'c'.repeat(64)}`;
+  await pool.query(
+    "insert into anchor_contracts (genesis_hash, contract, network, binding, owner) values ($1, $2, 'eip155:8453', true, $2)",
+    [base, contract],
+  );
+  await pool.query(
+    `update anchor_days set status = 'confirmed', tx_hash = $2, block = 7, block_hash = $2, anchored_at = now(), confirmed_at = now(), network = 'eip155:8453', binding = true,
+      genesis_hash = $2, contract = $3 where day = $1`,
+    [day, base, contract],
+  );
+  const before = await readRow(day);
+  for (const over of [{ rpcUrl: null }, { contract: null }, { ownerKey: null }, { rpcUrl: 'http://127.0.0.1:1' }])
+    t.equal(await anchor.run(day, makeContext({ ...settings, ...over })), 'confirmed before in block 7');
+  const { anchors: _, ...without } = makeContext();
+  t.equal(await anchor.run(day, without), 'confirmed before in block 7');
+  t.same(await readRow(day), before);
+  await pool.query('delete from anchor_days where day = $1', [day]);
+});
+
 t.test('while the node is away nothing changes but the problem; back with its state it continues', async (t) => {
   const { day } = await newDay();
   const poster = createPoster(deepChain, owner);

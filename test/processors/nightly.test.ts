@@ -104,27 +104,34 @@ t.test('two runners that catch up do each step of each day once, in order', asyn
   t.match(await registry.metrics(), 'nightly_missing_days{step="catch-up"} 0');
 });
 
-t.test('after an absence of weeks no day of the last month is left out, however late after its day a step is due', async (t) => {
-  const nowMs = (): number => Date.parse('2026-03-20T12:00:00Z');
-  const resume = async (step: string, [dueDays, newest]: readonly [number, string]): Promise<readonly string[]> => {
-    const done: string[] = [];
-    const resumed = makeStep(step, dueDays * 24 * HOUR_MS, async (day) => `${done.push(day)}`);
-    await pool.query("insert into nightly_steps (day, step, state) values ($1, $2, 'done')", [newest, step]);
-    await runDue([resumed], ledger, makeContext({ nowMs }));
-    return done;
-  };
-  const week = await resume('away-week', [7, '2026-02-14']);
-  t.same([week[0], week.at(-1), week.length], ['2026-02-15', '2026-03-13', 27], 'a step that is due after a week');
-  const longer = await resume('away-longer', [1, '2025-12-01']);
-  t.same([longer[0], longer.at(-1), longer.length], ['2026-02-17', '2026-03-19', 31], 'the last month');
-  t.match(await registry.metrics(), 'nightly_missing_days{step="away-week"} 0');
-  await pool.query("insert into nightly_steps (day, step, state) values ('2026-02-15', 'away-held', 'failed')");
-  const held = makeStep('away-held', 7 * 24 * HOUR_MS, async () => Promise.reject(new Error('no room')));
-  await runDue([held], ledger, makeContext({ nowMs }));
-  t.match(await registry.metrics(), 'nightly_missing_days{step="away-held"} 27', 'a day that fails for weeks hides none');
-  const listed = await runCommand(['--list'], { steps: [held], ledger, context: makeContext({ nowMs }) });
-  t.notMatch(listed, /2025-12-01/, 'the list has the last days only');
-});
+t.test(
+  'after an absence of weeks no day of the last month is left out, however late after its day a step is due',
+  async (t) => {
+    const nowMs = (): number => Date.parse('2026-03-20T12:00:00Z');
+    const resume = async (step: string, [dueDays, newest]: readonly [number, string]): Promise<readonly string[]> => {
+      const done: string[] = [];
+      const resumed = makeStep(step, dueDays * 24 * HOUR_MS, async (day) => `${done.push(day)}`);
+      await pool.query("insert into nightly_steps (day, step, state) values ($1, $2, 'done')", [newest, step]);
+      await runDue([resumed], ledger, makeContext({ nowMs }));
+      return done;
+    };
+    const week = await resume('away-week', [7, '2026-02-14']);
+    t.same([week[0], week.at(-1), week.length], ['2026-02-15', '2026-03-13', 27], 'a step that is due after a week');
+    const longer = await resume('away-longer', [1, '2025-12-01']);
+    t.same([longer[0], longer.at(-1), longer.length], ['2026-02-17', '2026-03-19', 31], 'the last month');
+    t.match(await registry.metrics(), 'nightly_missing_days{step="away-week"} 0');
+    await pool.query("insert into nightly_steps (day, step, state) values ('2026-02-15', 'away-held', 'failed')");
+    const held = makeStep('away-held', 7 * 24 * HOUR_MS, async () => Promise.reject(new Error('no room')));
+    await runDue([held], ledger, makeContext({ nowMs }));
+    t.match(
+      await registry.metrics(),
+      'nightly_missing_days{step="away-held"} 27',
+      'a day that fails for weeks hides none',
+    );
+    const listed = await runCommand(['--list'], { steps: [held], ledger, context: makeContext({ nowMs }) });
+    t.notMatch(listed, /2025-12-01/, 'the list has the last days only');
+  },
+);
 
 t.test(
   'a failure is kept with its reason and does not stop other steps; by hand a done step is done again',

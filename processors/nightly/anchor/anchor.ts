@@ -3,7 +3,7 @@ import { MS_PER_DAY } from '../../../schemas/instants.ts';
 import type { Day } from '../day.ts';
 import { openIncident } from '../incidents.ts';
 import type { NightlyContext, Step } from '../step.ts';
-import { type ClosedDay, isSettled, postDay, readClosedDay, recordProblem } from './post-day.ts';
+import { type ClosedDay, isBound, isSettled, postDay, readClosedDay, recordProblem } from './post-day.ts';
 import { checkContract, openChain, openOwner, recordContract } from './poster.ts';
 import { PostingError } from './posting.ts';
 
@@ -25,10 +25,12 @@ const isClosedWithoutRows = async (day: Day, { database }: Anchoring): Promise<b
 
 const post = async (closed: ClosedDay, anchoring: Anchoring): Promise<string> => {
   const { database, anchors, nowMs, metrics, signal } = anchoring;
+  const before = `confirmed before in block ${closed.block}`;
+  if (isBound(closed)) return before;
   if (anchors === undefined)
     throw new PostingError('misconfigured', 'set RPC_URL, ANCHOR_CONTRACT and ANCHOR_OWNER_KEY');
   const chain = await openChain(anchors);
-  if (await isSettled(closed, chain)) return `confirmed before in block ${closed.block}`;
+  if (await isSettled(closed, chain)) return before;
   const contract = await checkContract(chain, anchors);
   await recordContract(database, chain, { contract, owner: await chain.ownerOf(contract), block: null });
   const poster = {

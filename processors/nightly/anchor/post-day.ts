@@ -41,12 +41,15 @@ export const readClosedDay = async (queries: Queries, day: Day): Promise<ClosedD
 export const readClosedDays = async (queries: Queries): Promise<readonly ClosedDay[]> =>
   (await queries.query<ClosedDay>(`${READ} order by day`)).rows;
 
-/** Whether nothing is left to do: permanently for a binding day, otherwise while its chain still has the root. */
-export const isSettled = async ({ day, root, status, ...known }: ClosedDay, chain: AnchorChain): Promise<boolean> => {
-  if (status !== 'confirmed') return false;
-  if (known.binding === true) return true;
-  if (known.contract === null || known.genesisHash !== chain.genesisHash) return false;
-  return (await chain.rootOf(known.contract, day)) === root;
+/** Whether nothing is left to do permanently, whatever the settings are now: Base has confirmed the day. */
+export const isBound = ({ status, binding }: ClosedDay): boolean => status === 'confirmed' && binding === true;
+
+/** Whether nothing is left to do: permanently for a bound day, otherwise while its chain still has the root. */
+export const isSettled = async (closed: ClosedDay, chain: AnchorChain): Promise<boolean> => {
+  const { day, root, status, contract, genesisHash } = closed;
+  if (isBound(closed)) return true;
+  if (status !== 'confirmed' || contract === null || genesisHash !== chain.genesisHash) return false;
+  return (await chain.rootOf(contract, day)) === root;
 };
 
 /** Records why an attempt ended; `failed` when an operator must act. */
