@@ -381,3 +381,58 @@ t.test('leaves lie by cold class, then by venue and symbol in the order of bytes
     'rows that were archived and could not be read',
   );
 });
+
+t.test('what is stored after the root adds no table to a closed day (AN-12)', async (t) => {
+  const day = addDays(DAY, 20);
+  const begin = BEGIN + 20 * MS_PER_DAY * 1_000;
+  const read = async () =>
+    (await pool.query('select table_name, root from anchor_partitions where day = $1', [day])).rows;
+  const before = await read();
+  const name = { venue: 'binance', symbol: 'BTCUSDT', layer: 'ticker' } as const;
+  const gap = { from: begin, at: begin + 60 * SECOND, srcOffset: 9, late: false };
+  await write(namespace, [makeGapRow(name, gap, 'no_update')]);
+  t.match(await close.run(day, makeContext()), /^1006 leaves in 1 partitions/);
+  t.same(await read(), before);
+});
+
+t.test(
+  'the first archive run fixes the tier of every listing, also of one whose instrument changes (AR-04)',
+  async (t) => {
+    const back = 21;
+    const day = addDays(DAY, back);
+    const end = findDayStart(addDays(day));
+    await write(
+      namespace,
+      ['AAAUSDT', 'BTCUSDT'].map((symbol) => markRow(symbol, back * 8_640 + 1)),
+    );
+    reachedMs = end + 6 * 3_600_000;
+    nowMs = reachedMs;
+    await archive.run(day, makeContext());
+    const writtenAt = (end + 12 * 3_600_000) * 1_000;
+    const renamed = listing('binance', listingValues({ venue_symbol: 'AAAUSDT', instrument: 'BTC-PERP' }), {
+      writtenAt,
+    });
+    const from = { venue: 'binance', task: 'binance/0', srcOffset: 1, recordedAt: writtenAt };
+    await write(namespace, [makeListingRow(from, renamed), markRow('AAAUSDT', back * 8_640 + 2)]);
+    const read = async () =>
+      (
+        await pool.query(
+          `select venue_symbol || ' ' || instrument || ' ' || tier as set from archive_sets where day = $1 and layer = 'mark'
+         order by first_leaf, venue_symbol`,
+          [day],
+        )
+      ).rows.map(({ set }) => set as string);
+    nowMs += MS_PER_DAY;
+    reachedMs += MS_PER_DAY;
+    await archive.run(addDays(day), makeContext());
+    t.same(await read(), ['AAAUSDT AAA-PERP other', 'BTCUSDT BTC-PERP core']);
+    reachedMs = CLOSING + back * MS_PER_DAY;
+    nowMs = reachedMs;
+    await close.run(day, makeContext());
+    t.same(
+      await read(),
+      ['BTCUSDT BTC-PERP core', 'AAAUSDT AAA-PERP other'],
+      'its leaves lie in the class of its tier',
+    );
+  },
+);

@@ -37,7 +37,7 @@ const archiveDay = async (day: Day, context: NightlyContext): Promise<Written> =
   const tiers = await fixTiers(context.database, day);
   context.reached?.('tiers-fixed');
   const isClosing = (await readClosing(context.database, day)) !== null;
-  const instruments = await readInstruments(target, formatInstantMicros(now));
+  const instruments = await readInstruments(target, day, formatInstantMicros(now));
   const known = new Map(
     (await readSets(context.database, day)).map((set) => [`${set.layer}|${set.venue}:${set.venueSymbol}`, set]),
   );

@@ -13,7 +13,7 @@ import { writeSet } from '../archive/write-set.ts';
 import { type Day, findDayStart } from '../day.ts';
 import { openIncident } from '../incidents.ts';
 import type { NightlyContext, Step } from '../step.ts';
-import { fixClosing, readLostSets, readPartitions, recordDay, recordPartition } from './closed-days.ts';
+import { fixClosing, hasRoot, readLostSets, readPartitions, recordDay, recordPartition } from './closed-days.ts';
 import { type FinishedTree, openTreeFile } from './tree-file.ts';
 
 const DUE_MS = 7 * MS_PER_DAY;
@@ -120,10 +120,12 @@ export const close: Step = {
     const tiers = await fixTiers(database, day);
     const closedAt = await fixClosing(database, day, chosen);
     context.reached?.('closing-fixed');
-    const instruments = await readInstruments(makeArchiveTarget(context), formatInstantMicros(closedAt));
+    const isRecorded = await hasRoot(database, day);
+    const instruments = await readInstruments(makeArchiveTarget(context), day, formatInstantMicros(closedAt));
     const known = new Set((await readPartitions(database, day)).map(({ table }) => table));
     for (const table of ANCHORED_TABLES) {
-      if (known.has(table.table)) continue;
+      // A table that had no rows then stays out: the root of a closed day never changes.
+      if (isRecorded || known.has(table.table)) continue;
       const rows = await closePartition(table, { day, closedAt, tiers, instruments }, context);
       progress(`${day} close: ${rows} leaves of ${table.table}`);
     }

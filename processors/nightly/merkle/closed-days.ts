@@ -41,6 +41,10 @@ export const recordPartition = (
     );
   });
 
+/** Whether the day has its root, which no later run changes (AN-12). */
+export const hasRoot = async (database: Pool, day: Day): Promise<boolean> =>
+  ((await database.query('select 1 from anchor_days where day = $1', [day])).rowCount ?? 0) > 0;
+
 export const recordDay = async (database: Pool, day: Day, root: string): Promise<void> => {
   await database.query(
     'insert into anchor_days (day, schema_version, day_root) values ($1, $2, $3) on conflict (day) do nothing',
