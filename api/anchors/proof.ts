@@ -1,4 +1,5 @@
 // The proof of one row: its stored rows compared with the kept leaves, and the paths to the root of the day (AN-05, AN-06).
+import { DamagedFile, readFinalRows } from '../../infra/runtime/final-rows.ts';
 import { compareLeaves, type EqualRow, type KeptHashes, readHashes } from '../../infra/runtime/kept-leaves.ts';
 import type { ObjectStore } from '../../infra/runtime/object-store.ts';
 import { isStorable } from '../../infra/runtime/postgres/storable.ts';
@@ -15,7 +16,6 @@ import { formatListingId, RETENTION_DAYS } from '../../schemas/tables.ts';
 import { storeAway } from '../history/store.ts';
 import type { ClosedDay, ClosedDays, ClosedPartition, ListingLeaves } from './closed-days.ts';
 import { type ComparedListings, notePlaces } from './compared.ts';
-import { DamagedFile, readFinalRows } from './final-rows.ts';
 import { createRowTest, findKind, type RowName } from './row-choice.ts';
 
 export type ProofQuestion = RowName & {

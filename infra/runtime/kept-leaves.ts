@@ -48,6 +48,9 @@ export const compareLeaves = async (comparison: Comparison): Promise<Compared> =
   for await (const batch of rows) {
     const held = Math.max(0, Math.min(batch.length, range.rows - seen));
     const hashes = await readHashes(kept, range.first + seen, held);
+    const lost = held - Math.floor(hashes.length / HASH_BYTES);
+    if (lost > 0)
+      return { difference: `${lost} of the kept hashes from leaf ${range.first + seen} on are lost`, meant };
     for (let at = 0; at < held; at++) {
       const row = batch[at] as LeafRow;
       const index = range.first + seen + at;

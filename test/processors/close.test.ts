@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
-import { zstdDecompressSync } from 'node:zlib';
+import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import { Registry } from 'prom-client';
 import t from 'tap';
 import { migrate } from '../../infra/postgres/migrate.ts';
@@ -279,6 +279,33 @@ t.test(
     nowMs = lastDay + MS_PER_DAY;
     await pool.query('update anchor_partitions set compared_at = null');
     t.equal(await compare.run(DAY, makeContext()), '0 partitions compared, 0 differ', 'they are in final files only');
+    await pool.query("update anchor_partitions set changed_at = now(), difference = 'one' where table_name = 'mark'");
+    const [key] = (
+      await pool.query<{ key: string }>(
+        `select object_key as key from archive_files where layer = 'mark' and venue_symbol = 'BTCUSDT' and format = 'jsonl' and replaced_at is null`,
+      )
+    ).rows.map((file) => file.key);
+    const bytes = await buffer(await store.read(key ?? ''));
+    const put = async (content: Uint8Array): Promise<void> => {
+      const path = join(folder, 'put');
+      writeFileSync(path, content);
+      await store.put(key ?? '', path);
+    };
+    await store.remove(key ?? '');
+    t.equal(await compare.run(DAY, makeContext()), '1 partitions compared, 1 differ', 'a final file that is lost');
+    t.match(await state(), [{ difference: /^binance:BTCUSDT: .*jsonl\.zst or its kept hashes are lost$/ }]);
+    await put(zstdCompressSync(zstdDecompressSync(bytes).subarray(1)));
+    t.equal(await compare.run(DAY, makeContext()), '1 partitions compared, 1 differ', 'one that is damaged');
+    await put(zstdCompressSync(zstdDecompressSync(bytes).toString().replace('60005.1', '60005.2')));
+    t.equal(await compare.run(DAY, makeContext()), '1 partitions compared, 1 differ', 'one with another row');
+    t.match(await state(), [{ difference: 'binance:BTCUSDT: leaf 4 differs from its stored row' }]);
+    await put(bytes);
+    t.equal(
+      await compare.run(DAY, makeContext()),
+      '1 partitions compared, 0 differ',
+      'a partition that differed is compared with its final files, which are its stored rows then (AR-08)',
+    );
+    t.same(await state(), []);
     nowMs = CLOSING + MS_PER_DAY;
   },
 );

@@ -1,7 +1,8 @@
 // Compares stored rows of closed days with the kept hashes of their leaves, whole partitions, each at least every 30 days (AN-05).
+import { DamagedFile, readFinalRows } from '../../../infra/runtime/final-rows.ts';
 import { compareLeaves, type LeafRange } from '../../../infra/runtime/kept-leaves.ts';
 import { countLeafRows, readLeafRows } from '../../../infra/runtime/questdb/leaf-rows.ts';
-import { ANCHORED_TABLES } from '../../../schemas/anchored.ts';
+import { ANCHORED_TABLES, type AnchoredTable } from '../../../schemas/anchored.ts';
 import { MS_PER_DAY } from '../../../schemas/instants.ts';
 import { formatListingId, RETENTION_DAYS } from '../../../schemas/tables.ts';
 import { makeArchiveTarget } from '../archive/archive.ts';
@@ -20,53 +21,92 @@ type Due = {
   readonly table: string;
   readonly treeKey: string;
   readonly closedAt: Date;
+  /** Rows past retention exist in their final files only, which are their stored rows then (AR-08); one day of margin. */
+  readonly isRetained: boolean;
 };
-/** Rows past retention exist in their final files only; one day of margin. Partitions that differ are compared every night. */
-const DUE = `select to_char(p.day, 'YYYY-MM-DD') as day, p.table_name as "table", p.tree_key as "treeKey", d.closed_at as "closedAt"
+/** Partitions that differ are compared every night, also past retention; of the others final files are not read again. */
+const DUE = `select to_char(p.day, 'YYYY-MM-DD') as day, p.table_name as "table", p.tree_key as "treeKey", d.closed_at as "closedAt",
+  is_retained as "isRetained"
 from anchor_partitions p join archive_days d using (day) join anchor_days using (day)
-where p.day > case when p.table_name in ('trades', 'liquidations') then $1::date else $2::date end
-  and (p.changed_at is not null or p.compared_at is null or p.compared_at < $3)
+cross join lateral (
+  select p.day > case when p.table_name in ('trades', 'liquidations') then $1::date else $2::date end as is_retained) r
+where p.changed_at is not null or (is_retained and (p.compared_at is null or p.compared_at < $3))
 order by p.compared_at nulls first, p.day, p.table_name`;
 const RECORD = `update anchor_partitions set compared_at = $4, difference = $3,
   changed_at = case when $3::text is null then null else coalesce(changed_at, $4) end where day = $1 and table_name = $2`;
 
-type ListingRange = LeafRange & { readonly listing: string };
+type ListingRange = LeafRange & { readonly listing: string; readonly fileKey: string };
 
 const readRanges = async (
   { database }: ArchiveTarget,
   { day }: Due,
   layer: string,
 ): Promise<readonly ListingRange[]> => {
-  const { rows } = await database.query<{ venue: string; symbol: string; first: string; rows: number }>(
-    `select venue, venue_symbol as symbol, first_leaf as first, rows from archive_sets
-     where day = $1 and layer = $2 and final order by first_leaf`,
+  type Found = { venue: string; symbol: string; first: string; rows: number; fileKey: string };
+  const { rows } = await database.query<Found>(
+    `select s.venue, s.venue_symbol as symbol, s.first_leaf as first, s.rows, f.object_key as "fileKey"
+     from archive_sets s join archive_files f on f.day = s.day and f.venue = s.venue and f.venue_symbol = s.venue_symbol
+       and f.layer = s.layer and f.replaced_at is null and f.format = 'jsonl'
+     where s.day = $1 and s.layer = $2 and s.final order by s.first_leaf`,
     [day, layer],
   );
-  return rows.map(({ venue, symbol, first, rows }) => ({
+  return rows.map(({ venue, symbol, first, ...found }) => ({
+    ...found,
     listing: formatListingId(venue, symbol),
     first: Number(first),
-    rows,
   }));
+};
+
+/** Rows of a listing that no leaf stands for; null: none. */
+const findAdded = async (
+  target: ArchiveTarget,
+  { day, closedAt }: Due,
+  { table, known }: { readonly table: AnchoredTable; readonly known: ReadonlySet<string> },
+): Promise<string | null> => {
+  for (const { id } of await readDayListings(target, table, { day, instruments: new Map() })) {
+    const question = { table, listing: id, day, closedAt: closedAt.getTime() * 1_000 };
+    const rows = known.has(id) ? 0 : await countLeafRows(target, question);
+    if (rows > 0) return `${id}: ${rows} stored rows and no leaf`;
+  }
+  return null;
+};
+
+/** A final file that is lost or damaged differs from its leaves, and so do lost leaves; any other failure of the store rejects. */
+const explainFile = (error: unknown, { fileKey }: ListingRange): string => {
+  if (error instanceof DamagedFile) return error.message;
+  if ((error as NodeJS.ErrnoException).code === 'ENOENT') return `${fileKey} or its kept hashes are lost`;
+  throw error;
+};
+
+const compareListing = async (
+  target: ArchiveTarget,
+  { day, treeKey, closedAt, isRetained }: Due,
+  { table, range }: { readonly table: AnchoredTable; readonly range: ListingRange },
+): Promise<string | null> => {
+  const { store } = target;
+  const kept = { store, treeKey };
+  const question = { table, listing: range.listing, day, closedAt: closedAt.getTime() * 1_000 };
+  if (isRetained) return (await compareLeaves({ table, rows: readLeafRows(target, question), range, kept })).difference;
+  const rows = readFinalRows(table, { store, key: range.fileKey });
+  try {
+    return (await compareLeaves({ table, rows, range, kept })).difference;
+  } catch (error) {
+    return explainFile(error, range);
+  }
 };
 
 const comparePartition = async (target: ArchiveTarget, due: Due, signal?: AbortSignal): Promise<string | null> => {
   const table = ANCHORED_TABLES.find(({ table }) => table === due.table);
   if (table === undefined) return `${due.table} is no anchored table`;
-  const closedAt = due.closedAt.getTime() * 1_000;
   const ranges = await readRanges(target, due, table.layer);
   for (const range of ranges) {
     signal?.throwIfAborted();
-    const rows = readLeafRows(target, { table, listing: range.listing, day: due.day, closedAt });
-    const kept = { store: target.store, treeKey: due.treeKey };
-    const { difference } = await compareLeaves({ table, rows, range, kept });
+    const difference = await compareListing(target, due, { table, range });
     if (difference !== null) return `${range.listing}: ${difference}`;
   }
-  const known = new Set(ranges.map(({ listing }) => listing));
-  for (const { id } of await readDayListings(target, table, { day: due.day, instruments: new Map() })) {
-    const rows = known.has(id) ? 0 : await countLeafRows(target, { table, listing: id, day: due.day, closedAt });
-    if (rows > 0) return `${id}: ${rows} stored rows and no leaf`;
-  }
-  return null;
+  return due.isRetained
+    ? findAdded(target, due, { table, known: new Set(ranges.map(({ listing }) => listing)) })
+    : null;
 };
 
 const report = async ({ day, table }: Due, difference: string, { database, log }: NightlyContext): Promise<void> => {

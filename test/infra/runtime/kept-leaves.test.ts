@@ -77,3 +77,14 @@ t.test('a row that is lost, added, changed or elsewhere is a difference', async 
   ] as const)
     t.equal((await compare(batches)).difference, difference, JSON.stringify(batches));
 });
+
+t.test('kept hashes that are lost are a difference', async (t) => {
+  const short = join(folder, 'short');
+  writeFileSync(short, Buffer.concat(leaves.slice(0, 7)));
+  await store.put('day/short', short);
+  const rows = (async function* () {
+    yield ['5', '6', '7', '8'].map(makeRow);
+  })();
+  const { difference } = await compareLeaves({ table, rows, range, kept: { store, treeKey: 'day/short' } });
+  t.equal(difference, '2 of the kept hashes from leaf 5 on are lost');
+});

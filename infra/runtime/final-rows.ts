@@ -1,10 +1,10 @@
 // Rows of a closed day out of the listing's final file: past retention it is all that is stored of them (AR-08).
 import { pipeline, type Readable } from 'node:stream';
 import { createZstdDecompress } from 'node:zlib';
-import type { ObjectStore } from '../../infra/runtime/object-store.ts';
-import type { LeafRow } from '../../infra/runtime/questdb/leaf-rows.ts';
 import type { AnchoredCell, AnchoredTable } from '../../schemas/anchored.ts';
 import { parseInstant } from '../../schemas/instants.ts';
+import type { ObjectStore } from './object-store.ts';
+import type { LeafRow } from './questdb/leaf-rows.ts';
 
 /** The file is not what was written. */
 export class DamagedFile extends Error {
