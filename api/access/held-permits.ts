@@ -15,6 +15,12 @@ export type Limits = Pick<PlanLimits, 'requests_per_second' | 'burst' | 'request
   /** The most permits that a process may hold; when left out, those of a quarter of a second. */
   readonly ahead?: number;
 };
+/** Why there was no permit, and the time for which the store is not asked again. */
+type Denial = {
+  readonly limit: 'requests_per_second' | 'requests_per_day';
+  readonly fromMs: number;
+  readonly untilMs: number;
+};
 /** What this process holds and owes of one key; there are as many as keys were used within a minute. */
 export type Held = {
   readonly keyId: string;
@@ -38,7 +44,7 @@ export type Held = {
   /** Correction that was reported and that the store has not confirmed. */
   unconfirmed: number;
   used: Record<string, number>;
-  refused: { readonly limit: 'requests_per_second' | 'requests_per_day'; readonly untilMs: number } | null;
+  refused: Denial | null;
   refill: Promise<void> | null;
   /** A question is on its way to the store; its answer may be late. */
   isAsking: boolean;
@@ -119,15 +125,23 @@ export const takeReport = (held: Held): Ask => {
   return { ...toAsk(held), returned, dayChange, used };
 };
 
-const findRefusedBy = (grant: Grant, held: Held, nowMs: number): Held['refused'] =>
+const findRefusedBy = (grant: Grant, held: Held, nowMs: number): Denial =>
   grant.granted + held.dayChange + held.unconfirmed >= held.limits.requests_per_day
-    ? { limit: 'requests_per_day', untilMs: nowMs + DAY_AGAIN_MS }
+    ? { limit: 'requests_per_day', fromMs: nowMs, untilMs: nowMs + DAY_AGAIN_MS }
     : {
         limit: 'requests_per_second',
+        fromMs: nowMs,
         untilMs: nowMs + Math.max(1, ((1 - grant.tokens) / held.limits.requests_per_second) * 1_000),
       };
 
-export const toRefusal = ({ limit, untilMs }: NonNullable<Held['refused']>, limits: Limits, nowMs: number): Refusal =>
+/** Requests that wait together began at different times, at most so far apart; a clock that is further back was set back. */
+const TOGETHER_MS = 5_000;
+
+/** Why there is surely no permit now; null: the store must be asked. */
+export const findDenial = ({ refused }: Held, nowMs: number): Denial | null =>
+  refused !== null && refused.untilMs > nowMs && nowMs > refused.fromMs - TOGETHER_MS ? refused : null;
+
+export const toRefusal = ({ limit, untilMs }: Denial, limits: Limits, nowMs: number): Refusal =>
   limit === 'requests_per_day'
     ? { limit, figure: limits.requests_per_day, retryAfterS: computeSecondsToMidnight(nowMs) }
     : { limit, figure: limits.requests_per_second, retryAfterS: Math.max(1, Math.ceil((untilMs - nowMs) / 1_000)) };

@@ -11,6 +11,7 @@ import {
   computeSecondsToMidnight,
   countUsed,
   endRequest,
+  findDenial,
   giveBack,
   type Held,
   isOwing,
@@ -81,7 +82,8 @@ export class Meter {
     held.waiting += 1;
     try {
       while (held.permits < 1) {
-        if (held.refused !== null && held.refused.untilMs > nowMs) return toRefusal(held.refused, limits, nowMs);
+        const denial = findDenial(held, nowMs);
+        if (denial !== null) return toRefusal(denial, limits, nowMs);
         held.refill ??= this.#refill(held, nowMs);
         await held.refill;
       }

@@ -339,6 +339,20 @@ t.test('the bucket of a key empties and fills by its plan', async (t) => {
   t.equal(await asked(600_000), null);
 });
 
+t.test('a refusal ends with its time, also where the clock of the process steps back', async (t) => {
+  let level = 0;
+  const meter = new Meter({
+    exchange: async (asks) => asks.map(() => ({ permits: level, tokens: level, granted: 1 })),
+    report: async ({ asks }) => asks.map(() => ({ permits: 0, tokens: level, granted: 1 })),
+  });
+  const { limits } = PLANS.free;
+  const now = 20_000 * 86_400_000 + 40_000_000;
+  t.match(await meter.admit('k', limits, now), { limit: 'requests_per_second', retryAfterS: 1 });
+  t.match(await meter.admit('k', limits, now + 1), { limit: 'requests_per_second', retryAfterS: 1 }, 'without a query');
+  level = 1;
+  t.equal(await meter.admit('k', limits, now - 3_600_000), null, 'an hour back');
+});
+
 t.test('counts the day and what is in flight (AC-03)', async (t) => {
   const meter = new Meter();
   const limits = { ...PLANS.free.limits, requests_per_day: 3 };
