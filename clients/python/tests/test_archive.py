@@ -107,6 +107,28 @@ def test_a_part_of_another_run_is_continued(server: FakeServer, fake: perp.Clien
     assert path.read_bytes() == data
 
 
+def test_a_file_that_was_replaced_meanwhile_begins_anew(server: FakeServer, fake: perp.Client, tmp_path: Path) -> None:
+    old, new = b"abcdefghijkl", b"0123456789"
+    part = tmp_path / "mark" / DAY / "binance" / "BTCUSDT.parquet.part"
+    part.parent.mkdir(parents=True)
+    for begun in (old[:4], old):
+        part.write_bytes(begun)
+        server.then_json(302, announced(new, server.base_url))
+        if len(begun) < len(new):
+            server.then(lambda handler: handler.send(206, new[4:]))
+        server.then(lambda handler: handler.send(200, new))
+        (path,) = fake.archive.download([FILE], tmp_path)
+        assert path.read_bytes() == new
+        path.unlink()
+    server.then_json(302, announced(old, server.base_url))
+    server.then(lambda handler: handler.send(200, old[:4], announced=len(old)))
+    server.then_json(302, announced(new, server.base_url))
+    server.then(lambda handler: handler.send(206, new[4:]))
+    server.then(lambda handler: handler.send(200, new))
+    (path,) = fake.archive.download([FILE], tmp_path)
+    assert path.read_bytes() == new and not part.exists()
+
+
 def test_other_bytes_are_refused(server: FakeServer, fake: perp.Client, tmp_path: Path) -> None:
     server.then_json(302, announced(b"right", server.base_url))
     server.then(lambda handler: handler.send(200, b"wrong"))

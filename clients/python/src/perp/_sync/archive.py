@@ -110,7 +110,19 @@ class Archive:
             bar.update(link["bytes"])
             return
         attempt = 0
-        while (held := part.stat().st_size if part.exists() else 0) < link["bytes"]:
+        begun_as: str | None = None
+        while True:
+            held = part.stat().st_size if part.exists() else 0
+            begun_as = link["sha256"] if held == 0 else begun_as
+            if held >= link["bytes"]:
+                found = _hash_of(part)
+                if found == link["sha256"]:
+                    break
+                part.unlink()
+                if begun_as == link["sha256"]:
+                    raise Mismatch(str(path), link["sha256"], found)
+                # Another version of the file was begun, which has been replaced since.
+                continue
             try:
                 with open(part, "ab") as out:
                     for piece in self._http.file(link["url"], held):
@@ -126,10 +138,6 @@ class Archive:
                 time.sleep(pause)
                 # A link lives for a quarter of an hour.
                 link = self._link(file, format)
-        found = _hash_of(part)
-        if found != link["sha256"]:
-            part.unlink()
-            raise Mismatch(str(path), link["sha256"], found)
         os.replace(part, path)
 
     def _link(self, file: shapes.ArchiveFile, format: Format) -> shapes.ArchiveFileAnswer:
