@@ -32,12 +32,14 @@ order by checked_at nulls first, asked_at limit $4`;
 /** Statuses without information about the answer: the service is busy or unavailable. */
 const isPassing = (status: number): boolean => status === 429 || status >= 500;
 
-const sendOnce = async (kept: Kept, { baseUrl, key }: NonNullable<NightlyContext['api']>): Promise<Response> =>
+type Asking = { readonly api: NonNullable<NightlyContext['api']>; readonly signal: AbortSignal | undefined };
+
+const sendOnce = async (kept: Kept, { api: { baseUrl, key }, signal }: Asking): Promise<Response> =>
   fetch(new URL(kept.path, baseUrl), {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', accept: 'application/json' },
     body: JSON.stringify(kept.request),
-    signal: AbortSignal.timeout(TIMEOUT_MS),
+    signal: AbortSignal.any([AbortSignal.timeout(TIMEOUT_MS), ...(signal === undefined ? [] : [signal])]),
   });
 
 const compareAnswer = async (kept: Kept, answer: Response): Promise<Verdict> => {
@@ -54,17 +56,18 @@ const compareAnswer = async (kept: Kept, answer: Response): Promise<Verdict> => 
   return { result: 'different', is };
 };
 
-const recheckOne = async (kept: Kept, api: NonNullable<NightlyContext['api']>): Promise<Verdict> => {
+const recheckOne = async (kept: Kept, asking: Asking): Promise<Verdict> => {
+  const { signal } = asking;
   for (let attempt = 1; ; attempt++) {
-    const answer = await sendOnce(kept, api).catch((error: unknown) => {
-      if (attempt === TRIES) throw error;
+    const answer = await sendOnce(kept, asking).catch((error: unknown) => {
+      if (attempt === TRIES || signal?.aborted === true) throw error;
       return null;
     });
     if (answer !== null && !isPassing(answer.status)) return compareAnswer(kept, answer);
     const wait = Number(answer?.headers.get('retry-after') ?? attempt);
     await answer?.body?.cancel();
     if (attempt === TRIES) throw new Error(`the API answers ${answer?.status} to ${kept.path}`);
-    await pause(Math.min(10, Math.max(1, wait)) * 1_000);
+    await pause(Math.min(10, Math.max(1, wait)) * 1_000, undefined, signal === undefined ? {} : { signal });
   }
 };
 
@@ -96,12 +99,13 @@ export const recheck: Step = {
   dueMs: DUE_MS,
   lock: 'recheck',
   run: async (day, context) => {
-    const { api, database, metrics, progress } = context;
+    const { api, database, metrics, progress, signal } = context;
     if (api === null) throw new Error('set BASE_URL and RECHECK_KEY (a key of a plan that narrows nothing)');
     const kept = await selectRequests(day, context);
     let wrong = 0;
     for (const [index, one] of kept.entries()) {
-      const verdict = await recheckOne(one, api);
+      signal?.throwIfAborted();
+      const verdict = await recheckOne(one, { api, signal });
       metrics.rechecked(verdict.result);
       if (verdict.result !== 'equal') {
         wrong++;

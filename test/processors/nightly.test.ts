@@ -352,6 +352,26 @@ t.test('settled requests are sent again: a changed or refused one is one inciden
   t.match(await registry.metrics(), 'nightly_open_incidents 2');
 });
 
+t.test('a stop ends the re-check within a request, and the others are asked again by the next', async (t) => {
+  const stopping = new AbortController();
+  const { api, asked, close } = await startAnswers(() => {
+    stopping.abort();
+    return [503, {}];
+  });
+  t.teardown(close);
+  await pool.query('update settled_requests set checked_at = null');
+  const nowMs = (): number => Date.parse('2026-01-23T05:00:00Z');
+  const began = performance.now();
+  await t.rejects(recheck.run('2026-01-23', makeContext({ nowMs, api, signal: stopping.signal })), {
+    name: 'AbortError',
+  });
+  t.equal(
+    [...asked.values()].reduce((sum, times) => sum + times, 0),
+    1,
+  );
+  t.ok(performance.now() - began < 900, 'nothing is waited for');
+});
+
 t.test('the re-check fails, to be tried again, where it cannot judge', async (t) => {
   await pool.query('update settled_requests set checked_at = null');
   const unsettled = await startAnswers(() => [200, { settled: false, items_sha256: SHA(8) }]);
