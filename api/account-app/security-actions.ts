@@ -6,7 +6,7 @@ import { readAccount, setPassword } from '../accounts/accounts.ts';
 import { closeAccount } from '../accounts/close-account.ts';
 import { recordEvent } from '../accounts/events.ts';
 import { exportAccount } from '../accounts/export-account.ts';
-import { addPasskey, removePasskey, requestNewPasskey } from '../accounts/passkeys.ts';
+import { addPasskey, removePasskey, removePassword, requestNewPasskey } from '../accounts/passkeys.ts';
 import { findPasswordFault, hashPassword, isPasswordOf, runAttempt } from '../accounts/passwords.ts';
 import { renewCodes } from '../accounts/recovery-codes.ts';
 import { beginSession, endOtherSessions, endSession, type Session } from '../accounts/sessions.ts';
@@ -64,19 +64,13 @@ const changePassword = async (site: Site, exchange: Exchange, show: Show) => {
 
 const NEEDS = `update accounts set needs_passkey = not needs_passkey where account_id = $1 and password_hash is not null
   and exists (select 1 from account_passkeys where account_id = $1) returning needs_passkey`;
-const NO_PASSWORD = `update accounts set password_hash = null, needs_passkey = false where account_id = $1 and password_hash is not null
-  and exists (select 1 from account_passkeys where account_id = $1)`;
 
 const addPasswordRoutes = (app: FastifyInstance, site: Site, show: Show): void => {
   app.post(`${PATH}/password`, { config: { rateLimit: SECRET_CHECKS } }, (request, reply) =>
     runAttempt(() => changePassword(site, { request, reply }, show)),
   );
   app.post(`${PATH}/password/remove`, async (request, reply) => {
-    const { accountId } = requireSession(request);
-    await runInTransaction(site.pool, async (client) => {
-      if ((await client.query(NO_PASSWORD, [accountId])).rowCount === 1)
-        await recordEvent(client, { accountId, action: 'password_changed', details: { removed: true } });
-    });
+    await removePassword(site.pool, requireSession(request).accountId);
     return reply.redirect(PATH, 303);
   });
   app.post(`${PATH}/passkey-needed`, async (request, reply) => {

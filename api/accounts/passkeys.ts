@@ -172,9 +172,9 @@ const REMOVE = 'delete from account_passkeys where credential_id = $1 and accoun
 /** Without a passkey no second factor can be required after the password. */
 const UNNEEDED = `update accounts set needs_passkey = false where account_id = $1
   and not exists (select 1 from account_passkeys where account_id = $1)`;
-/** The last way in is not removed. */
+/** The last way in is not removed. Read once the account's row is locked: a statement that waits for the lock does not see what it waited for. */
 const IS_LAST = `select a.password_hash is null and (select count(*) from account_passkeys where account_id = $1) <= 1 as last
-  from accounts a where account_id = $1 for update`;
+  from accounts a where account_id = $1`;
 
 /** `last`: the account has no password and no other passkey. */
 export const removePasskey = (
@@ -183,6 +183,7 @@ export const removePasskey = (
   credentialId: string,
 ): Promise<'removed' | 'last' | 'unknown'> =>
   runInTransaction(pool, async (client) => {
+    await lockAccount(client, accountId);
     const { rows } = await client.query<{ last: boolean }>(IS_LAST, [accountId]);
     if (rows[0]?.last === true) return 'last';
     const removed = await client.query<{ name: string }>(REMOVE, [credentialId, accountId]);
@@ -191,4 +192,15 @@ export const removePasskey = (
     await client.query(UNNEEDED, [accountId]);
     await recordEvent(client, { accountId, action: 'passkey_removed', details: { name } });
     return 'removed';
+  });
+
+const NO_PASSWORD = `update accounts set password_hash = null, needs_passkey = false where account_id = $1 and password_hash is not null
+  and exists (select 1 from account_passkeys where account_id = $1)`;
+
+/** Leaves the passkeys as the ways to sign in; nothing changes for an account without one. */
+export const removePassword = (pool: Pool, accountId: string): Promise<void> =>
+  runInTransaction(pool, async (client) => {
+    await lockAccount(client, accountId);
+    if ((await client.query(NO_PASSWORD, [accountId])).rowCount === 1)
+      await recordEvent(client, { accountId, action: 'password_changed', details: { removed: true } });
   });

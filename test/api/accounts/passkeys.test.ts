@@ -2,7 +2,15 @@
 import { createHash, generateKeyPairSync, randomBytes } from 'node:crypto';
 import { isoCBOR } from '@simplewebauthn/server/helpers';
 import t from 'tap';
-import { addPasskey, listPasskeys, type RelyingParty, requestNewPasskey } from '../../../api/accounts/passkeys.ts';
+import {
+  addPasskey,
+  listPasskeys,
+  type RelyingParty,
+  removePasskey,
+  removePassword,
+  requestNewPasskey,
+} from '../../../api/accounts/passkeys.ts';
+import { waitFor } from '../../support/wait.ts';
 import { startSite } from '../site-fixture.ts';
 
 t.setTimeout(300_000);
@@ -66,4 +74,45 @@ t.test('an account has twenty passkeys, also when more are added at once; a clos
   t.equal((await listPasskeys(pool, 'acc_a')).length, 20);
   await pool.query("update accounts set closed_at = now() where account_id = 'acc_closed'");
   t.notOk(await add('acc_closed'));
+});
+
+t.test('of two ways to sign in that are removed at once the last stays', async (t) => {
+  const { pool } = await startSite(t);
+  await pool.query("insert into accounts (account_id, password_hash) values ('acc_two', null), ('acc_both', 'hash')");
+  await pool.query(
+    "insert into account_passkeys select c, a, 'x', 0, '{}', 'held' from (values ('c1', 'acc_two'), ('c2', 'acc_two'), ('c3', 'acc_both')) v (c, a)",
+  );
+  /** Both begin before either ends: the row of the account is held meanwhile. */
+  const runTogether = async <T>(accountId: string, works: readonly (() => Promise<T>)[]): Promise<readonly T[]> => {
+    const holder = await pool.connect();
+    await holder.query('begin');
+    await holder.query('select 1 from accounts where account_id = $1 for update', [accountId]);
+    const ended: Promise<T>[] = [];
+    for (const work of works) {
+      ended.push(work());
+      await waitFor('the work waits', async () => {
+        // Not by the holder: within a transaction the view stays as it was first read.
+        const { rows } = await pool.query<{ waiting: number }>(
+          "select count(*)::int as waiting from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+        );
+        return rows[0]?.waiting === ended.length;
+      });
+    }
+    await holder.query('commit');
+    holder.release();
+    return Promise.all(ended);
+  };
+  const removed = await runTogether(
+    'acc_two',
+    ['c1', 'c2'].map((id) => () => removePasskey(pool, 'acc_two', id)),
+  );
+  t.same([...removed].sort(), ['last', 'removed']);
+  t.equal((await listPasskeys(pool, 'acc_two')).length, 1);
+  const read = async () =>
+    (await pool.query("select password_hash is not null as has from accounts where account_id = 'acc_both'")).rows[0];
+  await runTogether<unknown>('acc_both', [
+    () => removePasskey(pool, 'acc_both', 'c3'),
+    () => removePassword(pool, 'acc_both'),
+  ]);
+  t.same([await read(), (await listPasskeys(pool, 'acc_both')).length], [{ has: true }, 0]);
 });
