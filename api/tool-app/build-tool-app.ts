@@ -4,7 +4,7 @@ import { ProtocolErrorCode } from '@modelcontextprotocol/server';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify';
 import type { Logger } from '../../infra/runtime/log.ts';
 import { readPath, readQuery } from '../contract/request-url.ts';
-import { parseKeepingDigits } from './digits.ts';
+import { parseMessage } from './digits.ts';
 import { createExchange, refuseRequest } from './exchange.ts';
 import type { McpDeps } from './mcp-server.ts';
 import { makeMetadataDocuments } from './metadata.ts';
@@ -139,7 +139,7 @@ export const buildToolApp = async (deps: ToolAppDeps): Promise<FastifyInstance> 
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, async (_request: FastifyRequest, body: Buffer) => {
     try {
-      return parseKeepingDigits(new TextDecoder('utf-8', { fatal: true }).decode(body));
+      return parseMessage(new TextDecoder('utf-8', { fatal: true }).decode(body));
     } catch {
       throw Object.assign(new Error('unreadable body'), { statusCode: 400 });
     }

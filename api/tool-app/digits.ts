@@ -24,6 +24,15 @@ const keepText = (_key: string, value: unknown, { source }: Context): unknown =>
   return isMarked ? unmarkObject(value) : value;
 };
 
+/** Whole numbers of what a client sends are numbers in every spelling: the id `1.0` is the id 1. */
+const keepFigure = (key: string, value: unknown, context: Context): unknown =>
+  Number.isSafeInteger(value) ? value : keepText(key, value, context);
+
+const parse = (text: string, keep: typeof keepText): unknown =>
+  JSON.parse(text.replace(NUMBER_NAMES, '$1\\u0000$2'), keep as (key: string, value: unknown) => unknown);
+
 /** As `JSON.parse`; `JSON.stringify` of the result has the digits and the order of the text. */
-export const parseKeepingDigits = (text: string): unknown =>
-  JSON.parse(text.replace(NUMBER_NAMES, '$1\\u0000$2'), keepText as (key: string, value: unknown) => unknown);
+export const parseKeepingDigits = (text: string): unknown => parse(text, keepText);
+
+/** The same for a message of the protocol, whose whole numbers the protocol library and a URL take in their plain spelling only. */
+export const parseMessage = (text: string): unknown => parse(text, keepFigure);

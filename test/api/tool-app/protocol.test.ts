@@ -131,6 +131,23 @@ t.test('a batch of the revision that has them is served, each message alone', as
   }
 });
 
+t.test('a whole number is one in every spelling: of an id, of a progress token, of an argument', async (t) => {
+  const { post } = await startToolService(t, market());
+  const spell = (id: string, name: string, rest: string): string =>
+    `{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"name":"${name}",${rest}}}`;
+  const cases: [string, object][] = [
+    [spell('1.0', 'venues', '"arguments":{}'), { id: 1, result: { structuredContent: {} } }],
+    [spell('2e0', 'venues', '"_meta":{"progressToken":3.0},"arguments":{}'), { id: 2, result: {} }],
+    [spell('3', 'instruments', '"arguments":{"limit":1.0}'), { result: { structuredContent: { page: { limit: 1 } } } }],
+    [spell('4', 'instruments', '"arguments":{"limit":1e0}'), { result: { structuredContent: { page: { limit: 1 } } } }],
+    [spell('5', 'instruments', '"arguments":{"limit":1.5}'), { result: { isError: true } }],
+  ];
+  for (const [body, wanted] of cases) {
+    const answer = await post(body);
+    t.match([answer.status, await answer.json()], [200, wanted], body);
+  }
+});
+
 t.test('what is no message is refused in the words of the protocol', async (t) => {
   const { post } = await startToolService(t, market());
   const cases: [string, number, number][] = [
