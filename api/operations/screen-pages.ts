@@ -1,5 +1,6 @@
 // Results of screens that did not fit one page, kept so that the following pages show the first one's evaluation (SC-05).
 import { randomBytes } from 'node:crypto';
+import { makeServiceError } from '../../schemas/errors.ts';
 import type { JsonValue } from '../../schemas/json.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { LiveMemory } from '../live/memory.ts';
@@ -18,6 +19,12 @@ const KEPT_FOR: Micros = 300_000_000;
 const MOST_BYTES = 64 * 1_048_576;
 const CURSOR = /^([A-Za-z0-9_-]{22})\.(\d{1,7})$/;
 
+/** Its pages could not be read, and every other result would have been dropped for it (D-445). */
+const refuseLarge = (bytes: number, most: number): Error =>
+  makeServiceError('DQL_LIMIT', `The pages of the result have ${bytes} bytes, the limit is ${most}.`, {
+    hint: 'Narrow where, or select fewer expressions.',
+  });
+
 /** Bounded by bytes: the oldest results go first, and their cursors are answered as unknown ones are. */
 export class ScreenPages {
   readonly #kept = new Map<string, Kept>();
@@ -28,9 +35,10 @@ export class ScreenPages {
     this.#mostBytes = mostBytes;
   }
 
-  /** Keeps a result; returns its name. `asked` identifies the owner and the request. */
+  /** Keeps a result; returns its name. `asked` identifies the owner and the request. Throws ServiceError when it does not fit at all. */
   keep(result: ScreenResult, { asked, now }: { readonly asked: string; readonly now: Micros }): string {
     const bytes = result.items.reduce((sum, { length }) => sum + length, 0);
+    if (bytes > this.#mostBytes) throw refuseLarge(bytes, this.#mostBytes);
     const id = randomBytes(16).toString('base64url');
     this.#kept.set(id, { result, asked, until: now + KEPT_FOR, bytes });
     this.#bytes += bytes;

@@ -330,6 +330,15 @@ t.test('kept results are bounded by bytes: the oldest go first', async (t) => {
   t.same(found, [false, true, true]);
 });
 
+t.test('a result that is larger than all that is kept is refused, and drops no other (D-445)', (t) => {
+  const pages = new ScreenPages(1_000);
+  const keep = (length: number) => pages.keep({ head: {}, items: ['a'.repeat(length)] }, { asked: 'q', now: NOW });
+  const whole = keep(1_000);
+  t.throws(() => keep(1_001), { errors: [{ code: 'DQL_LIMIT', message: /1001 bytes, the limit is 1000/ }] });
+  t.ok(pages.has(`${whole}.0`, NOW), 'the page of another caller is still there');
+  t.end();
+});
+
 t.test('the ceiling of the plan clamps a page, and a narrowing plan names its scope', async (t) => {
   const { ask } = await opened(ladder());
   t.equal((await ask({ query: 'order by instrument', limit: 9_999 }, 'free')).page.limit, 50);
