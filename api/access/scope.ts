@@ -36,6 +36,16 @@ export const createScopeChooser = (live: LiveMemory, stored: () => StoredTurnove
   };
 };
 
+/** The scopes of one request: what is selected and what is told of it are of one choice, whatever comes while it is answered. */
+export const holdScopes = (choose: ChooseScope, at: Micros): ((plan: Plan) => ScopeChoice) => {
+  const held = new Map<PlanCode, ScopeChoice>();
+  return (plan) => {
+    const choice = held.get(plan.code) ?? choose(plan, at);
+    held.set(plan.code, choice);
+    return choice;
+  };
+};
+
 /** `scope` of a data answer: required whenever the plan narrows (S-07). It counts the instruments that are covered and listed. */
 export const makeScopeMember = (
   plan: Plan,

@@ -11,7 +11,7 @@ import { CLIPPED_PATH, clip } from '../../schemas/sent-text.ts';
 import type { Call } from '../access/call.ts';
 import type { Account } from '../access/key-store.ts';
 import { spendQuota } from '../access/quotas.ts';
-import { type ChooseScope, createScopeChooser } from '../access/scope.ts';
+import { type ChooseScope, createScopeChooser, holdScopes } from '../access/scope.ts';
 import { toStreamsName } from '../access/steps.ts';
 import { makeDeprecationHeaders } from '../contract/deprecation.ts';
 import { printErrors } from '../contract/errors-text.ts';
@@ -145,7 +145,7 @@ const makeContext = (
     plan: call.payment === null ? (call.account?.plan ?? null) : PAID_PLAN,
     caller: call.account === null ? null : toCaller(call.account, call, deps),
     payer: call.payment?.buys === 'call' ? call.payment.payer : null,
-    scopeOf: (plan) => choose(plan, evaluatedAt),
+    scopeOf: holdScopes(choose, evaluatedAt),
   };
 };
 

@@ -5,9 +5,10 @@ import type { JsonValue } from '../../schemas/json.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { LiveMemory } from '../live/memory.ts';
 
-/** Members of an answer before its items, in their order; `items` are JSON texts. */
+/** Members of an answer before its items, in their order, and the scope that it was evaluated in; `items` are JSON texts. */
 export type ScreenResult = {
   readonly head: Readonly<Record<string, JsonValue | undefined>>;
+  readonly scope?: JsonValue | undefined;
   readonly items: readonly string[];
 };
 

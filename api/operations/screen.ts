@@ -266,15 +266,14 @@ const makeAnswer = (
   from: number,
   { context, input, pages }: { context: Context; input: Input; pages: Pages },
 ): Answer => {
-  const { plan, receiptId } = context;
+  const { receiptId } = context;
   const items = `[${result.items.slice(from, from + pages.limit).join(',')}]`;
-  const scope = plan === null ? undefined : makeScope(plan, context);
   const isPast = result.head.as_of !== null;
   return {
     body: {
       ...result.head,
       items_sha256: isPast ? createHash('sha256').update(items).digest('hex') : undefined,
-      scope,
+      scope: result.scope,
       receipt_id: receiptId,
       instruments: makeRawJson(items),
       page: describePage(result, from, pages),
@@ -322,7 +321,7 @@ const evaluate = async (question: Question, context: Context): Promise<ScreenRes
   const { plan, selected } = selectFor(question, context);
   const budget = new Budget(BUDGET_MS);
   const terms = { at: compiled.query.asOf?.at ?? evaluatedAt, units, bounds: makeBounds(input.freshness) };
-  const head = makeHead(question, selected, context);
+  const [head, scope] = [makeHead(question, selected, context), makeScope(question.plan, context)];
   const facts = readFacts(plan, selected, { live, history, terms, evaluatedAt, budget });
   await context.caller?.spend('dql', 1);
   const items = await makeScreenItems(plan, await facts.complete(), {
@@ -330,7 +329,7 @@ const evaluate = async (question: Question, context: Context): Promise<ScreenRes
     numberFormat: input.number_format ?? 'json',
     budget,
   });
-  return { head, items };
+  return { head, scope, items };
 };
 
 const makeQuestion = (input: Input, context: Context, compiled: Compiled | null): Question => {

@@ -197,6 +197,46 @@ t.test('an instrument of other venues is outside of a plan, however few its own 
   }
 });
 
+t.test(
+  '`scope` tells of what was selected, whatever day begins meanwhile, and of every page the same (S-07, SC-05)',
+  async (t) => {
+    const venues = ['binance', 'bybit', 'deribit', 'okx'];
+    const feed = new Feed(venues);
+    for (const venue of venues) {
+      feed.venue(venue);
+      for (const base of ['BTC', 'ETH', 'SOL']) list(feed, { venue, base });
+    }
+    const days = [venues.slice(0, 2), venues.slice(2)].map((largest, i) => ({
+      day: `2026-01-1${4 + i}`,
+      turnover: new Map(largest.map((venue) => [venue, new Map([['BTC-PERP', '3']])])),
+    }));
+    let [looks, isMoving] = [0, true];
+    const turnover = () => days[(isMoving ? looks++ : looks) % 2] ?? null;
+    const { app, table } = await testApp(feed, { turnover });
+    t.teardown(() => app.close());
+    const headers = { authorization: `Bearer ${table.add('free')}` };
+    type Asked = { scope: { venues: string[] }; page: { next_cursor: string } };
+    const ask = async (url: string, payload: object): Promise<Asked & Record<string, { venue: string }[]>> =>
+      (await app.inject({ method: 'POST', url, headers, payload })).json();
+    const listed = (await ask('/v2/snapshots', { layers: ['mark'] })) as unknown as {
+      items: { venue: string }[];
+    } & Asked;
+    t.same([...new Set(listed.items.map(({ venue }) => venue))], listed.scope.venues, 'snapshots');
+    isMoving = false;
+    const query = 'order by instrument select venue';
+    const first = await ask('/v2/screen', { query, limit: 1 });
+    looks += 1;
+    const second = await ask('/v2/screen', { query, limit: 1, cursor: first.page.next_cursor });
+    const { instruments } = second as unknown as { instruments: { venues: { venue: string }[] }[] };
+    t.same(
+      instruments.map((one) => one.venues.map(({ venue }) => venue)),
+      [second.scope.venues],
+      'the following page of a screen',
+    );
+    t.same(second.scope, first.scope);
+  },
+);
+
 t.test('a code outside of the plan is refused wherever a query names it (S-07)', async (t) => {
   const feed = new Feed(['binance', 'okx', 'deribit']);
   for (const venue of ['binance', 'okx', 'deribit']) feed.venue(venue);
