@@ -37,7 +37,8 @@ export const createTools = async ({ apiUrl, signIn, hosts, origins, log, ...spec
     pages: PAGES,
     callApi: createCallApi(apiUrl, dispatcher),
     nowMs: Date.now,
-    hosts: [new URL(spec.mcpUrl).host, ...hosts],
+    // A host has no letter case (RFC 3986 section 3.2.2).
+    hosts: [new URL(spec.mcpUrl).host, ...hosts.map((host) => host.toLowerCase())],
     origins: [spec.mcpUrl, ...origins].flatMap((url) => (url === null ? [] : [new URL(url).origin])),
     onFault: (err) => log.warn({ err }, 'a key seen in a URL could not be marked'),
     log,

@@ -40,7 +40,7 @@ export const startToolService = async (t: Teardown, feed: Feed, over: Over = {})
     apiUrl,
     signIn,
     keys: openKeyStore(data.table as unknown as Parameters<typeof openKeyStore>[0]),
-    hosts: [`127.0.0.1:${port}`],
+    hosts: [`127.0.0.1:${port}`, 'Tools.Test:8443'],
     origins: ['http://site.test'],
     log: createLog('test', 'silent'),
   });

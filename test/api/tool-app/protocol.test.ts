@@ -218,6 +218,7 @@ t.test('refuses in the order Host and Origin, method, key in the URL, credential
   t.equal(foreign.status, 403);
   const nowhere = await ask({ host: null });
   t.match([nowhere.status, JSON.parse(nowhere.text || '{}')], [403, { error: { code: -32_000, message: /Host/ } }]);
+  for (const host of ['Tools.Test:8443', 'tools.test:8443']) t.equal((await ask({ host })).status, 401, host);
   t.equal((await ask({ headers: { origin: 'http://evil.test' } })).status, 403);
   t.equal((await ask({ headers: { origin: 'null' } })).status, 403);
   for (const method of ['GET', 'DELETE', 'PUT', 'OPTIONS', 'HEAD']) {
