@@ -63,16 +63,18 @@ const readSeconds = (header: string | string[] | undefined): number | null => {
   return Number.isFinite(seconds) ? seconds : null;
 };
 
-/** Calls the API at `baseUrl` over the connections of `dispatcher`. */
-export const createCallApi =
-  (baseUrl: string, dispatcher: Dispatcher): CallApi =>
-  async ({ method, path, defaults }, args, { key, address, signal }) => {
+/** Calls the API at `baseUrl`, which may have a path, over the connections of `dispatcher`. */
+export const createCallApi = (baseUrl: string, dispatcher: Dispatcher): CallApi => {
+  const { origin, pathname } = new URL(baseUrl);
+  const prefix = pathname.replace(/\/+$/, '');
+  return async ({ method, path: endpoint, defaults }, args, { key, address, signal }) => {
+    const path = `${prefix}${endpoint}`;
     const sent = { ...defaults, ...args };
     const isGet = method === 'GET';
     const faults = isGet ? findFaults(sent) : [];
     if (faults.length > 0) return { status: 400, retryAfterS: null, text: printErrors(faults) };
     const answer = await dispatcher.request({
-      origin: baseUrl,
+      origin,
       path: isGet ? `${path}${writeQuery(sent)}` : path,
       method,
       headers: {
@@ -90,3 +92,4 @@ export const createCallApi =
     const text = await answer.body.text();
     return { status: answer.statusCode, retryAfterS: readSeconds(answer.headers['retry-after']), text };
   };
+};

@@ -265,6 +265,24 @@ const standIn = async (
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, seen };
 };
 
+t.test('an API behind a path is called there', async (t) => {
+  for (const [prefix, called] of [
+    ['', '/v2/venues'],
+    ['/', '/v2/venues'],
+    ['/perp', '/perp/v2/venues'],
+    ['/perp/', '/perp/v2/venues'],
+  ]) {
+    const { url, seen } = await standIn(t, (reply) => reply.end('{"items":[]}'));
+    const service = await startToolService(t, market(), { apiUrl: `${url}${prefix}` });
+    const client = await connectClient(t, service, { era: 'legacy' });
+    t.match(await call(client, 'venues'), { isError: false }, prefix);
+    t.same(
+      seen.map((request) => request.url),
+      [called],
+    );
+  }
+});
+
 t.test('a call that its client aborts is aborted before the API too', async (t) => {
   for (const era of ERAS) {
     let closed = 0;
