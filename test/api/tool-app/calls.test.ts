@@ -271,7 +271,7 @@ t.test('an API behind a path is called there', async (t) => {
     ['/', '/v2/venues'],
     ['/perp', '/perp/v2/venues'],
     ['/perp/', '/perp/v2/venues'],
-  ]) {
+  ] as const) {
     const { url, seen } = await standIn(t, (reply) => reply.end('{"items":[]}'));
     const service = await startToolService(t, market(), { apiUrl: `${url}${prefix}` });
     const client = await connectClient(t, service, { era: 'legacy' });
