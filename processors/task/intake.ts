@@ -246,7 +246,8 @@ function* applyData(context: TaskContext, message: RawMessage): Interruptible {
     applyMapped(context, connection, { mapped, index, answer });
     yield;
   }
-  if (answer) applyCovered(context, connection, answer);
+  // A minute that cannot be read is not one that the answer lacks.
+  if (answer && context.out.deadLetters.length === 0) applyCovered(context, connection, answer);
 }
 
 /** False for a repeat: records of a connection have ascending `seq`. */

@@ -4,7 +4,9 @@ import t from 'tap';
 import { createRandom } from '../../infra/dev/simulator/random.ts';
 import type { CoveredMinutes, Mapped } from '../../ingest/venues/contract/mapping.ts';
 import type { Venue } from '../../ingest/venues/contract/venue.ts';
+import { giveReadable } from '../../ingest/venues/shared/map-each.ts';
 import { bindMapped } from '../../ingest/venues/shared/mapped.ts';
+import { makeBadFigure } from '../../ingest/venues/shared/wire.ts';
 import { TIMEFRAME_MINUTES, type Timeframe } from '../../schemas/layers/candle.ts';
 import type { CandleRecord, ListingRecord } from '../../schemas/records.ts';
 import { listingValues } from '../api/live-fixture.ts';
@@ -16,7 +18,8 @@ const toMapped = bindMapped('paper');
 
 /** `[open, trades]`: a venue leaves out minutes without any. */
 type Bar = readonly [open: number, trades: number];
-type Answer = { readonly asked: CoveredMinutes | null; readonly bars: readonly Bar[] };
+/** `odd`: it has one more bar, which cannot be read. */
+type Answer = { readonly asked: CoveredMinutes | null; readonly bars: readonly Bar[]; readonly odd?: true };
 
 const toCandle = ([open, trades]: Bar, receivedAt: number): Mapped => {
   const figures = { open: '1', high: '1', low: '1', close: '1', volume: String(trades), turnover: null, trades };
@@ -46,7 +49,11 @@ const parse = (payload: Uint8Array): Answer => JSON.parse(Buffer.from(payload).t
 const venue: Venue = {
   ...paperVenue,
   mapReference: () => ({ scope: 'paper', listings: [LISTING], elements: () => new Map() }),
-  map: (_state, { payload, received_at }) => parse(payload).bars.map((bar) => toCandle(bar, received_at)),
+  map: (_state, { payload, received_at }) => {
+    const { bars, odd } = parse(payload);
+    const mapped = bars.map((bar) => toCandle(bar, received_at));
+    return giveReadable(mapped, odd ? makeBadFigure('open', 'odd') : null);
+  },
   askedMinutes: ({ payload }) => parse(payload).asked,
 };
 const SPEC = { venue, partition: 0, shards: 1 };
@@ -265,6 +272,33 @@ t.test('an answer covers what was asked for; one that was cut, what lies between
   t.equal(covered({ ...newest, from: at(1), limit: 2 }, [at(0), 1], [at(1), 4]), '4 - -');
   t.equal(covered(null, [at(1), 4]), '4 - -');
   t.equal(covered(null, [at(1), 4], [at(3), 1]), '4 0 -', 'what was asked for is not known');
+  t.end();
+});
+
+t.test('an answer with a minute that cannot be read proves none empty, and its other minutes are recorded', (t) => {
+  const at = (n: number): number => START + n * MINUTE;
+  for (const [odd, expected] of [
+    [{}, '4 0 -'],
+    [{ odd: true }, '4 - -'],
+  ] as const) {
+    const log = new TestLog();
+    turn(log, true);
+    log.json('response', 'reference', 'r', {}, { request: 'GET https://paper/listings' });
+    log.run(3 * MINUTE + 20 * SECOND, [], SECOND, null);
+    log.open('a1', 'a', [{ layers: ['candles'], symbols: null }]);
+    log.run(2 * SECOND, ['a1'], SECOND);
+    const asked = { symbols: ['LIN'], price_type: 'trade', from: at(1), to: at(2), limit: 9 };
+    log.json('response', 'a', 'a1', { asked, bars: [[at(1), 4]], ...odd }, { request: 'GET https://paper/candles' });
+    log.run(200 * SECOND, ['a1'], SECOND);
+    const rows = listRows(runTask(SPEC, log.records).outputs, 'candles').filter((r) => r.texts['timeframe'] === '1m');
+    t.equal(
+      rows
+        .slice(1, 4)
+        .map(({ texts, figures }) => (texts['status'] === 'missing' ? '-' : figures['volume']))
+        .join(' '),
+      expected,
+    );
+  }
   t.end();
 });
 
