@@ -22,27 +22,25 @@ import { isLinear, isPerpetual } from './symbols.ts';
 /** An instrument without an end expires in the year 3000; ours end in 2100. */
 const NO_END_MS = 4_102_444_800_000;
 
-/** `get_instruments` of a currency, or of `any`, and `get_instrument`; recognised by their rows, which no other answer has. */
+/** `get_instruments` of a currency, or of `any`, and `get_instrument`; recognised by a row's members, which no other answer has. */
 export const mapReference = (_state: ReferenceState, message: VenueMessage): ReferenceAnswer | null => {
   if (message.kind !== 'response') return null;
   return readMessage(message.payload, (body) => {
     if (!isFields(body)) return null;
     const { result } = body;
-    const instruments = (Array.isArray(result) ? result : [result]).filter(isInstrument);
-    if (instruments.length === 0) return null;
+    const rows: readonly unknown[] = Array.isArray(result) ? result : [result];
+    if (!rows.some(isInstrument)) return null;
     const stamps = { sentAt: readCountOrNull(body.usOut, 'usOut') || null, receivedAt: message.received_at };
     const currency = parseRequest(message.request)?.query.get('currency')?.toUpperCase() ?? 'ANY';
     return {
       scope: isFields(result) ? `instrument ${String(result.instrument_name)}` : currency,
-      ...readListings({ rows: instruments.filter(isListed), name: 'instrument_name' }, (instrument) =>
-        toListing(instrument, stamps),
-      ),
+      ...readListings({ rows, name: 'instrument_name' }, (row) => (isListed(row) ? toListing(row, stamps) : null)),
       elements: () => splitElements(message.payload, 'instrument_name'),
     };
   });
 };
 
-const isInstrument = (row: unknown): row is Fields =>
+const isInstrument = (row: unknown): boolean =>
   isFields(row) && 'instrument_name' in row && 'expiration_timestamp' in row && 'tick_size' in row;
 
 /** Kinds other than perpetual; for any other kind, known or not, the name decides. */

@@ -82,13 +82,16 @@ const toListings = (metas: readonly Fields[], { tokens, receivedAt }: Source): L
   const rows = metas.flatMap((meta) => {
     const index = readIdOrNull(meta.collateralToken, 'collateralToken') ?? '0';
     const quote = tokens[index] ?? KNOWN_TOKENS[index];
-    // A market with an unnamed collateral has no known quote: it waits for spotMeta.
-    if (quote === undefined) return [];
     const coins = listCoins(meta);
-    for (const coin of coins) quotes.set(coin, quote.toUpperCase());
+    if (quote !== undefined) for (const coin of coins) quotes.set(coin, quote.toUpperCase());
     return coins;
   });
-  return readListings({ rows, name: 'name' }, (coin) => toListing(coin, quotes.get(coin) ?? '', receivedAt));
+  return readListings({ rows, name: 'name' }, (coin) => {
+    const quote = quotes.get(coin);
+    // Its market waits for spotMeta; a listing that is known already stays as it was.
+    if (quote === undefined) throw makeBadFrame('the collateral of the market has no name', 'unknown_word');
+    return toListing(coin, quote, receivedAt);
+  });
 };
 
 const toListing = (coin: Fields, quote: string, received_at: Micros): ListingRecord => {

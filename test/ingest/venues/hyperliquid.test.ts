@@ -431,6 +431,11 @@ t.test("a builder's market is quoted in its own collateral, and a small k means 
     ],
     'a market with unnamed collateral waits for its name',
   );
+  t.same(
+    named?.unreadable?.map(({ symbol, kind }) => [symbol, kind]),
+    [['new:TSLA', 'unknown_word']],
+    'and none of its listings is delisted',
+  );
   t.equal(named?.listings[0]?.values.base_venue_alias, 'kPEPE');
   t.equal(hyperliquid.mapReference(state, answer('POST /info', whole[1]))?.scope, 'market cash');
   t.equal(

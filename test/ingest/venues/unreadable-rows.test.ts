@@ -115,7 +115,8 @@ const withTwin = (venue: Venue, message: VenueMessage): VenueMessage => {
   return { ...message, payload: encode(tree) };
 };
 
-const ODD: readonly unknown[] = ['no figure', -1, [], {}, null];
+/** Undefined: the member is absent. */
+const ODD: readonly unknown[] = ['no figure', -1, [], {}, null, undefined];
 
 const checkListings = (t: { readonly fail: (why: string) => void }, venue: Venue, message: VenueMessage): number => {
   const { elements } = factsAbout(venue);
