@@ -146,11 +146,20 @@ const mapContractStats: Frame = (result, _envelope, source) =>
     return listPresent([toMark(subject, prices), toOi(subject, stats.open_interest)]);
   });
 
-/** Positive sizes: the taker bought. */
-const toSigned = (value: unknown, name: string): { readonly isNegative: boolean; readonly amount: Digits } => {
+type Signed = { readonly isNegative: boolean; readonly amount: Digits };
+
+const toSigned = (value: unknown, name: string): Signed => {
   const digits = readFigure(value, name);
   const isNegative = digits.startsWith('-');
   return { isNegative, amount: isNegative ? digits.slice(1) : digits };
+};
+
+/** A size whose sign is the side; null, and counted, for zero, which has none (V-03a). */
+const toSided = (value: unknown, name: string): Signed | null => {
+  const signed = toSigned(value, name);
+  if (signed.amount !== '0') return signed;
+  noteUnexpected('no_side');
+  return null;
 };
 
 /** Frames stamp in milliseconds; answers write the same in seconds with a fraction. */
@@ -167,21 +176,17 @@ const isSeconds = (value: unknown): boolean => {
   return isWhole ? value >= 0 && value < 1e11 : /^\d{1,11}(\.\d+)?$/.test(String(value));
 };
 
-/** An internal trade belongs to the insurance fund or an auto-deleveraging. */
+/** Positive sizes: the taker bought. An internal trade belongs to the insurance fund or an auto-deleveraging. */
 const mapTrades = (result: unknown, source: Source): readonly Mapped[] =>
   mapElements(result, (trade) => {
     if (trade.is_internal === true) return [];
-    const { isNegative, amount } = toSigned(trade.size, 'size');
-    // The sign is the side: a size of zero has none.
-    if (amount === '0') {
-      noteUnexpected('no_side');
-      return [];
-    }
+    const sided = toSided(trade.size, 'size');
+    if (sided === null) return [];
     const values = {
       id: readIdOrNull(trade.id, 'id'),
-      side: isNegative ? ('sell' as const) : ('buy' as const),
+      side: sided.isNegative ? ('sell' as const) : ('buy' as const),
       price: readPrice(trade.price, 'price'),
-      quantity: amount,
+      quantity: sided.amount,
       quantity_unit: 'contracts' as const,
     };
     return [toMapped(toSubject(trade, readTradeStamp(trade), source), 'trade', values)];
@@ -195,13 +200,14 @@ const readOrderStamp = ({ time_ms, time }: Fields): Micros | null =>
 /** The liquidation's order: a sale (a size below zero) closes a long. */
 const mapLiquidations: Frame = (result, envelope, source) =>
   mapElements(result, (order) => {
-    const { isNegative, amount } = toSigned(order.size, 'size');
+    const sided = toSided(order.size, 'size');
+    if (sided === null) return [];
     const values = {
       id: null,
-      side: isNegative ? ('long' as const) : ('short' as const),
+      side: sided.isNegative ? ('long' as const) : ('short' as const),
       price: readPrice(order.price, 'price'),
       price_kind: 'order' as const,
-      quantity: amount,
+      quantity: sided.amount,
       quantity_unit: 'contracts' as const,
     };
     return [toMapped(toSubject(order, readOrderStamp(order) ?? readSentAt(envelope), source), 'liquidation', values)];
@@ -210,12 +216,13 @@ const mapLiquidations: Frame = (result, envelope, source) =>
 /** The answer has the position instead: above zero it was a long. Each step of a close repeats the whole position, so the order's size is read. */
 const mapPastLiquidations = (body: unknown, source: Source): readonly Mapped[] =>
   mapElements(body, (order) => {
-    const { isNegative } = toSigned(order.size, 'size');
+    const position = toSided(order.size, 'size');
+    if (position === null) return [];
     const { amount } = toSigned(order.order_size ?? order.size, 'order_size');
     const filled = readPriceUnlessZero(order.fill_price, 'fill_price');
     const values = {
       id: null,
-      side: isNegative ? ('short' as const) : ('long' as const),
+      side: position.isNegative ? ('short' as const) : ('long' as const),
       price: filled ?? readPrice(order.order_price, 'order_price'),
       price_kind: filled === null ? ('order' as const) : ('fill' as const),
       quantity: amount,

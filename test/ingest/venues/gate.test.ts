@@ -429,6 +429,9 @@ t.test('a liquidation order that sells closes a long; an answer names the positi
   t.match(map(answer(`${REST}/usdt/liq_orders`, [{ ...past, size: -600, fill_price: '0' }])), [
     { values: { side: 'short', price: '3405', price_kind: 'order', quantity: '600' } },
   ]);
+  // The sign is the side: zero has none.
+  t.same(map(update('futures.public_liquidates', [{ ...order, size: 0 }])), []);
+  t.same(map(answer(`${REST}/usdt/liq_orders`, [{ ...past, size: 0, order_size: '-200' }])), []);
   t.end();
 });
 
