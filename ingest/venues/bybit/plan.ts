@@ -118,7 +118,7 @@ export const toRenewal = (topics: readonly string[]): string[] => [
 
 /** `error:handler not found,topic:tickers.X` names the first unknown topic; the request is sent again without it. */
 export const withoutRefused = (refusal: string, request: string): string | null => {
-  const topic = /topic:([\w.-]+)/.exec(refusal)?.[1];
+  const topic = /topic:([^\s,"]+)/.exec(refusal)?.[1];
   if (topic === undefined || !request.includes(`"${topic}"`)) return null;
   const { args, ...rest } = JSON.parse(request) as { readonly args: readonly string[] };
   const left = args.filter((arg) => arg !== topic);

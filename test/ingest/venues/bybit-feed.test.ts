@@ -116,6 +116,9 @@ t.test('what is requested when a connection omits something', (t) => {
   const asked = '{"req_id":"1","op":"subscribe","args":["tickers.A","tickers.B"]}';
   t.equal(bybit.without?.(refusal, asked), '{"req_id":"1","op":"subscribe","args":["tickers.A"]}');
   t.equal(bybit.without?.(refusal, asked.replace('tickers.B', 'tickers.BB')), null);
+  // Names in other letters, as Binance, Gate and MEXC list them.
+  const [foreign, mixed] = [refusal, asked].map((text) => text.replace('tickers.B', 'tickers.币安人生USDT'));
+  t.equal(bybit.without?.(foreign ?? '', mixed ?? ''), '{"req_id":"1","op":"subscribe","args":["tickers.A"]}');
   t.equal(bybit.without?.('{"success":false,"ret_msg":"Request not JSON"}', asked), null);
   t.end();
 });
