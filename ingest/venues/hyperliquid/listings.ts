@@ -34,8 +34,11 @@ export const isMeta = (value: unknown): value is Fields =>
 export const listMetas = (body: unknown): readonly Fields[] => {
   if (isMeta(body)) return [body];
   if (!Array.isArray(body) || !isMeta(body[0])) return [];
-  return body.length === 2 && Array.isArray(body[1]) ? [body[0]] : body.filter(isMeta);
+  return hasContexts(body) ? [body[0]] : body.filter(isMeta);
 };
+
+/** `metaAndAssetCtxs`: one meta, and the contexts of its coins. */
+const hasContexts = (body: readonly unknown[]): boolean => body.length === 2 && Array.isArray(body[1]);
 
 /** Coins of a meta, by their place. */
 export const listCoins = (meta: Fields): readonly Fields[] =>
@@ -56,10 +59,10 @@ export const mapReference = (state: ReferenceState, message: VenueMessage): Refe
     const [first] = metas;
     if (first === undefined) return null;
     const tokens = (state.tokens as Readonly<Record<string, string>> | undefined) ?? {};
-    const isWhole = Array.isArray(body) && body.every(isMeta);
+    const isWhole = Array.isArray(body) && !hasContexts(body);
     // A market is named by its coins: one without any is not known.
     if (!isWhole && listCoins(first).length === 0) return null;
-    const { listings, unreadable } = toListings(metas, { tokens, receivedAt: message.received_at });
+    const { listings, unreadable } = toListings(isWhole ? body : metas, { tokens, receivedAt: message.received_at });
     return {
       scope: isWhole ? 'all' : `market ${toMarket(String(listCoins(first)[0]?.name ?? ''))}`,
       listings: isWhole ? fitBudget(listings) : listings,
@@ -77,9 +80,11 @@ type Source = {
   readonly receivedAt: Micros;
 };
 
-const toListings = (metas: readonly Fields[], { tokens, receivedAt }: Source): ListingRows => {
+/** A market that has no meta is a row that cannot be read: any listing may be one of its own. */
+const toListings = (metas: readonly unknown[], { tokens, receivedAt }: Source): ListingRows => {
   const quotes = new Map<Fields, string>();
-  const rows = metas.flatMap((meta) => {
+  const rows = metas.flatMap((meta): readonly unknown[] => {
+    if (!isMeta(meta)) return [meta];
     const index = readIdOrNull(meta.collateralToken, 'collateralToken') ?? '0';
     const quote = tokens[index] ?? KNOWN_TOKENS[index];
     const coins = listCoins(meta);

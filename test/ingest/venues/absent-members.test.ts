@@ -21,15 +21,7 @@ const listHolders = (value: unknown): readonly Holder[] => {
 const isScalar = (value: unknown): boolean => typeof value !== 'object' || isRaw(value);
 
 /** Names and words that say what a message or a listing is: an empty one is no name. */
-const WORDS: ReadonlySet<string> = new Set([
-  'symbol',
-  'instId',
-  'status',
-  'symbolType',
-  'action',
-  'expiration_timestamp',
-  'tick_size',
-]);
+const WORDS: ReadonlySet<string> = new Set(['symbol', 'instId', 'status', 'symbolType', 'action']);
 
 /** What is read of a message; null when something of it is refused, or nothing is read. */
 const toText = (read: Reader, message: VenueMessage): string | null => {

@@ -436,6 +436,12 @@ t.test("a builder's market is quoted in its own collateral, and a small k means 
     [['new:TSLA', 'unknown_word']],
     'and none of its listings is delisted',
   );
+  const holed = hyperliquid.mapReference(state, answer('POST /info', [whole[0], null]));
+  t.match(
+    [holed?.scope, holed?.listings.length, holed?.unreadable?.map(({ symbol }) => symbol)],
+    ['all', 2, [null]],
+    'without a market that cannot be read the others are still all of them',
+  );
   t.equal(named?.listings[0]?.values.base_venue_alias, 'kPEPE');
   t.equal(hyperliquid.mapReference(state, answer('POST /info', whole[1]))?.scope, 'market cash');
   t.equal(
