@@ -7,7 +7,9 @@ import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../contract/
 import { leaveOff } from '../shared/chosen-listings.ts';
 import { splitElements } from '../shared/elements.ts';
 import { type ListingRows, readEntries, readListings } from '../shared/listing-rows.ts';
+import { readOrElse } from '../shared/map-each.ts';
 import { splitMultiplier } from '../shared/symbol-names.ts';
+import { noteUnexpected } from '../shared/unexpected.ts';
 import {
   type Fields,
   isAbsent,
@@ -49,7 +51,14 @@ export const mapReference = (venue: string, state: ReferenceState, message: Venu
 
 const toFundingHours = (body: unknown): FundingHours =>
   readEntries<number | null>(readList(body, 'fundingInfo'), ({ symbol, fundingIntervalHours }) => {
-    const hours = readCountOrNull(fundingIntervalHours, 'fundingIntervalHours');
+    const hours = readOrElse(
+      () => readCountOrNull(fundingIntervalHours, 'fundingIntervalHours'),
+      // Adjusted, to hours that cannot be read: not the usual eight.
+      ({ kind }) => {
+        noteUnexpected(kind);
+        return null;
+      },
+    );
     return [readText(symbol, 'symbol'), hours === 0 ? null : hours];
   });
 

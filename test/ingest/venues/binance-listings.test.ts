@@ -193,7 +193,7 @@ t.test('the funding interval is the one that the venue publishes, else eight hou
 });
 
 t.test('an adjusted interval without its figure is none', (t) => {
-  for (const hours of [null, undefined, 0, '']) {
+  for (const hours of [null, undefined, 0, '', '4h', -1]) {
     const state = {};
     const info = [
       { symbol: 'AUSDT', fundingIntervalHours: hours },
