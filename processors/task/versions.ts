@@ -113,14 +113,17 @@ const withDelisting = (held: ListingVersion | null, record: ListingRecord): List
   return { ...record, values: { ...values, delisted_at: held?.delisted_at ?? receivedAt } };
 };
 
-/** The version of a listing that is absent from its venue's answer, or null when that is known. It keeps the venue's last values. */
+/**
+ * The version of a listing that is absent from its venue's answer, or null when its end has passed. It keeps the venue's last values; an end that the
+ * venue announced for later is overtaken.
+ */
 export const makeDelistedVersion = (
   listing: ListingView,
   receivedAt: Micros,
   writtenAt: Micros,
 ): ListingVersion | null => {
   const held = listing.version;
-  if (held.delisted_at !== null) return null;
+  if (held.delisted_at !== null && held.delisted_at <= receivedAt) return null;
   const values = { ...held.record.values, status: 'delisted', delisted_at: receivedAt };
   return {
     ...held,

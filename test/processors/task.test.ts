@@ -394,6 +394,32 @@ t.test('a listing that a venue keeps naming as delisted is so since the first su
   t.end();
 });
 
+t.test('a listing that is absent before its announced end has ended, and one that is absent after it ended then', (t) => {
+  const request = 'GET https://fapi.binance.com/fapi/v1/exchangeInfo';
+  const listEnds = (aheadMs: number): readonly unknown[] => {
+    const log = new TestLog();
+    log.capability(binance);
+    const announcedMs = log.now / 1_000 + aheadMs;
+    const element = `{"symbol":"BTCUSDT","pair":"BTCUSDT","contractType":"PERPETUAL","status":"TRADING","baseAsset":"BTC","quoteAsset":"USDT","deliveryDate":${announcedMs},"filters":[]}`;
+    for (const symbols of [element, '', '']) {
+      log.now += SECOND;
+      const payload = Buffer.from(`{"serverTime":1565246363776,"symbols":[${symbols}]}`);
+      log.append({ kind: 'response', slot: 'reference', conn_id: 'c1.reference', request, payload });
+    }
+    const versions = runTask(SPEC, log.records).outputs.flatMap(({ listings }) => listings);
+    return versions.map(({ delisted_at, record }) => [
+      record.values.status,
+      ((delisted_at ?? 0) - announcedMs * 1_000) / SECOND,
+    ]);
+  };
+  t.same(listEnds(3_600_000), [
+    ['tradeable', 0],
+    ['delisted', 2 - 3_600],
+  ]);
+  t.same(listEnds(1_500), [['tradeable', 0]]);
+  t.end();
+});
+
 t.test('repeats of a connection sequence number are no second message', (t) => {
   const log = begin();
   log.now += SECOND;
