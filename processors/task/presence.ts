@@ -5,6 +5,7 @@ import type { Micros } from '../../schemas/records.ts';
 import type { Reading } from '../../schemas/topics.ts';
 import { isCollected, type TaskContext } from './context.ts';
 import type { ListingView, TaskView } from './state.ts';
+import { isEndedBy } from './windows.ts';
 
 export type Presence = { readonly present: number; readonly of: number };
 export type Presences = ReadonlyMap<ReadingLayer, Presence>;
@@ -22,10 +23,10 @@ const isPresent = (state: TaskView, listing: ListingView, name: ReadingLayer): b
   return findStatusAt({ ...question, lostAt: findLoss(state, reading), stateLag: false }).status === 'present';
 };
 
-/** Listings that are not delisted, by collected layer. */
+/** Listings that have not ended, by collected layer. */
 export const countPresences = (context: TaskContext): Presences => {
   const { state } = context;
-  const listed = [...state.listings.values()].filter(({ version }) => version.delisted_at === null);
+  const listed = [...state.listings.values()].filter((listing) => !isEndedBy(listing, state.recordedAt));
   const found = new Map<ReadingLayer, Presence>();
   for (const name of READING_LAYERS) {
     const of = listed.filter((listing) => isCollected(context, listing, name));

@@ -8,7 +8,7 @@ import { createProcessorMetrics } from '../../processors/metrics.ts';
 import { createPresenceWatch } from '../../processors/presence-watch.ts';
 import type { Policy } from '../../schemas/freshness.ts';
 import { runTask, SECOND } from '../support/task-driver.ts';
-import { begin, mark, reference, SPEC } from '../support/task-logs.ts';
+import { begin, mark, reference, SPEC, symbolInfo } from '../support/task-logs.ts';
 
 t.test('a value counts while it holds as of the log, of listings that are there', (t) => {
   const log = begin(['BTCUSDT', 'ETHUSDT']);
@@ -46,6 +46,16 @@ t.test(
     mark(log, '102');
     mark(log, '102', { symbol: 'ETHUSDT' });
     t.same(count(), { present: 2, of: 2 });
+    const announce = (deliveryDate: number): void => {
+      const symbols = ['BTCUSDT', 'ETHUSDT'].map((symbol) => ({ ...symbolInfo(symbol), deliveryDate }));
+      const request = 'GET https://fapi.binance.com/fapi/v1/exchangeInfo';
+      log.json('response', 'reference', 'c1.reference', { symbols }, { request });
+    };
+    announce(log.now / 1_000 + 60_000);
+    t.same(count(), { present: 2, of: 2 }, 'an end that is announced has not come');
+    announce(log.now / 1_000);
+    t.equal(count(), undefined);
+    announce(log.now / 1_000 + 60_000);
     reference(log, ['ETHUSDT']);
     t.same(count(), { present: 1, of: 1 });
     log.json('lost', 'market', 'k1', { lost_at: log.now, cause: 'connection_lost', detail: '' });

@@ -16,7 +16,7 @@ export const allLayers: Venue = {
 };
 export const MINUTE = 60 * SECOND;
 
-const symbolInfo = (symbol: string) => ({
+export const symbolInfo = (symbol: string) => ({
   symbol,
   pair: symbol,
   contractType: 'PERPETUAL',
