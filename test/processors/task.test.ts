@@ -394,7 +394,7 @@ t.test('a listing that a venue keeps naming as delisted is so since the first su
   t.end();
 });
 
-t.test('a listing that is absent before its announced end has ended, and one that is absent after it ended then', (t) => {
+t.test('a listing that is absent before its announced end has ended; absent after it, it ended then', (t) => {
   const request = 'GET https://fapi.binance.com/fapi/v1/exchangeInfo';
   const listEnds = (aheadMs: number): readonly unknown[] => {
     const log = new TestLog();
