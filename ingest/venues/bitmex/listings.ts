@@ -33,10 +33,10 @@ export const mapReference = (_state: ReferenceState, message: VenueMessage): Ref
   if (endpoint === undefined) return null;
   return readMessage(message.payload, (body) => {
     if (isFields(body)) return null;
-    const rows = readList(body, 'instruments').filter(isFields);
+    const rows = readList(body, 'instruments');
     return {
       scope: active === undefined ? `asked ${query}` : 'all',
-      ...toListings(active === undefined ? rows.filter(isWhole) : rows, message),
+      ...toListings(active === undefined ? rows.filter((row) => !isFields(row) || isWhole(row)) : rows, message),
       elements: () => splitElements(message.payload, 'symbol'),
     };
   });
@@ -45,7 +45,7 @@ export const mapReference = (_state: ReferenceState, message: VenueMessage): Ref
 /** A row with the columns that make a listing. */
 const isWhole = (row: Fields): boolean => 'typ' in row && 'state' in row && 'quoteCurrency' in row;
 
-const toListings = (rows: readonly Fields[], { received_at }: VenueMessage): ListingRows =>
+const toListings = (rows: readonly unknown[], { received_at }: VenueMessage): ListingRows =>
   readListings({ rows, name: 'symbol' }, (row) => {
     const venue_symbol = readText(row.symbol, 'symbol');
     if (isOtherType(row.typ) || !isPerpetual(venue_symbol)) return null;

@@ -10,7 +10,6 @@ import { splitMultiplier } from '../shared/symbol-names.ts';
 import {
   type Fields,
   isAbsent,
-  isFields,
   makeWords,
   parseRequest,
   readFigureOrNull,
@@ -39,7 +38,7 @@ export const mapReference = (_state: ReferenceState, message: VenueMessage): Ref
 type Source = { readonly market: Market; readonly message: VenueMessage };
 
 const toListings = (contracts: readonly unknown[], { market, message }: Source): ListingRows =>
-  readListings({ rows: contracts.filter(isFields), name: 'name' }, (contract) => {
+  readListings({ rows: contracts, name: 'name' }, (contract) => {
     const venue_symbol = readText(contract.name, 'name');
     if (!isPerpetual(venue_symbol)) return null;
     const { received_at } = message;

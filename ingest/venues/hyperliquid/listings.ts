@@ -60,16 +60,22 @@ export const mapReference = (state: ReferenceState, message: VenueMessage): Refe
     if (first === undefined) return null;
     const tokens = (state.tokens as Readonly<Record<string, string>> | undefined) ?? {};
     const isWhole = Array.isArray(body) && !hasContexts(body);
-    // A market is named by its coins: one without any is not known.
-    if (!isWhole && listCoins(first).length === 0) return null;
+    const market = isWhole ? null : findMarket(first);
+    if (!isWhole && market === null) return null;
     const { listings, unreadable } = toListings(isWhole ? body : metas, { tokens, receivedAt: message.received_at });
     return {
-      scope: isWhole ? 'all' : `market ${toMarket(String(listCoins(first)[0]?.name ?? ''))}`,
+      scope: isWhole ? 'all' : `market ${market}`,
       listings: isWhole ? fitBudget(listings) : listings,
       unreadable,
       elements: () => splitElements(message.payload, 'name'),
     };
   });
+};
+
+/** A market is named by its coins: one without any is not known. */
+const findMarket = (meta: Fields): string | null => {
+  const coin = readList(meta.universe, 'universe').find(isFields);
+  return coin === undefined ? null : toMarket(String(coin.name ?? ''));
 };
 
 const toTokens = (tokens: readonly unknown[]): Readonly<Record<string, string>> =>
@@ -82,12 +88,12 @@ type Source = {
 
 /** A market that has no meta is a row that cannot be read: any listing may be one of its own. */
 const toListings = (metas: readonly unknown[], { tokens, receivedAt }: Source): ListingRows => {
-  const quotes = new Map<Fields, string>();
+  const quotes = new Map<unknown, string>();
   const rows = metas.flatMap((meta): readonly unknown[] => {
     if (!isMeta(meta)) return [meta];
     const index = readIdOrNull(meta.collateralToken, 'collateralToken') ?? '0';
     const quote = tokens[index] ?? KNOWN_TOKENS[index];
-    const coins = listCoins(meta);
+    const coins = readList(meta.universe, 'universe');
     if (quote !== undefined) for (const coin of coins) quotes.set(coin, quote.toUpperCase());
     return coins;
   });

@@ -9,7 +9,6 @@ import { type ListingRows, readListings } from '../shared/listing-rows.ts';
 import {
   type Fields,
   isAbsent,
-  isFields,
   makeBadFrame,
   makeRefusal,
   makeWords,
@@ -46,7 +45,7 @@ const isInstruments = ({ kind, request, payload }: VenueMessage): boolean => {
 
 const toListings = (answer: Fields, { received_at }: VenueMessage): ListingRows => {
   const venue_ts = readInstantOrNull(answer.serverTime, 'serverTime');
-  const rows = { rows: readList(answer.instruments, 'instruments').filter(isFields), name: 'symbol' };
+  const rows = { rows: readList(answer.instruments, 'instruments'), name: 'symbol' };
   return readListings(rows, (instrument) => {
     const venue_symbol = readText(instrument.symbol, 'symbol');
     const quantity = toQuantity(venue_symbol);

@@ -10,6 +10,7 @@ import { readEntries, readListings } from '../shared/listing-rows.ts';
 import {
   type Fields,
   isAbsent,
+  isFields,
   makeBadFrame,
   makeRefusal,
   makeWords,
@@ -34,15 +35,15 @@ export const mapReference = (state: ReferenceState, message: VenueMessage): Refe
   return readMessage(message.payload, (body) => {
     // Without this answer the listings have no interval, but they exist.
     if (endpoint === 'funding-rate' && isRefused(body)) return null;
-    const data = readAnswer(body);
+    const rows = readData(body);
     if (endpoint === 'funding-rate') {
       const known = (state.intervals ?? {}) as Intervals;
-      state.intervals = { ...known, ...toIntervals(data) };
+      state.intervals = { ...known, ...toIntervals(rows) };
       return null;
     }
-    const swaps = data.filter(isPerpetual);
+    const swaps = rows.filter((row) => !isFields(row) || isPerpetual(row));
     // An answer about spot or dated contracts does not concern our listings, nor which were delisted.
-    if (swaps.length === 0) return null;
+    if (!swaps.some(isFields)) return null;
     const intervals = (state.intervals ?? {}) as Intervals;
     return {
       scope: 'swap',
@@ -61,13 +62,17 @@ const isPerpetual = ({ instType, instId }: Fields): boolean =>
 const isRefused = (body: unknown): boolean => String(readFields(body, 'answer').code) !== '0';
 
 /** `data` of an answer. Throws when the venue refused. */
-export const readAnswer = (body: unknown): readonly Fields[] => {
+const readData = (body: unknown): readonly unknown[] => {
   const answer = readFields(body, 'answer');
   if (isRefused(body)) throw makeRefusal(`${String(answer.code)} ${String(answer.msg)}`);
-  return readList(answer.data, 'data').map((item) => (Array.isArray(item) ? { row: item } : readFields(item, 'data')));
+  return readList(answer.data, 'data');
 };
 
-const toIntervals = (data: readonly Fields[]): Intervals =>
+/** The same with each element as an object; a list is the member `row` of one. */
+export const readAnswer = (body: unknown): readonly Fields[] =>
+  readData(body).map((item) => (Array.isArray(item) ? { row: item } : readFields(item, 'data')));
+
+const toIntervals = (data: readonly unknown[]): Intervals =>
   readEntries(data, (item) => {
     const interval = readInterval(item);
     return interval === null ? null : [readText(item.instId, 'instId'), interval];

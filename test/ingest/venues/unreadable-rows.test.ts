@@ -143,6 +143,13 @@ const checkListings = (t: { readonly fail: (why: string) => void }, venue: Venue
       if (hidden.length > 0 && !decides) t.fail(`${venue.id}: ${name} ${JSON.stringify(odd)} delists ${hidden}`);
       unreadable += after?.unreadable?.length ?? 0;
     }
+  const table = listTables(tree).find((one) => Object.values(one).includes(row));
+  const [place] = Object.entries(table ?? {}).find(([, one]) => one === row) ?? [];
+  if (table === undefined || place === undefined) return unreadable;
+  table[place] = null;
+  const after = listed(encode(tree));
+  const isHidden = (symbol: string): boolean => after === null || !mayExist(after, symbol);
+  if (isHidden(String(row[elements.name]))) t.fail(`${venue.id}: null in a listing's place delists it`);
   return unreadable;
 };
 
