@@ -37,11 +37,9 @@ export const mapReference = (state: ReferenceState, message: VenueMessage): Refe
     const result = readFields(answer.result, 'result');
     const market = isAbsent(result.category) ? request.query.get('category') : result.category;
     if (market !== 'linear' && market !== 'inverse') return null;
-    const { listings, unreadable } = toListings(result, {
-      market,
-      message,
-      venueTs: readMsOrNull(answer.time, 'time'),
-    });
+    const venueTs = readMsOrNull(answer.time, 'time');
+    const { listings, unreadable: rows } = toListings(result, { market, message, venueTs });
+    const unreadable = isCut(result, request.query.get('limit')) ? [...rows, REST] : rows;
     const elements = () => splitElements(message.payload, 'symbol');
     const early = `${market}.pre_launch`;
     const earlyElements = `${early}.elements`;
@@ -68,6 +66,20 @@ export const mapReference = (state: ReferenceState, message: VenueMessage): Refe
     };
   });
 };
+
+/** The listings on the pages after a full one, which may be any. */
+const REST: UnreadableListing = {
+  symbol: null,
+  code: 'VENUE_UNKNOWN_LISTING',
+  kind: 'unknown_listing',
+  text: 'the answer is a page of several',
+};
+
+/** Maximum number of rows in an answer when the request sets none. */
+const DEFAULT_LIMIT = 500;
+
+const isCut = ({ list, nextPageCursor }: Fields, limit: string | null): boolean =>
+  !isAbsent(nextPageCursor) && readList(list, 'list').length >= Number(limit ?? DEFAULT_LIMIT);
 
 type Source = { readonly market: Market; readonly message: VenueMessage; readonly venueTs: Micros | null };
 

@@ -159,3 +159,16 @@ t.test('listings before their launch come first and pass into the scope of their
   t.equal(bybit.mapReference({}, answer('instruments-info?category=spot', { list: [instrument('BTCUSDT')] })), null);
   t.end();
 });
+
+t.test('a full page with others after it delists none of their listings', (t) => {
+  const unreadOf = (list: readonly object[], nextPageCursor?: string): readonly unknown[] => {
+    const page = answer('instruments-info?category=linear&limit=2', { category: 'linear', list, nextPageCursor });
+    return bybit.mapReference({}, page)?.unreadable?.map(({ symbol, kind }) => [symbol, kind]) ?? [];
+  };
+  const [one, two] = [instrument('AUSDT'), instrument('BUSDT')];
+  t.same(unreadOf([one, two], 'first%3DB'), [[null, 'unknown_listing']]);
+  t.same(unreadOf([one, two], ''), []);
+  t.same(unreadOf([one, two]), []);
+  t.same(unreadOf([one], 'first%3DA'), [], 'the last page');
+  t.end();
+});
