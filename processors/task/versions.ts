@@ -106,11 +106,11 @@ export const makeNextVersion = (
   };
 };
 
-/** For a venue that keeps delisted instruments without their end: sets the end to the first answer with the status. */
+/** For a venue that keeps delisted instruments without their end: sets the end to the first answer with the status, unless it had passed. */
 const withDelisting = (held: ListingVersion | null, record: ListingRecord): ListingRecord => {
   const { values, received_at: receivedAt } = record;
   if (values.status !== 'delisted' || values.delisted_at !== null) return record;
-  return { ...record, values: { ...values, delisted_at: held?.delisted_at ?? receivedAt } };
+  return { ...record, values: { ...values, delisted_at: Math.min(held?.delisted_at ?? receivedAt, receivedAt) } };
 };
 
 /**

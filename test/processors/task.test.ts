@@ -420,6 +420,42 @@ t.test('a listing that is absent before its announced end has ended; absent afte
   t.end();
 });
 
+t.test('a listing that is named delisted before its announced end has ended', (t) => {
+  const log = new TestLog();
+  log.capability(binance);
+  const announcedMs = log.now / 1_000 + 3_600_000;
+  for (const [status, deliveryDate] of [
+    ['TRADING', announcedMs],
+    ['CLOSE', 4_133_404_800_000],
+  ]) {
+    log.now += SECOND;
+    const symbol = {
+      symbol: 'BTCUSDT',
+      pair: 'BTCUSDT',
+      contractType: 'PERPETUAL',
+      baseAsset: 'BTC',
+      quoteAsset: 'USDT',
+    };
+    const request = 'GET https://fapi.binance.com/fapi/v1/exchangeInfo';
+    log.json(
+      'response',
+      'reference',
+      'r',
+      { symbols: [{ ...symbol, status, deliveryDate, filters: [] }] },
+      { request },
+    );
+  }
+  const versions = runTask(SPEC, log.records).outputs.flatMap(({ listings }) => listings);
+  t.same(
+    versions.map(({ delisted_at, record }) => [record.values.status, delisted_at]),
+    [
+      ['tradeable', announcedMs * 1_000],
+      ['delisted', log.now],
+    ],
+  );
+  t.end();
+});
+
 t.test('repeats of a connection sequence number are no second message', (t) => {
   const log = begin();
   log.now += SECOND;
