@@ -1,5 +1,5 @@
 // Candles: which record represents a minute, which minutes are proved empty, and what is published before the seal (H-12, H-13).
-import { MINUTE_SETTLES_MS } from '../../ingest/venues/contract/listings.ts';
+import { MINUTE_SETTLES_MS, VenueError } from '../../ingest/venues/contract/listings.ts';
 import type { CoveredMinutes } from '../../ingest/venues/contract/mapping.ts';
 import { MICROS_PER_MINUTE } from '../../schemas/instants.ts';
 import { findPricePolicy } from '../../schemas/policies.ts';
@@ -87,10 +87,28 @@ const isRunning = ({ received_at, values }: CandleRecord, { opens }: CandleAnswe
 const isKnownWhole = ({ opens }: CandleAnswer, receivedAt: Micros, openTime: Micros): boolean =>
   openTime < (opens.at(-1) ?? 0) || receivedAt >= openTime + MICROS_PER_MINUTE + SETTLES_AFTER;
 
+/**
+ * Whether a candle can be a minute: it is a whole one, and begins at most one minute after now. Minutes are proved and kept up to the newest one, so one
+ * bad stamp decades ahead would stop the task for good.
+ */
+export const canBeMinute = ({ state }: TaskContext, { received_at, values }: CandleRecord): boolean =>
+  values.open_time % MICROS_PER_MINUTE === 0 &&
+  values.open_time <= Math.max(received_at, state.recordedAt) + MICROS_PER_MINUTE;
+
+/** Notes an impossible minute: any of its connection may be the one that it was meant for. */
+const refuseMinute = (
+  { store }: TaskContext,
+  { conn_id: connId }: ConnectionView,
+  record: CandleRecord,
+): VenueError => {
+  store.changeConnection(connId, ({ unreadable }) => void unreadable.push(record.received_at));
+  return new VenueError('VENUE_BAD_FRAME', `a candle cannot begin at ${record.values.open_time}`);
+};
+
 /** A candle record, and the answer that contains it; null for a record of a stream. */
 type CandleMessage = { readonly record: CandleRecord; readonly answer: CandleAnswer | null };
 
-/** Applies a candle record of any connection: the last counting record of a minute in the log wins (H-13). */
+/** Applies a candle record of any connection: the last counting record of a minute in the log wins (H-13). Throws `VenueError` for no minute. */
 export const applyCandle = (
   context: TaskContext,
   { connection, listing }: Subject,
@@ -99,6 +117,7 @@ export const applyCandle = (
   const { state, out } = context;
   const { open_time: openTime, price_type: priceType } = record.values;
   if (!isPriceCollected(context, listing, priceType)) return;
+  if (!canBeMinute(context, record)) throw refuseMinute(context, connection, record);
   if (record.values.closed === false) return pushRunning(context, { connection, listing }, record);
   const series = openSeries(listing, priceType);
   const { candles } = series;

@@ -18,7 +18,7 @@ import type { CapabilityBody, ListingVersion, LostBody, OpenBody, RawMessage, Ti
 import { isCounted, toWindowEnd } from '../../schemas/windows.ts';
 import { applyReading, type Subject } from './accept.ts';
 import { applyBook, endBooks, publishPending } from './book-readings.ts';
-import { applyAnswer, applyCandle, forgetNewest, isPriceCollected, type PricedAnswer } from './candles.ts';
+import { applyAnswer, applyCandle, canBeMinute, forgetNewest, isPriceCollected, type PricedAnswer } from './candles.ts';
 import { failToConnect, loseConnection, nameConnection, openConnection } from './connections.ts';
 import {
   createSpanChange,
@@ -49,11 +49,14 @@ export function* applyMessage(context: TaskContext, message: RawMessage): Interr
   try {
     yield* dispatchMessage(context, message);
   } catch (error) {
-    const code = error instanceof VenueError ? error.code : 'INTERNAL';
-    const text = describeError(error);
-    pushDeadLetter(context, { code, text, payload: message.payload });
+    pushFault(context, message, error);
   }
 }
+
+const pushFault = (context: TaskContext, { payload }: RawMessage, error: unknown): void => {
+  const code = error instanceof VenueError ? error.code : 'INTERNAL';
+  pushDeadLetter(context, { code, text: describeError(error), payload });
+};
 
 function* dispatchMessage(context: TaskContext, message: RawMessage): Interruptible {
   switch (message.kind) {
@@ -242,8 +245,15 @@ function* applyData(context: TaskContext, message: RawMessage): Interruptible {
   const connection = state.connections.get(message.conn_id);
   if (!connection) return;
   const answer = message.kind === 'response' ? toAnswer(context, message, records) : null;
+  let isFaulty = false;
   for (const [index, mapped] of records.entries()) {
-    applyMapped(context, connection, { mapped, index, answer });
+    try {
+      applyMapped(context, connection, { mapped, index, answer });
+    } catch (error) {
+      // A record that cannot be applied does not take the others with it: one dead letter has the message.
+      if (!isFaulty) pushFault(context, message, error);
+      isFaulty = true;
+    }
     yield;
   }
   // A minute that cannot be read is not one that the answer lacks.
@@ -265,7 +275,9 @@ type Answer = PricedAnswer & { readonly symbols: readonly string[] };
 const toAnswer = (context: TaskContext, message: RawMessage, records: readonly Mapped[]): Answer | null => {
   const { venue, listings } = context;
   const asked = venue.askedMinutes?.(toVenueMessage(context, message), { listings }) ?? null;
-  const candles = records.flatMap(({ record }) => (record.layer === 'candle' ? record : []));
+  const candles = records.flatMap(({ record }) =>
+    record.layer === 'candle' && canBeMinute(context, record) ? record : [],
+  );
   const priceType = asked?.price_type ?? candles[0]?.values.price_type;
   if (priceType === undefined) return null;
   const opens = [...new Set(candles.map(({ values }) => values.open_time))].sort((a, b) => a - b);

@@ -13,7 +13,7 @@ type Answer = {
 
 const parse = <T>(payload: Uint8Array): T => JSON.parse(Buffer.from(payload).toString()) as T;
 
-/** An answer names the listings that cannot be read; a frame with `part` has one more row, which cannot be read. */
+/** An answer names the listings that cannot be read; a frame with `part` has one more row, which cannot be read; one with `all` has several. */
 const venue: Venue = {
   ...paperVenue,
   mapReference: (state, message) => {
@@ -24,6 +24,9 @@ const venue: Venue = {
     return answer && { ...answer, unreadable: unreadable.map(toRow) };
   },
   map: (state, message, context) => {
+    const { all } = parse<{ readonly all?: readonly object[] }>(message.payload);
+    const toMessage = (of: object) => ({ ...message, payload: Buffer.from(JSON.stringify(of)) });
+    if (all !== undefined) return all.flatMap((of) => paperVenue.map(state, toMessage(of), context));
     const mapped = paperVenue.map(state, message, context);
     if (!Buffer.from(message.payload).includes('"part"')) return mapped;
     throw new UnreadablePart(new VenueError('VENUE_BAD_FIGURE', 'odd'), mapped);
@@ -41,7 +44,7 @@ const run = (answers: readonly object[], frame?: object) => {
     log.now += 1_000_000;
     log.json('response', 'reference', 'r1', answer, { request: 'GET /listings' });
   }
-  log.open('s1', 'slot', [{ layers: ['mark'], symbols: null }]);
+  log.open('s1', 'slot', [{ layers: ['mark', 'book'], symbols: null }]);
   if (frame) log.json('frame', 'slot', 's1', frame);
   const { outputs } = runTask({ venue, partition: 0, shards: 1 }, log.records);
   return {
@@ -85,5 +88,31 @@ t.test('the records beside an unreadable part are applied, and the part becomes 
   });
   t.same(letters, ['VENUE_BAD_FIGURE']);
   t.equal(listReadings(outputs, 'mark').length, 1);
+  t.end();
+});
+
+t.test('a record that cannot be applied does not take the others of its message with it', (t) => {
+  const toBook = (s: string, size: string): object => ({
+    ...{ l: 'book', s, t: null },
+    v: { kind: 'snapshot', id: 1, previous: null, bids: `1:${size}`, asks: '2:1', full: 1 },
+  });
+  const wide = '9'.repeat(20);
+  const { outputs, letters } = run([{ listings: [listing('A'), listing('B')] }], {
+    ...{ l: 'book', s: 'A' },
+    all: [toBook('A', wide), { l: 'mark', s: 'A', t: null, v: { mark: '5', index: '6' } }, toBook('B', '3')],
+  });
+  t.same(letters, ['VENUE_BAD_FIGURE']);
+  t.same(
+    outputs.flatMap((out) =>
+      out.live.flatMap(({ symbol, reading }) => (reading === null ? [] : [[symbol, reading.layer, reading.valid]])),
+    ),
+    [
+      ['A', 'book', false],
+      ['A', 'venue_depth', false],
+      ['A', 'mark', true],
+      ['B', 'book', true],
+      ['B', 'venue_depth', true],
+    ],
+  );
   t.end();
 });
