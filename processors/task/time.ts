@@ -78,10 +78,20 @@ function* announceTo(context: TaskContext, ms: number, to: Micros): Interruptibl
   }
 }
 
+/** Books wait in the order of their changes. One stamped ahead of the log would keep those behind it waiting beyond the seal of their window. */
+const publishOverdue = (context: TaskContext): void => {
+  const { state, pending } = context;
+  for (const key of pending) {
+    const book = state.books.get(key);
+    if (book !== undefined && toDueInstant(book) <= state.recordedAt) publishPending(context, key);
+  }
+};
+
 function* sealTo(context: TaskContext, ms: number, to: Micros): Interruptible {
   const { store, state } = context;
   const from = state.sealed[ms] ?? 0;
   if (to <= from) return;
+  publishOverdue(context);
   const sealing = { state, venue: context.venue.id, offset: context.out.offset };
   for (const { symbol } of state.listings.values()) {
     store.changeListing(symbol, (listing) => {

@@ -1,7 +1,7 @@
 // Books of a task: whole or not published, broken and crossed ones, quiet ones, and how often one goes out.
 import t from 'tap';
 import { listReadings, listRows, runTask, SECOND, START } from '../support/task-driver.ts';
-import { begin, diff, SPEC, snapshot } from '../support/task-logs.ts';
+import { begin, COVERS, diff, SPEC, snapshot } from '../support/task-logs.ts';
 
 t.test('a book is not published until it is whole, breaks at a hole and returns with the next snapshot', (t) => {
   const log = begin();
@@ -170,5 +170,48 @@ t.test('changes of one bucket that are recorded after its end are one more readi
     told,
     'on the topic too (records.md)',
   );
+  t.end();
+});
+
+t.test('a book that is stamped ahead of the log does not keep another one from its window', (t) => {
+  const log = begin(['BTCUSDT', 'ETHUSDT']);
+  log.open('k2', 'ahead', COVERS);
+  const other = (id: number, at: { readonly received: number; readonly recorded: number }): void => {
+    const ms = Math.floor(at.received / 1000);
+    const body = {
+      e: 'depthUpdate',
+      E: ms,
+      T: ms,
+      s: 'ETHUSDT',
+      U: id,
+      u: id,
+      pu: id - 1,
+      b: [['99.8', `${id}`]],
+      a: [],
+    };
+    const payload = Buffer.from(JSON.stringify(body));
+    const frame = { kind: 'frame', slot: 'ahead', conn_id: 'k2', request: null, payload } as const;
+    log.append({ ...frame, received_at: at.received }, at.recorded);
+  };
+  const first = { lastUpdateId: 1, E: 1, T: 1, bids: [['99.9', '1']], asks: [['100.1', '2']] };
+  const request = 'GET https://fapi.binance.com/fapi/v1/depth?symbol=ETHUSDT&limit=1000';
+  log.json('response', 'ahead', 'k2', first, { request });
+  log.now = START + 9_910_000;
+  log.tick(['k1', 'k2']);
+  snapshot(log, 15);
+  log.run(START + 109_800_000 - log.now, ['k1', 'k2']);
+  for (const [id, after] of [
+    [2, 0],
+    [3, 10_000],
+  ] as const)
+    other(id, { received: START + 114_810_000 + after, recorded: START + 109_900_000 + after });
+  log.now = START + 9_950_000;
+  diff(log, { U: 16, u: 20, pu: 15 }, { b: [['99.8', '4']] }, { recordedAt: START + 109_950_000 });
+  log.now = START + 110_200_000;
+  log.run(SECOND, ['k1', 'k2']);
+  const row = listRows(runTask(SPEC, log.records).outputs, 'book').find(
+    ({ at, texts }) => at === START + 10 * SECOND && texts.listing === 'binance:BTCUSDT',
+  );
+  t.equal(row?.instants.received_at, START + 9_950_000, 'the last one that was recorded in time');
   t.end();
 });
