@@ -27,7 +27,8 @@ export const createBacklog = ({ isFirst }: { readonly isFirst: boolean }): Backl
   return {
     selectOutputs: ({ live, stateRound }, recordedAt, nowMs) => {
       if (recordedAt >= nowMs * 1_000 - LONG_PAST) return { live, stateRound };
-      const isRoundWanted = stateRound !== null && nowMs - roundAtMs >= ROUND_EVERY_MS;
+      // Either way: after wall time was set back none would follow until it is again where it was.
+      const isRoundWanted = stateRound !== null && Math.abs(nowMs - roundAtMs) >= ROUND_EVERY_MS;
       if (isRoundWanted) roundAtMs = nowMs;
       return { live: isFirst ? live.filter(isHeldOn) : live, stateRound: isRoundWanted ? stateRound : null };
     },

@@ -50,6 +50,15 @@ t.test('a task that was followed before publishes every entry of `live`: streams
   t.end();
 });
 
+t.test('rounds go on when wall time is set back', (t) => {
+  const check = createCheck(createBacklog({ isFirst: true }));
+  t.same(check(2 * 3_600_000, 0).round, true);
+  t.same(check(2 * 3_600_000, -3_600_000).round, true);
+  t.same(check(2 * 3_600_000, -3_600_000 + 59_999).round, false);
+  t.same(check(2 * 3_600_000, -3_600_000 + 60_000).round, true);
+  t.end();
+});
+
 t.test('of a finished log everything is published', (t) => {
   const check = createCheck(NO_BACKLOG);
   for (const wallMs of [0, 1]) t.same(check(300 * 86_400_000, wallMs), { kinds: LIVE_KINDS, round: true });
