@@ -7,6 +7,7 @@ import type { CandleRecord, Micros, PriceType } from '../../schemas/records.ts';
 import type { CapabilityVersion, ListingVersion } from '../../schemas/topics.ts';
 import { isCounted } from '../../schemas/windows.ts';
 import type { Subject } from './accept.ts';
+import { noteUnreadable } from './connections.ts';
 import { pushRecord, pushSealed, type TaskContext } from './context.ts';
 import { findKnownMinute, isFinal, makePresentMinute } from './minutes.ts';
 import { pushLive } from './outputs.ts';
@@ -101,7 +102,7 @@ const refuseMinute = (
   { conn_id: connId }: ConnectionView,
   record: CandleRecord,
 ): VenueError => {
-  store.changeConnection(connId, ({ unreadable }) => void unreadable.push(record.received_at));
+  noteUnreadable(store, connId, record.received_at);
   return new VenueError('VENUE_BAD_FRAME', `a candle cannot begin at ${record.values.open_time}`);
 };
 

@@ -2,6 +2,7 @@
 import type { GapCause } from '../../schemas/gap-causes.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { LostBody, OpenBody, Span } from '../../schemas/topics.ts';
+import { toWindowEnd } from '../../schemas/windows.ts';
 import type { Connection, ConnectionView, TaskView } from './state.ts';
 import type { Store } from './store.ts';
 
@@ -185,6 +186,18 @@ export const findLossCause = (state: TaskView, query: WindowQuery): GapCause | n
   }
   return last?.cause ?? null;
 };
+
+/** Windows and minutes, which unreadable frames explain, begin and end on it. */
+const UNREADABLE_BUCKET_MS = 10_000;
+
+/** Notes an unreadable frame. One a bucket says it all: a venue that changes its messages makes thousands a second, which a checkpoint cannot hold. */
+export const noteUnreadable = ({ changeConnection }: Store, connId: string, receivedAt: Micros): void =>
+  changeConnection(connId, ({ unreadable }) => {
+    const last = unreadable.at(-1);
+    const isNoted =
+      last !== undefined && toWindowEnd(last, UNREADABLE_BUCKET_MS) === toWindowEnd(receivedAt, UNREADABLE_BUCKET_MS);
+    if (!isNoted) unreadable.push(receivedAt);
+  });
 
 /** True when a connection of the listing and layer had an unreadable frame within `(from, to]`. */
 export const hadUnreadable = (state: TaskView, query: WindowQuery): boolean => {

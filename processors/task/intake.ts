@@ -19,7 +19,7 @@ import { isCounted, toWindowEnd } from '../../schemas/windows.ts';
 import { applyReading, type Subject } from './accept.ts';
 import { applyBook, endBooks, publishPending } from './book-readings.ts';
 import { applyAnswer, applyCandle, canBeMinute, forgetNewest, isPriceCollected, type PricedAnswer } from './candles.ts';
-import { failToConnect, loseConnection, nameConnection, openConnection } from './connections.ts';
+import { failToConnect, loseConnection, nameConnection, noteUnreadable, openConnection } from './connections.ts';
 import {
   createSpanChange,
   isCollected,
@@ -302,8 +302,7 @@ const mapMessage = (context: TaskContext, message: RawMessage): readonly Mapped[
       return venue.map(mapper, toVenueMessage(context, message), { listings });
     });
   } catch (error) {
-    if (!(error instanceof VenueRefusal))
-      store.changeConnection(connId, ({ unreadable }) => void unreadable.push(receivedAt));
+    if (!(error instanceof VenueRefusal)) noteUnreadable(store, connId, receivedAt);
     if (!(error instanceof UnreadablePart)) throw error;
     pushDeadLetter(context, { code: error.code, text: error.message, payload: message.payload });
     return error.mapped;

@@ -37,7 +37,7 @@ export type Connection = {
   closed: boolean;
   /** Failed attempts to open a successor. */
   failures: { readonly at: Micros; readonly cause: GapCause }[];
-  /** Instants of unreadable frames. */
+  /** Instants of unreadable frames, one a bucket of ten seconds. */
   unreadable: Micros[];
 };
 

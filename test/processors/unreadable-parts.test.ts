@@ -4,7 +4,7 @@ import { VenueError } from '../../ingest/venues/contract/listings.ts';
 import { UnreadablePart } from '../../ingest/venues/contract/mapping.ts';
 import type { Venue } from '../../ingest/venues/contract/venue.ts';
 import { paperVenue } from '../support/paper-log.ts';
-import { listReadings, runTask, TestLog } from '../support/task-driver.ts';
+import { listReadings, listRows, runTask, SECOND, START, TestLog } from '../support/task-driver.ts';
 
 type Answer = {
   readonly listings: readonly { readonly symbol: string }[];
@@ -112,6 +112,33 @@ t.test('a record that cannot be applied does not take the others of its message 
       ['A', 'mark', true],
       ['B', 'book', true],
       ['B', 'venue_depth', true],
+    ],
+  );
+  t.end();
+});
+
+t.test('thousands of frames that cannot be read are a few instants in the state, and explain every window', (t) => {
+  const log = new TestLog();
+  log.capability(venue);
+  log.json('response', 'reference', 'r1', { listings: [listing('A')] }, { request: 'GET /listings' });
+  log.open('s1', 'slot', [{ layers: ['mark'], symbols: null }]);
+  for (let i = 0; i < 6_000; i++) {
+    log.now += 5_000;
+    log.json('frame', 'slot', 's1', { l: 'bad', s: 'A', t: null, v: {} });
+  }
+  const { task } = runTask({ venue, partition: 0, shards: 1 }, log.records);
+  t.equal(task.state.connections.get('s1')?.unreadable.length, 3, 'one for each ten seconds');
+  log.run(130_000_000, ['s1']);
+  const { outputs } = runTask({ venue, partition: 0, shards: 1 }, log.records);
+  t.same(
+    listRows(outputs, 'mark')
+      .slice(0, 4)
+      .map(({ at, texts }) => [(at - START) / SECOND, texts.gap_cause]),
+    [
+      [10, 'parse_error'],
+      [20, 'parse_error'],
+      [30, 'parse_error'],
+      [40, 'no_update'],
     ],
   );
   t.end();
