@@ -12,6 +12,10 @@ import type { ConnectionView, EventState, ListingState } from './state.ts';
 /** Repeats of an id are searched this far back, and among this many in any case: a new subscription may start with the last events, however old. */
 const REPEATS_WITHIN: Micros = 600_000_000;
 const REPEATS_AMONG = 64;
+/** Of the ids of a listing's layer: a checkpoint has all of them in one record, of trades and liquidations together (D-435). */
+const MOST_ID_BYTES = 4_000_000;
+/** What an id costs beside its own bytes. */
+const ID_OVERHEAD_BYTES = 16;
 
 type EventRecord = TradeRecord | LiquidationRecord;
 /** An event, and its position among the records of its message. */
@@ -51,12 +55,33 @@ export const restartEvents = (listing: ListingState, policy: string, at: Micros)
   for (const [layer, events] of listing.events) if (KINDS[layer].name === policy) events.since = at;
 };
 
+const countIdBytes = (id: string): number => Buffer.byteLength(id) + ID_OVERHEAD_BYTES;
+
+/** Bytes of the stored ids; a state from before they were counted is counted once. */
+const countBytes = ({ bytes, seen }: EventState): number => {
+  if (bytes !== undefined) return bytes;
+  let counted = 0;
+  for (const id of seen.keys()) counted += countIdBytes(id);
+  return counted;
+};
+
+/** Stores an id that is not among the stored ones. */
+const rememberId = (events: EventState, id: string, at: Micros): void => {
+  events.bytes = countBytes(events) + countIdBytes(id);
+  events.seen.set(id, at);
+};
+
 /** Ids are stored in order of arrival, so the oldest come first. */
-const forgetOld = ({ seen }: EventState, now: Micros): void => {
+const forgetOld = (events: EventState, now: Micros): void => {
+  const { seen } = events;
+  let bytes = countBytes(events);
   for (const [id, at] of seen) {
-    if (seen.size <= REPEATS_AMONG || at >= now - REPEATS_WITHIN) return;
+    const isKept = at >= now - REPEATS_WITHIN && bytes <= MOST_ID_BYTES;
+    if (seen.size <= REPEATS_AMONG || isKept) break;
     seen.delete(id);
+    bytes -= countIdBytes(id);
   }
+  events.bytes = bytes;
 };
 
 /** Separates derived ids from the venue's. */
@@ -89,9 +114,9 @@ const identify = (context: TaskContext, subject: Subject, { record, index }: Eve
     return isCountedForLayer(context.state, events, { connection, isLate }) ? own : null;
   }
   const key = id === null ? makeNthKey(events, connection, formatContent(record)) : id;
-  if (id === null) events.seen.set(`@${connection.conn_id} ${key}`, context.state.recordedAt);
+  if (id === null) rememberId(events, `@${connection.conn_id} ${key}`, context.state.recordedAt);
   if (events.seen.has(toSeenId(key))) return null;
-  events.seen.set(toSeenId(key), context.state.recordedAt);
+  rememberId(events, toSeenId(key), context.state.recordedAt);
   return id ?? own;
 };
 

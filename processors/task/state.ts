@@ -76,6 +76,8 @@ export type ListingState = {
 export type EventState = {
   /** Ids with the instant of their record, oldest first. */
   readonly seen: Map<string, Micros>;
+  /** Of the ids; absent in a state from before they were counted. */
+  bytes?: number;
   /** Connections that delivered events. */
   delivered: string[];
   /** Start of the collection: earlier events are ignored, even when a new subscription starts with them. */
@@ -130,10 +132,10 @@ const copyLayer = (layer: View<LayerState>): LayerState => ({
   parts: { ...layer.parts },
 });
 
-const copyEvents = ({ seen, delivered, since }: View<EventState>): EventState => ({
-  seen: new Map(seen),
-  delivered: [...delivered],
-  since,
+const copyEvents = (events: View<EventState>): EventState => ({
+  ...events,
+  seen: new Map(events.seen),
+  delivered: [...events.delivered],
 });
 
 const copyCandles = ({ minutes, proved, newest, rollups, told }: CandleView): CandleState => ({

@@ -1,12 +1,15 @@
 // Old events: those repeated by a venue's first message of a subscription are not published as new, on every recorded venue (D-53).
 import { readdirSync } from 'node:fs';
 import t from 'tap';
+import { LIMITS } from '../../infra/runtime/kafka/topics.ts';
 import { toCapability } from '../../ingest/venues/contract/feed.ts';
 import type { Venue } from '../../ingest/venues/contract/venue.ts';
 import { venues } from '../../ingest/venues/index.ts';
+import { formatListing } from '../../processors/task/state-json.ts';
 import type { LiquidationRecord, ListingRecord, TradeRecord } from '../../schemas/records.ts';
 import type { RawMessage, Row } from '../../schemas/topics.ts';
 import { listingValues } from '../api/live-fixture.ts';
+import { paperVenue } from '../support/paper-log.ts';
 import { fixturePath, type Recorded, readRecording, toVenueMessage } from '../support/recordings.ts';
 import { listRows, runTask, TestLog } from '../support/task-driver.ts';
 import { allLayers } from '../support/task-logs.ts';
@@ -116,6 +119,29 @@ t.test(
       for (const { texts } of rows) t.notOk(Object.values(texts).includes('') || !texts['id'], JSON.stringify(texts));
     }
     t.ok(publishedCount > 0, `${publishedCount} events`);
+    t.end();
+  },
+);
+
+t.test(
+  'a listing with any number of trades fits into a checkpoint, and its newest ones are not repeated (D-435)',
+  (t) => {
+    const log = new TestLog();
+    log.json('capability', 'collector', 'c1', toCapability(paperVenue));
+    const listing = { symbol: 'LIN', base: 'LIN', kind: 'linear', unit: 'base', multiplier: '1', size: '1' };
+    log.json('response', 'reference', 'r', { listings: [listing] }, { request: 'GET https://test' });
+    log.open('k1', 'all', [{ layers: ['liquidation'], symbols: null }]);
+    const put = (n: number): void => {
+      log.now += 1_000;
+      const v = { id: `${n}`.padStart(9_000, '0'), side: 'long', price: '1', quantity: '1' };
+      log.json('frame', 'all', 'k1', { l: 'liquidation', s: 'LIN', t: log.now / 1_000, v });
+    };
+    for (let n = 0; n < 1_200; n++) put(n);
+    for (let n = 1_000; n < 1_200; n++) put(n);
+    const { task, outputs } = runTask({ venue: paperVenue, partition: 0, shards: 1 }, log.records);
+    t.equal(listRows(outputs, 'liquidations').filter((row) => row.texts.status === 'present').length, 1_200);
+    const held = task.state.listings.get('LIN');
+    t.ok(held !== undefined && formatListing(held).length < LIMITS.messageBytes / 2);
     t.end();
   },
 );
