@@ -132,7 +132,10 @@ export const applyCandle = (
   const isWhole = values.closed === true || isKnown || isBehind(candles, connection, openTime);
   const minute: Minute = { values, venue_ts, received_at, final: isWhole, ...source };
   if (late) {
-    if (candles.told?.[openTime] === joinFigures(values) || (!answer && isPast(record, connection))) return;
+    const figures = joinFigures(values);
+    if (candles.told?.[openTime] === figures || (!answer && isPast(record, connection))) return;
+    candles.told ??= {};
+    candles.told[openTime] = figures;
     pushSealed(context, listing.symbol, makeCandleRow(toCandleIdentity(context, series), makePresentMinute(minute)));
     return announceMinutes(context, series, proved);
   }

@@ -117,7 +117,7 @@ export type CandleState = Changeable & {
   readonly minutes: Record<number, Minute>;
   /** Minutes proved to have no trades, by open time (H-12). */
   readonly proved: Record<number, true>;
-  /** Figures of the last sealed minutes, by open time: an answer that repeats them is no correction. */
+  /** Figures told last of sealed minutes, by open time, for some minutes: a record that repeats them is no correction. */
   told?: Record<number, string>;
   /** Newest minute delivered by each alive span of a connection. */
   readonly newest: Record<string, Micros>;

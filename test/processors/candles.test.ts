@@ -295,7 +295,7 @@ t.test('a newer minute proves an empty one when it is recorded in time, to the m
   t.end();
 });
 
-t.test('overlapping polls publish each minute once; a correction is late (H-13)', (t) => {
+t.test('overlapping polls publish each minute, and each correction, once; a correction is late (H-13)', (t) => {
   const log = begin();
   log.json('open', 'prices', 'p1', {
     opened_at: log.now,
@@ -312,13 +312,15 @@ t.test('overlapping polls publish each minute once; a correction is late (H-13)'
   answer(log, 'p1', [bar(2), bar(3), bar(4)], 'markPriceKlines');
   log.run(30 * SECOND, connections, 2 * SECOND);
   answer(log, 'p1', [bar(2), bar(3), bar(4)], 'markPriceKlines');
-  answer(log, 'p1', [[2, { ...BAR, c: '1' }], bar(3)], 'markPriceKlines');
+  for (const close of ['1', '1', '102', '102'])
+    answer(log, 'p1', [[2, { ...BAR, c: close }], bar(3)], 'markPriceKlines');
   log.run(150 * SECOND, connections, 2 * SECOND);
-  t.same(summarise(listCandles(log, '1m', 'mark')).slice(0, 5), [
+  t.same(summarise(listCandles(log, '1m', 'mark')).slice(0, 6), [
     [0, 'present', '100', false],
     [1, 'present', '101', false],
     [2, 'present', '102', false],
     [2, 'present', '1', true],
+    [2, 'present', '102', true],
     [3, 'present', '103', false],
   ]);
   t.end();
