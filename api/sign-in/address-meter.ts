@@ -18,9 +18,10 @@ export class AddressMeter {
   /** Seconds until the address may again, at least 1; null: it may now. */
   waitS(address: string, nowMs: number): number | null {
     const held = this.#within(toSource(address), nowMs);
-    const oldest = held[0];
-    if (oldest === undefined || held.length < this.#most) return null;
-    return Math.max(1, Math.ceil((oldest + this.#windowMs - nowMs) / 1_000));
+    // Of more at once than there may be, all but the newest have to leave first.
+    const last = held[held.length - this.#most];
+    if (last === undefined) return null;
+    return Math.max(1, Math.ceil((last + this.#windowMs - nowMs) / 1_000));
   }
 
   note(address: string, nowMs: number): void {
@@ -38,6 +39,7 @@ export class AddressMeter {
   }
 
   #within(source: string, nowMs: number): number[] {
-    return (this.#sources.get(source) ?? []).filter((at) => at > nowMs - this.#windowMs);
+    // After the clock was set back, an instant to come would count for as long as the step was.
+    return (this.#sources.get(source) ?? []).filter((at) => at > nowMs - this.#windowMs && at <= nowMs);
   }
 }
