@@ -69,7 +69,9 @@ export const openDirectory = ({ urls, nowMs }: Site): (() => Promise<Directory>)
   let kept: { readonly directory: Directory; readonly atMs: number } | null = null;
   let reading: Promise<Directory> | null = null;
   return async () => {
-    const isFresh = kept !== null && kept.directory.listings.length > 0 && nowMs() - kept.atMs < KEPT_MS;
+    // An age below zero: the clock was set back, and the true age is not known.
+    const ageMs = kept === null ? KEPT_MS : nowMs() - kept.atMs;
+    const isFresh = kept !== null && kept.directory.listings.length > 0 && ageMs >= 0 && ageMs < KEPT_MS;
     if (kept !== null && isFresh) return kept.directory;
     reading ??= readDirectory(urls.api).finally(() => {
       reading = null;

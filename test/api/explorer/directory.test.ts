@@ -1,0 +1,39 @@
+// The directory of the explorer over an API of one page: how long what was read is kept.
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import t from 'tap';
+import type { Site } from '../../../api/account-app/site.ts';
+import { openDirectory } from '../../../api/explorer/directory.ts';
+
+const LISTING = { instrument: 'BTC-PERP', base: 'BTC', quote: 'USDT', venue: 'binance', venue_symbol: 'BTCUSDT' };
+
+const startApi = async (t: { teardown: (end: () => void) => void }) => {
+  let pages = 0;
+  const server = createServer(({ url = '' }, response) => {
+    const isListings = url.startsWith('/v2/instruments');
+    if (isListings) pages += 1;
+    const items = isListings ? [{ ...LISTING, status: 'trading' }] : [{ venue: 'binance', name: 'Binance' }];
+    response.setHeader('content-type', 'application/json');
+    response.end(JSON.stringify({ items, page: { next_cursor: null } }));
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  t.teardown(() => server.close());
+  return { api: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, readPages: () => pages };
+};
+
+t.test('it is read anew after a minute, and after the clock was set back', async (t) => {
+  const { api, readPages } = await startApi(t);
+  let nowMs = 1_000_000_000;
+  const read = openDirectory({ urls: { api }, nowMs: () => nowMs } as unknown as Site);
+  t.match(await read(), { listings: [{ instrument: 'BTC-PERP' }] });
+  nowMs += 59_999;
+  await read();
+  t.equal(readPages(), 1, 'kept for a minute');
+  nowMs += 1;
+  await read();
+  t.equal(readPages(), 2);
+  nowMs -= 3_600_000;
+  await read();
+  t.equal(readPages(), 3, 'what was read an hour from now may be of any age');
+});
