@@ -37,10 +37,15 @@ const toRequest = ({ payload, offer }: Settleable): [PaymentPayload, PaymentRequ
   return [{ x402Version: 2, accepted: requirements, payload }, requirements];
 };
 
-type Settlement = { readonly success: boolean; readonly errorReason?: string; readonly transaction: string };
+/** Of an error the library passes on what the facilitator sent, whatever its type. */
+type Settlement = { readonly success: boolean; readonly errorReason?: unknown; readonly transaction?: unknown };
 
-const readOutcome = ({ success, errorReason = '', transaction }: Settlement): Settled => {
-  const hash = transaction.toLowerCase();
+const toText = (given: unknown): string => (typeof given === 'string' ? given : '');
+
+const readOutcome = ({ success, ...told }: Settlement): Settled => {
+  const errorReason = toText(told.errorReason);
+  // Null is none; anything else that is no text may stand for a transaction.
+  const hash = String(told.transaction ?? '').toLowerCase();
   if (success) return TRANSACTION.test(hash) ? { is: 'settled', transaction: hash } : { is: 'unknown', why: 'no hash' };
   const reason = toReason(errorReason);
   const isSent = hash !== '' || !isBeforeSending(reason);
@@ -60,9 +65,9 @@ export const openFacilitator = (url: string, headers: Readonly<Record<string, st
     async verify(payment) {
       try {
         const { isValid, invalidReason } = await verifier.verify(...toRequest(payment));
-        return isValid ? null : readReason(invalidReason);
+        return isValid ? null : readReason(toText(invalidReason));
       } catch (error) {
-        return error instanceof VerifyError && error.statusCode < 500 ? readReason(error.invalidReason) : 'away';
+        return error instanceof VerifyError && error.statusCode < 500 ? readReason(toText(error.invalidReason)) : 'away';
       }
     },
     async settle(payment) {
@@ -70,7 +75,7 @@ export const openFacilitator = (url: string, headers: Readonly<Record<string, st
         return readOutcome(await settler.settle(...toRequest(payment)));
       } catch (error) {
         if (!(error instanceof SettleError) || error.statusCode >= 500) return { is: 'unknown', why: findCause(error) };
-        const { errorReason = '', transaction = '' } = error;
+        const { errorReason, transaction } = error;
         return readOutcome({ success: false, errorReason, transaction });
       }
     },
