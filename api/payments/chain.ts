@@ -38,13 +38,13 @@ export type PaymentChain = {
 const findUse = async (
   client: PublicClient,
   { payload, offer }: Settleable,
-  presentedMs: number,
+  { presentedMs, newest }: { readonly presentedMs: number; readonly newest: bigint },
 ): Promise<Hex | null> => {
   const { from, nonce } = payload.authorization;
   const oldestS = BigInt(Math.floor(presentedMs / 1_000) - ALLOWANCE_S);
-  let to = await client.getBlockNumber({ cacheTime: 0 });
+  let to = newest;
   for (;;) {
-    const first = to > WINDOW ? to - WINDOW : 0n;
+    const first = to >= WINDOW ? to - WINDOW + 1n : 0n;
     const [log] = await client.getContractEvents({
       ...{ address: toHex(offer.asset), abi: TOKEN, eventName: 'AuthorizationUsed' },
       args: { authorizer: from as Hex, nonce: nonce as Hex },
@@ -78,29 +78,32 @@ export const openPaymentChain = (rpcUrl: string): PaymentChain => {
   const read = <T>(
     payment: Settleable,
     functionName: 'authorizationState' | 'balanceOf',
-    args: readonly Hex[],
+    { args, blockNumber }: { readonly args: readonly Hex[]; readonly blockNumber?: bigint },
   ): Promise<T> =>
     client.readContract({
       address: toHex(payment.offer.asset),
       abi: TOKEN,
       functionName,
       args: args as never,
+      ...(blockNumber === undefined ? {} : { blockNumber }),
     }) as Promise<T>;
 
   return {
     async look(payment, presentedMs) {
       const { from, nonce, validBefore } = payment.payload.authorization;
-      // The block is read first: what is unused after it has expired can never be used.
-      const { timestamp } = await client.getBlock();
-      const isUsed = await read<boolean>(payment, 'authorizationState', [from as Hex, nonce as Hex]);
+      // What is unused in a block after it has expired can never be used. Of several nodes behind one address another may answer next:
+      // one that does not have this block rejects, and its older state decides nothing.
+      const { timestamp, number: newest } = await client.getBlock();
+      const asked = { args: [from as Hex, nonce as Hex], blockNumber: newest };
+      const isUsed = await read<boolean>(payment, 'authorizationState', asked);
       if (!isUsed) return { is: 'unused', isExpired: timestamp >= BigInt(validBefore) };
-      const hash = await findUse(client, payment, presentedMs);
+      const hash = await findUse(client, payment, { presentedMs, newest });
       if (hash === null || !(await hasPaid(client, hash, payment))) return { is: 'spent' };
       return { is: 'paid', transaction: hash.toLowerCase() };
     },
     async canPay(payment) {
       const { from } = payment.payload.authorization;
-      return (await read<bigint>(payment, 'balanceOf', [from as Hex])) >= BigInt(payment.offer.amount);
+      return (await read<bigint>(payment, 'balanceOf', { args: [from as Hex] })) >= BigInt(payment.offer.amount);
     },
     async isContract(payer) {
       const code = await client.getCode({ address: payer as Hex });
