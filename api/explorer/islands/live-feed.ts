@@ -41,6 +41,8 @@ export class LiveFeed {
   #receivedMs = 0;
   #tries = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
+  /** Asks why the stream was refused; it ends with whatever the user does meanwhile. */
+  #asking: AbortController | null = null;
 
   constructor(query: Readonly<Record<string, string>>, events: FeedEvents) {
     this.#query = { ...query, number_format: 'string' };
@@ -94,6 +96,8 @@ export class LiveFeed {
 
   close(): void {
     clearTimeout(this.#timer);
+    this.#asking?.abort();
+    this.#asking = null;
     this.#source?.close();
     this.#source = null;
   }
@@ -144,14 +148,16 @@ export class LiveFeed {
   async #findRefusal(): Promise<void> {
     this.close();
     const stop = new AbortController();
+    this.#asking = stop;
     let words = 'The stream was refused';
     try {
       await callApi(`/stream?${new URLSearchParams(this.#query)}`, { signal: stop.signal });
     } catch (error) {
       if (error instanceof Refused) words = error.message;
-    } finally {
-      stop.abort();
     }
+    if (stop.signal.aborted) return;
+    this.#asking = null;
+    stop.abort();
     this.#setState('refused', words);
     const waitMs = WAITS_MS[Math.min(this.#tries++, WAITS_MS.length - 1)] ?? 30_000;
     this.#timer = setTimeout(() => this.open(), waitMs);
