@@ -124,8 +124,11 @@ const runInUnit = async (units: Units, ctx: KoaContextWithOIDC, work: () => Prom
 export const createExchanges = ({ units, renewals, mcpUrl, fetches, nowMs }: ExchangeDeps): Exchanges => {
   const current = new AsyncLocalStorage<Exchange>();
 
-  const touch = async (clientId: unknown): Promise<void> => {
-    if (typeof clientId === 'string') await units.alone(TOUCH, [clientId, new Date(nowMs())]);
+  /** A note beside an answer that stands: tokens that were given out and not answered would end their connection at the repetition. */
+  const touch = async (ctx: KoaContextWithOIDC, clientId: unknown): Promise<void> => {
+    if (typeof clientId !== 'string') return;
+    const noted = units.alone(TOUCH, [clientId, new Date(nowMs())]);
+    await noted.catch((error: unknown) => ctx.app.emit('error', error, ctx));
   };
 
   const answerToken = async (ctx: KoaContextWithOIDC, form: URLSearchParams, next: () => Promise<void>) => {
@@ -165,11 +168,11 @@ export const createExchanges = ({ units, renewals, mcpUrl, fetches, nowMs }: Exc
         if (!isStorableJson(asked)) return refusePage(ctx, exchange);
         ctx.query = asked as typeof ctx.query;
         await next();
-        if (ctx.status === 303) await touch(ctx.query['client_id']);
+        if (ctx.status === 303) await touch(ctx, ctx.query['client_id']);
         return;
       }
       await runInUnit(units, ctx, () => (kind === 'token' && form !== null ? answerToken(ctx, form, next) : next()));
-      if (kind === 'token' && ctx.status === 200) await touch(form?.get('client_id'));
+      if (kind === 'token' && ctx.status === 200) await touch(ctx, form?.get('client_id'));
     },
   };
 };
