@@ -55,7 +55,9 @@ const createScopes = (site: Site): Scopes => {
     const { session } = request;
     const name = session === null ? '' : `${session.accountId} ${session.plan}`;
     const held = kept.get(name);
-    if (held !== undefined && site.nowMs() - held.atMs < KEPT_MS) return held.scope;
+    // An age below zero: the clock was set back, and the true age is not known.
+    const ageMs = held === undefined ? KEPT_MS : site.nowMs() - held.atMs;
+    if (held !== undefined && ageMs >= 0 && ageMs < KEPT_MS) return held.scope;
     const reading: Kept = { scope: read(request), atMs: site.nowMs() };
     kept.delete(name);
     kept.set(name, reading);
