@@ -94,6 +94,8 @@ type Refusals = {
   /** The price anew, and why this payment does not count. */
   readonly refuse: (asked: Omit<PaidCall, 'bid'>, error: string) => Refused;
   readonly refuseNotTaken: (asked: PaidCall, why: NotTaken) => Refused;
+  /** Of a payment for a plan: another request may have come with it since it was looked at. */
+  readonly refusePlan: (asked: PaidCall, open: PaymentDesk, why: NotTaken) => Promise<Refused>;
 };
 
 const createRefusals = (deps: ChecksDeps): Refusals => {
@@ -106,11 +108,19 @@ const createRefusals = (deps: ChecksDeps): Refusals => {
     if (why === 'away') return AWAY;
     return why === 'limit' ? TOO_MANY : refuse(asked, why.refused);
   };
-  return { refuse, refuseNotTaken };
+  const refusePlan = async (asked: PaidCall, open: PaymentDesk, why: NotTaken): Promise<Refused> => {
+    const { payment } = asked.bid;
+    if (typeof why === 'string' || why.refused !== 'already_presented') return refuseNotTaken(asked, why);
+    const standing = await open.standing(payment).catch(() => null);
+    if (standing === null) return AWAY;
+    const hindrance = findHindrance(standing, payment);
+    return hindrance === 'pending' || hindrance === 'claim' ? PENDING : refuseNotTaken(asked, why);
+  };
+  return { refuse, refuseNotTaken, refusePlan };
 };
 
 /** What a bid buys, once it has no obstacle. */
-const createPayments = ({ challenges, terms }: ChecksDeps, { refuse, refuseNotTaken }: Refusals) => {
+const createPayments = ({ challenges, terms }: ChecksDeps, { refuse, refuseNotTaken, refusePlan }: Refusals) => {
   const callPayment = (asked: PaidCall, open: PaymentDesk): CallPayment => {
     let isOpen = false;
     return {
@@ -153,7 +163,7 @@ const createPayments = ({ challenges, terms }: ChecksDeps, { refuse, refuseNotTa
       const bought = await open.buyPlan(asked.bid);
       if (bought.is === 'bought') return deliver(asked, open, bought.purchase);
       if (bought.is === 'unknown') return PENDING;
-      if (bought.is === 'refused') return refuseNotTaken(asked, bought.why);
+      if (bought.is === 'refused') return refusePlan(asked, open, bought.why);
       const refused = refuse(asked, bought.reason);
       const payer = asked.bid.payment.payload.authorization.from;
       const settlement = { success: false, errorReason: bought.reason, transaction: '', network: terms.network, payer };

@@ -144,6 +144,27 @@ t.test('of many who bring one payment for a plan, one gets the key and the payer
   t.equal((await pool.query('select 1 from api_keys')).rowCount, 1);
 });
 
+t.test(
+  'who brings a payment for a plan while another request pays with it is to repeat it, and to sign no new one',
+  async (t) => {
+    const world = await startPaymentWorld(t);
+    const { url, pool, mini, buyer } = await bought(t, world);
+    const payment = withPayment(await sign(buyer, mini));
+    world.faults([{ on: 'verify', at: 'before', does: 'hold' }]);
+    // Connections that are open already answer all of them at once.
+    await Promise.all(Array.from({ length: 10 }, () => pool.query('select pg_sleep(0.1)')));
+    const sent = Array.from({ length: 5 }, () => send(url, payment));
+    await waitFor('one of them is verified', () => world.facilitator().faults.held() === 1);
+    let left = 5;
+    for (const one of sent) void one.then(() => left--);
+    await waitFor('the others are answered', () => left === 1);
+    world.faults([]);
+    const answers = await Promise.all(sent);
+    t.same(answers.map(({ status }) => status).sort(), [200, 503, 503, 503, 503]);
+    for (const { status, headers } of answers) if (status === 503) t.equal(headers.get('payment-required'), null);
+  },
+);
+
 t.test('a key that was not delivered is replaced by the next who brings its payment, once', async (t) => {
   const world = await startPaymentWorld(t);
   const { url, pool, mini, buyer } = await bought(t, world);
