@@ -116,16 +116,25 @@ const watchOverdue = ({ store, log }: SettlementDeps): (() => Promise<void>) => 
 export const startSettlement = (deps: SettlementDeps): Settlement => {
   const { store, log } = deps;
   const held = new Set<string>();
+  /** Runs by payment: one that finds it taken up does not end the lease of the one that has it. */
+  const runs = new Map<string, number>();
   const underWay = new Set<Promise<void>>();
   const watch = watchOverdue(deps);
 
+  const leave = (receiptId: string): void => {
+    const left = (runs.get(receiptId) ?? 1) - 1;
+    if (left > 0) return void runs.set(receiptId, left);
+    runs.delete(receiptId);
+    held.delete(receiptId);
+  };
   const run = async (receiptId: string, work: () => Promise<void>): Promise<void> => {
     held.add(receiptId);
+    runs.set(receiptId, (runs.get(receiptId) ?? 0) + 1);
     const done = work()
       .catch((err: unknown) =>
         log.warn({ err, receipt_id: receiptId }, 'a settlement was not recorded, the chain will be asked'),
       )
-      .finally(() => held.delete(receiptId));
+      .finally(() => leave(receiptId));
     underWay.add(done);
     await done;
     underWay.delete(done);

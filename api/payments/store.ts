@@ -80,7 +80,9 @@ const INSERT = `
 const REMOVE = `delete from payments where receipt_id = $1 and state in ('presented', 'verified')`;
 const RENEW = `update payments set lease_until = ${LEASE}
   where receipt_id = any($1) and state in ('presented', 'verified', 'settling')`;
-const SERVE = `update payments set state = 'served' where receipt_id = $1 and state = 'verified'`;
+/** A repetition whose first answer was lost finds what it did, or what has become of it since. */
+const SERVE = `update payments set state = case when state = 'verified' then 'served' else state end
+  where receipt_id = $1 and state <> 'presented'`;
 
 /** Taken up once: `settling` with a lease, so that a settlement whose process died is found. */
 const TAKE = `

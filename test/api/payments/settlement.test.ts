@@ -1,0 +1,101 @@
+// Settlements of one process over a real PostgreSQL, with answers of the database and of the facilitator that come late.
+import type { Pool } from 'pg';
+import t from 'tap';
+import type { PaymentChain } from '../../../api/payments/chain.ts';
+import { type Bid, openDesk } from '../../../api/payments/desk.ts';
+import type { Facilitator, Settled } from '../../../api/payments/facilitator.ts';
+import type { Offer } from '../../../api/payments/offers.ts';
+import { openPurchases } from '../../../api/payments/purchases.ts';
+import { startSettlement } from '../../../api/payments/settlement.ts';
+import { openPaymentStore } from '../../../api/payments/store.ts';
+import type { Logger } from '../../../infra/runtime/log.ts';
+import type { Teardown } from '../../support/engines.ts';
+import { waitFor } from '../../support/wait.ts';
+import { freshPool } from './paid-api.ts';
+
+const HASH = `0x${'ab'.repeat(32)}`;
+const PAYER = `0x${'bb'.repeat(20)}`;
+const SERVE = /set state = .*'served'/;
+
+/** A payment that was verified and is being answered, and the two outside services of its process. */
+const serveOne = async (t: Teardown, pool: Pool) => {
+  const late = Promise.withResolvers<Settled>();
+  const errors: unknown[] = [];
+  let calls = 0;
+  const facilitator: Facilitator = {
+    verify: async () => null,
+    settle: () => {
+      calls += 1;
+      return late.promise;
+    },
+  };
+  const log = { error: (...given: unknown[]) => errors.push(given), warn: () => undefined } as unknown as Logger;
+  const [store, purchases, chain] = [openPaymentStore(pool), openPurchases(pool), {} as PaymentChain];
+  const deps = { store, purchases, facilitator, chain, count: () => undefined, log };
+  const settlement = startSettlement(deps);
+  t.teardown(() => {
+    late.resolve({ is: 'settled', transaction: HASH });
+    return settlement.stop();
+  });
+  const desk = openDesk({ ...deps, settlement });
+  const validBefore = Math.floor(Date.now() / 1_000) + 60;
+  const payload = { authorization: { from: PAYER, nonce: `0x${'cc'.repeat(32)}`, validBefore: String(validBefore) } };
+  const offer = { network: 'eip155:1', asset: PAYER, amount: '5000' } as unknown as Offer;
+  const bid = { payment: { payload }, offers: [offer], receiptId: 'rcp_1' } as unknown as Bid;
+  const { from: payer, nonce } = payload.authorization;
+  const row = { payer, nonce, receiptId: 'rcp_1', class: 'snapshots', plan: null, offer, validBefore };
+  await store.insert({ ...row, payload: payload as never });
+  await store.verify('rcp_1');
+  settlement.held.add('rcp_1');
+  const readState = async (): Promise<string | undefined> =>
+    (await pool.query<{ state: string }>('select state from payments')).rows[0]?.state;
+  return {
+    desk,
+    bid,
+    settlement,
+    errors,
+    readState,
+    calls: () => calls,
+    settled: () => late.resolve({ is: 'settled', transaction: HASH }),
+  };
+};
+
+/** A database whose first answer to a statement comes after everybody has ceased to wait for it. */
+const answerLate = (pool: Pool, slow: RegExp): Pool => {
+  let isFirst = true;
+  const query = async (text: string, values: unknown[]) => {
+    const answer = await pool.query(text, values);
+    if (!slow.test(text) || !isFirst) return answer;
+    isFirst = false;
+    await new Promise((done) => setTimeout(done, 2_500));
+    return answer;
+  };
+  return new Proxy(pool, { get: (whole, name) => (name === 'query' ? query : Reflect.get(whole, name, whole)) });
+};
+
+t.test(
+  'an answer that is noted as served, which the process learns too late, is charged, and no alarm is raised',
+  async (t) => {
+    const pool = await freshPool(t);
+    const { desk, bid, errors, readState, calls, settled } = await serveOne(t, answerLate(pool, SERVE));
+    settled();
+    await desk.end(bid, 'whole');
+    await waitFor('it is settled', async () => (await readState()) === 'settled');
+    t.equal(calls(), 1);
+    t.same(errors, []);
+  },
+);
+
+t.test('a settlement keeps its lease when another run of the process finds it taken up', async (t) => {
+  const pool = await freshPool(t);
+  const { desk, bid, settlement, readState, calls, settled } = await serveOne(t, pool);
+  const ended = desk.end(bid, 'whole');
+  await waitFor('it is sent', () => calls() === 1);
+  await settlement.settle('rcp_1');
+  t.ok(settlement.held.has('rcp_1'));
+  settled();
+  await ended;
+  t.notOk(settlement.held.has('rcp_1'));
+  t.equal(await readState(), 'settled');
+  t.equal(calls(), 1);
+});
