@@ -67,7 +67,9 @@ export const openFacilitator = (url: string, headers: Readonly<Record<string, st
         const { isValid, invalidReason } = await verifier.verify(...toRequest(payment));
         return isValid ? null : readReason(toText(invalidReason));
       } catch (error) {
-        return error instanceof VerifyError && error.statusCode < 500 ? readReason(toText(error.invalidReason)) : 'away';
+        return error instanceof VerifyError && error.statusCode < 500
+          ? readReason(toText(error.invalidReason))
+          : 'away';
       }
     },
     async settle(payment) {

@@ -16,7 +16,10 @@ const startFacilitator = async (t: { teardown: (end: () => void) => void }) => {
   await once(server.listen(0, '127.0.0.1'), 'listening');
   t.teardown(() => server.close());
   const facilitator = openFacilitator(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, {});
-  return { facilitator, answers: (status: number, body: unknown) => void (answer = { status, body }) };
+  const answers = (status: number, body: unknown): void => {
+    answer = { status, body };
+  };
+  return { facilitator, answers };
 };
 
 t.test('a refusal whose members are null or no texts is unclear, as one without them is', async (t) => {
