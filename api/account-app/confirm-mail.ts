@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { html } from 'htm/preact';
 import { runInTransaction } from '../../infra/runtime/postgres/postgres.ts';
 import { formatCount } from '../../schemas/counts.ts';
-import type { Account } from '../accounts/accounts.ts';
+import { type Account, lockAccount } from '../accounts/accounts.ts';
 import { recordEvent } from '../accounts/events.ts';
 import { takeCode } from '../accounts/recovery-codes.ts';
 import type { Session } from '../accounts/sessions.ts';
@@ -50,6 +50,7 @@ const showCodeForm = (site: Site, exchange: Exchange, { status, note }: Problem 
 /** Uses the code up; false: it is none of this account's. */
 const confirm = ({ pool }: Site, accountId: string, code: string): Promise<boolean> =>
   runInTransaction(pool, async (client) => {
+    if (!(await lockAccount(client, accountId))) return false;
     // Codes that the owner keeps prove nothing of a mailbox, and are not used up here.
     if ((await takeCode(client, accountId, { code, only: 'mailed' })) === null) return false;
     await client.query('update accounts set confirmed_at = coalesce(confirmed_at, now()) where account_id = $1', [

@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { html } from 'htm/preact';
 import { runInTransaction } from '../../infra/runtime/postgres/postgres.ts';
-import { readAccount, setPassword } from '../accounts/accounts.ts';
+import { lockAccount, readAccount, setPassword } from '../accounts/accounts.ts';
 import { closeAccount } from '../accounts/close-account.ts';
 import { recordEvent } from '../accounts/events.ts';
 import { exportAccount } from '../accounts/export-account.ts';
@@ -143,6 +143,7 @@ const addSessionRoutes = (app: FastifyInstance, site: Site): void => {
   app.post(`${PATH}/sessions/end-others`, async (request, reply) => {
     const { accountId, sessionId } = requireSession(request);
     await runInTransaction(site.pool, async (client) => {
+      if (!(await lockAccount(client, accountId))) return;
       const ended = await endOtherSessions(client, accountId, sessionId);
       await recordEvent(client, { accountId, action: 'sessions_ended', details: { ended } });
     });
@@ -151,6 +152,7 @@ const addSessionRoutes = (app: FastifyInstance, site: Site): void => {
   app.post<{ Params: { id: string } }>(`${PATH}/sessions/:id/end`, async (request, reply) => {
     const { accountId } = requireSession(request);
     const isEnded = await runInTransaction(site.pool, async (client) => {
+      if (!(await lockAccount(client, accountId))) return false;
       const done = await endSession(client, request.params.id.replaceAll('\0', ''), accountId);
       if (done) await recordEvent(client, { accountId, action: 'session_ended' });
       return done;

@@ -33,6 +33,10 @@ const LOCK = 'select 1 from accounts where account_id = $1 and closed_at is null
 export const lockAccount = async (client: Db, accountId: string): Promise<boolean> =>
   (await client.query(LOCK, [accountId])).rowCount === 1;
 
+/** As `lockAccount`, by a normal address; null: there is no open account. */
+export const lockAccountOf = async (client: Db, email: string): Promise<Account | null> =>
+  (await client.query<Account>(`${FIND} and email = $1 for update`, [email])).rows[0] ?? null;
+
 /** The open account of a normal address. */
 export const findAccount = async (db: Db, email: string): Promise<Account | null> =>
   (await db.query<Account>(`${FIND} and email = $1`, [email])).rows[0] ?? null;

@@ -2,6 +2,7 @@
 import type { Pool } from 'pg';
 import { runInTransaction } from '../../infra/runtime/postgres/postgres.ts';
 import type { PlanCode } from '../contract/plans.ts';
+import { lockAccount } from './accounts.ts';
 import { type Db, recordEvent } from './events.ts';
 
 export type Connection = {
@@ -42,6 +43,7 @@ export const listConnections = async (db: Db, accountId: string): Promise<readon
 /** Ends one for good: its client is refused at its next request. False: the account has no such live connection. */
 export const endConnection = (pool: Pool, accountId: string, connectionId: string): Promise<boolean> =>
   runInTransaction(pool, async (client) => {
+    if (!(await lockAccount(client, accountId))) return false;
     const { rows } = await client.query<Ended>(END, [accountId, connectionId, 'user']);
     for (const { connection_id, client_name } of rows) {
       const details = { connection_id, client_name };

@@ -1,7 +1,7 @@
 // Sign-up, sign-in and recovery by a code: each is one transaction, and answers alike for an address with an account and without one.
 import type { Pool } from 'pg';
 import { runInTransaction } from '../../infra/runtime/postgres/postgres.ts';
-import { createAccount, findAccount, setPassword } from './accounts.ts';
+import { createAccount, findAccount, lockAccountOf, setPassword } from './accounts.ts';
 import { type AccountAction, recordEvent } from './events.ts';
 import { writeLetter } from './mail.ts';
 import { hashPassword, isPasswordOf } from './passwords.ts';
@@ -90,7 +90,7 @@ export const resetPassword = async (
   if (seconds > 0) return { is: 'wait', seconds };
   const passwordHash = await hashPassword(password);
   const outcome = await runInTransaction<SignInOutcome>(pool, async (client) => {
-    const account = await findAccount(client, email);
+    const account = await lockAccountOf(client, email);
     const kind = await takeCode(client, account?.accountId ?? '', { code });
     if (account === null || kind === null) return { is: 'wrong' };
     const { accountId } = account;
@@ -126,7 +126,7 @@ export const mailCode = async (
 ): Promise<void> => {
   if ((await takeTry(pool, [{ kind: 'mail', value: `letter ${email}` }])) > 0) return;
   await runInTransaction(pool, async (client) => {
-    const account = await findAccount(client, email);
+    const account = await lockAccountOf(client, email);
     if (account === null) return;
     const { accountId } = account;
     const code = await makeMailedCode(client, accountId, nowMs);

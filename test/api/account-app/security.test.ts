@@ -11,6 +11,16 @@ const signIn = async (email: string, password = PASSWORD): Promise<Browser> => {
   return one;
 };
 
+/** What an owner acts with. */
+type Held = {
+  readonly one: Browser;
+  readonly account: string;
+  readonly code: string;
+  readonly connection: string;
+  readonly page: string;
+};
+const STRANGER = { password: 'three unrelated words', address: '192.0.2.9', agent: 'test' };
+
 t.test('the password is changed by who knows it; the other sessions end, and this one is a new one', async (t) => {
   const one = browser();
   const { email } = await signUp(one);
@@ -191,4 +201,52 @@ t.test('what else ends with an account ends in the same transaction, or nothing 
   await t.rejects(broken, /killed here/);
   t.equal((await one.get('/keys')).statusCode, 200);
   t.ok(site.onClose !== undefined && hashKey('x').length === 32);
+});
+
+t.test('whatever else the owner does while the account is closed ends with it, and fails nobody', async (t) => {
+  const { closeAccount } = await import('../../../api/accounts/close-account.ts');
+  const { endConnection } = await import('../../../api/accounts/connections.ts');
+  const { mailCode, resetPassword } = await import('../../../api/accounts/signing-in.ts');
+  const place = { site: 'http://site.test', nowMs: Date.now() };
+  for (const [what, act] of [
+    ['a code sets a password', (email: string, { code }: Held) => resetPassword(pool, { ...STRANGER, email, code })],
+    ['a code is mailed', (email: string) => mailCode(pool, { ...place, email })],
+    ['a connection is ended', (_: string, { account, connection }: Held) => endConnection(pool, account, connection)],
+    [
+      'other sessions end',
+      (_: string, { one, page }: Held) => one.submitFrom(page, {}, '/security/sessions/end-others'),
+    ],
+  ] as const) {
+    const one = browser();
+    const { email, codes } = await signUp(one);
+    const account = await readAccount(pool, email);
+    await signIn(email);
+    await mailCode(pool, { ...place, email });
+    const held = {
+      one,
+      account,
+      code: codes[0] ?? '',
+      connection: await connect(pool, account),
+      page: (await one.get('/security')).body,
+    };
+    const blocker = await pool.connect();
+    await blocker.query('begin');
+    await blocker.query('select 1 from accounts where account_id = $1 for update', [account]);
+    const waiting = async (count: number): Promise<void> => {
+      for (;;) {
+        const { rows } = await blocker.query(
+          "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()",
+        );
+        if (rows.length >= count) return;
+      }
+    };
+    const closed = closeAccount(pool, account, site.onClose);
+    await waiting(1);
+    const acted = act(email, held).then((outcome) => (outcome as { statusCode?: number } | undefined)?.statusCode ?? 0);
+    await waiting(2);
+    await blocker.query('commit');
+    blocker.release();
+    t.equal(await closed, true, what);
+    t.ok((await acted) < 500, what);
+  }
 });
