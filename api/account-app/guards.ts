@@ -25,13 +25,19 @@ export const clearSessionCookie = (site: Site, reply: FastifyReply): void => {
   reply.clearCookie(toCookieName(site), { path: '/', httpOnly: true, sameSite: 'lax', secure: isSecure(site) });
 };
 
-/** Reads the session of every request that may have one. */
+/** From this age of a session on, each page gives its cookie anew: it ends 30 days after the last one. */
+const RENEWED_AFTER_MS = 86_400_000;
+
+/** Reads the session of every request that may have one. The cookie of one that is used goes on with it. */
 export const addSessions = (app: FastifyInstance, site: Site): void => {
   app.decorateRequest('session', null);
-  app.addHook('onRequest', async (request) => {
+  app.addHook('onRequest', async (request, reply) => {
     if (request.routeOptions.config?.isForeign === true) return;
     const token = request.cookies[toCookieName(site)];
-    request.session = token === undefined ? null : await site.sessions.find(token);
+    const session = token === undefined ? null : await site.sessions.find(token);
+    request.session = session;
+    if (token === undefined || session === null || request.method !== 'GET' || isJsonPath(request)) return;
+    if (site.nowMs() - session.createdAt.getTime() >= RENEWED_AFTER_MS) setSessionCookie(site, reply, token);
   });
 };
 

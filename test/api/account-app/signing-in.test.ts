@@ -314,3 +314,27 @@ t.test('a visitor who comes when too many sign in is asked to retry later, and n
   );
   t.equal((await browser().get('/sign-in')).statusCode, 200);
 });
+
+t.test('a browser whose session is used keeps its cookie as long as the session goes on', async (t) => {
+  const one = browser();
+  const { email } = await signUp(one);
+  const renewed = async () => (await one.get('/keys')).cookies.find(({ name }) => name === 'session');
+  t.equal(await renewed(), undefined, 'a cookie of today is not sent again');
+  const token = one.cookies.get('session');
+  await pool.query(
+    `update account_sessions set created_at = now() - interval '29 days'
+     where account_id = (select account_id from accounts where email = $1)`,
+    [email],
+  );
+  t.match(await renewed(), { value: token, maxAge: 30 * 86_400, httpOnly: true, sameSite: 'Lax', path: '/' });
+  for (const path of ['/api/keys', '/assets/none.js', '/sign-in']) {
+    const { cookies } = await one.get(path);
+    t.equal(
+      cookies.some(({ name }) => name === 'session'),
+      path === '/sign-in',
+      `${path}: with pages alone`,
+    );
+  }
+  await one.submit('/keys', {}, '/sign-out');
+  t.equal(one.cookies.get('session'), undefined, 'whoever signs out has none');
+});
