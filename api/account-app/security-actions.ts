@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { html } from 'htm/preact';
 import { runInTransaction } from '../../infra/runtime/postgres/postgres.ts';
-import { lockAccount, readAccount, setPassword } from '../accounts/accounts.ts';
+import { lockAccount, lockAccountOf, readAccount, setPassword } from '../accounts/accounts.ts';
 import { closeAccount } from '../accounts/close-account.ts';
 import { recordEvent } from '../accounts/events.ts';
 import { exportAccount } from '../accounts/export-account.ts';
@@ -32,6 +32,12 @@ type Show = (exchange: Exchange, shown: Shown) => Promise<unknown>;
 
 const requireSession = ({ session }: FastifyRequest): Session => session as Session;
 
+const NOT_RIGHT: Shown = {
+  problem: renderFault('The current password is not right.', 'current'),
+  atFault: 'current',
+  status: 401,
+};
+
 /** The new password, and a new session in the place of all. */
 const changePassword = async (site: Site, exchange: Exchange, show: Show) => {
   const { body, headers } = exchange.request;
@@ -44,19 +50,18 @@ const changePassword = async (site: Site, exchange: Exchange, show: Show) => {
   const seconds = await takeTry(site.pool, subjects);
   if (seconds > 0) return show(exchange, { problem: renderFault(formatWait(seconds)), status: 429 });
   const held = (await readAccount(site.pool, accountId))?.passwordHash ?? null;
-  if (held !== null && !(await isPasswordOf(held, readField(body, 'current'))))
-    return show(exchange, {
-      problem: renderFault('The current password is not right.', 'current'),
-      atFault: 'current',
-      status: 401,
-    });
+  if (held !== null && !(await isPasswordOf(held, readField(body, 'current')))) return show(exchange, NOT_RIGHT);
   const passwordHash = await hashPassword(password);
   const token = await runInTransaction(site.pool, async (client) => {
+    // It may have been replaced while it was checked, which ended this session.
+    const account = await lockAccountOf(client, email);
+    if (account?.accountId !== accountId || account.passwordHash !== held) return null;
     await setPassword(client, accountId, passwordHash);
     await endOtherSessions(client, accountId, null);
     await recordEvent(client, { accountId, action: 'password_changed' });
     return (await beginSession(client, { accountId, agent: readAgent(headers) })).token;
   });
+  if (token === null) return show(exchange, NOT_RIGHT);
   await forgiveTries(site.pool, subjects);
   setSessionCookie(site, exchange.reply, token);
   return exchange.reply.redirect(PATH, 303);

@@ -2,7 +2,7 @@
 import type { Pool } from 'pg';
 import { runInTransaction } from '../../infra/runtime/postgres/postgres.ts';
 import { createAccount, findAccount, lockAccountOf, setPassword } from './accounts.ts';
-import { type AccountAction, recordEvent } from './events.ts';
+import { type AccountAction, type Db, recordEvent } from './events.ts';
 import { writeLetter } from './mail.ts';
 import { hashPassword, isPasswordOf } from './passwords.ts';
 import { makeMailedCode, renewCodes, takeCode } from './recovery-codes.ts';
@@ -47,15 +47,29 @@ export const signUp = async (
   });
 };
 
+type Proven = { readonly accountId: string; readonly agent: string; readonly method: string };
+
+const beginProven = async (client: Db, { accountId, agent, method }: Proven): Promise<SignedIn> => {
+  const { token } = await beginSession(client, { accountId, agent });
+  await recordEvent(client, { accountId, action: 'signed_in', details: { method } });
+  return { is: 'in', token, accountId };
+};
+
 /** Begins a session of a user who has proven their identity. */
-export const beginSignedIn = (
+export const beginSignedIn = (pool: Pool, proven: Proven): Promise<SignedIn> =>
+  runInTransaction(pool, (client) => beginProven(client, proven));
+
+/** Whoever replaces a password ends every session: one that was checked meanwhile begins none after that. */
+const enterWithPassword = (
   pool: Pool,
-  { accountId, agent, method }: { readonly accountId: string; readonly agent: string; readonly method: string },
-): Promise<SignedIn> =>
-  runInTransaction(pool, async (client) => {
-    const { token } = await beginSession(client, { accountId, agent });
-    await recordEvent(client, { accountId, action: 'signed_in', details: { method } });
-    return { is: 'in', token, accountId };
+  { email, agent }: Credentials,
+  checkedHash: string | null,
+): Promise<SignInOutcome> =>
+  runInTransaction<SignInOutcome>(pool, async (client) => {
+    const account = await lockAccountOf(client, email);
+    if (account === null || account.passwordHash !== checkedHash) return { is: 'wrong' };
+    const { accountId, needsPasskey } = account;
+    return needsPasskey ? { is: 'passkey', accountId } : beginProven(client, { accountId, agent, method: 'password' });
   });
 
 /** `note` writes a failure to the audit after the answer has been sent: a write before it would reveal that there is an account. */
@@ -64,7 +78,7 @@ export const signIn = async (
   credentials: Credentials,
   note: (accountId: string, action: AccountAction) => void,
 ): Promise<SignInOutcome> => {
-  const { email, password, agent } = credentials;
+  const { email, password } = credentials;
   const subjects = listSubjects(credentials);
   const seconds = await takeTry(pool, subjects);
   if (seconds > 0) return { is: 'wait', seconds };
@@ -73,10 +87,9 @@ export const signIn = async (
     if (account !== null) note(account.accountId, 'sign_in_failed');
     return { is: 'wrong' };
   }
-  await forgiveTries(pool, subjects);
-  const { accountId, needsPasskey } = account;
-  if (needsPasskey) return { is: 'passkey', accountId };
-  return beginSignedIn(pool, { accountId, agent, method: 'password' });
+  const outcome = await enterWithPassword(pool, credentials, account.passwordHash);
+  if (outcome.is !== 'wrong') await forgiveTries(pool, subjects);
+  return outcome;
 };
 
 /** A new password for the holder of a code; every session ends. A mailed code is not enough where a passkey is required. */

@@ -19,6 +19,7 @@ type Held = {
   readonly connection: string;
   readonly page: string;
 };
+const LOCKED = "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()";
 const STRANGER = { password: 'three unrelated words', address: '192.0.2.9', agent: 'test' };
 
 t.test('the password is changed by who knows it; the other sessions end, and this one is a new one', async (t) => {
@@ -234,9 +235,7 @@ t.test('whatever else the owner does while the account is closed ends with it, a
     await blocker.query('select 1 from accounts where account_id = $1 for update', [account]);
     const waiting = async (count: number): Promise<void> => {
       for (;;) {
-        const { rows } = await blocker.query(
-          "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()",
-        );
+        const { rows } = await blocker.query(LOCKED);
         if (rows.length >= count) return;
       }
     };
@@ -248,5 +247,53 @@ t.test('whatever else the owner does while the account is closed ends with it, a
     blocker.release();
     t.equal(await closed, true, what);
     t.ok((await acted) < 500, what);
+  }
+});
+
+t.test('a password that is replaced while it is being checked neither signs in nor sets another', async (t) => {
+  const { signIn: enter } = await import('../../../api/accounts/signing-in.ts');
+  const { hashPassword } = await import('../../../api/accounts/passwords.ts');
+  const byOwner = await hashPassword('what the owner has set');
+  for (const [what, act] of [
+    [
+      'sign-in',
+      async ({ email }) => (await enter(pool, { ...STRANGER, email, password: PASSWORD }, () => undefined)).is,
+    ],
+    [
+      'change',
+      async ({ one, page }) => {
+        const fields = { current: PASSWORD, password: 'what a stranger wants' };
+        return (await one.submitFrom(page, fields, '/security/password')).statusCode;
+      },
+    ],
+  ] as const satisfies readonly (readonly [
+    string,
+    (by: { email: string; one: Browser; page: string }) => Promise<unknown>,
+  ])[]) {
+    const one = browser();
+    const { email } = await signUp(one);
+    const account = await readAccount(pool, email);
+    const page = (await one.get('/security')).body;
+    const owner = await pool.connect();
+    await owner.query('begin');
+    await owner.query('update accounts set password_hash = $2 where account_id = $1', [account, byOwner]);
+    await owner.query('update account_sessions set ended_at = now() where account_id = $1', [account]);
+    const acted = act({ email, one, page });
+    let isOver = false;
+    void acted.then(() => {
+      isOver = true;
+    });
+    for (let isWaiting = false; !isWaiting && !isOver; ) {
+      const { rows } = await owner.query(LOCKED);
+      isWaiting = rows.length > 0;
+    }
+    await owner.query('commit');
+    owner.release();
+    t.equal(await acted, what === 'change' ? 401 : 'wrong', what);
+    const { rows } = await pool.query(
+      'select 1 from account_sessions where account_id = $1 and ended_at is null union all select 1 from accounts where account_id = $1 and password_hash <> $2',
+      [account, byOwner],
+    );
+    t.equal(rows.length, 0, `${what}: no session is left, and the password is the owner's`);
   }
 });
