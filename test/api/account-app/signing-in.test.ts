@@ -234,7 +234,7 @@ t.test(
     for (let i = 0; i < 5; i++) await mailCode(pool, { email, ...site });
     // As after many calls: the wait is longer than the calls of this test take.
     await pool.query(
-      "update sign_in_tries set blocked_until = now() + interval '1 hour' where blocked_until > '-infinity'",
+      "update sign_in_tries set blocked_until = now() + interval '4 minutes' where blocked_until > '-infinity'",
     );
     t.match(await pool.query(count, [email]), { rows: [{ letters: 5 }] });
     const { rows } = await pool.query('select body from mail_outbox where recipient = $1 order by mail_id desc', [
@@ -337,4 +337,17 @@ t.test('a browser whose session is used keeps its cookie as long as the session 
   }
   await one.submit('/keys', {}, '/sign-out');
   t.equal(one.cookies.get('session'), undefined, 'whoever signs out has none');
+});
+
+t.test('a clock that is set back locks nobody out for as long as the step was', async (t) => {
+  const one = browser();
+  const { email } = await signUp(one);
+  const tries = async (password: string) => (await browser().submit('/sign-in', { email, password })).statusCode;
+  await tries('not this one!!');
+  const subject = "sha256(convert_to(E'mail\\n' || $1, 'UTF8'))";
+  const block = `update sign_in_tries set tries = 9, blocked_until = now() + $2::interval where subject = ${subject}`;
+  t.equal((await pool.query(block, [email, '1 hour'])).rowCount, 1);
+  t.equal(await tries(PASSWORD), 303, 'no wait is an hour');
+  t.equal((await pool.query(block, [email, '4 minutes'])).rowCount, 1);
+  t.equal(await tries(PASSWORD), 429);
 });
