@@ -26,7 +26,7 @@ type ReferenceOptions = {
 const BACKOFF = { minMs: 1_000, maxMs: 60_000 };
 
 type Reference = {
-  /** The listings may have changed: starts the next round now, unless the last one has just run. */
+  /** The listings may have changed: starts the next round now, or as soon as a long one ends, unless the last one has just begun. */
   readonly hurry: () => void;
   readonly stop: () => void;
 };
@@ -68,10 +68,11 @@ class ReferenceFollower implements Reference {
     let failed: readonly VenueRequest[] = [];
     while (!this.#over.signal.aborted) {
       this.#askedMs = performance.now();
+      // Before the round: what hurries during a long one is not forgotten at its end.
+      this.#waiting = new AbortController();
       failed = await this.#askAll(this.#listRequests(failed));
       if (failed.length === 0) this.#backoff.reset();
       const waitMs = failed.length > 0 ? this.#backoff.next() : this.#options.venue.referenceEveryMs;
-      this.#waiting = new AbortController();
       const signal = AbortSignal.any([this.#over.signal, this.#waiting.signal]);
       await pauseUnlessAborted(waitMs, signal);
     }

@@ -79,3 +79,31 @@ t.test('the listings of one host are asked for in their time while another host 
   reference.stop();
   t.same(followed, ['A', 'A,NEW']);
 });
+
+t.test('listings that may have changed during a long round are asked for once it ends', async (t) => {
+  const { now } = performance;
+  let passedMs = 0;
+  t.intercept(performance, 'now', { value: () => now.call(performance) + passedMs });
+  const answers = [['A'], ['A', 'NEW'], ['A', 'NEW']];
+  const followed: string[] = [];
+  let asked = 0;
+  const held = Promise.withResolvers<void>();
+  const reference = follow(
+    { ...venue, referenceEveryMs: 3_600_000 },
+    async () => {
+      const answer = Buffer.from(JSON.stringify(answers[asked++]));
+      if (asked === 1) await held.promise;
+      return answer;
+    },
+    (symbols) => void followed.push(symbols),
+  );
+  await waitFor('the round has begun', () => asked === 1);
+  passedMs = 11_000;
+  reference.hurry();
+  held.resolve();
+  await waitFor('the next round', () => followed.length === 2);
+  reference.hurry();
+  await new Promise(setImmediate);
+  t.same([asked, followed], [2, ['A', 'A,NEW']], 'and no sooner than ten seconds after that one began');
+  reference.stop();
+});
