@@ -19,7 +19,7 @@ export type Frame = {
   readonly key: string | null;
 };
 
-type Waiting = { readonly frame: Frame; readonly at: Micros };
+type Waiting = { readonly frame: Frame; readonly at: Micros; readonly bytes: number };
 export type Merged = { readonly from: Micros; readonly to: Micros; readonly dropped: number };
 
 export type OutboxDeps = {
@@ -73,7 +73,7 @@ export class Outbox {
     const sent = this.#isBlocked || this.#waiting.size > 0 ? 0 : this.#writeFrom(frames);
     if (sent === frames.length) return;
     const at = this.#deps.nowMicros();
-    for (let i = sent; i < frames.length; i++) this.#add({ frame: frames[i] as Frame, at });
+    for (let i = sent; i < frames.length; i++) this.#add(frames[i] as Frame, at);
     this.#pump();
     if (this.#bytes > MOST_BYTES) this.#deps.onOverflow();
     else this.merge();
@@ -95,7 +95,7 @@ export class Outbox {
     this.#isSlow = true;
     this.#waiting = new Map();
     this.#bytes = 0;
-    for (const held of waiting) this.#add(held);
+    for (const { frame, at } of waiting) this.#add(frame, at);
   }
 
   /** The last frame. With `drop` what waits is given up, because it would not arrive, and the client may resume before it. */
@@ -113,19 +113,19 @@ export class Outbox {
     setTimeout(() => out.destroy(), FAREWELL_MS).unref();
   }
 
-  #add(next: Waiting): void {
-    const { frame } = next;
+  #add(frame: Frame, at: Micros): void {
     const key = this.#isSlow && frame.key !== null ? frame.key : Symbol();
     const held = this.#waiting.get(key);
     if (held !== undefined) this.#drop(key, held);
     const kept = held === undefined ? frame : absorbFrame(held.frame, frame);
-    this.#waiting.set(key, { frame: kept, at: next.at });
-    this.#bytes += kept.data.length;
+    const bytes = Buffer.byteLength(kept.data);
+    this.#waiting.set(key, { frame: kept, at, bytes });
+    this.#bytes += bytes;
   }
 
-  #drop(key: string | symbol, { frame, at }: Waiting): void {
+  #drop(key: string | symbol, { at, bytes }: Waiting): void {
     this.#waiting.delete(key);
-    this.#bytes -= frame.data.length;
+    this.#bytes -= bytes;
     const { from = at, to = at, dropped = 0 } = this.#merged ?? {};
     this.#merged = { from: Math.min(from, at), to: Math.max(to, at), dropped: dropped + 1 };
   }
@@ -135,9 +135,9 @@ export class Outbox {
     while (!this.#isBlocked && this.#waiting.size > 0) {
       if (this.#merged !== null) this.#writeGap(this.#merged);
       let text = '';
-      for (const [key, { frame }] of this.#waiting) {
+      for (const [key, { frame, bytes }] of this.#waiting) {
         this.#waiting.delete(key);
-        this.#bytes -= frame.data.length;
+        this.#bytes -= bytes;
         this.#sentId = frame.id;
         text += writeFrame(frame);
         if (text.length >= BATCH_LENGTH) break;

@@ -213,3 +213,21 @@ t.test('a replay goes on when nothing waits, neither here nor for the socket, an
   await drain();
   t.equal(taken, 2);
 });
+
+t.test('what waits counts in the bytes that are sent, also of letters that have several (ST-06)', async (t) => {
+  let overflows = 0;
+  const clock = { seconds: 0 };
+  const { out } = openSocket();
+  const deps = { out, nowMicros: () => NOW + clock.seconds * 1_000_000, gapData: () => '{}' };
+  const box = new Outbox({ ...deps, onOverflow: () => void overflows++ }, 'first');
+  const send = (key: string): void => {
+    box.send([{ id: key, event: 'update', data: `{"change":"value","pad":"${'币'.repeat(1_048_576)}"}`, key }]);
+  };
+  send('taken');
+  const taken = box.waitingBytes;
+  for (let i = 0; i < 5; i++) send(`k${i}`);
+  t.equal(Math.floor((box.waitingBytes - taken) / 1_048_576), 15);
+  t.equal(overflows, 0);
+  send('k5');
+  t.equal(overflows, 1);
+});
