@@ -16,6 +16,8 @@ const LEASE_S = 30;
 const FIRST_WAIT_S = 5;
 const LONGEST_WAIT_S = 3_600;
 export const GIVEN_UP_AFTER_H = 24;
+/** Ten minutes of attempts at least: while no process of ours runs, nobody refuses a message. */
+const LEAST_ATTEMPTS = 8;
 /** Failing webhooks that are remembered; one that is forgotten is tried as a new one. */
 const MOST_FAILING = 1_000;
 
@@ -42,11 +44,13 @@ const CLAIM = `
     join rule_versions v on v.rule_id = t.rule_id and v.version = t.version`;
 const DELIVERED = `
   update rule_deliveries set state = 'delivered', outcome = $2, tried_at = now(), ended_at = now() where delivery_id = $1`;
+const IS_OVER = `made_at < now() - make_interval(hours =>
+  case when attempts < ${LEAST_ATTEMPTS} then 2 * ${GIVEN_UP_AFTER_H} else ${GIVEN_UP_AFTER_H} end)`;
 /** One that another process has delivered meanwhile, because this one was held up for longer than its lease, stays delivered. */
 const FAILED = `
   update rule_deliveries set outcome = $2, tried_at = now(), next_at = now() + make_interval(secs => $3),
-    state = case when made_at < now() - make_interval(hours => ${GIVEN_UP_AFTER_H}) then 'dead' else state end,
-    ended_at = case when made_at < now() - make_interval(hours => ${GIVEN_UP_AFTER_H}) then now() end
+    state = case when ${IS_OVER} then 'dead' else state end,
+    ended_at = case when ${IS_OVER} then now() end
   where delivery_id = $1 and state = 'waiting' returning state`;
 /** Unless it has taken another message since the dead one was made: then the receiver lives and refuses that message alone. */
 const DISABLE = `

@@ -51,7 +51,7 @@ t.test(
     const { received, url } = await startReceiver(t, (reply) => reply.writeHead(status).end());
     const { webhookId } = await addWebhook(pool, { accountId: 'acc_a', url, allowsLoopback: true });
     await move(pool, 3);
-    await pool.query("update rule_deliveries set made_at = now() - interval '25 hours'");
+    await pool.query("update rule_deliveries set made_at = now() - interval '25 hours', attempts = 30");
     t.equal(await deliverDue(pool), 1);
     t.match(await listWebhooks(pool, 'acc_a'), [{ waiting: 2, dead: 1, disabled_at: Date }]);
     await enableWebhook(pool, webhookId, 'acc_a');
@@ -83,4 +83,26 @@ t.test('a message that another process delivered meanwhile stays delivered, and 
   t.match(await listWebhooks(pool, 'acc_a'), [
     { waiting: 0, delivered: 1, dead: 0, disabled_at: null, outcome: 'answered 200' },
   ]);
+});
+
+t.test('after a day without the service a message is tried eight times, or until it is two days old', async (t) => {
+  const pool = await freshPool(t);
+  await pool.query("insert into accounts (account_id, plan) values ('acc_a', 'pro')");
+  const { received, url } = await startReceiver(t, (reply) => reply.writeHead(500).end());
+  const { webhookId } = await addWebhook(pool, { accountId: 'acc_a', url, allowsLoopback: true });
+  const age = (hours: number): Promise<unknown> =>
+    pool.query('update rule_deliveries set next_at = now(), made_at = now() - make_interval(hours => $1)', [hours]);
+  await move(pool, 1);
+  for (let attempt = 1; attempt <= 8; attempt++) {
+    await age(47);
+    t.match(await listWebhooks(pool, 'acc_a'), [{ waiting: 1, dead: 0, disabled_at: null }], `attempt ${attempt}`);
+    t.equal(await deliverDue(pool), 1);
+  }
+  t.match(await listWebhooks(pool, 'acc_a'), [{ waiting: 0, dead: 1, disabled_at: Date }]);
+  await enableWebhook(pool, webhookId, 'acc_a');
+  await move(pool, 1);
+  await pool.query("update rule_deliveries set made_at = now() - interval '49 hours' where state = 'waiting'");
+  t.equal(await deliverDue(pool), 1);
+  t.match(await listWebhooks(pool, 'acc_a'), [{ waiting: 0, dead: 2, disabled_at: Date }]);
+  t.equal(received.length, 9);
 });

@@ -396,7 +396,7 @@ t.test(
 
     const age = () =>
       pool.query(
-        "update rule_deliveries set next_at = now(), made_at = now() - interval '25 hours' where state = 'waiting'",
+        "update rule_deliveries set next_at = now(), made_at = now() - interval '25 hours', attempts = 30 where state = 'waiting'",
       );
     const other = await createRule(
       pool,
