@@ -72,7 +72,7 @@ export class TaskRunner {
   #roundAtMs = performance.now();
   #receivedAtMs = performance.now();
   #tickedAtMs = 0;
-  #logEnd = 0;
+  #logEnd: number;
   #watermark: { readonly watermark: number; readonly offset: number } | null = null;
   #publishingWatermark: Promise<void> | null = null;
   #appliedAtMs = performance.now();
@@ -89,6 +89,7 @@ export class TaskRunner {
     this.#publishedWatermark = restored.task.watermark;
     this.#emittedTo = restored.emittedTo;
     this.#logStart = restored.logStart;
+    this.#logEnd = restored.logEnd;
     this.#starts = starts;
     this.#backlog = spec.ticks ? createBacklog({ isFirst: restored.emittedTo < 0 }) : NO_BACKLOG;
     this.#countItems();

@@ -1,7 +1,15 @@
 // A task with an unusable checkpoint, on a real Kafka: published messages stay, a loss is a gap with its cause, nothing is published twice.
+import { setTimeout as pause } from 'node:timers/promises';
 import { Registry } from 'prom-client';
 import t, { type Test } from 'tap';
-import { createPublisher, ensureTopics, LogCut, openKafka, readToEnd } from '../../infra/runtime/kafka/kafka.ts';
+import {
+  createPublisher,
+  ensureTopics,
+  fetchEndOffsets,
+  LogCut,
+  openKafka,
+  readToEnd,
+} from '../../infra/runtime/kafka/kafka.ts';
 import { listTopicSpecs } from '../../infra/runtime/kafka/topics.ts';
 import { createLog } from '../../infra/runtime/log.ts';
 import { binance } from '../../ingest/venues/binance/index.ts';
@@ -16,6 +24,7 @@ import { type CheckpointEntry, type LiveEntry, nameTopics, type Reading, type Ro
 import { useEngines } from '../support/engines.ts';
 import { listRows, runTask } from '../support/task-driver.ts';
 import { busyLog, findGapFaults, SPEC } from '../support/task-logs.ts';
+import { waitFor } from '../support/wait.ts';
 
 t.setTimeout(900_000);
 const engines = await useEngines(t, ['kafka']);
@@ -312,4 +321,19 @@ t.test('a log that lacks what was applied or acknowledged ends the task with the
     { name: 'LogCut', message: new RegExp(`^${names.raw('binance')}/0 ends at ${RECORDS.length}`) },
     'also when the log begins at 0: a recreated log ends before the offsets in the outputs',
   );
+});
+
+t.test('an owner writes no tick into a log that it has not followed to its end', async (t) => {
+  const { names, spec } = await openWorld(t, RECORDS.slice(0, 50));
+  const raw = names.raw('binance');
+  const findEnd = async (): Promise<number | undefined> => (await fetchEndOffsets(handle, raw)).get(0)?.latest;
+  const runner = await TaskRunner.start({ ...spec, ticks: true });
+  // Longer than the second of quiet after which an owner ticks.
+  await pause(1_500);
+  t.equal(await findEnd(), 50);
+  await readToEnd(handle, { topic: raw, partitions: [0], from: () => 'earliest' }, (message) =>
+    runner.apply([{ ...message, value: message.value && Buffer.from(message.value) }], 50),
+  );
+  await waitFor('the owner ticks at the end', async () => ((await findEnd()) ?? 0) > 50);
+  await runner.stop('unsaved');
 });
