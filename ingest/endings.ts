@@ -12,6 +12,8 @@ type Endings = {
    * lost. Without it the drained records would name the connection now, and tasks would treat it as alive (F-02).
    */
   readonly take: () => readonly SpoolRecord[];
+  /** Records that, noted by another process, leave it the endings of this one: the newest of each connection, without its payload. */
+  readonly list: () => readonly SpoolRecord[];
 };
 
 const toLost = ({ slot, conn_id, seq, received_at }: RawMessage): RawMessage => {
@@ -33,6 +35,15 @@ const decode = (value: Buffer): RawMessage | null => {
   }
 };
 
+/** A record at each place of each connection. */
+const placeRecords = (open: Iterable<Last>, toRecord: (message: RawMessage) => RawMessage): readonly SpoolRecord[] =>
+  [...open].flatMap(({ message, places }) => {
+    const value = codecs.raw.encode(toRecord(message));
+    return [...places.values()].map((place) => ({ ...place, key: message.slot, value }));
+  });
+
+const withoutPayload = (message: RawMessage): RawMessage => ({ ...message, payload: Buffer.alloc(0) });
+
 export const createEndings = (): Endings => {
   const open = new Map<string, Last>();
   return {
@@ -46,12 +57,10 @@ export const createEndings = (): Endings => {
       if (message.kind === 'lost') open.delete(message.conn_id);
     },
     take: () => {
-      const records = [...open.values()].flatMap(({ message, places }) => {
-        const value = codecs.raw.encode(toLost(message));
-        return [...places.values()].map((place) => ({ ...place, key: message.slot, value }));
-      });
+      const records = placeRecords(open.values(), toLost);
       open.clear();
       return records;
     },
+    list: () => placeRecords(open.values(), withoutPayload),
   };
 };

@@ -59,6 +59,7 @@ export class Outlet {
 
   constructor(options: OutletOptions) {
     this.#options = options;
+    for (const record of options.spool.kept()) this.#endings.note(record);
     this.#watch = setInterval(() => this.#look(), WATCH_MS);
     // There is no topic to publish to until the topics exist; with an empty spool this ends at once.
     this.#startSpooling();
@@ -169,6 +170,8 @@ export class Outlet {
         const segment = this.#closing ? null : await spool.next();
         if (segment === null) break;
         await this.#send(segment);
+        // First: after a kill between the two the file is sent again, and its connections still end.
+        if (segment.recovered) await spool.keep(this.#endings.list());
         await spool.drop(segment);
       }
     } catch (error) {

@@ -1,5 +1,5 @@
 // The disk spool: stores, in order, records that Kafka does not accept. Durable within milliseconds, bounded, and consistent after a crash.
-import { type FileHandle, mkdir, open, readdir, readFile, rmdir, stat, statfs, unlink } from 'node:fs/promises';
+import { type FileHandle, mkdir, open, readdir, readFile, rename, rmdir, stat, statfs, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from '../infra/runtime/log.ts';
 import { describeError } from '../schemas/thrown.ts';
@@ -40,6 +40,7 @@ const HELD_BYTES = 512 * 1024;
 /** A full spool accepts records again below this share, so that connections do not flap with every file. */
 const ROOM_SHARE = 0.75;
 const SUFFIX = '.spool';
+const KEPT = 'connections.open';
 
 const ignoreResult = (): void => undefined;
 
@@ -48,6 +49,7 @@ export class Spool {
   readonly #segments: Segment[] = [];
   #active: Active | null = null;
   #next = 1;
+  #kept: readonly SpoolRecord[] = [];
   #locked = false;
   #pending: Buffer[] = [];
   #pendingBytes = 0;
@@ -70,6 +72,7 @@ export class Spool {
     const names = (await readdir(dir).catch(() => [])).filter((name) => name.endsWith(SUFFIX)).sort();
     if (names.length === 0) return;
     this.#lock();
+    this.#kept = decodeRecords(await readFile(join(dir, KEPT)).catch(() => Buffer.alloc(0))).records;
     for (const name of names) {
       const path = join(dir, name);
       const { size: bytes, mtimeMs } = await stat(path);
@@ -172,6 +175,31 @@ export class Spool {
       this.#options.log.error({ err: error, path: segment.path }, 'a file of the spool cannot be removed'),
     );
     this.#segments.splice(this.#segments.indexOf(segment), 1);
+  }
+
+  /** What an earlier process kept of the files that it removed. */
+  kept(): readonly SpoolRecord[] {
+    return this.#kept;
+  }
+
+  /** Keeps records beside the files of an earlier process, in place of those kept before. Never fails: without them a later process knows less. */
+  async keep(records: readonly SpoolRecord[]): Promise<void> {
+    const path = join(this.#options.dir, KEPT);
+    try {
+      if (records.length === 0) {
+        for (const name of [path, `${path}.new`]) await unlink(name).catch(ignoreResult);
+        return;
+      }
+      const handle = await open(`${path}.new`, 'w');
+      const write = async (): Promise<void> => {
+        await handle.writeFile(Buffer.concat(records.flatMap(encodeRecord)));
+        await handle.datasync();
+      };
+      await write().finally(() => handle.close());
+      await rename(`${path}.new`, path);
+    } catch (error) {
+      this.#options.log.warn({ err: error, path }, 'open connections of an earlier process cannot be kept on disk');
+    }
   }
 
   /** The records in memory, after `next` returned null: the caller owns them from here on. */

@@ -3,12 +3,13 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { createPublisher } from '../../infra/runtime/kafka/kafka.ts';
+import { createPublisher, type Publisher } from '../../infra/runtime/kafka/kafka.ts';
 import { createLog } from '../../infra/runtime/log.ts';
 import { Outlet } from '../../ingest/outlet.ts';
 import { createRawWriter } from '../../ingest/publish.ts';
 import { Spool } from '../../ingest/spool.ts';
 import type { SpoolRecord } from '../../ingest/spool-format.ts';
+import { codecs } from '../../schemas/avro/codec.ts';
 import { holdAttempts, openCluster } from '../support/paper-cluster.ts';
 import { waitFor } from '../support/wait.ts';
 
@@ -159,4 +160,54 @@ t.test('what waits in memory for the end of a small spool goes to disk when Kafk
   await takeAll();
   t.same(stored(), ['one', 'two']);
   await outlet.close();
+});
+
+t.test('a connection ends also when the file with its last message was removed before another end', async (t) => {
+  const dir = join(mkdtempSync(join(tmpdir(), 'outlet-')), 'c1');
+  t.teardown(() => rmSync(join(dir, '..'), { recursive: true, force: true }));
+  const open = async (segmentBytes: number): Promise<Spool> => {
+    const spool = new Spool({ dir, maxBytes: 1 << 30, log, segmentBytes });
+    await spool.recover();
+    return spool;
+  };
+  const dead = await open(1);
+  for (const [conn_id, partition] of [
+    ['a', 0],
+    ['a', 1],
+    ['b', 0],
+    ['c', 0],
+  ] as const) {
+    const message = { slot: 'book', conn_id, seq: 4, received_at: 4_000, kind: 'frame', request: null } as const;
+    const value = codecs.raw.encode({ ...message, payload: Buffer.from('{}') });
+    dead.append({ topic: 'raw', partition, key: 'book', value });
+    await dead.sync();
+  }
+  await dead.close();
+  const lost: string[] = [];
+  const live = async (removed: number): Promise<void> => {
+    const spool = await open(1);
+    const sent: SpoolRecord[] = [];
+    const gone = Promise.withResolvers<void>();
+    const publisher = {
+      ...{ publish: (record: SpoolRecord) => void sent.push(record), queuedBytes: () => 0, stalledMs: () => 0 },
+      ...{ withdraw: () => ({ underWay: [], waiting: [] }), close: async () => undefined },
+      abandon: async () => gone.reject(new Error('abandoned')),
+      flush: async () => {
+        if (sent.length > removed) await gone.promise;
+      },
+    };
+    const outlet = new Outlet({ publisher: publisher as unknown as Publisher, spool, topics: Promise.resolve(), log });
+    if (removed === 2) await waitFor('two files are removed', () => sent.length > removed);
+    else await waitFor('the spool is empty', () => !outlet.state().spooling);
+    for (const { partition, value } of sent) {
+      const { conn_id, kind, seq } = codecs.raw.decode(value);
+      if (kind === 'lost') lost.push(`${conn_id} ${seq} in ${partition}`);
+    }
+    await outlet.close();
+  };
+  await live(2);
+  t.same(lost, []);
+  await live(Number.POSITIVE_INFINITY);
+  t.same(lost, ['a 5 in 0', 'a 5 in 1', 'b 5 in 0', 'c 5 in 0']);
+  t.same(readdirSync(join(dir, '..')), [], 'nothing is left behind');
 });
