@@ -107,6 +107,41 @@ def test_a_part_of_another_run_is_continued(server: FakeServer, fake: perp.Clien
     assert path.read_bytes() == data
 
 
+def test_a_server_that_ignores_ranges_begins_the_file_anew(server: FakeServer, fake: perp.Client, tmp_path: Path) -> None:
+    data = bytes(range(256)) * 40
+    server.then_json(302, announced(data, server.base_url))
+    server.then(lambda handler: handler.send(200, data[:5_000], announced=len(data)))
+    server.then_json(302, announced(data, server.base_url))
+    server.then(lambda handler: handler.send(200, data[:3_000], announced=len(data)))
+    server.then_json(302, announced(data, server.base_url))
+    server.then(lambda handler: handler.send(200, data))
+    (path,) = fake.archive.download([FILE], tmp_path)
+    assert path.read_bytes() == data and not path.with_name(path.name + ".part").exists()
+    assert [seen[2].get("range") for seen in server.seen[1::2]] == [None, "bytes=5000-", "bytes=3000-"]
+
+
+def test_a_file_that_ends_early_is_given_up(server: FakeServer, fake: perp.Client, tmp_path: Path) -> None:
+    for linked in (True, False, True, True, True):
+        if linked:
+            server.then_json(302, announced(b"0123456789", server.base_url))
+        server.then(lambda handler: handler.send(200, b"012345"))
+    with pytest.raises(perp.ConnectionFailed, match="ended after 6 of 10 bytes"):
+        fake.archive.download([FILE], tmp_path)
+
+
+def test_a_busy_store_is_given_the_time_that_it_asks_for(
+    server: FakeServer, fake: perp.Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits: list[float | None] = []
+    monkeypatch.setattr("perp._sync.archive.pause_before", lambda attempt, after: waits.append(after) or 0.0)
+    for after in ("7", "40000"):
+        server.then_json(302, announced(b"data", server.base_url))
+        server.then(lambda handler, after=after: handler.send(503, b"<Error>SlowDown</Error>", {"retry-after": after}))
+    with pytest.raises(perp.Unavailable) as refused:
+        fake.archive.download([FILE], tmp_path)
+    assert (waits, refused.value.retry_after) == ([7.0], 40_000.0)
+
+
 def test_a_file_that_was_replaced_meanwhile_begins_anew(server: FakeServer, fake: perp.Client, tmp_path: Path) -> None:
     old, new = b"abcdefghijkl", b"0123456789"
     part = tmp_path / "mark" / DAY / "binance" / "BTCUSDT.parquet.part"

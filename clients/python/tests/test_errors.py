@@ -150,6 +150,16 @@ def test_an_answer_of_somebody_else(server: FakeServer, fake: perp.Client) -> No
         list(fake.history(interval="1m", start="2026-01-10", end="2026-01-11").pages())
 
 
+@pytest.mark.parametrize("body", [b'{"errors": ["no upstream"]}', b'{"errors": "x"}', b'{"errors": [{"code": 7}]}', b'{"errors": 1}', b"[]"])
+def test_errors_of_somebody_else(server: FakeServer, fake: perp.Client, body: bytes) -> None:
+    server.then(lambda handler: handler.send(502, body))
+    server.then_json(200, DOCUMENT)
+    assert fake.venues().items == []
+    server.then(lambda handler: handler.send(403, body))
+    with pytest.raises(perp.ApiError, match="BAD_ANSWER"):
+        fake.venues()
+
+
 def test_an_address_without_its_scheme() -> None:
     with pytest.raises(ValueError, match="Write http://"):
         perp.Client("sk_x", "127.0.0.1:8080")

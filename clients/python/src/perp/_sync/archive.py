@@ -18,7 +18,7 @@ from .._errors import ApiError, ConnectionFailed, Mismatch
 from .._instants import Instant, format_instant
 from .._progress import Bar, open_bar
 from .._retry import RETRIED, pause_before
-from .http import Http, Reply, log
+from .http import LONGEST_WAIT_S, Http, Reply, log
 from .results import ArchiveFiles
 
 Format = Literal["parquet", "csv", "jsonl"]
@@ -124,21 +124,33 @@ class Archive:
                 # Another version of the file was begun, which has been replaced since.
                 continue
             try:
-                with open(part, "ab") as out:
-                    for piece in self._http.file(link["url"], held):
-                        out.write(piece)
-                        bar.update(len(piece))
+                self._add(link["url"], part, bar)
+                if part.stat().st_size <= held:
+                    raise ConnectionFailed(f"{path}: the file ended after {held} of {link['bytes']} bytes")
             except (ConnectionFailed, ApiError) as error:
                 attempt += 1
                 may_help = isinstance(error, ConnectionFailed) or error.status in RETRIED
                 if not may_help or attempt > self._http.retries:
                     raise
-                pause = pause_before(attempt, None)
+                wait = error.retry_after if isinstance(error, ApiError) else None
+                if wait is not None and wait > LONGEST_WAIT_S:
+                    raise
+                pause = pause_before(attempt, wait)
                 log.info("%s: it is continued in %.1f s", error, pause)
                 time.sleep(pause)
                 # A link lives for a quarter of an hour.
                 link = self._link(file, format)
         os.replace(part, path)
+
+    def _add(self, url: str, part: Path, bar: Bar) -> None:
+        """Adds what the part lacks; a server that ignores the range begins it anew."""
+        with open(part, "ab") as out:
+            for at, piece in self._http.file(url, out.tell()):
+                if at == 0:
+                    out.seek(0)
+                    out.truncate()
+                out.write(piece)
+                bar.update(len(piece))
 
     def _link(self, file: shapes.ArchiveFile, format: Format) -> shapes.ArchiveFileAnswer:
         listing = quote(file["listing"], safe="")

@@ -323,7 +323,7 @@ class Follow:
                 if not is_away or not self._is_begun:
                     raise
                 failures += 1
-                pause = pause_before(failures, None)
+                pause = pause_before(failures, failure.retry_after if isinstance(failure, ApiError) else None)
                 log.info("%s: history is asked again in %.1f s", failure, pause)
                 time.sleep(pause)
 

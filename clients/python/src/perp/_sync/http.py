@@ -121,17 +121,17 @@ class Http:
         except httpx2.TransportError as error:
             raise ConnectionFailed(f"the stream: {_words_of(error)}") from error
 
-    def file(self, url: str, begin: int) -> Iterator[bytes]:
-        """Bytes of a file from `begin` on. Raises ConnectionFailed when it breaks."""
+    def file(self, url: str, begin: int) -> Iterator[tuple[int, bytes]]:
+        """Pieces of a file with their places, from `begin` on, or from 0 where the range is ignored. Raises ConnectionFailed when it breaks."""
         headers = {"accept-encoding": "identity"} | ({} if begin == 0 else {"range": f"bytes={begin}-"})
         try:
             with self._bare.stream("GET", url, headers=headers) as answer:
                 if answer.status_code not in (200, 206):
                     raise error_of(Reply(answer.status_code, answer.headers, answer.read()), None)
-                if begin > 0 and answer.status_code == 200:
-                    raise ConnectionFailed("the file cannot be continued: the range was ignored")
+                at = begin if answer.status_code == 206 else 0
                 for piece in answer.iter_raw():
-                    yield piece
+                    yield at, piece
+                    at += len(piece)
         except httpx2.TransportError as error:
             raise ConnectionFailed(f"the file: {_words_of(error)}") from error
 
@@ -140,14 +140,16 @@ def error_of(reply: Reply, query: str | None) -> ApiError:
     """A refusal as an exception; an answer that is none of this service is BAD_ANSWER."""
     try:
         body = json.loads(reply.content)
-        errors = body.get("errors", [])
-    except (ValueError, AttributeError):
-        body, errors = {}, []
-    if not errors:
+        errors = body["errors"]
+        # Other programs have errors, too, such as a list of texts.
+        is_own = all(isinstance(error["code"], str) and isinstance(error["message"], str) for error in errors)
+    except (ValueError, TypeError, LookupError):
+        body, errors, is_own = {}, [], False
+    if not is_own or not errors:
         begin = " ".join(reply.content[:80].decode(errors="replace").split())
         message = f"The answer is not of this service: status {reply.status}, {begin}"
         errors = [{"code": "BAD_ANSWER", "message": message, "hint": "Check the base URL, and any proxy on the way."}]
-    return class_of(reply.status, str(errors[0].get("code")))(
+    return class_of(reply.status, errors[0]["code"])(
         reply.status,
         errors,
         receipt=reply.headers.get("x-service-receipt"),
