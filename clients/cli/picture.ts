@@ -21,7 +21,11 @@ export class Picture {
   connection = 'connecting';
 
   take(event: LiveEvent<string>, nowMs: number): void {
-    if (event.event === 'hello') this.#aheadMs = Date.parse(event.data.evaluated_at) - nowMs;
+    if (event.event === 'hello') {
+      this.#aheadMs = Date.parse(event.data.evaluated_at) - nowMs;
+      // Everything there is comes again; what went meanwhile does not.
+      if (!event.data.resumed) this.#held.clear();
+    }
     if (event.event === 'snapshot' || event.event === 'update') {
       const { venue, venue_symbol: symbol, layer, state } = event.data;
       this.#held.set(`${venue}|${symbol}|${layer}`, { venue, symbol, layer, state });

@@ -102,9 +102,13 @@ const finish = async ({ link, path, part }: Target): Promise<void> => {
   throw new ApiError([{ code: 'BAD_FILE', message, hint: 'It was removed; fetch it again.' }]);
 };
 
+/** A longer wait than this is the caller's. */
+const LONGEST_WAIT_S = 60;
 /** Worth another link: nothing came, it broke off, the link ended, or the file is another one. */
 const mayHelp = (error: unknown): boolean =>
-  !(error instanceof ApiError) || ['UNREACHABLE', 'BAD_ANSWER', 'BAD_FILE'].includes(error.code) || error.status >= 500;
+  !(error instanceof ApiError) ||
+  ((error.retryAfter ?? 0) <= LONGEST_WAIT_S &&
+    (['UNREACHABLE', 'BAD_ANSWER', 'BAD_FILE'].includes(error.code) || error.status >= 500));
 
 type Session = {
   readonly client: Client | Client<string>;
@@ -133,7 +137,8 @@ const downloadOne = async (session: Session, wanted: Wanted): Promise<ArchiveFil
       signal?.throwIfAborted();
       if (!mayHelp(error) || done >= tries)
         throw error instanceof ApiError ? error : makeUnreachable(session.client.baseUrl, error);
-      await pause(computeWaitMs(done - 1, null), signal ?? null);
+      const asked = error instanceof ApiError ? error.retryAfter : null;
+      await pause(computeWaitMs(done - 1, asked), signal ?? null);
     }
   }
 };

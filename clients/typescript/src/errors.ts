@@ -67,10 +67,16 @@ const readRetryAfter = (headers: Headers): number | null => {
   return Number.isNaN(at) ? null : Math.max(0, (at - Date.now()) / 1_000);
 };
 
+/** Other programs have errors, too, such as a list of texts. */
+const isItem = (item: Partial<ErrorItem> | null): boolean =>
+  typeof item?.code === 'string' && typeof item.message === 'string';
+
 const readBody = (text: string): ErrorBody | null => {
   try {
     const body = JSON.parse(text) as Partial<ErrorBody> | null;
-    return Array.isArray(body?.errors) && body.errors.length > 0 ? (body as ErrorBody) : null;
+    return Array.isArray(body?.errors) && body.errors.length > 0 && body.errors.every(isItem)
+      ? (body as ErrorBody)
+      : null;
   } catch {
     return null;
   }

@@ -61,7 +61,11 @@ class Follower<F extends Digits> {
     if (signal?.aborted) abort();
     const reading = this.#fill();
     try {
-      for await (const event of this.#queue.items()) yield* this.#handle(event);
+      for await (const event of this.#queue.items()) {
+        // What was not requested of history before it would be lost.
+        if (this.#stop.signal.aborted) return;
+        yield* this.#handle(event);
+      }
       if (!this.#stop.signal.aborted) yield* this.#end();
     } finally {
       signal?.removeEventListener('abort', abort);
@@ -171,6 +175,7 @@ class Follower<F extends Digits> {
         else yield* this.#deliverAll(series.flatMap(({ rows }) => rows.map((row) => ({ key: row.key, row }))));
       }
     }
+    if (this.#stop.signal.aborted) return;
     const stretch: Stretch = { to, tries: 0 };
     for (const [place, { rows, open }] of held) this.#findSeam(place).addStretch(stretch, rows, open);
     for (const event of snapshots ?? []) this.#addLive(event);

@@ -110,7 +110,8 @@ class Live<F extends Digits> {
   }
 
   /** A stream that was once open reconnects, however long the service is unavailable; one that never was is given up like a call. */
-  #isWorthAgain({ code, status }: ApiError): boolean {
+  #isWorthAgain({ code, status, retryAfter }: ApiError): boolean {
+    if ((retryAfter ?? 0) * 1_000 > this.#caller.longestWaitMs) return false;
     if (code === 'BAD_ANSWER' && status === 0) return ++this.#unreadable < UNREADABLE_TRIES;
     const mayHelp = code === 'UNREACHABLE' || [429, 502, 503, 504].includes(status);
     return mayHelp && (this.#wasOpen || this.#failures < this.#caller.retries);

@@ -256,6 +256,17 @@ t.test('ages are by the clock of the service, and no line of the live table wrap
     lines.join('\n'),
   );
   t.match(Object.assign(out, { columns: 200 }) && picture.lines(out, hourBehind + 2_000).join('\n'), / 2\.0s /);
+  const again = (resumed: boolean) =>
+    picture.take({ id: '2', event: 'hello', data: { ...HELLO, resumed } } as unknown as LiveEvent<string>, hourBehind);
+  again(true);
+  t.match(picture.lines(out, hourBehind).join('\n'), /SYMBOL/, 'a resumed stream goes on');
+  const ended = new Picture();
+  ended.take({ id: '1', event: 'snapshot', data } as unknown as LiveEvent<string>, hourBehind);
+  ended.take(
+    { id: '2', event: 'hello', data: { ...HELLO, resumed: false } } as unknown as LiveEvent<string>,
+    hourBehind,
+  );
+  t.notMatch(ended.lines(out, hourBehind).join('\n'), /SYMBOL/, 'one that begins anew sends everything again');
   const unsized = picture.lines(Object.assign(out, { columns: 0, rows: 0 }), hourBehind);
   t.match(unsized.join('\n'), /SYMBOL/, 'a terminal without a size shows it all the same');
   t.equal(

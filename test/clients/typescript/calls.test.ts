@@ -213,6 +213,14 @@ t.test('a fetch of the caller, which may pay, is called once', async (t) => {
   t.equal(edge.requests[0]?.headers.authorization, undefined);
 });
 
+t.test('errors of another form are those of another service', async (t) => {
+  for (const errors of [['no upstream'], [null], [{ code: 7 }], 'x']) {
+    const edge = await openEdgeServer(t, [answerJson(403, { errors })]);
+    const client = createClient({ baseUrl: edge.url, key: 'k' });
+    await t.rejects(client.venues(), { code: 'BAD_ANSWER', status: 403, message: /no answer of the API/ });
+  }
+});
+
 t.test('an answer of another service is reported, a silent one ends, and a caller may give up', async (t) => {
   const proxy = await openEdgeServer(t, [
     (response) => void response.writeHead(404, { 'content-type': 'text/html' }).end('<h1>Not here</h1>'),

@@ -148,6 +148,17 @@ t.test('a refusal is reported at once, in the words of the API', async (t) => {
   await t.rejects(downloadArchive(client, {}, { folder: makeFolder(t) }), { code: 'PLAN_LIMIT', hint: 'Pay.' });
 });
 
+t.test('a service that asks for hours is not requested again', async (t) => {
+  const refusal = { errors: [{ code: 'UNAVAILABLE', message: 'No.' }] };
+  const { client, edge } = await openWire(t, (request) =>
+    isFile(request) || request.url?.startsWith('/v2/archive/')
+      ? answerJson(503, refusal, { 'retry-after': '40000' })
+      : null,
+  );
+  await t.rejects(downloadArchive(client, {}, { folder: makeFolder(t) }), { code: 'UNAVAILABLE', retryAfter: 40_000 });
+  t.equal(edge.requests.length, 2, 'the list and one file');
+});
+
 t.test('the verifier of the service checks a proof: each step is reported, a tampered row is refused', async (t) => {
   const day = buildDay();
   const table = day.partitions[0]?.table.table ?? '';

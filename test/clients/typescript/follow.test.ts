@@ -222,3 +222,22 @@ t.test(
     );
   },
 );
+
+t.test('a follower that is stopped while history is away delivers nothing from behind the hole', async (t) => {
+  const live = stream([hello(0), snapshot(1, 0), frame('r', 'ready', {}), update(2, 1), update(3, 2)], 'silence');
+  const stop = new AbortController();
+  let asked = 0;
+  const edge = await openEdgeServer(t, [
+    (response, request) => {
+      if (request.url?.startsWith('/v2/stream')) return live(response, request);
+      asked += 1;
+      // The last rows of the past never come.
+      if (asked > 1) stop.abort();
+      return answerJson(503, { errors: [{ code: 'UNAVAILABLE', message: 'No.' }] })(response, request);
+    },
+  ]);
+  const client = createClient({ baseUrl: edge.url, key: 'k', retries: 0 });
+  const delivered: Followed[] = [];
+  for await (const one of client.follow(REQUEST, { signal: stop.signal })) delivered.push(one);
+  t.same(delivered, []);
+});

@@ -162,6 +162,10 @@ t.test(
     const away = await edgeClient(t, [refuse(503, 'UNAVAILABLE', { 'retry-after': '0' })], 2);
     await t.rejects(all(away.client.live()), { code: 'UNAVAILABLE' });
     t.equal(away.edge.requests.length, 3);
+    const spent = stream([hello('a', false), update('b', 1)], 'end');
+    const day = await edgeClient(t, [spent, refuse(429, 'RATE_LIMITED', { 'retry-after': '40000' })]);
+    await t.rejects(all(day.client.live()), { code: 'RATE_LIMITED', retryAfter: 40_000 }, 'a wait of hours is told');
+    t.equal(day.edge.requests.length, 2);
     const errors = [{ code: 'AUTH_INVALID', message: 'The key has ended.', hint: 'Make another one.' }];
     const ended = await edgeClient(t, [
       stream([hello('a', false), frame('a', 'error', { errors }), bye('a', false)], 'end'),
