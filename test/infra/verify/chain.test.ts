@@ -188,6 +188,7 @@ t.test('a posted root holds, anything else on the chain is refused by its step',
 const BROKEN: readonly (readonly [number, string, RegExp])[] = [
   [500, '{}', /the RPC did not answer eth_chainId/],
   [200, 'hello', /the RPC did not answer eth_chainId/],
+  [200, '['.repeat(200_000), /the RPC did not answer eth_chainId/],
   [200, '[]', /the RPC refused eth_chainId/],
   [200, '{"error":{"code":-32000,"message":"\\u001b[2J"}}', /the RPC refused eth_call/],
   [200, '{"result":"8453"}', /did not answer eth_chainId with a number/],

@@ -1183,7 +1183,7 @@ def ask_rpc(url, method, params):
         request = urllib.request.Request(url, body, {'Content-Type': 'application/json', 'User-Agent': 'verify'})
         with urllib.request.urlopen(request, timeout=30) as response:
             answer = json.loads(response.read())
-    except (OSError, ValueError, http.client.HTTPException):
+    except (OSError, ValueError, RecursionError, http.client.HTTPException):
         raise Refused(f'the RPC did not answer {method}') from None
     if not isinstance(answer, dict) or 'result' not in answer:
         raise Refused(f'the RPC refused {method}')
