@@ -1,4 +1,5 @@
 // The stream of a page in the hands of its user: what he does counts, whatever is still under way.
+import { mock } from 'node:test';
 import t from 'tap';
 import { type FeedState, LiveFeed } from '../../../api/explorer/islands/live-feed.ts';
 
@@ -25,12 +26,14 @@ const refusal = () => Response.json({ errors: [{ code: 'RATE_LIMITED', message: 
 const setUp = (t: { teardown: (end: () => void) => void }) => {
   const held = { EventSource: globalThis.EventSource, fetch: globalThis.fetch };
   const asked = Promise.withResolvers<Response>();
+  mock.timers.enable({ apis: ['setTimeout'] });
   Stream.opened.length = 0;
   Object.assign(globalThis, { EventSource: Stream, fetch: () => asked.promise });
   const states: FeedState[] = [];
   const feed = new LiveFeed({}, { onState: (state) => void states.push(state), onTold: () => undefined });
   t.teardown(() => {
     feed.close();
+    mock.timers.reset();
     Object.assign(globalThis, held);
   });
   const answer = async (): Promise<void> => {
@@ -46,7 +49,7 @@ t.test('a refused stream says why, and is opened again', async (t) => {
   Stream.opened[0]?.refuse();
   await answer();
   t.same(states, ['connecting', 'refused']);
-  await new Promise((done) => setTimeout(done, 1_100));
+  mock.timers.tick(1_100);
   t.equal(Stream.opened.length, 2);
 });
 
@@ -57,7 +60,7 @@ t.test('a page that is paused while the reason of a refusal is asked for stays p
   feed.pause();
   await answer();
   t.same(states, ['connecting', 'paused']);
-  await new Promise((done) => setTimeout(done, 1_100));
+  mock.timers.tick(1_100);
   t.equal(Stream.opened.length, 1, 'no stream was opened behind the button');
 });
 
@@ -69,6 +72,6 @@ t.test('a page that goes on while the reason is asked for keeps its new stream',
   feed.open();
   await answer();
   t.same(states, ['connecting', 'paused', 'connecting']);
-  await new Promise((done) => setTimeout(done, 1_100));
+  mock.timers.tick(1_100);
   t.equal(Stream.opened.length, 2, 'it is the only one');
 });

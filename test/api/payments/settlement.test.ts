@@ -60,14 +60,14 @@ const serveOne = async (t: Teardown, pool: Pool) => {
   };
 };
 
-/** A database whose first answer to a statement comes after everybody has ceased to wait for it. */
-const answerLate = (pool: Pool, slow: RegExp): Pool => {
+/** A database whose first answer to a statement comes when it is told, once everybody has ceased to wait for it. */
+const answerLate = (pool: Pool, slow: RegExp, told: Promise<void>): Pool => {
   let isFirst = true;
   const query = async (text: string, values: unknown[]) => {
     const answer = await pool.query(text, values);
     if (!slow.test(text) || !isFirst) return answer;
     isFirst = false;
-    await new Promise((done) => setTimeout(done, 2_500));
+    await told;
     return answer;
   };
   return new Proxy(pool, { get: (whole, name) => (name === 'query' ? query : Reflect.get(whole, name, whole)) });
@@ -77,9 +77,12 @@ t.test(
   'an answer that is noted as served, which the process learns too late, is charged, and no alarm is raised',
   async (t) => {
     const pool = await freshPool(t);
-    const { desk, bid, errors, readState, calls, settled } = await serveOne(t, answerLate(pool, SERVE));
+    const answered = Promise.withResolvers<void>();
+    const late = answerLate(pool, SERVE, answered.promise);
+    const { desk, bid, errors, readState, calls, settled } = await serveOne(t, late);
     settled();
     await desk.end(bid, 'whole');
+    answered.resolve();
     await waitFor('it is settled', async () => (await readState()) === 'settled');
     t.equal(calls(), 1);
     t.same(errors, []);
