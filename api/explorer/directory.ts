@@ -3,6 +3,7 @@ import { fetchJson, NotAnswered } from '../../infra/runtime/fetch-json.ts';
 import type { Problem } from '../account-app/shell.ts';
 import type { Site } from '../account-app/site.ts';
 import type { BoardListing } from './board/board-rows.ts';
+import { isYounger } from './kept-age.ts';
 import type { Scope } from './scopes.ts';
 
 export type Directory = {
@@ -69,10 +70,8 @@ export const openDirectory = ({ urls, nowMs }: Site): (() => Promise<Directory>)
   let kept: { readonly directory: Directory; readonly atMs: number } | null = null;
   let reading: Promise<Directory> | null = null;
   return async () => {
-    // An age below zero: the clock was set back, and the true age is not known.
-    const ageMs = kept === null ? KEPT_MS : nowMs() - kept.atMs;
-    const isFresh = kept !== null && kept.directory.listings.length > 0 && ageMs >= 0 && ageMs < KEPT_MS;
-    if (kept !== null && isFresh) return kept.directory;
+    if (kept !== null && kept.directory.listings.length > 0 && isYounger(KEPT_MS, kept.atMs, nowMs()))
+      return kept.directory;
     reading ??= readDirectory(urls.api).finally(() => {
       reading = null;
     });

@@ -5,6 +5,7 @@ import { fetchJson, NotAnswered } from '../../infra/runtime/fetch-json.ts';
 import type { Site } from '../account-app/site.ts';
 import { isPlanCode, PLANS } from '../contract/plans.ts';
 import { openExplorerKeys } from './explorer-key.ts';
+import { isYounger } from './kept-age.ts';
 
 /** What the key of a request may see. */
 export type Scope = {
@@ -55,9 +56,7 @@ const createScopes = (site: Site): Scopes => {
     const { session } = request;
     const name = session === null ? '' : `${session.accountId} ${session.plan}`;
     const held = kept.get(name);
-    // An age below zero: the clock was set back, and the true age is not known.
-    const ageMs = held === undefined ? KEPT_MS : site.nowMs() - held.atMs;
-    if (held !== undefined && ageMs >= 0 && ageMs < KEPT_MS) return held.scope;
+    if (held !== undefined && isYounger(KEPT_MS, held.atMs, site.nowMs())) return held.scope;
     const reading: Kept = { scope: read(request), atMs: site.nowMs() };
     kept.delete(name);
     kept.set(name, reading);

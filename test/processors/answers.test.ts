@@ -228,16 +228,22 @@ t.test('a quiet minute after a reconnect is one without trades when an answer th
   t.end();
 });
 
+/** A log whose candles are served from 22 s into the third minute on. */
+const openLate = (): TestLog => {
+  const log = new TestLog();
+  turn(log, true);
+  log.json('response', 'reference', 'r', {}, { request: 'GET https://paper/listings' });
+  log.run(3 * MINUTE + 20 * SECOND, [], SECOND, null);
+  log.open('a1', 'a', [{ layers: ['candles'], symbols: null }]);
+  log.run(2 * SECOND, ['a1'], SECOND);
+  return log;
+};
+
 t.test('an answer covers what was asked for; one that was cut, what lies between its minutes (H-12)', (t) => {
   const told: string[] = [];
   /** Of the minutes 1 to 3 after an answer that comes 22 s into the third, in time for the first: `-` a gap, `0` empty, else its trades. */
   const covered = (asked: Pick<CoveredMinutes, 'from' | 'to' | 'limit'> | null, ...bars: readonly Bar[]): string => {
-    const log = new TestLog();
-    turn(log, true);
-    log.json('response', 'reference', 'r', {}, { request: 'GET https://paper/listings' });
-    log.run(3 * MINUTE + 20 * SECOND, [], SECOND, null);
-    log.open('a1', 'a', [{ layers: ['candles'], symbols: null }]);
-    log.run(2 * SECOND, ['a1'], SECOND);
+    const log = openLate();
     const about = asked === null ? null : { symbols: ['LIN'], price_type: 'trade', ...asked };
     log.json('response', 'a', 'a1', { asked: about, bars }, { request: 'GET https://paper/candles' });
     const answered = log.records.length - 1;
@@ -281,12 +287,7 @@ t.test('an answer with a minute that cannot be read proves none empty, and its o
     [{}, '4 0 -'],
     [{ odd: true }, '4 - -'],
   ] as const) {
-    const log = new TestLog();
-    turn(log, true);
-    log.json('response', 'reference', 'r', {}, { request: 'GET https://paper/listings' });
-    log.run(3 * MINUTE + 20 * SECOND, [], SECOND, null);
-    log.open('a1', 'a', [{ layers: ['candles'], symbols: null }]);
-    log.run(2 * SECOND, ['a1'], SECOND);
+    const log = openLate();
     const asked = { symbols: ['LIN'], price_type: 'trade', from: at(1), to: at(2), limit: 9 };
     log.json('response', 'a', 'a1', { asked, bars: [[at(1), 4]], ...odd }, { request: 'GET https://paper/candles' });
     log.run(200 * SECOND, ['a1'], SECOND);
