@@ -7,7 +7,6 @@ import {
   mkdirSync,
   mkdtempSync,
   readdirSync,
-  readFileSync,
   rmSync,
   statfsSync,
   statSync,
@@ -24,6 +23,7 @@ import { cpuOfEnded } from './support/cpu-time.ts';
 import { type HostAddress, startHost, useEngines, waitForHost } from './support/engines.ts';
 import { killProcessesOf } from './support/left-processes.ts';
 import { MACHINE_FREE } from './support/machine-free.ts';
+import { needsEngines } from './support/needed-engines.ts';
 import { countAssertions, type TapCount } from './support/tap-count.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
@@ -116,7 +116,7 @@ async function main(wanted: readonly string[]): Promise<FileResult[]> {
   const others = longestFirst(rest.filter((file) => !isPure(file)));
   const pure = rest.filter(isPure);
   process.env.TEST_FOLDER = RUNS;
-  const host = files.some(needsEngines) ? await progress.during('the engines', startEngines()) : null;
+  const host = files.some(isOnEngines) ? await progress.during('the engines', startEngines()) : null;
   // After the start of the engines, whose host ends them in order: an interrupt kills what has this folder.
   const temporary = openTemporary();
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, interrupt);
@@ -179,11 +179,11 @@ function isOnRequest(file: string): boolean {
 }
 
 function isPure(file: string): boolean {
-  return PURE.some((folder) => file.startsWith(`test/${folder}/`)) && !needsEngines(file);
+  return PURE.some((folder) => file.startsWith(`test/${folder}/`)) && !isOnEngines(file);
 }
 
-function needsEngines(file: string): boolean {
-  return readFileSync(join(ROOT, file), 'utf8').includes('useEngines');
+function isOnEngines(file: string): boolean {
+  return needsEngines(join(ROOT, file), join(ROOT, 'test'));
 }
 
 type SharedEngines = { readonly dir: string; readonly address: HostAddress; readonly host: ChildProcess };
