@@ -126,7 +126,8 @@ const checkMutants = async (t: Test, world: World): Promise<void> => {
     `${unreadable.size} of ${MUTANTS} mutated frames are unreadable, each is a dead letter`,
   );
   t.same(others.slice(0, 3), [], 'each with the code of what is wrong with it');
-  const isCut = (letter: DeadLetter): boolean => !unreadable.has(asKey(letter)) && letter.code === 'VENUE_BAD_FRAME';
+  // A mutant that the mapping reads may have a record that the task refuses, as a stamp far ahead: that is whole JSON.
+  const isCut = (letter: DeadLetter): boolean => !unreadable.has(asKey(letter)) && !isJson(Buffer.from(letter.payload));
   t.equal(letters.filter(isCut).length, cut, `each of the ${cut} frames that the simulator cut is one too`);
   t.comment(`dead letters: ${tally(letters.map(({ code }) => code))}`);
   t.same(

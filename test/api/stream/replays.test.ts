@@ -28,13 +28,17 @@ class Reader {
   readonly events: StreamEvent[] = [];
   isResting = false;
   length = 0;
+  /** Resolves in the turn in which `ready` arrives. */
+  readonly ready = Promise.withResolvers<void>();
   #taken: (() => void) | null = null;
   readonly out = new Writable({
     highWaterMark: 16_384,
     write: (text, _encoding, done) => {
       const take = (): void => {
         this.length += text.length;
-        this.events.push(...parseFrames(String(text)));
+        const arrived = parseFrames(String(text));
+        this.events.push(...arrived);
+        if (arrived.some(({ event }) => event === 'ready')) this.ready.resolve();
         done();
       };
       if (this.isResting) this.#taken = take;
@@ -124,7 +128,7 @@ t.test('of several that come at once one after the other gets to the present, in
   const id = await world.away(MISSED);
   const readers = [0, 1, 2].map(() => world.open(id).reader);
   for (const [i, reader] of readers.entries()) {
-    await waitFor(`the present of client ${i}`, () => reader.has('ready'));
+    await reader.ready.promise;
     for (const later of readers.slice(i + 1))
       t.ok(later.revs.length < 0.9 * MISSED, `client ${i} is there when a later one has ${later.revs.length} readings`);
   }
