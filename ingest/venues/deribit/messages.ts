@@ -93,10 +93,11 @@ const mapResult = (result: unknown, query: URLSearchParams | undefined, source: 
   if (Array.isArray(result.ticks)) return mapCandles(result, query, source);
   if (!('instrument_name' in result && 'mark_price' in result)) return [];
   const isBook = Array.isArray(result.bids) && Array.isArray(result.asks);
-  return [...mapTicker(result, source), ...(isBook ? mapLevels(result, source) : [])];
+  return mapTicker(result, source, isBook ? mapLevels(result, source) : []);
 };
 
-const mapTicker = (ticker: Fields, { receivedAt }: Source): readonly Mapped[] => {
+/** `book`: the records of a book beside it, whose layer comes before that of the day (records.md). */
+const mapTicker = (ticker: Fields, { receivedAt }: Source, book: readonly Mapped[] = []): readonly Mapped[] => {
   const symbol = readText(ticker.instrument_name, 'instrument_name');
   if (!isPerpetual(symbol)) return [];
   const subject = { symbol, venueTs: readMsOrNull(ticker.timestamp, 'timestamp'), receivedAt, element: ticker };
@@ -105,6 +106,7 @@ const mapTicker = (ticker: Fields, { receivedAt }: Source): readonly Mapped[] =>
     toMark(subject, ticker),
     toFunding(subject, ticker.current_funding),
     toOi(subject, ticker),
+    ...book,
     toDay(subject, ticker),
   ]);
 };

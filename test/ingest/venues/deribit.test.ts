@@ -252,7 +252,7 @@ t.test('answers are recognised by their shape', (t) => {
     map(answer(`GET https://www.deribit.com/api/v2/public/x?${query}`, { jsonrpc: '2.0', result })).map((r) => r.layer);
   t.same(layers(ticker), ['ticker', 'mark', 'funding', 'oi', 'stats']);
   const book = { ...ticker, change_id: 9, bids: [[5, 1]], asks: [] };
-  t.same(layers(book), ['ticker', 'mark', 'funding', 'oi', 'stats', 'book']);
+  t.same(layers(book), ['ticker', 'mark', 'funding', 'oi', 'book', 'stats'], 'in the order of records.md');
   const [, , rate, oi, stats] = map(answer('/api/v2/public/ticker', { result: ticker }));
   t.match(rate?.values, { funding: '0.00004' }, 'an exponent is written out');
   t.match(oi?.values, { oi: '5', oi_unit: 'base' });
