@@ -13,6 +13,7 @@ import {
   type Fields,
   isAbsent,
   makeBadFrame,
+  makeRefusal,
   parseRequest,
   readAmount,
   readAmountOrNull,
@@ -64,6 +65,7 @@ export const mapMessage = (message: VenueMessage): readonly Mapped[] =>
       };
       if (typeof answer.ch === 'string') return mapChannel(answer, splitChannel(answer.ch), source);
       if (answer.op === 'notify') return mapNotice(answer, source);
+      if (answer.op !== undefined) return mapOperation(answer);
       return mapAnswer(answer, parseRequest(message.request)?.path ?? '', source);
     },
     cutLevels,
@@ -89,6 +91,13 @@ const mapNotice = (message: Fields, source: Source): readonly Mapped[] => {
   const topic = /^public\.[^.]+\.(\w+)$/.exec(readText(message.topic, 'topic'))?.[1];
   const mapper = topic === undefined ? undefined : NOTICES.get(topic);
   return mapper === undefined ? noteUnread() : mapElements(message.data, (element) => mapper(element, source));
+};
+
+/** The answer to an operation of the notification socket, which gives no record, or a ping. */
+const mapOperation = (message: Fields): readonly Mapped[] => {
+  const code = message['err-code'] ?? 0;
+  if (String(code) !== '0') throw makeRefusal(`${String(code)} ${String(message['err-msg'])}`);
+  return [];
 };
 
 /** An answer without a channel. */

@@ -70,7 +70,11 @@ export const mapMessage = (message: VenueMessage): readonly Mapped[] =>
     cutLevels,
   );
 
+/** Events of a request that the venue does not serve: an unreadable one or an unknown feed, an unknown product, a subscription that failed. */
+const REFUSALS: ReadonlySet<unknown> = new Set(['alert', 'error', 'subscribed_failed', 'unsubscribed_failed']);
+
 const mapFrame: Mapper = (body, source) => {
+  if (REFUSALS.has(body.event)) throw makeRefusal(String(body.message ?? body.event));
   if (body.event !== undefined || typeof body.feed !== 'string') return [];
   const mapper = FEEDS.get(body.feed);
   if (mapper) return mapper(body, source);

@@ -71,6 +71,7 @@ const isPong = (payload: Uint8Array): boolean => payload.length === 4 && Buffer.
 const mapFrame = (body: unknown, source: Source): readonly Mapped[] => {
   const frame = readFields(body, 'message');
   if (frame.event === 'error') throw makeRefusal(`${String(frame.code)} ${String(frame.msg)}`);
+  if (frame.event === 'channel-conn-count-error') throw makeRefusal(`${frame.event} ${String(frame.channel)}`);
   // Acknowledgements and notices, and answers to operations of an account.
   if (frame.event !== undefined || frame.op !== undefined) return [];
   const arg = readFields(frame.arg, 'arg');

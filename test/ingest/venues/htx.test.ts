@@ -514,6 +514,14 @@ t.test('what cannot be read is refused with its code', (t) => {
   t.equal(codeOf(frame(book({ asks: [[1, -1]] }))), 'VENUE_BAD_FIGURE');
   t.equal(codeOf(frame(book({ version: 'a' }))), 'VENUE_BAD_FRAME');
   t.equal(codeOf(frame({ status: 'error', 'err-code': 'bad-request', 'err-msg': 'invalid topic' })), 'VENUE_BAD_FRAME');
+  const asked = { op: 'sub', cid: '1', topic: 'public.A-USDT.funding_rate', ts: 5 };
+  t.equal(
+    codeOf(frame({ ...asked, 'err-code': 2011, 'err-msg': 'invalid topic' })),
+    'VENUE_BAD_FRAME',
+    'refused topic',
+  );
+  t.equal(codeOf(frame({ ...asked, 'err-code': 0 })), 'gave []', 'acknowledged');
+  t.equal(codeOf(frame({ op: 'error', ts: 5, 'err-code': 2005 })), 'VENUE_BAD_FRAME', 'refused operation');
   t.equal(
     codeOf(answer(`${REST_URL}/linear-swap-api/v1/swap_open_interest`, { status: 'error', 'err-code': 1030 })),
     'VENUE_BAD_FRAME',

@@ -446,6 +446,10 @@ t.test('what cannot be read is refused with its code', (t) => {
       answer('GET /derivatives/api/v3/tickers', { result: 'error', error: 'apiLimitExceeded' }),
       'VENUE_BAD_FRAME',
     ],
+    ['a refused feed', frame({ event: 'alert', message: "Couldn't subscribe to invalid feed" }), 'VENUE_BAD_FRAME'],
+    ['a refused product', frame({ event: 'error', message: 'Invalid product id' }), 'VENUE_BAD_FRAME'],
+    ['a failed subscription', frame({ event: 'subscribed_failed', feed: 'book' }), 'VENUE_BAD_FRAME'],
+    ['an acknowledgement', frame({ event: 'subscribed', feed: 'book', product_ids: ['PF_XBTUSD'] }), 'gave []'],
   ];
   for (const [what, message, code] of table) t.equal(codeOf(message), code, what);
   t.end();

@@ -549,6 +549,7 @@ t.test('what cannot be read is refused with its code', (t) => {
   t.equal(codeOf(frame(book({ bids: undefined }))), 'VENUE_BAD_FRAME');
   t.equal(codeOf(frame(book({ seqId: 'a' }))), 'VENUE_BAD_FRAME');
   t.equal(codeOf(frame({ event: 'error', code: '60012', msg: 'Invalid request' })), 'VENUE_BAD_FRAME');
+  t.equal(codeOf(frame({ event: 'channel-conn-count-error', channel: 'books', connCount: '31' })), 'VENUE_BAD_FRAME');
   t.equal(
     codeOf(answer(`${REST_URL}/market/tickers`, { code: '50011', msg: 'Too Many Requests', data: [] })),
     'VENUE_BAD_FRAME',
