@@ -96,10 +96,12 @@ const readLine = (session: Session, text: string, { counts, attribute }: Reading
   return [...printed, ...bad.map((fault) => ({ fault, venue: session.venue.id }))];
 };
 
+const DIRECTIONS: ReadonlySet<unknown> = new Set<Line['dir']>(['in', 'out', 'open']);
+
 const parseLine = (text: string): Line | null => {
   try {
     const line = JSON.parse(text) as Line | null;
-    return typeof line?.raw === 'string' ? line : null;
+    return typeof line?.raw === 'string' && DIRECTIONS.has(line.dir) ? line : null;
   } catch {
     return null;
   }

@@ -92,6 +92,14 @@ t.test('a time of receipt that is no instant makes its line unread, and reading 
   t.end();
 });
 
+t.test('a line that does not say who sent it is unread; what the client sent is no message', async (t) => {
+  const raw = JSON.stringify({ e: 'aggTrade', s: 'BTCUSDT', a: 1, p: '2', q: '3', T: 4, m: true });
+  const lines = [undefined, 'from', 'out', 'in'].map((dir) => ({ recv_ms: null, kind: 'ws', dir, raw }));
+  const { lines: printed, summary } = await messages(recording('senders.ndjson', lines));
+  t.equal(printed.length, 1);
+  t.equal(summary, '3 messages, 1 records, 2 unread, 0 errors');
+});
+
 t.test('what cannot be read of an answer takes neither its listings nor the other rows with it', async (t) => {
   const symbol = (name: string, odd: object): object => ({
     ...{ symbol: name, pair: name, contractType: 'PERPETUAL', status: 'TRADING', baseAsset: 'B', quoteAsset: 'USDT' },

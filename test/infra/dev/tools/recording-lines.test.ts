@@ -27,6 +27,12 @@ t.test('a line ends at its line feed, whatever else it contains, gzipped or not'
     t.same(await readAll(path), ['{"raw":"a\u2028b\u2029c"}', '', '{"raw":"d\re"}']);
 });
 
+t.test('gzip is known by its first bytes, whatever the name of the file', async (t) => {
+  t.same(await readAll(write('named.ndjson', gzipSync('{"raw":"a"}\n'))), ['{"raw":"a"}']);
+  for (const short of ['', '{', '\u001f'])
+    t.same(await readAll(write('short.ndjson', short)), short === '' ? [] : [short]);
+});
+
 t.test('a file that is absent or broken is an error of the reader', async (t) => {
   for (const name of ['absent.ndjson', 'absent.ndjson.gz'])
     await t.rejects(readAll(join(folder, name)), { code: 'ENOENT' });
