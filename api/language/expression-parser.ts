@@ -135,7 +135,7 @@ export class ExpressionParser {
         () => this.#readLiteral(position),
         () => null,
       );
-      if (value !== null && count < LIMITS.in_list) values.push(value);
+      if (value !== null) values.push(value);
       if (++count === LIMITS.in_list + 1) {
         stream.faults.add('DQL_COMPLEXITY', token, () => ({
           message: describeOverLimit('Values in one "in" number', count, LIMITS.in_list),

@@ -59,7 +59,7 @@ const readCodes = (stream: TokenStream, key: SelectionKey | undefined): Code[] =
   do {
     const { token } = stream;
     const code = readListed(stream, key);
-    if (code !== null && count < IN_LIST) codes.push(code);
+    if (code !== null) codes.push(code);
     // H-16i: the thirty-third is where the list became too long.
     if (++count === IN_LIST + 1) {
       stream.faults.add('DQL_COMPLEXITY', token, () => ({
