@@ -103,28 +103,22 @@ const computeRank = ({ values, from, length }: Window): number => {
   return count / length;
 };
 
-/** `p * n / 100` as a fraction of integers, exact on the digits of p (DQL-33d). */
-const computeShareOf = (p: string, n: number): { readonly above: bigint; readonly below: bigint } => {
-  const [whole = '0', part = ''] = p.split('.');
-  return { above: BigInt(whole + part) * BigInt(n), below: 100n * 10n ** BigInt(part.length) };
-};
-
-/** Rank of the nearest-rank percentile among 1 to n. */
+/** Rank of the nearest-rank percentile among 1 to n: `ceil(p * n / 100)`, exact on the digits of p (DQL-33d). */
 const computeNearestRank = (p: string, n: number): number => {
-  const { above, below } = computeShareOf(p, n);
+  const [whole = '0', part = ''] = p.split('.');
+  const [above, below] = [BigInt(whole + part) * BigInt(n), 100n * 10n ** BigInt(part.length)];
   return Math.max(1, Number((above + below - 1n) / below));
 };
 
 /** The percentile among values in ascending order. */
 const computePercentile = (sorted: Float64Array, n: number, { p, isLinear }: Arguments): number => {
   if (!isLinear) return sorted[computeNearestRank(p, n) - 1] as number;
-  const { above, below } = computeShareOf(p, n - 1);
-  const i = Number(above / below);
+  // One h gives the place and the share above it: an exact place beside a rounded share would lie outside of the two values (N-05, DQL-28).
+  const h = ((n - 1) * Number(p)) / 100;
+  const i = Math.floor(h);
   const low = sorted[i] as number;
   // At p = 100 there is nothing above (DQL-33d).
-  if (i >= n - 1) return low;
-  const h = ((n - 1) * Number(p)) / 100;
-  return low + (h - i) * ((sorted[i + 1] as number) - low);
+  return i >= n - 1 ? low : low + (h - i) * ((sorted[i + 1] as number) - low);
 };
 
 /** First place among the `n` sorted values whose value is not below `value`. */

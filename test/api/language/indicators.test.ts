@@ -118,6 +118,30 @@ t.test('percentiles by nearest rank and linear', async (t) => {
   t.equal(worth('percentile(close, 100, 0.07)', { close: ramp(100, (i) => i + 1) }), 1);
 });
 
+t.test(
+  'a linear percentile lies between the two values that it stands between, however far they are apart',
+  async (t) => {
+    // 375 * 18.4 / 100 is 69, and a little less as a double.
+    const steep = ramp(376, (i) => (i <= 69 ? i / 100 : 1e16));
+    const found = worth('percentile(close, 376, 18.4, linear)', { close: steep });
+    t.ok(typeof found === 'number' && found >= 0.68 && found <= 0.69, String(found));
+    t.equal(
+      worth('percentile(close, 2, 99.99999999999999999999, linear)', { close: [-1e16, 1] }),
+      1,
+      'its double is 100',
+    );
+    const close = ramp(500, (i) => (i % 2 === 0 ? -1 : 1) * 10 ** (i % 17));
+    for (let n = 2; n <= 500; n += 7) {
+      const window = close.slice(-n).map(Number);
+      for (let p = 1; p <= 100; p += 0.9) {
+        const figure = worth(`percentile(close, ${n}, ${p.toFixed(1)}, linear)`, { close });
+        if (typeof figure === 'number' && figure >= Math.min(...window) && figure <= Math.max(...window)) continue;
+        t.fail(`${p.toFixed(1)} of ${n}: ${figure}`);
+      }
+    }
+  },
+);
+
 t.test('a moving percentile is that of each of its windows', async (t) => {
   const close = ramp(60, (i) => ((i * 7919) % 97) / 10);
   for (const method of ['', ', linear']) {
