@@ -1,6 +1,8 @@
 // One column of a series: values of consecutive periods and when each was received and recorded, growing at its newest end.
 import type { Digits, Micros, QuantityUnit } from '../../schemas/records.ts';
 
+/** The stamp of a proved empty minute: it came, and nothing was received for it (H-12). */
+export const NOTHING_RECEIVED = Number.NEGATIVE_INFINITY;
 /** Periods kept free at the newest end when a full column moves on. */
 const SLACK = 64;
 const BYTES_A_FIGURE = 8;
@@ -11,7 +13,7 @@ const PERIODS_WITH_DIGITS = 8;
 export type PeriodValue = {
   /** NaN: no element. */
   readonly value: number;
-  /** Value of the last reading or candle of the period; NaN: none came. */
+  /** When the last reading or candle of the period was received; `NOTHING_RECEIVED` of a proved empty minute; NaN: none came. */
   readonly received: Micros;
   /** Instant of the record in the log; NaN when there is none. Kept only by columns that are made for it. */
   readonly recorded?: Micros;
@@ -103,8 +105,9 @@ export class Column {
     return [this.#values, this.#received, ...(this.#recorded === null ? [] : [this.#recorded])];
   }
 
+  /** Whether a reading or candle of the period came, with this member or without it. */
   has(period: number): boolean {
-    return !Number.isNaN(this.#values[period - this.#first] ?? Number.NaN);
+    return !Number.isNaN(this.#received[period - this.#first] ?? Number.NaN);
   }
 
   /** Copies the values of `count` periods that end with `last`, oldest first; NaN where there is none. */
@@ -132,10 +135,10 @@ export class Column {
     return out;
   }
 
-  /** When the period's last reading was received; null without one. */
+  /** When the period's last reading or candle was received; null without one. */
   receivedAt(period: number): Micros | null {
     const received = this.#received[period - this.#first] ?? Number.NaN;
-    return Number.isNaN(received) ? null : received;
+    return Number.isFinite(received) ? received : null;
   }
 
   /** When the period's last reading was recorded; NaN without one, and in a column that does not keep it. */

@@ -7,7 +7,7 @@ import { formatListingId, toColumnName } from '../../schemas/tables.ts';
 import type { Row } from '../../schemas/topics.ts';
 import { type HistoryReader, listPlaceholders } from '../history/store.ts';
 import type { LiveMemory } from '../live/memory.ts';
-import type { Column, PeriodValue } from './column.ts';
+import { type Column, NOTHING_RECEIVED, type PeriodValue } from './column.ts';
 import { type ColumnGroup, type ColumnSpec, findLength, isQuantitySpec, toWindowPeriod } from './column-spec.ts';
 
 /** Cells that one statement may answer. */
@@ -49,7 +49,8 @@ export const canBeElement = (row: Row): boolean => row.flags.late !== true;
 export const putRow = (row: Row, { spec, column }: Pick<Target, 'spec' | 'column'>): void => {
   if (row.table !== findTable(spec) || !isRowOf(row, spec)) return;
   const end = spec.kind === 'candles' ? (row.instants.close_time ?? row.at) : row.at;
-  const received = row.instants.received_at ?? NONE;
+  const silence = spec.kind === 'candles' && row.texts.status === 'present' ? NOTHING_RECEIVED : NONE;
+  const received = row.instants.received_at ?? silence;
   const recorded = row.instants.recorded_at ?? NONE;
   // A reading's row without a reading is a gap; a proved empty minute is an element that nothing was received for.
   if (spec.kind === 'layer' && Number.isNaN(received)) return;
@@ -114,7 +115,8 @@ const fillChunk = async (reader: HistoryReader, { spec, targets, reach }: Group)
   for (const line of await reader.query(query)) {
     const [listing, period, receivedAt, recordedAt, status, digits, unit, ...cells] = line;
     const exact = parseDigits(digits);
-    const stamps = { received: toNumber(receivedAt), recorded: toNumber(recordedAt) };
+    const received = receivedAt === null || receivedAt === undefined ? NOTHING_RECEIVED : Number(receivedAt);
+    const stamps = { received, recorded: toNumber(recordedAt) };
     for (const target of byListing.get(listing ?? '') ?? []) {
       const { member } = target.spec;
       const value = member === 'present' ? 1 : toNumber(cells[stored.indexOf(member)]);

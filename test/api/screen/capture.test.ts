@@ -4,7 +4,7 @@ import t from 'tap';
 import { NewestReadings } from '../../../api/live/live-message.ts';
 import { type CapturedColumn, capture } from '../../../api/screen/capture.ts';
 import { REASONS } from '../../../api/screen/series.ts';
-import { Column, type PeriodValue } from '../../../api/series/column.ts';
+import { Column, NOTHING_RECEIVED, type PeriodValue } from '../../../api/series/column.ts';
 import { type ColumnSpec, findLength, isQuantitySpec, toSpecId } from '../../../api/series/column-spec.ts';
 import type { Policy } from '../../../schemas/freshness.ts';
 import type { Micros, QuantityUnit } from '../../../schemas/records.ts';
@@ -102,6 +102,19 @@ t.test('a candle counts once it has come and none before it may still come (DQL-
   t.equal(endOf([null, {}, {}], live), 0, 'a sealed one may not');
   t.equal(endOf([{}, null, {}], { watermark: NOON + 50_000_000 }), 0, 'nor this one any more');
   t.equal(endOf([{}, {}, {}], { ...live, byWatermark: true }), -2, 'a rule counts what is sealed by its instant');
+});
+
+t.test('what came without a figure is not awaited: its period has no element (DQL-26)', async (t) => {
+  const none: Element = { value: Number.NaN };
+  const minutes = (spec: ColumnSpec): ColumnSpec => ({ ...spec, timeframe: '1m' });
+  const found = (spec: ColumnSpec, elements: readonly Element[]) => {
+    const held = captured(minutes(spec), elements, { watermark: NOON + 10_000_000 });
+    return [((held as CapturedColumn).end - NOON) / MINUTE, ...worths(held)];
+  };
+  t.same(found(CLOSE, [{}, {}, none]), [0, 1, 1, 'gap'], 'the price of an older minute is not carried forward');
+  t.same(found(CLOSE, [{}, {}, { ...none, received: NOTHING_RECEIVED }]), [0, 1, 1, 'gap']);
+  t.same(found(CLOSE, [{}, none, {}]), [0, 1, 'gap', 1], 'nor does it keep a newer one from counting');
+  t.same(found(OI, [{}, none]), [0, 1, 'gap']);
 });
 
 const of = (unit: QuantityUnit | null): Element => ({ unit });

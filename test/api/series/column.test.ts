@@ -3,8 +3,10 @@ import fc from 'fast-check';
 import t from 'tap';
 import { Budget } from '../../../api/screen/screen.ts';
 import { Column } from '../../../api/series/column.ts';
-import { toPeriod, toWindowPeriod } from '../../../api/series/column-spec.ts';
+import { type ColumnSpec, toPeriod, toWindowPeriod } from '../../../api/series/column-spec.ts';
+import { putRow } from '../../../api/series/load.ts';
 import { ServiceError } from '../../../schemas/errors.ts';
+import { candle, HOUR, sampled } from '../screen/market.ts';
 
 t.test('a column holds what was received last in each period, in whatever order it came', async () => {
   const put = fc.record({
@@ -71,7 +73,8 @@ t.test('copies are oldest first, with NaN where nothing is', async (t) => {
   t.equal(column.receivedAt(12), 300);
   t.equal(column.receivedAt(11), null);
   column.put(12, { value: Number.NaN, received: 400 });
-  t.equal(column.has(12), false, 'an invalidation that came later takes its period’s element away');
+  t.same([...column.copy(12, 1)], [Number.NaN], 'an invalidation that came later takes its period’s element away');
+  t.equal(column.has(12), true, 'and it came');
   column.put(9, { value: 9, received: 500 });
   t.equal(column.has(9), false, 'older than the first is dropped');
   column.put(1_000, { value: 7, received: 600 });
@@ -138,4 +141,31 @@ t.test('of candles the last row of a period counts, whenever it was received (H-
     column.put(11, { value: 2, received: 100 });
     t.same([...column.copy(11, 1)], [expected]);
   }
+});
+
+t.test('a row without a figure has come, a gap has not (DQL-26, H-12)', async (t) => {
+  const of = { venue: 'binance', symbol: 'BTCUSDT' } as const;
+  const open = 10 * HOUR;
+  const putInto = (
+    spec: ColumnSpec,
+    row: Parameters<typeof putRow>[0],
+  ): [boolean, number | undefined, number | null] => {
+    const column = new Column(1, 20, { keepsLastRow: spec.kind === 'candles' });
+    putRow(row, { spec, column });
+    return [column.has(11), column.copy(11, 1)[0], column.receivedAt(11)];
+  };
+  const close: ColumnSpec = { kind: 'candles', priceType: 'trade', member: 'close', timeframe: '1h' };
+  const hourly = (bar: Parameters<typeof candle>[1]) => candle({ ...of, timeframe: '1h', length: HOUR, open }, bar);
+  t.same(putInto(close, hourly({ close: '5' })), [true, 5, open + HOUR + 500_000]);
+  t.same(putInto(close, hourly('empty')), [true, Number.NaN, null], 'proved empty');
+  t.same(putInto({ ...close, member: 'volume' }, hourly('empty')), [true, 0, null]);
+  t.same(
+    putInto(close, hourly({ volume: '0' })),
+    [true, Number.NaN, open + HOUR + 500_000],
+    'published without prices',
+  );
+  t.same(putInto(close, hourly(null)), [false, Number.NaN, null]);
+  const index: ColumnSpec = { kind: 'layer', layer: 'mark', member: 'index', timeframe: '1h' };
+  const read = sampled({ ...of, layer: 'mark' }, open + 5_000_000, { layer: 'mark', values: { mark: '5' } });
+  t.same(putInto(index, read), [true, Number.NaN, open + 5_000_000], 'a reading without this member');
 });

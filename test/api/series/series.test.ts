@@ -198,6 +198,32 @@ t.test('a completed candle counts once it has come, in its last form (DQL-26, H-
   t.match((await shown(ask, 'close', 'timeframe 1h'))[0], { value: 122, candle_end: formatInstant(NOON + HOUR) });
 });
 
+t.test(
+  'a completed candle without trades is the newest one, and keeps no newer one from counting (DQL-26, H-12)',
+  async (t) => {
+    const feed = newFeed();
+    const now = NOON + 3 * MINUTE + 5_000_000;
+    feed.watermark('binance', now - 1_000_000);
+    feed.memory.applyHistoryWatermark('binance', 0, now - 110_000_000);
+    const ask = await screener(feed, store, () => now);
+    const put = (minute: number, bar: Bar | 'empty'): void => {
+      const row = candle({ ...BTC, timeframe: '1m', length: MINUTE, open: NOON + minute * MINUTE }, bar);
+      feed.entry('binance', { kind: 'provisional', symbol: 'BTCUSDT', row });
+    };
+    const newest = async (source: string): Promise<unknown> => {
+      const [found] = await shown(ask, source, 'timeframe 1m');
+      return [found && worth(found), found?.candle_end];
+    };
+    put(0, { close: '120', volume: '3' });
+    put(1, 'empty');
+    t.same(await newest('close'), ['gap', formatInstant(NOON + 2 * MINUTE)], 'no older price in its place');
+    t.same(await newest('volume'), [0, formatInstant(NOON + 2 * MINUTE)]);
+    put(2, { close: '122', volume: '1' });
+    t.same(await newest('close'), [122, formatInstant(NOON + 3 * MINUTE)]);
+    t.same(await newest('gaps(3)'), [0, formatInstant(NOON + 3 * MINUTE)]);
+  },
+);
+
 t.test('a field is read as the last reading of each period, late ones not at all', async (t) => {
   const feed = newFeed();
   const ask = await screener(feed);
