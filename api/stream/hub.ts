@@ -17,7 +17,8 @@ import { isBeyond, makeStartId, parseEventId } from './positions.ts';
 import { Replays } from './replays.ts';
 import { type StreamRequest, selectAt } from './request.ts';
 import { type Applied, Ring } from './ring.ts';
-import { findRowLayer, RowBatches } from './row-events.ts';
+import { RowBatches } from './row-events.ts';
+import { RowNews } from './row-news.ts';
 import { formatGap, type Gap, Stream } from './stream.ts';
 import { TrackBoard } from './track-board.ts';
 
@@ -29,10 +30,6 @@ const CLOCKS_APART: Micros = 1_000_000;
 const ROTATE: Micros = 86_400_000_000;
 /** Kinds of entries that change what a stream sends, besides rows; the others only move its place. */
 const CHANGING: ReadonlySet<string> = new Set<LiveEntry['kind']>(['reading', 'connection', 'listing', 'capability']);
-
-/** Entries that streams may need later, too. */
-const isKept = ({ kind }: LiveMessage, entry: LiveEntry | null): boolean =>
-  CHANGING.has(kind) || (entry !== null && findRowLayer(entry) !== null);
 
 const toApplied = ({ venue, partition, message, before, replaced }: AppliedEntry): Applied => ({
   ...{ venue, task: `${venue}/${partition}`, message, before, replaced },
@@ -78,6 +75,7 @@ export class StreamHub {
   /** Listings whose end is known ahead. */
   readonly #ends = new DueQueue<LiveListing>();
   readonly #rows: RowBatches;
+  readonly #news = new RowNews();
   readonly #missedWithinMs: number;
   readonly #aheadWithinMs: number;
   readonly #arrivals = new Arrivals();
@@ -106,11 +104,15 @@ export class StreamHub {
     });
     live.observe((entry) => this.#apply(toApplied(entry), entry.entry));
     live.inherit((past) => {
-      const ring = new Ring();
+      const [ring, news] = [new Ring(), new RowNews()];
       past.observe((entry) => {
-        if (isKept(entry.message, entry.entry)) ring.push(toApplied(entry), nowMicros());
+        const isRow = news.takes(entry.venue, entry.entry);
+        if (isRow || CHANGING.has(entry.message.kind)) ring.push(toApplied(entry), nowMicros());
       });
-      return () => this.#ring.join(ring);
+      return () => {
+        this.#ring.join(ring);
+        this.#news.join(news);
+      };
     });
   }
 
@@ -298,9 +300,8 @@ export class StreamHub {
   #apply(applied: Applied, entry: LiveEntry | null): void {
     const { venue, task, message } = applied;
     if (!this.#places.has(task)) this.#begin(task, applied.before);
-    const isRow = entry !== null && findRowLayer(entry) !== null;
-    const [changes, now] = [isKept(message, entry), this.#nowMicros()];
-    if (changes && !isRow) {
+    const [isRow, changes, now] = [this.#news.takes(venue, entry), CHANGING.has(message.kind), this.#nowMicros()];
+    if (changes) {
       this.#endRows();
       this.#advance(now);
       // What is due before any other entry is a step of its own: its id passes none of the rows that have gathered.
@@ -308,10 +309,11 @@ export class StreamHub {
     this.#places.set(task, { offset: message.offset, index: message.index });
     this.#arrivals.look();
     this.#ids.forget();
-    if (changes) this.#ring.push(applied, now);
+    if (isRow || changes) this.#ring.push(applied, now);
     if (this.#streams.size === 0) return;
     this.#appendedAt ??= message.recorded_at;
     if (entry === null) this.#publishReading(venue, message, now);
+    else if (isRow) this.#rows.add({ venue, entry }, { streams: this.#board.followers(venue, entry.symbol), now });
     else this.#publishEntry(venue, entry, now);
     this.#commit(now);
     this.#scheduleFlush();
@@ -343,8 +345,6 @@ export class StreamHub {
         return;
       case 'sealed':
       case 'event':
-        this.#rows.add({ venue, entry }, { streams: this.#board.followers(venue, entry.symbol ?? ''), now });
-        return;
       case 'provisional':
       case 'reading':
         return;

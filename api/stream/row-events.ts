@@ -1,4 +1,4 @@
-// Trades, liquidations and decided candles as streams send them: rows of the log, each once, as they come (ST-03 `event`, `candle`).
+// Trades, liquidations and candles as streams send them: rows of the log, as they come (ST-03 `event`, `candle`).
 import type { GapCause } from '../../schemas/gap-causes.ts';
 import { formatInstant, formatInstantOrNull } from '../../schemas/instants.ts';
 import { type JsonValue, makeRawJson, writeJson } from '../../schemas/json.ts';
@@ -27,12 +27,15 @@ const LAYER_OF: ReadonlyMap<string, RowLayer> = new Map(
   [...ROW_STREAMS].map(([streamed, { table }]) => [table, streamed] as const),
 );
 
+/** A candle is sent when it is complete; that there is none is decided by its seal. */
+const isDecided = (kind: LiveEntry['kind'], { texts }: Row): boolean =>
+  kind === 'sealed' || (kind === 'provisional' && texts.gap_cause === undefined);
+
 /** The layer of an entry that streams send as a row; null for all others. Late rows are part of no answer (N-11). */
 export const findRowLayer = ({ kind, row }: LiveEntry): RowLayer | null => {
   if (row === null || row.flags.late === true) return null;
   const layer = LAYER_OF.get(row.table) ?? null;
-  // Provisional candles may still change; a sealed one is decided.
-  return kind === 'event' || (kind === 'sealed' && layer === 'candles') ? layer : null;
+  return kind === 'event' || (layer === 'candles' && isDecided(kind, row)) ? layer : null;
 };
 
 type Kind = { readonly layer: RowLayer; readonly timeframe: string; readonly priceType: PriceType };

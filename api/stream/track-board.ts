@@ -65,8 +65,8 @@ export class TrackBoard {
     if (tracks?.size === 0) this.#tracks.delete(key);
   }
 
-  followers(venue: string, symbol: string): Iterable<Stream> {
-    return this.#followers.get(toListingKey(venue, symbol)) ?? [];
+  followers(venue: string, symbol: string | null): Iterable<Stream> {
+    return this.#followers.get(toListingKey(venue, symbol ?? '')) ?? [];
   }
 
   ofListing(venue: string, symbol: string): Iterable<StreamTrack> {

@@ -1,4 +1,4 @@
-// GET /v2/stream of trades, liquidations and candles: each row once, with the reasons of its null figures (ST-08, H-11).
+// GET /v2/stream of trades, liquidations and candles: when each is sent, and the reasons of null figures (ST-03, ST-08, H-11).
 import t from 'tap';
 import type { Row } from '../../../schemas/topics.ts';
 import type { StreamClient } from '../../support/stream-client.ts';
@@ -38,6 +38,12 @@ const CANDLE: Row = {
   figures: {},
   flags: { late: false },
 };
+
+const listCandles = (client: StreamClient, priceType: string): Record<string, unknown>[] =>
+  client
+    .named('candle')
+    .filter(({ data }) => data.price_type === priceType)
+    .map(({ data }) => data.row as Record<string, unknown>);
 
 t.test('sends trades, liquidations and decided candles once, also to a client that resumes', async (t) => {
   const bench = await Bench.open(t);
@@ -130,7 +136,7 @@ t.test('sends trades, liquidations and decided candles once, also to a client th
   const { conversion } = (inBase.named('candle')[1]?.data.row ?? {}) as Record<string, unknown>;
   t.same(conversion, { multiplier: 1, contract_size: 1 }, 'without the mark, which it did not need (N-07)');
   t.equal(client.named('event').length, 2, 'late rows are part of no answer');
-  t.equal(client.named('candle').length, 3, 'provisional ones and other timeframes neither');
+  t.equal(client.named('candle').length, 3, 'other timeframes, and gaps that are not decided, neither');
   const again = await bench.resume(query, lastId);
   const listRows = (c: StreamClient) => c.events.filter((e) => e.event === 'event' || e.event === 'candle');
   t.same(
@@ -212,3 +218,55 @@ t.test('a layer of rows may be requested by any of its names (L-01)', async (t) 
   }
   t.same(await refusal(await bench.stream('layers=trades', bench.test.as('free'))), [403, 'PLAN_LIMIT /layers']);
 });
+
+t.test(
+  'a candle is sent when it is complete, again when its row changes, and not again when it is sealed (ST-03)',
+  async (t) => {
+    const bench = await Bench.open(t);
+    const query = `${BTC.replace('layers=mark', 'layers=candles')}&timeframe=5m`;
+    const client = await bench.ready(query);
+    const ids = [client.lastId];
+    const texts = { venue: 'binance', status: 'present', price_type: 'trade', timeframe: '5m', quantity_unit: 'base' };
+    const row: Row = {
+      ...CANDLE,
+      texts,
+      instants: { ...CANDLE.instants, received_at: NOW + SECOND, recorded_at: NOW + SECOND },
+      integers: { ...CANDLE.integers, minutes_present: 4, trades: 12 },
+      figures: { open: '1', high: '2', low: '1', close: '2', volume: '0.5' },
+    };
+    const corrected: Row = { ...row, figures: { ...row.figures, close: '1.5' } };
+    const publish = async (kind: 'provisional' | 'sealed', one: Row): Promise<void> => {
+      bench.pass(SECOND);
+      bench.feed.entry('binance', { kind, symbol: 'BTCUSDT', row: one });
+      // What is not news is seen by what follows it.
+      bench.feed.entry('binance', {
+        kind: 'sealed',
+        symbol: 'BTCUSDT',
+        row: { ...CANDLE, at: CANDLE.at + ids.length * 300 * SECOND, texts: { ...CANDLE.texts, price_type: 'index' } },
+      });
+      await client.until(() => listCandles(client, 'index').length === ids.length);
+      ids.push(client.lastId);
+    };
+    await publish('provisional', row);
+    await publish('provisional', { ...row, integers: { ...row.integers, src_offset: 10 } });
+    await publish('provisional', corrected);
+    await publish('sealed', corrected);
+    await publish('provisional', { ...row, at: row.at - 300 * SECOND });
+    await publish('sealed', { ...row, at: row.at - 300 * SECOND, figures: { ...row.figures, high: '3' } });
+    const told = listCandles(client, 'trade');
+    t.same(
+      told.map(({ open_time, high, close }) => [open_time, high, close]),
+      [
+        ['2026-01-15T12:00:00.000Z', 2, 2],
+        ['2026-01-15T12:00:00.000Z', 2, 1.5],
+        ['2026-01-15T11:55:00.000Z', 2, 2],
+        ['2026-01-15T11:55:00.000Z', 3, 2],
+      ],
+    );
+    const counts = [4, 3, 3, 2, 2, 1, 0];
+    for (const [i, id] of ids.entries()) {
+      const again = await bench.resume(query, id);
+      t.same(listCandles(again, 'trade'), told.slice(4 - (counts[i] as number)), `after step ${i}`);
+    }
+  },
+);

@@ -1,0 +1,47 @@
+// What streams were told of a candle: taken over from the log before a node's own beginning, and forgotten at the seal or in time (ST-03, ST-05).
+import t from 'tap';
+import { RowNews } from '../../../api/stream/row-news.ts';
+import { type LiveEntry, makeLiveEntry, type Row } from '../../../schemas/topics.ts';
+
+const MINUTE = 60_000_000;
+const row: Row = {
+  table: 'candles',
+  at: 0,
+  texts: { status: 'present', price_type: 'trade', timeframe: '1m', quantity_unit: 'base' },
+  instants: { close_time: MINUTE, received_at: MINUTE },
+  integers: { minutes_expected: 1, minutes_present: 1, minutes_no_trades: 0, src_offset: 1 },
+  figures: { open: '1', high: '2', low: '1', close: '2', volume: '0.5' },
+  flags: { late: false },
+};
+const makeEntry = (kind: 'provisional' | 'sealed', at: number, of: Row = row): LiveEntry =>
+  makeLiveEntry({ kind, symbol: 'BTCUSDT', row: of, offset: at, index: 0, recorded_at: at });
+
+t.test('what was told before the beginning is told no more', async (t) => {
+  const [past, news] = [new RowNews(), new RowNews()];
+  t.equal(past.takes('binance', makeEntry('provisional', MINUTE)), true);
+  t.equal(past.takes('okx', makeEntry('provisional', MINUTE)), true, 'each listing has its own');
+  t.equal(news.takes('binance', makeEntry('provisional', MINUTE, { ...row, at: MINUTE })), true);
+  news.join(past);
+  t.equal(news.takes('binance', makeEntry('sealed', 3 * MINUTE)), false);
+  t.equal(news.takes('okx', makeEntry('sealed', 3 * MINUTE, { ...row, figures: { ...row.figures, high: '3' } })), true);
+});
+
+t.test('a candle is remembered until it is sealed, and for a quarter of an hour at most', async (t) => {
+  const news = new RowNews();
+  t.equal(news.takes('binance', makeEntry('provisional', MINUTE)), true);
+  t.equal(news.takes('binance', makeEntry('sealed', 3 * MINUTE)), false);
+  t.equal(news.takes('binance', makeEntry('sealed', 3 * MINUTE)), true, 'nothing is kept of it');
+  t.equal(news.takes('binance', makeEntry('provisional', 4 * MINUTE)), true);
+  t.equal(news.takes('binance', makeEntry('provisional', 20 * MINUTE, { ...row, at: 19 * MINUTE })), true);
+  t.equal(news.takes('binance', makeEntry('provisional', 20 * MINUTE)), true, 'it is forgotten');
+});
+
+t.test('readings, late rows and gaps that are not decided are no rows of streams', async (t) => {
+  const news = new RowNews();
+  t.equal(news.takes('binance', null), false);
+  t.equal(news.takes('binance', makeEntry('sealed', MINUTE, { ...row, table: 'mark' })), false);
+  t.equal(news.takes('binance', makeEntry('sealed', MINUTE, { ...row, flags: { late: true } })), false);
+  const gap: Row = { ...row, texts: { ...row.texts, status: 'missing', gap_cause: 'no_update' }, figures: {} };
+  t.equal(news.takes('binance', makeEntry('provisional', MINUTE, gap)), false);
+  t.equal(news.takes('binance', makeEntry('sealed', 3 * MINUTE, gap)), true);
+});
