@@ -3,6 +3,8 @@ import { writeJson } from '../../schemas/json.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { LiveEntry } from '../../schemas/topics.ts';
 import { findVersionAt, type LiveListing, type Selected } from '../live/listing-book.ts';
+import { findPresentMark, makeVenueView } from '../live/listing-view.ts';
+import type { Mark } from '../live/members.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import { makeListingRecord } from '../operations/listing-record.ts';
 import { selectAt, selectOne } from './request.ts';
@@ -44,16 +46,28 @@ const sendSnapshots = (stream: Stream, key: string, sendSnapshot: Moment['sendSn
   }
 };
 
-const sendListing = (
-  stream: Stream,
-  listing: LiveListing,
-  { live, change, at }: { readonly live: LiveMemory; readonly change: ListingChange; readonly at: Micros },
-): void => {
+type Told = {
+  readonly live: LiveMemory;
+  readonly at: Micros;
+  readonly isPast: boolean;
+  readonly change: ListingChange;
+};
+
+/** The mark that rules of the record convert with, as in `GET /v2/instruments`; of a past moment it is unknown (D-149). */
+const findMark = (stream: Stream, listing: LiveListing, { live, at }: Pick<Told, 'live' | 'at'>): Mark | null => {
+  const venue = live.venue(listing.venue);
+  const { units, bounds } = stream.request.format;
+  if (units === 'published' || venue === undefined) return null;
+  return findPresentMark(makeVenueView(live, venue, at), listing, { at, bounds });
+};
+
+const sendListing = (stream: Stream, listing: LiveListing, { live, at, isPast, change }: Told): void => {
   const version = findVersionAt(listing.versions, at);
   if (version === null) return;
   const capability = findVersionAt(live.venue(listing.venue)?.capabilities ?? [], at);
   const { units, numberFormat } = stream.request.format;
-  const record = makeListingRecord(listing, { version, capability }, { at, units, includeRaw: false, mark: null });
+  const mark = isPast ? null : findMark(stream, listing, { live, at });
+  const record = makeListingRecord(listing, { version, capability }, { at, units, includeRaw: false, mark });
   const { venue, venueSymbol } = listing;
   const { instrument } = version.record.values;
   stream.add('listing', writeJson({ venue, venue_symbol: venueSymbol, instrument, change, record }, { numberFormat }));
@@ -79,19 +93,20 @@ export const changeListing = (
   const key = toListingKey(listing.venue, listing.venueSymbol);
   const before = stream.selected.get(key) ?? null;
   const after = selectOne(stream.request, { live, listing, at });
+  const told = { live, at, isPast: moment !== undefined };
   if (after === null) {
     if (before === null) return;
     unfollowListing(stream, key, board);
-    sendListing(stream, listing, { live, change: 'delisted', at });
+    sendListing(stream, listing, { ...told, change: 'delisted' });
   } else if (before === null) {
     if (stream.selected.size >= stream.request.plan.limits.stream_listings) return;
-    sendListing(stream, listing, { live, change: 'added', at });
+    sendListing(stream, listing, { ...told, change: 'added' });
     followListing(stream, after, moment === undefined ? { ...changed, now: at } : changed);
     sendSnapshots(stream, key, sendSnapshot);
   } else if (after.version.written_at !== before.version.written_at) {
     changed.awaitEnd(after);
     stream.selected.set(key, after);
-    sendListing(stream, listing, { live, change: 'changed', at });
+    sendListing(stream, listing, { ...told, change: 'changed' });
     // What is collected of it may be something else now; a replay sends the statuses at its end.
     if (moment === undefined)
       for (const track of board.ofListing(listing.venue, listing.venueSymbol)) board.refresh(track, changed.now);
