@@ -1,5 +1,5 @@
 // The live table: drawn anew in place at most four times a second, whatever comes.
-import type { Client, LiveRequest } from '../typescript/src/index.ts';
+import type { Client, Connection, LiveRequest } from '../typescript/src/index.ts';
 import type { Streams } from './output.ts';
 import { Picture } from './picture.ts';
 import type { World } from './run.ts';
@@ -17,6 +17,17 @@ const draw = (picture: Picture, out: Streams['out']): void => {
   out.write(`${HOME}${lines.map((line) => line + CLEAR_LINE).join('\n')}${CLEAR_BELOW}`);
 };
 
+const describeConnection = (connection: Connection): string => {
+  switch (connection.state) {
+    case 'open':
+      return connection.resumed ? 'resumed' : 'live';
+    case 'ended':
+      return `ended by the service: ${connection.reason}`;
+    case 'lost':
+      return `lost: ${connection.error.message}`;
+  }
+};
+
 /** Until the signal, or until the service ends the stream for good. */
 export const watch = async (
   client: Client<string>,
@@ -30,8 +41,7 @@ export const watch = async (
     for await (const event of client.live(request, {
       signal,
       onConnection: (connection) => {
-        picture.connection =
-          connection.state === 'open' ? (connection.resumed ? 'resumed' : 'live') : `lost: ${connection.error.message}`;
+        picture.connection = describeConnection(connection);
       },
     }))
       picture.take(event, Date.now());

@@ -56,11 +56,12 @@ export const hangUp: EdgeAnswer = (response) => void response.destroy();
 /** Never answers. */
 export const keepSilent: EdgeAnswer = () => undefined;
 
-/** A stream of server-sent events: these bytes, then the end, a cut, or silence. */
+/** A stream of server-sent events: `retry` as the service begins with it, but short, and these bytes; then the end, a cut, or silence. */
 export const stream =
   (chunks: readonly (string | Uint8Array)[], then: 'end' | 'cut' | 'silence'): EdgeAnswer =>
   (response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.write('retry: 1\n');
     const [last] = chunks.slice(-1);
     for (const chunk of chunks.slice(0, -1)) response.write(chunk);
     response.write(last ?? '', () => {

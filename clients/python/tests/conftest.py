@@ -67,6 +67,7 @@ def fake(server: FakeServer, monkeypatch: pytest.MonkeyPatch) -> perp.Client:
     """A client of the server that misbehaves; it does not pause between tries."""
     monkeypatch.setattr("perp._sync.http.pause_before", lambda attempt, retry_after: 0.0)
     monkeypatch.setattr("perp._sync.follow.pause_before", lambda attempt, retry_after: 0.0)
+    monkeypatch.setattr("perp._sync.follow.pause_before_return", lambda attempt, retry_s: 0.0)
     monkeypatch.setattr("perp._sync.archive.pause_before", lambda attempt, retry_after: 0.0)
     return perp.Client("sk_test", server.base_url, retries=3)
 

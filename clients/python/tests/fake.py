@@ -75,7 +75,7 @@ class FakeServer:
     def then_refuse(self, status: int, code: str, headers: Mapping[str, str] | None = None, **error: Any) -> None:
         self.then_json(status, {"errors": [{"code": code, "message": f"It is {code}.", **error}]}, headers)
 
-    def then_events(self, *events: tuple[str, str, Any], tail: bytes = b"") -> None:
-        """Events `(id, name, data)`, then a piece that no event ends."""
+    def then_events(self, *events: tuple[str, str, Any], head: bytes = b"", tail: bytes = b"") -> None:
+        """Events `(id, name, data)` behind a piece that begins the first, then a piece that no event ends."""
         frames = [f"id: {at}\nevent: {name}\ndata: {json.dumps(data)}\n\n".encode() for at, name, data in events]
-        self.then(lambda handler: handler.stream([*frames, tail]))
+        self.then(lambda handler: handler.stream([head, *frames, tail]))

@@ -14,6 +14,7 @@ import pytest
 
 import perp
 from perp._instants import from_micros, to_micros
+from perp._retry import pause_before_return
 from perp._rows import Seen, live_row
 from perp._seam import Known, Seam, Stretch, known_of
 from perp._sse import Splitter
@@ -82,17 +83,28 @@ def test_every_event_of_the_document_and_no_other(server: FakeServer, fake: perp
 
 
 def test_a_stream_that_was_open_comes_back(server: FakeServer, fake: perp.Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    """However long the service is unavailable; a connection that sends hello and no more is a failure like any other."""
-    waits: list[int] = []
-    monkeypatch.setattr("perp._sync.follow.pause_before", lambda attempt, after: waits.append(attempt) or 0.0)
-    for _ in range(3):
-        server.then_events(("1", "hello", HELLO))
+    """However long the service is unavailable, also after a `bye`; what comes at the opening shortens no wait, a heartbeat does."""
+    waits: list[tuple[int, float]] = []
+    monkeypatch.setattr("perp._sync.follow.pause_before_return", lambda attempt, retry_s: waits.append((attempt, retry_s)) or 0.0)
+    bye = ("3", "bye", {"reason": "shutdown", "reconnect": True})
+    beat = ("3", "heartbeat", {"at": at(1), "served_at": at(1), "lag_ms": 0, "connections": {}})
+    server.then_events(("1", "hello", HELLO), bye)
+    for rev in range(2):
+        server.then_events(("1", "hello", HELLO), ("2", "update", change(rev, at(rev))), bye, head=b"retry: 40\n")
+        server.then_events(("3", "hello", RESUMED))
     for _ in range(6):
         server.then_refuse(503, "UNAVAILABLE")
-    server.then_events(("1", "hello", RESUMED), ("2", "update", change(1, at(1))))
+    server.then_events(("3", "hello", RESUMED), beat, bye)
+    server.then_events(("3", "hello", RESUMED), ("4", "update", change(3, at(3))))
     revs = (event["data"]["rev"] for event in fake.live(BTC) if event["event"] == "update")
-    assert next(revs) == 1
-    assert waits == list(range(2, 10)), "longer each time"
+    assert list(islice(revs, 3)) == [0, 1, 3]
+    assert waits == [(1, 3.0), *((attempt, 0.04) for attempt in range(2, 12)), (1, 0.04)]
+
+
+def test_readers_that_were_sent_away_together_come_back_apart() -> None:
+    pauses = [pause_before_return(1, 3.0) for _ in range(1_000)]
+    assert all(200 < sum(int(pause) == second for pause in pauses) < 470 for second in range(3))
+    assert pause_before_return(1_000, 3.0) <= 20.0 and pause_before_return(1_000, 60.0) <= 60.0
 
 
 def test_a_stream_that_cannot_be_read_is_given_up(server: FakeServer, fake: perp.Client) -> None:
@@ -137,6 +149,7 @@ def test_an_events_bytes_in_any_pieces(seed: random.Random) -> None:
             size = seed.randint(1, 9)
             frames += splitter.feed(data[place : place + size])
             place += size
+        assert splitter.retry == 3_000
         assert [(frame.name, frame.id, frame.text) for frame in frames] == [("a", "1", '{"x": "币"}'), ("b", "2", "one\ntwo")]
     with pytest.raises(ValueError, match="longer than"):
         Splitter(most=10).feed(b"data: 0123456789")

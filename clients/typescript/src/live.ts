@@ -1,10 +1,10 @@
 // The live stream: events in their order, over as many connections as it takes (ST-01 to ST-08).
-import type { Digits, ErrorItem, StreamEvent, StreamRequest } from './api-types.ts';
+import type { ByeEvent, Digits, ErrorItem, StreamEvent, StreamRequest } from './api-types.ts';
 import { attempt, type Caller } from './call.ts';
 import { ApiError, makeUnreachable } from './errors.ts';
 import { Repeats } from './repeats.ts';
 import { type Frame, readFrames } from './sse.ts';
-import { computeWaitMs, pause } from './wait.ts';
+import { computeReturnMs, computeWaitMs, pause } from './wait.ts';
 
 /** An event with the id after which a stream can be resumed. */
 export type LiveEvent<F extends Digits = number> = StreamEvent<F> & { readonly id: string };
@@ -17,7 +17,9 @@ export type LiveRequest = Omit<StreamRequest, 'layers'> & {
 export type Connection =
   /** `resumed`: continues without a hole; otherwise the stream sends the whole picture again. */
   | { readonly state: 'open'; readonly resumed: boolean }
-  | { readonly state: 'lost'; readonly error: ApiError; readonly waitMs: number };
+  | { readonly state: 'lost'; readonly error: ApiError; readonly waitMs: number }
+  /** The service said `bye`, and that another connection is welcome. */
+  | { readonly state: 'ended'; readonly reason: ByeEvent['reason']; readonly waitMs: number };
 
 export type LiveOptions = {
   readonly signal?: AbortSignal;
@@ -31,6 +33,8 @@ export type LiveOptions = {
 const HEARTBEATS_MISSED = 3;
 /** Used until the service has sent the interval of its heartbeats. */
 const FIRST_SILENCE_MS = 45_000;
+/** Used until the service has sent its own (ST-02). */
+const FIRST_RETRY_MS = 3_000;
 /** As often in a row is a stream that cannot be read opened again. */
 const UNREADABLE_TRIES = 5;
 
@@ -77,7 +81,8 @@ class Live<F extends Digits> {
   readonly #repeats = new Repeats();
   #lastId: string;
   #heartbeatMs: number | null = null;
-  /** Attempts since the last new event. */
+  #retryMs = FIRST_RETRY_MS;
+  /** Attempts since the last heartbeat. What comes at the opening proves nothing: a service may end each connection after it. */
   #failures = 0;
   /** Connections in a row that could not be read. */
   #unreadable = 0;
@@ -94,8 +99,11 @@ class Live<F extends Digits> {
     while (!this.#isStopped) {
       try {
         const bye = yield* this.#connection();
-        if (bye === 'over') return;
-        if (bye === 'again') continue;
+        if (bye?.reconnect === false) return;
+        if (bye !== null) {
+          await this.#return(bye);
+          continue;
+        }
         throw makeUnreachable(this.#caller.baseUrl, new Error('the stream ended'));
       } catch (error) {
         if (this.#isStopped) return;
@@ -118,10 +126,20 @@ class Live<F extends Digits> {
   }
 
   async #wait(error: ApiError): Promise<void> {
-    const ms = computeWaitMs(this.#failures, error.retryAfter);
+    const waitMs =
+      this.#wasOpen && error.retryAfter === null
+        ? computeReturnMs(this.#failures, this.#retryMs)
+        : computeWaitMs(this.#failures, error.retryAfter);
     this.#failures += 1;
-    this.#options.onConnection?.({ state: 'lost', error, waitMs: ms });
-    await pause(ms, this.#options.signal ?? null);
+    this.#options.onConnection?.({ state: 'lost', error, waitMs });
+    await pause(waitMs, this.#options.signal ?? null);
+  }
+
+  async #return({ reason }: ByeEvent): Promise<void> {
+    const waitMs = computeReturnMs(this.#failures, this.#retryMs);
+    this.#failures += 1;
+    this.#options.onConnection?.({ state: 'ended', reason, waitMs });
+    await pause(waitMs, this.#options.signal ?? null);
   }
 
   async #open(stop: AbortController): Promise<Response> {
@@ -139,14 +157,14 @@ class Live<F extends Digits> {
     }
   }
 
-  /** One connection, until it ends; returns why the service ended it. */
-  async *#connection(): AsyncGenerator<LiveEvent<F>, 'over' | 'again' | 'broken', void> {
+  /** One connection, until it ends; returns why the service ended it, null when it did not say so. */
+  async *#connection(): AsyncGenerator<LiveEvent<F>, ByeEvent | null, void> {
     const stop = new AbortController();
     const abort = (): void => stop.abort(this.#options.signal?.reason);
     this.#options.signal?.addEventListener('abort', abort);
     try {
       const { body } = await this.#open(stop);
-      if (body === null) return 'broken';
+      if (body === null) return null;
       return yield* this.#read(body);
     } finally {
       this.#options.signal?.removeEventListener('abort', abort);
@@ -159,10 +177,13 @@ class Live<F extends Digits> {
     return this.#options.silenceMs ?? beats;
   }
 
-  async *#read(body: ReadableStream<Uint8Array>): AsyncGenerator<LiveEvent<F>, 'over' | 'again' | 'broken', void> {
+  async *#read(body: ReadableStream<Uint8Array>): AsyncGenerator<LiveEvent<F>, ByeEvent | null, void> {
     const chunks = readChunks(body, () => this.#silenceMs());
+    const noteRetry = (ms: number): void => {
+      this.#retryMs = ms;
+    };
     try {
-      for await (const frame of readFrames(chunks, this.#lastId)) {
+      for await (const frame of readFrames(chunks, this.#lastId, noteRetry)) {
         const event = parseEvent<F>(frame);
         if (event === null) continue;
         if (event.event === 'error') throw makeRefusal(event.data.errors);
@@ -172,9 +193,9 @@ class Live<F extends Digits> {
         else this.#repeats.forget();
         // Only now has the caller worked on it.
         this.#lastId = event.id;
-        if (event.event === 'bye') return event.data.reconnect ? 'again' : 'over';
+        if (event.event === 'bye') return event.data;
       }
-      return 'broken';
+      return null;
     } catch (error) {
       if (error instanceof ApiError) throw error;
       throw makeUnreachable(this.#caller.baseUrl, error);
@@ -189,8 +210,11 @@ class Live<F extends Digits> {
       if (event.data.resumed) this.#repeats.resume();
       else this.#repeats.forget();
       this.#options.onConnection?.({ state: 'open', resumed: event.data.resumed });
-    } else if (event.event !== 'bye') this.#failures = 0;
-    if (event.event === 'heartbeat') this.#unreadable = 0;
+    }
+    if (event.event === 'heartbeat') {
+      this.#failures = 0;
+      this.#unreadable = 0;
+    }
     return this.#repeats.without(event as StreamEvent) as LiveEvent<F> | null;
   }
 }

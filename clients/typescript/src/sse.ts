@@ -7,12 +7,14 @@ const LARGEST_FRAME = 16 * 1024 * 1024;
 
 /** Lines of one frame as they come. */
 class FrameBuilder {
+  readonly #noteRetry: (ms: number) => void;
   #lastId: string;
   #event = '';
   #data: string[] = [];
 
-  constructor(lastId: string) {
+  constructor(lastId: string, noteRetry: (ms: number) => void) {
     this.#lastId = lastId;
+    this.#noteRetry = noteRetry;
   }
 
   /** A frame at its empty line, if it has data. */
@@ -24,6 +26,7 @@ class FrameBuilder {
     if (name === 'data') this.#data.push(value);
     else if (name === 'event') this.#event = value;
     else if (name === 'id' && !value.includes('\0')) this.#lastId = value;
+    else if (name === 'retry' && /^\d{1,9}$/.test(value)) this.#noteRetry(Number(value));
     return null;
   }
 
@@ -52,11 +55,15 @@ class LineSplitter {
   }
 }
 
-/** The frames of a stream; a frame cut off by the end is dropped. Stops reading when the consumer stops. */
-export async function* readFrames(chunks: AsyncIterable<Uint8Array>, lastId: string): AsyncGenerator<Frame> {
+/** The frames of a stream; a frame cut off by the end is dropped. Stops reading when the consumer stops. `noteRetry` gets each `retry`. */
+export async function* readFrames(
+  chunks: AsyncIterable<Uint8Array>,
+  lastId: string,
+  noteRetry: (ms: number) => void,
+): AsyncGenerator<Frame> {
   const decoder = new TextDecoder();
   const splitter = new LineSplitter();
-  const builder = new FrameBuilder(lastId);
+  const builder = new FrameBuilder(lastId, noteRetry);
   for await (const bytes of chunks) {
     for (const line of splitter.split(decoder.decode(bytes, { stream: true }))) {
       const frame = builder.line(line);

@@ -11,6 +11,13 @@ export const computeWaitMs = (attempt: number, retryAfterS: number | null): numb
   return delayMs * (1 + Math.random() * JITTER);
 };
 
+/**
+ * A stream that was open waits by chance up to what the service requested by `retry`, twice as long at each further try: the readers
+ * that it sent away together do not come back together (D-470).
+ */
+export const computeReturnMs = (attempt: number, retryMs: number): number =>
+  Math.random() * Math.min(Math.max(retryMs, 1) * 2 ** attempt, Math.max(retryMs, LONGEST_MS));
+
 /** Ends early, without an error, when the signal is aborted. */
 export const pause = (ms: number, signal: AbortSignal | null): Promise<void> =>
   new Promise((resume) => {

@@ -187,7 +187,7 @@ const openModel = async (t: Test, plot: Plot, script: ReturnType<typeof makeScri
       if (request.url?.startsWith('/v2/stream') !== true) return history(response, request);
       const frames = script.connections[opened++] ?? [];
       response.writeHead(200, { 'content-type': 'text/event-stream' });
-      for (const text of frames) response.write(text);
+      for (const text of ['retry: 1\n', ...frames]) response.write(text);
       // The last one stays open: readings withheld until now are sent once history has more.
       if (opened < script.connections.length)
         response.end(frame('again', 'bye', { reason: 'rotate', reconnect: true }));

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import t, { type Test } from 'tap';
 import { ApiError, type Connection, createClient, type LiveEvent } from '../../../clients/typescript/src/index.ts';
 import { readFrames } from '../../../clients/typescript/src/sse.ts';
+import { computeReturnMs } from '../../../clients/typescript/src/wait.ts';
 import { market, markReading, NOW, testApp } from '../../api/live-fixture.ts';
 import { type EdgeAnswer, frame, openEdgeServer, refuse, stream } from '../../support/edge-server.ts';
 import { waitFor } from '../../support/wait.ts';
@@ -48,6 +49,8 @@ t.test('every event that the document names is given; other names are left aside
 });
 
 t.test('the real stream, its connection cut again and again: every reading once, in order', async (t) => {
+  // Comes back at once: the real service requests up to 3 s.
+  t.intercept(Math, 'random', { value: () => 0 });
   const feed = market();
   const { app, keys } = await testApp(feed);
   const baseUrl = await app.listen({ host: '127.0.0.1', port: 0 });
@@ -123,6 +126,58 @@ t.test('continues where another process stopped', async (t) => {
   ]);
   for await (const event of client.live({}, { lastEventId: 'told' })) if (event.event === 'update') break;
   t.equal(edge.requests[0]?.headers['last-event-id'], 'told');
+});
+
+t.test('a service that ends each connection at its beginning is left in peace longer each time', async (t) => {
+  t.intercept(Math, 'random', { value: () => 1 });
+  const opening = ['retry: 20\n', hello('a', false), frame('b', 'ready', {}), update('c', 2)];
+  const { edge, client } = await edgeClient(t, [
+    stream([...opening, bye('c', true)], 'end'),
+    stream([...opening], 'end'),
+    stream([...opening, bye('c', true)], 'end'),
+    refuse(503, 'UNAVAILABLE'),
+    stream([...opening, frame('d', 'heartbeat', {}), bye('d', true)], 'end'),
+    stream(['retry: 40000\n', hello('d', true), bye('d', true)], 'end'),
+    stream([hello('d', true), bye('d', false)], 'end'),
+  ]);
+  const waits: (readonly [string, number])[] = [];
+  const stop = new AbortController();
+  const began = performance.now();
+  await all(
+    client.live(
+      {},
+      {
+        signal: stop.signal,
+        onConnection: (one) => {
+          if (one.state === 'open') return;
+          waits.push([one.state === 'ended' ? one.reason : one.error.code, one.waitMs]);
+          if (one.waitMs > 1_000) stop.abort();
+        },
+      },
+    ),
+  );
+  t.same(waits, [
+    ['rotate', 20],
+    ['UNREACHABLE', 40],
+    ['rotate', 80],
+    ['UNAVAILABLE', 160],
+    // It lasted until a heartbeat.
+    ['rotate', 20],
+    ['rotate', 40_000],
+  ]);
+  t.ok(performance.now() - began > 310, 'it waited so long');
+  t.equal(edge.requests.length, 6, 'a wait can be given up');
+});
+
+t.test('readers that were sent away together come back apart', (t) => {
+  const waits = Array.from({ length: 1_000 }, () => computeReturnMs(0, 3_000));
+  for (let second = 0; second < 3; second += 1) {
+    const count = waits.filter((ms) => Math.floor(ms / 1_000) === second).length;
+    t.ok(count > 200 && count < 470, `${count} in second ${second}`);
+  }
+  t.ok(computeReturnMs(1_000, 3_000) <= 20_000);
+  t.ok(computeReturnMs(1_000, 60_000) <= 60_000, 'a longer wait that the service requests holds');
+  t.end();
 });
 
 t.test('silence, a malformed event and an end without a word are a broken connection', async (t) => {
@@ -212,14 +267,17 @@ t.test('frames are the same wherever the bytes are cut, with any line end', asyn
       const ends = [...new Set([0, ...cuts, bytes.length])].sort((a, b) => a - b);
       const chunks = ends.slice(1).map((end, at) => bytes.slice(ends[at], end));
       const frames: unknown[] = [];
+      const retries: number[] = [];
       for await (const one of readFrames(
         (async function* () {
           yield* chunks;
         })(),
         '',
+        (ms) => retries.push(ms),
       ))
         frames.push(one);
       t.strictSame(frames, FRAMES);
+      t.strictSame(retries, [3_000]);
     }),
     { numRuns: 50 },
   );

@@ -8,6 +8,8 @@ import random
 RETRIED = frozenset({429, 502, 503, 504})
 FIRST_PAUSE_S = 0.5
 LONGEST_PAUSE_S = 20.0
+# Of a stream, until the service has sent its own (ST-02).
+FIRST_RETRY_S = 3.0
 # Many clients that were refused together come back apart.
 JITTER = 0.25
 
@@ -16,6 +18,14 @@ def pause_before(attempt: int, retry_after: float | None) -> float:
     """Seconds to wait before try number `attempt` (1 is the first repeat)."""
     base = retry_after if retry_after is not None else min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2.0 ** (attempt - 1))
     return base * (1 + JITTER * random.random())
+
+
+def pause_before_return(attempt: int, retry_s: float) -> float:
+    """Seconds that a stream which was open waits before try number `attempt`: by chance up to what the service requested by `retry`, twice as long each time.
+
+    Readers that were sent away together do not come back together (D-470).
+    """
+    return random.random() * min(max(retry_s, 0.001) * 2.0 ** min(attempt - 1, 64), max(retry_s, LONGEST_PAUSE_S))
 
 
 def seconds_in(header: str | None) -> float | None:

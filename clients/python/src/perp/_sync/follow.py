@@ -14,7 +14,7 @@ from .._answers import HistoryPage
 from .._errors import ApiError, ConnectionFailed, StreamEnded
 from .._instants import from_micros, now_micros, to_micros
 from .._repeats import Repeats
-from .._retry import RETRIED, pause_before
+from .._retry import FIRST_RETRY_S, RETRIED, pause_before, pause_before_return
 from .._rows import Place, ReadingRow, Seen, live_row, place_of, reading_rows
 from .._seam import Known, Seam, Stretch, key_of, known_of
 from .._sse import EVENTS, Frame, Splitter
@@ -35,8 +35,10 @@ class Live:
         self._repeats = Repeats()
         self._last_id: str | None = None
         self._events: Iterator[shapes.StreamEvent] | None = None
-        # Breaks since something new came, and connections in a row that could not be read.
+        self._retry_s = FIRST_RETRY_S
+        # Connections that ended since the last heartbeat: what comes at the opening proves nothing, a service may end each connection after it.
         self._failures = 0
+        # Connections in a row that could not be read.
         self._unreadable = 0
         self._was_open = False
 
@@ -61,8 +63,7 @@ class Live:
 
     def _all_events(self) -> Iterator[shapes.StreamEvent]:
         while True:
-            failure: Exception = ConnectionFailed("the stream ended without a word")
-            is_over = False
+            failure: Exception | None = ConnectionFailed("the stream ended without a word")
             try:
                 for event in self._connection():
                     given = self._taken(event)
@@ -74,22 +75,21 @@ class Live:
                     if event["event"] == "bye":
                         if not event["data"]["reconnect"]:
                             raise StreamEnded(event["data"]["reason"])
-                        is_over = True
+                        failure = None
                         break
             except (ConnectionFailed, ApiError) as error:
                 failure = error
-            if not is_over:
-                self._pause(failure)
+            if failure is not None and not self._is_worth_again(failure):
+                raise failure
+            self._pause(failure)
 
     def _taken(self, event: shapes.StreamEvent) -> shapes.StreamEvent | None:
         """The event as it is given; None when all of it was given before."""
         if event["event"] == "hello":
             self._was_open = True
             self._repeats.begin(is_resumed=event["data"]["resumed"])
-        elif event["event"] != "bye":
-            self._failures = 0
         if event["event"] == "heartbeat":
-            self._unreadable = 0
+            self._failures = self._unreadable = 0
         return self._repeats.without(event)
 
     def _is_worth_again(self, failure: Exception) -> bool:
@@ -99,14 +99,15 @@ class Live:
                 return False
         return self._unreadable < UNREADABLE_TRIES and (self._was_open or self._failures < self._http.retries)
 
-    def _pause(self, failure: Exception) -> None:
-        if not self._is_worth_again(failure):
-            raise failure
+    def _pause(self, failure: Exception | None) -> None:
+        """Before the next connection; without a failure the service said bye."""
         self._failures += 1
         asked = failure.retry_after if isinstance(failure, ApiError) else None
-        # The first try after a break comes at once: most breaks are a restart on the other side.
-        pause = 0.0 if self._failures == 1 and asked is None else pause_before(self._failures, asked)
-        log.info("%s: try %d follows in %.1f s", failure, self._failures, pause)
+        if self._was_open and asked is None:
+            pause = pause_before_return(self._failures, self._retry_s)
+        else:
+            pause = pause_before(self._failures, asked)
+        log.info("%s: try %d follows in %.1f s", failure or "the service ended the stream", self._failures, pause)
         time.sleep(pause)
 
     def _connection(self) -> Iterator[shapes.StreamEvent]:
@@ -131,6 +132,9 @@ class Live:
         except ValueError as error:
             self._unreadable += 1
             raise ConnectionFailed(f"the stream cannot be read: {error}") from error
+        finally:
+            if splitter.retry is not None:
+                self._retry_s = splitter.retry / 1_000
 
     def _event_of(self, frame: Frame) -> shapes.StreamEvent:
         data = json.loads(frame.text, **self._decode)  # type: ignore[arg-type]
