@@ -1,13 +1,13 @@
 // `npm run --silent perp-mcp`: the tool server over standard input and output, for clients that only start programs.
-import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio';
+import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { Agent } from 'undici';
 import { readConfig } from '../infra/runtime/config.ts';
 import { PERP_MCP_CONFIG } from './config.ts';
 import { OPERATIONS } from './operations/index.ts';
 import { createCallApi } from './tool-app/call-api.ts';
-import { clearFault } from './tool-app/clear-faults.ts';
 import { createMcpServer } from './tool-app/mcp-server.ts';
 import { PAGES } from './tool-app/pages.ts';
+import { ExactStdio } from './tool-app/stdio.ts';
 import { renderTools } from './tool-app/tools.ts';
 
 const { BASE_URL: baseUrl, API_KEY: key } = readConfig(PERP_MCP_CONFIG, process.env);
@@ -20,10 +20,4 @@ const deps = {
 // Without a connection no user can sign in again: a refused key fails the call.
 const caller = { key, address: null, signal: new AbortController().signal, onUnauthorized: () => undefined };
 
-class ClearStdio extends StdioServerTransport {
-  override send(message: Parameters<StdioServerTransport['send']>[0]): Promise<void> {
-    return super.send(clearFault(message));
-  }
-}
-
-serveStdio(() => createMcpServer(deps, caller), { transport: new ClearStdio() });
+serveStdio(() => createMcpServer(deps, caller), { transport: new ExactStdio() });
