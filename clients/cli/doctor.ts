@@ -18,6 +18,14 @@ const CLOCK_WARN_MS = 1_000;
 const DAYS_LEFT_WARN = 3;
 const DAY_MS = 86_400_000;
 const TOLD = 12;
+const READY_WITHIN_MS = 10_000;
+
+type Examined = {
+  readonly client: Client<string>;
+  readonly settings: Settings;
+  readonly where: string | undefined;
+  readonly signal: AbortSignal;
+};
 
 const makeFailed = (check: string, error: unknown): Finding => {
   const says = error instanceof ApiError ? `${error.message} ${error.hint ?? ''}`.trim() : String(error);
@@ -37,15 +45,18 @@ const checkSettings = ({ baseUrl, baseUrlFrom, key, keyFrom }: Settings): readon
 
 type Ready = { readonly status?: string; readonly simulated?: boolean; readonly problems?: readonly string[] };
 
-const checkReady = async (baseUrl: string): Promise<Finding> => {
+const checkReady = async (baseUrl: string, signal: AbortSignal): Promise<Finding> => {
   try {
-    const answer = await fetch(`${baseUrl}/readyz`, { signal: AbortSignal.timeout(10_000) });
+    const answer = await fetch(`${baseUrl}/readyz`, {
+      signal: AbortSignal.any([signal, AbortSignal.timeout(READY_WITHIN_MS)]),
+    });
     const { status, simulated, problems = [] } = (await answer.json()) as Ready;
     const source = simulated === true ? 'simulated venues' : 'live venues';
     return status === 'ready'
       ? { outcome: 'ok', check: 'service', says: `ready, ${source}` }
       : { outcome: 'FAIL', check: 'service', says: `not ready: ${problems.join(' ')}`, exit: EXIT.unavailable };
   } catch (error) {
+    signal.throwIfAborted();
     if (!(error instanceof SyntaxError)) return makeFailed('service', makeUnreachable(baseUrl, error));
     const says = `${baseUrl} is the address of another service: it answers no JSON. Check the address.`;
     return { outcome: 'FAIL', check: 'service', says, exit: EXIT.unavailable };
@@ -53,17 +64,17 @@ const checkReady = async (baseUrl: string): Promise<Finding> => {
 };
 
 /** Half of the way there and back is taken as the time of the answer. */
-const checkClock = async (client: Client<string>): Promise<Finding> => {
+const checkClock = async ({ client, signal }: Examined): Promise<Finding> => {
   const sent = Date.now();
-  const { evaluated_at } = await client.venues();
+  const { evaluated_at } = await client.venues({}, { signal });
   const offset = Math.round(Date.parse(evaluated_at) - (sent + Date.now()) / 2);
   const way = Date.now() - sent;
   const says = `${Math.abs(offset)} ms ${offset > 0 ? 'behind' : 'ahead of'} the service's (there and back ${way} ms)`;
   return { outcome: Math.abs(offset) > CLOCK_WARN_MS + way ? 'warn' : 'ok', check: 'clock', says };
 };
 
-const checkPlan = async (client: Client<string>): Promise<readonly Finding[]> => {
-  const { plan, key, today, venues, layers } = await client.account();
+const checkPlan = async ({ client, signal }: Examined): Promise<readonly Finding[]> => {
+  const { plan, key, today, venues, layers } = await client.account({}, { signal });
   const { used, limit, remaining } = today.requests;
   const ends = key.expires_at ?? plan.expires_at;
   const days = ends === null ? null : (Date.parse(ends) - Date.now()) / DAY_MS;
@@ -83,8 +94,8 @@ const checkPlan = async (client: Client<string>): Promise<readonly Finding[]> =>
   ];
 };
 
-const checkVenues = async (client: Client<string>): Promise<readonly Finding[]> => {
-  const { items } = await client.venues();
+const checkVenues = async ({ client, signal }: Examined): Promise<readonly Finding[]> => {
+  const { items } = await client.venues({}, { signal });
   return items
     .filter(({ state }) => state !== 'live')
     .map(
@@ -121,26 +132,27 @@ export const listStaleFindings = ({ items }: Pick<SnapshotsAnswer<string>, 'item
   ];
 };
 
-/** Every check in order; those behind a failed one are left out. */
-export const examine = async (
-  client: Client<string>,
-  settings: Settings,
-  where: string | undefined,
-): Promise<readonly Finding[]> => {
-  const findings: Finding[] = [...checkSettings(settings), await checkReady(settings.baseUrl)];
+const checkReadings = async ({ client, where, signal }: Examined): Promise<readonly Finding[]> =>
+  listStaleFindings(await client.snapshots(where === undefined ? {} : { where }, { signal }));
+
+/** Every check in order; those behind a failed one are left out. Rejects once the signal is aborted. */
+export const examine = async (examined: Examined): Promise<readonly Finding[]> => {
+  const { settings, signal } = examined;
+  const findings: Finding[] = [...checkSettings(settings), await checkReady(settings.baseUrl, signal)];
   if (findings.some(({ outcome }) => outcome === 'FAIL')) return findings;
   const steps: readonly (readonly [string, () => Promise<readonly Finding[]>])[] = [
-    ['clock', async () => [await checkClock(client)]],
-    ['venues', () => checkVenues(client)],
+    ['clock', async () => [await checkClock(examined)]],
+    ['venues', () => checkVenues(examined)],
     ...(settings.key === null
       ? []
       : ([
-          ['plan', () => checkPlan(client)],
-          ['readings', async () => listStaleFindings(await client.snapshots(where === undefined ? {} : { where }))],
+          ['plan', () => checkPlan(examined)],
+          ['readings', () => checkReadings(examined)],
         ] as const)),
   ];
   for (const [check, run] of steps) {
     const found = await run().catch((error: unknown) => [makeFailed(check, error)]);
+    signal.throwIfAborted();
     findings.push(...found);
     if (found.some(({ outcome }) => outcome === 'FAIL')) break;
   }

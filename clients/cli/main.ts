@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 // `perp`: perpetual-futures market data in the terminal.
+import { EXIT } from './exit.ts';
 import { runPerp } from './program.ts';
 
 const stop = new AbortController();
@@ -11,4 +12,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 });
 
 const { env, stdin: input, stdout: out, stderr: err } = process;
-process.exitCode = await runPerp(process.argv.slice(2), { env, input, out, err, signal: stop.signal });
+const code = await runPerp(process.argv.slice(2), { env, input, out, err, signal: stop.signal });
+// What an interrupted run still waits for is not waited for.
+if (code === EXIT.interrupted) process.exit(code);
+process.exitCode = code;

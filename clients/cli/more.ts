@@ -93,21 +93,32 @@ const readProofRequest = (run: Run): AnchorProofRequest => {
   return makeRequest<AnchorProofRequest>(run, { venue, symbol, layer, at, ...more });
 };
 
+/** For what takes no signal: a node of the chain, an input that stays open. Rejects at the signal; the program then exits. */
+const waitUnlessStopped = <Value>({ signal }: Run['world'], done: Promise<Value>): Promise<Value> =>
+  new Promise((resolve, reject) => {
+    const stop = (): void => reject(signal.reason);
+    signal.addEventListener('abort', stop);
+    done.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop));
+  });
+
 /** The verifier's own report; exit code 1 when a step fails. */
 export const verify = async (run: Run, file?: string): Promise<void> => {
   const rpc = readTextOption(run.options, 'rpc') ?? null;
   const { world, client } = run;
   if (file !== undefined) {
-    const code = await verifyFiles([file, ...(rpc === null ? [] : ['--rpc', rpc])]);
+    const code = await waitUnlessStopped(world, verifyFiles([file, ...(rpc === null ? [] : ['--rpc', rpc])]));
     if (code !== 0) throw new Ended(code);
     return;
   }
-  const check = await verifyProof(client, readProofRequest(run), { rpc, tell: (line) => world.out.write(`${line}\n`) });
+  const tell = (line: string) => world.out.write(`${line}\n`);
+  const check = await waitUnlessStopped(world, verifyProof(client, readProofRequest(run), { rpc, tell }));
   if (!check.verified) throw new Ended(1);
 };
 
 export const runDoctor = async (run: Run): Promise<void> => {
-  const findings = await examine(run.client, run.settings, readTextOption(run.options, 'where'));
+  const { client, settings, options, world } = run;
+  const where = readTextOption(options, 'where');
+  const findings = await examine({ client, settings, where, signal: world.signal });
   print(run, { objects: findings, rows: toFindingRows(findings) });
   const code = findExit(findings);
   if (code !== EXIT.ok) throw new Ended(code);
@@ -134,7 +145,7 @@ const readKey = async ({ world }: Run): Promise<string> => {
 /** The key is tried before it is kept. */
 export const logIn = async (run: Run): Promise<void> => {
   const { world, settings } = run;
-  const key = await readKey(run);
+  const key = await waitUnlessStopped(world, readKey(run));
   if (key === '') throw new UsageError('No key was given.', 'Pipe it in: perp login < key.txt');
   const { plan } = await createClient({ baseUrl: settings.baseUrl, key }).account({}, { signal: world.signal });
   world.err.write(`${plan.name}; kept in ${writeConfig({ base_url: settings.baseUrl, key }, world.env)}\n`);

@@ -1,10 +1,14 @@
 // `perp` over the real API: what goes to standard output and what to standard error, formats, exit codes, the fault underlined, the live table.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
 import t from 'tap';
 import type { AccountStore } from '../../../api/access/account-store.ts';
+import { OPERATIONS } from '../../../api/operations/index.ts';
 import { listStaleFindings } from '../../../clients/cli/doctor.ts';
 import { listErrorLines } from '../../../clients/cli/exit.ts';
 import { formatCsv, listTableLines } from '../../../clients/cli/output.ts';
@@ -12,7 +16,7 @@ import { runPerp } from '../../../clients/cli/program.ts';
 import { readPeriod } from '../../../clients/cli/run.ts';
 import { ApiError } from '../../../clients/typescript/src/index.ts';
 import { market, markReading, NOW, testApp } from '../../api/live-fixture.ts';
-import { openEdgeServer, refuse } from '../../support/edge-server.ts';
+import { answerJson, type EdgeAnswer, openEdgeServer, refuse } from '../../support/edge-server.ts';
 import { waitFor } from '../../support/wait.ts';
 
 const home = mkdtempSync(join(tmpdir(), 'perp-'));
@@ -181,6 +185,33 @@ t.test('a command that is interrupted does not end like one that is done', async
   const { code, out } = await run(['venues'], { env: { ...ENV, PERP_BASE_URL: edge.url }, signal: stop.signal });
   t.equal(code, 130);
   t.equal(out, '');
+});
+
+t.test('the first interruption ends each command, whatever it waits for', async (t) => {
+  const main = fileURLToPath(new URL('../../../clients/cli/main.ts', import.meta.url));
+  const proof = join(home, 'proof.json');
+  writeFileSync(proof, JSON.stringify(OPERATIONS.find(({ name }) => name === 'anchor_proof')?.example.output));
+  const isReady: EdgeAnswer = answerJson(200, { status: 'ready' });
+  const row = ['--venue', 'v', '--symbol', 'S', '--layer', 'mark', '--at', '2026-01-15'];
+  const cases: readonly (readonly [readonly string[], readonly EdgeAnswer[]])[] = [
+    [['doctor'], []],
+    [['doctor'], [isReady]],
+    [['proof', 'verify', ...row], []],
+    [['proof', 'verify', proof, '--rpc', 'URL'], []],
+  ];
+  for (const [words, answers] of cases) {
+    let child: ChildProcess | null = null;
+    const edge = await openEdgeServer(t, [...answers, () => child?.kill('SIGINT')]);
+    const given = words.map((word) => (word === 'URL' ? edge.url : word));
+    child = spawn(process.execPath, [main, ...given], { env: { ...ENV, PERP_BASE_URL: edge.url }, stdio: 'ignore' });
+    t.teardown(() => child?.kill('SIGKILL'));
+    const [code, signal] = await once(child, 'exit');
+    t.same([code, signal], [130, null], words.join(' '));
+  }
+  const stop = new AbortController();
+  const typing = start(['login'], { input: new PassThrough(), signal: stop.signal });
+  stop.abort(new Error('SIGINT'));
+  t.equal(await typing.code, 130, 'a key that is waited for');
 });
 
 t.test('--last is the length of the period before its end', (t) => {
