@@ -1,18 +1,20 @@
 #!/usr/bin/env node
 // `perp`: perpetual-futures market data in the terminal.
 import { EXIT } from './exit.ts';
+import { stopAtSignals } from './interrupts.ts';
 import { runPerp } from './program.ts';
 
-const stop = new AbortController();
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort(new Error(signal)));
+const { env, stdin: input, stdout: out, stderr: err } = process;
+const signal = stopAtSignals({ on: (name, act) => process.on(name, act), exit: (code) => process.exit(code) }, () =>
+  performance.now(),
+);
 // The reader of the output may close it early: `perp stream | head`.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+out.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
   process.exit(0);
 });
 
-const { env, stdin: input, stdout: out, stderr: err } = process;
-const code = await runPerp(process.argv.slice(2), { env, input, out, err, signal: stop.signal });
+const code = await runPerp(process.argv.slice(2), { env, input, out, err, signal });
 // What an interrupted run still waits for is not waited for.
 if (code === EXIT.interrupted) process.exit(code);
 process.exitCode = code;

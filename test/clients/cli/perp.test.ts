@@ -1,6 +1,6 @@
 // `perp` over the real API: what goes to standard output and what to standard error, formats, exit codes, the fault underlined, the live table.
 import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -11,6 +11,7 @@ import type { AccountStore } from '../../../api/access/account-store.ts';
 import { OPERATIONS } from '../../../api/operations/index.ts';
 import { listStaleFindings } from '../../../clients/cli/doctor.ts';
 import { listErrorLines } from '../../../clients/cli/exit.ts';
+import { stopAtSignals } from '../../../clients/cli/interrupts.ts';
 import { formatCsv, listTableLines } from '../../../clients/cli/output.ts';
 import { runPerp } from '../../../clients/cli/program.ts';
 import { readPeriod } from '../../../clients/cli/run.ts';
@@ -212,6 +213,25 @@ t.test('the first interruption ends each command, whatever it waits for', async 
   const typing = start(['login'], { input: new PassThrough(), signal: stop.signal });
   stop.abort(new Error('SIGINT'));
   t.equal(await typing.code, 130, 'a key that is waited for');
+});
+
+t.test('one Ctrl-C that npm passes on again is one; another one later ends the run at once', (t) => {
+  const process = new EventEmitter();
+  const codes: number[] = [];
+  let nowMs = 0;
+  const signal = stopAtSignals(
+    { on: (name, act) => process.on(name, act), exit: (code) => codes.push(code) },
+    () => nowMs,
+  );
+  t.equal(signal.aborted, false);
+  process.emit('SIGINT');
+  t.equal(signal.aborted, true);
+  for (const passedOn of ['SIGINT', 'SIGTERM']) process.emit(passedOn);
+  t.same(codes, [], 'the live table has time to show the cursor again');
+  nowMs = 1_001;
+  process.emit('SIGINT');
+  t.same(codes, [130]);
+  t.end();
 });
 
 t.test('--last is the length of the period before its end', (t) => {
