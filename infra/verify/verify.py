@@ -131,6 +131,7 @@ def require_equal(reason, expected, found):
 
 
 DEEPEST = 100
+MOST_WHOLE = 2**53 - 1
 
 
 class NotWhole:
@@ -306,6 +307,8 @@ LITERAL_DEFAULT = [4, 3] + [2] * 11 + [1] * 3 + [2] * 9 + [3, 2] + [1] * 5 + [-1
 MATCH_DEFAULT = [1, 4, 3] + [2] * 6 + [1] * 37 + [-1] * 7
 OFFSET_DEFAULT = [1] * 6 + [2] * 3 + [1] * 15 + [-1] * 5
 BLOCK_LIMIT = 128 * 1024
+# What zstd itself takes unless it is told otherwise.
+WINDOW_LIMIT = 128 * 1024 * 1024
 
 
 def little(data, at, count):
@@ -587,10 +590,20 @@ class Frame:
             out += (out[begin:] * (length // offset + 1))[:length]
 
 
-def read_frame(data, at, out):
-    """Decodes the frame whose descriptor is at `at`; returns its end."""
+def read_window(descriptor):
+    """Size of the window, which no block of the frame exceeds."""
+    base = 1 << 10 + (descriptor >> 3)
+    window = base + base // 8 * (descriptor & 7)
+    if window > WINDOW_LIMIT:
+        raise Broken('a window that is too large')
+    return window
+
+
+def read_frame(data, at, out, most):
+    """Decodes the frame whose descriptor is at `at`; returns its end. `out` grows to at most `most` bytes."""
     descriptor = little(data, at, 1)
     single, checked = descriptor >> 5 & 1, descriptor >> 2 & 1
+    block_limit = BLOCK_LIMIT if single else min(BLOCK_LIMIT, read_window(little(data, at + 1, 1)))
     at += 1 + (1 - single)
     dictionary = (0, 1, 2, 4)[descriptor & 3]
     if descriptor & 8 or (dictionary and little(data, at, dictionary)):
@@ -605,13 +618,13 @@ def read_frame(data, at, out):
         at += 3
         held, before = 1 if kind == 1 else size, len(out)
         block = data[at : at + held]
-        if kind == 3 or size > BLOCK_LIMIT or len(block) < held:
+        if kind == 3 or size > block_limit or len(block) < held:
             raise Broken('a block')
         if kind == 2:
             frame.read_block(block)
         else:
             out += block * size if kind == 1 else block
-        if len(out) - before > BLOCK_LIMIT:
+        if len(out) - before > block_limit or len(out) > most:
             raise Broken('a block')
         at += held
     if size_bytes and len(out) - frame.begin != stated:
@@ -619,14 +632,14 @@ def read_frame(data, at, out):
     return at + 4 * checked
 
 
-def zstd_decode(data):
+def zstd_decode(data, most=MOST_WHOLE):
     out, at = bytearray(), 0
     while at < len(data):
         magic = little(data, at, 4)
         if magic >> 4 == 0x184D2A5:  # a frame to pass over
             at += 8 + little(data, at + 4, 4)
         elif magic == 0xFD2FB528:
-            at = read_frame(data, at + 4, out)
+            at = read_frame(data, at + 4, out, most)
         else:
             raise Broken('no zstd frame')
     if at > len(data):
@@ -634,10 +647,13 @@ def zstd_decode(data):
     return bytes(out)
 
 
-def zstd_decompress(data):
-    """Raises Broken for what is not zstd."""
+def zstd_decompress(data, most=MOST_WHOLE):
+    """Raises Broken for what is not zstd, or has more than `most` bytes."""
     try:
-        return zstd_decode(data) if zstd_library is None else zstd_library.decompress(data)
+        out = zstd_decode(data, most) if zstd_library is None else zstd_library.decompress(data)
+        if len(out) > most:
+            raise Broken('zstd')
+        return out
     except (IndexError, ValueError):
         raise Broken('zstd') from None
     except Exception as error:
@@ -651,6 +667,10 @@ def zstd_decompress(data):
 BOOLEAN, INT64, BYTE_ARRAY = 0, 2, 6
 DATA_V1, DICTIONARY_PAGE, DATA_V2 = 0, 2, 3
 PLAIN, PLAIN_DICTIONARY, RLE, DELTA, RLE_DICTIONARY = 0, 2, 3, 5, 8
+# Of a row group; the service writes 10,000. A run of one value has any length in a few bytes.
+MOST_ROWS = 2**20
+# Of a page, decompressed.
+MOST_BYTES = 2**28
 
 
 class Bytes:
@@ -670,17 +690,23 @@ class Bytes:
         return self.take(1)[0]
 
     def varint(self):
-        value = shift = 0
-        while True:
+        value = 0
+        for shift in range(0, 70, 7):
             byte = self.byte()
             value |= (byte & 127) << shift
             if byte < 128:
                 return value
-            shift += 7
+        raise Broken('a number that is too long')
 
     def zigzag(self):
         value = self.varint()
         return value >> 1 ^ -(value & 1)
+
+    def count(self):
+        count = self.varint()
+        if count > MOST_WHOLE:
+            raise Broken('a count that is too large')
+        return count
 
 
 def read_thrift(source, kind):
@@ -694,10 +720,10 @@ def read_thrift(source, kind):
     if kind == 7:
         return source.take(8)
     if kind == 8:
-        return source.take(source.varint())
+        return source.take(source.count())
     if kind in (9, 10):
         head = source.byte()
-        count = head >> 4 if head >> 4 < 15 else source.varint()
+        count = head >> 4 if head >> 4 < 15 else source.count()
         if head & 15 in (1, 2):
             return [source.byte() == 1 for _ in range(count)]
         return [read_thrift(source, head & 15) for _ in range(count)]
@@ -716,16 +742,47 @@ def read_struct(source):
         fields[number] = read_thrift(source, head & 15)
 
 
+def member_of(struct, number):
+    if not isinstance(struct, dict):
+        raise Broken('a Thrift struct')
+    return struct.get(number)
+
+
+def whole_of(struct, number, most=MOST_WHOLE, other=None):
+    """A whole number from 0 to `most`; `other` where it is absent."""
+    value = member_of(struct, number)
+    value = other if value is None else value
+    if not is_whole(value) or value > most:
+        raise Broken('a Thrift number')
+    return value
+
+
+def list_of(struct, number):
+    value = member_of(struct, number)
+    if not isinstance(value, list):
+        raise Broken('a Thrift list')
+    return value
+
+
+def text_of(struct, number):
+    value = member_of(struct, number)
+    if not isinstance(value, bytes):
+        raise Broken('a Thrift text')
+    return value.decode('utf-8')
+
+
 def read_hybrid(source, width, count):
     """Values by runs: one value repeated, or groups of eight packed into bits."""
+    if width > 32:
+        raise Broken('a width')
     values, mask = [], (1 << width) - 1
     while len(values) < count:
-        head = source.varint()
+        head = source.count()
         if head & 1 == 0:
             values += [int.from_bytes(source.take((width + 7) // 8), 'little')] * min(head >> 1, count - len(values))
             continue
         packed = source.take((head >> 1) * width)
-        for at in range(head >> 1):
+        for at in range(min(head >> 1, (count - len(values) + 7) // 8)):
             group = int.from_bytes(packed[at * width : (at + 1) * width], 'little')
             values += [group >> place * width & mask for place in range(8)]
     return values[:count]
@@ -733,16 +790,16 @@ def read_hybrid(source, width, count):
 
 def read_deltas(source, count):
     """DELTA_BINARY_PACKED: a first value, then blocks of differences."""
-    block, parts, total, value = source.varint(), source.varint(), source.varint(), source.zigzag()
+    block, parts, total, value = source.count(), source.count(), source.count(), source.zigzag()
     if total != count or parts == 0 or block % (8 * parts):
         raise Broken('deltas')
     values = [value] if count else []
     while len(values) < count:
         least, widths = source.zigzag(), source.take(parts)
         for width in widths:
-            if len(values) >= count:
-                break
             for _ in range(block // parts // 8):
+                if len(values) >= count:
+                    break
                 group, mask = int.from_bytes(source.take(width), 'little'), (1 << width) - 1
                 for place in range(8):
                     value += least + (group >> place * width & mask)
@@ -777,46 +834,62 @@ def read_values(source, encoding, kind, count, dictionary):
     raise Broken('an encoding that is not known')
 
 
-def decompress_page(data, codec):
+def decompress_page(data, codec, size):
+    """At most `size` bytes, which is what the header of the page states."""
     if codec == 0 or not data:
         return data
     if codec == 6:
-        return zstd_decompress(data)
+        return zstd_decompress(data, max(1, size))
     raise Broken('a codec that is not known')
+
+
+def read_levels(levels, count):
+    """Whether each cell is there: 1, or 0 for a null."""
+    present = read_hybrid(Bytes(levels), 1, count)
+    if any(level > 1 for level in present):
+        raise Broken('a level')
+    return present
 
 
 def read_data_page(header, data, column, dictionary):
     """Cells of one page; of column, kind and codec are given, and whether a cell may be null."""
     kind, codec, nullable = column
-    if header[1] == DATA_V2:
-        facts = header[8]
-        count, encoding, levels, skipped = facts[1], facts[4], facts[5], facts.get(6, 0)
-        present = read_hybrid(Bytes(data[skipped : skipped + levels]), 1, count) if nullable else [1] * count
-        body = data[skipped + levels :]
-        source = Bytes(decompress_page(body, codec if facts.get(7, True) else 0))
+    is_second = member_of(header, 1) == DATA_V2
+    facts = member_of(header, 8 if is_second else 5)
+    count = whole_of(facts, 1, MOST_ROWS)
+    encoding = whole_of(facts, 4 if is_second else 2)
+    size = whole_of(header, 2, MOST_BYTES)
+    if is_second:
+        begin = whole_of(facts, 6, other=0)
+        end = begin + whole_of(facts, 5)
+        is_packed = member_of(facts, 7)
+        if is_packed not in (None, True, False) or isinstance(is_packed, int) and not isinstance(is_packed, bool):
+            raise Broken('a Thrift flag')
+        levels = data[begin:end]
+        source = Bytes(decompress_page(data[end:], 0 if is_packed is False else codec, size))
     else:
-        facts = header[5]
-        count, encoding = facts[1], facts[2]
-        source = Bytes(decompress_page(data, codec))
-        present = [1] * count
-        if nullable:
-            levels = source.take(int.from_bytes(source.take(4), 'little'))
-            present = read_hybrid(Bytes(levels), 1, count)
+        source = Bytes(decompress_page(data, codec, size))
+        levels = source.take(int.from_bytes(source.take(4), 'little')) if nullable else None
+    present = read_levels(levels, count) if nullable else [1] * count
     values = iter(read_values(source, encoding, kind, sum(present), dictionary))
     return [next(values) if level else None for level in present]
 
 
 def read_chunk(data, facts, nullable):
     """Cells of one column of one row group."""
-    kind, codec, count = facts[1], facts[4], facts[5]
-    source = Bytes(data, min(place for place in (facts.get(11), facts[9]) if place is not None))
+    kind, codec, count = whole_of(facts, 1), whole_of(facts, 4), whole_of(facts, 5, MOST_ROWS)
+    first = whole_of(facts, 9)
+    source = Bytes(data, min(whole_of(facts, 11, other=first), first))
     cells, dictionary = [], []
     while len(cells) < count:
         header = read_struct(source)
-        page = source.take(header[3])
-        if header[1] == DICTIONARY_PAGE:
-            dictionary = read_plain(Bytes(decompress_page(page, codec)), kind, header[7][1])
-        elif header[1] in (DATA_V1, DATA_V2):
+        page = source.take(whole_of(header, 3))
+        page_type = whole_of(header, 1)
+        if page_type == DICTIONARY_PAGE:
+            size = whole_of(header, 2, MOST_BYTES)
+            words = whole_of(member_of(header, 7), 1, MOST_ROWS)
+            dictionary = read_plain(Bytes(decompress_page(page, codec, size)), kind, words)
+        elif page_type in (DATA_V1, DATA_V2):
             cells += read_data_page(header, page, (kind, codec, nullable), dictionary)
     return cells
 
@@ -842,15 +915,19 @@ def open_parquet(data):
     if length > len(data) - 12:
         raise Broken('no footer')
     footer = read_struct(Bytes(data, len(data) - 8 - length))
-    columns = footer[2][1:]
-    if any(column.get(5) or column.get(3) == 2 for column in columns):
+    columns = list_of(footer, 2)[1:]
+    forms = [whole_of(column, 3, other=0) for column in columns]
+    if any(whole_of(column, 5, other=0) > 0 for column in columns) or 2 in forms:
         raise Broken('a schema that is not flat')
-    names = [column[4].decode('utf-8') for column in columns]
+    names = [text_of(column, 4) for column in columns]
+    groups = list_of(footer, 4)
 
     def rows():
-        for group in footer[4]:
-            chunks = [read_chunk(data, chunk[3], column.get(3) == 1) for chunk, column in zip(group[1], columns)]
-            if len(chunks) != len(names) or any(len(cells) != group[3] for cells in chunks):
+        for group in groups:
+            count = whole_of(group, 3, MOST_ROWS)
+            parts = list_of(group, 1)
+            chunks = [read_chunk(data, member_of(part, 3), form == 1) for part, form in zip(parts, forms)]
+            if len(chunks) != len(names) or any(len(cells) != count for cells in chunks):
                 raise Broken('columns of different lengths')
             yield from zip(*(to_cells(name, cells) for name, cells in zip(names, chunks)))
 

@@ -308,6 +308,10 @@ class Tree {
 const [BOOLEAN, INT64, BYTE_ARRAY] = [0, 2, 6];
 const [DATA_V1, DICTIONARY_PAGE, DATA_V2] = [0, 2, 3];
 const [PLAIN, PLAIN_DICTIONARY, RLE, DELTA, RLE_DICTIONARY] = [0, 2, 3, 5, 8];
+/** Of a row group; the service writes 10,000. A run of one value has any length in a few bytes. */
+const MOST_ROWS = 2 ** 20;
+/** Of a page, decompressed. */
+const MOST_BYTES = 2 ** 28;
 
 /** Reads forward through bytes. */
 class Bytes {
@@ -326,11 +330,12 @@ class Bytes {
   }
 
   varint() {
-    for (let value = 0n, shift = 0n; ; shift += 7n) {
+    for (let value = 0n, shift = 0n; shift < 70n; shift += 7n) {
       const byte = this.byte();
       value |= BigInt(byte & 127) << shift;
       if (byte < 128) return value;
     }
+    return breakOff('a number that is too long');
   }
 
   zigzag() {
@@ -339,7 +344,8 @@ class Bytes {
   }
 
   count() {
-    return Number(this.varint());
+    const count = Number(this.varint());
+    return isWhole(count) ? count : breakOff('a count that is too large');
   }
 
   length() {
@@ -347,7 +353,7 @@ class Bytes {
   }
 }
 
-/** A value of the compact protocol of Thrift; a struct is an object keyed by field number. */
+/** A value of the compact protocol of Thrift; a struct is a map by field number. */
 const readThrift = (source, kind) => {
   if (kind === 1 || kind === 2) return kind === 1;
   if (kind === 3) return source.byte();
@@ -367,12 +373,30 @@ const readThrift = (source, kind) => {
 };
 
 const readStruct = (source) => {
-  const fields = {};
+  const fields = new Map();
   for (let number = 0, head = source.byte(); head !== 0; head = source.byte()) {
     number = head >> 4 > 0 ? number + (head >> 4) : Number(source.zigzag());
-    fields[number] = readThrift(source, head & 15);
+    fields.set(number, readThrift(source, head & 15));
   }
   return fields;
+};
+
+const memberOf = (struct, number) => (struct instanceof Map ? struct.get(number) : breakOff('a Thrift struct'));
+
+/** A whole number from 0 to `most`; `other` where it is absent. */
+const wholeOf = (struct, number, { most = Number.MAX_SAFE_INTEGER, other } = {}) => {
+  const value = memberOf(struct, number) ?? other;
+  return isWhole(value) && value <= most ? value : breakOff('a Thrift number');
+};
+
+const listOf = (struct, number) => {
+  const value = memberOf(struct, number);
+  return Array.isArray(value) ? value : breakOff('a Thrift list');
+};
+
+const textOf = (struct, number) => {
+  const value = memberOf(struct, number);
+  return Buffer.isBuffer(value) ? decodeText(value) : breakOff('a Thrift text');
 };
 
 /** `width` bits at place `bit`, for widths up to 32. */
@@ -384,6 +408,7 @@ const bitsAt = (bytes, bit, width) => {
 
 /** Values by runs: one value repeated, or groups of eight packed into bits. */
 const readHybrid = (source, width, count) => {
+  if (width > 32) breakOff('a width');
   const values = [];
   while (values.length < count) {
     const head = source.count();
@@ -395,17 +420,16 @@ const readHybrid = (source, width, count) => {
       continue;
     }
     const packed = source.take(rows * width);
-    for (let at = 0; at < rows * 8; at += 1) values.push(bitsAt(packed, at * width, width));
+    for (let at = 0; at < rows * 8 && values.length < count; at += 1) values.push(bitsAt(packed, at * width, width));
   }
-  return values.slice(0, count);
+  return values;
 };
 
-/** `count` numbers of `width` bits, eight at a time. */
-const readPacked = (source, count, width) =>
-  Array.from({ length: count / 8 }, () => {
-    const bits = source.take(width).reduceRight((sum, byte) => (sum << 8n) | BigInt(byte), 0n);
-    return Array.from({ length: 8 }, (_, at) => BigInt.asUintN(width, bits >> BigInt(at * width)));
-  }).flat();
+/** Eight numbers of `width` bits. */
+const readEight = (source, width) => {
+  const bits = source.take(width).reduceRight((sum, byte) => (sum << 8n) | BigInt(byte), 0n);
+  return Array.from({ length: 8 }, (_, at) => BigInt.asUintN(width, bits >> BigInt(at * width)));
+};
 
 /** DELTA_BINARY_PACKED: a first value, then blocks of differences. */
 const readDeltas = (source, count) => {
@@ -416,10 +440,11 @@ const readDeltas = (source, count) => {
   while (values.length < count) {
     const least = source.zigzag();
     for (const width of source.take(parts)) {
-      if (values.length >= count) break;
-      for (const difference of readPacked(source, block / parts, width)) {
-        value = BigInt.asIntN(64, value + least + difference);
-        values.push(value);
+      for (let left = block / parts; left > 0 && values.length < count; left -= 8) {
+        for (const difference of readEight(source, width)) {
+          value = BigInt.asIntN(64, value + least + difference);
+          values.push(value);
+        }
       }
     }
   }
@@ -452,28 +477,39 @@ const readValues = (source, encoding, kind, count, dictionary) => {
   return encoding === DELTA && kind === INT64 ? readDeltas(source, count) : breakOff('an encoding that is not known');
 };
 
-const decompressPage = (data, codec) => {
+/** At most `size` bytes, which is what the header of the page states. */
+const decompressPage = (data, codec, size) => {
   if (codec === 0 || data.length === 0) return data;
-  return codec === 6 ? zlib.zstdDecompressSync(data) : breakOff('a codec that is not known');
+  return codec === 6 ? zlib.zstdDecompressSync(data, { maxOutputLength: Math.max(1, size) }) : breakOff('a codec that is not known');
+};
+
+/** Whether each cell is there: 1, or 0 for a null. */
+const readLevels = (levels, count) => {
+  const present = readHybrid(new Bytes(levels), 1, count);
+  return present.every((level) => level <= 1) ? present : breakOff('a level');
 };
 
 /** Cells of one page; of column, kind and codec are given, and whether a cell may be null. */
 const readDataPage = (header, data, { kind, codec, nullable }, dictionary) => {
-  const facts = header[1] === DATA_V2 ? header[8] : header[5];
-  const count = facts[1];
-  let encoding = facts[2];
+  const isSecond = memberOf(header, 1) === DATA_V2;
+  const facts = memberOf(header, isSecond ? 8 : 5);
+  const count = wholeOf(facts, 1, { most: MOST_ROWS });
+  const encoding = wholeOf(facts, isSecond ? 4 : 2);
+  const size = wholeOf(header, 2, { most: MOST_BYTES });
   let source;
   let levels;
-  if (header[1] === DATA_V2) {
-    encoding = facts[4];
-    const begin = facts[6] ?? 0;
-    levels = data.subarray(begin, begin + facts[5]);
-    source = new Bytes(decompressPage(data.subarray(begin + facts[5]), (facts[7] ?? true) ? codec : 0));
+  if (isSecond) {
+    const begin = wholeOf(facts, 6, { other: 0 });
+    const end = begin + wholeOf(facts, 5);
+    const isPacked = memberOf(facts, 7) ?? true;
+    if (typeof isPacked !== 'boolean') breakOff('a Thrift flag');
+    levels = data.subarray(begin, end);
+    source = new Bytes(decompressPage(data.subarray(end), isPacked ? codec : 0, size));
   } else {
-    source = new Bytes(decompressPage(data, codec));
+    source = new Bytes(decompressPage(data, codec, size));
     levels = nullable ? source.take(source.length()) : null;
   }
-  const present = nullable ? readHybrid(new Bytes(levels), 1, count) : Array(count).fill(1);
+  const present = nullable ? readLevels(levels, count) : Array(count).fill(1);
   const filled = present.reduce((sum, level) => sum + level, 0);
   const values = readValues(source, encoding, kind, filled, dictionary).values();
   return present.map((level) => (level === 1 ? values.next().value : null));
@@ -481,16 +517,20 @@ const readDataPage = (header, data, { kind, codec, nullable }, dictionary) => {
 
 /** Cells of one column of one row group. */
 const readChunk = (data, facts, nullable) => {
-  const [kind, codec, count] = [facts[1], facts[4], facts[5]];
-  const source = new Bytes(data, Math.min(facts[11] ?? facts[9], facts[9]));
+  const [kind, codec, count] = [wholeOf(facts, 1), wholeOf(facts, 4), wholeOf(facts, 5, { most: MOST_ROWS })];
+  const first = wholeOf(facts, 9);
+  const source = new Bytes(data, Math.min(wholeOf(facts, 11, { other: first }), first));
   const cells = [];
   let dictionary = [];
   while (cells.length < count) {
     const header = readStruct(source);
-    const page = source.take(header[3]);
-    if (header[1] === DICTIONARY_PAGE) {
-      dictionary = readPlain(new Bytes(decompressPage(page, codec)), kind, header[7][1]);
-    } else if (header[1] === DATA_V1 || header[1] === DATA_V2) {
+    const page = source.take(wholeOf(header, 3));
+    const type = wholeOf(header, 1);
+    if (type === DICTIONARY_PAGE) {
+      const size = wholeOf(header, 2, { most: MOST_BYTES });
+      const words = wholeOf(memberOf(header, 7), 1, { most: MOST_ROWS });
+      dictionary = readPlain(new Bytes(decompressPage(page, codec, size)), kind, words);
+    } else if (type === DATA_V1 || type === DATA_V2) {
       for (const cell of readDataPage(header, page, { kind, codec, nullable }, dictionary)) cells.push(cell);
     }
   }
@@ -515,15 +555,19 @@ const openParquet = (data) => {
   const length = data.readUInt32LE(data.length - 8);
   if (length > data.length - 12) breakOff('no footer');
   const footer = readStruct(new Bytes(data, data.length - 8 - length));
-  const columns = footer[2].slice(1);
-  if (columns.some((column) => column[5] > 0 || column[3] === 2)) breakOff('a schema that is not flat');
-  const names = columns.map((column) => decodeText(column[4]));
+  const columns = listOf(footer, 2).slice(1);
+  const forms = columns.map((column) => wholeOf(column, 3, { other: 0 }));
+  if (columns.some((column) => wholeOf(column, 5, { other: 0 }) > 0) || forms.includes(2)) breakOff('a schema that is not flat');
+  const names = columns.map((column) => textOf(column, 4));
+  const groups = listOf(footer, 4);
   const rows = function* () {
-    for (const group of footer[4]) {
-      const chunks = columns.map((column, at) => readChunk(data, group[1][at][3], column[3] === 1));
-      if (chunks.some((cells) => cells.length !== group[3])) breakOff('columns of different lengths');
+    for (const group of groups) {
+      const count = wholeOf(group, 3, { most: MOST_ROWS });
+      const parts = listOf(group, 1);
+      const chunks = forms.map((form, at) => readChunk(data, memberOf(parts[at], 3), form === 1));
+      if (chunks.some((cells) => cells.length !== count)) breakOff('columns of different lengths');
       const cells = chunks.map((chunk, at) => toCells(names[at], chunk));
-      for (let row = 0; row < group[3]; row += 1) yield cells.map((column) => column[row]);
+      for (let row = 0; row < count; row += 1) yield cells.map((column) => column[row]);
     }
   };
   return { names, rows: rows() };
@@ -573,10 +617,10 @@ const splitRecord = (record) => {
   return cells;
 };
 
-const FLAGS = { true: true, false: false };
+const FLAGS = new Map([['true', true], ['false', false]]);
 const toCsvCell = (name, cell) => {
   if (cell === '') return null;
-  return name === 'late' ? (FLAGS[cell] ?? cell) : cell;
+  return name === 'late' ? (FLAGS.get(cell) ?? cell) : cell;
 };
 
 const openCsv = (data) => {
