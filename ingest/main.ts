@@ -6,7 +6,7 @@ import { hideSecrets, readConfig } from '../infra/runtime/config.ts';
 import { countBuffersAsHeap } from '../infra/runtime/heap.ts';
 import { createPublisher, endProcess, type KafkaHandle, openKafka } from '../infra/runtime/kafka/kafka.ts';
 import { loadKafkaSecurity } from '../infra/runtime/kafka/settings.ts';
-import { listTopicSpecs } from '../infra/runtime/kafka/topics.ts';
+import { listRawTopicSpecs } from '../infra/runtime/kafka/topics.ts';
 import { runProcess, type Stop } from '../infra/runtime/lifecycle.ts';
 import { createLog, type Logger } from '../infra/runtime/log.ts';
 import { createMetrics, serveMetrics } from '../infra/runtime/metrics.ts';
@@ -146,7 +146,7 @@ const openOutlet = async ({ config, collector }: Settings, log: Logger, over: Ab
   );
   const topicsMade = makeTopics(
     handle,
-    listTopicSpecs({ venues: config.VENUES, shards, namespace, replication }),
+    listRawTopicSpecs({ venues: config.VENUES, shards, namespace, replication }),
     over,
   );
   const dir = join(config.SPOOL_DIR, `${namespace}${collector}`);

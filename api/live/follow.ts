@@ -134,7 +134,7 @@ const awaitTopics = async ({ kafka, log, venues }: FollowDeps, names: Topics, si
     const existing = new Set(await (await kafka.admin()).listTopics());
     const missing = wanted.filter((topic) => !existing.has(topic));
     if (missing.length === 0) return;
-    log.warn({ missing }, 'topics do not exist yet');
+    log.warn({ missing }, 'topics do not exist yet, or this user has no right to read them');
     await pause(RETRY_MS, undefined, { signal });
   }
 };

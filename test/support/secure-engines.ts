@@ -57,9 +57,15 @@ const pemProperties = (name: string, { cert, key }: Certificate, authority: Auth
   };
 };
 
+type Guests = {
+  /** Users of PLAIN whose password is their name, which have what ACLs give them and nothing else. */
+  readonly guests?: readonly string[];
+};
+
 const secureProperties = (
   ports: Record<Listener | 'broker' | 'controller', number>,
   by: Authority,
+  { guests }: Guests,
 ): KafkaProperties => {
   const here = (name: string, port: number): string => `${name}://127.0.0.1:${port}`;
   const open = [
@@ -69,6 +75,7 @@ const secureProperties = (
     here('EXPIRED', ports.expired),
   ];
   const hosts = ['127.0.0.1', 'localhost'];
+  const users = (guests ?? [GUEST]).map((name) => `user_${name}="${name}"`).join(' ');
   return {
     listeners: [...open, here('CONTROLLER', ports.controller)].join(),
     'advertised.listeners': open.join(),
@@ -78,9 +85,9 @@ const secureProperties = (
     ...pemProperties('expired', by.issue({ name: 'broker', hosts, expired: true }), by),
     'listener.name.mutual.ssl.client.auth': 'required',
     'listener.name.sasl.sasl.enabled.mechanisms': 'PLAIN,SCRAM-SHA-256,SCRAM-SHA-512',
-    'listener.name.sasl.plain.sasl.jaas.config': `${LOGIN_MODULES}.plain.PlainLoginModule required user_${SASL_USER}="${SASL_PASSWORD}" user_${GUEST}="${GUEST}";`,
+    'listener.name.sasl.plain.sasl.jaas.config': `${LOGIN_MODULES}.plain.PlainLoginModule required user_${SASL_USER}="${SASL_PASSWORD}" ${users};`,
     'authorizer.class.name': 'org.apache.kafka.metadata.authorizer.StandardAuthorizer',
-    'allow.everyone.if.no.acl.found': 'true',
+    'allow.everyone.if.no.acl.found': String(guests === undefined),
     'super.users': `User:ANONYMOUS;User:${SASL_USER}`,
     'listener.name.sasl.scram-sha-256.sasl.jaas.config': `${LOGIN_MODULES}.scram.ScramLoginModule required;`,
     'listener.name.sasl.scram-sha-512.sasl.jaas.config': `${LOGIN_MODULES}.scram.ScramLoginModule required;`,
@@ -104,7 +111,11 @@ export const addScramUser = (broker: string, mechanism: string): Promise<string>
 };
 
 /** A broker of this test alone, stopped when it ends; it has no SCRAM users yet. */
-export const startSecureKafka = async (t: Teardown, authority: Authority): Promise<SecureKafka> => {
+export const startSecureKafka = async (
+  t: Teardown,
+  authority: Authority,
+  guests: Guests = {},
+): Promise<SecureKafka> => {
   const dir = mkdtempSync(join(tmpdir(), 'secure-kafka-'));
   const dataDir = await openDataDir(dir, () => undefined);
   const supervisor = createSupervisor(dataDir, () => undefined);
@@ -116,7 +127,7 @@ export const startSecureKafka = async (t: Teardown, authority: Authority): Promi
   const names = ['broker', 'controller', 'sasl', 'mutual', 'expired'] as const;
   const ports = { broker: 0, controller: 0, sasl: 0, mutual: 0, expired: 0 };
   for (const name of names) ports[name] = await findFreePort();
-  await startKafka(supervisor, dataDir, { ports, settings: secureProperties(ports, authority), isLight: true });
+  await startKafka(supervisor, dataDir, { ports, settings: secureProperties(ports, authority, guests), isLight: true });
   const at = (port: number): string => `127.0.0.1:${port}`;
   return {
     plain: at(ports.broker),

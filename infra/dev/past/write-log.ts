@@ -1,7 +1,7 @@
 // Writes the past into the raw topics before any other writer: with virtual record times, under a topic type that keeps them.
 import { nameTopics } from '../../../schemas/topics.ts';
 import { createPublisher, ensureTopics, type KafkaHandle } from '../../runtime/kafka/kafka.ts';
-import { listTopicSpecs, type TopicSpec } from '../../runtime/kafka/topics.ts';
+import { listRawTopicSpecs, type TopicSpec } from '../../runtime/kafka/topics.ts';
 import type { PastRecord } from './virtual-log.ts';
 
 /** `kafkajs` exports no constant for it outside its enum. */
@@ -10,10 +10,8 @@ const TOPIC_RESOURCE = 2;
 export type Target = { readonly handle: KafkaHandle; readonly venues: readonly string[]; readonly shards: number };
 
 /** Raw topics as they are permanently: the broker's time, with retention. */
-const listRawSpecs = ({ venues, shards }: Target): readonly TopicSpec[] => {
-  const raw = new Set(venues.map((venue) => nameTopics().raw(venue)));
-  return listTopicSpecs({ venues, shards, namespace: '' }).filter(({ topic }) => raw.has(topic));
-};
+const listRawSpecs = ({ venues, shards }: Target): readonly TopicSpec[] =>
+  listRawTopicSpecs({ venues, shards, namespace: '' });
 
 /** One segment that retention does not delete: its records are older than it allows, and the tasks have yet to read them. */
 const KEPT = { 'retention.ms': '-1', 'segment.ms': String(400 * 86_400_000) };

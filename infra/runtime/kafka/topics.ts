@@ -89,3 +89,9 @@ export const listTopicSpecs = ({
     spec(names.deadLetters, SPREAD, keep(14 * 24 * HOUR_MS)),
   ];
 };
+
+/** Those of a collector, which writes no other. */
+export const listRawTopicSpecs = (plan: TopicPlan): readonly TopicSpec[] => {
+  const raw = new Set(plan.venues.map(nameTopics(plan.namespace).raw));
+  return listTopicSpecs(plan).filter(({ topic }) => raw.has(topic));
+};
