@@ -11,6 +11,7 @@ import { type DownloadOptions, downloadArchive, verifyProof } from '../typescrip
 import { main as verifyFiles } from '../typescript/src/verify.mjs';
 import { examine, findExit, toFindingRows } from './doctor.ts';
 import { Ended, EXIT, UsageError } from './exit.ts';
+import { cleanText } from './output.ts';
 import { formatCount, toFileRows } from './rows.ts';
 import { makeRequest, print, type Run, readLayers, readNumberOption, readTextOption } from './run.ts';
 import { removeConfig, writeConfig } from './settings.ts';
@@ -41,7 +42,8 @@ const writeEvents = async (run: Run): Promise<void> => {
   const events = client.live(readStreamRequest(run), {
     signal: world.signal,
     onConnection: (one) =>
-      one.state === 'lost' && world.err.write(`${one.error.message}; again in ${Math.round(one.waitMs)} ms\n`),
+      one.state === 'lost' &&
+      world.err.write(`${cleanText(one.error.message)}; again in ${Math.round(one.waitMs)} ms\n`),
   });
   for await (const event of events) {
     if (!world.out.write(`${JSON.stringify(event)}\n`)) await new Promise((resume) => world.out.once('drain', resume));
@@ -110,7 +112,7 @@ export const verify = async (run: Run, file?: string): Promise<void> => {
     if (code !== 0) throw new Ended(code);
     return;
   }
-  const tell = (line: string) => world.out.write(`${line}\n`);
+  const tell = (line: string) => world.out.write(`${cleanText(line)}\n`);
   const check = await waitUnlessStopped(world, verifyProof(client, readProofRequest(run), { rpc, tell }));
   if (!check.verified) throw new Ended(1);
 };
@@ -148,7 +150,7 @@ export const logIn = async (run: Run): Promise<void> => {
   const key = await waitUnlessStopped(world, readKey(run));
   if (key === '') throw new UsageError('No key was given.', 'Pipe it in: perp login < key.txt');
   const { plan } = await createClient({ baseUrl: settings.baseUrl, key }).account({}, { signal: world.signal });
-  world.err.write(`${plan.name}; kept in ${writeConfig({ base_url: settings.baseUrl, key }, world.env)}\n`);
+  world.err.write(`${cleanText(plan.name)}; kept in ${writeConfig({ base_url: settings.baseUrl, key }, world.env)}\n`);
 };
 
 export const logOut = (run: Run): void => removeConfig(run.world.env);

@@ -34,7 +34,7 @@ export const colourText = (text: string, stream: Streams['out']): string => {
 
 const formatCell = (cell: Cell): string => (cell === null || cell === undefined ? '' : String(cell));
 /** Nothing that came over the network steers the terminal. */
-const cleanText = (text: string): string => text.replaceAll(/\p{Cc}/gu, '?');
+export const cleanText = (text: string): string => text.replaceAll(/\p{Cc}/gu, '?');
 
 /** A line of at most so many characters; colours take no room, and end. */
 export const clipLine = (line: string, columns: number): string => {
@@ -108,6 +108,6 @@ export const printAnswer = ({ objects, rows, note }: Printed, format: Format, { 
   else if (format === 'csv') out.write(formatCsv(rows));
   else {
     if (rows.length > 0) out.write(`${listTableLines(rows, out).join('\n')}\n`);
-    err.write(`${rows.length === 0 ? 'Nothing.' : ''}${note ?? ''}\n`);
+    err.write(`${rows.length === 0 ? 'Nothing.' : ''}${cleanText(note ?? '')}\n`);
   }
 };

@@ -3,6 +3,7 @@ import { Argument, Command, CommanderError, Option } from 'commander';
 import { COMMANDS, type Entry, GROUPS } from './commands.ts';
 import { findCompletionScript, listCompletions, SHELLS } from './complete.ts';
 import { Ended, EXIT, listErrorLines, type SentTexts, toExitCode } from './exit.ts';
+import { cleanText } from './output.ts';
 import pack from './package.json' with { type: 'json' };
 import { type Options, openRun, readTextOption, type World } from './run.ts';
 
@@ -36,7 +37,8 @@ const addCommand = (parent: Command, { usage, summary, flags = [], act }: Entry,
       await act(openRun(options, world), ...command.args);
     } catch (error) {
       if (world.signal.aborted || error instanceof Ended) throw error;
-      world.err.write(`${listErrorLines(error, listSentTexts(options, command.args)).join('\n')}\n`);
+      const lines = listErrorLines(error, listSentTexts(options, command.args));
+      world.err.write(lines.map((line) => `${cleanText(line)}\n`).join(''));
       throw new Ended(toExitCode(error));
     }
   });

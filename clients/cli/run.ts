@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { type Client, createClient, type TableFormat, type TableName } from '../typescript/src/index.ts';
 import { UsageError } from './exit.ts';
-import { type Format, type Printed, printAnswer, type Streams } from './output.ts';
+import { cleanText, type Format, type Printed, printAnswer, type Streams } from './output.ts';
 import { type Environment, readSettings, type Settings } from './settings.ts';
 
 /** The surroundings of a run: tests pass their own. */
@@ -49,7 +49,8 @@ export const openRun = (options: Options, world: World): Run => {
     key: settings.key,
     baseUrl: settings.baseUrl,
     numberFormat: 'string',
-    onRetry: ({ error, waitMs }) => world.err.write(`${error.code}, again in ${(waitMs / 1_000).toFixed(1)} s\n`),
+    onRetry: ({ error, waitMs }) =>
+      world.err.write(`${cleanText(error.code)}, again in ${(waitMs / 1_000).toFixed(1)} s\n`),
   });
   return { world, options, settings, client, format: chooseFormat(options, world) };
 };

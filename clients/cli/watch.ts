@@ -1,6 +1,6 @@
 // The live table: drawn anew in place at most four times a second, whatever comes.
 import type { Client, Connection, LiveRequest } from '../typescript/src/index.ts';
-import type { Streams } from './output.ts';
+import { cleanText, type Streams } from './output.ts';
 import { Picture } from './picture.ts';
 import type { World } from './run.ts';
 
@@ -41,7 +41,7 @@ export const watch = async (
     for await (const event of client.live(request, {
       signal,
       onConnection: (connection) => {
-        picture.connection = describeConnection(connection);
+        picture.connection = cleanText(describeConnection(connection));
       },
     }))
       picture.take(event, Date.now());

@@ -12,6 +12,7 @@ import polars
 import pytest
 
 import perp
+from perp._sync.archive import default_name
 from tests.conftest import DAY
 from tests.fake import FakeServer
 
@@ -38,6 +39,14 @@ def test_list_and_cost(client: perp.Client) -> None:
     told = client.archive.cost(priced)
     assert (told.usdc, told.not_included, told.not_sold) == (Decimal("0.15"), 1, 1)
     assert client.archive.list("base = BTC").to_pandas()["rows"].sum() == sum(file["rows"] for file in client.archive.list())
+
+
+def test_no_list_names_a_place_outside_the_folder(tmp_path: Path) -> None:
+    names = [("venue", "/etc"), ("venue", ".."), ("layer", "../.."), ("day", "..\\.."), ("venue_symbol", "../../x"), ("layer", ".")]
+    for member, text in names:
+        path = (tmp_path / default_name({**FILE, member: text}, "parquet")).resolve()
+        assert path.is_relative_to(tmp_path) and len(path.relative_to(tmp_path).parts) == 4, (member, text)
+    assert default_name({**FILE, "venue_symbol": "xyz:A/B"}, "csv") == Path(f"mark/{DAY}/binance/xyz%3AA%2FB.csv.zst")
 
 
 @pytest.mark.parametrize("format", ["parquet", "csv", "jsonl"])

@@ -48,9 +48,11 @@ const toPlainName = (text: string): string =>
     .toString('latin1')
     .replaceAll(/[^A-Za-z0-9._-]/g, (c) => `~${c.charCodeAt(0).toString(16).padStart(2, '0').toUpperCase()}`);
 
-/** `binance-BTCUSDT-funding-2026-01-10.parquet` */
-export const archiveFileName = (file: ArchiveFile, format: ArchiveFormat = file.format): string =>
-  `${toPlainName(file.venue)}-${toPlainName(file.venue_symbol)}-${file.layer}-${file.day}.${ENDINGS[format]}`;
+/** `binance-BTCUSDT-funding-2026-01-10.parquet`: whatever the list says, a name in the folder. */
+export const archiveFileName = (
+  { venue, venue_symbol, layer, day, format: own }: ArchiveFile,
+  format: ArchiveFormat = own,
+): string => `${[venue, venue_symbol, layer, day].map(toPlainName).join('-')}.${ENDINGS[format]}`;
 
 const readSize = (path: string): Promise<number> =>
   stat(path).then(

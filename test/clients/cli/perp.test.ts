@@ -215,6 +215,31 @@ t.test('the first interruption ends each command, whatever it waits for', async 
   t.equal(await typing.code, 130, 'a key that is waited for');
 });
 
+t.test('nothing that came over the network steers the terminal, errors and notes included', async (t) => {
+  const hostile = '\x1b]0;title\x07\x1b[2J\x9b2J';
+  const page: EdgeAnswer = (response) => void response.writeHead(404, { 'content-type': 'text/html' }).end(hostile);
+  const fault = { code: `X${hostile}`, message: hostile, hint: hostile };
+  const item = { venue: hostile, name: hostile, state: hostile, kind: hostile, listings: 1, listings_collected: 1 };
+  const cases: readonly (readonly [readonly string[], readonly EdgeAnswer[]])[] = [
+    [['venues'], [page]],
+    [['venues'], [answerJson(400, { errors: [fault] }, { 'x-service-receipt': 'r\x9b' })]],
+    [['venues'], [answerJson(503, { errors: [fault] }, { 'retry-after': '0' }), page]],
+    [['venues'], [answerJson(200, { evaluated_at: hostile, items: [item] })]],
+    [['stream', '--json'], [page]],
+    [['login'], [answerJson(200, { plan: { name: hostile } })]],
+  ];
+  for (const [words, answers] of cases) {
+    const edge = await openEdgeServer(t, answers);
+    const env = { ...ENV, HOME: join(home, 'hostile'), PERP_BASE_URL: edge.url };
+    const isTty = !words.includes('--json') && words[0] !== 'login';
+    const { out, err } = await run(words, { env, isTty, input: 'key' });
+    // Colours of ours are left.
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+    t.notMatch(out + err, /\x07|\x9b|\x1b(?!\[\d*m)/, `${words.join(' ')}: ${JSON.stringify(out + err)}`);
+    t.not(out + err, '');
+  }
+});
+
 t.test('one Ctrl-C that npm passes on again is one; another one later ends the run at once', (t) => {
   const process = new EventEmitter();
   const codes: number[] = [];

@@ -9,6 +9,7 @@ import type { ArchiveFile, ArchiveManifest } from '../../../api/contract/archive
 import { openFileLinks } from '../../../api/files/links.ts';
 import { createClient } from '../../../clients/typescript/src/index.ts';
 import {
+  archiveFileName,
   type DownloadProgress,
   downloadArchive,
   verifyProof,
@@ -129,6 +130,14 @@ t.test('continues where a download broke off, checks the hash, then gives the fi
   const again: string[] = [];
   await downloadArchive(client, {}, { folder, onProgress: ({ state }) => again.push(state) });
   t.same(again, ['kept', 'kept'], 'what is there is not fetched again');
+});
+
+t.test('no list names a place outside the folder', (t) => {
+  const file = { ...{ venue: 'v', venue_symbol: 'S', layer: 'mark', day: '2026-01-10', format: 'parquet' } } as never;
+  t.equal(archiveFileName(file), 'v-S-mark-2026-01-10.parquet');
+  for (const member of ['venue', 'venue_symbol', 'layer', 'day'])
+    t.match(archiveFileName({ ...(file as object), [member]: '../..\\/x' } as never), /^[\w.~-]+$/, member);
+  t.end();
 });
 
 t.test('a file with other bytes is no file', async (t) => {

@@ -40,8 +40,14 @@ class Cost:
 
 def default_name(file: shapes.ArchiveFile, format: Format) -> Path:
     """`funding/2026-01-10/binance/BTCUSDT.parquet`; what a file name cannot hold is percent-encoded."""
-    symbol = quote(file["venue_symbol"], safe=" -_.~")
-    return Path(file["layer"], file["day"], file["venue"], symbol + _ENDINGS[format])
+    layer, day, venue = (_part(file["layer"]), _part(file["day"]), _part(file["venue"]))
+    return Path(layer, day, venue, _part(file["venue_symbol"]) + _ENDINGS[format])
+
+
+def _part(text: str) -> str:
+    """A name inside its folder, whatever the list says: neither a path nor `..`."""
+    name = quote(text, safe=" -_.~")
+    return name if name.strip(".") else name.replace(".", "%2E")
 
 
 class AsyncArchive:
