@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 import perp
@@ -114,6 +117,38 @@ def test_what_is_wrong_is_not_asked_again(server: FakeServer, fake: perp.Client)
         with pytest.raises(perp.ApiError):
             fake.venues()
     assert len(server.seen) == 7
+
+
+def test_an_answer_that_a_proxy_spoilt_is_an_error_of_this_client(server: FakeServer, fake: perp.Client, tmp_path: Path) -> None:
+    def spoilt(status: int) -> Any:
+        return lambda handler: handler.send(status, b"no gzip", {"content-encoding": "gzip"})
+
+    for _ in range(4):
+        server.then(spoilt(200))
+    with pytest.raises(perp.ConnectionFailed, match="/v2/venues"):
+        fake.venues()
+    assert len(server.seen) == 4, "it is asked again"
+    server.then(lambda handler: handler.send(200, b'{"items":['))
+    with pytest.raises(perp.ApiError, match="BAD_ANSWER"):
+        fake.venues()
+    with pytest.raises(perp.ConnectionFailed):
+        server.then(spoilt(503))
+        fake_once = perp.Client("sk_test", server.base_url, retries=0)
+        next(iter(fake_once.live("base = BTC")))
+    file: Any = {"listing": "v:S", "venue": "v", "venue_symbol": "S", "layer": "mark", "day": "2026-01-10", "bytes": 9, "sha256": "0"}
+    for url in ("http://[", "nowhere:/x"):
+        server.then_json(302, {"url": url, "sha256": "0", "bytes": 9})
+        with pytest.raises(perp.ConnectionFailed):
+            fake_once.archive.download([file], tmp_path)
+
+
+def test_a_paid_call_whose_answer_cannot_be_read_is_not_paid_again(server: FakeServer) -> None:
+    server.then_refuse(402, "PAYMENT_REQUIRED")
+    server.then(lambda handler: handler.send(200, b"no gzip", {"content-encoding": "gzip"}))
+    client = perp.Client(None, server.base_url, payer=lambda headers, body: {"payment-signature": "signed"})
+    with pytest.raises(perp.ConnectionFailed, match="paid for"):
+        client.snapshots("base = BTC")
+    assert len(server.seen) == 2
 
 
 def test_a_body_that_breaks_off_is_asked_again(server: FakeServer, fake: perp.Client) -> None:

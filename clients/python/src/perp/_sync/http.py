@@ -23,8 +23,8 @@ LONGEST_WAIT_S = 60.0
 SILENCE_S = 45.0
 JSON = "application/json"
 PARQUET = "application/vnd.apache.parquet"
-# What an answer of each type begins with.
-_BEGINNINGS: Mapping[str, bytes] = {JSON: b"{", PARQUET: b"PAR1"}
+# What an answer of each type begins and ends with.
+_EDGES: Mapping[str, tuple[bytes, bytes]] = {JSON: (b"{", b"}"), PARQUET: (b"PAR1", b"PAR1")}
 
 
 class Reply(NamedTuple):
@@ -72,13 +72,13 @@ class Http:
             attempt += 1
             try:
                 reply = self._once(method, path, **parts)
-            except httpx2.TransportError as failure:
+            except httpx2.RequestError as failure:
                 if attempt > self.retries:
                     raise ConnectionFailed(f"{method} {self.base_url}{path}: {_words_of(failure)}") from failure
                 self._wait(attempt, None, _words_of(failure))
                 continue
             is_answer = reply.status < 300 or (moved and reply.status < 400)
-            if is_answer and reply.content.startswith(_BEGINNINGS[accept]):
+            if is_answer and _is_whole(reply.content, accept):
                 return reply
             error = error_of(reply, query)
             wait = error.retry_after
@@ -100,7 +100,7 @@ class Http:
             parts = {**parts, "headers": {**parts.get("headers", {}), **signed}}
             try:
                 answer = self._client.request(method, path, **parts)
-            except httpx2.TransportError as error:
+            except httpx2.RequestError as error:
                 # What became of the payment is not known: another try would sign another one.
                 raise ConnectionFailed(f"{method} {path} was paid for and no answer came: {_words_of(error)}") from error
         return Reply(answer.status_code, answer.headers, answer.content)
@@ -118,7 +118,7 @@ class Http:
                     raise error_of(Reply(answer.status_code, answer.headers, answer.read()), None)
                 for piece in answer.iter_raw():
                     yield piece
-        except httpx2.TransportError as error:
+        except httpx2.RequestError as error:
             raise ConnectionFailed(f"the stream: {_words_of(error)}") from error
 
     def file(self, url: str, begin: int) -> Iterator[tuple[int, bytes]]:
@@ -132,8 +132,14 @@ class Http:
                 for piece in answer.iter_raw():
                     yield at, piece
                     at += len(piece)
-        except httpx2.TransportError as error:
+        except (httpx2.RequestError, httpx2.InvalidURL) as error:
             raise ConnectionFailed(f"the file: {_words_of(error)}") from error
+
+
+def _is_whole(content: bytes, accept: str) -> bool:
+    """Whether it may be an answer of this type, not a proxy's page or the beginning of one."""
+    begin, end = _EDGES[accept]
+    return content.startswith(begin) and content.rstrip().endswith(end)
 
 
 def error_of(reply: Reply, query: str | None) -> ApiError:
