@@ -16,6 +16,7 @@ import hashlib
 import http.client
 import json
 import re
+import signal
 import sys
 import urllib.request
 
@@ -1595,6 +1596,10 @@ def main(arguments):
 
 
 if __name__ == '__main__':
+    # Ctrl-C, or a reader of the report that goes away, ends it without a word, as every other program.
+    for name in ('SIGINT', 'SIGPIPE'):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.SIG_DFL)
     sys.stdout.reconfigure(encoding='utf-8')
     sys.stderr.reconfigure(encoding='utf-8')
     sys.exit(main(sys.argv[1:]))

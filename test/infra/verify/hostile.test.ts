@@ -11,6 +11,7 @@ import {
   fileBytes,
   listingFiles,
   makeDayAnswer,
+  makeProof,
 } from '../../support/anchored-day.ts';
 import {
   changeThrift,
@@ -19,7 +20,7 @@ import {
   type ThriftField,
   type ThriftStruct,
 } from '../../support/thrift.ts';
-import { openVerifiers } from '../../support/verifiers.ts';
+import { openVerifiers, runCommand, VERIFIERS } from '../../support/verifiers.ts';
 
 const FOLDER = mkdtempSync(join(tmpdir(), 'verify-hostile-'));
 t.teardown(() => rmSync(FOLDER, { recursive: true, force: true }));
@@ -168,4 +169,14 @@ t.test('a page that unpacks to more than it states', async (t) => {
   const page = Buffer.concat([formatThriftStruct(header), packed]);
   const spoilt = withFooter(file, (footer, begin) => withPages(footer, FIRST_CHUNK, BigInt(begin)), page);
   t.match(await compare(t, spoilt, 'a bomb'), /hostile cannot be read after row 0/);
+});
+
+t.test('a reader of the report that goes away ends it without a stack trace', async (t) => {
+  writeFileSync(join(FOLDER, 'proof.json'), JSON.stringify(await makeProof(day, { table: 'mark', index: 0 })));
+  // More than a pipe holds.
+  const words = Array(300).fill('proof.json').join(' ');
+  for (const { command, script } of Object.values(VERIFIERS)) {
+    const { code, out, err } = await runCommand('sh', ['-c', `'${command}' '${script}' ${words} | head -n 1`], FOLDER);
+    t.same([code, out, err], [0, 'proof proof.json\n', ''], script);
+  }
 });
