@@ -79,7 +79,7 @@ def _members(document: Mapping[str, Any]) -> Picture:
 
 
 def _figures(values: Mapping[str, Any], units: Mapping[str, str]) -> str:
-    told = (f"{escape(name)} <b>{figure_text(value)}</b> <small>{escape(units.get(name, ''))}</small>" for name, value in values.items())
+    told = (f"{escape(name)} <b>{escape(figure_text(value))}</b> <small>{escape(units.get(name, ''))}</small>" for name, value in values.items())
     return " · ".join(told)
 
 
@@ -90,7 +90,7 @@ def _snapshots(document: Mapping[str, Any]) -> Picture:
                 cause = state.get("gap_cause") or state.get("reason")
                 status = status_html(state["status"], cause)
                 figures = _figures(state["values"], state.get("units", {}))
-                yield escape(item["venue"]), escape(item["venue_symbol"]), layer, status, age_text(state["age_ms"]), figures
+                yield escape(item["venue"]), escape(item["venue_symbol"]), escape(layer), status, age_text(state["age_ms"]), figures
 
     return ("venue", "symbol", "layer", "status", "age", "values"), rows()
 
@@ -120,7 +120,7 @@ def _screen(document: Mapping[str, Any]) -> Picture:
             for listing in found["venues"]:
                 told = {**found["values"], **listing["values"]}
                 figures = " · ".join(f"{escape(name)} {_value_html(value)}" for name, value in told.items())
-                yield escape(found["instrument"]), found["result"], escape(listing["venue"]), escape(listing["symbol"]), figures
+                yield escape(found["instrument"]), escape(found["result"]), escape(listing["venue"]), escape(listing["symbol"]), figures
 
     return ("instrument", "result", "venue", "symbol", "values"), rows()
 
@@ -128,7 +128,7 @@ def _screen(document: Mapping[str, Any]) -> Picture:
 def _value_html(value: Mapping[str, Any]) -> str:
     if value.get("value") is None:
         return status_html(str(value.get("status", "missing")), value.get("reason"))
-    return f"<b>{figure_text(value['value'])}</b> <small>{age_text(value['age_ms']) if 'age_ms' in value else ''}</small>"
+    return f"<b>{escape(figure_text(value['value']))}</b> <small>{age_text(value['age_ms']) if 'age_ms' in value else ''}</small>"
 
 
 def _rules(document: Mapping[str, Any]) -> Picture:
