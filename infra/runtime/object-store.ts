@@ -1,6 +1,6 @@
 // Finished files by key in a folder of this machine. A file is stored whole or not at all.
 import { createReadStream } from 'node:fs';
-import { mkdir, open, rename, rm, stat } from 'node:fs/promises';
+import { mkdir, mkdtemp, open, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, normalize, sep } from 'node:path';
 import type { Readable } from 'node:stream';
 
@@ -8,8 +8,10 @@ import type { Readable } from 'node:stream';
 export type ByteRange = { readonly start: number; readonly end: number };
 
 export type ObjectStore = {
-  /** A folder on the store's own disk for files in progress; its contents may be deleted when the process starts. */
+  /** A new folder on the store's own disk for files in progress, of one attempt alone: who opens it removes it. */
   readonly workFolder: (name: string) => Promise<string>;
+  /** Removes what killed attempts have left. For the process that alone may write now: an attempt of another one fails at its next file. */
+  readonly clearWork: () => Promise<void>;
   /** Moves a durable file into the store; an existing key is replaced whole. */
   readonly put: (key: string, path: string) => Promise<void>;
   /** Length in bytes, null when there is no such file. */
@@ -54,17 +56,25 @@ const toPath = (folder: string, key: string): string => {
 /** The key as the path of a URL. Each part is encoded once: keys hold `%`, which a URL escapes. */
 export const encodeKey = (key: string): string => key.split('/').map(encodeURIComponent).join('/');
 
-/** An empty folder of that name for files in progress; previous contents are removed. */
+const findWorkFolders = (folder: string): string => join(folder, '.partial');
+
+/** Whoever had a folder of this name before may still write into it: each has its own. */
 export const makeWorkFolder = async (folder: string, name: string): Promise<string> => {
-  const path = join(folder, '.partial', name);
-  await rm(path, { recursive: true, force: true });
-  await mkdir(path, { recursive: true });
-  return path;
+  const parent = findWorkFolders(folder);
+  await mkdir(parent, { recursive: true });
+  return mkdtemp(join(parent, `${name}-`));
+};
+
+export const clearWorkFolders = async (folder: string): Promise<void> => {
+  const parent = findWorkFolders(folder);
+  await rm(parent, { recursive: true, force: true });
+  await mkdir(parent, { recursive: true });
 };
 
 /** Opens a folder as a store; creates it when missing. */
 export const openFolderStore = (folder: string): ObjectStore => ({
   workFolder: (name) => makeWorkFolder(folder, name),
+  clearWork: () => clearWorkFolders(folder),
   put: async (key, path) => {
     const target = toPath(folder, key);
     await mkdir(dirname(target), { recursive: true });

@@ -4,7 +4,7 @@ import { open, rm, stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
 import { AwsClient } from 'aws4fetch';
-import { checkKey, encodeKey, makeWorkFolder, type ObjectStore } from './object-store.ts';
+import { checkKey, clearWorkFolders, encodeKey, makeWorkFolder, type ObjectStore } from './object-store.ts';
 
 export type S3Settings = {
   /** `https://s3.eu-central-1.amazonaws.com`; the bucket is the first part of the path. */
@@ -160,6 +160,7 @@ export const openS3Store = (settings: S3Settings): ObjectStore => {
   const openBody = createOpener(client, root, headMs);
   return {
     workFolder: (name) => makeWorkFolder(workFolder, name),
+    clearWork: () => clearWorkFolders(workFolder),
     put: async (key, path) => {
       checkKey(key);
       const { size: bytes } = await stat(path);

@@ -30,10 +30,13 @@ export type Attempt = {
   readonly waiting?: () => void;
 };
 
+type Work = (lost: AbortSignal) => Promise<string>;
+
 export type Ledger = {
   /** States since `since`, and the newest before it of each step: whether a step has ever begun. */
   readonly states: (since: Day) => Promise<StepState[]>;
-  readonly attempt: (attempt: Attempt, work: () => Promise<string>) => Promise<Outcome>;
+  /** Does the work while this process holds the lock; `lost` is aborted when it no longer does. */
+  readonly attempt: (attempt: Attempt, work: Work) => Promise<Outcome>;
 };
 
 const STATES = `select to_char(day, 'YYYY-MM-DD') as day, step, state, attempts, started_at as "startedAt",
@@ -54,16 +57,18 @@ const isDone = async (client: PoolClient, step: string, day: Day): Promise<boole
 };
 
 const workThrough = async (
-  client: PoolClient,
+  { client, lost }: { readonly client: PoolClient; readonly lost: AbortSignal },
   [day, step]: [Day, string],
-  work: () => Promise<string>,
+  work: Work,
 ): Promise<Outcome> => {
   await client.query(BEGIN, [day, step]);
   try {
-    const report = await work();
+    const report = await work(lost);
     await client.query(END, [day, step, 'done', report]);
     return { result: 'done', report };
   } catch (error) {
+    // How the step ends is said by the runner that has the lock now.
+    if (lost.aborted) return { result: 'failed', error: lost.reason };
     await client.query(END, [day, step, 'failed', describeError(error).slice(0, 1_000)]);
     return { result: 'failed', error };
   }
@@ -73,11 +78,11 @@ const workThrough = async (
 const attemptNow = (
   pool: Pool,
   { step, day, mode, lock = `${step} ${day}` }: Attempt,
-  work: () => Promise<string>,
+  work: Work,
 ): Promise<Outcome | null> =>
-  runLocked(pool, { kind: LOCK, name: lock }, async (client) => {
+  runLocked(pool, { kind: LOCK, name: lock }, async (client, lost) => {
     if (mode === 'once' && (await isDone(client, step, day))) return { result: 'known' };
-    return workThrough(client, [day, step], work);
+    return workThrough({ client, lost }, [day, step], work);
   });
 
 export const openLedger = (pool: Pool): Ledger => ({

@@ -47,9 +47,9 @@ export const runTask = async (
       ...(lock === undefined ? {} : { lock }),
       ...(signal === undefined ? {} : { signal }),
     },
-    () => {
+    (lost) => {
       began = performance.now();
-      return step.run(day, context);
+      return step.run(day, { ...context, signal: signal === undefined ? lost : AbortSignal.any([signal, lost]) });
     },
   );
   if (outcome.result === 'busy') {

@@ -19,7 +19,10 @@ export type NightlyContext = {
   readonly store: ObjectStore | null;
   /** The minimum history W of all tasks: rows sealed up to it are readable. Rejects while Kafka is unreachable. */
   readonly historyWatermark: () => Promise<Micros>;
-  /** Aborted when the process stops: a step that runs for minutes checks it between its parts. */
+  /**
+   * Aborted when the process stops, and when the lock of the step is lost: another runner may then be at work. A step that runs for minutes checks it
+   * between its parts, and one that writes files before each of them is stored or recorded.
+   */
   readonly signal?: AbortSignal;
   /** Whether the chain of the roots is Base itself (AN-04). Rejects while unknown. */
   readonly isBinding: () => Promise<boolean>;

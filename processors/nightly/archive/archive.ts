@@ -23,9 +23,10 @@ export const ARCHIVE_LOCK = 'archive';
 /** Places of the step in their order: tests end the process at each. */
 export const ARCHIVE_PLACES = ['tiers-fixed', 'rows-written', 'file-stored', 'set-recorded', 'file-removed'] as const;
 
-export const makeArchiveTarget = ({ database, questdb, namespace, store, reached }: NightlyContext): ArchiveTarget => {
+export const makeArchiveTarget = (context: NightlyContext): ArchiveTarget => {
+  const { database, questdb, namespace, store, reached, signal } = context;
   if (store === null) throw new Error('set ARCHIVE_DIR: there is no place for archive files');
-  return { database, questdb, namespace, store, reached };
+  return { database, questdb, namespace, store, reached, signal };
 };
 
 type Written = { sets: number; rows: number };
@@ -53,6 +54,7 @@ const archiveDay = async (day: Day, context: NightlyContext): Promise<Written> =
       const tier = findTier(tiers, listing.instrument);
       const set = await writeSet(target, { table, listing, day, tier, closedAt: now, leaves: null });
       if (set === null) continue;
+      context.signal?.throwIfAborted();
       await recordSet(context.database, set);
       context.reached?.('set-recorded');
       written.rows += set.rows;
@@ -66,6 +68,7 @@ const archiveDay = async (day: Day, context: NightlyContext): Promise<Written> =
 const removeReplaced = async (context: NightlyContext): Promise<void> => {
   const { store } = makeArchiveTarget(context);
   for (const key of await readReplaced(context.database, new Date(context.nowMs() - LINKS_END_MS))) {
+    context.signal?.throwIfAborted();
     await store.remove(key);
     context.reached?.('file-removed');
     await forgetFile(context.database, key);
@@ -80,6 +83,7 @@ export const archive: Step = {
   onlyWhenDue: true,
   run: async (day, context) => {
     await refuseUnsealed(day, context);
+    await makeArchiveTarget(context).store.clearWork();
     const { sets, rows } = await archiveDay(day, context);
     let again = 0;
     for (let back = 1; back <= REWRITTEN_DAYS; back++) {

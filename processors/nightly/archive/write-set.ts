@@ -1,4 +1,5 @@
 // Writes the files of one listing, table and day into the store. They become current when the caller records them in the manifest.
+import { rm } from 'node:fs/promises';
 import type { Pool } from 'pg';
 import type { ObjectStore } from '../../../infra/runtime/object-store.ts';
 import { type LeafSource, readLeafRows } from '../../../infra/runtime/questdb/leaf-rows.ts';
@@ -11,11 +12,12 @@ import type { DayListing } from './listings.ts';
 import type { FileSet, StoredFile } from './manifest.ts';
 import type { Tier } from './tiers.ts';
 
-/** `reached` is called at places where a kill must leave no partial state. */
+/** `reached` is called at places where a kill must leave no partial state; once `signal` is aborted nothing more is stored. */
 export type ArchiveTarget = LeafSource & {
   readonly database: Pool;
   readonly store: ObjectStore;
   readonly reached?: ((place: string) => void) | undefined;
+  readonly signal?: AbortSignal | undefined;
 };
 
 export type SetQuestion = {
@@ -39,13 +41,14 @@ const makeKey = ({ day, table, listing }: SetQuestion, { format, sha256 }: Writt
   `${day}/${table.layer}/${toKeyPart(listing.id)}/${sha256}.${ENDINGS[format]}`;
 
 const storeFiles = async (
-  { store, reached }: ArchiveTarget,
+  { store, reached, signal }: ArchiveTarget,
   question: SetQuestion,
   files: readonly WrittenFile[],
 ): Promise<StoredFile[]> => {
   const stored: StoredFile[] = [];
   for (const file of files) {
     const key = makeKey(question, file);
+    signal?.throwIfAborted();
     await store.put(key, file.path);
     reached?.('file-stored');
     stored.push({ key, format: file.format, bytes: file.bytes, sha256: file.sha256 });
@@ -59,6 +62,7 @@ const writeRows = async (target: ArchiveTarget, question: SetQuestion, files: Ro
   const write = createRowWriter(table);
   let rows = 0;
   for await (const batch of readLeafRows(target, { table, listing: listing.id, day, closedAt })) {
+    target.signal?.throwIfAborted();
     const first = leaves === null ? null : leaves.first + rows;
     for (const { cells } of leaves === null ? [] : batch) {
       // Nearly always nothing to wait for, and a wait costs a tenth of the hash.
@@ -71,10 +75,8 @@ const writeRows = async (target: ArchiveTarget, question: SetQuestion, files: Ro
   return rows;
 };
 
-/** The set to record; null for a listing without rows. Rejects with ENOSPC on a full disk, before anything is stored. */
-export const writeSet = async (target: ArchiveTarget, question: SetQuestion): Promise<FileSet | null> => {
+const writeFiles = async (target: ArchiveTarget, question: SetQuestion, folder: string): Promise<FileSet | null> => {
   const { table, listing, day, leaves } = question;
-  const folder = await target.store.workFolder(`${day}-${table.table}${leaves === null ? '' : '-final'}`);
   const files = await openRowFiles(table, folder);
   try {
     const rows = await writeRows(target, question, files);
@@ -88,5 +90,16 @@ export const writeSet = async (target: ArchiveTarget, question: SetQuestion): Pr
     };
   } finally {
     await files.release();
+  }
+};
+
+/** The set to record; null for a listing without rows. Rejects with ENOSPC on a full disk, before anything is stored. */
+export const writeSet = async (target: ArchiveTarget, question: SetQuestion): Promise<FileSet | null> => {
+  const { table, day, leaves } = question;
+  const folder = await target.store.workFolder(`${day}-${table.table}${leaves === null ? '' : '-final'}`);
+  try {
+    return await writeFiles(target, question, folder);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
   }
 };

@@ -1,4 +1,5 @@
 // The close step: at D+7 00:00 UTC a day's rows become its leaves permanently. Builds trees, final files, the root of the day (AN-02, AN-12).
+import { rm } from 'node:fs/promises';
 import { toTreeKey } from '../../../schemas/anchor-chain.ts';
 import { ANCHORED_TABLES, type AnchoredTable, formatPartitionLeaf } from '../../../schemas/anchored.ts';
 import { formatInstantMicros, MS_PER_DAY } from '../../../schemas/instants.ts';
@@ -53,11 +54,17 @@ const sortListings = (listings: readonly DayListing[], tiers: Tiers): DayListing
 
 type FinalSets = { readonly sets: readonly FileSet[]; readonly finished: FinishedTree | null };
 
-/** Writes the final files of a table, and its tree in the work folder. */
-const writeFinal = async (table: AnchoredTable, closing: Closing, context: NightlyContext): Promise<FinalSets> => {
+type Partitioning = { readonly table: AnchoredTable; readonly closing: Closing };
+
+/** Writes the final files of a table, and its tree in `folder`. */
+const writeFinal = async (
+  { table, closing }: Partitioning,
+  folder: string,
+  context: NightlyContext,
+): Promise<FinalSets> => {
   const { day, closedAt, tiers } = closing;
   const target = makeArchiveTarget(context);
-  const tree = await openTreeFile(await target.store.workFolder(`${day}-${table.table}-tree`));
+  const tree = await openTreeFile(folder);
   const sets: FileSet[] = [];
   let first = 0;
   try {
@@ -77,20 +84,31 @@ const writeFinal = async (table: AnchoredTable, closing: Closing, context: Night
 };
 
 /** Stores the final files and tree of a table, and records them only once all are in the store. Returns the number of rows. */
-const closePartition = async (table: AnchoredTable, closing: Closing, context: NightlyContext): Promise<number> => {
-  const { day } = closing;
-  const { store } = makeArchiveTarget(context);
-  const { sets, finished } = await writeFinal(table, closing, context);
+const storePartition = async (work: Partitioning, folder: string, context: NightlyContext): Promise<number> => {
+  const { day } = work.closing;
+  const { store, signal } = makeArchiveTarget(context);
+  const { sets, finished } = await writeFinal(work, folder, context);
   if (finished === null) return 0;
   context.reached?.('tree-written');
-  const partition = { day, table: table.table, rows: finished.size, root: finished.root.toString('hex') };
+  const partition = { day, table: work.table.table, rows: finished.size, root: finished.root.toString('hex') };
   const leaf = hashLeaf(formatPartitionLeaf(partition)).toString('hex');
   const key = toTreeKey(day, partition.table, partition.root);
+  signal?.throwIfAborted();
   await store.put(key, finished.path);
   context.reached?.('tree-stored');
+  signal?.throwIfAborted();
   await recordPartition(context.database, { ...partition, leaf, treeKey: key }, sets);
   context.reached?.('partition-recorded');
   return finished.size;
+};
+
+const closePartition = async (table: AnchoredTable, closing: Closing, context: NightlyContext): Promise<number> => {
+  const folder = await makeArchiveTarget(context).store.workFolder(`${closing.day}-${table.table}-tree`);
+  try {
+    return await storePartition({ table, closing }, folder, context);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
 };
 
 /** The root over the leaves of the partitions; null for a day without rows. */
@@ -120,6 +138,7 @@ export const close: Step = {
     const tiers = await fixTiers(database, day);
     const closedAt = await fixClosing(database, day, chosen);
     context.reached?.('closing-fixed');
+    await makeArchiveTarget(context).store.clearWork();
     const isRecorded = await hasRoot(database, day);
     const instruments = await readInstruments(makeArchiveTarget(context), day, formatInstantMicros(closedAt));
     const known = new Set((await readPartitions(database, day)).map(({ table }) => table));
@@ -132,6 +151,7 @@ export const close: Step = {
     const partitions = await readPartitions(database, day);
     const root = computeDayRoot(partitions.map(({ leaf }) => leaf));
     if (root === null) return 'no rows: the day has no root';
+    context.signal?.throwIfAborted();
     await recordDay(database, day, root);
     context.reached?.('day-recorded');
     await reportLost(day, context);

@@ -132,6 +132,7 @@ export const compare: Step = {
     let wrong = 0;
     for (const due of partitions) {
       const difference = await comparePartition(target, due, signal);
+      signal?.throwIfAborted();
       await database.query(RECORD, [due.day, due.table, difference, new Date(nowMs())]);
       metrics.compared(difference === null ? 'equal' : 'different');
       if (difference === null) continue;
