@@ -300,3 +300,31 @@ t.test(
     t.same(choice.venues, ['bybit', 'okx'], 'the largest, not the first');
   },
 );
+
+t.test(
+  'a clock of the database that is set back holds no key and no place up for as long as the step was',
+  async (t) => {
+    const { pool } = await freshStore(t);
+    const permits = createSharedPermits(pool);
+    const ask = (waiting: number) =>
+      permits.exchange(
+        [
+          {
+            ...{ keyId: 'k', day: '2026-01-15', rate: 100, burst: 2, dayLimit: 1_000, waiting, ahead: 0 },
+            ...{ returned: 0, dayChange: 0, used: {} },
+          },
+        ],
+        Date.now(),
+      );
+    t.match(await ask(2), [{ permits: 2 }]);
+    await pool.query("update key_meters set refilled_at = refilled_at + interval '1 hour'");
+    await ask(0);
+    await until('filled again', 10_000, async () => ((await ask(1))[0]?.permits === 1 ? true : null));
+
+    const [dead, other] = [new Places(createSharedPlaces(pool, 'dead')), new Places(createSharedPlaces(pool, 'other'))];
+    t.ok(await dead.take('k', 1));
+    await pool.query("update api_nodes set seen_at = seen_at + interval '1 hour'");
+    t.notOk(await other.take('k', 1), 'it may be alive');
+    await until('forgotten', 30_000, async () => ((await other.take('k', 1)) ? true : null));
+  },
+);

@@ -1,0 +1,20 @@
+// Leases of rules on a real PostgreSQL: shared by the processes that live, whatever the clock of the database does (AG-03).
+import t from 'tap';
+import { openLeases, SHARDS } from '../../../api/rules/leases.ts';
+import { waitFor } from '../../support/wait.ts';
+import { freshPool } from '../payments/paid-api.ts';
+
+const LEASE_MS = 400;
+
+t.test(
+  'the rules of a process that ended go to the others after a lease, also where the clock was set back',
+  async (t) => {
+    const pool = await freshPool(t);
+    const [dead, alive] = [openLeases(pool, LEASE_MS), openLeases(pool, LEASE_MS)];
+    t.equal((await dead.renew()).size, SHARDS);
+    await pool.query("update rule_nodes set seen_at = seen_at + interval '1 hour'");
+    await pool.query("update rule_shards set lease_until = lease_until + interval '1 hour'");
+    t.equal((await alive.renew()).size, 0, 'it may be alive');
+    await waitFor('all shards', async () => (await alive.renew()).size === SHARDS, { boundMs: 30_000 });
+  },
+);
