@@ -59,6 +59,10 @@ const DISABLE = `
     select from rule_deliveries dead join rule_deliveries d using (webhook_id)
     where dead.delivery_id = $2 and d.state = 'delivered' and d.ended_at > dead.made_at)`;
 
+/** Its messages keep waiting, as those of any disabled webhook (D-410). */
+const DISABLE_GONE =
+  'update rule_webhooks set disabled_at = now(), notice = $2 where webhook_id = $1 and disabled_at is null';
+
 type Claimed = TransitionRow & {
   readonly delivery_id: string;
   readonly webhook_id: string;
@@ -96,7 +100,7 @@ export type DeliveryDeps = {
 
 const deliverClaimed = async (claimed: Claimed, { pool, calls, count }: DeliveryDeps): Promise<DeliveryOutcome> => {
   const { url, secret, delivery_id: id, webhook_id: webhookId, attempts } = claimed;
-  const { isDelivered, words } = await callWebhook({ url, secret, body: buildBody(claimed) }, calls);
+  const { isDelivered, words, isGone } = await callWebhook({ url, secret, body: buildBody(claimed) }, calls);
   if (isDelivered) {
     await pool.query(DELIVERED, [id, words]);
     count.delivered('delivered');
@@ -105,7 +109,9 @@ const deliverClaimed = async (claimed: Claimed, { pool, calls, count }: Delivery
   const { rows } = await pool.query<{ state: string }>(FAILED, [id, words, computeWaitS(attempts)]);
   const outcome = rows[0]?.state === 'dead' ? 'dead' : 'failed';
   count.delivered(outcome);
-  if (outcome === 'dead')
+  if (isGone)
+    await pool.query(DISABLE_GONE, [webhookId, `Disabled: its receiver ${words}, which means that it is gone.`]);
+  else if (outcome === 'dead')
     await pool.query(DISABLE, [webhookId, id, `Disabled: no message could be delivered for 24 hours (${words}).`]);
   return outcome;
 };

@@ -19,7 +19,12 @@ export type CallOptions = {
   readonly resolve?: Resolve;
   readonly timeoutMs?: number;
 };
-export type CallOutcome = { readonly isDelivered: boolean; readonly words: string };
+export type CallOutcome = {
+  readonly isDelivered: boolean;
+  readonly words: string;
+  /** The receiver says that there will be none here again: 410 Gone (RFC 9110, section 15.5.11). */
+  readonly isGone?: true;
+};
 
 /** `t=SECONDS,v1=HEX`: HMAC-SHA256 with the secret over the timestamp, a full stop and the body. */
 const signWebhook = (secret: string, seconds: number, body: string): string =>
@@ -97,7 +102,10 @@ export const callWebhook = async (call: WebhookCall, options: CallOptions): Prom
     const status = await send(call, addresses, options);
     if (status >= 300 && status < 400)
       return { isDelivered: false, words: `redirected (${status}), which is not followed` };
-    return { isDelivered: status >= 200 && status < 300, words: `answered ${status}` };
+    const words = `answered ${status}`;
+    return status === 410
+      ? { isDelivered: false, words, isGone: true }
+      : { isDelivered: status >= 200 && status < 300, words };
   } catch (error) {
     return { isDelivered: false, words: explain(error) };
   }

@@ -205,6 +205,43 @@ t.test('the outcome of a webhook is that of its newest attempt that has ended', 
   t.match(await listWebhooks(pool, 'acc_a'), [{ waiting: 1, delivered: 2, outcome: 'answered 200' }]);
 });
 
+t.test(
+  'a receiver that answers 410 gets nothing more until its webhook is enabled, and then what waited',
+  async (t) => {
+    const pool = await freshPool(t);
+    await pool.query("insert into accounts (account_id, plan) values ('acc_a', 'pro')");
+    const answers = [204, 410];
+    const { url, received } = await startReceiver(t, (reply) => reply.writeHead(answers.shift() ?? 204).end());
+    const { webhookId } = await addWebhook(pool, { accountId: 'acc_a', url, allowsLoopback: true });
+    const draft = { name: 'r', query: 'any(venues where mark > 1)', intervalS: 10, freshness: null } as const;
+    const rule = await createRule(
+      pool,
+      { ...draft, units: 'published', enabled: true, shared: false },
+      { accountId: 'acc_a', actor: 'test' },
+    );
+    const found = { reason: null, matched: [], matchedTotal: 0, unknown: [], unknownTotal: 0 } as const;
+    const at = Date.now() * 1_000 + 10_000_000;
+    const move = (i: number) =>
+      recordEvaluations(pool, [
+        { rule, at: at + i * 10_000_000, outcome: { state: i % 2 === 0 ? 'true' : 'false', ...found } },
+      ]);
+    const deps = { pool, calls: LOCAL, count: createRuleMetrics(new Registry()), log: createLog('test', 'silent') };
+    const makeDue = () => pool.query('update rule_deliveries set next_at = now()');
+    await move(0);
+    await deliverDue(deps);
+    await move(1);
+    await deliverDue(deps);
+    await makeDue();
+    t.equal(await deliverDue(deps), 0, 'nothing is due to it');
+    t.match(await listWebhooks(pool, 'acc_a'), [{ delivered: 1, waiting: 1, notice: /answered 410/ }]);
+    await enableWebhook(pool, webhookId, 'acc_a');
+    await makeDue();
+    await deliverDue(deps);
+    t.equal(received.length, 3);
+    t.match(await listWebhooks(pool, 'acc_a'), [{ delivered: 2, waiting: 0, disabled_at: null }]);
+  },
+);
+
 /** Blocks of the guide's section on webhooks. */
 const guideBlock = (language: 'json' | 'python'): string => {
   const guide = readFileSync(new URL('../../../docs/guides/agents.md', import.meta.url), 'utf8');
