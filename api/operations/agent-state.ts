@@ -24,6 +24,7 @@ const Input = Type.Object(
   {
     rule_id: Type.Optional(
       Type.Array(Type.String({ examples: [EXAMPLE_ID] }), {
+        minItems: 1,
         description: `Ids of rules, repeated or separated by commas, at most ${MOST_IDS}. Without it a key reads all rules of its account; a paid call names at least one.`,
         examples: [[EXAMPLE_ID]],
       }),

@@ -49,11 +49,12 @@ const formatParameter = (name: string, value: unknown): string => {
   return name === 'where' ? printSelection(toSelection(value as SelectionObject, '')) : JSON.stringify(value);
 };
 
-/** Arguments as parameters of a URL: a list is a parameter given several times. */
+/** Arguments as parameters of a URL: a list is a parameter given several times. One without members is one without a text, never none: that means all. */
 const writeQuery = (args: Arguments): string => {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(args)) {
-    for (const one of Array.isArray(value) ? value : [value]) query.append(name, formatParameter(name, one));
+    for (const one of Array.isArray(value) ? (value.length > 0 ? value : ['']) : [value])
+      query.append(name, formatParameter(name, one));
   }
   return query.size === 0 ? '' : `?${query}`;
 };

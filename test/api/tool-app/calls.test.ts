@@ -71,6 +71,12 @@ t.test('a tool that calls a GET takes a selection in both forms and lists as lis
   t.same(await symbols({ symbol: 'BTC-USDT-SWAP' }), ['BTC-USDT-SWAP']);
   t.match(await failed(client, 'instruments', { where: { base: 5 } }), { code: 'DQL_JSON_SCHEMA', retry: false });
   t.match(await failed(client, 'instruments', { wher: 'base = BTC' }), { code: 'DQL_JSON_SCHEMA', next: /where/ });
+  const none = { code: 'DQL_JSON_SCHEMA', retry: false, errors: [{ path: '/rule_id/0' }] };
+  t.match(
+    await failed(client, 'agent_state', { rule_id: [] }),
+    none,
+    'a list without members does not mean all of them',
+  );
 });
 
 t.test('a page has twenty rows by default, and leads to the next', async (t) => {
