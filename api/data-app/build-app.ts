@@ -168,8 +168,8 @@ const addOperations = (app: FastifyInstance, deps: AppDeps, choose: ChooseScope)
     }
     const { input, context, understood } = checked;
     const made = await operation.run(input, context, understood);
-    if (made.settledAs !== undefined) {
-      deps.settledSample?.note({ path: operation.path, input, itemsSha256: made.settledAs, plan: context.plan });
+    if (made.settledItems !== undefined) {
+      deps.settledSample?.note({ path: operation.path, input, items: made.settledItems, plan: context.plan });
     }
     return sendAnswer(made, operation, { request, reply });
   };

@@ -5,12 +5,14 @@ import type { Logger } from '../../infra/runtime/log.ts';
 import { isStorableJson } from '../../infra/runtime/postgres/storable.ts';
 import { parseInstant } from '../../schemas/instants.ts';
 import type { Micros } from '../../schemas/records.ts';
+import { hashSettledItems } from '../../schemas/settled-items.ts';
 import { isNarrowing, type Plan } from '../contract/plans.ts';
 
 export type SettledAnswer = {
   readonly path: string;
   readonly input: unknown;
-  readonly itemsSha256: string;
+  /** As they were sent. */
+  readonly items: string;
   readonly plan: Plan | null;
 };
 
@@ -25,6 +27,9 @@ const BURST = 200;
 const REFILL_MS = 10_000;
 const FLUSH_MS = 1_000;
 const REQUEST_BYTES = 8_192;
+
+/** Of readings, and of the marks that quantities are converted with. */
+const RECEIVED = /"(?:mark_)?received_at":"([^"]*)"/g;
 
 const INSERT = `insert into settled_requests (request_hash, path, request, items_sha256, earliest)
 select decode(r.hash, 'hex'), r.path, r.request, r.items_sha256, to_timestamp(r.earliest_s)
@@ -44,18 +49,33 @@ type Kept = {
   readonly hash: string;
   readonly path: string;
   readonly request: unknown;
+  /** Of `hashSettledItems`: another day's answer has it too. */
   readonly items_sha256: string;
   readonly earliest_s: number;
 };
 
+type Asked = { readonly hash: string; readonly earliest: Micros };
+
 /** A plan that narrows gives the same request another meaning, so only requests of whole plans are kept. */
-const toKept = ({ path, input, itemsSha256, plan }: SettledAnswer): Kept | null => {
+const toAsked = ({ path, input, plan }: SettledAnswer): Asked | null => {
   const earliest = (plan !== null && isNarrowing(plan)) || !isStorableJson(input) ? null : findEarliest(input);
   const text = JSON.stringify(input);
   if (earliest === null || text.length > REQUEST_BYTES) return null;
-  const hash = createHash('sha256').update(`${path}\n${text}`).digest('hex');
-  return { hash, path, request: input, items_sha256: itemsSha256, earliest_s: earliest / 1_000_000 };
+  return { hash: createHash('sha256').update(`${path}\n${text}`).digest('hex'), earliest };
 };
+
+/** The oldest reading that the items show: where nothing came for days, it is of before the instants that are named. */
+const findOldest = (items: string): Micros => {
+  let oldest = '~';
+  for (const [, text = ''] of items.matchAll(RECEIVED)) if (text < oldest) oldest = text;
+  return parseInstant(oldest) ?? Number.POSITIVE_INFINITY;
+};
+
+const toKept = ({ path, input, items }: SettledAnswer, { hash, earliest }: Asked): Kept => ({
+  ...{ hash, path, request: input },
+  items_sha256: hashSettledItems(items),
+  earliest_s: Math.min(earliest, findOldest(items)) / 1_000_000,
+});
 
 /** Writes once a second what was noted. While PostgreSQL is unavailable the sample is thinner: nothing waits for it. */
 export const keepSettledSample = (pool: Pool, log: Logger): SettledSample => {
@@ -83,8 +103,8 @@ export const keepSettledSample = (pool: Pool, log: Logger): SettledSample => {
   const timer = setInterval(() => void flush(), FLUSH_MS).unref();
   return {
     note: (answer) => {
-      const kept = toKept(answer);
-      if (kept !== null && mayKeep()) waiting.push(kept);
+      const asked = toAsked(answer);
+      if (asked !== null && mayKeep()) waiting.push(toKept(answer, asked));
     },
     stop: async () => {
       clearInterval(timer);

@@ -89,6 +89,8 @@ export type Answer = {
   readonly fits?: (refused: Refused) => string;
   /** `items_sha256` of an answer that can never change (N-14). */
   readonly settledAs?: string;
+  /** Its `items` as they are sent, for the nightly re-check. */
+  readonly settledItems?: string;
   /** Where a 302 leads. */
   readonly location?: string;
 };

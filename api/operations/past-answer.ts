@@ -93,6 +93,6 @@ export const makePastAnswer = (past: Past, context: Context): Answer => {
     },
     numberFormat,
     groups: items.groups,
-    ...(settled && !mayGrow ? { settledAs: itemsSha256 } : {}),
+    ...(settled && !mayGrow ? { settledAs: itemsSha256, settledItems: items.text } : {}),
   };
 };

@@ -1,6 +1,7 @@
 // Repeats settled requests: an answer that must never change but did is an incident (OP-03, N-11).
 import { setTimeout as pause } from 'node:timers/promises';
 import { MS_PER_DAY } from '../../schemas/instants.ts';
+import { findItems, hashSettledItems } from '../../schemas/settled-items.ts';
 import { RETENTION_DAYS } from '../../schemas/tables.ts';
 import { type Day, findDayStart } from './day.ts';
 import { openIncident } from './incidents.ts';
@@ -47,10 +48,9 @@ const compareAnswer = async (kept: Kept, answer: Response): Promise<Verdict> => 
   if (answer.status === 401 || answer.status === 403)
     throw new Error(`RECHECK_KEY may not ask this: ${text.slice(0, 200)}`);
   if (answer.status !== 200) return { result: 'refused', is: `${answer.status} ${text.slice(0, 200)}` };
-  const { settled, items_sha256: is } = JSON.parse(text) as {
-    readonly settled: boolean;
-    readonly items_sha256: string;
-  };
+  const { settled } = JSON.parse(text) as { readonly settled: boolean };
+  const items = findItems(text);
+  const is = items === null ? 'no items' : hashSettledItems(items);
   if (is === kept.items_sha256) return { result: 'equal', is };
   if (!settled) throw new Error('stored history is behind: what was settled reads as unsettled');
   return { result: 'different', is };

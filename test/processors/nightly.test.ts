@@ -22,6 +22,7 @@ import { turnover } from '../../processors/nightly/turnover.ts';
 import { ensureTables } from '../../processors/sinks/ensure-tables.ts';
 import { TABLES } from '../../processors/sinks/tables.ts';
 import { makeGapRow, makeListingRow, makeReadingRow } from '../../processors/task/rows.ts';
+import { hashSettledItems } from '../../schemas/settled-items.ts';
 import { toTableName } from '../../schemas/tables.ts';
 import type { Row } from '../../schemas/topics.ts';
 import { toSealInstant } from '../../schemas/windows.ts';
@@ -303,14 +304,20 @@ const startAnswers = async (answer: (body: { readonly id: number }, asked: numbe
     asked.set(body.id, (asked.get(body.id) ?? 0) + 1);
     const [status, reply] = answer(body, asked.get(body.id) ?? 0);
     response.writeHead(request.headers.authorization === 'Bearer sk_check' ? status : 401, { 'retry-after': '0' });
-    response.end(JSON.stringify(reply));
+    response.end(typeof reply === 'string' ? reply : JSON.stringify(reply));
   });
   await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
   const api = { baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, key: 'sk_check' };
   return { api, asked, close: () => server.close() };
 };
 
-const SHA = (digit: number): string => String(digit).repeat(64);
+/** Items with a text that only looks like the end of them; `retention_from` moves from one day to the next. */
+const makeItems = (digit: number, day = '2025-10-20'): string =>
+  `[{"venue":"paper","note":"]\\"retention_from\\":\\"2020\\"","retention_from":"${day}T00:00:00.000Z","rows":[[${digit}]]}]`;
+const SHA = (digit: number): string => hashSettledItems(makeItems(digit));
+/** As the API answers on the next day. */
+const makeAnswer = (digit: number): string =>
+  `{"settled":true,"items_sha256":"of these bytes","items":${makeItems(digit, '2025-10-21')},"page":{"next_cursor":null}}`;
 const keep = (id: number, earliest = '2026-01-10'): Promise<unknown> =>
   pool.query(
     `insert into settled_requests (request_hash, path, request, items_sha256, earliest)
@@ -325,7 +332,7 @@ t.test('settled requests are sent again: a changed or refused one is one inciden
   const { api, asked, close } = await startAnswers(({ id }, times) => {
     if (id === 1 && times === 1) return [503, {}];
     if (id === 3) return [400, { errors: [{ code: 'DQL_UNKNOWN_VENUE' }] }];
-    return [200, { settled: true, items_sha256: id === 2 ? SHA(9) : SHA(id) }];
+    return [200, makeAnswer(id === 2 ? 9 : id)];
   });
   t.teardown(close);
   const context = makeContext({ nowMs, api });
@@ -374,7 +381,7 @@ t.test('a stop ends the re-check within a request, and the others are asked agai
 
 t.test('the re-check fails, to be tried again, where it cannot judge', async (t) => {
   await pool.query('update settled_requests set checked_at = null');
-  const unsettled = await startAnswers(() => [200, { settled: false, items_sha256: SHA(8) }]);
+  const unsettled = await startAnswers(() => [200, { settled: false, items: [] }]);
   t.teardown(unsettled.close);
   const nowMs = (): number => Date.parse('2026-01-20T05:00:00Z');
   const run = (api: NightlyContext['api']) => recheck.run('2026-01-22', makeContext({ nowMs, api }));

@@ -14,6 +14,7 @@ import { makeGapRow, makeReadingRow } from '../../../processors/task/rows.ts';
 import { formatInstant } from '../../../schemas/instants.ts';
 import { makeFigure } from '../../../schemas/json.ts';
 import type { Micros } from '../../../schemas/records.ts';
+import { hashSettledItems } from '../../../schemas/settled-items.ts';
 import type { Row } from '../../../schemas/topics.ts';
 import { useEngines } from '../../support/engines.ts';
 import { openTestStore } from '../../support/test-store.ts';
@@ -302,16 +303,32 @@ t.test('settled answers of plans that narrow nothing are kept for the nightly ch
   t.teardown(() => pool.end());
   await migrate(pool);
   const sample = keepSettledSample(pool, createLog('formats-test', 'silent'));
-  const kept = { path: '/v2/snapshots/history', input: HOUR, itemsSha256: 'a'.repeat(64), plan: PLANS.pro };
+  const kept = { path: '/v2/snapshots/history', input: HOUR, items: '[1]', plan: PLANS.pro };
   sample.note(kept);
-  sample.note({ ...kept, itemsSha256: 'b'.repeat(64) });
+  sample.note({ ...kept, items: '[2]' });
   sample.note({ ...kept, input: { ...HOUR, layers: ['funding'] }, plan: PLANS.free });
   sample.note({ ...kept, input: { where: 'x' } });
   // No column holds these: with one of them the whole second would be lost.
   for (const where of ['lone \ud800', 'zero \0']) sample.note({ ...kept, input: { ...HOUR, where } });
+  const quiet = { at: ['2026-01-15T11:00:00.000Z'] };
+  const old = '{"at":"2026-01-15T11:00:00.000Z","received_at":"2026-01-02T00:00:00.000001Z"}';
+  sample.note({
+    ...kept,
+    path: '/quiet',
+    input: quiet,
+    items: `[${old},{"received_at":"2026-01-09T00:00:00.000Z"},null]`,
+  });
   await sample.stop();
+  const { rows: before } = await pool.query("delete from settled_requests where path = '/quiet' returning earliest");
+  t.same(
+    before,
+    [{ earliest: new Date('2026-01-02T00:00:00.000Z') }],
+    'a reading of before the instant is looked at too',
+  );
   const { rows } = await pool.query('select path, request, items_sha256, earliest from settled_requests');
-  t.same(rows, [{ path: kept.path, request: HOUR, items_sha256: kept.itemsSha256, earliest: new Date(HOUR.from) }]);
+  t.same(rows, [
+    { path: kept.path, request: HOUR, items_sha256: hashSettledItems('[1]'), earliest: new Date(HOUR.from) },
+  ]);
   t.equal(findEarliest({ at: ['2026-01-15', '2026-01-14'] }), micros('2026-01-14T00:00:00.000Z'));
   t.equal(findEarliest({ as_of: 'never' }), null);
 });

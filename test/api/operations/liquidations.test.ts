@@ -5,10 +5,11 @@ import type { PlanCode } from '../../../api/contract/plans.ts';
 import { makeEventGapRow, makeEventRow } from '../../../processors/task/rows.ts';
 import type { GapCause } from '../../../schemas/gap-causes.ts';
 import type { LiquidationRecord, Micros } from '../../../schemas/records.ts';
+import { findItems, hashSettledItems } from '../../../schemas/settled-items.ts';
 import type { LayerCapability, Row } from '../../../schemas/topics.ts';
 import { useEngines } from '../../support/engines.ts';
 import { openTestStore, storeAway } from '../../support/test-store.ts';
-import { Feed, LISTED, listing, listingValues, NOW } from '../live-fixture.ts';
+import { Feed, LISTED, listing, listingValues, micros, NOW } from '../live-fixture.ts';
 import { BTCUSD, collecting, ELEVEN, type PastAnswer, pastAsker, SECOND } from '../past-fixture.ts';
 
 t.setTimeout(900_000);
@@ -121,6 +122,26 @@ t.test('rows in the order of receipt with their values, and the gaps between the
     'a window begins at its first instant and ends before its last',
   );
 });
+
+t.test(
+  'a settled answer is compared with that of another day without what retention moves (N-10, OP-03)',
+  async (t) => {
+    const askOn = (day: string) => ask(BTC, { nowMicros: () => micros(`${day}T12:00:00.000Z`) });
+    const [first, next] = [await askOn('2026-04-11'), await askOn('2026-04-12')];
+    t.match(
+      [first.json, next.json],
+      [
+        { settled: true, items: [{ retention_from: '2026-01-11T00:00:00.000Z' }] },
+        { settled: true, items: [{ retention_from: '2026-01-12T00:00:00.000Z' }] },
+      ],
+    );
+    t.not(first.json.items_sha256, next.json.items_sha256);
+    const [items, later] = [findItems(first.text) ?? '', findItems(next.text) ?? ''];
+    t.equal(createHash('sha256').update(items).digest('hex'), first.json.items_sha256, 'the bytes that were sent');
+    t.equal(hashSettledItems(items), hashSettledItems(later));
+    t.not(hashSettledItems(items), hashSettledItems(later.replace('63050.1', '63050.2')));
+  },
+);
 
 t.test('quantities and values convert with the liquidation’s own price', async (t) => {
   const base = await ask({ ...MINUTE, units: 'base' });
