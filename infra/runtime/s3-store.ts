@@ -178,6 +178,11 @@ export const openS3Store = (settings: S3Settings): ObjectStore => {
       const headers = range === undefined ? {} : { range: `bytes=${range.start}-${range.end - 1}` };
       const answer = await openBody(checkKey(key), headers);
       if (answer.status === 404) throw makeMissingError(key);
+      // As in the folder store: behind the end of a file there is nothing to read.
+      if (answer.status === 416) {
+        await answer.body?.cancel();
+        return Readable.from([]);
+      }
       if (!answer.ok || answer.body === null) throw new S3Error(`get ${key}`, answer.status, await answer.text());
       return Readable.fromWeb(answer.body as ReadableStream);
     },

@@ -261,6 +261,22 @@ t.test(
       [{ kind: 'anchored_rows_changed', subject: `${DAY} mark`, state: 'open' }],
       'it stays for a person',
     );
+    await pool.query('update anchor_partitions set compared_at = null');
+    const { rows: trees } = await pool.query<{ key: string; other: string }>(
+      `select tree_key as key, (select table_name from anchor_partitions where table_name <> 'mark') as other
+       from anchor_partitions where table_name = 'mark'`,
+    );
+    const [{ key: treeKey, other }] = trees as [{ key: string; other: string }];
+    const hashes = await buffer(await store.read(treeKey));
+    await store.remove(treeKey);
+    const elsewhere = makeContext({ store: openFolderStore(join(folder, 'empty')) });
+    await t.rejects(compare.run(DAY, elsewhere), { code: 'ENOENT' }, 'a store without any file says nothing');
+    t.same(await state(), []);
+    t.equal(await compare.run(DAY, makeContext()), '2 partitions compared, 1 differ', `${other} is compared too`);
+    t.match(await state(), [{ table_name: 'mark', difference: `binance:BTCUSDT: ${treeKey} is lost` }]);
+    writeFileSync(join(folder, 'hashes'), hashes);
+    await store.put(treeKey, join(folder, 'hashes'));
+    t.equal(await compare.run(DAY, makeContext()), '1 partitions compared, 0 differ');
     nowMs += 29 * MS_PER_DAY;
     await write(replayed, [markRow('NEWUSDT', 3)]);
     t.equal(await compare.run(DAY, makeContext({ namespace: replayed })), '2 partitions compared, 1 differ');

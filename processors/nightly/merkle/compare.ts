@@ -71,10 +71,10 @@ const findAdded = async (
   return null;
 };
 
-/** A final file that is lost or damaged differs from its leaves, and so do lost leaves; any other failure of the store rejects. */
-const explainFile = (error: unknown, { fileKey }: ListingRange): string => {
+/** A final file that is lost or damaged differs from its leaves, and so do lost leaves; any other failure of a store rejects. */
+const explainFile = (error: unknown, lost: string): string => {
   if (error instanceof DamagedFile) return error.message;
-  if ((error as NodeJS.ErrnoException).code === 'ENOENT') return `${fileKey} or its kept hashes are lost`;
+  if ((error as NodeJS.ErrnoException).code === 'ENOENT') return `${lost} lost`;
   throw error;
 };
 
@@ -86,12 +86,13 @@ const compareListing = async (
   const { store } = target;
   const kept = { store, treeKey };
   const question = { table, listing: range.listing, day, closedAt: closedAt.getTime() * 1_000 };
-  if (isRetained) return (await compareLeaves({ table, rows: readLeafRows(target, question), range, kept })).difference;
-  const rows = readFinalRows(table, { store, key: range.fileKey });
+  const rows = isRetained ? readLeafRows(target, question) : readFinalRows(table, { store, key: range.fileKey });
   try {
     return (await compareLeaves({ table, rows, range, kept })).difference;
   } catch (error) {
-    return explainFile(error, range);
+    // A store that lacks the final file, too, may be another one: nothing is known of the day then.
+    if (isRetained && (await store.size(range.fileKey)) === null) throw error;
+    return explainFile(error, isRetained ? `${treeKey} is` : `${range.fileKey} or its kept hashes are`);
   }
 };
 

@@ -35,6 +35,8 @@ t.test('a file is put under its key, read whole and in ranges, replaced and remo
   t.equal(await store.size(KEY), 100_000);
   t.ok((await buffer(await store.read(KEY))).equals(bytes));
   t.ok((await buffer(await store.read(KEY, { start: 10, end: 20 }))).equals(bytes.subarray(10, 20)));
+  t.ok((await buffer(await store.read(KEY, { start: 99_990, end: 100_010 }))).equals(bytes.subarray(99_990)));
+  t.equal((await buffer(await store.read(KEY, { start: 100_000, end: 100_010 }))).length, 0, 'behind its end');
   await put(KEY, Buffer.from('other'));
   t.equal((await buffer(await store.read(KEY))).toString(), 'other');
   await store.remove(KEY);
