@@ -94,7 +94,8 @@ const TAKE_SERVED = `
   returning ${OPEN}`;
 const TAKE_UNKNOWN = `
   update payments p set checked_at = now() where p.receipt_id in (
-    select receipt_id from payments where state = 'unknown' and (checked_at is null or checked_at < now() - interval '3 seconds')
+    select receipt_id from payments where state = 'unknown'
+      and (checked_at is null or checked_at not between now() - interval '3 seconds' and now() + interval '3 seconds')
     order by checked_at nulls first limit $1 for update skip locked)
   returning ${OPEN}`;
 /** Sent again: what the chain has not used and has not let expire. */
@@ -110,6 +111,9 @@ const SETTLE = `
 const FAIL = 'select fail_payment($1, $2, $3) as failed';
 
 const TIDY = [
+  // A lease that lies further ahead is of before the clock was set back: the process that has it renews it, unless it has ended.
+  `update payments set lease_until = ${LEASE}
+    where state in ('presented', 'verified', 'settling') and lease_until > now() + interval '${2 * LEASE_S} seconds'`,
   `delete from payments p where ${IS_GONE}`,
   `update payments set state = 'unknown' where state = 'settling' and lease_until <= now()`,
   `delete from payments where state = 'settled' and valid_before < now() - interval '${KEPT}'`,

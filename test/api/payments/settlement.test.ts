@@ -102,3 +102,26 @@ t.test('a settlement keeps its lease when another run of the process finds it ta
   t.equal(await readState(), 'settled');
   t.equal(calls(), 1);
 });
+
+t.test('a clock of the database that is set back holds up no payment of a process that ended (P-04)', async (t) => {
+  const pool = await freshPool(t);
+  const insert = (nonce: string, state: string, times: string) =>
+    pool.query(
+      `insert into payments (payer, nonce, state, receipt_id, network, asset, amount, class, offer, payload, valid_before, lease_until, checked_at)
+       values ($1, $2, $3, $4, 'eip155:1', $1, 5000, 'screen', '{}', '{}', now() + interval '1 minute', ${times})`,
+      [PAYER, `0x${nonce.repeat(64)}`, state, `rcp_${nonce}`],
+    );
+  await insert('1', 'settling', "now() + interval '1 hour', null");
+  await insert('2', 'unknown', "now(), now() + interval '1 hour'");
+  const store = openPaymentStore(pool);
+  await store.tidy();
+  const { rows } = await pool.query(
+    "select lease_until < now() + interval '20 seconds' as ends from payments where receipt_id = 'rcp_1'",
+  );
+  t.same(rows, [{ ends: true }], 'a lease is never longer than a lease');
+  t.same(
+    (await store.takeUnknown(10)).map(({ receiptId }) => receiptId),
+    ['rcp_2'],
+    'the chain is asked',
+  );
+});
