@@ -1,5 +1,6 @@
 // Assembles the data app: plugins, checks, one route an operation, operational routes (design section 8). `main.ts` listens.
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { constants } from 'node:zlib';
 import compress from '@fastify/compress';
@@ -242,6 +243,19 @@ const addHeadCheck = (app: FastifyInstance): void => {
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
 };
 
+/** CONNECT is a method that no path has (E-01): Node gives it away as a bare socket, and closes one that nobody takes. */
+const addConnect = ({ server }: FastifyInstance): void => {
+  server.on('connect', (request, stream) => {
+    const socket = stream as Socket;
+    socket.on('error', () => socket.destroy());
+    const response = new ServerResponse(request);
+    response.shouldKeepAlive = false;
+    response.assignSocket(socket);
+    response.once('finish', () => socket.destroySoon());
+    server.emit('request', request, response);
+  });
+};
+
 /** Step 1 of E-01: a request without a route is refused before its body is looked at. */
 const addRouteCheck = (app: FastifyInstance, methods: Methods): void => {
   app.addHook('onRequest', async (request, reply) =>
@@ -295,7 +309,8 @@ export const buildApp = async (deps: AppDeps): Promise<FastifyInstance> => {
   const app = fastify({
     loggerInstance: deps.log,
     logController: new LogController({ disableRequestLogging: true }),
-    http: { requireHostHeader: false },
+    // Of a header of one value, such as Authorization, Node keeps the first; joined, two are a value that is none (RFC 9110 section 5.3).
+    http: { requireHostHeader: false, joinDuplicateHeaders: true },
     bodyLimit: BODY_BYTES,
     requestTimeout: REQUEST_TIMEOUT_MS,
     // A part of a path is judged by its endpoint, however long: the head of a request has at most 16 KiB.
@@ -327,6 +342,7 @@ export const buildApp = async (deps: AppDeps): Promise<FastifyInstance> => {
   const choose = createScopeChooser(deps.live, deps.turnover);
   await addPlugins(app);
   addHeadCheck(app);
+  addConnect(app);
   addRouteCheck(app, methods);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));

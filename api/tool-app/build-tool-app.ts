@@ -129,8 +129,8 @@ export const buildToolApp = async (deps: ToolAppDeps): Promise<FastifyInstance> 
   const app = fastify({
     loggerInstance: deps.log,
     logController: new LogController({ disableRequestLogging: true }),
-    // A head without one is refused as one of another host is (T-07).
-    http: { requireHostHeader: false },
+    // A head without a host is refused as one of another host is (T-07). Two keys joined are none; Node would keep the first.
+    http: { requireHostHeader: false, joinDuplicateHeaders: true },
     bodyLimit: BODY_BYTES,
     requestTimeout: REQUEST_TIMEOUT_MS,
     forceCloseConnections: true,

@@ -1,5 +1,5 @@
 // A tool server before a data app that both listen on loopback, as clients of the protocol find them.
-import { type IncomingHttpHeaders, request } from 'node:http';
+import { type IncomingHttpHeaders, type OutgoingHttpHeaders, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { openKeyStore } from '../../api/access/key-store.ts';
@@ -95,7 +95,7 @@ export const requestRaw = ({
   /** Null: the head names none. */
   readonly host: string | null;
   readonly method: string;
-  readonly headers?: Record<string, string> | undefined;
+  readonly headers?: OutgoingHttpHeaders | undefined;
   readonly body: string;
 }): Promise<RawReply> =>
   new Promise((resolve, reject) => {

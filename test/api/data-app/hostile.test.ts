@@ -272,3 +272,32 @@ t.test('a head names its host once, and one that expects more than is known is s
   t.equal(await readStatus('HTTP/1.0'), '200');
   t.equal(await readStatus('an expectation'), '200');
 });
+
+t.test('a header of one value that is sent twice is a value that is none (E-01, RFC 9110 section 5.3)', async (t) => {
+  const { app, table } = await testApp(market());
+  t.teardown(() => app.close());
+  const { port } = new URL(await app.listen({ host: '127.0.0.1', port: 0 }));
+  const [key, other] = [table.add('pro'), table.add('pro')];
+  const send = async (lines: readonly string[]): Promise<string> => {
+    const head = ['POST /v2/snapshots HTTP/1.1', 'Host: a', 'Content-Length: 2', 'Connection: close', ...lines];
+    const answer = await exchange(Number(port), `${head.join('\r\n')}\r\n\r\n{}`);
+    const { errors } = JSON.parse(answer.split('\r\n\r\n')[1] ?? '') as { errors?: { code: string }[] };
+    return errors?.[0]?.code ?? answer.slice(9, 12);
+  };
+  const json = 'Content-Type: application/json';
+  t.equal(await send([json, `Authorization: Bearer ${key}`]), '200');
+  for (const second of [key, other, 'sk_none'])
+    t.equal(await send([json, `Authorization: Bearer ${key}`, `authorization: Bearer ${second}`]), 'AUTH_INVALID');
+  t.equal(await send([json, 'Content-Type: text/plain', `Authorization: Bearer ${key}`]), 'UNSUPPORTED_MEDIA_TYPE');
+});
+
+t.test('CONNECT is a method that no path has (E-01)', async (t) => {
+  const { app } = await testApp(market());
+  t.teardown(() => app.close());
+  const { port } = new URL(await app.listen({ host: '127.0.0.1', port: 0 }));
+  const answer = await exchange(Number(port), 'CONNECT /v2/venues HTTP/1.1\r\nHost: a\r\n\r\n');
+  t.match(answer, /^HTTP\/1\.1 405 /);
+  t.match(answer, /\r\nallow: GET, HEAD\r\n/);
+  t.match(answer, /\r\nx-service-receipt: rcp_/);
+  t.match(await exchange(Number(port), RAW['an authority']), /^HTTP\/1\.1 404 /);
+});

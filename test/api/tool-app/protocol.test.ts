@@ -1,5 +1,6 @@
 // The tool server as clients of either era find it: what it offers, what it refuses in which order, that every answer is JSON (T-01, T-06, T-07).
 import { createHash } from 'node:crypto';
+import type { OutgoingHttpHeaders } from 'node:http';
 import t from 'tap';
 import { printDqlPage, QUERIES } from '../../../api/tool-app/dql-page.ts';
 import { printLayersPage } from '../../../api/tool-app/layers-page.ts';
@@ -247,6 +248,22 @@ t.test('refuses in the order Host and Origin, method, key in the URL, credential
   table.isAway = true;
   const unchecked = await ask({ headers: as('mini') });
   t.match([unchecked.status, unchecked.headers['retry-after'], unchecked.text], [503, '5', /^[^\n]+\n$/]);
+});
+
+t.test('two keys are no key, whichever of them stands first (T-07)', async (t) => {
+  const { mcpUrl, keys } = await startToolService(t, market());
+  const port = Number(new URL(mcpUrl).port);
+  const key = `Bearer ${keys.pro}`;
+  const send = (authorization: string | string[]) =>
+    requestRaw({
+      ...{ port, path: '/mcp', host: `localhost:${port}`, method: 'POST', body: JSON.stringify(call(1, 'ping')) },
+      headers: { 'content-type': 'application/json', authorization } as OutgoingHttpHeaders,
+    });
+  t.equal((await send(key)).status, 200);
+  for (const second of [key, 'Bearer sk_x']) {
+    const { status, headers } = await send([key, second]);
+    t.match([status, headers['www-authenticate']], [401, /error="invalid_token"$/], second);
+  }
 });
 
 t.test('every spelling of the address is refused as the address itself is', async (t) => {
