@@ -7,6 +7,7 @@ import fastify, { type FastifyInstance, LogController } from 'fastify';
 import type { Pool } from 'pg';
 import type { Logger } from '../../infra/runtime/log.ts';
 import { isAway } from '../../infra/runtime/postgres/away.ts';
+import { limitRequestTime } from '../../infra/runtime/request-time.ts';
 import { PasswordsBusy } from '../accounts/passwords.ts';
 import { openSessions } from '../accounts/sessions.ts';
 import type { MessageChain } from '../payments/recover-key.ts';
@@ -40,7 +41,7 @@ export type AccountAppDeps = {
 };
 
 const BODY_BYTES = 65_536;
-const REQUEST_TIMEOUT_MS = 30_000;
+const REQUEST_TIME = limitRequestTime(30_000);
 /** Requests a minute from one address, of whatever page; forms that check a secret have limits of their own. */
 const REQUESTS_A_MINUTE = 600;
 
@@ -52,8 +53,8 @@ const createApp = ({ log, trustedProxies = [] }: AccountAppDeps): FastifyInstanc
     loggerInstance: log,
     // A line a request would hold addresses of pages with what people typed into them.
     logController: new LogController({ disableRequestLogging: true }),
+    ...REQUEST_TIME,
     bodyLimit: BODY_BYTES,
-    requestTimeout: REQUEST_TIMEOUT_MS,
     forceCloseConnections: true,
     trustProxy: trustedProxies.length === 0 ? false : [...trustedProxies],
   }) as unknown as FastifyInstance;

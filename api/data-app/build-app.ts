@@ -7,6 +7,7 @@ import compress from '@fastify/compress';
 import cors from '@fastify/cors';
 import helmet from '@fastify/helmet';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify';
+import { limitRequestTime } from '../../infra/runtime/request-time.ts';
 import { makeServiceError, type ServiceError } from '../../schemas/errors.ts';
 import { CLIPPED_PATH, clip } from '../../schemas/sent-text.ts';
 import type { Call } from '../access/call.ts';
@@ -47,7 +48,7 @@ import { addVerifyDocs } from './verify-docs.ts';
 
 const BODY_BYTES = 65_536;
 /** A client that dribbles its request holds a socket no longer than this. */
-const REQUEST_TIMEOUT_MS = 30_000;
+const REQUEST_TIME = limitRequestTime(30_000);
 const EXPOSED = [
   ...['X-Service-Receipt', 'X-Service-Limit'],
   ...new Set(OPERATIONS.flatMap((operation) => [...listEnvelopeHeaders(operation).keys()])),
@@ -310,9 +311,9 @@ export const buildApp = async (deps: AppDeps): Promise<FastifyInstance> => {
     loggerInstance: deps.log,
     logController: new LogController({ disableRequestLogging: true }),
     // Of a header of one value, such as Authorization, Node keeps the first; joined, two are a value that is none (RFC 9110 section 5.3).
-    http: { requireHostHeader: false, joinDuplicateHeaders: true },
+    http: { ...REQUEST_TIME.http, requireHostHeader: false, joinDuplicateHeaders: true },
     bodyLimit: BODY_BYTES,
-    requestTimeout: REQUEST_TIMEOUT_MS,
+    requestTimeout: REQUEST_TIME.requestTimeout,
     // A part of a path is judged by its endpoint, however long: the head of a request has at most 16 KiB.
     routerOptions: { maxParamLength: 16_384 },
     forceCloseConnections: true,

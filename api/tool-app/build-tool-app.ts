@@ -3,6 +3,7 @@ import cors from '@fastify/cors';
 import { ProtocolErrorCode } from '@modelcontextprotocol/server';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify';
 import type { Logger } from '../../infra/runtime/log.ts';
+import { limitRequestTime } from '../../infra/runtime/request-time.ts';
 import { readPath, readQuery } from '../contract/request-url.ts';
 import { parseMessage } from './digits.ts';
 import { createExchange, refuseRequest } from './exchange.ts';
@@ -27,7 +28,7 @@ export type ToolAppDeps = McpDeps &
 
 /** Twenty messages of a batch, each as large as a request of the API may be. */
 const BODY_BYTES = 20 * 65_536;
-const REQUEST_TIMEOUT_MS = 30_000;
+const REQUEST_TIME = limitRequestTime(30_000);
 
 const sendRefused = (reply: FastifyReply, { status, headers, body }: Refused): FastifyReply =>
   reply.code(status).headers(headers).header('cache-control', 'no-store').send(body);
@@ -130,9 +131,9 @@ export const buildToolApp = async (deps: ToolAppDeps): Promise<FastifyInstance> 
     loggerInstance: deps.log,
     logController: new LogController({ disableRequestLogging: true }),
     // A head without a host is refused as one of another host is (T-07). Two keys joined are none; Node would keep the first.
-    http: { requireHostHeader: false, joinDuplicateHeaders: true },
+    http: { ...REQUEST_TIME.http, requireHostHeader: false, joinDuplicateHeaders: true },
     bodyLimit: BODY_BYTES,
-    requestTimeout: REQUEST_TIMEOUT_MS,
+    requestTimeout: REQUEST_TIME.requestTimeout,
     forceCloseConnections: true,
     trustProxy: trustedProxies.length === 0 ? false : [...trustedProxies],
   }) as unknown as FastifyInstance;
