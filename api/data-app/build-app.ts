@@ -117,7 +117,12 @@ const toCaller = (account: Account, call: Call, { accounts, meter }: AppDeps): C
     streams: () => places.busyEverywhere(toStreamsName(keyId), plan.limits.streams),
     inFlight: () => places.busyEverywhere(keyId, plan.limits.concurrent_requests),
     spend: async (quota, count) => {
-      call.leases.quota = await spendQuota(meter, account, { quota, count, nowMs: Date.now() });
+      const { quota: before } = call.leases;
+      const lease = await spendQuota(meter, account, { quota, count, nowMs: Date.now() });
+      call.leases.quota = (status) => {
+        before?.(status);
+        lease(status);
+      };
     },
   };
 };

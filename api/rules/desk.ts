@@ -1,15 +1,9 @@
 // States of rules as callers are given them: of the account of a key, and of rules that others share (AG-04, AG-05).
-import type { Pool } from 'pg';
 import { runInTransaction } from '../../infra/runtime/postgres/postgres.ts';
 import type { Micros } from '../../schemas/records.ts';
-import type { ChooseScope } from '../access/scope.ts';
-import { findPlan, type Plan } from '../contract/plans.ts';
-import type { HistoryStore } from '../history/store.ts';
-import type { LiveMemory } from '../live/memory.ts';
-import { evaluateNow, makeUnknown, type Outcome } from './evaluation.ts';
+import { findPlan } from '../contract/plans.ts';
+import { type EvaluateFresh, type FreshDeps, openFreshEvaluation } from './fresh.ts';
 import { computeIntervalS, findInstantAfter } from './instants.ts';
-import { isFaultOfRule, isOutsidePlan, Questions, Selections } from './questions.ts';
-import { recordEvaluations } from './record.ts';
 import type { Rule, RuleReason, RuleState } from './rule.ts';
 import { fromRow, RULE_COLUMNS, type RuleRow, readMicros } from './store.ts';
 
@@ -44,18 +38,8 @@ export type AgentRules = {
     asked: { readonly ids: readonly string[] | null; readonly caller: RuleCaller; readonly at: Micros },
     reaches: (found: readonly RuleStatus[]) => boolean,
   ) => Promise<readonly RuleStatus[]>;
-  /** Evaluates those named now, but those that were within the second; `spend` takes so many of the day's quota or throws. */
-  readonly evaluate: (ids: readonly string[], at: Micros, spend: (count: number) => Promise<void>) => Promise<void>;
+  readonly evaluate: EvaluateFresh;
 };
-
-export type DeskDeps = {
-  readonly pool: Pool;
-  readonly live: LiveMemory;
-  readonly history: HistoryStore | null;
-  readonly choose: ChooseScope;
-};
-
-const FRESH_EVERY: Micros = 1_000_000;
 
 type StatusRow = RuleRow & {
   readonly before: RuleState | null;
@@ -80,19 +64,6 @@ const READ = `
   select ${RULE_COLUMNS}, t.before, t.state, t.reason, t.since, t.evaluated_at, t.matched, t.matched_total, t.unknown,
     t.unknown_total, best_plan(r.account_id) as plan
   from tell_rule_states($3, ${ACCOUNT}, $2) t join rules r using (rule_id) order by r.created_at, r.rule_id`;
-/** The process that claims the second evaluates the rule; the others get what is stored. Locked in the order in which evaluations lock. */
-const CLAIM = `
-  with due as (
-    select s.rule_id from rule_states s join rules r using (rule_id)
-    where s.rule_id = any($1) and r.enabled and (s.fresh_at is null or s.fresh_at <= $2::bigint - ${FRESH_EVERY})
-    order by s.rule_id for update of s)
-  update rule_states s set fresh_at = $2 from due join rules r using (rule_id) where s.rule_id = due.rule_id
-  returning ${RULE_COLUMNS}, best_plan(r.account_id) as plan`;
-const GIVE_BACK = `
-  with given as (
-    select rule_id from rule_states where rule_id = any($1) and fresh_at = $2 order by rule_id for update)
-  update rule_states s set fresh_at = null from given where s.rule_id = given.rule_id`;
-
 /** Takes back the note of states that were read and do not reach their caller. */
 class UntoldStates extends Error {
   override readonly name = 'UntoldStates';
@@ -126,22 +97,8 @@ const toStatus = (row: StatusRow, at: Micros): RuleStatus => {
   };
 };
 
-export const openAgentRules = ({ pool, live, history, choose }: DeskDeps): AgentRules => {
-  const questions = new Questions(live);
-  const selections = new Selections(live);
-
-  const judge = async (rule: Rule, plan: Plan, at: Micros): Promise<Outcome> => {
-    try {
-      const question = questions.of(rule);
-      const choice = choose(plan, at);
-      if (isOutsidePlan(question, plan, choice)) return makeUnknown('plan_venue');
-      return await evaluateNow(question, selections.at(at, question, choice), { live, history, at });
-    } catch (error) {
-      if (!isFaultOfRule(error)) throw error;
-      return makeUnknown('evaluation_error');
-    }
-  };
-
+export const openAgentRules = (deps: FreshDeps): AgentRules => {
+  const { pool } = deps;
   return {
     async find(ids, caller) {
       const { rows } = await pool.query<{ rule_id: string }>(FIND, [toKeyId(caller), ids]);
@@ -160,21 +117,6 @@ export const openAgentRules = ({ pool, live, history, choose }: DeskDeps): Agent
         throw error;
       }
     },
-    async evaluate(ids, at, spend) {
-      const { rows } = await pool.query<RuleRow & { readonly plan: string | null }>(CLAIM, [ids, at]);
-      if (rows.length === 0) return;
-      const claimed = rows.map((row) => row.rule_id);
-      try {
-        await spend(claimed.length);
-      } catch (error) {
-        await pool.query(GIVE_BACK, [claimed, at]);
-        throw error;
-      }
-      // One after the other: each lets other calls run between its instruments.
-      for (const row of rows) {
-        const rule = fromRow(row);
-        await recordEvaluations(pool, [{ rule, at, outcome: await judge(rule, findPlan(row.plan), at) }]);
-      }
-    },
+    evaluate: openFreshEvaluation(deps),
   };
 };

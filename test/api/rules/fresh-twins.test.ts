@@ -1,0 +1,62 @@
+// Two calls with `fresh=true` in one second: the rule is evaluated once, and both are told what was found (AG-03).
+import type { Pool } from 'pg';
+import t from 'tap';
+import { openAgentRules } from '../../../api/rules/desk.ts';
+import type { Rule, RuleDraft } from '../../../api/rules/rule.ts';
+import { createRule } from '../../../api/rules/store.ts';
+import { waitFor } from '../../support/wait.ts';
+import { market } from '../live-fixture.ts';
+import { freshPool } from '../payments/paid-api.ts';
+
+t.setTimeout(900_000);
+
+const DRAFT: RuleDraft = {
+  ...{ name: 'r', query: 'any(venues where mark > 1)', intervalS: 300, units: 'published', freshness: null },
+  ...{ enabled: true, shared: false },
+};
+
+const makeRule = async (pool: Pool): Promise<Rule> => {
+  await pool.query("insert into accounts (account_id, plan) values ('acc_a', 'pro')");
+  return createRule(pool, DRAFT, { accountId: 'acc_a', actor: 'test' });
+};
+
+t.test('the second call waits for the evaluation of the first, and makes its own where that fails', async (t) => {
+  const pool = await freshPool(t);
+  const { ruleId } = await makeRule(pool);
+  const choose = () => ({ venues: null, instruments: null });
+  const desk = openAgentRules({ pool, live: market().memory, history: null, choose });
+  const readEvaluatedAt = async (): Promise<number> => {
+    const { rows } = await pool.query<{ at: string | null }>('select evaluated_at as at from rule_states');
+    return Number(rows[0]?.at);
+  };
+  let statements = 0;
+  pool.on('release', () => {
+    statements += 1;
+  });
+  /** Two calls of one second, of which the first ends its evaluation with `end` once the second has looked. */
+  const callTwice = async (at: number, end: () => Promise<void>) => {
+    const claimed = Promise.withResolvers<void>();
+    const looked = Promise.withResolvers<void>();
+    const first = desk.evaluate([ruleId], at, async () => {
+      claimed.resolve();
+      await looked.promise;
+      await end();
+    });
+    const firstEnded = first.catch(() => undefined);
+    await claimed.promise;
+    let spent = 0;
+    const before = statements;
+    const second = desk.evaluate([ruleId], at + 1, async (count) => {
+      spent += count;
+    });
+    const told = second.then(readEvaluatedAt);
+    await waitFor('two statements of the second call', async () => statements >= before + 2);
+    looked.resolve();
+    await firstEnded;
+    return { told: await told, spent };
+  };
+  const at = Date.now() * 1_000;
+  t.same(await callTwice(at, async () => undefined), { told: at, spent: 0 });
+  const later = at + 2_000_000;
+  t.same(await callTwice(later, () => Promise.reject(new Error('the day is used up'))), { told: later + 1, spent: 1 });
+});
