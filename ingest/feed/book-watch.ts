@@ -1,4 +1,5 @@
 // Tracks the books of one connection without their levels: which need a snapshot, since when, and which are quiet.
+import { MICROS_PER_MS } from '../../schemas/instants.ts';
 import type { BookRule, Chain } from '../venues/shared/book-sync.ts';
 import { type BookSync, isConfirmed, isWhole, makeBookSync, stepBookSync } from '../venues/shared/book-sync.ts';
 
@@ -80,7 +81,7 @@ export const createBookWatch = ({ rule, symbols, nowMs: openedMs }: BookWatchOpt
         return false;
       }
       book.isDoubted = false;
-      const step = stepBookSync(rule, book.sync, { chain, payload: null });
+      const step = stepBookSync(rule, book.sync, { chain, payload: null, receivedAt: nowMs * MICROS_PER_MS });
       book.sync = step.state;
       book.receivedMs = nowMs;
       if (chain.kind === 'snapshot') book.snapshotMs = nowMs;

@@ -121,11 +121,11 @@ const toText = (sync: BookSync<Payload | PayloadText>): BookSync<PayloadText> =>
 
 /** Applies one book message by the venue's rule; a confirmed book is published again (F-03). Resets the book and throws for a figure out of range. */
 export const feedBook = (book: BookState, rule: BookRule, { record, chain }: BookMessage): BookOutcome => {
-  const { values, venue_ts: venueTs } = record;
+  const { values, venue_ts: venueTs, received_at: receivedAt } = record;
   if (chain.kind === 'confirmation') return { became: isConfirmed(book.sync, chain) ? 'changed' : 'waiting', venueTs };
   const { kind, bids, asks, sequence } = values;
   const payload = { kind, bids, asks, sequence, venueTs, full: chain.full };
-  const step = stepBookSync<Payload | PayloadText>(rule, book.sync, { chain, payload });
+  const step = stepBookSync<Payload | PayloadText>(rule, book.sync, { chain, payload, receivedAt });
   book.sync = makeBookSync();
   const apply = step.apply.map(parsePayload);
   for (const taken of apply) {

@@ -220,7 +220,8 @@ export const parseBook = (text: string): BookState => {
   const { bids, asks, ...rest } = plain.levels;
   return {
     ...plain,
-    sync: { ...plain.sync, waiting: plain.sync.waiting.map(fromPlainWaiting) },
+    // Checkpoints from before 2026-11-27 do not say when a book changed.
+    sync: { ...plain.sync, changedAt: plain.sync.changedAt ?? null, waiting: plain.sync.waiting.map(fromPlainWaiting) },
     levels: { ...rest, bids: fromPlainSide(bids), asks: fromPlainSide(asks) },
   };
 };

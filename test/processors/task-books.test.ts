@@ -41,6 +41,34 @@ t.test('a book is not published until it is whole, breaks at a hole and returns 
   t.end();
 });
 
+t.test(
+  'a restarted numbering is a gap also in a book without a diff since its snapshot, and the next one ends it',
+  (t) => {
+    const log = begin();
+    log.now += 150_000;
+    snapshot(log, 1_000);
+    for (let id = 1; id <= 14; id++) {
+      log.now += SECOND;
+      diff(log, { U: id, u: id, pu: id - 1 }, { b: [['99.8', `${id}`]] });
+    }
+    log.now += SECOND;
+    snapshot(log, 12);
+    log.now += SECOND;
+    diff(log, { U: 15, u: 15, pu: 14 }, { b: [['99.8', '15']] });
+    const books = listReadings(runTask(SPEC, log.records).outputs, 'book');
+    t.same(
+      books.map((r) => [(r.received_at - START - 150_000) / SECOND, r.gap_cause, r.book?.sequence]),
+      [
+        [0, null, '1000'],
+        [11, 'sequence_break', undefined],
+        [15, null, '14'],
+        [16, null, '15'],
+      ],
+    );
+    t.end();
+  },
+);
+
 t.test('a lost connection leaves no book behind, and the change in its bucket is published', (t) => {
   const log = begin();
   log.now += 150_000;

@@ -139,6 +139,7 @@ export class VenueCheck {
     const step = stepBookSync<null>(this.#venue.bookRule, this.#books.get(book) ?? makeBookSync(), {
       chain,
       payload: null,
+      receivedAt: at,
     });
     if (step.broke) this.breaks += 1;
     this.#books.set(book, step.state);

@@ -4,6 +4,7 @@
 //
 // The collector runs it without payloads, to detect that a snapshot is needed; the task runs it with the messages, to know which to
 // apply. With the same chains both reach the same state. State is plain JSON (update ids as decimal text: some exceed 2^53).
+import type { Micros } from '../../../schemas/records.ts';
 
 /** Sequence ids of a book message, as the venue numbers them (bigint: some exceed 2^53). */
 export type Chain = {
@@ -20,7 +21,18 @@ export type Chain = {
 export type FullSides = { readonly bids: boolean; readonly asks: boolean };
 
 /** A message of a book: its place in the chain, and what the caller applies in its turn. */
-type Chained<P> = { readonly chain: Chain; readonly payload: P };
+type Chained<P> = {
+  readonly chain: Chain;
+  readonly payload: P;
+  /** Without it a restarted numbering is not looked for: recordings that are read one after another are of any time and numbering. */
+  readonly receivedAt?: Micros;
+};
+
+/**
+ * How long a message may come after one with newer ids: a diff that its snapshot overtook, or an answer (a collector waits 10 s for one). Older ids
+ * after that are a restarted numbering (D-460).
+ */
+const OVERTAKEN_FOR: Micros = 10_000_000;
 
 /** How a venue's book continues. `snapshot`: REST snapshot and buffered diffs; `stream`: the feed sends snapshots; `full`: every message is whole. */
 export type BookRule = {
@@ -48,6 +60,8 @@ export type BookSync<P> = {
   readonly phase: SyncPhase;
   /** Update id of the book; null while it is not whole. */
   readonly last: string | null;
+  /** Receipt of the message that the book last changed by; null while that is not known. */
+  readonly changedAt: Micros | null;
   /** Diffs that arrived before their snapshot, oldest first. */
   readonly waiting: readonly Waiting<P>[];
 };
@@ -62,7 +76,7 @@ type SyncStep<P> = {
   readonly needSnapshot: boolean;
 };
 
-export const makeBookSync = <P>(): BookSync<P> => ({ phase: 'unsynced', last: null, waiting: [] });
+export const makeBookSync = <P>(): BookSync<P> => ({ phase: 'unsynced', last: null, changedAt: null, waiting: [] });
 
 /** True when the book is whole and may be served. */
 export const isWhole = (state: BookSync<unknown>): boolean => state.phase === 'joined' || state.phase === 'live';
@@ -89,49 +103,76 @@ const keepQuiet = <P>(state: BookSync<P>, apply: readonly P[] = []): SyncStep<P>
 const toText = (id: bigint | null): string | null => (id === null ? null : String(id));
 const toId = (text: string | null): bigint | null => (text === null ? null : BigInt(text));
 
-const applySnapshot = <P>(rule: BookRule, state: BookSync<P>, { chain, payload }: Chained<P>): SyncStep<P> => {
+const applySnapshot = <P>(rule: BookRule, state: BookSync<P>, message: Chained<P>): SyncStep<P> => {
+  const { chain, payload, receivedAt } = message;
   const { symbol, last: id } = chain;
   if (id === null || rule.style !== 'snapshot')
-    return keepQuiet({ phase: 'joined', last: toText(id), waiting: [] }, [payload]);
+    return keepQuiet({ phase: 'joined', last: toText(id), changedAt: receivedAt ?? null, waiting: [] }, [payload]);
   // A snapshot older than a whole book is a late answer; any other replaces it.
-  if (isWhole(state) && state.last !== null && id < BigInt(state.last)) return keepQuiet(state);
-  return join(rule, state, { symbol, id, payload });
+  if (isWhole(state) && isOlder(state, chain))
+    return isRestart(state, message) ? breakOff(makeBroken()) : keepQuiet(state);
+  return join(rule, state, { symbol, id, payload, receivedAt });
 };
 
-/** A snapshot with an id. */
-type Snapshot<P> = { readonly symbol: string; readonly id: bigint; readonly payload: P };
+const isOlder = ({ last }: BookSync<unknown>, chain: Chain): boolean =>
+  last !== null && chain.last !== null && chain.last < BigInt(last);
 
-const join = <P>(rule: BookRule, state: BookSync<P>, { symbol, id, payload }: Snapshot<P>): SyncStep<P> => {
+/** Whether a message with older ids than the book's comes too late to have been overtaken. */
+const isRestart = ({ changedAt }: BookSync<unknown>, { receivedAt }: Chained<unknown>): boolean =>
+  changedAt !== null && receivedAt !== undefined && receivedAt - changedAt > OVERTAKEN_FOR;
+
+const makeBroken = <P>(): BookSync<P> => ({ ...makeBookSync<P>(), phase: 'broken' });
+
+const breakOff = <P>(state: BookSync<P>): SyncStep<P> => ({ state, apply: [], broke: true, needSnapshot: true });
+
+/** A snapshot with an id. */
+type Snapshot<P> = {
+  readonly symbol: string;
+  readonly id: bigint;
+  readonly payload: P;
+  readonly receivedAt: Micros | undefined;
+};
+
+const join = <P>(rule: BookRule, state: BookSync<P>, snapshot: Snapshot<P>): SyncStep<P> => {
+  const { symbol, id, payload, receivedAt } = snapshot;
   let at = { last: id, joined: false };
   const apply: P[] = [payload];
   for (const [index, held] of state.waiting.entries()) {
     const next = toChain(symbol, held);
     const verdict = rule.continues(at, next);
     // The snapshot is older than the kept diffs: they wait for a newer one.
-    if (verdict === 'break') return keepQuiet({ phase: state.phase, last: null, waiting: state.waiting.slice(index) });
+    if (verdict === 'break') return keepQuiet({ ...state, last: null, waiting: state.waiting.slice(index) });
     if (verdict === 'skip') continue;
     apply.push(held.payload);
     at = { last: next.last ?? at.last, joined: true };
   }
-  return keepQuiet({ phase: at.joined ? 'live' : 'joined', last: String(at.last), waiting: [] }, apply);
+  const phase = at.joined ? 'live' : 'joined';
+  return keepQuiet({ phase, last: String(at.last), changedAt: receivedAt ?? null, waiting: [] }, apply);
 };
 
 const applyUpdate = <P>(rule: BookRule, state: BookSync<P>, message: Chained<P>): SyncStep<P> => {
-  const { chain, payload } = message;
-  if (rule.style === 'full') return keepQuiet({ phase: 'live', last: toText(chain.last), waiting: [] }, [payload]);
+  const { chain, payload, receivedAt } = message;
+  const live = { phase: 'live', last: toText(chain.last), changedAt: receivedAt ?? null, waiting: [] } as const;
+  if (rule.style === 'full') return keepQuiet<P>(live, [payload]);
   if (!isWhole(state)) return keepQuiet(holdUpdate(rule, state, message));
   const at = { last: toId(state.last) ?? 0n, joined: state.phase === 'live' };
   const verdict = rule.continues(at, chain);
-  if (verdict === 'skip') return keepQuiet(state);
-  if (verdict === 'apply') return keepQuiet({ phase: 'live', last: toText(chain.last), waiting: [] }, [payload]);
-  const broken: BookSync<P> = { phase: 'broken', last: null, waiting: [] };
-  return { state: holdUpdate(rule, broken, message), apply: [], broke: true, needSnapshot: true };
+  if (verdict === 'apply') return keepQuiet<P>(live, [payload]);
+  if (verdict === 'skip' && !(isOlder(state, chain) && isRestart(state, message))) return keepQuiet(state);
+  return breakOff(holdUpdate(rule, makeBroken(), message));
 };
 
-/** Keeps a diff until its snapshot arrives. Above the limit the oldest are dropped, and an older snapshot then fails to join. */
-const holdUpdate = <P>(rule: BookRule, state: BookSync<P>, { chain, payload }: Chained<P>): BookSync<P> => {
+/**
+ * Keeps a diff until its snapshot arrives. Above the limit the oldest are dropped, and an older snapshot then fails to join. One connection's ids ascend:
+ * an older id is a restarted numbering, whose snapshots never join what was kept before.
+ */
+const holdUpdate = <P>(rule: BookRule, state: BookSync<P>, message: Chained<P>): BookSync<P> => {
+  const { chain, payload, receivedAt } = message;
   if (rule.style !== 'snapshot' || rule.bufferLimit < 1) return state;
   const held = { first: toText(chain.first), last: toText(chain.last), previous: toText(chain.previous), payload };
+  const newest = toId(state.waiting.at(-1)?.last ?? null);
+  const isRestarted = newest !== null && chain.last !== null && chain.last < newest && receivedAt !== undefined;
+  if (isRestarted) return { ...state, waiting: [held] };
   return { ...state, waiting: [...state.waiting.slice(1 - rule.bufferLimit || state.waiting.length), held] };
 };
 

@@ -213,6 +213,25 @@ t.test('a quiet book is confirmed by its id alone; after another id the whole bo
   t.equal(watch.urgent(60_100, ['join', 'refresh']), null);
 });
 
+t.test(
+  'a quiet book whose venue restarted its numbering is requested again, with and without new messages',
+  async (t) => {
+    const quiet = createWatch('AAA');
+    quiet.take(snapshot('AAA', 1_000), 0);
+    t.same(quiet.urgent(20_000), { symbol: 'AAA', why: 'confirm', sinceMs: 0 });
+    t.equal(quiet.take(snapshot('AAA', 3), 20_100), true);
+    t.same(quiet.urgent(20_200), { symbol: 'AAA', why: 'join', sinceMs: 20_100 });
+    quiet.take(snapshot('AAA', 3), 21_200);
+    t.ok(quiet.allWhole());
+
+    const busy = createWatch('AAA');
+    busy.take(snapshot('AAA', 1_000), 0);
+    t.equal(busy.take(diff('AAA', 1, 2), 10_000), false, 'the snapshot may have overtaken it');
+    t.equal(busy.take(diff('AAA', 3, 4), 10_001), true);
+    t.same(busy.urgent(10_001), { symbol: 'AAA', why: 'join', sinceMs: 10_001 });
+  },
+);
+
 t.test('a silent subscription is named once for each silence, a quiet one before it', async (t) => {
   const watched = [
     { subscriptions: ['a', 'b'], silenceMs: 30_000, confirmAfterMs: 20_000 },

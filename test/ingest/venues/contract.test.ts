@@ -163,6 +163,22 @@ for (const venue of venues.values()) {
     t.end();
   });
 
+  t.test(`${venue.id}: a restarted numbering breaks a book, whether or not a diff came since its snapshot`, (t) => {
+    const whole = { symbol: 'A', kind: 'snapshot', first: null, last: 1_000n, previous: null } as const;
+    const next = { symbol: 'A', kind: 'update', first: 1_001n, last: 1_001n, previous: 1_000n } as const;
+    const restarted = { symbol: 'A', kind: 'update', first: 5n, last: 5n, previous: 4n } as const;
+    const isNumbered = venue.bookRule.continues({ last: 1_001n, joined: true }, restarted) === 'break';
+    for (const before of isNumbered ? [[whole], [whole, next]] : []) {
+      let state = makeBookSync<null>();
+      for (const chain of before)
+        state = stepBookSync(venue.bookRule, state, { chain, payload: null, receivedAt: 0 }).state;
+      const message = { chain: restarted, payload: null, receivedAt: 11_000_000 };
+      t.ok(stepBookSync(venue.bookRule, state, message).broke, before.at(-1)?.kind ?? '');
+    }
+    t.equal(isNumbered, !['bitmex', 'dydx', 'hyperliquid'].includes(venue.id), 'the others number their messages');
+    t.end();
+  });
+
   t.test(`${venue.id}: its room states what its recordings do not hold`, async (t) => {
     const unrecorded = await findUnrecorded(venue);
     t.equal(readStatement(venue)['never recorded'], unrecorded.length === 0 ? 'nothing' : unrecorded.join(', '));

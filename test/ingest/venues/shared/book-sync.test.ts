@@ -96,6 +96,66 @@ t.test('the table of transitions', (t) => {
   t.end();
 });
 
+/** As `run`, with the second at which each message is received. */
+const runTimed = (timed: readonly (readonly [second: number, chain: Chain])[]): Trace => {
+  let state = makeBookSync<string>();
+  const steps = timed.map(([second, chain]) => {
+    const message = { chain, payload: toName(chain), receivedAt: second * 1_000_000 };
+    const step = stepBookSync(rule, JSON.parse(JSON.stringify(state)) as BookSync<string>, message);
+    state = step.state;
+    return `${step.apply.join(' ')}${step.broke ? ' broke' : ''}${step.needSnapshot ? ' need' : ''}`.trim();
+  });
+  return { state, steps };
+};
+
+t.test('a numbering that the venue restarts breaks a book that joined and had no diff since', (t) => {
+  const { state, steps } = runTimed([
+    [0, diff(905, 906, 904)],
+    [1, snapshot(1_000)],
+    [2, diff(907, 908, 906)],
+    [11, diff(1, 2, 0)],
+    [12, diff(3, 4, 2)],
+    [13, diff(5, 6, 4)],
+    [14, snapshot(4)],
+  ]);
+  t.same(steps, ['need', 's1000', '', '', 'broke need', 'need', 's4 d4 d6']);
+  t.equal(state.phase, 'live');
+  t.end();
+});
+
+t.test('a snapshot with older ids is a late answer while one may be late, then a restarted numbering', (t) => {
+  const { state, steps } = runTimed([
+    [0, snapshot(1_000)],
+    [5, diff(1_001, 1_002, 1_000)],
+    [15, snapshot(990)],
+    [16, snapshot(7)],
+    [17, snapshot(7)],
+    [18, diff(8, 9, 7)],
+  ]);
+  t.same(steps, ['s1000', 'd1002', '', 'broke need', 's7', 'd9']);
+  t.equal(state.phase, 'live');
+  t.end();
+});
+
+t.test('a diff may be overtaken by a snapshot, and a diff that comes twice is never a restart', (t) => {
+  const { steps } = runTimed([
+    [0, snapshot(1_000)],
+    [10, diff(995, 998, 994)],
+    [11, diff(999, 1_003, 998)],
+    [40, diff(999, 1_003, 998)],
+    [41, diff(1_004, 1_005, 1_003)],
+  ]);
+  t.same(steps, ['s1000', '', 'd1003', '', 'd1005']);
+  t.end();
+});
+
+t.test('diffs kept from before a restarted numbering do not keep its snapshots from joining', (t) => {
+  const chains = [diff(905, 906, 904), diff(907, 908, 906), diff(1, 2, 0), diff(3, 4, 2), snapshot(2)];
+  const { steps } = runTimed(chains.map((chain, second) => [second, chain]));
+  t.equal(steps.at(-1), 's2 d2 d4');
+  t.end();
+});
+
 t.test('a feed that sends its own snapshots keeps nothing, and subscribes again after a hole', (t) => {
   const stream: BookRule = { ...rule, style: 'stream', bufferLimit: 0 };
   t.same(run([diff(1, 2, 0), snapshot(4), diff(5, 6, 4), diff(8, 9, 7), diff(10, 11, 9), snapshot(12)], stream).steps, [
