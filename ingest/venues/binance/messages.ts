@@ -6,7 +6,8 @@ import type { MapContext, Mapped } from '../contract/mapping.ts';
 import { type Sides, sortSides } from '../shared/book-sides.ts';
 import type { Chain, FullSides } from '../shared/book-sync.ts';
 import { createCutter } from '../shared/level-lists.ts';
-import { mapEach } from '../shared/map-each.ts';
+import { mapEach, mapLayers } from '../shared/map-each.ts';
+import { listPresent } from '../shared/mapped.ts';
 import { noteUnread } from '../shared/unexpected.ts';
 import {
   type Fields,
@@ -156,30 +157,34 @@ const mapMarkPrice: Mapper = (element, source) => {
   const symbol = readSymbol(element.s);
   if (symbol === null) return [];
   const subject = { symbol, venueTs: readMsOrNull(element.E, 'E'), source, element };
-  return [...toMark(subject, element, ['p', 'i']), ...toFunding(subject, element, ['r', 'T'])];
+  return mapLayers([() => toMark(subject, element, ['p', 'i']), () => toFunding(subject, element, ['r', 'T'])]);
 };
 
 const mapPremiumIndex: Mapper = (element, source) => {
   const symbol = readAskedSymbol(element, source);
   if (symbol === null) return [];
   const subject = { symbol, venueTs: readMsOrNull(element.time, 'time'), source, element };
-  return [
-    ...toMark(subject, element, ['markPrice', 'indexPrice']),
-    ...toFunding(subject, element, ['lastFundingRate', 'nextFundingTime']),
-  ];
+  return mapLayers([
+    () => toMark(subject, element, ['markPrice', 'indexPrice']),
+    () => toFunding(subject, element, ['lastFundingRate', 'nextFundingTime']),
+  ]);
 };
 
-const toMark = (subject: Subject, element: Fields, [markName, indexName]: readonly [string, string]): Mapped[] => {
+const toMark = (subject: Subject, element: Fields, [markName, indexName]: readonly [string, string]): Mapped | null => {
   const mark = readPriceUnlessZero(element[markName], markName);
   const index = readPriceUnlessZero(element[indexName], indexName);
-  return mark === null && index === null ? [] : [toMapped(subject, 'mark', { mark, index })];
+  return mark === null && index === null ? null : toMapped(subject, 'mark', { mark, index });
 };
 
-const toFunding = (subject: Subject, element: Fields, [rateName, nextName]: readonly [string, string]): Mapped[] => {
+const toFunding = (
+  subject: Subject,
+  element: Fields,
+  [rateName, nextName]: readonly [string, string],
+): Mapped | null => {
   const funding = readFigureOrNull(element[rateName], rateName);
   const next_funding_at = readMsOrNull(element[nextName], nextName);
-  if (funding === null && next_funding_at === null) return [];
-  return [toMapped(subject, 'funding', { funding, funding_interval_ms: null, next_funding_at })];
+  if (funding === null && next_funding_at === null) return null;
+  return toMapped(subject, 'funding', { funding, funding_interval_ms: null, next_funding_at });
 };
 
 /** An index by pair (`i` before 2026-06-30): one record for each listing that uses it. */
@@ -197,44 +202,44 @@ const mapTicker: Mapper = (element, source) => {
   const symbol = readSymbol(element.s);
   if (symbol === null) return [];
   const subject = { symbol, venueTs: readMsOrNull(element.E, 'E'), source, element };
-  return [...toTicker(subject, element, 'c'), ...toStats(subject, element, ['v', 'q', 'P'])];
+  return mapLayers([() => toTicker(subject, element, 'c'), () => toStats(subject, element, ['v', 'q', 'P'])]);
 };
 
 const mapDayTicker: Mapper = (element, source) => {
   const symbol = readAskedSymbol(element, source);
   if (symbol === null) return [];
   const subject = { symbol, venueTs: readMsOrNull(element.closeTime, 'closeTime'), source, element };
-  return [
-    ...toTicker(subject, element, 'lastPrice'),
-    ...toStats(subject, element, ['volume', 'quoteVolume', 'priceChangePercent']),
-  ];
+  return mapLayers([
+    () => toTicker(subject, element, 'lastPrice'),
+    () => toStats(subject, element, ['volume', 'quoteVolume', 'priceChangePercent']),
+  ]);
 };
 
 const mapPriceTicker: Mapper = (element, source) => {
   const symbol = readAskedSymbol(element, source);
-  return symbol === null
-    ? []
-    : toTicker({ symbol, venueTs: readMsOrNull(element.time, 'time'), source, element }, element, 'price');
+  if (symbol === null) return [];
+  const subject = { symbol, venueTs: readMsOrNull(element.time, 'time'), source, element };
+  return listPresent([toTicker(subject, element, 'price')]);
 };
 
-const toTicker = (subject: Subject, element: Fields, name: string): Mapped[] => {
+const toTicker = (subject: Subject, element: Fields, name: string): Mapped | null => {
   const last = readPriceUnlessZero(element[name], name);
-  return last === null ? [] : [toMapped(subject, 'ticker', { last })];
+  return last === null ? null : toMapped(subject, 'ticker', { last });
 };
 
 const toStats = (
   subject: Subject,
   element: Fields,
   [volumeName, turnoverName, changeName]: readonly [string, string, string],
-): Mapped[] => {
+): Mapped | null => {
   const percent = readFigureOrNull(element[changeName], changeName);
   const volume_24h = readAmountOrNull(element[volumeName], volumeName);
   const volume_unit = toQuantityUnit(subject.symbol);
   const turnover_24h = readTurnover(subject.symbol, element[turnoverName], turnoverName);
   const change_24h = percent === null ? null : toFraction(percent);
   // Tickers may have the last price alone.
-  if (volume_24h === null && turnover_24h === null && change_24h === null) return [];
-  return [toMapped(subject, 'stats', { volume_24h, volume_unit, turnover_24h, change_24h })];
+  if (volume_24h === null && turnover_24h === null && change_24h === null) return null;
+  return toMapped(subject, 'stats', { volume_24h, volume_unit, turnover_24h, change_24h });
 };
 
 const mapOpenInterest: Mapper = (element, source) => {

@@ -1,5 +1,6 @@
 // Bitget's tickers and related answers (prices, funding, open interest) as normalised records; three versions, one shape.
 import type { Mapped } from '../contract/mapping.ts';
+import { mapLayers } from '../shared/map-each.ts';
 import { listPresent, type Subject } from '../shared/mapped.ts';
 import {
   type Fields,
@@ -33,12 +34,12 @@ const NAMES = {
 /** One ticker, of a frame or an answer: the layers whose members it has. */
 export const toTicker = (symbol: string, element: Fields, source: MessageSource): readonly Mapped[] => {
   const subject = toSubject({ symbol, stamp: element[NAMES.stamp(element)], element }, source);
-  return listPresent([
-    toLast(subject, element),
-    toMark(subject, element),
-    toFunding(subject, element),
-    toOi(subject, element),
-    toStats(subject, element),
+  return mapLayers([
+    () => toLast(subject, element),
+    () => toMark(subject, element),
+    () => toFunding(subject, element),
+    () => toOi(subject, element),
+    () => toStats(subject, element),
   ]);
 };
 

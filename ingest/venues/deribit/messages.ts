@@ -9,8 +9,8 @@ import { makeSnapshotChain, sortSides } from '../shared/book-sides.ts';
 import type { Chain } from '../shared/book-sync.ts';
 import { readCandlePrices } from '../shared/candle-prices.ts';
 import { ChangeList, createCutter } from '../shared/level-lists.ts';
-import { giveReadable, mapEach, readOrElse } from '../shared/map-each.ts';
-import { bindMapped, isEmptyDay, listPresent, type Subject } from '../shared/mapped.ts';
+import { giveReadable, mapEach, mapLayers, readOrElse } from '../shared/map-each.ts';
+import { bindMapped, isEmptyDay, type Subject } from '../shared/mapped.ts';
 import { noteUnread } from '../shared/unexpected.ts';
 import {
   type Fields,
@@ -93,21 +93,37 @@ const mapResult = (result: unknown, query: URLSearchParams | undefined, source: 
   if (Array.isArray(result.ticks)) return mapCandles(result, query, source);
   if (!('instrument_name' in result && 'mark_price' in result)) return [];
   const isBook = Array.isArray(result.bids) && Array.isArray(result.asks);
-  return mapTicker(result, source, isBook ? mapLevels(result, source) : []);
+  const readBook = (): Mapped | null => (isBook ? (mapLevels(result, source)[0] ?? null) : null);
+  return mapTickerRow({ element: result, ticker: result, readBook }, source);
 };
 
-/** `book`: the records of a book beside it, whose layer comes before that of the day (records.md). */
-const mapTicker = (ticker: Fields, { receivedAt }: Source, book: readonly Mapped[] = []): readonly Mapped[] => {
+type TickerRow = {
+  /** The ticker as the venue sent it. */
+  readonly element: Fields;
+  readonly ticker: Fields;
+  /** Reads the book beside it, whose layer comes before that of the day (records.md). */
+  readonly readBook?: () => Mapped | null;
+};
+
+const mapTicker = (ticker: Fields, source: Source): readonly Mapped[] =>
+  mapTickerRow({ element: ticker, ticker }, source);
+
+const readNoBook = (): null => null;
+
+const mapTickerRow = (
+  { element, ticker, readBook = readNoBook }: TickerRow,
+  { receivedAt }: Source,
+): readonly Mapped[] => {
   const symbol = readText(ticker.instrument_name, 'instrument_name');
   if (!isPerpetual(symbol)) return [];
-  const subject = { symbol, venueTs: readMsOrNull(ticker.timestamp, 'timestamp'), receivedAt, element: ticker };
-  return listPresent([
-    toLast(subject, ticker),
-    toMark(subject, ticker),
-    toFunding(subject, ticker.current_funding),
-    toOi(subject, ticker),
-    ...book,
-    toDay(subject, ticker),
+  const subject = { symbol, venueTs: readMsOrNull(ticker.timestamp, 'timestamp'), receivedAt, element };
+  return mapLayers([
+    () => toLast(subject, ticker),
+    () => toMark(subject, ticker),
+    () => toFunding(subject, ticker.current_funding),
+    () => toOi(subject, ticker),
+    readBook,
+    () => toDay(subject, ticker),
   ]);
 };
 
@@ -115,10 +131,7 @@ const mapTicker = (ticker: Fields, { receivedAt }: Source, book: readonly Mapped
 const mapSummary = (row: Fields, source: Source): readonly Mapped[] => {
   if (!('instrument_name' in row && 'mark_price' in row)) return [];
   const { last: last_price, creation_timestamp: timestamp } = row;
-  return mapTicker({ ...row, last_price, timestamp, stats: row }, source).map((mapped) => ({
-    ...mapped,
-    element: row,
-  }));
+  return mapTickerRow({ element: row, ticker: { ...row, last_price, timestamp, stats: row } }, source);
 };
 
 const toLast = (subject: Subject, ticker: Fields): Mapped | null => {
@@ -164,9 +177,7 @@ const toDay = (subject: Subject, ticker: Fields): Mapped | null => {
 const mapPerpetual = (symbol: string, data: Fields, { receivedAt }: Source): readonly Mapped[] => {
   if (!isPerpetual(symbol)) return [];
   const subject = { symbol, venueTs: readMsOrNull(data.timestamp, 'timestamp'), receivedAt, element: data };
-  const index = readPriceUnlessZero(data.index_price, 'index_price');
-  const mapped = index === null ? null : toMapped(subject, 'mark', { mark: null, index });
-  return listPresent([mapped, toFunding(subject, data.interest)]);
+  return mapLayers([() => toMark(subject, { index_price: data.index_price }), () => toFunding(subject, data.interest)]);
 };
 
 const mapIndex = (data: Fields, { receivedAt, context }: Source): readonly Mapped[] => {

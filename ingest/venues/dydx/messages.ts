@@ -6,8 +6,8 @@ import type { Mapped } from '../contract/mapping.ts';
 import { makeSnapshotChain, sortSides } from '../shared/book-sides.ts';
 import type { Chain } from '../shared/book-sync.ts';
 import { readCandlePrices } from '../shared/candle-prices.ts';
-import { mapEach } from '../shared/map-each.ts';
-import { bindMapped, type Subject } from '../shared/mapped.ts';
+import { mapEach, mapLayers } from '../shared/map-each.ts';
+import { bindMapped, listPresent, type Subject } from '../shared/mapped.ts';
 import { noteUnread } from '../shared/unexpected.ts';
 import {
   type Fields,
@@ -89,10 +89,12 @@ const mapAnswer = (body: Fields, { request, received_at }: VenueMessage): readon
 const mapMarkets = ({ markets, trading, oraclePrices }: Fields, receivedAt: Received): readonly Mapped[] => {
   const toMarket: MarketMapper = (symbol, market) => mapMarket(symbol, market, receivedAt);
   const toOracle: MarketMapper = (symbol, oracle) =>
-    toMark(
-      { symbol, venueTs: readInstantOrNull(oracle.effectiveAt, 'effectiveAt'), receivedAt, element: oracle },
-      oracle.oraclePrice ?? oracle.price,
-    );
+    listPresent([
+      toMark(
+        { symbol, venueTs: readInstantOrNull(oracle.effectiveAt, 'effectiveAt'), receivedAt, element: oracle },
+        oracle.oraclePrice ?? oracle.price,
+      ),
+    ]);
   const tables = [[markets, toMarket] as const, [trading, toMarket] as const, [oraclePrices, toOracle] as const];
   return mapEach(tables, ([table, map]) => mapEntries(table, map));
 };
@@ -109,31 +111,36 @@ const mapEntries = (table: unknown, map: MarketMapper): readonly Mapped[] =>
 /** The members are independent: none needs an earlier value. */
 const mapMarket = (symbol: string, market: Fields, receivedAt: Received): readonly Mapped[] => {
   const subject = { symbol, venueTs: null, receivedAt, element: market };
-  return [...toMark(subject, market.oraclePrice), ...toFunding(subject, market), ...toDay(subject, market)];
+  return mapLayers([
+    () => toMark(subject, market.oraclePrice),
+    () => toFunding(subject, market),
+    () => toOi(subject, market),
+    () => toStats(subject, market),
+  ]);
 };
 
-const toMark = (subject: Subject, price: unknown): readonly Mapped[] => {
+const toMark = (subject: Subject, price: unknown): Mapped | null => {
   const mark = readPriceUnlessZero(price, 'oraclePrice');
-  return mark === null ? [] : [toMapped(subject, 'mark', { mark, index: null })];
+  return mark === null ? null : toMapped(subject, 'mark', { mark, index: null });
 };
 
 /** The rate of the coming hour. */
-const toFunding = (subject: Subject, market: Fields): readonly Mapped[] => {
+const toFunding = (subject: Subject, market: Fields): Mapped | null => {
   const funding = readFigureOrNull(market.nextFundingRate, 'nextFundingRate');
-  return funding === null
-    ? []
-    : [toMapped(subject, 'funding', { funding, funding_interval_ms: null, next_funding_at: null })];
+  if (funding === null) return null;
+  return toMapped(subject, 'funding', { funding, funding_interval_ms: null, next_funding_at: null });
+};
+
+const toOi = (subject: Subject, market: Fields): Mapped | null => {
+  const oi = readAmountOrNull(market.openInterest, 'openInterest');
+  return oi === null ? null : toMapped(subject, 'oi', { oi, oi_unit: 'base' });
 };
 
 /** `volume24H` counts USD; the price change is no fraction and is left out. */
-const toDay = (subject: Subject, market: Fields): readonly Mapped[] => {
-  const oi = readAmountOrNull(market.openInterest, 'openInterest');
+const toStats = (subject: Subject, market: Fields): Mapped | null => {
   const turnover_24h = readAmountOrNull(market.volume24H, 'volume24H');
-  const stats = { volume_24h: null, volume_unit: 'base' as const, turnover_24h, change_24h: null };
-  return [
-    ...(oi === null ? [] : [toMapped(subject, 'oi', { oi, oi_unit: 'base' })]),
-    ...(turnover_24h === null ? [] : [toMapped(subject, 'stats', stats)]),
-  ];
+  if (turnover_24h === null) return null;
+  return toMapped(subject, 'stats', { volume_24h: null, volume_unit: 'base', turnover_24h, change_24h: null });
 };
 
 /** Maximum number of levels a side of a snapshot; a side with fewer is complete. */

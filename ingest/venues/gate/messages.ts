@@ -5,8 +5,8 @@ import { VenueError, type VenueMessage } from '../contract/listings.ts';
 import type { Mapped } from '../contract/mapping.ts';
 import { readCandlePrices } from '../shared/candle-prices.ts';
 import { createCutter } from '../shared/level-lists.ts';
-import { mapEach } from '../shared/map-each.ts';
-import { isEmptyDay, listPresent, type Subject } from '../shared/mapped.ts';
+import { mapEach, mapLayers } from '../shared/map-each.ts';
+import { isEmptyDay, type Subject } from '../shared/mapped.ts';
 import { noteUnexpected, noteUnread } from '../shared/unexpected.ts';
 import {
   type Fields,
@@ -78,12 +78,12 @@ const toSubject = (element: Fields, venueTs: Micros | null, { receivedAt }: Sour
 const mapTickers: Frame = (result, envelope, source) =>
   mapElements(result, (ticker) => {
     const subject = toSubject(ticker, readMsOrNull(ticker.t, 't') ?? readSentAt(envelope), source);
-    return listPresent([
-      toTicker(subject, ticker.last),
-      toMark(subject, { mark: ticker.mark_price, index: ticker.index_price }),
-      toFunding(subject, ticker),
-      toOi(subject, ticker.total_size),
-      toStats(subject, ticker),
+    return mapLayers([
+      () => toTicker(subject, ticker.last),
+      () => toMark(subject, { mark: ticker.mark_price, index: ticker.index_price }),
+      () => toFunding(subject, ticker),
+      () => toOi(subject, ticker.total_size),
+      () => toStats(subject, ticker),
     ]);
   });
 
@@ -131,10 +131,10 @@ const mapContracts = (body: unknown, { receivedAt }: Source): readonly Mapped[] 
     const symbol = readText(contract.name, 'name');
     if (!isPerpetual(symbol)) return [];
     const subject = { symbol, venueTs: null, receivedAt, element: contract };
-    return listPresent([
-      toTicker(subject, contract.last_price),
-      toMark(subject, { mark: contract.mark_price, index: contract.index_price }),
-      toFunding(subject, contract),
+    return mapLayers([
+      () => toTicker(subject, contract.last_price),
+      () => toMark(subject, { mark: contract.mark_price, index: contract.index_price }),
+      () => toFunding(subject, contract),
     ]);
   });
 
@@ -143,7 +143,7 @@ const mapContractStats: Frame = (result, _envelope, source) =>
   mapElements(result, (stats) => {
     const subject = toSubject(stats, readSeconds(stats.time, 'time'), source);
     const prices = { mark: stats.mark_price, index: undefined };
-    return listPresent([toMark(subject, prices), toOi(subject, stats.open_interest)]);
+    return mapLayers([() => toMark(subject, prices), () => toOi(subject, stats.open_interest)]);
   });
 
 type Signed = { readonly isNegative: boolean; readonly amount: Digits };

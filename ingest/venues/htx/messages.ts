@@ -6,8 +6,8 @@ import type { Mapped } from '../contract/mapping.ts';
 import { sortSides } from '../shared/book-sides.ts';
 import { readCandlePrices } from '../shared/candle-prices.ts';
 import { createCutter } from '../shared/level-lists.ts';
-import { mapEach } from '../shared/map-each.ts';
-import { bindMapped, isEmptyDay, type Subject } from '../shared/mapped.ts';
+import { mapEach, mapLayers } from '../shared/map-each.ts';
+import { bindMapped, isEmptyDay, listPresent, type Subject } from '../shared/mapped.ts';
 import { noteUnread } from '../shared/unexpected.ts';
 import {
   type Fields,
@@ -128,18 +128,23 @@ const mapSwap =
     return subject === null ? [] : map(subject, element);
   };
 
-/** `vol` counts contracts; where `number_of` counts them, `vol` is the turnover (the second version of the batch). */
-const mapDetail = mapSwap((subject, element) => {
+const mapDetail = mapSwap((subject, element) =>
+  mapLayers([() => toLast(subject, element), () => toStats(subject, element)]),
+);
+
+const toLast = (subject: Subject, element: Fields): Mapped | null => {
   const last = readPriceUnlessZero(element.close, 'close');
+  return last === null ? null : toMapped(subject, 'ticker', { last });
+};
+
+/** `vol` counts contracts; where `number_of` counts them, `vol` is the turnover (the second version of the batch). */
+const toStats = (subject: Subject, element: Fields): Mapped | null => {
   const isBatch = !isAbsent(element.number_of);
   const volume_24h = isBatch ? readAmount(element.number_of, 'number_of') : readAmountOrNull(element.vol, 'vol');
   const turnover = isBatch ? readAmountOrNull(element.vol, 'vol') : readTurnover(subject.symbol, element);
   const stats = { volume_24h, volume_unit: 'contracts' as const, turnover_24h: turnover, change_24h: null };
-  return [
-    ...(last === null ? [] : [toMapped(subject, 'ticker', { last })]),
-    ...(isEmptyDay(stats) ? [] : [toMapped(subject, 'stats', stats)]),
-  ];
-});
+  return isEmptyDay(stats) ? null : toMapped(subject, 'stats', stats);
+};
 
 /** Coin-margined swaps have no turnover in dollars. */
 const readTurnover = (symbol: string, element: Fields): string | null =>
@@ -159,9 +164,15 @@ const mapIndex = mapSwap(toIndex, ['index_ts']);
 const mapMarkMinute: Mapper = (element, source) => {
   const subject = readSubject(element, source);
   if (subject === null) return [];
-  const mark = source.isFrame ? readPriceUnlessZero(element.close, 'close') : null;
-  const pushed = mark === null ? [] : [toMapped(subject, 'mark', { mark, index: null })];
-  return [...pushed, ...toCandle(subject, element, 'mark')];
+  return mapLayers([
+    () => (source.isFrame ? toPushedMark(subject, element) : null),
+    () => toCandle(subject, element, 'mark'),
+  ]);
+};
+
+const toPushedMark = (subject: Subject, element: Fields): Mapped | null => {
+  const mark = readPriceUnlessZero(element.close, 'close');
+  return mark === null ? null : toMapped(subject, 'mark', { mark, index: null });
 };
 
 /** The coming settlement: answers call it `funding_time`, pushes `settlement_time` (their `funding_time` is when the rate was computed). */
@@ -267,7 +278,7 @@ const mapClosedPosition = mapSwap(
 );
 
 /** `id` is the start in seconds. Mark and index candles have zeros as volumes; they are no figures. */
-const toCandle = (subject: Subject, element: Fields, priceType: PriceType): readonly Mapped[] => {
+const toCandle = (subject: Subject, element: Fields, priceType: PriceType): Mapped | null => {
   const seconds = readCountOrNull(element.id, 'id');
   const open_time = seconds === null ? null : readMsOrNull(seconds * 1000, 'id');
   if (open_time === null) throw makeBadFrame('id is no instant');
@@ -275,7 +286,7 @@ const toCandle = (subject: Subject, element: Fields, priceType: PriceType): read
   const volume = isTraded ? readAmount(element.vol, 'vol') : null;
   const { open, high, low, close } = element;
   const prices = readCandlePrices({ open, high, low, close }, volume);
-  if (prices === null) return [];
+  if (prices === null) return null;
   const values = {
     open_time,
     price_type: priceType,
@@ -287,11 +298,11 @@ const toCandle = (subject: Subject, element: Fields, priceType: PriceType): read
     trades: isTraded ? readCountOrNull(element.count, 'count') : null,
     closed: null,
   };
-  return [toMapped(subject, 'candle', values)];
+  return toMapped(subject, 'candle', values);
 };
 
 const mapCandle = (priceType: PriceType): Mapper =>
-  mapSwap((subject, element) => toCandle(subject, element, priceType));
+  mapSwap((subject, element) => listPresent([toCandle(subject, element, priceType)]));
 
 /** `open_interest` is an answer as wrapped by recorders. */
 const TOPICS: ReadonlyMap<string, Mapper> = new Map([

@@ -8,8 +8,8 @@ import { makeSnapshotChain, sortSides } from '../shared/book-sides.ts';
 import type { Chain } from '../shared/book-sync.ts';
 import { readCandlePrices } from '../shared/candle-prices.ts';
 import { createCutter } from '../shared/level-lists.ts';
-import { mapEach } from '../shared/map-each.ts';
-import { bindMapped, type Subject } from '../shared/mapped.ts';
+import { mapEach, mapLayers } from '../shared/map-each.ts';
+import { bindMapped, isEmptyDay, type Subject } from '../shared/mapped.ts';
 import { noteUnexpected, noteUnread } from '../shared/unexpected.ts';
 import {
   type Fields,
@@ -160,32 +160,37 @@ const mapContext = (symbol: string, element: Fields, { receivedAt }: Source): re
   if (!isPerpetual(symbol)) return [];
   const context = readFields(element.ctx, 'ctx');
   const subject: Subject = { symbol, venueTs: null, receivedAt, element };
-  return [...toMark(subject, context), ...toFunding(subject, context), ...toDay(subject, context)];
+  return mapLayers([
+    () => toMark(subject, context),
+    () => toFunding(subject, context),
+    () => toOi(subject, context),
+    () => toStats(subject, context),
+  ]);
 };
 
-const toMark = (subject: Subject, context: Fields): readonly Mapped[] => {
+const toMark = (subject: Subject, context: Fields): Mapped | null => {
   const mark = readPriceUnlessZero(context.markPx, 'markPx');
   const index = readPriceUnlessZero(context.oraclePx, 'oraclePx');
-  return mark === null && index === null ? [] : [toMapped(subject, 'mark', { mark, index })];
+  return mark === null && index === null ? null : toMapped(subject, 'mark', { mark, index });
 };
 
-const toFunding = (subject: Subject, context: Fields): readonly Mapped[] => {
+const toFunding = (subject: Subject, context: Fields): Mapped | null => {
   const funding = readFigureOrNull(context.funding, 'funding');
-  return funding === null
-    ? []
-    : [toMapped(subject, 'funding', { funding, funding_interval_ms: null, next_funding_at: null })];
+  if (funding === null) return null;
+  return toMapped(subject, 'funding', { funding, funding_interval_ms: null, next_funding_at: null });
+};
+
+const toOi = (subject: Subject, context: Fields): Mapped | null => {
+  const oi = readAmountOrNull(context.openInterest, 'openInterest');
+  return oi === null ? null : toMapped(subject, 'oi', { oi, oi_unit: 'base' });
 };
 
 /** The price of a day before is published, a change is not. */
-const toDay = (subject: Subject, context: Fields): readonly Mapped[] => {
-  const oi = readAmountOrNull(context.openInterest, 'openInterest');
+const toStats = (subject: Subject, context: Fields): Mapped | null => {
   const volume_24h = readAmountOrNull(context.dayBaseVlm, 'dayBaseVlm');
   const turnover_24h = readAmountOrNull(context.dayNtlVlm, 'dayNtlVlm');
   const stats = { volume_24h, volume_unit: 'base' as const, turnover_24h, change_24h: null };
-  return [
-    ...(oi === null ? [] : [toMapped(subject, 'oi', { oi, oi_unit: 'base' })]),
-    ...(volume_24h === null && turnover_24h === null ? [] : [toMapped(subject, 'stats', stats)]),
-  ];
+  return isEmptyDay(stats) ? null : toMapped(subject, 'stats', stats);
 };
 
 /** `metaAndAssetCtxs`: a context for each coin of the meta, by place. */

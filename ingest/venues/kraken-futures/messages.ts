@@ -8,7 +8,7 @@ import type { Mapped } from '../contract/mapping.ts';
 import { sortSides } from '../shared/book-sides.ts';
 import { readCandlePrices } from '../shared/candle-prices.ts';
 import { createCutter, LevelList } from '../shared/level-lists.ts';
-import { mapEach } from '../shared/map-each.ts';
+import { mapEach, mapLayers } from '../shared/map-each.ts';
 import { bindMapped, isEmptyDay, listPresent, type Subject as MappedSubject } from '../shared/mapped.ts';
 import { noteUnread } from '../shared/unexpected.ts';
 import {
@@ -96,12 +96,12 @@ const toMapped = bindMapped('kraken-futures');
 const mapTicker: Mapper = (body, source) => {
   const subject = readSubject(body.product_id, { venueTs: readMsOrNull(body.time, 'time'), element: body }, source);
   if (subject === null) return [];
-  return listPresent([
-    toTicker(subject, body),
-    toMark(subject, body, ['markPrice', 'index']),
-    toFunding(subject, body),
-    toOi(subject, body),
-    toStats(subject, body, ['volume', 'change']),
+  return mapLayers([
+    () => toTicker(subject, body),
+    () => toMark(subject, body, ['markPrice', 'index']),
+    () => toFunding(subject, body),
+    () => toOi(subject, body),
+    () => toStats(subject, body, ['volume', 'change']),
   ]);
 };
 
@@ -118,12 +118,11 @@ const mapTickers: Mapper = (body, source) => {
   return mapEach(tickers.filter(isFields), (ticker) => {
     const subject = readSubject(ticker.symbol, { venueTs: sentAt, element: ticker }, source);
     if (subject === null) return [];
-    const lastTime = readInstantOrNull(ticker.lastTime, 'lastTime');
-    return listPresent([
-      toTicker({ ...subject, venueTs: lastTime ?? sentAt }, ticker),
-      toMark(subject, ticker, ['markPrice', 'indexPrice']),
-      toOi(subject, ticker),
-      toStats(subject, ticker, ['vol24h', 'change24h']),
+    return mapLayers([
+      () => toTicker({ ...subject, venueTs: readInstantOrNull(ticker.lastTime, 'lastTime') ?? sentAt }, ticker),
+      () => toMark(subject, ticker, ['markPrice', 'indexPrice']),
+      () => toOi(subject, ticker),
+      () => toStats(subject, ticker, ['vol24h', 'change24h']),
     ]);
   });
 };

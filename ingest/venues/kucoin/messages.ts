@@ -6,8 +6,8 @@ import type { MapContext, Mapped } from '../contract/mapping.ts';
 import { makeSnapshotChain, sortSides } from '../shared/book-sides.ts';
 import { readCandlePrices } from '../shared/candle-prices.ts';
 import { createCutter } from '../shared/level-lists.ts';
-import { mapEach } from '../shared/map-each.ts';
-import { bindMapped, isEmptyDay, type Subject } from '../shared/mapped.ts';
+import { mapEach, mapLayers } from '../shared/map-each.ts';
+import { bindMapped, isEmptyDay, listPresent, type Subject } from '../shared/mapped.ts';
 import { noteUnread } from '../shared/unexpected.ts';
 import {
   type Fields,
@@ -120,46 +120,48 @@ const mapSymbol =
     return map({ symbol, venueTs: readStamp(data[stamp], stamp), receivedAt: source.receivedAt, element: data }, data);
   };
 
-const toTicker = (subject: Subject, data: Fields, name: string): Mapped[] => {
+const toTicker = (subject: Subject, data: Fields, name: string): Mapped | null => {
   const last = readPriceUnlessZero(data[name], name);
-  return last === null ? [] : [toMapped(subject, 'ticker', { last })];
+  return last === null ? null : toMapped(subject, 'ticker', { last });
 };
 
-const toMark = (subject: Subject, data: Fields, markName: string): Mapped[] => {
+const toMark = (subject: Subject, data: Fields, markName: string): Mapped | null => {
   const mark = readPriceUnlessZero(data[markName], markName);
   const index = readPriceUnlessZero(data.indexPrice, 'indexPrice');
-  return mark === null && index === null ? [] : [toMapped(subject, 'mark', { mark, index })];
+  return mark === null && index === null ? null : toMapped(subject, 'mark', { mark, index });
 };
 
-const toPredicted = (subject: Subject, funding: Digits | null): Mapped[] =>
+const toPredicted = (subject: Subject, funding: Digits | null): Mapped | null =>
   toFunding(subject, { funding, funding_interval_ms: null, next_funding_at: null });
 
-const toFunding = (subject: Subject, values: FundingRecord['values']): Mapped[] =>
-  values.funding === null && values.next_funding_at === null ? [] : [toMapped(subject, 'funding', values)];
+const toFunding = (subject: Subject, values: FundingRecord['values']): Mapped | null =>
+  values.funding === null && values.next_funding_at === null ? null : toMapped(subject, 'funding', values);
 
 type DayNames = Readonly<Record<'volume' | 'turnover', string>>;
 
-const toStats = (subject: Subject, data: Fields, { volume, turnover }: DayNames): Mapped[] => {
+const toStats = (subject: Subject, data: Fields, { volume, turnover }: DayNames): Mapped | null => {
   const values = {
     volume_24h: readAmountOrNull(data[volume], volume),
     volume_unit: toVolumeUnit(subject.symbol),
     turnover_24h: isInverse(subject.symbol) ? null : readAmountOrNull(data[turnover], turnover),
     change_24h: readFigureOrNull(data.priceChgPct, 'priceChgPct'),
   };
-  return isEmptyDay(values) ? [] : [toMapped(subject, 'stats', values)];
+  return isEmptyDay(values) ? null : toMapped(subject, 'stats', values);
 };
 
-const mapTicker = mapSymbol('ts', (subject, data) => toTicker(subject, data, 'price'));
+const mapTicker = mapSymbol('ts', (subject, data) => listPresent([toTicker(subject, data, 'price')]));
 
 /** The day of a contract and, since autumn 2026, the rate of its coming settlement. */
-const mapDay = mapSymbol('ts', (subject, data) => [
-  ...toTicker(subject, data, 'lastPrice'),
-  ...toPredicted(subject, readFigureOrNull(data.fundingRate, 'fundingRate')),
-  ...toStats(subject, data, { volume: 'volume', turnover: 'turnover' }),
-]);
+const mapDay = mapSymbol('ts', (subject, data) =>
+  mapLayers([
+    () => toTicker(subject, data, 'lastPrice'),
+    () => toPredicted(subject, readFigureOrNull(data.fundingRate, 'fundingRate')),
+    () => toStats(subject, data, { volume: 'volume', turnover: 'turnover' }),
+  ]),
+);
 
-const mapMark = mapSymbol('timestamp', (subject, data) => toMark(subject, data, 'markPrice'));
-const mapCurrentMark = mapSymbol('timePoint', (subject, data) => toMark(subject, data, 'value'));
+const mapMark = mapSymbol('timestamp', (subject, data) => listPresent([toMark(subject, data, 'markPrice')]));
+const mapCurrentMark = mapSymbol('timePoint', (subject, data) => listPresent([toMark(subject, data, 'value')]));
 
 /** An index is recorded for each listing that uses it. */
 const mapIndex: Mapper = (data, source) =>
@@ -178,7 +180,7 @@ const PREDICTED_MS = 60_000;
 
 const mapFunding = mapSymbol('timestamp', (subject, data) => {
   if (readCountOrNull(data.granularity, 'granularity') !== PREDICTED_MS) return [];
-  return toPredicted(subject, readSoleFigure(data.fundingRate, 'fundingRate'));
+  return listPresent([toPredicted(subject, readSoleFigure(data.fundingRate, 'fundingRate'))]);
 });
 
 /** `timePoint` is the previous settlement, no stamp of the rate. */
@@ -190,7 +192,7 @@ const mapCurrentFunding: Mapper = (data, source) => {
     funding_interval_ms: readCountOrNull(data.granularity, 'granularity') || null,
     next_funding_at: readMsOrNull(data.fundingTime, 'fundingTime'),
   };
-  return toFunding({ symbol, venueTs: null, receivedAt: source.receivedAt, element: data }, values);
+  return listPresent([toFunding({ symbol, venueTs: null, receivedAt: source.receivedAt, element: data }, values)]);
 };
 
 /** All data of a contract but its book; no stamp. `nextFundingRateTime` is the remaining time, not an instant. */
@@ -198,17 +200,21 @@ const mapContract: Mapper = (data, source) => {
   if (!isPerpetual(data)) return [];
   const symbol = readText(data.symbol, 'symbol');
   const subject = { symbol, venueTs: null, receivedAt: source.receivedAt, element: data };
-  const oi = readAmountOrNull(data.openInterest, 'openInterest');
-  return [
-    ...toTicker(subject, data, 'lastTradePrice'),
-    ...toMark(subject, data, 'markPrice'),
-    ...toContractFunding(subject, data),
-    ...(oi === null ? [] : [toMapped(subject, 'oi', { oi, oi_unit: 'contracts' })]),
-    ...toStats(subject, data, { volume: 'volumeOf24h', turnover: 'turnoverOf24h' }),
-  ];
+  return mapLayers([
+    () => toTicker(subject, data, 'lastTradePrice'),
+    () => toMark(subject, data, 'markPrice'),
+    () => toContractFunding(subject, data),
+    () => toContractOi(subject, data),
+    () => toStats(subject, data, { volume: 'volumeOf24h', turnover: 'turnoverOf24h' }),
+  ]);
 };
 
-const toContractFunding = (subject: Subject, data: Fields): Mapped[] =>
+const toContractOi = (subject: Subject, data: Fields): Mapped | null => {
+  const oi = readAmountOrNull(data.openInterest, 'openInterest');
+  return oi === null ? null : toMapped(subject, 'oi', { oi, oi_unit: 'contracts' });
+};
+
+const toContractFunding = (subject: Subject, data: Fields): Mapped | null =>
   toFunding(subject, {
     funding: readFigureOrNull(data.fundingFeeRate, 'fundingFeeRate'),
     funding_interval_ms: readInterval(data),

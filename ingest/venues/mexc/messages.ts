@@ -6,7 +6,7 @@ import type { Mapped } from '../contract/mapping.ts';
 import { makeSnapshotChain, sortSides } from '../shared/book-sides.ts';
 import { readCandlePrices } from '../shared/candle-prices.ts';
 import { createCutter } from '../shared/level-lists.ts';
-import { mapEach } from '../shared/map-each.ts';
+import { mapEach, mapLayers } from '../shared/map-each.ts';
 import { bindMapped, isEmptyDay, type Subject } from '../shared/mapped.ts';
 import { noteUnread } from '../shared/unexpected.ts';
 import {
@@ -110,44 +110,44 @@ const toSubject = (element: Fields, { receivedAt, symbol, sentAt }: Source, stam
 
 const mapTicker: Mapper = (element, source) => {
   const subject = toSubject(element, source, ['timestamp']);
-  return [
-    ...toTicker(subject, element),
-    ...toMark(subject, element, ['fairPrice', 'indexPrice']),
-    ...toTickerFunding(subject, element),
-    ...toOpenInterest(subject, element),
-    ...toStats(subject, element),
-  ];
+  return mapLayers([
+    () => toTicker(subject, element),
+    () => toMark(subject, element, ['fairPrice', 'indexPrice']),
+    () => toTickerFunding(subject, element),
+    () => toOpenInterest(subject, element),
+    () => toStats(subject, element),
+  ]);
 };
 
-const toTicker = (subject: Subject, element: Fields): Mapped[] => {
+const toTicker = (subject: Subject, element: Fields): Mapped | null => {
   const last = readPriceUnlessZero(element.lastPrice, 'lastPrice');
-  return last === null ? [] : [toMapped(subject, 'ticker', { last })];
+  return last === null ? null : toMapped(subject, 'ticker', { last });
 };
 
-const toMark = (subject: Subject, element: Fields, [markName, indexName]: readonly [string, string]): Mapped[] => {
+const toMark = (subject: Subject, element: Fields, [markName, indexName]: readonly [string, string]): Mapped | null => {
   const mark = readPriceUnlessZero(element[markName], markName);
   const index = readPriceUnlessZero(element[indexName], indexName);
-  return mark === null && index === null ? [] : [toMapped(subject, 'mark', { mark, index })];
+  return mark === null && index === null ? null : toMapped(subject, 'mark', { mark, index });
 };
 
-const toTickerFunding = (subject: Subject, element: Fields): Mapped[] => {
+const toTickerFunding = (subject: Subject, element: Fields): Mapped | null => {
   const funding = readFigureOrNull(element.fundingRate, 'fundingRate');
-  if (funding === null) return [];
-  return [toMapped(subject, 'funding', { funding, funding_interval_ms: null, next_funding_at: null })];
+  if (funding === null) return null;
+  return toMapped(subject, 'funding', { funding, funding_interval_ms: null, next_funding_at: null });
 };
 
-const toOpenInterest = (subject: Subject, element: Fields): Mapped[] => {
+const toOpenInterest = (subject: Subject, element: Fields): Mapped | null => {
   const oi = readAmountOrNull(element.holdVol, 'holdVol');
-  return oi === null ? [] : [toMapped(subject, 'oi', { oi, oi_unit: 'contracts' })];
+  return oi === null ? null : toMapped(subject, 'oi', { oi, oi_unit: 'contracts' });
 };
 
 /** `amount24` of an inverse contract counts coins and is no quote amount. */
-const toStats = (subject: Subject, element: Fields): Mapped[] => {
+const toStats = (subject: Subject, element: Fields): Mapped | null => {
   const volume_24h = readAmountOrNull(element.volume24, 'volume24');
   const change_24h = readFigureOrNull(element.riseFallRate, 'riseFallRate');
   const turnover_24h = isInverse(subject.symbol) ? null : readAmountOrNull(element.amount24, 'amount24');
   const values = { volume_24h, volume_unit: 'contracts' as const, turnover_24h, change_24h };
-  return isEmptyDay(values) ? [] : [toMapped(subject, 'stats', values)];
+  return isEmptyDay(values) ? null : toMapped(subject, 'stats', values);
 };
 
 const mapPrice =
@@ -163,14 +163,19 @@ const mapPrice =
 const mapFunding =
   (name: string): Mapper =>
   (element, source) => {
-    const funding = readSoleFigure(element[name], name);
-    const next_funding_at = readMsOrNull(element.nextSettleTime, 'nextSettleTime');
     const subject = toSubject(element, source, ['timestamp']);
-    const prices = toMark(subject, element, ['fairPrice', 'idxPrice']);
-    if (funding === null && next_funding_at === null) return prices;
-    const values = { funding, funding_interval_ms: readCycle(element), next_funding_at };
-    return [...prices, toMapped(subject, 'funding', values)];
+    return mapLayers([
+      () => toMark(subject, element, ['fairPrice', 'idxPrice']),
+      () => toFunding(subject, element, name),
+    ]);
   };
+
+const toFunding = (subject: Subject, element: Fields, name: string): Mapped | null => {
+  const funding = readSoleFigure(element[name], name);
+  const next_funding_at = readMsOrNull(element.nextSettleTime, 'nextSettleTime');
+  if (funding === null && next_funding_at === null) return null;
+  return toMapped(subject, 'funding', { funding, funding_interval_ms: readCycle(element), next_funding_at });
+};
 
 /** Levels are `[price, contracts, orders]`. `cts` is the matching engine's time. */
 const readBook = (element: Fields, source: Source) => ({

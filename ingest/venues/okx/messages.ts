@@ -6,7 +6,7 @@ import type { MapContext, Mapped } from '../contract/mapping.ts';
 import { sortSides } from '../shared/book-sides.ts';
 import { readCandlePrices } from '../shared/candle-prices.ts';
 import { createCutter } from '../shared/level-lists.ts';
-import { mapEach } from '../shared/map-each.ts';
+import { mapEach, mapLayers } from '../shared/map-each.ts';
 import { bindMapped, type Subject } from '../shared/mapped.ts';
 import { noteUnread } from '../shared/unexpected.ts';
 import {
@@ -126,16 +126,21 @@ const mapSwap =
     return symbol === null ? [] : map(toSubject(symbol, element, source), element, source);
   };
 
-/** `volCcy24h` counts base: it is no turnover. */
-const mapTicker = mapSwap((subject, element) => {
+const mapTicker = mapSwap((subject, element) =>
+  mapLayers([() => toLast(subject, element), () => toStats(subject, element)]),
+);
+
+const toLast = (subject: Subject, element: Fields): Mapped | null => {
   const last = readPriceUnlessZero(element.last, 'last');
+  return last === null ? null : toMapped(subject, 'ticker', { last });
+};
+
+/** `volCcy24h` counts base: it is no turnover. */
+const toStats = (subject: Subject, element: Fields): Mapped | null => {
   const volume_24h = readAmountOrNull(element.vol24h, 'vol24h');
-  const stats = { volume_24h, volume_unit: 'contracts' as const, turnover_24h: null, change_24h: null };
-  return [
-    ...(last === null ? [] : [toMapped(subject, 'ticker', { last })]),
-    ...(volume_24h === null ? [] : [toMapped(subject, 'stats', stats)]),
-  ];
-});
+  if (volume_24h === null) return null;
+  return toMapped(subject, 'stats', { volume_24h, volume_unit: 'contracts', turnover_24h: null, change_24h: null });
+};
 
 const mapMark = mapSwap((subject, element) => {
   const mark = readPriceUnlessZero(element.markPx, 'markPx');

@@ -23,6 +23,22 @@ export const mapEach = <T>(elements: readonly T[], map: (element: T) => readonly
   return giveReadable(all, fault);
 };
 
+/** The records of a ticker's layers, each read on its own: a figure that cannot be read takes its layer, and no other. Null: the ticker has none of it. */
+export const mapLayers = (layers: readonly (() => Mapped | null)[]): readonly Mapped[] => {
+  const all: Mapped[] = [];
+  let fault: VenueError | null = null;
+  for (const read of layers) {
+    try {
+      const mapped = read();
+      if (mapped !== null) all.push(mapped);
+    } catch (error) {
+      if (!(error instanceof VenueError)) throw error;
+      fault ??= error;
+    }
+  }
+  return giveReadable(all, fault);
+};
+
 /** The records; with a fault of another part of the message, they are thrown with it. */
 export const giveReadable = (mapped: readonly Mapped[], fault: VenueError | null): readonly Mapped[] => {
   if (fault === null) return mapped;

@@ -4,6 +4,7 @@ import { mayExist, type VenueMessage } from '../../../ingest/venues/contract/lis
 import { type MapContext, UnreadablePart } from '../../../ingest/venues/contract/mapping.ts';
 import type { Venue } from '../../../ingest/venues/contract/venue.ts';
 import { venues } from '../../../ingest/venues/index.ts';
+import type { NormalisedRecord } from '../../../schemas/records.ts';
 import { isRaw, parseExact } from '../../support/mutations.ts';
 import { factsAbout } from '../../support/venue-facts.ts';
 import { chooseSeeds, makeContext, readAnswers, readRecordings, readReference } from '../../support/venue-seeds.ts';
@@ -87,6 +88,48 @@ t.test('a row that cannot be read leaves the other rows', (t) => {
     const faults = tried.reduce((sum, one) => sum + one.faults, 0);
     // Its rows are named by their places in another list (hyperliquid.test.ts).
     t.ok(faults > 0 || venue.id === 'hyperliquid', `${venue.id}: ${faults} faults`);
+  }
+  t.end();
+});
+
+const TICKER_LAYERS = ['ticker', 'mark', 'funding', 'oi', 'stats'];
+
+const listHolders = (value: unknown): readonly Holder[] =>
+  isHolder(value) ? [value, ...Object.values(value).flatMap(listHolders)] : [];
+
+/** The message with `odd` as the value of a member, wherever it has it. */
+const withOdd = (seed: VenueMessage, name: string, odd: unknown): VenueMessage => {
+  const tree = parseExact(Buffer.from(seed.payload).toString('utf8'));
+  for (const holder of listHolders(tree)) if (name in holder && !isHolder(holder[name])) holder[name] = odd;
+  return { ...seed, payload: encode(tree) };
+};
+
+/** Layers of a ticker that no fault of one member takes alone. */
+const findBound = (venue: Venue, seed: VenueMessage, context: MapContext): readonly string[] => {
+  const whole = read(venue, seed, context);
+  const layers = TICKER_LAYERS.filter((layer) => whole.layers.has(layer));
+  if (whole.fault !== null || layers.length < 2) return [];
+  const alone = new Set<string>();
+  const holders = listHolders(parseExact(Buffer.from(seed.payload).toString('utf8')));
+  for (const name of new Set(holders.flatMap((holder) => Object.keys(holder))))
+    for (const odd of ['no figure', {}]) {
+      const after = read(venue, withOdd(seed, name, odd), context);
+      const lost = [...whole.records].filter((record) => !after.records.has(record));
+      const of = new Set(lost.map((record) => (JSON.parse(record) as NormalisedRecord).layer));
+      if (after.fault !== null && of.size === 1) for (const layer of of) alone.add(layer);
+    }
+  return layers.filter((layer) => !alone.has(layer));
+};
+
+t.test('a figure of a ticker that cannot be read leaves the other layers', (t) => {
+  for (const venue of venues.values()) {
+    const messages = readRecordings(venue);
+    const context = makeContext(venue, messages);
+    const seeds = [...chooseSeeds(messages), ...readShapes(venue).map(({ message }) => message)];
+    const bound = seeds.flatMap((seed) =>
+      findBound(venue, seed, context).map((layer) => `${layer} of ${seed.payload.toString().slice(0, 300)}`),
+    );
+    t.same(bound, [], venue.id);
   }
   t.end();
 });
