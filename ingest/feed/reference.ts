@@ -4,7 +4,13 @@ import type { Logger } from '../../infra/runtime/log.ts';
 import { pauseUnlessAborted } from '../../infra/runtime/pause.ts';
 import type { ListingRecord, Micros } from '../../schemas/records.ts';
 import type { CollectedVenue } from '../venues/contract/feed.ts';
-import { mayExist, type ReferenceState, VenueError, type VenueRequest } from '../venues/contract/listings.ts';
+import {
+  isEmptyAnswer,
+  mayExist,
+  type ReferenceState,
+  VenueError,
+  type VenueRequest,
+} from '../venues/contract/listings.ts';
 import type { Source } from './connection-log.ts';
 import { type RestClient, RestError } from './rest-client.ts';
 
@@ -122,11 +128,13 @@ class ReferenceFollower implements Reference {
     const answer = venue.mapReference(this.#state, { kind: 'response', received_at: nowMicros(), request, payload });
     if (!answer) return;
     const read = new Set(answer.listings.map(({ venue_symbol }) => venue_symbol));
-    // A listing whose row cannot be read is followed as it was.
-    const kept = (this.#scopes.get(answer.scope) ?? []).filter(
-      ({ venue_symbol }) => !read.has(venue_symbol) && mayExist(answer, venue_symbol),
-    );
+    const before = this.#scopes.get(answer.scope) ?? [];
+    // A listing that may exist is followed as it was.
+    const kept = before.filter(({ venue_symbol }) => !read.has(venue_symbol) && mayExist(answer, venue_symbol));
     this.#scopes.set(answer.scope, [...answer.listings, ...kept]);
+    const isThere = ({ values: { delisted_at: end } }: ListingRecord): boolean => end === null || end > nowMicros();
+    if (isEmptyAnswer(answer) && before.some(isThere))
+      log.warn({ scope: answer.scope }, 'an answer without listings, where some were known');
     if (answer.unreadable !== undefined && answer.unreadable.length > 0)
       log.warn({ unreadable: answer.unreadable }, 'listings that cannot be read');
   }

@@ -1,6 +1,7 @@
 // Applies each kind of raw record to a task: connections, capabilities, reference answers, data (design section 4).
 import type { Interruptible } from '../../infra/runtime/steps.ts';
 import {
+  isEmptyAnswer,
   mayExist,
   type ReferenceAnswer,
   VenueError,
@@ -155,11 +156,26 @@ function* applyReference(context: TaskContext, message: RawMessage): Interruptib
   store.changeCore(({ scopes }) => {
     scopes[answer.scope] = [...present];
   });
-  const [first] = answer.unreadable ?? [];
-  if (first === undefined) return;
-  const text = `${answer.unreadable?.length} listings cannot be read, first ${first.symbol}: ${first.text}`;
-  pushDeadLetter(context, { code: first.code, text, payload: message.payload });
+  const isThere = (symbol: string): boolean => {
+    const end = state.listings.get(symbol)?.version.delisted_at ?? null;
+    return end === null || end > message.received_at;
+  };
+  const fault = findFault(answer, before.filter(isThere).length);
+  if (fault !== null) pushDeadLetter(context, { ...fault, payload: message.payload });
 }
+
+/** What a reference answer does not tell of the listings that are known. */
+const findFault = (answer: ReferenceAnswer, known: number): { readonly code: string; readonly text: string } | null => {
+  if (isEmptyAnswer(answer) && known > 0)
+    return { code: 'VENUE_BAD_FRAME', text: `an answer without listings, where ${known} were known` };
+  const { unreadable = [] } = answer;
+  const [first] = unreadable;
+  if (first === undefined) return null;
+  return {
+    code: first.code,
+    text: `${unreadable.length} listings cannot be read, first ${first.symbol}: ${first.text}`,
+  };
+};
 
 /** Reads elements of an answer; they are cut out of it only when a version needs one. */
 const createElementReader = ({ elements }: ReferenceAnswer): ((venueSymbol: string) => string | null) => {

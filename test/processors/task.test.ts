@@ -345,9 +345,18 @@ t.test(
       log.append({ kind: 'response', slot: 'reference', conn_id: 'c1.reference', request, payload });
     };
     const big = element('0.20', '0.0').replace('"TRADING"', `"TRADING","note":"${'x'.repeat(20_000)}"`);
-    for (const symbols of [[element('0.10', '1.250')], [element('0.10', '1.5')], [element('0.20', '0e0')], [], [big]])
+    const other = element('0.10', '0.0').replaceAll('BTCUSDT', 'ETHUSDT');
+    for (const symbols of [
+      [element('0.10', '1.250')],
+      [element('0.10', '1.5')],
+      [element('0.20', '0e0')],
+      [other],
+      [big, other],
+    ])
       send(symbols);
-    const versions = runTask(SPEC, log.records).outputs.flatMap(({ listings }) => listings);
+    const versions = runTask(SPEC, log.records).outputs.flatMap(({ listings }) =>
+      listings.filter(({ venue_symbol }) => venue_symbol === 'BTCUSDT'),
+    );
     t.same(
       versions.map(({ record, raw }) => [record.values.tick_size, record.values.status, raw]),
       [
@@ -401,13 +410,15 @@ t.test('a listing that is absent before its announced end has ended; absent afte
     log.capability(binance);
     const announcedMs = log.now / 1_000 + aheadMs;
     const element = `{"symbol":"BTCUSDT","pair":"BTCUSDT","contractType":"PERPETUAL","status":"TRADING","baseAsset":"BTC","quoteAsset":"USDT","deliveryDate":${announcedMs},"filters":[]}`;
-    for (const symbols of [element, '', '']) {
+    const other = element.replaceAll('BTCUSDT', 'ETHUSDT').replace(String(announcedMs), '4133404800000');
+    for (const symbols of [`${element},${other}`, other, other]) {
       log.now += SECOND;
       const payload = Buffer.from(`{"serverTime":1565246363776,"symbols":[${symbols}]}`);
       log.append({ kind: 'response', slot: 'reference', conn_id: 'c1.reference', request, payload });
     }
     const versions = runTask(SPEC, log.records).outputs.flatMap(({ listings }) => listings);
-    return versions.map(({ delisted_at, record }) => [
+    const own = versions.filter(({ venue_symbol }) => venue_symbol === 'BTCUSDT');
+    return own.map(({ delisted_at, record }) => [
       record.values.status,
       ((delisted_at ?? 0) - announcedMs * 1_000) / SECOND,
     ]);

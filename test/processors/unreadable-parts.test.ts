@@ -78,6 +78,18 @@ t.test('a listing whose row cannot be read stays listed, and becomes one dead le
   t.end();
 });
 
+t.test('an answer without listings ends none of those that are known, and is a dead letter', (t) => {
+  const both = { listings: [listing('A'), listing('B')] };
+  const { versions, letters } = run([{ listings: [] }, both, { listings: [] }, { listings: [listing('A')] }]);
+  t.same(versions, [
+    ['A', 'tradeable'],
+    ['B', 'tradeable'],
+    ['B', 'delisted'],
+  ]);
+  t.same(letters, ['VENUE_BAD_FRAME'], 'one before any listing is known says nothing odd');
+  t.end();
+});
+
 t.test('the records beside an unreadable part are applied, and the part becomes a dead letter', (t) => {
   const { outputs, letters } = run([{ listings: [listing('A')] }], {
     l: 'mark',

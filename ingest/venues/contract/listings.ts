@@ -42,9 +42,14 @@ export type ReferenceAnswer = {
   readonly elements: () => ReadonlyMap<string, string>;
 };
 
-/** Whether a row that cannot be read may be about this listing. */
-export const mayExist = ({ unreadable = [] }: ReferenceAnswer, venueSymbol: string): boolean =>
-  unreadable.some(({ symbol }) => symbol === null || symbol === venueSymbol);
+/** Whether an answer has no listing at all. A market that had some does not end at once: it says nothing of them (D-462). */
+export const isEmptyAnswer = ({ listings }: ReferenceAnswer): boolean => listings.length === 0;
+
+/** Whether a listing that is absent from an answer may exist: a row that cannot be read may be about it, or the answer is empty. */
+export const mayExist = (answer: ReferenceAnswer, venueSymbol: string): boolean => {
+  const { unreadable = [] } = answer;
+  return isEmptyAnswer(answer) || unreadable.some(({ symbol }) => symbol === null || symbol === venueSymbol);
+};
 
 export type VenueListings = {
   readonly id: string;

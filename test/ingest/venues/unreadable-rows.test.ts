@@ -196,6 +196,32 @@ const checkListings = (t: { readonly fail: (why: string) => void }, venue: Venue
   return unreadable;
 };
 
+/** The answer without its listings. */
+const withoutRows = (venue: Venue, message: VenueMessage): VenueMessage => {
+  const tree = parseExact(Buffer.from(message.payload).toString('utf8'));
+  const { paths } = factsAbout(venue).elements;
+  for (const list of paths.flatMap((path) => listElements(tree, path.split('.').slice(0, -1).join('.'))))
+    if (Array.isArray(list)) list.length = 0;
+    else for (const name of Object.keys(list)) delete list[name];
+  return { ...message, payload: encode(tree) };
+};
+
+t.test('an answer without listings delists none', (t) => {
+  for (const venue of venues.values()) {
+    const gone = readAnswers(venue).flatMap((message) => {
+      const known = readReference(venue, message)?.listings ?? [];
+      const after = readReference(venue, withoutRows(venue, message));
+      return known.filter(({ venue_symbol }) => after !== null && !mayExist(after, venue_symbol));
+    });
+    t.same(
+      gone.map(({ venue_symbol }) => venue_symbol),
+      [],
+      venue.id,
+    );
+  }
+  t.end();
+});
+
 t.test('a listing that cannot be read is neither delisted nor hides another', (t) => {
   for (const venue of venues.values()) {
     const answers = readAnswers(venue).map((message) => withTwin(venue, message));
