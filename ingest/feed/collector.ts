@@ -6,13 +6,7 @@ import type { ListingRecord, Micros } from '../../schemas/records.ts';
 import { toShard } from '../../schemas/shards.ts';
 import type { CapabilityBody } from '../../schemas/topics.ts';
 import type { RawWriter } from '../publish.ts';
-import {
-  type CollectedVenue,
-  type PollSlot,
-  type Slot,
-  type SocketSlot,
-  toCapability,
-} from '../venues/contract/feed.ts';
+import { type CollectedVenue, type PollSlot, type Slot, toCapability } from '../venues/contract/feed.ts';
 import { createBookSnapshots } from './book-snapshots.ts';
 import { type ConnectionLog, createConnectionLog, type LossCause } from './connection-log.ts';
 import { createFillIns } from './fill-ins.ts';
@@ -22,7 +16,7 @@ import { type PollSlotDeps, runPollSlot } from './poll-slot.ts';
 import { followReference } from './reference.ts';
 import { createRestClient, type RestClient } from './rest-client.ts';
 import type { SlotRunner } from './slot-runner.ts';
-import { runSocketSlot, type SocketSlotDeps } from './socket-slot.ts';
+import { runSocketSlot, type SocketSlotDeps, type SocketSlotRunner } from './socket-slot.ts';
 
 export type CollectorOptions = {
   readonly venue: CollectedVenue;
@@ -119,13 +113,21 @@ const createDeclaration = (venue: CollectedVenue, connections: ConnectionLog) =>
 };
 
 type Runner =
-  | { readonly kind: 'socket'; readonly run: SlotRunner<SocketSlot> }
+  | { readonly kind: 'socket'; readonly run: SocketSlotRunner }
   | { readonly kind: 'poll'; readonly run: SlotRunner<PollSlot> };
+
+/** The listings of a slot that leaves the plan may move to others: it goes on until those are settled, and no longer than this. */
+const LEAVES_WITHIN_MS = 300_000;
+const LOOK_EVERY_MS = 100;
+const NOT_PLANNED = 'no longer planned';
 
 /** Runs the slots of the newest plan. */
 class SlotRunners {
   readonly #deps: SocketSlotDeps & PollSlotDeps;
   readonly #runners = new Map<string, Runner>();
+  /** Sockets that are no longer planned, with the time at which they end. */
+  readonly #leaving = new Map<SocketSlotRunner, number>();
+  #timer: NodeJS.Timeout | undefined;
 
   constructor(deps: SocketSlotDeps & PollSlotDeps) {
     this.#deps = deps;
@@ -137,18 +139,39 @@ class SlotRunners {
 
   follow(slots: readonly Slot[]): void {
     const planned = new Set(slots.map(({ id }) => id));
-    for (const id of [...this.#runners.keys()]) {
-      if (!planned.has(id)) this.#end(id, 'connection_lost', 'no longer planned');
-    }
+    for (const id of [...this.#runners.keys()]) if (!planned.has(id)) this.#leave(id);
     for (const slot of slots) {
       const runner = this.#runners.get(slot.id);
       if (!runner) this.#start(slot);
       else if (!isDeepStrictEqual(runner.run.slot(), slot)) this.#replace(runner, slot);
     }
+    this.#endLeaving();
   }
 
   stop(cause: LossCause, detail: string): void {
     for (const id of [...this.#runners.keys()]) this.#end(id, cause, detail);
+    for (const run of this.#leaving.keys()) run.stop(cause, detail);
+    this.#leaving.clear();
+    clearTimeout(this.#timer);
+  }
+
+  #leave(id: string): void {
+    const runner = this.#runners.get(id);
+    if (runner?.kind !== 'socket') return this.#end(id, 'connection_lost', NOT_PLANNED);
+    runner.run.retire();
+    this.#leaving.set(runner.run, performance.now() + LEAVES_WITHIN_MS);
+    this.#runners.delete(id);
+  }
+
+  #endLeaving(): void {
+    clearTimeout(this.#timer);
+    const isSettled = [...this.#runners.values()].every((runner) => runner.kind === 'poll' || runner.run.isSettled());
+    for (const [run, untilMs] of this.#leaving) {
+      if (!isSettled && performance.now() < untilMs) continue;
+      run.stop('connection_lost', NOT_PLANNED);
+      this.#leaving.delete(run);
+    }
+    if (this.#leaving.size > 0) this.#timer = setTimeout(() => this.#endLeaving(), LOOK_EVERY_MS);
   }
 
   #start(slot: Slot): void {

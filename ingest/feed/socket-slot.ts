@@ -23,11 +23,18 @@ const RENEW_SPREAD = 0.05;
 
 type Live = { readonly link: Link; readonly renewAtMs: number };
 
-export const runSocketSlot = (slot: SocketSlot, deps: SocketSlotDeps): SlotRunner<SocketSlot> =>
-  new SocketSlotRunner(slot, deps);
+export type SocketSlotRunner = SlotRunner<SocketSlot> & {
+  /** Whether a connection delivers what the newest definition covers. */
+  readonly isSettled: () => boolean;
+  /** No connection is opened any more; those that are open go on until `stop`. */
+  readonly retire: () => void;
+};
 
-class SocketSlotRunner implements SlotRunner<SocketSlot> {
+export const runSocketSlot = (slot: SocketSlot, deps: SocketSlotDeps): SocketSlotRunner => new LinkKeeper(slot, deps);
+
+class LinkKeeper implements SocketSlotRunner {
   readonly #deps: SocketSlotDeps;
+  /** Aborted when no further connection is opened. */
   readonly #over = new AbortController();
   readonly #closed: ClosedMinutes = new Map();
   readonly #backoff: Backoff;
@@ -55,9 +62,18 @@ class SocketSlotRunner implements SlotRunner<SocketSlot> {
     this.#look();
   }
 
-  stop(cause: LossCause, detail: string): void {
+  isSettled(): boolean {
+    const newest = this.#live.at(-1);
+    return newest !== undefined && newest.link.slot === this.#slot && newest.link.isSettled();
+  }
+
+  retire(): void {
     clearInterval(this.#timer);
     this.#over.abort();
+  }
+
+  stop(cause: LossCause, detail: string): void {
+    this.retire();
     for (const { link } of [...this.#live]) link.end(cause, detail);
   }
 

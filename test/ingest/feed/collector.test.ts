@@ -137,6 +137,28 @@ t.test(
   },
 );
 
+t.test('a slot whose listings move to another one goes on until that one delivers them', async (t) => {
+  const [first = '', second = ''] = listSymbols(0);
+  const [other = ''] = listSymbols(1);
+  let listings = [first, second, other];
+  // Two listings fit on one socket.
+  const plan: Venue['plan'] = (known, env) =>
+    paper.plan(known, { ...env, shardOf: known.length > 2 ? env.shardOf : () => 0 });
+  const { server, memory } = await runCollector(t, () => listings, { venue: { ...paper, plan } });
+  await waitFor('two connections', () => memory.of('open').length === 2);
+  const feed = setInterval(() => {
+    for (const book of [first, second, other]) server.sendAll(`{"book":"${book}","first":1,"last":2}`);
+  }, 20);
+  t.teardown(() => clearInterval(feed));
+  listings = [first, other];
+  await waitFor('both old ones ended', () => memory.of('lost').length === 2);
+  const successor = memory.of('open')[2] as Written;
+  t.match(readBody(successor), { covers: [{ symbols: [first, other].toSorted() }] });
+  const delivered = memory.written.findIndex(({ kind, conn_id }) => kind === 'frame' && conn_id === successor.conn_id);
+  for (const lost of memory.of('lost')) t.ok(memory.written.indexOf(lost) > delivered, lost.slot);
+  t.equal(memory.of('open').length, 3, 'the one that leaves is not opened again');
+});
+
 t.test('a collector that stops records every connection as lost, once', async (t) => {
   const { memory, collector } = await runCollector(t, () => [...listSymbols(0), ...listSymbols(1)]);
   await waitFor('two connections', () => memory.of('open').length === 2);
