@@ -1,4 +1,5 @@
 // Readings from assembled books: top of book and depth bands, by 100 ms buckets, invalidated when crossed or broken (L-03, design section 5).
+import { isWhole, makeBookSync } from '../../ingest/venues/shared/book-sync.ts';
 import type { GapCause } from '../../schemas/gap-causes.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { Reading } from '../../schemas/topics.ts';
@@ -67,6 +68,21 @@ const changeBook = (context: TaskContext, subject: BookSubject, message: BookMes
     breakBook(context, subject, 'parse_error');
     throw error;
   }
+};
+
+/** A change of a book was lost, and no later message shows it: the book has no value until the next snapshot. */
+export const loseChange = (context: TaskContext, { listing, connection }: Subject, receivedAt: Micros): void => {
+  const { store, state, out } = context;
+  const key = toBookKey(listing.symbol, connection.conn_id);
+  const held = state.books.get(key);
+  if (held === undefined || !isWhole(held.sync)) return;
+  if (held.pending !== null && isNewBucket(held, receivedAt)) publishPending(context, key);
+  store.changeBook(key, (book) => {
+    book.sync = makeBookSync();
+    book.bucket = toBucketEnd(receivedAt);
+    book.change = { offset: out.offset, receivedAt, recordedAt: state.recordedAt, venueTs: null, raw: null };
+    breakBook(context, { listing, connection, book }, 'parse_error');
+  });
 };
 
 const waitForBucket = ({ store, pending }: TaskContext, book: BookState): void => {

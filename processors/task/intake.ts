@@ -8,7 +8,7 @@ import {
   type VenueMessage,
   VenueRefusal,
 } from '../../ingest/venues/contract/listings.ts';
-import { type Mapped, UnreadablePart } from '../../ingest/venues/contract/mapping.ts';
+import { LostChange, type Mapped, UnreadablePart } from '../../ingest/venues/contract/mapping.ts';
 import { PRICE_TYPES } from '../../schemas/layers/candle.ts';
 import { EVENTS } from '../../schemas/layers/index.ts';
 import { READING_LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
@@ -18,7 +18,7 @@ import { describeError } from '../../schemas/thrown.ts';
 import type { CapabilityBody, ListingVersion, LostBody, OpenBody, RawMessage, TickBody } from '../../schemas/topics.ts';
 import { isCounted, toWindowEnd } from '../../schemas/windows.ts';
 import { applyReading, type Subject } from './accept.ts';
-import { applyBook, endBooks, publishPending } from './book-readings.ts';
+import { applyBook, endBooks, loseChange, publishPending } from './book-readings.ts';
 import { applyAnswer, applyCandle, canBeMinute, forgetNewest, isPriceCollected, type PricedAnswer } from './candles.ts';
 import { failToConnect, loseConnection, nameConnection, noteUnreadable, openConnection } from './connections.ts';
 import {
@@ -319,9 +319,20 @@ const mapMessage = (context: TaskContext, message: RawMessage): readonly Mapped[
     });
   } catch (error) {
     if (!(error instanceof VenueRefusal)) noteUnreadable(store, connId, receivedAt);
+    if (error instanceof LostChange) loseChanges(context, message, error);
     if (!(error instanceof UnreadablePart)) throw error;
     pushDeadLetter(context, { code: error.code, text: error.message, payload: message.payload });
     return error.mapped;
+  }
+};
+
+const loseChanges = (context: TaskContext, message: RawMessage, { symbols }: LostChange): void => {
+  const { store, state } = context;
+  const connection = state.connections.get(message.conn_id);
+  if (!connection) return;
+  for (const symbol of symbols) {
+    if (!isOwnSymbol(context, symbol) || !state.listings.has(symbol)) continue;
+    store.changeListing(symbol, (listing) => loseChange(context, { listing, connection }, message.received_at));
   }
 };
 

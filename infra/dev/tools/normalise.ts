@@ -11,7 +11,7 @@ import {
   type VenueMessage,
   VenueRefusal,
 } from '../../../ingest/venues/contract/listings.ts';
-import { type Mapped, type MapState, UnreadablePart } from '../../../ingest/venues/contract/mapping.ts';
+import { LostChange, type Mapped, type MapState, UnreadablePart } from '../../../ingest/venues/contract/mapping.ts';
 import type { Venue } from '../../../ingest/venues/contract/venue.ts';
 import { venues } from '../../../ingest/venues/index.ts';
 import type { Chain } from '../../../ingest/venues/shared/book-sync.ts';
@@ -212,6 +212,7 @@ class Session {
   #readMapped(message: ReadMessage, faults: VenueError[]): { printed: readonly Printed[]; count: number } {
     const mapped = attempt(() => this.venue.map(this.#state, message, { listings: this.#listings }), faults);
     const part = faults.find((fault) => fault instanceof UnreadablePart);
+    for (const fault of faults) if (fault instanceof LostChange) for (const of of fault.symbols) this.#books.lose(of);
     const readable = mapped ?? part?.mapped ?? [];
     const printed = readable.flatMap(
       (one) => attempt(() => this.#printMapped(message.guessed ? forgetLimit(one) : one), faults) ?? [],

@@ -75,6 +75,12 @@ export class RecordedBooks {
     return broke;
   }
 
+  /** A change of a book cannot be read, and no later message shows it. */
+  lose(symbol: string): void {
+    for (const [place, book] of this.#books)
+      if ((JSON.parse(place) as readonly string[])[0] === symbol) book.sync = makeBookSync();
+  }
+
   /** Forgets the books that a connection told whole: the next one tells them anew. Books joined with REST snapshots are proved by their chain. */
   dropStreamed(): void {
     if (this.#venue.bookRule.style === 'stream') this.#books.clear();

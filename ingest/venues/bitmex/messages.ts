@@ -4,10 +4,10 @@
 import { MICROS_PER_MINUTE } from '../../../schemas/instants.ts';
 import type { Digits, Level, Micros } from '../../../schemas/records.ts';
 import { VenueError, type VenueMessage } from '../contract/listings.ts';
-import type { Mapped, MapState } from '../contract/mapping.ts';
+import { LostChange, type Mapped, type MapState } from '../contract/mapping.ts';
 import { sortSides } from '../shared/book-sides.ts';
 import { readCandlePrices } from '../shared/candle-prices.ts';
-import { giveReadable, mapEach } from '../shared/map-each.ts';
+import { giveReadable, mapEach, readOrElse } from '../shared/map-each.ts';
 import type { Subject } from '../shared/mapped.ts';
 import { noteUnexpected, noteUnread } from '../shared/unexpected.ts';
 import {
@@ -128,7 +128,31 @@ type Row = {
   readonly fields: Fields;
 };
 
-const mapBook = (frame: Fields, { table, action, source }: BookFrame): readonly Mapped[] => {
+/** Changes have no ids: one that is left out would not be noticed. The books of its message wait for their next partial. */
+const mapBook = (frame: Fields, of: BookFrame): readonly Mapped[] =>
+  readOrElse(
+    () => mapWholeBook(frame, of),
+    (fault) => {
+      const symbols = listNamed(frame.data);
+      const books = readBooks(of);
+      for (const symbol of symbols) delete books[symbol];
+      throw new LostChange(fault, symbols);
+    },
+  );
+
+/** The symbols that rows name, whatever else of them cannot be read. */
+const listNamed = (data: unknown): readonly string[] => {
+  const rows: readonly unknown[] = Array.isArray(data) ? data : [];
+  const named = rows.map((row) => (isFields(row) ? row.symbol : null)).filter((symbol) => typeof symbol === 'string');
+  return [...new Set(named)];
+};
+
+const readBooks = ({ table, source }: BookFrame): Record<string, Prices> => {
+  source.state[table] ??= {};
+  return source.state[table] as Record<string, Prices>;
+};
+
+const mapWholeBook = (frame: Fields, { table, action, source }: BookFrame): readonly Mapped[] => {
   const filter = isFields(frame.filter) && typeof frame.filter.symbol === 'string' ? frame.filter.symbol : null;
   const bySymbol = new Map<string, Row[]>();
   if (action === 'partial' && filter !== null && isPerpetual(filter)) bySymbol.set(filter, []);
@@ -167,13 +191,9 @@ const readNewest = (rows: readonly Fields[]): Micros | null => {
 
 type BookRows = { readonly symbol: string; readonly rows: readonly Row[]; readonly venueTs: Micros | null };
 
-const takeRows = (
-  { symbol, rows, venueTs }: BookRows,
-  { table, action, source }: BookFrame,
-  frame: Fields,
-): readonly Mapped[] => {
-  source.state[table] ??= {};
-  const books = source.state[table] as Record<string, Prices>;
+const takeRows = ({ symbol, rows, venueTs }: BookRows, of: BookFrame, frame: Fields): readonly Mapped[] => {
+  const { table, action, source } = of;
+  const books = readBooks(of);
   if (action === 'partial') books[symbol] = {};
   const prices = books[symbol];
   if (prices === undefined) return [];

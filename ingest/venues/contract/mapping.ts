@@ -22,6 +22,16 @@ export class UnreadablePart extends VenueError {
   }
 }
 
+/** A change of books whose messages have no ids cannot be read: no later message shows that it is missing, so these books are no longer whole. */
+export class LostChange extends VenueError {
+  readonly symbols: readonly string[];
+  constructor({ code, message, kind }: VenueError, symbols: readonly string[]) {
+    super(code, message, kind);
+    this.name = 'LostChange';
+    this.symbols = symbols;
+  }
+}
+
 /** What a mapper knows besides the message. */
 export type MapContext = {
   /** Known listings by venue symbol, newest version. */
@@ -44,7 +54,7 @@ export type CoveredMinutes = {
 };
 
 export type VenueMapping = {
-  /** The mapping. May keep plain, checkpointable data per symbol in `state`. Throws `VenueError` only: `UnreadablePart` when a part can be read. */
+  /** The mapping. May keep plain, checkpointable data per symbol in `state`. Throws `VenueError` only: `UnreadablePart` when a part can be read, `LostChange`. */
   readonly map: (state: MapState, message: VenueMessage, context: MapContext) => readonly Mapped[];
   readonly bookRule: BookRule;
   /**

@@ -2,11 +2,11 @@
 import type { Level } from '../../../schemas/records.ts';
 import type { ClosedMinute } from '../contract/feed.ts';
 import { VenueError, type VenueMessage } from '../contract/listings.ts';
-import type { Mapped } from '../contract/mapping.ts';
+import { LostChange, type Mapped } from '../contract/mapping.ts';
 import { makeSnapshotChain, sortSides } from '../shared/book-sides.ts';
 import type { Chain } from '../shared/book-sync.ts';
 import { readCandlePrices } from '../shared/candle-prices.ts';
-import { mapEach, mapLayers } from '../shared/map-each.ts';
+import { mapEach, mapLayers, readOrElse } from '../shared/map-each.ts';
 import { bindMapped, listPresent, type Subject } from '../shared/mapped.ts';
 import { noteUnread } from '../shared/unexpected.ts';
 import {
@@ -70,9 +70,14 @@ const mapFrame = ({ type, channel, id, contents }: Fields, receivedAt: Received)
         return noteUnread();
     }
   };
-  // Changes of a book have no ids: one that is left out would not be noticed.
-  return channel === 'v4_orderbook' ? parts.flatMap(map) : mapEach(parts, map);
+  return channel === 'v4_orderbook' ? mapWhole(readText(id, 'id'), () => parts.flatMap(map)) : mapEach(parts, map);
 };
+
+/** Changes of a book have no ids: one that is left out would not be noticed. */
+const mapWhole = (symbol: string, map: () => readonly Mapped[]): readonly Mapped[] =>
+  readOrElse(map, (fault) => {
+    throw new LostChange(fault, [symbol]);
+  });
 
 /** Books and trades have their market in the request only. */
 const mapAnswer = (body: Fields, { request, received_at }: VenueMessage): readonly Mapped[] => {
