@@ -47,7 +47,7 @@ export const applyReading = (context: TaskContext, subject: Subject, { record, r
   const layer = openLayer(listing, record.layer);
   const isLate = isLateReading(record.layer, record.received_at, state.recordedAt);
   if (!isCountedForLayer(state, layer, { connection, isLate })) return;
-  const measured = measure(record, listing.version.record, layer);
+  const measured = measure(record, listing.version.record, { layer, venue: context.venue });
   const source = makeSource(context, subject, {
     layer: record.layer,
     rev: layer.rev + 1,

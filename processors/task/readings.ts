@@ -1,4 +1,5 @@
 // Converts normalised records to readings: members with digits, derived figures, horizon and reasons (L-02, N-05 rule 2, F-01, F-02).
+import type { MappedVenue } from '../../ingest/venues/contract/mapping.ts';
 import { divide, multiply, subtract } from '../../schemas/decimals.ts';
 import { parseDuration } from '../../schemas/durations.ts';
 import { computeValidUntil } from '../../schemas/freshness.ts';
@@ -27,6 +28,9 @@ export type Measured = {
   readonly venueTs: Micros | null;
 };
 
+/** The layer that is changed, and how its venue sends it. */
+type Measuring = { readonly layer: LayerState; readonly venue: Pick<MappedVenue, 'sendsMarksApart'> };
+
 const MS_8H = '28800000';
 
 const keep = (members: Readonly<Record<string, string | null>>): Record<string, string> => {
@@ -38,8 +42,12 @@ const keep = (members: Readonly<Record<string, string | null>>): Record<string, 
 const findOlder = (a: Micros | null, b: Micros | null): Micros | null =>
   a === null || b === null ? (a ?? b) : Math.min(a, b);
 
-/** Joins the newest mark and the newest index of a listing, with the older stamp (records.md); `parts` keeps both. */
-const measureMark = (record: MarkRecord, layer: LayerState): Measured => {
+/**
+ * Of a venue that sends them apart, joins the newest mark and the newest index of a listing, with the older stamp (records.md); `parts` keeps both. A
+ * message of another venue has both, and one that it lacks has no value.
+ */
+const measureMark = (record: MarkRecord, { layer, venue }: Measuring): Measured => {
+  if (venue.sendsMarksApart !== true) layer.parts = {};
   for (const name of ['mark', 'index'] as const) {
     const digits = record.values[name];
     if (digits !== null) layer.parts[name] = { digits, venue_ts: record.venue_ts };
@@ -97,10 +105,10 @@ const measureStats = (record: StatsRecord): Measured => {
 export type ReadingRecord = Exclude<LayerRecord, BookRecord | CandleRecord | { readonly layer: EventLayer }>;
 
 /** The value of a record's layer: each layer of readings has a case here. */
-export const measure = (record: ReadingRecord, listing: ListingRecord, layer: LayerState): Measured => {
+export const measure = (record: ReadingRecord, listing: ListingRecord, of: Measuring): Measured => {
   switch (record.layer) {
     case 'mark':
-      return measureMark(record, layer);
+      return measureMark(record, of);
     case 'funding':
       return measureFunding(record, listing);
     case 'ticker':

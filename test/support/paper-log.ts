@@ -96,6 +96,7 @@ export const paperVenue: Venue = {
   plan: () => [],
   classify: () => 'data',
   sequence: () => null,
+  sendsMarksApart: true,
   bookRule: {
     style: 'stream',
     continues: ({ last }, next) => (next.previous === last ? 'apply' : (next.last ?? 0n) <= last ? 'skip' : 'break'),

@@ -81,6 +81,7 @@ export const makeBinanceDialect = (own: Differences): Venue => {
     classify,
     sequence: readChain,
     bookRule,
+    sendsMarksApart: true,
     bookSnapshot: ({ venue_symbol }, bases) => toRequests.depth(venue_symbol, bases, { limit: '1000', weight: 20 }),
     ...(confirmationWeight === null
       ? {}

@@ -57,6 +57,8 @@ export type VenueMapping = {
   /** The mapping. May keep plain, checkpointable data per symbol in `state`. Throws `VenueError` only: `UnreadablePart` when a part can be read, `LostChange`. */
   readonly map: (state: MapState, message: VenueMessage, context: MapContext) => readonly Mapped[];
   readonly bookRule: BookRule;
+  /** Mark and index come in different messages: a record without one of them says nothing of it. Elsewhere there is none. */
+  readonly sendsMarksApart?: true;
   /**
    * What an answer of one-minute candles was requested for. Null: another answer, or its request is not known; it then covers the minutes
    * between its oldest and its newest.

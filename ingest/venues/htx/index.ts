@@ -106,6 +106,7 @@ export const htx: Venue = {
   decode: inflate,
   sequence: readChain,
   bookRule,
+  sendsMarksApart: true,
   subscriptionOf: readSubscription,
   renew: toRenewal,
   closedMinute: readClosedMinute,

@@ -85,6 +85,7 @@ export const okx: Venue = {
   ping: { everyMs: 20_000, frame: 'ping' },
   sequence: readChain,
   bookRule,
+  sendsMarksApart: true,
   subscriptionOf: readSubscription,
   renew: toRenewal,
   without: withoutRefused,
