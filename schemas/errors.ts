@@ -183,10 +183,10 @@ export const makeServiceError = (
 ): ServiceError => new ServiceError([{ code, message, ...extra }]);
 
 const FARTHEST = 2;
-const MOST_NAMES = 3;
+export const MOST_SUGGESTED = 3;
 
-/** Known names within two edits of `name`, which may be of any length, nearest first, at most three (E-08). */
-export const findNearest = (name: string, known: Iterable<string>): string[] => {
+/** Known names within two edits of `name`, which may be of any length, nearest first, at most `most` (E-08). */
+export const findNearest = (name: string, known: Iterable<string>, most = MOST_SUGGESTED): string[] => {
   const lower = name.toLowerCase();
   const found: { readonly known: string; readonly distance: number }[] = [];
   for (const candidate of known) {
@@ -195,7 +195,7 @@ export const findNearest = (name: string, known: Iterable<string>): string[] => 
     if (distance <= FARTHEST) found.push({ known: candidate, distance });
   }
   found.sort((a, b) => a.distance - b.distance || (a.known < b.known ? -1 : 1));
-  return found.slice(0, MOST_NAMES).map((f) => f.known);
+  return found.slice(0, most).map((f) => f.known);
 };
 
 /** Damerau-Levenshtein distance (adjacent transpositions count once); above `FARTHEST` the value is only a lower bound. */

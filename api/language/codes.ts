@@ -1,5 +1,5 @@
 // Codes as queries write them: any letter case, catalogue spelling back, and the error for an unknown code (S-03, S-04, E-08).
-import { type ErrorCode, findNearest } from '../../schemas/errors.ts';
+import { type ErrorCode, findNearest, MOST_SUGGESTED } from '../../schemas/errors.ts';
 import { clip } from '../../schemas/sent-text.ts';
 import type { SelectionKey } from './selection.ts';
 
@@ -39,7 +39,9 @@ const makeSuggestion = (
   if (key === 'instrument' && asInstrument !== undefined) return `Write ${asInstrument}.`;
   const asBase = codes.base.get(folded.replace(/-PERP$/, ''));
   if (key === 'base' && asBase !== undefined) return `Write ${asBase}.`;
-  return near.length > 0 ? `Did you mean ${near.join(', ')}?` : 'GET /v2/instruments lists every code.';
+  return near.length > 0
+    ? `Did you mean ${near.slice(0, MOST_SUGGESTED).join(', ')}?`
+    : 'GET /v2/instruments lists every code.';
 };
 
 /** The code in catalogue spelling; undefined when it is not known (S-03). */
@@ -58,7 +60,7 @@ export const makeUnknownCode = (key: CodeKey, text: string, codes: Codes): Unkno
   const shown = clip(text);
   const folded = foldCase(key, shown);
   const known = listSpellings(codes[key]);
-  const near = findNearest(folded, known);
+  const near = findNearest(folded, known, NAMED_IN_MESSAGE);
   const listed = [...near];
   for (const code of known) {
     if (listed.length >= NAMED_IN_MESSAGE) break;

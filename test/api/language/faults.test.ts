@@ -268,3 +268,28 @@ t.test('past every limit the message has the figure and the limit (DQL-32, DQL-3
     );
   }
 });
+
+t.test(
+  'the message of an unknown code names up to ten, every near one before any other; the hint names three (S-04, E-08)',
+  async (t) => {
+    const told = (near: readonly string[]) => {
+      const base = new Map([...near, ...'AEIOUYBC'].map((code) => [code, code]));
+      try {
+        compile({ text: 'where base = QQQQ' }, { ...CODES, base });
+      } catch (error) {
+        if (error instanceof ServiceError) return error.errors[0];
+      }
+      throw new Error('the code is known');
+    };
+    const first = 'Did you mean QQQ, QQQZ, QAQA?';
+    const few = told(['QAQA', 'QQZZ', 'QQQZ', 'QZZQ', 'QQQ']);
+    t.equal(
+      few?.message,
+      '"QQQQ" is not a base asset: known are QQQ, QQQZ, QAQA, QQZZ, QZZQ, A, B, C, E, I (13 in all).',
+    );
+    t.equal(few?.hint, first);
+    const many = told(['QAQA', 'QQZZ', 'QQQZ', 'QZZQ', 'QQQ', 'QBQB', 'QCQC', 'QDQD', 'QEQE', 'QFQF', 'QGQG']);
+    t.match(many?.message, ': known are QQQ, QQQZ, QAQA, QBQB, QCQC, QDQD, QEQE, QFQF, QGQG, QQZZ (19 in all).');
+    t.equal(many?.hint, first);
+  },
+);
