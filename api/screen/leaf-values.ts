@@ -158,6 +158,9 @@ const computeTimeToFunding = (reading: StoredReading, facts: Facts): Value => {
   return next === undefined || next <= at ? NO_VALUE : toNumber(Math.floor((next - at) / MICROS_PER_MS));
 };
 
+/** The status of a member that is null in a present layer: `unit_unknown` never changes it (L-07). */
+const STATUS_OF_NULL: Readonly<Record<string, Status>> = { venue_capability: 'not_published', unit_unknown: 'present' };
+
 /** A member of a reading that is valid; one that is null has a reason (L-02, DQL-33c). */
 const readMember = (reading: StoredReading, member: string, facts: Facts): Member => {
   const unit = findUnitOfMember(member, reading.layer, facts);
@@ -166,11 +169,7 @@ const readMember = (reading: StoredReading, member: string, facts: Facts): Membe
   const digits = reading.values[member];
   if (digits === undefined) {
     const reason = reading.null_reasons[member] ?? 'no_value';
-    return {
-      value: makeUnknown(reason === 'venue_capability' ? 'not_published' : 'missing', reason),
-      unit,
-      digits: null,
-    };
+    return { value: makeUnknown(STATUS_OF_NULL[reason] ?? 'missing', reason), unit, digits: null };
   }
   const shown = isQuantity(reading.layer, member)
     ? convertDigits({ digits, unit: findCountedUnit(reading, version), version }, facts)
@@ -190,11 +189,24 @@ const findUnitOfMember = (member: string, layer: ReadingLayer, facts: Facts): st
   return findUnit(member, layer, chooseQuantityUnit(counted, facts.terms.units));
 };
 
+/** Whether the listing never has a field; one that its reading has is published, whatever the listing states. */
+const isNeverPublished = (member: string, reading: StoredReading | null, { version }: Facts): boolean => {
+  const held = member === 'time_to_funding' ? reading?.instants.next_funding_at : reading?.values[member];
+  const { not_published } = version.record.values;
+  return held === undefined && (FIELDS.get(member)?.needs ?? []).some((name) => not_published.includes(name));
+};
+
+/** Why a field of a layer that is not present is unknown: behind `off` a field that is never published goes before the state of its layer (L-07). */
+const explainAbsence = (member: string, { reading, answer }: LayerState, facts: Facts): Unknown =>
+  answer.status !== 'off' && isNeverPublished(member, reading, facts)
+    ? makeUnknown('not_published', 'venue_capability')
+    : makeUnknown(answer.status === 'present' ? 'missing' : answer.status, answer.reason ?? 'no_value');
+
 const readMemberValue = (layer: ReadingLayer, member: string, facts: Facts): LeafValue => {
   const state = requireLayer(facts, layer);
   const { reading, answer } = state;
   if (answer.status !== 'present' || reading === null) {
-    const value = makeUnknown(answer.status === 'present' ? 'missing' : answer.status, answer.reason ?? 'no_value');
+    const value = explainAbsence(member, state, facts);
     const { status, reason } = value;
     return makeLeafValue(state, layer, {
       value,

@@ -106,6 +106,49 @@ t.test('a field that the listing never has is not published, whatever it is made
   }
 });
 
+t.test(
+  'it is not published in every state of its layer but off, so it leaves an aggregate whole (L-07, DQL-21)',
+  async (t) => {
+    const old = { received_at: NOW - 400_000_000, venue_ts: NOW - 400_000_000, recorded_at: NOW - 400_000_000 };
+    const states: readonly (Partial<Reading> | null)[] = [
+      null,
+      old,
+      { conn_id: 'gone', horizon_source: null },
+      { valid: false },
+    ];
+    const never = makeUnknown('not_published', 'venue_capability');
+    for (const state of states) {
+      const feed = market();
+      const not_published = ['index', 'basis', 'next_funding_at', 'volume_24h', 'last'];
+      feed.list(listing('binance', listingValues({ not_published }), { writtenAt: LISTED + 1 }));
+      if (state !== null) {
+        feed.read('binance', 'BTCUSDT', markReading('60000', { rev: 2, ...state, values: { mark: '60000' } }));
+        feed.read('binance', 'BTCUSDT', reading({ rev: 2, ...state, instants: {} }));
+      }
+      for (const name of ['volume_24h', 'last', ...(state === null ? [] : ['index', 'basis', 'time_to_funding'])])
+        t.same(read(feed, name)[0], never, name);
+      if (state === null) continue;
+      t.not(read(feed, 'mark')[0]?.kind, 'number');
+      t.match(showWhole(feed, 'max(venues, index)'), { value: 60_000, status: 'present', from: [{ venue: 'okx' }] });
+      t.match(showWhole(feed, 'max(venues, mark)'), { value: null });
+    }
+    const feed = market();
+    feed.list(
+      listing('okx', listingValues({ venue_symbol: 'BTC-USDT-SWAP', not_published: ['oi'] }), {
+        writtenAt: LISTED + 1,
+      }),
+    );
+    t.same(read(feed, 'oi')[1], makeUnknown('off', 'policy_off'));
+    feed.list(listing('binance', listingValues({ not_published: ['funding_8h'] }), { writtenAt: LISTED + 1 }));
+    feed.read('binance', 'BTCUSDT', reading({ rev: 2, ...old }));
+    t.same(
+      read(feed, 'funding_8h')[0],
+      makeUnknown('stale', 'freshness_bound'),
+      'one that its reading has is published',
+    );
+  },
+);
+
 t.test('a stale value is unknown, its age and status are not', async (t) => {
   const feed = market();
   const old = { received_at: NOW - 400_000_000, venue_ts: NOW - 400_000_000, recorded_at: NOW - 400_000_000 };
@@ -214,6 +257,9 @@ t.test('a figure that cannot be converted leaves its layer present (L-07)', asyn
   const unitUnknown = { value: null, status: 'present', reason: 'unit_unknown' };
   t.match(show(feed, 'oi', 'quote')[0], { unit: 'quote', ...unitUnknown });
   t.match(show(feed, 'lot_size', 'quote')[0], { unit: 'quote', ...unitUnknown }, 'a rule');
+  const depth = { layer: 'venue_depth' as const, instants: {}, values: { mid: '60000', depth_bid_10bps: '5' } };
+  feed.read('binance', 'BTCUSDT', reading({ ...depth, null_reasons: { depth_bid_value_10bps: 'unit_unknown' } }));
+  t.match(show(feed, 'depth_bid_value(10bps)')[0], { unit: 'quote', ...unitUnknown }, 'a value of a quanto book');
   const computed = { ...unitUnknown, status: 'missing' };
   t.match(show(feed, 'oi * funding', 'quote')[0], { derived: true, ...computed }, 'what is computed of it (DQL-33j)');
   t.match(
