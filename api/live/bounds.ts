@@ -100,6 +100,18 @@ export const makeBounds = (freshness: FreshnessInput | undefined): Bounds => {
   return bounds;
 };
 
+const printBound = (text: string): string => formatSeconds(parseDuration(text) ?? 0);
+
+/** Valid bounds as they were sent, printed as in answers: in seconds, by the layers' own names (N-04, L-01). */
+export const printSentBounds = (freshness: FreshnessInput): FreshnessInput =>
+  typeof freshness === 'string'
+    ? printBound(freshness)
+    : sortByKey(
+        Object.fromEntries(
+          listOverrides(freshness).flatMap(({ layers, text }) => layers.map((layer) => [layer, printBound(text)])),
+        ),
+      );
+
 /** The `freshness` member of an answer, in seconds: bounds of the layers answered, and of the mark where it converts quantities (N-07). */
 export const printBounds = (
   bounds: Bounds,

@@ -4,7 +4,7 @@ import { formatDuration, parseDuration } from '../../schemas/durations.ts';
 import { type ApiError, findNearest, makeShapeFault, ServiceError } from '../../schemas/errors.ts';
 import { isJsonObject, type JsonObject } from '../../schemas/json-object.ts';
 import { clip, toPointerName } from '../../schemas/sent-text.ts';
-import { type FreshnessInput, findFreshnessFaults, findFreshnessLimits } from '../live/bounds.ts';
+import { type FreshnessInput, findFreshnessFaults, findFreshnessLimits, printSentBounds } from '../live/bounds.ts';
 
 export const RULE_UNITS = ['published', 'base', 'quote'] as const;
 export type RuleUnits = (typeof RULE_UNITS)[number];
@@ -124,7 +124,7 @@ export const toRuleJson = (rule: Rule) => ({
   query: rule.query,
   interval: formatDuration(rule.intervalS * 1_000),
   units: rule.units,
-  freshness: rule.freshness,
+  freshness: rule.freshness === null ? null : printSentBounds(rule.freshness),
   enabled: rule.enabled,
   shared: rule.shared,
   created_at: rule.createdAt.toISOString(),
