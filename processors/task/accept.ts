@@ -4,6 +4,7 @@ import type { Micros } from '../../schemas/records.ts';
 import { isCounted, toWindowEnd } from '../../schemas/windows.ts';
 import { isAbout, isCountedForLayer } from './connections.ts';
 import { isCollected, openLayer, pushProvisional, pushRecord, pushSealed, type TaskContext } from './context.ts';
+import { dropCutOffParts, isHalfAwaited } from './halves.ts';
 import { pushLive } from './outputs.ts';
 import { measure, type ReadingRecord, type ReadingSource, toReading } from './readings.ts';
 import { makeReadingRow } from './rows.ts';
@@ -47,7 +48,10 @@ export const applyReading = (context: TaskContext, subject: Subject, { record, r
   const layer = openLayer(listing, record.layer);
   const isLate = isLateReading(record.layer, record.received_at, state.recordedAt);
   if (!isCountedForLayer(state, layer, { connection, isLate })) return;
+  const isJoined = record.layer === 'mark' && context.venue.sendsMarksApart === true && !isLate;
+  if (isJoined) dropCutOffParts(state, layer, record);
   const measured = measure(record, listing.version.record, { layer, venue: context.venue });
+  if (isJoined && isHalfAwaited(layer, record, connection)) return pushRecord(context, record, { connection });
   const source = makeSource(context, subject, {
     layer: record.layer,
     rev: layer.rev + 1,

@@ -47,6 +47,14 @@ export type Candidate = { readonly reading: Reading; readonly offset: number };
 /** A stretch in which the layer had no valid value although messages arrived. */
 type Fault = { readonly from: Micros; readonly to: Micros | null; readonly cause: GapCause };
 
+/** Its connection and receipt are absent in a state from before they were kept. */
+type Part = {
+  readonly digits: string;
+  readonly venue_ts: Micros | null;
+  readonly conn_id?: string;
+  readonly received_at?: Micros;
+};
+
 export type LayerState = {
   rev: number;
   reading: Reading | null;
@@ -60,7 +68,9 @@ export type LayerState = {
   windows: Map<Micros, Candidate>;
   faults: Fault[];
   /** Newest parts of a value that the venue sends in several messages (mark and index). */
-  parts: Record<string, { readonly digits: string; readonly venue_ts: Micros | null }>;
+  parts: Record<string, Part>;
+  /** A part was lost with its connection: receipt of the first message after it, until both parts are there (D-476). */
+  halfSince?: Micros;
 };
 
 export type ListingState = {

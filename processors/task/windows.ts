@@ -52,6 +52,7 @@ export const noteValidity = (layer: LayerState, reading: Reading): void => {
 export const breakOff = (layer: LayerState, { at, isOff }: { readonly at: Micros; readonly isOff: boolean }): void => {
   if (isOff) layer.wasOff = true;
   layer.parts = {};
+  delete layer.halfSince;
   const open = layer.faults.at(-1);
   if (open?.to === null) layer.faults[layer.faults.length - 1] = { ...open, to: at };
 };

@@ -1,0 +1,41 @@
+// Mark and index that come in different messages, over a lost connection: what came before it is not joined with what comes after (F-04, D-476).
+import { LAYERS } from '../../schemas/layers.ts';
+import type { MarkRecord } from '../../schemas/records.ts';
+import type { ConnectionView, LayerState, TaskView } from './state.ts';
+
+const HALVES = ['mark', 'index'] as const;
+
+const WAIT = LAYERS.mark.freshnessMs * 1000;
+
+type Part = LayerState['parts'][string];
+
+/** Whether the connection that delivered a part is lost, or was lost after it. A part of an earlier state does not name its connection. */
+const isCutOff = (state: TaskView, { conn_id: connId, received_at: receivedAt }: Part): boolean => {
+  if (connId === undefined || receivedAt === undefined) return false;
+  const span = state.connections.get(connId)?.span;
+  return span === undefined || span.to !== null || receivedAt < span.from;
+};
+
+const isWhole = ({ parts }: LayerState): boolean => HALVES.every((name) => parts[name] !== undefined);
+
+/** Forgets the parts whose validity ended with their connection (F-02). A layer that had both waits for both from then on. */
+export const dropCutOffParts = (state: TaskView, layer: LayerState, record: MarkRecord): void => {
+  if (state.capability?.layers.mark?.horizon_source !== 'connection') return;
+  const wasWhole = isWhole(layer);
+  for (const name of HALVES) {
+    const part = layer.parts[name];
+    if (part !== undefined && isCutOff(state, part)) delete layer.parts[name];
+  }
+  if (wasWhole && !isWhole(layer)) layer.halfSince = record.received_at;
+};
+
+/** Names the connection of the parts just measured, and tells whether their layer waits for the other half: at most for its bound of freshness. */
+export const isHalfAwaited = (layer: LayerState, record: MarkRecord, { conn_id }: ConnectionView): boolean => {
+  const { received_at } = record;
+  for (const name of HALVES) {
+    const part = layer.parts[name];
+    if (part !== undefined && record.values[name] !== null) layer.parts[name] = { ...part, conn_id, received_at };
+  }
+  if (isWhole(layer)) delete layer.halfSince;
+  return layer.halfSince !== undefined && received_at - layer.halfSince < WAIT;
+};
