@@ -143,9 +143,15 @@ export type ApiError = {
 
 const MOST_ERRORS = 20;
 
-/** Sorts by position, then errors without one by path; at most 20 (E-05). */
+/** Limits of the language are judged of a valid request only, so they are told where nothing else is wrong (E-01, D-65). */
+export const withoutLateLimits = <T extends { readonly code: ErrorCode }>(errors: readonly T[]): readonly T[] => {
+  const lawless = errors.filter(({ code }) => code !== 'DQL_COMPLEXITY');
+  return lawless.length > 0 ? lawless : errors;
+};
+
+/** The errors to tell: sorted by position, then those without one by path; at most 20 (E-05). */
 export const sortErrors = (errors: readonly ApiError[]): readonly ApiError[] =>
-  [...errors]
+  [...withoutLateLimits(errors)]
     .sort((a, b) => {
       const x = a.position?.offset ?? Number.POSITIVE_INFINITY;
       const y = b.position?.offset ?? Number.POSITIVE_INFINITY;

@@ -33,12 +33,6 @@ const withoutFaulty = (members: JsonObject, faults: readonly ApiError[]): JsonOb
 
 const toSpoilt = (faults: readonly ApiError[]): Spoilt => new Set(faults.flatMap((error) => toPath(error).slice(0, 1)));
 
-/** Limits of the language belong to step 8, which judges valid requests only. */
-const joinErrors = (errors: readonly ApiError[]): ServiceError => {
-  const lawless = errors.filter(({ code }) => code !== 'DQL_COMPLEXITY');
-  return new ServiceError(lawless.length > 0 ? lawless : errors);
-};
-
 export type Checked = { readonly input: unknown; readonly understood: unknown };
 
 const understand = (
@@ -58,7 +52,7 @@ const understand = (
     if (!(error instanceof ServiceError)) throw error;
     found.push(...error.errors);
   }
-  throw joinErrors(found);
+  throw new ServiceError(found);
 };
 
 /** The input of an endpoint and what it means, or ServiceError with every fault of steps 6 and 7. */

@@ -1,5 +1,5 @@
 // All faults of a query in one answer: at most twenty, ordered by place; only those returned get a text (E-05, Q-02).
-import { type ApiError, type ErrorCode, ServiceError } from '../../schemas/errors.ts';
+import { type ApiError, type ErrorCode, ServiceError, withoutLateLimits } from '../../schemas/errors.ts';
 import { clip } from '../../schemas/sent-text.ts';
 import type { Origin as Located } from './selection.ts';
 import type { Source, Span } from './source.ts';
@@ -73,9 +73,9 @@ export class Faults {
     return this.#source === null ? null : { position: this.#source.positionOf(place) };
   }
 
-  /** The first twenty in order, with their texts. */
+  /** The first twenty of those to tell, in order, with their texts. */
   told(): ApiError[] {
-    const first = this.#faults.sort(compareFaults).slice(0, MOST_TOLD);
+    const first = [...withoutLateLimits(this.#faults)].sort(compareFaults).slice(0, MOST_TOLD);
     return first.map(({ code, origin, words }): ApiError => ({ code, ...words(), ...origin }));
   }
 

@@ -451,6 +451,19 @@ t.test('limits of the language are checked of a valid request only', async (t) =
     };
     t.same(await readFaults(many('okx')), ['DQL_COMPLEXITY'], path);
     t.same(await readFaults(many('nosuch')), ['DQL_UNKNOWN_VENUE'], path);
+    const unknown = Array.from({ length: 25 }, (_, i) => `nosuch${i}`).join(', ');
+    const faults = await readFaults(`venue in (${unknown}) and ${many('okx').replace('venue', 'quote')}`);
+    t.same(
+      faults.slice(0, 20),
+      Array.from({ length: 20 }, () => 'DQL_UNKNOWN_VENUE'),
+      `${path}: twenty are told (E-05)`,
+    );
+    const early = `${many('okx')} and base in (${unknown})`;
+    t.same(
+      await readFaults(early),
+      Array.from({ length: 20 }, () => 'DQL_UNKNOWN_ASSET'),
+      `${path}: not the limit`,
+    );
   }
 });
 

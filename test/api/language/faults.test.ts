@@ -137,11 +137,11 @@ t.test('a fault in a deep expression is reported all the same', async (t) => {
   t.same(findFaults({ text: `any(venues where ${sum} > 1)` }), ['DQL_COMPLEXITY']);
   t.same(findFaults({ text: `max(venues, ${sum}) > 1` }), ['DQL_COMPLEXITY']);
   t.same(findFaults({ text: `select sma(${sum.replaceAll('mark', 'close')}, 2, 1h)` }), ['DQL_COMPLEXITY']);
-  t.same(findFaults({ text: `${sum.replaceAll('mark', 'venues_listed')} > mark` }), ['DQL_SCOPE', 'DQL_COMPLEXITY']);
-  t.same(findFaults({ text: `any(venues where ${sum} + volum > 1)` }), ['DQL_UNKNOWN_FIELD', 'DQL_COMPLEXITY']);
-  t.same(findFaults({ text: `any(venues where ${sum} + max(venues, mark) > 1)` }), ['DQL_NESTING', 'DQL_COMPLEXITY']);
-  t.same(findFaults({ text: `select sma(${sum} + bid + tick_size, 2, 1h)` }), ['DQL_TYPE', 'DQL_COMPLEXITY']);
-  t.same(findFaults({ text: `select sma(${sum}, 2)` }), ['DQL_TIMEFRAME_REQUIRED', 'DQL_COMPLEXITY']);
+  t.same(findFaults({ text: `${sum.replaceAll('mark', 'venues_listed')} > mark` }), ['DQL_SCOPE']);
+  t.same(findFaults({ text: `any(venues where ${sum} + volum > 1)` }), ['DQL_UNKNOWN_FIELD']);
+  t.same(findFaults({ text: `any(venues where ${sum} + max(venues, mark) > 1)` }), ['DQL_NESTING']);
+  t.same(findFaults({ text: `select sma(${sum} + bid + tick_size, 2, 1h)` }), ['DQL_TYPE']);
+  t.same(findFaults({ text: `select sma(${sum}, 2)` }), ['DQL_TIMEFRAME_REQUIRED']);
 });
 
 type Place = {
@@ -222,6 +222,22 @@ t.test('one fault of shape in an object is reported, at its path, and nothing el
     [],
     'every kind of member was spoilt',
   );
+});
+
+t.test('twenty faults are told of more, whatever limits are passed beside them (E-01, E-05)', async (t) => {
+  const list = `venues_listed in (${Array.from({ length: 33 }, () => 1).join(', ')})`;
+  const names = Array.from({ length: 25 }, (_, i) => `nosuch${String.fromCharCode(97 + i)}`);
+  for (const at of [0, 3, 19, 20, 25]) {
+    const conditions = names.map((name) => `any(venues where ${name} > 1)`);
+    const text = conditions.toSpliced(at, 0, list).join(' or ');
+    const told = tellFaults({ text });
+    t.same(
+      told.map(({ message }) => /nosuch./.exec(message)?.[0]),
+      names.slice(0, 20),
+      `the list at ${at}`,
+    );
+  }
+  t.same(findFaults({ text: list }), ['DQL_COMPLEXITY'], 'alone it is told');
 });
 
 t.test('a malformed timeframe or name of a call is its own fault only', async (t) => {
