@@ -134,6 +134,14 @@ const readLiteral = (node: Node): Digits | null => (node.type === 'number' ? nod
 
 type Argument = { readonly node: Node; readonly call: Call };
 
+const NAMED_OR_LITERAL: readonly Parameter[] = ['window', 'percent', 'method', 'band', 'field'];
+const BARE: readonly Node['type'][] = ['number', 'duration', 'code', 'status', 'field', 'source'];
+
+/** What stands in the place of a literal or a name is judged as an argument of an unknown function is (Q-02, DQL-11). */
+const checkInside = ({ node, call }: Argument, tools: Tools): void => {
+  if (!BARE.includes(node.type)) checkArgumentsOfUnknown([node], call.inner, tools);
+};
+
 const checkWindow = ({ node, call }: Argument, { findings }: Tools): Checked => {
   const n = readLiteral(node);
   const isWindow = n !== null && /^[1-9]\d{0,8}$/.test(n) && Number(n) <= LIMITS.window;
@@ -219,6 +227,7 @@ const checkSeries = (
 };
 
 const checkArgument = (parameter: Parameter, argument: Argument, tools: Tools): Checked => {
+  if (NAMED_OR_LITERAL.includes(parameter)) checkInside(argument, tools);
   switch (parameter) {
     case 'series':
     case 'operand':
