@@ -102,11 +102,11 @@ export class ExpressionParser {
     return comparison;
   }
 
-  /** The right side of `=`: a word is a code beside a code field, a status beside `status(F)`. */
+  /** The right side of `=`: a word is a code beside a code field, a status beside `status(F)`; a NAME before "(" is a call (DQL-34d). */
   #readBeside(position: Position): Node {
     const { token, next } = this.#stream;
-    const isWord = token.kind === 'name' || token.kind === 'code';
-    const isLiteral = (isWord && next.text !== '(') || token.kind === 'string';
+    const isCode = token.kind === 'string' || (token.kind === 'code' && position === 'code');
+    const isLiteral = isCode || ((token.kind === 'name' || token.kind === 'code') && next.text !== '(');
     return isLiteral && position !== 'expression' ? this.#readWord(position) : this.#readArithmetic(BINDING['+']);
   }
 
