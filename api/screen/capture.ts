@@ -20,11 +20,14 @@ import { makeUnknown, type Unknown } from './values.ts';
 /** The unit of each element of a column of quantities; null where there is no element. */
 type Units = readonly (QuantityUnit | null)[];
 
-/** A column as captured: its elements, or why they are unknown. `recorded` only for columns to convert, `units` for quantities. */
+/** A column as captured: its elements, or why they are unknown. `recorded` only for columns to convert, `units` for quantities, `received` for counts. */
 export type CapturedColumn = {
   readonly elements: Elements;
   readonly end: Micros;
+  /** Of the newest period. */
   readonly receivedAt: Micros | null;
+  /** Of each period; NaN where no candle is, infinite where nothing was received for it. */
+  readonly received: Float64Array | null;
   readonly recorded: Float64Array | null;
   readonly units: Units | null;
   /** Of the newest element, where its double does not give them back. */
@@ -202,6 +205,7 @@ const captureColumn = (stretch: Stretch, selected: Selected, { now, units: mode 
     elements: units === null || mode !== 'published' ? elements : keepOneUnit(elements, units),
     end: last * findLength(spec),
     receivedAt: stretch.isHeld(last) ? column.receivedAt(last) : null,
+    received: spec.kind === 'candles' && spec.member === 'present' ? column.copyReceived(last, bars) : null,
     recorded: units === null || mode === 'published' ? null : column.copyRecorded(last, bars),
     units,
     digits: column.digitsOf(last),

@@ -287,6 +287,13 @@ const toValue = (leaf: CallNode | SourceNode, atom: AtomValue): Value => {
 
 const isUnknown = (captured: Captured): captured is Unknown => 'kind' in captured;
 
+/** When the newest candle or reading used was received; a count uses the newest candle that there is among its periods (DQL-29). */
+const findReceivedAt = ({ received, receivedAt }: CapturedColumn, bars: number): Micros | null => {
+  if (received === null) return receivedAt;
+  const newest = received.slice(-bars).findLast((instant) => !Number.isNaN(instant));
+  return newest !== undefined && Number.isFinite(newest) ? newest : null;
+};
+
 const readSeriesValue = (leaf: CallNode | SourceNode, facts: Facts): LeafValue => {
   const specs = listColumns(leaf);
   const columns = specs.map((spec): Captured => {
@@ -321,7 +328,8 @@ const readSeriesValue = (leaf: CallNode | SourceNode, facts: Facts): LeafValue =
   let end: Micros | null = null;
   for (const column of read.values()) {
     end = column.end;
-    if (column.receivedAt !== null && column.receivedAt > (receivedAt ?? 0)) receivedAt = column.receivedAt;
+    const received = findReceivedAt(column, said.period.bars);
+    if (received !== null && received > (receivedAt ?? 0)) receivedAt = received;
   }
   const ageMs = receivedAt === null ? null : Math.floor((facts.terms.at - receivedAt) / MICROS_PER_MS);
   // A bare source has digits as published; everything else is computed.

@@ -120,6 +120,11 @@ export class Column {
     return this.#recorded === null ? null : this.#copyElements(this.#recorded, last, count);
   }
 
+  /** As `copy`, of when they were received; `NOTHING_RECEIVED` of a proved empty minute. */
+  copyReceived(last: number, count: number): Float64Array {
+    return this.#copyElements(this.#received, last, count);
+  }
+
   /** As `copy`, for the units of the rows; null where a row has no unit, or the column keeps no units. */
   copyUnits(last: number, count: number): readonly (QuantityUnit | null)[] {
     const start = last - count + 1 - this.#first;

@@ -120,6 +120,13 @@ t.test('what came without a figure is not awaited: its period has no element (DQ
 const of = (unit: QuantityUnit | null): Element => ({ unit });
 const inUnits = (units: readonly (QuantityUnit | null)[]): Element[] => units.map(of);
 
+t.test('a count of candles has when each was received, and nothing else has (DQL-29)', async (t) => {
+  const PRESENT: ColumnSpec = { ...CLOSE, member: 'present' };
+  const elements = [{ received: 1 }, { received: NOTHING_RECEIVED }, null];
+  t.same([...((captured(PRESENT, elements) as CapturedColumn).received ?? [])], [1, NOTHING_RECEIVED, Number.NaN]);
+  t.equal((captured(CLOSE, elements) as CapturedColumn).received, null);
+});
+
 t.test('figures of different units are never in one window as published (N-07)', async (t) => {
   for (const spec of [VOLUME, OI]) {
     const found = (...units: (QuantityUnit | null)[]) => worths(captured(spec, inUnits(units)));

@@ -51,6 +51,7 @@ const captured = (need: Need, { columns }: SlowListing): Captured => {
     },
     end: NOW,
     receivedAt: null,
+    received: null,
     recorded: null,
     units: null,
     digits: null,

@@ -9,12 +9,13 @@ import { NO_WINDOWS, type Windows } from '../../../api/screen/capture.ts';
 import { readLiveLayers } from '../../../api/screen/facts.ts';
 import { Instrument } from '../../../api/screen/instrument.ts';
 import { makePlan } from '../../../api/screen/plan.ts';
-import { UNIT_UNKNOWN_AT } from '../../../api/screen/series.ts';
+import { GAP_AT, UNIT_UNKNOWN_AT } from '../../../api/screen/series.ts';
 import { makeValueObject } from '../../../api/screen/show.ts';
 import { makeUnknown, toNumber, type Value } from '../../../api/screen/values.ts';
 import { findDirectory } from '../../../api/selection/directory.ts';
 import { selectListings } from '../../../api/selection/resolve.ts';
 import { toSpecId } from '../../../api/series/column-spec.ts';
+import { formatInstant } from '../../../schemas/instants.ts';
 import { writeJson } from '../../../schemas/json.ts';
 import type { Reading } from '../../../schemas/topics.ts';
 import type { UnitsMode } from '../../../schemas/units.ts';
@@ -271,7 +272,7 @@ t.test('a figure that cannot be converted leaves its layer present (L-07)', asyn
     ...computed,
     from: [{ value: null, status: 'present' }],
   });
-  const column = { end: NOW, receivedAt: NOW, recorded: null, units: null, digits: null };
+  const column = { end: NOW, receivedAt: NOW, received: null, recorded: null, units: null, digits: null };
   const elements = {
     values: Float64Array.of(Number.NaN, Number.NaN),
     reasons: Uint8Array.of(UNIT_UNKNOWN_AT, UNIT_UNKNOWN_AT),
@@ -281,6 +282,39 @@ t.test('a figure that cannot be converted leaves its layer present (L-07)', asyn
   t.match(show(feed, 'volume timeframe 1m', 'base', windows)[0], unitUnknown, 'a source');
   for (const series of ['sma(volume, 2, 1m)', 'prev(volume, 1, 1m) * 2'])
     t.match(show(feed, series, 'base', windows)[0], computed, series);
+});
+
+t.test('a count was received with the newest candle among its periods (DQL-29)', async (t) => {
+  const silent = Number.NEGATIVE_INFINITY;
+  const none = Number.NaN;
+  const minutes = { kind: 'candles', priceType: 'trade', member: 'present', timeframe: '1m' } as const;
+  const [first, second] = [NOW - 4_000_000, NOW - 3_000_000];
+  for (const [received, count, expected, gaps] of [
+    [[first, second], 2, second, 0],
+    [[first, none], 2, first, 1],
+    [[first, second, none, none], 4, second, 2],
+    [[first, second, none, none], 3, second, 2],
+    [[first, second, none, none], 2, null, 2],
+    [[first, silent, none], 3, null, 1],
+  ] as const) {
+    const elements = {
+      values: Float64Array.from(received, (instant) => (Number.isNaN(instant) ? none : 1)),
+      reasons: Uint8Array.from(received, (instant) => (Number.isNaN(instant) ? GAP_AT : 0)),
+    };
+    const newest = received.at(-1) ?? none;
+    const receivedAt = Number.isFinite(newest) ? newest : null;
+    const column = { end: NOW, receivedAt, received: Float64Array.from(received), recorded: null, units: null };
+    const windows: Windows = new Map([[toSpecId(minutes), { ...column, digits: null, elements }]]);
+    t.match(
+      show(market(), `gaps(${count}, 1m)`, 'published', windows)[0],
+      {
+        value: gaps,
+        received_at: expected === null ? null : formatInstant(expected),
+        age_ms: expected === null ? null : (NOW - expected) / 1_000,
+      },
+      `${count} of ${received}`,
+    );
+  }
 });
 
 t.test('arithmetic has its parts, its unit and the reason when it is unknown (L-10, DQL-33j)', async (t) => {
