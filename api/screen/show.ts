@@ -282,9 +282,11 @@ export const makeValueObject = (node: Node, instrument: Instrument, element: Ele
       return makeAggregateObject(node, instrument);
     case 'count':
       return countObject(node, instrument);
+    case 'duration':
+      // A literal is echoed as a text; what is computed of one is a number of milliseconds (N-08).
+      return { ...makeDerivedObject(node, instrument, element), value: node.value, unit: 'duration' };
     case 'call':
     case 'number':
-    case 'duration':
     case 'arith':
       return makeDerivedObject(node, instrument, element);
     default:

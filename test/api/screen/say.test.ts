@@ -326,6 +326,9 @@ t.test('arithmetic has its parts, its unit and the reason when it is unknown (L-
   t.equal(show(feed, 'mark * funding')[0]?.unit, 'count');
   t.equal(show(feed, 'abs(mark)')[0]?.unit, 'quote');
   t.equal(show(feed, 'time_to_funding / 2')[0]?.unit, 'ms');
+  t.match(show(feed, '60m')[0], { value: '1h', unit: 'duration', status: 'present' }, 'a literal is echoed (N-08)');
+  t.match(show(feed, '1h * 2')[0], { value: 7_200_000, unit: 'ms' });
+  t.match(showWhole(feed, 'max(venues, 1h)'), { value: 3_600_000, unit: 'ms', from: [{ value: 3_600_000 }, {}] });
   t.match(show(feed, 'mark / (mark - index)')[0], { value: null, status: 'missing', reason: 'no_value' });
   t.match(show(feed, 'mark + oi')[1], { value: null, status: 'off', reason: 'policy_off' });
   t.match(show(feed, 'oi > 0')[1], { value: null, unit: 'code', status: 'present', reason: 'policy_off' });
