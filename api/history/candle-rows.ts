@@ -56,7 +56,8 @@ export const NOT_RETAINED: WhyMissing = { reason: 'not_retained' };
 export const explainMissing = (cause: GapCause, openTime: Micros, kept: Micros): WhyMissing =>
   cause === 'not_listed' && openTime < kept ? NOT_RETAINED : { reason: 'gap', gap_cause: cause };
 
-const hasOtherUnits = (nullReasons: string | null | undefined): boolean =>
+/** Whether a candle has no volume because its minutes count in different units, by its `null_reasons` (H-13). */
+export const hasOtherUnits = (nullReasons: string | null | undefined): boolean =>
   (nullReasons ?? null) !== null &&
   (JSON.parse(nullReasons as string) as Record<string, string>).volume === 'unit_unknown';
 

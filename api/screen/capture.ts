@@ -135,32 +135,37 @@ const findNewestPeriod = (
   return newest;
 };
 
+/** The last `bars` periods of a column up to `last`. */
+type Stretch = Source & { readonly last: number };
+
 /** Why each absent element is none; blanks what retention has dropped. */
 const explain = (
   values: Float64Array,
-  spec: ColumnSpec,
-  of: { last: number; selected: Selected; now: Micros },
+  { column, spec, last }: Stretch,
+  of: { readonly selected: Selected; readonly now: Micros },
 ): Elements => {
   const length = findLength(spec);
   const days = RETENTION_DAYS[spec.kind === 'candles' ? 'candles' : 'readings'];
   const floor = Math.floor((of.now - days * MICROS_PER_DAY) / MICROS_PER_DAY) * MICROS_PER_DAY;
   const { first_seen_at } = of.selected.version;
+  /** A candle's period that began before the first sight was never collected as a whole (DQL-27). */
+  const findReason = (period: number): number => {
+    const end = period * length;
+    if (column.hasDifferentUnits(period)) return UNIT_UNKNOWN_AT;
+    const isBefore = spec.kind === 'candles' ? end - length < first_seen_at : end <= first_seen_at;
+    return isBefore ? INSUFFICIENT_AT : GAP_AT;
+  };
   let reasons: Uint8Array | null = null;
   for (let i = 0; i < values.length; i++) {
-    const end = (of.last - (values.length - 1 - i)) * length;
-    const isKept = (spec.kind === 'candles' ? end - length : end) >= floor;
+    const period = last - (values.length - 1 - i);
+    const isKept = (spec.kind === 'candles' ? period - 1 : period) * length >= floor;
     if (isKept && !Number.isNaN(values[i] as number)) continue;
     reasons ??= new Uint8Array(values.length);
-    // A candle's period that began earlier was never collected as a whole (DQL-27).
-    const isBefore = spec.kind === 'candles' ? end - length < first_seen_at : end <= first_seen_at;
-    reasons[i] = !isKept ? NOT_RETAINED_AT : isBefore ? INSUFFICIENT_AT : GAP_AT;
+    reasons[i] = isKept ? findReason(period) : NOT_RETAINED_AT;
     values[i] = Number.NaN;
   }
   return { values, reasons };
 };
-
-/** The last `bars` periods of a column up to `last`. */
-type Stretch = Source & { readonly last: number };
 
 /** The units of the rows, else those of the listing when they were recorded; null for a column that is no quantity. */
 const readUnits = (
@@ -200,7 +205,7 @@ const copyHeld = ({ column, last, bars, isHeld }: Stretch): Float64Array => {
 const captureColumn = (stretch: Stretch, selected: Selected, { now, units: mode }: CaptureOptions): CapturedColumn => {
   const { column, spec, last, bars } = stretch;
   const units = readUnits(stretch, selected);
-  const elements = explain(copyHeld(stretch), spec, { last, selected, now });
+  const elements = explain(copyHeld(stretch), stretch, { selected, now });
   return {
     elements: units === null || mode !== 'published' ? elements : keepOneUnit(elements, units),
     end: last * findLength(spec),

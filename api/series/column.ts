@@ -21,10 +21,14 @@ export type PeriodValue = {
   readonly digits?: Digits | undefined;
   /** The unit of the row's quantities, where the row has one. Kept by columns of quantities. */
   readonly unit?: QuantityUnit | null | undefined;
+  /** Its minutes count in different units, so it has no volume (H-13). Kept by columns of quantities. */
+  readonly unitsDiffer?: boolean;
 };
 
 /** Units by the number that a column keeps of each; 0: the row states none. */
 const UNITS: readonly (QuantityUnit | null)[] = [null, 'base', 'contracts', 'quote'];
+/** The number of a row whose minutes count in different units. */
+const DIFFERENT = UNITS.length;
 
 export type ColumnOptions = {
   /** Keeps when each row was recorded: whether the layer still held it at its period's end depends on that (F-04). */
@@ -76,7 +80,8 @@ export class Column {
    * Puts an element. The last received element of a period counts, of candles the last put; a repeat has the same value. Drops elements before the first period, and
    * in a column of the past those after the last.
    */
-  put(period: number, { value, received, recorded = Number.NaN, digits, unit = null }: PeriodValue): void {
+  put(period: number, element: PeriodValue): void {
+    const { value, received, recorded = Number.NaN, digits, unit = null, unitsDiffer = false } = element;
     if (period < this.#first || period > this.#last) return;
     if (period - this.#first >= this.#values.length) this.#moveTo(period);
     const i = period - this.#first;
@@ -85,7 +90,7 @@ export class Column {
     this.#values[i] = value;
     this.#received[i] = received;
     if (this.#recorded !== null) this.#recorded[i] = recorded;
-    if (this.#units !== null) this.#units[i] = UNITS.indexOf(unit);
+    if (this.#units !== null) this.#units[i] = unitsDiffer ? DIFFERENT : UNITS.indexOf(unit);
     if (digits === undefined) this.#digits.delete(period);
     else this.#keepDigits(period, digits);
   }
@@ -129,6 +134,11 @@ export class Column {
   copyUnits(last: number, count: number): readonly (QuantityUnit | null)[] {
     const start = last - count + 1 - this.#first;
     return Array.from({ length: count }, (_, i) => UNITS[this.#units?.[start + i] ?? 0] ?? null);
+  }
+
+  /** Whether the period's candle has no volume because its minutes count in different units. */
+  hasDifferentUnits(period: number): boolean {
+    return this.#units?.[period - this.#first] === DIFFERENT;
   }
 
   #copyElements(kept: Float64Array, last: number, count: number): Float64Array {

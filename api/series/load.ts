@@ -5,6 +5,7 @@ import { hasQuantity, LAYERS } from '../../schemas/layers.ts';
 import type { Digits, Micros, QuantityUnit } from '../../schemas/records.ts';
 import { formatListingId, toColumnName } from '../../schemas/tables.ts';
 import type { Row } from '../../schemas/topics.ts';
+import { hasOtherUnits } from '../history/candle-rows.ts';
 import { type HistoryReader, listPlaceholders } from '../history/store.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import { type Column, NOTHING_RECEIVED, type PeriodValue } from './column.ts';
@@ -32,11 +33,19 @@ const toUnit = (text: string | null | undefined): QuantityUnit | null => (text ?
 const toExact = (digits: Digits | undefined, spec: ColumnSpec): Digits | undefined =>
   digits === undefined || spec.kind === 'layer' || isExactDouble(digits) ? undefined : digits;
 
-const readFigure = ({ texts, figures }: Row, spec: ColumnSpec): Pick<PeriodValue, 'value' | 'digits' | 'unit'> => {
+/** Whether a candle without this figure lacks it because its minutes count in different units (H-13). */
+const lacksUnit = (spec: ColumnSpec, value: number, nullReasons: string | null | undefined): boolean =>
+  Number.isNaN(value) && spec.kind === 'candles' && isQuantitySpec(spec) && hasOtherUnits(nullReasons);
+
+type Figure = Pick<PeriodValue, 'value' | 'digits' | 'unit' | 'unitsDiffer'>;
+
+const readFigure = ({ texts, figures }: Row, spec: ColumnSpec): Figure => {
   if (texts.status !== 'present') return { value: NONE };
   if (spec.member === 'present') return { value: 1 };
   const digits = figures[toColumnName(spec.member)];
-  return { value: Number(digits ?? NONE), digits: toExact(digits, spec), unit: toUnit(texts.quantity_unit) };
+  const value = Number(digits ?? NONE);
+  const unitsDiffer = lacksUnit(spec, value, texts.null_reasons);
+  return { value, digits: toExact(digits, spec), unit: toUnit(texts.quantity_unit), unitsDiffer };
 };
 
 const isRowOf = ({ texts }: Row, spec: ColumnSpec): boolean =>
@@ -74,12 +83,13 @@ const makeStatement = (
 ) => {
   const length = findLength(group);
   const columns = members.filter((member) => member !== 'present').map(toColumnName);
+  const nullReasons = members.includes('volume') ? 'null_reasons' : 'NULL null_reasons';
   const from = formatInstantMicros((reach.first - 1) * length);
   const to = formatInstantMicros(reach.last * length);
   if (group.kind === 'candles') {
     const text =
       `SELECT listing, open_time::long / ${length} + 1 period, received_at::long received_at, recorded_at::long recorded_at,` +
-      ` status, digits, quantity_unit${columns.map((c) => `, ${c}`).join('')}` +
+      ` status, digits, quantity_unit, ${nullReasons}${columns.map((c) => `, ${c}`).join('')}` +
       ` FROM ${table} WHERE open_time >= $1 AND open_time < $2 AND price_type = $3 AND timeframe = $4` +
       ` AND status = 'present' AND NOT late AND listing IN (${listPlaceholders(listings, 4)})`;
     return { text, values: [from, to, group.priceType, group.timeframe, ...listings], among: listings };
@@ -87,7 +97,7 @@ const makeStatement = (
   const unit = hasQuantity(group.layer) ? 'last(quantity_unit)' : 'NULL';
   const text =
     `SELECT listing, (at::long - 1) / ${length} + 1 period, last(received_at)::long received_at,` +
-    ` last(recorded_at)::long recorded_at, last(status) status, NULL digits, ${unit} quantity_unit${columns.map((c) => `, last(${c}) ${c}`).join('')} FROM ${table}` +
+    ` last(recorded_at)::long recorded_at, last(status) status, NULL digits, ${unit} quantity_unit, NULL null_reasons${columns.map((c) => `, last(${c}) ${c}`).join('')} FROM ${table}` +
     ` WHERE at > $1 AND at <= $2 AND received_at IS NOT NULL AND NOT late AND listing IN (${listPlaceholders(listings, 2)})` +
     ' GROUP BY listing, period';
   return { text, values: [from, to, ...listings], among: listings };
@@ -113,7 +123,7 @@ const fillChunk = async (reader: HistoryReader, { spec, targets, reach }: Group)
   const listings = [...byListing.keys()];
   const query = makeStatement(spec, { members, listings, reach }, reader.table(findTable(spec)));
   for (const line of await reader.query(query)) {
-    const [listing, period, receivedAt, recordedAt, status, digits, unit, ...cells] = line;
+    const [listing, period, receivedAt, recordedAt, status, digits, unit, nullReasons, ...cells] = line;
     const exact = parseDigits(digits);
     const received = receivedAt === null || receivedAt === undefined ? NOTHING_RECEIVED : Number(receivedAt);
     const stamps = { received, recorded: toNumber(recordedAt) };
@@ -126,6 +136,7 @@ const fillChunk = async (reader: HistoryReader, { spec, targets, reach }: Group)
         value: isPresent ? value : NONE,
         digits: isPresent ? exact?.[toColumnName(member)] : undefined,
         unit: isQuantitySpec(target.spec) ? toUnit(unit) : null,
+        unitsDiffer: lacksUnit(target.spec, value, nullReasons),
       });
     }
   }

@@ -147,6 +147,20 @@ t.test('figures of different units are never in one window as published (N-07)',
   t.same(worths(captured(CLOSE, inUnits(['base', 'contracts']))), [1, 1], 'a price has no such unit');
 });
 
+t.test('a candle whose minutes count in different units is no gap (L-07, H-13)', async (t) => {
+  const differ: Element = { value: Number.NaN, unitsDiffer: true };
+  const none: Element = { value: Number.NaN };
+  for (const units of ['published', 'base', 'quote'] as const) {
+    t.same(worths(captured(VOLUME, [{}, differ, {}], { units })), [1, 'unit_unknown', 1]);
+    t.same(worths(captured(VOLUME, [differ, none, null, differ], { units })), [
+      ...['unit_unknown', 'gap', 'gap', 'unit_unknown'],
+    ]);
+  }
+  const early = { versions: [seen(NOON - HOUR / 2)] };
+  t.same(worths(captured(VOLUME, [null, differ], early)), ['insufficient_history', 'unit_unknown'], 'it is there');
+  t.same(worths(captured(CLOSE, [differ, {}])), ['gap', 1], 'a price has no unit');
+});
+
 t.test('a listing that changes its unit separates the elements before from those after', async (t) => {
   const changed = { ...listing('okx', listingValues({ quantity_unit: 'base' })), written_at: NOON - HOUR };
   const versions = [{ ...BTC, written_at: NOON - 40 * HOUR }, changed];

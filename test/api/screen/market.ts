@@ -25,6 +25,8 @@ export type Bar = {
   readonly volume?: string;
   /** Unit of the volume; base by default. */
   readonly unit?: QuantityUnit;
+  /** Its minutes count in different units. */
+  readonly unitsDiffer?: true;
 };
 
 let offsets = 1;
@@ -42,7 +44,7 @@ type CandleOf = {
 export const candle = (of: CandleOf, bar: Bar | 'empty' | null): Row => {
   const { venue, symbol, timeframe, length, open, priceType = 'trade' } = of;
   const close = open + length;
-  const { unit = 'base', ...figures }: Bar = bar === 'empty' ? { volume: '0' } : (bar ?? {});
+  const { unit = 'base', unitsDiffer, ...figures }: Bar = bar === 'empty' ? { volume: '0' } : (bar ?? {});
   const minute =
     bar === null || bar === 'empty'
       ? null
@@ -64,6 +66,7 @@ export const candle = (of: CandleOf, bar: Bar | 'empty' | null): Row => {
       timeframe,
       minute,
       figures,
+      ...(unitsDiffer ? { unitsDiffer } : {}),
       trades: null,
       gapCause: bar === null ? 'collector_down' : null,
       counted: { expected: length / MINUTE, present: bar === null ? 0 : length / MINUTE, noTrades: 0 },

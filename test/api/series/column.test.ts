@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import { Budget } from '../../../api/screen/screen.ts';
 import { Column } from '../../../api/series/column.ts';
-import { type ColumnSpec, toPeriod, toWindowPeriod } from '../../../api/series/column-spec.ts';
+import { type ColumnSpec, isQuantitySpec, toPeriod, toWindowPeriod } from '../../../api/series/column-spec.ts';
 import { putRow } from '../../../api/series/load.ts';
 import { ServiceError } from '../../../schemas/errors.ts';
 import { candle, HOUR, sampled } from '../screen/market.ts';
@@ -104,6 +104,14 @@ t.test(
     column.put(300, { value: 6, received: 45, unit: 'quote' });
     t.same(column.copyUnits(300, 2), [null, 'quote']);
     t.same(column.copyUnits(41, 2), [null, null]);
+    column.put(301, { value: Number.NaN, received: 46, unitsDiffer: true });
+    t.same(
+      [300, 301, 302].map((period) => column.hasDifferentUnits(period)),
+      [false, true, false],
+    );
+    t.same(column.copyUnits(301, 2), ['quote', null], 'minutes of different units have none');
+    column.put(301, { value: 7, received: 47, unit: 'base' });
+    t.equal(column.hasDifferentUnits(301), false, 'nor is it so for ever');
     const prices = new Column(10, 12);
     prices.put(10, { value: 1, received: 1, unit: 'base' });
     t.same(prices.copyUnits(10, 1), [null], 'a column of prices keeps none');
@@ -141,6 +149,22 @@ t.test('of candles the last row of a period counts, whenever it was received (H-
     column.put(11, { value: 2, received: 100 });
     t.same([...column.copy(11, 1)], [expected]);
   }
+});
+
+t.test('a candle without a volume keeps why: its minutes count in different units (H-13)', async (t) => {
+  const of = { venue: 'binance', symbol: 'BTCUSDT', timeframe: '1h', length: HOUR, open: 10 * HOUR } as const;
+  const put = (member: string, bar: Parameters<typeof candle>[1]): boolean => {
+    const spec: ColumnSpec = { kind: 'candles', priceType: 'trade', member, timeframe: '1h' };
+    const column = new Column(1, 20, { keepsLastRow: true, isQuantity: isQuantitySpec(spec) });
+    putRow(candle(of, bar), { spec, column });
+    return column.hasDifferentUnits(11);
+  };
+  t.equal(put('volume', { close: '8', unitsDiffer: true }), true);
+  t.equal(put('volume', { close: '8', volume: '5' }), false);
+  t.equal(put('volume', { close: '8' }), false, 'a candle that lacks it otherwise');
+  t.equal(put('volume', 'empty'), false);
+  t.equal(put('volume', null), false);
+  t.equal(put('close', { volume: '5', unitsDiffer: true }), false);
 });
 
 t.test('a row without a figure has come, a gap has not (DQL-26, H-12)', async (t) => {

@@ -380,6 +380,38 @@ t.test('each row of a series converts from its own unit, from the store and from
   }
 });
 
+t.test('a volume without one unit is unit_unknown, from the store and from memory (L-07, H-13)', async (t) => {
+  const makeRows = (symbol: string): Row[] => [
+    hourly({ venue: 'binance', symbol }, NOON - 3 * HOUR, { close: '8', volume: '4', unit: 'base' }),
+    hourly({ venue: 'binance', symbol }, NOON - 2 * HOUR, { close: '9', unitsDiffer: true }),
+    hourly({ venue: 'binance', symbol }, NOON - HOUR, { close: '10', volume: '5', unit: 'contracts' }),
+  ];
+  const feed = newFeed();
+  for (const base of ['ADA', 'LTC']) {
+    const names = { instrument: `${base}-PERP`, base, venue_symbol: `${base}USDT` };
+    feed.list(listing('binance', listingValues({ quantity_unit: 'contracts', contract_size: '1', ...names })));
+  }
+  await write(makeRows('ADAUSDT'));
+  for (const row of makeRows('LTCUSDT')) feed.entry('binance', { kind: 'sealed', symbol: 'LTCUSDT', row });
+  const ask = await screener(feed);
+  const unknown = { value: 'unit_unknown', status: 'missing' };
+  for (const units of ['published', 'base']) {
+    for (const [at, volume, close] of [
+      ['', { value: 5, status: 'present' }, 10],
+      [`as of ${formatInstant(NOON - HOUR)}`, { ...unknown, status: 'present' }, 9],
+    ] as const) {
+      const query = `select close, gaps(2), prev(volume, 1), volume timeframe 1h where base in (ADA, LTC) ${at}`;
+      const { instruments } = await ask({ query, units });
+      const found = instruments.map(({ venues }) =>
+        Object.values(venues[0]?.values ?? {}).map((one) => ({ value: worth(one), status: one.status })),
+      );
+      const present = [close, 0].map((value) => ({ value, status: 'present' }));
+      const expected = [...present, unknown, volume];
+      t.same(found, [expected, expected], `${units} ${at}`);
+    }
+  }
+});
+
 t.test(
   'a source without a function has the published digits, also where a double does not give them back (N-05)',
   async (t) => {
