@@ -106,12 +106,13 @@ export class StreamHub {
     live.inherit((past) => {
       const [ring, news] = [new Ring(), new RowNews()];
       past.observe((entry) => {
-        const isRow = news.takes(entry.venue, entry.entry);
-        if (isRow || CHANGING.has(entry.message.kind)) ring.push(toApplied(entry), nowMicros());
+        const applied = toApplied(entry);
+        const isRow = news.takes(applied, entry.entry);
+        if (isRow || CHANGING.has(entry.message.kind)) ring.push(applied, nowMicros());
       });
       return () => {
         this.#ring.join(ring);
-        this.#news.join(news);
+        this.#ring.leaveOut(this.#news.join(news));
       };
     });
   }
@@ -300,7 +301,7 @@ export class StreamHub {
   #apply(applied: Applied, entry: LiveEntry | null): void {
     const { venue, task, message } = applied;
     if (!this.#places.has(task)) this.#begin(task, applied.before);
-    const [isRow, changes, now] = [this.#news.takes(venue, entry), CHANGING.has(message.kind), this.#nowMicros()];
+    const [isRow, changes, now] = [this.#news.takes(applied, entry), CHANGING.has(message.kind), this.#nowMicros()];
     if (changes) {
       this.#endRows();
       this.#advance(now);

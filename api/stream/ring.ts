@@ -11,6 +11,11 @@ const KEPT: Micros = 300_000_000;
 /** Three thousand a second for as long as they are kept, and some more. */
 const MOST_ENTRIES = 1_048_576;
 const NONE = -1;
+/** In place of the kind of an entry that is left out. */
+const LEFT_OUT = 255;
+
+/** A place of a task as a name. */
+export const printPlace = (task: string, { offset, index }: Place): string => `${task}|${offset}|${index}`;
 
 export type Applied = {
   readonly venue: string;
@@ -167,6 +172,13 @@ export class Ring {
     this.#dropOld(now);
   }
 
+  /** Entries at these places are left out from now on: what came before has told them. */
+  leaveOut(places: ReadonlySet<string>): void {
+    if (places.size === 0) return;
+    for (let number = this.#first; number < this.#next; number++)
+      if (places.has(this.#printPlaceOf(number))) this.#columns.kind[number % this.#most] = LEFT_OUT;
+  }
+
   get size(): number {
     return this.#next - this.#first + (this.#past?.size ?? 0);
   }
@@ -191,14 +203,14 @@ export class Ring {
    */
   *after(places: ReadonlyMap<string, Place>, since: number | null = null): Generator<RingEntry> {
     if (this.#past !== null && since === null) yield* this.#past.after(places);
-    const { offset, index, task } = this.#columns;
+    const { offset, index, task, kind } = this.#columns;
     const placesTold = this.#tasks.map(({ name }) => places.get(name));
     for (let number = since ?? NONE; ; number++) {
       number = Math.max(number, this.#first);
       if (number >= this.#next) return;
       const row = number % this.#most;
       const place = placesTold[task[row] as number];
-      if (place === undefined) continue;
+      if (place === undefined || kind[row] === LEFT_OUT) continue;
       if (isAbove({ offset: offset[row] as number, index: index[row] as number }, place)) yield this.#entry(number);
     }
   }
@@ -216,6 +228,13 @@ export class Ring {
     if (known !== undefined) return known;
     this.#trackNumbers.set(name, this.#tracks.length);
     return this.#tracks.push(new HeldTrack(name)) - 1;
+  }
+
+  #printPlaceOf(number: number): string {
+    const { offset, index, task } = this.#columns;
+    const row = number % this.#most;
+    const { name } = this.#tasks[task[row] as number] as Task;
+    return printPlace(name, { offset: offset[row] as number, index: index[row] as number });
   }
 
   #entry(number: number): RingEntry {

@@ -2,12 +2,18 @@
 import { CANDLE_FIGURES } from '../../schemas/layers/candle.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { LiveEntry, Row } from '../../schemas/topics.ts';
+import { printPlace } from './ring.ts';
 import { findRowLayer } from './row-events.ts';
 
 /** A candle is sealed long before; one that never was is forgotten. */
 const KEPT: Micros = 900_000_000;
 
 type Told = { readonly text: string; readonly at: Micros };
+/** A candle of which it is not known whether it was told before the first entry that came here. */
+type Unsure = Told & { readonly place: string };
+
+/** Where entries come from. */
+type Origin = { readonly venue: string; readonly task: string };
 
 const toKey = (venue: string, symbol: string, { at, texts }: Row): string =>
   `${venue}|${symbol}|${texts.price_type}|${texts.timeframe}|${at}`;
@@ -20,32 +26,40 @@ const printShown = ({ texts, instants, integers, figures }: Row): string =>
     ...[integers.trades, integers.minutes_present, integers.minutes_no_trades],
   ]);
 
+const forgetOld = (held: Map<string, Told>, before: Micros): void => {
+  for (const [key, { at }] of held) {
+    if (at >= before) return;
+    held.delete(key);
+  }
+};
+
 export class RowNews {
   /** Candles that were told and may still change, in the order in which they became complete. */
   readonly #told = new Map<string, Told>();
+  /** Null once all that came before was taken over. */
+  #unsure: Map<string, Unsure> | null = new Map();
 
   /** Takes in an entry of the log, null for a reading. The answer follows from the log alone: nodes that have followed it send the same. */
-  takes(venue: string, entry: LiveEntry | null): boolean {
+  takes({ venue, task }: Origin, entry: LiveEntry | null): boolean {
     const layer = entry === null ? null : findRowLayer(entry);
     if (entry === null || entry.row === null || layer !== 'candles') return layer !== null;
     const { kind, row, symbol, recorded_at: at } = entry;
     const [key, text] = [toKey(venue, symbol ?? '', row), printShown(row)];
     const before = this.#told.get(key);
+    if (before === undefined) this.#unsure?.set(key, { text, at, place: printPlace(task, entry) });
     if (kind === 'sealed') this.#told.delete(key);
     else this.#told.set(key, { text, at });
-    this.#forget(at - KEPT);
+    forgetOld(this.#told, at - KEPT);
+    if (this.#unsure !== null) forgetOld(this.#unsure, at - KEPT);
     return before?.text !== text;
   }
 
-  /** Takes over what was told before the first entry that came here. */
-  join(past: RowNews): void {
+  /** Takes over what was told before the first entry that came here. Answers the places of those taken for news that were none. */
+  join(past: RowNews): ReadonlySet<string> {
+    const repeats = new Set<string>();
+    for (const [key, { text, place }] of this.#unsure ?? []) if (past.#told.get(key)?.text === text) repeats.add(place);
+    this.#unsure = null;
     for (const [key, told] of past.#told) if (!this.#told.has(key)) this.#told.set(key, told);
-  }
-
-  #forget(before: Micros): void {
-    for (const [key, { at }] of this.#told) {
-      if (at >= before) return;
-      this.#told.delete(key);
-    }
+    return repeats;
   }
 }
