@@ -146,7 +146,9 @@ t.test('each trade is published once, as it was made; liquidations are those of 
       const cascades = new Set(
         [...host.truth.rows({ symbol, layer: 'liquidations' })].map((row) => `${row.venue_ts} ${row.values.quantity}`),
       );
-      const stored = rows.filter((row) => row.table === 'liquidations' && row.symbol === symbol);
+      const stored = rows.filter(
+        ({ table, texts, symbol: of }) => table === 'liquidations' && texts.status === 'present' && of === symbol,
+      );
       t.same(
         stored.filter(({ instants, figures }) => !cascades.has(`${instants.venue_ts} ${figures.quantity}`)),
         [],
