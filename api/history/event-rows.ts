@@ -6,7 +6,7 @@ import { formatInstantMicros, MICROS_PER_DAY } from '../../schemas/instants.ts';
 import { liquidation } from '../../schemas/layers/liquidation.ts';
 import type { Digits, Micros } from '../../schemas/records.ts';
 import type { Row } from '../../schemas/topics.ts';
-import { EVENT_GAP_WINDOW_MS, SEALS_AFTER, toSealInstant, toWindowEnd } from '../../schemas/windows.ts';
+import { SEALS_AFTER } from '../../schemas/windows.ts';
 import { type Selected, toListingId } from '../live/listing-book.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import type { Span } from './past.ts';
@@ -145,22 +145,6 @@ const findUnknownSpans = (live: LiveMemory, venue: string, { from, to }: Span): 
   return to - knownFrom > STATE_LAG ? [{ from: knownFrom, to, cause: 'unknown' }] : [];
 };
 
-/** Gaps of a listing that memory holds. Of one that is not sealed yet the cause is not decided (H-16k); its seal takes its place. */
-const listRecentGaps = (live: LiveMemory, { venue, venueSymbol }: Selected['listing']): StoredGap[] => {
-  const sealedTo = Math.max(live.watermark(venue) ?? 0, live.historyWatermark(venue) ?? 0);
-  const sealed: StoredGap[] = [];
-  const open: StoredGap[] = [];
-  for (const recent of live.recentRows(venue, TABLE, venueSymbol)) {
-    const { row } = recent;
-    if (row.texts.status !== 'missing') continue;
-    if (recent.sealed) sealed.push(toGap(row));
-    else if (toSealInstant(toWindowEnd(row.at, EVENT_GAP_WINDOW_MS)) > sealedTo)
-      open.push({ ...toGap(row), cause: 'unknown' });
-  }
-  const isSealed = (gap: StoredGap): boolean => sealed.some(({ from, to }) => from < gap.to && to > gap.from);
-  return [...sealed, ...open.filter((gap) => !isSealed(gap))];
-};
-
 /** Gaps of each listing that reach into the window, cut to it. */
 export const gatherGaps = async (
   { reader, live }: Sources,
@@ -169,8 +153,9 @@ export const gatherGaps = async (
 ): Promise<ReadonlyMap<string, readonly StoredGap[]>> => {
   const gaps = new Map<string, StoredGap[]>();
   for (const one of listings) {
-    const recent = listRecentGaps(live, one.listing);
-    gaps.set(toListingId(one), [...recent, ...findUnknownSpans(live, one.listing.venue, { from, to })]);
+    const rows = [...live.recentRows(one.listing.venue, TABLE, one.listing.venueSymbol)].map(({ row }) => row);
+    const missing = rows.filter(({ texts }) => texts.status === 'missing').map(toGap);
+    gaps.set(toListingId(one), [...missing, ...findUnknownSpans(live, one.listing.venue, { from, to })]);
   }
   const ids = listings.map(toListingId);
   const text =

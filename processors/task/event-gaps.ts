@@ -71,15 +71,9 @@ const joinStretches = (stretches: readonly Stretch[]): Stretch[] => {
   return joined;
 };
 
-type EventLayers = typeof EVENTS;
-const ANSWERED: EventLayers = EVENTS.filter(({ isAnswered }) => isAnswered);
-
-const makeRows = (
-  { state, venue, out }: TaskContext,
-  listing: ListingView,
-  { layers, ...range }: Window & { readonly layers: EventLayers },
-): Row[] =>
-  layers.flatMap(({ name: layer, table }) => {
+/** Gap rows of a listing's events for all windows that end in `(range.from, range.at]`. */
+export const listEventGapRows = ({ state, venue, out }: TaskContext, listing: ListingView, range: Window): Row[] =>
+  EVENTS.flatMap(({ name: layer, table }) => {
     const asked = { layer, windowMs: EVENT_GAP_WINDOW_MS, lostTo: state.lostBefore, ...range };
     const stretches = listCollectedWindows(state, listing, asked).flatMap((window) =>
       listGaps(state, listing, { layer, ...window }),
@@ -89,16 +83,3 @@ const makeRows = (
       makeEventGapRow(table, identity, { ...stretch, srcOffset: out.offset }),
     );
   });
-
-/** Gap rows of a listing's events for all windows that end in `(range.from, range.at]`. */
-export const listEventGapRows = (context: TaskContext, listing: ListingView, range: Window): Row[] =>
-  makeRows(context, listing, { layers: EVENTS, ...range });
-
-/** The same for windows that are not sealed yet, of the events that answers show; each window has its own, as it is sealed by itself (H-16k). */
-export const listOpenEventGapRows = (context: TaskContext, listing: ListingView, { from, at }: Window): Row[] => {
-  const length = EVENT_GAP_WINDOW_MS * 1_000;
-  const rows: Row[] = [];
-  for (let end = from + length; end <= at; end += length)
-    rows.push(...makeRows(context, listing, { layers: ANSWERED, from: end - length, at: end }));
-  return rows;
-};

@@ -9,9 +9,9 @@ import { endBooks, publishPending } from './book-readings.ts';
 import { toDueInstant } from './books.ts';
 import { expireConnections, listSpans, pruneConnections } from './connections.ts';
 import { computeWatermark, createSpanChange, pushProvisional, pushSealed, type TaskContext } from './context.ts';
-import { listEventGapRows, listOpenEventGapRows } from './event-gaps.ts';
+import { listEventGapRows } from './event-gaps.ts';
 import { findLastMinuteToSeal, sealMinutes } from './minute-seals.ts';
-import { pushLive, pushWatermark } from './outputs.ts';
+import { pushWatermark } from './outputs.ts';
 import type { TaskView } from './state.ts';
 import type { Store } from './store.ts';
 import { filterNeeded } from './versions.ts';
@@ -73,10 +73,6 @@ function* announceTo(context: TaskContext, ms: number, to: Micros): Interruptibl
       for (const window of listRowWindows(state, listing, { layer, from, at: to })) {
         pushProvisional(context, listing, { layer, ...window });
       }
-    }
-    if (ms === EVENT_GAP_WINDOW_MS) {
-      for (const row of listOpenEventGapRows(context, listing, { from, at: to }))
-        pushLive(context.out, state.recordedAt, { kind: 'provisional', symbol: listing.symbol, row });
     }
     yield;
   }

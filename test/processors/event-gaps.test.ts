@@ -75,27 +75,6 @@ t.test('between a loss and the next connection nothing could come, to the micros
   t.end();
 });
 
-t.test('a window that has ended has its stretches on live before it is sealed (H-15, H-16k)', (t) => {
-  const log = begin();
-  log.run(12 * SECOND, ['trades', 'events']);
-  log.json('lost', 'events', 'events', { lost_at: log.now + 345_678, cause: 'connection_lost', detail: '' });
-  log.run(18 * SECOND + 500_000, ['trades']);
-  const { outputs } = runTask(SPEC, log.records);
-  t.same(listRows(outputs, 'liquidations'), [], 'nothing is sealed yet');
-  const open = outputs.flatMap(({ live }) =>
-    live.flatMap(({ kind, row }) =>
-      row?.table === 'liquidations' || row?.table === 'trades'
-        ? [[kind, row.texts.status, ((row.instants.from_at ?? 0) - START) / SECOND, (row.at - START) / SECOND]]
-        : [],
-    ),
-  );
-  t.same(open, [
-    ['provisional', 'missing', 12.345678, 20],
-    ['provisional', 'missing', 20, 30],
-  ]);
-  t.end();
-});
-
 t.test('a dead collector leaves a gap from three seconds after its last record until it is back', (t) => {
   const log = begin();
   log.run(30 * SECOND, ['trades', 'events']);

@@ -330,40 +330,6 @@ t.test('five seconds without a message of the venue begin a gap until the next o
   t.same(await askUpTo(at(470)), [true, [], [], []]);
 });
 
-t.test(
-  'a stretch without a connection is a gap from the end of its window on; its seal decides the cause (H-15, H-16k)',
-  async (t) => {
-    const feed = settledMarket({}, at(290));
-    const put = (kind: 'provisional' | 'sealed', row: Row): void =>
-      feed.entry('binance', { kind, symbol: 'BTCUSDT', row });
-    const askUpTo = async (watermark: Micros) => {
-      for (const venue of ['binance', 'okx']) feed.watermark(venue, watermark);
-      const { json } = await ask(
-        { from: '2026-01-15T11:05Z', to: '2026-01-15T11:06Z' },
-        { feed, nowMicros: () => at(600) },
-      );
-      t.same(
-        json.items.filter(({ venue_symbol }) => venue_symbol !== 'BTCUSDT').flatMap(({ gaps }) => gaps),
-        [],
-      );
-      return json.items.flatMap(({ gaps }) => gaps.map((one) => [one.from.slice(17), one.to.slice(17), one.gap_cause]));
-    };
-    put('provisional', gap(at(312), at(320), 'connection_lost'));
-    put('provisional', gap(at(320), at(330), 'connection_lost'));
-    t.same(await askUpTo(at(365)), [['12.000Z', '30.000Z', 'unknown']]);
-    put('sealed', gap(at(311), at(320), 'connection_lost'));
-    const sealed = ['11.000Z', '20.000Z', 'connection_lost'];
-    t.same(
-      await askUpTo(at(365)),
-      [sealed, ['20.000Z', '30.000Z', 'unknown']],
-      'before the watermark tells of the seal',
-    );
-    t.same(await askUpTo(at(320) + 100_001_000), [sealed, ['20.000Z', '30.000Z', 'unknown']]);
-    t.same(await askUpTo(at(330) + 100_000_999), [sealed, ['20.000Z', '30.000Z', 'unknown']]);
-    t.same(await askUpTo(at(330) + 100_001_000), [sealed], 'its window was sealed without a gap');
-  },
-);
-
 t.test('settles when the store shows every event and every gap that counts', async (t) => {
   const settledAt = async (to: string, history: Micros, now: Micros): Promise<boolean | undefined> => {
     const feed = settledMarket({}, history);
