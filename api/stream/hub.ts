@@ -107,8 +107,7 @@ export class StreamHub {
       const [ring, news] = [new Ring(), new RowNews()];
       past.observe((entry) => {
         const applied = toApplied(entry);
-        const isRow = news.takes(applied, entry.entry);
-        if (isRow || CHANGING.has(entry.message.kind)) ring.push(applied, nowMicros());
+        if (news.takes(applied, entry.entry) || CHANGING.has(entry.message.kind)) ring.push(applied, nowMicros());
       });
       return () => {
         this.#ring.join(ring);
