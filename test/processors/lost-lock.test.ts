@@ -179,10 +179,11 @@ t.test(
         return 'went on';
       },
     };
-    const loser = run(long, context);
+    // Awaited from the beginning: it may fail before the cut is reported.
+    const stopped = t.rejects(run(long, context), /lost/);
     await begun.promise;
     await cutLock();
-    await t.rejects(loser, /lost/);
+    await stopped;
     t.match(await told.promise, { message: /lost/ });
     const left = join(folder, '.partial', 'killed-attempt');
     mkdirSync(left, { recursive: true });
