@@ -11,7 +11,7 @@ import {
   type Reading,
   type Span,
 } from '../../schemas/topics.ts';
-import type { SlowLayer, SlowListing } from '../api/screen/slow-evaluator.ts';
+import { LAYER_OF, type SlowLayer, type SlowListing } from '../api/screen/slow-evaluator.ts';
 
 /** Microseconds. */
 type Micros = number;
@@ -100,7 +100,10 @@ const bare = (status: SlowLayer['status'], reason: string, ageMs: number | null 
   ...{ status, reason, ageMs, values: {} },
 });
 
+type Held = { readonly version: ListingVersion; readonly reading: Reading | null };
 export type BoundsMs = Readonly<Record<ReadingLayer, number>>;
+
+type AskedLayer = { readonly layer: ReadingLayer; readonly at: Micros; readonly bounds: BoundsMs };
 
 export const DEFAULT_BOUNDS = Object.fromEntries(
   READING_LAYERS.map((layer) => [layer, LAYERS[layer].freshnessMs]),
@@ -144,12 +147,15 @@ export class PublishedMarket {
       );
   }
 
+  /** A layer that is not present still says which of its fields the listing never has (D-475). */
+  #layerAt(venue: Venue, held: Held, asked: AskedLayer): SlowLayer {
+    const found = this.#stateAt(venue, held, asked);
+    if (found.status !== 'stale' && found.status !== 'missing') return found;
+    return { ...found, values: listNeverPublished(held, asked.layer) };
+  }
+
   /** L-07: what the venue has, then the reading, then each cause of staleness in its order. */
-  #layerAt(
-    { capabilities, spans }: Venue,
-    { version, reading }: { readonly version: ListingVersion; readonly reading: Reading | null },
-    { layer, at, bounds }: { readonly layer: ReadingLayer; readonly at: Micros; readonly bounds: BoundsMs },
-  ): SlowLayer {
+  #stateAt({ capabilities, spans }: Venue, { version, reading }: Held, { layer, at, bounds }: AskedLayer): SlowLayer {
     const policy = newestAt(capabilities, at)?.layers[layer]?.policy ?? 'off';
     if (policy === 'off') return bare('off', 'policy_off');
     if (policy === 'on' && version.record.off?.includes(layer)) return bare('off', 'policy_off');
@@ -186,6 +192,27 @@ export class PublishedMarket {
     }
   }
 }
+
+/** Names without which a field does not exist, beside its own. */
+const MADE_OF: Readonly<Record<string, readonly string[]>> = {
+  ...{ basis: ['mark', 'index'], mid: ['bid', 'ask'], spread: ['bid', 'ask'] },
+  ...{ funding_8h: ['funding', 'funding_interval'], time_to_funding: ['next_funding_at'] },
+};
+
+/** Fields of a layer that the listing never has; one that its reading has is published. */
+const listNeverPublished = ({ version, reading }: Held, layer: ReadingLayer): SlowLayer['values'] => {
+  const { not_published } = version.record.values;
+  const isHeld = (field: string): boolean =>
+    field === 'time_to_funding'
+      ? reading?.instants['next_funding_at'] !== undefined
+      : reading?.values[field] !== undefined;
+  return Object.fromEntries(
+    Object.entries(LAYER_OF)
+      .filter(([field, of]) => of === layer && !isHeld(field))
+      .filter(([field]) => [field, ...(MADE_OF[field] ?? [])].some((name) => not_published.includes(name)))
+      .map(([field]) => [field, 'venue_capability']),
+  );
+};
 
 const findListed = ({ listings }: Venue, symbol: string): Listed => {
   const held = listings.get(symbol) ?? { versions: [], readings: new Map() };

@@ -7,7 +7,7 @@ export type SlowLayer = {
   readonly status: 'present' | 'stale' | 'missing' | 'not_published' | 'off';
   readonly reason: string | null;
   readonly ageMs: number | null;
-  /** A number, or why there is none. */
+  /** A number, or why there is none. Of a layer that is stale or missing, only the fields that are never published. */
   readonly values: Readonly<Record<string, number | string>>;
 };
 /** Newest element first; a number or why there is none. A text instead: the venue has none of it. */
@@ -278,8 +278,10 @@ export class Slow {
 
   #member(layerName: string, member: string, at: SlowListing): Worth {
     const layer = at.layers[layerName] as SlowLayer;
-    if (layer.status !== 'present') return unknown(layer.status, layer.reason ?? '');
     const value = layer.values[member] ?? 'no_value';
+    // A field that is never published comes before every state of its layer but `off` (L-07).
+    const isNever = value === 'venue_capability' && layer.status !== 'off';
+    if (layer.status !== 'present' && !isNever) return unknown(layer.status, layer.reason ?? '');
     if (typeof value === 'number') return number(value);
     return unknown(value === 'venue_capability' ? 'not_published' : 'missing', value);
   }
