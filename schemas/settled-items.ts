@@ -15,12 +15,15 @@ export const hashSettledItems = (items: string): string =>
 
 /** The array `items` of an answer, as it stands there; null: there is none. */
 export const findItems = (answer: string): string | null => {
-  const [, rest] = answer.split(ITEMS, 2);
+  const at = answer.indexOf(ITEMS);
+  if (at === -1) return null;
+  // Up to the end of the answer: what a venue sent (`raw`) may have a member of that name, too.
+  const rest = answer.slice(at + ITEMS.length);
   let depth = 0;
-  for (const { 0: token, index } of rest?.matchAll(STRINGS_AND_BRACKETS) ?? []) {
+  for (const { 0: token, index } of rest.matchAll(STRINGS_AND_BRACKETS)) {
     if (token === '[') depth += 1;
     if (token === ']') depth -= 1;
-    if (depth === 0) return rest?.slice(0, index + 1) ?? null;
+    if (depth === 0) return rest.slice(0, index + 1);
   }
   return null;
 };
