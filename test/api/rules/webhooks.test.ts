@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { createSocket } from 'node:dgram';
 import { readFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
+import type { Pool } from 'pg';
 import { Registry } from 'prom-client';
 import t from 'tap';
 import { type DeliveryDeps, Sending, startDeliveries } from '../../../api/rules/deliveries.ts';
@@ -28,6 +29,22 @@ const deliverDue = async (deps: DeliveryDeps): Promise<number> => {
   const begun = await sending.begin();
   await sending.allEnd();
   return begun;
+};
+
+/** Makes a rule of the account; what is answered records its move at its instant `i`: to true and false in turns. */
+const makeMoves = async (pool: Pool): Promise<(i: number) => Promise<unknown>> => {
+  const draft = { name: 'r', query: 'any(venues where mark > 1)', intervalS: 10, freshness: null } as const;
+  const rule = await createRule(
+    pool,
+    { ...draft, units: 'published', enabled: true, shared: false },
+    { accountId: 'acc_a', actor: 'test' },
+  );
+  const found = { reason: null, matched: [], matchedTotal: 0, unknown: [], unknownTotal: 0 } as const;
+  const at = Date.now() * 1_000 + 10_000_000;
+  return (i) =>
+    recordEvaluations(pool, [
+      { rule, at: at + i * 10_000_000, outcome: { state: i % 2 === 0 ? 'true' : 'false', ...found } },
+    ]);
 };
 
 const LOCAL = { allowsLoopback: true, nowMs: Date.now };
@@ -178,25 +195,16 @@ t.test('the outcome of a webhook is that of its newest attempt that has ended', 
   ];
   const { url, received } = await startReceiver(t, (reply) => answers.shift()?.(reply));
   await addWebhook(pool, { accountId: 'acc_a', url, allowsLoopback: true });
-  const draft = { name: 'r', query: 'any(venues where mark > 1)', intervalS: 10, freshness: null } as const;
-  const rule = await createRule(
-    pool,
-    { ...draft, units: 'published', enabled: true, shared: false },
-    { accountId: 'acc_a', actor: 'test' },
-  );
-  const found = { reason: null, matched: [], matchedTotal: 0, unknown: [], unknownTotal: 0 } as const;
-  const at = Date.now() * 1_000 + 10_000_000;
-  const move = (i: number, state: 'true' | 'false') =>
-    recordEvaluations(pool, [{ rule, at: at + i * 10_000_000, outcome: { state, ...found } }]);
+  const move = await makeMoves(pool);
   const deps = { pool, calls: LOCAL, count: createRuleMetrics(new Registry()), log: createLog('test', 'silent') };
-  await move(0, 'true');
+  await move(0);
   await deliverDue(deps);
   t.match(await listWebhooks(pool, 'acc_a'), [{ waiting: 1, outcome: 'answered 500' }]);
   await pool.query("update rule_deliveries set next_at = now() + interval '1 hour'");
-  await move(1, 'false');
+  await move(1);
   await deliverDue(deps);
   t.match(await listWebhooks(pool, 'acc_a'), [{ waiting: 1, delivered: 1, outcome: 'answered 204' }], 'a later one');
-  await move(2, 'true');
+  await move(2);
   const underWay = deliverDue(deps);
   await waitFor('the third message', async () => received.length === 3);
   t.match(await listWebhooks(pool, 'acc_a'), [{ waiting: 2, outcome: 'answered 204' }], 'while one is under way');
@@ -213,18 +221,7 @@ t.test(
     const answers = [204, 410];
     const { url, received } = await startReceiver(t, (reply) => reply.writeHead(answers.shift() ?? 204).end());
     const { webhookId } = await addWebhook(pool, { accountId: 'acc_a', url, allowsLoopback: true });
-    const draft = { name: 'r', query: 'any(venues where mark > 1)', intervalS: 10, freshness: null } as const;
-    const rule = await createRule(
-      pool,
-      { ...draft, units: 'published', enabled: true, shared: false },
-      { accountId: 'acc_a', actor: 'test' },
-    );
-    const found = { reason: null, matched: [], matchedTotal: 0, unknown: [], unknownTotal: 0 } as const;
-    const at = Date.now() * 1_000 + 10_000_000;
-    const move = (i: number) =>
-      recordEvaluations(pool, [
-        { rule, at: at + i * 10_000_000, outcome: { state: i % 2 === 0 ? 'true' : 'false', ...found } },
-      ]);
+    const move = await makeMoves(pool);
     const deps = { pool, calls: LOCAL, count: createRuleMetrics(new Registry()), log: createLog('test', 'silent') };
     const makeDue = () => pool.query('update rule_deliveries set next_at = now()');
     await move(0);
@@ -320,18 +317,7 @@ t.test('receivers that fail hold up no other, however many they are and whatever
       url,
     ]);
   for (let i = 0; i < 20; i++) await add(`hook_${String(i).padStart(26, '0')}`, failing.url);
-  const draft = { name: 'r', query: 'any(venues where mark > 1)', intervalS: 10, freshness: null } as const;
-  const rule = await createRule(
-    pool,
-    { ...draft, units: 'published', enabled: true, shared: false },
-    { accountId: 'acc_a', actor: 'test' },
-  );
-  const found = { reason: null, matched: [], matchedTotal: 0, unknown: [], unknownTotal: 0 } as const;
-  const at = Date.now() * 1_000 + 10_000_000;
-  const move = (i: number) =>
-    recordEvaluations(pool, [
-      { rule, at: at + i * 10_000_000, outcome: { state: i % 2 === 0 ? 'true' : 'false', ...found } },
-    ]);
+  const move = await makeMoves(pool);
   for (let i = 0; i < 4; i++) await move(i);
   await add(`hook_${'Z'.repeat(26)}`, quick.url);
   await move(4);
