@@ -1,18 +1,11 @@
 // The archive step on real PostgreSQL, QuestDB and disk: written when, kept how long, and that the same rows give the same bytes (AR-03, AR-04).
 import { createHash } from 'node:crypto';
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { zstdDecompressSync } from 'node:zlib';
 import { Registry } from 'prom-client';
 import t from 'tap';
-import { migrate } from '../../infra/postgres/migrate.ts';
-import { createLog } from '../../infra/runtime/log.ts';
-import { openFolderStore } from '../../infra/runtime/object-store.ts';
-import { openPostgres } from '../../infra/runtime/postgres/postgres.ts';
-import { openQuestdbReader } from '../../infra/runtime/questdb/reader.ts';
-import { createRowSender } from '../../infra/runtime/questdb/row-sender.ts';
 import { archive } from '../../processors/nightly/archive/archive.ts';
 import { forgetFile } from '../../processors/nightly/archive/manifest.ts';
 import { findTier, rankInstruments } from '../../processors/nightly/archive/tiers.ts';
@@ -21,13 +14,11 @@ import { openLedger } from '../../processors/nightly/ledger.ts';
 import { createNightlyMetrics } from '../../processors/nightly/metrics.ts';
 import { runTask } from '../../processors/nightly/runner.ts';
 import type { NightlyContext } from '../../processors/nightly/step.ts';
-import { ensureTables } from '../../processors/sinks/ensure-tables.ts';
 import { makeGapRow, makeListingRow, makeReadingRow } from '../../processors/task/rows.ts';
 import { MS_PER_DAY } from '../../schemas/instants.ts';
-import { toTableName } from '../../schemas/tables.ts';
 import type { Row } from '../../schemas/topics.ts';
 import { listing, listingValues, markReading } from '../api/live-fixture.ts';
-import { useEngines } from '../support/engines.ts';
+import { openNightlyStores } from '../support/nightly-stores.ts';
 
 t.setTimeout(900_000);
 const DAY: Day = '2026-01-10';
@@ -56,30 +47,8 @@ t.test('instruments rank by the mean of the midnights that have a figure, ties b
   t.end();
 });
 
-const engines = await useEngines(t, ['postgres', 'questdb']);
-const { endpoints } = engines;
-const log = createLog('archive-test', 'silent');
-const auth = { user: endpoints.questdb_user, password: endpoints.questdb_password };
-const questdb = openQuestdbReader(endpoints.questdb_pg, { max: 1, timeoutMs: 15_000, auth, log });
-const sender = createRowSender(endpoints.questdb_http, { auth, log });
-const namespace = `${engines.namespace()}.`;
-const pool = openPostgres(await engines.database(), { max: 4 });
-const folder = mkdtempSync(join(tmpdir(), 'archive-'));
-const store = openFolderStore(folder);
-await ensureTables((text) => questdb.query({ text }), { namespace });
-await migrate(pool);
-t.teardown(async () => {
-  await sender.close();
-  await questdb.close();
-  await pool.end();
-  rmSync(folder, { recursive: true, force: true });
-});
+const { log, questdb, namespace, pool, folder, store, write } = await openNightlyStores(t, { readers: 1 });
 
-const write = async (rows: readonly Row[]): Promise<void> => {
-  for (const [table, own] of Map.groupBy(rows, ({ table }) => toTableName(namespace, table)))
-    await sender.send(table, own);
-  await sender.waitVisible([...new Set(rows.map(({ table }) => toTableName(namespace, table)))]);
-};
 const markRow = (symbol: string, window: number, { late = false, srcOffset = window } = {}): Row => {
   const at = BEGIN + window * 10 * SECOND;
   return makeReadingRow(

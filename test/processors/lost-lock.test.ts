@@ -1,17 +1,11 @@
 // A runner whose lock connection is cut while it writes files, and another that takes its place: the first one stops, nothing half-written is named (AR-03).
 import { createHash } from 'node:crypto';
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { Registry } from 'prom-client';
 import t from 'tap';
-import { migrate } from '../../infra/postgres/migrate.ts';
-import { createLog } from '../../infra/runtime/log.ts';
-import { openFolderStore } from '../../infra/runtime/object-store.ts';
-import { openPostgres } from '../../infra/runtime/postgres/postgres.ts';
-import { openQuestdbReader, type QuestdbReader } from '../../infra/runtime/questdb/reader.ts';
-import { createRowSender } from '../../infra/runtime/questdb/row-sender.ts';
+import type { QuestdbReader } from '../../infra/runtime/questdb/reader.ts';
 import { archive } from '../../processors/nightly/archive/archive.ts';
 import { addDays, type Day, findDayStart } from '../../processors/nightly/day.ts';
 import { openLedger } from '../../processors/nightly/ledger.ts';
@@ -19,12 +13,10 @@ import { close } from '../../processors/nightly/merkle/close.ts';
 import { createNightlyMetrics } from '../../processors/nightly/metrics.ts';
 import { runTask } from '../../processors/nightly/runner.ts';
 import type { NightlyContext, Step } from '../../processors/nightly/step.ts';
-import { ensureTables } from '../../processors/sinks/ensure-tables.ts';
 import { makeListingRow, makeReadingRow } from '../../processors/task/rows.ts';
-import { toTableName } from '../../schemas/tables.ts';
 import type { Row } from '../../schemas/topics.ts';
 import { listing, listingValues, markReading } from '../api/live-fixture.ts';
-import { useEngines } from '../support/engines.ts';
+import { openNightlyStores } from '../support/nightly-stores.ts';
 
 t.setTimeout(900_000);
 const DAY: Day = '2026-01-10';
@@ -32,25 +24,7 @@ const BEGIN = findDayStart(DAY) * 1_000;
 const SECOND = 1_000_000;
 const CLOSED = findDayStart(addDays(DAY, 7));
 
-const engines = await useEngines(t, ['postgres', 'questdb']);
-const { endpoints } = engines;
-const log = createLog('lost-lock-test', 'silent');
-const auth = { user: endpoints.questdb_user, password: endpoints.questdb_password };
-const questdb = openQuestdbReader(endpoints.questdb_pg, { max: 2, timeoutMs: 15_000, auth, log });
-const sender = createRowSender(endpoints.questdb_http, { auth, log });
-const namespace = `${engines.namespace()}.`;
-const databaseUrl = await engines.database();
-const pool = openPostgres(databaseUrl, { max: 4 });
-const folder = mkdtempSync(join(tmpdir(), 'lost-lock-'));
-const store = openFolderStore(folder);
-await ensureTables((text) => questdb.query({ text }), { namespace });
-await migrate(pool);
-t.teardown(async () => {
-  await sender.close();
-  await questdb.close();
-  await pool.end();
-  rmSync(folder, { recursive: true, force: true });
-});
+const { log, questdb, namespace, pool, folder, store, write } = await openNightlyStores(t, { readers: 2 });
 
 const rows: readonly Row[] = [
   makeListingRow(
@@ -66,10 +40,7 @@ const rows: readonly Row[] = [
     );
   }),
 ];
-for (const [table, own] of Map.groupBy(rows, ({ table }) => toTableName(namespace, table))) {
-  await sender.send(table, own);
-  await sender.waitVisible([table]);
-}
+await write(rows);
 
 const context: NightlyContext = {
   ...{ database: pool, questdb, namespace, api: null, store, log },

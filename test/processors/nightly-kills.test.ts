@@ -1,28 +1,20 @@
 // Kill -9 at each numbered place of archive, close and anchor, in a real process: nothing half, nothing twice, the same bytes and root in the end.
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { migrate } from '../../infra/postgres/migrate.ts';
-import { createLog } from '../../infra/runtime/log.ts';
-import { openFolderStore } from '../../infra/runtime/object-store.ts';
-import { openPostgres } from '../../infra/runtime/postgres/postgres.ts';
-import { openQuestdbReader } from '../../infra/runtime/questdb/reader.ts';
-import { createRowSender } from '../../infra/runtime/questdb/row-sender.ts';
 import { POSTING_PLACES } from '../../processors/nightly/anchor/posting.ts';
 import { ARCHIVE_PLACES } from '../../processors/nightly/archive/archive.ts';
 import { addDays, type Day, findDayStart } from '../../processors/nightly/day.ts';
 import { CLOSE_PLACES } from '../../processors/nightly/merkle/close.ts';
-import { ensureTables } from '../../processors/sinks/ensure-tables.ts';
 import { makeListingRow, makeReadingRow } from '../../processors/task/rows.ts';
 import { MS_PER_DAY } from '../../schemas/instants.ts';
-import { toTableName } from '../../schemas/tables.ts';
 import type { Row } from '../../schemas/topics.ts';
 import { listing, listingValues, markReading } from '../api/live-fixture.ts';
 import { addClosedDay, openAnchors } from '../support/anchor-chain.ts';
 import { readClosing } from '../support/closed-day.ts';
-import { ownEngines, useEngines } from '../support/engines.ts';
+import { ownEngines } from '../support/engines.ts';
 import { type KilledStep, runKilled } from '../support/killed-step.ts';
+import { openNightlyStores } from '../support/nightly-stores.ts';
 
 t.setTimeout(900_000);
 const DAY: Day = '2026-01-10';
@@ -32,26 +24,10 @@ const ARCHIVED = findDayStart(addDays(DAY)) + 6 * 3_600_000;
 const CLOSED = findDayStart(addDays(DAY, 7));
 const SYMBOLS = ['AAAUSDT', 'BTCUSDT'];
 
-const engines = await useEngines(t, ['postgres', 'questdb']);
-const chains = await ownEngines(t, ['anvil']);
-const { endpoints } = engines;
-const log = createLog('kills-test', 'silent');
-const auth = { user: endpoints.questdb_user, password: endpoints.questdb_password };
-const questdb = openQuestdbReader(endpoints.questdb_pg, { max: 1, timeoutMs: 15_000, auth, log });
-const sender = createRowSender(endpoints.questdb_http, { auth, log });
-const namespace = `${engines.namespace()}.`;
-const databaseUrl = await engines.database();
-const pool = openPostgres(databaseUrl, { max: 4 });
-const folder = mkdtempSync(join(tmpdir(), 'kills-'));
-const store = openFolderStore(folder);
-await ensureTables((text) => questdb.query({ text }), { namespace });
-await migrate(pool);
-t.teardown(async () => {
-  await sender.close();
-  await questdb.close();
-  await pool.end();
-  rmSync(folder, { recursive: true, force: true });
+const { endpoints, namespace, databaseUrl, pool, folder, store, write } = await openNightlyStores(t, {
+  readers: 1,
 });
+const chains = await ownEngines(t, ['anvil']);
 
 const markRow = (symbol: string, window: number): Row => {
   const at = BEGIN + window * 10 * SECOND;
@@ -61,11 +37,6 @@ const markRow = (symbol: string, window: number): Row => {
     { from: at - 10 * SECOND, at, srcOffset: window, late: false },
     reading,
   );
-};
-const write = async (rows: readonly Row[]): Promise<void> => {
-  const tables = Map.groupBy(rows, ({ table }) => toTableName(namespace, table));
-  for (const [table, own] of tables) await sender.send(table, own);
-  await sender.waitVisible([...tables.keys()]);
 };
 const listed = (symbol: string): Row =>
   makeListingRow(
