@@ -96,3 +96,12 @@ t.test('for values without figures the text is that of JSON.stringify', (t) => {
   );
   t.end();
 });
+
+t.test('more names and texts than are remembered are written as before', (t) => {
+  const members = Array.from({ length: 5_000 }, (_, i): [string, string] => [`"name ${i}`, `t"${i}`]);
+  const texts = Array.from({ length: 20_000 }, (_, i) => ({ first: `é${i}\n`, later: i % 2 === 0 ? `"${i}` : null }));
+  for (const value of [Object.fromEntries(members), texts, Object.fromEntries(members), texts]) {
+    t.equal(writeJson(value), JSON.stringify(value));
+  }
+  t.end();
+});
