@@ -2,6 +2,7 @@
 import t from 'tap';
 import { makeFigure, makeLowerAim, makeUpperAim, renderTable } from '../../../infra/dev/bench/figures.ts';
 import type { Sample } from '../../../infra/dev/bench/health.ts';
+import { computeMedian } from '../../../infra/dev/bench/mapping-rounds.ts';
 import { PlanError, readPlan } from '../../../infra/dev/bench/plan.ts';
 import { combineRounds, runRounds } from '../../../infra/dev/bench/rounds.ts';
 import { computeSlopeAcross, computeSlopeWithin, type Point } from '../../../infra/dev/bench/slopes.ts';
@@ -153,5 +154,12 @@ t.test('a growth that may be chance is reported as not known', (t) => {
   t.equal(chance?.flat, null);
   const rising = jumping.map((_, i) => sampleAt(i, Math.floor(i / 6), 300 + Math.floor(i / 6) * 15));
   t.equal(measureGrowths(rising)[0]?.flat, false, 'the same rise without jumps is growth');
+  t.end();
+});
+
+t.test('a ratio of a mapping bench is the median of its rounds with the bounds of 19 of 20 benches', (t) => {
+  const rounds = Array.from({ length: 41 }, (_, i) => (i * 7) % 41);
+  t.same(computeMedian(rounds), { median: 20, from: 13, to: 27 }, 'the 14th and the 28th of 41 (binomial: 0.972)');
+  t.same(computeMedian([3, 1, 2]), { median: 2, from: 1, to: 3 }, 'of few rounds the least and the most');
   t.end();
 });
