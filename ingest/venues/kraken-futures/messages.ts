@@ -37,6 +37,7 @@ import {
   readTaker,
   readText,
 } from '../shared/wire.ts';
+import { readBookFrame } from './book-frames.ts';
 import { PRICE_TYPES, type SymbolQuantity, toChain, toQuantity } from './symbols.ts';
 
 type Source = {
@@ -52,8 +53,10 @@ type Mapper = (body: Fields, source: Source) => readonly Mapped[];
 const cutLevels = createCutter({ names: ['bids', 'asks'], keys: ['price', 'qty'] });
 
 /** Records of one message, in its order. Throws `VenueError` only. */
-export const mapMessage = (message: VenueMessage): readonly Mapped[] =>
-  readMessage(
+export const mapMessage = (message: VenueMessage): readonly Mapped[] => {
+  const change = message.kind === 'frame' ? readBookFrame(message.payload) : null;
+  if (change !== null) return mapBook(change, { receivedAt: message.received_at, path: '', query: NO_QUERY });
+  return readMessage(
     message.payload,
     (content) => {
       const request = parseRequest(message.request);
@@ -69,6 +72,7 @@ export const mapMessage = (message: VenueMessage): readonly Mapped[] =>
     },
     cutLevels,
   );
+};
 
 /** Events of a request that the venue does not serve: an unreadable one or an unknown feed, an unknown product, a subscription that failed. */
 const REFUSALS: ReadonlySet<unknown> = new Set(['alert', 'error', 'subscribed_failed', 'unsubscribed_failed']);

@@ -22,7 +22,7 @@ const parseCut = (text: string, cut: Cutter): unknown => {
   return placeLists(message, found.lists) === found.lists.size ? message : parseMessage(text);
 };
 
-const decodeText = (payload: Uint8Array): string =>
+export const decodeText = (payload: Uint8Array): string =>
   (payload instanceof Buffer
     ? payload
     : Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength)
