@@ -16,9 +16,15 @@ export const deferRaw = (element: unknown): LateRaw => ({ toJSON: () => formatRa
 /** The text of what is held. */
 export const toRawText = (raw: Raw): string | null => (typeof raw === 'object' && raw !== null ? raw.toJSON() : raw);
 
+/** The last element and its text: the layers of a ticker share one. */
+let last: { readonly element: unknown; readonly raw: string | null } = { element: undefined, raw: null };
+
 /** The element in JSON; null when it is too long to keep. An element that is text is JSON already. */
-export const formatRaw = (element: unknown): string | null =>
-  keepRaw(typeof element === 'string' ? element : formatElement(element));
+export const formatRaw = (element: unknown): string | null => {
+  if (typeof element === 'string') return keepRaw(element);
+  if (element !== last.element) last = { element, raw: keepRaw(formatElement(element)) };
+  return last.raw;
+};
 
 /** The text, or null when there is none or it is too long to keep. */
 export const keepRaw = (text: string | undefined): string | null =>

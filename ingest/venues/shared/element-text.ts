@@ -5,17 +5,27 @@ import { parseMessage } from './long-numbers.ts';
 export const PLACE = '\u0000';
 export const PLACE_TEXT = JSON.stringify(PLACE);
 
-/** Members or bare figures: JSON.parse and JSON.stringify may change such a text (`12.50`, a member twice), but none of figures in quotes. */
-const MAY_CHANGE = /\{|[[,]\d/;
+/** A bare figure that JSON.parse and JSON.stringify may change (`12.50`, `0.0000001`, sixteen digits); figures in quotes they leave. */
+const MAY_CHANGE = /[[,:](?=\d)(?!(?:0|[1-9]\d{0,14})[,\]}]|(?!0\.0{6})(?:0|[1-9]\d{0,6})\.\d{0,7}[1-9][,\]}])/;
+/** What they omit of most such figures: `42500.0`. */
+const NO_FRACTION = /\.0+(?=[,\]}])/g;
 
 /** While an element is written, the texts of its lists; a place stands for each. */
 let texts: string[] | null = null;
 
-/** What `toJSON` of a list returns. `text`: the list in the message, in JSON without spaces. */
+/** What `toJSON` of a list returns. `text`: the list in the message, in JSON without spaces and without a member twice. */
 export const toJsonOfList = (text: string): unknown => {
-  if (texts === null || MAY_CHANGE.test(text)) return parseMessage(text);
-  texts.push(text);
+  const kept = texts === null ? null : toKeptText(text);
+  if (kept === null) return parseMessage(text);
+  texts?.push(kept);
   return PLACE;
+};
+
+/** The list as JSON.stringify writes it after a parse; null when only they can tell. */
+const toKeptText = (text: string): string | null => {
+  if (!MAY_CHANGE.test(text)) return text;
+  const short = text.replace(NO_FRACTION, '');
+  return MAY_CHANGE.test(short) ? null : short;
 };
 
 /** As `JSON.stringify`. */

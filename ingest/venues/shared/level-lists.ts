@@ -106,9 +106,12 @@ const scanLevel = (text: string, from: number, { labels, words }: Starts): Level
   let price: Digits | null = null;
   let size: Digits | null = null;
   let at = from + 1 + (word?.length ?? 0);
+  /** A bit for each member. */
+  let seen = 0;
   for (let place = 0; ; place++) {
     const member = isObject ? findLabel(text, at, { labels, place }) : place;
-    if (member < 0) return null;
+    if (member < 0 || (isObject && (seen & (1 << member)) !== 0)) return null;
+    seen |= 1 << member;
     const figure = scanFigure(text, isObject ? at + (labels[member] as string).length : at);
     if (figure === null) return null;
     if (member === 0) price = figure;

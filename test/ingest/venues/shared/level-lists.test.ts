@@ -71,9 +71,21 @@ const runForm = (text: string, { sidesOf, read }: Form, cut?: Cutter): string =>
 const PADDING = `"note":"${'x'.repeat(400)}"`;
 const makeMessage = (members: string): string => `{"e":1545896669105000123,"data":{${PADDING},${members}}}`;
 
+const SPELLINGS = [
+  ...['0', '0.00', '007', '-1', '+1', '.5', '5.', '1e3', '', 'x', '1'.repeat(80)],
+  ...[
+    '0.000001',
+    '0.0000009',
+    '0.00000012',
+    '1234567.12345678',
+    '12345678.12345678',
+    '123456789012345.0',
+    '1234567890123456',
+  ],
+];
 const spelling = fc.oneof(
   { weight: 12, arbitrary: fc.tuple(fc.nat({ max: 99_999 }), fc.stringMatching(/^[0-9]{0,6}$/)) },
-  { weight: 1, arbitrary: fc.constantFrom('0', '0.00', '007', '-1', '+1', '.5', '5.', '1e3', '', 'x', '1'.repeat(80)) },
+  { weight: 1, arbitrary: fc.constantFrom(...SPELLINGS) },
 );
 const figure = spelling.map((spelt) =>
   typeof spelt === 'string' ? spelt : `${spelt[0]}${spelt[1] === '' ? '' : `.${spelt[1]}`}`,
@@ -83,8 +95,12 @@ const space = fc.constantFrom('', '', '', '', '', '', ' ');
 const listLevel = fc
   .tuple(fc.array(written, { minLength: 2, maxLength: 4 }), space)
   .map(([figures, gap]) => `[${figures.join(`,${gap}`)}]`);
+const keysOfLevel = fc.oneof(
+  { weight: 9, arbitrary: fc.shuffledSubarray(['p', 's', 'n'], { minLength: 2 }) },
+  { weight: 1, arbitrary: fc.array(fc.constantFrom('p', 's', 'n'), { minLength: 3, maxLength: 3 }) },
+);
 const namedLevel = fc
-  .tuple(fc.shuffledSubarray(['p', 's', 'n'], { minLength: 2 }), fc.array(written, { minLength: 3, maxLength: 3 }))
+  .tuple(keysOfLevel, fc.array(written, { minLength: 3, maxLength: 3 }))
   .map(([keys, figures]) => `{${keys.map((key, i) => `"${key}":${figures[i]}`).join()}}`);
 const makeSide = (level: fc.Arbitrary<string>): fc.Arbitrary<string> =>
   fc.array(level, { maxLength: 6 }).map((levels) => `[${levels.join()}]`);
