@@ -247,6 +247,21 @@ export const sumBookBands = (book: Book, rule: QuantityRule): Readonly<Partial<R
   );
 };
 
+/** The members of a side of a band, with their names in a reading: put together once, because a new text is a slow name. */
+const BAND_MEMBERS = BANDS.map((band) => ({
+  band,
+  sides: (['bid', 'ask'] as const).map((side) => ({
+    side,
+    value: `${side}_value` as const,
+    levels: `${side}_levels` as const,
+    names: {
+      size: `depth_${side}_${band}`,
+      value: `depth_${side}_value_${band}`,
+      levels: `levels_${side}_${band}`,
+    },
+  })),
+}));
+
 /** Values of layer `venue_depth` (L-02) from its bands. */
 export const makeBandValues = (bands: Readonly<Partial<Record<Band, BandDepth>>>): BookReading => {
   const values: Record<string, Digits> = {};
@@ -256,12 +271,12 @@ export const makeBandValues = (bands: Readonly<Partial<Record<Band, BandDepth>>>
     else values[name] = String(figure);
   };
   put('mid', bands[BANDS[0]]?.reference, 'no_value');
-  for (const band of BANDS) {
+  for (const { band, sides } of BAND_MEMBERS) {
     const depth = bands[band];
-    for (const side of ['bid', 'ask'] as const) {
-      put(`depth_${side}_${band}`, depth?.[side], 'no_value');
-      put(`depth_${side}_value_${band}`, depth?.[`${side}_value`], depth?.complete[side] ? 'unit_unknown' : 'no_value');
-      put(`levels_${side}_${band}`, depth?.[`${side}_levels`], 'no_value');
+    for (const { side, value, levels, names } of sides) {
+      put(names.size, depth?.[side], 'no_value');
+      put(names.value, depth?.[value], depth?.complete[side] ? 'unit_unknown' : 'no_value');
+      put(names.levels, depth?.[levels], 'no_value');
     }
   }
   return { values, null_reasons };
