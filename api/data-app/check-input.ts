@@ -17,16 +17,18 @@ const toPath = ({ path = '' }: ApiError): Path =>
     .slice(1)
     .map((name) => name.replaceAll('~1', '/').replaceAll('~0', '~'));
 
-/** The members without those that the paths name: of each path the deepest member of an object. */
-const withoutPaths = (members: JsonObject, paths: readonly Path[]): JsonObject =>
-  Object.fromEntries(
+/** The members without those that the paths name: of each path the deepest member of an object. Strangers send both by the thousand. */
+const withoutPaths = (members: JsonObject, paths: readonly Path[]): JsonObject => {
+  const byMember = Map.groupBy(paths, ([first]) => first);
+  return Object.fromEntries(
     Object.entries(members).flatMap(([name, value]): [string, unknown][] => {
-      const inside = paths.filter(([first]) => first === name).map((path) => path.slice(1));
-      if (inside.length === 0) return [[name, value]];
+      const inside = byMember.get(name)?.map((path) => path.slice(1));
+      if (inside === undefined) return [[name, value]];
       if (inside.some(({ length }) => length === 0) || !isJsonObject(value)) return [];
       return [[name, withoutPaths(value, inside)]];
     }),
   );
+};
 
 const withoutFaulty = (members: JsonObject, faults: readonly ApiError[]): JsonObject =>
   faults.length === 0 ? members : withoutPaths(members, faults.map(toPath));
