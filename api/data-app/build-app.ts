@@ -319,6 +319,7 @@ export const buildApp = async (deps: AppDeps): Promise<FastifyInstance> => {
     http: { ...REQUEST_TIME.http, requireHostHeader: false, joinDuplicateHeaders: true },
     bodyLimit: BODY_BYTES,
     requestTimeout: REQUEST_TIME.requestTimeout,
+    connectionTimeout: REQUEST_TIME.connectionTimeout,
     // A part of a path is judged by its endpoint, however long: the head of a request has at most 16 KiB.
     routerOptions: { maxParamLength: 16_384 },
     forceCloseConnections: true,

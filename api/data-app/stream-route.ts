@@ -97,6 +97,8 @@ export const addStream = (
     const key = readKey(request);
     const findKey = () => keys.find(key, Date.now());
     const isInScope = () => isDeepStrictEqual(choose(account.plan, nowMicros()), choice);
+    // A reader that takes nothing stays, and has its updates merged (ST-06).
+    request.raw.socket.setTimeout(0);
     reply.raw.writeHead(200, reply.getHeaders() as Record<string, string>);
     reply.raw.write(`retry: ${RETRY_MS}\n`);
     const lastEventId = readLastEventId(request);

@@ -134,6 +134,7 @@ export const buildToolApp = async (deps: ToolAppDeps): Promise<FastifyInstance> 
     http: { ...REQUEST_TIME.http, requireHostHeader: false, joinDuplicateHeaders: true },
     bodyLimit: BODY_BYTES,
     requestTimeout: REQUEST_TIME.requestTimeout,
+    connectionTimeout: REQUEST_TIME.connectionTimeout,
     forceCloseConnections: true,
     trustProxy: trustedProxies.length === 0 ? false : [...trustedProxies],
   }) as unknown as FastifyInstance;

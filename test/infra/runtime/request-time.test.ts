@@ -1,6 +1,6 @@
-// A request that does not come to its end is refused after its time, wherever it stops.
+// A request that does not come to its end is refused after its time, wherever it stops; an answer that is not taken is given up.
 import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { connect } from 'node:net';
 import fastify from 'fastify';
 import t from 'tap';
@@ -23,4 +23,25 @@ t.test('a head and a body that stop have the same time', async (t) => {
     await once(socket, 'close');
     t.match(received, /^HTTP\/1\.1 408 /, JSON.stringify(sent));
   }
+});
+
+t.test('an answer that its client does not take is held for a time', async (t) => {
+  const app = fastify(limitRequestTime(30_000, 300));
+  const answer = Buffer.alloc(32 * 1_048_576);
+  app.get('/', (_request, reply) => reply.send(answer));
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  t.teardown(() => app.close());
+  const { port } = app.server.address() as AddressInfo;
+  const accepted = once(app.server, 'connection') as Promise<[Socket]>;
+  const reader = connect(port, '127.0.0.1', () => reader.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n'));
+  reader.on('error', () => undefined);
+  t.teardown(() => reader.destroy());
+  const [socket] = await accepted;
+  await once(socket, 'close');
+  let taken = 0;
+  reader.on('data', (bytes) => {
+    taken += bytes.length;
+  });
+  await once(reader, 'close');
+  t.ok(taken < answer.length, 'the rest was given up');
 });
