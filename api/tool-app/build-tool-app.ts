@@ -26,8 +26,8 @@ export type ToolAppDeps = McpDeps &
     readonly log: Logger;
   };
 
-/** Twenty messages of a batch, each as large as a request of the API may be. */
-const BODY_BYTES = 20 * 65_536;
+/** Twenty messages of a batch, each of 16 KiB: twice the longest query. A single one may be as large as a request of the API. */
+const BODY_BYTES = 20 * 16_384;
 const REQUEST_TIME = limitRequestTime(30_000);
 
 const sendRefused = (reply: FastifyReply, { status, headers, body }: Refused): FastifyReply =>

@@ -1,8 +1,9 @@
 // One HTTP call to the data API for one call of a tool: arguments are the request, the bytes of the answer come back as they are (T-04, T-11).
 import Type, { type Static } from 'typebox';
 import type { Dispatcher } from 'undici';
-import type { ApiError } from '../../schemas/errors.ts';
+import { type ApiError, sortErrors } from '../../schemas/errors.ts';
 import { printErrors } from '../contract/errors-text.ts';
+import { refuseUnreadable } from '../data-app/answers.ts';
 import { findShapeFaults } from '../data-app/shape-faults.ts';
 import { printSelection } from '../language/printer.ts';
 import { toSelection, Where } from '../language/where-object.ts';
@@ -38,9 +39,15 @@ export type CallApi = (endpoint: CalledEndpoint, args: Arguments, caller: Caller
 
 const SELECTION = { input: Type.Object({ where: Type.Optional(Where) }) };
 
+/** Characters of a selection of which no text fits the head of a request. */
+const LONGEST_SELECTION = 65_536;
+
 /** What is wrong with a selection that a URL would have to take as text: the API could not name it in what was sent. */
-const findFaults = ({ where }: Arguments): readonly ApiError[] =>
-  where === undefined || typeof where === 'string' ? [] : findShapeFaults(SELECTION, { where });
+const findFaults = ({ where }: Arguments): readonly ApiError[] => {
+  if (where === undefined || typeof where === 'string') return [];
+  if (JSON.stringify(where).length > LONGEST_SELECTION) return refuseUnreadable('HPE_HEADER_OVERFLOW').errors;
+  return sortErrors(findShapeFaults(SELECTION, { where }));
+};
 
 type SelectionObject = Exclude<Static<typeof Where>, string>;
 
