@@ -29,10 +29,14 @@ const TAKE = `update recovery_codes set used_at = now()
     and ($3::text is null or kind = $3) returning kind`;
 const COUNT = `select count(*)::int as left from recovery_codes where account_id = $1 and kind = 'kept' and used_at is null`;
 
+export const dropKeptCodes = async (db: Db, accountId: string): Promise<void> => {
+  await db.query("delete from recovery_codes where account_id = $1 and kind = 'kept'", [accountId]);
+};
+
 /** Ten new codes in place of all earlier ones. They are in this answer and nowhere else. */
 export const renewCodes = async (db: Db, accountId: string): Promise<readonly string[]> => {
   const codes = Array.from({ length: KEPT_CODES }, makeCode);
-  await db.query("delete from recovery_codes where account_id = $1 and kind = 'kept'", [accountId]);
+  await dropKeptCodes(db, accountId);
   await db.query(STORE, [accountId, codes.map(hashCode), 'kept', null]);
   return codes;
 };

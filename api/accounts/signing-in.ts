@@ -5,7 +5,7 @@ import { createAccount, findAccount, lockAccountOf, setPassword } from './accoun
 import { type AccountAction, type Db, recordEvent } from './events.ts';
 import { writeLetter } from './mail.ts';
 import { hashPassword, isPasswordOf } from './passwords.ts';
-import { makeMailedCode, renewCodes, takeCode } from './recovery-codes.ts';
+import { dropKeptCodes, makeMailedCode, renewCodes, takeCode } from './recovery-codes.ts';
 import { beginSession, endOtherSessions } from './sessions.ts';
 import { forgiveTries, type Subject, takeTry } from './tries.ts';
 
@@ -92,6 +92,15 @@ export const signIn = async (
   return outcome;
 };
 
+/**
+ * What whoever signed up could sign in with later: anybody may sign up with an address that is not theirs, and wait for its owner. The first letter
+ * that is answered shows whose it is.
+ */
+const endEarlierWays = async (client: Db, accountId: string): Promise<void> => {
+  await client.query('delete from account_passkeys where account_id = $1', [accountId]);
+  await dropKeptCodes(client, accountId);
+};
+
 /** A new password for the holder of a code; every session ends. A mailed code is not enough where a passkey is required. */
 export const resetPassword = async (
   pool: Pool,
@@ -115,7 +124,10 @@ export const resetPassword = async (
         accountId,
       ]);
     await endOtherSessions(client, accountId, null);
-    await recordEvent(client, { accountId, action: 'password_reset', details: { code: kind } });
+    const isFirstProof = kind === 'mailed' && account.confirmedAt === null && !account.needsPasskey;
+    if (isFirstProof) await endEarlierWays(client, accountId);
+    const details = { code: kind, ...(isFirstProof ? { earlier_passkeys_and_codes: 'ended' } : {}) };
+    await recordEvent(client, { accountId, action: 'password_reset', details });
     if (account.needsPasskey && kind === 'mailed') return { is: 'passkey', accountId };
     const { token } = await beginSession(client, { accountId, agent });
     return { is: 'in', token, accountId };
