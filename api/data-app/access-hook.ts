@@ -5,6 +5,7 @@ import type { Call } from '../access/call.ts';
 import { type AccessDeps, checkAccess } from '../access/steps.ts';
 import type { Endpoint } from '../contract/endpoint.ts';
 import { readQuery, readSentPath } from '../contract/request-url.ts';
+import { whenIdle } from './answering.ts';
 import { buyPlan, sendRefused } from './paid-calls.ts';
 import { isJsonType } from './read-input.ts';
 
@@ -38,7 +39,7 @@ const toCall = (request: FastifyRequest, operation: Endpoint): Call => ({
   leases: { request: null, stream: null, quota: null },
 });
 
-/** A request of a key is over when its answer has left or its client has. */
+/** A request of a key is over when its answer has left, or its client has and nobody works at the answer. */
 const finishWith = (reply: FastifyReply, finish: () => void): (() => void) => {
   let over = false;
   const once = (): void => {
@@ -47,7 +48,7 @@ const finishWith = (reply: FastifyReply, finish: () => void): (() => void) => {
     finish();
   };
   reply.raw.once('finish', once);
-  reply.raw.once('close', once);
+  reply.raw.once('close', () => whenIdle(reply, once));
   // The connection of a client that left while its key was checked emits no more events.
   if (reply.raw.destroyed) once();
   return once;

@@ -25,6 +25,7 @@ import { OPERATIONS } from '../operations/index.ts';
 import type { Caller, Context, Operation } from '../operations/operation.ts';
 import { startServiceLevels } from '../status/service-levels.ts';
 import { addAccess } from './access-hook.ts';
+import { addAnswering, answerWith } from './answering.ts';
 import {
   canReachCaller,
   findItemsLimit,
@@ -192,7 +193,7 @@ const addOperations = (app: FastifyInstance, deps: AppDeps, choose: ChooseScope)
       onRequest: async (_request, reply) => {
         if (ending !== null) reply.headers(ending);
       },
-      handler: (request, reply) => answer(operation, request, reply),
+      handler: (request, reply) => answerWith({ request, reply }, () => answer(operation, request, reply)),
     });
   }
 };
@@ -353,6 +354,7 @@ export const buildApp = async (deps: AppDeps): Promise<FastifyInstance> => {
   addRouteCheck(app, methods);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+  addAnswering(app);
   addAccess(app, deps);
   addLettingGo(app);
   addOperations(app, deps, choose);

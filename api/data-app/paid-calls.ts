@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { ApiError } from '../../schemas/errors.ts';
 import type { AnswerEnd, CallPayment, PlanPayment, Refused } from '../access/call.ts';
 import { writeErrors } from '../contract/errors-text.ts';
+import { whenIdle } from './answering.ts';
 
 type Sendable = {
   readonly status: number;
@@ -30,8 +31,10 @@ const watchEnd = (reply: FastifyReply, end: (left: AnswerEnd) => void): void => 
     isOver = true;
   };
   raw.once('finish', () => once(raw.req.socket?.destroyed === true ? 'cut' : 'whole'));
-  raw.once('close', () => once('cut'));
-  if (raw.destroyed) once('cut');
+  // Until nobody works at the answer the payment is in flight: it would buy the same work again and again, and be settled for none.
+  const leave = (): void => whenIdle(reply, () => once('cut'));
+  raw.once('close', leave);
+  if (raw.destroyed) leave();
 };
 
 /** What is charged: 200, and the redirect to a file. */
