@@ -11,7 +11,7 @@ import { type DownloadOptions, downloadArchive, verifyProof } from '../typescrip
 import { main as verifyFiles } from '../typescript/src/verify.mjs';
 import { examine, findExit, toFindingRows } from './doctor.ts';
 import { Ended, EXIT, UsageError } from './exit.ts';
-import { cleanText } from './output.ts';
+import { cleanText, formatJson } from './output.ts';
 import { formatCount, toFileRows } from './rows.ts';
 import { makeRequest, print, type Run, readLayers, readNumberOption, readTextOption } from './run.ts';
 import { removeConfig, writeConfig } from './settings.ts';
@@ -46,7 +46,7 @@ const writeEvents = async (run: Run): Promise<void> => {
       world.err.write(`${cleanText(one.error.message)}; again in ${Math.round(one.waitMs)} ms\n`),
   });
   for await (const event of events) {
-    if (!world.out.write(`${JSON.stringify(event)}\n`)) await new Promise((resume) => world.out.once('drain', resume));
+    if (!world.out.write(`${formatJson(event)}\n`)) await new Promise((resume) => world.out.once('drain', resume));
   }
 };
 

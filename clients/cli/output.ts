@@ -33,8 +33,13 @@ export const colourText = (text: string, stream: Streams['out']): string => {
 };
 
 const formatCell = (cell: Cell): string => (cell === null || cell === undefined ? '' : String(cell));
+/** What steers a terminal, or turns the text beside it. */
+const STEERING = /[\p{Cc}\p{Bidi_Control}]/gu;
 /** Nothing that came over the network steers the terminal. */
-export const cleanText = (text: string): string => text.replaceAll(/\p{Cc}/gu, '?');
+export const cleanText = (text: string): string => text.replaceAll(STEERING, '?');
+/** The same JSON, in which what would steer a terminal is escaped: its strings alone may have such characters. */
+export const formatJson = (value: unknown): string =>
+  JSON.stringify(value).replaceAll(STEERING, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
 /** A line of at most so many characters; colours take no room, and end. */
 export const clipLine = (line: string, columns: number): string => {
@@ -103,9 +108,13 @@ export type Printed = {
   readonly note?: string;
 };
 
+/** CSV as it is looked at: every line is one, and steers nothing. */
+const cleanRows = (rows: readonly Row[]): readonly Row[] =>
+  rows.map((row) => Object.fromEntries(Object.entries(row).map(([name, cell]) => [cleanText(name), cleanText(formatCell(cell))])));
+
 export const printAnswer = ({ objects, rows, note }: Printed, format: Format, { out, err }: Streams): void => {
-  if (format === 'json') for (const one of objects) out.write(`${JSON.stringify(one)}\n`);
-  else if (format === 'csv') out.write(formatCsv(rows));
+  if (format === 'json') for (const one of objects) out.write(`${formatJson(one)}\n`);
+  else if (format === 'csv') out.write(formatCsv(out.isTTY === true ? cleanRows(rows) : rows));
   else {
     if (rows.length > 0) out.write(`${listTableLines(rows, out).join('\n')}\n`);
     err.write(`${rows.length === 0 ? 'Nothing.' : ''}${cleanText(note ?? '')}\n`);

@@ -12,7 +12,7 @@ import { OPERATIONS } from '../../../api/operations/index.ts';
 import { listStaleFindings } from '../../../clients/cli/doctor.ts';
 import { listErrorLines } from '../../../clients/cli/exit.ts';
 import { stopAtSignals } from '../../../clients/cli/interrupts.ts';
-import { formatCsv, listTableLines } from '../../../clients/cli/output.ts';
+import { formatCsv, formatJson, listTableLines } from '../../../clients/cli/output.ts';
 import { runPerp } from '../../../clients/cli/program.ts';
 import { readPeriod } from '../../../clients/cli/run.ts';
 import { ApiError } from '../../../clients/typescript/src/index.ts';
@@ -216,7 +216,7 @@ t.test('the first interruption ends each command, whatever it waits for', async 
 });
 
 t.test('nothing that came over the network steers the terminal, errors and notes included', async (t) => {
-  const hostile = '\x1b]0;title\x07\x1b[2J\x9b2J';
+  const hostile = '\x1b]0;title\x07\x1b[2J\x9b2J\u202e\u2066';
   const page: EdgeAnswer = (response) => void response.writeHead(404, { 'content-type': 'text/html' }).end(hostile);
   const fault = { code: `X${hostile}`, message: hostile, hint: hostile };
   const item = { venue: hostile, name: hostile, state: hostile, kind: hostile, listings: 1, listings_collected: 1 };
@@ -225,17 +225,19 @@ t.test('nothing that came over the network steers the terminal, errors and notes
     [['venues'], [answerJson(400, { errors: [fault] }, { 'x-service-receipt': 'r\x9b' })]],
     [['venues'], [answerJson(503, { errors: [fault] }, { 'retry-after': '0' }), page]],
     [['venues'], [answerJson(200, { evaluated_at: hostile, items: [item] })]],
+    [['venues', '--json'], [answerJson(200, { evaluated_at: hostile, items: [item] })]],
+    [['venues', '--csv'], [answerJson(200, { evaluated_at: hostile, items: [item] })]],
     [['stream', '--json'], [page]],
     [['login'], [answerJson(200, { plan: { name: hostile } })]],
   ];
   for (const [words, answers] of cases) {
     const edge = await openEdgeServer(t, answers);
     const env = { ...ENV, HOME: join(home, 'hostile'), PERP_BASE_URL: edge.url };
-    const isTty = !words.includes('--json') && words[0] !== 'login';
+    const isTty = words[0] === 'venues';
     const { out, err } = await run(words, { env, isTty, input: 'key' });
     // Colours of ours are left.
     // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-    t.notMatch(out + err, /\x07|\x9b|\x1b(?!\[\d*m)/, `${words.join(' ')}: ${JSON.stringify(out + err)}`);
+    t.notMatch(out + err, /[\x07\x9b\u202e\u2066]|\x1b(?!\[\d*m)/, `${words.join(' ')}: ${JSON.stringify(out + err)}`);
     t.not(out + err, '');
   }
 });
@@ -351,5 +353,8 @@ t.test('what comes over the network steers no terminal, and CSV is quoted', (t) 
   const out = stream(false).stream;
   t.same(listTableLines([{ a: 'x\x1b[2J', b: null }], out), ['a', 'x?[2J']);
   t.equal(formatCsv([{ a: 'x,"y"', b: 1 }]), 'a,b\r\n"x,""y""",1\r\n');
+  const name = '\x1b\x9b\u202e"';
+  t.equal(formatJson({ name }), '{"name":"\\u001b\\u009b\\u202e\\""}');
+  t.same(JSON.parse(formatJson({ name })), { name }, 'it says the same');
   t.end();
 });
