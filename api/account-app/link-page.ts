@@ -36,6 +36,12 @@ const showStart = (site: Site, exchange: Exchange, problem: Content = null) =>
 
 type Step = { readonly asked: LinkRequest; readonly problem: Content };
 
+/** The account is that of the session, never of the form. */
+const withAccount = <T extends LinkRequest>(asked: T, { request }: Exchange): T & Pick<Recovery, 'account'> => ({
+  ...asked,
+  account: (request.session as Session).email,
+});
+
 const showMessage = (site: Site, exchange: Exchange, { asked, problem }: Step) =>
   sendPage(site, exchange, {
     title: 'Sign with the wallet',
@@ -43,7 +49,7 @@ const showMessage = (site: Site, exchange: Exchange, { asked, problem }: Step) =
     islands: ['wallet'],
     body: html`<h1>Sign this message</h1>
       <p class="lead">Sign it within ten minutes with ${asked.payer}. It moves no funds.</p>
-      ${problem} ${renderCopyable('wallet-message', writeRecoveryMessage(site.urls.base, asked), { wraps: true })}
+      ${problem} ${renderCopyable('wallet-message', writeRecoveryMessage(site.urls.base, withAccount(asked, exchange)), { wraps: true })}
       <form method="post" action=${PATH} class="panel" data-wallet=${asked.payer}>
         ${renderFormField(site, exchange, PATH)}
         ${Object.entries(asked).map(([name, value]) => html`<input type="hidden" name=${name} value=${value} />`)}
@@ -69,7 +75,8 @@ const linkPurchase = async (site: Site, exchange: Exchange) => {
   const { body, session } = exchange.request;
   const asked = parseRequest(body, readField(body, 'issuedAt', 40));
   if (asked === null) return showStart(site, exchange, renderFault('Enter the transaction and the wallet again.'));
-  const recovery = { ...asked, signature: readField(body, 'signature', 8_196).trim() };
+  const signature = readField(body, 'signature', 8_196).trim();
+  const recovery = withAccount({ ...asked, signature }, exchange);
   const deps = { pool: site.pool, chain: site.wallets, baseUrl: site.urls.base, nowMs: site.nowMs() };
   const linked = await linkKey(recovery, (session as Session).accountId, deps);
   if (linked === null)

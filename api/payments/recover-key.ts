@@ -18,18 +18,24 @@ export type Recovery = {
   readonly payer: string;
   /** ISO 8601, from the page that requests the signature. */
   readonly issuedAt: string;
+  /** Address of mail of the account that the key joins: its owner alone requests the signature. */
+  readonly account: string;
   readonly signature: string;
 };
 
-/** The text that the wallet shows and signs (EIP-191). It names the service, so that no other service can request it. */
+/**
+ * The text that the wallet shows and signs (EIP-191). It names the service and the account: whoever else has somebody sign it, on a page of their
+ * own, shows where the key would go, and has no use for the signature of another account.
+ */
 export const writeRecoveryMessage = (
   baseUrl: string,
-  { transaction, issuedAt }: Pick<Recovery, 'transaction' | 'issuedAt'>,
+  { transaction, issuedAt, account }: Pick<Recovery, 'transaction' | 'issuedAt' | 'account'>,
 ): string =>
   [
     `Replace the API key that was bought at ${baseUrl}.`,
     'The key it replaces is revoked. This signature moves no funds.',
     '',
+    `Account: ${account}`,
     `Transaction: ${transaction}`,
     `Issued at: ${issuedAt}`,
   ].join('\n');

@@ -46,7 +46,8 @@ t.test('a payment of a contract wallet is good when its contract accepts it', as
     const { transaction } = body['settlement'] as { readonly transaction: string };
     const chain = openPaymentChain(world.rpcUrl);
     const [baseUrl, nowMs] = ['http://api.test', Date.now()];
-    const issued = { transaction, issuedAt: new Date(nowMs - 1_000).toISOString() };
+    const issuedAt = new Date(nowMs - 1_000).toISOString();
+    const issued = { transaction, issuedAt, account: 'owner@example.com' };
     const message = writeRecoveryMessage(baseUrl, issued);
     const recover = async (account: typeof owner) =>
       recoverKey(

@@ -19,7 +19,7 @@ t.test('a lost key is replaced once a signed message, with the same expiry', asy
   const chain = openPaymentChain(world.rpcUrl);
   const [nowMs, minute] = [Date.now(), 60_000];
   const signed = async (account: typeof buyer, ageMs: number, over: Partial<Recovery> = {}): Promise<Recovery> => {
-    const issued = { transaction, issuedAt: new Date(nowMs - ageMs).toISOString() };
+    const issued = { transaction, issuedAt: new Date(nowMs - ageMs).toISOString(), account: 'owner@example.com' };
     const signature = await account.signMessage({ message: writeRecoveryMessage(BASE_URL, { ...issued, ...over }) });
     return { ...issued, payer: buyer.address, signature, ...over };
   };
@@ -39,6 +39,8 @@ t.test('a lost key is replaced once a signed message, with the same expiry', asy
   t.equal(await recover({ ...(await signed(buyer, minute)), issuedAt: 'yesterday' }), null);
   t.equal(await recover({ ...(await signed(buyer, minute)), signature: '0x12' }), null);
   t.equal(await recover({ ...(await signed(buyer, minute)), transaction: `0x${'1'.repeat(64)}` }), null);
+  const elsewhere = { ...(await signed(buyer, minute)), account: 'stranger@example.com' };
+  t.equal(await recover(elsewhere), null, 'a message of another account');
   t.equal(await answerTo(purchase['key']), 200, 'until then the key is good');
 
   const recovery = await signed(buyer, minute);
