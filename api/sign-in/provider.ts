@@ -5,6 +5,7 @@ import { createAdapter, OFFLINE, SCOPE } from './adapter.ts';
 import { checkClient, GRANT_TYPES, ID_TOKEN_ALG } from './client-metadata.ts';
 import { makeSignInSecret } from './connection-key.ts';
 import type { Connections } from './connections.ts';
+import { isPublicHost } from './document-hosts.ts';
 import type { Exchanges } from './exchanges.ts';
 import { isSameRedirect } from './redirects.ts';
 import type { Units } from './units.ts';
@@ -50,7 +51,7 @@ const findGrant = async ({ oidc }: KoaContextWithOIDC) => {
   return grantId === undefined ? undefined : oidc.provider.Grant.find(grantId);
 };
 
-const makeFeatures = ({ mcpUrl, exchanges }: ProviderDeps): NonNullable<Configuration['features']> => ({
+const makeFeatures = ({ mcpUrl, exchanges, fetch }: ProviderDeps): NonNullable<Configuration['features']> => ({
   devInteractions: { enabled: false },
   userinfo: { enabled: false },
   rpInitiatedLogout: { enabled: false },
@@ -59,7 +60,11 @@ const makeFeatures = ({ mcpUrl, exchanges }: ProviderDeps): NonNullable<Configur
   pushedAuthorizationRequests: { enabled: false },
   registration: { enabled: true, issueRegistrationAccessToken: false },
   revocation: { enabled: true, allowedPolicy: async (_ctx, client, token) => token.clientId === client.clientId },
-  clientIdMetadataDocument: { enabled: true, ack: 'draft-02', allowFetch: async () => exchanges.mayFetch() },
+  clientIdMetadataDocument: {
+    enabled: true,
+    ack: 'draft-02',
+    allowFetch: async (_ctx, clientId) => exchanges.mayFetch() && (fetch !== undefined || isPublicHost(clientId)),
+  },
   resourceIndicators: {
     enabled: true,
     defaultResource: () => mcpUrl,
