@@ -5,7 +5,7 @@ import type { Call } from '../access/call.ts';
 import { type AccessDeps, checkAccess } from '../access/steps.ts';
 import type { Endpoint } from '../contract/endpoint.ts';
 import { readQuery, readSentPath } from '../contract/request-url.ts';
-import { whenIdle } from './answering.ts';
+import { runWhenIdle } from './answering.ts';
 import { buyPlan, sendRefused } from './paid-calls.ts';
 import { isJsonType } from './read-input.ts';
 
@@ -48,7 +48,7 @@ const finishWith = (reply: FastifyReply, finish: () => void): (() => void) => {
     finish();
   };
   reply.raw.once('finish', once);
-  reply.raw.once('close', () => whenIdle(reply, once));
+  reply.raw.once('close', () => runWhenIdle(reply, once));
   // The connection of a client that left while its key was checked emits no more events.
   if (reply.raw.destroyed) once();
   return once;

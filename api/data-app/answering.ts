@@ -24,7 +24,7 @@ export const answerWith = <T>(
 };
 
 /** Calls back once nobody works at the answer. */
-export const whenIdle = ({ request: { answering } }: Pick<FastifyReply, 'request'>, then: () => void): void => {
+export const runWhenIdle = ({ request: { answering } }: Pick<FastifyReply, 'request'>, then: () => void): void => {
   if (answering === null) then();
   else void answering.then(then, then);
 };

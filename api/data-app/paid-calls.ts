@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { ApiError } from '../../schemas/errors.ts';
 import type { AnswerEnd, CallPayment, PlanPayment, Refused } from '../access/call.ts';
 import { writeErrors } from '../contract/errors-text.ts';
-import { whenIdle } from './answering.ts';
+import { runWhenIdle } from './answering.ts';
 
 type Sendable = {
   readonly status: number;
@@ -32,7 +32,7 @@ const watchEnd = (reply: FastifyReply, end: (left: AnswerEnd) => void): void => 
   };
   raw.once('finish', () => once(raw.req.socket?.destroyed === true ? 'cut' : 'whole'));
   // Until nobody works at the answer the payment is in flight: it would buy the same work again and again, and be settled for none.
-  const leave = (): void => whenIdle(reply, () => once('cut'));
+  const leave = (): void => runWhenIdle(reply, () => once('cut'));
   raw.once('close', leave);
   if (raw.destroyed) leave();
 };

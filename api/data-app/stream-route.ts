@@ -66,6 +66,13 @@ const writeHead = (reply: FastifyReply): FastifyReply => {
   return reply;
 };
 
+/** A reader that takes nothing stays, and has its updates merged (ST-06): no time limits how long its connection is idle. */
+const beginFrames = (reply: FastifyReply): void => {
+  reply.request.raw.socket.setTimeout(0);
+  reply.raw.writeHead(200, reply.getHeaders() as Record<string, string>);
+  reply.raw.write(`retry: ${RETRY_MS}\n`);
+};
+
 /** Throws when the request has no key. */
 const requireCall = ({ call }: FastifyRequest) => {
   const { account } = call ?? {};
@@ -97,10 +104,7 @@ export const addStream = (
     const key = readKey(request);
     const findKey = () => keys.find(key, Date.now());
     const isInScope = () => isDeepStrictEqual(choose(account.plan, nowMicros()), choice);
-    // A reader that takes nothing stays, and has its updates merged (ST-06).
-    request.raw.socket.setTimeout(0);
-    reply.raw.writeHead(200, reply.getHeaders() as Record<string, string>);
-    reply.raw.write(`retry: ${RETRY_MS}\n`);
+    beginFrames(reply);
     const lastEventId = readLastEventId(request);
     const begin = (): void => {
       const stream = hub.open({ account, request: asked, lastEventId, out: reply.raw, findKey, isInScope });

@@ -110,7 +110,9 @@ export type Printed = {
 
 /** CSV as it is looked at: every line is one, and steers nothing. */
 const cleanRows = (rows: readonly Row[]): readonly Row[] =>
-  rows.map((row) => Object.fromEntries(Object.entries(row).map(([name, cell]) => [cleanText(name), cleanText(formatCell(cell))])));
+  rows.map((row) =>
+    Object.fromEntries(Object.entries(row).map(([name, cell]) => [cleanText(name), cleanText(formatCell(cell))])),
+  );
 
 export const printAnswer = ({ objects, rows, note }: Printed, format: Format, { out, err }: Streams): void => {
   if (format === 'json') for (const one of objects) out.write(`${formatJson(one)}\n`);

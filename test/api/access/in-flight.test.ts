@@ -63,7 +63,10 @@ t.test('a payment is in flight as long as the work', async (t) => {
     take: async () => null,
     end: async (left) => void ends.push(left),
   };
-  const payments = { present: async () => payment, challenge: () => t.fail('no challenge') } as unknown as PaymentChecks;
+  const payments = {
+    present: async () => payment,
+    challenge: () => t.fail('no challenge'),
+  } as unknown as PaymentChecks;
   const service = await testApp(market(), { rules, payments });
   t.teardown(() => service.app.close());
   await askAndLeave(service, ['PAYMENT-SIGNATURE: x'], begun);

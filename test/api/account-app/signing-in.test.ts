@@ -233,26 +233,29 @@ const resetByMail = async (email: string, password: string): Promise<number> => 
   return (await browser().submit('/recover', { email, code, password })).statusCode;
 };
 
-t.test('whoever signed up with the address of another has no way in once its owner answers a letter (D-512)', async (t) => {
-  const { email, codes } = await signUp(browser());
-  const accountId = await readAccount(pool, email);
-  const addPasskey = (id: string) =>
-    pool.query(
-      "insert into account_passkeys (credential_id, account_id, public_key, counter, transports, name) values ($1, $2, '', 0, '{}', 'k')",
-      [id, accountId],
-    );
-  const passkeys = 'select credential_id from account_passkeys where account_id = $1';
-  await addPasskey(`early ${accountId}`);
-  t.equal(await resetByMail(email, 'a new long secret'), 303);
-  t.same((await pool.query(passkeys, [accountId])).rows, []);
-  const [early = ''] = codes;
-  const again = { email, code: early, password: 'another long secret' };
-  t.equal((await browser().submit('/recover', again)).statusCode, 401, 'nor with a code of the sign-up');
+t.test(
+  'whoever signed up with the address of another has no way in once its owner answers a letter (D-512)',
+  async (t) => {
+    const { email, codes } = await signUp(browser());
+    const accountId = await readAccount(pool, email);
+    const addPasskey = (id: string) =>
+      pool.query(
+        "insert into account_passkeys (credential_id, account_id, public_key, counter, transports, name) values ($1, $2, '', 0, '{}', 'k')",
+        [id, accountId],
+      );
+    const passkeys = 'select credential_id from account_passkeys where account_id = $1';
+    await addPasskey(`early ${accountId}`);
+    t.equal(await resetByMail(email, 'a new long secret'), 303);
+    t.same((await pool.query(passkeys, [accountId])).rows, []);
+    const [early = ''] = codes;
+    const again = { email, code: early, password: 'another long secret' };
+    t.equal((await browser().submit('/recover', again)).statusCode, 401, 'nor with a code of the sign-up');
 
-  await addPasskey(`own ${accountId}`);
-  t.equal(await resetByMail(email, 'a third long secret'), 303);
-  t.equal((await pool.query(passkeys, [accountId])).rows.length, 1, 'what the owner added since stays');
-});
+    await addPasskey(`own ${accountId}`);
+    t.equal(await resetByMail(email, 'a third long secret'), 303);
+    t.equal((await pool.query(passkeys, [accountId])).rows.length, 1, 'what the owner added since stays');
+  },
+);
 
 t.test(
   'a mailbox gets few codes at a time, whoever asks for them, and the code that its owner reads goes on',

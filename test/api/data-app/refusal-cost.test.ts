@@ -41,7 +41,10 @@ for (const endpoint of OPERATIONS.filter(({ method }) => method === 'POST')) {
       refuse(FEW);
       const few = measure(() => refuse(FEW));
       const many = measure(() => refuse(MANY));
-      t.ok(many < few * MOST_RATIO, `${name}: ${MANY / FEW} times as many cost ${(many / few).toFixed(1)} times as much`);
+      t.ok(
+        many < few * MOST_RATIO,
+        `${name}: ${MANY / FEW} times as many cost ${(many / few).toFixed(1)} times as much`,
+      );
     }
   });
 }

@@ -4,7 +4,10 @@ import { market } from '../live-fixture.ts';
 import { startToolService } from '../tool-fixture.ts';
 
 type Answered = {
-  readonly result: { readonly content: [{ readonly text: string }]; readonly _meta: { readonly 'http/status': number } };
+  readonly result: {
+    readonly content: [{ readonly text: string }];
+    readonly _meta: { readonly 'http/status': number };
+  };
 };
 type Failure = { readonly errors: readonly { readonly message: string; readonly path?: string }[] };
 
