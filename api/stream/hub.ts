@@ -15,7 +15,7 @@ import { type Changed, changeListing, findListing, followListing, unfollowListin
 import { HEARTBEAT, KEY_ENDED, makeHeartbeatData, makeHelloData, makeReadyData, planChanged } from './notices.ts';
 import { isBeyond, makeStartId, parseEventId } from './positions.ts';
 import { Replays } from './replays.ts';
-import { type StreamRequest, selectAt } from './request.ts';
+import { type StreamRequest, selectNow } from './request.ts';
 import { type Applied, Ring } from './ring.ts';
 import { RowBatches } from './row-events.ts';
 import { RowNews } from './row-news.ts';
@@ -179,7 +179,7 @@ export class StreamHub {
       sent === null || sent.sentAt > now + CLOCKS_APART ? null : { ...sent, sentAt: Math.min(sent.sentAt, now) };
     const resumed = id !== null && this.#ring.covers(id.places) && !isBeyond(id.places, this.#places);
     const bufferFrom = this.#ring.from(now);
-    const listings = selectAt(request, this.#live, now).length;
+    const listings = selectNow(request, this.#live, now).length;
     stream.add('hello', makeHelloData(stream, this.#live, { listings, resumed, bufferFrom, now }));
     if (resumed) {
       stream.commit(lastEventId ?? '');
@@ -195,7 +195,7 @@ export class StreamHub {
   /** The picture as of now, after a gap if there is one. */
   #sendPicture(stream: Stream, gap: Gap | null, now: Micros): void {
     const { request } = stream;
-    for (const each of selectAt(request, this.#live, now)) followListing(stream, each, this.#changed(now));
+    for (const each of selectNow(request, this.#live, now)) followListing(stream, each, this.#changed(now));
     if (gap !== null) stream.add('gap', formatGap(gap));
     const snapshots = gap !== null || request.withSnapshots ? this.#sendSnapshots(stream, now) : 0;
     stream.commit(makeStartId(request.selection));

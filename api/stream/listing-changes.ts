@@ -7,7 +7,7 @@ import { findPresentMark, makeVenueView } from '../live/listing-view.ts';
 import type { Mark } from '../live/members.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import { makeListingRecord } from '../operations/listing-record.ts';
-import { selectAt, selectOne } from './request.ts';
+import { selectNow, selectOne } from './request.ts';
 import type { Stream } from './stream.ts';
 import type { Track } from './track.ts';
 import { type TrackBoard, toListingKey } from './track-board.ts';
@@ -116,7 +116,7 @@ export const changeListing = (
 /** Brings a stream's listings to the present: ends that were known ahead, so that no entry reports them, and what else differs. */
 export const settleListings = (stream: Stream, changed: Changed): void => {
   const present = new Map(
-    selectAt(stream.request, changed.live, changed.now).map((selected) => {
+    selectNow(stream.request, changed.live, changed.now).map((selected) => {
       const { venue, venueSymbol } = selected.listing;
       return [toListingKey(venue, venueSymbol), selected] as const;
     }),

@@ -239,7 +239,7 @@ export const readRequest = (
     ...refuseOutside(names, plan, choice),
     ...findLayerRefusals(layers, rows, plan),
     ...findFreshnessLimits(input.freshness),
-    ...findListingLimit(selectAt(request, live, at).length, plan.limits.stream_listings),
+    ...findListingLimit(selectNow(request, live, at).length, plan.limits.stream_listings),
   ]);
   return request;
 };
@@ -247,6 +247,19 @@ export const readRequest = (
 /** The listings of a stream at an instant. */
 export const selectAt = ({ names, narrowing }: StreamRequest, live: LiveMemory, at: Micros): Selected[] =>
   selectListings(names, findDirectory(live), { at, narrowing });
+
+/** The listings of a stream at present. A version holds as soon as it is read, also where this node's clock is behind that of the log. */
+export const selectNow = (request: StreamRequest, live: LiveMemory, now: Micros): Selected[] => {
+  const findAhead = ({ versions }: LiveListing): Micros | null => {
+    const writtenAt = versions.at(-1)?.written_at ?? now;
+    return writtenAt > now ? writtenAt : null;
+  };
+  const ahead = findDirectory(live).listings.flatMap((listing) => {
+    const at = findAhead(listing);
+    return at === null ? [] : (selectOne(request, { live, listing, at }) ?? []);
+  });
+  return [...selectAt(request, live, now).filter(({ listing }) => findAhead(listing) === null), ...ahead];
+};
 
 /** One listing as a stream sees it at an instant: selected, with its version then, or null. */
 export const selectOne = (

@@ -112,12 +112,13 @@ export class Replay {
   }
 
   /** Adds the statuses that differ by now from those the client knows. */
-  #sendStatuses({ live, now }: Changed): void {
+  #sendStatuses({ board, now }: Changed): void {
     for (const track of this.#stream.tracks.values()) {
       const { status } = this.#know(track);
-      const [venue, version] = [live.venue(track.listing.venue), track.version(now)];
-      if (venue === undefined || version === null || (status !== null && isSame(status, track.told))) continue;
-      const sight = { view: makeVenueView(live, venue, now), reading: track.reading, at: now };
+      const present = board.presentSight(track, now);
+      const version = present === null ? null : track.version(present.at);
+      if (present === null || version === null || (status !== null && isSame(status, track.told))) continue;
+      const sight = { ...present, reading: track.reading };
       this.#stream.add('update', track.data(sight, version, 'status'), track.key);
     }
   }

@@ -88,17 +88,22 @@ export class TrackBoard {
     return this.#behind.has(venue);
   }
 
-  /** The state of a track at an instant; null when its venue is not served. */
-  sight({ listing, layer }: StreamTrack, at: Micros): Sight | null {
+  /**
+   * The present of a track; null when its venue is not served. A version holds as soon as it is read, also where this node's clock is behind that
+   * of the log.
+   */
+  presentSight(track: StreamTrack, now: Micros): Sight | null {
+    const { listing, layer } = track;
     const venue = this.#live.venue(listing.venue);
     if (venue === undefined) return null;
+    const at = Math.max(now, this.#newestVersion(track));
     return { view: makeVenueView(this.#live, venue, at), reading: listing.readings.get(layer), at };
   }
 
   /** Adds a snapshot of the track to the step of a stream; false when there is none to give. */
   sendSnapshot(stream: Stream, track: StreamTrack, now: Micros): boolean {
-    const sight = this.sight(track, now);
-    const version = track.version(now);
+    const sight = this.presentSight(track, now);
+    const version = sight === null ? null : track.version(sight.at);
     if (sight === null || version === null) return false;
     stream.add('snapshot', track.data(sight, version));
     return true;
@@ -131,8 +136,8 @@ export class TrackBoard {
 
   /** Checks a track and sends its readers what changed since the last event; after a hole, the whole picture (ST-03 `gap`). */
   refresh(track: StreamTrack, now: Micros): void {
-    const at = Math.max(now, this.#newestVersion(track));
-    const [sight, version] = [this.sight(track, at), track.version(at)];
+    const sight = this.presentSight(track, now);
+    const version = sight === null ? null : track.version(sight.at);
     if (sight === null || version === null) return;
     const [before, after] = [track.reading, sight.reading];
     // While the copy is being read anew it holds older readings than the ones sent.
@@ -153,7 +158,6 @@ export class TrackBoard {
     for (const stream of track.readers) stream.addDraft(update);
   }
 
-  /** A version holds as soon as it is read, also where this node's clock is behind that of the log. */
   #newestVersion({ listing: { venue, versions } }: StreamTrack): Micros {
     const capabilities = this.#live.venue(venue)?.capabilities ?? [];
     return Math.max(capabilities.at(-1)?.written_at ?? 0, versions.at(-1)?.written_at ?? 0);
@@ -167,7 +171,7 @@ export class TrackBoard {
     // Before its moment waits: one of a track without readers means nothing.
     track.readers.add(stream);
     this.#trackCount++;
-    const sight = this.sight(track, now);
+    const sight = this.presentSight(track, now);
     if (sight !== null) this.#take(track, sight);
     return track;
   }

@@ -159,7 +159,8 @@ export type Found = {
   readonly unknown: readonly string[];
 };
 
-const makeContext = (live: LiveMemory, at: Micros): Context => ({
+/** Of a call at an instant whose plan has everything, over a memory copy alone. */
+export const makeContext = (live: LiveMemory, at: Micros): Context => ({
   ...{
     live,
     history: null,
