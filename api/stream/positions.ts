@@ -13,7 +13,7 @@ export type EventId = {
   readonly selection: string;
   /** Status changes that time alone brings have been sent up to here. */
   readonly sentAt: Micros;
-  /** Some venue was behind then, so what the client knows of statuses cannot be derived. */
+  /** Some venue was behind then, or a part of a step was received: what the client knows of statuses cannot be derived. */
   readonly lagging: boolean;
   readonly places: ReadonlyMap<string, Place>;
 };
@@ -68,12 +68,16 @@ const readVarints = (bytes: Buffer): number[] | null => {
 /** The common part of the ids of one moment, for any selection; one that would be too long for ST-02 cannot be resumed from. */
 export const printMoment = ({ sentAt, lagging }: Omit<EventId, 'places' | 'selection'>, places: string): string => {
   const text = `.${sentAt.toString(36)}${lagging ? '~' : ''}.${places}`;
-  return text.length + SELECTION_LENGTH > LONGEST ? NOWHERE : text;
+  // One that is not lagging leaves room for the mark of a part.
+  return text.length + SELECTION_LENGTH + (lagging ? 0 : 1) > LONGEST ? NOWHERE : text;
 };
 
 /** An id of printed places. */
 export const printEventId = (id: Omit<EventId, 'places'>, places: string): string =>
   id.selection + printMoment(id, places);
+
+/** The id of a part of a step of statuses: some of them may have been received, so which its client knows cannot be derived. */
+export const toPartId = (id: string): string => id.replace(/^([\w-]{11}\.[0-9a-z]+)\.(?=.)/, '$1~.');
 
 /** Id of the frames before the picture is complete: nothing can be resumed from it. */
 export const makeStartId = (selection: string): string => selection + NOWHERE;

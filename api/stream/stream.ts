@@ -7,7 +7,7 @@ import type { Account, KeyAnswer } from '../access/key-store.ts';
 import { printErrors } from '../contract/errors-text.ts';
 import type { Selected } from '../live/listing-book.ts';
 import { type Frame, Outbox, type OutboxDeps } from './outbox.ts';
-import { makeStartId } from './positions.ts';
+import { makeStartId, toPartId } from './positions.ts';
 import type { StreamRequest } from './request.ts';
 import type { Track } from './track.ts';
 
@@ -115,15 +115,16 @@ export class Stream {
 
   /**
    * Ends a step: its last event acknowledges everything up to `id`, those before it no more than before. Statuses go first: a client whose
-   * connection broke in between receives them again as of then, and the reading of the step for the first time.
+   * connection broke in between receives them again as of then, whatever they are by now, and the reading of the step for the first time.
    */
   commit(id: string): void {
     const drafts = this.#drafts.length > 1 ? putStatusesFirst(this.#drafts) : this.#drafts;
     this.#drafts = [];
     const last = drafts.length - 1;
+    const partId = last > 0 && drafts[0]?.isStatus === true ? toPartId(this.#lastId) : this.#lastId;
+    if (last >= 0) this.#lastId = id;
     for (const [i, { event, data, key }] of drafts.entries()) {
-      if (i === last) this.#lastId = id;
-      this.#frames.push({ id: this.#lastId, event, data, key });
+      this.#frames.push({ id: i === last ? id : partId, event, data, key });
       this.#gatheredLength += data.length;
     }
   }
