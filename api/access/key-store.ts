@@ -46,11 +46,19 @@ const FIND = `
   select key_id, hash, plan, expires_at
   from api_keys
   where hash = $1 and revoked_at is null and (expires_at is null or expires_at > now())`;
-/** The first time is written to the audit and to a letter to the owner; the account site shows it. */
+/**
+ * The first time is written to the audit and to a letter to the owner; the account site shows it. The account is locked first, as by all who change its
+ * keys, so that a closing that is under way is waited for: a closed account gets no letter.
+ */
 const MARK = `
-  with marked as (
-    update api_keys set compromised_at = now() where hash = $1 and compromised_at is null
-    returning key_id, account_id, name, display, revoked_at is not null as is_revoked, coalesce(expires_at <= now(), false) as is_expired),
+  with owner as (
+    select a.account_id, a.email from accounts a
+    where a.account_id = (select account_id from api_keys where hash = $1 and compromised_at is null) for share),
+  marked as (
+    update api_keys k set compromised_at = now() from owner o
+    where k.hash = $1 and k.compromised_at is null and k.account_id = o.account_id
+    returning key_id, o.account_id, o.email, name, display, revoked_at is not null as is_revoked,
+      coalesce(expires_at <= now(), false) as is_expired),
   letter as (
     insert into mail_outbox (account_id, recipient, subject, body)
     select account_id, email, 'Your API key was seen in a URL',
@@ -58,7 +66,7 @@ const MARK = `
         case when m.is_revoked then E'It is revoked and no longer works.\\n\\nSee that no program of yours still sends it.'
           when m.is_expired then E'It has expired and no longer works.\\n\\nSee that no program of yours still sends it.'
           else E'It still works.\\n\\nMake another one and revoke this one on the page of your keys.' end)
-    from marked m join accounts a using (account_id) where a.email is not null)
+    from marked m where email is not null)
   insert into key_events (key_id, action, actor, details)
   select key_id, 'compromised', 'api', jsonb_build_object('seen_in', 'url') from marked`;
 

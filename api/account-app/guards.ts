@@ -109,6 +109,12 @@ export const requireSession = async (request: FastifyRequest, reply: FastifyRepl
   return reply.redirect(`/sign-in${next}`, 303);
 };
 
+/** For a session whose account was closed while it was answered. */
+export const refuseClosed = (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
+  request.session = null;
+  return requireSession(request, reply);
+};
+
 /** A page of another name that leads to this address (DNS rebinding) is not the site, so that it reads nothing without a session. */
 const isOwnHost = (request: FastifyRequest, { urls }: Site): boolean => request.host === new URL(urls.account).host;
 

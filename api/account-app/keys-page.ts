@@ -26,7 +26,7 @@ import {
   renderTag,
 } from './components.ts';
 import { readField } from './fields.ts';
-import { requireSession } from './guards.ts';
+import { refuseClosed, requireSession } from './guards.ts';
 import { addKeysJson } from './keys-json.ts';
 import { type Content, type Exchange, renderFormField, sendPage, sendProblem } from './shell.ts';
 import type { Site, SiteModule } from './site.ts';
@@ -192,6 +192,8 @@ const makeKey = async (site: Site, exchange: Exchange) => {
   switch (made.is) {
     case 'made':
       return showKey(site, exchange, { key: made.key, name, isNew: true });
+    case 'closed':
+      return refuseClosed(exchange.request, exchange.reply);
     case 'again':
       return showKeys(site, exchange, {
         problem: renderMessage(

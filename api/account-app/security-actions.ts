@@ -13,7 +13,7 @@ import { beginSession, endOtherSessions, endSession, type Session } from '../acc
 import { forgiveTries, takeTry } from '../accounts/tries.ts';
 import { renderCopyable, renderFault, renderMessage } from './components.ts';
 import { readAgent, readField } from './fields.ts';
-import { clearSessionCookie, setSessionCookie } from './guards.ts';
+import { clearSessionCookie, refuseClosed, setSessionCookie } from './guards.ts';
 import { makeRelyingParty } from './relying-party.ts';
 import { type Content, type Exchange, sendPage, sendProblem } from './shell.ts';
 import { formatWait, SECRET_CHECKS } from './sign-in-page.ts';
@@ -132,9 +132,11 @@ const addPasskeyRoutes = (app: FastifyInstance, site: Site, show: Show): void =>
 const showCodes = async (site: Site, exchange: Exchange) => {
   const { accountId } = requireSession(exchange.request);
   const codes = await runInTransaction(site.pool, async (client) => {
+    if (!(await lockAccount(client, accountId))) return null;
     await recordEvent(client, { accountId, action: 'codes_made' });
     return renewCodes(client, accountId);
   });
+  if (codes === null) return refuseClosed(exchange.request, exchange.reply);
   return sendPage(site, exchange, {
     title: 'Recovery codes',
     body: html`<h1>Your new recovery codes</h1>

@@ -4,6 +4,7 @@ import { runInTransaction } from '../../infra/runtime/postgres/postgres.ts';
 import { hashKey, makeKey, shortenKey } from '../access/keys.ts';
 import { makeKeyId } from '../contract/ids.ts';
 import { PLANS, type PlanCode } from '../contract/plans.ts';
+import { lockAccount } from './accounts.ts';
 import type { Db } from './events.ts';
 
 export const LONGEST_NAME = 60;
@@ -41,7 +42,7 @@ const COUNT = `select count(*)::int as held from api_keys
 const CREATE = `
   with created as (
     insert into api_keys (key_id, account_id, hash, display, name, plan, expires_at, form_id)
-    select $1, account_id, $3, $4, $5, plan, $6, $7 from accounts where account_id = $2 and closed_at is null returning *),
+    select $1, account_id, $3, $4, $5, plan, $6, $7 from accounts where account_id = $2 returning *),
   event as (
     insert into key_events (key_id, action, actor, details)
     select key_id, 'created', 'owner', jsonb_build_object('plan', plan, 'name', name, 'expires_at', expires_at) from created)
@@ -70,12 +71,14 @@ export type MadeKey =
   | { readonly is: 'made'; readonly key: string; readonly entry: OwnKey }
   | { readonly is: 'full'; readonly most: number }
   /** The form was sent before: its key was shown then. */
-  | { readonly is: 'again' };
+  | { readonly is: 'again' }
+  /** The account was closed meanwhile. */
+  | { readonly is: 'closed' };
 
 /** The plain key is in this answer and nowhere else. The account's row is locked: two forms at once count one after the other. */
 export const makeOwnKey = (pool: Pool, { accountId, name, expiresAt, plan, formId }: NewKey): Promise<MadeKey> =>
   runInTransaction<MadeKey>(pool, async (client) => {
-    await client.query('select 1 from accounts where account_id = $1 for update', [accountId]);
+    if (!(await lockAccount(client, accountId))) return { is: 'closed' };
     const before = await client.query('select 1 from api_keys where account_id = $1 and form_id = $2', [
       accountId,
       formId,
@@ -87,8 +90,7 @@ export const makeOwnKey = (pool: Pool, { accountId, name, expiresAt, plan, formI
     const key = makeKey();
     const values = [makeKeyId(Date.now()), accountId, hashKey(key), shortenKey(key), name, expiresAt, formId];
     const { rows } = await client.query<OwnKey>(CREATE, values);
-    if (rows[0] === undefined) throw new Error('the account is closed');
-    return { is: 'made', key, entry: rows[0] };
+    return { is: 'made', key, entry: rows[0] as OwnKey };
   });
 
 /** Ends a key at once everywhere; false: the account has no such key. Ending it again changes nothing. */

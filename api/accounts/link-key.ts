@@ -2,7 +2,8 @@
 import type { Pool } from 'pg';
 import type { Purchase } from '../payments/purchases.ts';
 import { type MessageChain, type Recovery, recoverKey } from '../payments/recover-key.ts';
-import { type Db, recordEvent } from './events.ts';
+import { lockAccount } from './accounts.ts';
+import { recordEvent } from './events.ts';
 
 const MOVE = `update api_keys set account_id = $2 where key_id = $1`;
 
@@ -13,9 +14,14 @@ export type LinkDeps = {
   readonly nowMs: number;
 };
 
-/** The key in plain, this once; null: there is no such purchase, the message is old or was used, or another wallet signed. */
+/**
+ * The key in plain, this once; null: there is no such purchase, the message is old or was used, another wallet signed, or the account is closed.
+ */
 export const linkKey = (recovery: Recovery, accountId: string, deps: LinkDeps): Promise<Purchase | null> =>
-  recoverKey(recovery, deps, async (client: Db, { keyId, plan, transaction }: Purchase) => {
-    await client.query(MOVE, [keyId, accountId]);
-    await recordEvent(client, { accountId, action: 'key_linked', details: { key_id: keyId, plan, transaction } });
+  recoverKey(recovery, deps, {
+    before: (client) => lockAccount(client, accountId),
+    after: async (client, { keyId, plan, transaction }) => {
+      await client.query(MOVE, [keyId, accountId]);
+      await recordEvent(client, { accountId, action: 'key_linked', details: { key_id: keyId, plan, transaction } });
+    },
   });

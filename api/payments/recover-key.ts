@@ -66,14 +66,18 @@ export type RecoveryDeps = {
   readonly nowMs: number;
 };
 
-/**
- * The replacement; null: there is no such purchase, the message is old or was used, or another wallet signed. `also` is part of
- * the transaction that makes it.
- */
+/** What else belongs to the transaction: nothing is recovered when `before` answers false. */
+type Beside = {
+  readonly before: (client: PoolClient) => Promise<boolean>;
+  readonly after: (client: PoolClient, purchase: Purchase) => Promise<void>;
+};
+const NOTHING: Beside = { before: async () => true, after: async () => undefined };
+
+/** The replacement; null: there is no such purchase, the message is old or was used, or another wallet signed. */
 export const recoverKey = async (
   recovery: Recovery,
   { pool, chain, baseUrl, nowMs }: RecoveryDeps,
-  also: (client: PoolClient, purchase: Purchase) => Promise<void> = async () => undefined,
+  { before, after }: Beside = NOTHING,
 ): Promise<Purchase | null> => {
   const { transaction, issuedAt, signature } = recovery;
   const payer = recovery.payer.toLowerCase();
@@ -81,10 +85,11 @@ export const recoverKey = async (
   if (!(issuedMs <= nowMs && nowMs < issuedMs + MESSAGE_MS)) return null;
   if (!(await isSignedBy(payer, writeRecoveryMessage(baseUrl, recovery), { signature, chain }))) return null;
   return runInTransaction(pool, async (client) => {
+    if (!(await before(client))) return null;
     const { rows } = await client.query<{ receipt_id: string }>(TAKE, [transaction, payer, new Date(issuedMs)]);
     if (rows[0] === undefined) return null;
     const purchase = await replaceKey(client, rows[0].receipt_id);
-    await also(client, purchase);
+    await after(client, purchase);
     return purchase;
   });
 };
