@@ -46,7 +46,8 @@ export class PastLog {
         if (!this.#isLater(listing, sentAt)) continue;
         const written = this.#written.get(toListingKey(code, listing.venueSymbol)) ?? Number.POSITIVE_INFINITY;
         const version = findVersionAt(listing.versions, written - 1);
-        if (version === null) continue;
+        // Its end, which what follows may have revoked, was told when it came.
+        if (version === null || (version.delisted_at ?? Number.POSITIVE_INFINITY) <= sentAt) continue;
         // Of an id within a replay the places are newer than the instant.
         const at = Math.max(version.written_at, Math.min(sentAt, written - 1));
         const selected = selectOne(request, { live, listing, at });
