@@ -11,7 +11,7 @@ import { freshPool } from './paid-api.ts';
 
 t.setTimeout(0);
 // More by hand: MONEY_STEPS=20000 MONEY_SEED=3 npm test -- payments/money; the seed is in the title.
-const STEPS = Number(process.env.MONEY_STEPS ?? 250);
+const STEPS = Number(process.env.MONEY_STEPS ?? 180);
 const SEED = Number(process.env.MONEY_SEED ?? 1);
 const WALLETS = 3;
 const FUNDS = 30_000_000;
