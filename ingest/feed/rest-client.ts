@@ -214,10 +214,20 @@ const findMostUrgent = (waiting: readonly Waiting[]): Waiting | undefined => {
   return best;
 };
 
-/** Pause after a refusal in milliseconds; null when the answer sets none. RFC 9110 section 10.2.3: seconds or a date. */
+/**
+ * RFC 9110 section 10.2.3: seconds, which some hosts send with a fraction, or a date; NaN for anything else. Dates begin with the name of a day: `-5` and
+ * `1/2`, too, are dates to `Date.parse`. The form without a zone is in UTC (section 5.6.7).
+ */
+const parseRetryAfterMs = (text: string): number => {
+  if (/^\d+(\.\d+)?$/.test(text)) return Number(text) * 1000;
+  if (!/^[A-Z][a-z]{2}/.test(text)) return Number.NaN;
+  return Date.parse(text.endsWith('GMT') ? text : `${text} GMT`) - Date.now();
+};
+
+/** Pause after a refusal in milliseconds; null when the answer sets none. */
 export const readRetryAfterMs = ({ status, headers }: Pick<HttpAnswer, 'status' | 'headers'>): number | null => {
   const text = headers.get('retry-after');
-  const asked = text === null ? Number.NaN : /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - Date.now();
+  const asked = text === null ? Number.NaN : parseRetryAfterMs(text);
   const waitMs = Number.isNaN(asked) ? PAUSE_MS[status] : Math.max(asked, SHORTEST_PAUSE_MS);
   return waitMs === undefined ? null : Math.min(waitMs, LONGEST_PAUSE_MS);
 };

@@ -58,12 +58,12 @@ export type ClientFault = { readonly code: ClientCode; readonly message: string;
 
 export const isApiError = (error: unknown): error is ApiError => error instanceof ApiError;
 
-/** `Retry-After` in seconds, from a number or a date. */
+/** `Retry-After` in seconds, from a number or a date; a date begins with the name of a day (`-5`, too, is one to `Date.parse`). */
 const readRetryAfter = (headers: Headers): number | null => {
   const text = headers.get('retry-after');
   if (text === null) return null;
-  if (/^\d+$/.test(text)) return Number(text);
-  const at = Date.parse(text);
+  if (/^\d+(\.\d+)?$/.test(text)) return Number(text);
+  const at = /^[A-Z][a-z]{2}/.test(text) ? Date.parse(text) : Number.NaN;
   return Number.isNaN(at) ? null : Math.max(0, (at - Date.now()) / 1_000);
 };
 

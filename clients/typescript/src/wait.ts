@@ -18,6 +18,9 @@ export const computeWaitMs = (attempt: number, retryAfterS: number | null): numb
 export const computeReturnMs = (attempt: number, retryMs: number): number =>
   Math.random() * Math.min(Math.max(retryMs, 1) * 2 ** attempt, Math.max(retryMs, LONGEST_MS));
 
+/** A timer of more milliseconds ends at once. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
 /** Ends early, without an error, when the signal is aborted. */
 export const pause = (ms: number, signal: AbortSignal | null): Promise<void> =>
   new Promise((resume) => {
@@ -27,6 +30,6 @@ export const pause = (ms: number, signal: AbortSignal | null): Promise<void> =>
       signal?.removeEventListener('abort', done);
       resume();
     };
-    const timer = setTimeout(done, ms);
+    const timer = setTimeout(done, Math.min(ms, LONGEST_TIMER_MS));
     signal?.addEventListener('abort', done);
   });

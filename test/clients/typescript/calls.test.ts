@@ -1,8 +1,10 @@
 // Calls of the TypeScript client: answers of the real API, its refusals as one error, and what is done when the edges misbehave.
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { setImmediate } from 'node:timers/promises';
 import t from 'tap';
 import { ENDPOINTS } from '../../../clients/typescript/src/api-types.ts';
 import { ApiError, createClient, type Retry, type TableName } from '../../../clients/typescript/src/index.ts';
+import { pause } from '../../../clients/typescript/src/wait.ts';
 import { market, testApp } from '../../api/live-fixture.ts';
 import { answerJson, breakOff, hangUp, keepSilent, openEdgeServer, refuse } from '../../support/edge-server.ts';
 
@@ -175,6 +177,27 @@ t.test('what no repetition mends is not repeated', async (t) => {
   const error = await catchError(createClient({ baseUrl: long.url, key: null }).venues());
   t.equal(error.retryAfter, 3600, 'no call waits for an hour without a notice');
   t.equal(long.requests.length, 1);
+});
+
+t.test('a wait that is requested is a number of seconds or a date, and as long as it may be', async (t) => {
+  const read = async (text: string): Promise<number | null> => {
+    const edge = await openEdgeServer(t, [refuse(503, 'UNAVAILABLE', { 'retry-after': text })]);
+    return (await catchError(createClient({ baseUrl: edge.url, key: null, retries: 0 }).venues())).retryAfter;
+  };
+  t.equal(await read('1.5'), 1.5);
+  const dated = (await read(new Date(Date.now() + 60_000).toUTCString())) ?? 0;
+  t.ok(dated > 50 && dated <= 60, String(dated));
+  for (const text of ['-5', '1/2', '2026-11-27', 'soon']) t.equal(await read(text), null, text);
+  const warnings: string[] = [];
+  const note = ({ name }: Error): void => void warnings.push(name);
+  process.on('warning', note);
+  const stop = new AbortController();
+  const waiting = pause(30 * 86_400_000, stop.signal);
+  await setImmediate();
+  stop.abort();
+  await waiting;
+  process.off('warning', note);
+  t.same(warnings, [], 'a timer of more than 2^31 ms would end at once');
 });
 
 t.test('a wait is judged by what the service requests, not by what chance adds to it', async (t) => {
