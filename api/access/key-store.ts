@@ -2,6 +2,7 @@
 // notifies; without a notification an entry lives half a minute, so a revocation applies within a minute all the same (E-03).
 import { timingSafeEqual } from 'node:crypto';
 import type { Pool } from 'pg';
+import { isYounger } from '../../infra/runtime/kept-age.ts';
 import { limitTime } from '../../infra/runtime/within.ts';
 import { isPlanCode, PLANS, type Plan } from '../contract/plans.ts';
 import { hashKey } from './keys.ts';
@@ -92,7 +93,7 @@ class CachedKeys implements KeyStore {
     const id = hash.toString('base64');
     const held = this.#good.get(id) ?? this.#refused.get(id);
     const isUsable = (forMs: number): boolean =>
-      held !== undefined && nowMs - held.readAt < forMs && nowMs < held.expiresAt;
+      held !== undefined && isYounger(forMs, held.readAt, nowMs) && nowMs < held.expiresAt;
     if (held !== undefined && held.epoch === this.#epoch && isUsable(FRESH_MS)) return held.answer;
     const noticesBefore = this.#notices;
     try {

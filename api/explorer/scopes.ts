@@ -2,10 +2,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { FastifyRequest } from 'fastify';
 import { fetchJson, NotAnswered } from '../../infra/runtime/fetch-json.ts';
+import { isYounger } from '../../infra/runtime/kept-age.ts';
 import type { Site } from '../account-app/site.ts';
 import { isPlanCode, PLANS } from '../contract/plans.ts';
 import { openExplorerKeys } from './explorer-key.ts';
-import { isYounger } from './kept-age.ts';
 
 /** What the key of a request may see. */
 export type Scope = {

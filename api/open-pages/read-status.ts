@@ -1,5 +1,6 @@
 // Reads /status.json and /incidents.json of the API for pages; keeps the last answer for when the API is unavailable.
 import { fetchJson } from '../../infra/runtime/fetch-json.ts';
+import { isYounger } from '../../infra/runtime/kept-age.ts';
 import type { Site } from '../account-app/site.ts';
 
 export type Level = { readonly p50: number; readonly p99: number } | null;
@@ -80,7 +81,7 @@ export const createStatusReader = ({
     }
   };
   return async () => {
-    if (nowMs() - readAt < KEPT_MS) return known;
+    if (isYounger(KEPT_MS, readAt, nowMs())) return known;
     reading ??= refresh();
     await reading;
     return known;

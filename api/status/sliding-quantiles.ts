@@ -15,11 +15,11 @@ export class SlidingQuantiles {
   /** `ms` of zero or less counts as below a millisecond. */
   add(ms: number, nowMs: number): void {
     const minute = Math.floor(nowMs / 60_000);
+    this.#forget(minute);
     let newest = this.#minutes.at(-1);
     if (newest === undefined || newest.minute < minute) {
       newest = { minute, counts: new Map() };
       this.#minutes.push(newest);
-      this.#forget(minute);
     }
     const step = ms <= LEAST_MS ? 0 : Math.ceil(Math.log(ms) / STEP);
     newest.counts.set(step, (newest.counts.get(step) ?? 0) + 1);
@@ -39,8 +39,11 @@ export class SlidingQuantiles {
   }
 
   #forget(minute: number): void {
-    if ((this.#minutes[0]?.minute ?? minute) > minute - MINUTES) return;
-    this.#minutes = this.#minutes.filter((held) => held.minute > minute - MINUTES);
+    // What lies ahead was measured before the clock was set back: it would be the last hour's until the clock comes there again.
+    const isOfHour = (held: Minute | undefined): boolean =>
+      held === undefined || (held.minute > minute - MINUTES && held.minute <= minute + 1);
+    if (isOfHour(this.#minutes[0]) && isOfHour(this.#minutes.at(-1))) return;
+    this.#minutes = this.#minutes.filter(isOfHour);
   }
 }
 

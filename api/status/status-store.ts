@@ -1,5 +1,6 @@
 // The status page's data from PostgreSQL: incidents, presence by day, the newest anchored day, failed re-checks. Kept while it is unavailable.
 import type { Pool } from 'pg';
+import { isYounger } from '../../infra/runtime/kept-age.ts';
 import type { Logger } from '../../infra/runtime/log.ts';
 import { limitTime } from '../../infra/runtime/within.ts';
 
@@ -53,7 +54,7 @@ order by day desc limit 1`;
 const RECHECKS = `select count(*)::int as failures from incidents
 where kind = 'settled_answer_changed' and opened_at > now() - interval '${DAYS} days'`;
 
-const read = async (pool: Pick<Pool, 'query'>): Promise<KeptStatus> => {
+const read = async (pool: Pick<Pool, 'query'>, nowMs: () => number): Promise<KeptStatus> => {
   const [incidents, presence, anchored, rechecks] = await Promise.all([
     pool.query<IncidentRow>(INCIDENTS),
     pool.query<PresenceRow>(PRESENCE),
@@ -63,7 +64,7 @@ const read = async (pool: Pick<Pool, 'query'>): Promise<KeptStatus> => {
   return {
     ...{ incidents: incidents.rows, presence: presence.rows, anchored: anchored.rows[0] ?? null },
     recheckFailures: rechecks.rows[0]?.failures ?? 0,
-    readAt: new Date(),
+    readAt: new Date(nowMs()),
   };
 };
 
@@ -72,12 +73,12 @@ export type StatusStore = {
   readonly read: () => Promise<KeptStatus | null>;
 };
 
-export const openStatusStore = (pool: Pick<Pool, 'query'>, log: Logger): StatusStore => {
+export const openStatusStore = (pool: Pick<Pool, 'query'>, log: Logger, nowMs = Date.now): StatusStore => {
   let kept: KeptStatus | null = null;
   let reading: Promise<void> | null = null;
   const refresh = async (): Promise<void> => {
     try {
-      kept = await limitTime(read(pool), ANSWER_MS);
+      kept = await limitTime(read(pool, nowMs), ANSWER_MS);
     } catch (err) {
       log.warn({ err }, 'the status was not read, the last one is shown');
     } finally {
@@ -86,7 +87,7 @@ export const openStatusStore = (pool: Pick<Pool, 'query'>, log: Logger): StatusS
   };
   return {
     read: async () => {
-      if (kept !== null && Date.now() - kept.readAt.getTime() < KEPT_MS) return kept;
+      if (kept !== null && isYounger(KEPT_MS, kept.readAt.getTime(), nowMs())) return kept;
       reading ??= refresh();
       await reading;
       return kept;
