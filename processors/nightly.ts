@@ -6,6 +6,7 @@ import { createMetrics, serveMetrics } from '../infra/runtime/metrics.ts';
 import { printOutcome } from '../infra/runtime/print-outcome.ts';
 import { POSTGRES_AWAY, watchReachable } from '../infra/runtime/reachable.ts';
 import { withRunningService } from '../infra/runtime/running-service.ts';
+import { refuseWrongClock } from './nightly/clock.ts';
 import { runCommand, UsageError } from './nightly/command.ts';
 import { NIGHTLY_CONFIG } from './nightly/config.ts';
 import { openLedger } from './nightly/ledger.ts';
@@ -51,6 +52,7 @@ const runByHand = async (argv: readonly string[]): Promise<string> => {
     progress: printLine,
   });
   try {
+    await refuseWrongClock(context);
     return await runCommand(argv, { steps: STEPS, ledger: openLedger(context.database), context });
   } finally {
     await close();

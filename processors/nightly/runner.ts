@@ -3,6 +3,7 @@ import { pauseUnlessAborted } from '../../infra/runtime/pause.ts';
 import { ANCHOR_STATUSES, type AnchorStatus } from '../../schemas/anchor-chain.ts';
 import { MS_PER_DAY } from '../../schemas/instants.ts';
 import { describeError } from '../../schemas/thrown.ts';
+import { refuseWrongClock } from './clock.ts';
 import { addDays, type Day } from './day.ts';
 import { reportGaps } from './gap-incidents.ts';
 import { openIncident } from './incidents.ts';
@@ -151,10 +152,11 @@ export const startRunner = (steps: readonly Step[], ledger: Ledger, context: Nig
   const { log } = context;
   const due = startLoop(
     async () => {
+      await refuseWrongClock(context);
       await runDue(steps, ledger, { ...context, signal });
     },
     signal,
-    (err) => log.warn({ err }, 'the state of the nightly steps cannot be read'),
+    (err) => log.warn({ err }, 'no nightly step can be run now'),
   );
   const gaps = startLoop(
     () => reportGaps(context),
