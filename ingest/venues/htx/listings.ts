@@ -10,12 +10,12 @@ import { splitMultiplier } from '../shared/symbol-names.ts';
 import {
   type Fields,
   isAbsent,
-  makeBadFrame,
   makeRefusal,
   makeWords,
   parseRequest,
   readCountOrNull,
   readFields,
+  readInstantOrNull,
   readList,
   readMessage,
   readMsOrNull,
@@ -160,10 +160,7 @@ const toValues = (item: Fields, code: string, { market, hours }: Source): Listin
 };
 
 /** `20201021`: a day, taken at its start in UTC. */
-const readDate = (value: unknown): Micros | null => {
-  if (isAbsent(value)) return null;
-  const [, year, month, day] = /^(\d{4})(\d{2})(\d{2})$/.exec(String(value)) ?? [];
-  const ms = Date.UTC(Number(year), Number(month) - 1, Number(day));
-  if (Number.isNaN(ms)) throw makeBadFrame('create_date is no date');
-  return readMsOrNull(ms, 'create_date');
-};
+const readDate = (value: unknown): Micros | null =>
+  isAbsent(value)
+    ? null
+    : readInstantOrNull(String(value).replace(/^(\d{4})(\d{2})(\d{2})$/, '$1-$2-$3'), 'create_date');

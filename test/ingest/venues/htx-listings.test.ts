@@ -123,6 +123,9 @@ t.test('listings: the period of the elements, states, multipliers in names, date
     base_venue_alias: '1000SATS',
   });
   t.match(mapValues({ contract_code: '1MBABYDOGE-USDT' }), { base: 'BABYDOGE', multiplier: '1000000' });
+  t.match(mapValues({ create_date: '20240229' }), { listed_at: Date.UTC(2024, 1, 29) * 1_000 });
+  for (const create_date of ['20230229', '20261301', '20260431', '20260100', '2026'])
+    t.throws(() => mapValues({ create_date }), { code: 'VENUE_BAD_FRAME' }, `${create_date} is no day`);
   t.match(mapValues({ delivery_time: '1700000000000' }), { delisted_at: 1700000000000_000 });
   t.end();
 });
