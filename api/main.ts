@@ -16,6 +16,7 @@ import { ANSWER_MS, openPostgres } from '../infra/runtime/postgres/postgres.ts';
 import { openQuestdbReader, type QuestdbReader } from '../infra/runtime/questdb/reader.ts';
 import { watchReachable } from '../infra/runtime/reachable.ts';
 import { meterSteps } from '../infra/runtime/steps.ts';
+import { MICROS_PER_MS } from '../schemas/instants.ts';
 import { openAccountStore } from './access/account-store.ts';
 import { KEYS_CHANNEL, openKeyStore } from './access/key-store.ts';
 import { keepSettled, Meter } from './access/meter.ts';
@@ -36,6 +37,7 @@ import { VERIFY_PATH } from './data-app/verify-docs.ts';
 import { keepLinkSecret, openFileLinks } from './files/links.ts';
 import { keepSettledSample } from './history/settled-sample.ts';
 import { createHistoryStore } from './history/store.ts';
+import { createAnswerClock } from './live/answer-clock.ts';
 import { followLive } from './live/follow.ts';
 import { LiveMemory } from './live/memory.ts';
 import { readPaymentSettings } from './payments/payment-config.ts';
@@ -73,7 +75,6 @@ const openQuestdb = (config: Settings, log: Logger, max = QUESTDB_CONNECTIONS): 
 const openBase = () => {
   const config = readConfig(API_CONFIG, process.env);
   const log = createLog('api');
-  const { nowMicros } = createClock();
   const kafka = openKafka({ brokers: config.KAFKA_BROKERS, clientId: 'api', security: loadKafkaSecurity(config) }, log);
   const pool = openPostgres(config.DATABASE_URL, { answerMs: ANSWER_MS });
   const stop = async (): Promise<void> => {
@@ -81,6 +82,8 @@ const openBase = () => {
     await pool.end();
   };
   const live = new LiveMemory(config.VENUES);
+  const { nowMicros: ownMicros } = createClock();
+  const nowMicros = createAnswerClock(live, { ownMicros, wallMicros: () => Date.now() * MICROS_PER_MS });
   const baseUrl = config.BASE_URL ?? `http://${config.HOST}:${config.PORT}`;
   return { config, log, nowMicros, kafka, pool, live, baseUrl, registry: createMetrics(), stop };
 };

@@ -12,7 +12,9 @@ const REGISTRY_TYPE = 'application/vnd.schemaregistry.v1+json';
 
 const findLiveProblems = (live: LiveMemory, at: number): string[] => {
   if (!live.isReady()) return ['The state has not been read yet.'];
-  const problems: string[] = [];
+  const behind = live.logTime - at;
+  const problems =
+    behind > STATE_LAG ? [`The clock of this node is ${Math.floor(behind / 1_000)} ms behind that of the log.`] : [];
   for (const { venue } of live.venues()) {
     const watermark = live.watermark(venue);
     if (watermark === null) problems.push(`Nothing has come of ${venue}.`);

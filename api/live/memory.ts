@@ -181,6 +181,14 @@ export class LiveMemory {
     return findWatermark(this.#venues.get(venueCode)?.partitions ?? NO_PARTITIONS);
   }
 
+  /** The newest W of all tasks; 0 while none has published one. */
+  get logTime(): Micros {
+    let newest = 0;
+    for (const { partitions } of this.#venues.values())
+      for (const { watermark } of partitions.values()) if (watermark !== null && watermark > newest) newest = watermark;
+    return newest;
+  }
+
   isBehind(venueCode: string, at: Micros): boolean {
     const watermark = this.watermark(venueCode);
     return watermark === null || at - watermark > STATE_LAG;

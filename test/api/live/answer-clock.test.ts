@@ -1,0 +1,97 @@
+// The clock of an API node while its host's clock steps: what is stale never reads as present, and the node says that it is behind (D-509).
+import t from 'tap';
+import { findUnready } from '../../../api/data-app/operational.ts';
+import { createAnswerClock } from '../../../api/live/answer-clock.ts';
+import { LiveMemory } from '../../../api/live/memory.ts';
+import { createClock } from '../../../infra/runtime/clock.ts';
+import { codecs } from '../../../schemas/avro/codec.ts';
+import { MICROS_PER_DAY, MICROS_PER_SECOND } from '../../../schemas/instants.ts';
+import type { Micros } from '../../../schemas/records.ts';
+import { makeLiveEntry } from '../../../schemas/topics.ts';
+
+const HOUR = 3_600 * MICROS_PER_SECOND;
+/** Half a minute before a year ends. */
+const BEGUN = Date.UTC(2026, 11, 31, 23, 59, 30) * 1_000;
+
+/** A node whose host's clocks, and whose log, are moved by hand; `off` is how wrong the host's clock is when the process begins. */
+const openNode = ({ off = 0 } = {}) => {
+  const host = { wall: BEGUN + off, monotonic: 0 };
+  const live = new LiveMemory(['okx']);
+  live.expectPartitions('okx', [0]);
+  live.markReady('okx', 0);
+  const wallMicros = (): Micros => host.wall;
+  const { nowMicros: ownMicros } = createClock({ wallMicros, monotonicMicros: () => host.monotonic });
+  const nowMicros = createAnswerClock(live, { ownMicros, wallMicros });
+  let offset = 0;
+  return {
+    host,
+    nowMicros,
+    /** W of the only task. */
+    tell: (watermark: Micros): void => {
+      offset += 1;
+      const entry = { recorded_at: watermark, offset, index: 0, kind: 'watermark', watermark } as const;
+      live.applyLive('okx', 0, codecs.live.encode(makeLiveEntry(entry)));
+    },
+    pass: (micros: Micros): void => {
+      host.wall += micros;
+      host.monotonic += micros;
+    },
+    unready: () => findUnready({ live, nowMicros, areKeysReachable: async () => true }),
+  };
+};
+
+t.test('a node that was suspended for an hour answers as of now with the first watermark', (t) => {
+  const node = openNode();
+  node.tell(BEGUN - 250_000);
+  t.equal(node.nowMicros(), BEGUN, 'W is behind: the node goes by its own clock');
+  node.host.wall += HOUR;
+  t.ok(node.nowMicros() < BEGUN + MICROS_PER_SECOND, 'the wall alone moves nothing');
+  node.tell(BEGUN + HOUR - 250_000);
+  t.equal(node.nowMicros(), BEGUN + HOUR - 250_000);
+  node.pass(MICROS_PER_SECOND);
+  node.tell(BEGUN + HOUR + 750_000);
+  t.equal(node.nowMicros(), BEGUN + HOUR + 750_000, 'and goes on with the log');
+  t.end();
+});
+
+t.test('a node that began before its host had the time does not stay behind', async (t) => {
+  const node = openNode({ off: -MICROS_PER_DAY });
+  node.tell(BEGUN);
+  t.equal(node.nowMicros(), BEGUN - MICROS_PER_DAY);
+  t.match(await node.unready(), ['The clock of this node is 86400000 ms behind that of the log.']);
+  node.host.wall += MICROS_PER_DAY;
+  t.equal(node.nowMicros(), BEGUN);
+  t.same(await node.unready(), []);
+});
+
+t.test('a broker a day ahead, and a wall clock a day ahead or an hour back, move nothing alone', async (t) => {
+  const node = openNode();
+  node.tell(BEGUN + MICROS_PER_DAY);
+  t.equal(node.nowMicros(), BEGUN, 'the wall knows better');
+  t.match(await node.unready(), [/^The clock of this node is 86400000 ms behind/]);
+  const other = openNode();
+  other.tell(BEGUN - 250_000);
+  for (const step of [MICROS_PER_DAY, -MICROS_PER_DAY, -HOUR, HOUR]) {
+    other.host.wall += step;
+    other.pass(1_000);
+    t.ok(Math.abs(other.nowMicros() - BEGUN) < 10_000, String(step));
+  }
+});
+
+t.test('it never goes backwards', (t) => {
+  const node = openNode();
+  let last = 0;
+  const check = (): void => {
+    const now = node.nowMicros();
+    t.ok(now >= last);
+    last = now;
+  };
+  for (const step of [0, HOUR, -HOUR, 2 * HOUR, -MICROS_PER_DAY, MICROS_PER_DAY]) {
+    node.host.wall += step;
+    node.tell(node.host.wall - 250_000);
+    check();
+    node.pass(250_000);
+    check();
+  }
+  t.end();
+});
