@@ -19,6 +19,9 @@ const USAGE = `usage: npm run keys -- COMMAND [--json] [--by NAME]
   plan KEY_ID ${PLAN_CODES.join('|')}
 The database is that of DATABASE_URL, or of a running service (.local/endpoints.json).`;
 
+/** End of the range of instants (N-03). A duration may be longer than dates reach. */
+const LATEST_MS = Date.UTC(2100, 0, 1);
+
 const OPTIONS = {
   plan: { type: 'string' },
   name: { type: 'string' },
@@ -52,6 +55,7 @@ const parseExpiry = (text: string | undefined, nowMs: number): Date | null => {
   const atMs = durationMs !== null ? nowMs + durationMs : instant !== null ? instant / 1_000 : null;
   if (atMs === null) throw new KeyAdminError(`"${text}" is neither a duration such as 30d nor an instant`);
   if (atMs <= nowMs) throw new KeyAdminError(`"${text}" is not in the future`);
+  if (atMs > LATEST_MS) throw new KeyAdminError(`"${text}" is after 2100; a key without --expires does not end`);
   return new Date(atMs);
 };
 

@@ -98,6 +98,8 @@ t.test('operators create, list, change and revoke keys by command, and every cha
   await t.rejects(run('create', '--plan', 'gold', '--name', 'x'), /"gold" is no plan/);
   await t.rejects(run('create', '--plan', 'free', '--name', 'x', '--expires', 'soon'), /"soon" is neither/);
   await t.rejects(run('create', '--plan', 'free', '--name', 'x', '--expires', '2020-01-01T00:00:00Z'), /in the future/);
+  for (const expires of ['999999999d', '100000d', '876000h'])
+    await t.rejects(run('create', '--plan', 'free', '--name', 'x', '--expires', expires), /is after 2100/, expires);
   await t.rejects(run('list', '--colour'), /usage: npm run keys/);
   const asProcess = (...args: string[]) =>
     promisify(execFile)(process.execPath, [TOOL, ...args], { env: { ...process.env, DATABASE_URL: url } });
