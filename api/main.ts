@@ -37,7 +37,7 @@ import { VERIFY_PATH } from './data-app/verify-docs.ts';
 import { keepLinkSecret, openFileLinks } from './files/links.ts';
 import { keepSettledSample } from './history/settled-sample.ts';
 import { createHistoryStore } from './history/store.ts';
-import { createAnswerClock } from './live/answer-clock.ts';
+import { createAnswerClock, watchLead } from './live/answer-clock.ts';
 import { followLive } from './live/follow.ts';
 import { LiveMemory } from './live/memory.ts';
 import { readPaymentSettings } from './payments/payment-config.ts';
@@ -78,12 +78,20 @@ const openBase = () => {
   const kafka = openKafka({ brokers: config.KAFKA_BROKERS, clientId: 'api', security: loadKafkaSecurity(config) }, log);
   const pool = openPostgres(config.DATABASE_URL, { answerMs: ANSWER_MS });
   const stop = async (): Promise<void> => {
+    stopWatch();
     await kafka.close();
     await pool.end();
   };
   const live = new LiveMemory(config.VENUES);
-  const { nowMicros: ownMicros } = createClock();
-  const nowMicros = createAnswerClock(live, { ownMicros, wallMicros: () => Date.now() * MICROS_PER_MS });
+  const clocks = { ownMicros: createClock().nowMicros, wallMicros: () => Date.now() * MICROS_PER_MS };
+  const nowMicros = createAnswerClock(live, clocks);
+  const stopWatch = watchLead(live, clocks, (lead) => {
+    log.fatal(
+      { lead_ms: lead / MICROS_PER_MS },
+      'the clock here is ahead of the wall and the log: a new process begins with theirs',
+    );
+    process.exit(1);
+  });
   const baseUrl = config.BASE_URL ?? `http://${config.HOST}:${config.PORT}`;
   return { config, log, nowMicros, kafka, pool, live, baseUrl, registry: createMetrics(), stop };
 };

@@ -1,4 +1,5 @@
 // The clock by which a node answers: its own, which only goes forward, and never far behind both the log and the wall (D-509).
+import { STATE_LAG } from '../../schemas/freshness.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { LiveMemory } from './memory.ts';
 
@@ -22,4 +23,26 @@ export const createAnswerClock = (
     answered = Math.max(answered, ownMicros(), Math.min(live.logTime, wallMicros()));
     return answered;
   };
+};
+
+/** How far the node's clock is ahead where the wall and the log agree that it is, by more than 5 s; else 0. The log's time comes at most that late. */
+export const findLead = (live: Pick<LiveMemory, 'logTime'>, { ownMicros, wallMicros }: Clocks): Micros => {
+  const [own, wall] = [ownMicros(), wallMicros()];
+  const isLogOfWall = Math.abs(wall - live.logTime) <= STATE_LAG;
+  return isLogOfWall && own - wall > STATE_LAG ? own - wall : 0;
+};
+
+const LOOK_EVERY_MS = 1_000;
+
+/** Calls `onLead` when the clock is ahead: it cannot go back. Returns the stop. */
+export const watchLead = (
+  live: Pick<LiveMemory, 'logTime'>,
+  clocks: Clocks,
+  onLead: (micros: Micros) => void,
+): (() => void) => {
+  const timer = setInterval(() => {
+    const lead = findLead(live, clocks);
+    if (lead > 0) onLead(lead);
+  }, LOOK_EVERY_MS).unref();
+  return () => clearInterval(timer);
 };

@@ -1,7 +1,7 @@
 // The clock of an API node while its host's clock steps: what is stale never reads as present, and the node says that it is behind (D-509).
 import t from 'tap';
 import { findUnready } from '../../../api/data-app/operational.ts';
-import { createAnswerClock } from '../../../api/live/answer-clock.ts';
+import { createAnswerClock, findLead } from '../../../api/live/answer-clock.ts';
 import { LiveMemory } from '../../../api/live/memory.ts';
 import { createClock } from '../../../infra/runtime/clock.ts';
 import { codecs } from '../../../schemas/avro/codec.ts';
@@ -26,6 +26,7 @@ const openNode = ({ off = 0 } = {}) => {
   return {
     host,
     nowMicros,
+    lead: () => findLead(live, { ownMicros, wallMicros }),
     /** W of the only task. */
     tell: (watermark: Micros): void => {
       offset += 1;
@@ -76,6 +77,25 @@ t.test('a broker a day ahead, and a wall clock a day ahead or an hour back, move
     other.pass(1_000);
     t.ok(Math.abs(other.nowMicros() - BEGUN) < 10_000, String(step));
   }
+});
+
+t.test('a node is ahead where the wall and the log agree that it is', (t) => {
+  const node = openNode({ off: MICROS_PER_DAY });
+  node.tell(BEGUN - 250_000);
+  t.equal(node.lead(), 0, 'its wall is ahead too: a new process would be no better');
+  node.host.wall -= MICROS_PER_DAY;
+  t.equal(node.lead(), MICROS_PER_DAY);
+  node.pass(10 * MICROS_PER_SECOND);
+  t.equal(node.lead(), 0, 'the log stands: nothing is known of the time');
+  node.tell(BEGUN + 10 * MICROS_PER_SECOND);
+  t.ok(node.lead() > MICROS_PER_DAY - MICROS_PER_SECOND);
+  const right = openNode();
+  for (const step of [-HOUR, 2 * HOUR, -MICROS_PER_DAY]) {
+    right.host.wall = BEGUN + step;
+    right.tell(BEGUN - 250_000);
+    t.equal(right.lead(), 0, 'a wall that steps alone ends no node');
+  }
+  t.end();
 });
 
 t.test('it never goes backwards', (t) => {
