@@ -1,7 +1,7 @@
 // One call of the API: request, repetition, answer or error.
 import { ENDPOINTS } from './api-types.ts';
 import { ApiError, makeUnreachable, readError } from './errors.ts';
-import { computeWaitMs, pause } from './wait.ts';
+import { computeWaitMs, limitTimer, pause } from './wait.ts';
 
 export type EndpointName = keyof typeof ENDPOINTS;
 
@@ -104,7 +104,7 @@ const isRepeatable = (error: unknown): error is ApiError =>
   error instanceof ApiError && (error.code === 'UNREACHABLE' || REPEATABLE.has(error.status));
 
 const limitSignal = (signal: AbortSignal | undefined, ms: number): AbortSignal => {
-  const timeout = AbortSignal.timeout(ms);
+  const timeout = AbortSignal.timeout(limitTimer(ms));
   return signal === undefined ? timeout : AbortSignal.any([signal, timeout]);
 };
 

@@ -4,7 +4,7 @@ import { attempt, type Caller } from './call.ts';
 import { ApiError, makeUnreachable } from './errors.ts';
 import { Repeats } from './repeats.ts';
 import { type Frame, readFrames } from './sse.ts';
-import { computeReturnMs, computeWaitMs, pause } from './wait.ts';
+import { computeReturnMs, computeWaitMs, limitTimer, pause } from './wait.ts';
 
 /** An event with the id after which a stream can be resumed. */
 export type LiveEvent<F extends Digits = number> = StreamEvent<F> & { readonly id: string };
@@ -62,7 +62,7 @@ async function* readChunks(body: ReadableStream<Uint8Array>, silenceMs: () => nu
       let timer: ReturnType<typeof setTimeout> | undefined;
       const silence = new Promise<never>((_, fail) => {
         const ms = silenceMs();
-        timer = setTimeout(() => fail(new Error(`nothing came for ${ms} ms`)), ms);
+        timer = setTimeout(() => fail(new Error(`nothing came for ${ms} ms`)), limitTimer(ms));
       });
       const { done, value } = await Promise.race([reader.read(), silence]).finally(() => clearTimeout(timer));
       if (done) return;
@@ -148,7 +148,7 @@ class Live<F extends Digits> {
     const asked = { operation: 'stream', request, headers, accept: 'text/event-stream', signal: stop.signal } as const;
     const timer = setTimeout(
       () => stop.abort(new DOMException('no answer came', 'TimeoutError')),
-      this.#caller.timeoutMs,
+      limitTimer(this.#caller.timeoutMs),
     );
     try {
       return await attempt(this.#caller, asked);

@@ -18,8 +18,9 @@ export const computeWaitMs = (attempt: number, retryAfterS: number | null): numb
 export const computeReturnMs = (attempt: number, retryMs: number): number =>
   Math.random() * Math.min(Math.max(retryMs, 1) * 2 ** attempt, Math.max(retryMs, LONGEST_MS));
 
-/** A timer of more milliseconds ends at once. */
+/** A timer of more milliseconds, or of infinitely many, ends at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
+export const limitTimer = (ms: number): number => Math.min(ms, LONGEST_TIMER_MS);
 
 /** Ends early, without an error, when the signal is aborted. */
 export const pause = (ms: number, signal: AbortSignal | null): Promise<void> =>
@@ -30,6 +31,6 @@ export const pause = (ms: number, signal: AbortSignal | null): Promise<void> =>
       signal?.removeEventListener('abort', done);
       resume();
     };
-    const timer = setTimeout(done, Math.min(ms, LONGEST_TIMER_MS));
+    const timer = setTimeout(done, limitTimer(ms));
     signal?.addEventListener('abort', done);
   });

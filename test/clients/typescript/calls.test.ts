@@ -6,7 +6,16 @@ import { ENDPOINTS } from '../../../clients/typescript/src/api-types.ts';
 import { ApiError, createClient, type Retry, type TableName } from '../../../clients/typescript/src/index.ts';
 import { pause } from '../../../clients/typescript/src/wait.ts';
 import { market, testApp } from '../../api/live-fixture.ts';
-import { answerJson, breakOff, hangUp, keepSilent, openEdgeServer, refuse } from '../../support/edge-server.ts';
+import {
+  answerJson,
+  breakOff,
+  frame,
+  hangUp,
+  keepSilent,
+  openEdgeServer,
+  refuse,
+  stream,
+} from '../../support/edge-server.ts';
 
 const { app, keys } = await testApp(market());
 const baseUrl = await app.listen({ host: '127.0.0.1', port: 0 });
@@ -188,16 +197,32 @@ t.test('a wait that is requested is a number of seconds or a date, and as long a
   const dated = (await read(new Date(Date.now() + 60_000).toUTCString())) ?? 0;
   t.ok(dated > 50 && dated <= 60, String(dated));
   for (const text of ['-5', '1/2', '2026-11-27', 'soon']) t.equal(await read(text), null, text);
+});
+
+t.test('a wait and a limit of time may be longer than a timer can be: for ever is not at once', async (t) => {
   const warnings: string[] = [];
-  const note = ({ name }: Error): void => void warnings.push(name);
+  const note = ({ name, message }: Error): void => void warnings.push(`${name}: ${message}`);
   process.on('warning', note);
-  const stop = new AbortController();
-  const waiting = pause(30 * 86_400_000, stop.signal);
-  await setImmediate();
-  stop.abort();
-  await waiting;
-  process.off('warning', note);
-  t.same(warnings, [], 'a timer of more than 2^31 ms would end at once');
+  t.teardown(() => process.off('warning', note));
+  const hello = { ...VENUES, stream_id: 's', layers: [], listings: 0, heartbeat_ms: 1, resumed: false };
+  const bye = { reason: 'rotate', reconnect: false };
+  const edge = await openEdgeServer(t, [
+    answerJson(200, VENUES),
+    stream([frame('a', 'hello', hello), frame('b', 'bye', bye)], 'end'),
+  ]);
+  for (const timeoutMs of [2 ** 31, Number.POSITIVE_INFINITY]) {
+    const patient = createClient({ baseUrl: edge.url, key: 'k', retries: 0, timeoutMs });
+    if (timeoutMs === 2 ** 31) t.same((await patient.venues()).items, []);
+    const events: string[] = [];
+    for await (const { event } of patient.live({}, { silenceMs: timeoutMs })) events.push(event);
+    t.same(events, ['hello', 'bye'], String(timeoutMs));
+    const stop = new AbortController();
+    const waiting = pause(timeoutMs, stop.signal);
+    await setImmediate();
+    stop.abort();
+    await waiting;
+  }
+  t.same(warnings, [], 'a timer of 2^31 ms or more ends after one');
 });
 
 t.test('a wait is judged by what the service requests, not by what chance adds to it', async (t) => {
