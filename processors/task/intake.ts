@@ -40,10 +40,22 @@ import type { Store } from './store.ts';
 import { isSameCapability, makeDelistedVersion, makeNextVersion } from './versions.ts';
 import { breakOff, COLLECTOR_BUCKET_MS, noteCollector } from './windows.ts';
 
-/** Applies one raw record. An unreadable one becomes a dead letter with its code, and processing continues. Yields after each record of a message. */
+/** A collector whose clock is so far off ends itself (D-11), some seconds after it began. */
+const MOST_AHEAD: Micros = 5_000_000;
+
+/**
+ * Applies one raw record. An unreadable one becomes a dead letter with its code, and processing continues. Yields after each record of a message.
+ * What is stamped too far ahead of the log is not read: no later reading would replace it until the log comes there (D-510).
+ */
 export function* applyMessage(context: TaskContext, message: RawMessage): Interruptible {
   const { state } = context;
-  const fromCollector = message.slot !== 'owner';
+  const aheadOf = message.received_at - state.recordedAt;
+  const isStamped = message.kind === 'frame' || message.kind === 'response';
+  if (aheadOf > MOST_AHEAD && isStamped) {
+    const text = `received_at is ${Math.floor(aheadOf / 1_000)} ms ahead of the log`;
+    return pushDeadLetter(context, { code: 'COLLECTOR_CLOCK', text, payload: message.payload });
+  }
+  const fromCollector = message.slot !== 'owner' && aheadOf <= MOST_AHEAD;
   if (fromCollector && isCounted(state.recordedAt, toWindowEnd(message.received_at, COLLECTOR_BUCKET_MS))) {
     noteCollector(context.store, message.received_at);
   }
