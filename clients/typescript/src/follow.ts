@@ -4,7 +4,7 @@ import { Marks, toComparable } from './delivered.ts';
 import { isApiError } from './errors.ts';
 import { type Followed, type FollowOptions, type FollowRequest, type FollowSources, figuresOf } from './followed.ts';
 import type { LiveEvent, LiveOptions } from './live.ts';
-import { GapRuns, Held, hasFigures, isReading, listSeries, type Row, toIso, toPlace } from './past.ts';
+import { GapRuns, Held, hasFigures, isReading, listSeries, type Row, toAnswerForm, toIso, toPlace } from './past.ts';
 import { Queue } from './queue.ts';
 import { type Item, type LiveReading, Seam, type Stretch } from './seam.ts';
 import { computeWaitMs, pause } from './wait.ts';
@@ -48,7 +48,7 @@ class Follower<F extends Digits> {
   constructor(request: FollowRequest, options: FollowOptions, sources: FollowSources<F>) {
     this.#request = { allow_stale: true, ...request };
     const { since } = request;
-    this.#begin = typeof since === 'string' ? since : since.toISOString();
+    this.#begin = typeof since === 'string' ? toAnswerForm(since) : since.toISOString();
     this.#options = options;
     this.#sources = sources;
     this.#gaps = new GapRuns((gap) => options.onGap?.(gap));

@@ -5,6 +5,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import fc from 'fast-check';
 import t, { type Test } from 'tap';
 import { createClient, type Followed, type FollowedGap, figuresOf } from '../../../clients/typescript/src/index.ts';
+import { toAnswerForm } from '../../../clients/typescript/src/past.ts';
+import { formatInstant, formatInstantMicros, parseInstant } from '../../../schemas/instants.ts';
 import { answerJson, frame, openEdgeServer } from '../../support/edge-server.ts';
 
 const T0 = Date.parse('2026-01-15T12:00:00.000Z');
@@ -15,6 +17,14 @@ const MOST_ASKS = 6;
 /** A run that receives too little ends after this, and fails. */
 const GUARD_MS = Number(process.env['GUARD_MS'] ?? 60_000);
 const at = (seconds: number): string => new Date(T0 + seconds * 1_000).toISOString();
+/** Forms in which the service takes an instant of a whole minute (N-03). */
+const FORMS: readonly ((seconds: number) => string)[] = [
+  at,
+  (seconds) => at(seconds).replace('.000Z', 'Z'),
+  (seconds) => at(seconds).replace(':00.000Z', 'Z'),
+  (seconds) => at(seconds).replace('.000Z', '.000000-00:00'),
+  (seconds) => at(seconds + 19_800).replace('.000Z', '+05:30'),
+];
 const toSeconds = (instant: string): number => (Date.parse(instant) - T0) / 1_000;
 const computeEnd = (second: number): number => Math.ceil(second / WINDOW_S) * WINDOW_S;
 
@@ -33,6 +43,8 @@ type Plot = {
   readonly steps: readonly Step[];
   readonly behindS: number;
   readonly interval: '10s' | '1m' | null;
+  readonly since: number;
+  readonly form: number;
 };
 
 const SYMBOLS = ['BTCUSDT', 'QUIETUSDT'] as const;
@@ -55,6 +67,8 @@ const plots = fc
     ),
     behindS: fc.integer({ min: 0, max: 60 }),
     interval: fc.constantFrom(null, null, '10s' as const, '1m' as const),
+    since: fc.constantFrom(-180, -60),
+    form: fc.nat(FORMS.length - 1),
   })
   .map(({ busy, quiet, ...rest }): Plot => {
     const log: Reading[] = [];
@@ -211,13 +225,13 @@ const makeWanted = ({ log, interval }: Plot, { sent }: ReturnType<typeof makeScr
 
 const run = async (t: Test, plot: Plot): Promise<void> => {
   const script = makeScript(plot);
-  const since = -PAST_S + 20;
+  const { since } = plot;
   const wanted = makeWanted(plot, script, since);
   const client = await openModel(t, plot, script);
   const returned: Followed[] = [];
   const gaps: FollowedGap[] = [];
   const request = {
-    ...{ layers: ['mark'], since: at(since) },
+    ...{ layers: ['mark'], since: FORMS[plot.form]?.(since) ?? '' },
     ...(plot.interval === null ? {} : { interval: plot.interval }),
   };
   const options = { againMs: 1, signal: AbortSignal.timeout(GUARD_MS), onGap: (gap: FollowedGap) => gaps.push(gap) };
@@ -250,4 +264,29 @@ t.test('the last reading of each window and everything that the stream sent, onc
         t.notOk(failed, `${numRuns} runs; FC_SEED=${found} path ${path}: ${error}`),
     },
   );
+});
+
+t.test('a beginning in any form is compared in the form of the answers', (t) => {
+  const micros = fc.integer({ min: Date.UTC(2000, 0, 2) * 1_000, max: Date.UTC(2099, 11, 30) * 1_000 });
+  const forms = fc.record({
+    micros,
+    digits: fc.integer({ min: 0, max: 6 }),
+    offset: fc.integer({ min: -1439, max: 1439 }),
+  });
+  fc.assert(
+    fc.property(forms, ({ micros, digits, offset }) => {
+      const local = formatInstantMicros(micros + offset * 60_000_000);
+      const [hours, minutes] = [Math.floor(Math.abs(offset) / 60), Math.abs(offset) % 60].map((n) =>
+        String(n).padStart(2, '0'),
+      );
+      const zone = offset === 0 ? 'Z' : `${offset < 0 ? '-' : '+'}${hours}:${minutes}`;
+      const text = `${local.slice(0, digits === 0 ? 19 : 20 + digits)}${zone}`;
+      return toAnswerForm(text) === formatInstant(parseInstant(text) ?? Number.NaN);
+    }),
+  );
+  t.equal(toAnswerForm('2024-02-29'), '2024-02-29T00:00:00.000Z');
+  t.equal(toAnswerForm('2026-01-15T12:00Z'), '2026-01-15T12:00:00.000Z');
+  for (const text of ['2026-01-15T12:00', '2026-13-01', 'yesterday', '15 Jan 2026', '2026-01-15T12:00:00.1234567Z'])
+    t.equal(toAnswerForm(text), text, 'the service refuses it');
+  t.end();
 });
