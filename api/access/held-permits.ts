@@ -2,7 +2,7 @@
 import { MS_PER_DAY } from '../../schemas/instants.ts';
 import type { Refusal } from '../contract/limits.ts';
 import type { PlanLimits } from '../contract/plans.ts';
-import type { Ask, Grant } from './permits.ts';
+import { type Ask, type Grant, TOGETHER_MS } from './permits.ts';
 
 /** The share of a second's permits that a process may hold: what `kill -9` can cost a key. */
 const AHEAD_S = 0.25;
@@ -134,10 +134,7 @@ const findRefusedBy = (grant: Grant, held: Held, nowMs: number): Denial =>
         untilMs: nowMs + Math.max(1, ((1 - grant.tokens) / held.limits.requests_per_second) * 1_000),
       };
 
-/** Requests that wait together began at different times, at most so far apart; a clock that is further back was set back. */
-const TOGETHER_MS = 5_000;
-
-/** Why there is surely no permit now; null: the store must be asked. */
+/** Why there is surely no permit now; null: the store must be asked. A clock that is further back than `TOGETHER_MS` was set back. */
 export const findDenial = ({ refused }: Held, nowMs: number): Denial | null =>
   refused !== null && refused.untilMs > nowMs && nowMs > refused.fromMs - TOGETHER_MS ? refused : null;
 

@@ -44,6 +44,9 @@ export type Permits = {
 /** A report and its number, which rises with each report of a process. */
 export type PermitExchange = { readonly number: number; readonly asks: readonly Ask[] };
 
+/** Requests that wait together began at different times, at most so far apart. */
+export const TOGETHER_MS = 5_000;
+
 type Bucket = { tokens: number; at: number; day: string; granted: number };
 
 /** The arithmetic of `exchange_permits` (infra/postgres) on a bucket in memory. */
@@ -52,7 +55,8 @@ const takeFrom = (bucket: Bucket, ask: Ask, nowMs: number): Grant => {
   bucket.granted = Math.max(0, bucket.granted + ask.dayChange);
   const refilled = bucket.tokens + ask.returned + (Math.max(0, nowMs - bucket.at) / 1_000) * ask.rate;
   bucket.tokens = Math.max(-ask.burst, Math.min(ask.burst, refilled));
-  bucket.at = Math.max(nowMs, bucket.at);
+  // Requests that began together come in any order; a clock that is further back was set back, and the bucket is filled from now on.
+  bucket.at = bucket.at - nowMs > TOGETHER_MS ? nowMs : Math.max(nowMs, bucket.at);
   const wanted = Math.max(ask.waiting, Math.min(ask.ahead, Math.floor(bucket.tokens / 4)));
   const permits = Math.max(0, Math.min(wanted, Math.floor(bucket.tokens), ask.dayLimit - bucket.granted));
   bucket.tokens -= permits;

@@ -2,6 +2,7 @@
 import t from 'tap';
 import { openKeyStore } from '../../../api/access/key-store.ts';
 import { hashKey, makeKey } from '../../../api/access/keys.ts';
+import { createLocalPermits } from '../../../api/access/permits.ts';
 import { createStatusReader } from '../../../api/open-pages/read-status.ts';
 import { SlidingQuantiles } from '../../../api/status/sliding-quantiles.ts';
 import { openStatusStore } from '../../../api/status/status-store.ts';
@@ -74,4 +75,16 @@ t.test('quantiles of the last hour have nothing of before the step', (t) => {
   t.match(held.read(NOW_MS - HOUR_MS), { count: 1, p50: 1 });
   t.equal(held.read(NOW_MS - 3 * HOUR_MS), null);
   t.end();
+});
+
+t.test('permits of a process without its store go on', async (t) => {
+  const permits = createLocalPermits();
+  const rate = { rate: 2, burst: 4, dayLimit: 1_000, ahead: 0, returned: 0, dayChange: 0, used: {} };
+  const take = async (nowMs: number): Promise<number | undefined> =>
+    (await permits.exchange([{ keyId: 'key_1', day: '2026-12-31', waiting: 4, ...rate }], nowMs))[0]?.permits;
+  t.equal(await take(NOW_MS), 4);
+  t.equal(await take(NOW_MS - 4_999), 0, 'a request that began before another, and comes after it, fills nothing');
+  t.equal(await take(NOW_MS + 500), 1);
+  t.equal(await take(NOW_MS - HOUR_MS), 0);
+  t.equal(await take(NOW_MS - HOUR_MS + 1_000), 2, 'filled from the step on');
 });
