@@ -168,10 +168,13 @@ export const findWindowFaults = (from: string | undefined, to: string | undefine
 /** `path`: the member of the request that the refusal names. */
 type Reach = { readonly evaluatedAt: Micros; readonly path: string };
 
+/** The earliest instant moves with the clock: one that a refusal or `history_from` told is good for so long. */
+const TOLD_FOR: Micros = 60_000_000;
+
 /** A window that starts before the plan's history (H-09). */
 export const findReachRefusals = (first: Micros, plan: Plan, { evaluatedAt, path }: Reach): ApiError[] => {
   const earliest = plan.history_days === null ? 0 : evaluatedAt - plan.history_days * MICROS_PER_DAY;
-  if (first >= earliest) return [];
+  if (first >= earliest - TOLD_FOR) return [];
   const message = `The plan ${plan.name} reaches back to ${formatInstant(earliest)}.`;
   return [{ code: 'PLAN_LIMIT', message, hint: 'Ask from then on, or change the plan.', path }];
 };
