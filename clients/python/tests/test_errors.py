@@ -88,6 +88,17 @@ def test_retry_after_is_obeyed(server: FakeServer, fake: perp.Client, monkeypatc
     assert waits == [(1, 7.0), (2, None)]
 
 
+@pytest.mark.parametrize(
+    "header, seconds",
+    [("7", 7.0), ("1.5", 1.5), ("0", 0.0)]
+    + [(text, None) for text in (None, "-5", "nan", "inf", "1e9", "Fri, 27 Nov 2026 10:00:00 GMT")],
+)
+def test_what_is_no_number_of_seconds_is_no_wait(header: str | None, seconds: float | None) -> None:
+    from perp._retry import seconds_in
+
+    assert seconds_in(header) == seconds
+
+
 def test_pauses_double_and_scatter() -> None:
     from perp._retry import pause_before
 

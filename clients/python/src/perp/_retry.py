@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 
 # Statuses of an answer that means "not now".
 RETRIED = frozenset({429, 502, 503, 504})
@@ -28,9 +29,9 @@ def pause_before_return(attempt: int, retry_s: float) -> float:
     return random.random() * min(max(retry_s, 0.001) * 2.0 ** min(attempt - 1, 64), max(retry_s, LONGEST_PAUSE_S))
 
 
+_SECONDS = re.compile(r"[0-9]+(\.[0-9]+)?")
+
+
 def seconds_in(header: str | None) -> float | None:
-    """Of `Retry-After`, which this service always writes in seconds."""
-    try:
-        return None if header is None else max(0.0, float(header))
-    except ValueError:
-        return None
+    """Of `Retry-After`, which this service always writes in seconds. What a proxy writes otherwise (`-5`, `nan`, a date) is no wait."""
+    return None if header is None or _SECONDS.fullmatch(header) is None else float(header)
