@@ -6,7 +6,7 @@ import rateLimit from '@fastify/rate-limit';
 import fastify, { type FastifyInstance, LogController } from 'fastify';
 import type { Pool } from 'pg';
 import type { Logger } from '../../infra/runtime/log.ts';
-import { isAway } from '../../infra/runtime/postgres/away.ts';
+import { isOutOfService } from '../../infra/runtime/postgres/away.ts';
 import { limitRequestTime } from '../../infra/runtime/request-time.ts';
 import { PasswordsBusy } from '../accounts/passwords.ts';
 import { openSessions } from '../accounts/sessions.ts';
@@ -96,7 +96,7 @@ const AWAY: Problem = {
 const toProblem = (error: Failure): Problem => {
   const { statusCode: status = 500 } = error;
   if (error instanceof PasswordsBusy) return BUSY;
-  if (isAway(error)) return AWAY;
+  if (isOutOfService(error)) return AWAY;
   if (status === 429) return { status, code: 'RATE_LIMITED', text: 'Too many requests. Wait a minute and try again.' };
   if (status === 413) return { status, code: 'PAYLOAD_TOO_LARGE', text: 'What was sent is too large.' };
   if (status === 415) return { status, code: 'UNSUPPORTED_MEDIA_TYPE', text: 'Send a form, or JSON below /api/.' };

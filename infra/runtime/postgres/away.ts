@@ -1,10 +1,15 @@
-// Decides whether a failure of PostgreSQL means that it is away: callers then wait, or ask their own callers to.
+// Decides whether a failure of PostgreSQL means that it is away or out of service: callers then wait, or ask their own callers to.
 import type { Pool } from 'pg';
 import { makeServiceError } from '../../../schemas/errors.ts';
 import { limitTime, NoAnswer } from '../within.ts';
 
 /** Connection failures and a server that is starting or stopping (PostgreSQL, annex A, classes 08 and 57; Node.js, common system errors). */
 const AWAY_CODE = /^(?:08...|57P0[123]|53300|ECONN|ETIMEDOUT|EPIPE|EHOST|ENET|ENOTFOUND|EAI_AGAIN)/;
+/**
+ * Failures of a server that is there and cannot do its work for now: no room, memory or connection left, rolled back (deadlock, serialization),
+ * read only after a failover, a statement or lock that was waited for too long, a disk that fails (annex A, classes 53, 40, 25, 55, 57, 58).
+ */
+const UNABLE_CODE = /^(?:53...|40(?:001|003|P01)|25(?:006|P0[34])|55P03|57(?:014|P05)|58030)$/;
 /** Messages of the driver without a code. */
 const AWAY_MESSAGE = /Connection terminated|connection error and is not queryable|timeout/;
 /** undefined_table: a new database that is not prepared yet. */
@@ -22,11 +27,19 @@ export const isAway = (error: unknown): boolean => {
   return AWAY_MESSAGE.test(error.message) || isAway(error.cause);
 };
 
-/** The same queries; while the database is away they reject with a ServiceError UNAVAILABLE with this message. */
+/** Whether a repetition may succeed without a change of ours: the database is away, or cannot do its work for now. */
+export const isOutOfService = (error: unknown): boolean => {
+  if (isAway(error)) return true;
+  if (!(error instanceof Error)) return false;
+  const code = readCode(error);
+  return code === null ? isOutOfService(error.cause) : UNABLE_CODE.test(code);
+};
+
+/** The same queries; while the database is out of service they reject with a ServiceError UNAVAILABLE with this message. */
 export const guardAway = (pool: Pick<Pool, 'query'>, message: string): Pick<Pool, 'query'> => {
   const query = (text: string, values?: unknown[]) =>
     limitTime(pool.query(text, values), ANSWER_MS).catch((error: unknown) => {
-      if (!isAway(error) && !(error instanceof Error && readCode(error) === NO_TABLE)) throw error;
+      if (!isOutOfService(error) && !(error instanceof Error && readCode(error) === NO_TABLE)) throw error;
       throw makeServiceError('UNAVAILABLE', message, { hint: 'Repeat the call in a few seconds.' });
     });
   return { query: query as Pool['query'] };

@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import t from 'tap';
 import { prepareDatabase } from '../../../infra/postgres/prepare-database.ts';
 import { createLog } from '../../../infra/runtime/log.ts';
-import { guardAway, isAway } from '../../../infra/runtime/postgres/away.ts';
+import { guardAway, isAway, isOutOfService } from '../../../infra/runtime/postgres/away.ts';
 import { openPostgres } from '../../../infra/runtime/postgres/postgres.ts';
 import { useEngines } from '../../support/engines.ts';
 import { waitFor } from '../../support/wait.ts';
@@ -22,6 +22,34 @@ t.test('a connection that fails and a server that starts or stops are away, ever
   t.equal(isAway(new Error('migration 0001 failed', { cause: coded('57P01') })), true, 'by its cause');
   t.equal(isAway(new Error('migration 0001 failed', { cause: coded('42601') })), false, 'by its cause');
   t.equal(isAway('text'), false);
+});
+
+t.test('a server that cannot do its work for now is out of service, and is not away: a migration that it refuses is not waited for', async (t) => {
+  for (const code of ['53100', '53200', '40P01', '40001', '25006', '57014', '55P03', '25P03', '58030']) {
+    t.equal(isOutOfService(coded(code)), true, code);
+    t.equal(isOutOfService(new Error('said', { cause: coded(code) })), true, `${code}, by its cause`);
+    t.equal(isAway(coded(code)), false, code);
+    const refused = guardAway(failing(coded(code)), 'Nothing.').query('select 1');
+    await t.rejects(refused, { errors: [{ code: 'UNAVAILABLE' }] }, code);
+  }
+  for (const code of ['ECONNREFUSED', '57P01', '53300']) t.equal(isOutOfService(coded(code)), true, code);
+  for (const code of ['28P01', '42601', '23505', '25P02', '25001', 'XX001'])
+    t.equal(isOutOfService(coded(code)), false, code);
+  t.equal(isOutOfService('text'), false);
+});
+
+t.test('a database that has become read only and one that cancels statements answer 503, and say so', async (t) => {
+  const url = await (await useEngines(t, ['postgres'])).database();
+  const pool = openPostgres(url, { max: 1 });
+  t.teardown(() => pool.end());
+  await pool.query('create table kept (n integer)');
+  const guarded = guardAway(pool, 'Nothing can be kept now.');
+  const away = { errors: [{ code: 'UNAVAILABLE', message: 'Nothing can be kept now.' }] };
+  await pool.query('set default_transaction_read_only = on');
+  await t.rejects(guarded.query('insert into kept values (1)'), away, 'as after a failover');
+  await pool.query("set default_transaction_read_only = off; set statement_timeout = '50ms'");
+  await t.rejects(guarded.query('select pg_sleep(60)'), away, 'a statement that the server ends');
+  t.equal((await guarded.query('insert into kept values (1)')).rowCount, 1, 'the connection serves the next one');
 });
 
 t.test('an answer is 503 for a database that is away or has no tables yet, and hides no fault', async (t) => {
