@@ -1,6 +1,7 @@
 // What the consent page decides: Allow makes a connection and lets the authorisation go on, Deny makes nothing (T-10).
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type Provider from 'oidc-provider';
+import { errors } from 'oidc-provider';
 import { type Connections, NoRoom } from './connections.ts';
 import { isLoopbackRedirect } from './redirects.ts';
 import type { Units } from './units.ts';
@@ -23,7 +24,10 @@ const readName = (name: unknown): string | null => (typeof name === 'string' && 
 
 /** Null: there is no such interaction, its time is over, or it is another browser's. */
 const readConsent = async (provider: Provider, { req, res }: Browser, uid: string): Promise<Asking | null> => {
-  const details = await provider.interactionDetails(req, res).catch(() => null);
+  const details = await provider.interactionDetails(req, res).catch((error: unknown) => {
+    if (error instanceof errors.SessionNotFound) return null;
+    throw error;
+  });
   if (details === null || details.uid !== uid) return null;
   const { client_id: clientId, redirect_uri: redirectUri } = details.params;
   if (typeof clientId !== 'string' || typeof redirectUri !== 'string') return null;

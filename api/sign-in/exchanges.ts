@@ -1,6 +1,7 @@
 // One request to the provider on its way through: what is rewritten before the provider sees it, its transaction, and what ends a connection.
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { KoaContextWithOIDC } from 'oidc-provider';
+import { isOutOfService } from '../../infra/runtime/postgres/away.ts';
 import { isStorableJson } from '../../infra/runtime/postgres/storable.ts';
 import { SCOPE } from './adapter.ts';
 import type { AddressMeter } from './address-meter.ts';
@@ -15,6 +16,8 @@ export type Exchange = {
   readonly form: URLSearchParams | null;
   /** Set to show the browser an error on a page of ours: the provider has answered nothing then. */
   problem: Problem | null;
+  /** What the provider answered as a failure of its own; null: nothing failed. */
+  failure: unknown;
 };
 
 export type Problem = { readonly status: number; readonly code: string; readonly text: string };
@@ -30,6 +33,8 @@ export type Exchanges = {
     ctx: KoaContextWithOIDC,
     out: { error: string; error_description?: string | undefined },
   ) => void;
+  /** Takes note of what the provider reports while it answers a request. */
+  readonly noteFailure: (error: unknown) => void;
   readonly middleware: (ctx: KoaContextWithOIDC, next: () => Promise<void>) => Promise<void>;
 };
 
@@ -109,14 +114,19 @@ const sendRepeated = (ctx: KoaContextWithOIDC, body: TokenBody): void => {
   ctx.body = body;
 };
 
+/** To a program; nothing of its request was kept. */
+const refuseForNow = (ctx: KoaContextWithOIDC): void => {
+  ctx.status = 503;
+  ctx.set('retry-after', '5');
+  ctx.body = { error: 'temporarily_unavailable', error_description: 'try again in 5 seconds' };
+};
+
 const runInUnit = async (units: Units, ctx: KoaContextWithOIDC, work: () => Promise<void>): Promise<void> => {
   try {
     await units.run(work, () => ctx.status < 500 && !isHarmless(ctx.body));
   } catch (error) {
     // Nothing was kept, so nothing may be given out.
-    ctx.status = 503;
-    ctx.set('retry-after', '5');
-    ctx.body = { error: 'temporarily_unavailable', error_description: 'try again in 5 seconds' };
+    refuseForNow(ctx);
     ctx.app.emit('error', error, ctx);
   }
 };
@@ -139,6 +149,21 @@ export const createExchanges = ({ units, renewals, mcpUrl, fetches, nowMs }: Exc
     if (ctx.status === 200 && token !== null) await renewals.keep(token, ctx.body as TokenBody);
   };
 
+  const pass = async (exchange: Exchange, ctx: KoaContextWithOIDC, next: () => Promise<void>): Promise<void> => {
+    const { kind, form } = exchange;
+    if (PASSED_ON.has(kind)) return next();
+    if (kind === 'authorize') {
+      const asked = rewriteRequest(ctx.query, mcpUrl);
+      if (!isStorableJson(asked)) return refusePage(ctx, exchange);
+      ctx.query = asked as typeof ctx.query;
+      await next();
+      if (ctx.status === 303) await touch(ctx, ctx.query['client_id']);
+      return;
+    }
+    await runInUnit(units, ctx, () => (kind === 'token' && form !== null ? answerToken(ctx, form, next) : next()));
+    if (kind === 'token' && ctx.status === 200) await touch(ctx, form?.get('client_id'));
+  };
+
   return {
     run: (exchange, work) => current.run(exchange, work),
     endReason: () => (current.getStore()?.kind === 'token' ? 'reuse' : 'client'),
@@ -159,20 +184,16 @@ export const createExchanges = ({ units, renewals, mcpUrl, fetches, nowMs }: Exc
       exchange.problem = { status: ctx.status, code: out.error.toUpperCase(), text };
       ctx.respond = false;
     },
+    noteFailure: (error) => {
+      const exchange = current.getStore();
+      if (exchange !== undefined) exchange.failure = error;
+    },
     middleware: async (ctx, next) => {
       const exchange = current.getStore();
-      if (exchange === undefined || PASSED_ON.has(exchange.kind)) return next();
-      const { kind, form } = exchange;
-      if (kind === 'authorize') {
-        const asked = rewriteRequest(ctx.query, mcpUrl);
-        if (!isStorableJson(asked)) return refusePage(ctx, exchange);
-        ctx.query = asked as typeof ctx.query;
-        await next();
-        if (ctx.status === 303) await touch(ctx, ctx.query['client_id']);
-        return;
-      }
-      await runInUnit(units, ctx, () => (kind === 'token' && form !== null ? answerToken(ctx, form, next) : next()));
-      if (kind === 'token' && ctx.status === 200) await touch(ctx, form?.get('client_id'));
+      if (exchange === undefined) return next();
+      await pass(exchange, ctx, next);
+      // The provider calls it a failure of ours; pages are answered by the site.
+      if (!PAGES.has(exchange.kind) && isOutOfService(exchange.failure)) refuseForNow(ctx);
     },
   };
 };

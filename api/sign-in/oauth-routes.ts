@@ -2,6 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type Provider from 'oidc-provider';
+import { isOutOfService } from '../../infra/runtime/postgres/away.ts';
 import { formatCount } from '../../schemas/counts.ts';
 import { makeMetadataDocuments } from '../tool-app/metadata.ts';
 import type { AddressMeter } from './address-meter.ts';
@@ -94,8 +95,10 @@ const createPass = ({ provider, exchanges, issuer, sendProblem }: OauthDeps) => 
     for (const [name, value] of Object.entries({ ...reply.getHeaders(), ...NO_STORE })) {
       if (value !== undefined) reply.raw.setHeader(name, value);
     }
-    const exchange: Exchange = { kind, address: request.ip, form, problem: null };
+    const exchange: Exchange = { kind, address: request.ip, form, problem: null, failure: null };
     await exchanges.run(exchange, () => answer(raw, reply.raw));
+    // Answered as every page of the site whose store is away.
+    if (exchange.problem !== null && isOutOfService(exchange.failure)) throw exchange.failure;
     if (exchange.problem === null) reply.hijack();
     else sendProblem(request, reply, exchange.problem);
     return reply.raw.statusCode;

@@ -3,6 +3,7 @@ import type { EventEmitter } from 'node:events';
 import type { FastifyInstance } from 'fastify';
 import type { Pool } from 'pg';
 import type { Logger } from '../../infra/runtime/log.ts';
+import { isOutOfService } from '../../infra/runtime/postgres/away.ts';
 import { MS_PER_MINUTE } from '../../schemas/instants.ts';
 import { toError } from '../../schemas/thrown.ts';
 import { AddressMeter } from './address-meter.ts';
@@ -52,9 +53,14 @@ export const openSignIn = ({ pool, authUrl, secret, sendProblem, log, ...spec }:
   // The library reports a failure here and has answered it; the context with its headers and bodies goes into no log.
   const onFault = (error: unknown): void => {
     const { name, message, stack } = toError(error);
-    log.error({ err: { name, message, stack } }, 'a request of sign-in failed');
+    const err = { name, message, stack };
+    if (isOutOfService(error)) log.warn({ err }, 'what a request of sign-in needs does not answer');
+    else log.error({ err }, 'a request of sign-in failed');
   };
-  provider.on('server_error', (_ctx, error) => onFault(error));
+  provider.on('server_error', (_ctx, error) => {
+    exchanges.noteFailure(error);
+    onFault(error);
+  });
   (provider as unknown as EventEmitter).on('error', onFault);
   const routes: (app: FastifyInstance) => Promise<void> = createOauthRoutes({
     provider,

@@ -7,7 +7,7 @@ import type { Renewals } from '../../../api/sign-in/renewals.ts';
 import type { Units } from '../../../api/sign-in/units.ts';
 
 const makeExchange = (kind: Exchange['kind'], form: URLSearchParams | null): Exchange => ({
-  ...{ kind, form, address: '192.0.2.1', problem: null },
+  ...{ kind, form, address: '192.0.2.1', problem: null, failure: null },
 });
 
 t.test('tokens are given out although the use of their client could not be noted', async (t) => {

@@ -24,19 +24,22 @@ t.test('a connection that fails and a server that starts or stops are away, ever
   t.equal(isAway('text'), false);
 });
 
-t.test('a server that cannot do its work for now is out of service, and is not away: a migration that it refuses is not waited for', async (t) => {
-  for (const code of ['53100', '53200', '40P01', '40001', '25006', '57014', '55P03', '25P03', '58030']) {
-    t.equal(isOutOfService(coded(code)), true, code);
-    t.equal(isOutOfService(new Error('said', { cause: coded(code) })), true, `${code}, by its cause`);
-    t.equal(isAway(coded(code)), false, code);
-    const refused = guardAway(failing(coded(code)), 'Nothing.').query('select 1');
-    await t.rejects(refused, { errors: [{ code: 'UNAVAILABLE' }] }, code);
-  }
-  for (const code of ['ECONNREFUSED', '57P01', '53300']) t.equal(isOutOfService(coded(code)), true, code);
-  for (const code of ['28P01', '42601', '23505', '25P02', '25001', 'XX001'])
-    t.equal(isOutOfService(coded(code)), false, code);
-  t.equal(isOutOfService('text'), false);
-});
+t.test(
+  'a server that cannot do its work for now is out of service, and is not away: a migration that it refuses is not waited for',
+  async (t) => {
+    for (const code of ['53100', '53200', '40P01', '40001', '25006', '57014', '55P03', '25P03', '58030']) {
+      t.equal(isOutOfService(coded(code)), true, code);
+      t.equal(isOutOfService(new Error('said', { cause: coded(code) })), true, `${code}, by its cause`);
+      t.equal(isAway(coded(code)), false, code);
+      const refused = guardAway(failing(coded(code)), 'Nothing.').query('select 1');
+      await t.rejects(refused, { errors: [{ code: 'UNAVAILABLE' }] }, code);
+    }
+    for (const code of ['ECONNREFUSED', '57P01', '53300']) t.equal(isOutOfService(coded(code)), true, code);
+    for (const code of ['28P01', '42601', '23505', '25P02', '25001', 'XX001'])
+      t.equal(isOutOfService(coded(code)), false, code);
+    t.equal(isOutOfService('text'), false);
+  },
+);
 
 t.test('a database that has become read only and one that cancels statements answer 503, and say so', async (t) => {
   const url = await (await useEngines(t, ['postgres'])).database();
