@@ -1,5 +1,6 @@
 // Reads an authorisation from the chain itself, which decides wherever a settlement's outcome is unknown (P-04).
-import { createPublicClient, type Hex, http, type PublicClient, parseAbi, parseEventLogs } from 'viem';
+import { createPublicClient, type Hex, type PublicClient, parseAbi, parseEventLogs } from 'viem';
+import { openChainTransport } from '../../infra/runtime/chain-transport.ts';
 import type { Settleable } from './facilitator.ts';
 
 const ANSWERS_WITHIN_MS = 5_000;
@@ -72,8 +73,8 @@ const hasPaid = async (client: PublicClient, hash: Hex, { payload, offer }: Sett
   );
 };
 
-export const openPaymentChain = (rpcUrl: string): PaymentChain => {
-  const client = createPublicClient({ transport: http(rpcUrl, { timeout: ANSWERS_WITHIN_MS, retryCount: 1 }) });
+export const openPaymentChain = (rpcUrl: string, withinMs = ANSWERS_WITHIN_MS): PaymentChain => {
+  const client = createPublicClient({ transport: openChainTransport(rpcUrl, withinMs) });
 
   const read = <T>(
     payment: Settleable,

@@ -131,9 +131,10 @@ const runInUnit = async (units: Units, ctx: KoaContextWithOIDC, work: () => Prom
   }
 };
 
-export const createExchanges = ({ units, renewals, mcpUrl, fetches, nowMs }: ExchangeDeps): Exchanges => {
-  const current = new AsyncLocalStorage<Exchange>();
+type Handling = (exchange: Exchange, ctx: KoaContextWithOIDC, next: () => Promise<void>) => Promise<void>;
 
+/** What is done around the provider for each kind of request. */
+const createHandling = ({ units, renewals, mcpUrl, nowMs }: Omit<ExchangeDeps, 'fetches'>): Handling => {
   /** A note beside an answer that stands: tokens that were given out and not answered would end their connection at the repetition. */
   const touch = async (ctx: KoaContextWithOIDC, clientId: unknown): Promise<void> => {
     if (typeof clientId !== 'string') return;
@@ -149,7 +150,7 @@ export const createExchanges = ({ units, renewals, mcpUrl, fetches, nowMs }: Exc
     if (ctx.status === 200 && token !== null) await renewals.keep(token, ctx.body as TokenBody);
   };
 
-  const pass = async (exchange: Exchange, ctx: KoaContextWithOIDC, next: () => Promise<void>): Promise<void> => {
+  return async (exchange, ctx, next) => {
     const { kind, form } = exchange;
     if (PASSED_ON.has(kind)) return next();
     if (kind === 'authorize') {
@@ -163,7 +164,12 @@ export const createExchanges = ({ units, renewals, mcpUrl, fetches, nowMs }: Exc
     await runInUnit(units, ctx, () => (kind === 'token' && form !== null ? answerToken(ctx, form, next) : next()));
     if (kind === 'token' && ctx.status === 200) await touch(ctx, form?.get('client_id'));
   };
+};
 
+export const createExchanges = ({ fetches, ...deps }: ExchangeDeps): Exchanges => {
+  const { nowMs } = deps;
+  const current = new AsyncLocalStorage<Exchange>();
+  const handle = createHandling(deps);
   return {
     run: (exchange, work) => current.run(exchange, work),
     endReason: () => (current.getStore()?.kind === 'token' ? 'reuse' : 'client'),
@@ -191,7 +197,7 @@ export const createExchanges = ({ units, renewals, mcpUrl, fetches, nowMs }: Exc
     middleware: async (ctx, next) => {
       const exchange = current.getStore();
       if (exchange === undefined) return next();
-      await pass(exchange, ctx, next);
+      await handle(exchange, ctx, next);
       // The provider calls it a failure of ours; pages are answered by the site.
       if (!PAGES.has(exchange.kind) && isOutOfService(exchange.failure)) refuseForNow(ctx);
     },

@@ -5,12 +5,12 @@ import {
   getAbiItem,
   type Hex,
   HttpRequestError,
-  http,
   type PublicClient,
   TimeoutError,
   TransactionNotFoundError,
   TransactionReceiptNotFoundError,
 } from 'viem';
+import { openChainTransport } from '../../../infra/runtime/chain-transport.ts';
 import { type ChainIdentity, isBinding, toDayNumber } from '../../../schemas/anchor-chain.ts';
 import { describeError } from '../../../schemas/thrown.ts';
 import type { Day } from '../day.ts';
@@ -108,8 +108,8 @@ const findOrNull = async <T>(question: Promise<T>): Promise<T | null> => {
   }
 };
 
-const connect = (rpcUrl: string): PublicClient =>
-  createPublicClient({ transport: http(rpcUrl, { timeout: ANSWERS_WITHIN_MS, retryCount: 1 }), cacheTime: 0 });
+const connect = (rpcUrl: string, withinMs: number): PublicClient =>
+  createPublicClient({ transport: openChainTransport(rpcUrl, withinMs), cacheTime: 0 });
 
 const identify = (client: PublicClient): Promise<ChainIdentity & { readonly chainId: number }> =>
   ask('identity of the chain', async () => {
@@ -157,14 +157,14 @@ const readMarket = async (client: PublicClient): Promise<Market> => {
 };
 
 /** Identifies the node's chain by its first block (AN-04). Rejects with ChainError while the node does not answer. */
-export const identifyChain = async (rpcUrl: string): Promise<ChainIdentity> => {
-  const { network, genesisHash } = await identify(connect(rpcUrl));
+export const identifyChain = async (rpcUrl: string, withinMs = ANSWERS_WITHIN_MS): Promise<ChainIdentity> => {
+  const { network, genesisHash } = await identify(connect(rpcUrl, withinMs));
   return { network, genesisHash };
 };
 
 /** Rejects with ChainError while the node does not answer; so does every method. */
 export const openAnchorChain = async (rpcUrl: string): Promise<AnchorChain> => {
-  const client = connect(rpcUrl);
+  const client = connect(rpcUrl, ANSWERS_WITHIN_MS);
   const identity = await identify(client);
   const binding = isBinding(identity);
   return {

@@ -9,6 +9,7 @@ import { runInNewContext } from 'node:vm';
 import pg from 'pg';
 import t from 'tap';
 import { createWebMetrics } from '../../../api/account-app/web-metrics.ts';
+import { openPaymentChain } from '../../../api/payments/chain.ts';
 import { openKafka } from '../../../infra/runtime/kafka/kafka.ts';
 import { createLog } from '../../../infra/runtime/log.ts';
 import { createMetrics, serveMetrics } from '../../../infra/runtime/metrics.ts';
@@ -18,6 +19,7 @@ import { openPostgres } from '../../../infra/runtime/postgres/postgres.ts';
 import { openQuestdbReader } from '../../../infra/runtime/questdb/reader.ts';
 import { createRowSender } from '../../../infra/runtime/questdb/row-sender.ts';
 import { openS3Store } from '../../../infra/runtime/s3-store.ts';
+import { identifyChain } from '../../../processors/nightly/anchor/chain.ts';
 import { readHistoryWatermark } from '../../../processors/nightly/history-watermark.ts';
 import { startSilentPostgres } from '../../support/silent-postgres.ts';
 import { waitFor } from '../../support/wait.ts';
@@ -165,6 +167,29 @@ t.test(
     await t.rejects(store.size('silent'), { name: 'TimeoutError' });
     (await begun.promise).end(', last');
     t.equal(await slow, 'first, last', 'two deadlines later');
+  },
+);
+
+t.test(
+  'a node of a chain: an answer that has begun and does not end is given up, for payments and for roots',
+  { timeout: 60_000 },
+  async (t) => {
+    let asked = 0;
+    const server = createServer((request, response) => {
+      asked += 1;
+      request.resume();
+      response.setHeader('content-type', 'application/json');
+      response.write('{"jsonrpc":"2.0",');
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    t.teardown(() => {
+      server.closeAllConnections();
+      server.close();
+    });
+    const rpcUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    await t.rejects(openPaymentChain(rpcUrl, 100).isContract(`0x${'bb'.repeat(20)}`));
+    t.equal(asked, 2, 'once more');
+    await t.rejects(identifyChain(rpcUrl, 100), { name: 'ChainError', fault: 'unreachable' });
   },
 );
 

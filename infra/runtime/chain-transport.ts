@@ -1,0 +1,17 @@
+// The line to a node of a chain: each answer has a deadline for its whole body.
+import { type HttpTransport, http } from 'viem';
+
+/**
+ * Asked a second time when the first answer fails. The library's own deadline ends with the head of the answer: a node that sends that and no more
+ * would be waited for as long as `fetch` waits for the next byte, which is minutes.
+ */
+export const openChainTransport = (rpcUrl: string, withinMs: number): HttpTransport =>
+  http(rpcUrl, {
+    timeout: withinMs,
+    retryCount: 1,
+    fetchFn: (input, init) => {
+      const deadline = AbortSignal.timeout(withinMs);
+      const { signal } = init ?? {};
+      return fetch(input, { ...init, signal: signal ? AbortSignal.any([signal, deadline]) : deadline });
+    },
+  });
