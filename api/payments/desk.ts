@@ -1,5 +1,6 @@
 // The course of a payment: the checks of step 9 in their order, its end with the answer, and the purchase of a plan (P-04, P-06, P-11).
 import { setTimeout as pause } from 'node:timers/promises';
+import { createBackoff } from '../../infra/runtime/backoff.ts';
 import type { Logger } from '../../infra/runtime/log.ts';
 import type { AnswerEnd } from '../access/call.ts';
 import type { PaymentChain } from './chain.ts';
@@ -101,19 +102,39 @@ const verify = async (deps: DeskDeps, { payment, receiptId }: Bid, offer: Offer)
   return became === 'limit' ? 'limit' : null;
 };
 
+/** Its lease counts no longer after this time. */
+const LET_GO_MS = 15_000;
+
+/**
+ * Nothing was served: the row goes before the caller reads so and repeats the payment, or as soon as the database answers. Resolves after the first
+ * attempt, rejects never. A statement that was given up may be executed late, so even a row that is not there is looked for again.
+ */
+const letGo = async ({ store, settlement }: DeskDeps, receiptId: string): Promise<void> => {
+  settlement.held.delete(receiptId);
+  const untilMs = performance.now() + LET_GO_MS;
+  const backoff = createBackoff({ minMs: 250, maxMs: 4_000 });
+  const isRemoved = (): Promise<boolean> => store.remove(receiptId).catch(() => false);
+  const removeLater = async (): Promise<void> => {
+    do await pause(backoff.next(), undefined, { ref: false });
+    while (!(await isRemoved()) && performance.now() < untilMs);
+  };
+  if (!(await isRemoved())) void removeLater();
+};
+
 const take = async (deps: DeskDeps, bid: Bid): Promise<NotTaken | null> => {
   const { held } = deps.settlement;
+  let isPresented = false;
   try {
     const offer = await checkBid(bid, deps);
     if (typeof offer === 'string' || 'refused' in offer) return offer;
+    isPresented = true;
     if (!(await insertBid(deps, bid, offer))) return PRESENTED;
     held.add(bid.receiptId);
     const refused = await verify(deps, bid, offer);
     if (refused !== null) held.delete(bid.receiptId);
     return refused;
   } catch (err) {
-    // Nothing was charged: without its lease the row counts no longer, and the payment may be presented again.
-    held.delete(bid.receiptId);
+    if (isPresented) await letGo(deps, bid.receiptId);
     deps.log.warn({ err, receipt_id: bid.receiptId }, 'a payment could not be checked');
     return 'away';
   }
@@ -137,9 +158,7 @@ const serve = async ({ store, settlement, count, log }: DeskDeps, { payment, rec
 
 const endBid = async (deps: DeskDeps, bid: Bid, left: AnswerEnd): Promise<void> => {
   if (left === 'whole') return serve(deps, bid);
-  deps.settlement.held.delete(bid.receiptId);
-  // If the database is unavailable, its lease ends instead.
-  await deps.store.remove(bid.receiptId).catch(() => undefined);
+  await letGo(deps, bid.receiptId);
 };
 
 /** Settled before it is answered; whatever is not recorded now the chain decides (P-06). */

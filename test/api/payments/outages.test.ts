@@ -146,3 +146,24 @@ t.test(
     t.equal(await world.balanceOf(buyer.address), 1_000_000_000n - 100_000n);
   },
 );
+
+t.test('a payment that could not be verified is good again as soon as the database answers', async (t) => {
+  const world = await startPaymentWorld(t);
+  const { pool, direct, line } = await cuttablePool(t);
+  const { url } = await startPaidApi(t, world, { pool });
+  const [call] = await offersFor(url, CALL);
+  const payment = withPayment(await sign(await world.newBuyer(), call as never), CALL);
+  world.faults([{ on: 'verify', at: 'before', does: 'hold' }]);
+  const first = send(url, payment);
+  await waitFor('it is presented, and being verified', () => world.facilitator().faults.held() === 1);
+  line.cut('perp');
+  world.faults([]);
+  t.equal(readErrorCode(await first), 'UNAVAILABLE', 'the database has gone between the two');
+  line.mend();
+  // Without its process a row counts until its lease has ended, 15 s later: a caller that repeats after Retry-After would be refused.
+  const { rows } = await direct.query<{ lease_until: Date }>('select lease_until from payments');
+  await waitFor('its row is gone', async () => (await readLedger(direct)).length === 0);
+  const asked = await direct.query<{ held: boolean }>('select now() < $1::timestamptz as held', [rows[0]?.lease_until]);
+  t.same(asked.rows, [{ held: true }], 'while its lease would have held');
+  t.equal((await send(url, payment)).status, 200);
+});
