@@ -1,8 +1,9 @@
 // Anchored days as operations get them: what is known of a day, the proof of a row, and where verifiers are served.
+import { Readable } from 'node:stream';
 import type { ObjectStore } from '../../infra/runtime/object-store.ts';
 import type { LeafSource } from '../../infra/runtime/questdb/leaf-rows.ts';
 import { Turns } from '../../infra/runtime/turns.ts';
-import { makeServiceError } from '../../schemas/errors.ts';
+import { makeServiceError, type ServiceError } from '../../schemas/errors.ts';
 import { explainStore } from '../history/store.ts';
 import type { ClosedDays } from './closed-days.ts';
 import { createComparedListings } from './compared.ts';
@@ -31,15 +32,27 @@ const explainHistory = ({ questdb, namespace }: LeafSource): LeafSource => ({
   },
 });
 
+const archiveAway = (): ServiceError =>
+  makeServiceError('UNAVAILABLE', 'The archive cannot be read now.', { hint: 'Repeat the call in a few seconds.' });
+
+/** The bytes as they come; a store that breaks off is as one that does not begin. */
+async function* readOn(bytes: Readable): AsyncGenerator<Buffer> {
+  try {
+    yield* bytes;
+  } catch {
+    throw archiveAway();
+  }
+}
+
 /** Turns failures of the object store into errors of an answer. */
 const explainObjects = (store: ObjectStore): ObjectStore => ({
   ...store,
-  read: (key, range) =>
-    store.read(key, range).catch(() => {
-      throw makeServiceError('UNAVAILABLE', 'The archive cannot be read now.', {
-        hint: 'Repeat the call in a few seconds.',
-      });
-    }),
+  read: async (key, range) => {
+    const bytes = await store.read(key, range).catch(() => {
+      throw archiveAway();
+    });
+    return Readable.from(readOn(bytes), { objectMode: false });
+  },
 });
 
 export const openAnchors = ({ days, store, stored }: ProofDeps, verifyUrl: string): Anchors => {

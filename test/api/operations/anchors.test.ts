@@ -1,7 +1,9 @@
 // Anchored days and proofs over real PostgreSQL, QuestDB and files: names of rows, members, faults, plans, retention, changed rows (AN-01 to AN-06).
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import t from 'tap';
+import type { ObjectStore } from '../../../infra/runtime/object-store.ts';
 import { readLeafRows } from '../../../infra/runtime/questdb/leaf-rows.ts';
 import { openQuestdbReader } from '../../../infra/runtime/questdb/reader.ts';
 import { compare } from '../../../processors/nightly/merkle/compare.ts';
@@ -366,6 +368,23 @@ t.test('a store that is away is reported as such', async (t) => {
   });
   const asked = { ...BTC, layer: 'mark', at: at('12:00:00') };
   t.match(await lost.proof(asked), { status: 503, body: { errors: [{ code: 'UNAVAILABLE' }] } });
+  const breakingOff = async function* (bytes: Readable): AsyncGenerator<Buffer> {
+    for await (const piece of bytes) {
+      yield (piece as Buffer).subarray(0, 16);
+      throw new TypeError('terminated');
+    }
+  };
+  const read: ObjectStore['read'] = async (key, range) =>
+    Readable.from(breakingOff(await service.store.read(key, range)), { objectMode: false });
+  const deps = makeDeps({ store: { ...service.store, read } });
+  for (const [days, what] of [
+    [8, 'kept hashes'],
+    [500, 'a final file'],
+  ] as const) {
+    const cut = await service.serve({ deps, nowMicros: micros(`${DAY}T12:00:00Z`) + days * 86_400_000_000 });
+    t.match(await cut.proof(asked), { status: 503, body: { errors: [{ code: 'UNAVAILABLE' }] } }, `${what} cut off`);
+  }
+  t.same((await pool.query('select 1 from anchor_partitions where changed_at is not null')).rows, [], 'no difference');
   const none = await service.serve({ deps: makeDeps({ stored: null }) });
   t.match(await none.proof(asked), { status: 503 });
   t.equal((await none.get(`/v2/anchors/${DAY}`)).status, 200);
