@@ -32,9 +32,15 @@ export type StoredSpan = {
   readonly cause: string | null;
 };
 
-/** The store cannot be queried: it is unavailable or not created yet. Any other failure is a fault of this service. */
+/** Of a store that is there and cannot do its work for now: no memory left, a table that is being changed (QuestDB 9.3.4). */
+const UNABLE =
+  /memory limit exceeded|OutOfMemoryError|could not mmap|table busy|table is locked|cached query plan cannot be used/i;
+
+/** The store cannot be queried: it is unavailable, out of resources or not created yet. Any other failure is a fault of this service. */
 const isAway = (error: Error): boolean =>
-  !('severity' in error) || /does not exist|could not open|table is dropped/i.test(error.message);
+  !('severity' in error) ||
+  /does not exist|could not open|table is dropped/i.test(error.message) ||
+  UNABLE.test(error.message);
 const isTimeout = (error: Error): boolean => /timeout, query aborted|statement timeout|timed out/i.test(error.message);
 
 /** The refusal while the store cannot be queried. */
