@@ -11,6 +11,7 @@ import type { ChooseScope } from '../access/scope.ts';
 import type { HistoryStore } from '../history/store.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import { MarketAt, makeUnknown, type Outcome } from './evaluation.ts';
+import { createImpatientStore } from './impatient-store.ts';
 import { type Leases, openLeases } from './leases.ts';
 import type { CountRules } from './metrics.ts';
 import { isFaultOfRule, isOutsidePlan, type Question, Questions, Selections } from './questions.ts';
@@ -163,7 +164,9 @@ class Loop {
   #tidyAt = 0;
   #isAway = false;
 
-  constructor(deps: EvaluatorDeps) {
+  constructor(given: EvaluatorDeps) {
+    const { history } = given;
+    const deps = { ...given, history: history === null ? null : createImpatientStore(history) };
     this.#deps = deps;
     this.#leases = openLeases(deps.pool, deps.leaseMs);
     this.#book = new RuleBook(deps.pool);

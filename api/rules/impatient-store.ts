@@ -1,0 +1,32 @@
+// Stored history for evaluations that follow a clock: a store that gave no answer is not waited for again until it answers.
+import { setTimeout as pause } from 'node:timers/promises';
+import { type HistoryStore, storeAway } from '../history/store.ts';
+
+const LOOK_EVERY_MS = 1_000;
+
+/**
+ * Each question about a store that is silent lasts as long as an evaluation may, and an instant as long as all its questions: the instants after
+ * it would be late for every rule. So the first question that finds it silent (`isReachable`) ends the wait of the others.
+ */
+export const createImpatientStore = (store: HistoryStore, lookEveryMs = LOOK_EVERY_MS): HistoryStore => {
+  let isAway = false;
+  const awaitReturn = async (): Promise<void> => {
+    do await pause(lookEveryMs, undefined, { ref: false });
+    while (!(await store.isReachable()));
+    isAway = false;
+  };
+  return {
+    begin: () => {
+      if (isAway) throw storeAway();
+      return store.begin();
+    },
+    isReachable: async () => {
+      const answers = await store.isReachable();
+      if (!answers && !isAway) {
+        isAway = true;
+        void awaitReturn();
+      }
+      return answers;
+    },
+  };
+};
