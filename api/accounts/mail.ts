@@ -94,9 +94,16 @@ export const sendLetters = (
     const { rows } = await deps.pool.query<Due>(TAKE, [AT_ONCE]);
     await Promise.all(rows.map((letter) => sendOne(letter, post, deps)));
   };
+  let isAway = false;
   const loop = async (): Promise<void> => {
     while (!signal.aborted) {
-      await round().catch((err: unknown) => deps.log.warn({ err }, 'letters cannot be read now, trying again'));
+      try {
+        await round();
+        isAway = false;
+      } catch (err) {
+        if (!isAway) deps.log.warn({ err }, 'letters cannot be read now, trying again');
+        isAway = true;
+      }
       await pauseUnlessAborted(everyMs, signal);
     }
   };

@@ -90,14 +90,17 @@ export const keepSettledSample = (pool: Pool, log: Logger): SettledSample => {
     permits -= 1;
     return true;
   };
+  let isAway = false;
   const flush = async (): Promise<void> => {
     if (waiting.length === 0) return;
     const batch = waiting;
     waiting = [];
     try {
       await pool.query(INSERT, [JSON.stringify(batch)]);
+      isAway = false;
     } catch (err) {
-      log.warn({ err, requests: batch.length }, 'settled requests could not be kept for the nightly check');
+      if (!isAway) log.warn({ err, requests: batch.length }, 'settled requests cannot be kept for the nightly check');
+      isAway = true;
     }
   };
   const timer = setInterval(() => void flush(), FLUSH_MS).unref();

@@ -83,6 +83,8 @@ class Moves implements RuleMoves {
   /** Moves that are still to be read. */
   #noted: string[] = [];
   #isSending = false;
+  /** One log line for each outage. */
+  #isLogged = false;
 
   constructor(pool: Pick<Pool, 'query'>, log: Pick<Logger, 'warn'>) {
     this.#pool = pool;
@@ -120,8 +122,10 @@ class Moves implements RuleMoves {
         await this.#sendStates();
         await this.#sendMoves();
         this.#backoff.reset();
+        this.#isLogged = false;
       } catch (err) {
-        this.#log.warn({ err }, 'moves of rules cannot be sent to streams, trying again');
+        if (!this.#isLogged) this.#log.warn({ err }, 'moves of rules cannot be sent to streams, trying again');
+        this.#isLogged = true;
         // A move that could not be read may be anybody's.
         this.#noted = [];
         this.#behind = new Set(this.#followers);

@@ -158,8 +158,9 @@ class TableSenders implements RowSender {
       } catch (error) {
         if (isRefusal(error)) throw new RowsRefused(`${what}: ${error.message}`, { cause: error });
         const explained = explainQuestdbHttp(error);
+        // One line for each outage, which may last for hours.
+        if (this.#trouble === null) this.#log.warn({ err: explained, what }, 'QuestDB did not answer, trying again');
         this.#trouble = explained.message;
-        this.#log.warn({ err: explained, what }, 'QuestDB did not answer, trying again');
         await pause(backoff.next(), undefined, { signal: this.#closed.signal });
       }
     }
