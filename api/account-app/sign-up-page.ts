@@ -68,6 +68,23 @@ const showCodes = (site: Site, exchange: Exchange, { codes, next }: { codes: rea
 const TAKEN = html`There is an account with this address. <a href="/sign-in">Sign in</a>, or <a href="/recover">set a new password</a> with a
   recovery code.`;
 
+type Made = { readonly email: string; readonly token: string };
+
+/** The account is made, and its codes are shown only now: no failure of what follows takes their place. */
+const followUp = async (site: Site, { request, reply }: Exchange, { email, token }: Made): Promise<void> => {
+  const { session } = request;
+  const attempt = <T>(work: Promise<T>): Promise<T | null> =>
+    work.catch((err: unknown) => {
+      site.log.warn({ err }, 'what follows a sign-up could not be done');
+      return null;
+    });
+  setSessionCookie(site, reply, token);
+  if (session !== null) await attempt(endSession(site.pool, session.sessionId, session.accountId));
+  if (site.sendsMail)
+    await attempt(mailCode(site.pool, { email, site: site.urls.account, nowMs: site.nowMs(), use: 'address' }));
+  request.session = await attempt(site.sessions.find(token));
+};
+
 export const signUpPage: SiteModule = {
   name: 'sign-up',
   register: (app, site) => {
@@ -76,7 +93,7 @@ export const signUpPage: SiteModule = {
       return request.session === null ? showForm(site, { request, reply }, { next }) : reply.redirect('/keys', 303);
     });
     app.post(PATH, { config: { rateLimit: SIGN_UPS } }, async (request, reply) => {
-      const { body, session } = request;
+      const { body } = request;
       const exchange = { request, reply };
       const [typed, password, next] = [
         readField(body, 'email'),
@@ -91,11 +108,7 @@ export const signUpPage: SiteModule = {
       if (weak !== null) return refuse('password', weak);
       const made = await signUp(site.pool, { email, password, address: request.ip, agent: readAgent(request.headers) });
       if (made === null) return refuse('email', TAKEN, 409);
-      if (session !== null) await endSession(site.pool, session.sessionId, session.accountId);
-      if (site.sendsMail)
-        await mailCode(site.pool, { email, site: site.urls.account, nowMs: site.nowMs(), use: 'address' });
-      setSessionCookie(site, reply, made.token);
-      request.session = await site.sessions.find(made.token);
+      await followUp(site, exchange, { email, token: made.token });
       return showCodes(site, exchange, { codes: made.codes, next });
     });
   },

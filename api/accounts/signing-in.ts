@@ -60,15 +60,13 @@ export const beginSignedIn = (pool: Pool, proven: Proven): Promise<SignedIn> =>
   runInTransaction(pool, (client) => beginProven(client, proven));
 
 /** Whoever replaces a password ends every session: one that was checked meanwhile begins none after that. */
-const enterWithPassword = (
-  pool: Pool,
-  { email, agent }: Credentials,
-  checkedHash: string | null,
-): Promise<SignInOutcome> =>
+const enterWithPassword = (pool: Pool, credentials: Credentials, checkedHash: string | null): Promise<SignInOutcome> =>
   runInTransaction<SignInOutcome>(pool, async (client) => {
+    const { email, agent } = credentials;
     const account = await lockAccountOf(client, email);
     if (account === null || account.passwordHash !== checkedHash) return { is: 'wrong' };
     const { accountId, needsPasskey } = account;
+    await forgiveTries(client, listSubjects(credentials));
     return needsPasskey ? { is: 'passkey', accountId } : beginProven(client, { accountId, agent, method: 'password' });
   });
 
@@ -87,9 +85,7 @@ export const signIn = async (
     if (account !== null) note(account.accountId, 'sign_in_failed');
     return { is: 'wrong' };
   }
-  const outcome = await enterWithPassword(pool, credentials, account.passwordHash);
-  if (outcome.is !== 'wrong') await forgiveTries(pool, subjects);
-  return outcome;
+  return enterWithPassword(pool, credentials, account.passwordHash);
 };
 
 /**
@@ -111,7 +107,7 @@ export const resetPassword = async (
   const seconds = await takeTry(pool, subjects);
   if (seconds > 0) return { is: 'wait', seconds };
   const passwordHash = await hashPassword(password);
-  const outcome = await runInTransaction<SignInOutcome>(pool, async (client) => {
+  return runInTransaction<SignInOutcome>(pool, async (client) => {
     const account = await lockAccountOf(client, email);
     const kind = await takeCode(client, account?.accountId ?? '', { code });
     if (account === null || kind === null) return { is: 'wrong' };
@@ -128,12 +124,11 @@ export const resetPassword = async (
     if (isFirstProof) await endEarlierWays(client, accountId);
     const details = { code: kind, ...(isFirstProof ? { earlier_passkeys_and_codes: 'ended' } : {}) };
     await recordEvent(client, { accountId, action: 'password_reset', details });
+    await forgiveTries(client, subjects);
     if (account.needsPasskey && kind === 'mailed') return { is: 'passkey', accountId };
     const { token } = await beginSession(client, { accountId, agent });
     return { is: 'in', token, accountId };
   });
-  if (outcome.is !== 'wrong') await forgiveTries(pool, subjects);
-  return outcome;
 };
 
 /**
