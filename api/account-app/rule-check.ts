@@ -68,7 +68,16 @@ type Screened = {
 };
 type Refused = { readonly errors?: ServiceError['errors'] };
 
-/** What a valid draft matches now, by the account's plan and within its limits. Throws ServiceError with the refusal of the data API. */
+/** Null: it is no answer of the API, but of a proxy before it. */
+const readScreened = (text: string): (Screened & Refused) | null => {
+  try {
+    return JSON.parse(text) as Screened & Refused;
+  } catch {
+    return null;
+  }
+};
+
+/** What a valid draft matches now, by the account's plan and within its limits; null: the data API does not answer. Throws ServiceError with its refusal. */
 export const matchNow = async (
   site: Site,
   { query, units, freshness }: RuleDraft,
@@ -85,7 +94,8 @@ export const matchNow = async (
     maxBytes: MOST_BYTES,
   }).catch(() => null);
   if (answer === null) return null;
-  const body = JSON.parse(answer.body.toString()) as Screened & Refused;
+  const body = readScreened(answer.body.toString());
+  if (body === null) return null;
   if (answer.status !== 200) {
     if (body.errors === undefined) return null;
     throw new ServiceError(body.errors);

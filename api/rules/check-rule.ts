@@ -1,4 +1,5 @@
 // Checks the query of a rule: the language with the codes of the catalogue, and no clause that a rule has no use for (AG-01).
+import { fetchJson } from '../../infra/runtime/fetch-json.ts';
 import { type ApiError, makeServiceError, ServiceError } from '../../schemas/errors.ts';
 import { type Codes, foldCase } from '../language/codes.ts';
 import { type Compiled, compile } from '../language/compile.ts';
@@ -48,10 +49,8 @@ const ANSWER_MS = 5_000;
 
 /** As the data API has it, for processes without a memory copy. Throws ServiceError UNAVAILABLE. */
 export const fetchCatalogue = async (baseUrl: string): Promise<Catalogue> => {
-  const answer = await fetch(`${baseUrl}${CATALOGUE_PATH}`, { signal: AbortSignal.timeout(ANSWER_MS) }).catch(
-    () => null,
-  );
-  if (answer?.status === 200) return (await answer.json()) as Catalogue;
+  const catalogue = await fetchJson(`${baseUrl}${CATALOGUE_PATH}`, { withinMs: ANSWER_MS }).catch(() => null);
+  if (catalogue !== null) return catalogue as Catalogue;
   const hint = 'Repeat the call in a few seconds.';
   throw makeServiceError('UNAVAILABLE', 'The catalogue that a query is checked with cannot be read now.', { hint });
 };
