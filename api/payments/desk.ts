@@ -103,15 +103,15 @@ const verify = async (deps: DeskDeps, { payment, receiptId }: Bid, offer: Offer)
 };
 
 /** Its lease counts no longer after this time. */
-const LET_GO_MS = 15_000;
+const RELEASE_MS = 15_000;
 
 /**
  * Nothing was served: the row goes before the caller reads so and repeats the payment, or as soon as the database answers. Resolves after the first
  * attempt, rejects never. A statement that was given up may be executed late, so even a row that is not there is looked for again.
  */
-const letGo = async ({ store, settlement }: DeskDeps, receiptId: string): Promise<void> => {
+const releasePayment = async ({ store, settlement }: DeskDeps, receiptId: string): Promise<void> => {
   settlement.held.delete(receiptId);
-  const untilMs = performance.now() + LET_GO_MS;
+  const untilMs = performance.now() + RELEASE_MS;
   const backoff = createBackoff({ minMs: 250, maxMs: 4_000 });
   const isRemoved = (): Promise<boolean> => store.remove(receiptId).catch(() => false);
   const removeLater = async (): Promise<void> => {
@@ -134,7 +134,7 @@ const take = async (deps: DeskDeps, bid: Bid): Promise<NotTaken | null> => {
     if (refused !== null) held.delete(bid.receiptId);
     return refused;
   } catch (err) {
-    if (isPresented) await letGo(deps, bid.receiptId);
+    if (isPresented) await releasePayment(deps, bid.receiptId);
     deps.log.warn({ err, receipt_id: bid.receiptId }, 'a payment could not be checked');
     return 'away';
   }
@@ -158,7 +158,7 @@ const serve = async ({ store, settlement, count, log }: DeskDeps, { payment, rec
 
 const endBid = async (deps: DeskDeps, bid: Bid, left: AnswerEnd): Promise<void> => {
   if (left === 'whole') return serve(deps, bid);
-  await letGo(deps, bid.receiptId);
+  await releasePayment(deps, bid.receiptId);
 };
 
 /** Settled before it is answered; whatever is not recorded now the chain decides (P-06). */
