@@ -223,7 +223,7 @@ const openRecords = ({ config, pool, baseUrl, log }: Base, { questdb }: HistoryP
       store,
       stored: questdb === null ? null : { questdb, namespace: config.TOPIC_NAMESPACE },
     },
-    `${baseUrl}${VERIFY_PATH}`,
+    { verifyUrl: `${baseUrl}${VERIFY_PATH}` },
   ),
   receipts: openReceipts(pool),
   statusStore: openStatusStore(pool, log),

@@ -4,7 +4,7 @@ import type { ObjectStore } from '../../infra/runtime/object-store.ts';
 import type { LeafSource } from '../../infra/runtime/questdb/leaf-rows.ts';
 import { Turns } from '../../infra/runtime/turns.ts';
 import { makeServiceError, type ServiceError } from '../../schemas/errors.ts';
-import { explainStore } from '../history/store.ts';
+import { explainStore, storeAway } from '../history/store.ts';
 import type { ClosedDays } from './closed-days.ts';
 import { createComparedListings } from './compared.ts';
 import { type Proof, type ProofDeps, type ProofQuestion, proveRow } from './proof.ts';
@@ -19,6 +19,8 @@ export type Anchors = {
 
 /** Proofs at a time: each reads a day of rows of its listing, and other answers need the processor too. */
 const AT_A_TIME = 2;
+/** A call waits so long for its turn; with the time that a silent store takes to fail it is answered within half a minute. */
+const PATIENCE_MS = 15_000;
 
 /** Turns failures of stored history into errors of an answer. */
 const explainHistory = ({ questdb, namespace }: LeafSource): LeafSource => ({
@@ -55,7 +57,12 @@ const explainObjects = (store: ObjectStore): ObjectStore => ({
   },
 });
 
-export const openAnchors = ({ days, store, stored }: ProofDeps, verifyUrl: string): Anchors => {
+type AnchorOptions = { readonly verifyUrl: string; readonly patienceMs?: number };
+
+export const openAnchors = (
+  { days, store, stored }: ProofDeps,
+  { verifyUrl, patienceMs = PATIENCE_MS }: AnchorOptions,
+): Anchors => {
   const compared = createComparedListings();
   const deps = {
     days,
@@ -64,5 +71,12 @@ export const openAnchors = ({ days, store, stored }: ProofDeps, verifyUrl: strin
     compared,
   };
   const turns = new Turns(AT_A_TIME);
-  return { days, prove: (question) => turns.run(() => proveRow(question, deps)), verifyUrl };
+  const prove = (question: ProofQuestion): Promise<Proof> => {
+    const untilMs = performance.now() + patienceMs;
+    return turns.run(() => {
+      if (performance.now() > untilMs) throw storeAway();
+      return proveRow(question, deps);
+    });
+  };
+  return { days, prove, verifyUrl };
 };

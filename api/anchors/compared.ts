@@ -10,6 +10,7 @@ import { digestLeafRows } from '../../infra/runtime/questdb/row-digest.ts';
 import { type AnchoredTable, createRowWriter, toPlace } from '../../schemas/anchored.ts';
 import { parseInstant } from '../../schemas/instants.ts';
 import { HASH_BYTES, hashLeaf } from '../../schemas/merkle/hash.ts';
+import { isSilence } from '../history/store.ts';
 import type { RowName } from './row-choice.ts';
 
 /** An entry of 8,640 rows is 112 KB. The least recently requested entry is removed. */
@@ -79,9 +80,12 @@ const toName = ({ question, kept }: Comparison): string => `${kept.treeKey} ${qu
 
 export const createComparedListings = (): ComparedListings => {
   const held = new Map<string, Compared>();
-  /** Null when the store cannot make it, or is unavailable for a moment: rows are then compared one by one. */
+  /** Null when the store cannot make it: rows are then compared one by one. A silent store is not asked for them, too. */
   const digest = ({ source, question }: Comparison): Promise<string | null> =>
-    digestLeafRows(source, question).catch(() => null);
+    digestLeafRows(source, question).catch((error: unknown) => {
+      if (isSilence(error)) throw error;
+      return null;
+    });
   return {
     digest,
     find: async (asked, name) => {

@@ -2,7 +2,7 @@
 import type { Cell, QuestdbQuery, QuestdbReader } from '../../infra/runtime/questdb/reader.ts';
 import { watchReachable } from '../../infra/runtime/reachable.ts';
 import { Turns } from '../../infra/runtime/turns.ts';
-import { makeServiceError, type ServiceError } from '../../schemas/errors.ts';
+import { makeServiceError, ServiceError } from '../../schemas/errors.ts';
 import { formatInstantMicros, MICROS_PER_DAY } from '../../schemas/instants.ts';
 import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
@@ -49,7 +49,11 @@ export const storeAway = (): ServiceError =>
 
 /** Turns a failure of the store into an answer to retry while it is unavailable or slow; a fault of this service stays as it is. */
 export const explainStore = (error: unknown): unknown =>
-  error instanceof Error && (isAway(error) || isTimeout(error)) ? storeAway() : error;
+  error instanceof Error && (isAway(error) || isTimeout(error)) ? Object.assign(storeAway(), { cause: error }) : error;
+
+/** Whether such an answer was made because the store said nothing, not even that it cannot. */
+export const isSilence = (error: unknown): boolean =>
+  error instanceof ServiceError && error.cause instanceof Error && !('severity' in error.cause);
 
 const refuseTooSlow = () =>
   makeServiceError('DQL_LIMIT', `The answer takes longer than ${BUDGET_MS / 1_000} seconds.`, {

@@ -99,7 +99,7 @@ export const startAnchored = async (t: Teardown, engines: TestEngines, count: nu
   return {
     ...{ ...day, pool, folder, store, makeDeps },
     serve: async ({ deps = makeDeps(), nowMicros = LATER } = {}) => {
-      const anchors: Anchors = openAnchors(deps, 'http://api.test/docs/verify');
+      const anchors: Anchors = openAnchors(deps, { verifyUrl: 'http://api.test/docs/verify' });
       const history = createHistoryStore(day.questdb, day.namespace);
       const { app, table } = await testApp(makeFeed(nowMicros), { anchors, history, nowMicros: () => nowMicros });
       t.teardown(() => app.close());

@@ -160,7 +160,7 @@ export const startPythonMarket = async (t: Teardown, engines: TestEngines): Prom
   const { app, table } = await testApp(liveMarket(), {
     ...{ baseUrl, accounts: ACCOUNTS, nowMicros: () => NOW },
     history: createHistoryStore(day.questdb, day.namespace),
-    anchors: openAnchors({ days: openClosedDays(pool), store, stored }, `${baseUrl}/docs/verify`),
+    anchors: openAnchors({ days: openClosedDays(pool), store, stored }, { verifyUrl: `${baseUrl}/docs/verify` }),
     manifest: openManifest(pool),
     files: openFileLinks(store, () => readLinkSecret(pool), baseUrl),
   });

@@ -187,7 +187,7 @@ const measureClosing = async ({ source, pool, store, listings }: Bench): Promise
 };
 
 const measureProofs = async ({ source, pool, store, listings }: Bench, proofs: number): Promise<Figure[]> => {
-  const anchors = openAnchors({ days: openClosedDays(pool), store, stored: source }, '');
+  const anchors = openAnchors({ days: openClosedDays(pool), store, stored: source }, { verifyUrl: '' });
   const times: Record<'first' | 'again', number[]> = { first: [], again: [] };
   const compared = new Set<number>();
   const cpu = measureCpuSeconds();
