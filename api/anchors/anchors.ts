@@ -3,6 +3,7 @@ import { Readable } from 'node:stream';
 import type { ObjectStore } from '../../infra/runtime/object-store.ts';
 import type { LeafSource } from '../../infra/runtime/questdb/leaf-rows.ts';
 import { Turns } from '../../infra/runtime/turns.ts';
+import { limitTime } from '../../infra/runtime/within.ts';
 import { makeServiceError, type ServiceError } from '../../schemas/errors.ts';
 import { explainStore, storeAway } from '../history/store.ts';
 import type { ClosedDays } from './closed-days.ts';
@@ -21,6 +22,8 @@ export type Anchors = {
 const AT_A_TIME = 2;
 /** A call waits so long for its turn; with the time that a silent store takes to fail it is answered within half a minute. */
 const PATIENCE_MS = 15_000;
+/** Between two pieces of a file. */
+const IDLE_MS = 10_000;
 
 /** Turns failures of stored history into errors of an answer. */
 const explainHistory = ({ questdb, namespace }: LeafSource): LeafSource => ({
@@ -37,36 +40,43 @@ const explainHistory = ({ questdb, namespace }: LeafSource): LeafSource => ({
 const archiveAway = (): ServiceError =>
   makeServiceError('UNAVAILABLE', 'The archive cannot be read now.', { hint: 'Repeat the call in a few seconds.' });
 
-/** The bytes as they come; a store that breaks off is as one that does not begin. */
-async function* readOn(bytes: Readable): AsyncGenerator<Buffer> {
+/** The bytes as they come; a store that breaks off, or does not go on, is as one that does not begin. */
+async function* readOn(bytes: Readable, idleMs: number): AsyncGenerator<Buffer> {
+  const pieces: AsyncIterator<Buffer> = bytes[Symbol.asyncIterator]();
   try {
-    yield* bytes;
+    for (;;) {
+      const { done, value } = await limitTime(pieces.next(), idleMs);
+      if (done === true) return;
+      yield value;
+    }
   } catch {
     throw archiveAway();
+  } finally {
+    bytes.destroy();
   }
 }
 
 /** Turns failures of the object store into errors of an answer. */
-const explainObjects = (store: ObjectStore): ObjectStore => ({
+const explainObjects = (store: ObjectStore, idleMs: number): ObjectStore => ({
   ...store,
   read: async (key, range) => {
     const bytes = await store.read(key, range).catch(() => {
       throw archiveAway();
     });
-    return Readable.from(readOn(bytes), { objectMode: false });
+    return Readable.from(readOn(bytes, idleMs), { objectMode: false });
   },
 });
 
-type AnchorOptions = { readonly verifyUrl: string; readonly patienceMs?: number };
+type AnchorOptions = { readonly verifyUrl: string; readonly patienceMs?: number; readonly idleMs?: number };
 
 export const openAnchors = (
   { days, store, stored }: ProofDeps,
-  { verifyUrl, patienceMs = PATIENCE_MS }: AnchorOptions,
+  { verifyUrl, patienceMs = PATIENCE_MS, idleMs = IDLE_MS }: AnchorOptions,
 ): Anchors => {
   const compared = createComparedListings();
   const deps = {
     days,
-    store: explainObjects(store),
+    store: explainObjects(store, idleMs),
     stored: stored === null ? null : explainHistory(stored),
     compared,
   };

@@ -33,21 +33,27 @@ order by checked_at nulls first, asked_at limit $4`;
 /** Statuses without information about the answer: the service is busy or unavailable. */
 const isPassing = (status: number): boolean => status === 429 || status >= 500;
 
+/** Three times: what was answered once may take too long on a store that is busy (E-07). */
+const LIMIT_TRIES = 3;
+const isLimit = ({ status, text }: Answered): boolean => status === 400 && text.includes('"DQL_LIMIT"');
+
 type Asking = { readonly api: NonNullable<NightlyContext['api']>; readonly signal: AbortSignal | undefined };
 
-const sendOnce = async (kept: Kept, { api: { baseUrl, key }, signal }: Asking): Promise<Response> =>
-  fetch(new URL(kept.path, baseUrl), {
+type Answered = { readonly status: number; readonly retryAfter: string | null; readonly text: string };
+
+const sendOnce = async (kept: Kept, { api: { baseUrl, key }, signal }: Asking): Promise<Answered> => {
+  const answer = await fetch(new URL(kept.path, baseUrl), {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', accept: 'application/json' },
     body: JSON.stringify(kept.request),
     signal: AbortSignal.any([AbortSignal.timeout(TIMEOUT_MS), ...(signal === undefined ? [] : [signal])]),
   });
+  return { status: answer.status, retryAfter: answer.headers.get('retry-after'), text: await answer.text() };
+};
 
-const compareAnswer = async (kept: Kept, answer: Response): Promise<Verdict> => {
-  const text = await answer.text();
-  if (answer.status === 401 || answer.status === 403)
-    throw new Error(`RECHECK_KEY may not ask this: ${text.slice(0, 200)}`);
-  if (answer.status !== 200) return { result: 'refused', is: `${answer.status} ${text.slice(0, 200)}` };
+const compareAnswer = (kept: Kept, { status, text }: Answered): Verdict => {
+  if (status === 401 || status === 403) throw new Error(`RECHECK_KEY may not ask this: ${text.slice(0, 200)}`);
+  if (status !== 200) return { result: 'refused', is: `${status} ${text.slice(0, 200)}` };
   const { settled } = JSON.parse(text) as { readonly settled: boolean };
   const items = findItems(text);
   const is = items === null ? 'no items' : hashSettledItems(items);
@@ -63,9 +69,9 @@ const recheckOne = async (kept: Kept, asking: Asking): Promise<Verdict> => {
       if (attempt === TRIES || signal?.aborted === true) throw error;
       return null;
     });
-    if (answer !== null && !isPassing(answer.status)) return compareAnswer(kept, answer);
-    const wait = Number(answer?.headers.get('retry-after') ?? attempt);
-    await answer?.body?.cancel();
+    if (answer !== null && !isPassing(answer.status) && (attempt >= LIMIT_TRIES || !isLimit(answer)))
+      return compareAnswer(kept, answer);
+    const wait = Number(answer?.retryAfter ?? attempt);
     if (attempt === TRIES) throw new Error(`the API answers ${answer?.status} to ${kept.path}`);
     await pause(Math.min(10, Math.max(1, wait)) * 1_000, undefined, signal === undefined ? {} : { signal });
   }

@@ -327,28 +327,30 @@ const keep = (id: number, earliest = '2026-01-10'): Promise<unknown> =>
 
 t.test('settled requests are sent again: a changed or refused one is one incident, with one alarm', async (t) => {
   const nowMs = (): number => Date.parse('2026-01-20T05:00:00Z');
-  for (const id of [1, 2, 3]) await keep(id);
+  for (const id of [1, 2, 3, 5]) await keep(id);
   await keep(4, '2020-01-01');
   const { api, asked, close } = await startAnswers(({ id }, times) => {
     if (id === 1 && times === 1) return [503, {}];
+    if (id === 5 && times === 1) return [400, { errors: [{ code: 'DQL_LIMIT' }] }];
     if (id === 3) return [400, { errors: [{ code: 'DQL_UNKNOWN_VENUE' }] }];
     return [200, makeAnswer(id === 2 ? 9 : id)];
   });
   t.teardown(close);
   const context = makeContext({ nowMs, api });
-  t.equal(await recheck.run('2026-01-20', context), '3 requests asked again, 2 differ');
+  t.equal(await recheck.run('2026-01-20', context), '4 requests asked again, 2 differ');
   t.same(
     [...asked].sort(),
     [
       [1, 2],
       [2, 1],
       [3, 1],
+      [5, 2],
     ],
-    'a request to a busy service is repeated; one whose answer retention may have changed is not',
+    'a request to a busy service is repeated, also one that takes too long; one whose answer retention may have changed is not',
   );
   await pool.query('update settled_requests set checked_at = $1', ['2026-01-20T05:00:00Z']);
   t.equal(await recheck.run('2026-01-20', context), '0 requests asked again, 0 differ', 'once a day');
-  t.equal(await recheck.run('2026-01-21', context), '3 requests asked again, 2 differ');
+  t.equal(await recheck.run('2026-01-21', context), '4 requests asked again, 2 differ');
   const { rows } = await pool.query('select kind, state, details from incidents order by incident_id');
   t.match(rows, [
     { kind: 'settled_answer_changed', state: 'open', details: { was: SHA(2), is: SHA(9), path: '/v2/candles' } },
