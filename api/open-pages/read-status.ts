@@ -52,7 +52,7 @@ export type KnownStatus = {
   readonly isOld: boolean;
 };
 
-const ANSWER_MS = 3_000;
+export const ANSWER_MS = 3_000;
 /** Age at which the answer is requested again: the API itself checks every ten seconds. */
 const KEPT_MS = 5_000;
 

@@ -5,6 +5,8 @@ import type { Logger } from '../../infra/runtime/log.ts';
 import { limitTime } from '../../infra/runtime/within.ts';
 
 const ANSWER_MS = 5_000;
+/** A caller waits no longer for what is being read: the page of the account site waits three seconds. */
+const WAIT_MS = 1_500;
 /** As old as that they are read again. */
 const KEPT_MS = 10_000;
 const DAYS = 90;
@@ -89,7 +91,7 @@ export const openStatusStore = (pool: Pick<Pool, 'query'>, log: Logger, nowMs = 
     read: async () => {
       if (kept !== null && isYounger(KEPT_MS, kept.readAt.getTime(), nowMs())) return kept;
       reading ??= refresh();
-      await reading;
+      await limitTime(reading, WAIT_MS).catch(() => undefined);
       return kept;
     },
   };
