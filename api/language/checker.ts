@@ -44,11 +44,21 @@ const listFieldsOfLayer = (name: string): string[] => {
   return [...FIELDS.values()].filter((f) => f.layer === layer?.name).map((f) => f.name);
 };
 
+const NAMES = [...FIELDS.keys(), ...SOURCES.keys()];
+
+/** The nearest names, else the one that another begins with, as other services write it: `funding` of `funding_rate` (D-516). */
+const suggestNames = (name: string): string[] => {
+  const near = findNearest(name, NAMES);
+  if (near.length > 0) return near;
+  const begun = NAMES.filter((known) => name.toLowerCase().startsWith(`${known}_`));
+  return begun.sort((a, b) => b.length - a.length).slice(0, 1);
+};
+
 /** `other` is the hint for a name that the other of the two tables has. */
 const describeUnknownField = (name: string, what: string, other: string | null): Words => {
   if (name === 'not') return { message: describeUnknown(name, what, []), hint: NO_NOT };
   const members = listFieldsOfLayer(name);
-  const near = other === null ? findNearest(name, [...FIELDS.keys(), ...SOURCES.keys()]) : [];
+  const near = other === null ? suggestNames(name) : [];
   const known =
     near.length > 0 ? `Did you mean ${near.join(', ')}?` : 'GET /v2/dql/catalogue lists the fields and sources.';
   const hint = members.length > 0 ? `"${name}" is a layer; its fields are ${members.join(', ')}.` : known;

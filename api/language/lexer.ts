@@ -81,7 +81,11 @@ export const NO_NOT = 'Version 1 has no "not"; turn the comparison round.';
 
 const HINTS: readonly (readonly [RegExp, string | ((text: string) => string)])[] = [
   [/^"/, 'Close a string with " and escape as JSON does.'],
-  [/^!=$|^<>$/, (text) => `Version 1 has no "${text}"; write the comparisons that should hold, as in a < b or a > b.`],
+  [
+    /^!=$|^<>$/,
+    (text) =>
+      `Version 1 has no "${text}"; write the comparisons that should hold, as in a < b or a > b, and of codes those wanted, as in venue in (okx, bybit).`,
+  ],
   [/^&&$/, 'Write "and".'],
   [/^\|\|$/, 'Write "or".'],
   [/^\.[0-9]/, (text) => `Write 0${text}.`],

@@ -1,7 +1,7 @@
 // The text of a failed call for a model: the API's errors, what to do next, and whether to repeat the call (T-05).
 import type { ApiError, ErrorCode } from '../../schemas/errors.ts';
 import type { ApiAnswer } from './call-api.ts';
-import { fixFor } from './tool-words.ts';
+import { fixFor, fixWithToolsFor } from './tool-words.ts';
 
 const RETRY_AFTER_S = 5;
 
@@ -28,7 +28,14 @@ export type Failure = {
 
 const isRetried = (status: number): boolean => status === 429 || status === 503;
 
-const findHint = ({ code, hint }: ApiError): string => hint ?? fixFor(code) ?? 'Correct the request.';
+/** A hint may name an address of the API, which an agent with tools alone cannot call. */
+const ADDRESS = /\b(?:GET|POST) \/v2\//;
+
+/** The hint; where it names an address, the tool or page that has the same (D-517). */
+const findHint = ({ code, hint }: ApiError): string => {
+  const byTools = hint !== undefined && ADDRESS.test(hint) ? fixWithToolsFor(code) : undefined;
+  return byTools ?? hint ?? fixFor(code) ?? 'Correct the request.';
+};
 
 const formatWait = (waitS: number): string => `Wait ${waitS} seconds, then repeat the same call.`;
 

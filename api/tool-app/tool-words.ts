@@ -105,12 +105,16 @@ const FIXES: Partial<Readonly<Record<ErrorCode, string>>> = {
   DQL_UNKNOWN_VENUE: 'Use a code that venues lists.',
   DQL_UNKNOWN_CURRENCY: 'Use a quote that instruments lists.',
   DQL_UNKNOWN_ASSET: 'Use a base that instruments lists.',
+  DQL_UNKNOWN_INSTRUMENT: 'Use a code of the form BASE-PERP that instruments lists.',
   DQL_TIMEFRAME_UNSUPPORTED: 'Use one that the message lists.',
   NOT_FOUND: 'Name what exists, as the hint says.',
   ANCHOR_CHANGED: 'Report that the stored rows differ from the anchored ones.',
   RATE_LIMITED: 'Wait retry_after seconds, then repeat the call.',
   UNAVAILABLE: 'Wait retry_after seconds, then repeat the call.',
 };
+
+/** What to do after a failure with this code by tools and pages; undefined where the catalogue's words are right. */
+export const fixWithToolsFor = (code: ErrorCode): string | undefined => FIXES[code];
 
 /** What to do after a failure with this code. */
 export const fixFor = (code: ErrorCode): string | undefined => FIXES[code] ?? CATALOGUE[code]?.fix;

@@ -41,6 +41,23 @@ t.test('what is no answer of the API is a failure to try again', async (t) => {
   }
 });
 
+t.test('what to do next names tools and pages, not addresses of the API that have one', async (t) => {
+  const codes = ['DQL_UNKNOWN_FIELD', 'DQL_UNKNOWN_ASSET', 'DQL_UNKNOWN_INSTRUMENT', 'DQL_UNKNOWN_CURRENCY'];
+  for (const code of codes) {
+    const hint = 'GET /v2/instruments lists every code.';
+    const text = JSON.stringify({ errors: [{ code, message: 'It is not known.', hint }] });
+    const { result } = await call(answered(400, text));
+    const failure = JSON.parse(result.content[0].text) as { readonly next: string; readonly hint: string };
+    t.equal(failure.hint, hint);
+    t.match(failure.next, /docs:\/\/dql|that instruments lists/);
+    t.notMatch(failure.next, /GET/);
+  }
+  const hint = 'Use GET /v2/stream with layers=trade.';
+  const text = JSON.stringify({ errors: [{ code: 'DQL_JSON_SCHEMA', message: 'It has no readings.', hint }] });
+  const { result } = await call(answered(400, text));
+  t.equal((JSON.parse(result.content[0].text) as { readonly next: string }).next, hint);
+});
+
 t.test('a key that the API does not accept is the answer to the whole request', async (t) => {
   const text = JSON.stringify({ errors: [{ code: 'AUTH_INVALID', message: 'The key is not valid.' }] });
   const { result, isUnauthorized } = await call(answered(401, text));
