@@ -76,6 +76,18 @@ t.test('every id that is cited anywhere is defined in docs/ or DECISIONS.md', as
   t.ok(count > 1_000, `${count} citations resolved`);
 });
 
+t.test('examples about the past ask about a full minute, where every layer has a reading of that window', (t) => {
+  const shell = /\bAT=\$\(date\b.*/g;
+  const python = /\bthen = .*timedelta.*/g;
+  const examples = markdown.flatMap((file) => [
+    ...(read(file).match(shell) ?? []),
+    ...(read(file).match(python) ?? []),
+  ]);
+  t.ok(examples.length >= 2, `${examples.length} examples`);
+  for (const example of examples) t.match(example, /:00Z|replace\(second=0, microsecond=0\)/);
+  t.end();
+});
+
 t.test('a document that code names by its file name exists in docs/', async (t) => {
   for (const file of texts.filter((name) => !name.endsWith('docs.test.ts'))) {
     for (const match of read(file).matchAll(

@@ -35,10 +35,13 @@ export const Input = Type.Object(
     at: Type.Optional(
       Type.Array(makeInstantInput('Instant of a row.'), {
         minItems: 1,
-        description: 'Mode: one row per instant, strictly ascending, with the same limit of rows.',
+        description:
+          'Mode: one row per instant, strictly ascending, with the same limit of rows. Each has the newest window that ended by it, so choose full minutes: between them a reading with a short horizon is stale.',
       }),
     ),
-    as_of: Type.Optional(makeInstantInput('Mode: one row at this instant; short for `at` with one instant.')),
+    as_of: Type.Optional(
+      makeInstantInput('Mode: one row at this instant, best a full minute; short for `at` with one instant.'),
+    ),
     raw: Type.Optional(
       Type.Boolean({
         description: `Mode when true: every stored row; at most ${RAW_ROWS} rows an answer. Needs \`from\` and \`to\`, and the plan Standard or above.`,

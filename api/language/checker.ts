@@ -47,7 +47,7 @@ const listFieldsOfLayer = (name: string): string[] => {
 const NAMES = [...FIELDS.keys(), ...SOURCES.keys()];
 
 /** The nearest names, else the one that another begins with, as other services write it: `funding` of `funding_rate` (D-516). */
-const suggestNames = (name: string): string[] => {
+const findNearestNames = (name: string): string[] => {
   const near = findNearest(name, NAMES);
   if (near.length > 0) return near;
   const begun = NAMES.filter((known) => name.toLowerCase().startsWith(`${known}_`));
@@ -58,7 +58,7 @@ const suggestNames = (name: string): string[] => {
 const describeUnknownField = (name: string, what: string, other: string | null): Words => {
   if (name === 'not') return { message: describeUnknown(name, what, []), hint: NO_NOT };
   const members = listFieldsOfLayer(name);
-  const near = other === null ? suggestNames(name) : [];
+  const near = other === null ? findNearestNames(name) : [];
   const known =
     near.length > 0 ? `Did you mean ${near.join(', ')}?` : 'GET /v2/dql/catalogue lists the fields and sources.';
   const hint = members.length > 0 ? `"${name}" is a layer; its fields are ${members.join(', ')}.` : known;

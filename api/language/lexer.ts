@@ -84,7 +84,7 @@ const HINTS: readonly (readonly [RegExp, string | ((text: string) => string)])[]
   [
     /^!=$|^<>$/,
     (text) =>
-      `Version 1 has no "${text}"; write the comparisons that should hold, as in a < b or a > b, and of codes those wanted, as in venue in (okx, bybit).`,
+      `Version 1 has no "${text}"; write the comparisons that should hold, as in a < b or a > b, and of codes those wanted, as in base in (BTC, ETH).`,
   ],
   [/^&&$/, 'Write "and".'],
   [/^\|\|$/, 'Write "or".'],

@@ -71,7 +71,7 @@ const RULES = [
   'A series (a candle source, or a sampleable field at a period) needs a period: the clause `timeframe 1h`, or a last argument as in `ema(close, 20, 1h)`. The newest completed candle is used, never a forming one.',
   '`sum` adds additive fields only; quantities of different units (oi, sizes, volume_24h) need `units: "base"` or `"quote"`.',
   'An instrument is `BTC-PERP`, a base is `BTC`. Prices are in the quote currency of each listing; there is no price across venues.',
-  '`as of <instant>` asks about the past. An answer with `settled: true` never changes; an instant is settled after 120 s at the earliest.',
+  '`as of <instant>` asks about the past. Choose a full minute, where a window of every layer ends: between them a value with a short horizon is stale. An answer with `settled: true` never changes; an instant is settled after 120 s at the earliest.',
 ];
 
 const printRow = (cells: readonly (string | boolean | undefined)[]): string => `| ${cells.join(' | ')} |`;

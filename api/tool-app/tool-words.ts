@@ -41,7 +41,7 @@ export const TOOL_WORDS: Readonly<Record<string, ToolWords>> = {
   },
   history: {
     title: 'Past readings',
-    use: 'Readings at a past instant (as_of), at several (at), one a period (interval with from and to), or as stored (raw). A period without data is a row with its gap_cause, never a repeated number. An answer with settled true never changes.',
+    use: 'Readings at a past instant (as_of), at several (at), one a period (interval with from and to), or as stored (raw). A period without data is a row with its gap_cause, never a repeated number. Choose full minutes: between them a value with a short horizon is stale. An answer with settled true never changes.',
     avoid:
       'Not for open, high, low, close or volume: use candles. Not for now: use snapshots. Send exactly one of as_of, at, interval, raw; from and to only with interval or raw. Instants are UTC such as 2026-01-15T12:00:00Z, never words such as "yesterday".',
     example: {

@@ -363,9 +363,9 @@ export type HistoryRequest = {
   readonly layers?: readonly string[];
   /** Mode: one row per period, with the last reading received in it; at most 2000 rows per listing and layer. Needs `from` and `to`. */
   readonly interval?: '10s' | '30s' | '1m' | '2m' | '3m' | '5m' | '15m' | '30m' | '1h' | '4h' | '12h' | '1d';
-  /** Mode: one row per instant, strictly ascending, with the same limit of rows. */
+  /** Mode: one row per instant, strictly ascending, with the same limit of rows. Each has the newest window that ended by it, so choose full minutes: between them a reading with a short horizon is stale. */
   readonly at?: readonly string[];
-  /** Mode: one row at this instant; short for `at` with one instant. RFC 3339, or a date. */
+  /** Mode: one row at this instant, best a full minute; short for `at` with one instant. RFC 3339, or a date. */
   readonly as_of?: string;
   /** Mode when true: every stored row; at most 100000 rows an answer. Needs `from` and `to`, and the plan Standard or above. */
   readonly raw?: boolean;

@@ -15,6 +15,7 @@ import { GAP_CAUSES } from '../../../schemas/gap-causes.ts';
 import { ALL_LAYERS } from '../../../schemas/layers/index.ts';
 import { LAYERS, READING_LAYERS } from '../../../schemas/layers.ts';
 import { PROJECT_ROOT } from '../engines/java.ts';
+import { printArchiveFiles } from './archive-columns.ts';
 import { listClientSources } from './client-sources.ts';
 import { renderPictures } from './draw-pictures.ts';
 import { ARCHIVED_DAY, formatExampleCommand, formatWideJson, INSTANTS, isAboutPast } from './endpoint-examples.ts';
@@ -37,7 +38,7 @@ const BOUNDED_BY: Readonly<Partial<Record<RequestClass, keyof PlanLimits>>> = {
 };
 
 /** Access, price, size of the response, and how long it may be cached. */
-const describeTerms = ({ key, price, pricing, cacheS, class: requestClass, input }: Endpoint): string => {
+const describeTerms = ({ key, price, pricing, cacheS, class: requestClass, input, redirects }: Endpoint): string => {
   const { properties = {} } = input as { readonly properties?: object };
   const selects = ['where', 'query'].some((name) => Object.hasOwn(properties, name));
   const bound = selects ? BOUNDED_BY[requestClass] : undefined;
@@ -49,6 +50,7 @@ const describeTerms = ({ key, price, pricing, cacheS, class: requestClass, input
       : `It is counted as \`${requestClass}\`.`,
     bound === undefined ? [] : `The limit is \`${bound}\` of the [plan](#plans).`,
     cacheS === null ? [] : `An answer may be cached for ${cacheS} s.`,
+    redirects === true ? 'Its columns are under [Archive files](#archive-files).' : [],
   ]
     .flat()
     .join(' ');
@@ -166,6 +168,8 @@ export const printEndpointDocs = (endpoints: readonly Endpoint[] = [...OPERATION
     '## Layers',
     printLayersTable(),
     printLayerMembersTable(),
+    '## Archive files',
+    printArchiveFiles(),
     '## Gap causes',
     printCausesTable(),
     '## Plans',

@@ -8,8 +8,11 @@ import { makeOpenApi } from '../../../../api/data-app/openapi.ts';
 import { OPERATIONS } from '../../../../api/operations/index.ts';
 import { STREAM_EVENTS } from '../../../../api/stream/events.ts';
 import { STREAM } from '../../../../api/stream/request.ts';
+import { printArchiveFiles } from '../../../../infra/dev/tools/archive-columns.ts';
 import { ENDPOINT_DOCS, printEndpointDocs } from '../../../../infra/dev/tools/endpoint-docs.ts';
 import { formatWideJson } from '../../../../infra/dev/tools/endpoint-examples.ts';
+import { ANCHORED_TABLES } from '../../../../schemas/anchored.ts';
+import { CANDLES, EVENTS, READINGS } from '../../../../schemas/layers/index.ts';
 import { market, NOW } from '../../../api/live-fixture.ts';
 import { findSchemaFaults } from '../../../support/closed-schema.ts';
 
@@ -18,6 +21,19 @@ const ENDPOINTS = [...OPERATIONS, STREAM];
 t.test('docs/endpoints.md contains what the operations declare', (t) => {
   if (process.env['GOLDEN_UPDATE'] === '1') writeFileSync(ENDPOINT_DOCS, printEndpointDocs());
   t.equal(readFileSync(ENDPOINT_DOCS, 'utf8'), printEndpointDocs(), '`npm run docs` writes it again');
+  t.end();
+});
+
+t.test('every column of an archive file has its meaning, or is a figure of its layer', (t) => {
+  const [ofRows = ''] = printArchiveFiles().split('The figures are');
+  const parts = new Map([...READINGS, ...EVENTS, CANDLES].map(({ recordName, anchored }) => [recordName, anchored]));
+  for (const { layer, columns } of ANCHORED_TABLES)
+    for (const { name } of columns)
+      t.equal(
+        ofRows.includes(`\n| \`${name}\` |`),
+        !Object.hasOwn(parts.get(layer) ?? {}, name),
+        `${name} of ${layer} is either; what is no figure has its words in infra/dev/tools/archive-columns.ts`,
+      );
   t.end();
 });
 
