@@ -70,7 +70,10 @@ const renderSideTable = (shown: Shown): Content => {
           (listing) =>
             html`<tr>
               <th scope="row">${findVenueName(shown, listing.venue)} <span class="muted">${listing.venue_symbol}</span></th>
-              ${columns.map((figure) => html`<td>${renderLiveCell({ ...figure, listing: toListingKey(listing) })}</td>`)}
+              ${columns.map((figure) => {
+                const quote = figure.form === 'quantity' ? { quote: listing.quote } : {};
+                return html`<td>${renderLiveCell({ ...figure, ...quote, listing: toListingKey(listing) })}</td>`;
+              })}
             </tr>`,
         )}
       </tbody>

@@ -35,10 +35,10 @@ export const roundDigits = (digits: string, decimals: number): string => {
   return /[1-9]/.test(text) ? `${sign}${text}` : text;
 };
 
-/** A thin space between thousands: no mistake for a decimal point in any language. */
+/** A thin space between thousands: no mistake for a decimal point in any language. No line ends at it. */
 export const groupThousands = (digits: string): string => {
   const [whole = '', fraction] = digits.split('.');
-  const grouped = whole.replace(/\B(?=(\d{3})+(?!\d))/g, '\u2009');
+  const grouped = whole.replace(/\B(?=(\d{3})+(?!\d))/g, '\u202f');
   return fraction === undefined ? grouped : `${grouped}.${fraction}`;
 };
 
@@ -106,6 +106,14 @@ export const formatForm = (form: Form, digits: string): string => {
       return form satisfies never;
   }
 };
+
+/** The unit of a figure as a person reads it: its currency for `quote`; empty for codes and counts. */
+export const formatUnit = (unit: string | undefined, quote: string | undefined): string =>
+  unit === 'quote' ? (quote ?? 'quote') : unit === undefined || unit === 'code' || unit === 'count' ? '' : unit;
+
+/** A quantity means nothing without its unit, which differs by listing: `151 718 contracts`. */
+export const formatQuantity = (digits: string, unit: string | undefined, quote: string | undefined): string =>
+  `${formatForm('quantity', digits)} ${formatUnit(unit, quote)}`.trim();
 
 const AGES = [
   { below: 60_000, unitMs: 1_000, unit: 's' },

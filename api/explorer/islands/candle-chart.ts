@@ -1,5 +1,5 @@
 // Candles of one listing, with a hole for each period that has none.
-import { formatForm } from '../board/figure-text.ts';
+import { formatForm, formatUnit } from '../board/figure-text.ts';
 import type { HistoryRange } from '../board/instrument-view.ts';
 import { describeReason, formatReason } from '../board/reason-words.ts';
 import type { Hole, Line } from '../chart/line.ts';
@@ -20,10 +20,16 @@ type Row = {
   readonly close: string | null;
   readonly volume: string | null;
 };
+type Item = {
+  readonly venue: string;
+  readonly quote: string;
+  readonly units: Readonly<Record<string, string>>;
+  readonly rows: readonly Row[];
+};
 type Answer = {
   readonly from: string;
   readonly to: string;
-  readonly items: readonly { readonly venue: string; readonly rows: readonly Row[] }[];
+  readonly items: readonly Item[];
 };
 
 const toHole = ({ open_time, close_time, status, reason, gap_cause }: Row): Hole => {
@@ -59,13 +65,16 @@ const toCandle = ({ open_time, close_time, open, high, low, close }: Row): Candl
 const toChartData = ({ from, to, items }: Answer): ChartData => {
   const rows = items[0]?.rows ?? [];
   const candles = rows.map(toCandle);
+  const unit = formatUnit(items[0]?.units['volume'], items[0]?.quote);
   const line: Line = {
     name: items[0]?.venue ?? '',
     // The crosshair is in the middle of a candle.
     xs: rows.map(({ open_time, close_time }) => (Date.parse(open_time) + Date.parse(close_time)) / 2),
     ys: candles.map((candle) => candle?.close ?? Number.NaN),
     digits: rows.map(({ open, high, low, close, volume }, i) =>
-      candles[i] === null ? null : [open, high, low, close, volume ?? 'unknown'].join(' '),
+      candles[i] === null
+        ? null
+        : [open, high, low, close, ...(volume === null ? ['unknown'] : [volume, unit])].join(' '),
     ),
     holes: joinHoles(rows.filter((_, i) => candles[i] === null).map(toHole)),
     late: [],
@@ -84,8 +93,10 @@ const NAMES = ['open', 'high', 'low', 'close', 'volume'];
 const formatCandle = (digits: string): string =>
   digits
     .split(' ')
-    .map((figure, i) => `${NAMES[i]} ${formatForm('digits', figure)}`)
-    .join(', ');
+    .map((text, i) =>
+      i < NAMES.length ? `${i === 0 ? '' : ', '}${NAMES[i]} ${formatForm('digits', text)}` : ` ${text}`,
+    )
+    .join('');
 
 const TIMEFRAME_MS: Readonly<Record<string, number>> = { '1m': 60_000, '5m': 300_000, '15m': 900_000, '1h': 3_600_000 };
 const REFRESH_MS = 60_000;

@@ -1,16 +1,21 @@
 // Charts of an instrument's history: each is read when it comes into sight, again each minute while it is looked at.
-import { type Form, formatForm } from '../board/figure-text.ts';
+import { type Form, formatForm, formatUnit } from '../board/figure-text.ts';
 import { type HistoryRange, WINDOW_MS } from '../board/instrument-view.ts';
 import { buildLine, type HistoryRow, type Line } from '../chart/line.ts';
 import { Chart } from './chart.ts';
 import type { ChartData } from './chart-paint.ts';
 import { callPatiently } from './patient-call.ts';
 
+type LayerRows = {
+  readonly rows: readonly HistoryRow[];
+  readonly units?: Readonly<Record<string, string>>;
+  readonly history_cadence: string;
+};
 type Item = {
   readonly venue: string;
   readonly venue_symbol: string;
   readonly quote: string;
-  readonly layers: Readonly<Record<string, { readonly rows: readonly HistoryRow[]; readonly history_cadence: string }>>;
+  readonly layers: Readonly<Record<string, LayerRows>>;
 };
 type Answer = {
   readonly from: string;
@@ -63,7 +68,11 @@ const toChartData = (answer: Answer, { range, isRaw }: HistoryQuestion, figure: 
   const { layer = '', member = '', chart = '' } = figure;
   const stepMs = isRaw ? (WINDOW_MS[layer] ?? 10_000) : chooseInterval(range, layer).stepMs;
   const items = answer.items.filter((item) => item.layers[layer] !== undefined);
-  const names = listLineNames(items);
+  const names = listLineNames(items).map((name, i) => {
+    const unit =
+      FORMS[chart] === 'quantity' ? formatUnit(items[i]?.layers[layer]?.units?.[member], items[i]?.quote) : '';
+    return unit === '' ? name : `${name}, ${unit}`;
+  });
   const lines = items.map(
     (item, i): Line => buildLine(names[i] ?? '', item.layers[layer]?.rows ?? [], { member, stepMs }),
   );

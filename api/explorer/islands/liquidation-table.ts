@@ -1,5 +1,5 @@
 // Recent liquidations, newest first, and the stretches in which the service received nothing.
-import { formatForm, formatUtc } from '../board/figure-text.ts';
+import { formatForm, formatQuantity, formatUtc } from '../board/figure-text.ts';
 import { describeReason, formatReason } from '../board/reason-words.ts';
 import { readWhileSeen } from './history-charts.ts';
 import { callPatiently } from './patient-call.ts';
@@ -17,6 +17,7 @@ type Item = {
   readonly venue: string;
   readonly quote: string;
   readonly completeness: string;
+  readonly units: Readonly<Record<string, string>>;
   readonly rows: readonly Row[];
   readonly gaps: readonly Gap[];
 };
@@ -33,17 +34,18 @@ const HEADINGS = ['Instant, UTC', 'Venue', 'Position', 'Price', 'Quantity', 'Val
 
 type Shown = { readonly atMs: number; readonly cells: readonly string[]; readonly isGap: boolean };
 
-const listRows = ({ venue, quote, rows, gaps }: Item): readonly Shown[] => [
+const listRows = ({ venue, quote, units, rows, gaps }: Item): readonly Shown[] => [
   ...rows.map(({ received_at: at, side, price, price_kind: kind, quantity, value }): Shown => {
     const atMs = Date.parse(at);
-    const figures = [quantity, value].map((figure) => (figure === null ? 'not known' : formatForm('quantity', figure)));
+    const format = (figure: string | null, unit: string | undefined) =>
+      figure === null ? 'not known' : formatQuantity(figure, unit, quote);
     const cells = [
       formatUtc(atMs),
       venue,
       side,
       `${formatForm('digits', price)} (${kind})`,
-      figures[0] ?? '',
-      `${figures[1]} ${quote}`,
+      format(quantity, units['quantity']),
+      format(value, units['value']),
     ];
     return { atMs, isGap: false, cells };
   }),

@@ -2,7 +2,7 @@
 import { type Cell, toCell } from '../board/cell.ts';
 import { type Detail, listCellDetails } from '../board/cell-details.ts';
 import { computeColourStep } from '../board/colour-step.ts';
-import { type Form, formatAgeMs, formatForm } from '../board/figure-text.ts';
+import { type Form, formatAgeMs, formatForm, formatQuantity } from '../board/figure-text.ts';
 import { findMeasure, type Scale } from '../board/measures.ts';
 import type { LiveFeed } from './live-feed.ts';
 
@@ -50,10 +50,13 @@ const readCell = (button: HTMLButtonElement): LiveCell => {
   };
 };
 
-const formatFigure = ({ form }: LiveCell, cell: Cell): string => {
+/** The currency of a quantity in `quote` is beside its age, where the cell names it. */
+const formatFigure = ({ form, quote }: LiveCell, cell: Cell): string => {
   switch (cell.kind) {
     case 'figure':
-      return formatForm(form, cell.digits);
+      return form === 'quantity'
+        ? formatQuantity(cell.digits, cell.unit, quote === '' ? undefined : '')
+        : formatForm(form, cell.digits);
     case 'withheld':
     case 'absent':
       return cell.label;

@@ -1,4 +1,5 @@
 // Answers of screens and snapshots as one kind of table: text of cells, their details, what is withheld and why. Touches no page.
+import { formatUnit } from '../board/figure-text.ts';
 
 export type Cell = {
   /** As it is drawn; digits of the API, long computed ones shortened and marked. */
@@ -137,9 +138,6 @@ const formatStamps = ({ layer, age_ms, received_at, venue_ts }: ValueObject): st
 
 const formatBound = ({ at_least: low, at_most: high }: NonNullable<ValueObject['bound']>): string =>
   low !== undefined && high !== undefined ? `${low} to ${high}` : low !== undefined ? `≥ ${low}` : `≤ ${high}`;
-
-const formatUnit = (unit: string | undefined, quote: string | undefined): string =>
-  unit === 'quote' ? (quote ?? 'quote') : unit === undefined || unit === 'code' || unit === 'count' ? '' : unit;
 
 /** What a value object of any answer shows. A number that is not current is not in the cell at all. */
 export const toCell = (object: ValueObject | undefined, quote?: string): Cell | null => {

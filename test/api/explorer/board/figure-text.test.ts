@@ -4,6 +4,7 @@ import {
   type Form,
   formatAgeMs,
   formatForm,
+  formatQuantity,
   formatShortQuantity,
   groupThousands,
   roundDigits,
@@ -37,6 +38,15 @@ t.test('rounding is half away from zero, with carries, and keeps no sign of a ze
   t.end();
 });
 
+t.test('a quantity names its unit, and one in the quote currency its currency', (t) => {
+  t.equal(formatQuantity('151718', 'contracts', 'USDT'), '151\u202f718 contracts');
+  t.equal(formatQuantity('1675309', 'base', 'USD'), '1.675M base');
+  t.equal(formatQuantity('169000000', 'quote', 'USD'), '169.0M USD');
+  t.equal(formatQuantity('169000000', 'quote', undefined), '169.0M quote');
+  t.equal(formatQuantity('169000000', 'quote', ''), '169.0M', 'where the currency is named beside it');
+  t.end();
+});
+
 t.test('rounding agrees with whole numbers of any length', (t) => {
   const random = createRandom(3);
   for (let round = 0; round < 3_000; round++) {
@@ -61,24 +71,24 @@ t.test('a figure is shown in the form of its measure', (t) => {
     ['rate', '0', '0.0000 %'],
     ['bps', '0.0000186617561846709654', '+0.19 bps'],
     ['width', '0.0000010308263464782592', '0.01 bps'],
-    ['price', '97009.6', '97\u2009009.6'],
-    ['price', '97009.60', '97\u2009009.60'],
-    ['price', '96995.01722774', '96\u2009995.0172'],
-    ['price', '99999.99996', '100\u2009000.0000'],
-    ['price', '123456789.5', '123\u2009456\u2009790'],
+    ['price', '97009.6', '97\u202f009.6'],
+    ['price', '97009.60', '97\u202f009.60'],
+    ['price', '96995.01722774', '96\u202f995.0172'],
+    ['price', '99999.99996', '100\u202f000.0000'],
+    ['price', '123456789.5', '123\u202f456\u202f790'],
     ['price', '0.523456789', '0.5234568'],
     ['price', '0.0000123456789', '0.00001234568'],
     ['price', '0.0000000000012345', '0.00000000000123'],
     ['price', '0.00', '0.00'],
-    ['digits', '96995.01722774', '96\u2009995.01722774'],
+    ['digits', '96995.01722774', '96\u202f995.01722774'],
     ['quantity', '1284000.5', '1.284M'],
-    ['quantity', '97010.4', '97\u2009010'],
+    ['quantity', '97010.4', '97\u202f010'],
     ['quantity', '0.04210000', '0.0421'],
     ['quantity', '45600000000', '45.600B'],
     ['quantity', '12.345', '12.35'],
   ] as const satisfies readonly (readonly [Form, string, string])[])
     t.equal(formatForm(form, digits), text, `${form} ${digits}`);
-  t.equal(groupThousands('1234567.1234567'), '1\u2009234\u2009567.1234567', 'decimals are not grouped');
+  t.equal(groupThousands('1234567.1234567'), '1\u202f234\u202f567.1234567', 'decimals are not grouped');
   t.equal(formatShortQuantity('not a number'), 'not a number');
   t.end();
 });
