@@ -5,6 +5,7 @@ import { toDayOf } from '../../schemas/instants.ts';
 import { openAccountStore } from '../access/account-store.ts';
 import { listOwnKeys, type OwnKey } from '../accounts/account-keys.ts';
 import type { Session } from '../accounts/sessions.ts';
+import { SOLD_LAYERS } from '../contract/plan-rows.ts';
 import { PLAN_CODES, PLANS, type Plan, type PlanLimits } from '../contract/plans.ts';
 import { makeToday, type Today } from '../operations/account.ts';
 import { renderMessage, renderTable, renderTag } from './components.ts';
@@ -23,6 +24,10 @@ const LINES: readonly (readonly [label: string, of: (plan: Plan) => string])[] =
   ['Venues', ({ venues }) => formatCountOr(venues, 'All')],
   ['Instruments', ({ instruments }) => formatCountOr(instruments, 'All')],
   ['History', ({ history_days }) => (history_days === null ? 'All kept' : `${history_days} days`)],
+  ['Raw messages and rows', ({ raw }) => (raw ? 'Yes' : 'No')],
+  ...SOLD_LAYERS.map(
+    (layer) => [`Layer ${layer}`, ({ layers }: Plan) => (layers.includes(layer) ? 'Yes' : 'No')] as const,
+  ),
   ['Requests a second', ({ limits }) => formatFigure(limits.requests_per_second)],
   ['Requests a day', ({ limits }) => formatFigure(limits.requests_per_day)],
   ['Queries a day', ({ limits }) => formatFigure(limits.dql_per_day)],

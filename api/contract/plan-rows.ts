@@ -4,7 +4,7 @@ import { PLANS, type PlanLimits } from './plans.ts';
 const PLAN_LIST = Object.values(PLANS);
 const LIMIT_NAMES = Object.keys(PLANS.free.limits) as (keyof PlanLimits)[];
 /** Layers that not every plan has. */
-const SOLD_LAYERS = PLANS.pro_plus.layers.filter((layer) => !PLANS.free.layers.includes(layer));
+export const SOLD_LAYERS = PLANS.pro_plus.layers.filter((layer) => !PLANS.free.layers.includes(layer));
 
 const formatLimit = (figure: number | null): string => (figure === null ? 'all' : printFigure(figure));
 const printFigure = (figure: number | string): string =>

@@ -10,6 +10,7 @@ import type {
   SnapshotsRequest,
 } from '../typescript/src/index.ts';
 import { UsageError } from './exit.ts';
+import type { Row } from './output.ts';
 import * as rows from './rows.ts';
 import {
   makeRequest,
@@ -125,12 +126,18 @@ export const printLiquidations = async (run: Run): Promise<void> => {
     ...readPeriod(run.options, Date.now()),
   });
   if (run.format === 'parquet') return writeTable(run, 'liquidations', { ...request, limit: MOST_LIQUIDATIONS });
-  const found = { objects: [] as unknown[], rows: [] as ReturnType<typeof rows.toLiquidationRows> };
+  const objects: unknown[] = [];
+  const events: Row[] = [];
+  let gaps: Row[] = [];
+  let partly = '';
   for await (const answer of run.client.pages('liquidations', request, pickSignal(run))) {
-    found.objects.push(...answer.items);
-    found.rows.push(...rows.toLiquidationRows(answer));
+    objects.push(...answer.items);
+    events.push(...rows.toLiquidationRows(answer));
+    gaps = rows.toLiquidationGapRows(answer);
+    partly = rows.describeCompleteness(answer);
   }
-  print(run, { ...found, note: rows.formatCount(found.rows.length, 'liquidation') });
+  const counts = [rows.formatCount(events.length, 'liquidation'), rows.formatCount(gaps.length, 'gap')];
+  print(run, { objects, rows: [...gaps, ...events], note: `${counts.join(', ')}${partly}` });
 };
 
 export const printAccount = async (run: Run): Promise<void> => {

@@ -73,18 +73,34 @@ export const toHistoryRows = ({ items }: HistoryAnswer<string>): Row[] =>
 
 export const toCandleRows = ({ items }: CandlesAnswer<string>): Row[] =>
   items.flatMap(({ venue, venue_symbol: symbol, units, rows }) =>
-    rows.map(({ open_time, status, open, high, low, close, volume, trades, ...one }) => {
-      const row = { open_time, venue, symbol, status, why: findWhy(one), open, high, low, close, volume, trades };
-      return withUnits(row, units);
+    rows.map(({ open_time, status, open, high, low, close, volume, turnover, trades, ...one }) => {
+      const names = { open_time, venue, symbol, status, why: findWhy(one) };
+      return withUnits({ ...names, open, high, low, close, volume, turnover, trades }, units);
     }),
   );
 
 export const toLiquidationRows = ({ items }: LiquidationsAnswer<string>): Row[] =>
-  items.flatMap(({ venue, venue_symbol: symbol, units, rows }) =>
-    rows.map(({ received_at, side, price, price_kind, quantity, value, id }) =>
-      withUnits({ received_at, venue, symbol, side, price, price_kind, quantity, value, id }, units),
-    ),
+  items.flatMap(({ venue, venue_symbol: symbol, completeness, units, rows }) =>
+    rows.map(({ received_at, side, price, price_kind, quantity, value, id }) => {
+      const names = { received_at, venue, symbol, status: 'present', why: null, gap_to: null, completeness };
+      return withUnits({ ...names, side, price, price_kind, quantity, value, id }, units);
+    }),
   );
+
+/** Stretches in which some may be missing, each a row at its beginning. Every page has those of the whole window. */
+export const toLiquidationGapRows = ({ items }: LiquidationsAnswer<string>): Row[] =>
+  items.flatMap(({ venue, venue_symbol: symbol, completeness, gaps }) =>
+    gaps.map(({ from, to, gap_cause }) => ({
+      ...{ received_at: from, venue, symbol, status: 'missing', why: gap_cause, gap_to: to, completeness },
+    })),
+  );
+
+/** Venues that do not publish every liquidation; empty when each does. */
+export const describeCompleteness = ({ items }: LiquidationsAnswer<string>): string => {
+  const partly = items.filter(({ completeness }) => completeness !== 'full');
+  const words = new Set(partly.map(({ venue, completeness }) => `${venue} (${completeness})`));
+  return words.size === 0 ? '' : `; not complete: ${[...words].join(', ')}`;
+};
 
 /** One row a level, the best ones first. */
 export const toBookRows = (items: readonly Book<string>[]): Row[] =>

@@ -187,6 +187,8 @@ for (const [look, colours] of [
     await see(on, '#candles', '#candles[data-drawn]');
     await see(on, '#book', '#book table');
     await see(on, '#liquidations', '#liquidations table');
+    const interest = await on.page.locator(`button.cell[data-listing="${CUT}"][data-layer="oi"] .figure`).textContent();
+    t.match(interest, /^[\d.\u202f]+[MB]? contracts$/, 'a quantity names its unit');
     await examinePage(t, on, `${look}-instrument`);
     t.same(on.faults, []);
     await on.context.close();

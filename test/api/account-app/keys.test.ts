@@ -3,6 +3,7 @@ import fastify from 'fastify';
 import t from 'tap';
 import { openKeyStore } from '../../../api/access/key-store.ts';
 import { hashKey } from '../../../api/access/keys.ts';
+import { PLANS } from '../../../api/contract/plans.ts';
 import { ACCOUNT_URL, hiddenFields, readAccount, signUp, startSite } from '../site-fixture.ts';
 
 const CREATED = `select count(*)::int as n from key_events e join api_keys k using (key_id)
@@ -163,6 +164,8 @@ t.test('the plan is the best of the account and its live keys, with the counters
   ]);
   const plan = await one.get('/plan');
   t.match(plan.body, /<h1>Plan Free<\/h1>/);
+  for (const layer of PLANS.pro_plus.layers.filter((name) => !PLANS.free.layers.includes(name)))
+    t.match(plan.body, new RegExp(`Layer ${layer}</th>`), 'what a larger plan sells is on its page');
   t.match(plan.body, /1,234 of 5,000/);
   t.match(plan.body, /screen 1,234/);
   await pool.query(

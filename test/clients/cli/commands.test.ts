@@ -12,9 +12,9 @@ import { STREAM } from '../../../api/stream/request.ts';
 import { clipLine, listTableLines } from '../../../clients/cli/output.ts';
 import { Picture } from '../../../clients/cli/picture.ts';
 import { buildProgram, runPerp } from '../../../clients/cli/program.ts';
-import { toSnapshotRows } from '../../../clients/cli/rows.ts';
+import { describeCompleteness, toSnapshotRows } from '../../../clients/cli/rows.ts';
 import { ENDPOINTS } from '../../../clients/typescript/src/api-types.ts';
-import type { LiveEvent, SnapshotsAnswer } from '../../../clients/typescript/src/index.ts';
+import type { LiquidationsAnswer, LiveEvent, SnapshotsAnswer } from '../../../clients/typescript/src/index.ts';
 import { answerJson, type EdgeAnswer, frame, openEdgeServer } from '../../support/edge-server.ts';
 
 type Asked = { readonly method: string; readonly path: string; readonly sent: Readonly<Record<string, unknown>> };
@@ -208,6 +208,21 @@ t.test('no endpoint is without a command, no command without a case', async (t) 
   );
   t.same([...new Set([...cased, ...ELSEWHERE])].sort(), names.sort());
   t.ok(ENDPOINT_LIST.map(formatPath).length === Object.keys(ENDPOINTS).length);
+});
+
+t.test('a table of liquidations has its gaps and how complete each venue is', async (t) => {
+  const { output } = ENDPOINT_LIST.find(({ name }) => name === 'liquidations')?.example ?? {};
+  const answer = output as LiquidationsAnswer<string>;
+  const csv = await run(['liquidations', ...BETWEEN, '--csv']);
+  const gaps = answer.items.flatMap((item) => item.gaps.map((gap) => ({ ...item, ...gap })));
+  t.ok(gaps.length > 0, 'the documented answer has a gap');
+  for (const { venue, venue_symbol, completeness, from, to, gap_cause } of gaps)
+    t.match(csv.out, `${from},${venue},${venue_symbol},missing,${gap_cause},${to},${completeness}`);
+  const shown = await run(['liquidations', ...BETWEEN], { isTty: true });
+  t.match(shown.err + shown.out, `${gaps.length} gap`);
+  t.equal(describeCompleteness(answer), '', 'each of them is published');
+  const items = answer.items.map((item) => ({ ...item, completeness: 'sampled' as const }));
+  t.match(describeCompleteness({ ...answer, items }), `not complete: ${items[0]?.venue} (sampled)`);
 });
 
 t.test('tables of Parquet go to a file or a pipe; a stream has no table off a terminal', async (t) => {
