@@ -6,6 +6,7 @@ import type { Endpoint, RequestClass } from '../../../api/contract/endpoint.ts';
 import { PLAN_NAMES, PLAN_ROWS } from '../../../api/contract/plan-rows.ts';
 import type { PlanLimits } from '../../../api/contract/plans.ts';
 import { listErrorCodes } from '../../../api/data-app/endpoint-codes.ts';
+import { GAPS_HEADER } from '../../../api/data-app/envelope-headers.ts';
 import { toAnchor } from '../../../api/open-pages/endpoint-pages.ts';
 import { OPERATIONS } from '../../../api/operations/index.ts';
 import { STREAM } from '../../../api/stream/request.ts';
@@ -112,7 +113,7 @@ ${fenceText('sh', `BASE=http://127.0.0.1:8080\nKEY=...\n${INSTANTS}\n${ARCHIVED_
 * **Selections** (\`where\`) are the same everywhere: \`base in (BTC, ETH) and quote = USDT\`, on \`instrument\`, \`base\`, \`venue\`, \`quote\`, \`symbol\`. Without a selection, everything that the plan covers is selected.
 * **Instants** are ISO 8601 in UTC with milliseconds, or microseconds where they have them. A request may send any RFC 3339 instant or a date.
 * **Figures** have the digits that the venue sent, or are computed from them. They are JSON numbers, or strings with \`number_format\` \`string\`. A value that is not current is withheld; \`status\` and \`reason\` give the cause.
-* **Tables**: ${printRowPaths(endpoints)} answer their rows as \`text/csv\`, \`application/x-ndjson\` or \`application/vnd.apache.parquet\` when \`Accept\` says so, each row with the members of its listing and layer; the members of the envelope are headers \`X-Service-*\`.
+* **Tables**: ${printRowPaths(endpoints)} answer their rows as \`text/csv\`, \`application/x-ndjson\` or \`application/vnd.apache.parquet\` when \`Accept\` says so, each row with the members of its listing and layer; the members of the envelope are headers \`X-Service-*\`. In Parquet figures are texts with all digits, instants timestamps. A table of liquidations has events alone: \`${GAPS_HEADER}\` is the number of gaps that the JSON answer lists.
 * **HEAD** is allowed wherever GET is. A request body is JSON of at most 64 KiB. An unknown member or parameter is refused, not ignored.
 * **Size**: an answer has at most 8 MiB. The request header \`X-Service-Max-Bytes\` (4096 to 8388608) lowers that limit; a larger answer is refused with \`DQL_LIMIT\`.
 * **Errors** are \`{"errors": [{"code", "message", "position", "hint", "path"}]}\`, with every fault found; a 429 and a 503 have \`Retry-After\`.`;
