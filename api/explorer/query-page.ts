@@ -79,7 +79,7 @@ const makeInstant = (nowMs: number): Content => html`<div class="as-of">
     <input id="as-of-slider" type="range" min="0" max="1440" value="1440" aria-valuetext="now" />
   </div>
   <button type="button" id="as-of-now" class="quiet">Now</button>
-  <span class="hint" id="as-of-hint">Such as ${new Date(Math.floor((nowMs - HOUR_MS) / HOUR_MS) * HOUR_MS).toISOString()}; empty for now.</span>
+  <span class="hint" id="as-of-hint">Such as ${new Date(Math.floor((nowMs - HOUR_MS) / HOUR_MS) * HOUR_MS).toISOString()}, best a full minute; empty for now.</span>
 </div>`;
 
 const renderQuestionForm = (

@@ -55,3 +55,9 @@ export const withAsOf = (text: string, at: string | null): string => {
   const bare = clause === null ? text : `${text.slice(0, clause.from).trimEnd()} ${text.slice(clause.to).trimStart()}`;
   return at === null ? bare.trimEnd() : `${bare.trimEnd()} as of ${at}`;
 };
+
+/** The first full minute from an instant on: there every layer has a row of history (concepts, The past). Empty, which is now, while it is to come. */
+export const toFullMinute = (ms: number, nowMs: number): string => {
+  const at = Math.ceil(ms / 60_000) * 60_000;
+  return at > nowMs ? '' : `${new Date(at).toISOString().slice(0, 19)}Z`;
+};

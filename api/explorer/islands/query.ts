@@ -15,7 +15,7 @@ import {
   toSnapshotsTable,
 } from './query-table.ts';
 import { renderElement, renderTable } from './query-view.ts';
-import { findAsOf, withAsOf } from './query-words.ts';
+import { findAsOf, toFullMinute, withAsOf } from './query-words.ts';
 import { enableTips } from './tips.ts';
 
 type Mode = 'screen' | 'snapshots';
@@ -143,6 +143,11 @@ const showInstant = (): void => {
 const readReachMs = (): number => {
   const earliest = Date.parse(catalogue?.earliest_retained ?? '');
   return Number.isNaN(earliest) ? SLIDER_MS : Math.min(SLIDER_MS, Math.max(60_000, Date.now() - earliest));
+};
+
+const readSlider = (): string => {
+  const back = 1 - Number(slider.value) / SLIDER_STEPS;
+  return back === 0 ? '' : toFullMinute(Date.now() - back * readReachMs(), Date.now());
 };
 
 const setInstant = (at: string): void => {
@@ -324,14 +329,12 @@ form.addEventListener('change', ({ target }) => {
   }
   if (id === 'as-of') setInstant(asOf.value.trim());
   if (id === 'as-of-slider') {
-    const back = 1 - Number(slider.value) / SLIDER_STEPS;
-    setInstant(back === 0 ? '' : toSecond(Date.now() - back * readReachMs()));
+    setInstant(readSlider());
   }
   void run();
 });
 slider.addEventListener('input', () => {
-  const back = 1 - Number(slider.value) / SLIDER_STEPS;
-  asOf.value = back === 0 ? '' : toSecond(Date.now() - back * readReachMs());
+  asOf.value = readSlider();
 });
 for (const button of document.querySelectorAll<HTMLButtonElement>('[data-example]'))
   button.addEventListener('click', () => {

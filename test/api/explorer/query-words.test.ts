@@ -2,7 +2,7 @@
 import t from 'tap';
 import { toCsv, toCurl } from '../../../api/explorer/islands/query-code.ts';
 import { flattenRows, type ScreenAnswer, toCell, toScreenTable } from '../../../api/explorer/islands/query-table.ts';
-import { findAsOf, splitWords, withAsOf } from '../../../api/explorer/islands/query-words.ts';
+import { findAsOf, splitWords, toFullMinute, withAsOf } from '../../../api/explorer/islands/query-words.ts';
 import screen from '../../../api/operations/examples/screen.json' with { type: 'json' };
 
 t.test('words of a query have their kinds and places', (t) => {
@@ -92,6 +92,15 @@ t.test('a number that is not current is in no cell and in no file, and its reaso
   });
   t.match(toCell({ value: null, unit: 'count', bound: { at_least: 1, at_most: 3 } }), { text: '1 to 3', full: null });
   t.equal(toCell(undefined), null);
+  t.end();
+});
+
+t.test('the slider goes back to full minutes, and not into the future', (t) => {
+  const now = Date.parse('2026-01-15T12:00:40Z');
+  t.equal(toFullMinute(now - 100_000, now), '2026-01-15T11:59:00Z');
+  t.equal(toFullMinute(Date.parse('2026-01-15T11:59:00Z'), now), '2026-01-15T11:59:00Z');
+  t.equal(toFullMinute(now - 50_000, now), '2026-01-15T12:00:00Z');
+  t.equal(toFullMinute(now - 10_000, now), '', 'the next minute has not begun');
   t.end();
 });
 
