@@ -51,7 +51,9 @@ const describeTerms = ({ key, price, pricing, cacheS, class: requestClass, input
       : `It is counted as \`${requestClass}\`.`,
     bound === undefined ? [] : `The limit is \`${bound}\` of the [plan](#plans).`,
     cacheS === null ? [] : `An answer may be cached for ${cacheS} s.`,
-    redirects === true ? 'Its columns are under [Archive files](#archive-files).' : [],
+    redirects === true
+      ? 'Its columns are under [Archive files](#archive-files). `X-Service-Receipt` is a header of the redirect, not of the file to which it leads.'
+      : [],
   ]
     .flat()
     .join(' ');
