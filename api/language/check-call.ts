@@ -43,10 +43,15 @@ const refuseFunction = (node: CallNode, { faults }: Findings): void =>
     return { message, hint };
   });
 
-export const refuseScope = (place: Place, name: string, { faults }: Findings): void =>
-  faults.add('DQL_SCOPE', place, {
+type ScopeAt = { readonly where: Where; readonly findings: Findings };
+
+export const refuseScope = (place: Place, name: string, { where, findings }: ScopeAt): void =>
+  findings.faults.add('DQL_SCOPE', place, {
     message: `"${name}" has a value for each venue and stands where there is one value for the instrument.`,
-    hint: `Write any(venues where ...) around the condition, or max(venues, ...) around the value.`,
+    hint:
+      where.isKey === true
+        ? 'Order by one value of the instrument: write max(venues, ...) or min(venues, ...) around it.'
+        : 'Write any(venues where ...) around the condition, or max(venues, ...) around the value.',
   });
 
 const refusePeriod = (text: string, place: Place, { faults }: Findings): void =>
@@ -315,7 +320,7 @@ export const checkCall = (node: CallNode, where: Where, tools: Tools): Checked =
     });
   }
   const isVenue = spec.scope === 'venue';
-  if (isVenue && !where.venueNames) refuseScope(node.place, spec.name, findings);
+  if (isVenue && !where.venueNames) refuseScope(node.place, spec.name, { where, findings });
   refuseTimeframe(node, spec, findings);
   const period = spec.readsPeriods ? findCallPeriod(node, where, findings) : null;
   const inner: Where = isVenue ? { ...where, venueNames: true } : where;

@@ -34,6 +34,7 @@ export const listExpressions = ({ condition, select, orderBy }: CheckedQuery): r
 
 const AT_INSTRUMENT: Where = { venueNames: false, quantified: false, series: null };
 const IN_SELECT: Where = { ...AT_INSTRUMENT, venueNames: true };
+const IN_KEY: Where = { ...AT_INSTRUMENT, isKey: true };
 
 const spellCode = (key: SelectionKey, code: Code, { codes, faults }: { codes: Codes; faults: Faults }): string => {
   if (key === 'symbol') return code.text;
@@ -72,7 +73,7 @@ const checkSelected = (node: Node, { checker, faults }: Tools): Node => {
 };
 
 const checkKey = ({ expr, descending }: OrderKey, { checker, faults }: Tools): OrderKey => {
-  const { node, kind } = checker.check(expr, AT_INSTRUMENT);
+  const { node, kind } = checker.check(expr, IN_KEY);
   if (kind === 'boolean' || kind === 'status' || expr.type === 'code') {
     const message = `"order by" takes a value, not ${describeKind(kind)}.`;
     faults.add('DQL_TYPE', expr.place, { message, hint: 'Order by a number, a duration, or instrument.' });

@@ -159,7 +159,8 @@ class Checker {
       return makeChecked(node, 'broken');
     }
     (field.scope === 'venue' ? venueNames : instrumentNames).add(field.name);
-    if (field.scope === 'venue' && !where.venueNames) refuseScope(node.place, field.name, this.#findings);
+    if (field.scope === 'venue' && !where.venueNames)
+      refuseScope(node.place, field.name, { where, findings: this.#findings });
     const more = { additive: field.additive, isQuantity: field.unit === 'quantity' };
     if (where.series === null) return makeChecked(node, field.type, more);
     if (!field.sampleable) {
@@ -184,7 +185,7 @@ class Checker {
       return makeChecked(node, 'broken');
     }
     this.#findings.venueNames.add(source.name);
-    if (!where.venueNames) refuseScope(node.place, source.name, this.#findings);
+    if (!where.venueNames) refuseScope(node.place, source.name, { where, findings: this.#findings });
     const period = findInheritedPeriod(node, where, this.#findings);
     const more = { additive: source.additive, isQuantity: source.unit === 'quantity', period };
     return makeChecked(period === 'unknown' ? node : { ...node, period }, 'series', more);

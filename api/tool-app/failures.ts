@@ -39,8 +39,11 @@ const findHint = ({ code, hint }: ApiError): string => {
 
 const formatWait = (waitS: number): string => `Wait ${waitS} seconds, then repeat the same call.`;
 
+/** What the hint names where a condition stands; in a key of `order by` none does (D-518). */
+const CONDITION = 'any(venues where ...)';
+
 const NEXT: Partial<Readonly<Record<ErrorCode, (error: ApiError, waitS: number) => string>>> = {
-  DQL_SCOPE: () => 'Put the field inside any(venues where ...).',
+  DQL_SCOPE: ({ hint = CONDITION }) => (hint.includes(CONDITION) ? `Put the field inside ${CONDITION}.` : hint),
   DQL_LIMIT: (error) => `Narrow the request: ${findHint(error)}`,
   AUTH_REQUIRED: () => 'Sign in again.',
   AUTH_INVALID: () => 'Sign in again.',

@@ -52,6 +52,17 @@ t.test('what to do next names tools and pages, not addresses of the API that hav
     t.match(failure.next, /docs:\/\/dql|that instruments lists/);
     t.notMatch(failure.next, /GET/);
   }
+  const scope = async (hint?: string): Promise<string> => {
+    const text = JSON.stringify({ errors: [{ code: 'DQL_SCOPE', message: 'It has a value for each venue.', hint }] });
+    return (JSON.parse((await call(answered(400, text))).result.content[0].text) as { readonly next: string }).next;
+  };
+  const inside = 'Put the field inside any(venues where ...).';
+  t.equal(
+    await scope('Write any(venues where ...) around the condition, or max(venues, ...) around the value.'),
+    inside,
+  );
+  t.equal(await scope(), inside);
+  t.equal(await scope('Order by max(venues, ...).'), 'Order by max(venues, ...).', 'no condition stands in a key');
   const hint = 'Use GET /v2/stream with layers=trade.';
   const text = JSON.stringify({ errors: [{ code: 'DQL_JSON_SCHEMA', message: 'It has no readings.', hint }] });
   const { result } = await call(answered(400, text));
