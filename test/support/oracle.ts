@@ -304,6 +304,14 @@ export class Oracle {
     return this.#covers.get(connId)?.includes(layer === 'venue_depth' ? 'book' : layer) ?? false;
   }
 
+  /** Whether the listing was known to end by `at` when a window was sealed. */
+  #isEnded(symbol: string, at: Micros, sealing: number): boolean {
+    const delisted = (this.#versions.get(symbol) ?? []).find(
+      ({ delistedAt, writtenAt }) => delistedAt !== null && writtenAt <= (this.#records[sealing - 1]?.recordedAt ?? 0),
+    );
+    return delisted !== undefined && (delisted.delistedAt ?? 0) <= at;
+  }
+
   /** Why nothing came in a window, as it was known at its seal (L-08, design section 5). */
   #cause(
     symbol: string,
@@ -312,10 +320,7 @@ export class Oracle {
     sealing = this.#sealedBy(at),
   ): string {
     if (sealing === Number.POSITIVE_INFINITY) return 'unknown';
-    const delisted = (this.#versions.get(symbol) ?? []).find(
-      ({ delistedAt, writtenAt }) => delistedAt !== null && writtenAt <= (this.#records[sealing - 1]?.recordedAt ?? 0),
-    );
-    if (delisted !== undefined && (delisted.delistedAt ?? 0) <= at) return 'not_listed';
+    if (layer !== 'candles' && this.#isEnded(symbol, at, sealing)) return 'not_listed';
     const bucket = 10 * SECOND;
     const isCollected = this.#records.some(
       ({ slot, receivedAt, recordedAt }, place) =>
@@ -580,6 +585,9 @@ export class Oracle {
     });
     if (isProved) return { record: null, cause: null };
     const at = open + MINUTE;
+    // The instant of its end is no part of a minute: one that ended with its listing was listed.
+    if (sealing !== Number.POSITIVE_INFINITY && this.#isEnded(symbol, at - 1, sealing))
+      return { record: null, cause: 'not_listed' };
     const cause = this.#cause(symbol, 'candles', { from: open, at });
     if (cause !== 'no_update') return { record: null, cause };
     // A minute is published after its end: a loss while it could still be published explains it too.
@@ -595,7 +603,7 @@ export class Oracle {
     const missing = (counted: JsonValue, over: Record<string, JsonValue>): JsonValue =>
       question.includeGaps ? { ...head, status: 'missing', ...over, ...none, base_candles: counted } : null;
     const expected = question.minutes;
-    const lifeEnd = delistedAt === null ? Number.POSITIVE_INFINITY : floorTo(delistedAt, MINUTE) + MINUTE;
+    const lifeEnd = delistedAt === null ? Number.POSITIVE_INFINITY : ceilTo(delistedAt, MINUTE);
     const opens = Array.from({ length: expected }, (_, i) => open + i * MINUTE);
     const within = opens.filter((at) => at >= floorTo(keptFrom, MINUTE) && at + MINUTE <= lifeEnd);
     const minutes = within.map((at) => this.#minute(symbol, at));
