@@ -113,7 +113,7 @@ const makeRow = (series: ListingSeries, layer: ReadingLayer, { at, row, gapCause
       gapCause,
       late: row?.late ?? false,
       policy: capability === null ? null : findListingPolicy(capability, layer, findVersionAt(versions, at)),
-      lostAt: reading === null ? null : losses(listing.venue, reading, at),
+      lostAt: reading === null ? null : losses(listing, reading, at),
       boundMs: options.bounds[layer],
       retentionFrom: computeRetentionFrom('readings', version, options.evaluatedAt),
       units: options.units,
@@ -192,11 +192,9 @@ const groupItemTexts = async (
   );
   const listMarks = (one: Selected): ReadingRow[] => listReadings(marks.get(toListingId(one)) ?? []);
   const received = listings.flatMap((one) => [
-    ...listMarks(one).map((row) => [one.listing.venue, row] as const),
+    ...listMarks(one).map((row) => [one.listing, row] as const),
     ...[...bySeries.values()].flatMap((said) =>
-      (said.get(toListingId(one)) ?? []).flatMap(({ row }) =>
-        row === null ? [] : [[one.listing.venue, row] as const],
-      ),
+      (said.get(toListingId(one)) ?? []).flatMap(({ row }) => (row === null ? [] : [[one.listing, row] as const])),
     ),
   ]);
   const losses = await gatherLosses({ reader, live }, received, findLastInstant(asked));

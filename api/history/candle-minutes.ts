@@ -38,7 +38,7 @@ const listUnsealedSpan = (
 ): Span[] => {
   const { length, from, to } = periods;
   const { listing, version } = one;
-  const sealed = live.historyWatermark(listing.venue) ?? 0;
+  const sealed = live.partitionOf(listing)?.history ?? 0;
   const earliest = Math.max(from, computeRetentionFrom('candles', version, evaluatedAt) - length);
   let first = to;
   while (first - length >= earliest && toSealInstant(first) > sealed) first -= length;

@@ -123,7 +123,7 @@ type Recent = { readonly sealed: readonly StoredCandle[]; readonly provisional: 
 
 /** Copies what memory holds. Must run before the store is queried: a row that leaves memory meanwhile is in the store. */
 const readRecent = (live: LiveMemory, { listing }: Selected, question: CandleQuestion): Recent => {
-  const history = live.historyWatermark(listing.venue) ?? 0;
+  const history = live.partitionOf(listing)?.history ?? 0;
   const sealed: StoredCandle[] = [];
   const provisional: StoredCandle[] = [];
   for (const recent of live.recentRows(listing.venue, CANDLES.table, listing.venueSymbol)) {

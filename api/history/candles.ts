@@ -233,7 +233,7 @@ const gatherMarks = async (
   const rows = converted.map((one, i) =>
     listReadings(joinSeries(stored.get(toListingId(one)) ?? [], recent[i] ?? { sealed: [], provisional: [] })),
   );
-  const received = converted.flatMap(({ listing }, i) => (rows[i] ?? []).map((row) => [listing.venue, row] as const));
+  const received = converted.flatMap(({ listing }, i) => (rows[i] ?? []).map((row) => [listing, row] as const));
   const losses = await gatherLosses({ reader, live }, received, asked.to);
   return new Map(
     converted.map((one, i) => {

@@ -137,11 +137,11 @@ export const joinGaps = (gaps: readonly StoredGap[], { from, to }: Span): Stored
     .map((gap) => ({ ...gap, from: Math.max(gap.from, from), to: Math.min(gap.to, to) }));
 };
 
-/** Spans that the venue's tasks have not reached yet: their content is unknown (H-15, H-16k). A settled answer has none. */
-const findUnknownSpans = (live: LiveMemory, venue: string, { from, to }: Span): StoredGap[] => {
+/** The span that the listing's task has not reached yet: its content is unknown (H-15, H-16k). A settled answer has none. */
+const findUnknownSpans = (live: LiveMemory, { listing }: Selected, { from, to }: Span): StoredGap[] => {
+  const { watermark = null, history = null } = live.partitionOf(listing) ?? {};
   // The rows that the store shows are sealed, however far behind this copy is.
-  const sealed = (live.historyWatermark(venue) ?? 0) - SEALS_AFTER;
-  const knownFrom = Math.max(from, live.watermark(venue) ?? from, sealed);
+  const knownFrom = Math.max(from, watermark ?? from, (history ?? 0) - SEALS_AFTER);
   return to - knownFrom > STATE_LAG ? [{ from: knownFrom, to, cause: 'unknown' }] : [];
 };
 
@@ -155,7 +155,7 @@ export const gatherGaps = async (
   for (const one of listings) {
     const rows = [...live.recentRows(one.listing.venue, TABLE, one.listing.venueSymbol)].map(({ row }) => row);
     const missing = rows.filter(({ texts }) => texts.status === 'missing').map(toGap);
-    gaps.set(toListingId(one), [...missing, ...findUnknownSpans(live, one.listing.venue, { from, to })]);
+    gaps.set(toListingId(one), [...missing, ...findUnknownSpans(live, one, { from, to })]);
   }
   const ids = listings.map(toListingId);
   const text =

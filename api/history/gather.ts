@@ -1,9 +1,11 @@
 // Reads what an answer needs for a few listings: series of each layer, marks for conversions, losses of connections.
 import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
+import type { TaskId } from '../../schemas/topics.ts';
 import { COUNTS_WITHIN, SEALS_AFTER, toSealInstant } from '../../schemas/windows.ts';
-import { type Selected, toListingId } from '../live/listing-book.ts';
-import type { LiveMemory } from '../live/memory.ts';
+import { type LiveListing, type Selected, toListingId } from '../live/listing-book.ts';
+import { type LiveMemory, NO_PARTITIONS } from '../live/memory.ts';
+import { findLoss, findPartition } from '../live/partition.ts';
 import type { Span } from './past.ts';
 import { joinSeries, type ReadingRow, type RecentSeries } from './series.ts';
 import type { HistoryReader, Range, RowQuestion, Rows, StoredSpan } from './store.ts';
@@ -23,7 +25,7 @@ const SPANS_PER_STATEMENT = 200;
 
 /** Copies a listing's layer from memory. Must run before the store is queried: a row that leaves memory meanwhile is in the store. */
 export const readRecent = (live: LiveMemory, { listing }: Selected, layer: ReadingLayer): RecentSeries => {
-  const history = live.historyWatermark(listing.venue) ?? 0;
+  const history = live.partitionOf(listing)?.history ?? 0;
   const sealed: StoredRow[] = [];
   const provisional: StoredRow[] = [];
   for (const recent of live.recentRows(listing.venue, LAYERS[layer].table, listing.venueSymbol)) {
@@ -115,8 +117,11 @@ export const gatherSeries = async (
   );
 };
 
-/** Losses of connections as they counted at an instant. */
-export type Losses = (venue: string, reading: StoredReading, at: Micros) => Micros | null;
+type Named = Pick<LiveListing, 'venue' | 'venueSymbol'>;
+/** A row of a listing that an answer needs. */
+export type HeardRow = readonly [listing: Named, row: ReadingRow];
+/** Losses of connections as they counted for a listing at an instant. */
+export type Losses = (listing: Named, reading: StoredReading, at: Micros) => Micros | null;
 
 /** A loss counts at `at` as a reading does: recorded in time. Silence of a collector is a rule on the log and needs no record (F-02). */
 const isCounted = ({ recordedAt, cause }: StoredSpan, at: Micros): boolean =>
@@ -131,12 +136,26 @@ const findStoredLoss = (spans: readonly StoredSpan[], received: Micros, at: Micr
   return lost;
 };
 
-const groupByVenue = (heard: readonly (readonly [venue: string, row: ReadingRow])[]): Map<string, ReadingRow[]> => {
-  const rows = new Map<string, ReadingRow[]>();
-  for (const [venue, row] of heard) {
+/** Names the task of a listing: a connection may have ended for one shard and not for another. */
+const createTaskNames = (live: LiveMemory): ((listing: Named) => TaskId) => {
+  const names = new Map<Named, TaskId>();
+  return (listing) => {
+    const held = names.get(listing);
+    if (held !== undefined) return held;
+    const { venue, venueSymbol } = listing;
+    const name: TaskId = `${venue}/${findPartition(live.venue(venue)?.partitions ?? NO_PARTITIONS, venueSymbol)}`;
+    names.set(listing, name);
+    return name;
+  };
+};
+
+const groupByTask = (heard: readonly HeardRow[], nameTask: (listing: Named) => TaskId): Map<TaskId, ReadingRow[]> => {
+  const rows = new Map<TaskId, ReadingRow[]>();
+  for (const [listing, row] of heard) {
     if (row.reading.horizon_source !== 'connection') continue;
-    const held = rows.get(venue);
-    if (held === undefined) rows.set(venue, [row]);
+    const task = nameTask(listing);
+    const held = rows.get(task);
+    if (held === undefined) rows.set(task, [row]);
     else held.push(row);
   }
   return rows;
@@ -145,25 +164,32 @@ const groupByVenue = (heard: readonly (readonly [venue: string, row: ReadingRow]
 /** Reads the ends of the connections that delivered `heard`. `latest` is the last instant of the answer. */
 export const gatherLosses = async (
   { reader, live }: Pick<Gathering, 'reader' | 'live'>,
-  heard: readonly (readonly [venue: string, row: ReadingRow])[],
+  heard: readonly HeardRow[],
   latest: Micros,
 ): Promise<Losses> => {
   const spans = new Map<string, readonly StoredSpan[]>();
   // Taken before the store is queried: up to these watermarks the store's answer is complete.
-  const visible = new Map([...live.venues()].map(({ venue }) => [venue, live.historyWatermark(venue) ?? 0] as const));
-  for (const [venue, rows] of groupByVenue(heard)) {
+  const visible = new Map(
+    [...live.venues()].flatMap(({ venue, partitions }) =>
+      [...partitions].map(([partition, { history }]) => [`${venue}/${partition}` as TaskId, history ?? 0] as const),
+    ),
+  );
+  const nameTask = createTaskNames(live);
+  for (const [task, rows] of groupByTask(heard, nameTask)) {
     const connections = [...new Set(rows.map(({ reading }) => reading.conn_id))].sort();
     const from = rows.reduce((least, { reading }) => Math.min(least, reading.received_at), latest);
     for (let i = 0; i < connections.length; i += SPANS_PER_STATEMENT) {
       const asked = connections.slice(i, i + SPANS_PER_STATEMENT);
-      const found = await reader.spans(asked, { venue, from, to: latest });
-      for (const [conn, ended] of found) spans.set(`${venue}|${conn}`, ended);
+      const found = await reader.spans(asked, { task, from, to: latest });
+      for (const [conn, ended] of found) spans.set(`${task}|${conn}`, ended);
     }
   }
-  return (venue, reading, at) => {
-    const stored = findStoredLoss(spans.get(`${venue}|${reading.conn_id}`) ?? [], reading.received_at, at);
+  return (listing, reading, at) => {
+    const { venue, venueSymbol } = listing;
+    const task = nameTask(listing);
+    const stored = findStoredLoss(spans.get(`${task}|${reading.conn_id}`) ?? [], reading.received_at, at);
     // Memory does not know when a loss was recorded, so it is used only for what the store cannot show yet.
-    if (stored !== null || at + SEALS_AFTER <= (visible.get(venue) ?? 0)) return stored;
-    return live.venue(venue)?.connections.lostAt(reading.conn_id, reading.received_at) ?? null;
+    if (stored !== null || at + SEALS_AFTER <= (visible.get(task) ?? 0)) return stored;
+    return findLoss(live.venue(venue)?.partitions ?? NO_PARTITIONS, venueSymbol, reading);
   };
 };

@@ -11,7 +11,7 @@ import { findNewestAt, type ReadingRow } from './series.ts';
 
 /** What is known of a listing's marks over an answer. */
 export type Marks = {
-  readonly listing: Pick<LiveListing, 'venue' | 'versions'>;
+  readonly listing: Pick<LiveListing, 'venue' | 'venueSymbol' | 'versions'>;
   readonly capabilities: readonly CapabilityVersion[];
   readonly losses: Losses;
   /** Ascending by window. */
@@ -21,14 +21,14 @@ export type Marks = {
 
 /** The mark at an instant, when it is present there under the bound in force. */
 export const findMarkAt = ({ listing, capabilities, losses, rows, boundMs }: Marks, at: Micros): Mark | null => {
-  const { venue, versions } = listing;
+  const { versions } = listing;
   const reading = findHeldAt(findNewestAt(rows, at)?.reading ?? null, { capabilities, versions, at });
   const digits = reading?.values.mark;
   if (reading === null || digits === undefined) return null;
   const { status } = findStatusAt({
     reading,
     policy: findListingPolicy(findVersionAt(capabilities, at), 'mark', findVersionAt(versions, at)),
-    lostAt: losses(venue, reading, at),
+    lostAt: losses(listing, reading, at),
     boundMs,
     at,
     stateLag: false,

@@ -47,7 +47,7 @@ export type Span = { readonly from: Micros; readonly to: Micros };
 
 /** Up to this instant the store shows every row of a listing; later rows may be in memory only. */
 const findShownTo = ({ listing, version }: Selected, live: LiveMemory): Micros =>
-  Math.max((live.historyWatermark(listing.venue) ?? 0) - SEALS_AFTER, version.first_seen_at);
+  Math.max((live.partitionOf(listing)?.history ?? 0) - SEALS_AFTER, version.first_seen_at);
 
 /** Waits, at most ten seconds, while a process that has just begun reads what the store does not show of the span. */
 export const awaitRecent = async ({ to }: Span, selected: readonly Selected[], live: LiveMemory): Promise<void> => {
@@ -58,16 +58,15 @@ export const awaitRecent = async ({ to }: Span, selected: readonly Selected[], l
 /** Refuses windows that the store does not show yet and that memory does not hold: their content is unknown (design section 7). */
 export const refuseHole = ({ from, to }: Span, selected: readonly Selected[], live: LiveMemory): void => {
   for (const one of selected) {
-    const { venue } = one.listing;
     const lower = findShownTo(one, live);
     if (to <= lower) continue;
     if (!live.isWhole)
       throw makeServiceError('UNAVAILABLE', 'The last minutes have not been read yet.', {
         hint: 'Repeat the call in a few seconds, or ask for an earlier window.',
       });
-    const upper = live.recentFrom(venue);
+    const upper = live.recentFrom(one.listing);
     if (upper <= lower || from >= upper) continue;
-    throw makeServiceError('UNAVAILABLE', `History of ${venue} is behind since ${formatInstant(lower)}.`, {
+    throw makeServiceError('UNAVAILABLE', `History of ${one.listing.venue} is behind since ${formatInstant(lower)}.`, {
       hint: 'Repeat the call in a minute, or ask for an earlier window.',
     });
   }

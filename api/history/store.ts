@@ -124,17 +124,17 @@ export class HistoryReader {
     return this.#runQuery(question, { text, values: [formatInstantMicros(at)], among: question.listings });
   }
 
-  /** Ended alive spans of connections that overlap `[from, to]`, by connection. */
+  /** Ended alive spans of connections that overlap `[from, to]`, as one task has them, by connection. */
   async spans(
     connections: readonly string[],
-    { venue, from, to }: { readonly venue: string; readonly from: Micros; readonly to: Micros },
+    { task, from, to }: { readonly task: string; readonly from: Micros; readonly to: Micros },
   ): Promise<Map<string, StoredSpan[]>> {
     const text =
       'SELECT conn, from_at::long from_at, to_at::long to_at, recorded_at::long recorded_at, cause' +
       ` FROM ${this.table('connections')}` +
-      ` WHERE from_at <= $1 AND to_at >= $2 AND venue = $3 AND conn IN (${listPlaceholders(connections, 3)})` +
-      ' ORDER BY conn, from_at, task, src_offset';
-    const values = [formatInstantMicros(to), formatInstantMicros(from), venue, ...connections];
+      ` WHERE from_at <= $1 AND to_at >= $2 AND task = $3 AND conn IN (${listPlaceholders(connections, 3)})` +
+      ' ORDER BY conn, from_at, src_offset';
+    const values = [formatInstantMicros(to), formatInstantMicros(from), task, ...connections];
     const spans = new Map<string, StoredSpan[]>();
     for (const [conn, began, ended, recorded, cause] of await this.query({ text, values, among: connections })) {
       const held = spans.get(conn ?? '') ?? [];

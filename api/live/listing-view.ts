@@ -11,6 +11,7 @@ import { makeLayerObject } from './layer-object.ts';
 import { findVersionAt, type LiveListing } from './listing-book.ts';
 import type { Mark } from './members.ts';
 import type { LiveMemory, LiveVenue } from './memory.ts';
+import { findLoss } from './partition.ts';
 
 export type ViewOptions = {
   readonly at: Micros;
@@ -105,8 +106,11 @@ export const findHeldReading = (
   { layer, at }: { readonly layer: ReadingLayer; readonly at: Micros },
 ): Reading | null => findHeldAt(readings.get(layer), { capabilities: venue.capabilities, versions, at });
 
-export const findLostAt = ({ venue }: VenueView, reading: Reading | null): Micros | null =>
-  reading === null ? null : venue.connections.lostAt(reading.conn_id, reading.received_at);
+export const findLostAt = (
+  { venue: { partitions } }: VenueView,
+  { venueSymbol }: Pick<LiveListing, 'venueSymbol'>,
+  reading: Reading | null,
+): Micros | null => (reading === null ? null : findLoss(partitions, venueSymbol, reading));
 
 /** The listing's mark when it is present at T under the bound in force (N-07). */
 export const findPresentMark = (
@@ -118,7 +122,7 @@ export const findPresentMark = (
   const { status } = findStatusAt({
     reading,
     policy: findListingPolicy(view.capability, 'mark', findVersionAt(listing.versions, at)),
-    lostAt: findLostAt(view, reading),
+    lostAt: findLostAt(view, listing, reading),
     boundMs: bounds.mark,
     at,
     stateLag: view.stateLag,
@@ -144,7 +148,7 @@ export const makeLayerState = (
     ...options,
     reading,
     policy: findListingPolicy(view.capability, layer, version),
-    lostAt: findLostAt(view, reading),
+    lostAt: findLostAt(view, listing, reading),
     boundMs: options.bounds[layer],
     stateLag: view.stateLag,
     version: reading === null ? version : (findVersionAt(listing.versions, reading.recorded_at) ?? version),

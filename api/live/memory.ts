@@ -4,12 +4,12 @@ import { STATE_LAG } from '../../schemas/freshness.ts';
 import { EVENTS } from '../../schemas/layers/index.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { CapabilityVersion, ListingVersion, LiveEntry, Place, StateEntry } from '../../schemas/topics.ts';
-import { ConnectionBook } from './connection-book.ts';
 import { addVersion, type LiveListing } from './listing-book.ts';
 import { decodeAbove, type HeldReading, type LiveMessage, NewestReadings } from './live-message.ts';
 import {
   createPartition,
   findHistoryWatermark,
+  findPartition,
   findRecentFrom,
   findWatermark,
   type Partition,
@@ -24,14 +24,13 @@ const ANSWERED_EVENTS: ReadonlySet<string> = new Set(
 );
 
 const ROW_KINDS: ReadonlySet<LiveEntry['kind']> = new Set(['provisional', 'sealed', 'event']);
-const NO_PARTITIONS: ReadonlyMap<number, Partition> = new Map();
+export const NO_PARTITIONS: ReadonlyMap<number, Partition> = new Map();
 /** W lies so far before the record it was published with. */
 const BEHIND_RECORD: Micros = 1_000;
 
 export type LiveVenue = {
   readonly venue: string;
   readonly listings: Map<string, LiveListing>;
-  readonly connections: ConnectionBook;
   readonly capabilities: CapabilityVersion[];
   readonly partitions: Map<number, Partition>;
 };
@@ -62,7 +61,6 @@ export class LiveMemory {
       this.#venues.set(venue, {
         venue,
         listings: new Map(),
-        connections: new ConnectionBook(),
         capabilities: [],
         partitions: new Map(),
       });
@@ -85,14 +83,14 @@ export class LiveMemory {
   /** Applies a complete round of `state`: everything at or below its offset is known from then on. */
   applyRound(venueCode: string, partition: number, entries: readonly StateEntry[]): void {
     const venue = this.#require(venueCode);
+    const at = this.#partition(venue, partition);
     for (const entry of entries) {
       if (entry.reading && entry.symbol !== null)
         this.#listing(venue, entry.symbol).readings.set(entry.reading.layer, { reading: entry.reading });
-      if (entry.span) venue.connections.apply(entry.span);
+      if (entry.span) at.connections.apply(entry.span);
       if (entry.listing) this.applyListing(entry.listing);
       if (entry.capability) this.applyCapability(entry.capability);
       if (!entry.marker) continue;
-      const at = this.#partition(venue, partition);
       at.offset = entry.round;
       at.index = Number.POSITIVE_INFINITY;
       at.watermark = entry.marker.watermark;
@@ -213,9 +211,15 @@ export class LiveMemory {
     return findHistoryWatermark(this.#venues.get(venueCode)?.partitions ?? NO_PARTITIONS);
   }
 
-  /** Rows of a venue that ended or came after this are in this copy, whatever the history store shows. */
-  recentFrom(venueCode: string): Micros {
-    return findRecentFrom(this.#venues.get(venueCode)?.partitions ?? NO_PARTITIONS);
+  /** What is kept of the task that has a listing: up to its history W the store shows the listing's rows, whatever other tasks have reached. */
+  partitionOf({ venue, venueSymbol }: Pick<LiveListing, 'venue' | 'venueSymbol'>): Partition | undefined {
+    const partitions = this.#venues.get(venue)?.partitions ?? NO_PARTITIONS;
+    return partitions.get(findPartition(partitions, venueSymbol));
+  }
+
+  /** Rows of a listing that ended or came after this are in this copy, whatever the history store shows. */
+  recentFrom(listing: Pick<LiveListing, 'venue' | 'venueSymbol'>): Micros {
+    return findRecentFrom(this.partitionOf(listing));
   }
 
   /** False from `expectPast` to `join`: then rows, and what readings took the place of, are known only of what came since this copy was ready. */
@@ -252,9 +256,11 @@ export class LiveMemory {
     const sum = { listings: 0, readings: 0, connections: 0, rows: 0 };
     for (const venue of this.#venues.values()) {
       sum.listings += venue.listings.size;
-      sum.connections += venue.connections.size;
       for (const l of venue.listings.values()) sum.readings += l.readings.size;
-      for (const p of venue.partitions.values()) sum.rows += p.recent.size;
+      for (const { connections, recent } of venue.partitions.values()) {
+        sum.connections += connections.size;
+        sum.rows += recent.size;
+      }
     }
     return sum;
   }
@@ -268,8 +274,8 @@ export class LiveMemory {
       case 'reading':
         return;
       case 'connection':
-        if (entry.span) venue.connections.apply(entry.span);
-        venue.connections.prune(() => listReferredConnections(venue));
+        if (entry.span) at.connections.apply(entry.span);
+        at.connections.prune(() => listReferredConnections(venue));
         return;
       case 'listing':
         if (entry.listing) this.applyListing(entry.listing);
@@ -332,11 +338,11 @@ export class LiveMemory {
   }
 }
 
-const joinVenue = ({ connections, partitions }: LiveVenue, past: LiveVenue): void => {
-  connections.join(past.connections);
+const joinVenue = ({ partitions }: LiveVenue, past: LiveVenue): void => {
   for (const [partition, at] of partitions) {
     const before = past.partitions.get(partition);
     if (before === undefined) continue;
+    at.connections.join(before.connections);
     at.since = before.since;
     at.recent.join(before.recent, at.history);
     at.recent.prune(at.watermark ?? 0, at.history);

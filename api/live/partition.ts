@@ -1,6 +1,8 @@
-// The state that a memory copy keeps of one partition of a venue's `live`: its place, its watermarks, its rows.
+// The state that a memory copy keeps of one partition of a venue's `live`: its place, its watermarks, its connections, its rows.
 import type { Micros } from '../../schemas/records.ts';
-import type { Place } from '../../schemas/topics.ts';
+import { toShard } from '../../schemas/shards.ts';
+import type { Place, Reading } from '../../schemas/topics.ts';
+import { ConnectionBook } from './connection-book.ts';
 import { KEPT, RecentRows } from './recent-rows.ts';
 
 export type Partition = {
@@ -14,6 +16,8 @@ export type Partition = {
   history: Micros | null;
   /** Its place when it had been followed to the end that it had at the start, from which on everything was kept; null before. */
   readyAt: Place | null;
+  /** A connection that concerns several shards has a life in each: its records come one by one to each log. */
+  readonly connections: ConnectionBook;
   readonly recent: RecentRows;
 };
 
@@ -24,12 +28,27 @@ export const createPartition = (): Partition => ({
   since: null,
   history: null,
   readyAt: null,
+  connections: new ConnectionBook(),
   recent: new RecentRows(),
 });
 
+const NOTHING = { since: null, watermark: null } as const;
+
 export const toPlace = ({ offset, index }: Place): Place => ({ offset, index });
 
-type Partitions = ReadonlyMap<number, Partition>;
+export type Partitions = ReadonlyMap<number, Partition>;
+
+/** The partition that has all of a listing (design section 5): its shard. */
+export const findPartition = (partitions: ReadonlyMap<number, unknown>, venueSymbol: string): number =>
+  partitions.size > 1 ? toShard(venueSymbol, partitions.size) : 0;
+
+/** When the connection of a reading was lost, by the log of the listing; null while it lives or when it is not known. */
+export const findLoss = (
+  partitions: Partitions,
+  venueSymbol: string,
+  { conn_id: connId, received_at: receivedAt }: Pick<Reading, 'conn_id' | 'received_at'>,
+): Micros | null =>
+  partitions.get(findPartition(partitions, venueSymbol))?.connections.lostAt(connId, receivedAt) ?? null;
 
 /** W of a venue: the smallest of its tasks'; null while one has published none. */
 export const findWatermark = (partitions: Partitions): Micros | null => {
@@ -53,10 +72,5 @@ export const findHistoryWatermark = (partitions: Partitions): Micros | null => {
 };
 
 /** Rows that ended or came after this are held, whatever the history store shows. */
-export const findRecentFrom = (partitions: Partitions): Micros => {
-  let from = 0;
-  for (const { since, watermark } of partitions.values()) {
-    if (since !== null && watermark !== null) from = Math.max(from, since, watermark - KEPT);
-  }
-  return from;
-};
+export const findRecentFrom = ({ since, watermark }: Pick<Partition, 'since' | 'watermark'> = NOTHING): Micros =>
+  since === null || watermark === null ? 0 : Math.max(0, since, watermark - KEPT);

@@ -49,7 +49,8 @@ const groupBySlot = (spans: Iterable<Span>): Iterable<Span[]> => {
  */
 export const deriveVenueState = (live: LiveMemory, venue: LiveVenue, at: Micros): VenueState => {
   const watermark = live.watermark(venue.venue);
-  const turns = [...groupBySlot(venue.connections.spans())].flatMap((spans) => listSlotTurns(spans, at));
+  const slots = [...venue.partitions.values()].flatMap(({ connections }) => [...groupBySlot(connections.spans())]);
+  const turns = slots.flatMap((spans) => listSlotTurns(spans, at));
   if (watermark !== null) turns.push({ at: watermark + STATE_LAG, open: 0, wrong: 1 });
   turns.sort((a, b) => a.at - b.at);
   let [open, wrong] = [0, 0];

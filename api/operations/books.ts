@@ -22,7 +22,7 @@ import { Where } from '../language/where-object.ts';
 import { makeBookObject } from '../live/book-object.ts';
 import { makeBounds } from '../live/bounds.ts';
 import { findVersionAt, type Selected } from '../live/listing-book.ts';
-import { findHeldReading, findPresentMark, makeVenueView, type VenueView } from '../live/listing-view.ts';
+import { findHeldReading, findLostAt, findPresentMark, makeVenueView, type VenueView } from '../live/listing-view.ts';
 import { findDirectory } from '../selection/directory.ts';
 import { type Names, selectListings } from '../selection/resolve.ts';
 import answer from './examples/books.json' with { type: 'json' };
@@ -112,7 +112,7 @@ const toItem = (view: VenueView, { listing, version }: Selected, shown: Shown) =
   const answer = findStatusAt({
     reading: book,
     policy: findListingPolicy(view.capability, 'book', version),
-    lostAt: book === null ? null : view.venue.connections.lostAt(book.conn_id, book.received_at),
+    lostAt: findLostAt(view, listing, book),
     boundMs: bounds.book,
     at,
     stateLag: view.stateLag,

@@ -157,7 +157,7 @@ export class MarketAt {
     const answer = findStatusAt({
       reading,
       policy: findListingPolicy(capability, layer, version),
-      lostAt: this.#recent.lostAt(listing.venue, reading, this.at),
+      lostAt: this.#recent.lostAt(listing, reading, this.at),
       boundMs: bounds[layer],
       at: this.at,
       stateLag,

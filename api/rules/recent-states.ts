@@ -10,6 +10,7 @@ import { ByteLog, type BytePlace } from '../live/byte-log.ts';
 import type { LiveListing } from '../live/listing-book.ts';
 import { type HeldReading, LiveMessage } from '../live/live-message.ts';
 import type { AppliedEntry, LiveMemory } from '../live/memory.ts';
+import { findLoss, findPartition } from '../live/partition.ts';
 import { isBetweenInstants } from './instants.ts';
 
 /** How long what was replaced is kept: longer than a lease and the start of a process together. */
@@ -19,6 +20,7 @@ const AHEAD: Micros = 1_000_000;
 /** `drop-oldest`: what is older cannot be evaluated any more. */
 const MOST_CHANGES = 400_000;
 
+type Named = Pick<LiveListing, 'venue' | 'venueSymbol'>;
 /** `bytes`: of the reading that was replaced; else it was `held` elsewhere, or there was none. */
 type Change = {
   readonly recordedAt: Micros;
@@ -49,7 +51,7 @@ export class RecentStates {
   readonly #live: LiveMemory;
   readonly #tasks = new Map<string, Task>();
   #histories = new WeakMap<LiveListing, Map<ReadingLayer, History>>();
-  /** When the end of a connection became known, by venue and connection. */
+  /** When the end of a connection became known, by task and connection. */
   readonly #ends = new Map<string, Micros>();
   readonly #mostChanges: number;
   #bytes: ByteLog;
@@ -108,12 +110,14 @@ export class RecentStates {
     return codecs.live.decode(this.#bytes.at(next.bytes)).reading;
   }
 
-  /** When the connection a reading came on was lost, as was known at `at`. */
-  lostAt(venue: string, reading: Reading | null, at: Micros): Micros | null {
-    if (reading === null) return null;
-    const lost = this.#live.venue(venue)?.connections.lostAt(reading.conn_id, reading.received_at) ?? null;
+  /** When the connection a reading of a listing came on was lost, as was known at `at`. */
+  lostAt({ venue, venueSymbol }: Named, reading: Reading | null, at: Micros): Micros | null {
+    const partitions = this.#live.venue(venue)?.partitions;
+    if (reading === null || partitions === undefined) return null;
+    const lost = findLoss(partitions, venueSymbol, reading);
     if (lost === null) return null;
-    const knownAt = this.#ends.get(`${venue}|${reading.conn_id}|${lost}`);
+    const task = `${venue}/${findPartition(partitions, venueSymbol)}`;
+    const knownAt = this.#ends.get(`${task}|${reading.conn_id}|${lost}`);
     return knownAt !== undefined && knownAt > at ? null : lost;
   }
 
@@ -146,10 +150,11 @@ export class RecentStates {
   #note({ venue, partition, message, entry, replaced }: AppliedEntry): void {
     if (!this.#isKeeping) return;
     const { recorded_at: recordedAt, kind, symbol, layer } = message;
-    const task = this.#findTask(`${venue}/${partition}`, recordedAt);
+    const name = `${venue}/${partition}`;
+    const task = this.#findTask(name, recordedAt);
     task.newest = Math.max(task.newest, recordedAt);
     if (kind === 'connection' && entry?.span?.to != null)
-      this.#noteEnd(venue, entry.span.conn_id, { to: entry.span.to, recordedAt });
+      this.#noteEnd(name, entry.span.conn_id, { to: entry.span.to, recordedAt });
     if (kind === 'reading' && symbol !== null && layer !== null) {
       const listing = this.#live.venue(venue)?.listings.get(symbol);
       if (listing !== undefined) this.#noteChange(task, this.#findHistory(listing, layer), { recordedAt, replaced });
@@ -157,9 +162,9 @@ export class RecentStates {
     this.#drop(task);
   }
 
-  /** Several tasks report one end: the first of the log counts, whichever arrives first. */
-  #noteEnd(venue: string, connId: string, { to, recordedAt }: { to: Micros; recordedAt: Micros }): void {
-    const key = `${venue}|${connId}|${to}`;
+  /** An end may be reported again: the first of the log counts. */
+  #noteEnd(task: string, connId: string, { to, recordedAt }: { to: Micros; recordedAt: Micros }): void {
+    const key = `${task}|${connId}|${to}`;
     this.#ends.set(key, Math.min(this.#ends.get(key) ?? recordedAt, recordedAt));
     if (this.#ends.size <= MOST_CHANGES / 100) return;
     for (const [old, knownAt] of this.#ends) if (knownAt < recordedAt - KEPT) this.#ends.delete(old);

@@ -41,7 +41,7 @@ const readMarks = async (facts: readonly Facts[], spec: ColumnSpec, deps: Conver
   const series = await gatherSeries({ reader, live, listings: facts, asked }, 'mark', { withBefore: true });
   const listRows = ({ listing }: Facts) =>
     listReadings(series.get(formatListingId(listing.venue, listing.venueSymbol)) ?? []);
-  const received = facts.flatMap((one) => listRows(one).map((row) => [one.listing.venue, row] as const));
+  const received = facts.flatMap((one) => listRows(one).map((row) => [one.listing, row] as const));
   const losses = await gatherLosses({ reader, live }, received, to);
   return new Map(
     facts.map((one) => {

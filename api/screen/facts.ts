@@ -37,7 +37,7 @@ export const readLiveLayers = (
     const answer = findStatusAt({
       reading,
       policy: findListingPolicy(view.capability, layer, findVersionAt(listing.versions, terms.at)),
-      lostAt: findLostAt(view, reading),
+      lostAt: findLostAt(view, listing, reading),
       boundMs: terms.bounds[layer],
       at: terms.at,
       stateLag: view.stateLag,

@@ -46,7 +46,7 @@ const toState = ({ selected, layer, row }: ReceivedRow, losses: Losses, question
   const answer = findStatusAt({
     reading,
     policy,
-    lostAt: reading === null ? null : losses(listing.venue, reading, terms.at),
+    lostAt: reading === null ? null : losses(listing, reading, terms.at),
     boundMs: terms.bounds[layer],
     at: terms.at,
     stateLag: false,
@@ -66,9 +66,7 @@ export const readPastLayers = async (question: PastQuestion): Promise<ReadonlyMa
       return { selected, layer, row: findNewestAt(listReadings(rows), terms.at) };
     }),
   );
-  const spoken = received.flatMap(({ selected, row }) =>
-    row === null ? [] : [[selected.listing.venue, row] as const],
-  );
+  const spoken = received.flatMap(({ selected, row }) => (row === null ? [] : [[selected.listing, row] as const]));
   const losses = await gatherLosses({ reader, live }, spoken, terms.at);
   const states = new Map<string, Partial<Record<ReadingLayer, LayerState>>>();
   for (const one of received) {

@@ -52,7 +52,7 @@ const lookAt = (
     const reading = findHeldReading(view, listing, { layer: name, at });
     const { status } = findStatusAt({
       ...{ reading, policy: 'on', at, stateLag: view.stateLag },
-      lostAt: findLostAt(view, reading),
+      lostAt: findLostAt(view, listing, reading),
       boundMs: Number.POSITIVE_INFINITY,
     });
     count.listings++;

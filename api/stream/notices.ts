@@ -79,8 +79,9 @@ export const makeReadyData = (
 export const makeHeartbeatData = ({ request }: Stream, live: LiveMemory, now: Micros): string => {
   const served = findServedAt(request, live, now);
   const connections = request.venues.map((code) => {
-    const spans = live.venue(code)?.connections.newestBySlot().values() ?? [];
-    return [code, [...spans].some(({ to }) => to === null) ? 'up' : 'down'] as const;
+    const partitions = [...(live.venue(code)?.partitions.values() ?? [])];
+    const spans = partitions.flatMap(({ connections }) => [...connections.newestBySlot().values()]);
+    return [code, spans.some(({ to }) => to === null) ? 'up' : 'down'] as const;
   });
   return writeJson({
     at: formatInstant(now),

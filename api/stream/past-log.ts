@@ -5,6 +5,7 @@ import type { Reading } from '../../schemas/topics.ts';
 import { findVersionAt, type LiveListing, type Selected } from '../live/listing-book.ts';
 import { makeVenueView } from '../live/listing-view.ts';
 import type { LiveMemory } from '../live/memory.ts';
+import { findPartition } from '../live/partition.ts';
 import type { EventId } from './positions.ts';
 import { type StreamRequest, selectAt, selectOne } from './request.ts';
 import type { RingEntry } from './ring.ts';
@@ -17,7 +18,7 @@ export class PastLog {
   readonly #firstReadings = new Map<string, RingEntry>();
   /** The newest reading of each track that the replay has passed. */
   readonly #passed = new Map<string, RingEntry>();
-  /** Connections whose spans changed: what the client knew of their readings' statuses cannot be derived. */
+  /** Connections whose spans changed, by task: what the client knew of their readings' statuses cannot be derived. */
   readonly #connections = new Set<string>();
   /** Venues whose policies changed. */
   readonly #venues = new Set<string>();
@@ -27,9 +28,9 @@ export class PastLog {
   /** Takes in the entries that follow those taken in before. */
   read(entries: Iterable<RingEntry>): void {
     for (const held of entries) {
-      const { venue, kind, track } = held;
+      const { venue, task, kind, track } = held;
       if (track !== null && !this.#firstReadings.has(track)) this.#firstReadings.set(track, held);
-      if (kind === 'connection') this.#connections.add(`${venue}|${held.entry().span?.conn_id}`);
+      if (kind === 'connection') this.#connections.add(`${task}|${held.entry().span?.conn_id}`);
       if (kind === 'capability') this.#venues.add(venue);
       if (kind !== 'listing') continue;
       const { listing } = held.entry();
@@ -63,7 +64,8 @@ export class PastLog {
     const venue = live.venue(code);
     if (venue === undefined || id.lagging || this.#venues.has(code)) return null;
     const reading = this.readingThen(track);
-    if (reading !== null && this.#connections.has(`${code}|${reading.conn_id}`)) return null;
+    const task = `${code}/${findPartition(venue.partitions, track.listing.venueSymbol)}`;
+    if (reading !== null && this.#connections.has(`${task}|${reading.conn_id}`)) return null;
     // The version that comes after the id may have been written before the instant: what it switches off was not known.
     const written = this.#written.get(toListingKey(code, track.listing.venueSymbol)) ?? Number.POSITIVE_INFINITY;
     const at = Math.min(id.sentAt, written - 1);

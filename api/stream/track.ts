@@ -52,7 +52,7 @@ export class Track<Reader> {
     return findStatusAt({
       reading,
       policy: findListingPolicy(view.capability, this.layer, findVersionAt(this.listing.versions, at)),
-      lostAt: findLostAt(view, reading),
+      lostAt: findLostAt(view, this.listing, reading),
       boundMs: this.format.bounds[this.layer],
       at,
       stateLag: view.stateLag,
@@ -63,7 +63,7 @@ export class Track<Reader> {
   nextMoment({ view, reading, at }: Sight): Micros {
     if (reading === null || !reading.valid) return Number.POSITIVE_INFINITY;
     const moments = [
-      findLostAt(view, reading) ?? Number.POSITIVE_INFINITY,
+      findLostAt(view, this.listing, reading) ?? Number.POSITIVE_INFINITY,
       (reading.valid_until ?? Number.POSITIVE_INFINITY) + 1,
       reading.received_at + (this.format.bounds[this.layer] + 1) * 1_000,
     ];

@@ -146,18 +146,23 @@ export class Feed {
   readonly memory: LiveMemory;
   #offset = 0;
 
-  constructor(venues: readonly string[]) {
+  /** Of several shards each is ready. */
+  constructor(venues: readonly string[], shards = 1) {
     this.memory = new LiveMemory(venues);
+    const partitions = Array.from({ length: shards }, (_, partition) => partition);
     for (const venue of venues) {
-      this.memory.beginAtStart(venue, 0);
-      this.memory.markReady(venue, 0);
+      this.memory.expectPartitions(venue, partitions);
+      for (const partition of partitions) {
+        this.memory.beginAtStart(venue, partition);
+        this.memory.markReady(venue, partition);
+      }
     }
   }
 
-  entry(venue: string, body: Body, place: { offset?: number; index?: number } = {}): void {
-    const { offset = ++this.#offset, index = 0 } = place;
+  entry(venue: string, body: Body, place: { partition?: number; offset?: number; index?: number } = {}): void {
+    const { partition = 0, offset = ++this.#offset, index = 0 } = place;
     const entry = codecs.live.encode(makeLiveEntry({ offset, index, recorded_at: NOW, ...body }));
-    this.memory.applyLive(venue, 0, entry);
+    this.memory.applyLive(venue, partition, entry);
   }
 
   list(version: ListingVersion): void {

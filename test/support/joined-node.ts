@@ -6,11 +6,14 @@ import { codecs } from '../../schemas/avro/codec.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { CapabilityVersion, ListingVersion, RowEntry, StateEntry } from '../../schemas/topics.ts';
 import { PaperLog, paperVenue } from './paper-log.ts';
+import { ShardLog } from './shard-log.ts';
+import type { Appended } from './task-driver.ts';
 
 export const VENUE = 'paper';
 
-/** Outputs of one raw record: its entries of `live`, and the round that was due at it. */
+/** Outputs of one raw record of a partition: its entries of `live`, and the round that was due at it. */
 export type Step = {
+  readonly partition: number;
   readonly recordedAt: Micros;
   readonly live: readonly Buffer[];
   readonly rows: readonly RowEntry[];
@@ -21,16 +24,27 @@ export type Step = {
 
 const NO_BODY = { symbol: null, reading: null, span: null, listing: null, capability: null };
 
-/** The log of the given seconds as a task publishes it. */
-export const makeSteps = (seed: number, seconds: number): readonly Step[] => {
+/** The log of the given seconds as the tasks of its shards publish it. */
+export const makeSteps = (seed: number, seconds: number, shards = 1): readonly Step[] => {
   const paper = new PaperLog(seed);
   paper.run(seconds);
-  const task = new Task({ venue: paperVenue, partition: 0, shards: 1 });
-  return paper.log.records.map((record) => {
+  const steps = Array.from({ length: shards }, (_, partition) =>
+    makeTaskSteps(new ShardLog(partition).append(paper.log.records), { partition, shards }),
+  );
+  return steps.flat().sort((a, b) => a.recordedAt - b.recordedAt);
+};
+
+const makeTaskSteps = (
+  records: readonly Appended[],
+  { partition, shards }: { readonly partition: number; readonly shards: number },
+): readonly Step[] => {
+  const task = new Task({ venue: paperVenue, partition, shards });
+  return records.map((record) => {
     const { live, rows, listings, capabilities, stateRound, offset } = task.process(record);
     const marker = { entries: stateRound?.length ?? 0, watermark: task.watermark, live_offset: 0 };
     const round = stateRound && [...stateRound, { ...NO_BODY, round: offset, kind: 'marker' as const, marker }];
     return {
+      partition,
       recordedAt: task.state.recordedAt,
       live: live.map((entry) => codecs.live.encode(entry)),
       ...{ rows, listings, capabilities },
@@ -40,12 +54,12 @@ export const makeSteps = (seed: number, seconds: number): readonly Step[] => {
 };
 
 const apply = (memory: LiveMemory, steps: readonly Step[]): void => {
-  for (const { live } of steps) for (const bytes of live) memory.applyLive(VENUE, 0, bytes);
+  for (const { partition, live } of steps) for (const bytes of live) memory.applyLive(VENUE, partition, bytes);
 };
 
-/** The newest round of the steps before `end` that is of a time up to `by`; -1: none. */
-const roundBefore = (steps: readonly Step[], end: number, by: Micros): number =>
-  steps.findLastIndex(({ round, recordedAt }, i) => i < end && round !== null && recordedAt <= by);
+/** The newest round of a partition's steps that is of a time up to `by`; -1: none. */
+const roundBefore = (steps: readonly Step[], by: Micros): number =>
+  steps.findLastIndex(({ round, recordedAt }) => round !== null && recordedAt <= by);
 
 /** `keep` makes what keeps what is applied, before anything is. */
 export class JoinedNode<Kept> {
@@ -53,16 +67,21 @@ export class JoinedNode<Kept> {
   readonly node = new LiveMemory([VENUE]);
   readonly kept: { readonly whole: Kept; readonly node: Kept };
   readonly #steps: readonly Step[];
+  readonly #partitions: readonly number[];
   #join: (() => void) | null = null;
   #next = 0;
 
   constructor(steps: readonly Step[], keep: (live: LiveMemory) => Kept) {
     this.#steps = steps;
     this.kept = { whole: keep(this.whole), node: keep(this.node) };
-    this.whole.beginAtStart(VENUE, 0);
-    this.whole.markReady(VENUE, 0);
+    this.#partitions = [...new Set(steps.map(({ partition }) => partition))];
+    this.whole.expectPartitions(VENUE, this.#partitions);
+    for (const partition of this.#partitions) {
+      this.whole.beginAtStart(VENUE, partition);
+      this.whole.markReady(VENUE, partition);
+    }
     this.node.expectPast();
-    this.node.expectPartitions(VENUE, [0]);
+    this.node.expectPartitions(VENUE, this.#partitions);
   }
 
   get now(): Micros {
@@ -85,27 +104,36 @@ export class JoinedNode<Kept> {
   /** The node begins here, and what it has missed is read back to `backUs` before. */
   begin(backUs: Micros): void {
     const { node } = this;
-    const cut = this.#next;
-    const round = roundBefore(this.#steps, cut, Number.POSITIVE_INFINITY);
-    node.applyRound(VENUE, 0, this.#steps[round]?.round ?? []);
-    for (const { live } of this.#steps.slice(Math.max(0, round - 40), cut))
-      for (const bytes of live) node.applyTail(VENUE, 0, bytes);
-    node.markReady(VENUE, 0);
-    this.#join = this.#readPast(cut, backUs);
+    for (const partition of this.#partitions) {
+      const steps = this.#stepsBefore(partition);
+      const round = roundBefore(steps, Number.POSITIVE_INFINITY);
+      node.applyRound(VENUE, partition, steps[round]?.round ?? []);
+      for (const { live } of steps.slice(Math.max(0, round - 40)))
+        for (const bytes of live) node.applyTail(VENUE, partition, bytes);
+      node.markReady(VENUE, partition);
+    }
+    this.#join = this.#readPast(backUs);
+  }
+
+  #stepsBefore(partition: number): readonly Step[] {
+    return this.#steps.slice(0, this.#next).filter((step) => step.partition === partition);
   }
 
   join(): void {
     this.#join?.();
   }
 
-  #readPast(cut: number, backUs: Micros): () => void {
+  #readPast(backUs: Micros): () => void {
     const past = new LiveMemory([VENUE]);
     const join = this.node.join(past);
-    past.expectPartitions(VENUE, [0]);
-    const round = roundBefore(this.#steps, cut, this.now - backUs);
-    if (round < 0) past.beginAtStart(VENUE, 0);
-    else past.applyRound(VENUE, 0, this.#steps[round]?.round ?? []);
-    apply(past, this.#steps.slice(Math.max(0, round - 40), cut));
+    past.expectPartitions(VENUE, this.#partitions);
+    for (const partition of this.#partitions) {
+      const steps = this.#stepsBefore(partition);
+      const round = roundBefore(steps, this.now - backUs);
+      if (round < 0) past.beginAtStart(VENUE, partition);
+      else past.applyRound(VENUE, partition, steps[round]?.round ?? []);
+      apply(past, steps.slice(Math.max(0, round - 40)));
+    }
     return join;
   }
 }

@@ -18,7 +18,7 @@ import {
   type PaperReference,
 } from './oracle.ts';
 import { listLevels } from './oracle-books.ts';
-import { SECOND, START, TestLog } from './task-driver.ts';
+import { type Appended, SECOND, START, TestLog } from './task-driver.ts';
 
 const MINUTE = 60 * SECOND;
 const ON = { policy: 'on', cadence: 'live', horizonMs: null, horizonSource: 'connection' } as const;
@@ -155,6 +155,16 @@ const FAULTS = {
 } as const;
 const isIn = (second: number, [from, to]: readonly [number, number]): boolean => second >= from && second < to;
 
+/** The input of the oracle. */
+export const toOracleRecords = (records: readonly Appended[]): OracleRecord[] => {
+  let last = 0;
+  return records.map(({ timestampMs, message }) => {
+    last = Math.max(last, timestampMs * 1_000);
+    const { kind, slot, conn_id: connId, seq, received_at: receivedAt, payload } = message;
+    return { recordedAt: last, receivedAt, kind, slot, connId, seq, body: parse(payload) };
+  });
+};
+
 /** The log under construction; `run` advances it second by second. */
 export class PaperLog {
   readonly log = new TestLog();
@@ -173,24 +183,6 @@ export class PaperLog {
     this.log.capability(paperVenue);
     this.#reference();
     for (const socket of ['a', 'b'] as const) this.#connect(socket);
-  }
-
-  /** The input of the oracle. */
-  records(): OracleRecord[] {
-    let last = 0;
-    return this.log.records.map(({ timestampMs, message }) => {
-      last = Math.max(last, timestampMs * 1_000);
-      const { kind, slot, conn_id, seq, received_at } = message;
-      return {
-        recordedAt: last,
-        receivedAt: received_at,
-        kind,
-        slot,
-        connId: conn_id,
-        seq,
-        body: parse(message.payload),
-      };
-    });
   }
 
   run(seconds: number): void {

@@ -10,7 +10,7 @@ import { openFrozenStore } from './frozen-store.ts';
 export const START = 1_768_478_400_000_000;
 export const SECOND = 1_000_000;
 
-type Appended = LogRecord & { readonly message: RawMessage };
+export type Appended = LogRecord & { readonly message: RawMessage };
 
 /** A log under construction: every append is 1 ms after its receipt unless the test sets another time. */
 export class TestLog {

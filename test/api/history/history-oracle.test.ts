@@ -1,9 +1,18 @@
-// Random historical queries over a real store and a moving seam: each answer equals a slow and independent reading of the raw log, byte for byte.
+// Random historical queries over a real store and a moving seam: each answer equals a slow and independent reading of the raw log, byte for byte;
+// of several shards, of the log of each listing's.
 import { createHash } from 'node:crypto';
 import t, { type Test } from 'tap';
+import type { HistoryStore } from '../../../api/history/store.ts';
 import { createRandom } from '../../../infra/dev/simulator/random.ts';
+import { toShard } from '../../../schemas/shards.ts';
 import { useEngines } from '../../support/engines.ts';
-import { type CandleQuestion, type EventsQuestion, Oracle, PAPER_LAYERS, type Question } from '../../support/oracle.ts';
+import {
+  type CandleQuestion,
+  type EventsQuestion,
+  type Oracle,
+  PAPER_LAYERS,
+  type Question,
+} from '../../support/oracle.ts';
 import { SYMBOLS } from '../../support/paper-log.ts';
 import { PaperWorld } from '../../support/paper-world.ts';
 import { SECOND, START } from '../../support/task-driver.ts';
@@ -19,15 +28,17 @@ const STAGES = [303, 583, 823, 1_093, 1_273, 1_503];
 const BEHIND = [0, 40, 0, 7, 90, 0];
 
 t.setTimeout(900_000);
-const { history, write } = await openTestStore(t, await useEngines(t, ['questdb']));
+const engines = await useEngines(t, ['questdb']);
 
 const TIMEFRAMES = { '1m': 1, '2m': 2, '3m': 3, '5m': 5, '15m': 15 } as const;
 const INTERVALS = { '10s': 10, '30s': 30, '1m': 60, '2m': 120, '5m': 300 } as const;
 
 class Asker {
   readonly #draw: () => number;
-  constructor(seed: number) {
+  readonly #shards: number;
+  constructor(seed: number, shards: number) {
     this.#draw = createRandom(seed).next;
+    this.#shards = shards;
   }
   #one<T>(of: readonly T[]): T {
     return of[Math.floor(this.#draw() * of.length)] as T;
@@ -70,18 +81,32 @@ class Asker {
     const [symbols, includeGaps] = [this.#some(SYMBOLS), this.#draw() < 0.7];
     return { symbols, includeGaps, timeframe, minutes: TIMEFRAMES[timeframe], ...this.#span(now) };
   }
+  /** Items of all listings are in the order of time: of one shard. */
   events(now: number): EventsQuestion {
-    return { symbols: this.#some(SYMBOLS), ...this.#span(now) };
+    const shard = Math.floor(this.#draw() * this.#shards);
+    const symbols = SYMBOLS.filter((symbol) => toShard(symbol, this.#shards) === shard);
+    return { symbols: this.#some(symbols.length > 0 ? symbols : ['LIN']), ...this.#span(now) };
   }
 }
 
 const text = (at: number): string =>
   `${new Date(Math.floor(at / SECOND) * 1_000).toISOString().slice(0, 19)}.${String(at % SECOND).padStart(6, '0')}Z`;
 
+type OracleOf = (symbol: string) => Oracle;
+
+/** Items of an answer, listing by listing: each from the log of its own shard. */
+const joinItems = <Q extends { readonly symbols: readonly string[] }>(
+  question: Q,
+  read: (symbol: string, of: Q) => string,
+): string => {
+  const items = question.symbols.map((symbol) => read(symbol, { ...question, symbols: [symbol] }).slice(1, -1));
+  return `[${items.filter((text) => text !== '').join(',')}]`;
+};
+
 type Asked = {
   readonly path: string;
   readonly body: Record<string, unknown>;
-  readonly expected: (oracle: Oracle, now: number) => string;
+  readonly expected: (oracleOf: OracleOf, now: number) => string;
 };
 
 const cut = <Q extends { readonly from: number; readonly to: number }>(question: Q, now: number): Q => ({
@@ -106,7 +131,8 @@ const askHistory = (question: Question): Asked => {
       ...{ where: { symbol: symbols }, layers, units, number_format: numberFormat, allow_stale: allowStale },
       ...{ include_gaps: includeGaps, ...times, ...freshness },
     },
-    expected: (oracle, now) => oracle.history(question.mode === 'at' ? question : cut(question, now)),
+    expected: (oracleOf, now) =>
+      joinItems(question.mode === 'at' ? question : cut(question, now), (symbol, of) => oracleOf(symbol).history(of)),
   };
 };
 const intervalNamed = (length: number): string =>
@@ -120,17 +146,17 @@ const askCandles = (question: CandleQuestion): Asked => ({
     include_gaps: question.includeGaps,
     ...{ from: text(question.from), to: text(question.to) },
   },
-  expected: (oracle, now) => oracle.candles(cut(question, now)),
+  expected: (oracleOf, now) => joinItems(cut(question, now), (symbol, of) => oracleOf(symbol).candles(of)),
 });
 
 const askEvents = (question: EventsQuestion): Asked => ({
   path: '/v2/liquidations',
   body: { where: { symbol: question.symbols }, limit: 5_000, from: text(question.from), to: text(question.to) },
-  expected: (oracle, now) => oracle.liquidations(cut(question, now)),
+  expected: (oracleOf, now) => oracleOf(question.symbols[0] ?? '').liquidations(cut(question, now)),
 });
 
-const questionsAt = (asker: Asker, now: number): Asked[] =>
-  Array.from({ length: QUESTIONS }, () => [
+const questionsAt = (asker: Asker, now: number, count: number): Asked[] =>
+  Array.from({ length: count }, () => [
     askHistory(asker.history(now)),
     askCandles(asker.candles(now)),
     askEvents(asker.events(now)),
@@ -138,9 +164,11 @@ const questionsAt = (asker: Asker, now: number): Asked[] =>
 
 type Settled = { readonly asked: Asked; readonly sha: string };
 
-const askAll = async (t: Test, world: PaperWorld, asked: readonly Asked[]): Promise<Settled[]> => {
+type World = { readonly world: PaperWorld; readonly history: HistoryStore };
+
+const askAll = async (t: Test, { world, history }: World, asked: readonly Asked[]): Promise<Settled[]> => {
   const now = world.paper.log.now;
-  const oracle = new Oracle('paper', world.paper.records());
+  const oracleOf = world.oracles();
   const { app, as } = await testApp(world.feed, { history, nowMicros: () => now });
   const settled: Settled[] = [];
   for (const one of asked) {
@@ -152,7 +180,7 @@ const askAll = async (t: Test, world: PaperWorld, asked: readonly Asked[]): Prom
       continue;
     }
     const { items, ...envelope } = answer.json<{ items: unknown; settled: boolean; items_sha256: string }>();
-    const expected = one.expected(oracle, now);
+    const expected = one.expected(oracleOf, now);
     const isEqual = envelope.items_sha256 === createHash('sha256').update(expected).digest('hex');
     // The whole difference of the parsed items is readable; of the texts it is not.
     if (isEqual) t.pass(title.slice(0, 80));
@@ -163,16 +191,17 @@ const askAll = async (t: Test, world: PaperWorld, asked: readonly Asked[]): Prom
   return settled;
 };
 
-t.test('every answer agrees with the log, and a settled one stays', async (t) => {
-  const world = new PaperWorld({ seed: SEED, write });
-  const asker = new Asker(SEED);
+const checkWorld = async (t: Test, shards: number, count: number): Promise<void> => {
+  const { history, write } = await openTestStore(t, engines);
+  const world = new PaperWorld({ seed: SEED, write, shards });
+  const asker = new Asker(SEED, shards);
   const kept: Settled[] = [];
   for (const [stage, second] of STAGES.entries()) {
     await world.goTo(second, BEHIND[stage] ?? 0);
-    const again = kept.filter((_, i) => i % 3 === stage % 3).slice(-QUESTIONS);
-    const settled = await askAll(t, world, [
+    const again = kept.filter((_, i) => i % 3 === stage % 3).slice(-count);
+    const settled = await askAll(t, { world, history }, [
       ...again.map(({ asked }) => asked),
-      ...questionsAt(asker, world.paper.log.now),
+      ...questionsAt(asker, world.paper.log.now, count),
     ]);
     for (const { asked, sha } of again) {
       const now = settled.find((one) => one.asked === asked);
@@ -181,5 +210,8 @@ t.test('every answer agrees with the log, and a settled one stays', async (t) =>
     kept.push(...settled.filter(({ asked }) => !again.some((one) => one.asked === asked)));
   }
   t.comment(`${kept.length} settled answers`);
-  t.ok(kept.length > QUESTIONS, 'enough was settled');
-});
+  t.ok(kept.length > count, 'enough was settled');
+};
+
+t.test('every answer agrees with the log, and a settled one stays', (t) => checkWorld(t, 1, QUESTIONS));
+t.test('likewise of two shards', (t) => checkWorld(t, 2, Math.ceil(QUESTIONS / 2)));

@@ -9,6 +9,8 @@ import { codecs } from '../../../schemas/avro/codec.ts';
 import { makeLiveEntry, type StateEntry } from '../../../schemas/topics.ts';
 import { Feed, LISTED, listing, listingValues, markReading, NOW } from '../live-fixture.ts';
 
+const BTC = { venue: 'okx', venueSymbol: 'BTCUSDT' };
+
 const readMark = (memory: LiveMemory) =>
   memory.venue('okx')?.listings.get('BTCUSDT')?.readings.get('mark')?.values.mark;
 
@@ -69,7 +71,7 @@ t.test('of the stretch after a round the present is applied, and nothing kept', 
   memory.markReady('okx', 0);
   t.equal(readMark(memory), '8');
   t.equal(memory.watermark('okx'), NOW - 2_000);
-  t.equal(memory.recentFrom('okx'), NOW - 1_000, 'rows are known from the last entry on');
+  t.equal(memory.recentFrom(BTC), NOW - 1_000, 'rows are known from the last entry on');
   t.same([...memory.recentRows('okx', 'mark', 'BTCUSDT')], []);
   memory.applyLive('okx', 0, toBytes({ ...entry, offset: 54, kind: 'provisional', row }));
   t.equal([...memory.recentRows('okx', 'mark', 'BTCUSDT')].length, 1);
@@ -195,7 +197,7 @@ t.test('keeps windows until the history store shows them, at most fifteen minute
   t.equal(held().length, 1);
   feed.watermark('okx', LISTED + 1_050_000_000);
   t.same(held(), []);
-  t.equal(feed.memory.recentFrom('okx'), LISTED + 150_000_000, 'fifteen minutes are kept');
+  t.equal(feed.memory.recentFrom(BTC), LISTED + 150_000_000, 'fifteen minutes are kept');
   t.equal(feed.memory.sizes().rows, 0);
   t.end();
 });
@@ -252,10 +254,10 @@ t.test('what is kept begins once, with the first watermark, and where the copy w
   const say = (offset: number, watermark: number): void =>
     memory.applyLive('okx', 0, toBytes({ recorded_at: watermark, kind: 'watermark', index: 2, offset, watermark }));
   say(7, NOW - 60_000_000);
-  t.equal(memory.recentFrom('okx'), NOW - 60_000_000);
+  t.equal(memory.recentFrom(BTC), NOW - 60_000_000);
   memory.markReady('okx', 0);
   say(8, NOW);
-  t.equal(memory.recentFrom('okx'), NOW - 60_000_000, 'a later watermark moves no beginning');
+  t.equal(memory.recentFrom(BTC), NOW - 60_000_000, 'a later watermark moves no beginning');
   t.same(memory.venue('okx')?.partitions.get(0)?.readyAt, { offset: 7, index: 2 }, 'nor what comes that place');
   t.end();
 });

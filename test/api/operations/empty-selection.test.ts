@@ -122,6 +122,6 @@ t.test('a reader of history sends no statement for no listing', async (t) => {
     t.equal((await reader.longGaps(none, range)).size, 0);
     t.equal((await reader.asOf(none, NOW)).size, 0);
   }
-  t.equal((await reader.spans([], { venue: 'okx', from: 0, to: NOW })).size, 0);
+  t.equal((await reader.spans([], { task: 'okx/0', from: 0, to: NOW })).size, 0);
   t.same(texts, []);
 });

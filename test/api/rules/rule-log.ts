@@ -8,6 +8,7 @@ import type { RuleDraft, RuleState } from '../../../api/rules/rule.ts';
 import { codecs } from '../../../schemas/avro/codec.ts';
 import { writeJson } from '../../../schemas/json.ts';
 import type { Micros } from '../../../schemas/records.ts';
+import { toShard } from '../../../schemas/shards.ts';
 import { type LiveEntry, makeLiveEntry, type Reading, type Span } from '../../../schemas/topics.ts';
 import { capability, listing, listingValues, reading } from '../live-fixture.ts';
 
@@ -40,7 +41,7 @@ export const makeLog = (random: Random, from: Micros, seconds: number): readonly
   };
   const before = from - 60 * SECOND;
   const listed = VENUES.flatMap((venue) =>
-    BASES.map((base, i) => ({ venue, base, symbol: `${base}USDT`, partition: i % TASKS })),
+    BASES.map((base) => ({ venue, base, symbol: `${base}USDT`, partition: toShard(`${base}USDT`, TASKS) })),
   );
   const conns = new Map(VENUES.map((venue) => [venue, { id: `${venue}-0`, from: before }]));
   const span = (venue: string, to: Micros | null): Span => {
