@@ -15,7 +15,7 @@ import { isBetweenInstants } from './instants.ts';
 
 /** How long what was replaced is kept: longer than a lease and the start of a process together. */
 const KEPT: Micros = 30_000_000;
-/** Applied entries may be this far ahead of the published watermark. */
+/** Applied entries of a task may be this far ahead of its published watermark. */
 const AHEAD: Micros = 1_000_000;
 /** `drop-oldest`: what is older cannot be evaluated any more. */
 const MOST_CHANGES = 400_000;
@@ -84,10 +84,10 @@ export class RecentStates {
     this.#bytes = new ByteLog();
     this.#count = 0;
     this.#since = 0;
-    for (const { venue } of this.#live.venues()) {
-      const watermark = this.#live.watermark(venue);
-      if (watermark !== null) this.#since = Math.max(this.#since, watermark + AHEAD);
-    }
+    // Of each task: one that lags tells nothing of the others.
+    for (const { partitions } of this.#live.venues())
+      for (const { watermark } of partitions.values())
+        if (watermark !== null) this.#since = Math.max(this.#since, watermark + AHEAD);
   }
 
   get changes(): number {

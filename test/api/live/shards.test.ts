@@ -124,6 +124,21 @@ t.test('rules know an end from when the shard of the listing has recorded it', a
   t.equal(lostAt(OTHER, late), span.to);
 });
 
+t.test('rules evaluate no instant whose replaced readings were not kept, whichever task lags', async (t) => {
+  const feed = openMarket();
+  const states = new RecentStates(feed.memory);
+  states.keep('nothing');
+  const partition = toShard(FIRST, SHARDS);
+  const read = (mark: string, recorded_at: Micros): void => {
+    const reading = markReading(mark, { recorded_at, received_at: recorded_at - 1_000 });
+    feed.entry('okx', { kind: 'reading', symbol: FIRST, reading, recorded_at }, { partition });
+  };
+  for (let second = 1; second <= 4; second++) read(String(second), NOW + second * SECOND);
+  feed.entry('okx', { kind: 'watermark', watermark: NOW + 4 * SECOND - 1_000 }, { partition });
+  states.keep('states');
+  t.ok(states.from > NOW + 3 * SECOND, `from ${states.from - NOW} µs on`);
+});
+
 t.test('a venue is degraded while a slot is lost in one of its shards, and down in none', async (t) => {
   const feed = openMarket();
   const venue = feed.memory.venue('okx');
