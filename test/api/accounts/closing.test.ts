@@ -43,7 +43,7 @@ const sendJson = (one: Browser, url: string, payload: object) =>
   one.send({ method: 'POST', url, headers: { origin: ACCOUNT_URL }, payload });
 
 /** A plan that a wallet has bought, as the ledger has it, and the wallet's message that links it. */
-const buyPlan = async () => {
+const buyPlan = async (email: string) => {
   const wallet = privateKeyToAccount(generatePrivateKey());
   const payer = wallet.address.toLowerCase();
   const transaction = `0x${createHash('sha256').update(payer).digest('hex')}`;
@@ -60,7 +60,7 @@ const buyPlan = async () => {
      values ($2, $1, 's', 'mini', $3, $1, now())`,
     [transaction, payer, entry.key_id],
   );
-  const issued = { transaction, issuedAt: new Date().toISOString() };
+  const issued = { transaction, issuedAt: new Date().toISOString(), account: email };
   const signature = await wallet.signMessage({ message: writeRecoveryMessage(BASE_URL, issued) });
   return { ...issued, payer, signature };
 };
@@ -81,8 +81,8 @@ const ACTS: Readonly<Record<string, (held: Held) => Promise<unknown>>> = {
   'makes a key': ({ one }) => sendJson(one, '/api/keys', { name: 'another' }),
   'asks for the key of pages': ({ account }) => preparePageKey(pool, Buffer.alloc(32, 3), account),
   'sends a key in a URL': ({ key }) => openKeyStore(pool).markCompromised(key),
-  'links a bought key': async ({ account }) =>
-    linkKey(await buyPlan(), account, {
+  'links a bought key': async ({ account, email }) =>
+    linkKey(await buyPlan(email), account, {
       pool,
       chain: { isMessageOf: async () => false },
       baseUrl: BASE_URL,
