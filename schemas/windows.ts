@@ -13,6 +13,12 @@ export const toWindowEnd = (receivedAt: Micros, windowMs: number): Micros => {
   return Math.ceil(receivedAt / length) * length;
 };
 
+/** End of the newest window of `windowMs` that ended by `at`. */
+export const findLastEnd = (at: Micros, windowMs: number): Micros => {
+  const length = windowMs * 1000;
+  return Math.floor(at / length) * length;
+};
+
 /** True when a reading recorded at `recordedAt` still counts for the window that ends at `end`. */
 export const isCounted = (recordedAt: Micros, end: Micros): boolean => recordedAt <= end + COUNTS_WITHIN;
 

@@ -6,7 +6,7 @@ import { formatInstantMicros, MICROS_PER_DAY } from '../../schemas/instants.ts';
 import { liquidation } from '../../schemas/layers/liquidation.ts';
 import type { Digits, Micros } from '../../schemas/records.ts';
 import type { Row } from '../../schemas/topics.ts';
-import { SEALS_AFTER } from '../../schemas/windows.ts';
+import { EVENT_GAP_WINDOW_MS, findLastEnd, SEALS_AFTER } from '../../schemas/windows.ts';
 import { type Selected, toListingId } from '../live/listing-book.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import type { Span } from './past.ts';
@@ -137,26 +137,63 @@ export const joinGaps = (gaps: readonly StoredGap[], { from, to }: Span): Stored
     .map((gap) => ({ ...gap, from: Math.max(gap.from, from), to: Math.min(gap.to, to) }));
 };
 
+/** What is left of a gap outside of spans. */
+export const leaveOut = (gap: StoredGap, spans: readonly Span[]): readonly StoredGap[] => {
+  let parts: readonly StoredGap[] = [gap];
+  for (const { from, to } of spans) {
+    parts = parts
+      .flatMap((part) => [
+        { ...part, to: Math.min(part.to, from) },
+        { ...part, from: Math.max(part.from, to) },
+      ])
+      .filter((part) => part.from < part.to);
+  }
+  return parts;
+};
+
+type Listing = Selected['listing'];
+
+/** End of the newest window of the listing's task that is sealed; what the store shows is, however far behind this copy is. */
+const findSealedTo = (live: LiveMemory, listing: Listing): Micros => {
+  const { watermark = null, history = null } = live.partitionOf(listing) ?? {};
+  return findLastEnd(Math.max(watermark ?? 0, history ?? 0) - SEALS_AFTER, EVENT_GAP_WINDOW_MS);
+};
+
 /** The span that the listing's task has not reached yet: its content is unknown (H-15, H-16k). A settled answer has none. */
-const findUnknownSpans = (live: LiveMemory, { listing }: Selected, { from, to }: Span): StoredGap[] => {
+const findUnknownSpans = (live: LiveMemory, listing: Listing, { from, to }: Span): StoredGap[] => {
   const { watermark = null, history = null } = live.partitionOf(listing) ?? {};
   // The rows that the store shows are sealed, however far behind this copy is.
   const knownFrom = Math.max(from, watermark ?? from, (history ?? 0) - SEALS_AFTER);
   return to - knownFrom > STATE_LAG ? [{ from: knownFrom, to, cause: 'unknown' }] : [];
 };
 
+/** Gaps of a listing: of windows that are sealed, and of those that are not. */
+type ListingGaps = { readonly sealed: StoredGap[]; readonly open: StoredGap[] };
+
+/** What memory knows at one moment: the rows, and how far they are sealed. */
+const listRecentGaps = (live: LiveMemory, listing: Listing, span: Span): ListingGaps => {
+  const { venue, venueSymbol } = listing;
+  const missing = [...live.recentRows(venue, TABLE, venueSymbol)].filter(({ row }) => row.texts.status === 'missing');
+  const told = missing.filter(({ sealed }) => !sealed).map(({ row }) => toGap(row));
+  const beforeSeal = { from: 0, to: findSealedTo(live, listing) };
+  return {
+    sealed: missing.filter(({ sealed }) => sealed).map(({ row }) => toGap(row)),
+    open: [...told.flatMap((gap) => leaveOut(gap, [beforeSeal])), ...findUnknownSpans(live, listing, span)],
+  };
+};
+
+/** The seal of a window takes the place of what was told of it before. */
+const joinSeals = ({ sealed, open }: ListingGaps, span: Span): StoredGap[] =>
+  joinGaps([...sealed, ...open.flatMap((gap) => leaveOut(gap, sealed))], span);
+
 /** Gaps of each listing that reach into the window, cut to it. */
 export const gatherGaps = async (
   { reader, live }: Sources,
   listings: readonly Selected[],
-  { from, to }: Span,
+  span: Span,
 ): Promise<ReadonlyMap<string, readonly StoredGap[]>> => {
-  const gaps = new Map<string, StoredGap[]>();
-  for (const one of listings) {
-    const rows = [...live.recentRows(one.listing.venue, TABLE, one.listing.venueSymbol)].map(({ row }) => row);
-    const missing = rows.filter(({ texts }) => texts.status === 'missing').map(toGap);
-    gaps.set(toListingId(one), [...missing, ...findUnknownSpans(live, one, { from, to })]);
-  }
+  const { from, to } = span;
+  const gaps = new Map(listings.map((one) => [toListingId(one), listRecentGaps(live, one.listing, span)] as const));
   const ids = listings.map(toListingId);
   const text =
     `SELECT listing, from_at::long from_at, received_at::long received_at, gap_cause FROM ${reader.table(TABLE)}` +
@@ -166,7 +203,7 @@ export const gatherGaps = async (
   const bounds = [from, to + MICROS_PER_DAY, to].map(formatInstantMicros);
   const lines = await reader.query({ text, values: [...bounds, ...ids], among: ids });
   for (const [listing, begins, ends, cause] of lines) {
-    gaps.get(listing ?? '')?.push({ from: Number(begins), to: Number(ends), cause: cause ?? 'unknown' });
+    gaps.get(listing ?? '')?.sealed.push({ from: Number(begins), to: Number(ends), cause: cause ?? 'unknown' });
   }
-  return new Map([...gaps].map(([id, found]) => [id, joinGaps(found, { from, to })] as const));
+  return new Map([...gaps].map(([id, found]) => [id, joinSeals(found, span)] as const));
 };

@@ -9,7 +9,15 @@ import { chooseQuantityUnit, convertQuantity, type UnitsMode } from '../../schem
 import { findVersionAt, type Selected, toListingId } from '../live/listing-book.ts';
 import { findCountedUnit, makeConversion, toFigureOrNull, toOptional, toValueRule } from '../live/members.ts';
 import type { LiveMemory } from '../live/memory.ts';
-import { gatherEvents, gatherGaps, joinGaps, type Side, type StoredGap, type StoredLiquidation } from './event-rows.ts';
+import {
+  gatherEvents,
+  gatherGaps,
+  joinGaps,
+  leaveOut,
+  type Side,
+  type StoredGap,
+  type StoredLiquidation,
+} from './event-rows.ts';
 import { computeRetentionFrom, findUnlistedSpans, type Span } from './past.ts';
 import { type Items, nameListing, type Row, type RowGroup } from './row-groups.ts';
 import type { HistoryReader } from './store.ts';
@@ -117,20 +125,6 @@ const listOutside = ({ listing, version }: Selected, keptFrom: Micros, { from, t
     .filter((gap) => gap.from < gap.to),
 ];
 
-/** What is left of a gap outside of spans, which have their own cause (L-07: the policy goes first). */
-const leaveOut = (gap: StoredGap, spans: readonly Span[]): readonly StoredGap[] => {
-  let parts: readonly StoredGap[] = [gap];
-  for (const { from, to } of spans) {
-    parts = parts
-      .flatMap((part) => [
-        { ...part, to: Math.min(part.to, from) },
-        { ...part, from: Math.max(part.from, to) },
-      ])
-      .filter((part) => part.from < part.to);
-  }
-  return parts;
-};
-
 const compareStarts = (a: StoredGap, b: StoredGap): number => a.from - b.from || a.to - b.to;
 
 type Subject = {
@@ -146,6 +140,7 @@ const listGaps = (subject: Subject, { asked, evaluatedAt }: LiquidationOptions, 
   if (collected.completeness === 'none') return [];
   const keptFrom = computeRetentionFrom('events', selected.version, evaluatedAt);
   const unlisted = findUnlistedSpans(selected.listing, selected.version);
+  // Each of these stretches has its own cause (L-07: the policy goes first).
   const within = [...gaps.flatMap((gap) => leaveOut(gap, collected.uncollected)), ...collected.uncollected]
     .flatMap((gap) => leaveOut({ ...gap, from: Math.max(gap.from, keptFrom) }, unlisted))
     .filter((gap) => gap.from < gap.to);

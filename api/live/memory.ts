@@ -194,7 +194,9 @@ export class LiveMemory {
 
   /** Rows that the history store may not show yet, of one listing in one table. */
   *recentRows(venueCode: string, table: string, symbol: string): Generator<RecentRow> {
-    for (const p of this.#venues.get(venueCode)?.partitions.values() ?? []) yield* p.recent.of(table, symbol);
+    for (const { recent, watermark } of this.#venues.get(venueCode)?.partitions.values() ?? []) {
+      for (const row of recent.of(table, symbol)) if (!row.isWithdrawn(watermark ?? 0)) yield row;
+    }
   }
 
   /** W visible in the history store: rows up to it need not be kept. */

@@ -2,7 +2,7 @@
 import { codecs } from '../../schemas/avro/codec.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { Row } from '../../schemas/topics.ts';
-import { EVENT_GAP_WINDOW_MS, toSealInstant, toWindowEnd } from '../../schemas/windows.ts';
+import { EVENT_GAP_WINDOW_MS, findLastEnd, toSealInstant, toWindowEnd } from '../../schemas/windows.ts';
 import { ByteLog, type BytePlace } from './byte-log.ts';
 
 /** Rows that ended longer than this behind the watermark are in QuestDB or lost: `drop-oldest`. */
@@ -31,6 +31,8 @@ export class RecentRow {
   readonly series: string;
   readonly end: Micros;
   readonly visibleFrom: Micros;
+  /** Of a gap between events that is not sealed: end of the newest window when it was told; null of all others. */
+  readonly #announcedAt: Micros | null;
   readonly #place: BytePlace;
   readonly #log: ByteLog;
   #row: Row | null = null;
@@ -44,8 +46,14 @@ export class RecentRow {
     this.series = series;
     this.end = findEnd(row);
     this.visibleFrom = computeVisibleFrom(row);
+    this.#announcedAt = row.instants.announced_at ?? null;
     this.#place = place;
     this.#log = log;
+  }
+
+  /** Whether it was not told again at the end of the newest window, as a gap that still stands is. */
+  isWithdrawn(watermark: Micros): boolean {
+    return this.#announcedAt !== null && this.#announcedAt < findLastEnd(watermark, EVENT_GAP_WINDOW_MS);
   }
 
   /** Its bytes are not looked at any more. */

@@ -71,15 +71,37 @@ const joinStretches = (stretches: readonly Stretch[]): Stretch[] => {
   return joined;
 };
 
+/** Stretches of a listing's events in the windows that end in `(range.from, range.at]`. */
+const listStretches = (state: TaskView, listing: ListingView, range: LayerWindow): readonly Stretch[] => {
+  const asked = { windowMs: EVENT_GAP_WINDOW_MS, lostTo: state.lostBefore, ...range };
+  return listCollectedWindows(state, listing, asked).flatMap((window) =>
+    listGaps(state, listing, { layer: range.layer, ...window }),
+  );
+};
+
 /** Gap rows of a listing's events for all windows that end in `(range.from, range.at]`. */
 export const listEventGapRows = ({ state, venue, out }: TaskContext, listing: ListingView, range: Window): Row[] =>
   EVENTS.flatMap(({ name: layer, table }) => {
-    const asked = { layer, windowMs: EVENT_GAP_WINDOW_MS, lostTo: state.lostBefore, ...range };
-    const stretches = listCollectedWindows(state, listing, asked).flatMap((window) =>
-      listGaps(state, listing, { layer, ...window }),
-    );
     const identity = { venue: venue.id, symbol: listing.symbol };
-    return joinStretches(stretches).map((stretch) =>
+    return joinStretches(listStretches(state, listing, { layer, ...range })).map((stretch) =>
       makeEventGapRow(table, identity, { ...stretch, srcOffset: out.offset }),
+    );
+  });
+
+/** Whether nothing can be missing of a range, as is the rule: asked of the whole of it before each of its windows is looked at. */
+const isWithoutGaps = (state: TaskView, { symbol }: ListingView, { layer, from, at }: LayerWindow): boolean =>
+  from >= state.lostBefore &&
+  listUncovered(listServingSpans(state, layer, symbol), { from, at }).length === 0 &&
+  !hadUnreadable(state, { layer, symbol, from, to: at });
+
+/** The same for windows that are not sealed, of the events that answers show: as it stands at `range.at`, without a cause (H-16k). */
+export const listOpenEventGapRows = ({ state, venue }: TaskContext, listing: ListingView, range: Window): Row[] =>
+  EVENTS.filter(({ isAnswered }) => isAnswered).flatMap(({ name: layer, table }) => {
+    if (isWithoutGaps(state, listing, { layer, ...range })) return [];
+    const identity = { venue: venue.id, symbol: listing.symbol };
+    const stretches = listStretches(state, listing, { layer, ...range });
+    const open = stretches.map((stretch) => ({ ...stretch, cause: 'unknown' as const }));
+    return joinStretches(open).map((stretch) =>
+      makeEventGapRow(table, identity, { ...stretch, srcOffset: -1, announcedAt: range.at }),
     );
   });

@@ -188,7 +188,14 @@ export const makeEventRow = (
 export const makeEventGapRow = (
   table: EventTable,
   { venue, symbol }: { readonly venue: string; readonly symbol: string },
-  gap: { readonly from: Micros; readonly at: Micros; readonly cause: GapCause; readonly srcOffset: number },
+  gap: {
+    readonly from: Micros;
+    readonly at: Micros;
+    readonly cause: GapCause;
+    readonly srcOffset: number;
+    /** Of one that is not sealed: end of the newest window when it was told. */
+    readonly announcedAt?: Micros;
+  },
 ): Row => ({
   table,
   at: gap.at,
@@ -199,7 +206,7 @@ export const makeEventGapRow = (
     gap_cause: gap.cause,
     id: `gap.${gap.from}`,
   },
-  instants: { from_at: gap.from },
+  instants: { from_at: gap.from, ...(gap.announcedAt === undefined ? {} : { announced_at: gap.announcedAt }) },
   integers: { src_offset: gap.srcOffset },
   figures: {},
   flags: { late: false },

@@ -4,15 +4,15 @@ import { MICROS_PER_MINUTE } from '../../schemas/instants.ts';
 import { LAYERS, READING_LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { StateEntry } from '../../schemas/topics.ts';
-import { EVENT_GAP_WINDOW_MS, SEALS_AFTER, toWindowEnd } from '../../schemas/windows.ts';
+import { EVENT_GAP_WINDOW_MS, findLastEnd, SEALS_AFTER, toWindowEnd } from '../../schemas/windows.ts';
 import { endBooks, publishPending } from './book-readings.ts';
 import { toDueInstant } from './books.ts';
 import { expireConnections, listSpans, pruneConnections } from './connections.ts';
 import { computeWatermark, createSpanChange, pushProvisional, pushSealed, type TaskContext } from './context.ts';
-import { listEventGapRows } from './event-gaps.ts';
+import { listEventGapRows, listOpenEventGapRows } from './event-gaps.ts';
 import { findLastMinuteToSeal, sealMinutes } from './minute-seals.ts';
-import { pushWatermark } from './outputs.ts';
-import type { TaskView } from './state.ts';
+import { pushLive, pushWatermark } from './outputs.ts';
+import type { ListingView, TaskView } from './state.ts';
 import type { Store } from './store.ts';
 import { filterNeeded } from './versions.ts';
 import { listRowWindows, sealWindows } from './windows.ts';
@@ -56,9 +56,6 @@ export function* advanceTime(context: TaskContext): Interruptible {
   prune(context);
 }
 
-/** End of the newest window of length `ms` that ended by `at`. */
-const findLastEnd = (at: Micros, ms: number): Micros => Math.floor(at / (ms * 1000)) * ms * 1000;
-
 function* announceTo(context: TaskContext, ms: number, to: Micros): Interruptible {
   const { store, state } = context;
   const announced = state.announced[ms] ?? 0;
@@ -74,9 +71,19 @@ function* announceTo(context: TaskContext, ms: number, to: Micros): Interruptibl
         pushProvisional(context, listing, { layer, ...window });
       }
     }
+    if (ms === EVENT_GAP_WINDOW_MS) announceEventGaps(context, listing, to);
     yield;
   }
 }
+
+/** Tells the gaps of all windows that are not sealed, those told before too: a late record may have shown that there was none (H-16k). */
+const announceEventGaps = (context: TaskContext, listing: ListingView, to: Micros): void => {
+  const { state, out } = context;
+  const sealed = findLastEnd(computeWatermark(state) - SEALS_AFTER, EVENT_GAP_WINDOW_MS);
+  const from = Math.max(sealed, state.sealed[EVENT_GAP_WINDOW_MS] ?? 0);
+  for (const row of listOpenEventGapRows(context, listing, { from, at: to }))
+    pushLive(out, state.recordedAt, { kind: 'provisional', symbol: listing.symbol, row });
+};
 
 /** Books wait in the order of their changes. One stamped ahead of the log would keep those behind it waiting beyond the seal of their window. */
 const publishOverdue = (context: TaskContext): void => {

@@ -1,7 +1,9 @@
 // Gaps of trades and liquidations: stretches without a connection are rows, silence on a living one is not (H-15).
 import t from 'tap';
+import { LiveMemory } from '../../api/live/memory.ts';
 import { binance } from '../../ingest/venues/binance/index.ts';
 import type { Venue } from '../../ingest/venues/contract/venue.ts';
+import { codecs } from '../../schemas/avro/codec.ts';
 import { listRows, runTask, SECOND, START, TestLog } from '../support/task-driver.ts';
 
 const ON = { policy: 'on', cadence: 'live', horizonMs: null, horizonSource: 'connection' } as const;
@@ -72,6 +74,68 @@ t.test('between a loss and the next connection nothing could come, to the micros
   log.run(200 * SECOND, ['trades', 'events2']);
   t.same(listGaps(log, 'liquidations'), [[12.345678, 35, 'connection_lost']]);
   t.same(listGaps(log, 'trades'), [], 'the other connection lived');
+  t.end();
+});
+
+/** What is told of a listing's liquidations that is not sealed, at seconds of the log, as a reader of `live` holds it. */
+const listOpenGaps = (log: TestLog, seconds: readonly number[]): readonly (readonly Gap[])[] => {
+  const memory = new LiveMemory(['binance']);
+  const { outputs } = runTask(SPEC, log.records);
+  const { records } = log;
+  let next = 0;
+  return seconds.map((second) => {
+    for (; (records[next]?.timestampMs ?? Number.POSITIVE_INFINITY) * 1_000 <= START + second * SECOND; next += 1)
+      for (const entry of outputs[next]?.live ?? []) memory.applyLive('binance', 0, codecs.live.encode(entry));
+    return [...memory.recentRows('binance', 'liquidations', 'BTCUSDT')]
+      .filter(({ sealed, row }) => !sealed && row.texts.status === 'missing')
+      .map(({ row: { at, instants, texts } }) => [
+        ((instants.from_at ?? 0) - START) / SECOND,
+        (at - START) / SECOND,
+        texts.gap_cause,
+      ]);
+  });
+};
+
+t.test('a window that has ended has its gaps on `live` long before its seal, without a cause (H-15, H-16k)', (t) => {
+  const log = begin();
+  log.run(12 * SECOND, ['trades', 'events']);
+  log.json('lost', 'events', 'events', { lost_at: log.now + 345_678, cause: 'connection_lost', detail: '' });
+  log.run(23 * SECOND, ['trades']);
+  log.open('events2', 'events', [{ layers: ['liquidation'], symbols: null }]);
+  log.run(200 * SECOND, ['trades', 'events2']);
+  t.same(listOpenGaps(log, [19, 21, 31, 41, 109, 121, 131, 150]), [
+    [],
+    [[12.345678, 20, 'unknown']],
+    [[12.345678, 30, 'unknown']],
+    [[12.345678, 35, 'unknown']],
+    [[12.345678, 35, 'unknown']],
+    [[12.345678, 35, 'unknown']],
+    [[20, 35, 'unknown']],
+    [],
+  ]);
+  t.same(listGaps(log, 'liquidations'), [[12.345678, 35, 'connection_lost']]);
+  t.end();
+});
+
+t.test('records that come late take back a gap at the end of the next window (H-16k, N-11)', (t) => {
+  const log = begin();
+  log.run(10 * SECOND, ['trades', 'events']);
+  // The log takes nothing of the collector for 25 seconds; what it received meanwhile is recorded then.
+  log.run(25 * SECOND, [], 250_000, null);
+  const recordedAt = log.now;
+  const body = { collector: 'c1', connections: [{ conn_id: 'events', opened_at: START }] };
+  const tick = { kind: 'tick', slot: 'collector', conn_id: 'c1', request: null } as const;
+  log.append({ ...tick, payload: Buffer.from(JSON.stringify(body)), received_at: START + 10.25 * SECOND }, recordedAt);
+  log.run(200 * SECOND, ['trades', 'events']);
+  t.same(listOpenGaps(log, [19, 21, 31, 39, 41, 150]), [
+    [],
+    [[13.001, 20, 'unknown']],
+    [[13.001, 30, 'unknown']],
+    [[13.001, 30, 'unknown']],
+    [],
+    [],
+  ]);
+  t.same(listGaps(log, 'liquidations'), [], 'the connection had lived');
   t.end();
 });
 

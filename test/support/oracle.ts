@@ -237,7 +237,12 @@ export class Oracle {
 
   /** Index of the record that seals what ended at `end`; infinite while nothing does (N-11). */
   #sealedBy(end: Micros): number {
-    const place = this.#records.findIndex(({ recordedAt }) => recordedAt - 1_000 >= end + SEALS_AFTER);
+    return this.#passedBy(end + SEALS_AFTER);
+  }
+
+  /** Index of the first record beyond an instant. */
+  #passedBy(at: Micros): number {
+    const place = this.#records.findIndex(({ recordedAt }) => recordedAt - 1_000 >= at);
     return place < 0 ? Number.POSITIVE_INFINITY : place;
   }
 
@@ -673,7 +678,7 @@ export class Oracle {
     });
   }
 
-  /** Stretches without a connection, in the windows that are sealed. */
+  /** Stretches without a connection: as known at the seal of their window, before it as known when the newest window ended (H-16k). */
   #eventGaps({ listing, delistedAt }: Version, from: Micros, to: Micros): JsonValue[] {
     const { symbol } = listing;
     const gaps: { from: Micros; to: Micros; cause: string }[] = [];
@@ -683,16 +688,18 @@ export class Oracle {
       else gaps.push(gap);
     };
     const [kept, end] = [this.#firstSeen(symbol), delistedAt ?? Number.POSITIVE_INFINITY];
-    for (let at = ceilTo(kept, 10 * SECOND); at < to + 10 * SECOND; at += 10 * SECOND) {
-      const sealing = this.#sealedBy(at);
-      if (sealing === Number.POSITIVE_INFINITY) break;
-      const cause = this.#cause(symbol, 'liquidation', { from: at - 10 * SECOND, at });
+    const newest = floorTo(this.#now - 1_000, 10 * SECOND);
+    for (let at = ceilTo(kept, 10 * SECOND); at < to + 10 * SECOND && at <= newest; at += 10 * SECOND) {
+      const isSealed = this.#sealedBy(at) !== Number.POSITIVE_INFINITY;
+      const known = isSealed ? this.#sealedBy(at) : this.#passedBy(newest);
+      const seen = this.#cause(symbol, 'liquidation', { from: at - 10 * SECOND, at }, known);
+      const cause = isSealed ? seen : 'unknown';
       const spans = this.#spans
-        .filter(({ connId, fromKnown }) => this.#serves(connId, 'liquidation') && fromKnown < sealing)
-        .map((span) => ({ from: span.from, to: span.toKnown < sealing ? span.to : null }))
+        .filter(({ connId, fromKnown }) => this.#serves(connId, 'liquidation') && fromKnown < known)
+        .map((span) => ({ from: span.from, to: span.toKnown < known ? span.to : null }))
         .sort((a, b) => a.from - b.from);
       let reached = at - 10 * SECOND;
-      if (cause === 'parse_error') put({ from: reached, to: at, cause });
+      if (seen === 'parse_error') put({ from: reached, to: at, cause });
       else {
         for (const span of [...spans, { from: at, to: at }]) {
           if (span.from > reached && reached < at) {

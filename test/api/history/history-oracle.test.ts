@@ -23,9 +23,9 @@ import { testApp } from '../live-fixture.ts';
 const QUESTIONS = Number(process.env['ORACLE_QUESTIONS'] ?? 16);
 const SEED = Number(process.env['ORACLE_SEED'] ?? 11);
 /** Seconds of the log at which questions are sent; a little after windows end. The last one is long after the last frame. */
-const STAGES = [303, 583, 823, 1_093, 1_273, 1_503];
+const STAGES = [303, 443, 583, 743, 783, 823, 1_093, 1_273, 1_503];
 /** How far the store is behind what memory knows, in watermarks of a second. */
-const BEHIND = [0, 40, 0, 7, 90, 0];
+const BEHIND = [0, 0, 40, 0, 5, 0, 7, 90, 0];
 
 t.setTimeout(900_000);
 const engines = await useEngines(t, ['questdb']);
