@@ -194,9 +194,12 @@ export const isSpanAlive = ({ connections }: TaskView, key: string): boolean => 
 const isBehind = (candles: CandleView, connection: ConnectionView, openTime: Micros): boolean =>
   openTime < (candles.newest[formatSpan(connection)] ?? openTime);
 
+/** Whether the connection brought a frame since an instant that could not be read: it may have been the record of any minute that had begun. */
+const hasUnread = ({ unreadable }: ConnectionView, since: Micros): boolean => unreadable.some((at) => at > since);
+
 /**
  * A newer minute on one unbroken connection makes the one before it final (venues without a flag) and proves that the
- * minutes between them had no trades (H-12), if it is recorded in time (N-11). Returns the open times of the affected minutes.
+ * minutes between them had no trades (H-12), if it is recorded in time (N-11) and every frame since was read. Returns the open times of the affected minutes.
  */
 const proveBefore = (
   context: TaskContext,
@@ -223,7 +226,7 @@ const proveBefore = (
     known.push(before);
   }
   for (let at = before + MICROS_PER_MINUTE; at < openTime; at += MICROS_PER_MINUTE) {
-    if (!isTold(at)) continue;
+    if (!isTold(at) || hasUnread(connection, at)) continue;
     candles.proved[at] = true;
     known.push(at);
   }

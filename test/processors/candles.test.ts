@@ -56,33 +56,40 @@ t.test('minutes that an unbroken connection left out are proved empty, those acr
   t.end();
 });
 
-t.test('a candle that cannot be a minute is a dead letter, and proves and delays nothing', (t) => {
-  const log = begin();
-  reach(log, 0);
-  kline(log, 0);
-  // Minutes to a stamp decades ahead would be proved one by one.
-  for (const impossible of [70 * 525_600, 3, 0.5]) kline(log, impossible);
-  reach(log, 2);
-  kline(log, 2);
-  log.run(230 * SECOND, ['k1'], 2 * SECOND);
-  const { outputs, task } = runTask(SPEC, log.records);
-  t.same(
-    outputs.flatMap((out) => out.deadLetters.map(({ code }) => code)),
-    ['VENUE_BAD_FRAME', 'VENUE_BAD_FRAME', 'VENUE_BAD_FRAME'],
-  );
-  t.same(
-    listCandles(log)
-      .slice(0, 3)
-      .map((row) => [toMinute(row), row.texts['status'], row.figures['volume']]),
-    [
-      [0, 'present', '2.5'],
-      [1, 'present', '0'],
-      [2, 'present', '2.5'],
-    ],
-  );
-  t.same(task.state.listings.get('BTCUSDT')?.candles.trade?.minutes, {}, 'nothing is kept for it');
-  t.end();
-});
+t.test(
+  'a candle that cannot be a minute is a dead letter; it proves and delays nothing, and no minute that it may be of is proved empty',
+  (t) => {
+    const log = begin();
+    reach(log, 0);
+    kline(log, 0);
+    // Minutes to a stamp decades ahead would be proved one by one.
+    for (const impossible of [70 * 525_600, 3, 0.5]) kline(log, impossible);
+    for (const minute of [2, 4]) {
+      reach(log, minute);
+      kline(log, minute);
+    }
+    log.run(230 * SECOND, ['k1'], 2 * SECOND);
+    const { outputs, task } = runTask(SPEC, log.records);
+    t.same(
+      outputs.flatMap((out) => out.deadLetters.map(({ code }) => code)),
+      ['VENUE_BAD_FRAME', 'VENUE_BAD_FRAME', 'VENUE_BAD_FRAME'],
+    );
+    t.same(
+      listCandles(log)
+        .slice(0, 5)
+        .map((row) => [toMinute(row), row.texts['gap_cause'] ?? row.figures['volume']]),
+      [
+        [0, '2.5'],
+        [1, 'parse_error'],
+        [2, '2.5'],
+        [3, '0'],
+        [4, '2.5'],
+      ],
+    );
+    t.same(task.state.listings.get('BTCUSDT')?.candles.trade?.minutes, {}, 'nothing is kept for it');
+    t.end();
+  },
+);
 
 t.test(
   'of several counting records the last in the log wins; one recorded 100 s after the close is late (H-13, N-11)',

@@ -158,7 +158,7 @@ export class Oracle {
   readonly #received: Received[] = [];
   readonly #spans: Span[] = [];
   readonly #covers = new Map<string, readonly string[]>();
-  readonly #unreadable: { readonly connId: string; readonly receivedAt: Micros }[] = [];
+  readonly #unreadable: { readonly connId: string; readonly receivedAt: Micros; readonly place: number }[] = [];
   readonly #versions = new Map<string, Version[]>();
   readonly #books = new Map<string, ReceivedBook[]>();
 
@@ -211,7 +211,7 @@ export class Oracle {
         name(connId, receivedAt, place);
         if (record.seq <= (seqs.get(connId) ?? 0)) continue;
         seqs.set(connId, record.seq);
-        if ((body as PaperFrame).l === 'bad') this.#unreadable.push({ connId, receivedAt });
+        if ((body as PaperFrame).l === 'bad') this.#unreadable.push({ connId, receivedAt, place });
         else this.#received.push({ place, recordedAt, receivedAt, connId, frame: body as PaperFrame });
       }
     }
@@ -585,6 +585,11 @@ export class Oracle {
     if (record !== null) return { record, cause: null };
     const isProved = known.some((after) => {
       if (readOpen(after) <= open) return false;
+      // What could not be read may have been this minute.
+      const isUnread = this.#unreadable.some(
+        ({ connId, receivedAt, place }) => connId === after.connId && receivedAt > open && place < after.place,
+      );
+      if (isUnread) return false;
       const before = known.findLast((one) => one.place < after.place && this.#spanOf(one) === this.#spanOf(after));
       return before !== undefined && readOpen(before) < open;
     });
