@@ -147,10 +147,15 @@ export const applyCandle = (
   announceMinutes(context, series, [...proved, openTime]);
 };
 
-/** A running minute is for other consumers only: no answer shows it. It never comes behind the whole one, and is not published late. */
+/**
+ * A running minute is for other consumers only: no answer shows it. It never comes behind the whole one, and is not published late. One with trades is
+ * not a minute without them, whatever comes next.
+ */
 const pushRunning = (context: TaskContext, { connection, listing }: Subject, record: CandleRecord): void => {
   const { open_time: openTime, price_type: priceType } = record.values;
-  const isOver = isFinal(listing.candles[priceType]?.minutes[openTime]);
+  const { minutes, proved } = openSeries(listing, priceType).candles;
+  const isOver = isFinal(minutes[openTime]);
+  if (Number(record.values.volume) > 0) proved[openTime] ??= false;
   if (!isOver && isCounted(context.state.recordedAt, openTime + MICROS_PER_MINUTE))
     pushRecord(context, record, { connection });
 };
@@ -226,7 +231,7 @@ const proveBefore = (
     known.push(before);
   }
   for (let at = before + MICROS_PER_MINUTE; at < openTime; at += MICROS_PER_MINUTE) {
-    if (!isTold(at) || hasUnread(connection, at)) continue;
+    if (!isTold(at) || hasUnread(connection, at) || candles.proved[at] === false) continue;
     candles.proved[at] = true;
     known.push(at);
   }
@@ -265,6 +270,7 @@ export const applyAnswer = (context: TaskContext, { connection, listing }: Subje
     if (opens.includes(at) || !isKnownWhole(answer, receivedAt, at)) open = at;
     else if (
       candles.minutes[at] === undefined &&
+      candles.proved[at] !== false &&
       isCounted(state.recordedAt, at + MICROS_PER_MINUTE) &&
       !wasUncollected(context, series, at)
     )

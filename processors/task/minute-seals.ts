@@ -91,7 +91,7 @@ const listFinalIn = ({ minutes }: CandleView, range: Range): readonly Micros[] =
   Object.keys(minutes).flatMap((key) => (isFinal(minutes[Number(key)]) && isIn(range, Number(key)) ? Number(key) : []));
 
 const listProvedIn = ({ proved }: CandleView, life: Range): readonly Micros[] =>
-  Object.keys(proved).flatMap((key) => (isIn(life, Number(key)) ? Number(key) : []));
+  Object.keys(proved).flatMap((key) => (proved[Number(key)] && isIn(life, Number(key)) ? Number(key) : []));
 
 /** Writes the row of a minute and those of the longer candles that end with it. An uncollected minute has a row only with known data. */
 const sealMinute = (context: TaskContext, series: PriceSeries, openTime: Micros): void => {

@@ -125,8 +125,8 @@ export type Rollup = {
 export type CandleState = Changeable & {
   /** Unsealed minutes by open time. */
   readonly minutes: Record<number, Minute>;
-  /** Minutes proved to have no trades, by open time (H-12). */
-  readonly proved: Record<number, true>;
+  /** Minutes proved to have no trades, by open time (H-12); false: trades of it were seen, so that nothing proves it. */
+  readonly proved: Record<number, boolean>;
   /** Figures told last of sealed minutes, by open time, for some minutes: a record that repeats them is no correction. */
   told?: Record<number, string>;
   /** Newest minute delivered by each alive span of a connection. */
