@@ -309,14 +309,6 @@ export class Oracle {
     return this.#covers.get(connId)?.includes(layer === 'venue_depth' ? 'book' : layer) ?? false;
   }
 
-  /** Whether the listing was known to end by `at` when a window was sealed. */
-  #isEnded(symbol: string, at: Micros, sealing: number): boolean {
-    const delisted = (this.#versions.get(symbol) ?? []).find(
-      ({ delistedAt, writtenAt }) => delistedAt !== null && writtenAt <= (this.#records[sealing - 1]?.recordedAt ?? 0),
-    );
-    return delisted !== undefined && (delisted.delistedAt ?? 0) <= at;
-  }
-
   /** Why nothing came in a window, as it was known at its seal (L-08, design section 5). */
   #cause(
     symbol: string,
@@ -325,7 +317,25 @@ export class Oracle {
     sealing = this.#sealedBy(at),
   ): string {
     if (sealing === Number.POSITIVE_INFINITY) return 'unknown';
-    if (layer !== 'candles' && this.#isEnded(symbol, at, sealing)) return 'not_listed';
+    return this.#endBefore(symbol, sealing) <= at
+      ? 'not_listed'
+      : this.#missedCause(symbol, layer, { from, at, sealing });
+  }
+
+  /** When the listing ended, as known before a record; infinite while it had not. */
+  #endBefore(symbol: string, place: number): Micros {
+    const delisted = (this.#versions.get(symbol) ?? []).find(
+      ({ delistedAt, writtenAt }) => delistedAt !== null && writtenAt <= (this.#records[place - 1]?.recordedAt ?? 0),
+    );
+    return delisted?.delistedAt ?? Number.POSITIVE_INFINITY;
+  }
+
+  /** As `#cause`, of a listing that had not ended. */
+  #missedCause(
+    symbol: string,
+    layer: string,
+    { from, at, sealing }: { from: Micros; at: Micros; sealing: number },
+  ): string {
     const bucket = 10 * SECOND;
     const isCollected = this.#records.some(
       ({ slot, receivedAt, recordedAt }, place) =>
@@ -595,13 +605,14 @@ export class Oracle {
     });
     if (isProved) return { record: null, cause: null };
     const at = open + MINUTE;
-    // The instant of its end is no part of a minute: one that ended with its listing was listed.
-    if (sealing !== Number.POSITIVE_INFINITY && this.#isEnded(symbol, at - 1, sealing))
-      return { record: null, cause: 'not_listed' };
-    const cause = this.#cause(symbol, 'candles', { from: open, at });
+    if (sealing === Number.POSITIVE_INFINITY) return { record: null, cause: 'unknown' };
+    // The instant of its end is no part of a minute, and that a listing ended later does not explain it.
+    if (this.#endBefore(symbol, sealing) < at) return { record: null, cause: 'not_listed' };
+    const cause = this.#missedCause(symbol, 'candles', { from: open, at, sealing });
     if (cause !== 'no_update') return { record: null, cause };
     // A minute is published after its end: a loss while it could still be published explains it too.
-    return { record: null, cause: this.#cause(symbol, 'candles', { from: at, at: at + COUNTS_WITHIN }, sealing) };
+    const after = { from: at, at: at + COUNTS_WITHIN, sealing };
+    return { record: null, cause: this.#missedCause(symbol, 'candles', after) };
   }
 
   #candleRow({ listing, delistedAt }: Version, open: Micros, question: CandleQuestion): JsonValue {
