@@ -119,7 +119,8 @@ export class Replay {
       const version = present === null ? null : track.version(present.at);
       if (present === null || version === null || (status !== null && isSame(status, track.told))) continue;
       const sight = { ...present, reading: track.reading };
-      this.#stream.add('update', track.data(sight, version, 'status'), track.key);
+      const data = track.data(sight, version, 'status');
+      this.#stream.addDraft({ event: 'update', data, key: track.key, isStatus: true });
     }
   }
 

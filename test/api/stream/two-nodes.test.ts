@@ -264,7 +264,7 @@ const askSnapshots = async ({ memory, now }: Node): Promise<ReadonlyMap<string, 
 
 /**
  * Scripts that once failed: a picture is given by a node whose clock has not come to a version that it has read; a client receives a part of the
- * statuses of one step, and they are others again when it comes back; a node that is behind tells of an end that was revoked.
+ * statuses of one step, as they come or at the end of a replay, and they are others again when it comes back; a node that is behind tells of an end that was revoked.
  */
 const FOUND: [{ skewsMs: [number, number]; steps: Step[] }][] = [
   [
@@ -306,6 +306,18 @@ const FOUND: [{ skewsMs: [number, number]; steps: Step[] }][] = [
         { kind: 'list', of: 2, endsIn: null },
         { kind: 'pass', ms: 3_500, laggard: 8 },
         { kind: 'leave', keeps: 1 },
+      ],
+    },
+  ],
+  [
+    {
+      skewsMs: [0, 0],
+      steps: [
+        { kind: 'pass', ms: 3_500, laggard: 8 },
+        { kind: 'leave', keeps: 1 },
+        { kind: 'pass', ms: 1_500, laggard: 8 },
+        { kind: 'return', node: 0, waits: false },
+        { kind: 'leave', keeps: 0.6 },
       ],
     },
   ],
