@@ -16,6 +16,7 @@ import { changeRule, createRule, removeRule } from '../../../api/rules/store.ts'
 import { addWebhook, listWebhooks, removeWebhook } from '../../../api/rules/webhooks.ts';
 import { openConnections } from '../../../api/sign-in/connections.ts';
 import { createUnits } from '../../../api/sign-in/units.ts';
+import { createRandom } from '../../../infra/dev/simulator/random.ts';
 import { createKey } from '../../../infra/dev/tools/key-admin.ts';
 import { ACCOUNT_URL, type Browser, connect, PASSWORD, readAccount, signUp, startSite } from '../site-fixture.ts';
 
@@ -70,7 +71,8 @@ const draft = {
   ...{ freshness: null, enabled: true, shared: false },
 };
 
-const ACTS: Readonly<Record<string, (held: Held) => Promise<unknown>>> = {
+type Act = (held: Held) => Promise<unknown>;
+const ACTS: Readonly<Record<string, Act>> = {
   'signs in': ({ email }) => signIn(pool, { ...STRANGER, email, password: PASSWORD }, () => undefined),
   'asks for a code': ({ email }) => mailCode(pool, { site: ACCOUNT_URL, nowMs: Date.now(), email }),
   'sets a password with a code': ({ email, code }) =>
@@ -176,9 +178,12 @@ const runInTurn = async (account: string, works: readonly (() => Promise<unknown
   }
 };
 
+/** What comes before is closed like everything that there was: security.test.ts has it. */
+const WHEN =
+  process.env.ACT_ROUNDS === undefined ? (['while', 'after'] as const) : (['before', 'while', 'after'] as const);
 for (const [what, act] of Object.entries(ACTS)) {
   t.test(`an account is closed, and somebody ${what}`, async (t) => {
-    for (const when of ['before', 'while', 'after'] as const) {
+    for (const when of WHEN) {
       const held = await arrive();
       const close = (): Promise<unknown> => closeAccount(pool, held.account, site.onClose);
       let status = 0;
@@ -197,3 +202,40 @@ for (const [what, act] of Object.entries(ACTS)) {
     }
   });
 }
+
+/** More of something than the plan Free or the law has room for. */
+const EXCESS = `
+  select 'recovery codes' as what, count(*)::int from recovery_codes where account_id = $1 and kind = 'kept' having count(*) > 10
+  union all select 'mailed codes', count(*)::int from recovery_codes where account_id = $1 and kind = 'mailed' and used_at is null having count(*) > 1
+  union all select 'keys', count(*)::int from api_keys where account_id = $1 and kind = 'account' and revoked_at is null having count(*) > 2
+  union all select 'rules', count(*)::int from rules where account_id = $1 having count(*) > 1
+  union all select 'webhooks', count(*)::int from rule_webhooks where account_id = $1 having count(*) > 5
+  union all select 'connections', count(*)::int from connections where account_id = $1 and ended_at is null having count(*) > 5`;
+
+// More by hand: ACT_ROUNDS=300 ACT_SEED=3 npm test -- accounts/closing; the seed is in the title.
+const ROUNDS = Number(process.env.ACT_ROUNDS ?? 4);
+const SEED = Number(process.env.ACT_SEED ?? 1);
+t.test(`acts at once fail nobody and pass no limit, ACT_ROUNDS=${ROUNDS} ACT_SEED=${SEED}`, async (t) => {
+  const random = createRandom(SEED).next;
+  const names = Object.keys(ACTS);
+  const choose = (): string => names[Math.floor(random() * names.length)] ?? '';
+  for (let round = 0; round < ROUNDS; round++) {
+    const held = await arrive();
+    await pool.query("update accounts set plan = 'free' where account_id = $1", [held.account]);
+    for (let i = 0; i < 4; i++) await connect(pool, held.account);
+    for (let i = 0; i < 3; i++)
+      await addWebhook(pool, { accountId: held.account, url: `https://example.com/${i}`, allowsLoopback: false });
+    // Of each act two, so that it meets itself.
+    const [first, second] = round === 0 ? ['makes new codes', 'makes a key'] : [choose(), choose()];
+    const acted = [first, first, second, second];
+    const outcomes = await Promise.allSettled(acted.map((name) => (ACTS[name] as Act)(held)));
+    const failed = outcomes.flatMap((outcome) => {
+      if (outcome.status === 'rejected')
+        return /deadlock|duplicate key/.test(String(outcome.reason)) ? [String(outcome.reason)] : [];
+      const { statusCode = 0 } = (outcome.value ?? {}) as { statusCode?: number };
+      return statusCode >= 500 ? [String(statusCode)] : [];
+    });
+    t.same(failed, [], acted.join(', '));
+    t.same((await pool.query(EXCESS, [held.account])).rows, [], acted.join(', '));
+  }
+});

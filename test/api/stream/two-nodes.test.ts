@@ -317,7 +317,7 @@ const FOUND: [{ skewsMs: [number, number]; steps: Step[] }][] = [
         { kind: 'leave', keeps: 1 },
         { kind: 'pass', ms: 1_500, laggard: 8 },
         { kind: 'return', node: 0, waits: false },
-        { kind: 'leave', keeps: 0.6 },
+        { kind: 'leave', keeps: 0.7 },
       ],
     },
   ],
