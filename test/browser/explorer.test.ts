@@ -288,7 +288,8 @@ t.test('liquidations: the newest are shown, also where the period has more than 
     const isWhole = spans.length > 1;
     const event = { side: 'long', price: '1', price_kind: 'fill', quantity: '1', value: '1' };
     const received = { received_at: isWhole ? to : from, ...event };
-    const facts = { quote: 'USDT', gaps: [], completeness: 'sampled' };
+    const units = { price: 'quote', quantity: 'base', value: 'quote' };
+    const facts = { quote: 'USDT', units, gaps: [], completeness: 'sampled' };
     const items = [
       { venue: 'binance', ...facts, rows: [received] },
       { venue: 'binance', ...facts, rows: [] },

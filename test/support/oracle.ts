@@ -106,7 +106,13 @@ const instant = (at: Micros): string => {
 const ceilTo = (at: Micros, length: Micros): Micros => Math.ceil(at / length) * length;
 const floorTo = (at: Micros, length: Micros): Micros => Math.floor(at / length) * length;
 
-type Version = { readonly writtenAt: Micros; readonly delistedAt: Micros | null; readonly listing: PaperListing };
+type Version = {
+  /** Index of its record. */
+  readonly place: number;
+  readonly writtenAt: Micros;
+  readonly delistedAt: Micros | null;
+  readonly listing: PaperListing;
+};
 type Span = {
   readonly connId: string;
   readonly from: Micros;
@@ -206,7 +212,7 @@ export class Oracle {
         const span = alive(connId);
         if (span !== undefined) end(span, Math.max(lost_at, span.from), place, cause);
         closed.add(connId);
-      } else if (record.slot === 'reference') this.#list(body as PaperReference, record);
+      } else if (record.slot === 'reference') this.#list(body as PaperReference, record, place);
       else if (kind === 'frame' || kind === 'response') {
         name(connId, receivedAt, place);
         if (record.seq <= (seqs.get(connId) ?? 0)) continue;
@@ -217,17 +223,17 @@ export class Oracle {
     }
   }
 
-  #list({ listings }: PaperReference, { recordedAt, receivedAt }: OracleRecord): void {
+  #list({ listings }: PaperReference, { recordedAt, receivedAt }: OracleRecord, place: number): void {
     for (const listing of listings) {
       const held = this.#versions.get(listing.symbol) ?? [];
       this.#versions.set(listing.symbol, held);
       if (JSON.stringify(held.at(-1)?.listing) === JSON.stringify(listing)) continue;
-      held.push({ writtenAt: recordedAt, delistedAt: null, listing });
+      held.push({ place, writtenAt: recordedAt, delistedAt: null, listing });
     }
     for (const [symbol, held] of this.#versions) {
       const last = held.at(-1);
       if (last === undefined || last.delistedAt !== null || listings.some((one) => one.symbol === symbol)) continue;
-      held.push({ ...last, writtenAt: recordedAt, delistedAt: receivedAt });
+      held.push({ ...last, place, writtenAt: recordedAt, delistedAt: receivedAt });
     }
   }
 
@@ -249,6 +255,12 @@ export class Oracle {
   #version(symbol: string, at: Micros): Version {
     const versions = this.#versions.get(symbol) ?? [];
     return versions.findLast(({ writtenAt }) => writtenAt <= at) ?? (versions[0] as Version);
+  }
+
+  /** As a task knew it at a record: of versions and frames recorded at one instant, those before it. */
+  #versionBefore(symbol: string, place: number): Version {
+    const versions = this.#versions.get(symbol) ?? [];
+    return versions.findLast((version) => version.place < place) ?? (versions[0] as Version);
   }
 
   /** Listings of the answer with their version, by the order of items (N-09). */
@@ -414,11 +426,11 @@ export class Oracle {
   }
 
   /** Digits by member; null where there are none (L-02). */
-  #figures(layer: PaperLayer, { frame, standing, recordedAt }: Reading): Record<string, string | null> {
+  #figures(layer: PaperLayer, { frame, standing, place }: Reading): Record<string, string | null> {
     const { v, s } = frame;
     if (standing?.broken === null) {
       const figures =
-        layer === 'book' ? topFigures(standing) : depthFigures(standing, this.#version(s, recordedAt).listing);
+        layer === 'book' ? topFigures(standing) : depthFigures(standing, this.#versionBefore(s, place).listing);
       return Object.fromEntries(Object.keys(MEMBERS[layer]).map((name) => [name, figures[name] ?? null]));
     }
     const text = (name: string): string | null => (v[name] === null || v[name] === undefined ? null : String(v[name]));
