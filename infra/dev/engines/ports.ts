@@ -1,5 +1,5 @@
 /** The loopback ports of the embedded engines and the local processes, and a clear error when one is in use. */
-import { createServer } from 'node:net';
+import { createServer, type Server } from 'node:net';
 
 /** Setting -> port when the setting is absent. */
 export const STANDARD_PORTS = {
@@ -61,26 +61,55 @@ function readPort(setting: PortSetting, env: NodeJS.ProcessEnv): number {
   return port;
 }
 
+/** Below the range that the kernel assigns to outgoing connections, so that none of those can take a port before its engine binds it. */
+const FIRST_PORT = 15_000;
+const BLOCK_PORTS = 100;
+const BLOCKS = 170;
+
+/** Ports of the blocks that we hold that were not given out yet. */
+const left: number[] = [];
+let taking: Promise<void> | null = null;
+
 /**
- * A port that is free now, below the range the kernel assigns to outgoing connections, so that none of those can take
- * it before the engine binds it.
+ * A port that is free now and that no other process of ours is given while this one lives, so that an engine finds it again when it is started anew.
  */
 export async function findFreePort(): Promise<number> {
   for (;;) {
-    const port = 15_000 + Math.floor(Math.random() * 17_000);
-    if (!given.has(port) && (await isFree(port))) {
-      given.add(port);
-      return port;
+    const port = left.pop();
+    if (port !== undefined) {
+      if (await isFree(port)) return port;
+      continue;
     }
+    taking ??= takeBlock();
+    await taking;
   }
 }
 
-const given = new Set<number>();
+/** Adds the ports of a block that is ours for the life of this process: it listens on the first of them. */
+async function takeBlock(): Promise<void> {
+  for (;;) {
+    const first = FIRST_PORT + BLOCK_PORTS * Math.floor(Math.random() * BLOCKS);
+    const server = await listenOn(first);
+    if (server === null) continue;
+    server.unref();
+    for (let port = first + BLOCK_PORTS - 1; port > first; port--) left.push(port);
+    taking = null;
+    return;
+  }
+}
 
-export function isFree(port: number): Promise<boolean> {
+export async function isFree(port: number): Promise<boolean> {
+  const server = await listenOn(port);
+  if (server === null) return false;
+  await new Promise((settle) => server.close(settle));
+  return true;
+}
+
+/** Null: somebody else listens on it. */
+function listenOn(port: number): Promise<Server | null> {
   return new Promise((settle) => {
     const server = createServer();
-    server.once('error', () => settle(false));
-    server.listen({ port, host: '127.0.0.1', exclusive: true }, () => server.close(() => settle(true)));
+    server.once('error', () => settle(null));
+    server.listen({ port, host: '127.0.0.1', exclusive: true }, () => settle(server));
   });
 }
