@@ -2,6 +2,7 @@
 // takes a few permits at a time from the store that all processes share, so most requests need no query, and no number of
 // processes admits more than the plan.
 import type { Logger } from '../../infra/runtime/log.ts';
+import { createOutageLog } from '../../infra/runtime/outage-log.ts';
 import { limitTime } from '../../infra/runtime/within.ts';
 import { MS_PER_DAY } from '../../schemas/instants.ts';
 import type { RequestClass } from '../contract/endpoint.ts';
@@ -308,14 +309,13 @@ const SETTLE_EVERY_MS = 250;
 /** Settles the meter again and again; the function it gives settles once more, everything, and ends it. */
 export const keepSettled = (meter: Meter, log: Pick<Logger, 'warn'>): (() => Promise<void>) => {
   let settling: Promise<void> = Promise.resolve();
-  let isAway = false;
+  const outages = createOutageLog(log, 'the store of counters is away: this process meters alone');
   const settle = async (options?: { readonly idleMs: number }): Promise<void> => {
     try {
       await meter.settle(Date.now(), options);
-      isAway = false;
+      outages.noteSuccess();
     } catch (err) {
-      if (!isAway) log.warn({ err }, 'the store of counters is away: this process meters alone');
-      isAway = true;
+      outages.noteFailure(err);
     }
   };
   let timer: NodeJS.Timeout;

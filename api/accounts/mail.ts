@@ -2,6 +2,7 @@
 import { createTransport } from 'nodemailer';
 import type { Pool } from 'pg';
 import type { Logger } from '../../infra/runtime/log.ts';
+import { createOutageLog } from '../../infra/runtime/outage-log.ts';
 import { pauseUnlessAborted } from '../../infra/runtime/pause.ts';
 import type { Db } from './events.ts';
 
@@ -94,15 +95,14 @@ export const sendLetters = (
     const { rows } = await deps.pool.query<Due>(TAKE, [AT_ONCE]);
     await Promise.all(rows.map((letter) => sendOne(letter, post, deps)));
   };
-  let isAway = false;
+  const outages = createOutageLog(deps.log, 'letters cannot be read now, trying again');
   const loop = async (): Promise<void> => {
     while (!signal.aborted) {
       try {
         await round();
-        isAway = false;
+        outages.noteSuccess();
       } catch (err) {
-        if (!isAway) deps.log.warn({ err }, 'letters cannot be read now, trying again');
-        isAway = true;
+        outages.noteFailure(err);
       }
       await pauseUnlessAborted(everyMs, signal);
     }

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { Pool } from 'pg';
 import type { Logger } from '../../infra/runtime/log.ts';
+import { createOutageLog } from '../../infra/runtime/outage-log.ts';
 import { isStorableJson } from '../../infra/runtime/postgres/storable.ts';
 import { parseInstant } from '../../schemas/instants.ts';
 import type { Micros } from '../../schemas/records.ts';
@@ -90,17 +91,16 @@ export const keepSettledSample = (pool: Pool, log: Logger): SettledSample => {
     permits -= 1;
     return true;
   };
-  let isAway = false;
+  const outages = createOutageLog(log, 'settled requests cannot be kept for the nightly check');
   const flush = async (): Promise<void> => {
     if (waiting.length === 0) return;
     const batch = waiting;
     waiting = [];
     try {
       await pool.query(INSERT, [JSON.stringify(batch)]);
-      isAway = false;
+      outages.noteSuccess();
     } catch (err) {
-      if (!isAway) log.warn({ err, requests: batch.length }, 'settled requests cannot be kept for the nightly check');
-      isAway = true;
+      outages.noteFailure(err, { requests: batch.length });
     }
   };
   const timer = setInterval(() => void flush(), FLUSH_MS).unref();

@@ -1,5 +1,6 @@
 // Settles payments after their answers, and finds out what became of those whose outcome is unknown: the chain decides (P-04).
 import type { Logger } from '../../infra/runtime/log.ts';
+import { createOutageLog } from '../../infra/runtime/outage-log.ts';
 import { pauseUnlessAborted } from '../../infra/runtime/pause.ts';
 import type { PaymentChain } from './chain.ts';
 import type { Facilitator, Settled } from './facilitator.ts';
@@ -169,15 +170,14 @@ export const startSettlement = (deps: SettlementDeps): Settlement => {
 /** Sweeps one after the other; an unavailable database is logged once. */
 const repeat = (sweep: () => Promise<void>, log: Logger): (() => Promise<void>) => {
   const stopping = new AbortController();
-  let isAway = false;
+  const outages = createOutageLog(log, 'payments cannot be looked through, trying again');
   const loop = async (): Promise<void> => {
     while (!stopping.signal.aborted) {
       try {
         await sweep();
-        isAway = false;
+        outages.noteSuccess();
       } catch (err) {
-        if (!isAway) log.warn({ err }, 'payments cannot be looked through, trying again');
-        isAway = true;
+        outages.noteFailure(err);
       }
       await pauseUnlessAborted(SWEEP_EVERY_MS, stopping.signal);
     }

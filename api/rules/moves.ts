@@ -3,6 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import { createBackoff } from '../../infra/runtime/backoff.ts';
 import type { Logger } from '../../infra/runtime/log.ts';
+import { createOutageLog, type OutageLog } from '../../infra/runtime/outage-log.ts';
 import { formatInstant } from '../../schemas/instants.ts';
 import { writeJson } from '../../schemas/json.ts';
 import type { RuleReason, RuleState } from './rule.ts';
@@ -75,7 +76,6 @@ export const openMoves = (pool: Pick<Pool, 'query'>, log: Pick<Logger, 'warn'>):
 
 class Moves implements RuleMoves {
   readonly #pool: Pick<Pool, 'query'>;
-  readonly #log: Pick<Logger, 'warn'>;
   readonly #backoff = createBackoff(BACKOFF);
   readonly #followers = new Set<Follower>();
   /** Followers that the states are still to be sent to. */
@@ -83,12 +83,11 @@ class Moves implements RuleMoves {
   /** Moves that are still to be read. */
   #noted: string[] = [];
   #isSending = false;
-  /** One log line for each outage. */
-  #isLogged = false;
+  readonly #outages: OutageLog;
 
   constructor(pool: Pick<Pool, 'query'>, log: Pick<Logger, 'warn'>) {
     this.#pool = pool;
-    this.#log = log;
+    this.#outages = createOutageLog(log, 'moves of rules cannot be sent to streams, trying again');
   }
 
   readonly note = (transitionId: string): void => {
@@ -122,10 +121,9 @@ class Moves implements RuleMoves {
         await this.#sendStates();
         await this.#sendMoves();
         this.#backoff.reset();
-        this.#isLogged = false;
+        this.#outages.noteSuccess();
       } catch (err) {
-        if (!this.#isLogged) this.#log.warn({ err }, 'moves of rules cannot be sent to streams, trying again');
-        this.#isLogged = true;
+        this.#outages.noteFailure(err);
         // A move that could not be read may be anybody's.
         this.#noted = [];
         this.#behind = new Set(this.#followers);
