@@ -65,13 +65,19 @@ t.test('silence on a living connection is no gap', (t) => {
   t.end();
 });
 
-t.test('between a loss and the next connection nothing could come, to the microsecond', (t) => {
+/** The connection of liquidations is lost after 12.345678 s, and another follows after 35 s. */
+const loseEvents = (): TestLog => {
   const log = begin();
   log.run(12 * SECOND, ['trades', 'events']);
   log.json('lost', 'events', 'events', { lost_at: log.now + 345_678, cause: 'connection_lost', detail: '' });
   log.run(23 * SECOND, ['trades']);
   log.open('events2', 'events', [{ layers: ['liquidation'], symbols: null }]);
   log.run(200 * SECOND, ['trades', 'events2']);
+  return log;
+};
+
+t.test('between a loss and the next connection nothing could come, to the microsecond', (t) => {
+  const log = loseEvents();
   t.same(listGaps(log, 'liquidations'), [[12.345678, 35, 'connection_lost']]);
   t.same(listGaps(log, 'trades'), [], 'the other connection lived');
   t.end();
@@ -97,12 +103,7 @@ const listOpenGaps = (log: TestLog, seconds: readonly number[]): readonly (reado
 };
 
 t.test('a window that has ended has its gaps on `live` long before its seal, without a cause (H-15, H-16k)', (t) => {
-  const log = begin();
-  log.run(12 * SECOND, ['trades', 'events']);
-  log.json('lost', 'events', 'events', { lost_at: log.now + 345_678, cause: 'connection_lost', detail: '' });
-  log.run(23 * SECOND, ['trades']);
-  log.open('events2', 'events', [{ layers: ['liquidation'], symbols: null }]);
-  log.run(200 * SECOND, ['trades', 'events2']);
+  const log = loseEvents();
   t.same(listOpenGaps(log, [19, 21, 31, 41, 109, 121, 131, 150]), [
     [],
     [[12.345678, 20, 'unknown']],

@@ -163,16 +163,8 @@ t.test('a receiver that is slow holds up itself alone', async (t) => {
   const slow = await startReceiver(t, (reply) => void held.push(reply));
   const quick = await startReceiver(t, (reply) => reply.end());
   for (const { url } of [slow, quick]) await addWebhook(pool, { accountId: 'acc_a', url, allowsLoopback: true });
-  const draft = { name: 'r', query: 'any(venues where mark > 1)', intervalS: 10, units: 'published', freshness: null };
-  const rule = await createRule(
-    pool,
-    { ...draft, units: 'published', enabled: true, shared: false },
-    { accountId: 'acc_a', actor: 'test' },
-  );
-  const found = { reason: null, matched: [], matchedTotal: 0, unknown: [], unknownTotal: 0 } as const;
-  const at = Date.now() * 1_000 + 10_000_000;
-  for (const [i, state] of (['true', 'false', 'true'] as const).entries())
-    await recordEvaluations(pool, [{ rule, at: at + i * 10_000_000, outcome: { state, ...found } }]);
+  const move = await makeMoves(pool);
+  for (const i of [0, 1, 2]) await move(i);
   const deps = { pool, calls: LOCAL, count: createRuleMetrics(new Registry()), log: createLog('test', 'silent') };
   const deliveries = startDeliveries(deps);
   await waitFor('every message of the quick one', async () => quick.received.length === 3);
