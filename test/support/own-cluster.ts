@@ -29,7 +29,7 @@ export const ownCluster = async (
     postgres,
     anvil: false,
     ports: 'free',
-    isLight: true,
+    profile: 'brief',
     env: {},
   });
   t.teardown(async () => {

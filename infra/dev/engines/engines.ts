@@ -2,6 +2,7 @@
 import { rmSync } from 'node:fs';
 import { startAnvil } from './anvil.ts';
 import { type DataDir, openDataDir } from './data-dir.ts';
+import type { EngineProfile } from './java.ts';
 import { startKafka } from './kafka.ts';
 import { choosePorts, type PortSetting } from './ports.ts';
 import { choosePostgresHome, makeDatabaseUrl, startPostgres } from './postgres.ts';
@@ -42,8 +43,8 @@ export interface EngineOptions {
   readonly log?: (line: string) => void;
   /** Ports of processes that will run beside the engines, chosen with theirs. */
   readonly alsoPorts?: readonly PortSetting[];
-  /** For a run of minutes, such as a test or a demo: Kafka and QuestDB start with less work and serve more slowly. */
-  readonly isLight?: boolean;
+  /** Default: `production`. */
+  readonly profile?: EngineProfile;
   /** Aborts a start in order: what has started is stopped, and the start fails. */
   readonly signal?: AbortSignal;
 }
@@ -91,7 +92,13 @@ export async function startEngines(options: EngineOptions): Promise<Engines> {
     options.signal?.throwIfAborted();
     options.signal?.addEventListener('abort', () => void supervisor.stop(), { once: true });
     const ports = await choosePorts(settings, options.ports ?? 'standard', env);
-    const started = await startAll(embedded, { supervisor, dataDir, ports, isLight: options.isLight ?? false, log });
+    const started = await startAll(embedded, {
+      supervisor,
+      dataDir,
+      ports,
+      profile: options.profile ?? 'production',
+      log,
+    });
     const endpoints = pickWanted(wanted, { ...listEmbeddedEndpoints(embedded, dataDir, ports), ...outside.endpoints });
     return { endpoints, supervisor, dataDir, ports, ...makeControls(started, supervisor, dataDir) };
   } catch (error) {
@@ -105,7 +112,7 @@ interface Run {
   readonly supervisor: Supervisor;
   readonly dataDir: DataDir;
   readonly ports: Readonly<Record<PortSetting, number>>;
-  readonly isLight: boolean;
+  readonly profile: EngineProfile;
   readonly log: (line: string) => void;
 }
 
@@ -123,17 +130,17 @@ async function startAll(names: readonly EngineName[], run: Run): Promise<Map<Eng
   return new Map(results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : [])));
 }
 
-function startOne(name: EngineName, { supervisor, dataDir, ports, isLight, log }: Run): Promise<Supervised> {
+function startOne(name: EngineName, { supervisor, dataDir, ports, profile, log }: Run): Promise<Supervised> {
   switch (name) {
     case 'kafka':
       return startKafka(supervisor, dataDir, {
         ports: { broker: ports.KAFKA_PORT, controller: ports.KAFKA_CONTROLLER_PORT },
-        isLight,
+        profile,
       });
     case 'questdb':
       return startQuestdb(supervisor, dataDir, {
         ports: { http: ports.QUESTDB_HTTP_PORT, pg: ports.QUESTDB_PG_PORT, min: ports.QUESTDB_MIN_PORT },
-        isLight,
+        profile,
       });
     case 'postgres':
       return startPostgres(supervisor, dataDir, { port: ports.POSTGRES_PORT, log });

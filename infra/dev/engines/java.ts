@@ -9,8 +9,15 @@ export class EngineMissingError extends Error {
   override readonly name = 'EngineMissingError';
 }
 
-/** For runs of minutes: C2 and a parallel collector cost more CPU than they save (first minute of Kafka 8.3 to 4.4 s, QuestDB 6.5 to 4.2 s). */
-export const LIGHT_JVM: readonly string[] = ['-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC'];
+/**
+ * What an engine's runtime is chosen for: `production`; `local`, a laptop for minutes to hours; `brief`, a test that ends within three minutes, of
+ * which the second compiler would take more than it gives back (D-122).
+ */
+export type EngineProfile = 'production' | 'local' | 'brief';
+
+/** JVM options of each profile but `production`, whose engines each have their own. */
+export const LOCAL_JVM: readonly string[] = ['-XX:+UseSerialGC'];
+export const BRIEF_JVM: readonly string[] = ['-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1'];
 
 /** Has the JVM map classes that it read at an earlier start, once `class-archives.mjs` has kept them. One of another JDK is passed over with a warning. */
 export function listClassArchiveOptions(name: 'kafka' | 'questdb'): readonly string[] {

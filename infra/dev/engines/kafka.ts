@@ -6,7 +6,14 @@ import { Kafka, logLevel } from 'kafkajs';
 // Repairs the timer of kafkajs before its first connection.
 import '../../runtime/kafka/client.ts';
 import type { DataDir } from './data-dir.ts';
-import { findEngineJars, findJavaCommand, LIGHT_JVM, listClassArchiveOptions } from './java.ts';
+import {
+  BRIEF_JVM,
+  type EngineProfile,
+  findEngineJars,
+  findJavaCommand,
+  LOCAL_JVM,
+  listClassArchiveOptions,
+} from './java.ts';
 import { runOnce } from './run-once.ts';
 import type { Supervised, Supervisor } from './supervisor.ts';
 
@@ -38,8 +45,11 @@ const G1 = [
   '-XX:+ExplicitGCInvokesConcurrent',
 ];
 /** The heap is reduced for a laptop. */
-const JVM = [...G1, HEADLESS, '-Xms256m', '-Xmx768m'];
-const LIGHT = [...LIGHT_JVM, HEADLESS, '-Xms128m', '-Xmx768m'];
+const JVM: Readonly<Record<EngineProfile, readonly string[]>> = {
+  production: [...G1, HEADLESS, '-Xms256m', '-Xmx768m'],
+  local: [...LOCAL_JVM, HEADLESS, '-Xms64m', '-Xmx768m', '-Xmn24m'],
+  brief: [...BRIEF_JVM, HEADLESS, '-Xms128m', '-Xmx768m'],
+};
 /** Brokers of a cluster restart often: the quick compiler alone halves the CPU time of a start on two cores. */
 const JVM_OF_CLUSTER = [...G1, HEADLESS, '-Xms256m', '-Xmx256m', '-XX:TieredStopAtLevel=1'];
 
@@ -60,17 +70,16 @@ export interface KafkaOptions {
   readonly ports: KafkaPorts;
   /** Override those of its file. */
   readonly settings?: KafkaProperties;
-  /** For a run of minutes (LIGHT_JVM). */
-  readonly isLight?: boolean;
+  readonly profile?: EngineProfile;
 }
 
 /** Starts the broker; resolves once describeCluster returns a controller. */
 export function startKafka(
   supervisor: Supervisor,
   dataDir: DataDir,
-  { ports, settings = {}, isLight = false }: KafkaOptions,
+  { ports, settings = {}, profile = 'production' }: KafkaOptions,
 ): Promise<Supervised> {
-  const jvm = isLight ? LIGHT : JVM;
+  const jvm = JVM[profile];
   const node = { name: 'kafka', id: 1, ports, quorum: [ports], clusterId: makeClusterId(), jvm, settings };
   return startNode(supervisor, dataDir, node);
 }
