@@ -64,6 +64,8 @@ export type ListingValues = {
 export type ListingRecord = RecordOf<'listing', ListingValues> & {
   /** Layers not collected because of the venue's limits (V-03a); `price_candles` are candles of mark and index prices. */
   readonly off?: readonly string[];
+  /** Trades before its launch (`pre_launch`), as a pre-market contract does: it is collected (D-528). */
+  readonly isTraded?: true;
 };
 
 export type GapRecord = {

@@ -4,7 +4,7 @@ import type { Venue } from '../../ingest/venues/contract/venue.ts';
 import type { ListingRecord } from '../../schemas/records.ts';
 import { factsAbout } from './venue-facts.ts';
 
-/** Listings without data, and those that some venues end the data of. */
+/** Listings without data, and those that some venues end the data of; before its launch one that trades has data. */
 const UNPLANNED = new Set(['delisted', 'pre_launch', 'settling']);
 
 export type Planned = {
@@ -40,7 +40,7 @@ const findUncovered = ({ venue, listings, slots }: Planned): readonly string[] =
   const covers: readonly Cover[] = slots.flatMap((slot) => slot.covers);
   const published = Object.entries(venue.layers).filter(([, { policy }]) => policy === 'on');
   return listings
-    .filter(({ values }) => !UNPLANNED.has(values.status))
+    .filter(({ values, isTraded }) => isTraded || !UNPLANNED.has(values.status))
     .flatMap((listing) =>
       published.flatMap(([layer]) => {
         const by = covers.filter(

@@ -201,7 +201,7 @@ class Session {
     for (const record of answer?.listings ?? []) this.#listings.set(record.venue_symbol, record);
     const { printed, count } = this.#readMapped(message, faults);
     // Whether a listing is collected is decided by the service, not by the venue (records.md).
-    const listings = (answer?.listings ?? []).map(({ off: _, ...record }) => ({ record }));
+    const listings = (answer?.listings ?? []).map(({ off: _off, isTraded: _traded, ...record }) => ({ record }));
     const unreadable = (answer?.unreadable ?? []).map(({ code, text }) => ({ code, message: text }));
     // An answer without its request is read only where it says itself what it is.
     const isUnread = message.kind === 'response' && message.request === null && count + listings.length === 0;

@@ -89,8 +89,13 @@ const toListings = (result: Fields, { market, message, venueTs }: Source): Listi
     const venue_symbol = readText(instrument.symbol, 'symbol');
     const { received_at } = message;
     const values = toValues(instrument, market);
-    return { layer: 'listing', venue: 'bybit', venue_symbol, venue_ts: venueTs, received_at, values };
+    const early = values.status === 'pre_launch' && isAuctioned(instrument) ? ({ isTraded: true } as const) : {};
+    return { layer: 'listing', venue: 'bybit', venue_symbol, venue_ts: venueTs, received_at, values, ...early };
   });
+
+/** Whether the auctions before the launch are over: then a pre-market contract trades without restriction, still as `PreLaunch` (D-528). */
+const isAuctioned = ({ preListingInfo }: Fields): boolean =>
+  (preListingInfo as Fields | null | undefined)?.curAuctionPhase === 'ContinuousTrading';
 
 /** False for a date in the symbol or a future type (`LinearFutures`); any other type, known or not, is undated. */
 const isPerpetual = ({ symbol, contractType }: Fields): boolean =>

@@ -2,9 +2,14 @@
 import { isPriceOff } from '../../../schemas/layers.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
 
-/** Listings that can be subscribed to. A listing whose end has passed is over, whatever word the venue still has for it. */
-export const isOpen = ({ values: { status, delisted_at }, received_at }: ListingRecord): boolean =>
-  status !== 'delisted' && status !== 'pre_launch' && (delisted_at === null || delisted_at > received_at);
+/**
+ * Listings that can be subscribed to: before its launch one that already trades. A listing whose end has passed is over, whatever word the
+ * venue still has for it.
+ */
+export const isOpen = ({ values: { status, delisted_at }, received_at, isTraded }: ListingRecord): boolean =>
+  status !== 'delisted' &&
+  (status !== 'pre_launch' || isTraded === true) &&
+  (delisted_at === null || delisted_at > received_at);
 
 /** Oldest first, so that a new listing changes only the end. */
 export const sortByAge = (listings: readonly ListingRecord[]): readonly ListingRecord[] =>

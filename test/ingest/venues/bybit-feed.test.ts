@@ -3,9 +3,12 @@ import t from 'tap';
 import { bybit } from '../../../ingest/venues/bybit/index.ts';
 import type { VenueMessage } from '../../../ingest/venues/contract/listings.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
+import { toVenueMessage } from '../../support/recordings.ts';
 import { venueBench } from '../../support/venue-checks.ts';
 
 const WS = 'jkorf-ws-examples.ndjson';
+
+const REST = 'jkorf-rest-examples.ndjson';
 
 const TARDIS = 'tardis-tests-bybit-messagesV5.ndjson';
 
@@ -19,6 +22,12 @@ const answer = (path: string, result: unknown, time: number | undefined = 170000
 
 const listListings = (message: VenueMessage, state = {}): readonly ListingRecord[] =>
   bybit.mapReference(state, message)?.listings ?? [];
+
+/** The listings of several answers together. */
+const readMarket = (messages: readonly VenueMessage[]): readonly ListingRecord[] => {
+  const state = {};
+  return messages.flatMap((message) => listListings(message, state));
+};
 
 const instrument = (symbol: string, change: object = {}): object => ({
   symbol,
@@ -76,6 +85,37 @@ t.test('the plan subscribes books apart from all else, each market on its socket
       (category) => `https://api.bybit.com/v5/market/instruments-info?category=${category}&limit=1000`,
     ),
   );
+  t.end();
+});
+
+t.test('a pre-market contract is collected from the phase on in which it trades without restriction', (t) => {
+  const early = (symbol: string, preListingInfo?: unknown): object =>
+    instrument(symbol, { status: 'PreLaunch', isPreListing: true, preListingInfo });
+  const listings = readMarket([
+    toVenueMessage(lineOf(REST, 5)),
+    answer('instruments-info?category=linear&status=PreLaunch&limit=1000', {
+      category: 'linear',
+      list: [
+        early('OPENUSDT', { curAuctionPhase: 'ContinuousTrading', phases: [] }),
+        early('CALLUSDT', { curAuctionPhase: 'CallAuction', phases: [] }),
+        early('CROSSUSDT', { curAuctionPhase: 'CrossMatching', phases: [] }),
+        early('SOONUSDT', { curAuctionPhase: 'NotStarted', phases: [] }),
+        early('NULLUSDT', null),
+        early('TEXTUSDT', ''),
+        early('NONEUSDT'),
+      ],
+    }),
+    answer('instruments-info?category=linear&limit=1000', { category: 'linear', list: [instrument('BTCUSDT')] }),
+  ]);
+  t.same(
+    [...new Set(listings.map(({ values }) => values.status))],
+    ['pre_launch', 'tradeable'],
+    'by the word of the venue',
+  );
+  const slots = bybit.plan(listings, { shards: 1, shardOf: () => 0, endpoints: bybit.endpoints });
+  const symbols = ['BTCUSDT', 'OPENUSDT', 'PRE02ZROUSDT'];
+  for (const { id, covers } of slots) t.same(covers[0]?.symbols?.toSorted(), symbols, id);
+  t.same(slots.flatMap(({ covers }) => covers[0]?.layers ?? []).length, 11, 'every layer');
   t.end();
 });
 
