@@ -1,4 +1,5 @@
 // The common checks of every venue's test: records of a recorded line by value, damaged frames refused, no two members exchanged unnoticed.
+import { inflateRawSync } from 'node:zlib';
 import { VenueError, type VenueMessage } from '../../ingest/venues/contract/listings.ts';
 import type { MapContext, Mapped, MapState } from '../../ingest/venues/contract/mapping.ts';
 import type { Venue } from '../../ingest/venues/contract/venue.ts';
@@ -115,6 +116,16 @@ export const digitsIn = (text: string): ReadonlySet<string> =>
       }
     }),
   );
+
+/** The text with what its packed texts hold behind it: base64 of a raw deflate. */
+export const unpackTexts = (text: string): string =>
+  [...text.matchAll(/"([A-Za-z0-9+/=]{20,})"/g)].reduce((held, [, packed = '']) => {
+    try {
+      return `${held} ${inflateRawSync(Buffer.from(packed, 'base64')).toString()}`;
+    } catch {
+      return held;
+    }
+  }, text);
 
 type Held = { readonly digits: ReadonlySet<string>; readonly text: string };
 

@@ -45,7 +45,7 @@ export const listCoins = (meta: Fields): readonly Fields[] =>
   readList(meta.universe, 'universe').map((coin) => readFields(coin, 'coin'));
 
 /** Collateral tokens by index: USDC for the venue's own perpetuals, the others as observed; spotMeta overrides them once received. */
-const KNOWN_TOKENS = makeWords({ 0: 'USDC', 235: 'USDE', 360: 'USDH' });
+const KNOWN_TOKENS = makeWords({ 0: 'USDC', 235: 'USDE', 268: 'USDT0', 360: 'USDH' });
 
 /** Folds spotMeta (names of tokens), then allPerpMetas. A single meta's scope is its market. */
 export const mapReference = (state: ReferenceState, message: VenueMessage): ReferenceAnswer | null => {

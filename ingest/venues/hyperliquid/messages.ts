@@ -1,5 +1,6 @@
 // Hyperliquid's frames and answers as normalised records (records.md). Not read: allMids and bbo (a mid is no last price, the book is collected
 // whole), spot contexts, past funding.
+import { inflateRawSync } from 'node:zlib';
 import type { Level, Micros } from '../../../schemas/records.ts';
 import type { ClosedMinute } from '../contract/feed.ts';
 import { VenueError, type VenueMessage } from '../contract/listings.ts';
@@ -8,8 +9,9 @@ import { makeSnapshotChain, sortSides } from '../shared/book-sides.ts';
 import type { Chain } from '../shared/book-sync.ts';
 import { readCandlePrices } from '../shared/candle-prices.ts';
 import { createCutter } from '../shared/level-lists.ts';
+import { parseMessage } from '../shared/long-numbers.ts';
 import { mapEach, mapLayers } from '../shared/map-each.ts';
-import { bindMapped, isEmptyDay, type Subject } from '../shared/mapped.ts';
+import { bindMapped, isEmptyDay, listPresent, type Subject } from '../shared/mapped.ts';
 import { noteUnexpected, noteUnread } from '../shared/unexpected.ts';
 import {
   type Fields,
@@ -71,7 +73,13 @@ const mapFrame = ({ channel, data }: Fields, source: Source): readonly Mapped[] 
       return mapContext(readText(element.coin, 'coin'), element, source);
     }
     case 'allDexsAssetCtxs':
-      return mapAllContexts(readFields(data, 'data'), source);
+      return mapAllContexts(readList(readFields(data, 'data').ctxs, 'ctxs'), source);
+    case 'assetCtxs': {
+      const { dex, ctxs } = readFields(data, 'data');
+      return mapAllContexts([[dex ?? '', ctxs]], source);
+    }
+    case 'fastAssetCtxs':
+      return mapPackedContexts(readText(data, 'data'), source);
     case 'trades':
       return mapLiveTrades(readList(data, 'data'), source);
     case 'candle':
@@ -200,11 +208,11 @@ const mapMarketContexts = ([meta, contexts]: readonly unknown[], source: Source)
   return zipContexts(coins, readList(contexts, 'contexts'), source);
 };
 
-/** Contexts of every market, in the order of its coins. A universe only grows: a coin listed since its meta has a context, and no name until the next. */
-const mapAllContexts = ({ ctxs }: Fields, source: Source): readonly Mapped[] => {
+/** Contexts of markets, in the order of their coins. A universe only grows: a coin listed since its meta has a context, and no name until the next. */
+const mapAllContexts = (markets: readonly unknown[], source: Source): readonly Mapped[] => {
   if (source.state.coins === undefined)
     throw new VenueError('VENUE_UNKNOWN_LISTING', 'the contexts name no coins and no meta is known');
-  return mapEach(readList(ctxs, 'ctxs'), (item) => {
+  return mapEach(markets, (item) => {
     const [market, contexts] = readList(item, 'ctxs');
     return zipContexts(
       readCoinsByMarket(source.state)[`market ${String(market)}`] ?? [],
@@ -212,6 +220,26 @@ const mapAllContexts = ({ ctxs }: Fields, source: Source): readonly Mapped[] => 
       source,
     );
   });
+};
+
+/** The mark and the mid of every coin, then of each that changed; a member that is left out did not. */
+const mapPackedContexts = (packed: string, { receivedAt }: Source): readonly Mapped[] =>
+  mapEach(Object.entries(readFields(parseMessage(inflate(packed)), 'data')), ([symbol, ctx]) => {
+    if (!isPerpetual(symbol)) return [];
+    const subject = { symbol, venueTs: null, receivedAt, element: { coin: symbol, ctx } };
+    return listPresent([toMark(subject, { markPx: readFields(ctx, symbol).markPx })]);
+  });
+
+/** Contexts of all coins inflate to less than this. */
+const MOST_BYTES = 8 * 1024 * 1024;
+
+/** A text in base64 of a raw deflate. */
+const inflate = (packed: string): string => {
+  try {
+    return inflateRawSync(Buffer.from(packed, 'base64'), { maxOutputLength: MOST_BYTES }).toString();
+  } catch {
+    throw makeBadFrame('data is no deflate', 'unreadable');
+  }
 };
 
 const zipContexts = (coins: readonly string[], contexts: readonly unknown[], source: Source): readonly Mapped[] => {

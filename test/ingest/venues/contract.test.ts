@@ -10,7 +10,7 @@ import { venues } from '../../../ingest/venues/index.ts';
 import { isWhole, makeBookSync, stepBookSync } from '../../../ingest/venues/shared/book-sync.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
 import { createRandom, mutate, NO_WORD, replaceEach } from '../../support/mutations.ts';
-import { digitsIn, findInvented, readDamaged } from '../../support/venue-checks.ts';
+import { digitsIn, findInvented, readDamaged, unpackTexts } from '../../support/venue-checks.ts';
 import { findUnrecorded } from '../../support/venue-coverage.ts';
 import { findPlanFaults, planListings } from '../../support/venue-plans.ts';
 import { chooseSeeds, makeContext, readAnswers, readRecordings } from '../../support/venue-seeds.ts';
@@ -64,7 +64,7 @@ const damageAll = (venue: Venue): Outcome | string => {
     const result = readDamaged({ venue, message: { ...seed, payload }, state, context });
     if (typeof result === 'string') return `${result}: ${text.slice(0, 400)}`;
     if (!isAlone) session.text += ` ${text}`;
-    const held = isAlone ? text : session.text;
+    const held = unpackTexts(isAlone ? text : session.text);
     if (result.length > 0) {
       const invented = findInvented(venue, result, { digits: digitsIn(held), text: held });
       if (invented !== null) return `${invented} is not in ${text.slice(0, 400)}`;

@@ -443,7 +443,12 @@ t.test("a builder's market is quoted in its own collateral, and a small k means 
     'without a market that cannot be read the others are still all of them',
   );
   t.equal(named?.listings[0]?.values.base_venue_alias, 'kPEPE');
-  t.equal(hyperliquid.mapReference(state, answer('POST /info', whole[1]))?.scope, 'market cash');
+  const alone = hyperliquid.mapReference({}, answer('POST /info', whole[1]));
+  t.same(
+    [alone?.scope, alone?.listings[0]?.values.quote],
+    ['market cash', 'USDT0'],
+    'the collaterals in use are known',
+  );
   t.equal(
     hyperliquid.mapReference(state, answer('POST /info', { universe: [] })),
     null,
