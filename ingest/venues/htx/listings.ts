@@ -60,6 +60,10 @@ export const readAnswer = (body: unknown): Fields => {
       `${String(answer['err-code'] ?? answer.err_code)} ${String(answer['err-msg'] ?? answer.err_msg)}`,
     );
   }
+  // v5 has no `status`: its `code` is 200 when it serves.
+  if (answer.code !== undefined && String(answer.code) !== '200') {
+    throw makeRefusal(`${String(answer.code)} ${String(answer.message ?? answer.msg)}`);
+  }
   return answer;
 };
 

@@ -1,4 +1,4 @@
-// A frame that refuses a request: the collector takes it for an error, and the mapper for a refusal, which is counted and loses nothing.
+// A request that the venue refuses, on a socket or by REST: a refusal to the mapper, which is counted and loses nothing; the collector takes the frame for an error.
 import t from 'tap';
 import { VenueRefusal } from '../../../ingest/venues/contract/listings.ts';
 import { venues } from '../../../ingest/venues/index.ts';
@@ -43,6 +43,40 @@ for (const [id, texts] of Object.entries(REFUSALS))
       t.equal(venue?.classify(text), 'error', text);
       const message = { kind: 'frame' as const, received_at: 1, request: null, payload: Buffer.from(text) };
       t.throws(() => venue?.map({}, message, { listings: new Map() }), VenueRefusal, text);
+    }
+    t.end();
+  });
+
+/** Answers to a request, with its path, by venue: dYdX and Hyperliquid refuse by a status alone. */
+const ANSWERS: Readonly<Record<string, readonly (readonly [path: string, text: string])[]>> = {
+  aster: [['/fapi/v3/depth', '{"code":-1121,"msg":"Invalid symbol."}']],
+  binance: [['/fapi/v1/openInterest', '{"code":-1121,"msg":"Invalid symbol."}']],
+  bitget: [
+    ['/api/v3/market/tickers', '{"code":"40034","msg":"Parameter x does not exist","requestTime":1,"data":null}'],
+  ],
+  bitmex: [['/api/v1/trade/bucketed', '{"error":{"message":"Invalid symbol","name":"HTTPError"}}']],
+  bybit: [['/v5/market/tickers', '{"retCode":10001,"retMsg":"params error","result":{},"retExtInfo":{},"time":1}']],
+  deribit: [['/api/v2/public/ticker', '{"jsonrpc":"2.0","error":{"message":"Invalid params","code":-32602},"usIn":1}']],
+  gate: [['/api/v4/futures/usdt/order_book', '{"label":"CONTRACT_NOT_FOUND"}']],
+  htx: [
+    ['/linear-swap-ex/market/depth', '{"status":"error","err-code":"bad-request","err-msg":"invalid","ts":1}'],
+    ['/linear-swap-api/v1/swap_funding_rate', '{"status":"error","err_code":1332,"err_msg":"no contract","ts":1}'],
+    ['/linear-swap-api/v3/swap_liquidation_orders', '{"code":1030,"msg":"Abnormal service","ts":1}'],
+    ...['funding_rate', 'open_interest', 'liquidation_orders'].map(
+      (name) => [`/v5/market/${name}`, '{"code":400,"message":"invalid request"}'] as const,
+    ),
+  ],
+  'kraken-futures': [['/derivatives/api/v3/tickers', '{"result":"error","error":"apiLimitExceeded"}']],
+  kucoin: [['/api/v1/level2/snapshot', '{"code":"100001","msg":"symbol invalid"}']],
+  mexc: [['/api/v1/contract/depth/X', '{"success":false,"code":1001,"message":"Contract does not exist!"}']],
+  okx: [['/api/v5/market/books', '{"code":"51001","msg":"Instrument ID does not exist","data":[]}']],
+};
+
+for (const [id, answers] of Object.entries(ANSWERS))
+  t.test(`${id}: an answer that refuses is a refusal`, (t) => {
+    for (const [request, text] of answers) {
+      const message = { kind: 'response' as const, received_at: 1, request, payload: Buffer.from(text) };
+      t.throws(() => venues.get(id)?.map({}, message, { listings: new Map() }), VenueRefusal, `${request} ${text}`);
     }
     t.end();
   });
