@@ -36,7 +36,7 @@ import {
   readText,
 } from '../shared/wire.ts';
 import { type Instrument, mapChange, readInstrument, toMapped } from './instruments.ts';
-import { type BookTable, isBookTable, isOtherType, isPerpetual, toChain } from './symbols.ts';
+import { type BookTable, isBookTable, isOtherType, isPerpetual, OTHER_POOL, toChain } from './symbols.ts';
 
 type Source = { readonly receivedAt: Micros; readonly state: MapState; readonly query: URLSearchParams };
 const SIDES = ['Buy', 'Sell'] as const;
@@ -66,6 +66,16 @@ const mapFrame = (body: unknown, source: Source): readonly Mapped[] => {
   const mapper = TABLES.get(frame.table);
   return mapper ? mapper(readRows(frame.data), action, source) : noteUnread();
 };
+
+const isOtherPool = ({ pool }: Fields): boolean => pool === OTHER_POOL;
+
+/** Rows of the other pool are another book and other bins; its trades are trades of the contract. */
+const ofMarket =
+  (mapper: TableMapper): TableMapper =>
+  (rows, action, source) => {
+    const own = rows.some(isOtherPool) ? rows.filter((row) => !isOtherPool(row)) : rows;
+    return own.length === 0 && rows.length > 0 ? noteUnread() : mapper(own, action, source);
+  };
 
 const readAction = (value: unknown): Action => {
   if (value === 'partial' || value === 'insert' || value === 'update' || value === 'delete') return value;
@@ -153,11 +163,15 @@ const readBooks = ({ table, source }: BookFrame): Record<string, Prices> => {
 };
 
 const mapWholeBook = (frame: Fields, { table, action, source }: BookFrame): readonly Mapped[] => {
-  const filter = isFields(frame.filter) && typeof frame.filter.symbol === 'string' ? frame.filter.symbol : null;
+  const asked = isFields(frame.filter) ? frame.filter : {};
+  const filter = typeof asked.symbol === 'string' ? asked.symbol : null;
+  const given = readRows(frame.data);
+  // A subscription, and so a frame, is of one pool.
+  if (isOtherPool(asked) || given.some(isOtherPool)) return noteUnread();
   const bySymbol = new Map<string, Row[]>();
   if (action === 'partial' && filter !== null && isPerpetual(filter)) bySymbol.set(filter, []);
   // All rows are read before any is applied, so that an unreadable message changes nothing.
-  for (const fields of readRows(frame.data)) {
+  for (const fields of given) {
     const row = readRow(fields, action);
     const own = bySymbol.get(readSymbol(fields));
     if (own === undefined) bySymbol.set(readSymbol(fields), [row]);
@@ -313,10 +327,10 @@ const mapBinAnswer: TableMapper = (rows, action, source) => {
 
 const TABLES: ReadonlyMap<string, TableMapper> = new Map([
   ['instrument', mapInstruments],
-  ['orderBook10', mapBook10],
+  ['orderBook10', ofMarket(mapBook10)],
   ['trade', mapTrades],
   ['liquidation', mapLiquidations],
-  ['tradeBin1m', mapBins],
+  ['tradeBin1m', ofMarket(mapBins)],
 ]);
 
 /** Rows of an answer are whole, whatever came before. */
@@ -327,9 +341,9 @@ const ANSWERS: ReadonlyMap<string, TableMapper> = new Map([
   ['instrument', mapInstrumentAnswer],
   ['instrument/active', mapInstrumentAnswer],
   ['instrument/activeAndIndices', mapInstrumentAnswer],
-  ['orderBook/L2', mapBookAnswer],
+  ['orderBook/L2', ofMarket(mapBookAnswer)],
   ['trade', mapTrades],
-  ['trade/bucketed', mapBinAnswer],
+  ['trade/bucketed', ofMarket(mapBinAnswer)],
   ['liquidation', mapLiquidations],
 ]);
 

@@ -41,12 +41,18 @@ export const toChain = (symbol: string, table: BookTable, kind: 'snapshot' | 'up
   return { ...unnumbered, kind, full: { bids: isWhole, asks: isWhole } };
 };
 
+/**
+ * A book that eligible market makers quote beside the public one, in rows of the same tables with the same ids. A subscription gets it only when it asks
+ * for it: by default, books are those of both pools together (`Aggregated`).
+ */
+export const OTHER_POOL = 'Secondary';
+
 /** Chain of a frame of levels; an empty partial has its symbol in its filter only. */
 export const readChain = (text: string): Chain | null => {
   const [, table, action] = /^\{"table":"(orderBookL2(?:_25)?)","action":"([a-z]+)"/.exec(text.slice(0, 100)) ?? [];
-  if (!isBookTable(table)) return null;
+  if (!isBookTable(table) || text.includes(`"pool":"${OTHER_POOL}"`)) return null;
   const symbol =
-    /"filter":\{"symbol":"([^"\\]+)"/.exec(text.slice(0, 1000))?.[1] ??
+    /"filter":\{[^{}]*?"symbol":"([^"\\]+)"/.exec(text.slice(0, 1000))?.[1] ??
     /"data":\[\{"symbol":"([^"\\]+)"/.exec(text)?.[1];
   if (symbol === undefined || !isPerpetual(symbol)) return null;
   return toChain(symbol, table, action === 'partial' ? 'snapshot' : 'update');
