@@ -70,7 +70,7 @@ const mapFrame = (body: unknown, source: Source): readonly Mapped[] => {
 const isOtherPool = ({ pool }: Fields): boolean => pool === OTHER_POOL;
 
 /** Rows of the other pool are another book and other bins; its trades are trades of the contract. */
-const ofMarket =
+const dropOtherPool =
   (mapper: TableMapper): TableMapper =>
   (rows, action, source) => {
     const own = rows.some(isOtherPool) ? rows.filter((row) => !isOtherPool(row)) : rows;
@@ -327,10 +327,10 @@ const mapBinAnswer: TableMapper = (rows, action, source) => {
 
 const TABLES: ReadonlyMap<string, TableMapper> = new Map([
   ['instrument', mapInstruments],
-  ['orderBook10', ofMarket(mapBook10)],
+  ['orderBook10', dropOtherPool(mapBook10)],
   ['trade', mapTrades],
   ['liquidation', mapLiquidations],
-  ['tradeBin1m', ofMarket(mapBins)],
+  ['tradeBin1m', dropOtherPool(mapBins)],
 ]);
 
 /** Rows of an answer are whole, whatever came before. */
@@ -341,9 +341,9 @@ const ANSWERS: ReadonlyMap<string, TableMapper> = new Map([
   ['instrument', mapInstrumentAnswer],
   ['instrument/active', mapInstrumentAnswer],
   ['instrument/activeAndIndices', mapInstrumentAnswer],
-  ['orderBook/L2', ofMarket(mapBookAnswer)],
+  ['orderBook/L2', dropOtherPool(mapBookAnswer)],
   ['trade', mapTrades],
-  ['trade/bucketed', ofMarket(mapBinAnswer)],
+  ['trade/bucketed', dropOtherPool(mapBinAnswer)],
   ['liquidation', mapLiquidations],
 ]);
 
