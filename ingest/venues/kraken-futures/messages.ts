@@ -77,8 +77,13 @@ export const mapMessage = (message: VenueMessage): readonly Mapped[] => {
 /** Events of a request that the venue does not serve: an unreadable one or an unknown feed, an unknown product, a subscription that failed. */
 const REFUSALS: ReadonlySet<unknown> = new Set(['alert', 'error', 'subscribed_failed', 'unsubscribed_failed']);
 
+/** Data of the Unified WebSocket, another protocol. */
+const isUnified = ({ channel, data }: Fields): boolean =>
+  typeof channel === 'string' && channel !== 'status' && Array.isArray(data);
+
 const mapFrame: Mapper = (body, source) => {
   if (REFUSALS.has(body.event)) throw makeRefusal(String(body.message ?? body.event));
+  if (isUnified(body)) return noteUnread();
   if (body.event !== undefined || typeof body.feed !== 'string') return [];
   const mapper = FEEDS.get(body.feed);
   if (mapper) return mapper(body, source);

@@ -77,7 +77,8 @@ export const mapMessage = (message: VenueMessage, context: MapContext): readonly
 const mapFrame = (body: unknown, source: Source): readonly Mapped[] => {
   const frame = readFields(body, 'message');
   if (frame.type === 'error') throw makeRefusal(`${String(frame.code)} ${String(frame.data)}`);
-  if (isAbsent(frame.topic)) return [];
+  // The second protocol names its topic in `T`.
+  if (isAbsent(frame.topic)) return isAbsent(frame.T) ? [] : noteUnread();
   const [topic, name] = readText(frame.topic, 'topic').split(':');
   const mapper = TOPICS.get(`${topic} ${String(frame.subject)}`);
   if (!mapper) return noteUnread();

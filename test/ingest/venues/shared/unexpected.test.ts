@@ -126,6 +126,26 @@ for (const venue of venues.values()) {
   });
 }
 
+/** In the shapes of the venues' docs: Kraken's Unified WebSocket, KuCoin's Pro. */
+const OTHER_PROTOCOLS: readonly (readonly [id: string, unread: number, text: string])[] = [
+  ['kraken-futures', 1, '{"channel":"ticker","type":"update","data":[{"symbol":"PF_XBTUSD","last":64000.5}]}'],
+  ['kraken-futures', 0, '{"channel":"status","type":"update","data":[{"system":"online","api_version":"v2"}]}'],
+  ['kraken-futures', 0, '{"channel":"heartbeat"}'],
+  ['kucoin', 1, '{"T":"ticker.FUTURES","P":"1747275076357","d":{"s":"XBTUSDTM","l":"64000.5"}}'],
+  ['kucoin', 0, '{"id":"1","type":"pong","timestamp":1790000000000000}'],
+];
+
+t.test("data in a venue's other protocol, which nothing reads, are counted", (t) => {
+  for (const [id, unread, text] of OTHER_PROTOCOLS) {
+    const venue = venues.get(id);
+    if (venue === undefined) throw new Error(id);
+    const frame = { kind: 'frame' as const, received_at: 0, request: null, payload: Buffer.from(text) };
+    t.match(readWatched(venue, frame), { mapped: [], error: null }, text);
+    t.equal(readWatched(venue, frame).counts.unread_channel ?? 0, unread, text);
+  }
+  t.end();
+});
+
 t.test('a listing of a status that is not known is counted with every answer that names it', (t) => {
   for (const venue of venues.values()) {
     const counts: Unexpected[] = [];
