@@ -1,7 +1,7 @@
-// Publishes the outputs of one record to their topics. Yields after each live entry, row, and entry of a state round.
+// Publishes the outputs of one record to their topics. Yields after the live entries of each listing, each row, and each entry of a state round.
 import type { Interruptible } from '../infra/runtime/steps.ts';
 import { codecs, makeMdCodec } from '../schemas/avro/codec.ts';
-import type { LiveEntry, StateEntry, Topics } from '../schemas/topics.ts';
+import { isOneChange, type LiveEntry, type StateEntry, type Topics } from '../schemas/topics.ts';
 import type { ProcessorMetrics } from './metrics.ts';
 import type { Outlets } from './outlets.ts';
 import type { Outputs } from './task/outputs.ts';
@@ -19,9 +19,11 @@ export function* publishOutputs(
   { venue, partition, names, outlets: { live, kept } }: Destination,
   outputs: Omit<Outputs, 'live' | 'stateRound'> & { readonly live: readonly LiveEntry[] },
 ): Interruptible {
-  for (const entry of outputs.live) {
+  for (const [i, entry] of outputs.live.entries()) {
     live.publish({ topic: names.live(venue), partition, key: entry.symbol, value: codecs.live.encode(entry) });
-    yield;
+    const next = outputs.live[i + 1];
+    // What is sent meanwhile would part a book from its bands.
+    if (next === undefined || !isOneChange(entry, next)) yield;
   }
   for (const entry of outputs.rows) {
     const key = entry.row?.texts['listing'] ?? null;

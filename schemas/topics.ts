@@ -156,6 +156,12 @@ export type Place = { readonly offset: number; readonly index: number };
 export const isAbove = (a: Place, b: Place): boolean =>
   a.offset > b.offset || (a.offset === b.offset && a.index > b.index);
 
+/** Whether two entries tell of one listing what one record changed: a reader applies them together, so that layers made of one message agree. */
+export const isOneChange = (
+  a: Pick<LiveEntry, 'offset' | 'symbol'>,
+  b: Pick<LiveEntry, 'offset' | 'symbol'>,
+): boolean => a.symbol !== null && a.symbol === b.symbol && a.offset === b.offset;
+
 export const LIVE_KINDS = [
   'reading',
   'connection',

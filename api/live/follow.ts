@@ -13,9 +13,9 @@ import {
 } from '../../infra/runtime/kafka/kafka.ts';
 import type { Logger } from '../../infra/runtime/log.ts';
 import { type MeterStep, runStretch } from '../../infra/runtime/steps.ts';
-import { codecs } from '../../schemas/avro/codec.ts';
+import { codecs, decodeLiveHead } from '../../schemas/avro/codec.ts';
 import type { Micros } from '../../schemas/records.ts';
-import { nameTopics, type Topics } from '../../schemas/topics.ts';
+import { isOneChange, nameTopics, type Topics } from '../../schemas/topics.ts';
 import type { LiveMemory } from './memory.ts';
 import { joinPast } from './past-copy.ts';
 import { findStartsAfter, type Rounds, readNewestRounds } from './rounds.ts';
@@ -54,6 +54,10 @@ const findBeginning = async ({ kafka }: FollowDeps, names: Topics, venue: string
   return { venue, rounds, ranges, starts };
 };
 
+/** An answer between them would have layers of two changes of one listing (F-05): a book without its bands. */
+const isOneStep = ({ value: one }: Message, { value: next }: Message): boolean =>
+  one !== null && next !== null && isOneChange(decodeLiveHead(one), decodeLiveHead(next));
+
 type Following = { readonly reading: TopicReading; readonly caughtUp: Promise<void> };
 
 /** How `live` of a venue is followed; a partition is ready once the end it had at the start has been passed. */
@@ -83,7 +87,7 @@ const followVenue = ({ memory, meterStep }: FollowDeps, names: Topics, beginning
       const step = isBehind ? 'live tail' : 'live';
       for (let at = 0; at < messages.length; ) {
         if (at > 0) await nextTurn();
-        const stretch = { from: at, ms: STRETCH_MS };
+        const stretch = { from: at, ms: STRETCH_MS, isBound: isOneStep };
         at = meterStep(step, () => runStretch(messages, stretch, apply));
       }
       const last = messages.at(-1);

@@ -4,16 +4,26 @@ import { bindMetrics, type Registry } from './metrics.ts';
 /** Runs a step and counts how long it held the thread. */
 export type MeterStep = <T>(step: string, work: () => T) => T;
 
-type Stretch = { readonly from: number; readonly ms: number };
+type Stretch<T> = {
+  readonly from: number;
+  readonly ms: number;
+  /** Whether `next` must not be left for the next stretch; default: it may. */
+  readonly isBound?: (item: T, next: T) => boolean;
+};
 
 /** Handles items from `from` on until `ms` have passed, at least one. Returns the index of the next one. */
-export const runStretch = <T>(items: readonly T[], { from, ms }: Stretch, handle: (item: T) => void): number => {
+export const runStretch = <T>(
+  items: readonly T[],
+  { from, ms, isBound = () => false }: Stretch<T>,
+  handle: (item: T) => void,
+): number => {
   const ends = performance.now() + ms;
   let at = from;
-  while (at < items.length && performance.now() <= ends) {
+  do {
+    if (at >= items.length) break;
     handle(items[at] as T);
     at += 1;
-  }
+  } while (performance.now() <= ends || (at < items.length && isBound(items[at - 1] as T, items[at] as T)));
   return at;
 };
 
