@@ -2,7 +2,7 @@
 import { stripVTControlCharacters, styleText } from 'node:util';
 
 export type Cell = string | number | boolean | null | undefined;
-/** One flat row, for tables and CSV. */
+/** One flat row, for tables and CSV: its columns have the API's names. */
 export type Row = Readonly<Record<string, Cell>>;
 export type Format = 'table' | 'json' | 'csv' | 'parquet';
 
@@ -53,6 +53,25 @@ export const clipLine = (line: string, columns: number): string => {
 /** A column of this name and another column's states the units of that one. */
 export const UNIT_OF = 'units.';
 
+/** A column of this name and another column's states why that one has no value. */
+export const REASON_OF = 'reason.';
+
+export const formatSeconds = (ms: number | null | undefined): string | null =>
+  ms === null || ms === undefined ? null : `${(ms / 1_000).toFixed(ms < 10_000 ? 1 : 0)}s`;
+
+/** What stands for a column of CSV in a table, whose columns are narrow; null: nothing. */
+const toShortCell = (row: Row, name: string): readonly [string, Cell] | null => {
+  const { reason, gap_cause: cause, age_ms: age } = row;
+  if (name.startsWith(REASON_OF) || name === 'venue_age_ms') return null;
+  if (name === 'venue_symbol') return ['symbol', row[name]];
+  if (name === 'age_ms') return ['age', typeof age === 'number' ? formatSeconds(age) : age];
+  if (name === 'reason' && 'gap_cause' in row) return ['why', cause ?? reason];
+  if (name === 'gap_cause') return 'reason' in row ? null : ['why', cause];
+  return [name, row[name] ?? row[REASON_OF + name]];
+};
+const toTableRow = (row: Row): Row =>
+  Object.fromEntries(Object.keys(row).flatMap((name) => [toShortCell(row, name)].filter((cell) => cell !== null)));
+
 const listColumns = (rows: readonly Row[]): string[] => [...new Set(rows.flatMap((row) => Object.keys(row)))];
 
 const isFigure = (text: string): boolean => /^-?\d[\d.,e+-]*$/.test(text);
@@ -70,7 +89,8 @@ const findCommonUnits = (rows: readonly Row[]): ReadonlyMap<string, string> => {
 };
 
 /** Rows under their names, figures to the right; a column without a value is left out, and a unit that a whole column has is in its heading. */
-export const listTableLines = (rows: readonly Row[], stream: Streams['out']): readonly string[] => {
+export const listTableLines = (full: readonly Row[], stream: Streams['out']): readonly string[] => {
+  const rows = full.map(toTableRow);
   const common = findCommonUnits(rows);
   const columns = listColumns(rows).filter(
     (name) =>

@@ -1,7 +1,7 @@
 // What the live stream has sent so far, as the rows of a terminal: pure, so that a test can look at it.
 import { figuresOf, type LiveEvent, type StreamState } from '../typescript/src/index.ts';
-import { clipLine, colourText, listTableLines, type Row, type Streams } from './output.ts';
-import { formatCount, formatSeconds, formatShortValues } from './rows.ts';
+import { clipLine, colourText, formatSeconds, listTableLines, type Row, type Streams } from './output.ts';
+import { formatCount, formatShortValues } from './rows.ts';
 
 type Held = {
   readonly venue: string;

@@ -13,7 +13,7 @@ import {
   type SnapshotsAnswer,
   type Venue,
 } from '../typescript/src/index.ts';
-import { type Cell, type Row, UNIT_OF } from './output.ts';
+import { type Cell, REASON_OF, type Row, UNIT_OF } from './output.ts';
 
 type Values = { readonly [name: string]: string | null };
 type Units = { readonly [name: string]: string | null | undefined };
@@ -29,23 +29,21 @@ const withUnits = (row: Row, units: Units): Row => ({
   ),
 });
 
-export const formatSeconds = (ms: number | null | undefined): string | null =>
-  ms === null || ms === undefined ? null : `${(ms / 1_000).toFixed(ms < 10_000 ? 1 : 0)}s`;
-
-const findWhy = ({ reason, gap_cause }: { readonly reason?: string; readonly gap_cause?: string }): Cell =>
-  gap_cause ?? reason ?? null;
+type Why = { readonly reason?: string; readonly gap_cause?: string };
+/** Both are columns, whether or not a row has them. */
+const listWhy = ({ reason, gap_cause }: Why): Row => ({ reason, gap_cause });
 
 export const toVenueRows = (items: readonly Venue[]): Row[] =>
   items.map(({ venue, name, state, state_since, listings, listings_collected }) => ({
-    ...{ venue, name, state, since: state_since, listings, collected: listings_collected },
+    ...{ venue, name, state, state_since, listings, listings_collected },
   }));
 
 export const toListingRows = (items: readonly Listing<string>[]): Row[] =>
-  items.map(({ venue, venue_symbol: symbol, instrument, quote, status, units, ...one }) => {
+  items.map(({ venue, venue_symbol, instrument, quote, status, units, ...one }) => {
     const { tick_size, lot_size, quantity_unit, contract_size, funding_interval } = one;
     return withUnits(
       {
-        ...{ venue, symbol, instrument, quote, status },
+        ...{ venue, venue_symbol, instrument, quote, status },
         ...{ tick_size, lot_size, quantity_unit, contract_size, funding_interval },
       },
       units,
@@ -54,44 +52,53 @@ export const toListingRows = (items: readonly Listing<string>[]): Row[] =>
 
 /** One row a listing and layer. */
 export const toSnapshotRows = ({ items }: SnapshotsAnswer<string>): Row[] =>
-  items.flatMap(({ venue, venue_symbol: symbol, instrument, layers }) =>
+  items.flatMap(({ venue, venue_symbol, instrument, layers }) =>
     Object.entries(layers).map(([layer, one]) => {
-      const names = { venue, symbol, instrument, layer, status: one.status, why: findWhy(one) };
-      return withUnits({ ...names, age: formatSeconds(one.venue_age_ms ?? one.age_ms), ...figuresOf(one) }, one.units);
+      const { status, age_ms, venue_age_ms } = one;
+      const names = { venue, venue_symbol, instrument, layer, status, ...listWhy(one), age_ms, venue_age_ms };
+      return withUnits({ ...names, ...figuresOf(one) }, one.units);
     }),
   );
 
 export const toHistoryRows = ({ items }: HistoryAnswer<string>): Row[] =>
-  items.flatMap(({ venue, venue_symbol: symbol, layers }) =>
+  items.flatMap(({ venue, venue_symbol, layers }) =>
     Object.entries(layers).flatMap(([layer, { rows, units }]) =>
       rows.map((one) => {
-        const names = { at: one.at, venue, symbol, layer, status: one.status, why: findWhy(one) };
+        const names = { at: one.at, venue, venue_symbol, layer, status: one.status, ...listWhy(one) };
         return withUnits({ ...names, received_at: one.received_at, ...figuresOf(one) }, units);
       }),
     ),
   );
 
 export const toCandleRows = ({ items }: CandlesAnswer<string>): Row[] =>
-  items.flatMap(({ venue, venue_symbol: symbol, units, rows }) =>
+  items.flatMap(({ venue, venue_symbol, units, rows }) =>
     rows.map(({ open_time, status, open, high, low, close, volume, turnover, trades, ...one }) => {
-      const names = { open_time, venue, symbol, status, why: findWhy(one) };
+      const names = { open_time, venue, venue_symbol, status, ...listWhy(one) };
       return withUnits({ ...names, open, high, low, close, volume, turnover, trades }, units);
     }),
   );
 
 export const toLiquidationRows = ({ items }: LiquidationsAnswer<string>): Row[] =>
-  items.flatMap(({ venue, venue_symbol: symbol, completeness, units, rows }) =>
+  items.flatMap(({ venue, venue_symbol, completeness, units, rows }) =>
     rows.map(({ received_at, side, price, price_kind, quantity, value, id }) => {
-      const names = { received_at, venue, symbol, status: 'present', why: null, gap_to: null, completeness };
+      const names = {
+        received_at,
+        venue,
+        venue_symbol,
+        status: 'present',
+        gap_cause: null,
+        gap_to: null,
+        completeness,
+      };
       return withUnits({ ...names, side, price, price_kind, quantity, value, id }, units);
     }),
   );
 
 /** Stretches in which some may be missing, each a row at its beginning. Every page has those of the whole window. */
 export const toLiquidationGapRows = ({ items }: LiquidationsAnswer<string>): Row[] =>
-  items.flatMap(({ venue, venue_symbol: symbol, completeness, gaps }) =>
+  items.flatMap(({ venue, venue_symbol, completeness, gaps }) =>
     gaps.map(({ from, to, gap_cause }) => ({
-      ...{ received_at: from, venue, symbol, status: 'missing', why: gap_cause, gap_to: to, completeness },
+      ...{ received_at: from, venue, venue_symbol, status: 'missing', gap_cause, gap_to: to, completeness },
     })),
   );
 
@@ -104,8 +111,9 @@ export const describeCompleteness = ({ items }: LiquidationsAnswer<string>): str
 
 /** One row a level, the best ones first. */
 export const toBookRows = (items: readonly Book<string>[]): Row[] =>
-  items.flatMap(({ venue, venue_symbol: symbol, status, bids, asks, size_unit: size, ...one }) => {
-    const names = { venue, symbol, status, why: findWhy(one), age: formatSeconds(one.venue_age_ms ?? one.age_ms) };
+  items.flatMap(({ venue, venue_symbol, status, bids, asks, size_unit: size, ...one }) => {
+    const { age_ms, venue_age_ms } = one;
+    const names = { venue, venue_symbol, status, ...listWhy(one), age_ms, venue_age_ms };
     const units = { bid_size: size, bid: 'quote', ask: 'quote', ask_size: size };
     return Array.from({ length: Math.max(bids.length, asks.length, 1) }, (_, at) => {
       const level = { bid_size: bids[at]?.[1], bid: bids[at]?.[0], ask: asks[at]?.[0], ask_size: asks[at]?.[1] };
@@ -113,13 +121,17 @@ export const toBookRows = (items: readonly Book<string>[]): Row[] =>
     });
   });
 
-const toCell = (one: { readonly [name: string]: unknown }): Cell =>
-  one['value'] === null || one['value'] === undefined
-    ? String(one['reason'] ?? one['status'] ?? '')
-    : String(one['value']);
 type ShownValues = { readonly [name: string]: { readonly [name: string]: unknown } };
+const hasValue = ({ value }: ShownValues[string]): boolean => value !== null && value !== undefined;
 const toRow = (values: ShownValues): Row =>
-  Object.fromEntries(Object.entries(values).map(([name, one]) => [name, toCell(one)]));
+  Object.fromEntries(Object.entries(values).map(([name, one]) => [name, hasValue(one) ? String(one['value']) : null]));
+/** Why the values that are none are none. */
+const listReasons = (values: ShownValues): Row =>
+  Object.fromEntries(
+    Object.entries(values).flatMap(([name, one]) =>
+      hasValue(one) ? [] : [[REASON_OF + name, String(one['reason'] ?? one['status'] ?? '')]],
+    ),
+  );
 /** Codes, statuses and results of conditions are texts. */
 const listUnits = (values: ShownValues): Units =>
   Object.fromEntries(
@@ -133,7 +145,8 @@ export const toScreenRows = ({ instruments }: ScreenAnswer): Row[] =>
   instruments.flatMap(({ instrument, result, values, venues }) =>
     venues.map(({ venue, symbol, quote, values: own }) => {
       const names = { instrument, result, venue, symbol, quote };
-      return withUnits({ ...names, ...toRow(values), ...toRow(own) }, { ...listUnits(values), ...listUnits(own) });
+      const all = { ...values, ...own };
+      return { ...withUnits({ ...names, ...toRow(all) }, listUnits(all)), ...listReasons(all) };
     }),
   );
 
@@ -143,8 +156,8 @@ export const toFileRows = (items: readonly ArchiveFile[]): Row[] =>
   }));
 
 export const toRuleRows = (rules: AgentStateAnswer['rules']): Row[] =>
-  rules.map(({ rule_id, name, state, reason, previous_state: before, since, matched_total: instruments, query }) => ({
-    ...{ rule_id, name, state, reason, before, since, instruments, query },
+  rules.map(({ rule_id, name, state, reason, previous_state, since, matched_total, query }) => ({
+    ...{ rule_id, name, state, reason, previous_state, since, matched_total, query },
   }));
 
 export const toCatalogueRows = ({ fields, sources, functions }: DqlCatalogueAnswer): Row[] => [

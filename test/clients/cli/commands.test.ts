@@ -9,12 +9,17 @@ import t from 'tap';
 import type { Endpoint } from '../../../api/contract/endpoint.ts';
 import { OPERATIONS } from '../../../api/operations/index.ts';
 import { STREAM } from '../../../api/stream/request.ts';
-import { clipLine, listTableLines } from '../../../clients/cli/output.ts';
+import { clipLine, formatCsv, listTableLines } from '../../../clients/cli/output.ts';
 import { Picture } from '../../../clients/cli/picture.ts';
 import { buildProgram, runPerp } from '../../../clients/cli/program.ts';
-import { describeCompleteness, toSnapshotRows } from '../../../clients/cli/rows.ts';
+import { describeCompleteness, toScreenRows, toSnapshotRows } from '../../../clients/cli/rows.ts';
 import { ENDPOINTS } from '../../../clients/typescript/src/api-types.ts';
-import type { LiquidationsAnswer, LiveEvent, SnapshotsAnswer } from '../../../clients/typescript/src/index.ts';
+import type {
+  LiquidationsAnswer,
+  LiveEvent,
+  ScreenAnswer,
+  SnapshotsAnswer,
+} from '../../../clients/typescript/src/index.ts';
 import { answerJson, type EdgeAnswer, frame, openEdgeServer } from '../../support/edge-server.ts';
 
 type Asked = { readonly method: string; readonly path: string; readonly sent: Readonly<Record<string, unknown>> };
@@ -176,6 +181,47 @@ t.test('each command sends what was typed; objects, CSV and a table come of it',
     t.notMatch(json.out + csv.out, /\x1b/, `${title}: no colour off a terminal`);
   }
 });
+
+/** Columns that stand for a level, a key, a fact or a gap of the answer; members that the documented answers do not have. */
+const NAMED_HERE = [
+  ...['layer', 'kind', 'fact', 'value', 'bid', 'ask', 'bid_size', 'ask_size', 'status', 'gap_to'],
+  ...['reason', 'gap_cause', 'trades'],
+];
+
+const listMembers = (value: unknown): string[] =>
+  typeof value !== 'object' || value === null
+    ? []
+    : [...(Array.isArray(value) ? [] : Object.keys(value)), ...Object.values(value).flatMap(listMembers)];
+
+t.test('columns of CSV are members of the answer, under their names', async (t) => {
+  for (const [words] of CASES) {
+    if (words[0] === 'stream') continue;
+    const { out } = await run([...words, '--csv']);
+    const objects = (await run([...words, '--json'])).out.trim().split('\n');
+    const members = new Set([...NAMED_HERE, ...listMembers(objects.map((line) => JSON.parse(line)))]);
+    const [heading = ''] = out.split('\r\n');
+    const names = heading.replaceAll(/"[^"]*"/g, 'x').split(',');
+    const others = names.filter((name) => !members.has(name) && !/^(units|reason)\.|[()]|^x$/.test(name));
+    t.same(others, [], words.join(' '));
+  }
+});
+
+t.test(
+  'a value of a screen that is none is empty in CSV, with its reason beside it; a table shows the reason',
+  async (t) => {
+    const stamps = { venue_ts: null, received_at: null, age_ms: null };
+    const value = { value: null, unit: 'quote', ...stamps, status: 'stale', reason: 'freshness_bound' };
+    const venues = [{ venue: 'okx', symbol: 'BTC-USDT-SWAP', quote: 'USDT', values: { mark: value } }];
+    const answer = { instruments: [{ instrument: 'BTC-PERP', result: 'true', values: {}, venues }] };
+    const rows = toScreenRows(answer as unknown as ScreenAnswer);
+    t.equal(
+      formatCsv(rows),
+      'instrument,result,venue,symbol,quote,mark,units.mark,reason.mark\r\n' +
+        'BTC-PERP,true,okx,BTC-USDT-SWAP,USDT,,quote,freshness_bound\r\n',
+    );
+    t.match(listTableLines(rows, new PassThrough()).join('\n'), /mark \(quote\)\n.* freshness_bound$/);
+  },
+);
 
 t.test('no endpoint is without a command, no command without a case', async (t) => {
   const reached = new Set(asked.map(({ method, path }) => `${method} ${path}`));

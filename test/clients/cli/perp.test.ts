@@ -85,9 +85,16 @@ t.test('one object a line in a pipe, a table on a terminal, CSV when requested',
   const csv = await run([...words, '--csv']);
   t.equal(
     csv.out.split('\r\n')[0],
-    'venue,symbol,instrument,layer,status,why,age,basis,index,mark,units.basis,units.index,units.mark',
+    'venue,venue_symbol,instrument,layer,status,reason,gap_cause,age_ms,venue_age_ms,basis,index,mark,units.basis,units.index,units.mark',
   );
-  t.equal(csv.out.split('\r\n')[1], 'binance,BTCUSDT,BTC-PERP,mark,present,,0.4s,0,60000,60000,fraction,quote,quote');
+  const [item] = piped.out.split('\n').map((line) => (line === '' ? null : JSON.parse(line)));
+  const { age_ms, venue_age_ms } = item.layers.mark;
+  t.not(age_ms, venue_age_ms);
+  t.equal(
+    csv.out.split('\r\n')[1],
+    `binance,BTCUSDT,BTC-PERP,mark,present,,,${age_ms},${venue_age_ms},0,60000,60000,fraction,quote,quote`,
+  );
+  t.match(shown.out, `  ${(age_ms / 1_000).toFixed(1)}s  `, 'an age is the time since the receipt (age_ms)');
 });
 
 t.test('the fault of a query is underlined, with its hint and receipt; nothing goes to standard output', async (t) => {
