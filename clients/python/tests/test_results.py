@@ -15,6 +15,7 @@ import pytest
 import perp
 from perp import dql
 from perp._asked import Window
+from perp._tables import rows_of_document
 from tests.conftest import BTC, DAY, END, START
 from tests.fake import FakeServer
 
@@ -128,7 +129,21 @@ def test_screens(client: perp.Client) -> None:
     assert [one["instrument"] for one in found] == ["BTC-PERP", "ETH-PERP"]
     frame = found.to_pandas()
     assert frame["mark"].notna().sum() == 4 and {"mark", "mark status"} <= set(frame.columns)
+    assert set(frame["units.mark"]) == {"quote"}
     assert [one["result"] for one in client.screen({"dql": "1", "where": {"base": "XRP"}})] == ["true"]
+
+
+def test_figures_of_screens_have_units() -> None:
+    def listing(venue: str, unit: str) -> dict[str, Any]:
+        values = {"oi": {"value": 12.5, "unit": unit, "status": "present"}, "status(oi)": {"value": "present", "unit": "code", "status": "present"}}
+        return {"venue": venue, "symbol": "BTC", "quote": "USDT", "values": values}
+
+    shared = {"max(venues, mark)": {"value": 100, "unit": "quote", "status": "present", "fn": "max", "from": []}}
+    found = {"instrument": "BTC-PERP", "result": "true", "values": shared, "venues": [listing("binance", "base"), listing("okx", "contracts")]}
+    rows = rows_of_document("screen", json.dumps({"instruments": [found]}).encode())
+    assert [row["units.oi"] for row in rows] == ["base", "contracts"]
+    assert [row["units.max(venues, mark)"] for row in rows] == ["quote", "quote"]
+    assert "units.status(oi)" not in rows[0]
 
 
 def test_past_screen(client: perp.Client) -> None:

@@ -186,7 +186,8 @@ def _screen_rows(document: Row) -> Iterator[Row]:
         for listing in found["venues"]:
             own = {name: listing[name] for name in ("venue", "symbol", "quote")}
             head = {"instrument": found["instrument"], "result": found["result"], **own}
-            yield head | shared | dict(_valued(listing["values"]))
+            values = found["values"] | listing["values"]
+            yield head | shared | dict(_valued(listing["values"])) | dict(_units(values))
 
 
 def _valued(values: Row) -> Iterator[tuple[str, Any]]:
@@ -195,6 +196,13 @@ def _valued(values: Row) -> Iterator[tuple[str, Any]]:
         for member in ("status", "reason"):
             if member in value:
                 yield f"{expression} {member}", value[member]
+
+
+def _units(values: Row) -> Iterator[tuple[str, str]]:
+    """Codes, statuses and results of conditions are no figures."""
+    for expression, value in values.items():
+        if value.get("unit", "code") != "code":
+            yield f"units.{expression}", value["unit"]
 
 
 def _without(row: Row, *names: str) -> dict[str, Any]:
