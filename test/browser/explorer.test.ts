@@ -161,7 +161,7 @@ t.test('the same call from a program answers the same, and the table is taken al
   const { stdout } = await run('cat', [saved]);
   t.match(
     stdout,
-    /^instrument,result,venue,symbol,mark,mark status\r\nBTC-PERP,true,binance,BTCUSDT,60000,present\r\n/,
+    /^instrument,result,venue,symbol,mark,mark unit,mark status\r\nBTC-PERP,true,binance,BTCUSDT,60000,quote,present\r\n/,
   );
   await on.context.close();
 });

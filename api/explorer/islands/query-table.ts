@@ -7,6 +7,8 @@ export type Cell = {
   /** Every digit; null: there is no value. */
   readonly full: string | null;
   readonly unit: string;
+  /** Of a figure, as the API names it. */
+  readonly code: string | null;
   readonly status: string;
   /** Stamps and source, or the reason why nothing is shown. */
   readonly tip: string;
@@ -77,6 +79,7 @@ type LayerObject = {
   readonly received_at: string | null;
   readonly venue_ts: string | null;
   readonly values: Readonly<Record<string, string | number | boolean | null>>;
+  readonly null_reasons?: Readonly<Record<string, string>>;
   readonly units?: Readonly<Record<string, string>>;
 };
 export type SnapshotsAnswer = {
@@ -150,6 +153,7 @@ export const toCell = (object: ValueObject | undefined, quote?: string): Cell | 
       text: shorten(full),
       full,
       unit,
+      code: object.unit === 'code' ? null : (object.unit ?? null),
       status,
       tip: [`${full} ${unit}`.trim(), formatStamps(object)].filter((text) => text !== '').join(': '),
     };
@@ -159,6 +163,7 @@ export const toCell = (object: ValueObject | undefined, quote?: string): Cell | 
       text: formatBound(bound),
       full: null,
       unit,
+      code: null,
       status: 'unknown',
       tip: 'some inputs are unknown, so only a bound is',
     };
@@ -167,10 +172,14 @@ export const toCell = (object: ValueObject | undefined, quote?: string): Cell | 
     text: shown.replaceAll('_', ' '),
     full: null,
     unit: '',
+    code: null,
     status: shown,
     tip: [describeStatus(shown, reason), formatStamps(object)].filter((text) => text !== '').join('; '),
   };
 };
+
+/** The status of a value whose member is null in a present layer, as a screen states it (DQL-33c). */
+const STATUS_OF_NULL: Readonly<Record<string, string>> = { venue_capability: 'not_published', no_value: 'missing' };
 
 const listNames = (all: readonly Values[]): string[] => [...new Set(all.flatMap((values) => Object.keys(values)))];
 
@@ -218,10 +227,12 @@ export const toSnapshotsTable = ({ items }: Pick<SnapshotsAnswer, 'items'>): Tab
         cells: members.map(({ layer, member }) => {
           const object = own[layer];
           if (object === undefined) return null;
-          const { values, units = {}, ...rest } = object;
+          const { values, units = {}, null_reasons = {}, ...rest } = object;
+          const reason = null_reasons[member];
           return toCell(
             {
               ...rest,
+              ...(reason === undefined ? {} : { status: STATUS_OF_NULL[reason] ?? rest.status, reason }),
               layer,
               value: values[member] ?? null,
               ...(units[member] === undefined ? {} : { unit: units[member] }),
@@ -248,13 +259,14 @@ export const toSnapshots = (answer: HistoryAnswer): SnapshotsAnswer => ({
   })),
 });
 
-/** The table row by row, each value with its status beside it; what is withheld is an empty cell. */
+/** The table row by row, each value with its unit and status beside it; what is withheld is an empty cell. */
 export const flattenRows = (table: Table): { readonly columns: string[]; readonly rows: (string | null)[][] } => {
   const { titleName, rowNames, groupColumns, columns, groups } = table;
   const hasResult = groups.some(({ result }) => result !== null);
-  const named = (names: readonly string[]): string[] => names.flatMap((name) => [name, `${name} status`]);
+  const named = (names: readonly string[]): string[] =>
+    names.flatMap((name) => [name, `${name} unit`, `${name} status`]);
   const shown = (cells: readonly (Cell | null)[]): (string | null)[] =>
-    cells.flatMap((cell) => [cell?.full ?? null, cell?.status ?? null]);
+    cells.flatMap((cell) => [cell?.full ?? null, cell?.code ?? null, cell?.status ?? null]);
   return {
     columns: [titleName, ...(hasResult ? ['result'] : []), ...rowNames, ...named(groupColumns), ...named(columns)].map(
       (name) => (name === titleName || rowNames.includes(name) ? name.toLowerCase() : name),

@@ -1,7 +1,13 @@
 // What the query page does without a service: terms of a query, its instant, the same call for a shell, and cells of answers.
 import t from 'tap';
 import { toCsv, toCurl } from '../../../api/explorer/islands/query-code.ts';
-import { flattenRows, type ScreenAnswer, toCell, toScreenTable } from '../../../api/explorer/islands/query-table.ts';
+import {
+  flattenRows,
+  type ScreenAnswer,
+  toCell,
+  toScreenTable,
+  toSnapshotsTable,
+} from '../../../api/explorer/islands/query-table.ts';
 import { findAsOf, splitWords, toFullMinute, withAsOf } from '../../../api/explorer/islands/query-words.ts';
 import screen from '../../../api/operations/examples/screen.json' with { type: 'json' };
 
@@ -111,11 +117,38 @@ t.test('the answer of a screen becomes rows with the digits of the answer', (t) 
     'result',
     'venue',
     'symbol',
-    'funding_8h',
-    'funding_8h status',
-    'spread',
-    'spread status',
+    ...['funding_8h', 'funding_8h unit', 'funding_8h status'],
+    ...['spread', 'spread unit', 'spread status'],
   ]);
-  t.same(rows[0]?.slice(0, 6), ['BTC-PERP', 'true', 'binance', 'BTCUSDT', '0.00009985', 'present']);
+  t.same(rows[0]?.slice(0, 7), ['BTC-PERP', 'true', 'binance', 'BTCUSDT', '0.00009985', 'fraction', 'present']);
+  t.end();
+});
+
+t.test('a member that is null in a present layer reads as a screen reads it; a quantity has its unit', (t) => {
+  const layers = {
+    stats: {
+      ...{ status: 'present', age_ms: 5, received_at: null, venue_ts: null },
+      values: { change_24h: null, turnover_24h: null, volume_24h: '7' },
+      null_reasons: { change_24h: 'venue_capability', turnover_24h: 'no_value' },
+      units: { change_24h: 'fraction', turnover_24h: 'quote', volume_24h: 'contracts' },
+    },
+  };
+  const item = { venue: 'okx', venue_symbol: 'BTC-USDT-SWAP', instrument: 'BTC-PERP', quote: 'USDT', layers };
+  const table = toSnapshotsTable({ items: [item] });
+  const [change, turnover, volume] = table.groups[0]?.rows[0]?.cells ?? [];
+  t.match(change, { text: 'not published', tip: /^not_published: .*\(venue_capability\)/ });
+  t.match(turnover, { text: 'missing', tip: /\(no_value\)/ });
+  t.match(volume, { text: '7', unit: 'contracts' });
+  t.same(flattenRows(table).rows[0]?.slice(3), [
+    null,
+    null,
+    'not_published',
+    null,
+    null,
+    'missing',
+    '7',
+    'contracts',
+    'present',
+  ]);
   t.end();
 });
