@@ -53,8 +53,9 @@ export const clipLine = (line: string, columns: number): string => {
 /** A column of this name and another column's states the units of that one. */
 export const UNIT_OF = 'units.';
 
-/** A column of this name and another column's states why that one has no value. */
+/** Columns of these names and another column's state why that one has no value: of a screen, of a reading or candle. */
 export const REASON_OF = 'reason.';
+export const NULL_REASON_OF = 'null_reasons.';
 
 export const formatSeconds = (ms: number | null | undefined): string | null =>
   ms === null || ms === undefined ? null : `${(ms / 1_000).toFixed(ms < 10_000 ? 1 : 0)}s`;
@@ -62,12 +63,12 @@ export const formatSeconds = (ms: number | null | undefined): string | null =>
 /** What stands for a column of CSV in a table, whose columns are narrow; null: nothing. */
 const toShortCell = (row: Row, name: string): readonly [string, Cell] | null => {
   const { reason, gap_cause: cause, age_ms: age } = row;
-  if (name.startsWith(REASON_OF) || name === 'venue_age_ms') return null;
+  if (name.startsWith(REASON_OF) || name.startsWith(NULL_REASON_OF) || name === 'venue_age_ms') return null;
   if (name === 'venue_symbol') return ['symbol', row[name]];
   if (name === 'age_ms') return ['age', typeof age === 'number' ? formatSeconds(age) : age];
   if (name === 'reason' && 'gap_cause' in row) return ['why', cause ?? reason];
   if (name === 'gap_cause') return 'reason' in row ? null : ['why', cause];
-  return [name, row[name] ?? row[REASON_OF + name]];
+  return [name, row[name] ?? row[REASON_OF + name] ?? row[NULL_REASON_OF + name]];
 };
 const toTableRow = (row: Row): Row =>
   Object.fromEntries(Object.keys(row).flatMap((name) => [toShortCell(row, name)].filter((cell) => cell !== null)));

@@ -13,7 +13,7 @@ import {
   type SnapshotsAnswer,
   type Venue,
 } from '../typescript/src/index.ts';
-import { type Cell, REASON_OF, type Row, UNIT_OF } from './output.ts';
+import { type Cell, NULL_REASON_OF, REASON_OF, type Row, UNIT_OF } from './output.ts';
 
 type Values = { readonly [name: string]: string | null };
 type Units = { readonly [name: string]: string | null | undefined };
@@ -30,6 +30,10 @@ const withUnits = (row: Row, units: Units): Row => ({
 });
 
 type Why = { readonly reason?: string; readonly gap_cause?: string };
+/** Why figures that a row does not have are null, in columns as the tables of the API have them. */
+const listNullReasons = ({ null_reasons = {} }: { readonly null_reasons?: { readonly [name: string]: string } }): Row =>
+  Object.fromEntries(Object.entries(null_reasons).map(([name, reason]) => [`${NULL_REASON_OF}${name}`, reason]));
+
 /** Both are columns, whether or not a row has them. */
 const listWhy = ({ reason, gap_cause }: Why): Row => ({ reason, gap_cause });
 
@@ -56,7 +60,7 @@ export const toSnapshotRows = ({ items }: SnapshotsAnswer<string>): Row[] =>
     Object.entries(layers).map(([layer, one]) => {
       const { status, age_ms, venue_age_ms } = one;
       const names = { venue, venue_symbol, instrument, layer, status, ...listWhy(one), age_ms, venue_age_ms };
-      return withUnits({ ...names, ...figuresOf(one) }, one.units);
+      return { ...withUnits({ ...names, ...figuresOf(one) }, one.units), ...listNullReasons(one) };
     }),
   );
 
@@ -65,7 +69,8 @@ export const toHistoryRows = ({ items }: HistoryAnswer<string>): Row[] =>
     Object.entries(layers).flatMap(([layer, { rows, units }]) =>
       rows.map((one) => {
         const names = { at: one.at, venue, venue_symbol, layer, status: one.status, ...listWhy(one) };
-        return withUnits({ ...names, received_at: one.received_at, ...figuresOf(one) }, units);
+        const row = withUnits({ ...names, received_at: one.received_at, ...figuresOf(one) }, units);
+        return { ...row, ...listNullReasons(one) };
       }),
     ),
   );
@@ -74,7 +79,8 @@ export const toCandleRows = ({ items }: CandlesAnswer<string>): Row[] =>
   items.flatMap(({ venue, venue_symbol, units, rows }) =>
     rows.map(({ open_time, status, open, high, low, close, volume, turnover, trades, ...one }) => {
       const names = { open_time, venue, venue_symbol, status, ...listWhy(one) };
-      return withUnits({ ...names, open, high, low, close, volume, turnover, trades }, units);
+      const row = withUnits({ ...names, open, high, low, close, volume, turnover, trades }, units);
+      return { ...row, ...listNullReasons(one) };
     }),
   );
 

@@ -223,6 +223,22 @@ t.test(
   },
 );
 
+t.test('a figure that is null in a reading is an empty cell, with its reason beside it', async (t) => {
+  const values = { change_24h: null, volume_24h: '7' };
+  const units = { change_24h: 'fraction', volume_24h: 'contracts' };
+  const reading = { status: 'present', age_ms: 4, venue_age_ms: 5, values, units };
+  const stats = { ...reading, null_reasons: { change_24h: 'venue_capability' } };
+  const item = { venue: 'okx', venue_symbol: 'BTC-USDT-SWAP', instrument: 'BTC-PERP', layers: { stats } };
+  const rows = toSnapshotRows({ items: [item] } as unknown as SnapshotsAnswer<string>);
+  t.equal(
+    formatCsv(rows),
+    'venue,venue_symbol,instrument,layer,status,reason,gap_cause,age_ms,venue_age_ms,change_24h,volume_24h,' +
+      'units.change_24h,units.volume_24h,null_reasons.change_24h\r\n' +
+      'okx,BTC-USDT-SWAP,BTC-PERP,stats,present,,,4,5,,7,fraction,contracts,venue_capability\r\n',
+  );
+  t.match(listTableLines(rows, new PassThrough())[1], / 0\.0s +venue_capability +7$/);
+});
+
 t.test('no endpoint is without a command, no command without a case', async (t) => {
   const reached = new Set(asked.map(({ method, path }) => `${method} ${path}`));
   // `proof verify` and `archive get` call the two that are left.
