@@ -129,9 +129,9 @@ const makeRow = (series: ListingSeries, layer: ReadingLayer, { at, row, gapCause
 const findUnits = (
   { selected, options }: ListingSeries,
   layer: ReadingLayer,
-  answers: readonly AnswerAt[],
+  shown: readonly AnswerAt[],
 ): JsonValue => {
-  const counted = answers.findLast(({ row }) => row?.reading.quantity_unit != null)?.row?.reading ?? {
+  const counted = shown.findLast(({ row }) => row?.reading.quantity_unit != null)?.row?.reading ?? {
     quantity_unit: null,
   };
   const quantity = chooseQuantityUnit(findCountedUnit(counted, selected.version), options.units);
@@ -150,9 +150,12 @@ type LayerText = {
 const formatLayer = (series: ListingSeries, layer: ReadingLayer, answers: readonly AnswerAt[]): LayerText => {
   const { selected, options } = series;
   const { numberFormat } = options;
-  const rows = answers.map((one) => makeRow(series, layer, one)).filter((row) => row !== null);
+  const made = answers.map((one) => ({ one, row: makeRow(series, layer, one) }));
+  const rows = made.flatMap(({ row }) => (row === null ? [] : [row]));
   const texts = rows.map((row) => writeJson(row, { numberFormat }));
-  const units = findUnits(series, layer, answers);
+  // A reading from before its layer was off is in no row.
+  const shown = made.flatMap(({ one, row }) => ((row?.['received_at'] ?? null) === null ? [] : [one]));
+  const units = findUnits(series, layer, shown);
   const retention_from = formatInstant(computeRetentionFrom('readings', selected.version, options.evaluatedAt));
   const history_cadence = formatDuration(LAYERS[layer].windowMs);
   const text = writeJson({ units, retention_from, rows: makeRawJson(`[${texts.join(',')}]`), history_cadence });
