@@ -23,14 +23,21 @@ const MOST_FAILING = 1_000;
 
 /**
  * The oldest message that is due of each webhook, with the name that its rule had at the move: every attempt carries the same. Those whose newest
- * attempt failed come last, the one that was tried longest ago first: however many there are, they hold up no other.
+ * attempt failed come last, the one that was tried longest ago first: however many there are, they hold up no other. Reads an entry or two of the
+ * index for each webhook, however many messages of it wait.
  */
 const CLAIM = `
-  with oldest as (
-    select distinct on (d.webhook_id) d.delivery_id, d.webhook_id, d.next_at
-    from rule_deliveries d join rule_webhooks w using (webhook_id)
-    where d.state = 'waiting' and d.next_at <= now() and w.disabled_at is null and d.webhook_id <> all($2::text[])
-    order by d.webhook_id, d.next_at, d.delivery_id),
+  with recursive waiting (webhook_id) as (
+    (select webhook_id from rule_deliveries where state = 'waiting' order by webhook_id limit 1)
+    union all
+    select (select d.webhook_id from rule_deliveries d
+      where d.state = 'waiting' and d.webhook_id > w.webhook_id order by d.webhook_id limit 1)
+    from waiting w where w.webhook_id is not null),
+  oldest as (
+    select d.* from waiting join rule_webhooks w using (webhook_id) cross join lateral (
+      select delivery_id, webhook_id, next_at from rule_deliveries
+      where state = 'waiting' and webhook_id = w.webhook_id and next_at <= now() order by next_at, delivery_id limit 1) d
+    where w.disabled_at is null and w.webhook_id <> all($2::text[])),
   due as (
     select delivery_id from oldest order by array_position($3::text[], webhook_id) nulls first, next_at, delivery_id limit $1),
   claimed as (
