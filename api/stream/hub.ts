@@ -9,8 +9,8 @@ import type { LiveListing } from '../live/listing-book.ts';
 import type { LiveMessage } from '../live/live-message.ts';
 import type { AppliedEntry, LiveMemory } from '../live/memory.ts';
 import { Arrivals } from './arrivals.ts';
-import { DueQueue } from './due-queue.ts';
 import { IdPrinter } from './id-printer.ts';
+import { KnownEnds } from './known-ends.ts';
 import { type Changed, changeListing, findListing, followListing, unfollowListing } from './listing-changes.ts';
 import { HEARTBEAT, KEY_ENDED, makeHeartbeatData, makeHelloData, makeReadyData, planChanged } from './notices.ts';
 import { isBeyond, makeStartId, parseEventId } from './positions.ts';
@@ -72,8 +72,7 @@ export class StreamHub {
   readonly #places = new Map<string, Place>();
   readonly #ids = new IdPrinter(this.#places);
   readonly #streams = new Set<Stream>();
-  /** Listings whose end is known ahead. */
-  readonly #ends = new DueQueue<LiveListing>();
+  readonly #ends = new KnownEnds();
   readonly #rows: RowBatches;
   readonly #news = new RowNews();
   readonly #missedWithinMs: number;
@@ -121,11 +120,11 @@ export class StreamHub {
     this.#onDelivered = onDelivered;
   }
 
-  /** Streams that are open, and bytes that wait for their clients. */
-  sizes(): { streams: number; waitingBytes: number } {
+  /** Streams that are open, bytes that wait for their clients, and moments that are waited for. */
+  sizes(): { streams: number; waitingBytes: number; moments: number } {
     let waitingBytes = 0;
     for (const stream of this.#streams) waitingBytes += stream.waitingBytes;
-    return { streams: this.#streams.size, waitingBytes };
+    return { streams: this.#streams.size, waitingBytes, moments: this.#board.moments + this.#ends.size };
   }
 
   /**
@@ -216,17 +215,14 @@ export class StreamHub {
   }
 
   #changed(now: Micros): Changed {
-    const awaitEnd: Changed['awaitEnd'] = ({ listing, version }) => {
-      if (version.delisted_at !== null) this.#ends.push(version.delisted_at, listing);
-    };
-    return { live: this.#live, board: this.#board, now, awaitEnd };
+    return { live: this.#live, board: this.#board, now, awaitEnd: (selected) => this.#ends.await(selected) };
   }
 
   /** Sends everything that time alone has changed up to now, also ends of listings: no id may pass an unsent one. */
   #advance(now: Micros): void {
     this.#advancedTo = now;
-    for (let due = this.#ends.take(now); due !== null; due = this.#ends.take(now))
-      this.#changeListing(due.subject, now);
+    for (let ended = this.#ends.take(now); ended !== null; ended = this.#ends.take(now))
+      this.#changeListing(ended, now);
     this.#board.advance(now);
   }
 
