@@ -29,7 +29,10 @@ const openHub = () => {
   };
   const announce = (delistedAt: number | null, writtenAt: number): void =>
     feed.list(listing('binance', listingValues(ENDING), { writtenAt, delistedAt }));
-  return { hub, open, announce, goTo: (at: number) => void (now = at) };
+  const goTo = (at: number): void => {
+    now = at;
+  };
+  return { hub, open, announce, goTo };
 };
 
 t.test('an end that is known a week ahead is waited for once, however many clients come until then', async (t) => {
