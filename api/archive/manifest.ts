@@ -20,8 +20,8 @@ const LIST = `${SELECT}
 where ($9::text is null or s.layer = $9) and ($2::date is null or s.day >= $2) and ($3::date is null or s.day <= $3) and ${IS_AFTER}
 order by ${ORDER} limit $8`;
 /**
- * Of some listings and layers: each is looked up in the index, in their order, until the page is full. A condition on the listing alone is none that the index
- * can be searched by, and one on the day alone would make the planner read the whole day once for each listing.
+ * Of some listings: each of its layers is looked up in the index, in their order, until the page is full. As one more condition of the list of all listings they would
+ * be none that the index can be searched by.
  */
 const LIST_OF = `with named as (
   select w.venue collate "C" as venue, w.symbol collate "C" as symbol, l.layer collate "C" as layer

@@ -76,6 +76,9 @@ const listMoments = ({ listings }: Directory): readonly Micros[] =>
     .flatMap(({ versions }) => versions.flatMap(({ written_at, delisted_at }) => [written_at, delisted_at ?? 0]))
     .sort((a, b) => a - b);
 
+/** `drop-oldest`, counted in listings: rules that were changed or deleted leave theirs behind for as long as the catalogue stays as it is. */
+const MOST_SELECTED = 1_000_000;
+
 /** Selected listings of questions at instants, kept while the catalogue stays as it is. */
 export class Selections {
   readonly #live: LiveMemory;
@@ -83,9 +86,17 @@ export class Selections {
   #moments: readonly Micros[] = [];
   #span: readonly [from: Micros, to: Micros] = [0, 0];
   readonly #held = new Map<string, readonly Selected[]>();
+  readonly #most: number;
+  #selected = 0;
 
-  constructor(live: LiveMemory) {
+  constructor(live: LiveMemory, most = MOST_SELECTED) {
     this.#live = live;
+    this.#most = most;
+  }
+
+  /** Listings that are held, and one a selection: that may be empty. */
+  get size(): number {
+    return this.#selected;
   }
 
   at(at: Micros, { names, where }: Question, choice: ScopeChoice): readonly Selected[] {
@@ -101,7 +112,17 @@ export class Selections {
     if (held !== undefined) return held;
     const selected = selectListings(names, directory, { at, narrowing: toNarrowing(choice) });
     this.#held.set(key, selected);
+    this.#selected += selected.length + 1;
+    this.#dropOldest();
     return selected;
+  }
+
+  #dropOldest(): void {
+    for (const [key, { length }] of this.#held) {
+      if (this.#selected <= this.#most) return;
+      this.#held.delete(key);
+      this.#selected -= length + 1;
+    }
   }
 
   #enterSpan(at: Micros): void {
@@ -111,6 +132,7 @@ export class Selections {
     const end = next < 0 ? Number.POSITIVE_INFINITY : (this.#moments[next] as Micros);
     this.#span = [next === 0 ? 0 : (this.#moments[next < 0 ? this.#moments.length - 1 : next - 1] ?? 0), end];
     this.#held.clear();
+    this.#selected = 0;
   }
 }
 
