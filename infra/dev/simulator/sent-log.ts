@@ -38,7 +38,7 @@ export function digestFrame(frame: Uint8Array): Buffer {
 
 const DIGEST_BYTES = 8;
 const CHUNK = 16_384;
-/** Chunks of frames kept for each connection (the oldest are dropped): 4 million frames take 72 MB. */
+/** Chunks of frames that are kept of all connections, besides the newest of each open one (`drop-oldest`): 4 million frames take 72 MB. */
 const KEPT_CHUNKS = 256;
 
 type Chunk = { readonly digests: Buffer; readonly atMs: Float64Array; readonly streams: Uint16Array };
@@ -67,8 +67,17 @@ function* readFrames(stored: Stored, fromIndex: number): Iterable<SentFrame> {
   }
 }
 
+/** Makes room: `held` names the connection of each chunk, the oldest first. */
+function dropOldest(held: Stored[]): void {
+  const oldest = held.findIndex(({ chunks, summary }) => chunks.length > 1 || summary.closed_at !== null);
+  const [stored] = oldest < 0 ? [] : held.splice(oldest, 1);
+  if (stored === undefined) return;
+  stored.chunks.shift();
+  stored.dropped += CHUNK;
+}
+
 /** Counts and keeps the frames of one connection. */
-function keepFrames(stored: Stored): ConnectionLog {
+function keepFrames(stored: Stored, held: Stored[]): ConnectionLog {
   const { summary } = stored;
   const numbers = new Map<string, number>();
   const toNumber = (stream: string): number => {
@@ -82,10 +91,8 @@ function keepFrames(stored: Stored): ConnectionLog {
     if (last !== undefined && summary.frames % CHUNK > 0) return last;
     const chunk = makeChunk();
     stored.chunks.push(chunk);
-    if (stored.chunks.length > KEPT_CHUNKS) {
-      stored.chunks.shift();
-      stored.dropped += CHUNK;
-    }
+    held.push(stored);
+    if (held.length > KEPT_CHUNKS) dropOldest(held);
     return chunk;
   };
   return {
@@ -109,6 +116,7 @@ function keepFrames(stored: Stored): ConnectionLog {
 export function createSentLog(): SentLog {
   const all: Stored[] = [];
   const connections: SentConnection[] = [];
+  const held: Stored[] = [];
 
   function open(venue: string, path: string, atMs: number): ConnectionLog {
     const summary: SentConnection = {
@@ -124,7 +132,7 @@ export function createSentLog(): SentLog {
     const stored: Stored = { summary, chunks: [], names: [], dropped: 0 };
     all.push(stored);
     connections.push(summary);
-    return keepFrames(stored);
+    return keepFrames(stored, held);
   }
 
   return {
