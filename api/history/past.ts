@@ -15,33 +15,32 @@ import { WHOLE_WITHIN_MS } from '../live/whole.ts';
 export const ROWS_AT_A_TIME = 20_000;
 /** An instant is settled this long after it, once everything recorded in time can be read (N-11). */
 const SETTLE_AFTER: Micros = 120_000_000;
-/** A venue's first listings are read within this; before it the service knew none. */
+/** The service's first listings are read within this; before it the service knew none. */
 const FIRST_LISTINGS: Micros = 60_000_000;
 
-/** The instant by venue whose listings are meant: the answer's last, but none before the venue's first listings were read. */
-export const openListingInstants = (live: LiveMemory, last: Micros): ((venue: string) => Micros) => {
-  const firsts = new Map<string, Micros>();
-  return (venue) => {
-    const held = firsts.get(venue);
-    if (held !== undefined) return held;
-    let first = Number.POSITIVE_INFINITY;
-    for (const { versions } of live.venue(venue)?.listings.values() ?? []) {
-      first = Math.min(first, versions[0]?.written_at ?? first);
-    }
-    const at = Math.max(last, first + FIRST_LISTINGS);
-    firsts.set(venue, at);
-    return at;
-  };
+/**
+ * The instant whose listings are meant: the answer's last, but none before the service's first listings were read. What a venue lists that is
+ * added later, or any venue lists later, is of no earlier answer (N-10).
+ */
+export const findListingInstant = (live: LiveMemory, last: Micros): Micros => {
+  let first = Number.POSITIVE_INFINITY;
+  for (const { listings } of live.venues())
+    for (const { versions } of listings.values()) first = Math.min(first, versions[0]?.written_at ?? first);
+  return Math.max(last, first + FIRST_LISTINGS);
 };
 
-/** Whether nothing that is recorded from now on can change an answer about instants up to `at`. */
+/** Whether nothing that is recorded from now on can change an answer about instants up to `at`. `venues`: all whose listings may be meant. */
 export const isSettled = (
   at: Micros,
   { live, evaluatedAt }: { readonly live: LiveMemory; readonly evaluatedAt: Micros },
   venues: ReadonlySet<string>,
-): boolean =>
-  evaluatedAt >= at + SETTLE_AFTER &&
-  [...venues].every((venue) => (live.historyWatermark(venue) ?? 0) >= at + SEALS_AFTER);
+): boolean => {
+  const last = findListingInstant(live, at);
+  return (
+    evaluatedAt >= last + SETTLE_AFTER &&
+    [...venues].every((venue) => (live.historyWatermark(venue) ?? 0) >= last + SEALS_AFTER)
+  );
+};
 
 export type Span = { readonly from: Micros; readonly to: Micros };
 

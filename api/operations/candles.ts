@@ -33,7 +33,7 @@ import { Where } from '../language/where-object.ts';
 import type { Selected } from '../live/listing-book.ts';
 import type { Names } from '../selection/resolve.ts';
 import answer from './examples/candles.json' with { type: 'json' };
-import { collectErrors, findListingLimit, listVenues, readNames, requirePlan } from './listing-input.ts';
+import { collectErrors, findListingLimit, listPossibleVenues, readNames, requirePlan } from './listing-input.ts';
 import { type Answer, type Context, defineOperation } from './operation.ts';
 import { makePastAnswer, openPastSources, PastHead, PastVersions, selectPast } from './past-answer.ts';
 import { findTimeframeFaults, findTimeframeShapeFaults, readTimeframe } from './timeframe-input.ts';
@@ -156,7 +156,7 @@ const run = async (input: Input, context: Context, names: Names): Promise<Answer
   const { asked, plan } = question;
   const selected = selectWithin(question, context);
   const sources = await openPastSources(asked, selected, context);
-  const settled = isSettled(findWantedEnd(input), context, listVenues(selected, names, live));
+  const settled = isSettled(findWantedEnd(input), context, listPossibleVenues(names, live));
   const [units, numberFormat] = [input.units ?? 'published', input.number_format ?? 'json'] as const;
   const items = await makeCandleItems(sources, selected, {
     ...{ evaluatedAt, asked, units, numberFormat },

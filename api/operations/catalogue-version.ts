@@ -15,9 +15,12 @@ const listChanges = (live: LiveMemory, at: Micros): Set<Micros> => {
   for (const { listings, capabilities } of live.venues()) {
     for (const { written_at } of capabilities) add(written_at);
     for (const { versions } of listings.values()) {
-      for (const { written_at } of versions) add(written_at);
-      // Being delisted takes a code out of the current lists at its own instant, when nothing need be written.
-      add(versions.at(-1)?.delisted_at ?? null);
+      for (const [i, { written_at, delisted_at }] of versions.entries()) {
+        add(written_at);
+        // An end that was announced takes a code out of the current lists at its own instant, when nothing need be written.
+        const isAhead = delisted_at !== null && delisted_at > written_at;
+        if (isAhead && delisted_at < (versions[i + 1]?.written_at ?? Number.POSITIVE_INFINITY)) add(delisted_at);
+      }
     }
   }
   return changes;

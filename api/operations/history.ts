@@ -36,7 +36,7 @@ import {
   collectErrors,
   findLayerRefusals,
   findListingLimit,
-  listVenues,
+  listPossibleVenues,
   readLayers,
   readNames,
   requirePlan,
@@ -149,7 +149,7 @@ const run = async (input: Input, context: Context, names: Names): Promise<Answer
   const selected = selectWithin(question, context);
   const [until, end] = [findLastInstant(asked), findLastWindow(asked, layers)];
   const sources = await openPastSources({ from: asked.mode === 'at' ? 0 : asked.from, to: end }, selected, context);
-  const settled = isSettled(findWantedEnd(input, layers), context, listVenues(selected, names, live));
+  const settled = isSettled(findWantedEnd(input, layers), context, listPossibleVenues(names, live));
   const bounds = makeBounds(input.freshness);
   const units = input.units ?? 'published';
   const numberFormat = input.number_format ?? 'json';

@@ -237,7 +237,7 @@ const run = (input: Input, context: Context, names: Names): Answer => {
   const items = described.map(({ listing, version, capability }): JsonValue => {
     const mark = findMark(listing, input, context);
     return makeListingRecord(
-      listing,
+      isPast ? null : listing,
       { version, capability },
       { at, units, includeRaw: input.include_raw ?? false, mark },
     );

@@ -33,7 +33,7 @@ import type { Selected } from '../live/listing-book.ts';
 import type { Names } from '../selection/resolve.ts';
 import { digestRequest, WRONG_CURSOR } from './cursor.ts';
 import answer from './examples/liquidations.json' with { type: 'json' };
-import { collectErrors, findListingLimit, listVenues, readNames, requirePlan } from './listing-input.ts';
+import { collectErrors, findListingLimit, listPossibleVenues, readNames, requirePlan } from './listing-input.ts';
 import { type Answer, type Context, defineOperation, type Reading } from './operation.ts';
 import { makePastAnswer, openPastSources, PastHead, PastVersions, selectPast } from './past-answer.ts';
 
@@ -186,7 +186,7 @@ const run = async (input: Input, context: Context, names: Names): Promise<Answer
   // A gap that reaches over the end is sealed with its window.
   const end = toWindowEnd(asked.to, EVENT_GAP_WINDOW_MS);
   const sources = await openPastSources({ from: asked.from, to: end }, selected, context);
-  const settled = isSettled(end, context, listVenues(selected, names, live));
+  const settled = isSettled(end, context, listPossibleVenues(names, live));
   const [units, numberFormat] = [input.units ?? 'published', input.number_format ?? 'json'] as const;
   const limit = Math.min(input.limit ?? LIMIT, MOST);
   const { items, returned, gaps, next } = await makeLiquidationPage(sources, selected, {

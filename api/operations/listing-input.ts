@@ -89,9 +89,10 @@ export const findListingLimit = (count: number, limit: number): ApiError[] => {
   return [{ code: 'DQL_LIMIT', message, hint: 'Narrow where, by venue, quote or base.', path: '/where' }];
 };
 
+/** Venues that a selection may have listings of: a venue that is behind may have one that is not known yet. */
+export const listPossibleVenues = (names: Names, live: LiveMemory): ReadonlySet<string> =>
+  new Set(names.venue === undefined ? [...live.venues()].map(({ venue }) => venue) : names.venue.map((n) => n.code));
+
 /** Venues of an answer: those of its items, or all possible ones when it has none. */
-export const listVenues = (selected: readonly Selected[], names: Names, live: LiveMemory): ReadonlySet<string> => {
-  if (selected.length > 0) return new Set(selected.map(({ listing }) => listing.venue));
-  if (names.venue !== undefined) return new Set(names.venue.map((n) => n.code));
-  return new Set([...live.venues()].map(({ venue }) => venue));
-};
+export const listVenues = (selected: readonly Selected[], names: Names, live: LiveMemory): ReadonlySet<string> =>
+  selected.length > 0 ? new Set(selected.map(({ listing }) => listing.venue)) : listPossibleVenues(names, live);

@@ -61,9 +61,12 @@ const makeLayerEntry = (
 
 const NONE: LayerCapability = { policy: 'off', cadence_ms: null, horizon_ms: null, horizon_source: null };
 
+/** The listing with its newest readings, which tell the clock of each horizon; null for a past instant, of which they tell nothing. */
+type Present = Pick<LiveListing, 'readings'> | null;
+
 /** `layers` of a listing by the record's names (L-01); every kind is named, whether collected or not. */
 const describeLayers = (
-  listing: LiveListing,
+  listing: Present,
   { version, capability }: { readonly version: ListingVersion; readonly capability: CapabilityVersion | null },
   at: Micros,
 ): JsonValue => {
@@ -81,7 +84,7 @@ const describeLayers = (
         historyCadence: formatDuration(windowMs),
         kept: 'readings',
         freshness: formatSeconds(freshnessMs),
-        anchor: listing.readings.get(layer)?.anchor ?? null,
+        anchor: listing?.readings.get(layer)?.anchor ?? null,
       },
       keptFrom,
     );
@@ -134,7 +137,7 @@ const pickUnits = (
 
 /** The record of a listing by its version, as of `at`. */
 export const makeListingRecord = (
-  listing: LiveListing,
+  listing: Present,
   { version, capability }: { readonly version: ListingVersion; readonly capability: CapabilityVersion | null },
   options: RecordOptions,
 ): JsonValue => {

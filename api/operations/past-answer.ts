@@ -8,7 +8,7 @@ import type { Micros } from '../../schemas/records.ts';
 import { refuseOutside, throwAll, toNarrowing } from '../access/scope.ts';
 import { InstantText, NullableInstant } from '../contract/parameters.ts';
 import type { Plan } from '../contract/plans.ts';
-import { awaitRecent, listVersions, openListingInstants, refuseHole, type Span } from '../history/past.ts';
+import { awaitRecent, findListingInstant, listVersions, refuseHole, type Span } from '../history/past.ts';
 import type { Items } from '../history/row-groups.ts';
 import { type HistoryReader, storeAway } from '../history/store.ts';
 import type { Selected } from '../live/listing-book.ts';
@@ -40,7 +40,7 @@ export const selectPast = (
 ): Selected[] => {
   const choice = scopeOf(plan);
   const selected = selectListings(names, findDirectory(live), {
-    at: openListingInstants(live, span.to),
+    at: findListingInstant(live, span.to),
     since: span.from,
     narrowing: toNarrowing(choice),
   });

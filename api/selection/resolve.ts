@@ -46,8 +46,8 @@ export type Narrowing = {
 const NOTHING_NARROWED: Narrowing = { venues: null, instruments: null };
 
 export type SelectOptions = {
-  /** The instant whose listings are meant; by venue where it differs. */
-  readonly at: Micros | ((venue: string) => Micros);
+  /** The instant whose listings are meant. */
+  readonly at: Micros;
   /** Listings delisted by `at` but not by this instant are selected too; `at` when left out. */
   readonly since?: Micros;
   readonly narrowing?: Narrowing;
@@ -57,7 +57,7 @@ export type SelectOptions = {
 export const selectListings = (
   names: Names,
   directory: Directory,
-  { at: asked, since, narrowing = NOTHING_NARROWED }: SelectOptions,
+  { at, since, narrowing = NOTHING_NARROWED }: SelectOptions,
 ): Selected[] => {
   const venue = toSet(names.venue);
   const [instrument, base, quote, symbol] = [names.instrument, names.base, names.quote, names.symbol].map(toSet);
@@ -66,7 +66,6 @@ export const selectListings = (
   for (const listing of directory.listings) {
     if (!holds(venue, listing.venue) || !holds(symbol, listing.venueSymbol)) continue;
     if (!holds(narrowing.venues, listing.venue)) continue;
-    const at = typeof asked === 'number' ? asked : asked(listing.venue);
     const version = findVersionAt(listing.versions, at);
     if (version === null || !isListed(version, since ?? at)) continue;
     const { values } = version.record;

@@ -257,6 +257,28 @@ t.test('the catalogue is the same until its content changes, and then its versio
   );
 });
 
+t.test('the version of a past instant is the same whatever is heard of its listings afterwards (N-10)', async (t) => {
+  const feed = market();
+  const { app } = await testApp(feed, { nowMicros: () => NOW + 7_200_000_000 });
+  t.teardown(() => app.close());
+  const asOf = new URLSearchParams({ as_of: formatInstant(NOW + 60_000_000) });
+  const read = async () => (await app.inject(`/v2/instruments?${asOf}`)).json<{ catalogue: string }>().catalogue;
+  const first = await read();
+  const change = (afterS: number, delistedAt: number | null) => {
+    const written = { writtenAt: NOW + afterS * 1_000_000, delistedAt };
+    feed.list(
+      listing('binance', listingValues({ instrument: 'ETH-PERP', venue_symbol: 'ETHUSDT', base: 'ETH' }), written),
+    );
+  };
+  change(90, NOW + 30_000_000);
+  t.equal(await read(), first, 'an end that was heard of later');
+  change(30, NOW + 50_000_000);
+  const ended = await read();
+  t.not(ended, first, 'an end that was announced before');
+  change(120, null);
+  t.equal(await read(), ended, 'listed again later');
+});
+
 t.test('the instant of the last change of the language belongs to its tables as they are', async (t) => {
   const tables = writeJson({
     ...makeLanguageEntries({ ofField: () => [], ofSource: () => [] }),

@@ -195,6 +195,8 @@ t.test('prints a listing in the order of the interface, its figures digit by dig
   const floors = Object.values(layers).map((layer) => (layer as typeof whileOff).retention_from);
   t.equal(item.retention_from, floors.sort()[0], 'the smallest of its layers (V-03)');
   t.match((await get(feed, '/v2/instruments?number_format=string')).text, '"tick_size":"0.10000000000000000001"');
+  const past = (await get(feed, '/v2/instruments?as_of=2026-01-15T11:00Z')).json?.items[0]?.layers as typeof layers;
+  t.match(past.funding, { horizon_source: 'connection', anchor: null }, 'a newest reading tells nothing of the past');
 });
 
 t.test(

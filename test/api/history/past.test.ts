@@ -1,0 +1,48 @@
+// Which listings an answer about the past means, and from when on it can no longer change: the same whatever venues are added (N-10, N-11).
+import t from 'tap';
+import { findListingInstant, isSettled } from '../../../api/history/past.ts';
+import { findDirectory } from '../../../api/selection/directory.ts';
+import { selectListings } from '../../../api/selection/resolve.ts';
+import type { Micros } from '../../../schemas/records.ts';
+import { Feed, LISTED, listing, listingValues, NOW } from '../live-fixture.ts';
+
+const SECOND: Micros = 1_000_000;
+const DAY = 86_400 * SECOND;
+const BEFORE = LISTED - DAY;
+
+const list = (feed: Feed, venue: string, writtenAt: Micros): void =>
+  feed.list({ ...listing(venue, listingValues(), { writtenAt }), first_seen_at: writtenAt });
+const listMeant = ({ memory }: Feed, to: Micros): string[] =>
+  selectListings({}, findDirectory(memory), { at: findListingInstant(memory, to), since: to - DAY }).map(
+    ({ listing }) => listing.venue,
+  );
+
+t.test('a venue that is added later is of no earlier answer', async (t) => {
+  const feed = new Feed(['binance', 'bybit', 'okx']);
+  list(feed, 'binance', LISTED);
+  list(feed, 'okx', LISTED + 20 * SECOND);
+  const ends = [BEFORE, LISTED, LISTED + 59 * SECOND, LISTED + DAY, LISTED + 2 * DAY];
+  const meant = ends.map((to) => listMeant(feed, to));
+  t.same(meant, Array(5).fill(['binance', 'okx']), 'the first listings are meant by what came before them too');
+  list(feed, 'bybit', LISTED + 2 * DAY + SECOND);
+  t.same(
+    ends.map((to) => listMeant(feed, to)),
+    meant,
+  );
+  t.same(listMeant(feed, LISTED + 2 * DAY + SECOND), ['binance', 'bybit', 'okx']);
+});
+
+t.test('an answer about the time before the first listings settles when they have been read', async (t) => {
+  const feed = new Feed(['binance', 'okx']);
+  const settledAt = (evaluatedAt: Micros, at = BEFORE): boolean => {
+    for (const venue of ['binance', 'okx']) feed.memory.applyHistoryWatermark(venue, 0, evaluatedAt - 15 * SECOND);
+    return isSettled(at, { live: feed.memory, evaluatedAt }, new Set(['binance', 'okx']));
+  };
+  t.notOk(settledAt(LISTED), 'while none is known');
+  list(feed, 'binance', LISTED);
+  t.notOk(settledAt(LISTED + 30 * SECOND), 'others may come');
+  t.notOk(settledAt(LISTED + 60 * SECOND + 119 * SECOND));
+  t.ok(settledAt(LISTED + 60 * SECOND + 120 * SECOND));
+  t.notOk(settledAt(NOW, NOW - 119 * SECOND), 'a later one as ever');
+  t.ok(settledAt(NOW, NOW - 120 * SECOND));
+});
