@@ -29,6 +29,10 @@ export const findListingInstant = (live: LiveMemory, last: Micros): Micros => {
   return Math.max(last, first + FIRST_LISTINGS);
 };
 
+/** Up to this instant a venue's rows are shown by the store, and its versions, which come on `live`, are known to this copy. */
+const findKnownTo = (live: LiveMemory, venue: string): Micros =>
+  Math.min(live.historyWatermark(venue) ?? 0, live.watermark(venue) ?? 0);
+
 /** Whether nothing that is recorded from now on can change an answer about instants up to `at`. `venues`: all whose listings may be meant. */
 export const isSettled = (
   at: Micros,
@@ -37,8 +41,7 @@ export const isSettled = (
 ): boolean => {
   const last = findListingInstant(live, at);
   return (
-    evaluatedAt >= last + SETTLE_AFTER &&
-    [...venues].every((venue) => (live.historyWatermark(venue) ?? 0) >= last + SEALS_AFTER)
+    evaluatedAt >= last + SETTLE_AFTER && [...venues].every((venue) => findKnownTo(live, venue) >= last + SEALS_AFTER)
   );
 };
 

@@ -1,6 +1,7 @@
 // Which listings an answer about the past means, and from when on it can no longer change: the same whatever venues are added (N-10, N-11).
 import t from 'tap';
 import { findListingInstant, isSettled } from '../../../api/history/past.ts';
+import { listPossibleVenues } from '../../../api/operations/listing-input.ts';
 import { findDirectory } from '../../../api/selection/directory.ts';
 import { selectListings } from '../../../api/selection/resolve.ts';
 import type { Micros } from '../../../schemas/records.ts';
@@ -35,7 +36,10 @@ t.test('a venue that is added later is of no earlier answer', async (t) => {
 t.test('an answer about the time before the first listings settles when they have been read', async (t) => {
   const feed = new Feed(['binance', 'okx']);
   const settledAt = (evaluatedAt: Micros, at = BEFORE): boolean => {
-    for (const venue of ['binance', 'okx']) feed.memory.applyHistoryWatermark(venue, 0, evaluatedAt - 15 * SECOND);
+    for (const venue of ['binance', 'okx']) {
+      feed.memory.applyHistoryWatermark(venue, 0, evaluatedAt - 15 * SECOND);
+      feed.watermark(venue, evaluatedAt);
+    }
     return isSettled(at, { live: feed.memory, evaluatedAt }, new Set(['binance', 'okx']));
   };
   t.notOk(settledAt(LISTED), 'while none is known');
@@ -45,4 +49,23 @@ t.test('an answer about the time before the first listings settles when they hav
   t.ok(settledAt(LISTED + 60 * SECOND + 120 * SECOND));
   t.notOk(settledAt(NOW, NOW - 119 * SECOND), 'a later one as ever');
   t.ok(settledAt(NOW, NOW - 120 * SECOND));
+});
+
+t.test('an answer settles when versions and rows of all venues are known up to it', async (t) => {
+  const known = { binance: { live: NOW, store: NOW }, okx: { live: NOW, store: NOW } };
+  const isKnown = (venue: keyof typeof known, what: 'live' | 'store', upTo: Micros): boolean => {
+    const copy = new Feed(['binance', 'okx']);
+    list(copy, 'binance', LISTED);
+    for (const [of, { live, store }] of Object.entries({ ...known, [venue]: { ...known[venue], [what]: upTo } })) {
+      copy.memory.applyHistoryWatermark(of, 0, store);
+      copy.watermark(of, live);
+    }
+    const asked = { live: copy.memory, evaluatedAt: NOW };
+    return isSettled(NOW - 200 * SECOND, asked, listPossibleVenues({}, copy.memory));
+  };
+  for (const venue of ['binance', 'okx'] as const)
+    for (const what of ['live', 'store'] as const) {
+      t.ok(isKnown(venue, what, NOW - 99 * SECOND), `${what} of ${venue}`);
+      t.notOk(isKnown(venue, what, NOW - 101 * SECOND), `${what} of ${venue} is behind`);
+    }
 });

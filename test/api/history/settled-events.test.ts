@@ -14,7 +14,7 @@ import { validQueries } from '../language/generate.ts';
 import { capability, Feed, listing, listingValues, testApp } from '../live-fixture.ts';
 
 /** Questions of each kind a stage: SETTLED_QUESTIONS=60 for the full form. */
-const QUESTIONS = Number(process.env['SETTLED_QUESTIONS'] ?? 8);
+const QUESTIONS = Number(process.env['SETTLED_QUESTIONS'] ?? 5);
 const SEED = Number(process.env['SETTLED_SEED'] ?? 5);
 /** Seconds of the log at which questions are sent, and how far the store is behind then. */
 const STAGES = [
@@ -210,8 +210,10 @@ const beginAnew = (world: PaperWorld): Feed => {
     for (const version of capabilities) feed.memory.applyCapability(version);
     for (const { versions } of listings.values()) for (const version of versions) feed.memory.applyListing(version);
   }
-  for (const venue of [LATER, 'paper'])
+  for (const venue of [LATER, 'paper']) {
     feed.memory.applyHistoryWatermark(venue, 0, world.feed.memory.historyWatermark(venue) ?? 0);
+    feed.watermark(venue, world.paper.log.now);
+  }
   return feed;
 };
 
