@@ -60,7 +60,18 @@ export const askSettled = async (
 export type Drawing = { readonly draw: () => number; readonly symbols: readonly string[] };
 type Span = { readonly since: Micros; readonly until: Micros };
 
-const MODES = ['interval', 'interval', 'at', 'raw', 'candles', 'liquidations'] as const;
+const MODES = ['interval', 'interval', 'at', 'raw', 'candles', 'liquidations', 'screen', 'screen'] as const;
+/** Of each kind of value: readings, depths, candles and series of either, with their windows. */
+const CONDITIONS = [
+  'funding_8h > 0 or spread < 1%',
+  'age(mark) < 5s and depth_bid_value(10bps) > 0',
+  'status(oi) = present and oi * mark > 0',
+  'ema(close, 2) > sma(close, 2)',
+  'stdev(mark, 3) / sma(mark, 3) < 1%',
+  'percentile(spread, 3, 95, linear) > 0',
+  'gaps(5) = 0 and rolling_sum(volume, 2) > 0',
+  'mark_close > prev(mark_close, 1)',
+];
 const LONGEST: Micros = 1_200 * MICROS_PER_SECOND;
 
 /** For one listing and a window within the span, in any mode. */
@@ -84,6 +95,10 @@ export const makeQuestion = ({ draw, symbols }: Drawing, { since, until }: Span)
     case 'candles': {
       const body = { ...common, timeframe: pick(['1m', '2m', '5m']), price_type: pick(['trade', 'mark']), ...span };
       return { path: '/v2/candles', body, until: to };
+    }
+    case 'screen': {
+      const condition = `any(venues where ${pick(CONDITIONS)}) timeframe ${pick(['1m', '2m', '5m'])} as of ${span.to}`;
+      return { path: '/v2/screen', body: { ...common, query: condition, include_unknown: true }, until: to };
     }
     case 'liquidations':
       return { path: '/v2/liquidations', body: { ...common, ...span, limit: 5_000 }, until: to };
