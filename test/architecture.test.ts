@@ -356,3 +356,18 @@ t.test('a refusal of the API says what to do (E-05)', (t) => {
   t.ok(calls > 50, `${calls} refusals looked at`);
   t.end();
 });
+
+t.test('what a name says is a total is a counter (the naming of Prometheus)', (t) => {
+  let totals = 0;
+  for (const file of files.filter((one) => !within(one, 'test'))) {
+    const code = readFileSync(join(ROOT, file), 'utf8');
+    for (const [, maker, name] of code.matchAll(/\b(\w*(?:Gauge|Counter|Histogram))\(\s*(?:\{\s*name: )?'(\w+)'/g)) {
+      const isCounter = maker?.endsWith('Counter');
+      totals += isCounter ? 1 : 0;
+      if (isCounter !== name?.endsWith('_total'))
+        t.fail(`${file}: found ${maker} for ${name}, use a counter where the name ends in _total and nowhere else`);
+    }
+  }
+  t.ok(totals > 20, `${totals} counters looked at`);
+  t.end();
+});

@@ -21,13 +21,13 @@ const ANSWER_MS = 2_000;
 const BUCKETS = [0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5];
 
 const addLoad = (registry: Registry, pool: Pool): void => {
-  const { watchGauge } = bindMetrics(registry);
+  const { watchGauge, watchCounter } = bindMetrics(registry);
   watchGauge(
     'perp_web_passwords_waiting',
     'Passwords that are checked or wait for it.',
     () => readPasswordLoad().waiting,
   );
-  watchGauge(
+  watchCounter(
     'perp_web_passwords_refused_total',
     'Passwords that were not checked, for too many waited: answered 503.',
     () => readPasswordLoad().refused,

@@ -80,7 +80,7 @@ const describeStreams = (registry: Registry): ApiMetrics['watchStreams'] => {
 };
 
 export const createApiMetrics = (registry: Registry, live: LiveMemory, nowMicros: () => Micros): ApiMetrics => {
-  const { watchGauge } = bindMetrics(registry);
+  const { watchGauge, watchCounter } = bindMetrics(registry);
   const observe = countRequests(registry);
   describeMemory(registry, live, nowMicros);
   return {
@@ -89,11 +89,11 @@ export const createApiMetrics = (registry: Registry, live: LiveMemory, nowMicros
     watchNotices({ isListening, losses }) {
       const help = '1 while PostgreSQL notifies this process of changed keys; 0: revocation takes up to a minute.';
       watchGauge('perp_api_key_notices_up', help, () => (isListening() ? 1 : 0));
-      watchGauge('perp_api_key_notices_lost_total', 'How often that connection was lost.', losses);
+      watchCounter('perp_api_key_notices_lost_total', 'How often that connection was lost.', losses);
     },
     watchMeter(meter) {
       const help = 'Requests that this process metered by itself because the store of counters did not answer.';
-      watchGauge('perp_api_metered_alone_total', help, () => meter.takenAlone);
+      watchCounter('perp_api_metered_alone_total', help, () => meter.takenAlone);
     },
   };
 };
