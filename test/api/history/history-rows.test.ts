@@ -249,6 +249,15 @@ t.test('Accept picks the format it likes best, JSON when it names none of ours',
     ['text/csv;q=0', 'json'],
     ['application/vnd.apache.parquet', 'parquet'],
     ['q=,;;', 'json'],
+    // The most specific range counts (RFC 9110 section 12.5.1).
+    ['application/json;q=0.2, */*', 'csv'],
+    ['*/*;q=0.1, application/json;q=0', 'csv'],
+    ['text/csv;q=0.3, text/*, application/json;q=0.5', 'json'],
+    ['text/csv;q=0, text/*', 'json'],
+    ['application/json;q=0.5, application/*', 'ndjson'],
+    ['application/json, text/plain, */*', 'json'],
+    ['*/*, text/csv', 'json'],
+    ['text/csv, */*;q=0.1', 'csv'],
   ] as const) {
     t.equal(chooseFormat(accept), format, String(accept));
   }
