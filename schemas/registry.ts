@@ -12,7 +12,8 @@ type RegistryRequest = {
   readonly body: string;
 };
 
-export type RegistryAnswer = { readonly status: number; readonly body: unknown };
+/** `allow`: of a 405, the methods that the address has. */
+export type RegistryAnswer = { readonly status: number; readonly body: unknown; readonly allow?: string };
 
 type Version = { readonly family: string; readonly version: number; readonly id: number; readonly schema: string };
 
@@ -36,7 +37,10 @@ const refuse = (errorCode: number, message: string): RegistryAnswer => ({
 });
 const refuseSubject = (subject: string): RegistryAnswer => refuse(40401, `Subject '${subject}' not found.`);
 const refuseSchema = (): RegistryAnswer => refuse(40403, 'Schema not found');
-const readOnly = (): RegistryAnswer => refuse(405, 'This registry is read-only: schemas come with the service.');
+const refuseMethod = (allow: string): RegistryAnswer => ({
+  ...refuse(405, 'This registry is read-only: schemas come with the service.'),
+  allow,
+});
 
 /** Versions of `<topic>-value`, oldest first; empty for a topic that we do not write. */
 const listVersions = (subject: string): readonly Version[] => {
@@ -218,7 +222,9 @@ export const answerRegistryRequest = (request: RegistryRequest): RegistryAnswer 
   if (segments === null) return refuse(404, 'HTTP 404 Not Found');
   if (method === 'GET' || method === 'HEAD') return answerGet(segments, query);
   const [room, subject, ...rest] = segments;
-  if (method === 'POST' && room === 'compatibility') return checkCompatibility(segments.slice(1), request);
-  const isLookup = method === 'POST' && room === 'subjects' && subject !== undefined && rest.length === 0;
-  return isLookup ? lookUp(subject, body) : readOnly();
+  const isQuestion = room === 'compatibility';
+  const isLookup = room === 'subjects' && subject !== undefined && rest.length === 0;
+  if (method !== 'POST' || !(isQuestion || isLookup))
+    return refuseMethod(isQuestion || isLookup ? 'POST' : 'GET, HEAD');
+  return isQuestion ? checkCompatibility(segments.slice(1), request) : lookUp(subject, body);
 };

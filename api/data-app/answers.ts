@@ -185,6 +185,9 @@ export const sendErrors = (reply: FastifyReply, error: ServiceError): FastifyRep
   if (error instanceof LimitReached) reply.headers(makeLimitHeaders(error.refusal));
   if (status === 503) reply.header('retry-after', RETRY_AFTER_S);
   if (status === 401) reply.header('www-authenticate', 'Bearer');
+  // RFC 9110 section 15.5.16: which of the two a 415 is about.
+  if (error === WRONG_MEDIA_TYPE) reply.header('accept', 'application/json');
+  if (error === WRONG_ENCODING) reply.header('accept-encoding', 'identity');
   return reply.code(status).header('cache-control', 'no-store').type(JSON_TYPE).send(printErrors(errors));
 };
 

@@ -61,17 +61,18 @@ const ALLOWED = [
   ...['X-PAYMENT', 'X-Service-Max-Bytes', 'Access-Control-Expose-Headers'],
 ];
 
-/** The length of a body that GET would compress is not known without doing so, and HEAD may name no other (RFC 9110 section 8.6). */
-const hideCodedLength = async (
+/** The length of a body that GET would compress is not known without doing so, and HEAD and 304 may name no other (RFC 9110 section 8.6). */
+const hideUnknownLength = async (
   { headers }: FastifyRequest,
   reply: FastifyReply,
   payload: unknown,
 ): Promise<unknown> => {
-  if (/\b(?:br|zstd|gzip)\b|\*/.test(String(headers['accept-encoding'] ?? ''))) reply.removeHeader('content-length');
+  const isCoded = /\b(?:br|zstd|gzip)\b|\*/.test(String(headers['accept-encoding'] ?? ''));
+  if (isCoded || reply.statusCode === 304) reply.removeHeader('content-length');
   return payload;
 };
 
-const addPlugins = async (app: FastifyInstance): Promise<void> => {
+const addPlugins = async (app: FastifyInstance, baseUrl: string): Promise<void> => {
   const data = {
     origin: '*',
     methods: ['GET', 'HEAD', 'POST'],
@@ -92,6 +93,8 @@ const addPlugins = async (app: FastifyInstance): Promise<void> => {
       directives: { 'default-src': ["'none'"], 'frame-ancestors': ["'none'"] },
     },
     crossOriginResourcePolicy: { policy: 'cross-origin' },
+    // RFC 6797 section 7.2: not over plain HTTP.
+    strictTransportSecurity: baseUrl.startsWith('https:'),
   });
   await app.register(compress, {
     encodings: ['br', 'zstd', 'gzip'],
@@ -104,7 +107,7 @@ const addPlugins = async (app: FastifyInstance): Promise<void> => {
     zlibOptions: { level: 3 },
   });
   app.addHook('onRoute', (route) => {
-    if (route.method === 'HEAD') route.onSend = [route.onSend ?? [], hideCodedLength].flat();
+    if (route.method === 'HEAD') route.onSend = [route.onSend ?? [], hideUnknownLength].flat();
   });
 };
 
@@ -214,11 +217,25 @@ const collectMethods = (app: FastifyInstance): Methods => {
   return methods;
 };
 
+/** The methods of an address, as `Allow` names them; null: there is nothing at it. */
+const listAllowed = (methods: Methods, url: string): string | null => {
+  const asked = readPath(url);
+  const known = [...methods.values()].find(({ shape }) => shape.test(asked))?.known;
+  return known === undefined ? null : [...known].sort().join(', ');
+};
+
+/** What OPTIONS is sent for outside of preflights (RFC 9110 section 9.3.7); it is answered by `cors`. */
+const addOptions = (app: FastifyInstance, methods: Methods): void => {
+  app.addHook('onRequest', async ({ method, url }, reply) => {
+    const allowed = method === 'OPTIONS' ? listAllowed(methods, url) : null;
+    if (allowed !== null) reply.header('allow', allowed);
+  });
+};
+
 const sendNotFound = (methods: Methods, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
   const path = readSentPath(request.url);
-  const asked = readPath(request.url);
-  const known = [...methods.values()].find(({ shape }) => shape.test(asked))?.known;
-  if (known === undefined) {
+  const allowed = listAllowed(methods, request.url);
+  if (allowed === null) {
     return sendErrors(
       reply,
       makeServiceError('NOT_FOUND', `There is nothing at "${clip(path, CLIPPED_PATH)}".`, {
@@ -226,7 +243,6 @@ const sendNotFound = (methods: Methods, request: FastifyRequest, reply: FastifyR
       }),
     );
   }
-  const allowed = [...known].sort().join(', ');
   reply.header('allow', allowed);
   return sendErrors(
     reply,
@@ -302,6 +318,7 @@ const answerUnreadable = (error: Error & { readonly code?: string }, socket: Dup
     'Connection: close',
     `Content-Length: ${Buffer.byteLength(body)}`,
     'Content-Type: application/json; charset=utf-8',
+    `Date: ${new Date().toUTCString()}`,
     `X-Service-Receipt: ${makeReceiptId(Date.now())}`,
   ];
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
@@ -348,7 +365,8 @@ export const buildApp = async (deps: AppDeps): Promise<FastifyInstance> => {
   });
   const methods = collectMethods(app);
   const choose = createScopeChooser(deps.live, deps.turnover);
-  await addPlugins(app);
+  addOptions(app, methods);
+  await addPlugins(app, deps.baseUrl);
   addHeadCheck(app);
   addConnect(app);
   addRouteCheck(app, methods);

@@ -40,6 +40,7 @@ const answerRegistry = (request: FastifyRequest, reply: FastifyReply): FastifyRe
   const path = pathname.slice('/registry'.length);
   const body = Buffer.isBuffer(request.body) ? request.body.toString() : '';
   const answer = answerRegistryRequest({ method: request.method, path, query: Object.fromEntries(searchParams), body });
+  if (answer.allow !== undefined) reply.header('allow', answer.allow);
   return reply.code(answer.status).type(REGISTRY_TYPE).send(JSON.stringify(answer.body));
 };
 

@@ -180,12 +180,17 @@ t.test('compatibility is reported, mode is read-only, and every write is refused
   refused(t, get('/config/none-value'), 404, 40401);
   t.same(get('/'), { status: 200, body: {} });
   const writes = [
-    ['POST', '/subjects/raw-value/versions'],
-    ['DELETE', '/subjects/raw-value'],
-    ['PUT', '/config'],
-    ['PUT', '/mode'],
-    ['POST', '/subjects'],
+    ['POST', '/subjects/raw-value/versions', 'GET, HEAD'],
+    ['DELETE', '/subjects/raw-value', 'POST'],
+    ['PUT', '/config', 'GET, HEAD'],
+    ['PUT', '/mode', 'GET, HEAD'],
+    ['POST', '/subjects', 'GET, HEAD'],
+    ['DELETE', '/compatibility/subjects/raw-value/versions/latest', 'POST'],
   ] as const;
-  for (const [method, path] of writes) refused(t, call(method, path, '{}'), 405, 405);
+  for (const [method, path, allow] of writes) {
+    const answer = call(method, path, '{}');
+    refused(t, answer, 405, 405);
+    t.equal(answer.allow, allow, `${method} ${path}: RFC 9110 section 15.5.6`);
+  }
   t.end();
 });

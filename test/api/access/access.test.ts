@@ -231,6 +231,8 @@ t.test('a body with a Content-Encoding is refused, whatever it holds; identity i
       t.match(answer.json(), {
         errors: [{ code: 'UNSUPPORTED_MEDIA_TYPE', hint: 'Send it without Content-Encoding.' }],
       });
+      // RFC 9110 section 15.5.16.
+      t.match(answer.headers, { accept: undefined, 'accept-encoding': 'identity' }, encoding);
     }
   }
   for (const encoding of ['identity', 'Identity', '']) t.equal((await send(encoding, plain)).statusCode, 200, encoding);
@@ -252,6 +254,7 @@ t.test('size is checked before media type, and both before shape', async (t) => 
   const form = await send('{}', 'application/x-www-form-urlencoded');
   t.equal(form.statusCode, 415);
   t.same(codes(form.body), ['UNSUPPORTED_MEDIA_TYPE']);
+  t.match(form.headers, { accept: 'application/json', 'accept-encoding': undefined });
   for (const type of ['json', 'application/']) {
     const malformed = await send('{}', type);
     t.equal(malformed.statusCode, 415, type);

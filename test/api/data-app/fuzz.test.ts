@@ -130,6 +130,7 @@ t.test('what never becomes a request is refused in the form of every error (E-05
     t.match(head, /^Access-Control-Allow-Origin: \*$/m, name);
     t.match(head, /^Access-Control-Expose-Headers: X-Service-Receipt,/m, name);
     t.match(head, /^Content-Type: application\/json; charset=utf-8$/m, name);
+    t.match(head, /^Date: \w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT$/m, `${name}: RFC 9110 section 6.6.1`);
     t.match(head, /^X-Service-Receipt: rcp_[0-9A-HJKMNP-TV-Z]{26}$/m, name);
     t.equal(body, JSON.stringify({ errors: [{ code: 'DQL_JSON_SCHEMA', message, hint }] }), name);
   }

@@ -64,6 +64,46 @@ t.test('HEAD names no other length than GET has with the same coding (RFC 9110)'
   }
 });
 
+t.test('a 304 names no length, by HEAD either (RFC 9110 section 8.6)', async (t) => {
+  const { app } = await testApp(market());
+  t.teardown(() => app.close());
+  for (const url of ['/v2/venues', '/v2/dql/catalogue']) {
+    const { etag } = (await app.inject(url)).headers;
+    for (const method of ['GET', 'HEAD'] as const) {
+      const kept = await app.inject({ method, url, headers: { 'if-none-match': String(etag) } });
+      t.match(kept, { statusCode: 304, headers: { etag, 'content-length': undefined } }, `${method} ${url}`);
+    }
+  }
+});
+
+t.test('OPTIONS names the methods of an address, as a 405 does (RFC 9110 section 9.3.7)', async (t) => {
+  const { app } = await testApp(market());
+  t.teardown(() => app.close());
+  for (const [url, other] of [
+    ['/v2/venues', 'DELETE'],
+    ['/v2/snapshots', 'GET'],
+    ['/v2/anchors/2026-01-01', 'PUT'],
+  ] as const) {
+    const { allow } = (await app.inject({ method: other, url })).headers;
+    t.match(allow, /^[A-Z, ]+$/, url);
+    const options = await app.inject({ method: 'OPTIONS', url });
+    t.match(options, { statusCode: 204, headers: { allow } }, url);
+  }
+  t.equal((await app.inject({ method: 'OPTIONS', url: '/v2/none' })).headers.allow, undefined);
+});
+
+t.test('browsers are bound to TLS only by what is served over it (RFC 6797 section 7.2)', async (t) => {
+  for (const [baseUrl, expected] of [
+    ['https://api.test', /^max-age=\d+/],
+    ['http://127.0.0.1:8080', undefined],
+  ] as const) {
+    const { app } = await testApp(market(), { baseUrl });
+    const { headers } = await app.inject('/v2/venues');
+    t.match(headers, { 'strict-transport-security': expected }, baseUrl);
+    await app.close();
+  }
+});
+
 t.test('compresses as requested', async (t) => {
   const { app } = await testApp(market());
   t.teardown(() => app.close());
