@@ -221,9 +221,9 @@ export const answerRegistryRequest = (request: RegistryRequest): RegistryAnswer 
   const segments = splitPath(path);
   if (segments === null) return refuse(404, 'HTTP 404 Not Found');
   if (method === 'GET' || method === 'HEAD') return answerGet(segments, query);
-  const [room, subject, ...rest] = segments;
+  const [room, subject = '', ...rest] = segments;
   const isQuestion = room === 'compatibility';
-  const isLookup = room === 'subjects' && subject !== undefined && rest.length === 0;
+  const isLookup = room === 'subjects' && subject !== '' && rest.length === 0;
   if (method !== 'POST' || !(isQuestion || isLookup))
     return refuseMethod(isQuestion || isLookup ? 'POST' : 'GET, HEAD');
   return isQuestion ? checkCompatibility(segments.slice(1), request) : lookUp(subject, body);
