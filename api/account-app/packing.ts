@@ -1,6 +1,7 @@
 // Brotli for what the site sends: assets once at start, pages as they are made.
 import { brotliCompressSync, constants } from 'node:zlib';
 import type { FastifyRequest } from 'fastify';
+import { isCodingTaken } from '../contract/negotiation.ts';
 
 /** Higher levels are smaller by a few in a hundred at most, and take seconds over all scripts at every start. */
 const ASSET_QUALITY = 6;
@@ -15,4 +16,4 @@ export const packPage = (text: string): Buffer => pack(Buffer.from(text), PAGE_Q
 
 /** Whether the browser of a request unpacks brotli. */
 export const canUnpack = ({ headers }: Pick<FastifyRequest, 'headers'>): boolean =>
-  /\bbr\b/.test(String(headers['accept-encoding'] ?? ''));
+  isCodingTaken(headers['accept-encoding'], 'br');

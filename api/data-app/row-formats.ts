@@ -10,6 +10,7 @@ import {
   RawJson,
   writeJson,
 } from '../../schemas/json.ts';
+import { chooseMediaType } from '../contract/negotiation.ts';
 import type { Row, RowGroup } from '../history/row-groups.ts';
 
 export type RowFormat = 'ndjson' | 'csv' | 'parquet';
@@ -18,39 +19,18 @@ export const ROW_TYPES: Readonly<Record<RowFormat, string>> = {
   csv: 'text/csv; charset=utf-8; header=present',
   parquet: 'application/vnd.apache.parquet',
 };
-/** What media ranges are matched with; in the order in which formats are preferred when a range takes several. */
-const MEDIA_TYPES: readonly (readonly [RowFormat | 'json', type: string])[] = [
-  ['json', 'application/json'],
-  ['csv', 'text/csv'],
-  ['ndjson', 'application/x-ndjson'],
-  ['parquet', 'application/vnd.apache.parquet'],
-];
-const UNNAMED = { weight: 0, place: -1 };
+/** In the order in which formats are preferred where a media range takes several. */
+const FORMAT_OF = {
+  'application/json': 'json',
+  'text/csv': 'csv',
+  'application/x-ndjson': 'ndjson',
+  'application/vnd.apache.parquet': 'parquet',
+} as const satisfies Readonly<Record<string, RowFormat | 'json'>>;
+const OFFERED = Object.keys(FORMAT_OF) as readonly (keyof typeof FORMAT_OF)[];
 
-/** Media ranges of an `Accept` header: each with its weight and its place in the header. */
-const readRanges = (accept: string): ReadonlyMap<string, { readonly weight: number; readonly place: number }> =>
-  new Map(
-    accept.split(',').map((range, place) => {
-      const [type = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase());
-      const quality = parameters.find((parameter) => parameter.startsWith('q='));
-      const weight = quality === undefined ? 1 : Number(quality.slice(2));
-      return [type, { weight, place }];
-    }),
-  );
-
-/**
- * The format an `Accept` header likes best, the first of equals; JSON when it takes none of ours. The most specific
- * range that a type lies in says how much it is liked (RFC 9110 section 12.5.1).
- */
-export const chooseFormat = (accept = ''): RowFormat | 'json' => {
-  const ranges = readRanges(accept);
-  const liked = MEDIA_TYPES.map(([format, type]) => {
-    const range = [type, type.replace(/\/.*/, '/*'), '*/*'].find((one) => ranges.has(one)) ?? '';
-    return { format, ...(ranges.get(range) ?? UNNAMED) };
-  }).filter(({ weight }) => weight > 0);
-  const [best] = liked.sort((a, b) => b.weight - a.weight || a.place - b.place);
-  return best?.format ?? 'json';
-};
+/** The format an `Accept` header likes best; JSON when it takes none of ours. */
+export const chooseFormat = (accept: string | undefined): RowFormat | 'json' =>
+  FORMAT_OF[chooseMediaType(accept, OFFERED) ?? 'application/json'];
 
 /** Rows worked on before other requests get their turn. */
 const AT_A_TIME = 500;

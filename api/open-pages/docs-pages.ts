@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply } from 'fastify';
 import { html } from 'htm/preact';
 import { type Content, type Exchange, type PageContent, sendPage } from '../account-app/shell.ts';
 import type { Site, SiteModule } from '../account-app/site.ts';
+import { chooseMediaType } from '../contract/negotiation.ts';
 import { ENDPOINTS, toEndpointSlug } from './endpoint-pages.ts';
 import { printLlmsFullText, printLlmsText } from './llms-text.ts';
 import { type DocsPage, readPages } from './pages.ts';
@@ -115,7 +116,8 @@ const renderHitList = (query: string, hits: readonly Hit[]): Content =>
 const sendText = (reply: FastifyReply, type: string, text: string): FastifyReply =>
   reply.header('cache-control', CACHING).type(`${type}; charset=utf-8`).send(text);
 
-const wantsMarkdown = ({ request }: Exchange): boolean => /\btext\/markdown\b/.test(request.headers.accept ?? '');
+const wantsMarkdown = ({ request }: Exchange): boolean =>
+  chooseMediaType(request.headers.accept, ['text/html', 'text/markdown']) === 'text/markdown';
 
 /** A page, what the site shows of it, and its Markdown as programs are given it. */
 type Shown = readonly [DocsPage, RenderedPage, string];

@@ -101,6 +101,8 @@ t.test('each page is also Markdown, by its address and by Accept; the texts for 
     t.match(twin.headers['content-type'], 'text/markdown');
     t.equal(withoutLinks(twin.body), withoutLinks(markdown), `${slug}: nothing but links differs`);
     t.equal((await get(`/docs/${slug}`, { headers: { accept: 'text/markdown' } })).body, twin.body, slug);
+    const page = await get(`/docs/${slug}`, { headers: { accept: 'text/markdown;q=0.1, text/html' } });
+    t.match(page.headers, { 'content-type': /^text\/html/, vary: /accept/i }, slug);
     t.ok(llms.body.includes(`/docs/${slug}.md): `), slug);
     t.ok(full.body.includes(twin.body.trim()), title);
   }
