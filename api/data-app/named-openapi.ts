@@ -40,6 +40,14 @@ const findShape = (roots: Roots, place: string): Shape => {
   return unwrapShape(found);
 };
 
+const SCALARS: readonly unknown[] = ['string', 'integer', 'number', 'boolean'];
+
+/** One scalar or null, such as an instant: behind a reference generators of clients lose that it may be null. */
+const isScalarOrNull = ({ anyOf = [] }: Shape): boolean => {
+  const [first, ...others] = anyOf.filter(({ type }) => type !== 'null');
+  return anyOf.length === 2 && others.length === 0 && SCALARS.includes(first?.type) && first?.enum === undefined;
+};
+
 /** Replaces each named shape by a reference, and collects its definition. */
 class Names {
   readonly schemas: Record<string, Shape> = {};
@@ -61,6 +69,7 @@ class Names {
 
   /** A place's own description stays there. */
   refer(shape: Shape): Shape {
+    if (isScalarOrNull(shape)) return shape;
     const name = this.#names.get(identifyShape(shape));
     if (name === undefined) return withParts(shape, (part) => this.refer(part));
     const { description } = shape;

@@ -7,7 +7,6 @@
 export const SHAPE_PLACES: Readonly<Record<string, string>> = {
   // Scalars.
   Instant: 'venues.evaluated_at',
-  InstantOrNull: 'venues.items.since',
   Figure: 'liquidations.items.rows.price',
   FigureOrNull: 'candles.items.rows.open',
   Units: 'snapshots.units',

@@ -25,8 +25,8 @@ export const Anchor = Type.Object({
   anchored_lag_days: Type.Union([Type.Integer(), Type.Null()]),
   explorer_url: NullableText,
 });
-/** A network is null while no chain is known. */
-export const NetworkMembers = { network: NullableText, binding: Type.Optional(Type.Literal(false)) };
+/** A network is null while no chain is known. `binding` is false or left out; generators of clients read a constant as a text. */
+export const NetworkMembers = { network: NullableText, binding: Type.Optional(Type.Boolean()) };
 
 export const requireAnchors = ({ anchors }: Context): Anchors => {
   if (anchors === null)

@@ -156,9 +156,9 @@ export type InstrumentsAnswer<F extends Digits = number> = {
   /** Units that quantities are in: as published, base asset or quote currency. */
   readonly units: Units;
   /** Instant at which the newest listing version in use was written; null when the answer is about now. */
-  readonly listings_as_of: InstantOrNull;
+  readonly listings_as_of: string | null;
   /** Instant at which the newest venue capability version in use was written; null when the answer is about now. */
-  readonly capabilities_as_of: InstantOrNull;
+  readonly capabilities_as_of: string | null;
   /** One item per listing, ordered by venue and symbol. */
   readonly items: readonly Listing<F>[];
   /** Position in a list of several pages. */
@@ -199,7 +199,7 @@ export type DqlCatalogueAnswer = {
   /** Seconds after which an instant can be settled. */
   readonly settle_after: number;
   /** Earliest instant that a request may ask about; null while nothing is stored. */
-  readonly earliest_retained: InstantOrNull;
+  readonly earliest_retained: string | null;
   /** Values of the parameter `units`. */
   readonly units: readonly string[];
   /** Values of the parameter `number_format`. */
@@ -239,7 +239,7 @@ export type ScreenAnswer = {
   /** Instant T at which the service evaluated the answer. */
   readonly evaluated_at: Instant;
   /** Instant that the query asks about; null when it asks about now. */
-  readonly as_of: InstantOrNull;
+  readonly as_of: string | null;
   /** True when the answer can no longer change: its last instant is at least 120 s past and everything recorded in time is applied. */
   readonly settled: boolean;
   /** Version of the catalogue under which the past was read; only when the query has `as of`. */
@@ -251,9 +251,9 @@ export type ScreenAnswer = {
   /** Freshness bound of each layer. A reading older than its bound is stale. */
   readonly freshness: { readonly [name: string]: string };
   /** Instant at which the newest listing version in use was written; null when the answer is about now. */
-  readonly listings_as_of: InstantOrNull;
+  readonly listings_as_of: string | null;
   /** Instant at which the newest venue capability version in use was written; null when the answer is about now. */
-  readonly capabilities_as_of: InstantOrNull;
+  readonly capabilities_as_of: string | null;
   /** SHA-256, in hex, of the bytes of `instruments`; only when the query has `as of`. */
   readonly items_sha256?: string;
   /** What a narrowing plan covers today; absent when the plan narrows nothing. */
@@ -342,9 +342,9 @@ export type HistoryAnswer<F extends Digits = number> = {
   /** Freshness bound of each layer. A reading older than its bound is stale. */
   readonly freshness: { readonly [name: string]: string };
   /** Instant at which the newest listing version in use was written; null when the answer is about now. */
-  readonly listings_as_of: InstantOrNull;
+  readonly listings_as_of: string | null;
   /** Instant at which the newest venue capability version in use was written; null when the answer is about now. */
-  readonly capabilities_as_of: InstantOrNull;
+  readonly capabilities_as_of: string | null;
   /** What a narrowing plan covers today; absent when the plan narrows nothing. */
   readonly scope?: Scope;
   /** Id of this answer, also in the header `X-Service-Receipt`. Quote it to support. */
@@ -398,9 +398,9 @@ export type CandlesAnswer<F extends Digits = number> = {
   /** Units that quantities are in: as published, base asset or quote currency. */
   readonly units: Units;
   /** Instant at which the newest listing version in use was written; null when the answer is about now. */
-  readonly listings_as_of: InstantOrNull;
+  readonly listings_as_of: string | null;
   /** Instant at which the newest venue capability version in use was written; null when the answer is about now. */
-  readonly capabilities_as_of: InstantOrNull;
+  readonly capabilities_as_of: string | null;
   /** What a narrowing plan covers today; absent when the plan narrows nothing. */
   readonly scope?: Scope;
   /** Id of this answer, also in the header `X-Service-Receipt`. Quote it to support. */
@@ -470,9 +470,9 @@ export type LiquidationsAnswer<F extends Digits = number> = {
   /** Units that quantities are in: as published, base asset or quote currency. */
   readonly units: Units;
   /** Instant at which the newest listing version in use was written; null when the answer is about now. */
-  readonly listings_as_of: InstantOrNull;
+  readonly listings_as_of: string | null;
   /** Instant at which the newest venue capability version in use was written; null when the answer is about now. */
-  readonly capabilities_as_of: InstantOrNull;
+  readonly capabilities_as_of: string | null;
   /** What a narrowing plan covers today; absent when the plan narrows nothing. */
   readonly scope?: Scope;
   /** Id of this answer, also in the header `X-Service-Receipt`. Quote it to support. */
@@ -531,9 +531,9 @@ export type AgentStateAnswer = {
     /** Instant since which the rule has been in this state. */
     readonly since: Instant;
     /** Instant at which the rule was last evaluated; null when it never was. */
-    readonly evaluated_at: InstantOrNull;
+    readonly evaluated_at: string | null;
     /** Instant of the next evaluation; null while the rule is disabled. */
-    readonly next_evaluation_at: InstantOrNull;
+    readonly next_evaluation_at: string | null;
     /** Interval between evaluations: the larger of the interval of the rule and the minimum of the plan. */
     readonly effective_interval: string;
     /** Query of the rule. */
@@ -587,7 +587,7 @@ export type AnchorDayAnswer = {
   /** CAIP-2 id of the chain on which roots are posted; null while none is known. */
   readonly network: string | null;
   /** False when the chain is not Base itself: a rehearsal without force. Absent otherwise. */
-  readonly binding?: false;
+  readonly binding?: boolean;
   /** Version of the anchored columns and of the tree. */
   readonly schema_version: number;
   /** Instant at which the day was closed. Rows recorded at or after it are in no tree. */
@@ -608,7 +608,7 @@ export type AnchorProofAnswer = {
   /** CAIP-2 id of the chain on which roots are posted; null while none is known. */
   readonly network: string | null;
   /** False when the chain is not Base itself: a rehearsal without force. Absent otherwise. */
-  readonly binding?: false;
+  readonly binding?: boolean;
   /** Version of the anchored columns and of the tree. */
   readonly schema_version: number;
   /** Layer of the row. */
@@ -653,7 +653,7 @@ export type ReceiptAnswer = {
   /** Hash of the transaction that settled the payment; null before. */
   readonly transaction: string | null;
   /** Instant of the settlement; null before. */
-  readonly settled_at: InstantOrNull;
+  readonly settled_at: string | null;
 };
 
 export type AccountAnswer = {
@@ -670,7 +670,7 @@ export type AccountAnswer = {
   /** Layers that the key may read. */
   readonly layers: readonly string[];
   /** Earliest instant that the key may read; null when that is everything kept. */
-  readonly history_from: InstantOrNull;
+  readonly history_from: string | null;
   /** Limits, by name. */
   readonly limits: { readonly [name: string]: number | string };
   /** Counters of the UTC day. */
@@ -680,8 +680,6 @@ export type AccountAnswer = {
 };
 
 export type Instant = string;
-
-export type InstantOrNull = Instant | null;
 
 export type Units = 'published' | 'base' | 'quote';
 
@@ -759,13 +757,13 @@ export type Venue = {
   /** Number of those that the service collects. */
   readonly listings_collected: number;
   /** Instant at which the service first saw a listing of the venue that it collects; null while it collects none. */
-  readonly since: InstantOrNull;
+  readonly since: string | null;
   /** Policy of each layer, by layer. */
   readonly layers: { readonly [name: string]: 'on' | 'off' | 'not_published' };
   /** `live`; `degraded` (a connection was lost within the last hour and is not replaced, or the service is more than 5 s behind); `down` (no connection is open). */
   readonly state: 'live' | 'degraded' | 'down';
   /** Instant since which the venue has been in this state. */
-  readonly state_since: InstantOrNull;
+  readonly state_since: string | null;
 };
 
 export type Listing<F extends Digits = number> = {
@@ -834,17 +832,17 @@ export type Listing<F extends Digits = number> = {
   /** Depth bands: distances from the mid. */
   readonly bands: readonly string[];
   /** Instant at which the venue listed it; null when the venue does not say. */
-  readonly listed_at: InstantOrNull;
+  readonly listed_at: string | null;
   /** Instant at which the service first saw it. */
-  readonly first_seen_at: InstantOrNull;
+  readonly first_seen_at: string | null;
   /** Instant at which it was delisted; null when it is listed. */
-  readonly delisted_at: InstantOrNull;
+  readonly delisted_at: string | null;
   /** Start of what is kept. What lies before it is `not_retained`. */
-  readonly retention_from: InstantOrNull;
+  readonly retention_from: string | null;
   /** Timestamp of the venue; null when it sends none. */
-  readonly venue_ts: InstantOrNull;
+  readonly venue_ts: string | null;
   /** Instant at which the service received it; null when there is no reading. */
-  readonly received_at: InstantOrNull;
+  readonly received_at: string | null;
   /** Milliseconds from `received_at` to the instant of evaluation. */
   readonly age_ms: number;
   /** Message of the venue; only with `include_raw`. */
@@ -1010,15 +1008,15 @@ export type Reading<F extends Digits = number> = {
   /** Cause of a gap, such as `collector_down`, `connection_lost`, `no_update`, `not_listed`. Clients must accept other words. */
   readonly gap_cause?: string;
   /** Timestamp of the venue; null when it sends none. */
-  readonly venue_ts: InstantOrNull;
+  readonly venue_ts: string | null;
   /** Instant at which the service received it; null when there is no reading. */
-  readonly received_at: InstantOrNull;
+  readonly received_at: string | null;
   /** Milliseconds from `received_at` to the instant of evaluation. */
   readonly age_ms: number | null;
   /** Milliseconds from `venue_ts` to the instant of evaluation. It is negative when the clock of the venue is ahead. */
   readonly venue_age_ms: number | null;
   /** Instant after which the reading is not current; null while it is valid as long as its connection. */
-  readonly valid_until: InstantOrNull;
+  readonly valid_until: string | null;
   /** Where the horizon comes from: `connection` (valid as long as the connection), `documented`, `assumed`, `measured` or `venue_declared`; null when none is known. */
   readonly horizon_source: HorizonSource | null;
   /** Timestamp from which the horizon counts: `venue` (`venue_ts`) or `receipt` (`received_at`). */
@@ -1113,15 +1111,15 @@ export type HistoryRow<F extends Digits = number> = {
   /** Cause of a gap, such as `collector_down`, `connection_lost`, `no_update`, `not_listed`. Clients must accept other words. */
   readonly gap_cause?: string;
   /** Timestamp of the venue; null when it sends none. */
-  readonly venue_ts: InstantOrNull;
+  readonly venue_ts: string | null;
   /** Instant at which the service received it; null when there is no reading. */
-  readonly received_at: InstantOrNull;
+  readonly received_at: string | null;
   /** Milliseconds from `received_at` to the instant of evaluation. */
   readonly age_ms: number | null;
   /** Milliseconds from `venue_ts` to the instant of evaluation. It is negative when the clock of the venue is ahead. */
   readonly venue_age_ms: number | null;
   /** Instant after which the reading is not current; null while it is valid as long as its connection. */
-  readonly valid_until: InstantOrNull;
+  readonly valid_until: string | null;
   /** Where the horizon comes from: `connection` (valid as long as the connection), `documented`, `assumed`, `measured` or `venue_declared`; null when none is known. */
   readonly horizon_source: string | null;
   /** Timestamp from which the horizon counts: `venue` (`venue_ts`) or `receipt` (`received_at`). */
@@ -1169,7 +1167,7 @@ export type Candle<F extends Digits = number> = {
   /** Cause of a gap, such as `collector_down`, `connection_lost`, `no_update`, `not_listed`. Clients must accept other words. */
   readonly gap_cause?: string;
   /** Instant at which the service received it; null when there is no reading. */
-  readonly received_at: InstantOrNull;
+  readonly received_at: string | null;
   /** First price. */
   readonly open: F | null;
   /** Highest price. */
@@ -1217,15 +1215,15 @@ export type Book<F extends Digits = number> = {
   /** Cause of a gap, such as `collector_down`, `connection_lost`, `no_update`, `not_listed`. Clients must accept other words. */
   readonly gap_cause?: string;
   /** Timestamp of the venue; null when it sends none. */
-  readonly venue_ts: InstantOrNull;
+  readonly venue_ts: string | null;
   /** Instant at which the service received it; null when there is no reading. */
-  readonly received_at: InstantOrNull;
+  readonly received_at: string | null;
   /** Milliseconds from `received_at` to the instant of evaluation. */
   readonly age_ms: number | null;
   /** Milliseconds from `venue_ts` to the instant of evaluation. It is negative when the clock of the venue is ahead. */
   readonly venue_age_ms: number | null;
   /** Instant after which the reading is not current; null while it is valid as long as its connection. */
-  readonly valid_until: InstantOrNull;
+  readonly valid_until: string | null;
   /** Where the horizon comes from: `connection` (valid as long as the connection), `documented`, `assumed`, `measured` or `venue_declared`; null when none is known. */
   readonly horizon_source: string | null;
   /** Timestamp from which the horizon counts: `venue` (`venue_ts`) or `receipt` (`received_at`). */
@@ -1300,7 +1298,7 @@ export type ListingLiquidations<F extends Digits = number> = {
 
 export type Liquidation<F extends Digits = number> = {
   /** Timestamp of the venue; null when it sends none. */
-  readonly venue_ts: InstantOrNull;
+  readonly venue_ts: string | null;
   /** Instant at which the service received it; null when there is no reading. */
   readonly received_at: Instant;
   /** The position that was closed: a `long` is closed by a sell. */
@@ -1392,7 +1390,7 @@ export type Anchor = {
   /** Number of its block; null until it is mined. */
   readonly block: number | null;
   /** Time of that block; null until it is mined. */
-  readonly anchored_at: InstantOrNull;
+  readonly anchored_at: string | null;
   /** Whole days from the day to the date of `anchored_at`; null until it is mined. */
   readonly anchored_lag_days: number | null;
   /** Page of the transaction at a block explorer; null when there is none. */
@@ -1420,7 +1418,7 @@ export type AccountKey = {
   /** Instant at which it was made. */
   readonly created_at: Instant;
   /** Instant at which it expires; null when it does not. */
-  readonly expires_at: InstantOrNull;
+  readonly expires_at: string | null;
   /** `account` (made at the account site), `purchased` (bought with USDC) or `connection` (of an application, by OAuth). */
   readonly kind: 'account' | 'purchased' | 'connection';
 };
@@ -1433,7 +1431,7 @@ export type AccountPlan = {
   /** Instant since which the key has this plan. */
   readonly since: Instant;
   /** Instant at which it expires; null when it does not. */
-  readonly expires_at: InstantOrNull;
+  readonly expires_at: string | null;
 };
 
 export type AccountToday = {
@@ -1485,7 +1483,7 @@ export type StreamState<F extends Digits = number> = Reading<F> & {
 
 export type EventRow<F extends Digits = number> = {
   /** Timestamp of the venue; null when it sends none. */
-  readonly venue_ts: InstantOrNull;
+  readonly venue_ts: string | null;
   /** Instant at which the service received it; null when there is no reading. */
   readonly received_at: Instant;
   /** Of a trade the side of the taker, of a liquidation the position that was closed. */
@@ -1533,7 +1531,7 @@ export type HelloEvent = {
   /** True when the stream continues after `Last-Event-ID` without a hole. */
   readonly resumed: boolean;
   /** Instant of the oldest event that is kept for a resume; null when none is kept. */
-  readonly buffer_from: InstantOrNull;
+  readonly buffer_from: string | null;
   /** Milliseconds between two heartbeats. */
   readonly heartbeat_ms: number;
 };
@@ -1559,7 +1557,7 @@ export type ReadyEvent = {
   /** Number of snapshots sent. */
   readonly layers: number;
   /** Everything recorded up to this instant has been sent. */
-  readonly served_at: InstantOrNull;
+  readonly served_at: string | null;
 };
 
 export type UpdateEvent<F extends Digits = number> = {
@@ -1624,7 +1622,7 @@ export type HeartbeatEvent = {
   /** Instant at which it was sent. */
   readonly at: Instant;
   /** Everything recorded up to this instant has been sent. */
-  readonly served_at: InstantOrNull;
+  readonly served_at: string | null;
   /** Milliseconds from `served_at` to `at`; null while `served_at` is null. */
   readonly lag_ms: number | null;
   /** `up` when a connection to the venue is open, else `down`, by venue. */
@@ -1633,7 +1631,7 @@ export type HeartbeatEvent = {
 
 export type GapEvent = {
   /** Start of the time whose events are left out; null when it is not known. */
-  readonly from: InstantOrNull;
+  readonly from: string | null;
   /** End of that time. */
   readonly to: Instant;
   /** Why events are left out. */

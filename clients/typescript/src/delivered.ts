@@ -1,5 +1,5 @@
 // The readings that a follower has delivered: of each listing and layer only readings newer than the last are delivered (ST-04, H-06).
-import type { Digits, InstantOrNull } from './api-types.ts';
+import type { Digits, Instant } from './api-types.ts';
 
 type Seen = {
   readonly receivedAt: string;
@@ -10,7 +10,7 @@ type Seen = {
 
 export type Delivered = {
   readonly place: string;
-  readonly receivedAt: InstantOrNull;
+  readonly receivedAt: Instant | null;
   readonly values: { readonly [name: string]: Digits | null };
   readonly rev: number | null;
 };

@@ -97,6 +97,41 @@ t.test('no shape with members occurs twice', (t) => {
   t.end();
 });
 
+/** Places that may be a named scalar or null. */
+const scalarsOrNullIn = (value: unknown, place: string): string[] => {
+  if (Array.isArray(value)) return value.flatMap((part, at) => scalarsOrNullIn(part, `${place}/${at}`));
+  if (!isJsonObject(value)) return [];
+  const parts = (value['anyOf'] ?? []) as readonly { readonly $ref?: string; readonly type?: string }[];
+  const [ref] = parts.flatMap(({ $ref }) => ($ref === undefined ? [] : [SCHEMAS[toName($ref)]]));
+  const isFound = parts.length === 2 && parts.some(({ type }) => type === 'null') && isScalar(ref);
+  const others = Object.entries(value).flatMap(([name, part]) => scalarsOrNullIn(part, `${place}/${name}`));
+  return isFound ? [place, ...others] : others;
+};
+const isScalar = (schema: unknown): boolean =>
+  isJsonObject(schema) && schema['enum'] === undefined && schema['type'] !== undefined && schema['type'] !== 'object';
+
+t.test('a scalar that may be null is written out: generators of clients lose the null behind a reference', (t) => {
+  t.same(scalarsOrNullIn(NAMED, ''), []);
+  for (const [name, schema] of Object.entries(SCHEMAS as Readonly<Record<string, { anyOf?: { type?: string }[] }>>)) {
+    const { anyOf = [] } = schema;
+    t.notOk(anyOf.length === 2 && anyOf.some(({ type }) => type === 'null'), `${name} is one shape or null`);
+  }
+  t.end();
+});
+
+t.test('no member is a constant flag: generators of clients read it as the text "false"', (t) => {
+  const members = Object.entries(SCHEMAS).flatMap(([name, schema]) =>
+    Object.entries((schema as { properties?: Record<string, { const?: unknown }> }).properties ?? {}).map(
+      ([member, part]) => [`${name}.${member}`, part.const] as const,
+    ),
+  );
+  t.same(
+    members.filter(([, value]) => typeof value === 'boolean'),
+    [],
+  );
+  t.end();
+});
+
 /** Enumerations without a type, by their place. */
 const typelessIn = (value: unknown, place: string): string[] => {
   if (Array.isArray(value)) return value.flatMap((part, at) => typelessIn(part, `${place}/${at}`));

@@ -55,9 +55,6 @@ QueryInput = Union[str, dict[str, Any]]
 ArchiveFormat = Literal['parquet', 'csv', 'jsonl']
 
 
-InstantOrNull = Union["Instant", None]
-
-
 Where = Union[str, "Selection"]
 
 
@@ -181,9 +178,9 @@ class InstrumentsAnswer(TypedDict):
     """Version of the catalogue, to be compared for equality only; null for an instant before the first version."""
     units: Units
     """Units that quantities are in: as published, base asset or quote currency."""
-    listings_as_of: InstantOrNull
+    listings_as_of: Union[str, None]
     """Instant at which the newest listing version in use was written; null when the answer is about now."""
-    capabilities_as_of: InstantOrNull
+    capabilities_as_of: Union[str, None]
     """Instant at which the newest venue capability version in use was written; null when the answer is about now."""
     items: list[Listing]
     """One item per listing, ordered by venue and symbol."""
@@ -224,7 +221,7 @@ class DqlCatalogueAnswer(TypedDict):
     """Limits, by name."""
     settle_after: int
     """Seconds after which an instant can be settled."""
-    earliest_retained: InstantOrNull
+    earliest_retained: Union[str, None]
     """Earliest instant that a request may ask about; null while nothing is stored."""
     units: list[str]
     """Values of the parameter `units`."""
@@ -264,7 +261,7 @@ class ScreenAnswer(TypedDict):
     """The query as the service understood it."""
     evaluated_at: Instant
     """Instant T at which the service evaluated the answer."""
-    as_of: InstantOrNull
+    as_of: Union[str, None]
     """Instant that the query asks about; null when it asks about now."""
     settled: bool
     """True when the answer can no longer change: its last instant is at least 120 s past and everything recorded in time is applied."""
@@ -276,9 +273,9 @@ class ScreenAnswer(TypedDict):
     """Units that quantities are in: as published, base asset or quote currency."""
     freshness: dict[str, str]
     """Freshness bound of each layer. A reading older than its bound is stale."""
-    listings_as_of: InstantOrNull
+    listings_as_of: Union[str, None]
     """Instant at which the newest listing version in use was written; null when the answer is about now."""
-    capabilities_as_of: InstantOrNull
+    capabilities_as_of: Union[str, None]
     """Instant at which the newest venue capability version in use was written; null when the answer is about now."""
     items_sha256: NotRequired[str]
     """SHA-256, in hex, of the bytes of `instruments`; only when the query has `as of`."""
@@ -364,8 +361,8 @@ HistoryAnswer = TypedDict(
         "to": NotRequired["Instant"],
         "units": "Units",
         "freshness": dict[str, str],
-        "listings_as_of": "InstantOrNull",
-        "capabilities_as_of": "InstantOrNull",
+        "listings_as_of": Union[str, None],
+        "capabilities_as_of": Union[str, None],
         "scope": NotRequired["Scope"],
         "receipt_id": str,
         "items": list["ListingHistory"],
@@ -405,8 +402,8 @@ CandlesAnswer = TypedDict(
         "from": "Instant",
         "to": "Instant",
         "units": "Units",
-        "listings_as_of": "InstantOrNull",
-        "capabilities_as_of": "InstantOrNull",
+        "listings_as_of": Union[str, None],
+        "capabilities_as_of": Union[str, None],
         "scope": NotRequired["Scope"],
         "receipt_id": str,
         "items": list["ListingCandles"],
@@ -469,8 +466,8 @@ LiquidationsAnswer = TypedDict(
         "from": "Instant",
         "to": "Instant",
         "units": "Units",
-        "listings_as_of": "InstantOrNull",
-        "capabilities_as_of": "InstantOrNull",
+        "listings_as_of": Union[str, None],
+        "capabilities_as_of": Union[str, None],
         "scope": NotRequired["Scope"],
         "receipt_id": str,
         "items": list["ListingLiquidations"],
@@ -510,9 +507,9 @@ class AgentStateAnswerRules(TypedDict):
     """True when `state` differs from `previous_state`."""
     since: Instant
     """Instant since which the rule has been in this state."""
-    evaluated_at: InstantOrNull
+    evaluated_at: Union[str, None]
     """Instant at which the rule was last evaluated; null when it never was."""
-    next_evaluation_at: InstantOrNull
+    next_evaluation_at: Union[str, None]
     """Instant of the next evaluation; null while the rule is disabled."""
     effective_interval: str
     """Interval between evaluations: the larger of the interval of the rule and the minimum of the plan."""
@@ -574,7 +571,7 @@ class AnchorDayAnswer(TypedDict):
     """UTC day."""
     network: Union[str, None]
     """CAIP-2 id of the chain on which roots are posted; null while none is known."""
-    binding: NotRequired[Literal[False]]
+    binding: NotRequired[bool]
     """False when the chain is not Base itself: a rehearsal without force. Absent otherwise."""
     schema_version: int
     """Version of the anchored columns and of the tree."""
@@ -595,7 +592,7 @@ class AnchorProofAnswer(TypedDict):
     """UTC day."""
     network: Union[str, None]
     """CAIP-2 id of the chain on which roots are posted; null while none is known."""
-    binding: NotRequired[Literal[False]]
+    binding: NotRequired[bool]
     """False when the chain is not Base itself: a rehearsal without force. Absent otherwise."""
     schema_version: int
     """Version of the anchored columns and of the tree."""
@@ -635,7 +632,7 @@ ReceiptAnswer = TypedDict(
         "amount": str,
         "class": str,
         "transaction": Union[str, None],
-        "settled_at": "InstantOrNull",
+        "settled_at": Union[str, None],
     },
 )
 
@@ -653,7 +650,7 @@ class AccountAnswer(TypedDict):
     """Instruments that the key may read; null for all."""
     layers: list[str]
     """Layers that the key may read."""
-    history_from: InstantOrNull
+    history_from: Union[str, None]
     """Earliest instant that the key may read; null when that is everything kept."""
     limits: dict[str, Union[int, str]]
     """Limits, by name."""
@@ -712,13 +709,13 @@ class Venue(TypedDict):
     """Number of perpetual futures that the venue lists now."""
     listings_collected: int
     """Number of those that the service collects."""
-    since: InstantOrNull
+    since: Union[str, None]
     """Instant at which the service first saw a listing of the venue that it collects; null while it collects none."""
     layers: dict[str, Literal['on', 'off', 'not_published']]
     """Policy of each layer, by layer."""
     state: Literal['live', 'degraded', 'down']
     """`live`; `degraded` (a connection was lost within the last hour and is not replaced, or the service is more than 5 s behind); `down` (no connection is open)."""
-    state_since: InstantOrNull
+    state_since: Union[str, None]
     """Instant since which the venue has been in this state."""
 
 
@@ -787,17 +784,17 @@ class Listing(TypedDict):
     """Fields that the venue does not publish."""
     bands: list[str]
     """Depth bands: distances from the mid."""
-    listed_at: InstantOrNull
+    listed_at: Union[str, None]
     """Instant at which the venue listed it; null when the venue does not say."""
-    first_seen_at: InstantOrNull
+    first_seen_at: Union[str, None]
     """Instant at which the service first saw it."""
-    delisted_at: InstantOrNull
+    delisted_at: Union[str, None]
     """Instant at which it was delisted; null when it is listed."""
-    retention_from: InstantOrNull
+    retention_from: Union[str, None]
     """Start of what is kept. What lies before it is `not_retained`."""
-    venue_ts: InstantOrNull
+    venue_ts: Union[str, None]
     """Timestamp of the venue; null when it sends none."""
-    received_at: InstantOrNull
+    received_at: Union[str, None]
     """Instant at which the service received it; null when there is no reading."""
     age_ms: int
     """Milliseconds from `received_at` to the instant of evaluation."""
@@ -963,15 +960,15 @@ class Reading(TypedDict):
     """Why it is not `present`. Of `stale`: `connection_lost`, `state_lag`, `horizon_unknown`, `horizon_passed`, `freshness_bound`. Of `missing`: `no_value`, `gap`, `not_retained`. Of `not_published`: `venue_capability`. Of `off`: `policy_off`."""
     gap_cause: NotRequired[str]
     """Cause of a gap, such as `collector_down`, `connection_lost`, `no_update`, `not_listed`. Clients must accept other words."""
-    venue_ts: InstantOrNull
+    venue_ts: Union[str, None]
     """Timestamp of the venue; null when it sends none."""
-    received_at: InstantOrNull
+    received_at: Union[str, None]
     """Instant at which the service received it; null when there is no reading."""
     age_ms: Union[int, None]
     """Milliseconds from `received_at` to the instant of evaluation."""
     venue_age_ms: Union[int, None]
     """Milliseconds from `venue_ts` to the instant of evaluation. It is negative when the clock of the venue is ahead."""
-    valid_until: InstantOrNull
+    valid_until: Union[str, None]
     """Instant after which the reading is not current; null while it is valid as long as its connection."""
     horizon_source: Union[HorizonSource, None]
     """Where the horizon comes from: `connection` (valid as long as the connection), `documented`, `assumed`, `measured` or `venue_declared`; null when none is known."""
@@ -1066,15 +1063,15 @@ class HistoryRow(TypedDict):
     """Why it is not `present`. Of `stale`: `connection_lost`, `state_lag`, `horizon_unknown`, `horizon_passed`, `freshness_bound`. Of `missing`: `no_value`, `gap`, `not_retained`. Of `not_published`: `venue_capability`. Of `off`: `policy_off`."""
     gap_cause: NotRequired[str]
     """Cause of a gap, such as `collector_down`, `connection_lost`, `no_update`, `not_listed`. Clients must accept other words."""
-    venue_ts: InstantOrNull
+    venue_ts: Union[str, None]
     """Timestamp of the venue; null when it sends none."""
-    received_at: InstantOrNull
+    received_at: Union[str, None]
     """Instant at which the service received it; null when there is no reading."""
     age_ms: Union[int, None]
     """Milliseconds from `received_at` to the instant of evaluation."""
     venue_age_ms: Union[int, None]
     """Milliseconds from `venue_ts` to the instant of evaluation. It is negative when the clock of the venue is ahead."""
-    valid_until: InstantOrNull
+    valid_until: Union[str, None]
     """Instant after which the reading is not current; null while it is valid as long as its connection."""
     horizon_source: Union[str, None]
     """Where the horizon comes from: `connection` (valid as long as the connection), `documented`, `assumed`, `measured` or `venue_declared`; null when none is known."""
@@ -1122,7 +1119,7 @@ class Candle(TypedDict):
     """Why it is not `present`. Of `stale`: `connection_lost`, `state_lag`, `horizon_unknown`, `horizon_passed`, `freshness_bound`. Of `missing`: `no_value`, `gap`, `not_retained`. Of `not_published`: `venue_capability`. Of `off`: `policy_off`."""
     gap_cause: NotRequired[str]
     """Cause of a gap, such as `collector_down`, `connection_lost`, `no_update`, `not_listed`. Clients must accept other words."""
-    received_at: InstantOrNull
+    received_at: Union[str, None]
     """Instant at which the service received it; null when there is no reading."""
     open: FigureOrNull
     """First price."""
@@ -1178,15 +1175,15 @@ class Book(TypedDict):
     """Why it is not `present`. Of `stale`: `connection_lost`, `state_lag`, `horizon_unknown`, `horizon_passed`, `freshness_bound`. Of `missing`: `no_value`, `gap`, `not_retained`. Of `not_published`: `venue_capability`. Of `off`: `policy_off`."""
     gap_cause: NotRequired[str]
     """Cause of a gap, such as `collector_down`, `connection_lost`, `no_update`, `not_listed`. Clients must accept other words."""
-    venue_ts: InstantOrNull
+    venue_ts: Union[str, None]
     """Timestamp of the venue; null when it sends none."""
-    received_at: InstantOrNull
+    received_at: Union[str, None]
     """Instant at which the service received it; null when there is no reading."""
     age_ms: Union[int, None]
     """Milliseconds from `received_at` to the instant of evaluation."""
     venue_age_ms: Union[int, None]
     """Milliseconds from `venue_ts` to the instant of evaluation. It is negative when the clock of the venue is ahead."""
-    valid_until: InstantOrNull
+    valid_until: Union[str, None]
     """Instant after which the reading is not current; null while it is valid as long as its connection."""
     horizon_source: Union[str, None]
     """Where the horizon comes from: `connection` (valid as long as the connection), `documented`, `assumed`, `measured` or `venue_declared`; null when none is known."""
@@ -1259,7 +1256,7 @@ class ListingLiquidations(TypedDict):
 
 
 class Liquidation(TypedDict):
-    venue_ts: InstantOrNull
+    venue_ts: Union[str, None]
     """Timestamp of the venue; null when it sends none."""
     received_at: Instant
     """Instant at which the service received it; null when there is no reading."""
@@ -1352,7 +1349,7 @@ class Anchor(TypedDict):
     """Hash of the transaction that posted the root; null while there is none."""
     block: Union[int, None]
     """Number of its block; null until it is mined."""
-    anchored_at: InstantOrNull
+    anchored_at: Union[str, None]
     """Time of that block; null until it is mined."""
     anchored_lag_days: Union[int, None]
     """Whole days from the day to the date of `anchored_at`; null until it is mined."""
@@ -1380,7 +1377,7 @@ class AccountKey(TypedDict):
     """Name of the key."""
     created_at: Instant
     """Instant at which it was made."""
-    expires_at: InstantOrNull
+    expires_at: Union[str, None]
     """Instant at which it expires; null when it does not."""
     kind: Literal['account', 'purchased', 'connection']
     """`account` (made at the account site), `purchased` (bought with USDC) or `connection` (of an application, by OAuth)."""
@@ -1393,7 +1390,7 @@ class AccountPlan(TypedDict):
     """Name of the plan."""
     since: Instant
     """Instant since which the key has this plan."""
-    expires_at: InstantOrNull
+    expires_at: Union[str, None]
     """Instant at which it expires; null when it does not."""
 
 
@@ -1438,7 +1435,7 @@ class QuotaToday(TypedDict):
 
 
 class EventRow(TypedDict):
-    venue_ts: InstantOrNull
+    venue_ts: Union[str, None]
     """Timestamp of the venue; null when it sends none."""
     received_at: Instant
     """Instant at which the service received it; null when there is no reading."""
@@ -1486,7 +1483,7 @@ class HelloEvent(TypedDict):
     """Number of selected listings."""
     resumed: bool
     """True when the stream continues after `Last-Event-ID` without a hole."""
-    buffer_from: InstantOrNull
+    buffer_from: Union[str, None]
     """Instant of the oldest event that is kept for a resume; null when none is kept."""
     heartbeat_ms: int
     """Milliseconds between two heartbeats."""
@@ -1512,7 +1509,7 @@ class ReadyEvent(TypedDict):
     """Number of selected listings."""
     layers: int
     """Number of snapshots sent."""
-    served_at: InstantOrNull
+    served_at: Union[str, None]
     """Everything recorded up to this instant has been sent."""
 
 
@@ -1577,7 +1574,7 @@ class ListingEvent(TypedDict):
 class HeartbeatEvent(TypedDict):
     at: Instant
     """Instant at which it was sent."""
-    served_at: InstantOrNull
+    served_at: Union[str, None]
     """Everything recorded up to this instant has been sent."""
     lag_ms: Union[int, None]
     """Milliseconds from `served_at` to `at`; null while `served_at` is null."""
@@ -1588,7 +1585,7 @@ class HeartbeatEvent(TypedDict):
 GapEvent = TypedDict(
     'GapEvent',
     {
-        "from": "InstantOrNull",
+        "from": Union[str, None],
         "to": "Instant",
         "reason": Literal['resume_expired', 'slow_reader', 'pipeline_restart'],
         "dropped": Union[int, None],
