@@ -229,6 +229,7 @@ class SocketLink implements Link {
       // The log has the frame as received; the task reports what is unreadable.
       deps.meters.message(slot.id, 'unreadable', payload.byteLength);
       deps.log.debug({ err: error, slot: slot.id }, 'unreadable frame');
+      this.#onUnreadable();
     }
     if (!this.#paused && deps.connections.isFull()) void this.#readLess();
   }
@@ -250,6 +251,14 @@ class SocketLink implements Link {
     this.#onBook(text);
   }
 
+  /** What cannot be read may be a change of a book: without ids no later one shows that it is missing, and only a new connection brings a snapshot. */
+  #onUnreadable(): void {
+    const { slot } = this;
+    if (this.#deps.venue.bookRule.isUnnumbered !== true || !slot.covers.some(({ layers }) => layers.includes('book')))
+      return;
+    this.end('sequence_break', 'a frame that cannot be read may be a change of a book');
+  }
+
   /** An ended listing must not block the other subscriptions of its request. */
   #onRefusal(text: string): void {
     const { venue, onRefused } = this.#deps;
@@ -266,9 +275,11 @@ class SocketLink implements Link {
   #onBook(text: string): void {
     const { venue, books, log } = this.#deps;
     const chain = venue.sequence(text);
-    if (!chain) return;
+    // Its ids, or its symbol, may be in what was cut off.
+    if (!chain && (venue.bookRule.isUnnumbered !== true || text.endsWith('}'))) return;
     // A truncated frame may still contain the ids. The task refuses such a frame, so this watch must see the gap too.
     JSON.parse(text);
+    if (!chain) return;
     const broke = this.#client.watch.take(chain, performance.now());
     if (broke) log.info({ slot: this.slot.id, symbol: chain.symbol }, 'book sequence broke');
     if (venue.bookRule.style === 'snapshot') {

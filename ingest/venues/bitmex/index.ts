@@ -14,7 +14,7 @@ const ENDPOINTS = {
   ws: 'wss://ws.bitmex.com/realtime',
 };
 
-const bookRule: BookRule = { style: 'stream', bufferLimit: 0, continues: () => 'apply' };
+const bookRule: BookRule = { style: 'stream', bufferLimit: 0, continues: () => 'apply', isUnnumbered: true };
 
 /** The columns a listing is made of; prices come from the sockets. */
 const COLUMNS = [

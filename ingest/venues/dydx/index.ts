@@ -13,7 +13,7 @@ import { askedMinutes, planDydx, STREAMS_PER_CONNECTION, toCandlesRequest, toRen
 const ENDPOINTS = { rest: 'https://indexer.dydx.trade', ws: 'wss://indexer.dydx.trade/v4/ws' };
 
 /** Book messages have no numbers: each continues the subscription's snapshot. */
-const bookRule: BookRule = { style: 'stream', bufferLimit: 0, continues: () => 'apply' };
+const bookRule: BookRule = { style: 'stream', bufferLimit: 0, continues: () => 'apply', isUnnumbered: true };
 
 export const dydx: Venue = {
   id: 'dydx',

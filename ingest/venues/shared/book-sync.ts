@@ -44,6 +44,8 @@ export type BookRule = {
   ) => 'apply' | 'skip' | 'break';
   /** Maximum number of diffs kept while waiting for a snapshot. The oldest are dropped first, and the join then fails. */
   readonly bufferLimit: number;
+  /** Messages have no ids: none shows that the one before it is missing. */
+  readonly isUnnumbered?: true;
 };
 
 /** `unsynced`: waits for the first snapshot; `joined`: equals a snapshot; `live`: diffs follow it; `broken`: a diff is missing. */
