@@ -140,8 +140,16 @@ t.test('a day waits for history W of every task, and by hand until it is due', a
   t.match(await run(makeContext(), ['--early']), /^303 leaves/);
   t.same(await closings(), early, 'the instant of the first run holds for every later one');
   await forget();
-  reachedMs = findDayStart(DAY) + 3_600_000;
-  await t.rejects(run(makeContext(), ['--early']), /2026-01-10 has not ended in stored history/);
+  reachedMs = findDayStart(DAY) + 100_000;
+  await t.rejects(run(makeContext(), ['--early']), /2026-01-10 has not begun in stored history/);
+  t.same(await closings(), [], 'it is not closed without rows for ever');
+  reachedMs += 300_001;
+  t.match(await run(makeContext(), ['--early']), /^93 leaves/, 'a day that runs: the rows sealed by now');
+  t.same(await closings(), [{ closed_at: new Date(reachedMs) }]);
+  nowMs = CLOSING;
+  reachedMs = CLOSING;
+  t.match(await run(makeContext()), /^93 leaves/, 'also once it is due');
+  await forget();
   nowMs = CLOSING;
   reachedMs = CLOSING + 3_600_000;
   await run(makeContext(), ['--early']);

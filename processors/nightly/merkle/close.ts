@@ -6,6 +6,7 @@ import { formatInstantMicros, MS_PER_DAY } from '../../../schemas/instants.ts';
 import { hashLeaf } from '../../../schemas/merkle/hash.ts';
 import { createTree } from '../../../schemas/merkle/tree.ts';
 import type { Micros } from '../../../schemas/records.ts';
+import { SEALS_AFTER } from '../../../schemas/windows.ts';
 import { ARCHIVE_LOCK, makeArchiveTarget } from '../archive/archive.ts';
 import { type DayListing, readDayListings, readInstruments } from '../archive/listings.ts';
 import { type FileSet, readClosing } from '../archive/manifest.ts';
@@ -42,7 +43,7 @@ const chooseClosing = async (day: Day, { database, historyWatermark, early }: Ni
   const closedAt = (await readClosing(database, day)) ?? chosen;
   if (reached < closedAt)
     throw new Error(`stored history has reached ${formatInstantMicros(reached)}, not ${formatInstantMicros(closedAt)}`);
-  if (closedAt < (findDayStart(day) + MS_PER_DAY) * 1_000) throw new Error(`${day} has not ended in stored history`);
+  if (closedAt <= findDayStart(day) * 1_000 + SEALS_AFTER) throw new Error(`${day} has not begun in stored history`);
   return closedAt;
 };
 
