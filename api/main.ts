@@ -12,7 +12,7 @@ import { createMetrics, serveMetrics } from '../infra/runtime/metrics.ts';
 import type { ObjectStore } from '../infra/runtime/object-store.ts';
 import { guardAway } from '../infra/runtime/postgres/away.ts';
 import { listenPostgres } from '../infra/runtime/postgres/listener.ts';
-import { ANSWER_MS, openPostgres } from '../infra/runtime/postgres/postgres.ts';
+import { ANSWER_MS, canWrite, openPostgres } from '../infra/runtime/postgres/postgres.ts';
 import { openQuestdbReader, type QuestdbReader } from '../infra/runtime/questdb/reader.ts';
 import { watchReachable } from '../infra/runtime/reachable.ts';
 import { meterSteps } from '../infra/runtime/steps.ts';
@@ -231,10 +231,7 @@ const openRecords = ({ config, pool, baseUrl, log }: Base, { questdb }: HistoryP
 
 /** Whether the stores respond, for /readyz. */
 const watchStores = ({ pool }: Base, { isDatabaseReady }: TurnoverPart, { history }: HistoryPart) => ({
-  areKeysReachable: watchReachable(async () => {
-    await pool.query('select 1');
-    return isDatabaseReady();
-  }),
+  areKeysReachable: watchReachable(async () => (await canWrite(pool)) && isDatabaseReady()),
   ...(history === null ? {} : { isHistoryReachable: history.isReachable }),
 });
 

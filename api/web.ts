@@ -5,7 +5,7 @@ import { runProcess, type Stop } from '../infra/runtime/lifecycle.ts';
 import { listenOn } from '../infra/runtime/listen.ts';
 import { createLog } from '../infra/runtime/log.ts';
 import { createMetrics, serveMetrics } from '../infra/runtime/metrics.ts';
-import { ANSWER_MS, openPostgres } from '../infra/runtime/postgres/postgres.ts';
+import { ANSWER_MS, canWrite, openPostgres } from '../infra/runtime/postgres/postgres.ts';
 import { POSTGRES_AWAY, watchReachable } from '../infra/runtime/reachable.ts';
 import { isKey } from './access/keys.ts';
 import { buildAccountApp, buildInternalApp } from './account-app/build-account-app.ts';
@@ -78,7 +78,7 @@ const start = async (): Promise<Stop> => {
     port: ['INTERNAL_PORT', config.INTERNAL_PORT],
   });
   await listenOn(app, { host: ['HOST', config.HOST], port: ['ACCOUNT_PORT', config.ACCOUNT_PORT] });
-  const isReachable = watchReachable(() => pool.query('select 1').then(() => true));
+  const isReachable = watchReachable(() => canWrite(pool));
   const metrics = await serveMetrics(registry, config.METRICS_PORT, {
     host: config.METRICS_HOST,
     unready: async () => ((await isReachable()) ? [] : [POSTGRES_AWAY]),

@@ -3,6 +3,7 @@ import { type Environment, readConfig } from '../infra/runtime/config.ts';
 import { runProcess, type Stop } from '../infra/runtime/lifecycle.ts';
 import { createLog } from '../infra/runtime/log.ts';
 import { createMetrics, serveMetrics } from '../infra/runtime/metrics.ts';
+import { canWrite } from '../infra/runtime/postgres/postgres.ts';
 import { printOutcome } from '../infra/runtime/print-outcome.ts';
 import { POSTGRES_AWAY, watchReachable } from '../infra/runtime/reachable.ts';
 import { withRunningService } from '../infra/runtime/running-service.ts';
@@ -21,7 +22,7 @@ const startScheduled = async (): Promise<Stop> => {
     progress: () => undefined,
   });
   const runner = startRunner(STEPS, openLedger(context.database), context);
-  const isReachable = watchReachable(() => context.database.query('select 1').then(() => true));
+  const isReachable = watchReachable(() => canWrite(context.database));
   const unready = async (): Promise<readonly string[]> => [
     ...((await isReachable()) ? [] : [POSTGRES_AWAY]),
     ...runner.problems(),

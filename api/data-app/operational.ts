@@ -30,7 +30,7 @@ type Judged = Pick<AppDeps, 'live' | 'nowMicros' | 'areKeysReachable' | 'isHisto
 export const findUnready = async (deps: Judged): Promise<string[]> => {
   const { live, nowMicros, areKeysReachable, isHistoryReachable = async () => true } = deps;
   const [areKeys, isHistory] = await Promise.all([areKeysReachable(), isHistoryReachable()]);
-  const problems = areKeys ? [] : ['The store of keys does not answer.'];
+  const problems = areKeys ? [] : ['The store of keys does not answer, or is read only.'];
   if (!isHistory) problems.push('Stored history does not answer.');
   return [...problems, ...findLiveProblems(live, nowMicros())];
 };

@@ -12,10 +12,28 @@ type PostgresOptions = {
 /** For processes that answer callers: none of their statements takes seconds, and a frozen database must not hold their connections. */
 export const ANSWER_MS = 30_000;
 
+/** Days compared with instants and intervals of days are those of UTC, whatever zone the server took from its machine. */
+const IN_UTC = '-c TimeZone=UTC';
+
+/** The address with the zone of its sessions, after what its own `options` say. */
+const toUtcAddress = (url: string): ReturnType<typeof parsePostgresAddress> => {
+  const address = parsePostgresAddress(url, DATABASE_NAMES.address);
+  const parsed = new URL(address.connectionString ?? url);
+  const { searchParams } = parsed;
+  searchParams.set('options', [searchParams.get('options'), IN_UTC].filter((one) => one !== null).join(' '));
+  return { ...address, connectionString: parsed.href };
+};
+
+/** Whether statements may write: not on a standby, and not where an administrator made the database read only. */
+export const canWrite = async (pool: Pick<pg.Pool, 'query'>): Promise<boolean> => {
+  const { rows } = await pool.query<{ transaction_read_only: string }>('show transaction_read_only');
+  return rows[0]?.transaction_read_only === 'off';
+};
+
 /** A dead idle connection is logged and replaced by the pool; queries reject to their callers. Close with `pool.end()`. */
 export const openPostgres = (url: string, { max = 10, answerMs }: PostgresOptions = {}): pg.Pool => {
   const pool = new pg.Pool({
-    ...parsePostgresAddress(url, DATABASE_NAMES.address),
+    ...toUtcAddress(url),
     Client: makeClientClass(DATABASE_NAMES),
     ...KEEP_ALIVE,
     max,
