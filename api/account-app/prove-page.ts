@@ -5,7 +5,7 @@ import { findAccount } from '../accounts/accounts.ts';
 import { checkPasskey, requestPasskey } from '../accounts/passkeys.ts';
 import { isPasswordOf, runAttempt } from '../accounts/passwords.ts';
 import { proveSession, type Session } from '../accounts/sessions.ts';
-import { forgiveTries, takeTry } from '../accounts/tries.ts';
+import { forgiveTries, listHeld, takeTry } from '../accounts/tries.ts';
 import { renderFault, renderField } from './components.ts';
 import { readField } from './fields.ts';
 import { requireSession, toSafeNext } from './guards.ts';
@@ -52,8 +52,8 @@ const show = (
 const prove = async (site: Site, exchange: Exchange) => {
   const { body, session } = exchange.request;
   const next = toSafeNext(readField(body, 'next', 2_000), '/security');
-  const { email, sessionId } = session as Session;
-  const subjects = [{ kind: 'mail', value: email }] as const;
+  const { accountId, email, sessionId } = session as Session;
+  const subjects = listHeld(accountId);
   const seconds = await takeTry(site.pool, subjects);
   if (seconds > 0) return show(site, exchange, { next, problem: renderFault(formatWait(seconds)), status: 429 });
   const account = await findAccount(site.pool, email);

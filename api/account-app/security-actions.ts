@@ -10,7 +10,7 @@ import { addPasskey, removePasskey, removePassword, requestNewPasskey } from '..
 import { findPasswordFault, hashPassword, isPasswordOf, runAttempt } from '../accounts/passwords.ts';
 import { renewCodes } from '../accounts/recovery-codes.ts';
 import { beginSession, endOtherSessions, endSession, type Session } from '../accounts/sessions.ts';
-import { forgiveTries, takeTry } from '../accounts/tries.ts';
+import { forgiveTries, listHeld, takeTry } from '../accounts/tries.ts';
 import { renderCopyable, renderFault, renderMessage } from './components.ts';
 import { readAgent, readField } from './fields.ts';
 import { clearSessionCookie, refuseClosed, setSessionCookie } from './guards.ts';
@@ -46,7 +46,7 @@ const changePassword = async (site: Site, exchange: Exchange, show: Show) => {
   const weak = findPasswordFault(password, email);
   if (weak !== null)
     return show(exchange, { problem: renderFault(weak, 'password'), atFault: 'password', status: 400 });
-  const subjects = [{ kind: 'mail', value: email }] as const;
+  const subjects = listHeld(accountId);
   const seconds = await takeTry(site.pool, subjects);
   if (seconds > 0) return show(exchange, { problem: renderFault(formatWait(seconds)), status: 429 });
   const held = (await readAccount(site.pool, accountId))?.passwordHash ?? null;

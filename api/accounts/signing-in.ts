@@ -7,7 +7,7 @@ import { writeLetter } from './mail.ts';
 import { hashPassword, isPasswordOf } from './passwords.ts';
 import { dropKeptCodes, makeMailedCode, renewCodes, takeCode } from './recovery-codes.ts';
 import { beginSession, endOtherSessions } from './sessions.ts';
-import { forgiveTries, type Subject, takeTry } from './tries.ts';
+import { forgiveTries, listTried, takeTry } from './tries.ts';
 
 export type Credentials = {
   /** In its normal form. */
@@ -25,11 +25,6 @@ export type SignInOutcome =
   | { readonly is: 'wrong' }
   | { readonly is: 'wait'; readonly seconds: number }
   | { readonly is: 'passkey'; readonly accountId: string };
-
-const listSubjects = ({ email, address }: Pick<Credentials, 'email' | 'address'>): readonly Subject[] => [
-  { kind: 'mail', value: email },
-  { kind: 'network', value: address },
-];
 
 /** The account, its codes and its first session, or nothing; null: the address has an account. */
 export const signUp = async (
@@ -66,7 +61,7 @@ const enterWithPassword = (pool: Pool, credentials: Credentials, checkedHash: st
     const account = await lockAccountOf(client, email);
     if (account === null || account.passwordHash !== checkedHash) return { is: 'wrong' };
     const { accountId, needsPasskey } = account;
-    await forgiveTries(client, listSubjects(credentials));
+    await forgiveTries(client, listTried(credentials));
     return needsPasskey ? { is: 'passkey', accountId } : beginProven(client, { accountId, agent, method: 'password' });
   });
 
@@ -77,7 +72,7 @@ export const signIn = async (
   note: (accountId: string, action: AccountAction) => void,
 ): Promise<SignInOutcome> => {
   const { email, password } = credentials;
-  const subjects = listSubjects(credentials);
+  const subjects = listTried(credentials);
   const seconds = await takeTry(pool, subjects);
   if (seconds > 0) return { is: 'wait', seconds };
   const account = await findAccount(pool, email);
@@ -103,7 +98,7 @@ export const resetPassword = async (
   credentials: Credentials & { readonly code: string },
 ): Promise<SignInOutcome> => {
   const { email, password, agent, code } = credentials;
-  const subjects = listSubjects(credentials);
+  const subjects = listTried(credentials);
   const seconds = await takeTry(pool, subjects);
   if (seconds > 0) return { is: 'wait', seconds };
   const passwordHash = await hashPassword(password);

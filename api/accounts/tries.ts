@@ -1,12 +1,29 @@
-// Tries to sign in, counted over all processes by address of mail and by address of the network; beyond a few each waits longer.
+// Tries to sign in, counted over all processes by mailbox, by network and by both together; beyond a few each waits longer.
 import { createHash } from 'node:crypto';
 import { toSource } from '../contract/source-address.ts';
 import type { Db } from './events.ts';
 
-export type Subject = { readonly kind: 'mail' | 'network'; readonly value: string };
+/** `mail`: a mailbox from one network, letters to it, or the holder of a session; `mailbox`: one from anywhere. */
+export type Subject = { readonly kind: 'mail' | 'mailbox' | 'network'; readonly value: string };
 
-/** Tries without a wait, and the longest wait. A whole office may share an address of the network, but not a mailbox. */
-const LIMITS = { mail: { free: 5, mostS: 300 }, network: { free: 60, mostS: 60 } } as const;
+/** Tries without a wait, and the longest wait. A whole office may share a network; whoever knows the address of a mailbox may try it. */
+const LIMITS = {
+  mail: { free: 5, mostS: 300 },
+  mailbox: { free: 50, mostS: 60 },
+  network: { free: 60, mostS: 60 },
+} as const;
+
+/** Those of a password, or a code in its place: a stranger keeps its own network waiting, and nobody for minutes. */
+export const listTried = ({ email, address }: { readonly email: string; readonly address: string }) =>
+  [
+    { kind: 'mail', value: `${email} from ${toSource(address)}` },
+    { kind: 'mailbox', value: email },
+    { kind: 'network', value: address },
+  ] as const satisfies readonly Subject[];
+
+/** Whoever has a session is no stranger: their tries are counted apart. */
+export const listHeld = (accountId: string) =>
+  [{ kind: 'mail', value: `held ${accountId}` }] as const satisfies readonly Subject[];
 
 /** Neither address is stored, only its hash. */
 const hashSubject = ({ kind, value }: Subject): Buffer =>
@@ -14,16 +31,16 @@ const hashSubject = ({ kind, value }: Subject): Buffer =>
     .update(`${kind}\n${kind === 'network' ? toSource(value) : value}`)
     .digest();
 
-/** Counts a try of each subject. Seconds to wait when one of them has had too many; 0: it may be made. */
+/** Counts a try of each subject, as far as none waits. Seconds to wait for the first that has had too many; 0: it may be made. */
 export const takeTry = async (db: Db, subjects: readonly Subject[]): Promise<number> => {
-  let waitS = 0;
   for (const subject of subjects) {
     const { free, mostS } = LIMITS[subject.kind];
     const values = [hashSubject(subject), free, mostS];
     const { rows } = await db.query<{ wait: number }>('select take_try($1, $2, $3) as wait', values);
-    waitS = Math.max(waitS, rows[0]?.wait ?? 0);
+    const waitS = rows[0]?.wait ?? 0;
+    if (waitS > 0) return waitS;
   }
-  return waitS;
+  return 0;
 };
 
 const FORGET = `update sign_in_tries set blocked_until = '-infinity', tries = case when $2 then 0 else greatest(0, tries - 1) end
@@ -31,5 +48,5 @@ const FORGET = `update sign_in_tries set blocked_until = '-infinity', tries = ca
 
 /** It was the owner: tries of the mailbox are forgotten, the one of the network is given back. */
 export const forgiveTries = async (db: Db, subjects: readonly Subject[]): Promise<void> => {
-  for (const subject of subjects) await db.query(FORGET, [hashSubject(subject), subject.kind === 'mail']);
+  for (const subject of subjects) await db.query(FORGET, [hashSubject(subject), subject.kind !== 'network']);
 };

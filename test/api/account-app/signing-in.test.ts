@@ -2,7 +2,7 @@
 import t from 'tap';
 import { mailCode } from '../../../api/accounts/signing-in.ts';
 import { waitFor } from '../../support/wait.ts';
-import { ACCOUNT_URL, hiddenFields, PASSWORD, readAccount, signUp, startSite } from '../site-fixture.ts';
+import { ACCOUNT_URL, PASSWORD, readAccount, signUp, startSite } from '../site-fixture.ts';
 
 const { browser, pool } = await startSite(t);
 const OPEN = 'select count(*)::int as open from account_sessions where ended_at is null and account_id = $1';
@@ -127,40 +127,6 @@ t.test('a sign-in begins a session of its own and ends the one before; signing o
   const { rows } = await pool.query(OPEN, [await readAccount(pool, email)]);
   t.same(rows, [{ open: 1 }]);
 });
-
-t.test(
-  'too many tries of a mailbox wait, known or not, and the wait grows; the owner is let in after it',
-  async (t) => {
-    const { email } = await signUp(browser());
-    for (const who of [email, 'unknown@example.com']) {
-      const one = browser();
-      const form = (await one.get('/sign-in')).body;
-      const tries = await Promise.all(
-        Array.from({ length: 12 }, () =>
-          one.submitFrom(form, { email: who, password: 'wrong wrong wrong' }, '/sign-in'),
-        ),
-      );
-      t.equal(
-        tries.filter(({ statusCode }) => statusCode === 401).length,
-        5,
-        `${who}: at once they are as many as one by one`,
-      );
-      t.equal(tries.filter(({ statusCode }) => statusCode === 429).length, 7);
-      t.match(
-        tries.find(({ statusCode }) => statusCode === 429),
-        { headers: { 'retry-after': /^\d+$/ }, body: /Too many tries/ },
-      );
-    }
-    await pool.query('update sign_in_tries set blocked_until = now()');
-    t.equal((await browser().submit('/sign-in', { email, password: 'wrong wrong wrong' })).statusCode, 401);
-    const { rows } = await pool.query<{ s: number }>(
-      'select max(extract(epoch from blocked_until - last_at))::int as s from sign_in_tries where tries = 6',
-    );
-    t.equal(rows[0]?.s, 2, 'the sixth doubles the wait');
-    await pool.query('update sign_in_tries set blocked_until = now()');
-    t.equal((await browser().submit('/sign-in', { email, password: PASSWORD })).statusCode, 303);
-  },
-);
 
 t.test('a recovery code sets a new password once, and every session ends', async (t) => {
   const lost = browser();
@@ -313,40 +279,6 @@ t.test('a sign-up that ends at any of its statements leaves nothing', async (t) 
   t.equal((await signUp(browser(), { email })).answer.statusCode, 200);
 });
 
-t.test('a visitor who comes when too many sign in is asked to retry later, and no try is counted', async (t) => {
-  const tries = async (): Promise<number> =>
-    (await pool.query<{ n: number }>('select count(*)::int as n from sign_in_tries')).rows[0]?.n ?? 0;
-  const before = await tries();
-  const crowd = Array.from({ length: 80 }, (_, n) => ({ one: browser(), remoteAddress: `10.1.${n}.1`, n }));
-  const pages = await Promise.all(crowd.map(({ one, remoteAddress }) => one.get('/sign-in', { remoteAddress })));
-  const headers = {
-    'content-type': 'application/x-www-form-urlencoded',
-    origin: ACCOUNT_URL,
-    'sec-fetch-site': 'same-origin',
-  };
-  const answers = await Promise.all(
-    crowd.map(({ one, remoteAddress, n }) => {
-      const hidden = hiddenFields(pages[n]?.body ?? '', '/sign-in');
-      const form = new URLSearchParams({ ...hidden, email: `crowd${n}@example.com`, password: PASSWORD });
-      return one.send({ method: 'POST', url: '/sign-in', remoteAddress, headers, payload: form.toString() });
-    }),
-  );
-  const checked = answers.filter(({ statusCode }) => statusCode === 401).length;
-  const refused = answers.filter(({ statusCode }) => statusCode === 503);
-  t.ok(refused.length > 0 && checked > 0, `${checked} checked, ${refused.length} refused`);
-  t.equal(checked + refused.length, answers.length);
-  for (const { headers, body } of refused) {
-    t.equal(headers['retry-after'], '1');
-    t.match(body, /Too many people sign in at this moment/);
-  }
-  t.equal(
-    (await tries()) - before,
-    2 * checked,
-    'a mailbox and a network each that was checked, none that was refused',
-  );
-  t.equal((await browser().get('/sign-in')).statusCode, 200);
-});
-
 t.test('a browser whose session is used keeps its cookie as long as the session goes on', async (t) => {
   const one = browser();
   const { email } = await signUp(one);
@@ -369,17 +301,4 @@ t.test('a browser whose session is used keeps its cookie as long as the session 
   }
   await one.submit('/keys', {}, '/sign-out');
   t.equal(one.cookies.get('session'), undefined, 'whoever signs out has none');
-});
-
-t.test('a clock that is set back locks nobody out for as long as the step was', async (t) => {
-  const one = browser();
-  const { email } = await signUp(one);
-  const tries = async (password: string) => (await browser().submit('/sign-in', { email, password })).statusCode;
-  await tries('not this one!!');
-  const subject = "sha256(convert_to(E'mail\\n' || $1, 'UTF8'))";
-  const block = `update sign_in_tries set tries = 9, blocked_until = now() + $2::interval where subject = ${subject}`;
-  t.equal((await pool.query(block, [email, '1 hour'])).rowCount, 1);
-  t.equal(await tries(PASSWORD), 303, 'no wait is an hour');
-  t.equal((await pool.query(block, [email, '4 minutes'])).rowCount, 1);
-  t.equal(await tries(PASSWORD), 429);
 });
