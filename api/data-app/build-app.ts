@@ -252,10 +252,16 @@ const sendNotFound = (methods: Methods, request: FastifyRequest, reply: FastifyR
   );
 };
 
-/** Whether the head names its host as RFC 9112 (section 3.2) demands: once, or not at all before HTTP/1.1. */
+/** A name or an address, with or without a port, or nothing (RFC 9110, section 7.2). */
+const HOST = /^(?:\[[\da-f:.]+\]|(?:[\w.~!$&'()*+,;=-]|%[\da-f]{2})*)(?::\d*)?$/i;
+
+/** Whether the head names its host as RFC 9112 (section 3.2) demands: once, or not at all before HTTP/1.1, and by what can be one. */
 const hasHost = ({ httpVersion, rawHeaders }: IncomingMessage): boolean => {
-  const hosts = rawHeaders.filter((name, i) => i % 2 === 0 && name.length === 4 && name.toLowerCase() === 'host');
-  return hosts.length === 1 || (hosts.length === 0 && httpVersion === '1.0');
+  const hosts = rawHeaders.filter(
+    (_, i) => i % 2 === 1 && rawHeaders[i - 1]?.length === 4 && rawHeaders[i - 1]?.toLowerCase() === 'host',
+  );
+  const [host] = hosts;
+  return host === undefined ? httpVersion === '1.0' : hosts.length === 1 && HOST.test(host);
 };
 
 /** What Node would refuse without a body: a head that names no host is refused as every other, an expectation that is unknown is none. */

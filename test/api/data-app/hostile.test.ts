@@ -213,6 +213,9 @@ const RAW = {
   'a negative length': 'POST /v2/snapshots HTTP/1.1\r\nHost: a\r\nContent-Length: -1\r\n\r\n',
   'chunks that are none': 'POST /v2/dql/parse HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n',
   'no host': 'GET /v2/venues HTTP/1.1\r\nConnection: close\r\n\r\n',
+  'a host with a space': 'GET /v2/venues HTTP/1.1\r\nHost: a b\r\nConnection: close\r\n\r\n',
+  'a host with a path': 'GET /v2/venues HTTP/1.1\r\nHost: a/c\r\nConnection: close\r\n\r\n',
+  'a host of a user': 'GET /v2/venues HTTP/1.1\r\nHost: u@a\r\nConnection: close\r\n\r\n',
   'two hosts': 'GET /v2/venues HTTP/1.1\r\nHost: a\r\nHost: b\r\nConnection: close\r\n\r\n',
   'an absolute target': 'GET http://a/v2/venues HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n',
   'an asterisk': 'OPTIONS * HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n',
@@ -269,6 +272,14 @@ t.test('a head names its host once, and one that expects more than is known is s
     (await exchange(Number(port), RAW[name])).split(' ')[1];
   t.equal(await readStatus('no host'), '400');
   t.equal(await readStatus('two hosts'), '400');
+  for (const name of ['a host with a space', 'a host with a path', 'a host of a user'] as const)
+    t.equal(await readStatus(name), '400', name);
+  for (const host of ['', 'localhost:8080', '127.0.0.1', '[::1]:8080', 'API_1.example.com:', 'xn--e1afmkfd.example'])
+    t.match(
+      await exchange(Number(port), `GET /v2/venues HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`),
+      /^HTTP\/1\.1 200 /,
+      host,
+    );
   t.equal(await readStatus('HTTP/1.0'), '200');
   t.equal(await readStatus('an expectation'), '200');
 });
