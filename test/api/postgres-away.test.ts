@@ -73,5 +73,18 @@ t.test('an API without PostgreSQL from its start on', { timeout: 600_000 }, asyn
     const { key } = await createKey(pool, { plan: 'pro', name: 'k', accountId: 'acc_k', expiresAt: null }, 'test');
     t.equal((await send(baseUrl, keyed(key))).status, 200);
     t.equal((await send(baseUrl, { path: FILE, ...GET })).status, 404);
+    await t.test('read only, as after a failover to a standby, it is not ready', async (t) => {
+      const name = decodeURIComponent(url.pathname.slice(1));
+      await pool.query(`alter database "${name}" set default_transaction_read_only = on`);
+      await pool.query(
+        'select pg_terminate_backend(pid) from pg_stat_activity where datname = $1 and pid <> pg_backend_pid()',
+        [name],
+      );
+      await waitFor('the API says so', async () => (await readiness()).includes('or is read only'));
+      t.equal((await fetch(`${baseUrl}/readyz`)).status, 503);
+      t.equal((await judged()).status, 503, 'on the listener of metrics too');
+      await pool.query('set default_transaction_read_only = off');
+      await pool.query(`alter database "${name}" reset default_transaction_read_only`);
+    });
   });
 });

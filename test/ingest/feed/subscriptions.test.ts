@@ -171,27 +171,30 @@ t.test(
   },
 );
 
-t.test('a frame that cannot be read ends a connection whose books have no ids: no later one shows what is missing', async (t) => {
-  const unnumbered: Venue = {
-    ...talking,
-    bookRule: { style: 'stream', bufferLimit: 0, continues: () => 'apply', isUnnumbered: true },
-    sequence: (text) => {
-      const symbol = /"book":"(\w+)"/.exec(text)?.[1];
-      return symbol === undefined ? null : { symbol, kind: 'update', first: null, last: null, previous: null };
-    },
-  };
-  const covers = [{ layers: ['book'], symbols: ['AAA', 'BBB'] }];
-  for (const cut of ['{"bo', '{"book":"AAA","changes":[']) {
-    const { server, memory } = await runTalking(t, ({ ws }) => ({ ...makeSlot(ws), covers }), undefined, {
-      venue: unnumbered,
-    });
-    server.sendAll('{"sub":"a"}\n');
-    server.sendAll(cut);
-    await waitFor('its end', () => memory.of('lost').length === 1);
-    t.match(memory.of('lost')[0]?.payload.toString(), /sequence_break/, cut);
-    await waitFor('the next connection, which has the snapshots', () => memory.of('open').length === 2);
-  }
-});
+t.test(
+  'a frame that cannot be read ends a connection whose books have no ids: no later one shows what is missing',
+  async (t) => {
+    const unnumbered: Venue = {
+      ...talking,
+      bookRule: { style: 'stream', bufferLimit: 0, continues: () => 'apply', isUnnumbered: true },
+      sequence: (text) => {
+        const symbol = /"book":"(\w+)"/.exec(text)?.[1];
+        return symbol === undefined ? null : { symbol, kind: 'update', first: null, last: null, previous: null };
+      },
+    };
+    const covers = [{ layers: ['book'], symbols: ['AAA', 'BBB'] }];
+    for (const cut of ['{"bo', '{"book":"AAA","changes":[']) {
+      const { server, memory } = await runTalking(t, ({ ws }) => ({ ...makeSlot(ws), covers }), undefined, {
+        venue: unnumbered,
+      });
+      server.sendAll('{"sub":"a"}\n');
+      server.sendAll(cut);
+      await waitFor('its end', () => memory.of('lost').length === 1);
+      t.match(memory.of('lost')[0]?.payload.toString(), /sequence_break/, cut);
+      await waitFor('the next connection, which has the snapshots', () => memory.of('open').length === 2);
+    }
+  },
+);
 
 t.test('a connection does not request minutes that the one before it closed', async (t) => {
   const minute = 60_000;
