@@ -4,7 +4,7 @@ import { renderMessage } from '../account-app/components.ts';
 import type { Content } from '../account-app/shell.ts';
 import type { SiteModule } from '../account-app/site.ts';
 import { readQuery } from '../contract/request-url.ts';
-import { type BoardView, readBoardView, toBoardAddress, toggleSort } from './board/board-address.ts';
+import { type BoardView, hasRangeOrder, readBoardView, toBoardAddress, toggleSort } from './board/board-address.ts';
 import {
   type BoardListing,
   type BoardRow,
@@ -175,12 +175,27 @@ const renderBoard = (shown: Shown): Content => {
   </div>`;
 };
 
-const renderCutNote = ({ admitted, fitting, scope }: Shown): Content =>
-  fitting.length === admitted.length
+/** Whole instruments are shown, so the limit that was met first leaves less than another instrument's listings. */
+const describeCut = ({ fitting, scope }: Shown): string => {
+  const instruments = listDistinct(fitting, 'base').length;
+  if (instruments === MOST_IN_LIST) return `one stream names ${MOST_IN_LIST} instruments`;
+  const covers = Number(scope.limits['stream_listings'] ?? 0);
+  return covers < MOST_LISTINGS ? `a stream of this plan covers ${covers}` : `a page shows ${MOST_LISTINGS} at most`;
+};
+
+const renderCutNote = (shown: Shown): Content =>
+  shown.fitting.length === shown.admitted.length
     ? null
     : html`<p class="muted small-text">
-        ${fitting.length} of ${admitted.length} listings: a stream of this plan covers ${scope.limits['stream_listings']}. Filter to see others.
+        ${shown.fitting.length} of ${shown.admitted.length} listings: ${describeCut(shown)}. Those on most venues are shown; filter to see others.
       </p>`;
+
+const renderRangeLink = ({ view, measure }: Shown): Content =>
+  hasRangeOrder(measure)
+    ? html`<p class="small-text">
+        <a data-sort=${SORT_BY_RANGE} href=${toBoardAddress({ ...view, sort: toggleSort(view.sort, SORT_BY_RANGE) })}>Order by the widest difference between venues</a>
+      </p>`
+    : null;
 
 const renderBody = (shown: Shown): Content =>
   html`<h1>Board</h1>
@@ -192,7 +207,7 @@ const renderBody = (shown: Shown): Content =>
       shown.fitting.length === 0
         ? renderMessage('warn', html`<p>Nothing that this plan covers is selected.</p>`)
         : html`${renderBoard(shown)}
-            <p class="small-text"><a data-sort=${SORT_BY_RANGE} href=${toBoardAddress({ ...shown.view, sort: toggleSort(shown.view.sort, SORT_BY_RANGE) })}>Order by the widest difference between venues</a></p>`
+${renderRangeLink(shown)}`
     }
     ${renderCutNote(shown)}${renderCellTip()}`;
 

@@ -45,7 +45,7 @@ export const sendExplorer = (site: Site, exchange: Exchange, content: PageConten
     isPacked: exchange.request.session === null,
     ...content,
     styles: ['explorer', ...(content.styles ?? [])],
-    body: html`${renderTabs(exchange.request.url)}${content.body}
+    body: html`${renderTabs(exchange.request.url)}<time id="made-at" datetime=${new Date(site.nowMs()).toISOString()} hidden></time>${content.body}
       <noscript><p class="message warn">The explorer is live: it needs JavaScript, from this site alone.</p></noscript>`,
   });
 

@@ -71,7 +71,7 @@ const renderSideTable = (shown: Shown): Content => {
             html`<tr>
               <th scope="row">${findVenueName(shown, listing.venue)} <span class="muted">${listing.venue_symbol}</span></th>
               ${columns.map((figure) => {
-                const quote = figure.form === 'quantity' ? { quote: listing.quote } : {};
+                const quote = ['quantity', 'price'].includes(figure.form) ? { quote: listing.quote } : {};
                 return html`<td>${renderLiveCell({ ...figure, ...quote, listing: toListingKey(listing) })}</td>`;
               })}
             </tr>`,
@@ -103,14 +103,24 @@ const renderRangeLinks = ({ view, instrument, scope }: Shown): Content => {
   </nav>`;
 };
 
+/** The plot with a lane for each line, so that its height is known before the lines are. */
+const renderPlot = (lines: number): Content =>
+  html`<div class="plot" data-plot>${Array.from({ length: lines }, () => html`<span class="lane"></span>`)}</div>
+    <div class="readout small-text" data-readout></div>`;
+
 /** The island fills it when it comes into sight; its height is fixed before. */
-const renderChart = ({ id, label, layer, member }: ChartSpec, lines: number): Content =>
-  html`<figure class="chart" data-chart=${id} data-layer=${layer} data-member=${member} data-label=${label} data-lanes=${lines}>
-    <figcaption><h3>${label}</h3><span class="muted small-text" data-told>Not read yet</span></figcaption>
-    <div class="plot" data-plot></div>
-    <div class="readout small-text" data-readout></div>
+const renderChart = ({ id, label, layer, member, units }: ChartSpec, listings: readonly BoardListing[]): Content => {
+  const base = units === 'base' ? listings[0]?.base : undefined;
+  return html`<figure class="chart" data-chart=${id} data-layer=${layer} data-member=${member} data-units=${units} data-base=${base}>
+    <figcaption>
+      <h3>${base === undefined ? label : `${label} in ${base}`}</h3>
+      ${base === undefined ? null : html`<span class="muted small-text">converted by contract size and mark</span>`}
+      <span class="muted small-text" data-told>Not read yet</span>
+    </figcaption>
+    ${renderPlot(listings.length)}
     <details><summary>As a table</summary><div class="table" role="region" aria-label=${`${label} as a table`} tabindex="0" data-rows></div></details>
   </figure>`;
+};
 
 const renderListingForm = (shown: Shown): Content => {
   const { listings, view, instrument } = shown;
@@ -143,10 +153,9 @@ const renderParts = (shown: Shown): Content => {
   return html`<h2>Candles, book, liquidations</h2>
     ${renderListingForm(shown)}
     <div id="one" data-venue=${chosen.venue} data-symbol=${chosen.venue_symbol} data-price=${view.price}>
-      <figure class="chart" id="candles" data-lanes="1">
+      <figure class="chart" id="candles">
         <figcaption><h3>${`Candles of ${view.price}s, ${name}`}</h3><span class="muted small-text" data-told>Not read yet</span></figcaption>
-        <div class="plot" data-plot></div>
-        <div class="readout small-text" data-readout></div>
+        ${renderPlot(1)}
         <details><summary>As a table</summary><div class="table" role="region" aria-label="Candles as a table" tabindex="0" data-rows></div></details>
       </figure>
       <section id="book" class="book">
@@ -172,7 +181,7 @@ const renderBody = (shown: Shown): Content =>
       Nothing is drawn where no value holds; the lanes below each chart show why. Arrow keys move the line of a chart.
     </p>
     <div id="charts" data-where=${shown.where} data-range=${shown.view.range} data-raw=${shown.view.isRaw ? 'yes' : 'no'}>
-      ${CHARTS.filter(({ layer }) => shown.scope.layers.includes(layer)).map((chart) => renderChart(chart, shown.listings.length))}
+      ${CHARTS.filter(({ layer }) => shown.scope.layers.includes(layer)).map((chart) => renderChart(chart, shown.listings))}
     </div>
     ${renderParts(shown)}${renderCellTip()}`;
 

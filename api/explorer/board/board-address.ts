@@ -1,6 +1,6 @@
 // A board as an address: measure, order and filter, so that a view can be shared; read from it and written back the same.
-import { type Filter, SORT_BY_NAME, type Sort } from './board-rows.ts';
-import { DEFAULT_MEASURE, findMeasure, type MeasureId } from './measures.ts';
+import { type Filter, SORT_BY_NAME, SORT_BY_RANGE, type Sort } from './board-rows.ts';
+import { DEFAULT_MEASURE, findMeasure, type Measure, type MeasureId } from './measures.ts';
 
 export type BoardView = { readonly measure: MeasureId; readonly sort: Sort; readonly filter: Filter };
 
@@ -20,16 +20,23 @@ const readSort = (text: string | null): Sort => {
   return CODE.test(by) ? { by, isAscending: !isDescending } : { by: SORT_BY_NAME, isAscending: true };
 };
 
+/** Whether differences between venues compare: quantities are of another asset in each row, and of several units within one. */
+export const hasRangeOrder = ({ scale }: Measure): boolean => scale.kind !== 'share';
+
 /** Parts that cannot be understood are ignored. */
-export const readBoardView = (query: URLSearchParams): BoardView => ({
-  measure: findMeasure(query.get('measure') ?? undefined).id,
-  sort: readSort(query.get('sort')),
-  filter: {
-    bases: list(query.get('base'), toUpper),
-    quotes: list(query.get('quote'), toUpper),
-    venues: list(query.get('venue'), toLower),
-  },
-});
+export const readBoardView = (query: URLSearchParams): BoardView => {
+  const measure = findMeasure(query.get('measure') ?? undefined);
+  const sort = readSort(query.get('sort'));
+  return {
+    measure: measure.id,
+    sort: sort.by === SORT_BY_RANGE && !hasRangeOrder(measure) ? readSort(null) : sort,
+    filter: {
+      bases: list(query.get('base'), toUpper),
+      quotes: list(query.get('quote'), toUpper),
+      venues: list(query.get('venue'), toLower),
+    },
+  };
+};
 
 const formatSort = ({ by, isAscending }: Sort): string | null =>
   by === SORT_BY_NAME && isAscending ? null : `${isAscending ? '' : '-'}${by}`;

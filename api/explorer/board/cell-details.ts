@@ -1,6 +1,6 @@
 // The details of one cell as labelled lines: all digits, who reported it and when, how long it is valid, why it is withheld.
 import { type Cell, computeAge } from './cell.ts';
-import { formatAgeMs } from './figure-text.ts';
+import { formatAgeMs, formatUnit } from './figure-text.ts';
 import type { Reading } from './reading.ts';
 
 export type Detail = { readonly label: string; readonly text: string };
@@ -12,10 +12,10 @@ const formatInstant = (instant: string | null | undefined): string | null =>
     ? null
     : `${instant.slice(0, 10)} ${instant.slice(11, 23)} UTC`.replace('Z', '');
 
-const listFigureLines = (cell: Cell): readonly Detail[] => {
+const listFigureLines = (cell: Cell, quote: string): readonly Detail[] => {
   switch (cell.kind) {
     case 'figure':
-      return [{ label: 'Figure', text: `${cell.digits} ${UNITS[cell.unit] ?? cell.unit}`.trim() }];
+      return [{ label: 'Figure', text: `${cell.digits} ${UNITS[cell.unit] ?? formatUnit(cell.unit, quote)}`.trim() }];
     case 'withheld':
       return [{ label: 'Withheld', text: `${cell.label}: ${cell.words}` }];
     case 'absent':
@@ -29,12 +29,19 @@ const listFigureLines = (cell: Cell): readonly Detail[] => {
 
 const listLine = (label: string, text: string | null): readonly Detail[] => (text === null ? [] : [{ label, text }]);
 
-export const listCellDetails = (cell: Cell, reading: Reading | undefined, nowMs: number): readonly Detail[] => {
-  if (reading === undefined) return listFigureLines(cell);
+/** `quote`: the currency of the listing. */
+export type DetailContext = { readonly nowMs: number; readonly quote: string };
+
+export const listCellDetails = (
+  cell: Cell,
+  reading: Reading | undefined,
+  { nowMs, quote }: DetailContext,
+): readonly Detail[] => {
+  if (reading === undefined) return listFigureLines(cell, quote);
   const age = computeAge(reading, nowMs);
   const received = formatInstant(reading.received_at);
   return [
-    ...listFigureLines(cell),
+    ...listFigureLines(cell, quote),
     ...listLine('Received', received === null || age === null ? received : `${received}, ${formatAgeMs(age)} ago`),
     ...listLine('Stated by the venue', formatInstant(reading.venue_ts)),
     ...listLine('Holds until', formatInstant(reading.valid_until)),

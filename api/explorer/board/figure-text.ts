@@ -129,6 +129,6 @@ export const formatAgeMs = (ageMs: number): string => {
   return `${Math.floor(age / unitMs)} ${unit}`;
 };
 
-/** `12:00:04 UTC` of an instant of today, with its day when it is another. */
+/** `12:00:04 UTC`, of an instant whose day is known. */
 export const formatClock = (ms: number): string => `${new Date(ms).toISOString().slice(11, 19)} UTC`;
 export const formatUtc = (ms: number): string => new Date(ms).toISOString().replace('T', ' ').slice(0, 19);

@@ -56,12 +56,14 @@ export type ChartSpec = {
   readonly label: string;
   readonly layer: 'mark' | 'funding' | 'oi' | 'book';
   readonly member: string;
+  /** Of quantities, so that the lines of venues with other units share an axis. */
+  readonly units?: 'base';
 };
 
 export const CHARTS: readonly ChartSpec[] = [
   { id: 'mark', label: 'Mark price', layer: 'mark', member: 'mark' },
   { id: 'index', label: 'Index price', layer: 'mark', member: 'index' },
   { id: 'funding', label: 'Funding, 8 h', layer: 'funding', member: 'funding_8h' },
-  { id: 'oi', label: 'Open interest, as published', layer: 'oi', member: 'oi' },
+  { id: 'oi', label: 'Open interest', layer: 'oi', member: 'oi', units: 'base' },
   { id: 'spread', label: 'Spread', layer: 'book', member: 'spread' },
 ];

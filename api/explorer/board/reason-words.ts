@@ -20,7 +20,9 @@ const isCause = (cause: string): cause is keyof typeof GAP_CAUSES => Object.hasO
 
 /** Names may be added by the service: an unknown one is shown as it is. */
 export const describeReason = (reason: string, cause?: string): string => {
-  if (cause !== undefined) return isCause(cause) ? GAP_CAUSES[cause] : cause.replaceAll('_', ' ');
+  if (cause !== undefined && isCause(cause)) return GAP_CAUSES[cause];
+  // Gaps of liquidations name the reason as their cause where nothing was collected.
+  if (cause !== undefined) return REASONS[cause] ?? cause.replaceAll('_', ' ');
   return REASONS[reason] ?? reason.replaceAll('_', ' ');
 };
 

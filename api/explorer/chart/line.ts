@@ -26,6 +26,8 @@ export type Line = {
   readonly holes: readonly Hole[];
   /** Points that were recorded too late to count in any other answer. */
   readonly late: readonly number[];
+  /** Beside each figure: a currency, an asset; left out where the figure's own text names it. */
+  readonly unit?: string;
 };
 
 type Empty = { readonly reason: string; readonly cause: string | null };

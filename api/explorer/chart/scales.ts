@@ -61,6 +61,7 @@ export const makeTimeTicks = (fromMs: number, toMs: number, count: number): Time
 
 export const formatTimeTick = (ms: number, stepMs: number): string => {
   const text = new Date(ms).toISOString();
-  if (stepMs >= DAY) return text.slice(5, 10);
+  // The first tick of a day names it.
+  if (ms % DAY === 0 || stepMs >= DAY) return text.slice(5, 10);
   return stepMs >= MINUTE ? text.slice(11, 16) : text.slice(11, 19);
 };

@@ -26,6 +26,8 @@ type Answer = { readonly evaluated_at: string; readonly liquidity_note: string; 
 /** Each refresh is a counted request: a page that is left alone stops its requests. */
 const REFRESH_MS = 5_000;
 const MOST_REFRESHES = 60;
+/** Three answers have failed to come by then: whether the book still holds is not known. */
+const HOLDS_MS = 15_000;
 const DEPTH = 10;
 
 const addCell = (row: HTMLTableRowElement, text: string): HTMLTableCellElement => {
@@ -53,9 +55,9 @@ const makeTable = (caption: string, headings: readonly string[]): HTMLTableEleme
 const renderSideTable = (
   name: string,
   levels: readonly Level[],
-  { unit, largest }: { unit: string; largest: number },
+  { unit, quote, largest }: { unit: string; quote: string; largest: number },
 ): HTMLElement => {
-  const table = makeTable(name, ['Price', `Size (${unit})`]);
+  const table = makeTable(name, [`Price (${quote})`, `Size (${unit})`]);
   const body = table.tBodies[0] as HTMLTableSectionElement;
   for (const [price, size] of levels) {
     const row = body.insertRow();
@@ -85,21 +87,24 @@ const renderBandTable = (bands: Readonly<Record<string, Band>>, quote: string): 
   return table;
 };
 
-const renderWithheldNote = ({ status, reason = status, gap_cause: cause }: Book): HTMLElement => {
+const renderWithheldNote = (words: string): HTMLElement => {
   const note = document.createElement('p');
   note.className = 'withheld book-withheld';
-  note.textContent = `Withheld, ${formatReason(reason, cause)}: ${describeReason(reason, cause)}`;
+  note.textContent = `Withheld, ${words}`;
   return note;
 };
+
+const describeBook = ({ status, reason = status, gap_cause: cause }: Book): string =>
+  `${formatReason(reason, cause)}: ${describeReason(reason, cause)}`;
 
 const makeParts = (book: Book | undefined): readonly HTMLElement[] => {
   if (book === undefined) return [];
   const { status, bids, asks, bands, quote, size_unit: unit } = book;
-  if (status !== 'present' || bids === null || asks === null) return [renderWithheldNote(book)];
+  if (status !== 'present' || bids === null || asks === null) return [renderWithheldNote(describeBook(book))];
   const largest = Math.max(...[...bids, ...asks].map(([, size]) => Number(size)));
   return [
-    renderSideTable('Bids', bids, { unit, largest }),
-    renderSideTable('Asks', asks, { unit, largest }),
+    renderSideTable('Bids', bids, { unit, quote, largest }),
+    renderSideTable('Asks', asks, { unit, quote, largest }),
     ...(bands === undefined ? [] : [renderBandTable(bands, quote)]),
   ];
 };
@@ -108,17 +113,26 @@ export const showBook = (section: HTMLElement, listing: DOMStringMap): void => {
   const statusElement = section.querySelector('[data-told]') as HTMLElement;
   const place = section.querySelector('[data-book]') as HTMLElement;
   let asked = 0;
+  let expiry: ReturnType<typeof setTimeout> | undefined;
   readWhileSeen(section, REFRESH_MS, async () => {
     if (asked++ >= MOST_REFRESHES) {
+      clearTimeout(expiry);
       statusElement.textContent = 'No longer followed: load the page again to go on.';
       return place.replaceChildren();
     }
     try {
       const where = { venue: listing['venue'], symbol: listing['symbol'] };
       const answer = await callPatiently<Answer>('/books', { body: { where, depth: DEPTH } });
+      const at = formatClock(Date.parse(answer.evaluated_at));
       place.replaceChildren(...makeParts(answer.items[0]));
-      statusElement.textContent = `At ${formatClock(Date.parse(answer.evaluated_at))}. ${answer.liquidity_note}`;
+      statusElement.textContent = `At ${at}. ${answer.liquidity_note}`;
+      clearTimeout(expiry);
+      expiry = setTimeout(() => {
+        place.replaceChildren(renderWithheldNote('no newer book: the service has not answered since.'));
+        statusElement.textContent = `Last read at ${at}.`;
+      }, HOLDS_MS);
     } catch (error) {
+      clearTimeout(expiry);
       // The earlier value may no longer hold.
       place.replaceChildren();
       statusElement.textContent = (error as Error).message;

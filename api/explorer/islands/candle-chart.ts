@@ -1,12 +1,12 @@
 // Candles of one listing, with a hole for each period that has none.
-import { formatForm, formatUnit } from '../board/figure-text.ts';
+import { formatClock, formatForm, formatUnit } from '../board/figure-text.ts';
 import type { HistoryRange } from '../board/instrument-view.ts';
 import { describeReason, formatReason } from '../board/reason-words.ts';
 import type { Hole, Line } from '../chart/line.ts';
 import { Chart } from './chart.ts';
 import type { Candle, ChartData } from './chart-paint.ts';
 import { readWhileSeen } from './history-charts.ts';
-import { callPatiently } from './patient-call.ts';
+import { callPatiently, describeFailure } from './patient-call.ts';
 
 type Row = {
   readonly open_time: string;
@@ -74,7 +74,7 @@ const toChartData = ({ from, to, items }: Answer): ChartData => {
     digits: rows.map(({ open, high, low, close, volume }, i) =>
       candles[i] === null
         ? null
-        : [open, high, low, close, ...(volume === null ? ['unknown'] : [volume, unit])].join(' '),
+        : [open, high, low, close, items[0]?.quote, ...(volume === null ? ['unknown'] : [volume, unit])].join(' '),
     ),
     holes: joinHoles(rows.filter((_, i) => candles[i] === null).map(toHole)),
     late: [],
@@ -89,14 +89,12 @@ const toChartData = ({ from, to, items }: Answer): ChartData => {
   };
 };
 
-const NAMES = ['open', 'high', 'low', 'close', 'volume'];
-const formatCandle = (digits: string): string =>
-  digits
-    .split(' ')
-    .map((text, i) =>
-      i < NAMES.length ? `${i === 0 ? '' : ', '}${NAMES[i]} ${formatForm('digits', text)}` : ` ${text}`,
-    )
-    .join('');
+const formatCandle = (text: string): string => {
+  const [open = '', high = '', low = '', close = '', quote = '', volume = '', unit = ''] = text.split(' ');
+  const prices = { open, high, low, close };
+  const told = Object.entries(prices).map(([name, digits]) => `${name} ${formatForm('digits', digits)}`);
+  return `${told.join(', ')} ${quote}, volume ${formatForm('digits', volume)} ${unit}`.trim();
+};
 
 const TIMEFRAME_MS: Readonly<Record<string, number>> = { '1m': 60_000, '5m': 300_000, '15m': 900_000, '1h': 3_600_000 };
 const REFRESH_MS = 60_000;
@@ -107,6 +105,7 @@ export const showCandles = (figure: HTMLElement, { range, nowMs, listing }: Cand
   const statusElement = figure.querySelector('[data-told]') as HTMLElement;
   const chart = new Chart(figure, formatCandle);
   const stepMs = TIMEFRAME_MS[range.timeframe] ?? 60_000;
+  let shown = '';
   readWhileSeen(figure, REFRESH_MS, async () => {
     const to = Math.floor(nowMs() / stepMs) * stepMs;
     try {
@@ -119,9 +118,10 @@ export const showCandles = (figure: HTMLElement, { range, nowMs, listing }: Cand
         },
       });
       chart.show(toChartData(answer));
-      statusElement.textContent = `${range.timeframe} each`;
+      shown = `${range.timeframe} each, until ${formatClock(Date.parse(answer.to))}`;
+      statusElement.textContent = shown;
     } catch (error) {
-      statusElement.textContent = (error as Error).message;
+      statusElement.textContent = describeFailure(error, shown);
     }
   });
 };

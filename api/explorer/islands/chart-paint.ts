@@ -1,4 +1,6 @@
 // Draws a chart on its canvas: axes, lines or candles, and below them a lane a line in which holes are hatched with their cause.
+
+import { groupThousands } from '../board/figure-text.ts';
 import { decimateLine } from '../chart/decimate.ts';
 import type { Line } from '../chart/line.ts';
 import { findRange, formatTick, formatTimeTick, listTicks, makeTimeTicks, type Range } from '../chart/scales.ts';
@@ -43,15 +45,31 @@ export type Frame = {
   readonly bottom: number;
 };
 
-const GUTTER = 84;
-const LANES = 84;
+/** For names of lanes and figures of the axis, left of the plot. */
+const GUTTER = { least: 84, most: 220, share: 0.32 };
 const AXIS = 20;
+const TICK_EVERY = 64;
+/** Its height in the style sheet. */
 const LANE = 14;
-const DASHES: readonly (readonly number[])[] = [[], [6, 3], [2, 2]];
+const LANE_FONT = '11px system-ui, sans-serif';
+const DASHES = [
+  { dash: [], border: 'solid' },
+  { dash: [6, 3], border: 'dashed' },
+  { dash: [2, 2], border: 'dotted' },
+] as const;
 
-export const makeFrame = (width: number, height: number): Frame => ({
-  ...{ width, height, left: GUTTER, right: width - 8, top: 8 },
-  bottom: height - LANES - AXIS,
+/** As wide as the longest name of a lane, within bounds. */
+export const measureGutter = (on: CanvasRenderingContext2D, { lines }: ChartData, width: number): number => {
+  on.font = LANE_FONT;
+  const longest = Math.max(0, ...lines.map(({ name }) => on.measureText(name).width));
+  return Math.min(GUTTER.most, width * GUTTER.share, Math.max(GUTTER.least, Math.ceil(longest) + 14));
+};
+
+type Size = { readonly width: number; readonly height: number; readonly gutter: number; readonly lanes: number };
+
+export const makeFrame = ({ width, height, gutter, lanes }: Size): Frame => ({
+  ...{ width, height, left: gutter, right: width - 8, top: 8 },
+  bottom: height - lanes * LANE - 4 - AXIS,
 });
 
 export const computeX = ({ fromMs, toMs }: ChartData, { left, right }: Frame, ms: number): number =>
@@ -64,9 +82,9 @@ const computeY = ({ low, high }: Range, { top, bottom }: Frame, figure: number):
 export const findStroke = (
   place: number,
   { series }: Palette,
-): { readonly colour: string; readonly dash: readonly number[] } => ({
+): { readonly colour: string; readonly dash: readonly number[]; readonly border: string } => ({
   colour: series[place % series.length] ?? '#888',
-  dash: DASHES[Math.floor(place / series.length) % DASHES.length] ?? [],
+  ...(DASHES[Math.floor(place / series.length) % DASHES.length] ?? DASHES[0]),
 });
 
 type Paint = {
@@ -101,11 +119,11 @@ const paintAxes = ({ on, data, frame, palette }: Paint, range: Range): void => {
     on.moveTo(frame.left, y);
     on.lineTo(frame.right, y);
     on.stroke();
-    on.fillText(`${formatTick(tick, step)}${suffix}`, frame.left - 6, y, GUTTER - 8);
+    on.fillText(`${groupThousands(formatTick(tick, step))}${suffix}`, frame.left - 6, y, frame.left - 8);
   }
   on.textAlign = 'center';
   on.textBaseline = 'alphabetic';
-  const { stepMs, at } = makeTimeTicks(data.fromMs, data.toMs, (frame.right - frame.left) / 90);
+  const { stepMs, at } = makeTimeTicks(data.fromMs, data.toMs, (frame.right - frame.left) / TICK_EVERY);
   for (const ms of at) {
     const x = computeX(data, frame, ms);
     if (x > frame.left + 16 && x < frame.right - 16) on.fillText(formatTimeTick(ms, stepMs), x, frame.height - 5);
@@ -212,15 +230,29 @@ const hatchArea = (
   on.restore();
 };
 
+/** A name that is too long ends with an ellipsis: squeezed letters cannot be read. */
+const cutText = (on: CanvasRenderingContext2D, text: string, most: number): string => {
+  if (on.measureText(text).width <= most) return text;
+  let kept = text.length - 1;
+  while (kept > 1 && on.measureText(`${text.slice(0, kept)}…`).width > most) kept -= 1;
+  return `${text.slice(0, kept)}…`;
+};
+
 const paintLane = (paint: Paint, place: number): void => {
   const { on, data, frame, palette } = paint;
   const line = data.lines[place] as Line;
-  const height = Math.min(LANE, LANES / data.lines.length);
-  const top = frame.bottom + 4 + place * height;
-  const [upper, lower] = [top + 1, top + height - 1];
-  on.fillStyle = findStroke(place, palette).colour;
-  on.fillRect(frame.left, (upper + lower) / 2 - 1, frame.right - frame.left, 2);
-  on.font = `${Math.min(11, height - 1)}px system-ui, sans-serif`;
+  const top = frame.bottom + 4 + place * LANE;
+  const [upper, lower] = [top + 1, top + LANE - 1];
+  const { colour, dash } = findStroke(place, palette);
+  on.strokeStyle = colour;
+  on.lineWidth = 2;
+  on.setLineDash([...dash]);
+  on.beginPath();
+  on.moveTo(frame.left, (upper + lower) / 2);
+  on.lineTo(frame.right, (upper + lower) / 2);
+  on.stroke();
+  on.setLineDash([]);
+  on.font = LANE_FONT;
   on.textBaseline = 'middle';
   for (const { fromMs, toMs, label } of line.holes) {
     const left = Math.max(frame.left, computeX(data, frame, fromMs));
@@ -237,7 +269,7 @@ const paintLane = (paint: Paint, place: number): void => {
   }
   on.fillStyle = palette.muted;
   on.textAlign = 'right';
-  on.fillText(line.name, frame.left - 6, (upper + lower) / 2, GUTTER - 8);
+  on.fillText(cutText(on, line.name, frame.left - 10), frame.left - 6, (upper + lower) / 2);
 };
 
 /** Draws everything but the crosshair; returns how many points it drew. */

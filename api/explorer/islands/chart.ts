@@ -1,7 +1,16 @@
 // A chart on the page: its canvas, a crosshair for pointer and keyboard, the values at an instant as text, and all values as a table.
 import { formatClock, formatUtc } from '../board/figure-text.ts';
 import { findHole, findNearestPoint, type Hole, type Line } from '../chart/line.ts';
-import { type ChartData, computeX, findStroke, makeFrame, type Palette, paintChart } from './chart-paint.ts';
+import {
+  type ChartData,
+  computeX,
+  type Frame,
+  findStroke,
+  makeFrame,
+  measureGutter,
+  type Palette,
+  paintChart,
+} from './chart-paint.ts';
 
 const MOST_TABLE_ROWS = 400;
 
@@ -26,6 +35,12 @@ const renderElement = <K extends keyof HTMLElementTagNameMap>(
 
 const formatHole = ({ label, words }: Hole): string => `hole, ${label}: ${words}`;
 
+/** With its day where the chart has several. */
+const formatInstant = (ms: number, { fromMs, toMs }: ChartData): string =>
+  formatUtc(fromMs).slice(0, 10) === formatUtc(toMs).slice(0, 10) ? formatClock(ms) : `${formatUtc(ms)} UTC`;
+
+const formatFigure = ({ unit = '' }: Line, text: string): string => (unit === '' ? text : `${text} ${unit}`);
+
 /** The text of a line at an instant: its digits, or why there are none. */
 const formatLine = (line: Line, ms: number, toText: (digits: string) => string): string => {
   const hole = findHole(line, ms);
@@ -35,7 +50,7 @@ const formatLine = (line: Line, ms: number, toText: (digits: string) => string):
   if (digits === undefined || digits === null) return 'nothing';
   const at = line.xs[point] ?? ms;
   const late = line.late.includes(point) ? ' (recorded late)' : '';
-  return `${toText(digits)}${late}${at === ms ? '' : ` at ${formatClock(at)}`}`;
+  return `${formatFigure(line, toText(digits))}${late}${at === ms ? '' : ` at ${formatClock(at)}`}`;
 };
 
 /** For a table: only the values of this very instant. */
@@ -49,6 +64,7 @@ export class Chart {
   readonly #toText: (digits: string) => string;
   #data: ChartData | null = null;
   #atMs: number | null = null;
+  #gutter = 0;
 
   /** `figure` has places named `data-plot`, `data-readout` and `data-rows`. */
   constructor(figure: HTMLElement, toText: (digits: string) => string) {
@@ -61,7 +77,8 @@ export class Chart {
     this.#cross.setAttribute('aria-label', `Instant on the chart: ${label}`);
     this.#cross.setAttribute('aria-valuenow', '0');
     this.#cross.setAttribute('aria-valuetext', 'nothing read yet');
-    plot.replaceChildren(this.#canvas, this.#cross);
+    for (const earlier of plot.querySelectorAll('canvas')) earlier.remove();
+    plot.append(this.#canvas, this.#cross);
     this.#cross.addEventListener('pointermove', ({ offsetX }) => this.#point(this.#msAt(offsetX)));
     this.#cross.addEventListener('pointerleave', () => this.#point(null));
     this.#cross.addEventListener('blur', () => this.#point(null));
@@ -93,16 +110,18 @@ export class Chart {
   #paint(): void {
     const data = this.#data;
     if (data === null) return;
-    const { clientWidth: width, clientHeight: height } = this.#part('plot');
+    const on = this.#canvas.getContext('2d') as CanvasRenderingContext2D;
+    this.#gutter = measureGutter(on, data, this.#part('plot').clientWidth);
+    const frame = this.#frame();
+    const { width, height } = frame;
     const dots = devicePixelRatio;
     for (const canvas of [this.#canvas, this.#cross]) {
       canvas.width = Math.round(width * dots);
       canvas.height = Math.round(height * dots);
     }
-    const on = this.#canvas.getContext('2d') as CanvasRenderingContext2D;
     on.scale(dots, dots);
     const begun = performance.now();
-    const drawn = paintChart({ on, data, frame: makeFrame(width, height), palette: readPalette() });
+    const drawn = paintChart({ on, data, frame, palette: readPalette() });
     Object.assign(this.#figure.dataset, {
       points: data.lines.reduce((sum, { xs }) => sum + xs.length, 0),
       drawn,
@@ -111,9 +130,9 @@ export class Chart {
     this.#drawCross();
   }
 
-  #frame() {
-    const { clientWidth, clientHeight } = this.#part('plot');
-    return makeFrame(clientWidth, clientHeight);
+  #frame(): Frame {
+    const { clientWidth: width, clientHeight: height } = this.#part('plot');
+    return makeFrame({ width, height, gutter: this.#gutter, lanes: this.#data?.lines.length ?? 0 });
   }
 
   #msAt(x: number): number | null {
@@ -185,15 +204,16 @@ export class Chart {
     for (const [place, line] of data.lines.entries()) {
       const text = formatLine(line, ms, this.#toText);
       const key = renderElement('span', '', 'key');
-      key.style.background = findStroke(place, palette).colour;
+      const { colour, border } = findStroke(place, palette);
+      key.style.borderTop = `3px ${border} ${colour}`;
       const item = renderElement('li');
       item.append(key, renderElement('span', line.name, 'muted'), document.createTextNode(` ${text}`));
       list.append(item);
       spoken.push(`${line.name}: ${text}`);
     }
-    this.#part('readout').replaceChildren(renderElement('strong', formatClock(ms)), list);
+    this.#part('readout').replaceChildren(renderElement('strong', formatInstant(ms, data)), list);
     this.#cross.setAttribute('aria-valuenow', String(ms));
-    this.#cross.setAttribute('aria-valuetext', `${formatClock(ms)}. ${spoken.join('. ')}`);
+    this.#cross.setAttribute('aria-valuetext', `${formatInstant(ms, data)}. ${spoken.join('. ')}`);
   }
 
   /** The same as a table, newest first, once it is opened. */

@@ -1,10 +1,10 @@
 // Charts of an instrument's history: each is read when it comes into sight, again each minute while it is looked at.
-import { type Form, formatForm, formatUnit } from '../board/figure-text.ts';
+import { type Form, formatClock, formatForm, formatUnit } from '../board/figure-text.ts';
 import { type HistoryRange, WINDOW_MS } from '../board/instrument-view.ts';
 import { buildLine, type HistoryRow, type Line } from '../chart/line.ts';
 import { Chart } from './chart.ts';
 import type { ChartData } from './chart-paint.ts';
-import { callPatiently } from './patient-call.ts';
+import { callPatiently, describeFailure } from './patient-call.ts';
 
 type LayerRows = {
   readonly rows: readonly HistoryRow[];
@@ -31,8 +31,8 @@ const AXES: Readonly<Record<string, ChartData['axis']>> = {
 };
 const PLAIN = { times: 1, suffix: '' };
 
-/** Names of lines: the venue, and its symbol where it has several. */
-const listLineNames = (items: readonly { readonly venue: string; readonly venue_symbol: string }[]): string[] =>
+/** Names of listings: the venue, and its symbol where it has several. */
+export const listLineNames = (items: readonly { readonly venue: string; readonly venue_symbol: string }[]): string[] =>
   items.map(({ venue, venue_symbol }) =>
     items.filter((other) => other.venue === venue).length > 1 ? `${venue} ${venue_symbol}` : venue,
   );
@@ -50,13 +50,16 @@ export type HistoryQuestion = {
   readonly nowMs: () => number;
 };
 
-const readHistory = async ({ where, range, isRaw, nowMs }: HistoryQuestion, layer: string): Promise<Answer> => {
+const readHistory = async (
+  { where, range, isRaw, nowMs }: HistoryQuestion,
+  { layer = '', units = 'published' }: DOMStringMap,
+): Promise<Answer> => {
   const to = nowMs();
   return callPatiently<Answer>('/snapshots/history', {
     body: {
       where,
       layers: [layer],
-      number_format: 'string',
+      ...{ units, number_format: 'string' },
       from: new Date(to - range.spanMs).toISOString(),
       to: new Date(to).toISOString(),
       ...(isRaw ? { raw: true } : { interval: chooseInterval(range, layer).interval }),
@@ -64,18 +67,22 @@ const readHistory = async ({ where, range, isRaw, nowMs }: HistoryQuestion, laye
   });
 };
 
+/** Rates and widths name theirs in their form. */
+const formatLineUnit = (unit: string | undefined, quote: string, base = 'base'): string =>
+  unit === 'base' ? base : unit === 'fraction' ? '' : formatUnit(unit, quote);
+
 const toChartData = (answer: Answer, { range, isRaw }: HistoryQuestion, figure: DOMStringMap): ChartData => {
-  const { layer = '', member = '', chart = '' } = figure;
+  const { layer = '', member = '', chart = '', base } = figure;
   const stepMs = isRaw ? (WINDOW_MS[layer] ?? 10_000) : chooseInterval(range, layer).stepMs;
   const items = answer.items.filter((item) => item.layers[layer] !== undefined);
-  const names = listLineNames(items).map((name, i) => {
-    const unit =
-      FORMS[chart] === 'quantity' ? formatUnit(items[i]?.layers[layer]?.units?.[member], items[i]?.quote) : '';
-    return unit === '' ? name : `${name}, ${unit}`;
+  const names = listLineNames(items);
+  const lines = items.map((item, i): Line => {
+    const { rows = [], units } = item.layers[layer] ?? {};
+    return {
+      ...buildLine(names[i] ?? '', rows, { member, stepMs }),
+      unit: formatLineUnit(units?.[member], item.quote, base),
+    };
   });
-  const lines = items.map(
-    (item, i): Line => buildLine(names[i] ?? '', item.layers[layer]?.rows ?? [], { member, stepMs }),
-  );
   return {
     ...{ fromMs: Date.parse(answer.from), toMs: Date.parse(answer.to), lines },
     candles: null,
@@ -83,15 +90,22 @@ const toChartData = (answer: Answer, { range, isRaw }: HistoryQuestion, figure: 
   };
 };
 
-/** Reads it when it is first seen, then each `everyMs` while it is. */
+/** Reads it when it is first seen, then each `everyMs` while it is, one reading at a time. `read` does not throw. */
 export const readWhileSeen = (element: Element, everyMs: number, read: () => Promise<void>): void => {
   let timer: ReturnType<typeof setInterval> | undefined;
+  let isReading = false;
+  const readOnce = async (): Promise<void> => {
+    if (isReading) return;
+    isReading = true;
+    await read();
+    isReading = false;
+  };
   new IntersectionObserver(
     (entries) => {
       clearInterval(timer);
       if (entries.at(-1)?.isIntersecting !== true) return;
-      void read();
-      timer = setInterval(() => (document.hidden ? undefined : void read()), everyMs);
+      void readOnce();
+      timer = setInterval(() => (document.hidden ? undefined : void readOnce()), everyMs);
     },
     { rootMargin: '120px' },
   ).observe(element);
@@ -104,16 +118,16 @@ export const showHistory = (figures: Iterable<HTMLElement>, asked: HistoryQuesti
     const status = figure.querySelector('[data-told]') as HTMLElement;
     const form = FORMS[figure.dataset['chart'] ?? ''] ?? 'digits';
     const chart = new Chart(figure, (digits) => formatForm(form, digits));
+    let shown = '';
     readWhileSeen(figure, REFRESH_MS, async () => {
       try {
-        const answer = await readHistory(asked, figure.dataset['layer'] ?? '');
+        const answer = await readHistory(asked, figure.dataset);
         chart.show(toChartData(answer, asked, figure.dataset));
-        const until = answer.to.slice(11, 19);
-        status.textContent = answer.settled
-          ? `until ${until} UTC, settled`
-          : `until ${until} UTC, its end not settled yet`;
+        const until = formatClock(Date.parse(answer.to));
+        shown = answer.settled ? `until ${until}, settled` : `until ${until}, its end not settled yet`;
+        status.textContent = shown;
       } catch (error) {
-        status.textContent = (error as Error).message;
+        status.textContent = describeFailure(error, shown);
       }
     });
   }

@@ -1,8 +1,8 @@
 // Recent liquidations, newest first, and the stretches in which the service received nothing.
 import { formatForm, formatQuantity, formatUtc } from '../board/figure-text.ts';
 import { describeReason, formatReason } from '../board/reason-words.ts';
-import { readWhileSeen } from './history-charts.ts';
-import { callPatiently } from './patient-call.ts';
+import { listLineNames, readWhileSeen } from './history-charts.ts';
+import { callPatiently, describeFailure } from './patient-call.ts';
 
 type Row = {
   readonly received_at: string;
@@ -15,6 +15,7 @@ type Row = {
 type Gap = { readonly from: string; readonly to: string; readonly gap_cause: string };
 type Item = {
   readonly venue: string;
+  readonly venue_symbol: string;
   readonly quote: string;
   readonly completeness: string;
   readonly units: Readonly<Record<string, string>>;
@@ -23,6 +24,7 @@ type Item = {
 };
 type Answer = {
   readonly from: string;
+  readonly to: string;
   readonly items: readonly Item[];
   readonly page: { readonly next_cursor: string | null };
 };
@@ -30,53 +32,68 @@ type Answer = {
 const MOST_ROWS = 100;
 const SHORTEST_MS = 1_000;
 const REFRESH_MS = 60_000;
+/** Figures from here on: they line up at the right. */
+const FIRST_FIGURE = 3;
 const HEADINGS = ['Instant, UTC', 'Venue', 'Position', 'Price', 'Quantity', 'Value'];
 
 type Shown = { readonly atMs: number; readonly cells: readonly string[]; readonly isGap: boolean };
 
-const listRows = ({ venue, quote, units, rows, gaps }: Item): readonly Shown[] => [
-  ...rows.map(({ received_at: at, side, price, price_kind: kind, quantity, value }): Shown => {
+const listEvents = ({ quote, units, rows }: Item, name: string): readonly Shown[] =>
+  rows.map(({ received_at: at, side, price, price_kind: kind, quantity, value }): Shown => {
     const atMs = Date.parse(at);
     const format = (figure: string | null, unit: string | undefined) =>
       figure === null ? 'not known' : formatQuantity(figure, unit, quote);
     const cells = [
       formatUtc(atMs),
-      venue,
+      name,
       side,
-      `${formatForm('digits', price)} (${kind})`,
+      `${formatForm('digits', price)} ${quote} (${kind.replaceAll('_', ' ')})`,
       format(quantity, units['quantity']),
       format(value, units['value']),
     ];
     return { atMs, isGap: false, cells };
-  }),
-  ...gaps.map(({ from, to, gap_cause: cause }): Shown => {
-    const [fromMs, atMs] = [Date.parse(from), Date.parse(to)];
-    const why = cause === 'not_retained' ? describeReason(cause) : describeReason('gap', cause);
-    return {
-      atMs,
-      isGap: true,
-      cells: [`${formatUtc(fromMs)} to ${formatUtc(atMs).slice(11)}`, venue, `hole, ${formatReason(cause)}: ${why}`],
-    };
-  }),
-];
+  });
+
+const formatSpan = ({ from, to }: Gap): string => {
+  const [begin, end] = [formatUtc(Date.parse(from)), formatUtc(Date.parse(to))];
+  return `${begin} to ${begin.slice(0, 10) === end.slice(0, 10) ? end.slice(11) : end}`;
+};
+
+/** One row for each stretch and cause, with the names of all listings that had it. */
+const listHoles = (items: readonly Item[], names: readonly string[]): readonly Shown[] => {
+  const all = items.flatMap(({ gaps }, i) => gaps.map((gap) => ({ gap, name: names[i] ?? '' })));
+  const alike = Map.groupBy(all, ({ gap: { from, to, gap_cause: cause } }) => `${from} ${to} ${cause}`);
+  return [...alike.values()].flatMap((of): readonly Shown[] => {
+    const [first] = of;
+    if (first === undefined) return [];
+    const { gap } = first;
+    const why = `hole, ${formatReason(gap.gap_cause)}: ${describeReason('gap', gap.gap_cause)}`;
+    const cells = [formatSpan(gap), of.map(({ name }) => name).join(', '), why];
+    return [{ atMs: Date.parse(gap.to), isGap: true, cells }];
+  });
+};
 
 const makeTable = (items: readonly Item[]): HTMLTableElement => {
   const table = document.createElement('table');
   const head = table.createTHead().insertRow();
-  for (const text of HEADINGS) {
+  for (const [i, text] of HEADINGS.entries()) {
     const heading = document.createElement('th');
     heading.scope = 'col';
+    if (i >= FIRST_FIGURE) heading.className = 'number';
     heading.textContent = text;
     head.append(heading);
   }
   const body = table.createTBody();
-  const shown = items.flatMap(listRows).sort((a, b) => b.atMs - a.atMs);
+  const names = listLineNames(items);
+  const events = items.flatMap((item, i) => listEvents(item, names[i] ?? ''));
+  const shown = [...events, ...listHoles(items, names)].sort((a, b) => b.atMs - a.atMs);
   for (const { cells, isGap } of shown.slice(0, MOST_ROWS)) {
     const row = body.insertRow();
     if (isGap) row.className = 'withheld';
     for (const [i, text] of cells.entries()) {
       const made = row.insertCell();
       made.textContent = text;
+      if (i >= FIRST_FIGURE) made.className = 'number';
       if (isGap && i === cells.length - 1) made.colSpan = HEADINGS.length - i;
     }
   }
@@ -107,7 +124,7 @@ const openReader = ({ where, spanMs, nowMs }: LiquidationQuestion): (() => Promi
 };
 
 /** How many are shown, since when, and which venues publish a part of theirs. */
-const describeAnswer = ({ from, items }: Answer): string => {
+const describeAnswer = ({ from, to, items }: Answer): string => {
   const count = items.reduce((sum, { rows }) => sum + rows.length, 0);
   const partly = new Set(
     items
@@ -116,13 +133,14 @@ const describeAnswer = ({ from, items }: Answer): string => {
   );
   const shown = count > MOST_ROWS ? `; the newest ${MOST_ROWS} are shown` : '';
   const complete = partly.size === 0 ? 'Every venue publishes each.' : `Not complete: ${[...partly].join(', ')}.`;
-  return `${count} received since ${formatUtc(Date.parse(from))} UTC${shown}. ${complete}`;
+  return `${count} received since ${formatUtc(Date.parse(from))} until ${formatUtc(Date.parse(to))} UTC${shown}. ${complete}`;
 };
 
 export const showLiquidations = (section: HTMLElement, asked: LiquidationQuestion): void => {
   const status = section.querySelector('[data-told]') as HTMLElement;
   const place = section.querySelector('[data-rows]') as HTMLElement;
   const readNewest = openReader(asked);
+  let shown = '';
   readWhileSeen(section, REFRESH_MS, async () => {
     try {
       const answer = await readNewest();
@@ -131,9 +149,10 @@ export const showLiquidations = (section: HTMLElement, asked: LiquidationQuestio
       Object.assign(frame, { tabIndex: 0, role: 'region', ariaLabel: 'Liquidations' });
       frame.append(makeTable(answer.items));
       place.replaceChildren(frame);
-      status.textContent = describeAnswer(answer);
+      shown = describeAnswer(answer);
+      status.textContent = shown;
     } catch (error) {
-      status.textContent = (error as Error).message;
+      status.textContent = describeFailure(error, shown);
     }
   });
 };

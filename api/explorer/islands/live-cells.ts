@@ -50,7 +50,7 @@ const readCell = (button: HTMLButtonElement): LiveCell => {
   };
 };
 
-/** The currency of a quantity in `quote` is beside its age, where the cell names it. */
+/** A currency is beside the age, where the cell names it. */
 const formatFigure = ({ form, quote }: LiveCell, cell: Cell): string => {
   switch (cell.kind) {
     case 'figure':
@@ -198,6 +198,7 @@ export class LiveCells {
   detailsOf(button: Element): readonly Detail[] {
     const cell = this.#byButton.get(button);
     if (cell === undefined) return [];
-    return listCellDetails(this.#see(cell), this.#feed.picture.read(cell.listing, cell.layer), this.nowMs());
+    const reading = this.#feed.picture.read(cell.listing, cell.layer);
+    return listCellDetails(this.#see(cell), reading, { nowMs: this.nowMs(), quote: cell.quote });
   }
 }

@@ -3,6 +3,8 @@ import { callJson, Refused } from './call.ts';
 
 const WAITS_MS = [1_000, 2_000, 4_000];
 const TOO_MANY = 429;
+/** Longer than the site itself waits for the API: a connection that has gone without a word ends here. */
+const LONGEST_MS = 40_000;
 
 let last: Promise<unknown> = Promise.resolve();
 
@@ -20,7 +22,11 @@ const tryAgain = async <T>(call: () => Promise<T>): Promise<T> => {
 
 /** As `callJson` with a body, after all earlier calls. */
 export const callPatiently = <T>(path: string, { body }: { readonly body: unknown }): Promise<T> => {
-  const call = last.then(() => tryAgain(() => callJson<T>(path, { body })));
+  const call = last.then(() => tryAgain(() => callJson<T>(path, { body, signal: AbortSignal.timeout(LONGEST_MS) })));
   last = call.catch(() => undefined);
   return call;
 };
+
+/** Why a part of the page was not read. What was read before stays on the page, and so do the words that say until when it reaches. */
+export const describeFailure = (error: unknown, shown: string): string =>
+  shown === '' ? (error as Error).message : `${(error as Error).message} Shown: ${shown}`;

@@ -1,6 +1,7 @@
 // The query page: the address contains the query; it is checked while it is typed, and the answer is shown as a table.
 import { formatCount } from '../../../schemas/counts.ts';
 import { type ApiFault, callApi, callJson, Refused, readWhole } from './call.ts';
+import { measureClockError } from './page-clock.ts';
 import { findElement } from './page-element.ts';
 import { type Call, toCsv, toCurl, toPythonCode, toTypeScript } from './query-code.ts';
 import { type Catalogue, createEditor } from './query-editor.ts';
@@ -41,6 +42,10 @@ const SLIDER_STEPS = Number(slider.max);
 /** How far back the slider reaches at most; the input takes any instant. */
 const SLIDER_MS = 86_400_000;
 const HISTORY_MS = 3_600_000;
+
+const clockErrorMs = measureClockError();
+/** By the service's clock: an instant of its future is refused. */
+const readNowMs = (): number => Date.now() + clockErrorMs;
 
 let catalogue: Catalogue | null = null;
 let shown: { readonly call: Call; readonly table: Table } | null = null;
@@ -135,19 +140,19 @@ const check = async (text: string): Promise<readonly ApiFault[]> => {
 const showInstant = (): void => {
   if (readMode() === 'screen') asOf.value = findAsOf(editor.text())?.at ?? '';
   const at = Date.parse(asOf.value);
-  const back = Number.isNaN(at) ? 0 : Math.min(1, (Date.now() - at) / readReachMs());
+  const back = Number.isNaN(at) ? 0 : Math.min(1, (readNowMs() - at) / readReachMs());
   slider.value = String(Math.round(SLIDER_STEPS * (1 - back)));
   slider.setAttribute('aria-valuetext', asOf.value === '' ? 'now' : asOf.value);
 };
 
 const readReachMs = (): number => {
   const earliest = Date.parse(catalogue?.earliest_retained ?? '');
-  return Number.isNaN(earliest) ? SLIDER_MS : Math.min(SLIDER_MS, Math.max(60_000, Date.now() - earliest));
+  return Number.isNaN(earliest) ? SLIDER_MS : Math.min(SLIDER_MS, Math.max(60_000, readNowMs() - earliest));
 };
 
 const readSlider = (): string => {
   const back = 1 - Number(slider.value) / SLIDER_STEPS;
-  return back === 0 ? '' : toFullMinute(Date.now() - back * readReachMs(), Date.now());
+  return back === 0 ? '' : toFullMinute(readNowMs() - back * readReachMs(), readNowMs());
 };
 
 const setInstant = (at: string): void => {
@@ -266,7 +271,7 @@ const download = async (what: string): Promise<void> => {
     number_format: _format,
     ...asked
   } = shown.call.body as { at?: readonly string[]; number_format?: string };
-  const to = at?.[0] ?? toSecond(Math.floor(Date.now() / 60_000) * 60_000);
+  const to = at?.[0] ?? toSecond(Math.floor(readNowMs() / 60_000) * 60_000);
   const body = { ...asked, from: toSecond(Date.parse(to) - HISTORY_MS), to, interval: '1m' };
   try {
     const answer = await callApi('/snapshots/history', { body, accept: type });

@@ -108,6 +108,8 @@ t.test('a view is its address, and what makes no sense is left aside', (t) => {
     t.equal(toBoardAddress(readBoardView(new URLSearchParams(address.split('?')[1] ?? ''))), address);
   const odd = readBoardView(new URLSearchParams('measure=x&sort=%00&base=btc,,<b>,ETH;drop&venue=OKX'));
   t.equal(toBoardAddress(odd), '/explore?base=BTC&venue=okx');
+  const mixed = readBoardView(new URLSearchParams('measure=oi&sort=-range'));
+  t.equal(toBoardAddress(mixed), '/explore?measure=oi', 'quantities of several units have no widest difference');
   t.same(toggleSort({ by: 'name', isAscending: true }, 'okx'), { by: 'okx', isAscending: false }, 'largest first');
   t.same(toggleSort({ by: 'okx', isAscending: false }, 'okx'), { by: 'okx', isAscending: true });
   const path = '/explore/BTC-PERP';

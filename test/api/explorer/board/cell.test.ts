@@ -37,6 +37,7 @@ t.test('stale and missing readings are withheld with their reason', (t) => {
     [{ status: 'missing', reason: 'gap', gap_cause: 'crossed_book' }, 'crossed book', /The book was crossed/],
     [{ status: 'missing', reason: 'no_value', received_at: null }, 'no value', /Nothing was said/],
     [{ status: 'stale', reason: 'moon_phase' }, 'moon phase', /^moon phase$/],
+    [{ status: 'missing', reason: 'gap', gap_cause: 'policy_off' }, 'policy off', /not collected/],
   ] as const) {
     // Digits that a careless answer might still hold are not shown either.
     const cell = see(over);
@@ -83,7 +84,7 @@ t.test('whatever a reading contains, digits are shown of a present one alone', (
     };
     const lostSinceMs = one([null, null, NOW - 1]);
     const cell = see(over, { lostSinceMs });
-    const details = JSON.stringify(listCellDetails(cell, reading(over), NOW));
+    const details = JSON.stringify(listCellDetails(cell, reading(over), { nowMs: NOW, quote: 'USDT' }));
     if (cell.kind === 'figure') figures += 1;
     const mayShow = status === 'present' && lostSinceMs === null;
     if ((cell.kind === 'figure' || details.includes('9985')) && !mayShow) t.fail(`${JSON.stringify(over)}: ${details}`);
@@ -93,13 +94,22 @@ t.test('whatever a reading contains, digits are shown of a present one alone', (
 });
 
 t.test('details have the whole digits, the instants and the reason', (t) => {
-  const details = listCellDetails(see({}), reading({ instants: { next_funding_at: instant(60_000) } }), NOW);
+  const details = listCellDetails(see({}), reading({ instants: { next_funding_at: instant(60_000) } }), {
+    nowMs: NOW,
+    quote: 'USDT',
+  });
   t.same(details, [
     { label: 'Figure', text: '0.00009985 (fraction)' },
     { label: 'Received', text: '2026-01-15 12:00:07.000 UTC, 3 s ago' },
     { label: 'Stated by the venue', text: '2026-01-15 12:00:06.900 UTC' },
     { label: 'Next settlement', text: '2026-01-15 12:01:10.000 UTC' },
   ]);
-  t.same(listCellDetails({ kind: 'waiting' }, undefined, NOW).length, 1);
+  const price: Cell = { kind: 'figure', digits: '96995.01', unit: 'quote', ageMs: 0 };
+  t.match(
+    listCellDetails(price, reading(), { nowMs: NOW, quote: 'USDT' })[0],
+    { text: '96995.01 USDT' },
+    'a price names its currency',
+  );
+  t.same(listCellDetails({ kind: 'waiting' }, undefined, { nowMs: NOW, quote: 'USDT' }).length, 1);
   t.end();
 });

@@ -47,5 +47,7 @@ t.test('instants are round in UTC', (t) => {
   );
   t.equal(formatTimeTick(from, 1_000), '11:47:13');
   t.equal(formatTimeTick(from, 86_400_000), '01-15');
+  const midnight = Date.parse('2026-01-16T00:00:00.000Z');
+  t.equal(formatTimeTick(midnight, 43_200_000), '01-16', 'the first tick of a day names it');
   t.end();
 });

@@ -1,0 +1,188 @@
+// The page of an instrument in Chromium: units of its charts, many lines, a wrong clock, answers that fail or never come.
+import t from 'tap';
+import { openAccountStore } from '../../api/access/account-store.ts';
+import { openKeyStore } from '../../api/access/key-store.ts';
+import { hashKey, makeKey } from '../../api/access/keys.ts';
+import { findFreePort } from '../../infra/dev/engines/ports.ts';
+import { market, testApp } from '../api/live-fixture.ts';
+import { startSite } from '../api/site-fixture.ts';
+import { findViolations, openChromium, shoot, type Visit, visit } from '../support/browser.ts';
+
+const port = await findFreePort();
+const origin = `http://localhost:${port}`;
+const apiPort = await findFreePort();
+const apiUrl = `http://127.0.0.1:${apiPort}`;
+const explorerKey = makeKey();
+const { app, pool } = await startSite(t, {
+  urls: { account: origin, auth: origin, base: apiUrl, api: apiUrl, mcp: null },
+  explorerKey,
+});
+await pool.query("insert into accounts (account_id, plan) values ('acc_open', 'pro')");
+await pool.query(
+  "insert into api_keys (key_id, account_id, hash, display, name, plan) values ('key_open', 'acc_open', $1, 'sk_', 'open', 'pro')",
+  [hashKey(explorerKey)],
+);
+const data = await testApp(market(), { keys: openKeyStore(pool), accounts: openAccountStore(pool), baseUrl: apiUrl });
+await data.app.listen({ host: '127.0.0.1', port: apiPort });
+await app.listen({ host: '127.0.0.1', port });
+t.teardown(() => data.app.close());
+const chromium = await openChromium(t);
+
+type Asked = {
+  readonly from: string;
+  readonly to: string;
+  readonly layers: readonly string[];
+  readonly units?: string;
+};
+const LISTINGS = [
+  ['binance', 'BTCUSDT', 'USDT'],
+  ['binance', 'BTCUSD_PERP', 'USD'],
+  ...['BTC-PERPETUAL', 'BTC_USDC-PERPETUAL'].map((symbol) => ['deribit', symbol, 'USDC']),
+  ...['BTC-USD-SWAP', 'BTC-USDC-SWAP', 'BTC-USDT-SWAP'].map((symbol) => ['okx', symbol, 'USDT']),
+] as const;
+
+/** Two rows for each of seven listings, the unit as asked for. */
+const answerHistory = ({ from, to, layers: [layer = ''], units }: Asked): string => {
+  const unit = layer === 'oi' ? (units ?? 'published') : layer === 'mark' ? 'quote' : 'fraction';
+  const figures = {
+    mark: '97000.1',
+    index: '97000.2',
+    funding_8h: '0.0001',
+    oi: '1728.27523510314005',
+    spread: '0.00001',
+  };
+  const layerUnits = Object.fromEntries(Object.keys(figures).map((name) => [name, unit]));
+  const rows = [Date.parse(to) - 60_000, Date.parse(to)].map((at) => ({
+    ...{ at: new Date(at).toISOString(), status: 'present', values: figures },
+  }));
+  const items = LISTINGS.map(([venue, venue_symbol, quote]) => ({
+    ...{ venue, venue_symbol, quote, layers: { [layer]: { units: layerUnits, history_cadence: '10s', rows } } },
+  }));
+  return JSON.stringify({ from, to, settled: true, items });
+};
+
+const writeBook = (): string => {
+  const sides = { bids: [['97000.1', '2']], asks: [['97000.2', '1']] };
+  const book = { status: 'present', quote: 'USDT', received_at: null, size_unit: 'base', ...sides };
+  return JSON.stringify({ evaluated_at: new Date().toISOString(), liquidity_note: 'Resting orders.', items: [book] });
+};
+
+const AWAY = { status: 503, body: JSON.stringify({ errors: [{ code: 'UNAVAILABLE', message: 'Away.' }] }) };
+const chart = ({ page }: Visit, name: string) => page.locator(`figure[data-chart="${name}"]`);
+const told = (on: Visit, name: string) => chart(on, name).locator('[data-told]');
+
+t.test('open interest has one unit, prices their currency, and every line a name that can be read', async (t) => {
+  const on = await visit(chromium, 'desktop');
+  const { page } = on;
+  const units: Record<string, string | undefined> = {};
+  await page.route('**/api/explore/snapshots/history', async (route) => {
+    const asked = route.request().postDataJSON() as Asked;
+    units[asked.layers[0] ?? ''] = asked.units;
+    await route.fulfill({ body: answerHistory(asked) });
+  });
+  await page.goto(`${origin}/explore/BTC-PERP?range=7d`);
+  await chart(on, 'oi').scrollIntoViewIfNeeded();
+  await page.locator('figure[data-chart="oi"][data-drawn]').waitFor();
+  t.equal(units['oi'], 'base');
+  t.equal(await chart(on, 'oi').locator('h3').textContent(), 'Open interest in BTC');
+  t.match(await chart(on, 'oi').locator('.readout').textContent(), /binance BTCUSD_PERP 1\u202f728 BTC/);
+  t.match(await chart(on, 'mark').locator('.readout').textContent(), /deribit BTC-PERPETUAL 97\u202f000\.1 USDC/);
+  t.match(
+    await chart(on, 'mark').locator('.readout strong').textContent(),
+    /^20\d\d-\d\d-\d\d \d\d:\d\d:\d\d UTC$/,
+    'an instant of several days has its day',
+  );
+  const borders = await chart(on, 'mark')
+    .locator('.key')
+    .evaluateAll((keys) => keys.map((key) => (key as HTMLElement).style.borderTop));
+  t.equal(new Set(borders).size, LISTINGS.length, 'no two lines have the same key');
+  await shoot(on, 'instrument-lines');
+  t.same(await findViolations(on), []);
+  t.same(on.faults, []);
+  await on.context.close();
+});
+
+t.test('what was read before stays, with its end, when it cannot be read again', async (t) => {
+  const on = await visit(chromium, 'desktop');
+  const { page } = on;
+  await page.clock.install();
+  let isAway = false;
+  await page.route('**/api/explore/snapshots/history', async (route) =>
+    isAway ? route.fulfill(AWAY) : route.fulfill({ body: answerHistory(route.request().postDataJSON() as Asked) }),
+  );
+  await page.goto(`${origin}/explore/BTC-PERP`);
+  await chart(on, 'mark').scrollIntoViewIfNeeded();
+  await told(on, 'mark')
+    .filter({ hasText: /^until \d\d:\d\d:\d\d UTC, settled$/ })
+    .waitFor();
+  isAway = true;
+  await page.clock.runFor(61_000);
+  await told(on, 'mark')
+    .filter({ hasText: /^Away\. Shown: until \d\d:\d\d:\d\d UTC, settled$/ })
+    .waitFor();
+  t.match(await chart(on, 'mark').locator('.readout').textContent(), /97\u202f000\.1/);
+  await on.context.close();
+});
+
+t.test('a book that is not read again is withheld, also when the call never ends', async (t) => {
+  const on = await visit(chromium, 'desktop');
+  const { page } = on;
+  await page.clock.install();
+  let isSilent = false;
+  let asked = 0;
+  await page.route('**/api/explore/books', async (route) => {
+    asked += 1;
+    // A connection that has gone without a word: nothing is answered.
+    if (!isSilent) await route.fulfill({ body: writeBook() });
+  });
+  await page.route('**/api/explore/snapshots/history', (route) => route.fulfill(AWAY));
+  await page.goto(`${origin}/explore/BTC-PERP`);
+  await page.locator('#book').scrollIntoViewIfNeeded();
+  await page.locator('#book td').first().waitFor();
+  t.equal(await page.locator('#book th').first().textContent(), 'Price (USDT)');
+  isSilent = true;
+  const before = asked;
+  await page.clock.runFor(16_000);
+  await page.locator('#book .book-withheld').waitFor();
+  t.equal(await page.locator('#book td').count(), 0);
+  t.match(await page.locator('#book [data-told]').textContent(), /^Last read at \d\d:\d\d:\d\d UTC\.$/);
+  t.equal(asked, before + 1, 'calls do not queue behind one that is not answered');
+  isSilent = false;
+  await page.clock.runFor(46_000);
+  await page.locator('#book td').first().waitFor();
+  await on.context.close();
+});
+
+for (const [words, wrongMs] of [
+  ['behind', -3_600_000],
+  ['ahead', 3_600_000],
+] as const)
+  t.test(`charts are asked for by the service's clock, the browser's is an hour ${words}`, async (t) => {
+    const on = await visit(chromium, 'desktop');
+    const { page } = on;
+    const ends: number[] = [];
+    // No stream has said the time yet.
+    await page.route('**/api/explore/stream?*', () => undefined);
+    await page.route('**/api/explore/snapshots/history', async (route) => {
+      const asked = route.request().postDataJSON() as Asked;
+      ends.push(Date.parse(asked.to));
+      await route.fulfill({ body: answerHistory(asked) });
+    });
+    await page.clock.install({ time: Date.now() + wrongMs });
+    await page.goto(`${origin}/explore/BTC-PERP`);
+    await chart(on, 'mark').scrollIntoViewIfNeeded();
+    await told(on, 'mark')
+      .filter({ hasText: /^until/ })
+      .waitFor();
+    t.ok(
+      ends.length > 0 && ends.every((at) => Math.abs(at - Date.now()) < 60_000),
+      `${ends.map((at) => at - Date.now())}`,
+    );
+    await page.goto(`${origin}/explore/query`);
+    const slider = page.getByRole('slider');
+    await slider.focus();
+    await page.keyboard.press('Home');
+    const back = Date.now() - Date.parse(await page.getByLabel('As of (UTC)').inputValue());
+    t.ok(back > 0 && back < 86_500_000, `the slider goes back by ${back} ms`);
+    await on.context.close();
+  });
