@@ -277,6 +277,49 @@ t.test('what cannot be read is not said to be nothing, nor is an answer to an ea
   await on.context.close();
 });
 
+t.test(
+  'why a run was refused stays below the query, however it is written and whenever its check is answered',
+  async (t) => {
+    const on = await visit(chromium, 'desktop');
+    const { page } = on;
+    const refused = Promise.withResolvers<void>();
+    await page.route('**/api/explore/dql/parse', async (route) => {
+      await refused.promise;
+      await route.continue();
+    });
+    const query = 'any(venues where mark > 0) as of 2020-01-01T00:00:00Z';
+    await page.goto(`${origin}/explore/query?q=${encodeURIComponent(query)}`);
+    await head(on, /^No answer: see the faults above/);
+    refused.resolve();
+    await page.locator('#query-state').filter({ hasText: /^Cost/ }).waitFor();
+    t.match(await page.locator('#query-faults li').allTextContents(), [/DQL_AS_OF_RANGE/]);
+    await write(on, 'any(venues where mark > 0)');
+    await page.locator('#query-faults li').first().waitFor({ state: 'detached' });
+    await page.goto(`${origin}/explore/query?mode=snapshots&layers=mark&at=noon&q=${encodeURIComponent('base = BTC')}`);
+    await head(on, /^No answer: see the faults above/);
+    await page.locator('#query-state').evaluate((state) => {
+      state.textContent = 'not checked yet';
+    });
+    await page.getByRole('textbox', { name: 'Query' }).press('End');
+    await page.keyboard.type(' ');
+    await page.getByRole('button', { name: 'Run', exact: true }).click();
+    await page.locator('#query-faults li').first().waitFor();
+    await page.locator('#query-state').filter({ hasText: /^$/ }).waitFor({ state: 'attached' });
+    t.equal(await page.locator('#query-faults li').count(), 1);
+    t.same(on.faults, []);
+    await on.context.close();
+  },
+);
+
+t.test('a proof is asked for of no day that no calendar has', async (t) => {
+  const on = await visit(chromium, 'desktop');
+  await on.page.goto(`${origin}/explore/proof?day=2026-02-31&layer=mark&listing=binance:BTCUSDT`);
+  await on.page.getByRole('heading', { name: 'What is recomputed' }).waitFor();
+  await on.page.waitForLoadState('networkidle');
+  t.same(on.faults, []);
+  await on.context.close();
+});
+
 t.test('liquidations: the newest are shown, also where the period has more than a page', async (t) => {
   const on = await visit(chromium, 'desktop');
   const { page } = on;

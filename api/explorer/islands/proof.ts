@@ -251,4 +251,5 @@ for (const id of ['day', 'layer']) findElement(id).addEventListener('change', ()
 findElement('proof-check').addEventListener('click', () => void check());
 
 await offer();
-if (findInput('listing').value !== '') await prove();
+// An address may name a day that no calendar has: the field is empty then.
+if (findInput('listing').value !== '' && findInput('day').value !== '') await prove();

@@ -111,22 +111,29 @@ const showFaults = (faults: readonly ApiFault[]): void => {
 type Parsed = { readonly complexity: { readonly nodes: number; readonly bars: number; readonly cost: number } };
 
 let checks = 0;
+/** The last run, when it was refused: a text may be written well and be refused all the same. */
+let refused: { readonly text: string; readonly faults: readonly ApiFault[] } | null = null;
+
+/** Nothing is wrong with how a text is written: what remains is what its run was refused for. */
+const showRefused = (text: string): readonly ApiFault[] => {
+  const faults = refused?.text === text ? refused.faults : [];
+  showFaults(faults);
+  return faults;
+};
 
 /** Returns the faults that the service finds in the text; a selection is checked only when it is run. */
 const check = async (text: string): Promise<readonly ApiFault[]> => {
   const number = ++checks;
   if (readMode() !== 'screen' || text.trim() === '') {
-    showFaults([]);
     showState('');
-    return [];
+    return showRefused(text);
   }
   try {
     const { complexity } = await callJson<Parsed>('/dql/parse', { body: { query: text } });
     // An answer about an earlier text does not apply to this one.
     if (number !== checks) return [];
-    showFaults([]);
     showState(`Cost ${complexity.cost} of 10000, ${complexity.nodes} nodes, ${complexity.bars} bars`);
-    return [];
+    return showRefused(text);
   } catch (error) {
     if (!(error instanceof Refused)) throw error;
     if (number !== checks) return [];
@@ -191,8 +198,9 @@ const fetchAnswered = async (call: Call, signal: AbortSignal): Promise<{ table: 
   };
 };
 
-const showRefusal = (error: unknown): void => {
+const showRefusal = (error: unknown, { q: text }: Question): void => {
   if (!(error instanceof Refused)) throw error;
+  refused = { text, faults: error.faults };
   showFaults(error.faults);
   editor.show(error.faults);
   head.textContent =
@@ -224,6 +232,7 @@ const run = async ({ keepsAddress = false } = {}): Promise<void> => {
   try {
     const { table, words } = await fetchAnswered(call, own.signal);
     shown = { call, table };
+    refused = null;
     head.textContent = words;
     place.replaceChildren(
       table.groups.length === 0
@@ -234,7 +243,7 @@ const run = async ({ keepsAddress = false } = {}): Promise<void> => {
   } catch (error) {
     if ((error as Error).name === 'AbortError') return;
     shown = null;
-    showRefusal(error);
+    showRefusal(error, question);
   } finally {
     if (running === own) place.removeAttribute('aria-busy');
     for (const button of document.querySelectorAll<HTMLButtonElement>('[data-download]')) enable(button, question.mode);
