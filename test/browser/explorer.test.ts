@@ -134,6 +134,14 @@ t.test('the keyboard alone: completed by the catalogue, run, and left', async (t
   await head(on, /2 instruments, as of/);
   await page.keyboard.press('Tab');
   t.not(await page.evaluate('document.activeElement.id'), 'editor', 'Tab leaves the editor');
+  const stops = page.locator('.result-table [data-tip][tabindex="0"]');
+  t.equal(await stops.count(), 1, 'the values of the result are one stop of the Tab key');
+  await stops.focus();
+  await page.evaluate('window.firstStop = document.activeElement');
+  await page.keyboard.press('ArrowDown');
+  const isNext = 'document.activeElement !== window.firstStop && document.activeElement.matches("[data-tip]")';
+  t.equal(await page.evaluate(isNext), true, 'arrow keys lead from value to value');
+  t.equal(await stops.count(), 1);
   t.same(on.faults, []);
   await on.context.close();
 });

@@ -79,29 +79,33 @@ const STEPS: Readonly<Record<string, readonly [number, number]>> = {
   ArrowDown: [1, 0],
 };
 
-/** One stop of the Tab key for the whole table; arrows lead from cell to cell, Home and End within a row. */
-export const roveCells = (table: HTMLElement): void => {
-  const rows = (): HTMLButtonElement[][] =>
-    [...table.querySelectorAll('tbody tr')].map((row) => [...row.querySelectorAll<HTMLButtonElement>('button.cell')]);
-  const first = table.querySelector<HTMLButtonElement>('button.cell');
-  if (first !== null) first.tabIndex = 0;
+/** One stop of the Tab key for all `cells` of a table; arrows lead from cell to cell, Home and End within a row. */
+export const roveCells = (table: HTMLElement, cells = 'button.cell'): void => {
+  const findCell = (target: EventTarget | null): HTMLElement | null => (target as Element).closest<HTMLElement>(cells);
+  const rows = (): HTMLElement[][] =>
+    [...table.querySelectorAll('tbody tr')]
+      .map((row) => [...row.querySelectorAll<HTMLElement>(cells)])
+      .filter((row) => row.length > 0);
+  let stop = table.querySelector<HTMLElement>(cells);
+  if (stop !== null) stop.tabIndex = 0;
   table.addEventListener('focusin', ({ target }) => {
-    const button = (target as Element).closest<HTMLButtonElement>('button.cell');
-    if (button === null) return;
-    for (const other of table.querySelectorAll<HTMLButtonElement>('button.cell[tabindex="0"]')) other.tabIndex = -1;
-    button.tabIndex = 0;
+    const cell = findCell(target);
+    if (cell === null) return;
+    if (stop !== null) stop.tabIndex = -1;
+    stop = cell;
+    cell.tabIndex = 0;
   });
   table.addEventListener('keydown', (event) => {
-    const button = (event.target as Element).closest<HTMLButtonElement>('button.cell');
-    if (button === null) return;
+    const cell = findCell(event.target);
+    if (cell === null) return;
     const all = rows();
-    const row = all.findIndex((cells) => cells.includes(button));
-    const at = all[row]?.indexOf(button) ?? 0;
+    const row = all.findIndex((own) => own.includes(cell));
+    const at = all[row]?.indexOf(cell) ?? 0;
     const step = STEPS[event.key];
     const column = event.key === 'Home' ? 0 : event.key === 'End' ? Number.POSITIVE_INFINITY : at + (step?.[1] ?? 0);
     if (step === undefined && column === at) return;
     event.preventDefault();
-    const cells = all[Math.min(Math.max(0, row + (step?.[0] ?? 0)), all.length - 1)] ?? [];
-    cells[Math.min(Math.max(0, column), cells.length - 1)]?.focus();
+    const own = all[Math.min(Math.max(0, row + (step?.[0] ?? 0)), all.length - 1)] ?? [];
+    own[Math.min(Math.max(0, column), own.length - 1)]?.focus();
   });
 };

@@ -1,4 +1,5 @@
 // Tables of answers as elements of the page; text only, nothing of an answer is ever taken for markup.
+import { roveCells } from './cell-tip.ts';
 import type { Cell, Group, Table } from './query-table.ts';
 
 type Attributes = Readonly<Record<string, string | number>>;
@@ -17,7 +18,7 @@ export const renderElement = <Name extends keyof HTMLElementTagNameMap>(
 const renderCell = (cell: Cell | null): HTMLElement => {
   if (cell === null) return renderElement('td', { class: 'number absent' }, '');
   const isShown = cell.full !== null;
-  const inside = renderElement('span', { tabindex: 0, 'data-tip': cell.tip }, cell.text);
+  const inside = renderElement('span', { tabindex: -1, 'data-tip': cell.tip }, cell.text);
   const unit = cell.unit === '' || !isShown ? [] : [' ', renderElement('span', { class: 'unit' }, cell.unit)];
   return renderElement('td', { class: isShown ? 'number' : 'number withheld' }, inside, ...unit);
 };
@@ -62,7 +63,7 @@ const groupRows = (group: Group, columns: 'with result' | 'bare'): HTMLElement[]
   );
 };
 
-/** A table that scrolls by itself; columns of the whole group come last. */
+/** A table that scrolls by itself, one stop of the Tab key; columns of the whole group come last. */
 export const renderTable = (table: Table, caption: string): HTMLElement => {
   const hasResult = table.groups.some(({ result }) => result !== null);
   const head = (name: string): HTMLElement => renderElement('th', { scope: 'col' }, name);
@@ -73,7 +74,7 @@ export const renderTable = (table: Table, caption: string): HTMLElement => {
     ...table.rowNames.map(head),
     ...[...table.columns, ...table.groupColumns].map(numberHead),
   ];
-  return renderElement(
+  const shown = renderElement(
     'div',
     { class: 'table result-table', role: 'region', 'aria-label': caption, tabindex: 0 },
     renderElement(
@@ -87,4 +88,6 @@ export const renderTable = (table: Table, caption: string): HTMLElement => {
       ),
     ),
   );
+  roveCells(shown, '[data-tip]');
+  return shown;
 };
