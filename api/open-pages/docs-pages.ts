@@ -34,8 +34,9 @@ const isListed = (page: DocsPage, current: string): boolean => {
   return page.slug === upper || current === upper || current.startsWith(`${upper}/`);
 };
 
+/** Open beside the page; on a phone, where it would fill the first screen of every page, it opens on a press (`docs.css`). */
 const renderContents = (pages: readonly DocsPage[], current: string): Content =>
-  html`<nav class="docs-contents" aria-label="Documentation">
+  html`<details class="docs-fold"><summary>Contents</summary><nav class="docs-contents" aria-label="Documentation">
     ${[...Map.groupBy(pages, ({ section }) => section)].map(
       ([section, own]) =>
         html`<p class="docs-section">${section}</p>
@@ -50,7 +51,7 @@ const renderContents = (pages: readonly DocsPage[], current: string): Content =>
               )}
           </ul>`,
     )}
-  </nav>`;
+  </nav></details>`;
 
 const renderOnThisPage = ({ headings }: RenderedPage): Content => {
   const second = headings.filter(({ level }) => level === 2);

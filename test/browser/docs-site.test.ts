@@ -80,6 +80,12 @@ for (const [look, colours] of [
       await on.page.goto(url);
       const name = `${look}${new URL(url).pathname.replaceAll('/', '-')}`;
       await examinePage(t, on, name);
+      const title = await on.page.locator('h1').boundingBox();
+      const screen = on.page.viewportSize();
+      t.ok(
+        title !== null && screen !== null && title.y + title.height < screen.height,
+        `${name}: its title is on the first screen`,
+      );
       t.same(await findCovered(on), [], `${name}: no button covers what it copies`);
       const bytes = await weigh(on);
       t.ok(bytes < MOST_BYTES, `${name}: ${bytes} bytes`);
@@ -127,6 +133,23 @@ t.test(
     await on.context.close();
   },
 );
+
+t.test('the contents of the documentation: beside the page, and on a phone behind a press', async (t) => {
+  for (const [look, isOpen] of [
+    ['desktop', true],
+    ['phone', false],
+  ] as const) {
+    const on = await visit(chromium, look);
+    await on.page.goto(`${origin}/docs/endpoints/screen`);
+    const last = on.page.getByRole('navigation', { name: 'Documentation' }).getByRole('link', { name: 'Glossary' });
+    t.equal(await last.isVisible(), isOpen, look);
+    if (!isOpen) await on.page.getByText('Contents', { exact: true }).click();
+    await last.scrollIntoViewIfNeeded();
+    await last.click();
+    await on.page.waitForURL(/\/docs\/glossary$/);
+    await on.context.close();
+  }
+});
 
 t.test('the status page has the strip of days, the incidents and the newest anchored day', async (t) => {
   const on = await visit(chromium, 'desktop');

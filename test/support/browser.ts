@@ -86,17 +86,25 @@ export const findCutTexts = ({ page }: Visit): Promise<readonly string[]> =>
     return inner.left < outer.left - 0.5 || inner.right > outer.right + 0.5;
   }).map((cell) => cell.textContent)`);
 
+/** Links of the main navigation that are scrolled out of it, where nobody looks for them. */
+export const findHiddenLinks = ({ page }: Visit): Promise<readonly string[]> =>
+  page.evaluate(`[...document.querySelectorAll('header nav a')].filter((link) => {
+    const [inner, outer] = [link.getBoundingClientRect(), link.closest('ul').getBoundingClientRect()];
+    return inner.left < outer.left - 0.5 || inner.right > outer.right + 0.5;
+  }).map((link) => link.textContent)`);
+
 /** For visual checks: written where SCREENSHOTS names a folder. */
 export const shoot = async ({ page }: Visit, name: string): Promise<void> => {
   const folder = process.env['SCREENSHOTS'];
   if (folder !== undefined) await page.screenshot({ path: join(folder, `${name}.png`), fullPage: true });
 };
 
-/** The page violates no rule of axe, fits the screen, and every figure fits its cell. */
+/** The page violates no rule of axe and fits the screen, its ways are in sight, and every figure fits its cell. */
 export const examinePage = async (t: Pick<Test, 'same' | 'equal'>, on: Visit, name: string): Promise<void> => {
   await shoot(on, name);
   t.same(await findViolations(on), [], name);
   t.equal(await isTooWide(on), false, `${name} fits the screen`);
+  t.same(await findHiddenLinks(on), [], `${name}: every way is in sight`);
   t.same(await findCutTexts(on), [], `${name}: every figure fits its cell`);
 };
 
