@@ -153,6 +153,29 @@ t.test('a book that is not read again is withheld, also when the call never ends
   await on.context.close();
 });
 
+t.test('a book is followed for as long as somebody uses the page, and again when somebody does', async (t) => {
+  const on = await visit(chromium, 'desktop');
+  const { page } = on;
+  await page.clock.install();
+  await page.route('**/api/explore/books', (route) => route.fulfill({ body: writeBook() }));
+  await page.route('**/api/explore/snapshots/history', (route) => route.fulfill(AWAY));
+  await page.goto(`${origin}/explore/BTC-PERP`);
+  await page.locator('#book').scrollIntoViewIfNeeded();
+  await page.locator('#book td').first().waitFor();
+  const told = page.locator('#book [data-told]');
+  const isTold = async (words: RegExp): Promise<boolean> => words.test((await told.textContent()) ?? '');
+  await page.clock.runFor(280_000);
+  // A refresh that is under way lets the next ones pass.
+  for (let i = 0; i < 50 && !(await isTold(/^Not followed while nobody uses the page/)); i++)
+    await page.clock.runFor(6_000);
+  t.ok(await isTold(/^Not followed while nobody uses the page/));
+  t.equal(await page.locator('#book td').count(), 0);
+  await page.keyboard.press('Shift');
+  await page.clock.runFor(6_000);
+  await page.locator('#book td').first().waitFor();
+  await on.context.close();
+});
+
 for (const [words, wrongMs] of [
   ['behind', -3_600_000],
   ['ahead', 3_600_000],

@@ -42,6 +42,17 @@ export const groupThousands = (digits: string): string => {
   return fraction === undefined ? grouped : `${grouped}.${fraction}`;
 };
 
+const countDecimals = (text: string): number => text.split('.')[1]?.length ?? 0;
+
+/** Points stand below each other: what has fewer decimals ends with spaces as wide as figures, since a zero would be a digit that nobody stated. */
+export const alignPoints = (texts: readonly string[]): readonly string[] => {
+  const most = Math.max(0, ...texts.map(countDecimals));
+  return texts.map((text) => {
+    const decimals = countDecimals(text);
+    return `${text}${decimals === 0 && most > 0 ? '\u2008' : ''}${'\u2007'.repeat(most - decimals)}`;
+  });
+};
+
 const SCALES = [
   { digits: 12, places: -12, suffix: 'T' },
   { digits: 9, places: -9, suffix: 'B' },

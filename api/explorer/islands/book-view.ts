@@ -1,5 +1,5 @@
 // The book of one listing: levels with bars of their size, and sums within bands of the mid; withheld as a whole when it does not hold.
-import { formatClock, formatForm } from '../board/figure-text.ts';
+import { alignPoints, formatClock, formatForm } from '../board/figure-text.ts';
 import type { Level, ReadingStatus } from '../board/reading.ts';
 import { describeReason, formatReason } from '../board/reason-words.ts';
 import { readWhileSeen } from './history-charts.ts';
@@ -23,9 +23,10 @@ type Book = {
 };
 type Answer = { readonly evaluated_at: string; readonly liquidity_note: string; readonly items: readonly Book[] };
 
-/** Each refresh is a counted request: a page that is left alone stops its requests. */
+/** Each refresh is a counted request: a page that nobody uses stops its requests. */
 const REFRESH_MS = 5_000;
-const MOST_REFRESHES = 60;
+const IDLE_MS = 300_000;
+const USES = ['pointermove', 'pointerdown', 'keydown', 'scroll'] as const;
 /** Three answers have failed to come by then: whether the book still holds is not known. */
 const HOLDS_MS = 15_000;
 const DEPTH = 10;
@@ -59,10 +60,11 @@ const renderSideTable = (
 ): HTMLElement => {
   const table = makeTable(name, [`Price (${quote})`, `Size (${unit})`]);
   const body = table.tBodies[0] as HTMLTableSectionElement;
-  for (const [price, size] of levels) {
+  const [prices, sizes] = [0, 1].map((i) => alignPoints(levels.map((level) => formatForm('digits', level[i] ?? ''))));
+  for (const [i, [, size]] of levels.entries()) {
     const row = body.insertRow();
-    addCell(row, formatForm('digits', price));
-    const sized = addCell(row, formatForm('digits', size));
+    addCell(row, prices?.[i] ?? '');
+    const sized = addCell(row, sizes?.[i] ?? '');
     sized.classList.add('bar', name === 'Bids' ? 'bid' : 'ask');
     sized.style.backgroundSize = `${(Number(size) / largest) * 100}% 100%`;
   }
@@ -112,12 +114,20 @@ const makeParts = (book: Book | undefined): readonly HTMLElement[] => {
 export const showBook = (section: HTMLElement, listing: DOMStringMap): void => {
   const statusElement = section.querySelector('[data-told]') as HTMLElement;
   const place = section.querySelector('[data-book]') as HTMLElement;
-  let asked = 0;
+  let usedMs = performance.now();
+  for (const use of USES)
+    addEventListener(
+      use,
+      () => {
+        usedMs = performance.now();
+      },
+      { passive: true },
+    );
   let expiry: ReturnType<typeof setTimeout> | undefined;
   readWhileSeen(section, REFRESH_MS, async () => {
-    if (asked++ >= MOST_REFRESHES) {
+    if (performance.now() - usedMs > IDLE_MS) {
       clearTimeout(expiry);
-      statusElement.textContent = 'No longer followed: load the page again to go on.';
+      statusElement.textContent = 'Not followed while nobody uses the page: move the pointer or press a key to go on.';
       return place.replaceChildren();
     }
     try {

@@ -230,12 +230,13 @@ const hatchArea = (
   on.restore();
 };
 
-/** A name that is too long ends with an ellipsis: squeezed letters cannot be read. */
-const cutText = (on: CanvasRenderingContext2D, text: string, most: number): string => {
-  if (on.measureText(text).width <= most) return text;
-  let kept = text.length - 1;
-  while (kept > 1 && on.measureText(`${text.slice(0, kept)}…`).width > most) kept -= 1;
-  return `${text.slice(0, kept)}…`;
+/** Of a name that is too long the beginning of the venue and the end of the symbol: squeezed letters cannot be read, and symbols begin alike. */
+const cutName = (on: CanvasRenderingContext2D, name: string, most: number): string => {
+  if (on.measureText(name).width <= most) return name;
+  const cut = (from: number): string => `${name.slice(0, 3)}…${name.slice(from)}`;
+  let from = 4;
+  while (from < name.length - 1 && on.measureText(cut(from)).width > most) from += 1;
+  return cut(from);
 };
 
 const paintLane = (paint: Paint, place: number): void => {
@@ -269,7 +270,7 @@ const paintLane = (paint: Paint, place: number): void => {
   }
   on.fillStyle = palette.muted;
   on.textAlign = 'right';
-  on.fillText(cutText(on, line.name, frame.left - 10), frame.left - 6, (upper + lower) / 2);
+  on.fillText(cutName(on, line.name, frame.left - 10), frame.left - 6, (upper + lower) / 2);
 };
 
 /** Draws everything but the crosshair; returns how many points it drew. */

@@ -53,9 +53,11 @@ const formatLine = (line: Line, ms: number, toText: (digits: string) => string):
   return `${formatFigure(line, toText(digits))}${late}${at === ms ? '' : ` at ${formatClock(at)}`}`;
 };
 
-/** For a table: only the values of this very instant. */
-const formatExact = (line: Line, ms: number, toText: (digits: string) => string): string =>
+/** For a table, whose headings name the units: only the values of this very instant. */
+const formatExact = ({ unit: _, ...line }: Line, ms: number, toText: (digits: string) => string): string =>
   line.xs[findNearestPoint(line.xs, ms)] === ms || findHole(line, ms) !== null ? formatLine(line, ms, toText) : '';
+
+const formatHeading = ({ name, unit = '' }: Line): string => (unit === '' ? name : `${name}, ${unit}`);
 
 export class Chart {
   readonly #figure: HTMLElement;
@@ -223,8 +225,8 @@ export class Chart {
     const instants = [...new Set(data.lines.flatMap(({ xs }) => xs))].sort((a, b) => b - a);
     const table = renderElement('table');
     const head = table.createTHead().insertRow();
-    for (const name of ['Instant, UTC', ...data.lines.map((line) => line.name)]) {
-      const heading = renderElement('th', name);
+    for (const [i, name] of ['Instant, UTC', ...data.lines.map(formatHeading)].entries()) {
+      const heading = renderElement('th', name, i === 0 ? '' : 'number');
       heading.scope = 'col';
       head.append(heading);
     }
@@ -234,7 +236,11 @@ export class Chart {
       const heading = renderElement('th', formatUtc(ms));
       heading.scope = 'row';
       row.append(heading);
-      for (const line of data.lines) row.insertCell().textContent = formatExact(line, ms, this.#toText);
+      for (const line of data.lines) {
+        const cell = row.insertCell();
+        cell.textContent = formatExact(line, ms, this.#toText);
+        cell.className = findHole(line, ms) === null ? 'number' : 'wraps';
+      }
     }
     const rest = instants.length - MOST_TABLE_ROWS;
     this.#part('rows').replaceChildren(

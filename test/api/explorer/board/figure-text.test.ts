@@ -1,6 +1,7 @@
 // Figures as text: exact shifts, rounding by the decimal rule, ages in one unit.
 import t from 'tap';
 import {
+  alignPoints,
   type Form,
   formatAgeMs,
   formatForm,
@@ -115,5 +116,12 @@ t.test('an age is shown in its largest whole unit', (t) => {
     '2 h',
     '2 d',
   ]);
+  t.end();
+});
+
+t.test('points of a column stand below each other, and no digit is added', (t) => {
+  t.same(alignPoints(['97 187', '97 185.1', '97 180.25']), ['97 187\u2008\u2007\u2007', '97 185.1\u2007', '97 180.25']);
+  t.same(alignPoints(['12', '3']), ['12', '3']);
+  t.same(alignPoints([]), []);
   t.end();
 });
