@@ -124,6 +124,49 @@ t.test('what was read before stays, with its end, when it cannot be read again',
   await on.context.close();
 });
 
+t.test('a page that nobody sees holds no stream, and withholds what it does not receive', async (t) => {
+  const on = await visit(chromium, 'desktop');
+  const { page } = on;
+  let opened = 0;
+  page.on('request', (request) => {
+    if (request.url().includes('/stream?')) opened += 1;
+  });
+  await page.addInitScript(() => {
+    let isHidden = true;
+    Object.defineProperty(document, 'hidden', { get: () => isHidden });
+    Object.assign(globalThis, {
+      hide: (hides: boolean) => {
+        isHidden = hides;
+        document.dispatchEvent(new Event('visibilitychange'));
+      },
+    });
+  });
+  const state = (words: string) => page.locator('#live-state').filter({ hasText: words });
+  await page.clock.install();
+  await page.goto(`${origin}/explore`);
+  await state('Not received while the page is not seen').waitFor();
+  t.equal(opened, 0, 'a page that is opened behind another waits');
+  await page.evaluate('hide(false)');
+  await state('Live').waitFor();
+  await page.locator('button.cell.figure').first().waitFor();
+  await page.evaluate('hide(true)');
+  await page.clock.runFor(4_000);
+  t.ok(await state('Live').isVisible(), 'a short look at another page ends nothing');
+  await page.clock.runFor(2_000);
+  await state('Not received while the page is not seen').waitFor();
+  await page.locator('button.cell.withheld').first().waitFor();
+  t.equal(await page.locator('button.cell.figure').count(), 0);
+  await page.evaluate('hide(false)');
+  await state('Live').waitFor();
+  t.equal(opened, 2);
+  await page.getByRole('button', { name: 'Pause' }).click();
+  await page.evaluate('hide(true)');
+  await page.clock.runFor(6_000);
+  await page.evaluate('hide(false)');
+  t.ok(await state('Paused').isVisible(), 'a pause stays one');
+  await on.context.close();
+});
+
 t.test('a book that is not read again is withheld, also when the call never ends', async (t) => {
   const on = await visit(chromium, 'desktop');
   const { page } = on;

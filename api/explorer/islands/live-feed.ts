@@ -3,8 +3,11 @@ import { type LayerUpdate, Picture } from '../board/picture.ts';
 import { ServerClock } from '../board/server-clock.ts';
 import { callApi, openStream, Refused } from './call.ts';
 
-/** `lost`: it reconnects by itself; `refused`: the service does not accept it now; `paused`: the user pressed the button. */
-export type FeedState = 'connecting' | 'live' | 'lost' | 'refused' | 'paused' | 'ended';
+/**
+ * `lost`: it reconnects by itself; `refused`: the service does not accept it now; `paused`: the user pressed the button; `resting`: nobody sees the
+ * page.
+ */
+export type FeedState = 'connecting' | 'live' | 'lost' | 'refused' | 'paused' | 'resting' | 'ended';
 
 export type FeedCounts = { snapshots: number; updates: number; connections: number };
 
@@ -92,6 +95,12 @@ export class LiveFeed {
   pause(): void {
     this.close();
     this.#setState('paused', 'Paused');
+  }
+
+  /** Nothing is known from now on. */
+  rest(): void {
+    this.close();
+    this.#setState('resting', 'Not received while the page is not seen');
   }
 
   close(): void {

@@ -15,6 +15,24 @@ type LiveOptions = {
   readonly onTold?: (told: LayerUpdate) => void;
 };
 
+/** A browser has six connections to a site (HTTP/1.1), and a plan a number of streams: pages that nobody sees leave them to others. */
+const HIDDEN_MS = 5_000;
+
+/** Receives the stream while the page is seen, unless its user has paused it. */
+const receiveWhileSeen = (feed: LiveFeed): void => {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const isOver = (): boolean => feed.state === 'paused' || feed.state === 'ended';
+  document.addEventListener('visibilitychange', () => {
+    clearTimeout(timer);
+    if (document.hidden) timer = setTimeout(() => (isOver() ? undefined : feed.rest()), HIDDEN_MS);
+    else if (feed.state === 'resting') feed.open();
+  });
+  addEventListener('pagehide', () => feed.close());
+  addEventListener('pageshow', ({ persisted }) => (persisted && !isOver() ? feed.open() : undefined));
+  if (document.hidden) feed.rest();
+  else feed.open();
+};
+
 /** Opens the stream of the page; it ends with the page. */
 export const openLivePage = ({ table, query, onTold }: LiveOptions): LivePage => {
   const [said, count, pause] = [findElement('live-state'), findElement('live-count'), findElement('live-pause')];
@@ -52,8 +70,6 @@ export const openLivePage = ({ table, query, onTold }: LiveOptions): LivePage =>
   });
   showTips(table, findElement('cell-tip'), cells);
   roveCells(table);
-  feed.open();
-  addEventListener('pagehide', () => feed.close());
-  addEventListener('pageshow', ({ persisted }) => (persisted ? feed.open() : undefined));
+  receiveWhileSeen(feed);
   return { feed, cells };
 };
