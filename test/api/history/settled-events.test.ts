@@ -142,7 +142,7 @@ const isReached = ({ memory }: Node['feed'], until: number, now: number): boolea
   now >= until + 120 * SECOND &&
   ['paper', LATER].every((venue) => (memory.historyWatermark(venue) ?? 0) >= until + 101 * SECOND);
 
-const askEach = async (t: Test, { feed, history, now }: Node, asked: readonly Asked[]): Promise<Kept[]> => {
+const askSome = async (t: Test, { feed, history, now }: Node, asked: readonly Asked[]): Promise<Kept[]> => {
   const { app, as } = await testApp(feed, { history, nowMicros: () => now });
   const kept: Kept[] = [];
   for (const one of asked) {
@@ -152,13 +152,22 @@ const askEach = async (t: Test, { feed, history, now }: Node, asked: readonly As
       ...(one.body === undefined ? {} : { payload: JSON.stringify(one.body) }),
     });
     // Generated queries may be past a limit.
-    if (answer.statusCode !== 200 && one.url !== '/v2/screen')
+    if (answer.statusCode !== 200 && !(one.url === '/v2/screen' && answer.statusCode === 400))
       t.fail(`${one.url} ${JSON.stringify(one.body)}: ${answer.body.slice(0, 400)}`);
     if (answer.statusCode !== 200) continue;
     const { settled } = answer.json<{ settled?: boolean }>();
     if (settled ?? isReached(feed, one.until, now)) kept.push({ ...one, text: strip(answer.body) });
   }
   await app.close();
+  return kept;
+};
+
+/** More at once would be past the limit of requests a second. */
+const AT_ONCE = 90;
+
+const askEach = async (t: Test, node: Node, asked: readonly Asked[]): Promise<Kept[]> => {
+  const kept: Kept[] = [];
+  for (let i = 0; i < asked.length; i += AT_ONCE) kept.push(...(await askSome(t, node, asked.slice(i, i + AT_ONCE))));
   return kept;
 };
 
