@@ -103,10 +103,15 @@ const renderRangeLinks = ({ view, instrument, scope }: Shown): Content => {
   </nav>`;
 };
 
-/** The plot with a lane for each line, so that its height is known before the lines are. */
-const renderPlot = (lines: number): Content =>
-  html`<div class="plot" data-plot>${Array.from({ length: lines }, () => html`<span class="lane"></span>`)}</div>
-    <div class="readout small-text" data-readout></div>`;
+/** The plot with a lane for each line, and their names below it with the room of their figures: nothing moves when these come. */
+const renderPlot = (names: readonly string[]): Content =>
+  html`<div class="plot" data-plot>${names.map(() => html`<span class="lane"></span>`)}</div>
+    <div class="readout small-text" data-readout>
+      <strong>${'\u00a0'}</strong>
+      <ul>
+        ${names.map((name) => html`<li><span class="key"></span><span class="muted">${name}</span> <span class="room"></span></li>`)}
+      </ul>
+    </div>`;
 
 /** The island fills it when it comes into sight; its height is fixed before. */
 const renderChart = ({ id, label, layer, member, units }: ChartSpec, listings: readonly BoardListing[]): Content => {
@@ -117,7 +122,7 @@ const renderChart = ({ id, label, layer, member, units }: ChartSpec, listings: r
       ${base === undefined ? null : html`<span class="muted small-text">converted by contract size and mark</span>`}
       <span class="muted small-text" data-told>Not read yet</span>
     </figcaption>
-    ${renderPlot(listings.length)}
+    ${renderPlot(listings.map(({ venue, venue_symbol: symbol }) => `${venue} ${symbol}`))}
     <details><summary>As a table</summary><div class="table" role="region" aria-label=${`${label} as a table`} tabindex="0" data-rows></div></details>
   </figure>`;
 };
@@ -155,7 +160,7 @@ const renderParts = (shown: Shown): Content => {
     <div id="one" data-venue=${chosen.venue} data-symbol=${chosen.venue_symbol} data-price=${view.price}>
       <figure class="chart" id="candles">
         <figcaption><h3>${`Candles of ${view.price}s, ${name}`}</h3><span class="muted small-text" data-told>Not read yet</span></figcaption>
-        ${renderPlot(1)}
+        ${renderPlot([chosen.venue])}
         <details><summary>As a table</summary><div class="table" role="region" aria-label="Candles as a table" tabindex="0" data-rows></div></details>
       </figure>
       <section id="book" class="book">

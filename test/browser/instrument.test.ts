@@ -143,7 +143,7 @@ t.test('a page that nobody sees holds no stream, and withholds what it does not 
   });
   const state = (words: string) => page.locator('#live-state').filter({ hasText: words });
   await page.clock.install();
-  await page.goto(`${origin}/explore`);
+  await page.goto(`${origin}/explore/BTC-PERP`);
   await state('Not received while the page is not seen').waitFor();
   t.equal(opened, 0, 'a page that is opened behind another waits');
   await page.evaluate('hide(false)');

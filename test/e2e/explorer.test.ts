@@ -187,6 +187,8 @@ for (const [look, colours] of [
     await see(on, '#candles', '#candles[data-drawn]');
     await see(on, '#book', '#book table');
     await see(on, '#liquidations', '#liquidations table');
+    // What the table of liquidations moves is the foot of the page.
+    t.ok(Number(await on.page.evaluate('window.moved')) < 0.2, 'nothing above moved while charts came');
     const interest = await on.page.locator(`button.cell[data-listing="${CUT}"][data-layer="oi"] .figure`).textContent();
     t.match(interest, /^[\d.\u202f]+[MB]? contracts$/, 'a quantity names its unit');
     await examinePage(t, on, `${look}-instrument`);

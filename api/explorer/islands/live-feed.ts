@@ -33,6 +33,8 @@ const SECONDS = /^(\d+)s$/;
 export class LiveFeed {
   readonly picture = new Picture();
   readonly clock = new ServerClock();
+  /** Milliseconds to add to the browser's clock until the stream has stated the time. */
+  clockErrorMs = 0;
   readonly counts: FeedCounts = { snapshots: 0, updates: 0, connections: 0 };
   readonly #query: Readonly<Record<string, string>>;
   readonly #events: FeedEvents;
@@ -61,7 +63,7 @@ export class LiveFeed {
   }
 
   nowMs(): number {
-    return this.clock.nowMs(performance.now()) ?? Date.now();
+    return this.clock.nowMs(performance.now()) ?? Date.now() + this.clockErrorMs;
   }
 
   /** Freshness bound of a layer, as `hello` states it. */

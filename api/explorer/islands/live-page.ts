@@ -4,7 +4,7 @@ import { toListingKey } from '../board/reading.ts';
 import { roveCells, showTips } from './cell-tip.ts';
 import { LiveCells } from './live-cells.ts';
 import { type FeedState, LiveFeed } from './live-feed.ts';
-import { notePageInstant } from './page-clock.ts';
+import { measureClockError } from './page-clock.ts';
 import { findElement } from './page-element.ts';
 
 export type LivePage = { readonly feed: LiveFeed; readonly cells: LiveCells };
@@ -54,7 +54,7 @@ export const openLivePage = ({ table, query, onTold }: LiveOptions): LivePage =>
       onTold?.(told);
     },
   });
-  notePageInstant(feed.clock);
+  feed.clockErrorMs = measureClockError();
   const cells = new LiveCells(table, feed, showCounts);
   pause.hidden = false;
   pause.addEventListener('click', () => {

@@ -1,5 +1,4 @@
 // The service's clock before its first event: a page says when it was made. The browser's own clock may be wrong by hours.
-import type { ServerClock } from '../board/server-clock.ts';
 import { findElement } from './page-element.ts';
 
 const readMadeMs = (): number => Date.parse(findElement<HTMLTimeElement>('made-at').dateTime);
@@ -9,8 +8,6 @@ const readCameMs = (): number => {
   const [arrival] = performance.getEntriesByType('navigation') as PerformanceNavigationTiming[];
   return arrival?.responseStart ?? performance.now();
 };
-
-export const notePageInstant = (clock: ServerClock): void => clock.note(readMadeMs(), readCameMs());
 
 /** Milliseconds to add to the browser's clock. */
 export const measureClockError = (): number => readMadeMs() - (Date.now() - (performance.now() - readCameMs()));
