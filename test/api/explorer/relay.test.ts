@@ -288,7 +288,8 @@ t.test('an open explorer lends its key to visitors, at its own address alone', a
 
 t.test('a page is packed for who is not signed in; beside a form token no page is', async (t) => {
   const urlsHere = { ...urls, account: ACCOUNT_URL, auth: ACCOUNT_URL };
-  const open = await startSite(t, { urls: urlsHere, explorerKey: makeKey() });
+  // A page names the instant at which it was made.
+  const open = await startSite(t, { urls: urlsHere, explorerKey: makeKey(), nowMs: () => 1_800_000_000_000 });
   const nobody = open.browser();
   const get = (one: Browser, url: string, encoding: string) =>
     one.send({ method: 'GET', url, headers: { host: new URL(ACCOUNT_URL).host, 'accept-encoding': encoding } });
