@@ -81,7 +81,7 @@ function startOnly(name: EngineName): Promise<Engines> {
     dir: join(dir ?? '', name),
     ...others,
     ports: 'free',
-    profile: 'local',
+    profile: 'brief',
     env: {},
     log,
   });

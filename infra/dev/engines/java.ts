@@ -9,15 +9,13 @@ export class EngineMissingError extends Error {
   override readonly name = 'EngineMissingError';
 }
 
-/**
- * What an engine's runtime is chosen for: `production`; `local`, a laptop for minutes to hours; `brief`, a test that ends within three minutes, of
- * which the second compiler would take more than it gives back (D-122).
- */
+/** What an engine's runtime is chosen for (D-122): `production`; `local`, a demo of minutes to hours on a laptop; `brief`, tests. */
 export type EngineProfile = 'production' | 'local' | 'brief';
 
-/** JVM options of each profile but `production`, whose engines each have their own. */
-export const LOCAL_JVM: readonly string[] = ['-XX:+UseSerialGC'];
-export const BRIEF_JVM: readonly string[] = ['-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1'];
+/** The collector that has no threads of its own. */
+export const SERIAL_COLLECTOR = '-XX:+UseSerialGC';
+/** Without the second compiler, which takes most of a start and pays it back only after minutes of the same work. */
+export const FIRST_COMPILER = '-XX:TieredStopAtLevel=1';
 
 /** Has the JVM map classes that it read at an earlier start, once `class-archives.mjs` has kept them. One of another JDK is passed over with a warning. */
 export function listClassArchiveOptions(name: 'kafka' | 'questdb'): readonly string[] {

@@ -7,12 +7,12 @@ import { Kafka, logLevel } from 'kafkajs';
 import '../../runtime/kafka/client.ts';
 import type { DataDir } from './data-dir.ts';
 import {
-  BRIEF_JVM,
   type EngineProfile,
+  FIRST_COMPILER,
   findEngineJars,
   findJavaCommand,
-  LOCAL_JVM,
   listClassArchiveOptions,
+  SERIAL_COLLECTOR,
 } from './java.ts';
 import { runOnce } from './run-once.ts';
 import type { Supervised, Supervisor } from './supervisor.ts';
@@ -47,11 +47,11 @@ const G1 = [
 /** The heap is reduced for a laptop. */
 const JVM: Readonly<Record<EngineProfile, readonly string[]>> = {
   production: [...G1, HEADLESS, '-Xms256m', '-Xmx768m'],
-  local: [...LOCAL_JVM, HEADLESS, '-Xms64m', '-Xmx768m', '-Xmn24m'],
-  brief: [...BRIEF_JVM, HEADLESS, '-Xms128m', '-Xmx768m'],
+  local: [SERIAL_COLLECTOR, HEADLESS, '-Xms64m', '-Xmx768m', '-Xmn24m'],
+  brief: [SERIAL_COLLECTOR, FIRST_COMPILER, HEADLESS, '-Xms128m', '-Xmx768m'],
 };
 /** Brokers of a cluster restart often: the quick compiler alone halves the CPU time of a start on two cores. */
-const JVM_OF_CLUSTER = [...G1, HEADLESS, '-Xms256m', '-Xmx256m', '-XX:TieredStopAtLevel=1'];
+const JVM_OF_CLUSTER = [...G1, HEADLESS, '-Xms256m', '-Xmx256m', FIRST_COMPILER];
 
 interface Node {
   readonly name: string;
@@ -156,7 +156,7 @@ async function startNode(supervisor: Supervisor, dataDir: DataDir, node: Node): 
 async function format({ java, properties }: Prepared, { clusterId }: Node): Promise<void> {
   // An id may begin with `-`, which the tool would parse as an option.
   const tool = ['kafka.tools.StorageTool', 'format', `--cluster-id=${clusterId}`, '-c', properties];
-  const small = ['-Xmx128m', '-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC'];
+  const small = ['-Xmx128m', FIRST_COMPILER, SERIAL_COLLECTOR];
   await runOnce(findJavaCommand(), [...small, ...java, ...tool, '--ignore-formatted']);
 }
 

@@ -5,12 +5,12 @@ import { join } from 'node:path';
 import pg from 'pg';
 import type { DataDir } from './data-dir.ts';
 import {
-  BRIEF_JVM,
   type EngineProfile,
+  FIRST_COMPILER,
   findEngineJars,
   findJavaCommand,
-  LOCAL_JVM,
   listClassArchiveOptions,
+  SERIAL_COLLECTOR,
 } from './java.ts';
 import type { Supervised, Supervisor } from './supervisor.ts';
 
@@ -62,13 +62,14 @@ export async function startQuestdb(
   });
 }
 
+const SMALL = ['-Xms128m', '-Xmx640m', '-Xmn48m', SERIAL_COLLECTOR, FIRST_COMPILER];
 // -Xmn, -Xms, AlwaysPreTouch: otherwise the heap grows within the first hour, its young generation doubles later, and promoted objects fill the
 // rest before the first full collection. Taken at once, any observed growth is real. Some 150 MB are in use.
 // -n: no hang-up handler. --add-exports: the documented flag for Java 17.
 const JVM: Readonly<Record<EngineProfile, readonly string[]>> = {
   production: ['-Xms640m', '-Xmx640m', '-Xmn128m', '-XX:+UseParallelGC', '-XX:+AlwaysPreTouch'],
-  local: ['-Xms128m', '-Xmx640m', '-Xmn48m', ...LOCAL_JVM],
-  brief: ['-Xms128m', '-Xmx640m', '-Xmn48m', ...BRIEF_JVM],
+  local: SMALL,
+  brief: SMALL,
 };
 const ALWAYS = ['-Dnoebug', '-Dcontainerized=false'];
 const MAIN = ['--add-exports', 'java.base/jdk.internal.math=io.questdb', '-m', 'io.questdb/io.questdb.ServerMain'];
