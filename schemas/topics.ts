@@ -156,11 +156,18 @@ export type Place = { readonly offset: number; readonly index: number };
 export const isAbove = (a: Place, b: Place): boolean =>
   a.offset > b.offset || (a.offset === b.offset && a.index > b.index);
 
-/** Whether two entries tell of one listing what one record changed: a reader applies them together, so that layers made of one message agree. */
+/** Trades, liquidations and sealed rows: a message may have a thousand, and a silence of hours ends with as many. */
+const ALONE: ReadonlySet<LiveEntry['kind']> = new Set(['event', 'sealed']);
+
+/**
+ * Whether two entries tell of one listing what one record changed: a reader applies them together, so that layers made of one message agree.
+ * Entries that stand alone belong to no other.
+ */
 export const isOneChange = (
-  a: Pick<LiveEntry, 'offset' | 'symbol'>,
-  b: Pick<LiveEntry, 'offset' | 'symbol'>,
-): boolean => a.symbol !== null && a.symbol === b.symbol && a.offset === b.offset;
+  a: Pick<LiveEntry, 'offset' | 'symbol' | 'kind'>,
+  b: Pick<LiveEntry, 'offset' | 'symbol' | 'kind'>,
+): boolean =>
+  a.symbol !== null && a.symbol === b.symbol && a.offset === b.offset && !ALONE.has(a.kind) && !ALONE.has(b.kind);
 
 export const LIVE_KINDS = [
   'reading',
