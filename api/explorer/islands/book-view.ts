@@ -138,7 +138,7 @@ export const showBook = (section: HTMLElement, listing: DOMStringMap): void => {
       statusElement.textContent = `At ${at}. ${answer.liquidity_note}`;
       clearTimeout(expiry);
       expiry = setTimeout(() => {
-        place.replaceChildren(renderWithheldNote('no newer book: the service has not answered since.'));
+        place.replaceChildren(renderWithheldNote('no newer book has been read since.'));
         statusElement.textContent = `Last read at ${at}.`;
       }, HOLDS_MS);
     } catch (error) {
