@@ -31,12 +31,26 @@ const hashSubject = ({ kind, value }: Subject): Buffer =>
     .update(`${kind}\n${kind === 'network' ? toSource(value) : value}`)
     .digest();
 
-/** Counts a try of each subject, as far as none waits. Seconds to wait for the first that has had too many; 0: it may be made. */
+/** Seconds until none of the subjects waits; a wait that lies further ahead than the longest is of the time before a clock was set back. */
+const FIND_WAIT = `select coalesce(max(ceil(extract(epoch from t.blocked_until - clock_timestamp()))), 0)::integer as wait
+  from unnest($1::bytea[], $2::integer[]) as s (subject, most) join sign_in_tries t using (subject)
+  where t.blocked_until > clock_timestamp() and t.blocked_until <= clock_timestamp() + interval '1 second' * s.most`;
+const TAKE = 'select take_try($1, $2, $3) as wait';
+
+/**
+ * Counts a try of each subject, unless one of them waits: who is kept waiting by others has made none. Seconds to wait when one has had too many;
+ * 0: it may be made. Of tries at the same time one that waits may be counted for the subjects before it.
+ */
 export const takeTry = async (db: Db, subjects: readonly Subject[]): Promise<number> => {
-  for (const subject of subjects) {
-    const { free, mostS } = LIMITS[subject.kind];
-    const values = [hashSubject(subject), free, mostS];
-    const { rows } = await db.query<{ wait: number }>('select take_try($1, $2, $3) as wait', values);
+  const all = subjects.map((subject) => ({ hash: hashSubject(subject), ...LIMITS[subject.kind] }));
+  const waiting = await db.query<{ wait: number }>(FIND_WAIT, [
+    all.map(({ hash }) => hash),
+    all.map(({ mostS }) => mostS),
+  ]);
+  const foundS = waiting.rows[0]?.wait ?? 0;
+  if (foundS > 0) return foundS;
+  for (const { hash, free, mostS } of all) {
+    const { rows } = await db.query<{ wait: number }>(TAKE, [hash, free, mostS]);
     const waitS = rows[0]?.wait ?? 0;
     if (waitS > 0) return waitS;
   }

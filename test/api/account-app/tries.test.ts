@@ -75,6 +75,10 @@ t.test('a stranger who tries the password of a mailbox keeps its owner from noth
   const waits = await tryFrom('203.0.113.3', 'wrong wrong wrong');
   t.equal(waits.statusCode, 429, 'many networks together wait');
   t.ok(Number(waits.headers['retry-after']) <= 60, 'a minute at most');
+  for (let i = 0; i < 8; i++) t.equal((await tryFrom('198.51.100.7', PASSWORD)).statusCode, 429);
+  await pool.query(many.replace('tries = 500', 'blocked_until = now()'), [email]);
+  const isOwner = await tryFrom('198.51.100.7', change.password);
+  t.equal(isOwner.statusCode, 303, 'whom others keep waiting has made no try');
 });
 
 t.test('a visitor who comes when too many sign in is asked to retry later, and no try is counted', async (t) => {
