@@ -231,7 +231,7 @@ class SocketLink implements Link {
       deps.log.debug({ err: error, slot: slot.id }, 'unreadable frame');
       this.#onUnreadable();
     }
-    if (!this.#paused && deps.connections.isFull()) void this.#readLess();
+    if (!this.#paused && !this.#over.signal.aborted && deps.connections.isFull()) void this.#readLess();
   }
 
   #onText(text: string, bytes: number): void {

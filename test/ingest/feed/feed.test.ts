@@ -287,3 +287,27 @@ t.test('what still arrives after the end of a connection is not read, nor is its
   t.equal(memory.of('lost').length, 1);
   t.same([paused, read - before], [[], 0]);
 });
+
+t.test('a frame that ends its connection does not pause the socket, though the log takes no more', async (t) => {
+  const server = await startPaper();
+  const memory = openMemory();
+  const { stop, shared } = createParts(server, memory);
+  const paused: number[] = [];
+  const meters = { ...shared.meters, paused: (change: number) => void paused.push(change) };
+  const sequence: typeof paper.sequence = (text) =>
+    text.includes('"book"') ? { symbol: 'AAA', kind: 'update', first: null, last: null, previous: null } : null;
+  const venue = { ...paper, sequence, bookRule: { ...paper.bookRule, isUnnumbered: true as const } };
+  const covers = [{ layers: ['book'], symbols: ['AAA'] }];
+  const runner = runSocketSlot({ ...makeSlot(server.ws), covers }, { ...shared, meters, venue });
+  t.teardown(async () => {
+    runner.stop('collector_down', 'end of test');
+    stop();
+    await server.close();
+  });
+  await waitFor('subscribed', () => memory.of('frame').length === 3);
+  memory.block();
+  server.sendAll('{"book":"AAA","changes":[');
+  await waitFor('closed', () => server.sockets().length === 0);
+  t.equal(memory.of('lost').length, 1);
+  t.same(paused, []);
+});
