@@ -206,9 +206,23 @@ def test_errors_of_somebody_else(server: FakeServer, fake: perp.Client, body: by
         fake.venues()
 
 
-def test_an_address_without_its_scheme() -> None:
+@pytest.mark.parametrize("address", ["127.0.0.1:8080", "http://a b", "http://a\nb"])
+def test_what_is_no_address(address: str) -> None:
     with pytest.raises(ValueError, match="Write http://"):
-        perp.Client("sk_x", "127.0.0.1:8080")
+        perp.Client("sk_x", address)
+
+
+@pytest.mark.parametrize("key", ["sk_secret\ny", "“sk_secret”", "sk_secret y"])
+def test_what_is_no_key_is_not_shown(key: str) -> None:
+    with pytest.raises(ValueError, match="the API key") as caught:
+        perp.Client(key, "http://127.0.0.1:1")
+    assert "sk_secret" not in str(caught.value)
+
+
+def test_the_line_break_behind_a_key_and_an_address_is_none_of_them(server: FakeServer) -> None:
+    server.then_json(200, DOCUMENT)
+    assert perp.Client("sk_test\r\n", server.base_url + "/\n").venues().items == []
+    assert server.seen[0][2]["authorization"] == "Bearer sk_test"
 
 
 def test_payments(server: FakeServer) -> None:

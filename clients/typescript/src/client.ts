@@ -92,14 +92,23 @@ type Environment = { readonly process?: { readonly env?: Readonly<Record<string,
 const readSetting = (name: string): string | undefined => (globalThis as Environment).process?.env?.[name] || undefined;
 
 const checkAddress = (text: string): string => {
-  if (!/^https?:\/\/[^/]/.test(text))
-    throw new TypeError(`The base URL "${text}" is not an address: write http://127.0.0.1:8080.`);
-  return text.replace(/\/+$/, '');
+  const address = text.trim().replace(/\/+$/, '');
+  if (!/^https?:\/\/[^/]/.test(address) || !URL.canParse(address))
+    throw new TypeError(`The base URL "${address}" is not an address: write http://127.0.0.1:8080.`);
+  return address;
+};
+
+/** A key out of a file ends with a line break. What no header can have is refused here: \`fetch\` would write the key into its error. */
+const checkKey = (text: string | null): string | null => {
+  const key = text?.trim() || null;
+  if (key !== null && !/^[\x21-\x7E]+$/.test(key))
+    throw new TypeError('The API key has a character that no key has, such as a space, a line break or a curly quote.');
+  return key;
 };
 
 const toCaller = (options: ClientOptions): Caller => ({
   baseUrl: checkAddress(options.baseUrl ?? readSetting('PERP_BASE_URL') ?? DEMO),
-  key: options.key === undefined ? (readSetting('PERP_API_KEY') ?? null) : options.key || null,
+  key: checkKey(options.key === undefined ? (readSetting('PERP_API_KEY') ?? null) : options.key),
   // Looked up at each call: programs replace it.
   fetch: options.fetch ?? ((input, init) => fetch(input, init)),
   retries: options.retries ?? (options.fetch === undefined ? RETRIES : 0),

@@ -70,9 +70,14 @@ t.test('every endpoint of the document has its method, and lists are in an addre
   t.equal(edge.requests[0]?.url, '/v2/agent/state?rule_id=rule_a%2Crule_b&fresh=true');
 });
 
-t.test('an address without its scheme is refused at once', (t) => {
-  t.throws(() => createClient({ baseUrl: '127.0.0.1:8080' }), { name: 'TypeError', message: /write http:/ });
-  t.end();
+t.test('what is no address and no key is refused at once, and the key is not shown', async (t) => {
+  for (const address of ['127.0.0.1:8080', 'http://[', 'http://a b'])
+    t.throws(() => createClient({ baseUrl: address }), { name: 'TypeError', message: /write http:/ }, address);
+  for (const key of ['sk_secret\ny', '“sk_secret”', 'sk_secret y'])
+    t.throws(() => createClient({ key }), { name: 'TypeError', message: /^The API key (?!.*secret)/ }, key);
+  const edge = await openEdgeServer(t, [answerJson(200, VENUES)]);
+  await createClient({ baseUrl: `${edge.url}/\n`, key: 'sk_test\r\n' }).venues();
+  t.equal(edge.requests[0]?.headers.authorization, 'Bearer sk_test');
 });
 
 t.test('a refusal is one error with code, place, hint and receipt, and is not repeated', async (t) => {

@@ -41,7 +41,7 @@ class AsyncClient:
         retries: int = 5,
         payer: Payer | None = None,
     ) -> None:
-        own_key = key or os.environ.get("PERP_API_KEY") or None
+        own_key = (key or os.environ.get("PERP_API_KEY") or "").strip() or None
         address = base_url or os.environ.get("PERP_BASE_URL") or DEMO
         # A payment is made where there is no key; a try that is repeated above it would sign a second one.
         self._http = AsyncHttp(

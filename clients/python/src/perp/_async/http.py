@@ -39,14 +39,14 @@ class AsyncHttp:
     def __init__(
         self, key: str | None, base_url: str, *, timeout: float, retries: int, payer: Payer | None = None
     ) -> None:
-        if re.match(r"https?://[^/]", base_url) is None:
+        self.base_url = base_url.strip().rstrip("/")
+        if re.fullmatch(r"https?://[^/\s]\S*", self.base_url) is None:
             raise ValueError(f"base_url is not an address: {base_url!r}. Write http://127.0.0.1:8080.")
-        self.base_url = base_url.rstrip("/")
         self.retries = retries
         self._payer = payer
         headers = {"user-agent": f"perp-market-data-python/{__version__}"}
         if key is not None:
-            headers["authorization"] = f"Bearer {key}"
+            headers["authorization"] = f"Bearer {_checked(key)}"
         self._client = httpx2.AsyncClient(base_url=self.base_url, headers=headers, timeout=timeout)
         # Without the key: links of files lead elsewhere.
         self._bare = httpx2.AsyncClient(timeout=httpx2.Timeout(timeout, read=SILENCE_S))
@@ -134,6 +134,13 @@ class AsyncHttp:
                     at += len(piece)
         except (httpx2.RequestError, httpx2.InvalidURL) as error:
             raise ConnectionFailed(f"the file: {_words_of(error)}") from error
+
+
+def _checked(key: str) -> str:
+    """What no header can have is refused here: the error of a request would show the key."""
+    if re.fullmatch(r"[\x21-\x7e]+", key) is None:
+        raise ValueError("the API key has a character that no key has, such as a space, a line break or a curly quote")
+    return key
 
 
 def _is_whole(content: bytes, accept: str) -> bool:
