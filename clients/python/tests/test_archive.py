@@ -90,6 +90,21 @@ def test_a_break_is_continued(server: FakeServer, fake: perp.Client, tmp_path: P
     assert server.seen[0][1] == f"/v2/archive/binance%3ABTCUSDT/mark/{DAY}?format=parquet"
 
 
+def test_a_store_may_name_another_address(server: FakeServer, fake: perp.Client, tmp_path: Path) -> None:
+    part = tmp_path / "mark" / DAY / "binance" / "BTCUSDT.parquet.part"
+    part.parent.mkdir(parents=True)
+    part.write_bytes(b"da")
+    server.then_json(302, announced(b"data", server.base_url))
+    server.then(lambda handler: handler.send(307, b"", {"location": "/files/y"}))
+    server.then(lambda handler: handler.send(206, b"ta"))
+    (path,) = fake.archive.download([FILE], tmp_path)
+    assert path.read_bytes() == b"data"
+    assert [(seen[1], seen[2]["range"], "authorization" in seen[2]) for seen in server.seen[1:]] == [
+        ("/files/x", "bytes=2-", False),
+        ("/files/y", "bytes=2-", False),
+    ]
+
+
 def test_a_store_that_is_busy_is_asked_again(server: FakeServer, fake: perp.Client, tmp_path: Path) -> None:
     for status in (503, 429):
         server.then_json(302, announced(b"data", server.base_url))

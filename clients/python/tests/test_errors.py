@@ -196,6 +196,16 @@ def test_an_answer_of_somebody_else(server: FakeServer, fake: perp.Client) -> No
         list(fake.history(interval="1m", start="2026-01-10", end="2026-01-11").pages())
 
 
+@pytest.mark.parametrize("status", [301, 302, 307])
+def test_a_redirect_is_an_error_that_names_its_address(server: FakeServer, fake: perp.Client, status: int) -> None:
+    for ask in (fake.venues, fake.snapshots, lambda: next(iter(fake.live()))):
+        server.then(lambda handler: handler.send(status, b"moved", {"location": "https://api.example/v2"}))
+        with pytest.raises(perp.ApiError, match="leads to https://api.example/v2") as caught:
+            ask()
+        assert (caught.value.code, caught.value.status) == ("BAD_ANSWER", status)
+    assert len(server.seen) == 3
+
+
 @pytest.mark.parametrize("body", [b'{"errors": ["no upstream"]}', b'{"errors": "x"}', b'{"errors": [{"code": 7}]}', b'{"errors": 1}', b"[]"])
 def test_errors_of_somebody_else(server: FakeServer, fake: perp.Client, body: bytes) -> None:
     server.then(lambda handler: handler.send(502, body))

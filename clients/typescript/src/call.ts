@@ -72,18 +72,23 @@ const makeRequest = (caller: Caller, asked: CallRequest): { url: string; init: R
     ...(caller.key === null ? {} : { authorization: `Bearer ${caller.key}` }),
     ...asked.headers,
   };
-  // A file is answered with a redirect whose body is the answer: what it leads to is fetched without the key.
-  const redirect = asked.operation === 'archiveFile' ? 'manual' : 'follow';
+  // Of a redirect only the body is read: to follow it would lose the key, and turn a POST into a GET.
+  const redirect = 'manual';
   if (ENDPOINTS[asked.operation].method === 'GET') return { url: url + writeQuery(rest), init: { headers, redirect } };
   const init = {
     method: 'POST',
     headers: { ...headers, 'content-type': 'application/json' },
     body: JSON.stringify(rest),
-  };
+    redirect,
+  } as const;
   return { url, init };
 };
 
-/** One attempt; an answer other than 200 or 302 is thrown. */
+/** What a file is answered with: a redirect to the store, whose body is the answer. */
+const isLink = ({ operation }: CallRequest, { status }: Response): boolean =>
+  operation === 'archiveFile' && status === 302;
+
+/** One attempt; an answer other than 200, or the link of a file, is thrown. */
 export const attempt = async (caller: Caller, asked: CallRequest): Promise<Response> => {
   const { url, init } = makeRequest(caller, asked);
   const signal = asked.signal ?? null;
@@ -94,7 +99,7 @@ export const attempt = async (caller: Caller, asked: CallRequest): Promise<Respo
     if (signal?.aborted && !isTimeout(signal.reason)) throw signal.reason;
     throw makeUnreachable(new URL(url).origin, error);
   }
-  if (response.status !== 200 && response.status !== 302) throw await readError(response);
+  if (response.status !== 200 && !isLink(asked, response)) throw await readError(response);
   return response;
 };
 

@@ -94,7 +94,9 @@ export const readError = async (response: Response): Promise<ApiError> => {
   };
   const body = readBody(text);
   if (body !== null) return new ApiError(body.errors as readonly [ErrorItem, ...ErrorItem[]], facts);
-  const message = `The answer is no answer of the API: status ${status}, ${text.slice(0, 80).replaceAll(/\s+/g, ' ')}`;
+  const to = headers.get('location');
+  const said = `${to === null ? '' : `which leads to ${to}, `}${text.slice(0, 80).replaceAll(/\s+/g, ' ')}`;
+  const message = `The answer is no answer of the API: status ${status}, ${said}`;
   return new ApiError(
     [{ code: 'BAD_ANSWER', message, hint: 'Check the base URL, and any proxy on the way to it.' }],
     facts,

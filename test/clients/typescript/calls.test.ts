@@ -291,6 +291,17 @@ t.test('an answer of another service is reported, a silent one ends, and a calle
   await t.rejects(asked, { message: 'enough' });
 });
 
+t.test('a redirect is an error that names its address: to follow it loses the key or the body', async (t) => {
+  const headers = { location: 'https://api.example/v2' };
+  for (const status of [301, 302, 307]) {
+    const edge = await openEdgeServer(t, [(response) => void response.writeHead(status, headers).end('moved')]);
+    const client = createClient({ baseUrl: edge.url, key: 'k' });
+    for (const ask of [() => client.venues(), () => client.snapshots(), () => client.live().next()])
+      t.match(await catchError(ask()), { code: 'BAD_ANSWER', status, message: /leads to https:..api.example.v2/ });
+    t.equal(edge.requests.length, 3);
+  }
+});
+
 t.test('settings come from the environment, and the key is in no address', async (t) => {
   const edge = await openEdgeServer(t, [answerJson(200, VENUES)]);
   process.env['PERP_BASE_URL'] = `${edge.url}/`;

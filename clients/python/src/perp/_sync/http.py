@@ -48,8 +48,8 @@ class Http:
         if key is not None:
             headers["authorization"] = f"Bearer {_checked(key)}"
         self._client = httpx2.Client(base_url=self.base_url, headers=headers, timeout=timeout)
-        # Without the key: links of files lead elsewhere.
-        self._bare = httpx2.Client(timeout=httpx2.Timeout(timeout, read=SILENCE_S))
+        # Without the key: links of files lead elsewhere, and a store may answer them with another address.
+        self._bare = httpx2.Client(timeout=httpx2.Timeout(timeout, read=SILENCE_S), follow_redirects=True)
 
     def close(self) -> None:
         self._client.close()
@@ -160,7 +160,9 @@ def error_of(reply: Reply, query: str | None) -> ApiError:
         body, errors, is_own = {}, [], False
     if not is_own or not errors:
         begin = " ".join(reply.content[:80].decode(errors="replace").split())
-        message = f"The answer is not of this service: status {reply.status}, {begin}"
+        to = reply.headers.get("location")
+        leads = "" if to is None else f"which leads to {to}, "
+        message = f"The answer is not of this service: status {reply.status}, {leads}{begin}"
         errors = [{"code": "BAD_ANSWER", "message": message, "hint": "Check the base URL, and any proxy on the way."}]
     return class_of(reply.status, errors[0]["code"])(
         reply.status,
