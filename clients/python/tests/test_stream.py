@@ -63,6 +63,23 @@ def test_a_break_is_resumed_at_the_event_after_the_last(server: FakeServer, fake
     assert [headers.get("last-event-id") for _, _, headers, _ in server.seen] == [None, "2", "2", "4"]
 
 
+def test_a_page_in_place_of_the_stream(server: FakeServer, fake: perp.Client) -> None:
+    """Of an address that never gave a stream it is an error at once; in place of an open stream it is a broken connection."""
+    def page(handler: Any) -> None:
+        handler.send(200, b"<h1>Welcome</h1>", {"content-type": "text/html"})
+
+    server.then(page)
+    with pytest.raises(perp.ApiError, match="text/html instead of text/event-stream") as caught:
+        next(iter(fake.live(BTC)))
+    assert (caught.value.code, len(server.seen)) == ("BAD_ANSWER", 1)
+    server.then_events(("1", "hello", HELLO), ("2", "update", change(1, at(1))))
+    server.then(page)
+    server.then(page)
+    server.then_events(("2", "hello", RESUMED), ("3", "update", change(2, at(2))))
+    revs = (event["data"]["rev"] for event in fake.live(BTC) if event["event"] == "update")
+    assert list(islice(revs, 2)) == [1, 2]
+
+
 def test_a_cut_step_is_given_once(server: FakeServer, fake: perp.Client) -> None:
     """Events of one step share an id up to the last one of them: a resumed stream sends the whole step again (ST-05)."""
     rows = [{"id": str(n), "price": 1.0} for n in range(3)]

@@ -1,6 +1,6 @@
 // One call of the API: request, repetition, answer or error.
 import { ENDPOINTS } from './api-types.ts';
-import { ApiError, makeUnreachable, readError } from './errors.ts';
+import { ApiError, makeOtherType, makeUnreachable, readError } from './errors.ts';
 import { computeWaitMs, limitTimer, pause } from './wait.ts';
 
 export type EndpointName = keyof typeof ENDPOINTS;
@@ -30,6 +30,7 @@ export type Caller = {
 export type CallRequest = {
   readonly operation: EndpointName;
   readonly request: Readonly<Record<string, unknown>>;
+  /** Type that the answer must have; when it is left out the answer is read as JSON. */
   readonly accept?: string;
   readonly signal?: AbortSignal | undefined;
   readonly headers?: Readonly<Record<string, string>>;
@@ -88,6 +89,9 @@ const makeRequest = (caller: Caller, asked: CallRequest): { url: string; init: R
 const isLink = ({ operation }: CallRequest, { status }: Response): boolean =>
   operation === 'archiveFile' && status === 302;
 
+const isOfType = ({ headers }: Response, type: string): boolean =>
+  headers.get('content-type')?.toLowerCase().startsWith(type) ?? false;
+
 /** One attempt; an answer other than 200, or the link of a file, is thrown. */
 export const attempt = async (caller: Caller, asked: CallRequest): Promise<Response> => {
   const { url, init } = makeRequest(caller, asked);
@@ -100,6 +104,8 @@ export const attempt = async (caller: Caller, asked: CallRequest): Promise<Respo
     throw makeUnreachable(new URL(url).origin, error);
   }
   if (response.status !== 200 && !isLink(asked, response)) throw await readError(response);
+  if (asked.accept !== undefined && !isOfType(response, asked.accept))
+    throw await makeOtherType(response, asked.accept);
   return response;
 };
 

@@ -161,7 +161,7 @@ const build = <F extends Digits>(options: ClientOptions): Client<F> => {
       yield bytes;
   }
   const text = (operation: OperationName, request: object, { signal }: CallOptions = {}) =>
-    call(caller, { operation, request: { ...request }, signal }, readText);
+    call(caller, { operation, request: { ...request }, accept: 'application/json', signal }, readText);
   const events = (request: LiveRequest = {}, liveOptions: LiveOptions = {}) =>
     openLive<F>(caller, request, liveOptions);
   const history = (request: object, signal: AbortSignal) => goOn('history', request, { signal });

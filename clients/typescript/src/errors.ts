@@ -96,11 +96,23 @@ export const readError = async (response: Response): Promise<ApiError> => {
   if (body !== null) return new ApiError(body.errors as readonly [ErrorItem, ...ErrorItem[]], facts);
   const to = headers.get('location');
   const said = `${to === null ? '' : `which leads to ${to}, `}${text.slice(0, 80).replaceAll(/\s+/g, ' ')}`;
-  const message = `The answer is no answer of the API: status ${status}, ${said}`;
+  return makeForeign(`status ${status}, ${said}`, facts);
+};
+
+const makeForeign = (found: string, facts: Facts): ApiError => {
+  const message = `The answer is no answer of the API: ${found}`;
   return new ApiError(
     [{ code: 'BAD_ANSWER', message, hint: 'Check the base URL, and any proxy on the way to it.' }],
     facts,
   );
+};
+
+/** The error of an answer of another media type than the API has, such as a proxy's page in place of a table. */
+export const makeOtherType = async ({ status, headers, body }: Response, type: string): Promise<ApiError> => {
+  await body?.cancel().catch(() => undefined);
+  return makeForeign(`status ${status}, ${headers.get('content-type') ?? 'no media type'} instead of ${type}`, {
+    status,
+  });
 };
 
 /** What `fetch` says of a connection is in its cause; of a name with several addresses it is in the error of each. */

@@ -120,6 +120,8 @@ class Live<F extends Digits> {
   /** A stream that was once open reconnects, however long the service is unavailable; one that never was is given up like a call. */
   #isWorthAgain({ code, status, retryAfter }: ApiError): boolean {
     if ((retryAfter ?? 0) * 1_000 > this.#caller.longestWaitMs) return false;
+    // A page in place of the stream: an address of another service, or, where the stream was open before, a proxy's for a while.
+    if (code === 'BAD_ANSWER' && status === 200) return this.#wasOpen;
     if (code === 'BAD_ANSWER' && status === 0) return ++this.#unreadable < UNREADABLE_TRIES;
     const mayHelp = code === 'UNREACHABLE' || [429, 502, 503, 504].includes(status);
     return mayHelp && (this.#wasOpen || this.#failures < this.#caller.retries);

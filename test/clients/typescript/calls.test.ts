@@ -133,7 +133,7 @@ t.test('tables follow the cursor, which is in a header, and split a period that 
   const paged = (text: string, page: string | null) => (response: ServerResponse, request: IncomingMessage) => {
     request.once('data', (chunk) => asked.push(JSON.parse(String(chunk)) as Record<string, unknown>));
     if (page !== null) response.setHeader('x-service-page', page);
-    response.end(text);
+    response.writeHead(200, { 'content-type': 'text/csv; charset=utf-8' }).end(text);
   };
   const collect = async (name: TableName, answers: Parameters<typeof openEdgeServer>[1]): Promise<string[]> => {
     const edge = await openEdgeServer(t, answers);
@@ -282,6 +282,10 @@ t.test('an answer of another service is reported, a silent one ends, and a calle
   const lost = createClient({ baseUrl: proxy.url, key: null });
   t.match(await catchError(lost.venues()), { code: 'BAD_ANSWER', status: 404, message: /Not here/ });
   t.match(await catchError(lost.venues()), { code: 'BAD_ANSWER', message: /not JSON/ });
+  const table = { timeframe: '1m', from: '2026-01-01', to: '2026-01-02', format: 'parquet' } as const;
+  for (const ask of [() => lost.table('candles', table), () => lost.text('venues', {}), () => lost.live().next()])
+    t.match(await catchError(ask()), { code: 'BAD_ANSWER', status: 200, message: /text\/html instead of/ });
+  t.equal(proxy.requests.length, 5, 'none of it is repeated');
   const silent = await openEdgeServer(t, [keepSilent]);
   const hasty = createClient({ baseUrl: silent.url, key: null, timeoutMs: 50, retries: 0 });
   t.match(await catchError(hasty.venues()), { code: 'UNREACHABLE', status: 0 });

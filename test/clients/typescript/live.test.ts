@@ -202,6 +202,18 @@ t.test('silence, a malformed event and an end without a word are a broken connec
   );
 });
 
+t.test('a page that a proxy gives for a while in place of an open stream is a broken connection', async (t) => {
+  const page: EdgeAnswer = (response) =>
+    void response.writeHead(200, { 'content-type': 'text/html' }).end('<h1>Soon</h1>');
+  const { edge, client } = await edgeClient(t, [
+    stream([hello('a', false), update('b', 2)], 'end'),
+    ...[page, page],
+    stream([hello('b', true), update('c', 3), bye('c', false)], 'end'),
+  ]);
+  t.same(brief(await all(client.live())), ['hello', 'update 2', 'hello', 'update 3', 'bye']);
+  t.equal(edge.requests.length, 4);
+});
+
 t.test('a stream that is never readable is given up', async (t) => {
   const { edge, client } = await edgeClient(t, [stream([hello('a', false), 'event: update\ndata: {\n\n'], 'end')]);
   await t.rejects(all(client.live()), { code: 'BAD_ANSWER' });

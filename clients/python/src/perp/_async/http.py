@@ -23,6 +23,7 @@ LONGEST_WAIT_S = 60.0
 SILENCE_S = 45.0
 JSON = "application/json"
 PARQUET = "application/vnd.apache.parquet"
+EVENT_STREAM = "text/event-stream"
 # What an answer of each type begins and ends with.
 _EDGES: Mapping[str, tuple[bytes, bytes]] = {JSON: (b"{", b"}"), PARQUET: (b"PAR1", b"PAR1")}
 
@@ -107,7 +108,7 @@ class AsyncHttp:
 
     async def events(self, params: Mapping[str, Any], last_id: str | None) -> AsyncIterator[bytes]:
         """Bytes of the stream as they come. Raises ApiError when it is refused, ConnectionFailed when it breaks."""
-        headers = {"accept": "text/event-stream", "accept-encoding": "identity"}
+        headers = {"accept": EVENT_STREAM, "accept-encoding": "identity"}
         if last_id is not None:
             headers["last-event-id"] = last_id
         timeout = httpx2.Timeout(10, read=SILENCE_S)
@@ -116,6 +117,9 @@ class AsyncHttp:
             async with self._client.stream("GET", "/v2/stream", params=query, headers=headers, timeout=timeout) as answer:
                 if answer.status_code != 200:
                     raise error_of(Reply(answer.status_code, answer.headers, await answer.aread()), None)
+                kind = answer.headers.get("content-type", "no media type")
+                if not kind.lower().startswith(EVENT_STREAM):
+                    raise error_of(Reply(answer.status_code, answer.headers, f"{kind} instead of {EVENT_STREAM}".encode()), None)
                 async for piece in answer.aiter_raw():
                     yield piece
         except httpx2.RequestError as error:

@@ -95,6 +95,9 @@ class Live:
     def _is_worth_again(self, failure: Exception) -> bool:
         """A stream that was once open reconnects, however long the service is unavailable; one that never was is given up like a call."""
         if isinstance(failure, ApiError):
+            # A page in place of the stream: an address of another service, or, where the stream was open before, a proxy's for a while.
+            if failure.code == "BAD_ANSWER" and failure.status == 200:
+                return self._was_open
             if failure.status not in RETRIED or (failure.retry_after or 0) > LONGEST_WAIT_S:
                 return False
         return self._unreadable < UNREADABLE_TRIES and (self._was_open or self._failures < self._http.retries)
