@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from email.utils import formatdate
 from pathlib import Path
+from time import time
 from typing import Any
 
 import pytest
@@ -91,12 +93,21 @@ def test_retry_after_is_obeyed(server: FakeServer, fake: perp.Client, monkeypatc
 @pytest.mark.parametrize(
     "header, seconds",
     [("7", 7.0), ("1.5", 1.5), ("0", 0.0)]
-    + [(text, None) for text in (None, "-5", "nan", "inf", "1e9", "Fri, 27 Nov 2026 10:00:00 GMT")],
+    + [("Fri, 27 Nov 1998 10:00:00 GMT", 0.0)]
+    + [(text, None) for text in (None, "-5", "nan", "inf", "1e9", "soon", "Soon", "2026-11-27", "Fri, 99 Nov 2026 10:00:00 GMT")],
 )
 def test_what_is_no_number_of_seconds_is_no_wait(header: str | None, seconds: float | None) -> None:
     from perp._retry import seconds_in
 
     assert seconds_in(header) == seconds
+
+
+def test_a_date_is_a_wait(server: FakeServer, fake: perp.Client) -> None:
+    for seconds in (30, 7_200):
+        server.then_refuse(503, "UNAVAILABLE", {"retry-after": formatdate(time() + seconds, usegmt=True)})
+    with pytest.raises(perp.Unavailable) as caught:
+        fake.venues()
+    assert 7_100 < (caught.value.retry_after or 0) <= 7_200 and len(server.seen) == 2
 
 
 def test_pauses_double_and_scatter() -> None:

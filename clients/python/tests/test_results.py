@@ -10,6 +10,7 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any, Callable
 
+import pandas
 import pytest
 
 import perp
@@ -104,6 +105,24 @@ def test_windows_of_time(now: int, client: perp.Client) -> None:
         client.snapshots(layers="mark")  # type: ignore[arg-type]
     moment = client.history(BTC, layers=["mark"], at=[datetime(2026, 1, 10, 0, 1, tzinfo=timezone.utc), END])
     assert [row["at"] for row in moment][::2] == [f"{DAY}T00:01:00.000Z", f"{DAY}T00:30:00.000Z"]
+
+
+def test_instants_of_every_kind(fake: perp.Client) -> None:
+    """Those of a frame are instants like others; what is none is refused before anything is sent."""
+    index = pandas.date_range("2026-01-10", periods=2, freq="min", tz="Europe/Berlin")
+    expected = ["2026-01-09T23:00:00.000000Z", "2026-01-09T23:01:00.000000Z"]
+    for at in (index, index.to_series(), tuple(index), (one.to_pydatetime() for one in index)):
+        assert fake.history(BTC, at=at)._body["at"] == expected
+    assert fake.history(BTC, at=index[0])._body["at"] == expected[:1]
+    nanos = pandas.Timestamp("2026-01-10T00:00:00.123456789Z")
+    assert fake.history(BTC, at=nanos)._body["at"] == ["2026-01-10T00:00:00.123456Z"]
+    wrong: list[Any] = [1_768_000_000, nanos.to_numpy(), pandas.NaT, "2026-01-10T00:00:00", "2026-01-10 00:00", "soon"]
+    for start in wrong:
+        with pytest.raises(ValueError):
+            fake.history(BTC, interval="1m", start=start, end="2026-01-11")
+    for at in ([1_768_000_000], index.tz_localize(None), [None]):
+        with pytest.raises(ValueError):
+            fake.history(BTC, at=at)
 
 
 def test_parts_of_a_window_leave_nothing_between() -> None:

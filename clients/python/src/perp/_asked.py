@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any, Iterable, Literal, Mapping, Sequence, Union
+from datetime import date
+from typing import Any, Iterable, Literal, Mapping, Union
 
 from . import dql
 from ._dql_tree import print_selection
 from ._errors import LimitError
-from ._instants import Duration, Instant, format_instant, from_micros, now_micros, seconds_of, to_micros
+from ._instants import Duration, Instant, asked_micros, format_instant, from_micros, now_micros, seconds_of
 from .types import Selection as SelectionObject
 
 Layer = Literal["ticker", "mark", "funding", "oi", "book", "stats", "venue_depth"]
@@ -65,9 +65,9 @@ def window_of(
     """`start` and `end`, or `last`: a duration up to `end`, which is now when it is left out."""
     if (start is None) == (last is None):
         raise ValueError("say either start=, an instant, or last=, a duration such as '1h'")
-    stop = now_micros() if end is None else to_micros(end)
+    stop = now_micros() if end is None else asked_micros(end)
     # Whole steps: the last hour by the minute has sixty rows, at any time of the request.
-    begin = to_micros(start) if start is not None else stop // step * step - seconds_of(last or "0s") * SECOND
+    begin = asked_micros(start) if start is not None else stop // step * step - seconds_of(last or "0s") * SECOND
     if begin >= stop:
         raise ValueError(f"the window is empty: it begins at {from_micros(begin)} and ends at {from_micros(stop)}")
     return Window(begin, stop, step, most)
@@ -85,9 +85,9 @@ def fitting_length(error: LimitError, step: int) -> int | None:
     return length if length > 0 else None
 
 
-def instants_of(at: Instant | Sequence[Instant]) -> list[str]:
-    given = [at] if isinstance(at, (str, datetime)) or not isinstance(at, Sequence) else list(at)
-    return [format_instant(one) for one in given]
+def instants_of(at: Instant | Iterable[Instant]) -> list[str]:
+    """One instant or several, such as the index of a frame."""
+    return [format_instant(one) for one in ([at] if isinstance(at, (str, date)) or not isinstance(at, Iterable) else at)]
 
 
 def query_body(query: Union[str, dql.Query, dql.Condition, Mapping[str, Any]]) -> Mapping[str, Any]:

@@ -30,12 +30,21 @@ def format_instant(value: Instant) -> str:
         if value.tzinfo is None:
             raise ValueError(f"{value!r} has no time zone: use datetime(..., tzinfo=timezone.utc)")
         return value.astimezone(timezone.utc).isoformat(timespec="microseconds").replace("+00:00", "Z")
-    return value.isoformat()
+    if isinstance(value, date):
+        return value.isoformat()
+    raise ValueError(f"{value!r} is no instant: write '2026-01-15T12:00:00Z', a date, or a datetime with a time zone")
 
 
 def to_micros(value: Instant) -> int:
     """Microseconds since 1970."""
     return _micros_of(format_instant(value))
+
+
+def asked_micros(value: Instant) -> int:
+    """Likewise, of an argument: a text with a time and without a zone is refused, as the service does and as a datetime without one is."""
+    if isinstance(value, str) and len(value) > len("2026-01-15") and datetime.fromisoformat(value).tzinfo is None:
+        raise ValueError(f"{value!r} has no time zone: write Z behind it where it is UTC")
+    return to_micros(value)
 
 
 @lru_cache(maxsize=4_096)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 import re
+from datetime import datetime, timezone
+from email.utils import parsedate_to_datetime
 
 # Statuses of an answer that means "not now".
 RETRIED = frozenset({429, 502, 503, 504})
@@ -30,8 +32,20 @@ def pause_before_return(attempt: int, retry_s: float) -> float:
 
 
 _SECONDS = re.compile(r"[0-9]+(\.[0-9]+)?")
+# What else has a date in it for the parser, such as `-5`, has no name of a day.
+_DATE = re.compile(r"[A-Z][a-z]{2}.*")
 
 
 def seconds_in(header: str | None) -> float | None:
-    """Of `Retry-After`, which this service always writes in seconds. What a proxy writes otherwise (`-5`, `nan`, a date) is no wait."""
-    return None if header is None or _SECONDS.fullmatch(header) is None else float(header)
+    """Of `Retry-After`: a number of seconds, as this service writes it, or a date, as a proxy may. Anything else (`-5`, `nan`) is no wait."""
+    if header is None:
+        return None
+    if _SECONDS.fullmatch(header) is not None:
+        return float(header)
+    try:
+        moment = parsedate_to_datetime(header) if _DATE.fullmatch(header) is not None else None
+    except ValueError:
+        return None
+    if moment is None:
+        return None
+    return max(0.0, (moment.replace(tzinfo=moment.tzinfo or timezone.utc) - datetime.now(timezone.utc)).total_seconds())

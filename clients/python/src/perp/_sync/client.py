@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from types import TracebackType
-from typing import Any, Iterable, Literal, Mapping, Sequence, Union, overload
+from typing import Any, Iterable, Literal, Mapping, Union, overload
 
 from .. import dql
 from .._answers import Account, AgentState, AnchorDay, Books, Catalogue, Check, Proof, Receipt, Snapshots, Venues
@@ -230,7 +230,7 @@ class Client:
         where: Where | None = ...,
         *,
         layers: Iterable[Layer] | None = ...,
-        at: Union[Instant, Sequence[Instant]],
+        at: Union[Instant, Iterable[Instant]],
         units: Units | None = ...,
         freshness: Freshness | None = ...,
         allow_stale: bool | None = ...,
@@ -261,7 +261,7 @@ class Client:
         *,
         layers: Iterable[Layer] | None = None,
         interval: Interval | None = None,
-        at: Union[Instant, Sequence[Instant], None] = None,
+        at: Union[Instant, Iterable[Instant], None] = None,
         raw: bool = False,
         start: Instant | None = None,
         end: Instant | None = None,
