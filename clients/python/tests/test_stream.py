@@ -63,6 +63,40 @@ def test_a_break_is_resumed_at_the_event_after_the_last(server: FakeServer, fake
     assert [headers.get("last-event-id") for _, _, headers, _ in server.seen] == [None, "2", "2", "4"]
 
 
+def test_a_stream_that_failed_or_was_interrupted_goes_on_when_it_is_iterated_again(
+    server: FakeServer, fake: perp.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(attempt: int, retry_s: float) -> float:
+        raise KeyboardInterrupt
+
+    stream = fake.live(BTC)
+    server.then_events(("1", "hello", HELLO), ("2", "update", change(1, at(1))))
+    server.then_refuse(500, "INTERNAL")
+    with pytest.raises(perp.Unavailable):
+        list(stream)
+    server.then_events(("2", "hello", RESUMED), ("3", "update", change(2, at(2))))
+    with monkeypatch.context() as patch:
+        patch.setattr("perp._sync.follow.pause_before_return", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            list(stream)
+    server.then_events(("3", "hello", RESUMED), ("4", "update", change(3, at(3))))
+    assert [event["event"] for event in islice(stream, 2)] == ["hello", "update"]
+    assert [headers.get("last-event-id") for _, _, headers, _ in server.seen] == [None, "2", "2", "3"]
+
+
+def test_a_connection_is_closed_when_its_stream_is(server: FakeServer) -> None:
+    async def leave() -> list[Any]:
+        async with perp.AsyncClient("sk_test", server.base_url) as client:
+            async with client.live(BTC) as stream:
+                async for _ in stream:
+                    break
+            transport: Any = client._http._client._transport
+            return list(transport._pool.connections)
+
+    server.then_events(("1", "hello", HELLO), ("2", "update", change(1, at(1))))
+    assert asyncio.run(leave()) == []
+
+
 def test_a_page_in_place_of_the_stream(server: FakeServer, fake: perp.Client) -> None:
     """Of an address that never gave a stream it is an error at once; in place of an open stream it is a broken connection."""
     def page(handler: Any) -> None:

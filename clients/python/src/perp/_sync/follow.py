@@ -62,26 +62,36 @@ class Live:
         return self._events
 
     def _all_events(self) -> Iterator[shapes.StreamEvent]:
-        while True:
-            failure: Exception | None = ConnectionFailed("the stream ended without a word")
-            try:
-                for event in self._connection():
-                    given = self._taken(event)
-                    if given is not None:
-                        yield given
-                    # Only now: what the reader did not take would be lost to it.
-                    self._repeats.note(event, is_place=event["id"] not in (None, self._last_id))
-                    self._last_id = event["id"] or self._last_id
-                    if event["event"] == "bye":
-                        if not event["data"]["reconnect"]:
-                            raise StreamEnded(event["data"]["reason"])
-                        failure = None
-                        break
-            except (ConnectionFailed, ApiError) as error:
-                failure = error
-            if failure is not None and not self._is_worth_again(failure):
-                raise failure
-            self._pause(failure)
+        try:
+            while True:
+                failure: Exception | None = ConnectionFailed("the stream ended without a word")
+                events = self._connection()
+                try:
+                    for event in events:
+                        given = self._taken(event)
+                        if given is not None:
+                            yield given
+                        self._note(event)
+                        if event["event"] == "bye":
+                            if not event["data"]["reconnect"]:
+                                raise StreamEnded(event["data"]["reason"])
+                            failure = None
+                            break
+                except (ConnectionFailed, ApiError) as error:
+                    failure = error
+                finally:
+                    events.close()  # type: ignore[attr-defined]
+                if failure is not None and not self._is_worth_again(failure):
+                    raise failure
+                self._pause(failure)
+        finally:
+            # After an exception or an interrupt the stream can be iterated again: it goes on after the last event that was given.
+            self._events = None
+
+    def _note(self, event: shapes.StreamEvent) -> None:
+        """The reader has taken the event: what it did not take would be lost to it."""
+        self._repeats.note(event, is_place=event["id"] not in (None, self._last_id))
+        self._last_id = event["id"] or self._last_id
 
     def _taken(self, event: shapes.StreamEvent) -> shapes.StreamEvent | None:
         """The event as it is given; None when all of it was given before."""
