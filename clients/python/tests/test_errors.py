@@ -59,6 +59,12 @@ def test_the_tree(base_url: str, key: str, client: perp.Client, monkeypatch: pyt
     assert key not in repr(client)
 
 
+def test_a_name_stays_within_its_place(server: FakeServer, fake: perp.Client) -> None:
+    server.then_json(200, DOCUMENT)
+    fake.receipt("rcp_a/b?c")
+    assert server.seen[0][1] == "/v2/receipts/rcp_a%2Fb%3Fc"
+
+
 def test_no_answer_at_all() -> None:
     with pytest.raises(perp.ConnectionFailed, match="127.0.0.1:1/v2/venues"):
         perp.Client("sk_x", "http://127.0.0.1:1", retries=0).venues()

@@ -354,6 +354,22 @@ def test_history_is_away_for_a_while(server: FakeServer, fake: perp.Client, monk
         list(fake.history(BTC, **window).then_live())
 
 
+def test_following_goes_on_when_it_is_iterated_again(server: FakeServer, fake: perp.Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("perp._sync.follow.now_micros", lambda: to_micros(at(35)))
+    server.then_events(("1", "hello", {**HELLO, "evaluated_at": at(45)}), ("1", "ready", READY), ("2", "update", change(6, at(41), 6)))
+    server.then_json(200, history((10, 1), to=40))
+    server.then_refuse(500, "INTERNAL")
+    rows = fake.history(BTC, layers=["mark"], interval="10s", start=at(0), end=at(30)).then_live()
+    given = []
+    with pytest.raises(perp.Unavailable):
+        for row in rows:
+            given.append(row["values"].get("mark"))
+    server.then_events(("9", "hello", {**HELLO, "evaluated_at": at(65)}), ("9", "ready", READY), ("9", "update", change(8, at(62), 8)))
+    server.then_json(200, history((10, 1), (50, 6), (60, 7), to=60))
+    given += [row["values"].get("mark") for row in islice(rows, 3)]
+    assert given == [1, 6, 6, 7, 8]
+
+
 def test_following_the_service(now: int, client: perp.Client) -> None:
     history = client.history(BTC, layers=["mark"], interval="1m", last="30m", freshness="604800s")
     with history.then_live() as rows:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from types import TracebackType
 from typing import Any, Iterable, Literal, Mapping, Union, overload
+from urllib.parse import quote
 
 from .. import dql
 from .._answers import Account, AgentState, AnchorDay, Books, Catalogue, Check, Proof, Receipt, Snapshots, Venues
@@ -372,7 +373,7 @@ class AsyncClient:
 
     async def receipt(self, receipt_id: str) -> Receipt:
         """What became of the payment of one call. No key needed."""
-        reply = await self._http.get(f"/v2/receipts/{receipt_id}")
+        reply = await self._http.get(f"/v2/receipts/{quote(receipt_id, safe='')}")
         return Receipt("receipt", reply.content, reply.headers)
 
 

@@ -198,19 +198,24 @@ class AsyncFollow:
         return self._rows
 
     async def _all_rows(self) -> AsyncIterator[ReadingRow]:
-        self._reached = self._history.window.begin
-        async for row in self._settled(self._middle(now_micros())):
-            yield row
-        async with self._history.live() as stream:
-            async for event in stream:
-                if event["event"] not in ("hello", "gap", "snapshot"):
-                    async for row in self._greet():
+        # Begun anew after an exception: what waited is requested again, and what was given is left out.
+        self._reached, self._seams = self._history.window.begin, {}
+        self._greeted, self._snapshots, self._again_at = None, [], None
+        try:
+            async for row in self._settled(self._middle(now_micros())):
+                yield row
+            async with self._history.live() as stream:
+                async for event in stream:
+                    if event["event"] not in ("hello", "gap", "snapshot"):
+                        async for row in self._greet():
+                            yield row
+                    async for row in self._told(event):
                         yield row
-                async for row in self._told(event):
-                    yield row
-                while self._is_time():
-                    async for row in self._ask_again():
-                        yield row
+                    while self._is_time():
+                        async for row in self._ask_again():
+                            yield row
+        finally:
+            self._rows = None
 
     async def _told(self, event: shapes.StreamEvent) -> AsyncIterator[ReadingRow]:
         self._is_begun = True

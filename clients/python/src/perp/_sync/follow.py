@@ -198,19 +198,24 @@ class Follow:
         return self._rows
 
     def _all_rows(self) -> Iterator[ReadingRow]:
-        self._reached = self._history.window.begin
-        for row in self._settled(self._middle(now_micros())):
-            yield row
-        with self._history.live() as stream:
-            for event in stream:
-                if event["event"] not in ("hello", "gap", "snapshot"):
-                    for row in self._greet():
+        # Begun anew after an exception: what waited is requested again, and what was given is left out.
+        self._reached, self._seams = self._history.window.begin, {}
+        self._greeted, self._snapshots, self._again_at = None, [], None
+        try:
+            for row in self._settled(self._middle(now_micros())):
+                yield row
+            with self._history.live() as stream:
+                for event in stream:
+                    if event["event"] not in ("hello", "gap", "snapshot"):
+                        for row in self._greet():
+                            yield row
+                    for row in self._told(event):
                         yield row
-                for row in self._told(event):
-                    yield row
-                while self._is_time():
-                    for row in self._ask_again():
-                        yield row
+                    while self._is_time():
+                        for row in self._ask_again():
+                            yield row
+        finally:
+            self._rows = None
 
     def _told(self, event: shapes.StreamEvent) -> Iterator[ReadingRow]:
         self._is_begun = True
