@@ -29,6 +29,7 @@ Question = Union[str, dql.Query, dql.Condition, Mapping[str, Any]]
 class AsyncClient:
     """Calls the service. Key and address come from `PERP_API_KEY` and `PERP_BASE_URL` where they are not given.
 
+    `timeout` is the longest silence in seconds, not the longest answer.
     `retries` is how often a call is repeated that was refused for now or got no answer; a wait above a minute is an exception.
     `payer` signs payments for calls without a key, see `perp.x402_payer`.
     """
