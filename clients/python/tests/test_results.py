@@ -125,6 +125,30 @@ def test_instants_of_every_kind(fake: perp.Client) -> None:
             fake.history(BTC, at=at)
 
 
+@pytest.mark.parametrize(
+    "hint, seconds",
+    [
+        ("The largest window that fits is 600s: send to 2026-01-10T00:10:00.000Z.", 600),
+        ("A window of about 600s fits: send to 2026-01-10T00:10:00.000Z, or narrow where or layers.", 600),
+        ("One answer reaches to 2026-01-10T00:10:00.000Z (600s): continue from there.", 600),
+        ("One answer reaches to about 2026-01-10T00:10:00.000Z (600s): continue from there, or narrow where or layers.", 600),
+        ("Late rows are among them: ask for half of the window.", 1_800),
+        ("Narrow where or layers: no window of this size fits.", None),
+    ],
+)
+def test_a_refused_window_is_requested_as_its_hint_says(server: FakeServer, fake: perp.Client, hint: str, seconds: int | None) -> None:
+    """The hints are those of `api/history` and `api/operations/candles.ts`."""
+    begin = perp.parse_instant("2026-01-10T00:00:00Z")
+    asked = fake.history(BTC, raw=True, start=begin, end=begin + timedelta(hours=1))
+    server.then_refuse(400, "DQL_LIMIT", hint=hint)
+    server.then_refuse(400, "DQL_LIMIT")
+    with pytest.raises(perp.LimitError):
+        list(asked.pages())
+    bodies = [json.loads(body) for _, _, _, body in server.seen]
+    ends = [(perp.parse_instant(body["to"]) - begin).total_seconds() for body in bodies]
+    assert ends == ([3_600] if seconds is None else [3_600, seconds])
+
+
 def test_parts_of_a_window_leave_nothing_between() -> None:
     window = Window(7, 100, 10, 2)
     ends, begin = [], window.begin

@@ -118,7 +118,11 @@ const toCaller = (options: ClientOptions): Caller => ({
   onRetry: options.onRetry ?? (() => undefined),
 });
 
-const readJson = (response: Response): Promise<unknown> => response.json();
+const readJson = async (response: Response): Promise<unknown> => {
+  const body: unknown = await response.json();
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) throw new SyntaxError('no object');
+  return body;
+};
 const readText = (response: Response): Promise<string> => response.text();
 
 type TableRequest = { readonly format: TableFormat; readonly from?: string; readonly to?: string };

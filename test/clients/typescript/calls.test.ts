@@ -277,15 +277,18 @@ t.test('errors of another form are those of another service', async (t) => {
 t.test('an answer of another service is reported, a silent one ends, and a caller may give up', async (t) => {
   const proxy = await openEdgeServer(t, [
     (response) => void response.writeHead(404, { 'content-type': 'text/html' }).end('<h1>Not here</h1>'),
+    answerJson(200, null),
+    answerJson(200, []),
     (response) => void response.writeHead(200, { 'content-type': 'text/html' }).end('<h1>Welcome</h1>'),
   ]);
   const lost = createClient({ baseUrl: proxy.url, key: null });
   t.match(await catchError(lost.venues()), { code: 'BAD_ANSWER', status: 404, message: /Not here/ });
-  t.match(await catchError(lost.venues()), { code: 'BAD_ANSWER', message: /not JSON/ });
+  for (const _ of ['null', '[]', 'a page'])
+    t.match(await catchError(lost.venues()), { code: 'BAD_ANSWER', status: 200, message: /no JSON object/ });
   const table = { timeframe: '1m', from: '2026-01-01', to: '2026-01-02', format: 'parquet' } as const;
   for (const ask of [() => lost.table('candles', table), () => lost.text('venues', {}), () => lost.live().next()])
     t.match(await catchError(ask()), { code: 'BAD_ANSWER', status: 200, message: /text\/html instead of/ });
-  t.equal(proxy.requests.length, 5, 'none of it is repeated');
+  t.equal(proxy.requests.length, 7, 'none of it is repeated');
   const silent = await openEdgeServer(t, [keepSilent]);
   const hasty = createClient({ baseUrl: silent.url, key: null, timeoutMs: 50, retries: 0 });
   t.match(await catchError(hasty.venues()), { code: 'UNREACHABLE', status: 0 });

@@ -73,16 +73,18 @@ def window_of(
     return Window(begin, stop, step, most)
 
 
-_FITS = re.compile(r"[Ww]indow (?:of about|that fits is) (\d+)s|One answer reaches to \S+ \((\d+)s\)")
+_FITS = re.compile(r"[Ww]indow (?:of about|that fits is) (\d+)s|One answer reaches to (?:about )?\S+ \((\d+)s\)")
+_HALF = "half of the window"
 
 
-def fitting_length(error: LimitError, step: int) -> int | None:
-    """Microseconds of the window that would fit, from the hint of a refusal; None when it has none."""
-    found = _FITS.search(error.hint or "")
-    if found is None:
+def fitting_length(error: LimitError, asked: int, step: int) -> int | None:
+    """Microseconds of the window that would fit, from the hint of the refusal of `asked`; None when it has none."""
+    hint = error.hint or ""
+    found = _FITS.search(hint)
+    if found is None and _HALF not in hint:
         return None
-    length = int(found[1] or found[2]) * SECOND // step * step
-    return length if length > 0 else None
+    length = (asked // 2 if found is None else int(found[1] or found[2]) * SECOND) // step * step
+    return length if 0 < length < asked else None
 
 
 def instants_of(at: Instant | Iterable[Instant]) -> list[str]:

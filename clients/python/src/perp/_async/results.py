@@ -187,8 +187,8 @@ class AsyncRange(AsyncPages[Page, Row]):
             try:
                 reply = await self._http.post(self._path, body, accept=accept)
             except LimitError as error:
-                smaller = fitting_length(error, window.step)
-                if smaller is None or smaller >= end - begin:
+                smaller = fitting_length(error, end - begin, window.step)
+                if smaller is None:
                     raise
                 length = smaller
                 continue
