@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from email.utils import formatdate
 from pathlib import Path
 from time import time
@@ -57,6 +59,24 @@ def test_the_tree(base_url: str, key: str, client: perp.Client, monkeypatch: pyt
         list(client.screen("base = BTC as of 2001-01-01"))
     assert issubclass(perp.QueryError, perp.RequestError) and issubclass(perp.LimitError, perp.ApiError)
     assert key not in repr(client)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        perp.RateLimited(429, [{"code": "RATE_LIMITED", "message": "It is."}], retry_after=3.0, limit="requests_per_day"),
+        perp.QueryError(400, [{"code": "DQL_SYNTAX", "message": "It is.", "position": {"line": 1, "column": 1, "length": 1}}], query="x"),
+        perp.ConnectionFailed("nothing came"),
+        perp.StreamEnded("key_ended", [{"code": "AUTH_INVALID", "message": "It has ended."}]),
+        perp.Mismatch("a file", "aa", "bb"),
+        perp.MissingExtra("pandas", "pandas"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_an_error_out_of_another_process_is_the_same(error: perp.PerpError) -> None:
+    """A pool of processes pickles it; one that cannot be read again stops the pool of multiprocessing for ever."""
+    for other in (pickle.loads(pickle.dumps(error)), copy.copy(error)):
+        assert (type(other), str(other), other.args, vars(other)) == (type(error), str(error), error.args, vars(error))
 
 
 def test_a_name_stays_within_its_place(server: FakeServer, fake: perp.Client) -> None:
@@ -244,6 +264,14 @@ def test_what_is_no_key_is_not_shown(key: str) -> None:
     with pytest.raises(ValueError, match="the API key") as caught:
         perp.Client(key, "http://127.0.0.1:1")
     assert "sk_secret" not in str(caught.value)
+
+
+def test_no_key_is_none_of_the_environment(server: FakeServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PERP_API_KEY", "sk_environment")
+    for key in ("", None):
+        server.then_json(200, DOCUMENT)
+        perp.Client(key, server.base_url).venues()
+    assert [headers.get("authorization") for _, _, headers, _ in server.seen] == [None, "Bearer sk_environment"]
 
 
 def test_the_line_break_behind_a_key_and_an_address_is_none_of_them(server: FakeServer) -> None:

@@ -9,6 +9,16 @@ from typing import Any, Mapping, Sequence
 class PerpError(Exception):
     """Everything this package raises on purpose."""
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Pools of processes bring an exception to their caller by pickle, which would call `__init__` with the message alone.
+        return _restored, (type(self), self.args, self.__dict__)
+
+
+def _restored(kind: type[PerpError], args: tuple[Any, ...], members: Mapping[str, Any]) -> PerpError:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(members)
+    return error
+
 
 class ApiError(PerpError):
     """The service refused. `code` is stable, `message` may be reworded, `hint` is what to send instead."""

@@ -27,7 +27,7 @@ Question = Union[str, dql.Query, dql.Condition, Mapping[str, Any]]
 
 
 class Client:
-    """Calls the service. Key and address come from `PERP_API_KEY` and `PERP_BASE_URL` where they are not given.
+    """Calls the service. Key and address come from `PERP_API_KEY` and `PERP_BASE_URL` where they are not given; `key=""` is none.
 
     `timeout` is the longest silence in seconds, not the longest answer.
     `retries` is how often a call is repeated that was refused for now or got no answer; a wait above a minute is an exception.
@@ -43,7 +43,7 @@ class Client:
         retries: int = 5,
         payer: Payer | None = None,
     ) -> None:
-        own_key = (key or os.environ.get("PERP_API_KEY") or "").strip() or None
+        own_key = ((os.environ.get("PERP_API_KEY") if key is None else key) or "").strip() or None
         address = base_url or os.environ.get("PERP_BASE_URL") or DEMO
         # A payment is made where there is no key; a try that is repeated above it would sign a second one.
         self._http = Http(
