@@ -9,7 +9,7 @@ from typing import Any
 import perp
 from perp._instants import from_micros
 from perp._layers import MEMBERS
-from perp._tables import Table, history_spec, rows_of_document, wide_frame
+from perp._tables import Table, rows_of_document, spec_of_layers, wide_frame
 from tests.conftest import BTC, END, START
 
 CAUSES = ("collector_down", "connection_lost", "no_update", "crossed_book", "unknown")
@@ -44,7 +44,7 @@ def test_gaps_are_never_filled(seed: random.Random) -> None:
         document = random_document(seed)
         rows = [row for item in document["items"] for held in item["layers"].values() for row in held["rows"]]
         layers = list(document["items"][0]["layers"])
-        table = Table(history_spec(layers), [rows_of_document("history", json.dumps(document).encode())])
+        table = Table(spec_of_layers("history", layers), [rows_of_document("history", json.dumps(document).encode())])
         for frame in (table.to_pandas(), table.to_polars().to_pandas(), table.to_arrow().to_pandas()):
             assert len(frame) == len(rows)
             figures = [member for layer in layers for member in MEMBERS[layer]]
@@ -65,7 +65,7 @@ def test_wide_frames_keep_every_instant(seed: random.Random) -> None:
         figure = MEMBERS[layer][0]
         if sum(figure in MEMBERS[other] for other in document["items"][0]["layers"]) > 1 or not held["rows"]:
             continue
-        frame = Table(history_spec([layer]), [rows_of_document("history", json.dumps(document).encode())]).to_pandas()
+        frame = Table(spec_of_layers("history", [layer]), [rows_of_document("history", json.dumps(document).encode())]).to_pandas()
         wide = wide_frame(frame, figure)
         assert len(wide) == len(held["rows"])
         expected = [row["values"].get(figure) for row in held["rows"]]

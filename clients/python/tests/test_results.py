@@ -107,6 +107,14 @@ def test_windows_of_time(now: int, client: perp.Client) -> None:
     assert [row["at"] for row in moment][::2] == [f"{DAY}T00:01:00.000Z", f"{DAY}T00:30:00.000Z"]
 
 
+def test_the_figures_of_requested_layers_are_columns_of_snapshots_without_a_reading(server: FakeServer, fake: perp.Client) -> None:
+    server.then_json(200, {"evaluated_at": START, "items": [], "missing": []})
+    answer = fake.snapshots(BTC, layers=["mark", "funding"])
+    for columns in (answer.to_pandas().columns, answer.to_polars().columns, answer.to_arrow().column_names):
+        assert {"status", "mark", "index", "funding", "funding_8h"} <= set(columns)
+    assert answer.to_pandas()["mark"].dtype == "float64"
+
+
 def test_instants_of_every_kind(fake: perp.Client) -> None:
     """Those of a frame are instants like others; what is none is refused before anything is sent."""
     index = pandas.date_range("2026-01-10", periods=2, freq="min", tz="Europe/Berlin")

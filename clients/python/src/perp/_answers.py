@@ -6,12 +6,12 @@ import hashlib
 import json
 from decimal import Decimal
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Generic, Iterator, Mapping, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, Iterator, Mapping, Sequence, TypeVar, cast
 
 from . import _display, _verify_run
 from . import types as shapes
 from ._errors import Mismatch
-from ._tables import Table, TableSpec, rows_of_document, spec_of
+from ._tables import Table, TableSpec, rows_of_document, spec_of, spec_of_layers
 
 if TYPE_CHECKING:
     import pandas
@@ -112,6 +112,14 @@ def _items_bytes(content: bytes) -> bytes:
 
 class Snapshots(ItemsAnswer[shapes.SnapshotsAnswer, shapes.ListingReadings]):
     """The newest readings. As a table: a row for each listing and layer."""
+
+    def __init__(self, name: str, content: bytes, headers: Mapping[str, str], layers: Sequence[str] | None = None) -> None:
+        super().__init__(name, content, headers)
+        self._layers = layers
+
+    @property
+    def _spec(self) -> TableSpec:
+        return spec_of_layers(self.name, self._layers)
 
 
 class Books(ItemsAnswer[shapes.BooksAnswer, shapes.Book]):

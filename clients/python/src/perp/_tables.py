@@ -58,11 +58,11 @@ def spec_of(name: str) -> TableSpec:
     return _SPECS[name]
 
 
-def history_spec(layers: Sequence[str] | None) -> TableSpec:
+def spec_of_layers(name: str, layers: Sequence[str] | None) -> TableSpec:
     """With a column for every figure of the requested layers, even where nothing was received."""
     named = [layer for layer in layers or () if layer in MEMBERS]
     members = dict.fromkeys(member for layer in named for member in MEMBERS[layer])
-    return TableSpec(_SPECS["history"].leading, "at", tuple(members))
+    return TableSpec(_SPECS[name].leading, _SPECS[name].index, tuple(members))
 
 
 _INSTANT = re.compile(r"(?:^|[._])(?:at|ts|until|time|since|start|end)$|^(?:gap_to|retention_from)$")

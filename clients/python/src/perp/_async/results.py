@@ -12,7 +12,7 @@ from .._errors import LimitError
 from .._instants import from_micros, to_micros
 from .._progress import open_bar
 from .._rows import CandleRow, LiquidationRow, ReadingRow, candle_rows, liquidation_rows, reading_rows
-from .._tables import Chunk, Table, TableSpec, history_spec, liquidation_gaps, rows_of_document, spec_of, wide_frame
+from .._tables import Chunk, Table, TableSpec, liquidation_gaps, rows_of_document, spec_of, spec_of_layers, wide_frame
 from .http import JSON, PARQUET, AsyncHttp, Reply
 
 if TYPE_CHECKING:
@@ -225,7 +225,7 @@ class AsyncHistory(AsyncRange[HistoryPage, ReadingRow]):
     _name, _kind, _path = "history", HistoryPage, "/v2/snapshots/history"
 
     def _spec(self) -> TableSpec:
-        return history_spec(self._body.get("layers"))
+        return spec_of_layers(self._name, self._body.get("layers"))
 
     def _rows(self, page: HistoryPage) -> Iterable[ReadingRow]:
         return reading_rows(page.data)

@@ -134,16 +134,17 @@ class Client:
         include_raw: bool | None = None,
     ) -> Snapshots:
         """The newest reading of each listing and layer. A stale one has no numbers, unless `allow_stale` shows them apart."""
+        named = layer_names(layers)
         body = {
             "where": where_text(where),
-            "layers": layer_names(layers),
+            "layers": named,
             "units": units,
             "freshness": freshness,
             "allow_stale": allow_stale,
             "include_raw": include_raw,
         }
         reply = self._http.post("/v2/snapshots", body)
-        return Snapshots("snapshots", reply.content, reply.headers)
+        return Snapshots("snapshots", reply.content, reply.headers, named)
 
     def books(self, where: Where | None = None, *, depth: int | None = None, units: Units | None = None) -> Books:
         """Order books, `depth` levels a side, and depth within bands of the mid."""
