@@ -68,7 +68,7 @@ const answer: EdgeAnswer = (response, request) => {
     } else if (request.headers.accept === 'application/vnd.apache.parquet') {
       const goesOn = sent['side'] === 'short' && sent['cursor'] === undefined;
       if (goesOn) response.setHeader('x-service-page', '{"limit":5000,"returned":5000,"next_cursor":"more"}');
-      response.end('PAR1 PAR1');
+      response.writeHead(200, { 'content-type': 'application/vnd.apache.parquet' }).end('PAR1 PAR1');
     } else answerJson(200, onePage(endpoint.example.output))(response, request);
   });
 };
