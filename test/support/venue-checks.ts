@@ -117,15 +117,28 @@ export const digitsIn = (text: string): ReadonlySet<string> =>
     }),
   );
 
-/** The text with what its packed texts hold behind it: base64 of a raw deflate. */
-export const unpackTexts = (text: string): string =>
-  [...text.matchAll(/"([A-Za-z0-9+/=]{20,})"/g)].reduce((held, [, packed = '']) => {
-    try {
-      return `${held} ${inflateRawSync(Buffer.from(packed, 'base64')).toString()}`;
-    } catch {
-      return held;
-    }
-  }, text);
+/** What a text holds as base64 of a raw deflate; empty: it is none. */
+const unpack = (packed: string): string => {
+  try {
+    return inflateRawSync(Buffer.from(packed, 'base64')).toString();
+  } catch {
+    return '';
+  }
+};
+
+/** Of each text that may be packed: most are ids, and come again in every mutant. */
+const unpacked = new Map<string, string>();
+
+/** The text with what its packed texts hold behind it. */
+export const unpackTexts = (text: string): string => {
+  let held = text;
+  for (const [, packed = ''] of text.matchAll(/"([A-Za-z0-9+/=]{20,})"/g)) {
+    const inside = unpacked.get(packed) ?? unpack(packed);
+    unpacked.set(packed, inside);
+    if (inside !== '') held += ` ${inside}`;
+  }
+  return held;
+};
 
 type Held = { readonly digits: ReadonlySet<string>; readonly text: string };
 

@@ -64,8 +64,8 @@ const damageAll = (venue: Venue): Outcome | string => {
     const result = readDamaged({ venue, message: { ...seed, payload }, state, context });
     if (typeof result === 'string') return `${result}: ${text.slice(0, 400)}`;
     if (!isAlone) session.text += ` ${text}`;
-    const held = unpackTexts(isAlone ? text : session.text);
     if (result.length > 0) {
+      const held = unpackTexts(isAlone ? text : session.text);
       const invented = findInvented(venue, result, { digits: digitsIn(held), text: held });
       if (invented !== null) return `${invented} is not in ${text.slice(0, 400)}`;
     }
