@@ -77,14 +77,7 @@ async function start(name: EngineName): Promise<Engines> {
 
 function startOnly(name: EngineName): Promise<Engines> {
   const others = Object.fromEntries(ENGINE_NAMES.filter((other) => other !== name).map((other) => [other, false]));
-  const running = startEngines({
-    dir: join(dir ?? '', name),
-    ...others,
-    ports: 'free',
-    profile: 'brief',
-    env: {},
-    log,
-  });
+  const running = startEngines({ dir: join(dir ?? '', name), ...others, ports: 'free', isLight: true, env: {}, log });
   running.catch(() => started.delete(name));
   return running;
 }

@@ -94,7 +94,7 @@ export async function ownEngines(t: Teardown, names: readonly EngineName[]): Pro
   const dir = join(TEST_FOLDER, `own-${process.pid}-${newName()}`);
   mkdirSync(dir, { recursive: true });
   const others = Object.fromEntries(ENGINE_NAMES.filter((name) => !names.includes(name)).map((name) => [name, false]));
-  const engines = await startEngines({ dir, ...others, ports: 'free', profile: 'brief', env: {} });
+  const engines = await startEngines({ dir, ...others, ports: 'free', isLight: true, env: {} });
   t.teardown(async () => {
     await engines.stop();
     rmSync(choosePostgresHome(dir), { recursive: true, force: true });

@@ -29,7 +29,7 @@ export const ownCluster = async (
     postgres,
     anvil: false,
     ports: 'free',
-    profile: 'brief',
+    isLight: true,
     env: {},
   });
   t.teardown(async () => {

@@ -127,11 +127,7 @@ export const startSecureKafka = async (
   const names = ['broker', 'controller', 'sasl', 'mutual', 'expired'] as const;
   const ports = { broker: 0, controller: 0, sasl: 0, mutual: 0, expired: 0 };
   for (const name of names) ports[name] = await findFreePort();
-  await startKafka(supervisor, dataDir, {
-    ports,
-    settings: secureProperties(ports, authority, guests),
-    profile: 'brief',
-  });
+  await startKafka(supervisor, dataDir, { ports, settings: secureProperties(ports, authority, guests), isLight: true });
   const at = (port: number): string => `127.0.0.1:${port}`;
   return {
     plain: at(ports.broker),

@@ -41,7 +41,7 @@ const describe = (times: readonly NodeTimes[]): string =>
 const progress = createProgress((text) => process.stderr.write(text));
 rmSync(DIR, { recursive: true, force: true });
 const service = await startService({
-  ...{ dir: DIR, venues, source: 'simulated', engines: 'production', data: 'wipe', ports: 'free', progress },
+  ...{ dir: DIR, venues, source: 'simulated', engines: 'full', data: 'wipe', ports: 'free', progress },
   settings: { LOG_LEVEL: 'warn', SIM_LISTINGS: values.listings, SIM_RATE: rate },
 });
 try {

@@ -64,7 +64,7 @@ const startBenched = async (plan: Plan, { progress, onRunning }: Bench): Promise
     dir: DIR,
     venues: [VENUE],
     source: 'simulated',
-    engines: 'production',
+    engines: 'full',
     data: 'wipe',
     ports: 'free',
     settings: {

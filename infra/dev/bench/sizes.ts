@@ -53,7 +53,7 @@ type Figures = Map<string, number | null>;
 const start = (listings: number): Promise<Service> => {
   const rates = Object.fromEntries(venues.map((venue) => [venue, REST_WEIGHT]));
   return startService({
-    ...{ dir: DIR, venues, source: 'simulated', engines: 'production', data: 'wipe', ports: 'free', progress },
+    ...{ dir: DIR, venues, source: 'simulated', engines: 'full', data: 'wipe', ports: 'free', progress },
     settings: {
       LOG_LEVEL: 'warn',
       SIM_LISTINGS: String(listings / venues.length),

@@ -2,7 +2,6 @@
 import { rmSync } from 'node:fs';
 import { startAnvil } from './anvil.ts';
 import { type DataDir, openDataDir } from './data-dir.ts';
-import type { EngineProfile } from './java.ts';
 import { startKafka } from './kafka.ts';
 import { choosePorts, type PortSetting } from './ports.ts';
 import { choosePostgresHome, makeDatabaseUrl, startPostgres } from './postgres.ts';
@@ -43,8 +42,8 @@ export interface EngineOptions {
   readonly log?: (line: string) => void;
   /** Ports of processes that will run beside the engines, chosen with theirs. */
   readonly alsoPorts?: readonly PortSetting[];
-  /** Default: `production`. */
-  readonly profile?: EngineProfile;
+  /** For a run of minutes, such as a test or a demo: Kafka and QuestDB start with less work and serve more slowly. */
+  readonly isLight?: boolean;
   /** Aborts a start in order: what has started is stopped, and the start fails. */
   readonly signal?: AbortSignal;
 }
@@ -92,13 +91,7 @@ export async function startEngines(options: EngineOptions): Promise<Engines> {
     options.signal?.throwIfAborted();
     options.signal?.addEventListener('abort', () => void supervisor.stop(), { once: true });
     const ports = await choosePorts(settings, options.ports ?? 'standard', env);
-    const started = await startAll(embedded, {
-      supervisor,
-      dataDir,
-      ports,
-      profile: options.profile ?? 'production',
-      log,
-    });
+    const started = await startAll(embedded, { supervisor, dataDir, ports, isLight: options.isLight ?? false, log });
     const endpoints = pickWanted(wanted, { ...listEmbeddedEndpoints(embedded, dataDir, ports), ...outside.endpoints });
     return { endpoints, supervisor, dataDir, ports, ...makeControls(started, supervisor, dataDir) };
   } catch (error) {
@@ -112,7 +105,7 @@ interface Run {
   readonly supervisor: Supervisor;
   readonly dataDir: DataDir;
   readonly ports: Readonly<Record<PortSetting, number>>;
-  readonly profile: EngineProfile;
+  readonly isLight: boolean;
   readonly log: (line: string) => void;
 }
 
@@ -130,17 +123,17 @@ async function startAll(names: readonly EngineName[], run: Run): Promise<Map<Eng
   return new Map(results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : [])));
 }
 
-function startOne(name: EngineName, { supervisor, dataDir, ports, profile, log }: Run): Promise<Supervised> {
+function startOne(name: EngineName, { supervisor, dataDir, ports, isLight, log }: Run): Promise<Supervised> {
   switch (name) {
     case 'kafka':
       return startKafka(supervisor, dataDir, {
         ports: { broker: ports.KAFKA_PORT, controller: ports.KAFKA_CONTROLLER_PORT },
-        profile,
+        isLight,
       });
     case 'questdb':
       return startQuestdb(supervisor, dataDir, {
         ports: { http: ports.QUESTDB_HTTP_PORT, pg: ports.QUESTDB_PG_PORT, min: ports.QUESTDB_MIN_PORT },
-        profile,
+        isLight,
       });
     case 'postgres':
       return startPostgres(supervisor, dataDir, { port: ports.POSTGRES_PORT, log });

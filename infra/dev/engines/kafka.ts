@@ -6,14 +6,7 @@ import { Kafka, logLevel } from 'kafkajs';
 // Repairs the timer of kafkajs before its first connection.
 import '../../runtime/kafka/client.ts';
 import type { DataDir } from './data-dir.ts';
-import {
-  type EngineProfile,
-  FIRST_COMPILER,
-  findEngineJars,
-  findJavaCommand,
-  listClassArchiveOptions,
-  SERIAL_COLLECTOR,
-} from './java.ts';
+import { findEngineJars, findJavaCommand, LIGHT_JVM, listClassArchiveOptions } from './java.ts';
 import { runOnce } from './run-once.ts';
 import type { Supervised, Supervisor } from './supervisor.ts';
 
@@ -45,13 +38,10 @@ const G1 = [
   '-XX:+ExplicitGCInvokesConcurrent',
 ];
 /** The heap is reduced for a laptop. */
-const JVM: Readonly<Record<EngineProfile, readonly string[]>> = {
-  production: [...G1, HEADLESS, '-Xms256m', '-Xmx768m'],
-  local: [SERIAL_COLLECTOR, HEADLESS, '-Xms64m', '-Xmx768m', '-Xmn24m'],
-  brief: [SERIAL_COLLECTOR, FIRST_COMPILER, HEADLESS, '-Xms128m', '-Xmx768m'],
-};
+const JVM = [...G1, HEADLESS, '-Xms256m', '-Xmx768m'];
+const LIGHT = [...LIGHT_JVM, HEADLESS, '-Xms128m', '-Xmx768m'];
 /** Brokers of a cluster restart often: the quick compiler alone halves the CPU time of a start on two cores. */
-const JVM_OF_CLUSTER = [...G1, HEADLESS, '-Xms256m', '-Xmx256m', FIRST_COMPILER];
+const JVM_OF_CLUSTER = [...G1, HEADLESS, '-Xms256m', '-Xmx256m', '-XX:TieredStopAtLevel=1'];
 
 interface Node {
   readonly name: string;
@@ -70,16 +60,17 @@ export interface KafkaOptions {
   readonly ports: KafkaPorts;
   /** Override those of its file. */
   readonly settings?: KafkaProperties;
-  readonly profile?: EngineProfile;
+  /** For a run of minutes (LIGHT_JVM). */
+  readonly isLight?: boolean;
 }
 
 /** Starts the broker; resolves once describeCluster returns a controller. */
 export function startKafka(
   supervisor: Supervisor,
   dataDir: DataDir,
-  { ports, settings = {}, profile = 'production' }: KafkaOptions,
+  { ports, settings = {}, isLight = false }: KafkaOptions,
 ): Promise<Supervised> {
-  const jvm = JVM[profile];
+  const jvm = isLight ? LIGHT : JVM;
   const node = { name: 'kafka', id: 1, ports, quorum: [ports], clusterId: makeClusterId(), jvm, settings };
   return startNode(supervisor, dataDir, node);
 }
@@ -156,7 +147,7 @@ async function startNode(supervisor: Supervisor, dataDir: DataDir, node: Node): 
 async function format({ java, properties }: Prepared, { clusterId }: Node): Promise<void> {
   // An id may begin with `-`, which the tool would parse as an option.
   const tool = ['kafka.tools.StorageTool', 'format', `--cluster-id=${clusterId}`, '-c', properties];
-  const small = ['-Xmx128m', FIRST_COMPILER, SERIAL_COLLECTOR];
+  const small = ['-Xmx128m', '-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC'];
   await runOnce(findJavaCommand(), [...small, ...java, ...tool, '--ignore-formatted']);
 }
 

@@ -4,14 +4,7 @@ import { totalmem } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import type { DataDir } from './data-dir.ts';
-import {
-  type EngineProfile,
-  FIRST_COMPILER,
-  findEngineJars,
-  findJavaCommand,
-  listClassArchiveOptions,
-  SERIAL_COLLECTOR,
-} from './java.ts';
+import { findEngineJars, findJavaCommand, LIGHT_JVM, listClassArchiveOptions } from './java.ts';
 import type { Supervised, Supervisor } from './supervisor.ts';
 
 export interface QuestdbPorts {
@@ -25,13 +18,14 @@ export const QUESTDB_READONLY_USER = 'analyst';
 
 const MOST_NATIVE_MEMORY_BYTES = 6 * 1024 ** 3;
 
-type QuestdbOptions = { readonly ports: QuestdbPorts; readonly profile?: EngineProfile };
+/** `isLight`: for a run of minutes (LIGHT_JVM). */
+type QuestdbOptions = { readonly ports: QuestdbPorts; readonly isLight?: boolean };
 
 /** Starts the server; resolves once its health page and `SELECT 1` succeed. */
 export async function startQuestdb(
   supervisor: Supervisor,
   dataDir: DataDir,
-  { ports, profile = 'production' }: QuestdbOptions,
+  { ports, isLight = false }: QuestdbOptions,
 ): Promise<Supervised> {
   const folder = join(dataDir.path, 'questdb');
   const temporary = join(folder, 'tmp');
@@ -39,13 +33,13 @@ export async function startQuestdb(
   // The server unpacks its native libraries here at every start and leaves them after kill -9.
   rmSync(temporary, { recursive: true, force: true });
   mkdirSync(temporary);
-  writeFileSync(join(folder, 'conf', 'server.conf'), makeServerConf(dataDir, { ports, profile }), { mode: 0o600 });
+  writeFileSync(join(folder, 'conf', 'server.conf'), makeServerConf(dataDir, { ports, isLight }), { mode: 0o600 });
   writeFileSync(join(folder, 'conf', 'log.conf'), LOGGING);
   return supervisor.start({
     name: 'questdb',
     command: findJavaCommand(),
     args: [
-      ...JVM[profile],
+      ...(isLight ? LIGHT : JVM),
       ...ALWAYS,
       ...listClassArchiveOptions('questdb'),
       `-Djava.io.tmpdir=${temporary}`,
@@ -62,15 +56,11 @@ export async function startQuestdb(
   });
 }
 
-const SMALL = ['-Xms128m', '-Xmx640m', '-Xmn48m', SERIAL_COLLECTOR, FIRST_COMPILER];
 // -Xmn, -Xms, AlwaysPreTouch: otherwise the heap grows within the first hour, its young generation doubles later, and promoted objects fill the
 // rest before the first full collection. Taken at once, any observed growth is real. Some 150 MB are in use.
 // -n: no hang-up handler. --add-exports: the documented flag for Java 17.
-const JVM: Readonly<Record<EngineProfile, readonly string[]>> = {
-  production: ['-Xms640m', '-Xmx640m', '-Xmn128m', '-XX:+UseParallelGC', '-XX:+AlwaysPreTouch'],
-  local: SMALL,
-  brief: SMALL,
-};
+const JVM = ['-Xms640m', '-Xmx640m', '-Xmn128m', '-XX:+UseParallelGC', '-XX:+AlwaysPreTouch'];
+const LIGHT = ['-Xms128m', '-Xmx640m', '-Xmn48m', ...LIGHT_JVM];
 const ALWAYS = ['-Dnoebug', '-Dcontainerized=false'];
 const MAIN = ['--add-exports', 'java.base/jdk.internal.math=io.questdb', '-m', 'io.questdb/io.questdb.ServerMain'];
 
@@ -100,7 +90,7 @@ async function isAnswering(ports: QuestdbPorts, password: string): Promise<boole
   }
 }
 
-function makeServerConf(dataDir: DataDir, { ports, profile = 'production' }: QuestdbOptions): string {
+function makeServerConf(dataDir: DataDir, { ports, isLight = false }: QuestdbOptions): string {
   const lines: Record<string, string | number | boolean> = {
     'http.bind.to': `127.0.0.1:${ports.http}`,
     'http.min.net.bind.to': `127.0.0.1:${ports.min}`,
@@ -134,7 +124,7 @@ function makeServerConf(dataDir: DataDir, { ports, profile = 'production' }: Que
     'cairo.writer.data.append.page.size': '1M',
     'cairo.writer.data.index.value.append.page.size': '1M',
     'cairo.o3.column.memory.size': '256k',
-    ...(profile === 'production' ? {} : SMALL_PAGES),
+    ...(isLight ? SMALL_PAGES : {}),
     // Each column of a table is some files to its writer, its log's writer and its readers: some 220 a table. The defaults keep them open for
     // two to ten minutes after the last use, and check every five. Without free file handles QuestDB suspends tables.
     'cairo.idle.check.interval': 10_000,

@@ -1,5 +1,4 @@
 // Options of a local run.
-import type { EngineProfile } from '../engines/java.ts';
 import type { Progress } from './progress.ts';
 
 export interface ServiceOptions {
@@ -10,8 +9,8 @@ export interface ServiceOptions {
   readonly source: 'live' | 'simulated';
   readonly data?: 'keep' | 'wipe';
   readonly ports?: 'free' | 'standard';
-  /** Default: `local` for simulated venues, which run on a laptop, and `production` for live ones. */
-  readonly engines?: EngineProfile;
+  /** `light`: for a run of minutes (LIGHT_JVM); `full`: as in production. Default: `light` for simulated venues, whose runs are short. */
+  readonly engines?: 'light' | 'full';
   /** Further settings of the processes, over `env`: LOG_LEVEL, SIM_*, SHARDS. */
   readonly settings?: Readonly<Record<string, string>>;
   readonly env?: NodeJS.ProcessEnv;

@@ -3,7 +3,6 @@ import { rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describeError } from '../../../schemas/thrown.ts';
 import { type EngineEndpoints, type Engines, startEngines } from '../engines/engines.ts';
-import type { EngineProfile } from '../engines/java.ts';
 import type { PortSetting } from '../engines/ports.ts';
 import type { ProcessSpec } from '../engines/supervisor.ts';
 import { ensureDemoAccounts, toDemoAccountId } from '../tools/demo-accounts.ts';
@@ -54,7 +53,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
         dir,
         data: work === 'again' ? 'wipe' : (options.data ?? 'keep'),
         ports: options.ports ?? 'standard',
-        profile: chooseProfile(options),
+        isLight: isLight(options),
         alsoPorts: settings,
         env,
         log: progress.print,
@@ -184,8 +183,9 @@ function toAddresses(ports: Engines['ports']) {
   };
 }
 
-function chooseProfile({ engines, source }: ServiceOptions): EngineProfile {
-  return engines ?? (source === 'simulated' ? 'local' : 'production');
+/** Runs of minutes on a laptop: less memory, and engines that compile less. */
+function isLight({ engines, source }: ServiceOptions): boolean {
+  return (engines ?? (source === 'simulated' ? 'light' : 'full')) === 'light';
 }
 
 /** Settings that every process of ours reads; a process ignores the ones it does not know. */
