@@ -285,9 +285,17 @@ t.test('the read-only user cannot import, and its statements of seconds leave wr
     return client;
   });
   const clients = await Promise.all(busy);
-  const late = new pg.Client({ connectionString: url, connectionTimeoutMillis: 700 });
-  late.on('error', () => undefined);
-  await t.rejects(late.connect(), /timeout/, 'both threads of SQL are held');
+  // One that comes before a thread has taken the second statement is served.
+  let refusal: unknown = null;
+  for (let tries = 0; refusal === null && tries < 5; tries++) {
+    const late = new pg.Client({ connectionString: url, connectionTimeoutMillis: 700 });
+    late.on('error', () => undefined);
+    refusal = await late.connect().then(
+      () => late.end().then(() => null),
+      (error: unknown) => error,
+    );
+  }
+  t.match(String(refusal), /timeout/, 'both threads of SQL are held');
   const authorization = `Basic ${Buffer.from(`${questdb_user}:${questdb_password}`).toString('base64')}`;
   const page = await fetch(`${questdb_http}/exec?query=SELECT%201`, {
     headers: { authorization },
