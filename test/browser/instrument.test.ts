@@ -1,32 +1,9 @@
 // The page of an instrument in Chromium: units of its charts, many lines, a wrong clock, answers that fail or never come.
 import t from 'tap';
-import { openAccountStore } from '../../api/access/account-store.ts';
-import { openKeyStore } from '../../api/access/key-store.ts';
-import { hashKey, makeKey } from '../../api/access/keys.ts';
-import { findFreePort } from '../../infra/dev/engines/ports.ts';
-import { market, testApp } from '../api/live-fixture.ts';
-import { startSite } from '../api/site-fixture.ts';
-import { findViolations, openChromium, shoot, type Visit, visit } from '../support/browser.ts';
+import { findViolations, shoot, type Visit, visit } from '../support/browser.ts';
+import { openExplorer } from './open-explorer.ts';
 
-const port = await findFreePort();
-const origin = `http://localhost:${port}`;
-const apiPort = await findFreePort();
-const apiUrl = `http://127.0.0.1:${apiPort}`;
-const explorerKey = makeKey();
-const { app, pool } = await startSite(t, {
-  urls: { account: origin, auth: origin, base: apiUrl, api: apiUrl, mcp: null },
-  explorerKey,
-});
-await pool.query("insert into accounts (account_id, plan) values ('acc_open', 'pro')");
-await pool.query(
-  "insert into api_keys (key_id, account_id, hash, display, name, plan) values ('key_open', 'acc_open', $1, 'sk_', 'open', 'pro')",
-  [hashKey(explorerKey)],
-);
-const data = await testApp(market(), { keys: openKeyStore(pool), accounts: openAccountStore(pool), baseUrl: apiUrl });
-await data.app.listen({ host: '127.0.0.1', port: apiPort });
-await app.listen({ host: '127.0.0.1', port });
-t.teardown(() => data.app.close());
-const chromium = await openChromium(t);
+const { origin, chromium } = await openExplorer(t);
 
 type Asked = {
   readonly from: string;
