@@ -206,8 +206,7 @@ const renderBody = (shown: Shown): Content =>
     ${
       shown.fitting.length === 0
         ? renderMessage('warn', html`<p>Nothing that this plan covers is selected.</p>`)
-        : html`${renderBoard(shown)}
-${renderRangeLink(shown)}`
+        : html`${renderBoard(shown)}${renderRangeLink(shown)}`
     }
     ${renderCutNote(shown)}${renderCellTip()}`;
 

@@ -19,11 +19,11 @@ export const runStretch = <T>(
 ): number => {
   const ends = performance.now() + ms;
   let at = from;
-  do {
-    if (at >= items.length) break;
+  const goesOn = (): boolean => at === from || performance.now() <= ends || isBound(items[at - 1] as T, items[at] as T);
+  while (at < items.length && goesOn()) {
     handle(items[at] as T);
     at += 1;
-  } while (performance.now() <= ends || (at < items.length && isBound(items[at - 1] as T, items[at] as T)));
+  }
   return at;
 };
 

@@ -60,11 +60,12 @@ const renderSideTable = (
 ): HTMLElement => {
   const table = makeTable(name, [`Price (${quote})`, `Size (${unit})`]);
   const body = table.tBodies[0] as HTMLTableSectionElement;
-  const [prices, sizes] = [0, 1].map((i) => alignPoints(levels.map((level) => formatForm('digits', level[i] ?? ''))));
+  const prices = alignPoints(levels.map(([price]) => formatForm('digits', price)));
+  const sizes = alignPoints(levels.map(([, size]) => formatForm('digits', size)));
   for (const [i, [, size]] of levels.entries()) {
     const row = body.insertRow();
-    addCell(row, prices?.[i] ?? '');
-    const sized = addCell(row, sizes?.[i] ?? '');
+    addCell(row, prices[i] ?? '');
+    const sized = addCell(row, sizes[i] ?? '');
     sized.classList.add('bar', name === 'Bids' ? 'bid' : 'ask');
     sized.style.backgroundSize = `${(Number(size) / largest) * 100}% 100%`;
   }

@@ -98,7 +98,7 @@ const checkAddress = (text: string): string => {
   return address;
 };
 
-/** A key out of a file ends with a line break. What no header can have is refused here: \`fetch\` would write the key into its error. */
+/** A key out of a file ends with a line break. What no header can have is refused here: `fetch` would write the key into its error. */
 const checkKey = (text: string | null): string | null => {
   const key = text?.trim() || null;
   if (key !== null && !/^[\x21-\x7E]+$/.test(key))
