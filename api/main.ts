@@ -30,6 +30,7 @@ import { openAnchors } from './anchors/anchors.ts';
 import { openClosedDays } from './anchors/closed-days.ts';
 import { openManifest } from './archive/manifest.ts';
 import { API_CONFIG } from './config.ts';
+import { ARCHIVE_AWAY } from './contract/archive.ts';
 import { createApiMetrics } from './data-app/api-metrics.ts';
 import { buildApp } from './data-app/build-app.ts';
 import { findUnready } from './data-app/operational.ts';
@@ -216,7 +217,7 @@ const openMetrics = async (
 /** What answers read from the stores; each refuses in its own words while its store is away. */
 const openRecords = ({ config, pool, baseUrl, log }: Base, { questdb }: HistoryPart, store: ObjectStore) => ({
   accounts: openAccountStore(guardAway(pool, 'The account cannot be read now.')),
-  manifest: openManifest(guardAway(pool, 'The archive cannot be read now.')),
+  manifest: openManifest(guardAway(pool, ARCHIVE_AWAY)),
   anchors: openAnchors(
     {
       days: openClosedDays(guardAway(pool, 'Anchored days cannot be read now.')),

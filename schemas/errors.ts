@@ -188,6 +188,10 @@ export const makeServiceError = (
   extra: Omit<ApiError, 'code' | 'message'> = {},
 ): ServiceError => new ServiceError([{ code, message, ...extra }]);
 
+/** What cannot be read for now, although nothing is wrong with the call. */
+export const makeUnavailable = (message: string, hint = 'Repeat the call in a few seconds.'): ServiceError =>
+  makeServiceError('UNAVAILABLE', message, { hint });
+
 const FARTHEST = 2;
 export const MOST_SUGGESTED = 3;
 

@@ -31,6 +31,13 @@ const refuse = (
   body: { errors: [{ code, message, hint }] },
 });
 
+const refuseForNow = (message: string): Refused =>
+  refuse('UNAVAILABLE', {
+    message,
+    hint: 'Repeat the call in a few seconds.',
+    headers: { 'retry-after': '5' },
+  });
+
 const KEY_NAMES = new Set([
   'key',
   'api_key',
@@ -77,11 +84,7 @@ export const checkKey = async (
   if (!isKey(key)) return refuseInvalidKey('The key is not of the shape of a key.');
   const found = await keys.find(key, call.nowMs);
   if (found === 'unreachable') {
-    return refuse('UNAVAILABLE', {
-      message: 'The key cannot be checked now.',
-      hint: 'Repeat the call in a few seconds.',
-      headers: { 'retry-after': '5' },
-    });
+    return refuseForNow('The key cannot be checked now.');
   }
   if (found === 'unknown') return refuseInvalidKey('The key is unknown, revoked or expired.');
   call.account = found;
@@ -153,12 +156,7 @@ const ACCOUNT_LIMITS: Limits = {
 const reportFirst = ({ keyId, plan }: Account, nowMs: number, meter: Meter): Promise<Refused | null> =>
   meter.report(keyId, plan.limits, { nowMs, others: QUOTAS.map((quota) => nameQuota(keyId, quota)) }).then(
     () => null,
-    () =>
-      refuse('UNAVAILABLE', {
-        message: 'The counters cannot be read now.',
-        hint: 'Repeat the call in a few seconds.',
-        headers: { 'retry-after': '5' },
-      }),
+    () => refuseForNow('The counters cannot be read now.'),
   );
 
 const refuseLimit = (who: string, refusal: Refusal): Refused =>

@@ -4,7 +4,8 @@ import type { ObjectStore } from '../../infra/runtime/object-store.ts';
 import type { LeafSource } from '../../infra/runtime/questdb/leaf-rows.ts';
 import { Turns } from '../../infra/runtime/turns.ts';
 import { limitTime } from '../../infra/runtime/within.ts';
-import { makeServiceError, type ServiceError } from '../../schemas/errors.ts';
+import { makeUnavailable } from '../../schemas/errors.ts';
+import { ARCHIVE_AWAY } from '../contract/archive.ts';
 import { explainStore, storeAway } from '../history/store.ts';
 import type { ClosedDays } from './closed-days.ts';
 import { createComparedListings } from './compared.ts';
@@ -37,9 +38,6 @@ const explainHistory = ({ questdb, namespace }: LeafSource): LeafSource => ({
   },
 });
 
-const archiveAway = (): ServiceError =>
-  makeServiceError('UNAVAILABLE', 'The archive cannot be read now.', { hint: 'Repeat the call in a few seconds.' });
-
 /** The bytes as they come; a store that breaks off, or does not go on, is as one that does not begin. */
 async function* readOn(bytes: Readable, idleMs: number): AsyncGenerator<Buffer> {
   const pieces: AsyncIterator<Buffer> = bytes[Symbol.asyncIterator]();
@@ -50,7 +48,7 @@ async function* readOn(bytes: Readable, idleMs: number): AsyncGenerator<Buffer> 
       yield value;
     }
   } catch {
-    throw archiveAway();
+    throw makeUnavailable(ARCHIVE_AWAY);
   } finally {
     bytes.destroy();
   }
@@ -61,7 +59,7 @@ const explainObjects = (store: ObjectStore, idleMs: number): ObjectStore => ({
   ...store,
   read: async (key, range) => {
     const bytes = await store.read(key, range).catch(() => {
-      throw archiveAway();
+      throw makeUnavailable(ARCHIVE_AWAY);
     });
     return Readable.from(readOn(bytes, idleMs), { objectMode: false });
   },

@@ -10,6 +10,9 @@ export type Tier = 'core' | 'top100' | 'other';
 /** Price of a file in atomic USDC; `other` is not sold by the call. */
 export const TIER_PRICES: Readonly<Record<Tier, number | null>> = { core: 100_000, top100: 50_000, other: null };
 
+/** The message while its manifest or a file does not answer. */
+export const ARCHIVE_AWAY = 'The archive cannot be read now.';
+
 export type SetName = {
   readonly venue: string;
   readonly venueSymbol: string;

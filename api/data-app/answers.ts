@@ -1,7 +1,7 @@
 // How answers leave: the bytes of an operation's answer with its caching, and errors in their one shape (E-05, N-10, N-14, T-04).
 import { createHash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { type ApiError, CATALOGUE, makeServiceError, ServiceError } from '../../schemas/errors.ts';
+import { type ApiError, CATALOGUE, makeServiceError, makeUnavailable, ServiceError } from '../../schemas/errors.ts';
 import { type JsonValue, writeJson } from '../../schemas/json.ts';
 import { clip } from '../../schemas/sent-text.ts';
 import { ENDPOINT_LIMITS, LEAST_BYTES } from '../contract/endpoint-limits.ts';
@@ -137,8 +137,7 @@ const makeBody = async (answer: Answer, operation: Operation, { request, reply }
       if (bytes > limit)
         throw refuseTooLarge(bytes, limit, makeHint(answer, operation, { bytes: bytes / share, limit }));
       // No client waits for it any more.
-      if (reply.raw.destroyed)
-        throw makeServiceError('UNAVAILABLE', 'The client has gone.', { hint: CATALOGUE.UNAVAILABLE.fix });
+      if (reply.raw.destroyed) throw makeUnavailable('The client has gone.', CATALOGUE.UNAVAILABLE.fix);
     },
   });
   reply.headers(makeEnvelopeHeaders(body));

@@ -1,5 +1,5 @@
 // Steps 6 and 7 of E-01 as one list: the shape of a request, and the language and selection of every member that the shape left whole.
-import { type ApiError, makeServiceError, ServiceError } from '../../schemas/errors.ts';
+import { type ApiError, makeUnavailable, ServiceError } from '../../schemas/errors.ts';
 import { isJsonObject, type JsonObject } from '../../schemas/json-object.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { Spoilt } from '../contract/endpoint.ts';
@@ -71,9 +71,7 @@ export const checkInput = (
   if (!state.live.isReady()) {
     // No name is known yet: only the shape can be judged.
     if (found.length + apart.length > 0) throw new ServiceError([...apart, ...found]);
-    throw makeServiceError('UNAVAILABLE', 'The service has not read its state yet.', {
-      hint: 'Repeat the call in a few seconds.',
-    });
+    throw makeUnavailable('The service has not read its state yet.');
   }
   const whole = withoutFaulty(ofShape, finer);
   return { input, understood: understand(endpoint, { whole, faults: found, apart }, state) };

@@ -1,7 +1,7 @@
 // Open routes about the service itself: /status.json, /incidents.json, /changelog.json and its Atom feed, /llms.txt (OP-01, VER-02).
 import { readFileSync } from 'node:fs';
 import type { FastifyInstance } from 'fastify';
-import { makeServiceError } from '../../schemas/errors.ts';
+import { makeUnavailable } from '../../schemas/errors.ts';
 import { parseChangelog, renderAtom } from '../docs/changelog.ts';
 import type { ServiceLevels } from '../status/service-levels.ts';
 import { createStatus } from '../status/status.ts';
@@ -33,10 +33,7 @@ export const addStatus = (app: FastifyInstance, deps: AppDeps & { readonly level
   );
   app.get('/incidents.json', async (_request, reply) => {
     const text = await status.incidents().catch(() => null);
-    if (text === null)
-      throw makeServiceError('UNAVAILABLE', 'The incidents cannot be read now.', {
-        hint: 'Repeat the call in a few seconds.',
-      });
+    if (text === null) throw makeUnavailable('The incidents cannot be read now.');
     return reply.header('cache-control', CACHING).type(JSON_TYPE).send(text);
   });
   app.get('/changelog.json', (_request, reply) =>

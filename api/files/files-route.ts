@@ -1,7 +1,7 @@
 // GET and HEAD of `/files/…`: the bytes of one archive file for the holder of its link, whole or in a range (AR-06).
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { makeServiceError, type ServiceError } from '../../schemas/errors.ts';
+import { makeServiceError, makeUnavailable, type ServiceError } from '../../schemas/errors.ts';
 import { readPath } from '../contract/request-url.ts';
 import { isNamed, isSameFile, readRange } from './byte-range.ts';
 import { FILES_PATH, readLink } from './link.ts';
@@ -32,9 +32,7 @@ const askStore = async <T>(asked: Promise<T>, { log }: FastifyRequest): Promise<
   } catch (err) {
     if ((err as NodeJS.ErrnoException).code === 'ENOENT') throw refuseNoFile();
     log.warn({ err }, 'the store of archive files does not answer');
-    throw makeServiceError('UNAVAILABLE', 'The file cannot be read now.', {
-      hint: 'Repeat the call in a few seconds.',
-    });
+    throw makeUnavailable('The file cannot be read now.');
   }
 };
 

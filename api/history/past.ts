@@ -1,5 +1,5 @@
 // Common decisions of all answers about the past: the selected listings, whether the answer can still change, what is unknown (N-11, H-09).
-import { type ApiError, makeServiceError, makeShapeFault } from '../../schemas/errors.ts';
+import { type ApiError, makeServiceError, makeShapeFault, makeUnavailable } from '../../schemas/errors.ts';
 import { formatInstant, MICROS_PER_DAY, parseInstant } from '../../schemas/instants.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { clip } from '../../schemas/sent-text.ts';
@@ -63,14 +63,16 @@ export const refuseHole = ({ from, to }: Span, selected: readonly Selected[], li
     const lower = findShownTo(one, live);
     if (to <= lower) continue;
     if (!live.isWhole)
-      throw makeServiceError('UNAVAILABLE', 'The last minutes have not been read yet.', {
-        hint: 'Repeat the call in a few seconds, or ask for an earlier window.',
-      });
+      throw makeUnavailable(
+        'The last minutes have not been read yet.',
+        'Repeat the call in a few seconds, or ask for an earlier window.',
+      );
     const upper = live.recentFrom(one.listing);
     if (upper <= lower || from >= upper) continue;
-    throw makeServiceError('UNAVAILABLE', `History of ${one.listing.venue} is behind since ${formatInstant(lower)}.`, {
-      hint: 'Repeat the call in a minute, or ask for an earlier window.',
-    });
+    throw makeUnavailable(
+      `History of ${one.listing.venue} is behind since ${formatInstant(lower)}.`,
+      'Repeat the call in a minute, or ask for an earlier window.',
+    );
   }
 };
 

@@ -2,7 +2,7 @@
 import type { Cell, QuestdbQuery, QuestdbReader } from '../../infra/runtime/questdb/reader.ts';
 import { watchReachable } from '../../infra/runtime/reachable.ts';
 import { Turns } from '../../infra/runtime/turns.ts';
-import { makeServiceError, ServiceError } from '../../schemas/errors.ts';
+import { makeServiceError, makeUnavailable, ServiceError } from '../../schemas/errors.ts';
 import { formatInstantMicros, MICROS_PER_DAY } from '../../schemas/instants.ts';
 import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
@@ -44,8 +44,7 @@ const isAway = (error: Error): boolean =>
 const isTimeout = (error: Error): boolean => /timeout, query aborted|statement timeout|timed out/i.test(error.message);
 
 /** The refusal while the store cannot be queried. */
-export const storeAway = (): ServiceError =>
-  makeServiceError('UNAVAILABLE', 'Stored history cannot be read now.', { hint: 'Repeat the call in a few seconds.' });
+export const storeAway = (): ServiceError => makeUnavailable('Stored history cannot be read now.');
 
 /** Turns a failure of the store into an answer to retry while it is unavailable or slow; a fault of this service stays as it is. */
 export const explainStore = (error: unknown): unknown =>

@@ -2,7 +2,7 @@
 import Type, { type Static } from 'typebox';
 import { formatCount } from '../../schemas/counts.ts';
 import { formatDuration } from '../../schemas/durations.ts';
-import { type ApiError, makeServiceError, ServiceError } from '../../schemas/errors.ts';
+import { type ApiError, makeServiceError, makeUnavailable, ServiceError } from '../../schemas/errors.ts';
 import { formatInstant, formatInstantOrNull } from '../../schemas/instants.ts';
 import type { JsonValue } from '../../schemas/json.ts';
 import { clip } from '../../schemas/sent-text.ts';
@@ -102,7 +102,7 @@ type StatesQuestion = {
 /** Any failure besides a caller's fault is one of the store of rules. */
 const refuseForNow = (error: unknown): never => {
   if (error instanceof ServiceError) throw error;
-  throw makeServiceError('UNAVAILABLE', 'Rules cannot be read now.', { hint: 'Repeat the call in a few seconds.' });
+  throw makeUnavailable('Rules cannot be read now.');
 };
 
 const readParameters = (input: Input, { rules, caller, payer }: Context): StatesQuestion => {

@@ -1,7 +1,7 @@
 // The common part of both answers about anchored days: network, posting, and a day that has no root (AN-01, AN-03, AN-04).
 import Type from 'typebox';
 import { ANCHOR_STATUSES } from '../../schemas/anchor-chain.ts';
-import { makeServiceError, type ServiceError } from '../../schemas/errors.ts';
+import { makeServiceError, makeUnavailable, type ServiceError } from '../../schemas/errors.ts';
 import { formatInstant, MICROS_PER_DAY, MICROS_PER_MS, toDayOf } from '../../schemas/instants.ts';
 import type { JsonValue } from '../../schemas/json.ts';
 import type { Micros } from '../../schemas/records.ts';
@@ -29,10 +29,7 @@ export const Anchor = Type.Object({
 export const NetworkMembers = { network: NullableText, binding: Type.Optional(Type.Boolean()) };
 
 export const requireAnchors = ({ anchors }: Context): Anchors => {
-  if (anchors === null)
-    throw makeServiceError('UNAVAILABLE', 'Anchored days cannot be read now.', {
-      hint: 'Repeat the call in a few seconds.',
-    });
+  if (anchors === null) throw makeUnavailable('Anchored days cannot be read now.');
   return anchors;
 };
 

@@ -1,11 +1,12 @@
 // GET /v2/archive/{listing}/{layer}/{day}: a link to one archive file, valid for 15 minutes (AR-02, AR-04, AR-05).
 import Type, { type Static } from 'typebox';
-import { type ApiError, makeServiceError } from '../../schemas/errors.ts';
+import { type ApiError, makeServiceError, makeUnavailable } from '../../schemas/errors.ts';
 import { formatInstant } from '../../schemas/instants.ts';
 import { clip } from '../../schemas/sent-text.ts';
 import { throwAll } from '../access/scope.ts';
 import { findFileRefusals } from '../archive/plan.ts';
 import {
+  ARCHIVE_AWAY,
   ARCHIVE_FORMATS,
   type ArchiveFile,
   type ArchiveFormat,
@@ -77,9 +78,7 @@ const quoteFile = async ({ params, query }: Sent, manifest: ArchiveManifest | nu
 
 const requireArchive = ({ archive, plan }: Context) => {
   if (archive !== null && plan !== null) return { archive, plan };
-  throw makeServiceError('UNAVAILABLE', 'The archive cannot be read now.', {
-    hint: 'Repeat the call in a few seconds.',
-  });
+  throw makeUnavailable(ARCHIVE_AWAY);
 };
 
 /** Finds the requested file, within the plan. */

@@ -1,12 +1,12 @@
 // GET /v2/archive: which files there are, page by page; the same for every key but for what its plan may fetch (AR-01).
 import Type, { type Static } from 'typebox';
 import { isStorable } from '../../infra/runtime/postgres/storable.ts';
-import { type ApiError, makeServiceError } from '../../schemas/errors.ts';
+import { type ApiError, makeUnavailable } from '../../schemas/errors.ts';
 import { formatInstant } from '../../schemas/instants.ts';
 import type { JsonValue } from '../../schemas/json.ts';
 import { formatListingId } from '../../schemas/tables.ts';
 import { type FileScope, findFileRefusals } from '../archive/plan.ts';
-import { type ArchiveFile, type SetName, TIER_PRICES, toArchiveLayer } from '../contract/archive.ts';
+import { ARCHIVE_AWAY, type ArchiveFile, type SetName, TIER_PRICES, toArchiveLayer } from '../contract/archive.ts';
 import type { Spoilt } from '../contract/endpoint.ts';
 import { InstantText, WHERE_CODES } from '../contract/parameters.ts';
 import { SelectionText } from '../language/where-object.ts';
@@ -136,10 +136,7 @@ const findListings = (input: Input, names: Names, { live, evaluatedAt }: Context
 const run = async (input: Input, context: Context, names: Names): Promise<Answer> => {
   const { archive, evaluatedAt, receiptId, scopeOf } = context;
   const plan = requirePlan(context);
-  if (archive === null)
-    throw makeServiceError('UNAVAILABLE', 'The archive cannot be read now.', {
-      hint: 'Repeat the call in a few seconds.',
-    });
+  if (archive === null) throw makeUnavailable(ARCHIVE_AWAY);
   const limit = Math.min(input.limit ?? LIMIT, MOST);
   const found = await archive.manifest.list({
     listings: findListings(input, names, context),

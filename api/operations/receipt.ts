@@ -1,6 +1,6 @@
 // GET /v2/receipts/{receipt_id}: what became of the payment of one call (P-10).
 import Type, { type Static } from 'typebox';
-import { makeServiceError } from '../../schemas/errors.ts';
+import { makeServiceError, makeUnavailable } from '../../schemas/errors.ts';
 import { formatInstant } from '../../schemas/instants.ts';
 import { clip } from '../../schemas/sent-text.ts';
 import { NullableInstant } from '../contract/parameters.ts';
@@ -33,7 +33,7 @@ const Output = Type.Object({
 });
 
 const refuseForNow = (): never => {
-  throw makeServiceError('UNAVAILABLE', 'Receipts cannot be read now.', { hint: 'Repeat the call in a few seconds.' });
+  throw makeUnavailable('Receipts cannot be read now.');
 };
 
 const run = async ({ receipt_id: receiptId }: Static<typeof Input>, { receipts }: Context): Promise<Answer> => {

@@ -1,6 +1,6 @@
 // POST /v2/snapshots: the newest reading of each listing and layer, with its age and status (H-01, L-04, S-05, S-07).
 import Type, { type Static } from 'typebox';
-import { type ApiError, makeServiceError } from '../../schemas/errors.ts';
+import { type ApiError, makeUnavailable } from '../../schemas/errors.ts';
 import { formatInstant } from '../../schemas/instants.ts';
 import type { JsonValue } from '../../schemas/json.ts';
 import type { ReadingLayer } from '../../schemas/layers.ts';
@@ -147,11 +147,7 @@ const selectWithin = (input: Input, names: Names, context: Context): Selected[] 
 const findServedAt = ({ live, evaluatedAt }: Context, venues: ReadonlySet<string>): Micros => {
   let least = Number.POSITIVE_INFINITY;
   for (const venue of venues) least = Math.min(least, live.watermark(venue) ?? Number.POSITIVE_INFINITY);
-  if (least === Number.POSITIVE_INFINITY) {
-    throw makeServiceError('UNAVAILABLE', 'No state of the venues asked has arrived yet.', {
-      hint: 'Repeat the call in a few seconds.',
-    });
-  }
+  if (least === Number.POSITIVE_INFINITY) throw makeUnavailable('No state of the venues asked has arrived yet.');
   return Math.min(least, evaluatedAt);
 };
 

@@ -1,6 +1,6 @@
 // Checks the query of a rule: the language with the codes of the catalogue, and no clause that a rule has no use for (AG-01).
 import { fetchJson } from '../../infra/runtime/fetch-json.ts';
-import { type ApiError, makeServiceError, ServiceError } from '../../schemas/errors.ts';
+import { type ApiError, makeUnavailable, ServiceError } from '../../schemas/errors.ts';
 import { type Codes, foldCase } from '../language/codes.ts';
 import { type Compiled, compile } from '../language/compile.ts';
 import type { RuleDraft } from './rule.ts';
@@ -51,8 +51,7 @@ const ANSWER_MS = 5_000;
 export const fetchCatalogue = async (baseUrl: string): Promise<Catalogue> => {
   const catalogue = await fetchJson(`${baseUrl}${CATALOGUE_PATH}`, { withinMs: ANSWER_MS }).catch(() => null);
   if (catalogue !== null) return catalogue as Catalogue;
-  const hint = 'Repeat the call in a few seconds.';
-  throw makeServiceError('UNAVAILABLE', 'The catalogue that a query is checked with cannot be read now.', { hint });
+  throw makeUnavailable('The catalogue that a query is checked with cannot be read now.');
 };
 
 export const fetchCodes = async (baseUrl: string): Promise<Codes> => toCodes(await fetchCatalogue(baseUrl));

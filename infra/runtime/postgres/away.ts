@@ -1,6 +1,6 @@
 // Decides whether a failure of PostgreSQL means that it is away or out of service: callers then wait, or ask their own callers to.
 import type { Pool } from 'pg';
-import { makeServiceError } from '../../../schemas/errors.ts';
+import { makeUnavailable } from '../../../schemas/errors.ts';
 import { limitTime, NoAnswer } from '../within.ts';
 
 /** Connection failures and a server that is starting or stopping (PostgreSQL, annex A, classes 08 and 57; Node.js, common system errors). */
@@ -40,7 +40,7 @@ export const guardAway = (pool: Pick<Pool, 'query'>, message: string): Pick<Pool
   const query = (text: string, values?: unknown[]) =>
     limitTime(pool.query(text, values), ANSWER_MS).catch((error: unknown) => {
       if (!isOutOfService(error) && !(error instanceof Error && readCode(error) === NO_TABLE)) throw error;
-      throw makeServiceError('UNAVAILABLE', message, { hint: 'Repeat the call in a few seconds.' });
+      throw makeUnavailable(message);
     });
   return { query: query as Pool['query'] };
 };
