@@ -14,7 +14,6 @@ import type { Bounds } from '../live/bounds.ts';
 import { findVersionAt, type Selected, toListingId } from '../live/listing-book.ts';
 import { findHeldAt } from '../live/listing-view.ts';
 import { findCountedUnit, findUnit, isQuantity } from '../live/members.ts';
-import type { LiveMemory } from '../live/memory.ts';
 import { gatherLosses, gatherSeries, type Losses, type RequestedTimes, toWindowMicros } from './gather.ts';
 import { findMarkAt, type Marks } from './marks.ts';
 import {
@@ -37,7 +36,7 @@ import {
   listReadings,
   type ReadingRow,
 } from './series.ts';
-import type { HistoryReader } from './store.ts';
+import type { Sources } from './store.ts';
 import type { StoredRow } from './stored-row.ts';
 
 const RAW_ROWS = ENDPOINT_LIMITS.history_raw_rows;
@@ -56,7 +55,6 @@ export type HistoryOptions = {
   /** Rows are kept as values too. */
   readonly keepsRows: boolean;
 };
-type Sources = { readonly reader: HistoryReader; readonly live: LiveMemory };
 
 const answerInstants = (series: readonly StoredRow[], instants: readonly Micros[]): AnswerAt[] => {
   const readings = listReadings(series);
@@ -169,52 +167,57 @@ const needsMarks = ({ units, layers }: HistoryOptions): boolean =>
 
 const NO_SERIES: ReadonlyMap<string, readonly StoredRow[]> = new Map();
 
-/** Texts of one group of listings, by listing id and layer. */
-const groupItemTexts = async (
+/** In the order of an item's layers. */
+type LayerTexts = Readonly<Record<string, LayerText>>;
+/** What was found of a listing: the answers of each layer asked, and its marks. */
+type Found = {
+  readonly selected: Selected;
+  readonly answers: readonly (readonly AnswerAt[])[];
+  readonly marks: readonly ReadingRow[];
+};
+
+/** Reads one group of listings. Side by side: all of memory is copied before the first statement is answered. */
+const gatherFound = async (
   { reader, live }: Sources,
   listings: readonly Selected[],
   options: HistoryOptions,
-): Promise<Map<string, Map<ReadingLayer, LayerText>>> => {
+): Promise<Found[]> => {
   const { asked, layers } = options;
   const gathering = { reader, live, listings, asked };
-  // Side by side: all of memory is copied before the first statement is answered.
   const [marks, ...series] = await Promise.all([
     needsMarks(options) ? gatherSeries(gathering, 'mark', { withBefore: true }) : NO_SERIES,
     ...layers.map((layer) => gatherSeries(gathering, layer)),
   ]);
-  const findAnswers = (one: Selected, i: number): readonly AnswerAt[] => {
-    const unlisted = findUnlistedSpans(one.listing, one.version);
-    return answerSeries(series[i]?.get(toListingId(one)) ?? [], layers[i] as ReadingLayer, asked).map((said) =>
-      cutToLife(said, unlisted, asked),
+  return listings.map((selected) => {
+    const id = toListingId(selected);
+    const unlisted = findUnlistedSpans(selected.listing, selected.version);
+    const answers = layers.map((layer, i) =>
+      answerSeries(series[i]?.get(id) ?? [], layer, asked).map((said) => cutToLife(said, unlisted, asked)),
     );
-  };
-  const bySeries = new Map(
-    layers.map(
-      (layer, i) => [layer, new Map(listings.map((one) => [toListingId(one), findAnswers(one, i)] as const))] as const,
-    ),
+    return { selected, answers, marks: listReadings(marks.get(id) ?? []) };
+  });
+};
+
+/** Texts of one group of listings, in their order. */
+const groupItemTexts = async (
+  sources: Sources,
+  listings: readonly Selected[],
+  options: HistoryOptions,
+): Promise<LayerTexts[]> => {
+  const { asked, layers, bounds } = options;
+  const found = await gatherFound(sources, listings, options);
+  const received = found.flatMap(({ selected: { listing }, answers, marks: rows }) =>
+    [...rows, ...answers.flat().flatMap(({ row }) => row ?? [])].map((row) => [listing, row] as const),
   );
-  const listMarks = (one: Selected): ReadingRow[] => listReadings(marks.get(toListingId(one)) ?? []);
-  const received = listings.flatMap((one) => [
-    ...listMarks(one).map((row) => [one.listing, row] as const),
-    ...[...bySeries.values()].flatMap((said) =>
-      (said.get(toListingId(one)) ?? []).flatMap(({ row }) => (row === null ? [] : [[one.listing, row] as const])),
-    ),
-  ]);
-  const losses = await gatherLosses({ reader, live }, received, findLastInstant(asked));
-  return new Map(
-    listings.map((selected) => {
-      const capabilities = live.venue(selected.listing.venue)?.capabilities ?? [];
-      const marks: Marks = {
-        ...{ listing: selected.listing, capabilities, losses },
-        ...{ rows: listMarks(selected), boundMs: options.bounds.mark },
-      };
-      const series: ListingSeries = { selected, capabilities, losses, marks, options };
-      const texts = layers.map(
-        (layer) => [layer, formatLayer(series, layer, bySeries.get(layer)?.get(toListingId(selected)) ?? [])] as const,
-      );
-      return [toListingId(selected), new Map(texts)];
-    }),
-  );
+  const losses = await gatherLosses(sources, received, findLastInstant(asked));
+  return found.map(({ selected, answers, marks: rows }) => {
+    const { listing } = selected;
+    const capabilities = sources.live.venue(listing.venue)?.capabilities ?? [];
+    const marks: Marks = { listing, capabilities, losses, rows, boundMs: bounds.mark };
+    const series: ListingSeries = { selected, capabilities, losses, marks, options };
+    const texts = layers.map((layer, i) => [layer, formatLayer(series, layer, answers[i] ?? [])] as const);
+    return sortByKey(Object.fromEntries(texts));
+  });
 };
 
 /** How many answers one listing and layer can have, at most. */
@@ -255,9 +258,6 @@ const refuseTooMany = (rows: number, { mode }: RequestedTimes): void => {
   throw makeServiceError('DQL_LIMIT', `The answer has more than ${rows} rows, the limit is ${RAW_ROWS}.`, { hint });
 };
 
-/** In the order of an item's layers. */
-type LayerTexts = Readonly<Record<string, LayerText>>;
-
 const formatItem = (selected: Selected, texts: LayerTexts): string => {
   const layers = Object.fromEntries(Object.entries(texts).map(([layer, { text }]) => [layer, makeRawJson(text)]));
   return writeJson({ ...nameListing(selected), layers });
@@ -284,8 +284,8 @@ export const makeHistoryItems = async (
   for (let i = 0; i < selected.length; i += step) {
     const group = selected.slice(i, i + step);
     const texts = await groupItemTexts(sources, group, options);
-    for (const one of group) {
-      const made = sortByKey(Object.fromEntries(texts.get(toListingId(one)) ?? []));
+    for (const [at, one] of group.entries()) {
+      const made = texts[at] ?? {};
       const item = formatItem(one, made);
       bytes += item.length;
       for (const layer of Object.values(made)) rows += layer.count;

@@ -6,12 +6,10 @@ import type { Micros } from '../../schemas/records.ts';
 import type { ListingVersion } from '../../schemas/topics.ts';
 import { toSealInstant } from '../../schemas/windows.ts';
 import { type Selected, toListingId } from '../live/listing-book.ts';
-import type { LiveMemory } from '../live/memory.ts';
 import { type CandleQuestion, type Candles, gatherCandles, type StoredCandle } from './candle-rows.ts';
 import { computeRetentionFrom, ROWS_AT_A_TIME, type Span } from './past.ts';
-import type { HistoryReader } from './store.ts';
+import type { Sources } from './store.ts';
 
-type Sources = { readonly reader: HistoryReader; readonly live: LiveMemory };
 /** Periods of `length` from `from` to `to`, both on boundaries. */
 type Periods = Omit<CandleQuestion, 'timeframe'> & { readonly length: Micros };
 type Gathered = { readonly listings: readonly Selected[]; readonly candles: Candles; readonly evaluatedAt: Micros };

@@ -10,7 +10,7 @@ import type { Row } from '../../schemas/topics.ts';
 import { toSealInstant } from '../../schemas/windows.ts';
 import { type Selected, toListingId } from '../live/listing-book.ts';
 import type { LiveMemory } from '../live/memory.ts';
-import { type HistoryReader, listPlaceholders } from './store.ts';
+import { type HistoryReader, listPlaceholders, type Sources } from './store.ts';
 
 /** A period as sealed, or as it is now while its last minutes are not sealed. */
 export type StoredCandle = {
@@ -156,7 +156,7 @@ const readStored = (
 
 /** Candles of each listing: sealed ones from the store or memory, then those whose minutes are not all sealed. */
 export const gatherCandles = async (
-  { reader, live }: { readonly reader: HistoryReader; readonly live: LiveMemory },
+  { reader, live }: Sources,
   listings: readonly Selected[],
   question: CandleQuestion,
 ): Promise<Candles> => {

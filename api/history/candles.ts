@@ -18,7 +18,6 @@ import {
   toFigureOrNull,
   toOptional,
 } from '../live/members.ts';
-import type { LiveMemory } from '../live/memory.ts';
 import { gatherMinutes, toLastMinuteEnd } from './candle-minutes.ts';
 import {
   type Candles,
@@ -41,7 +40,7 @@ import {
 } from './past.ts';
 import { type Items, nameListing, type Row, type RowGroup } from './row-groups.ts';
 import { joinSeries, listReadings } from './series.ts';
-import type { HistoryReader } from './store.ts';
+import type { Sources } from './store.ts';
 
 /** Periods of `length` from `from` to `to`, both on boundaries. */
 export type CandlesQuestion = {
@@ -62,7 +61,6 @@ export type CandleOptions = {
   /** Rows are kept as values too. */
   readonly keepsRows: boolean;
 };
-type Sources = { readonly reader: HistoryReader; readonly live: LiveMemory };
 
 /** What is the same for all rows of a listing. */
 type Subject = {

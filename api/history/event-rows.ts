@@ -10,7 +10,7 @@ import { EVENT_GAP_WINDOW_MS, findLastEnd, SEALS_AFTER } from '../../schemas/win
 import { type Selected, toListingId } from '../live/listing-book.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import type { Span } from './past.ts';
-import { type HistoryReader, listPlaceholders } from './store.ts';
+import { type HistoryReader, listPlaceholders, type Sources } from './store.ts';
 
 const TABLE = liquidation.table;
 export type Side = 'long' | 'short';
@@ -69,7 +69,6 @@ const isEvent = ({ texts, flags }: Row): boolean => texts.status === 'present' &
 
 /** Events with `from <= received_at < to` (DQL-33g). */
 export type EventQuestion = Span & { readonly listings: readonly Selected[]; readonly side: Side | null };
-type Sources = { readonly reader: HistoryReader; readonly live: LiveMemory };
 
 const listRecentEvents = (live: LiveMemory, { listings, side, from, to }: EventQuestion): StoredLiquidation[] =>
   listings.flatMap(({ listing }) =>

@@ -8,7 +8,7 @@ import { type LiveMemory, NO_PARTITIONS } from '../live/memory.ts';
 import { findLoss, findPartition } from '../live/partition.ts';
 import type { Span } from './past.ts';
 import { joinSeries, type ReadingRow, type RecentSeries } from './series.ts';
-import type { HistoryReader, Range, RowQuestion, Rows, StoredSpan } from './store.ts';
+import type { HistoryReader, Range, RowQuestion, Rows, Sources, StoredSpan } from './store.ts';
 import { fromRow, type StoredReading, type StoredRow } from './stored-row.ts';
 
 /** The requested instants. `from` and `to` of periods lie on boundaries. */
@@ -91,9 +91,7 @@ const readParameters = (reader: HistoryReader, question: RowQuestion, asked: Req
   }
 };
 
-export type Gathering = {
-  readonly reader: HistoryReader;
-  readonly live: LiveMemory;
+type Gathering = Sources & {
   readonly listings: readonly Selected[];
   readonly asked: RequestedTimes;
 };
@@ -163,7 +161,7 @@ const groupByTask = (heard: readonly HeardRow[], nameTask: (listing: Named) => T
 
 /** Reads the ends of the connections that delivered `heard`. `latest` is the last instant of the answer. */
 export const gatherLosses = async (
-  { reader, live }: Pick<Gathering, 'reader' | 'live'>,
+  { reader, live }: Sources,
   heard: readonly HeardRow[],
   latest: Micros,
 ): Promise<Losses> => {

@@ -20,7 +20,7 @@ import {
 } from './event-rows.ts';
 import { computeRetentionFrom, findUnlistedSpans, type Span } from './past.ts';
 import { type Items, nameListing, type Row, type RowGroup } from './row-groups.ts';
-import type { HistoryReader } from './store.ts';
+import type { Sources } from './store.ts';
 
 /** The last row of the page before, in the order of pages. */
 export type Place = {
@@ -41,7 +41,6 @@ export type LiquidationOptions = {
   /** Rows are kept as values too. */
   readonly keepsRows: boolean;
 };
-type Sources = { readonly reader: HistoryReader; readonly live: LiveMemory };
 
 export type LiquidationPage = {
   readonly items: Items;

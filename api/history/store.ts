@@ -7,6 +7,7 @@ import { formatInstantMicros, MICROS_PER_DAY } from '../../schemas/instants.ts';
 import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { toTableName } from '../../schemas/tables.ts';
+import type { LiveMemory } from '../live/memory.ts';
 import { fromCells, type StoredRow, selectList } from './stored-row.ts';
 
 /** Time budget of a history answer (E-07). */
@@ -190,6 +191,9 @@ export class HistoryReader {
     }
   }
 }
+
+/** What an answer reads: the store, and what it does not show yet. */
+export type Sources = { readonly reader: HistoryReader; readonly live: LiveMemory };
 
 /** Stored history as operations get it. */
 export type HistoryStore = {

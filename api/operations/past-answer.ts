@@ -10,9 +10,8 @@ import { InstantText, NullableInstant } from '../contract/parameters.ts';
 import type { Plan } from '../contract/plans.ts';
 import { awaitRecent, findListingInstant, listVersions, refuseHole, type Span } from '../history/past.ts';
 import type { Items } from '../history/row-groups.ts';
-import { type HistoryReader, storeAway } from '../history/store.ts';
+import { type Sources, storeAway } from '../history/store.ts';
 import type { Selected } from '../live/listing-book.ts';
-import type { LiveMemory } from '../live/memory.ts';
 import { findDirectory } from '../selection/directory.ts';
 import { type Names, selectListings } from '../selection/resolve.ts';
 import { makeScope, Scope } from './listing-input.ts';
@@ -53,7 +52,7 @@ export const openPastSources = async (
   span: Span,
   selected: readonly Selected[],
   { live, history }: Context,
-): Promise<{ readonly reader: HistoryReader; readonly live: LiveMemory }> => {
+): Promise<Sources> => {
   if (history === null) throw storeAway();
   await awaitRecent(span, selected, live);
   refuseHole(span, selected, live);
