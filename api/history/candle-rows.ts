@@ -11,6 +11,7 @@ import { toSealInstant } from '../../schemas/windows.ts';
 import { type Selected, toListingId } from '../live/listing-book.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import { type HistoryReader, listPlaceholders, type Sources } from './store.ts';
+import { parseTexts, toNumberOrNull } from './stored-row.ts';
 
 /** A period as sealed, or as it is now while its last minutes are not sealed. */
 export type StoredCandle = {
@@ -58,23 +59,18 @@ export const explainMissing = (cause: GapCause, openTime: Micros, kept: Micros):
 
 /** Whether a candle has no volume because its minutes count in different units, by its `null_reasons` (H-13). */
 export const hasOtherUnits = (nullReasons: string | null | undefined): boolean =>
-  (nullReasons ?? null) !== null &&
-  (JSON.parse(nullReasons as string) as Record<string, string>).volume === 'unit_unknown';
+  parseTexts(nullReasons).volume === 'unit_unknown';
 
 const toCause = (text: string | null | undefined): GapCause => (text ?? 'unknown') as GapCause;
 
-const toInteger = (cell: Cell | undefined): number | null =>
-  cell === null || cell === undefined ? null : Number(cell);
-
 /** Place of the first figure in a line. */
 const FIGURES_AT = 5;
-const NO_DIGITS: Readonly<Record<string, string>> = {};
 
 const fromCells = (line: readonly Cell[]): { readonly listing: string; readonly candle: StoredCandle } => {
   const [listing, openTime, gapCause, receivedAt, recordedAt] = line;
   const rest = line.slice(FIGURES_AT + CANDLE_FIGURES.length);
   const [trades, quantityUnit, expected, present, noTrades, status, digits, nullReasons] = rest;
-  const exact = (digits ?? null) === null ? NO_DIGITS : (JSON.parse(digits as string) as Record<string, string>);
+  const exact = parseTexts(digits);
   const figures: Partial<Record<CandleFigure, Digits>> = {};
   for (let i = 0; i < CANDLE_FIGURES.length; i++) {
     const name = CANDLE_FIGURES[i] as CandleFigure;
@@ -84,15 +80,15 @@ const fromCells = (line: readonly Cell[]): { readonly listing: string; readonly 
   const candle: StoredCandle = {
     openTime: Number(openTime),
     gapCause: status === 'present' ? null : toCause(gapCause),
-    receivedAt: toInteger(receivedAt),
-    recordedAt: toInteger(recordedAt),
+    receivedAt: toNumberOrNull(receivedAt),
+    recordedAt: toNumberOrNull(recordedAt),
     figures,
-    trades: toInteger(trades),
+    trades: toNumberOrNull(trades),
     quantityUnit: quantityUnit ?? null,
     unitsDiffer: hasOtherUnits(nullReasons),
-    expected: toInteger(expected) ?? 0,
-    present: toInteger(present) ?? 0,
-    noTrades: toInteger(noTrades) ?? 0,
+    expected: toNumberOrNull(expected) ?? 0,
+    present: toNumberOrNull(present) ?? 0,
+    noTrades: toNumberOrNull(noTrades) ?? 0,
   };
   return { listing: listing ?? '', candle };
 };

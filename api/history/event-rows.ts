@@ -11,6 +11,7 @@ import { type Selected, toListingId } from '../live/listing-book.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import type { Span } from './past.ts';
 import { type HistoryReader, listPlaceholders, type Sources } from './store.ts';
+import { parseTexts, toNumberOrNull } from './stored-row.ts';
 
 const TABLE = liquidation.table;
 export type Side = 'long' | 'short';
@@ -36,10 +37,10 @@ const SELECT =
 
 const fromCells = (line: readonly Cell[]): StoredLiquidation => {
   const [listing, receivedAt, venueTs, recordedAt, side, price, priceKind, quantity, quantityUnit, id, digits] = line;
-  const exact = (digits ?? null) === null ? {} : (JSON.parse(digits as string) as Record<string, string>);
+  const exact = parseTexts(digits);
   return {
     listing: listing ?? '',
-    venueTs: venueTs === null || venueTs === undefined ? null : Number(venueTs),
+    venueTs: toNumberOrNull(venueTs),
     receivedAt: Number(receivedAt),
     recordedAt: Number(recordedAt),
     side: side ?? '',

@@ -37,69 +37,36 @@ export type StoredRow = {
   readonly gapCause: GapCause | null;
 };
 
-type Column = { readonly name: string; readonly kind: 'text' | 'instant' };
-const makeTextColumn = (name: string): Column => ({ name, kind: 'text' });
-const makeInstantColumn = (name: string): Column => ({ name, kind: 'instant' });
-
-const COMMON: readonly Column[] = [
-  ...[
-    makeTextColumn('listing'),
-    makeInstantColumn('at'),
-    makeInstantColumn('from_at'),
-    makeTextColumn('status'),
-    makeTextColumn('gap_cause'),
-    makeTextColumn('late'),
-  ],
-  ...[
-    makeInstantColumn('venue_ts'),
-    makeInstantColumn('received_at'),
-    makeInstantColumn('recorded_at'),
-    makeTextColumn('horizon_source'),
-    makeTextColumn('anchor'),
-  ],
-  ...[
-    makeInstantColumn('valid_until'),
-    makeTextColumn('conn'),
-    makeTextColumn('digits'),
-    makeTextColumn('null_reasons'),
-    makeTextColumn('src_offset'),
-  ],
-];
-/** Places of the common columns in a line: an answer reads a hundred thousand lines. */
-const AT = Object.fromEntries(COMMON.map(({ name }, i) => [name, i])) as Readonly<Record<string, number>>;
-const readPlace = (name: string): number => AT[name] as number;
-const [LISTING, WINDOW_END, FROM_AT, STATUS] = [
-  readPlace('listing'),
-  readPlace('at'),
-  readPlace('from_at'),
-  readPlace('status'),
-];
-const [GAP_CAUSE, LATE, SRC_OFFSET] = [readPlace('gap_cause'), readPlace('late'), readPlace('src_offset')];
-const [VENUE_TS, RECEIVED_AT, RECORDED_AT] = [
-  readPlace('venue_ts'),
-  readPlace('received_at'),
-  readPlace('recorded_at'),
-];
-const [HORIZON_SOURCE, ANCHOR, VALID_UNTIL] = [
-  readPlace('horizon_source'),
-  readPlace('anchor'),
-  readPlace('valid_until'),
-];
-const [CONN, DIGITS, NULL_REASONS] = [readPlace('conn'), readPlace('digits'), readPlace('null_reasons')];
+/** Columns of every layer's table and their places in a line, in the order in which they are selected. */
+const AT = {
+  ...{ listing: 0, at: 1, from_at: 2, status: 3, gap_cause: 4, late: 5 },
+  ...{ venue_ts: 6, received_at: 7, recorded_at: 8, horizon_source: 9, anchor: 10 },
+  ...{ valid_until: 11, conn: 12, digits: 13, null_reasons: 14, src_offset: 15 },
+} as const;
+const INSTANTS: ReadonlySet<string> = new Set([
+  'at',
+  'from_at',
+  'venue_ts',
+  'received_at',
+  'recorded_at',
+  'valid_until',
+]);
 
 const listMembers = (layer: ReadingLayer): readonly string[] => Object.keys(LAYERS[layer].members);
 
-const listColumns = (layer: ReadingLayer): readonly Column[] => [
-  ...COMMON,
-  ...(hasQuantity(layer) ? [makeTextColumn('quantity_unit')] : []),
-  ...LAYERS[layer].instants.map(makeInstantColumn),
-  ...listMembers(layer).map((member) => makeTextColumn(toColumnName(member))),
+const listColumns = (layer: ReadingLayer): readonly string[] => [
+  ...Object.keys(AT),
+  ...(hasQuantity(layer) ? ['quantity_unit'] : []),
+  ...LAYERS[layer].instants,
+  ...listMembers(layer).map(toColumnName),
 ];
 
 /** The SELECT list of a layer's table, alias `r`; instants as microseconds. */
 export const selectList = (layer: ReadingLayer): string =>
   listColumns(layer)
-    .map(({ name, kind }) => (kind === 'instant' ? `r.${name}::long ${name}` : `r.${name} ${name}`))
+    .map((name) =>
+      INSTANTS.has(name) || LAYERS[layer].instants.includes(name) ? `r.${name}::long ${name}` : `r.${name} ${name}`,
+    )
     .join(', ');
 
 /** Where a line of a layer has what not every layer has; -1 when it has none. */
@@ -109,7 +76,7 @@ type Places = {
   readonly members: readonly { readonly member: string; readonly column: string; readonly place: number }[];
 };
 const findPlaces = (layer: ReadingLayer): Places => {
-  const names = listColumns(layer).map(({ name }) => name);
+  const names = listColumns(layer);
   const members = listMembers(layer).map((member) => {
     const column = toColumnName(member);
     return { member, column, place: names.indexOf(column) };
@@ -122,19 +89,20 @@ const PLACES = Object.fromEntries(READING_LAYERS.map((layer) => [layer, findPlac
 >;
 
 const NO_TEXTS: Readonly<Record<string, string>> = {};
-const parseTexts = (json: Cell | undefined): Readonly<Record<string, string>> =>
+/** Texts by name, as a column holds them. */
+export const parseTexts = (json: Cell | undefined): Readonly<Record<string, string>> =>
   json === null || json === undefined ? NO_TEXTS : (JSON.parse(json) as Record<string, string>);
+
+export const toNumberOrNull = (cell: Cell | undefined): number | null =>
+  cell === null || cell === undefined ? null : Number(cell);
 
 type Line = readonly Cell[];
 const readCell = (line: Line, at: number): Cell => line[at] ?? null;
-const readCause = (line: Line): GapCause | null => readCell(line, GAP_CAUSE) as GapCause | null;
-const readMicros = (line: Line, at: number): Micros | null => {
-  const found = line[at] ?? null;
-  return found === null ? null : Number(found);
-};
+const readCause = (line: Line): GapCause | null => readCell(line, AT.gap_cause) as GapCause | null;
+const readMicros = (line: Line, at: number): Micros | null => toNumberOrNull(line[at]);
 
 const readValues = ({ members }: Places, line: Line): Record<string, Digits> => {
-  const exact = parseTexts(line[DIGITS]);
+  const exact = parseTexts(line[AT.digits]);
   const values: Record<string, Digits> = {};
   for (const { member, column, place } of members) {
     const digits = joinFigure(readCell(line, place), exact[column]);
@@ -153,17 +121,17 @@ const toReading = (layer: ReadingLayer, line: Line, receivedAt: Micros): StoredR
   const places = PLACES[layer];
   return {
     layer,
-    valid: line[STATUS] === 'present',
+    valid: line[AT.status] === 'present',
     gap_cause: readCause(line),
-    venue_ts: readMicros(line, VENUE_TS),
+    venue_ts: readMicros(line, AT.venue_ts),
     received_at: receivedAt,
-    recorded_at: readMicros(line, RECORDED_AT) ?? receivedAt,
-    conn_id: readCell(line, CONN) ?? '',
-    horizon_source: readCell(line, HORIZON_SOURCE),
-    anchor: line[ANCHOR] === 'venue' ? 'venue' : 'receipt',
-    valid_until: readMicros(line, VALID_UNTIL),
+    recorded_at: readMicros(line, AT.recorded_at) ?? receivedAt,
+    conn_id: readCell(line, AT.conn) ?? '',
+    horizon_source: readCell(line, AT.horizon_source),
+    anchor: line[AT.anchor] === 'venue' ? 'venue' : 'receipt',
+    valid_until: readMicros(line, AT.valid_until),
     values: readValues(places, line),
-    null_reasons: parseTexts(line[NULL_REASONS]),
+    null_reasons: parseTexts(line[AT.null_reasons]),
     instants: pickDefined(places.instants.map(({ name, place }) => [name, readMicros(line, place)])),
     quantity_unit: readCell(line, places.quantityUnit),
   };
@@ -171,16 +139,16 @@ const toReading = (layer: ReadingLayer, line: Line, receivedAt: Micros): StoredR
 
 /** A line of an answer to `selectList`, with the listing it is about. */
 export const fromCells = (layer: ReadingLayer, line: Line): { readonly listing: string; readonly row: StoredRow } => {
-  const receivedAt = readMicros(line, RECEIVED_AT);
+  const receivedAt = readMicros(line, AT.received_at);
   const row: StoredRow = {
-    fromAt: readMicros(line, FROM_AT) ?? 0,
-    at: readMicros(line, WINDOW_END) ?? 0,
-    late: line[LATE] === 't',
-    srcOffset: readMicros(line, SRC_OFFSET) ?? -1,
+    fromAt: readMicros(line, AT.from_at) ?? 0,
+    at: readMicros(line, AT.at) ?? 0,
+    late: line[AT.late] === 't',
+    srcOffset: readMicros(line, AT.src_offset) ?? -1,
     reading: receivedAt === null ? null : toReading(layer, line, receivedAt),
     gapCause: readCause(line),
   };
-  return { listing: readCell(line, LISTING) ?? '', row };
+  return { listing: readCell(line, AT.listing) ?? '', row };
 };
 
 const pickValues = (layer: ReadingLayer, figures: Row['figures']): Record<string, Digits> => {
