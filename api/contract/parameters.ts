@@ -27,6 +27,14 @@ export const NullableInstant = Type.Union([InstantText, Type.Null()]);
 /** A market figure; a string under number_format string. */
 export const FigureValue = Type.Union([Type.Number(), Type.String()]);
 export const NullableFigure = Type.Union([Type.Number(), Type.String(), Type.Null()]);
+export const NullableText = Type.Union([Type.String(), Type.Null()]);
+export const NullableInteger = Type.Union([Type.Integer(), Type.Null()]);
+/** By name: units, bounds, reasons of null. */
+export const Texts = Type.Record(Type.String(), Type.String());
+export const AnswerUnits = Type.Enum(['published', 'base', 'quote']);
+export const ReadingStatus = Type.Enum(['present', 'stale', 'missing', 'not_published', 'off']);
+/** `page` of a list that is answered in pages. */
+export const AnswerPage = Type.Object({ limit: Type.Integer(), returned: Type.Integer(), next_cursor: NullableText });
 
 /** The inputs of converted figures (N-07). */
 export const Conversion = Type.Optional(

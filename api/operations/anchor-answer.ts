@@ -7,22 +7,21 @@ import type { JsonValue } from '../../schemas/json.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { Anchors } from '../anchors/anchors.ts';
 import type { ClosedDay } from '../anchors/closed-days.ts';
-import { NullableInstant } from '../contract/parameters.ts';
+import { NullableInstant, NullableInteger, NullableText } from '../contract/parameters.ts';
 import type { Context } from './operation.ts';
 
 const HOUR: Micros = 3_600_000_000;
 /** The root of day D is posted at D+7 02:00 UTC or later (AN-02). */
 const POSTED_AFTER: Micros = 7 * MICROS_PER_DAY + 2 * HOUR;
 
-const NullableText = Type.Union([Type.String(), Type.Null()]);
 export const Anchor = Type.Object({
   anchored: Type.Boolean(),
   status: Type.Enum([...ANCHOR_STATUSES]),
   contract: NullableText,
   tx_hash: NullableText,
-  block: Type.Union([Type.Integer(), Type.Null()]),
+  block: NullableInteger,
   anchored_at: NullableInstant,
-  anchored_lag_days: Type.Union([Type.Integer(), Type.Null()]),
+  anchored_lag_days: NullableInteger,
   explorer_url: NullableText,
 });
 /** A network is null while no chain is known. `binding` is false or left out; generators of clients read a constant as a text. */

@@ -8,7 +8,7 @@ import { formatListingId } from '../../schemas/tables.ts';
 import { type FileScope, findFileRefusals } from '../archive/plan.ts';
 import { ARCHIVE_AWAY, type ArchiveFile, type SetName, TIER_PRICES, toArchiveLayer } from '../contract/archive.ts';
 import type { Spoilt } from '../contract/endpoint.ts';
-import { InstantText, WHERE_CODES } from '../contract/parameters.ts';
+import { AnswerPage, InstantText, NullableText, WHERE_CODES } from '../contract/parameters.ts';
 import { SelectionText } from '../language/where-object.ts';
 import { findDirectory } from '../selection/directory.ts';
 import { type Names, selectListings } from '../selection/resolve.ts';
@@ -53,7 +53,7 @@ const Output = Type.Object({
       layer: Type.String(),
       day: Type.String(),
       tier: Type.Enum(['core', 'top100', 'other']),
-      price_usdc: Type.Union([Type.String(), Type.Null()]),
+      price_usdc: NullableText,
       format: Type.Enum(['parquet']),
       rows: Type.Integer(),
       bytes: Type.Integer(),
@@ -65,11 +65,7 @@ const Output = Type.Object({
       included: Type.Boolean(),
     }),
   ),
-  page: Type.Object({
-    limit: Type.Integer(),
-    returned: Type.Integer(),
-    next_cursor: Type.Union([Type.String(), Type.Null()]),
-  }),
+  page: AnswerPage,
 });
 
 /** The common part of the pages of one list. */

@@ -7,13 +7,18 @@ import { findListingPolicy } from '../../schemas/policies.ts';
 import type { UnitsMode } from '../../schemas/units.ts';
 import { refuseOutside, throwAll, toNarrowing } from '../access/scope.ts';
 import {
+  AnswerUnits,
   Conversion,
   IncludeSynthetic,
   InstantText,
   ListingNames,
   NullableInstant,
+  NullableInteger,
+  NullableText,
   NumberFormatParameter,
+  ReadingStatus,
   SCOPE_CODES,
+  Texts,
   Units,
   WHERE_CODES,
 } from '../contract/parameters.ts';
@@ -47,8 +52,6 @@ const Input = Type.Object(
 );
 type Input = Static<typeof Input>;
 
-const NullableText = Type.Union([Type.String(), Type.Null()]);
-const NullableCount = Type.Union([Type.Integer(), Type.Null()]);
 const Side = Type.Array(Type.Array(NullableText, { minItems: 2, maxItems: 2 }), {
   description:
     'Levels `[price, size]`, best first. A size that cannot be converted is null. Empty unless `status` is `present`.',
@@ -59,14 +62,14 @@ const BookBand = Type.Object({
   ask: NullableText,
   bid_value: NullableText,
   ask_value: NullableText,
-  bid_levels: NullableCount,
-  ask_levels: NullableCount,
+  bid_levels: NullableInteger,
+  ask_levels: NullableInteger,
   complete: Type.Object({ bid: Type.Boolean(), ask: Type.Boolean() }),
 });
 
 const Output = Type.Object({
   evaluated_at: InstantText,
-  units: Type.Enum(['published', 'base', 'quote']),
+  units: AnswerUnits,
   depth: Type.Integer(),
   liquidity_note: Type.String(),
   scope: Scope,
@@ -74,13 +77,13 @@ const Output = Type.Object({
   items: Type.Array(
     Type.Object({
       ...ListingNames,
-      status: Type.Enum(['present', 'stale', 'missing', 'not_published', 'off']),
+      status: ReadingStatus,
       reason: Type.Optional(Type.String()),
       gap_cause: Type.Optional(Type.String()),
       venue_ts: NullableInstant,
       received_at: NullableInstant,
-      age_ms: NullableCount,
-      venue_age_ms: NullableCount,
+      age_ms: NullableInteger,
+      venue_age_ms: NullableInteger,
       valid_until: NullableInstant,
       horizon_source: NullableText,
       anchor: NullableText,
@@ -88,7 +91,7 @@ const Output = Type.Object({
       sequence: NullableText,
       bids: Side,
       asks: Side,
-      null_reasons: Type.Optional(Type.Record(Type.String(), Type.String())),
+      null_reasons: Type.Optional(Texts),
       collected_levels: Type.Optional(Type.Object({ bids: Type.Integer(), asks: Type.Integer() })),
       bands: Type.Optional(Type.Record(Type.String(), BookBand)),
       conversion: Conversion,

@@ -7,6 +7,7 @@ import { PRICE_TYPES } from '../../schemas/layers/candle.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { ENDPOINT_LIMITS } from '../contract/endpoint-limits.ts';
 import {
+  AnswerUnits,
   Conversion,
   IncludeSynthetic,
   InstantText,
@@ -15,6 +16,7 @@ import {
   NullableInstant,
   NumberFormatParameter,
   SCOPE_CODES,
+  Texts,
   Units,
   WHERE_CODES,
 } from '../contract/parameters.ts';
@@ -82,7 +84,7 @@ export const CandleRow = Type.Object({
   trades: Type.Optional(Type.Integer()),
   base_candles: Type.Object({ expected: Type.Integer(), present: Type.Integer(), no_trades: Type.Integer() }),
   conversion: Conversion,
-  null_reasons: Type.Optional(Type.Record(Type.String(), Type.String())),
+  null_reasons: Type.Optional(Texts),
 });
 
 const Output = Type.Object({
@@ -91,12 +93,12 @@ const Output = Type.Object({
   price_type: Type.Enum([...PRICE_TYPES]),
   from: InstantText,
   to: InstantText,
-  units: Type.Enum(['published', 'base', 'quote']),
+  units: AnswerUnits,
   ...PastVersions,
   items: Type.Array(
     Type.Object({
       ...ListingNames,
-      units: Type.Record(Type.String(), Type.String()),
+      units: Texts,
       retention_from: InstantText,
       rows: Type.Array(CandleRow),
     }),

@@ -9,7 +9,7 @@ import type { Micros } from '../../schemas/records.ts';
 import type { CapabilityVersion, ListingVersion } from '../../schemas/topics.ts';
 import { UNITS_MODES } from '../../schemas/units.ts';
 import { ENDPOINT_LIMITS } from '../contract/endpoint-limits.ts';
-import { InstantText, NullableInstant } from '../contract/parameters.ts';
+import { InstantText, NullableInstant, NullableText, Texts } from '../contract/parameters.ts';
 import { makeLanguageEntries } from '../language/catalogue.ts';
 import { listSpellings } from '../language/codes.ts';
 import type { CandleSource, Field } from '../language/fields.ts';
@@ -31,7 +31,7 @@ const Codes = Type.Array(Type.String());
 const Scope = Type.Enum(['instrument', 'venue']);
 const Output = Type.Object({
   dql: Type.String(),
-  catalogue: Type.Union([Type.String(), Type.Null()]),
+  catalogue: NullableText,
   evaluated_at: InstantText,
   fields: Type.Array(
     Type.Object({
@@ -79,7 +79,7 @@ const Output = Type.Object({
   instruments_delisted: Codes,
   timeframes: Codes,
   bands: Codes,
-  freshness_defaults: Type.Record(Type.String(), Type.String()),
+  freshness_defaults: Texts,
   limits: Type.Record(Type.String(), Type.Unknown()),
   settle_after: Type.Integer(),
   earliest_retained: NullableInstant,

@@ -7,12 +7,17 @@ import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { toWindowEnd } from '../../schemas/windows.ts';
 import {
+  AnswerUnits,
   Conversion,
   InstantText,
   ListingNames,
   NullableFigure,
   NullableInstant,
+  NullableInteger,
+  NullableText,
+  ReadingStatus,
   SCOPE_CODES,
+  Texts,
   WHERE_CODES,
 } from '../contract/parameters.ts';
 import type { Plan } from '../contract/plans.ts';
@@ -45,11 +50,9 @@ import { type Answer, type Context, defineOperation } from './operation.ts';
 import { makePastAnswer, openPastSources, PastHead, PastVersions, selectPast } from './past-answer.ts';
 
 const Values = Type.Record(Type.String(), NullableFigure);
-const Reasons = Type.Record(Type.String(), Type.String());
-const NullableInteger = Type.Union([Type.Integer(), Type.Null()]);
 const HistoryRow = Type.Object({
   at: InstantText,
-  status: Type.Enum(['present', 'stale', 'missing', 'not_published', 'off']),
+  status: ReadingStatus,
   reason: Type.Optional(Type.String()),
   gap_cause: Type.Optional(Type.String()),
   venue_ts: NullableInstant,
@@ -57,13 +60,13 @@ const HistoryRow = Type.Object({
   age_ms: NullableInteger,
   venue_age_ms: NullableInteger,
   valid_until: NullableInstant,
-  horizon_source: Type.Union([Type.String(), Type.Null()]),
+  horizon_source: NullableText,
   anchor: Type.Union([Type.Enum(['venue', 'receipt']), Type.Null()]),
   values: Values,
   instants: Type.Optional(Type.Record(Type.String(), InstantText)),
   conversion: Conversion,
-  withheld: Type.Optional(Type.Object({ values: Values, null_reasons: Type.Optional(Reasons) })),
-  null_reasons: Type.Optional(Reasons),
+  withheld: Type.Optional(Type.Object({ values: Values, null_reasons: Type.Optional(Texts) })),
+  null_reasons: Type.Optional(Texts),
   late: Type.Optional(Type.Boolean()),
 });
 
@@ -73,8 +76,8 @@ const Output = Type.Object({
   interval: Type.Optional(Type.String()),
   from: Type.Optional(InstantText),
   to: Type.Optional(InstantText),
-  units: Type.Enum(['published', 'base', 'quote']),
-  freshness: Type.Record(Type.String(), Type.String()),
+  units: AnswerUnits,
+  freshness: Texts,
   ...PastVersions,
   items: Type.Array(
     Type.Object({
@@ -82,7 +85,7 @@ const Output = Type.Object({
       layers: Type.Record(
         Type.String(),
         Type.Object({
-          units: Type.Record(Type.String(), Type.String()),
+          units: Texts,
           retention_from: InstantText,
           rows: Type.Array(HistoryRow),
           history_cadence: Type.String(),

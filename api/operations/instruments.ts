@@ -8,12 +8,17 @@ import { clip } from '../../schemas/sent-text.ts';
 import type { CapabilityVersion, ListingVersion } from '../../schemas/topics.ts';
 import type { Spoilt } from '../contract/endpoint.ts';
 import {
+  AnswerPage,
+  AnswerUnits,
   Conversion,
   IncludeRaw,
   InstantText,
   NullableFigure,
   NullableInstant,
+  NullableInteger,
+  NullableText,
   NumberFormatParameter,
+  Texts,
   Units,
   WHERE_CODES,
 } from '../contract/parameters.ts';
@@ -57,16 +62,15 @@ const Input = Type.Object(
 );
 type Input = Static<typeof Input>;
 
-const Nullable = Type.Union([Type.String(), Type.Null()]);
 const Transform = Type.Object({ venue_field: Type.String(), transform: Type.String() });
 const LayerEntry = Type.Object({
   policy: Type.Enum(['on', 'off', 'sampled', 'not_published']),
-  cadence: Nullable,
+  cadence: NullableText,
   history_cadence: Type.String(),
-  horizon: Nullable,
-  horizon_source: Nullable,
-  anchor: Nullable,
-  freshness: Nullable,
+  horizon: NullableText,
+  horizon_source: NullableText,
+  anchor: NullableText,
+  freshness: NullableText,
   retention_from: InstantText,
 });
 
@@ -76,10 +80,10 @@ export const ListingShape = Type.Object({
   venue_symbol: Type.String(),
   base: Type.String(),
   quote: Type.String(),
-  base_venue_alias: Nullable,
+  base_venue_alias: NullableText,
   kind: Type.Enum(['perpetual']),
-  venue_kind: Nullable,
-  pair: Nullable,
+  venue_kind: NullableText,
+  pair: NullableText,
   post_only: Type.Union([Type.Boolean(), Type.Null()]),
   status: Type.String(),
   contract_size: NullableFigure,
@@ -88,15 +92,15 @@ export const ListingShape = Type.Object({
   lot_size: NullableFigure,
   min_qty: NullableFigure,
   min_notional: NullableFigure,
-  price_decimals: Type.Union([Type.Integer(), Type.Null()]),
-  qty_decimals: Type.Union([Type.Integer(), Type.Null()]),
-  units: Type.Record(Type.String(), Nullable),
+  price_decimals: NullableInteger,
+  qty_decimals: NullableInteger,
+  units: Type.Record(Type.String(), NullableText),
   conversion: Conversion,
-  null_reasons: Type.Optional(Type.Record(Type.String(), Type.String())),
+  null_reasons: Type.Optional(Texts),
   quantity_unit: Type.String(),
-  oi_sides: Nullable,
-  funding_interval: Nullable,
-  funding_interval_source: Nullable,
+  oi_sides: NullableText,
+  funding_interval: NullableText,
+  funding_interval_source: NullableText,
   funding_normalisation: Type.Union([Transform, Type.Null()]),
   rules_normalisation: Type.Record(Type.String(), Transform),
   candles: Type.Object({
@@ -120,12 +124,12 @@ export const ListingShape = Type.Object({
 const Output = Type.Object({
   evaluated_at: InstantText,
   as_of: InstantText,
-  catalogue: Nullable,
-  units: Type.Enum(['published', 'base', 'quote']),
+  catalogue: NullableText,
+  units: AnswerUnits,
   listings_as_of: NullableInstant,
   capabilities_as_of: NullableInstant,
   items: Type.Array(ListingShape),
-  page: Type.Object({ limit: Type.Integer(), returned: Type.Integer(), next_cursor: Nullable }),
+  page: AnswerPage,
 });
 
 /** The common part of the pages of one list. */

@@ -5,6 +5,8 @@ import { formatInstant, parseInstant } from '../../schemas/instants.ts';
 import { EVENT_GAP_WINDOW_MS, toWindowEnd } from '../../schemas/windows.ts';
 import type { Spoilt } from '../contract/endpoint.ts';
 import {
+  AnswerPage,
+  AnswerUnits,
   Conversion,
   FigureValue,
   IncludeSynthetic,
@@ -14,6 +16,7 @@ import {
   NullableInstant,
   NumberFormatParameter,
   SCOPE_CODES,
+  Texts,
   Units,
   WHERE_CODES,
 } from '../contract/parameters.ts';
@@ -68,14 +71,14 @@ const Output = Type.Object({
   ...PastHead,
   from: InstantText,
   to: InstantText,
-  units: Type.Enum(['published', 'base', 'quote']),
+  units: AnswerUnits,
   ...PastVersions,
   items: Type.Array(
     Type.Object({
       ...ListingNames,
       completeness: Type.Enum(['full', 'sampled', 'none']),
       retention_from: InstantText,
-      units: Type.Record(Type.String(), Type.String()),
+      units: Texts,
       rows: Type.Array(
         Type.Object({
           venue_ts: NullableInstant,
@@ -87,17 +90,13 @@ const Output = Type.Object({
           value: NullableFigure,
           id: Type.String(),
           conversion: Conversion,
-          null_reasons: Type.Optional(Type.Record(Type.String(), Type.String())),
+          null_reasons: Type.Optional(Texts),
         }),
       ),
       gaps: Type.Array(Type.Object({ from: InstantText, to: InstantText, gap_cause: Type.String() })),
     }),
   ),
-  page: Type.Object({
-    limit: Type.Integer(),
-    returned: Type.Integer(),
-    next_cursor: Type.Union([Type.String(), Type.Null()]),
-  }),
+  page: AnswerPage,
 });
 
 /** Faults of shape that the schema cannot express. */

@@ -3,7 +3,7 @@ import Type, { type Static } from 'typebox';
 import { makeServiceError, makeUnavailable } from '../../schemas/errors.ts';
 import { formatInstant } from '../../schemas/instants.ts';
 import { clip } from '../../schemas/sent-text.ts';
-import { NullableInstant } from '../contract/parameters.ts';
+import { NullableInstant, NullableText } from '../contract/parameters.ts';
 import answer from './examples/receipt.json' with { type: 'json' };
 import { type Answer, type Context, defineOperation } from './operation.ts';
 
@@ -28,7 +28,7 @@ const Output = Type.Object({
   payer: Type.String(),
   amount: Type.String(),
   class: Type.String(),
-  transaction: Type.Union([Type.String(), Type.Null()]),
+  transaction: NullableText,
   settled_at: NullableInstant,
 });
 

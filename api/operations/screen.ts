@@ -9,11 +9,15 @@ import type { Micros } from '../../schemas/records.ts';
 import { refuseOutside, throwAll, toNarrowing } from '../access/scope.ts';
 import type { Spoilt } from '../contract/endpoint.ts';
 import {
+  AnswerPage,
+  AnswerUnits,
   IncludeSynthetic,
   InstantText,
   NullableInstant,
+  NullableText,
   NumberFormatParameter,
   SCOPE_CODES,
+  Texts,
   Units,
 } from '../contract/parameters.ts';
 import type { Plan } from '../contract/plans.ts';
@@ -91,10 +95,10 @@ const Output = Type.Object({
   evaluated_at: InstantText,
   as_of: NullableInstant,
   settled: Type.Boolean(),
-  catalogue: Type.Optional(Type.Union([Type.String(), Type.Null()])),
-  timeframe: Type.Union([Type.String(), Type.Null()]),
-  units: Type.Enum(['published', 'base', 'quote']),
-  freshness: Type.Record(Type.String(), Type.String()),
+  catalogue: Type.Optional(NullableText),
+  timeframe: NullableText,
+  units: AnswerUnits,
+  freshness: Texts,
   listings_as_of: NullableInstant,
   capabilities_as_of: NullableInstant,
   items_sha256: Type.Optional(Type.String()),
@@ -112,8 +116,8 @@ const Output = Type.Object({
         Type.Array(
           Type.Object({
             expr: Type.String(),
-            venue: Type.Union([Type.String(), Type.Null()]),
-            symbol: Type.Union([Type.String(), Type.Null()]),
+            venue: NullableText,
+            symbol: NullableText,
             status: Type.String(),
             reason: Type.String(),
           }),
@@ -121,11 +125,7 @@ const Output = Type.Object({
       ),
     }),
   ),
-  page: Type.Object({
-    limit: Type.Integer(),
-    returned: Type.Integer(),
-    next_cursor: Type.Union([Type.String(), Type.Null()]),
-  }),
+  page: AnswerPage,
 });
 
 const refine = (input: Partial<Input>, spoilt: Spoilt): ApiError[] => [

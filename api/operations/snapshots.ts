@@ -8,6 +8,7 @@ import type { Micros } from '../../schemas/records.ts';
 import { refuseOutside, throwAll, toNarrowing } from '../access/scope.ts';
 import { findLayerFault, Layers } from '../contract/layer-names.ts';
 import {
+  AnswerUnits,
   Conversion,
   IncludeRaw,
   IncludeSynthetic,
@@ -15,8 +16,11 @@ import {
   ListingNames,
   NullableFigure,
   NullableInstant,
+  NullableInteger,
   NumberFormatParameter,
+  ReadingStatus,
   SCOPE_CODES,
+  Texts,
   Units,
   WHERE_CODES,
 } from '../contract/parameters.ts';
@@ -61,13 +65,13 @@ type Input = Static<typeof Input>;
 
 /** The value object (L-04). */
 export const LayerObject = Type.Object({
-  status: Type.Enum(['present', 'stale', 'missing', 'not_published', 'off']),
+  status: ReadingStatus,
   reason: Type.Optional(Type.String()),
   gap_cause: Type.Optional(Type.String()),
   venue_ts: NullableInstant,
   received_at: NullableInstant,
-  age_ms: Type.Union([Type.Integer(), Type.Null()]),
-  venue_age_ms: Type.Union([Type.Integer(), Type.Null()]),
+  age_ms: NullableInteger,
+  venue_age_ms: NullableInteger,
   valid_until: NullableInstant,
   horizon_source: Type.Union([
     Type.Enum(['measured', 'documented', 'assumed', 'venue_declared', 'connection']),
@@ -75,14 +79,14 @@ export const LayerObject = Type.Object({
   ]),
   anchor: Type.Union([Type.Enum(['venue', 'receipt']), Type.Null()]),
   values: Type.Record(Type.String(), NullableFigure),
-  null_reasons: Type.Optional(Type.Record(Type.String(), Type.String())),
-  units: Type.Record(Type.String(), Type.String()),
+  null_reasons: Type.Optional(Texts),
+  units: Texts,
   instants: Type.Optional(Type.Record(Type.String(), InstantText)),
   conversion: Conversion,
   withheld: Type.Optional(
     Type.Object({
       values: Type.Record(Type.String(), NullableFigure),
-      null_reasons: Type.Optional(Type.Record(Type.String(), Type.String())),
+      null_reasons: Type.Optional(Texts),
     }),
   ),
   raw: Type.Optional(Type.Unknown()),
@@ -92,8 +96,8 @@ const Output = Type.Object({
   evaluated_at: InstantText,
   served_at: InstantText,
   receipt_id: Type.String(),
-  units: Type.Enum(['published', 'base', 'quote']),
-  freshness: Type.Record(Type.String(), Type.String()),
+  units: AnswerUnits,
+  freshness: Texts,
   scope: Scope,
   items: Type.Array(
     Type.Object({

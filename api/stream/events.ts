@@ -1,6 +1,16 @@
 // The events of the stream as shapes (ST-03, ST-09): what clients read them with. The OpenAPI document has each by name.
 import Type, { type TSchema } from 'typebox';
-import { Conversion, FigureValue, InstantText, NullableFigure, NullableInstant } from '../contract/parameters.ts';
+import {
+  AnswerUnits,
+  Conversion,
+  FigureValue,
+  InstantText,
+  NullableFigure,
+  NullableInstant,
+  NullableInteger,
+  NullableText,
+  Texts,
+} from '../contract/parameters.ts';
 import { TIMEFRAMES } from '../language/limits.ts';
 import { CandleRow } from '../operations/candles.ts';
 import { ListingShape } from '../operations/instruments.ts';
@@ -8,10 +18,9 @@ import { LayerObject } from '../operations/snapshots.ts';
 import { RULE_REASONS, RULE_STATES } from '../rules/rule.ts';
 
 const makeDescribed = (description: string) => ({ description });
-const NullableInteger = Type.Union([Type.Integer(), Type.Null()]);
 const Listing = { venue: Type.String(), venue_symbol: Type.String(), instrument: Type.String() };
 /** `[price, size]`; a size that cannot be converted is null. */
-const Level = Type.Array(Type.Union([Type.String(), Type.Null()]), { minItems: 2, maxItems: 2 });
+const Level = Type.Array(NullableText, { minItems: 2, maxItems: 2 });
 
 /** A reading; of a book with `depth` also its levels. */
 const State = Type.Intersect([
@@ -50,7 +59,7 @@ const EventRow = Type.Object({
   value: NullableFigure,
   id: Type.String(makeDescribed('Id of the event within its listing.')),
   conversion: Conversion,
-  null_reasons: Type.Optional(Type.Record(Type.String(), Type.String())),
+  null_reasons: Type.Optional(Texts),
 });
 
 /** Data of each event by its name, but for `error`, which has the shape of a refused call. Clients leave other names aside (ST-03). */
@@ -58,9 +67,9 @@ export const STREAM_EVENTS = {
   hello: Type.Object({
     stream_id: Type.String(makeDescribed('Id of the stream. Quote it to support.')),
     evaluated_at: InstantText,
-    catalogue: Type.Union([Type.String(), Type.Null()]),
-    units: Type.Enum(['published', 'base', 'quote']),
-    freshness: Type.Record(Type.String(), Type.String()),
+    catalogue: NullableText,
+    units: AnswerUnits,
+    freshness: Texts,
     layers: Type.Array(Type.String(), makeDescribed('Layers that the stream covers.')),
     listings: Type.Integer(makeDescribed('Number of selected listings.')),
     resumed: Type.Boolean(makeDescribed('True when the stream continues after `Last-Event-ID` without a hole.')),
