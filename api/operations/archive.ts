@@ -13,7 +13,7 @@ import { SelectionText } from '../language/where-object.ts';
 import { findDirectory } from '../selection/directory.ts';
 import { type Names, selectListings } from '../selection/resolve.ts';
 import { findArchiveLayerFaults, findDayFaults } from './archive-input.ts';
-import { digestRequest, WRONG_CURSOR } from './cursor.ts';
+import { digestRequest, parseCursor, printCursor, WRONG_CURSOR } from './cursor.ts';
 import answer from './examples/archive.json' with { type: 'json' };
 import { collectErrors, readNames, requirePlan } from './listing-input.ts';
 import { type Answer, type Context, defineOperation, type Reading } from './operation.ts';
@@ -73,20 +73,15 @@ const computeDigest = ({ where, layer, from, to }: Partial<Input>): string =>
   digestRequest([where ?? null, layer ?? null, from ?? null, to ?? null]);
 
 const writeCursor = (input: Input, { venue, venueSymbol, layer, day }: SetName): string =>
-  Buffer.from(JSON.stringify([computeDigest(input), venue, venueSymbol, layer, day])).toString('base64url');
+  printCursor([computeDigest(input), venue, venueSymbol, layer, day]);
 
 const readCursor = (input: Partial<Input>): SetName | null => {
-  try {
-    const parts: unknown = JSON.parse(Buffer.from(input.cursor ?? '', 'base64url').toString());
-    const isText = (part: unknown): boolean => typeof part === 'string' && isStorable(part);
-    if (!Array.isArray(parts) || parts.length !== 5 || !parts.every(isText)) return null;
-    const [digest, venue, venueSymbol, layer, day] = parts as [string, string, string, string, string];
-    return digest === computeDigest(input) && findDayFaults(day, '').length === 0
-      ? { venue, venueSymbol, layer, day }
-      : null;
-  } catch {
-    return null;
-  }
+  const parts = parseCursor(input.cursor ?? '', 5);
+  if (parts === null || !parts.every((part) => typeof part === 'string' && isStorable(part))) return null;
+  const [digest, venue, venueSymbol, layer, day] = parts as [string, string, string, string, string];
+  return digest === computeDigest(input) && findDayFaults(day, '').length === 0
+    ? { venue, venueSymbol, layer, day }
+    : null;
 };
 
 const refine = (input: Partial<Input>, spoilt: Spoilt): ApiError[] => {

@@ -5,6 +5,7 @@ import { formatInstant, parseInstant } from '../../schemas/instants.ts';
 import type { JsonValue } from '../../schemas/json.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { clip } from '../../schemas/sent-text.ts';
+import { compareBytes } from '../../schemas/text-order.ts';
 import type { CapabilityVersion, ListingVersion } from '../../schemas/topics.ts';
 import type { Spoilt } from '../contract/endpoint.ts';
 import {
@@ -30,7 +31,7 @@ import type { Mark } from '../live/members.ts';
 import { findDirectory } from '../selection/directory.ts';
 import { type Names, selectListings } from '../selection/resolve.ts';
 import { computeCatalogueVersion } from './catalogue-version.ts';
-import { digestRequest, isAfter, readCursor, WRONG_CURSOR, writeCursor } from './cursor.ts';
+import { digestRequest, parseCursor, printCursor, WRONG_CURSOR } from './cursor.ts';
 import answer from './examples/instruments.json' with { type: 'json' };
 import { collectErrors, readNames } from './listing-input.ts';
 import { makeListingRecord } from './listing-record.ts';
@@ -134,6 +135,31 @@ const Output = Type.Object({
 
 /** The common part of the pages of one list. */
 const computeDigest = ({ where, as_of }: Partial<Input>): string => digestRequest([where ?? null, as_of ?? null]);
+
+/** The request, the pinned instant and the last listing given. */
+type Cursor = {
+  readonly digest: string;
+  readonly at: Micros;
+  readonly venue: string;
+  readonly venueSymbol: string;
+};
+
+const writeCursor = ({ digest, at, venue, venueSymbol }: Cursor): string =>
+  printCursor([digest, at, venue, venueSymbol]);
+
+/** Null for anything that is not one of ours. */
+const readCursor = (text: string): Cursor | null => {
+  const [digest, at, venue, venueSymbol] = parseCursor(text, 4) ?? [];
+  if (typeof digest !== 'string' || !Number.isSafeInteger(at)) return null;
+  if (typeof venue !== 'string' || typeof venueSymbol !== 'string') return null;
+  return { digest, at: at as Micros, venue, venueSymbol };
+};
+
+/** Whether a listing comes after the cursor in (venue, venue_symbol) order. */
+const isAfter = (
+  listing: { readonly venue: string; readonly venueSymbol: string },
+  { venue, venueSymbol }: Cursor,
+): boolean => (compareBytes(listing.venue, venue) || compareBytes(listing.venueSymbol, venueSymbol)) > 0;
 
 /** A cursor of another request, as far as this one is whole. */
 const isWrongCursor = (input: Partial<Input>, spoilt: Spoilt): boolean => {

@@ -34,7 +34,7 @@ import { makeInstantInput } from '../history/request.ts';
 import { Where } from '../language/where-object.ts';
 import type { Selected } from '../live/listing-book.ts';
 import type { Names } from '../selection/resolve.ts';
-import { digestRequest, WRONG_CURSOR } from './cursor.ts';
+import { digestRequest, parseCursor, printCursor, WRONG_CURSOR } from './cursor.ts';
 import answer from './examples/liquidations.json' with { type: 'json' };
 import { collectErrors, findListingLimit, listPossibleVenues, readNames, requirePlan } from './listing-input.ts';
 import { type Answer, type Context, defineOperation, type Reading } from './operation.ts';
@@ -115,21 +115,11 @@ const computeDigest = ({ where, from, to, side }: Input): string =>
 type Cursor = { readonly to: number; readonly after: Place };
 
 const writeCursor = (input: Input, to: number, { receivedAt, venue, venueSymbol, id }: Place): string =>
-  Buffer.from(JSON.stringify([computeDigest(input), to, receivedAt, venue, venueSymbol, id])).toString('base64url');
-
-const parseJson = (text: string): unknown => {
-  try {
-    return JSON.parse(Buffer.from(text, 'base64url').toString()) as unknown;
-  } catch {
-    return null;
-  }
-};
+  printCursor([computeDigest(input), to, receivedAt, venue, venueSymbol, id]);
 
 /** Null for anything that is no cursor of any request. */
 const readCursor = (text: string): (Cursor & { readonly digest: string }) | null => {
-  const parts = parseJson(text);
-  if (!Array.isArray(parts) || parts.length !== 6) return null;
-  const [digest, to, receivedAt, venue, venueSymbol, id] = parts as unknown[];
+  const [digest, to, receivedAt, venue, venueSymbol, id] = parseCursor(text, 6) ?? [];
   if (!Number.isSafeInteger(to) || !Number.isSafeInteger(receivedAt)) return null;
   if (typeof digest !== 'string' || typeof venue !== 'string') return null;
   if (typeof venueSymbol !== 'string' || typeof id !== 'string') return null;
