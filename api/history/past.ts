@@ -76,8 +76,9 @@ export const refuseHole = ({ from, to }: Span, selected: readonly Selected[], li
   }
 };
 
-const findNewestVersion = (written: readonly (Micros | undefined)[]): string | null => {
-  const at = Math.max(0, ...written.map((one) => one ?? 0));
+/** When the newest of the versions was written; null when there is none. */
+export const findNewestVersion = (versions: readonly ({ readonly written_at: Micros } | null)[]): string | null => {
+  const at = Math.max(0, ...versions.map((version) => version?.written_at ?? 0));
   return at === 0 ? null : formatInstant(at);
 };
 
@@ -85,9 +86,9 @@ const findNewestVersion = (written: readonly (Micros | undefined)[]): string | n
 export const listVersions = (selected: readonly Selected[], live: LiveMemory, at: Micros) => {
   const venues = new Set(selected.map(({ listing }) => listing.venue));
   return {
-    listings_as_of: findNewestVersion(selected.map(({ version }) => version.written_at)),
+    listings_as_of: findNewestVersion(selected.map(({ version }) => version)),
     capabilities_as_of: findNewestVersion(
-      [...venues].map((venue) => findVersionAt(live.venue(venue)?.capabilities ?? [], at)?.written_at),
+      [...venues].map((venue) => findVersionAt(live.venue(venue)?.capabilities ?? [], at)),
     ),
   };
 };

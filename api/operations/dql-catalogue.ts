@@ -20,7 +20,7 @@ import type { LiveMemory } from '../live/memory.ts';
 import { findDirectory } from '../selection/directory.ts';
 import { computeCatalogueVersion } from './catalogue-version.ts';
 import answer from './examples/dql-catalogue.json' with { type: 'json' };
-import { findEarliestKnown } from './instruments.ts';
+import { findEarliestKnown } from './known-range.ts';
 import { defineOperation } from './operation.ts';
 
 /** Seconds after which an instant is settled (N-11). */
@@ -134,11 +134,11 @@ const listVenuesWhere = (venues: readonly VenueFacts[], lacks: (facts: VenueFact
   venues.filter(lacks).map(({ venue }) => venue);
 
 const makeCatalogueBody = (live: LiveMemory, at: Micros): JsonValue => {
-  const { codes, listings } = findDirectory(live);
+  const { codes } = findDirectory(live);
   const venues = readFacts(live, at);
   const current = new Set(venues.flatMap(({ listed }) => listed.map(({ record }) => record.values.instrument)));
   const instruments = listSpellings(codes.instrument);
-  const earliest = findEarliestKnown(listings);
+  const earliest = findEarliestKnown(live);
   return {
     dql: VERSION,
     catalogue: computeCatalogueVersion(live, at),

@@ -6,7 +6,7 @@ import type { JsonValue } from '../../schemas/json.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { clip } from '../../schemas/sent-text.ts';
 import { compareBytes } from '../../schemas/text-order.ts';
-import type { CapabilityVersion, ListingVersion } from '../../schemas/topics.ts';
+import type { CapabilityVersion } from '../../schemas/topics.ts';
 import type { Spoilt } from '../contract/endpoint.ts';
 import {
   AnswerPage,
@@ -23,6 +23,7 @@ import {
   Units,
   WHERE_CODES,
 } from '../contract/parameters.ts';
+import { findNewestVersion } from '../history/past.ts';
 import { SelectionText } from '../language/where-object.ts';
 import { makeBounds } from '../live/bounds.ts';
 import { findVersionAt, type LiveListing, type Selected } from '../live/listing-book.ts';
@@ -33,6 +34,7 @@ import { type Names, selectListings } from '../selection/resolve.ts';
 import { computeCatalogueVersion } from './catalogue-version.ts';
 import { digestRequest, parseCursor, printCursor, WRONG_CURSOR } from './cursor.ts';
 import answer from './examples/instruments.json' with { type: 'json' };
+import { describeOutOfRange } from './known-range.ts';
 import { collectErrors, readNames } from './listing-input.ts';
 import { makeListingRecord } from './listing-record.ts';
 import { type Answer, type Context, defineOperation, type Reading } from './operation.ts';
@@ -183,13 +185,6 @@ const refine = (input: Partial<Input>, spoilt: Spoilt): ApiError[] => {
   return errors;
 };
 
-/** The earliest instant anything was known about a listing; null while nothing is. */
-export const findEarliestKnown = (listings: readonly LiveListing[]): Micros | null =>
-  listings.reduce<Micros | null>((least, { versions }) => {
-    const first = versions[0]?.written_at ?? null;
-    return first !== null && (least === null || first < least) ? first : least;
-  }, null);
-
 /** T of the answer: the cursor's, else `as_of`, else now. */
 const findDescribedInstant = ({ as_of, cursor }: Partial<Input>, evaluatedAt: Micros): Micros => {
   const pinned = cursor === undefined ? null : (readCursor(cursor)?.at ?? null);
@@ -197,15 +192,11 @@ const findDescribedInstant = ({ as_of, cursor }: Partial<Input>, evaluatedAt: Mi
 };
 
 /** An instant of which nothing is known, or that has not come. */
-const findRangeFaults = (input: Partial<Input>, { live, evaluatedAt }: Reading): ApiError[] => {
-  const at = findDescribedInstant(input, evaluatedAt);
-  const earliest = findEarliestKnown(findDirectory(live).listings);
-  if (at === evaluatedAt || (at < evaluatedAt && (earliest === null || at >= earliest))) return [];
-  const from = earliest === null ? 'now' : formatInstant(earliest);
-  const path = input.cursor === undefined ? '/as_of' : '/cursor';
-  const range = `${from} to ${formatInstant(evaluatedAt)}`;
-  const message = `${formatInstant(at)} lies outside ${range}.`;
-  return [{ code: 'DQL_AS_OF_RANGE', message, hint: `Ask for an instant from ${range}.`, path }];
+const findRangeFaults = (input: Partial<Input>, reading: Reading): ApiError[] => {
+  const at = findDescribedInstant(input, reading.evaluatedAt);
+  const outOfRange = at === reading.evaluatedAt ? null : describeOutOfRange(at, reading);
+  if (outOfRange === null) return [];
+  return [{ code: 'DQL_AS_OF_RANGE', ...outOfRange, path: input.cursor === undefined ? '/as_of' : '/cursor' }];
 };
 
 const refuseRaw = ({ include_raw }: Input, { plan }: Context): void => {
@@ -230,11 +221,6 @@ const cutPage = (all: readonly Selected[], input: Input, at: Micros): Page => {
       ? writeCursor({ digest: computeDigest(input), at, venue: last.venue, venueSymbol: last.venueSymbol })
       : null;
   return { selected, limit, next };
-};
-
-const findNewestWritten = (versions: readonly (ListingVersion | CapabilityVersion | null)[]): string | null => {
-  const newest = versions.reduce((most, v) => Math.max(most, v?.written_at ?? 0), 0);
-  return newest === 0 ? null : formatInstant(newest);
 };
 
 /** The listing's present mark where a conversion may need it; a past mark is not in the memory copy. */
@@ -277,8 +263,8 @@ const run = (input: Input, context: Context, names: Names): Answer => {
     as_of: formatInstant(at),
     catalogue: computeCatalogueVersion(live, at),
     units,
-    listings_as_of: isPast ? findNewestWritten(described.map((d) => d.version)) : null,
-    capabilities_as_of: isPast ? findNewestWritten(described.map((d) => d.capability)) : null,
+    listings_as_of: isPast ? findNewestVersion(described.map(({ version }) => version)) : null,
+    capabilities_as_of: isPast ? findNewestVersion(described.map(({ capability }) => capability)) : null,
     items,
     page: { limit: page.limit, returned: described.length, next_cursor: page.next },
   };

@@ -5,7 +5,6 @@ import { type ApiError, makeServiceError, ServiceError } from '../../schemas/err
 import { formatInstant } from '../../schemas/instants.ts';
 import { type JsonValue, makeRawJson, writeJson } from '../../schemas/json.ts';
 import { READING_LAYERS } from '../../schemas/layers.ts';
-import type { Micros } from '../../schemas/records.ts';
 import { refuseOutside, throwAll, toNarrowing } from '../access/scope.ts';
 import type { Spoilt } from '../contract/endpoint.ts';
 import {
@@ -35,7 +34,7 @@ import { findDirectory } from '../selection/directory.ts';
 import { type Names, resolveNames, selectListings } from '../selection/resolve.ts';
 import { computeCatalogueVersion } from './catalogue-version.ts';
 import answer from './examples/screen.json' with { type: 'json' };
-import { findEarliestKnown } from './instruments.ts';
+import { describeOutOfRange } from './known-range.ts';
 import {
   attempt,
   collectErrors,
@@ -132,15 +131,6 @@ const refine = (input: Partial<Input>, spoilt: Spoilt): ApiError[] => [
   ...findQueryFaults(input, spoilt),
   ...findFreshnessFaults(input.freshness),
 ];
-
-/** The message for a T outside what is known of listings. */
-const describeOutOfRange = (at: Micros, { live, evaluatedAt }: Reading) => {
-  const earliest = findEarliestKnown(findDirectory(live).listings);
-  if (at <= evaluatedAt && (earliest === null || at >= earliest)) return null;
-  const from = earliest === null ? 'now' : formatInstant(earliest);
-  const range = `${from} to ${formatInstant(evaluatedAt)}`;
-  return { message: `${formatInstant(at)} lies outside ${range}.`, hint: `Ask for an instant from ${range}.` };
-};
 
 /** A cursor that belongs to no question; whether it belongs to this one is known when nothing else is wrong (SC-05). */
 const WRONG_CURSOR: ApiError = {
