@@ -11,7 +11,7 @@ import type { CapabilityVersion } from '../../schemas/topics.ts';
 import { chooseQuantityUnit, type UnitsMode } from '../../schemas/units.ts';
 import { ENDPOINT_LIMITS } from '../contract/endpoint-limits.ts';
 import type { Bounds } from '../live/bounds.ts';
-import { findVersionAt, type Selected, toListingId } from '../live/listing-book.ts';
+import { findVersionAt, nameListing, type Selected, toListingId } from '../live/listing-book.ts';
 import { findHeldAt } from '../live/listing-view.ts';
 import { findCountedUnit, findUnit, isQuantity } from '../live/members.ts';
 import { gatherLosses, gatherSeries, type Losses, type RequestedTimes, toWindowMicros } from './gather.ts';
@@ -25,7 +25,7 @@ import {
   type Span,
 } from './past.ts';
 import { findLastInstant } from './request.ts';
-import { type Items, nameListing, type Row, type RowGroup } from './row-groups.ts';
+import type { Items, Row, RowGroup } from './row-groups.ts';
 import { makeRowObject } from './row-object.ts';
 import {
   type AnswerAt,

@@ -9,7 +9,7 @@ import { findPricePolicy } from '../../schemas/policies.ts';
 import type { Micros, PriceType } from '../../schemas/records.ts';
 import type { CapabilityVersion } from '../../schemas/topics.ts';
 import { chooseQuantityUnit, convertQuantity, needsMark, type UnitsMode } from '../../schemas/units.ts';
-import { findVersionAt, type Selected, toListingId } from '../live/listing-book.ts';
+import { findVersionAt, nameListing, type Selected, toListingId } from '../live/listing-book.ts';
 import {
   findCountedUnit,
   type Mark,
@@ -38,7 +38,7 @@ import {
   refuseTooLarge,
   type Span,
 } from './past.ts';
-import { type Items, nameListing, type Row, type RowGroup } from './row-groups.ts';
+import type { Items, Row, RowGroup } from './row-groups.ts';
 import { joinSeries, listReadings } from './series.ts';
 import type { Sources } from './store.ts';
 

@@ -6,7 +6,7 @@ import { findListingPolicy } from '../../schemas/policies.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { compareBytes } from '../../schemas/text-order.ts';
 import { chooseQuantityUnit, convertQuantity, type UnitsMode } from '../../schemas/units.ts';
-import { findVersionAt, type Selected, toListingId } from '../live/listing-book.ts';
+import { findVersionAt, nameListing, type Selected, toListingId } from '../live/listing-book.ts';
 import { findCountedUnit, makeConversion, toFigureOrNull, toOptional, toValueRule } from '../live/members.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import {
@@ -19,7 +19,7 @@ import {
   type StoredLiquidation,
 } from './event-rows.ts';
 import { computeRetentionFrom, findUnlistedSpans, type Span } from './past.ts';
-import { type Items, nameListing, type Row, type RowGroup } from './row-groups.ts';
+import type { Items, Row, RowGroup } from './row-groups.ts';
 import type { Sources } from './store.ts';
 
 /** The last row of the page before, in the order of pages. */

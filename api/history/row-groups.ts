@@ -1,6 +1,5 @@
 // Rows of an answer as values, by what names them: every format but JSON is rendered from them (N-15).
 import type { JsonValue } from '../../schemas/json.ts';
-import type { Selected } from '../live/listing-book.ts';
 
 /** A row by its members; absent ones are left out. */
 export type Row = { readonly [member: string]: JsonValue | undefined };
@@ -14,9 +13,3 @@ export type RowGroup = {
 
 /** The items of an answer: the JSON array exactly as it is sent and hashed, and their rows where a format renders them again. */
 export type Items = { readonly text: string; readonly groups: readonly RowGroup[] };
-
-/** Members that name a listing in every item and row. */
-export const nameListing = ({ listing, version }: Selected): Readonly<Record<string, string>> => {
-  const { instrument, quote } = version.record.values;
-  return { venue: listing.venue, venue_symbol: listing.venueSymbol, instrument, quote };
-};

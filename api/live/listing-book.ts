@@ -18,6 +18,12 @@ export type Selected = { readonly listing: LiveListing; readonly version: Listin
 /** `venue:venue_symbol`, as stored rows name the listing. */
 export const toListingId = ({ listing }: Selected): string => formatListingId(listing.venue, listing.venueSymbol);
 
+/** First members of an item or row: the listing that it is about. */
+export const nameListing = ({ listing, version }: Selected): Readonly<Record<string, string>> => {
+  const { instrument, quote } = version.record.values;
+  return { venue: listing.venue, venue_symbol: listing.venueSymbol, instrument, quote };
+};
+
 type Version = { readonly written_at: Micros };
 
 /** Adds a version in its place; the same `written_at` again replaces it (a repeat of the log is equal). */

@@ -8,7 +8,7 @@ import type { CapabilityVersion, ListingVersion, Reading } from '../../schemas/t
 import type { UnitsMode } from '../../schemas/units.ts';
 import type { Bounds } from './bounds.ts';
 import { makeLayerObject } from './layer-object.ts';
-import { findVersionAt, type LiveListing } from './listing-book.ts';
+import { findVersionAt, type LiveListing, type Selected } from './listing-book.ts';
 import type { Mark } from './members.ts';
 import type { LiveMemory, LiveVenue } from './memory.ts';
 import { findLoss } from './partition.ts';
@@ -36,6 +36,10 @@ export const makeVenueView = (live: LiveMemory, venue: LiveVenue, at: Micros): V
   capability: findVersionAt(venue.capabilities, at),
   stateLag: live.isBehind(venue.venue, at),
 });
+
+/** The views of all venues, by code. */
+export const makeVenueViews = (live: LiveMemory, at: Micros): ReadonlyMap<string, VenueView> =>
+  new Map([...live.venues()].map((venue) => [venue.venue, makeVenueView(live, venue, at)]));
 
 /** The versions that decide whether a layer is collected, ascending, and T. */
 type Versions = {
@@ -133,12 +137,10 @@ export const findPresentMark = (
     : null;
 };
 
-type Subject = { readonly listing: LiveListing; readonly version: ListingVersion };
-
 /** The object of one layer, of the reading given: the newest one, or one that was. */
 export const makeLayerState = (
   view: VenueView,
-  { listing, version, mark }: Subject & { readonly mark?: () => Mark | null },
+  { listing, version, mark }: Selected & { readonly mark?: () => Mark | null },
   shown: { readonly layer: ReadingLayer; readonly reading: Reading | null; readonly options: ViewOptions },
 ): JsonValue => {
   const { layer, options } = shown;
@@ -159,7 +161,7 @@ export const makeLayerState = (
 /** The layer objects of a listing; `layers` ascend by bytes. */
 export const makeLayerObjects = (
   view: VenueView,
-  subject: Subject,
+  subject: Selected,
   { layers, options }: { readonly layers: readonly ReadingLayer[]; readonly options: ViewOptions },
 ): JsonValue => {
   let held: Mark | null | undefined;

@@ -26,8 +26,8 @@ import type { Plan } from '../contract/plans.ts';
 import { Where } from '../language/where-object.ts';
 import { makeBookObject } from '../live/book-object.ts';
 import { makeBounds } from '../live/bounds.ts';
-import { findVersionAt, type Selected } from '../live/listing-book.ts';
-import { findHeldReading, findLostAt, findPresentMark, makeVenueView, type VenueView } from '../live/listing-view.ts';
+import { findVersionAt, nameListing, type Selected } from '../live/listing-book.ts';
+import { findHeldReading, findLostAt, findPresentMark, makeVenueViews, type VenueView } from '../live/listing-view.ts';
 import { findDirectory } from '../selection/directory.ts';
 import { type Names, selectListings } from '../selection/resolve.ts';
 import answer from './examples/books.json' with { type: 'json' };
@@ -120,12 +120,8 @@ const toItem = (view: VenueView, { listing, version }: Selected, shown: Shown) =
     at,
     stateLag: view.stateLag,
   });
-  const { instrument, quote } = version.record.values;
   return {
-    venue: listing.venue,
-    venue_symbol: listing.venueSymbol,
-    instrument,
-    quote,
+    ...nameListing({ listing, version }),
     ...makeBookObject({
       book,
       depth: findHeldReading(view, listing, { layer: 'venue_depth', at }),
@@ -138,13 +134,10 @@ const toItem = (view: VenueView, { listing, version }: Selected, shown: Shown) =
 };
 
 const listItems = (selected: readonly Selected[], context: Context, shown: Shown): JsonValue[] => {
-  const views = new Map<string, VenueView>();
+  const views = makeVenueViews(context.live, context.evaluatedAt);
   return selected.flatMap((one): JsonValue[] => {
-    const venue = context.live.venue(one.listing.venue);
-    if (venue === undefined) return [];
-    const view = views.get(venue.venue) ?? makeVenueView(context.live, venue, context.evaluatedAt);
-    views.set(venue.venue, view);
-    return [toItem(view, one, shown)];
+    const view = views.get(one.listing.venue);
+    return view === undefined ? [] : [toItem(view, one, shown)];
   });
 };
 

@@ -27,8 +27,8 @@ import {
 import type { Plan } from '../contract/plans.ts';
 import { Where } from '../language/where-object.ts';
 import { Freshness, findFreshnessFaults, findFreshnessLimits, makeBounds, printBounds } from '../live/bounds.ts';
-import type { Selected } from '../live/listing-book.ts';
-import { makeLayerObjects, makeVenueView, type VenueView, type ViewOptions } from '../live/listing-view.ts';
+import { nameListing, type Selected } from '../live/listing-book.ts';
+import { makeLayerObjects, makeVenueViews, type ViewOptions } from '../live/listing-view.ts';
 import { findDirectory } from '../selection/directory.ts';
 import { findMissingPairs, type MissingPair, type Names, selectListings } from '../selection/resolve.ts';
 import answer from './examples/snapshots.json' with { type: 'json' };
@@ -165,24 +165,12 @@ const findMissing = (names: Names, selected: readonly Selected[], { live, evalua
 const makeItems = (
   selected: readonly Selected[],
   context: Context,
-  view: { readonly layers: readonly ReadingLayer[]; readonly options: ViewOptions },
+  shown: { readonly layers: readonly ReadingLayer[]; readonly options: ViewOptions },
 ): JsonValue => {
-  const views = new Map<string, VenueView>();
-  return selected.flatMap(({ listing, version }): JsonValue[] => {
-    const venue = context.live.venue(listing.venue);
-    if (venue === undefined) return [];
-    const seen = views.get(listing.venue) ?? makeVenueView(context.live, venue, context.evaluatedAt);
-    views.set(listing.venue, seen);
-    const { instrument, quote } = version.record.values;
-    return [
-      {
-        venue: listing.venue,
-        venue_symbol: listing.venueSymbol,
-        instrument,
-        quote,
-        layers: makeLayerObjects(seen, { listing, version }, view),
-      },
-    ];
+  const views = makeVenueViews(context.live, context.evaluatedAt);
+  return selected.flatMap((one): JsonValue[] => {
+    const view = views.get(one.listing.venue);
+    return view === undefined ? [] : [{ ...nameListing(one), layers: makeLayerObjects(view, one, shown) }];
   });
 };
 

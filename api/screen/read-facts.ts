@@ -4,7 +4,7 @@ import { formatListingId } from '../../schemas/tables.ts';
 import { refuseHole } from '../history/past.ts';
 import { type HistoryReader, type HistoryStore, storeAway } from '../history/store.ts';
 import type { Selected } from '../live/listing-book.ts';
-import { makeVenueView, type VenueView } from '../live/listing-view.ts';
+import { makeVenueViews, type VenueView } from '../live/listing-view.ts';
 import type { LiveMemory, LiveVenue } from '../live/memory.ts';
 import { type Columns, openSeriesCache, readColumns } from '../series/cache.ts';
 import { isQuantitySpec } from '../series/column-spec.ts';
@@ -93,11 +93,7 @@ export const readFactsAt = (
 
 const readLive = (plan: Plan, selected: readonly Selected[], reading: Reading): PendingFacts => {
   const { live, terms } = reading;
-  const views = new Map<string, VenueView>();
-  for (const one of selected) {
-    const { venue } = one.listing;
-    if (!views.has(venue)) views.set(venue, makeVenueView(live, requireVenue(live, one), terms.at));
-  }
+  const views = makeVenueViews(live, terms.at);
   const findView = ({ listing }: Selected): VenueView => views.get(listing.venue) as VenueView;
   const moment: Moment = {
     isBehind: (venue) => views.get(venue)?.stateLag ?? false,
