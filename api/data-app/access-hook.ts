@@ -1,11 +1,11 @@
 // The checks of access as a hook before the body is read, and the end of what they let a request have (E-01 steps 2 to 5, AC-03).
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Logger } from '../../infra/runtime/log.ts';
 import type { Call } from '../access/call.ts';
 import { type AccessDeps, checkAccess } from '../access/steps.ts';
 import type { Endpoint } from '../contract/endpoint.ts';
 import { readQuery, readSentPath } from '../contract/request-url.ts';
-import { runWhenIdle } from './answering.ts';
+import { watchEnd } from './answering.ts';
 import { buyPlan, sendRefused } from './paid-calls.ts';
 import { isJsonType } from './read-input.ts';
 
@@ -39,21 +39,6 @@ const toCall = (request: FastifyRequest, operation: Endpoint): Call => ({
   leases: { request: null, stream: null, quota: null },
 });
 
-/** A request of a key is over when its answer has left, or its client has and nobody works at the answer. */
-const finishWith = (reply: FastifyReply, finish: () => void): (() => void) => {
-  let over = false;
-  const once = (): void => {
-    if (over) return;
-    over = true;
-    finish();
-  };
-  reply.raw.once('finish', once);
-  reply.raw.once('close', () => runWhenIdle(reply, once));
-  // The connection of a client that left while its key was checked emits no more events.
-  if (reply.raw.destroyed) once();
-  return once;
-};
-
 const endLeases = ({ leases }: Call, status: number): void => {
   for (const lease of Object.values(leases)) lease?.(status);
 };
@@ -81,7 +66,7 @@ export const addAccess = (app: FastifyInstance, deps: AccessHookDeps): void => {
       reply.header('ratelimit-policy', policy).header('ratelimit', state);
     }
     if (Object.values(call.leases).some((lease) => lease !== null)) {
-      request.release = finishWith(reply, () => endLeases(call, reply.statusCode));
+      request.release = watchEnd(reply, () => endLeases(call, reply.statusCode));
     }
     if (refused !== null) return sendRefused(reply, refused);
     return call.payment?.buys === 'plan' ? buyPlan(reply, call.payment) : undefined;

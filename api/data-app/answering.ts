@@ -1,5 +1,6 @@
 // The answer of a request while it is made: a client that leaves does not end the work at it, and what it takes of a limit stays taken as long.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { AnswerEnd } from '../access/call.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -23,8 +24,27 @@ export const answerWith = <T>(
   return answering;
 };
 
-/** Calls back once nobody works at the answer. */
-export const runWhenIdle = ({ request: { answering } }: Pick<FastifyReply, 'request'>, then: () => void): void => {
-  if (answering === null) then();
-  else void answering.then(then, then);
+/**
+ * Calls `end` once, also by the function that it answers: `whole` when the last byte was handed to the socket without error. `finish` comes for
+ * a client that left in the middle of a large answer too: then the socket is destroyed.
+ */
+export const watchEnd = (reply: FastifyReply, end: (left: AnswerEnd) => void): (() => void) => {
+  const { raw, request } = reply;
+  let isOver = false;
+  const once = (left: AnswerEnd): void => {
+    if (isOver) return;
+    isOver = true;
+    end(left);
+  };
+  const cut = (): void => once('cut');
+  raw.once('finish', () => once(raw.req.socket?.destroyed === true ? 'cut' : 'whole'));
+  // While somebody works at the answer nothing is over: a payment would buy the same work again and again, and be settled for none.
+  const leave = (): void => {
+    if (request.answering === null) cut();
+    else void request.answering.then(cut, cut);
+  };
+  raw.once('close', leave);
+  // The connection of a client that has left emits no more events.
+  if (raw.destroyed) leave();
+  return cut;
 };

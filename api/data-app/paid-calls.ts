@@ -1,9 +1,9 @@
 // Payments on their way through a request: refused, taken before the evaluation, ended with the answer; and plans bought (E-01 steps 9 and 11).
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { ApiError } from '../../schemas/errors.ts';
-import type { AnswerEnd, CallPayment, PlanPayment, Refused } from '../access/call.ts';
+import type { CallPayment, PlanPayment, Refused } from '../access/call.ts';
 import { writeErrors } from '../contract/errors-text.ts';
-import { runWhenIdle } from './answering.ts';
+import { watchEnd } from './answering.ts';
 
 type Sendable = {
   readonly status: number;
@@ -17,24 +17,6 @@ export const sendRefused = (reply: FastifyReply, { status, headers, body }: Send
   return reply
     .code(status)
     .send(JSON.stringify('errors' in body ? { ...body, errors: writeErrors(body.errors) } : body));
-};
-
-/**
- * Calls `end` once: `whole` when the last byte was handed to the socket without error. `finish` comes for a client that left in the
- * middle of a large answer too: then the socket is destroyed.
- */
-const watchEnd = (reply: FastifyReply, end: (left: AnswerEnd) => void): void => {
-  const { raw } = reply;
-  let isOver = false;
-  const once = (left: AnswerEnd): void => {
-    if (!isOver) end(left);
-    isOver = true;
-  };
-  raw.once('finish', () => once(raw.req.socket?.destroyed === true ? 'cut' : 'whole'));
-  // Until nobody works at the answer the payment is in flight: it would buy the same work again and again, and be settled for none.
-  const leave = (): void => runWhenIdle(reply, () => once('cut'));
-  raw.once('close', leave);
-  if (raw.destroyed) leave();
 };
 
 /** What is charged: 200, and the redirect to a file. */
