@@ -1,8 +1,8 @@
 // The declaration of an endpoint: enough for its checks, its shape and its place in the documents.
-import type { TSchema } from 'typebox';
 import type { ApiError, ErrorCode } from '../../schemas/errors.ts';
 import type { ArchiveManifest } from './archive.ts';
 import type { Deprecation } from './deprecation.ts';
+import type { Shape } from './shape.ts';
 
 /** Classes of the day's counters (AC-01 `by_class`); `account` and `receipt` are counted nowhere. */
 export type RequestClass =
@@ -57,8 +57,8 @@ export type Endpoint<Input = unknown> = {
   /** The tool server offers it to agents, under its name (T-02). */
   readonly tool?: true;
   /** Query parameters of a GET, body of a POST. */
-  readonly input: TSchema;
-  readonly output: TSchema;
+  readonly input: Shape;
+  readonly output: Shape;
   /** Codes it may answer besides those that follow from its method, key and price. */
   readonly codes: readonly ErrorCode[];
   readonly example: {

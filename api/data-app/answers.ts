@@ -53,7 +53,7 @@ const findPage = (body: Answer['body'], refused: Refused): number | null => {
 
 const makeHint = ({ fits, body }: Answer, { input }: Operation, refused: Refused): string => {
   if (fits !== undefined) return fits(refused);
-  const { properties = {} } = input as { readonly properties?: object };
+  const { properties = {} } = input;
   const names = NARROWING.filter((name) => Object.hasOwn(properties, name));
   const rows = findPage(body, refused);
   if (rows === null || !names.includes('limit'))

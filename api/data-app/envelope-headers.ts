@@ -24,12 +24,10 @@ export const makeEnvelopeHeaders = (body: JsonValue): Record<string, string> => 
 /** The number of gaps, which are rows of no table. */
 export const GAPS_HEADER = 'X-Service-Gaps';
 
-type Members = { readonly properties?: Readonly<Record<string, { readonly items?: Members }>> };
-
 /** The headers that an endpoint's tables may have, and the member of the answer that each stands for. */
 export const listEnvelopeHeaders = ({ output, rows }: Endpoint): ReadonlyMap<string, string> => {
   if (rows !== true) return new Map();
-  const { properties = {} } = output as Members;
+  const { properties = {} } = output;
   const members = Object.keys(properties).filter((name) => !WITHOUT.has(name));
   const hasGaps = Object.hasOwn(properties['items']?.items?.properties ?? {}, 'gaps');
   return new Map([

@@ -1,8 +1,10 @@
 // The OpenAPI document as it is served: each shape is defined once under `components.schemas`, and every place refers to it by name (OP-01).
+
+import type { Shape } from '../contract/shape.ts';
 import { STREAM_EVENTS } from '../stream/events.ts';
 import { describeSchema, makeOpenApi, type OpenApi, type OpenApiOptions } from './openapi.ts';
 import { SHAPE_PLACES } from './openapi-shapes.ts';
-import { type Shape, withParts } from './schema-parts.ts';
+import { withParts } from './schema-parts.ts';
 
 type Content = Readonly<Record<string, { readonly schema?: Shape }>>;
 type Parameter = { readonly name: string; readonly schema: Shape };
@@ -94,7 +96,7 @@ const findQuestion = ({ parameters = [], requestBody }: PathItem): Shape | undef
 
 const EVENTS: readonly (readonly [string, Shape])[] = Object.entries(STREAM_EVENTS).map(([event, schema]) => [
   event,
-  describeSchema(schema, ['stream', event]) as Shape,
+  describeSchema(schema as Shape, ['stream', event]),
 ]);
 /** The event named `event` carries rows. */
 const toEventName = (event: string): string => `${toPascal(event === 'event' ? 'rows' : event)}Event`;

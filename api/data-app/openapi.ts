@@ -1,9 +1,9 @@
 // The OpenAPI 3.1 document, rendered from the operations (OP-01), every shape in its place; `named-openapi.ts` gives them names.
-import type { TSchema } from 'typebox';
 import { CATALOGUE } from '../../schemas/errors.ts';
 import { type Endpoint, listPathParameters } from '../contract/endpoint.ts';
 import { ENDPOINT_LIMITS, LEAST_BYTES } from '../contract/endpoint-limits.ts';
 import { SERVICE_LIMITS } from '../contract/limits.ts';
+import type { Shape } from '../contract/shape.ts';
 import { listCodesByStatus } from './endpoint-codes.ts';
 import { listEnvelopeHeaders } from './envelope-headers.ts';
 import { findMemberText } from './member-words.ts';
@@ -17,7 +17,7 @@ import {
   planAnswer,
 } from './payment-openapi.ts';
 import { ROW_TYPES } from './row-formats.ts';
-import { type Shape, withParts } from './schema-parts.ts';
+import { withParts } from './schema-parts.ts';
 
 export type OpenApiOptions = {
   readonly operations: readonly Endpoint[];
@@ -109,14 +109,10 @@ const withWords = (shape: Shape, path: readonly string[]): Shape =>
   });
 
 /** The shape of an answer as the document gives it. */
-export const describeSchema = (schema: TSchema, path: readonly string[]): Shape =>
-  annotateShape(withWords(schema, path));
+export const describeSchema = (schema: Shape, path: readonly string[]): Shape => annotateShape(withWords(schema, path));
 
 const listParameters = ({ input, example, path }: Endpoint) => {
-  const { properties = {}, required = [] } = input as {
-    readonly properties?: Readonly<Record<string, Shape>>;
-    readonly required?: readonly string[];
-  };
+  const { properties = {}, required = [] } = input;
   return Object.entries(properties).map(([name, schema]) => ({
     name,
     in: listPathParameters(path).includes(name) ? 'path' : 'query',

@@ -22,8 +22,6 @@ const CONVERSIONS: Readonly<Record<string, (text: string) => unknown>> = {
   integer: (text) => (/^-?\d+$/.test(text) ? Number(text) : text),
 };
 
-type Properties = Readonly<Record<string, { readonly type?: string }>>;
-
 /** A list is given by repeats of its parameter, by commas, or by both. */
 const addToList = (held: unknown, text: string): string[] => [...(Array.isArray(held) ? held : []), ...text.split(',')];
 
@@ -38,7 +36,7 @@ const makeRepeatedFault = (path: MemberPath): ApiError => {
 
 /** Reads query parameters into members; a parameter given twice is a fault, unless it is a list. */
 const readQuery = (endpoint: Endpoint, { query, params }: Call, apart: readonly ApiError[]): Read => {
-  const { properties = {} } = endpoint.input as { readonly properties?: Properties };
+  const { properties = {} } = endpoint.input;
   const input: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
   const repeated = new Set<string>();
   for (const name of listPathParameters(endpoint.path)) input[name] = params[name] ?? '';

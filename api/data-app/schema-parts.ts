@@ -1,16 +1,6 @@
-// The parts of a JSON Schema, as far as ours go: what every walk over shapes goes by.
+// The parts of a shape: what a walk over shapes goes by.
+import type { Shape } from '../contract/shape.ts';
 
-/** A JSON Schema as far as ours go. */
-export type Shape = {
-  readonly type?: string;
-  readonly description?: string;
-  readonly enum?: readonly unknown[];
-  readonly properties?: Readonly<Record<string, Shape>>;
-  readonly patternProperties?: Readonly<Record<string, Shape>>;
-  readonly items?: Shape;
-  readonly anyOf?: readonly Shape[];
-  readonly allOf?: readonly Shape[];
-};
 type Members = Readonly<Record<string, Shape>>;
 
 /** Called with a part; `name` is that of a member, and absent where a part has none of its own. */

@@ -1,15 +1,15 @@
 // Faults of the shape that a schema describes, with the catalogue's codes and texts, each with its path (E-01 step 6, N-13, E-08).
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
-import type { TSchema } from 'typebox';
 import { formatCount } from '../../schemas/counts.ts';
 import { type ApiError, findNearest, makeShapeFault } from '../../schemas/errors.ts';
 import { clip, describeValue, toPointerName } from '../../schemas/sent-text.ts';
 import type { Endpoint } from '../contract/endpoint.ts';
+import type { Shape } from '../contract/shape.ts';
 
 const ajv = new Ajv2020({ allErrors: true, strict: false, verbose: true });
-const compiled = new WeakMap<TSchema, ValidateFunction>();
+const compiled = new WeakMap<Shape, ValidateFunction>();
 
-const findValidator = (schema: TSchema): ValidateFunction => {
+const findValidator = (schema: Shape): ValidateFunction => {
   const held = compiled.get(schema);
   if (held !== undefined) return held;
   const validate = ajv.compile(schema);

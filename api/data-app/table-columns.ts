@@ -1,12 +1,6 @@
 // The columns that every table of an endpoint has, whatever its rows are, and even when it has none (N-15).
 import type { Endpoint } from '../contract/endpoint.ts';
-
-type Shape = {
-  readonly properties?: Readonly<Record<string, Shape>>;
-  readonly required?: readonly string[];
-  readonly patternProperties?: Readonly<Record<string, Shape>>;
-  readonly items?: Shape;
-};
+import type { Shape } from '../contract/shape.ts';
 
 /** What holds rows, and the rows themselves: no columns of their own. */
 const NO_COLUMNS: ReadonlySet<string> = new Set(['layers', 'rows', 'gaps']);
@@ -21,7 +15,7 @@ const listRequired = ({ properties = {}, required = [] }: Shape, prefix = ''): r
 
 /** Columns of an endpoint whose items have rows, in their order: of the listing, of the layer, of a row. */
 export const listColumns = ({ output }: Pick<Endpoint, 'output'>): readonly string[] => {
-  const item = (output as Shape).properties?.['items']?.items ?? {};
+  const item = output.properties?.['items']?.items ?? {};
   const [layer] = Object.values(item.properties?.['layers']?.patternProperties ?? {});
   const row = (layer ?? item).properties?.['rows']?.items ?? {};
   const ofLayer = layer === undefined ? [] : ['layer', ...listRequired(layer)];

@@ -19,12 +19,6 @@ const MOST_FIELD = 1_000;
 /** What the form is filled with: texts by the names of its fields. */
 type Filled = Readonly<Record<string, string>>;
 
-type Property = { readonly description?: string };
-const listProperties = ({ input }: Endpoint): Readonly<Record<string, Property>> =>
-  (input as { readonly properties?: Readonly<Record<string, Property>> }).properties ?? {};
-const listRequired = ({ input }: Endpoint): readonly string[] =>
-  (input as { readonly required?: readonly string[] }).required ?? [];
-
 /** The example; where it requests the past, the hour up to now or the newest anchored day. A payment is the reader's own to name. */
 const makeExample = ({ example }: Endpoint, nowMs: number, day: string | null): Readonly<Record<string, unknown>> => {
   const window: Readonly<Record<string, string>> = {
@@ -52,7 +46,7 @@ const readSentFields = (endpoint: Endpoint, body: unknown): Filled =>
   endpoint.method === 'POST'
     ? { body: readField(body, 'body', MOST_BODY) }
     : Object.fromEntries(
-        Object.keys(listProperties(endpoint)).map((name) => [name, readField(body, `p_${name}`, MOST_FIELD)]),
+        Object.keys(endpoint.input.properties ?? {}).map((name) => [name, readField(body, `p_${name}`, MOST_FIELD)]),
       );
 
 /** The call that the form describes; of a query what is empty is left out. Null: its path names no call of this endpoint. */
@@ -74,9 +68,9 @@ ${filled['body'] ?? ''}</textarea
     >
   </div>`;
 
-const renderInputFields = (endpoint: Endpoint, filled: Filled): Content => {
-  const required = new Set(listRequired(endpoint));
-  return Object.keys(listProperties(endpoint)).map(
+const renderInputFields = ({ input }: Endpoint, filled: Filled): Content => {
+  const required = new Set(input.required);
+  return Object.keys(input.properties ?? {}).map(
     (name) =>
       html`<div class="field">
         <label for=${`try-${name}`}><code>${name}</code>${required.has(name) ? '' : html` <span class="muted">optional</span>`}</label>

@@ -96,17 +96,19 @@ export type Answer = {
 };
 
 export type Operation<Input = unknown, Understood = unknown> = ReadableEndpoint<Input, Understood> & {
-  /** Throws what step 8 finds, before anything is read; \`run\` throws the same. Of a call with a price it comes before step 9. */
+  /** Throws what step 8 finds, before anything is read; `run` throws the same. Of a call with a price it comes before step 9. */
   readonly judge: (input: Input, context: Context, understood: Understood) => unknown;
   readonly run: (input: Input, context: Context, understood: Understood) => Answer | Promise<Answer>;
 };
 
-type Optional = 'input' | 'refine' | 'understand' | 'judge';
+/** Members whose types follow from the schemas, or that may be left out. */
+type Declared = 'input' | 'output' | 'refine' | 'understand' | 'judge';
 
 /** Declares an operation; its input arrives at `run` only when steps 6 and 7 found it valid. */
 export const defineOperation = <S extends TSchema, Understood = undefined>(
-  operation: Omit<Operation<Static<S>, Understood>, Optional> & {
+  operation: Omit<Operation<Static<S>, Understood>, Declared> & {
     readonly input: S;
+    readonly output: TSchema;
     readonly refine?: (input: Partial<Static<S>>, spoilt: Spoilt) => readonly ApiError[];
     readonly understand?: (input: Partial<Static<S>>, reading: Reading) => Understood;
     readonly judge?: (input: Static<S>, context: Context, understood: Understood) => unknown;

@@ -1,33 +1,11 @@
 // The schemas of a tool, from those of the OpenAPI document: inputs with an example and a limit for each member, answers with what a client needs to check (T-02).
 import { READING_LAYERS } from '../../schemas/layers.ts';
 import { ARCHIVE_LAYERS } from '../contract/archive.ts';
+import type { Shape } from '../contract/shape.ts';
 import { LIMITS, TIMEFRAMES } from '../language/limits.ts';
 import { SELECTION_KEYS } from '../language/selection.ts';
 import { Where } from '../language/where-object.ts';
 import { instruments } from '../operations/instruments.ts';
-
-/** A JSON Schema as far as ours go. */
-export type Schema = {
-  readonly type?: string;
-  readonly description?: string;
-  readonly enum?: readonly unknown[];
-  readonly anyOf?: readonly Schema[];
-  readonly items?: Schema;
-  readonly properties?: Readonly<Record<string, Schema>>;
-  readonly patternProperties?: Readonly<Record<string, Schema>>;
-  readonly required?: readonly string[];
-  readonly examples?: readonly unknown[];
-  readonly default?: unknown;
-  readonly format?: string;
-  readonly minimum?: number;
-  readonly maximum?: number;
-  readonly minLength?: number;
-  readonly maxLength?: number;
-  readonly minItems?: number;
-  readonly maxItems?: number;
-  readonly maxProperties?: number;
-  readonly additionalProperties?: boolean;
-};
 
 /** Rows of a page unless the caller requests another number (T-04). */
 export const PAGE_ROWS = 20;
@@ -37,9 +15,9 @@ const MOST_OF_A_LIST = 100;
 const MOST_MEMBERS = 32;
 
 /** What members of this name take in a tool, over what the endpoint declares: closed sets, limits and examples that a schema alone does not have. */
-const MEMBERS: Readonly<Record<string, Schema>> = {
+const MEMBERS: Readonly<Record<string, Shape>> = {
   where: {
-    ...(Where as Schema),
+    ...Where,
     description: 'Listings asked for, as text or as an object; all of the plan when left out.',
     examples: ['base = BTC and quote = USDT', { base: ['BTC', 'ETH'] }],
   },
@@ -92,8 +70,8 @@ const SELECTED: Readonly<Record<string, unknown>> = Object.fromEntries(
 
 const describeLimits = (
   name: string,
-  { type, enum: values, maxLength, maximum, maxItems, maxProperties }: Schema,
-): Schema => {
+  { type, enum: values, maxLength, maximum, maxItems, maxProperties }: Shape,
+): Shape => {
   if (values !== undefined) return { type: type ?? 'string' };
   if (type === 'string') return { maxLength: maxLength ?? LONGEST_TEXT[name] ?? MOST_CHARACTERS };
   if (type === 'integer') return { maximum: maximum ?? Number.MAX_SAFE_INTEGER };
@@ -102,7 +80,7 @@ const describeLimits = (
 };
 
 /** The schema with a limit at every place that can be larger than expected. */
-const limitSchema = (name: string, schema: Schema): Schema => {
+const limitSchema = (name: string, schema: Shape): Shape => {
   const { anyOf, items, properties, patternProperties: _open, ...rest } = schema;
   return {
     ...rest,
@@ -119,7 +97,7 @@ const limitSchema = (name: string, schema: Schema): Schema => {
   };
 };
 
-const listExamples = ({ examples, enum: values, type, items }: Schema, given: unknown): readonly unknown[] => {
+const listExamples = ({ examples, enum: values, type, items }: Shape, given: unknown): readonly unknown[] => {
   if (examples !== undefined) return examples;
   if (given !== undefined) return [given];
   if (values !== undefined) return values.slice(0, 1);
@@ -128,7 +106,7 @@ const listExamples = ({ examples, enum: values, type, items }: Schema, given: un
 };
 
 /** A member of a tool's input; `given` is its value in the operation's example. */
-const describeMember = (name: string, declared: Schema, given: unknown): Schema => {
+const describeMember = (name: string, declared: Shape, given: unknown): Shape => {
   const over = MEMBERS[name] ?? {};
   const { type, ...rest } = declared;
   // A selection is text or an object in every tool, also where the endpoint takes text only.
@@ -139,13 +117,13 @@ const describeMember = (name: string, declared: Schema, given: unknown): Schema 
 };
 
 type Input = {
-  readonly properties: Readonly<Record<string, Schema>>;
+  readonly properties: Readonly<Record<string, Shape>>;
   readonly required: readonly string[];
   readonly example: Readonly<Record<string, unknown>>;
 };
 
 /** `inputSchema` of a tool. */
-export const makeToolInput = ({ properties, required, example }: Input): Schema => ({
+export const makeToolInput = ({ properties, required, example }: Input): Shape => ({
   type: 'object',
   properties: Object.fromEntries(
     Object.entries(properties).map(([name, declared]) => [name, describeMember(name, declared, example[name])]),
@@ -158,11 +136,11 @@ export const makeToolInput = ({ properties, required, example }: Input): Schema 
 const DEEP_WORDS = 2;
 
 /** Whether there is anything to check: members that may be anything are left out. */
-const isDescribed = ({ type, enum: values, anyOf }: Schema): boolean =>
+const isDescribed = ({ type, enum: values, anyOf }: Shape): boolean =>
   type !== undefined || values !== undefined || anyOf !== undefined;
 
 /** Types of an answer without what only documents need; nothing is closed. */
-const makeAnswerPart = (schema: Schema, depth: number): Schema => {
+const makeAnswerPart = (schema: Shape, depth: number): Shape => {
   const { type, description, enum: values, anyOf, items, properties, required } = schema;
   const words = depth <= DEEP_WORDS && description !== undefined ? { description } : {};
   return {
@@ -185,4 +163,4 @@ const makeAnswerPart = (schema: Schema, depth: number): Schema => {
 };
 
 /** `outputSchema` of a tool: clients check every answer against it. */
-export const makeToolOutput = (schema: Schema): Schema => makeAnswerPart(schema, 0);
+export const makeToolOutput = (schema: Shape): Shape => makeAnswerPart(schema, 0);

@@ -1,9 +1,11 @@
 // The tools, rendered from the operations that are marked as tools: what each is for, its schemas, and which endpoint it calls (T-02).
+
+import type { Shape } from '../contract/shape.ts';
 import { listErrorCodes } from '../data-app/endpoint-codes.ts';
 import { makeOpenApi } from '../data-app/openapi.ts';
 import type { Operation } from '../operations/operation.ts';
 import type { Arguments, CalledEndpoint } from './call-api.ts';
-import { makeToolInput, makeToolOutput, PAGE_ROWS, type Schema } from './tool-schemas.ts';
+import { makeToolInput, makeToolOutput, PAGE_ROWS } from './tool-schemas.ts';
 import { fixFor, type HourAgo, STALE_WORDS, TOOL_WORDS } from './tool-words.ts';
 
 export type Tool = CalledEndpoint & {
@@ -16,8 +18,8 @@ export type ToolEntry = {
   readonly name: string;
   readonly title: string;
   readonly description: string;
-  readonly inputSchema: Schema & { readonly type: 'object' };
-  readonly outputSchema: Schema & { readonly type: 'object' };
+  readonly inputSchema: Shape & { readonly type: 'object' };
+  readonly outputSchema: Shape & { readonly type: 'object' };
   readonly annotations: typeof READ_ONLY & { readonly title: string };
 };
 
@@ -41,9 +43,9 @@ const describeFailures = (operation: Operation): string => {
   return `On failure do what next says: ${listed.map((code) => `${code}: ${fixFor(code)}`).join(' ')}`;
 };
 
-const listProperties = (schema: Schema): Readonly<Record<string, Schema>> => schema.properties ?? {};
+const listProperties = (schema: Shape): Readonly<Record<string, Shape>> => schema.properties ?? {};
 
-const hasReadings = ({ input }: Operation): boolean => Object.hasOwn(listProperties(input as Schema), 'allow_stale');
+const hasReadings = ({ input }: Operation): boolean => Object.hasOwn(listProperties(input), 'allow_stale');
 
 const makeExample = ({ name, example }: Operation, nowMs: number): string => {
   const own = TOOL_WORDS[name]?.example;
@@ -69,17 +71,17 @@ type Parameter = {
   readonly name: string;
   readonly in: string;
   readonly required: boolean;
-  readonly schema: Schema;
+  readonly schema: Shape;
 };
 type Described = {
   readonly parameters?: readonly Parameter[];
-  readonly requestBody?: { readonly content: { readonly 'application/json': { readonly schema: Schema } } };
+  readonly requestBody?: { readonly content: { readonly 'application/json': { readonly schema: Shape } } };
   readonly responses: {
-    readonly 200: { readonly content: { readonly 'application/json': { readonly schema: Schema } } };
+    readonly 200: { readonly content: { readonly 'application/json': { readonly schema: Shape } } };
   };
 };
 
-const describeInput = ({ parameters = [], requestBody }: Described, example: Arguments): Schema => {
+const describeInput = ({ parameters = [], requestBody }: Described, example: Arguments): Shape => {
   const body = requestBody?.content['application/json'].schema;
   if (body !== undefined)
     return makeToolInput({ properties: listProperties(body), required: body.required ?? [], example });

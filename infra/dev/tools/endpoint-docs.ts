@@ -40,7 +40,7 @@ const BOUNDED_BY: Readonly<Partial<Record<RequestClass, keyof PlanLimits>>> = {
 
 /** Access, price, size of the response, and how long it may be cached. */
 const describeTerms = ({ key, price, pricing, cacheS, class: requestClass, input, redirects }: Endpoint): string => {
-  const { properties = {} } = input as { readonly properties?: object };
+  const { properties = {} } = input;
   const selects = ['where', 'query'].some((name) => Object.hasOwn(properties, name));
   const bound = selects ? BOUNDED_BY[requestClass] : undefined;
   return [
@@ -85,10 +85,7 @@ const printSection = (endpoint: Endpoint): string =>
 const printRowPaths = (endpoints: readonly Endpoint[]): string =>
   formatCodes(
     endpoints
-      .filter(({ output }) => {
-        const { properties = {} } = output as { readonly properties?: object };
-        return 'items' in properties && 'items_sha256' in properties;
-      })
+      .filter(({ output: { properties = {} } }) => 'items' in properties && 'items_sha256' in properties)
       .map(({ path }) => path),
   );
 

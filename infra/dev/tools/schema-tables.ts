@@ -1,27 +1,11 @@
 // Schemas of endpoints as Markdown tables: input parameters, members of responses.
-import type { TSchema } from 'typebox';
+import type { Shape } from '../../../api/contract/shape.ts';
 import { findMemberText } from '../../../api/data-app/member-words.ts';
 
-type Schema = {
-  readonly type?: string;
-  readonly format?: string;
-  readonly description?: string;
-  readonly enum?: readonly unknown[];
-  readonly anyOf?: readonly Schema[];
-  readonly items?: Schema;
-  readonly properties?: Readonly<Record<string, Schema>>;
-  readonly patternProperties?: Readonly<Record<string, Schema>>;
-  readonly required?: readonly string[];
-  readonly minimum?: number;
-  readonly maximum?: number;
-  readonly maxItems?: number;
-  readonly maxLength?: number;
-};
+const isNull = ({ type }: Shape): boolean => type === 'null';
+const findValues = ({ patternProperties = {} }: Shape): Shape | undefined => Object.values(patternProperties)[0];
 
-const isNull = ({ type }: Schema): boolean => type === 'null';
-const findValues = ({ patternProperties = {} }: Schema): Schema | undefined => Object.values(patternProperties)[0];
-
-const describeUnion = (branches: readonly Schema[]): string => {
+const describeUnion = (branches: readonly Shape[]): string => {
   const kinds = branches.filter((branch) => !isNull(branch));
   const isFigure =
     kinds.length === 2 && kinds.some((k) => k.type === 'number') && kinds.some((k) => k.type === 'string');
@@ -29,7 +13,7 @@ const describeUnion = (branches: readonly Schema[]): string => {
   return kinds.length < branches.length ? `${text}, or null` : text;
 };
 
-const describeType = (schema: Schema): string => {
+const describeType = (schema: Shape): string => {
   if (schema.anyOf !== undefined) return describeUnion(schema.anyOf);
   if (schema.enum !== undefined) return schema.enum.map((value) => `\`${value}\``).join(', ');
   if (schema.items !== undefined) return `list: ${describeType(schema.items)}`;
@@ -39,7 +23,7 @@ const describeType = (schema: Schema): string => {
   return schema.type ?? 'any';
 };
 
-const describeLimits = ({ minimum, maximum, maxItems, maxLength }: Schema): string => {
+const describeLimits = ({ minimum, maximum, maxItems, maxLength }: Shape): string => {
   const limits = [
     minimum === undefined ? [] : [`at least ${minimum}`],
     maximum === undefined ? [] : [`at most ${maximum}`],
@@ -56,15 +40,14 @@ export const printTable = (head: readonly string[], rows: readonly (readonly str
   [head, head.map(() => '---'), ...rows].map((row) => `| ${row.map(escapeCell).join(' | ')} |`).join('\n');
 
 /** Its own description, or those of its alternatives. */
-const describeSchema = ({ description, anyOf = [] }: Schema): string =>
+const describeSchema = ({ description, anyOf = [] }: Shape): string =>
   description ?? anyOf.flatMap((branch) => branch.description ?? describeObject(branch)).join(' Or ');
 
-const describeObject = ({ properties }: Schema): string[] =>
+const describeObject = ({ properties }: Shape): string[] =>
   properties === undefined ? [] : [`an object with any of ${Object.keys(properties).join(', ')}: a code, or a list.`];
 
 /** Parameters of an endpoint; a sentence when there are none. */
-export const printParametersTable = (input: TSchema): string => {
-  const { properties = {}, required = [] } = input as Schema;
+export const printParametersTable = ({ properties = {}, required = [] }: Shape): string => {
   const rows = Object.entries(properties).map(([name, schema]) => [
     `\`${name}\`${required.includes(name) ? ' (needed)' : ''}`,
     describeType(schema) + describeLimits(schema),
@@ -76,7 +59,7 @@ export const printParametersTable = (input: TSchema): string => {
 /** A member's text in the table, and its names alone. */
 type Place = { readonly shown: string; readonly path: readonly string[] };
 
-const listMemberRows = (schema: Schema, { shown, path }: Place): string[][] => {
+const listMemberRows = (schema: Shape, { shown, path }: Place): string[][] => {
   if (schema.anyOf !== undefined) return schema.anyOf.flatMap((b) => listMemberRows(b, { shown, path }));
   if (schema.items !== undefined) return listMemberRows(schema.items, { shown: `${shown}[]`, path });
   const values = findValues(schema);
@@ -94,5 +77,5 @@ const listMemberRows = (schema: Schema, { shown, path }: Place): string[][] => {
 };
 
 /** Members of a response, those of lists and maps included (`[]`, `.*`). */
-export const printMembersTable = (name: string, output: TSchema): string =>
-  printTable(['member', 'type', 'meaning'], listMemberRows(output as Schema, { shown: '', path: [name] }));
+export const printMembersTable = (name: string, output: Shape): string =>
+  printTable(['member', 'type', 'meaning'], listMemberRows(output, { shown: '', path: [name] }));
