@@ -116,10 +116,8 @@ export class Replay {
     for (const track of this.#stream.tracks.values()) {
       const { status } = this.#know(track);
       const present = board.presentSight(track, now);
-      const version = present === null ? null : track.version(present.at);
-      if (present === null || version === null || (status !== null && isSame(status, track.told))) continue;
-      const sight = { ...present, reading: track.reading };
-      const data = track.data(sight, version, 'status');
+      if (present === null || (status !== null && isSame(status, track.told))) continue;
+      const data = track.data({ ...present, reading: track.reading }, 'status');
       this.#stream.addDraft({ event: 'update', data, key: track.key, isStatus: true });
     }
   }
@@ -156,10 +154,9 @@ export class Replay {
   #sendSnapshot(track: Track<Stream>, from: Micros): void {
     const reading = this.#log.readingNow(track);
     const sight = this.#sight(track, reading, from);
-    const version = sight === null ? null : track.version(sight.at);
-    if (sight === null || version === null) return;
+    if (sight === null) return;
     this.#known.set(track.key, { reading, status: track.status(sight) });
-    this.#stream.add('snapshot', track.data(sight, version));
+    this.#stream.add('snapshot', track.data(sight));
   }
 
   /** One past reading as it was sent live. */
@@ -167,25 +164,25 @@ export class Replay {
     const { reading: before, status } = this.#know(track);
     if (before !== null && reading.recorded_at < before.recorded_at) return;
     const sight = this.#sight(track, reading, reading.recorded_at);
-    const version = sight === null ? null : track.version(sight.at);
-    if (sight === null || version === null || reading.rev === before?.rev) return;
+    if (sight === null || reading.rev === before?.rev) return;
     const answer = track.status(sight);
     this.#known.set(track.key, { reading, status: answer });
     if (before !== null && reading.rev !== before.rev + 1) {
       this.#stream.add('gap', formatHole(track, before, reading));
-      this.#stream.add('snapshot', track.data(sight, version));
+      this.#stream.add('snapshot', track.data(sight));
       return;
     }
     const change = status !== null && isSame(status, answer) ? 'value' : 'both';
-    this.#stream.add('update', track.data(sight, version, change), track.key);
+    this.#stream.add('update', track.data(sight, change), track.key);
   }
 
   /** At the moment it was read, which is never before it was received. */
-  #sight({ listing }: Track<Stream>, reading: Reading | null, from: Micros): Sight | null {
+  #sight(track: Track<Stream>, reading: Reading | null, from: Micros): Sight | null {
     const { live } = this.#changed;
-    const venue = live.venue(listing.venue);
+    const venue = live.venue(track.listing.venue);
+    if (venue === undefined) return null;
     const at = Math.max(from, reading?.received_at ?? from);
-    return venue === undefined ? null : { view: { ...makeVenueView(live, venue, at), stateLag: false }, reading, at };
+    return track.see({ view: { ...makeVenueView(live, venue, at), stateLag: false }, reading, at });
   }
 
   #know(track: Track<Stream>): Known {

@@ -89,23 +89,22 @@ export class TrackBoard {
   }
 
   /**
-   * The present of a track; null when its venue is not served. A version holds as soon as it is read, also where this node's clock is behind that
-   * of the log.
+   * The present of a track; null when its listing is not listed. A version holds as soon as it is read, also where this node's clock is behind
+   * that of the log.
    */
   presentSight(track: StreamTrack, now: Micros): Sight | null {
     const { listing, layer } = track;
     const venue = this.#live.venue(listing.venue);
     if (venue === undefined) return null;
     const at = Math.max(now, this.#newestVersion(track));
-    return { view: makeVenueView(this.#live, venue, at), reading: listing.readings.get(layer), at };
+    return track.see({ view: makeVenueView(this.#live, venue, at), reading: listing.readings.get(layer), at });
   }
 
   /** Adds a snapshot of the track to the step of a stream; false when there is none to give. */
   sendSnapshot(stream: Stream, track: StreamTrack, now: Micros): boolean {
     const sight = this.presentSight(track, now);
-    const version = sight === null ? null : track.version(sight.at);
-    if (sight === null || version === null) return false;
-    stream.add('snapshot', track.data(sight, version));
+    if (sight === null) return false;
+    stream.add('snapshot', track.data(sight));
     return true;
   }
 
@@ -137,8 +136,7 @@ export class TrackBoard {
   /** Checks a track and sends its readers what changed since the last event; after a hole, the whole picture (ST-03 `gap`). */
   refresh(track: StreamTrack, now: Micros): void {
     const sight = this.presentSight(track, now);
-    const version = sight === null ? null : track.version(sight.at);
-    if (sight === null || version === null) return;
+    if (sight === null) return;
     const [before, after] = [track.reading, sight.reading];
     // While the copy is being read anew it holds older readings than the ones sent.
     if (before !== null && (after === null || after.recorded_at < before.recorded_at)) return;
@@ -146,14 +144,14 @@ export class TrackBoard {
     const isMoved = this.#take(track, sight);
     if (!isNew && !isMoved) return;
     if (isNew && before !== null && after.rev !== before.rev + 1) {
-      const [hole, snapshot] = [formatHole(track, before, after), track.data(sight, version)];
+      const [hole, snapshot] = [formatHole(track, before, after), track.data(sight)];
       for (const stream of track.readers) {
         stream.add('gap', hole);
         stream.add('snapshot', snapshot);
       }
       return;
     }
-    const data = track.data(sight, version, isNew ? (isMoved ? 'both' : 'value') : 'status');
+    const data = track.data(sight, isNew ? (isMoved ? 'both' : 'value') : 'status');
     const update = { event: 'update', data, key: track.key, isStatus: !isNew };
     for (const stream of track.readers) stream.addDraft(update);
   }

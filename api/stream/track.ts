@@ -12,12 +12,10 @@ import type { Format } from './request.ts';
 export type Change = 'value' | 'status' | 'both';
 export type LayerStatus = Pick<StatusAnswer, 'status' | 'reason' | 'gap_cause'>;
 
-/** The inputs of a text about a listing and layer, at one instant. */
-export type Sight = {
-  readonly view: VenueView;
-  readonly reading: Reading | null;
-  readonly at: Micros;
-};
+/** A listing and layer at one instant. */
+type Glance = { readonly view: VenueView; readonly reading: Reading | null; readonly at: Micros };
+/** The inputs of a text about a listing, while it is listed: a delisted one's last status is frozen (F-04). */
+export type Sight = Glance & { readonly version: ListingVersion };
 
 export const isSame = (a: LayerStatus, b: LayerStatus): boolean =>
   a.status === b.status && a.reason === b.reason && a.gap_cause === b.gap_cause;
@@ -40,13 +38,13 @@ export class Track<Reader> {
     this.format = format;
   }
 
-  /** The version in force while the listing is listed; a delisted one's last status is frozen (F-04). */
-  version(at: Micros): ListingVersion | null {
+  /** Null while the listing is not listed. */
+  see({ view, reading, at }: Glance): Sight | null {
     const version = findVersionAt(this.listing.versions, at);
-    return version !== null && isListed(version, at) ? version : null;
+    return version !== null && isListed(version, at) ? { view, reading, at, version } : null;
   }
 
-  status({ view, reading: newest, at }: Sight): StatusAnswer {
+  status({ view, reading: newest, at }: Glance): StatusAnswer {
     const { capabilities } = view.venue;
     const reading = findHeldAt(newest, { capabilities, versions: this.listing.versions, at });
     return findStatusAt({
@@ -60,7 +58,7 @@ export class Track<Reader> {
   }
 
   /** The next instant at which the passing of time can change the status; infinite when none can. */
-  nextMoment({ view, reading, at }: Sight): Micros {
+  nextMoment({ view, reading, at }: Glance): Micros {
     if (reading === null || !reading.valid) return Number.POSITIVE_INFINITY;
     const moments = [
       findLostAt(view, this.listing, reading) ?? Number.POSITIVE_INFINITY,
@@ -71,7 +69,7 @@ export class Track<Reader> {
   }
 
   /** Data of a `snapshot`, or of an `update` when something changed. */
-  data({ view, reading, at }: Sight, version: ListingVersion, change?: Change): string {
+  data({ view, reading, at, version }: Sight, change?: Change): string {
     const { listing, layer, format } = this;
     const body: JsonValue = {
       venue: listing.venue,
