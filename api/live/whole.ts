@@ -1,5 +1,5 @@
 // Whether a memory copy knows the minutes before it began to follow: a copy that begins at a late round is joined later by one that began earlier.
-import { pauseUnlessAborted } from '../../infra/runtime/pause.ts';
+import { awaitAtMost } from '../../infra/runtime/pause.ts';
 
 /** How long a call waits for the minutes before, at most. */
 export const WHOLE_WITHIN_MS = 10_000;
@@ -23,10 +23,7 @@ export class Whole<Copy> {
   /** Whether it is whole within so long; at once when it is. */
   async within(forMs: number): Promise<boolean> {
     if (this.#joined === null) return true;
-    const over = new AbortController();
-    const late = pauseUnlessAborted(forMs, over.signal);
-    await Promise.race([this.#joined.promise, late]);
-    over.abort();
+    await awaitAtMost(this.#joined.promise, forMs);
     return this.isWhole;
   }
 

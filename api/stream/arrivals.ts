@@ -1,5 +1,5 @@
 // Calls that wait until something of the log has arrived at this node.
-import { pauseUnlessAborted } from '../../infra/runtime/pause.ts';
+import { awaitAtMost } from '../../infra/runtime/pause.ts';
 
 export class Arrivals {
   readonly #waiting = new Set<() => void>();
@@ -11,10 +11,7 @@ export class Arrivals {
       if (isThere()) there.resolve();
     };
     this.#waiting.add(look);
-    const over = new AbortController();
-    const late = pauseUnlessAborted(forMs, over.signal);
-    await Promise.race([there.promise, late]);
-    over.abort();
+    await awaitAtMost(there.promise, forMs);
     this.#waiting.delete(look);
   }
 
