@@ -1,7 +1,7 @@
 // Freshness bounds of a request: the defaults, overridden by a duration or by layer (F-03).
 import Type, { type Static } from 'typebox';
 import { formatSeconds, parseDuration } from '../../schemas/durations.ts';
-import { type ApiError, findNearest } from '../../schemas/errors.ts';
+import { type ApiError, findNearest, makeShapeFault } from '../../schemas/errors.ts';
 import { sortByKey } from '../../schemas/json.ts';
 import { hasQuantity, LAYERS, READING_LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import { clip, toPointerName } from '../../schemas/sent-text.ts';
@@ -27,7 +27,7 @@ export type Bounds = Readonly<Record<ReadingLayer, number>>;
 
 type Override = { readonly layers: readonly ReadingLayer[]; readonly text: string; readonly path: string };
 
-const listOverrides = (freshness: FreshnessInput): Override[] => {
+const listOverrides = (freshness: FreshnessInput = {}): Override[] => {
   if (typeof freshness === 'string') return [{ layers: READING_LAYERS, text: freshness, path: '/freshness' }];
   return Object.entries(freshness).flatMap(([name, text]) => {
     const layer = findLayer(name);
@@ -43,50 +43,34 @@ const listRepeatedNames = (names: readonly string[]): string[] =>
   });
 
 /** Faults of form: a layer that does not exist or has two bounds, a text that is no duration. */
-export const findFreshnessFaults = (freshness: FreshnessInput | undefined): ApiError[] => {
-  if (freshness === undefined) return [];
+export const findFreshnessFaults = (freshness: FreshnessInput = {}): ApiError[] => {
   const names = typeof freshness === 'string' ? [] : Object.keys(freshness);
   const unknown = names.filter((name) => findLayer(name) === undefined);
+  const unreadable = listOverrides(freshness).filter(({ text }) => parseDuration(text) === null);
   return [
-    ...listRepeatedNames(names).map((name): ApiError => {
+    ...listRepeatedNames(names).map((name) => {
       const message = `"${name}" names the layer ${findLayer(name)}, which has a bound already.`;
-      return { code: 'DQL_JSON_SCHEMA', message, hint: 'Give each layer one bound.', path: `/freshness/${name}` };
+      return makeShapeFault(`/freshness/${name}`, message, 'Give each layer one bound.');
     }),
-    ...unknown.map((name): ApiError => {
+    ...unknown.map((name) => {
       const [near] = findNearest(name, LAYER_NAMES);
       const hint = near === undefined ? `Layers are ${READING_LAYERS.join(', ')}.` : `Did you mean ${near}?`;
-      return {
-        code: 'DQL_JSON_SCHEMA',
-        message: `"${clip(name)}" is not a layer.`,
-        hint,
-        path: `/freshness/${toPointerName(name)}`,
-      };
+      return makeShapeFault(`/freshness/${toPointerName(name)}`, `"${clip(name)}" is not a layer.`, hint);
     }),
-    ...listOverrides(freshness).flatMap(({ text, path }): ApiError[] =>
-      parseDuration(text) === null
-        ? [
-            {
-              code: 'DQL_JSON_SCHEMA',
-              message: `"${clip(text)}" is not a duration.`,
-              hint: 'Write one unit, such as 60s, 2m or 1h.',
-              path,
-            },
-          ]
-        : [],
+    ...unreadable.map(({ text, path }) =>
+      makeShapeFault(path, `"${clip(text)}" is not a duration.`, 'Write one unit, such as 60s, 2m or 1h.'),
     ),
   ];
 };
 
 /** Bounds outside 1s to 604800s. */
 export const findFreshnessLimits = (freshness: FreshnessInput | undefined): ApiError[] =>
-  freshness === undefined
-    ? []
-    : listOverrides(freshness).flatMap(({ text, path }): ApiError[] => {
-        const ms = parseDuration(text) ?? 0;
-        if (ms >= LEAST_MS && ms <= MOST_MS) return [];
-        const message = `The freshness bound "${text}" lies outside ${formatSeconds(LEAST_MS)} to ${formatSeconds(MOST_MS)}.`;
-        return [{ code: 'DQL_LIMIT', message, hint: 'Send a bound within the range.', path }];
-      });
+  listOverrides(freshness).flatMap(({ text, path }): ApiError[] => {
+    const ms = parseDuration(text) ?? 0;
+    if (ms >= LEAST_MS && ms <= MOST_MS) return [];
+    const message = `The freshness bound "${text}" lies outside ${formatSeconds(LEAST_MS)} to ${formatSeconds(MOST_MS)}.`;
+    return [{ code: 'DQL_LIMIT', message, hint: 'Send a bound within the range.', path }];
+  });
 
 /** Milliseconds of every layer. */
 export const makeBounds = (freshness: FreshnessInput | undefined): Bounds => {
@@ -94,7 +78,7 @@ export const makeBounds = (freshness: FreshnessInput | undefined): Bounds => {
     ReadingLayer,
     number
   >;
-  for (const { layers, text } of freshness === undefined ? [] : listOverrides(freshness)) {
+  for (const { layers, text } of listOverrides(freshness)) {
     for (const layer of layers) bounds[layer] = parseDuration(text) ?? bounds[layer];
   }
   return bounds;
