@@ -50,26 +50,25 @@ export const findLoss = (
 ): Micros | null =>
   partitions.get(findPartition(partitions, venueSymbol))?.connections.lostAt(connId, receivedAt) ?? null;
 
-/** W of a venue: the smallest of its tasks'; null while one has published none. */
-export const findWatermark = (partitions: Partitions): Micros | null => {
+/** The smallest of the tasks' watermarks; null while one has published none. */
+const findLeast = (partitions: Partitions, read: (partition: Partition) => Micros | null): Micros | null => {
   if (partitions.size === 0) return null;
   let least = Number.POSITIVE_INFINITY;
-  for (const { watermark } of partitions.values()) {
+  for (const partition of partitions.values()) {
+    const watermark = read(partition);
     if (watermark === null) return null;
     if (watermark < least) least = watermark;
   }
   return least;
 };
 
-/** History W of a venue, likewise. */
-export const findHistoryWatermark = (partitions: Partitions): Micros | null => {
-  let least = Number.POSITIVE_INFINITY;
-  for (const { history } of partitions.values()) {
-    if (history === null) return null;
-    if (history < least) least = history;
-  }
-  return partitions.size === 0 ? null : least;
-};
+/** W of a venue. */
+export const findWatermark = (partitions: Partitions): Micros | null =>
+  findLeast(partitions, ({ watermark }) => watermark);
+
+/** History W of a venue. */
+export const findHistoryWatermark = (partitions: Partitions): Micros | null =>
+  findLeast(partitions, ({ history }) => history);
 
 /** Rows that ended or came after this are held, whatever the history store shows. */
 export const findRecentFrom = ({ since, watermark }: Pick<Partition, 'since' | 'watermark'> = NOTHING): Micros =>
