@@ -1,12 +1,11 @@
 // GET /v2/archive/{listing}/{layer}/{day}: a link to one archive file, valid for 15 minutes (AR-02, AR-04, AR-05).
 import Type, { type Static } from 'typebox';
-import { type ApiError, makeServiceError, makeUnavailable } from '../../schemas/errors.ts';
+import { type ApiError, makeServiceError } from '../../schemas/errors.ts';
 import { formatInstant } from '../../schemas/instants.ts';
 import { clip } from '../../schemas/sent-text.ts';
 import { throwAll } from '../access/scope.ts';
 import { findFileRefusals } from '../archive/plan.ts';
 import {
-  ARCHIVE_AWAY,
   ARCHIVE_FORMATS,
   type ArchiveFile,
   type ArchiveFormat,
@@ -17,8 +16,9 @@ import {
 } from '../contract/archive.ts';
 import type { Quote, Sent } from '../contract/endpoint.ts';
 import { InstantText, SCOPE_CODES } from '../contract/parameters.ts';
-import { findArchiveLayerFaults, findDayFaults } from './archive-input.ts';
+import { findArchiveLayerFaults, findDayFaults, requireArchive } from './archive-input.ts';
 import answer from './examples/archive-file.json' with { type: 'json' };
+import { requirePlan } from './listing-input.ts';
 import { type Answer, type Context, defineOperation } from './operation.ts';
 
 const Input = Type.Object(
@@ -76,17 +76,12 @@ const quoteFile = async ({ params, query }: Sent, manifest: ArchiveManifest | nu
   return { price, class: file.tier === 'top100' ? 'archive_top100' : 'archive' };
 };
 
-const requireArchive = ({ archive, plan }: Context) => {
-  if (archive !== null && plan !== null) return { archive, plan };
-  throw makeUnavailable(ARCHIVE_AWAY);
-};
-
 /** Finds the requested file, within the plan. */
 const findFile = async (input: Input, context: Context): Promise<ArchiveFile> => {
-  const { archive, plan } = requireArchive(context);
+  const plan = requirePlan(context);
   const { evaluatedAt, scopeOf, live } = context;
   const name = readName(input);
-  const file = await archive.manifest.find(name, input.format ?? 'parquet');
+  const file = await requireArchive(context).manifest.find(name, input.format ?? 'parquet');
   const versions = live.venue(name.venue)?.listings.get(name.venueSymbol)?.versions ?? [];
   const instrument = file?.instrument ?? versions.at(-1)?.record.values.instrument;
   if (instrument === undefined) throw makeNoFile(`There is no listing "${clip(input.listing)}".`);
@@ -98,9 +93,8 @@ const findFile = async (input: Input, context: Context): Promise<ArchiveFile> =>
 const run = async (input: Input, context: Context): Promise<Answer> => {
   const { evaluatedAt, receiptId, caller } = context;
   const file = await findFile(input, context);
-  const { archive } = requireArchive(context);
   await caller?.spend('archive_files', 1);
-  const { url, endsMs } = await archive.links.make(file.key, evaluatedAt / 1_000);
+  const { url, endsMs } = await requireArchive(context).links.make(file.key, evaluatedAt / 1_000);
   return {
     body: {
       url,

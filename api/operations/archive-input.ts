@@ -1,8 +1,14 @@
-// Members that the archive's endpoints take alike, and their faults (AR-01, AR-02, AN-06).
-import { type ApiError, findNearest } from '../../schemas/errors.ts';
+// What the archive's endpoints need alike: the archive, and members with their faults (AR-01, AR-02, AN-06).
+import { type ApiError, findNearest, makeUnavailable } from '../../schemas/errors.ts';
 import { parseInstant } from '../../schemas/instants.ts';
 import { clip } from '../../schemas/sent-text.ts';
-import { ARCHIVE_LAYERS, toArchiveLayer } from '../contract/archive.ts';
+import { ARCHIVE_AWAY, ARCHIVE_LAYERS, toArchiveLayer } from '../contract/archive.ts';
+import type { Context } from './operation.ts';
+
+export const requireArchive = ({ archive }: Context): NonNullable<Context['archive']> => {
+  if (archive === null) throw makeUnavailable(ARCHIVE_AWAY);
+  return archive;
+};
 
 export const findDayFaults = (day: string | undefined, path: string): ApiError[] => {
   if (day === undefined || (/^\d{4}-\d\d-\d\d$/.test(day) && parseInstant(day) !== null)) return [];

@@ -1,18 +1,18 @@
 // GET /v2/archive: which files there are, page by page; the same for every key but for what its plan may fetch (AR-01).
 import Type, { type Static } from 'typebox';
 import { isStorable } from '../../infra/runtime/postgres/storable.ts';
-import { type ApiError, makeUnavailable } from '../../schemas/errors.ts';
+import type { ApiError } from '../../schemas/errors.ts';
 import { formatInstant } from '../../schemas/instants.ts';
 import type { JsonValue } from '../../schemas/json.ts';
 import { formatListingId } from '../../schemas/tables.ts';
 import { type FileScope, findFileRefusals } from '../archive/plan.ts';
-import { ARCHIVE_AWAY, type ArchiveFile, type SetName, TIER_PRICES, toArchiveLayer } from '../contract/archive.ts';
+import { type ArchiveFile, type SetName, TIER_PRICES, toArchiveLayer } from '../contract/archive.ts';
 import type { Spoilt } from '../contract/endpoint.ts';
 import { AnswerPage, InstantText, NullableText, WHERE_CODES } from '../contract/parameters.ts';
 import { SelectionText } from '../language/where-object.ts';
 import { findDirectory } from '../selection/directory.ts';
 import { type Names, selectListings } from '../selection/resolve.ts';
-import { findArchiveLayerFaults, findDayFaults } from './archive-input.ts';
+import { findArchiveLayerFaults, findDayFaults, requireArchive } from './archive-input.ts';
 import { digestRequest, parseCursor, printCursor, WRONG_CURSOR } from './cursor.ts';
 import answer from './examples/archive.json' with { type: 'json' };
 import { collectErrors, readNames, requirePlan } from './listing-input.ts';
@@ -125,11 +125,10 @@ const findListings = (input: Input, names: Names, { live, evaluatedAt }: Context
 };
 
 const run = async (input: Input, context: Context, names: Names): Promise<Answer> => {
-  const { archive, evaluatedAt, receiptId, scopeOf } = context;
+  const { evaluatedAt, receiptId, scopeOf } = context;
   const plan = requirePlan(context);
-  if (archive === null) throw makeUnavailable(ARCHIVE_AWAY);
   const limit = Math.min(input.limit ?? LIMIT, MOST);
-  const found = await archive.manifest.list({
+  const found = await requireArchive(context).manifest.list({
     listings: findListings(input, names, context),
     layer: input.layer === undefined ? null : (toArchiveLayer(input.layer) ?? null),
     from: input.from ?? null,
