@@ -340,10 +340,9 @@ export const buildApp = async (deps: AppDeps): Promise<FastifyInstance> => {
     loggerInstance: deps.log,
     logController: new LogController({ disableRequestLogging: true }),
     // Of a header of one value, such as Authorization, Node keeps the first; joined, two are a value that is none (RFC 9110 section 5.3).
+    ...REQUEST_TIME,
     http: { ...REQUEST_TIME.http, requireHostHeader: false, joinDuplicateHeaders: true },
     bodyLimit: BODY_BYTES,
-    requestTimeout: REQUEST_TIME.requestTimeout,
-    connectionTimeout: REQUEST_TIME.connectionTimeout,
     // A part of a path is judged by its endpoint, however long: the head of a request has at most 16 KiB.
     routerOptions: { maxParamLength: 16_384 },
     forceCloseConnections: true,

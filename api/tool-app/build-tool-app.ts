@@ -131,10 +131,9 @@ export const buildToolApp = async (deps: ToolAppDeps): Promise<FastifyInstance> 
     loggerInstance: deps.log,
     logController: new LogController({ disableRequestLogging: true }),
     // A head without a host is refused as one of another host is (T-07). Two keys joined are none; Node would keep the first.
+    ...REQUEST_TIME,
     http: { ...REQUEST_TIME.http, requireHostHeader: false, joinDuplicateHeaders: true },
     bodyLimit: BODY_BYTES,
-    requestTimeout: REQUEST_TIME.requestTimeout,
-    connectionTimeout: REQUEST_TIME.connectionTimeout,
     forceCloseConnections: true,
     trustProxy: trustedProxies.length === 0 ? false : [...trustedProxies],
   }) as unknown as FastifyInstance;
