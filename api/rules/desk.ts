@@ -2,6 +2,7 @@
 import { runInTransaction } from '../../infra/runtime/postgres/postgres.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { findPlan } from '../contract/plans.ts';
+import type { Outcome } from './evaluation.ts';
 import { type EvaluateFresh, type FreshDeps, openFreshEvaluation } from './fresh.ts';
 import { computeIntervalS, findInstantAfter } from './instants.ts';
 import type { Rule, RuleReason, RuleState } from './rule.ts';
@@ -10,10 +11,8 @@ import { fromRow, RULE_COLUMNS, type RuleRow, readMicros } from './store.ts';
 /** The caller: a key reads the rules of its account, a payer (lower-case address) has none; both read shared rules, by name. */
 export type RuleCaller = { readonly keyId: string } | { readonly payer: string };
 
-export type RuleStatus = {
+export type RuleStatus = Outcome & {
   readonly rule: Rule;
-  readonly state: RuleState;
-  readonly reason: RuleReason | null;
   /** The state this caller was given last; null at the first read. */
   readonly before: RuleState | null;
   readonly since: Micros;
@@ -21,10 +20,6 @@ export type RuleStatus = {
   /** Null while it is disabled. */
   readonly nextAt: Micros | null;
   readonly intervalS: number;
-  readonly matched: readonly string[];
-  readonly matchedTotal: number;
-  readonly unknown: readonly string[];
-  readonly unknownTotal: number;
 };
 
 export type AgentRules = {

@@ -10,7 +10,7 @@ import { findVersionAt, type LiveListing, type Selected } from '../live/listing-
 import { findHeldAt } from '../live/listing-view.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import { listOwnCauses } from '../screen/because.ts';
-import type { Facts, LayerState, LayerStates } from '../screen/facts.ts';
+import type { Facts, LayerState } from '../screen/facts.ts';
 import { Instrument } from '../screen/instrument.ts';
 import { type Moment, readFacts, readFactsAt } from '../screen/read-facts.ts';
 import { Budget, groupFacts } from '../screen/screen.ts';
@@ -92,14 +92,16 @@ type VenueAt = {
   readonly watermark: Micros;
 };
 
+type States = Partial<Record<ReadingLayer, LayerState>>;
+
 /** The market at one instant of the log, shared by all its evaluations. */
 export class MarketAt {
   readonly at: Micros;
   readonly #market: Market;
   readonly #recent: RecentStates;
   readonly #venues = new Map<string, VenueAt>();
-  /** By bounds, listing and layer. */
-  readonly #states = new Map<string, Map<LiveListing, Map<ReadingLayer, LayerState>>>();
+  /** By bounds and listing, of the layers that some question has read so far. */
+  readonly #states = new Map<string, Map<LiveListing, States>>();
 
   constructor(at: Micros, market: Market, recent: RecentStates) {
     this.at = at;
@@ -119,41 +121,27 @@ export class MarketAt {
 
   #findMoment({ plan, bounds }: Question): Moment {
     const key = JSON.stringify(bounds);
-    const held = this.#states.get(key) ?? new Map<LiveListing, Map<ReadingLayer, LayerState>>();
+    const held = this.#states.get(key) ?? new Map<LiveListing, States>();
     this.#states.set(key, held);
     return {
       isBehind: (venue) => this.#findVenue(venue).stateLag,
       watermarkOf: (venue) => this.#findVenue(venue).watermark,
       byWatermark: true,
-      layersOf: (one) => this.#listLayers(one, plan.layers, { bounds, held }),
+      layersOf: (one) => {
+        const states = held.get(one.listing) ?? {};
+        held.set(one.listing, states);
+        for (const layer of plan.layers) states[layer] ??= this.#findState(one, layer, bounds);
+        return states;
+      },
     };
-  }
-
-  #listLayers(
-    one: Selected,
-    layers: readonly ReadingLayer[],
-    { bounds, held }: { bounds: Bounds; held: Map<LiveListing, Map<ReadingLayer, LayerState>> },
-  ): LayerStates {
-    const known = held.get(one.listing) ?? new Map<ReadingLayer, LayerState>();
-    held.set(one.listing, known);
-    const states: Partial<Record<ReadingLayer, LayerState>> = {};
-    for (const layer of layers) {
-      const state = known.get(layer) ?? this.#findState(one, layer, bounds);
-      known.set(layer, state);
-      states[layer] = state;
-    }
-    return states;
   }
 
   #findState({ listing, version }: Selected, layer: ReadingLayer, bounds: Bounds): LayerState {
     const { capability, stateLag } = this.#findVenue(listing.venue);
     const capabilities = this.#market.live.venue(listing.venue)?.capabilities ?? [];
     const { versions } = listing;
-    const reading = findHeldAt(this.#recent.readingAt(listing, layer, this.at), {
-      capabilities,
-      versions,
-      at: this.at,
-    });
+    const newest = this.#recent.readingAt(listing, layer, this.at);
+    const reading = findHeldAt(newest, { capabilities, versions, at: this.at });
     const answer = findStatusAt({
       reading,
       policy: findListingPolicy(capability, layer, version),

@@ -1,16 +1,14 @@
 // Evaluates the rules of this process's shards, each at its instants, as the log reaches them (AG-03, AG-06): the clock is the served
 // watermark. The result for an instant depends on the log alone, so it makes no difference which process evaluates it, or when.
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Pool } from 'pg';
 import type { Logger } from '../../infra/runtime/log.ts';
 import { pauseUnlessAborted } from '../../infra/runtime/pause.ts';
 import { Turns } from '../../infra/runtime/turns.ts';
 import { STATE_LAG } from '../../schemas/freshness.ts';
 import type { Micros } from '../../schemas/records.ts';
-import type { ChooseScope } from '../access/scope.ts';
-import type { HistoryStore } from '../history/store.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import { MarketAt, makeUnknown, type Outcome } from './evaluation.ts';
+import type { FreshDeps } from './fresh.ts';
 import { createImpatientStore } from './impatient-store.ts';
 import { type Leases, openLeases } from './leases.ts';
 import type { CountRules } from './metrics.ts';
@@ -30,11 +28,7 @@ const TIDY_EVERY_MS = 3_600_000;
 /** Plans of accounts may have changed. */
 const RELOAD_EVERY_MS = 60_000;
 
-export type EvaluatorDeps = {
-  readonly pool: Pool;
-  readonly live: LiveMemory;
-  readonly history: HistoryStore | null;
-  readonly choose: ChooseScope;
+export type EvaluatorDeps = FreshDeps & {
   readonly nowMicros: () => Micros;
   readonly count: CountRules;
   readonly log: Pick<Logger, 'warn' | 'error'>;

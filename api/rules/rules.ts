@@ -1,14 +1,11 @@
 // The rules of one process put together: states for callers, evaluation of its share, and the notices of PostgreSQL both live by.
-import type { Pool } from 'pg';
 import type { Logger } from '../../infra/runtime/log.ts';
 import type { Registry } from '../../infra/runtime/metrics.ts';
 import type { Micros } from '../../schemas/records.ts';
-import type { ChooseScope } from '../access/scope.ts';
-import type { HistoryStore } from '../history/store.ts';
-import type { LiveMemory } from '../live/memory.ts';
 import { startDeliveries } from './deliveries.ts';
 import { type AgentRules, openAgentRules } from './desk.ts';
 import { startEvaluator } from './evaluator.ts';
+import type { FreshDeps } from './fresh.ts';
 import { createRuleMetrics } from './metrics.ts';
 import { openMoves, type RuleMoves } from './moves.ts';
 
@@ -17,11 +14,7 @@ export const RULES_CHANNEL = 'rules';
 /** The PostgreSQL channel for moves. */
 export const MOVES_CHANNEL = 'rule_moves';
 
-export type RulesDeps = {
-  readonly pool: Pool;
-  readonly live: LiveMemory;
-  readonly history: HistoryStore | null;
-  readonly choose: ChooseScope;
+export type RulesDeps = FreshDeps & {
   readonly nowMicros: () => Micros;
   readonly registry: Registry;
   /** Webhooks may lead to this machine: simulated runs only. */
