@@ -1,18 +1,9 @@
 /** The folder of one set of engines: its lock, its generated passwords and the processes last started from it. */
 import { randomBytes } from 'node:crypto';
-import {
-  chmodSync,
-  existsSync,
-  linkSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, linkSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { writePrivateFile } from '../../runtime/private-file.ts';
 import {
   endInOrder,
   endProcess,
@@ -203,8 +194,7 @@ function readSecrets(file: string): Secrets {
     questdb_readonly_password: makePassword(),
     postgres_password: makePassword(),
   };
-  writeFileSync(file, `${JSON.stringify(made, null, 2)}\n`, { mode: 0o600 });
-  chmodSync(file, 0o600);
+  writePrivateFile(file, `${JSON.stringify(made, null, 2)}\n`);
   return made;
 }
 

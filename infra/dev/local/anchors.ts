@@ -1,5 +1,5 @@
 // Anchors of a local run: an owner with funds, the contract deployed once on the local chain, days posted again after the chain was recreated.
-import { chmod, readFile, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Pool } from 'pg';
 import { createPublicClient, type Hex, http } from 'viem';
@@ -9,6 +9,7 @@ import { deployContract } from '../../../processors/nightly/anchor/deploy.ts';
 import { isSettled, readClosedDays } from '../../../processors/nightly/anchor/post-day.ts';
 import { openChain, openOwner } from '../../../processors/nightly/anchor/poster.ts';
 import { openPostgres } from '../../runtime/postgres/postgres.ts';
+import { writePrivateFile } from '../../runtime/private-file.ts';
 
 /** Settings of the nightly process, also members of `.local/endpoints.json`. */
 export type LocalAnchors = { readonly anchor_contract: string | null; readonly anchor_owner_key_file: string | null };
@@ -29,8 +30,7 @@ const ensureOwnerKey = async (file: string): Promise<string> => {
   const held = await readFile(file, 'utf8').catch(() => null);
   if (held !== null) return held.trim();
   const key = generatePrivateKey();
-  await writeFile(file, `${key}\n`, { mode: 0o600 });
-  await chmod(file, 0o600);
+  writePrivateFile(file, `${key}\n`);
   return key;
 };
 

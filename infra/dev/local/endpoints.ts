@@ -1,6 +1,7 @@
 // Addresses and keys of a local run, as stored in `.local/endpoints.json`.
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { writePrivateFile } from '../../runtime/private-file.ts';
 import type { EngineEndpoints } from '../engines/engines.ts';
 import type { DemoAccounts } from '../tools/demo-accounts.ts';
 import type { DemoKeys } from '../tools/demo-keys.ts';
@@ -29,8 +30,7 @@ export interface ServiceEndpoints extends EngineEndpoints, LocalAnchors, LocalPa
 export function writeEndpoints(file: string, endpoints: ServiceEndpoints): void {
   mkdirSync(dirname(file), { recursive: true });
   const shown = { ...endpoints, questdb_pg: makeAnalystUrl(endpoints) };
-  writeFileSync(file, `${JSON.stringify(shown, null, 2)}\n`, { mode: 0o600 });
-  chmodSync(file, 0o600);
+  writePrivateFile(file, `${JSON.stringify(shown, null, 2)}\n`);
 }
 
 /** The PostgreSQL-wire address of QuestDB as its read-only user; without a user when none is known. */

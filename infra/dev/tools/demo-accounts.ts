@@ -1,12 +1,13 @@
 // Accounts of a local run to sign in with: their plain passwords only exist in a file that its owner alone may read.
 import { randomBytes } from 'node:crypto';
-import { chmod, readFile, rename, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import type { Pool } from 'pg';
 import { recordEvent } from '../../../api/accounts/events.ts';
 import { hashPassword } from '../../../api/accounts/passwords.ts';
 import type { PlanCode } from '../../../api/contract/plans.ts';
 import { migrate } from '../../postgres/migrate.ts';
 import { openPostgres, runInTransaction } from '../../runtime/postgres/postgres.ts';
+import { writePrivateFile } from '../../runtime/private-file.ts';
 
 export type DemoAccount = { readonly email: string; readonly password: string };
 const PLANS = ['free', 'pro'] as const satisfies readonly PlanCode[];
@@ -47,9 +48,6 @@ export const ensureDemoAccounts = async (databaseUrl: string, file: string): Pro
   } finally {
     await pool.end();
   }
-  const beside = `${file}.${process.pid}`;
-  await writeFile(beside, `${JSON.stringify(accounts, null, 2)}\n`, { mode: 0o600 });
-  await chmod(beside, 0o600);
-  await rename(beside, file);
+  writePrivateFile(file, `${JSON.stringify(accounts, null, 2)}\n`);
   return accounts;
 };

@@ -1,11 +1,12 @@
 // Keys for a local run, one a plan: hashed in PostgreSQL; plain only in a file that its owner alone may read.
-import { chmod, readFile, rename, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import type { Pool } from 'pg';
 import { hashKey, isKey, makeKey, shortenKey } from '../../../api/access/keys.ts';
 import { makeKeyId } from '../../../api/contract/ids.ts';
 import { PLAN_CODES, type PlanCode } from '../../../api/contract/plans.ts';
 import { migrate } from '../../postgres/migrate.ts';
 import { openPostgres } from '../../runtime/postgres/postgres.ts';
+import { writePrivateFile } from '../../runtime/private-file.ts';
 
 export type DemoKeys = Record<PlanCode, string>;
 
@@ -19,21 +20,7 @@ const readKeys = async (file: string): Promise<DemoKeys> => {
     const key = held[plan];
     return key !== undefined && isKey(key) ? key : makeKey();
   };
-  return {
-    free: findKey('free'),
-    mini: findKey('mini'),
-    standard: findKey('standard'),
-    pro: findKey('pro'),
-    pro_plus: findKey('pro_plus'),
-  };
-};
-
-/** Written beside and renamed, so that an interrupted run never leaves half a file; never readable by others. */
-const writeKeys = async (file: string, keys: DemoKeys): Promise<void> => {
-  const beside = `${file}.${process.pid}`;
-  await writeFile(beside, `${JSON.stringify(keys, null, 2)}\n`, { mode: 0o600 });
-  await chmod(beside, 0o600);
-  await rename(beside, file);
+  return Object.fromEntries(PLAN_CODES.map((plan) => [plan, findKey(plan)])) as DemoKeys;
 };
 
 const storeKeys = async (pool: Pool, keys: DemoKeys): Promise<void> => {
@@ -55,7 +42,7 @@ export const ensureDemoKeys = async (databaseUrl: string, file: string): Promise
     await migrate(pool);
     const keys = await readKeys(file);
     await storeKeys(pool, keys);
-    await writeKeys(file, keys);
+    writePrivateFile(file, `${JSON.stringify(keys, null, 2)}\n`);
     return keys;
   } finally {
     await pool.end();
