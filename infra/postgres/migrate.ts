@@ -1,6 +1,7 @@
 // Applies the SQL files of this folder that a database lacks, in order of name, each in its own transaction.
 import { readdir, readFile } from 'node:fs/promises';
 import type { Pool, PoolClient } from 'pg';
+import { openPostgres } from '../runtime/postgres/postgres.ts';
 
 /** Any number of processes may start at once: one migrates, the others wait (an arbitrary constant of ours). */
 const LOCK = 7_305_119;
@@ -44,5 +45,19 @@ export const migrate = async (pool: Pool): Promise<readonly string[]> => {
     });
     // A connection that is closed releases the lock.
     client.release(broken);
+  }
+};
+
+/** Runs the work of a command over a database, which gets what it lacks first; at most `max` connections, which are ended after it. */
+export const runOnDatabase = async <T>(
+  { url, max }: { readonly url: string; readonly max: number },
+  work: (pool: Pool) => Promise<T>,
+): Promise<T> => {
+  const pool = openPostgres(url, { max });
+  try {
+    await migrate(pool);
+    return await work(pool);
+  } finally {
+    await pool.end();
   }
 };

@@ -15,11 +15,10 @@ import { findDayStart } from '../../../processors/nightly/day.ts';
 import { createNightlyMetrics } from '../../../processors/nightly/metrics.ts';
 import { MS_PER_DAY } from '../../../schemas/instants.ts';
 import { describeError } from '../../../schemas/thrown.ts';
-import { migrate } from '../../postgres/migrate.ts';
+import { runOnDatabase } from '../../postgres/migrate.ts';
 import { ARCHIVE_CONFIG, openArchiveStore } from '../../runtime/archive-store.ts';
 import { type ConfigSpec, type Environment, readConfig } from '../../runtime/config.ts';
 import { createLog } from '../../runtime/log.ts';
-import { openPostgres } from '../../runtime/postgres/postgres.ts';
 import { printOutcome } from '../../runtime/print-outcome.ts';
 import { withRunningService } from '../../runtime/running-service.ts';
 import { checkAnchors, type Kept } from './check-anchors.ts';
@@ -146,15 +145,11 @@ export const runAnchors = async (argv: readonly string[], env: Environment): Pro
   const settings = withRunningService(env);
   if (settings === null) throw new AnchorsError('no database: set DATABASE_URL, or run `npm run demo` beside this');
   const config = readConfig(CONFIG, settings);
-  const database = openPostgres(config.DATABASE_URL, { max: 3 });
-  try {
-    await migrate(database);
-    const { RPC_URL: rpcUrl, ANCHOR_CONTRACT: contract, ANCHOR_OWNER_KEY: ownerKey } = config;
-    const anchors = { rpcUrl, contract, ownerKey };
-    return await command(asked, { database, anchors, store: openArchiveStore(config), nowMs: Date.now });
-  } finally {
-    await database.end();
-  }
+  const { RPC_URL: rpcUrl, ANCHOR_CONTRACT: contract, ANCHOR_OWNER_KEY: ownerKey } = config;
+  const anchors = { rpcUrl, contract, ownerKey };
+  return runOnDatabase({ url: config.DATABASE_URL, max: 3 }, (database) =>
+    command(asked, { database, anchors, store: openArchiveStore(config), nowMs: Date.now }),
+  );
 };
 
 if (import.meta.main) await printOutcome(runAnchors(process.argv.slice(2), process.env));

@@ -5,8 +5,8 @@ import type { Pool } from 'pg';
 import { recordEvent } from '../../../api/accounts/events.ts';
 import { hashPassword } from '../../../api/accounts/passwords.ts';
 import type { PlanCode } from '../../../api/contract/plans.ts';
-import { migrate } from '../../postgres/migrate.ts';
-import { openPostgres, runInTransaction } from '../../runtime/postgres/postgres.ts';
+import { runOnDatabase } from '../../postgres/migrate.ts';
+import { runInTransaction } from '../../runtime/postgres/postgres.ts';
 import { writePrivateFile } from '../../runtime/private-file.ts';
 
 export type DemoAccount = { readonly email: string; readonly password: string };
@@ -41,13 +41,9 @@ export const ensureDemoAccounts = async (databaseUrl: string, file: string): Pro
   const held = JSON.parse(await readFile(file, 'utf8').catch(() => '{}')) as Partial<DemoAccounts>;
   const entries = PLANS.map((plan) => [plan, isAccount(held[plan]) ? held[plan] : makeAccount(plan)] as const);
   const accounts = Object.fromEntries(entries) as DemoAccounts;
-  const pool = openPostgres(databaseUrl, { max: 1 });
-  try {
-    await migrate(pool);
+  await runOnDatabase({ url: databaseUrl, max: 1 }, async (pool) => {
     for (const [plan, account] of entries) await store(pool, plan, account);
-  } finally {
-    await pool.end();
-  }
+  });
   writePrivateFile(file, `${JSON.stringify(accounts, null, 2)}\n`);
   return accounts;
 };

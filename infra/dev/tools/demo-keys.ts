@@ -4,8 +4,7 @@ import type { Pool } from 'pg';
 import { hashKey, isKey, makeKey, shortenKey } from '../../../api/access/keys.ts';
 import { makeKeyId } from '../../../api/contract/ids.ts';
 import { PLAN_CODES, type PlanCode } from '../../../api/contract/plans.ts';
-import { migrate } from '../../postgres/migrate.ts';
-import { openPostgres } from '../../runtime/postgres/postgres.ts';
+import { runOnDatabase } from '../../postgres/migrate.ts';
 import { writePrivateFile } from '../../runtime/private-file.ts';
 
 export type DemoKeys = Record<PlanCode, string>;
@@ -37,14 +36,8 @@ const storeKeys = async (pool: Pool, keys: DemoKeys): Promise<void> => {
 
 /** Ensures that a working key of every plan exists, and returns the plain keys; idempotent. */
 export const ensureDemoKeys = async (databaseUrl: string, file: string): Promise<DemoKeys> => {
-  const pool = openPostgres(databaseUrl, { max: 1 });
-  try {
-    await migrate(pool);
-    const keys = await readKeys(file);
-    await storeKeys(pool, keys);
-    writePrivateFile(file, `${JSON.stringify(keys, null, 2)}\n`);
-    return keys;
-  } finally {
-    await pool.end();
-  }
+  const keys = await readKeys(file);
+  await runOnDatabase({ url: databaseUrl, max: 1 }, (pool) => storeKeys(pool, keys));
+  writePrivateFile(file, `${JSON.stringify(keys, null, 2)}\n`);
+  return keys;
 };

@@ -2,7 +2,7 @@
 import { agentState } from '../../../api/operations/agent-state.ts';
 import type { RuleDraft } from '../../../api/rules/rule.ts';
 import { createRule, listRules } from '../../../api/rules/store.ts';
-import { openPostgres } from '../../runtime/postgres/postgres.ts';
+import { runOnDatabase } from '../../postgres/migrate.ts';
 
 const SHARED: RuleDraft = {
   name: 'funding of BTC or ETH above a basis point',
@@ -16,15 +16,11 @@ const SHARED: RuleDraft = {
 
 const [DOCUMENTED = ''] = agentState.example.input['rule_id'] as readonly string[];
 
-/** Ensures that an account shares a rule; idempotent. Requires the tables. Returns the ids of its shared rules. */
-export const ensureDemoRules = async (databaseUrl: string, accountId: string): Promise<readonly string[]> => {
-  const pool = openPostgres(databaseUrl, { max: 1 });
-  try {
+/** Ensures that an account shares a rule; idempotent. Returns the ids of its shared rules. */
+export const ensureDemoRules = (databaseUrl: string, accountId: string): Promise<readonly string[]> =>
+  runOnDatabase({ url: databaseUrl, max: 1 }, async (pool) => {
     const held = (await listRules(pool, accountId)).filter(({ shared }) => shared).map(({ ruleId }) => ruleId);
     if (held.includes(DOCUMENTED)) return held;
     await createRule(pool, SHARED, { accountId, actor: 'demo', ruleId: DOCUMENTED });
     return [...held, DOCUMENTED];
-  } finally {
-    await pool.end();
-  }
-};
+  });

@@ -6,9 +6,8 @@ import { isPlanCode, PLAN_CODES, type PlanCode } from '../../../api/contract/pla
 import { parseDuration } from '../../../schemas/durations.ts';
 import { parseInstant } from '../../../schemas/instants.ts';
 import { describeError } from '../../../schemas/thrown.ts';
-import { migrate } from '../../postgres/migrate.ts';
+import { runOnDatabase } from '../../postgres/migrate.ts';
 import { type ConfigSpec, readConfig } from '../../runtime/config.ts';
-import { openPostgres } from '../../runtime/postgres/postgres.ts';
 import { printOutcome } from '../../runtime/print-outcome.ts';
 import { changePlan, createKey, KeyAdminError, type KeyEntry, listKeys, revokeKey } from './key-admin.ts';
 
@@ -126,14 +125,10 @@ export const runKeys = async (argv: readonly string[], databaseUrl = findDatabas
   const args = parseArguments(argv);
   const command = COMMANDS[args.positionals[0] ?? ''];
   if (command === undefined) throw new KeyAdminError(USAGE);
-  const pool = openPostgres(databaseUrl, { max: 1 });
-  try {
-    await migrate(pool);
+  return runOnDatabase({ url: databaseUrl, max: 1 }, async (pool) => {
     const { json, text } = await command(pool, args, args.values.by ?? process.env['USER'] ?? 'operator');
     return args.values.json ? JSON.stringify(json, null, 2) : text;
-  } finally {
-    await pool.end();
-  }
+  });
 };
 
 if (import.meta.main) await printOutcome(runKeys(process.argv.slice(2)).then((text) => ({ text })));

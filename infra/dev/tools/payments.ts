@@ -5,9 +5,8 @@ import type { Address } from 'viem';
 import { API_CONFIG } from '../../../api/config.ts';
 import { parseDuration } from '../../../schemas/durations.ts';
 import { describeError } from '../../../schemas/thrown.ts';
-import { migrate } from '../../postgres/migrate.ts';
+import { runOnDatabase } from '../../postgres/migrate.ts';
 import { type Config, type ConfigSpec, type Environment, readConfig } from '../../runtime/config.ts';
-import { openPostgres } from '../../runtime/postgres/postgres.ts';
 import { printOutcome } from '../../runtime/print-outcome.ts';
 import { withRunningService } from '../../runtime/running-service.ts';
 import {
@@ -175,14 +174,10 @@ export const runPayments = async (
   if (settings === null)
     throw new PaymentAdminError('no database: set DATABASE_URL, or run `npm run demo` beside this');
   const config = readConfig(CONFIG, settings);
-  const pool = openPostgres(config.DATABASE_URL, { max: 2 });
-  try {
-    await migrate(pool);
+  return runOnDatabase({ url: config.DATABASE_URL, max: 2 }, async (pool) => {
     const { json, text, failed = false } = await command(args, { pool, config });
     return { text: args.values.json ? JSON.stringify(json, null, 2) : text, failed };
-  } finally {
-    await pool.end();
-  }
+  });
 };
 
 if (import.meta.main) await printOutcome(runPayments(process.argv.slice(2), process.env));

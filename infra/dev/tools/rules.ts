@@ -17,9 +17,8 @@ import { listWebhooks } from '../../../api/rules/webhooks.ts';
 import { ServiceError } from '../../../schemas/errors.ts';
 import { formatInstant } from '../../../schemas/instants.ts';
 import { describeError } from '../../../schemas/thrown.ts';
-import { migrate } from '../../postgres/migrate.ts';
+import { runOnDatabase } from '../../postgres/migrate.ts';
 import { type ConfigSpec, readConfig } from '../../runtime/config.ts';
-import { openPostgres } from '../../runtime/postgres/postgres.ts';
 import { printOutcome } from '../../runtime/print-outcome.ts';
 
 const USAGE = `usage: npm run rules -- COMMAND [--json] [--by NAME]
@@ -179,17 +178,15 @@ const runRules = async (argv: readonly string[], addresses = findAddresses()): P
   const args = parseArguments(argv);
   const command = COMMANDS[args.positionals[0] ?? ''];
   if (command === undefined) throw new RulesError(USAGE);
-  const pool = openPostgres(addresses.databaseUrl, { max: 1 });
+  const actor = args.values.by ?? process.env['USER'] ?? 'operator';
   try {
-    await migrate(pool);
-    const actor = args.values.by ?? process.env['USER'] ?? 'operator';
-    const { json, text } = await command(args, { pool, actor, baseUrl: addresses.baseUrl });
-    return args.values.json ? JSON.stringify(json, null, 2) : text;
+    return await runOnDatabase({ url: addresses.databaseUrl, max: 1 }, async (pool) => {
+      const { json, text } = await command(args, { pool, actor, baseUrl: addresses.baseUrl });
+      return args.values.json ? JSON.stringify(json, null, 2) : text;
+    });
   } catch (error) {
     if (error instanceof ServiceError) throw new RulesError(describeFaults(error));
     throw error;
-  } finally {
-    await pool.end();
   }
 };
 
