@@ -36,12 +36,15 @@ const toSettings = (found: Endpoints): Environment => {
   };
 };
 
+/** What the local run on this machine has written. Throws when there is none. */
+export const readEndpoints = (env: Environment = process.env): unknown =>
+  JSON.parse(readFileSync(env['ENDPOINTS_FILE'] ?? new URL('../../.local/endpoints.json', import.meta.url), 'utf8'));
+
 /** `env` on top of the settings of the local run; `env` alone when it names a database, null without either. */
 export const withRunningService = (env: Environment): Environment | null => {
   if (env['DATABASE_URL'] || env['DATABASE_URL_FILE']) return env;
   try {
-    const file = env['ENDPOINTS_FILE'] ?? new URL('../../.local/endpoints.json', import.meta.url);
-    return { ...toSettings(JSON.parse(readFileSync(file, 'utf8')) as Endpoints), ...env };
+    return { ...toSettings(readEndpoints(env) as Endpoints), ...env };
   } catch {
     return null;
   }

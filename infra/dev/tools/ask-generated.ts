@@ -1,6 +1,5 @@
 // Sends generated queries to a running service and counts its responses: `node infra/dev/tools/ask-generated.ts --screens 20000 --parses 100000`.
 // No response may be a 5xx. A query is generated from its own seed, so `--seed N --screens 1 --parses 0` repeats one.
-import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import fc from 'fast-check';
@@ -9,6 +8,7 @@ import { formatInstantMicros, parseInstant } from '../../../schemas/instants.ts'
 import { describeError } from '../../../schemas/thrown.ts';
 import type { Names } from '../../../test/api/language/generate.ts';
 import { parseBodies, screenBodies } from '../../../test/api/language/generate-asked.ts';
+import { readEndpoints } from '../../runtime/running-service.ts';
 
 const USAGE = `usage: node infra/dev/tools/ask-generated.ts [--url URL --key KEY [--key KEY ...]] [--screens N] [--parses N] [--seed N] [--concurrency N]
 Without --url the service and its key are those of .local/endpoints.json (ENDPOINTS_FILE).`;
@@ -210,9 +210,8 @@ export const askGenerated = async (asking: Asking): Promise<Tally> => {
 
 type Endpoints = { readonly base_url: string; readonly keys: Readonly<Record<string, string>> };
 
-const readEndpoints = (): { readonly url: string; readonly keys: readonly string[] } => {
-  const file = process.env['ENDPOINTS_FILE'] ?? new URL('../../../.local/endpoints.json', import.meta.url);
-  const { base_url, keys } = JSON.parse(readFileSync(file, 'utf8')) as Endpoints;
+const findService = (): { readonly url: string; readonly keys: readonly string[] } => {
+  const { base_url, keys } = readEndpoints() as Endpoints;
   return { url: base_url, keys: [keys['pro_plus'] ?? ''] };
 };
 
@@ -236,7 +235,7 @@ const readAsking = (argv: readonly string[]): Asking => {
   const { url, key } = values;
   if ((url === undefined) !== (key === undefined)) throw new Error(USAGE);
   return {
-    ...(url === undefined || key === undefined ? readEndpoints() : { url, keys: key }),
+    ...(url === undefined || key === undefined ? findService() : { url, keys: key }),
     screens: parseWholeNumber(values.screens, 'screens'),
     parses: parseWholeNumber(values.parses, 'parses'),
     seed: parseWholeNumber(values.seed, 'seed'),

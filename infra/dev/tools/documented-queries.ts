@@ -2,6 +2,7 @@
 // The service is that of `npm start` or `npm run demo`, or BASE_URL with API_KEY.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { readEndpoints } from '../../runtime/running-service.ts';
 import { PROJECT_ROOT } from '../engines/java.ts';
 
 const readDocument = (path: string): string => readFileSync(join(PROJECT_ROOT, path), 'utf8');
@@ -20,10 +21,9 @@ export const listReadmeQueries = (): string[] =>
 
 type Endpoints = { readonly base_url: string; readonly keys: Readonly<Record<string, string>> };
 
-const readEndpoints = (env: NodeJS.ProcessEnv): { readonly baseUrl: string; readonly key: string } => {
+const findService = (env: NodeJS.ProcessEnv): { readonly baseUrl: string; readonly key: string } => {
   if (env.BASE_URL !== undefined) return { baseUrl: env.BASE_URL, key: env.API_KEY ?? '' };
-  const file = join(PROJECT_ROOT, '.local', 'endpoints.json');
-  const { base_url, keys } = JSON.parse(readFileSync(file, 'utf8')) as Endpoints;
+  const { base_url, keys } = readEndpoints() as Endpoints;
   return { baseUrl: base_url, key: keys.pro_plus ?? '' };
 };
 
@@ -33,7 +33,7 @@ type Answer = {
 };
 
 if (import.meta.main) {
-  const { baseUrl, key } = readEndpoints(process.env);
+  const { baseUrl, key } = findService(process.env);
   let isEmpty = false;
   for (const query of [...listReadmeQueries(), ...listDocumentedQueries()]) {
     const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };

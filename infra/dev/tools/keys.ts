@@ -1,5 +1,4 @@
 // `npm run keys -- create|list|revoke|plan ...`: API keys by command, for operators; `key_events` records every change.
-import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import type { Pool } from 'pg';
 import { isPlanCode, PLAN_CODES, type PlanCode } from '../../../api/contract/plans.ts';
@@ -9,6 +8,7 @@ import { describeError } from '../../../schemas/thrown.ts';
 import { runOnDatabase } from '../../postgres/migrate.ts';
 import { type ConfigSpec, readConfig } from '../../runtime/config.ts';
 import { printOutcome } from '../../runtime/print-outcome.ts';
+import { readEndpoints } from '../../runtime/running-service.ts';
 import { changePlan, createKey, KeyAdminError, type KeyEntry, listKeys, revokeKey } from './key-admin.ts';
 
 const USAGE = `usage: npm run keys -- COMMAND [--json] [--by NAME]
@@ -113,8 +113,7 @@ const findDatabase = (): string => {
   const { DATABASE_URL: fromEnv } = readConfig(DATABASE_CONFIG, process.env);
   if (fromEnv !== null) return fromEnv;
   try {
-    const file = process.env['ENDPOINTS_FILE'] ?? new URL('../../../.local/endpoints.json', import.meta.url);
-    return (JSON.parse(readFileSync(file, 'utf8')) as { readonly database_url: string }).database_url;
+    return (readEndpoints() as { readonly database_url: string }).database_url;
   } catch {
     throw new KeyAdminError('no database: set DATABASE_URL, or run `npm run demo` beside this');
   }

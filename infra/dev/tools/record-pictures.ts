@@ -2,10 +2,9 @@
 // It cuts one connection of one simulated venue, requests the closed day of the demo's past, and writes docs/guides/pictures/recorded.json;
 // `npm run docs` draws the pictures from that. `--past` records only the data of the past.
 import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { PROJECT_ROOT } from '../engines/java.ts';
+import { readEndpoints } from '../../runtime/running-service.ts';
 import type { Gap, Late, OpenInterest, Recorded, Sample } from './draw-pictures.ts';
 import { RECORDED } from './draw-pictures.ts';
 
@@ -38,8 +37,7 @@ type Snapshot = {
   readonly items: readonly { readonly venue: string; readonly layers: Readonly<Record<string, Layer>> }[];
 };
 
-const file = process.env['ENDPOINTS_FILE'] ?? join(PROJECT_ROOT, '.local', 'endpoints.json');
-const { base_url: base, control_url: control, keys } = JSON.parse(readFileSync(file, 'utf8')) as Endpoints;
+const { base_url: base, control_url: control, keys } = readEndpoints() as Endpoints;
 
 const ask = async <T>(path: string, body: Readonly<Record<string, unknown>>): Promise<T> => {
   const headers = { authorization: `Bearer ${keys['pro_plus']}`, 'content-type': 'application/json' };

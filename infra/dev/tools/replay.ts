@@ -1,5 +1,4 @@
 // `npm run replay -- --venue ID FILE...`: recordings through the whole pipeline, in a namespace of their own (design section 7).
-import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { toCapability } from '../../../ingest/venues/contract/feed.ts';
 import type { Venue } from '../../../ingest/venues/contract/venue.ts';
@@ -27,6 +26,7 @@ import { createMetrics } from '../../runtime/metrics.ts';
 import type { Credentials } from '../../runtime/questdb/http.ts';
 import { openQuestdbReader, QUESTDB_LOGIN_CONFIG } from '../../runtime/questdb/reader.ts';
 import { createRowSender } from '../../runtime/questdb/row-sender.ts';
+import { readEndpoints } from '../../runtime/running-service.ts';
 import { hashTables } from './hash-tables.ts';
 import { waitForHistory } from './history-reached.ts';
 import { readLines } from './recording-lines.ts';
@@ -168,7 +168,7 @@ const findStores = (): Stores => {
     };
   }
   try {
-    return JSON.parse(readFileSync('.local/endpoints.json', 'utf8')) as Stores;
+    return readEndpoints() as Stores;
   } catch {
     throw new Error('no engines: run `npm run demo` beside this, or set KAFKA_BROKERS, QUESTDB_HTTP and QUESTDB_PG');
   }

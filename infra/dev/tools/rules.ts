@@ -1,5 +1,4 @@
 // `npm run rules -- list|add|show|disable|enable|share|remove|transitions|webhooks ...`: agent rules by command, for operators (AG-01, AG-06).
-import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import type { Pool } from 'pg';
 import { checkRule, fetchCodes } from '../../../api/rules/check-rule.ts';
@@ -20,6 +19,7 @@ import { describeError } from '../../../schemas/thrown.ts';
 import { runOnDatabase } from '../../postgres/migrate.ts';
 import { type ConfigSpec, readConfig } from '../../runtime/config.ts';
 import { printOutcome } from '../../runtime/print-outcome.ts';
+import { readEndpoints } from '../../runtime/running-service.ts';
 
 const USAGE = `usage: npm run rules -- COMMAND [--json] [--by NAME]
   list [--account ID]
@@ -142,8 +142,7 @@ type Running = { readonly database_url?: string; readonly base_url?: string };
 
 const readRunning = (): Running => {
   try {
-    const file = process.env['ENDPOINTS_FILE'] ?? new URL('../../../.local/endpoints.json', import.meta.url);
-    return JSON.parse(readFileSync(file, 'utf8')) as Running;
+    return readEndpoints() as Running;
   } catch {
     return {};
   }

@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util';
 import { MICROS_PER_SECOND } from '../../../schemas/instants.ts';
 import type { Micros } from '../../../schemas/records.ts';
 import { describeError } from '../../../schemas/thrown.ts';
+import { readEndpoints } from '../../runtime/running-service.ts';
 import { type AnsweredQuestion, askAgain, askSettled, keep, makeQuestion, type Service } from './settled-requests.ts';
 
 const USAGE = `usage: node infra/dev/tools/settled-check.ts ask --file F [--requests 200] [--since INSTANT] | again --file F
@@ -12,10 +13,7 @@ The service is that of .local/endpoints.json (ENDPOINTS_FILE).`;
 /** A request settles two minutes after its last instant, and some seconds later for the pipeline. */
 const SETTLED_AFTER: Micros = 150 * MICROS_PER_SECOND;
 
-const readService = (): Service => {
-  const file = process.env['ENDPOINTS_FILE'] ?? new URL('../../../.local/endpoints.json', import.meta.url);
-  return JSON.parse(readFileSync(file, 'utf8')) as Service;
-};
+const readService = (): Service => readEndpoints() as Service;
 
 const readSymbols = async ({ base_url, keys }: Service): Promise<string[]> => {
   const headers = { authorization: `Bearer ${keys.pro_plus}` };
