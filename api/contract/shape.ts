@@ -1,6 +1,8 @@
 // A JSON Schema as far as ours go: what every walk over the shapes of requests and answers reads.
 
 export type Shape = {
+  readonly $ref?: string;
+  readonly const?: unknown;
   readonly type?: string;
   readonly format?: string;
   readonly description?: string;

@@ -58,7 +58,7 @@ class Names {
   add(name: string, shape: Shape): void {
     const key = identifyShape(shape);
     const known = this.#names.get(key);
-    this.schemas[name] = known === undefined ? shape : ({ $ref: REF + known } as Shape);
+    this.schemas[name] = known === undefined ? shape : { $ref: REF + known };
     if (known === undefined) this.#names.set(key, name);
   }
 
@@ -75,7 +75,7 @@ class Names {
     const name = this.#names.get(identifyShape(shape));
     if (name === undefined) return withParts(shape, (part) => this.refer(part));
     const { description } = shape;
-    return { $ref: REF + name, ...(description === undefined ? {} : { description }) } as Shape;
+    return { $ref: REF + name, ...(description === undefined ? {} : { description }) };
   }
 }
 

@@ -2,16 +2,10 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Shape } from '../../../api/contract/shape.ts';
 import { toPascal } from '../../../api/data-app/named-openapi.ts';
 import { PROJECT_ROOT } from '../engines/java.ts';
-import {
-  type Document,
-  makeDocument,
-  type Parameter,
-  type PathItem,
-  parseRefName,
-  type Schema,
-} from './client-document.ts';
+import { type Document, makeDocument, type Parameter, type PathItem, parseRefName } from './client-document.ts';
 import { PYTHON_TYPES, printPythonTypes } from './python-types.ts';
 
 const CLIENT_TYPES = join(PROJECT_ROOT, 'clients', 'typescript', 'src', 'api-types.ts');
@@ -30,7 +24,7 @@ const RESERVED_TYPES = /[^A-Za-z0-9_$]/;
 const toCamel = (name: string): string => name.replaceAll(/_([a-z])/g, (_, first: string) => first.toUpperCase());
 
 /** Names of the shapes that contain figures, at any depth. */
-const withFigures = (schemas: Readonly<Record<string, Schema>>): ReadonlySet<string> => {
+const withFigures = (schemas: Readonly<Record<string, Shape>>): ReadonlySet<string> => {
   const refs = new Map(
     Object.entries(schemas).map(([name, schema]) => [
       name,
@@ -48,7 +42,7 @@ const withFigures = (schemas: Readonly<Record<string, Schema>>): ReadonlySet<str
 class Printer {
   readonly #figures: ReadonlySet<string>;
 
-  constructor(schemas: Readonly<Record<string, Schema>>) {
+  constructor(schemas: Readonly<Record<string, Shape>>) {
     this.#figures = withFigures(schemas);
   }
 
@@ -56,7 +50,7 @@ class Printer {
     return FIGURES[name] ?? (this.#figures.has(name) ? `${name}<F>` : name);
   }
 
-  type(schema: Schema): string {
+  type(schema: Shape): string {
     const { $ref, anyOf, allOf, enum: values, patternProperties, properties, items, type } = schema;
     if ($ref !== undefined) return this.reference(parseRefName($ref));
     if (schema.const !== undefined) return quoteValue(schema.const);
@@ -71,13 +65,13 @@ class Printer {
     return type === 'object' ? '{ readonly [name: string]: unknown }' : (SCALARS[type ?? ''] ?? 'unknown');
   }
 
-  list({ minItems, maxItems }: Schema, items: Schema): string {
+  list({ minItems, maxItems }: Shape, items: Shape): string {
     const inner = this.type(items);
     if (minItems !== undefined && minItems === maxItems) return `readonly [${Array(minItems).fill(inner).join(', ')}]`;
     return /[|&]|^readonly/.test(inner) ? `readonly (${inner})[]` : `readonly ${inner}[]`;
   }
 
-  members({ properties = {}, required = [] }: Schema): string {
+  members({ properties = {}, required = [] }: Shape): string {
     return Object.entries(properties)
       .flatMap(([name, schema]) => {
         const optional = required.includes(name) ? '' : '?';
@@ -87,7 +81,7 @@ class Printer {
       .join('\n');
   }
 
-  declaration(name: string, schema: Schema): string {
+  declaration(name: string, schema: Shape): string {
     const parameter = this.#figures.has(name) ? '<F extends Digits = number>' : '';
     const words = schema.description === undefined ? '' : `/** ${schema.description} */\n`;
     return `${words}export type ${name}${parameter} = ${this.type(schema)};`;
@@ -98,17 +92,17 @@ const quoteValue = (value: unknown): string => (typeof value === 'string' ? `'${
 const quoteName = (name: string): string => (RESERVED_TYPES.test(name) ? `'${name}'` : name);
 
 /** The client chooses the format of figures once, for all its calls. */
-const withoutFormat = (schema: Schema): Schema => {
+const withoutFormat = (schema: Shape): Shape => {
   const { number_format: _, ...properties } = schema.properties ?? {};
   return { ...schema, properties };
 };
 
 /** The input of a GET: its parameters, those of the path included. Headers are the business of the client. */
-const makeRequest = (parameters: readonly Parameter[]): Schema =>
+const makeRequest = (parameters: readonly Parameter[]): Shape =>
   withoutFormat({
     type: 'object',
     properties: Object.fromEntries(
-      parameters.map(({ name, description, schema }) => [name, { ...schema, description } as Schema]),
+      parameters.map(({ name, description, schema }) => [name, { ...schema, description } as Shape]),
     ),
     required: parameters.filter(({ required }) => required).map(({ name }) => name),
   });

@@ -65,9 +65,7 @@ const printAnswerText = ({ example }: Endpoint): string =>
     : fenceText('json', formatWideJson(example.output));
 
 const printAnswerTable = ({ name, output, class: requestClass }: Endpoint): string =>
-  requestClass === 'stream'
-    ? ((output as { readonly description?: string }).description ?? '')
-    : printMembersTable(name, output);
+  requestClass === 'stream' ? (output.description ?? '') : printMembersTable(name, output);
 
 const printSection = (endpoint: Endpoint): string =>
   [

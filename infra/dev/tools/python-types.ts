@@ -1,8 +1,9 @@
 // Types of the Python client, generated from the OpenAPI document: `npm run docs` writes them, a test compares. Needs no Python.
 import { join } from 'node:path';
+import type { Shape } from '../../../api/contract/shape.ts';
 import { toPascal } from '../../../api/data-app/named-openapi.ts';
 import { PROJECT_ROOT } from '../engines/java.ts';
-import { type Document, makeDocument, parseRefName, type Schema } from './client-document.ts';
+import { type Document, makeDocument, parseRefName } from './client-document.ts';
 
 export const PYTHON_TYPES = join(PROJECT_ROOT, 'clients', 'python', 'src', 'perp', 'types.py');
 
@@ -57,7 +58,7 @@ type Member = { readonly name: string; readonly type: string; readonly words: st
 class Printer {
   readonly parts: string[] = [];
 
-  define(name: string, schema: Schema): void {
+  define(name: string, schema: Shape): void {
     const known = KNOWN.get(name);
     if (known !== undefined) this.parts.push(`${name} = ${known}\n`);
     else if (schema.allOf !== undefined) this.#inherit(name, schema.allOf);
@@ -66,12 +67,12 @@ class Printer {
   }
 
   /** Quotes a name that is defined further down. */
-  alias(name: string, schema: Schema, names: 'quoted' | 'bare'): void {
+  alias(name: string, schema: Shape, names: 'quoted' | 'bare'): void {
     this.parts.push(`${name} = ${this.#type(schema, { name, isQuoted: names === 'quoted' })}\n`);
   }
 
   /** One class an event, distinguished by `event`. */
-  events({ anyOf = [] }: Schema): void {
+  events({ anyOf = [] }: Shape): void {
     const names = anyOf.map(({ properties }) => {
       const event = properties?.['event']?.const as string;
       const name = `${toPascal(event)}Message`;
@@ -83,7 +84,7 @@ class Printer {
     this.parts.push(`StreamEvent = Union[${names.join(', ')}]\n`);
   }
 
-  #type(schema: Schema, place: Place): string {
+  #type(schema: Shape, place: Place): string {
     const { $ref, anyOf, items, type, properties, patternProperties } = schema;
     const named = (name: string): string => (place.isQuoted ? `"${name}"` : name);
     if ($ref !== undefined) return named(parseRefName($ref));
@@ -103,14 +104,14 @@ class Printer {
     return SCALARS.get(type ?? '') ?? 'Any';
   }
 
-  #members(place: Place, { properties = {}, required = [] }: Schema): Member[] {
+  #members(place: Place, { properties = {}, required = [] }: Shape): Member[] {
     return Object.entries(properties).map(([name, part]) => {
       const type = this.#type(part, { ...place, name: place.name + toPascal(name) });
       return { name, type: required.includes(name) ? type : `NotRequired[${type}]`, words: part.description };
     });
   }
 
-  #object(name: string, schema: Schema, bases: string): void {
+  #object(name: string, schema: Shape, bases: string): void {
     const hasKeyword = Object.keys(schema.properties ?? {}).some((member) => KEYWORDS.has(member));
     const members = this.#members({ name, isQuoted: hasKeyword }, schema);
     if (hasKeyword) {
@@ -122,7 +123,7 @@ class Printer {
     this.parts.push([`class ${name}(${bases}):`, ...formatDocString(schema.description), ...lines, ''].join('\n'));
   }
 
-  #inherit(name: string, parts: readonly Schema[]): void {
+  #inherit(name: string, parts: readonly Shape[]): void {
     const bases = parts.flatMap(({ $ref }) => ($ref === undefined ? [] : [parseRefName($ref)]));
     const own = parts.find(({ properties }) => properties !== undefined) ?? { properties: {} };
     this.#object(name, own, bases.join(', '));
@@ -130,9 +131,9 @@ class Printer {
 }
 
 /** Aliases before classes, those without references first; classes follow their bases. */
-const sortSchemas = (schemas: Schemas): [string, Schema][] => {
+const sortSchemas = (schemas: Schemas): [string, Shape][] => {
   const all = Object.entries(schemas).filter(([name]) => name !== 'StreamEvent');
-  const rank = ([, schema]: [string, Schema]): number => {
+  const rank = ([, schema]: [string, Shape]): number => {
     if (schema.allOf !== undefined) return 3;
     if (schema.properties !== undefined) return 2;
     return JSON.stringify(schema).includes('"$ref"') ? 1 : 0;
