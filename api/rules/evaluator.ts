@@ -2,6 +2,7 @@
 // watermark. The result for an instant depends on the log alone, so it makes no difference which process evaluates it, or when.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Logger } from '../../infra/runtime/log.ts';
+import { createOutageLog, type OutageLog } from '../../infra/runtime/outage-log.ts';
 import { pauseUnlessAborted } from '../../infra/runtime/pause.ts';
 import { Turns } from '../../infra/runtime/turns.ts';
 import { STATE_LAG } from '../../schemas/freshness.ts';
@@ -150,18 +151,19 @@ class Loop {
   readonly #recent: RecentStates;
   readonly #instants: Instants;
   readonly #stopping = new AbortController();
+  readonly #outages: OutageLog;
   #shards: ReadonlySet<number> = new Set();
   #changed = new Set<string>();
   #mustReload = true;
   #renewAt = 0;
   #reloadAt = 0;
   #tidyAt = 0;
-  #isAway = false;
 
   constructor(given: EvaluatorDeps) {
     const { history } = given;
     const deps = { ...given, history: history === null ? null : createImpatientStore(history) };
     this.#deps = deps;
+    this.#outages = createOutageLog(deps.log, 'rules cannot be evaluated now, trying again');
     this.#leases = openLeases(deps.pool, deps.leaseMs);
     this.#book = new RuleBook(deps.pool);
     this.#recent = new RecentStates(deps.live);
@@ -182,13 +184,11 @@ class Loop {
     while (!this.#stopping.signal.aborted) {
       try {
         await this.#turn();
-        this.#isAway = false;
+        this.#outages.noteSuccess();
       } catch (err) {
         // Results that were not written are evaluated again from the stored state.
         this.#mustReload = true;
-        if (!this.#isAway && !this.#stopping.signal.aborted)
-          this.#deps.log.warn({ err }, 'rules cannot be evaluated now, trying again');
-        this.#isAway = true;
+        if (!this.#stopping.signal.aborted) this.#outages.noteFailure(err);
       }
       await pauseUnlessAborted(TURN_MS, this.#stopping.signal);
     }
