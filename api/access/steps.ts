@@ -83,9 +83,7 @@ export const checkKey = async (
   if (key === undefined) return refuseInvalidKey('The Authorization header is not of the form Bearer <API_KEY>.');
   if (!isKey(key)) return refuseInvalidKey('The key is not of the shape of a key.');
   const found = await keys.find(key, call.nowMs);
-  if (found === 'unreachable') {
-    return refuseForNow('The key cannot be checked now.');
-  }
+  if (found === 'unreachable') return refuseForNow('The key cannot be checked now.');
   if (found === 'unknown') return refuseInvalidKey('The key is unknown, revoked or expired.');
   call.account = found;
   return null;

@@ -2,7 +2,7 @@
 import type { ApiError, ErrorCode } from '../../schemas/errors.ts';
 import type { ArchiveManifest } from './archive.ts';
 import type { Deprecation } from './deprecation.ts';
-import type { Shape } from './shape.ts';
+import type { Shape } from './json-schema.ts';
 
 /** Classes of the day's counters (AC-01 `by_class`); `account` and `receipt` are counted nowhere. */
 export type RequestClass =

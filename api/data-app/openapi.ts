@@ -2,8 +2,8 @@
 import { CATALOGUE } from '../../schemas/errors.ts';
 import { type Endpoint, listPathParameters } from '../contract/endpoint.ts';
 import { ENDPOINT_LIMITS, LEAST_BYTES } from '../contract/endpoint-limits.ts';
+import type { Shape } from '../contract/json-schema.ts';
 import { SERVICE_LIMITS } from '../contract/limits.ts';
-import type { Shape } from '../contract/shape.ts';
 import { listCodesByStatus } from './endpoint-codes.ts';
 import { listEnvelopeHeaders } from './envelope-headers.ts';
 import { findMemberText } from './member-words.ts';

@@ -1,5 +1,5 @@
 // The parts of a shape: what a walk over shapes goes by.
-import type { Shape } from '../contract/shape.ts';
+import type { Shape } from '../contract/json-schema.ts';
 
 type Members = Readonly<Record<string, Shape>>;
 

@@ -4,7 +4,7 @@ import { formatCount } from '../../schemas/counts.ts';
 import { type ApiError, findNearest, makeShapeFault } from '../../schemas/errors.ts';
 import { clip, describeValue, toPointerName } from '../../schemas/sent-text.ts';
 import type { Endpoint } from '../contract/endpoint.ts';
-import type { Shape } from '../contract/shape.ts';
+import type { Shape } from '../contract/json-schema.ts';
 
 const ajv = new Ajv2020({ allErrors: true, strict: false, verbose: true });
 const compiled = new WeakMap<Shape, ValidateFunction>();

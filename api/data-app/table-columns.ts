@@ -1,6 +1,6 @@
 // The columns that every table of an endpoint has, whatever its rows are, and even when it has none (N-15).
 import type { Endpoint } from '../contract/endpoint.ts';
-import type { Shape } from '../contract/shape.ts';
+import type { Shape } from '../contract/json-schema.ts';
 
 /** What holds rows, and the rows themselves: no columns of their own. */
 const NO_COLUMNS: ReadonlySet<string> = new Set(['layers', 'rows', 'gaps']);

@@ -1,7 +1,7 @@
 // The schemas of a tool, from those of the OpenAPI document: inputs with an example and a limit for each member, answers with what a client needs to check (T-02).
 import { READING_LAYERS } from '../../schemas/layers.ts';
 import { ARCHIVE_LAYERS } from '../contract/archive.ts';
-import type { Shape } from '../contract/shape.ts';
+import type { Shape } from '../contract/json-schema.ts';
 import { LIMITS, TIMEFRAMES } from '../language/limits.ts';
 import { SELECTION_KEYS } from '../language/selection.ts';
 import { Where } from '../language/where-object.ts';

@@ -1,7 +1,7 @@
 // Judges answers by the schema their endpoint declares, closed: an undocumented member is a fault, and so is a missing one.
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import type { Endpoint } from '../../api/contract/endpoint.ts';
-import type { Shape } from '../../api/contract/shape.ts';
+import type { Shape } from '../../api/contract/json-schema.ts';
 import { isJsonObject } from '../../schemas/json-object.ts';
 
 const ajv = new Ajv2020({

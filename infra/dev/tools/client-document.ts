@@ -1,5 +1,5 @@
 // The OpenAPI document for the generators of the clients' types.
-import type { Shape } from '../../../api/contract/shape.ts';
+import type { Shape } from '../../../api/contract/json-schema.ts';
 import { makeNamedOpenApi } from '../../../api/data-app/named-openapi.ts';
 import { OPERATIONS } from '../../../api/operations/index.ts';
 import { STREAM } from '../../../api/stream/request.ts';

@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Shape } from '../../../api/contract/shape.ts';
+import type { Shape } from '../../../api/contract/json-schema.ts';
 import { toPascal } from '../../../api/data-app/named-openapi.ts';
 import { PROJECT_ROOT } from '../engines/java.ts';
 import { type Document, makeDocument, type Parameter, type PathItem, parseRefName } from './client-document.ts';

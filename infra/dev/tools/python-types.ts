@@ -1,6 +1,6 @@
 // Types of the Python client, generated from the OpenAPI document: `npm run docs` writes them, a test compares. Needs no Python.
 import { join } from 'node:path';
-import type { Shape } from '../../../api/contract/shape.ts';
+import type { Shape } from '../../../api/contract/json-schema.ts';
 import { toPascal } from '../../../api/data-app/named-openapi.ts';
 import { PROJECT_ROOT } from '../engines/java.ts';
 import { type Document, makeDocument, parseRefName } from './client-document.ts';

@@ -1,5 +1,5 @@
 // Schemas of endpoints as Markdown tables: input parameters, members of responses.
-import type { Shape } from '../../../api/contract/shape.ts';
+import type { Shape } from '../../../api/contract/json-schema.ts';
 import { findMemberText } from '../../../api/data-app/member-words.ts';
 
 const isNull = ({ type }: Shape): boolean => type === 'null';
