@@ -164,7 +164,7 @@ const run = async (input: Input, context: Context, names: Names): Promise<Answer
     ...{ evaluatedAt, asked, units, numberFormat },
     includeGaps: input.include_gaps ?? true,
     itemsLimit: context.itemsLimit,
-    keepsRows: context.keepsRows ?? false,
+    keepsRows: context.keepsRows,
   });
   const { timeframe, priceType, from, to } = asked;
   const members = { timeframe, price_type: priceType, from: formatInstant(from), to: formatInstant(to), units };

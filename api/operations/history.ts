@@ -161,7 +161,7 @@ const run = async (input: Input, context: Context, names: Names): Promise<Answer
     allowStale: input.allow_stale ?? false,
     includeGaps: input.include_gaps ?? true,
     itemsLimit: context.itemsLimit,
-    keepsRows: context.keepsRows ?? false,
+    keepsRows: context.keepsRows,
   });
   const members = { ...describeTimes(asked), units, freshness: printBounds(bounds, layers, units) };
   // A raw answer may still gain late rows.

@@ -182,7 +182,7 @@ const run = async (input: Input, context: Context, names: Names): Promise<Answer
     ...{ evaluatedAt, asked, limit, units, numberFormat },
     side: input.side ?? null,
     after: cursor?.after ?? null,
-    keepsRows: context.keepsRows ?? false,
+    keepsRows: context.keepsRows,
   });
   const members = { from: formatInstant(asked.from), to: formatInstant(asked.to), units };
   const page = { limit, returned, next_cursor: next === null ? null : writeCursor(input, asked.to, next) };

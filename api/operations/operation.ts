@@ -52,7 +52,7 @@ export type Context = {
   /** Whether a body reaches the caller: HEAD gives none, and one that is too large is refused. */
   readonly reaches: (body: JsonValue) => boolean;
   /** The answer is rendered from rows as values: a table was requested. */
-  readonly keepsRows?: boolean;
+  readonly keepsRows: boolean;
   /** Plan of the key; null on an open endpoint without one. */
   readonly plan: Plan | null;
   /** Null on an open endpoint without a key. */

@@ -176,6 +176,7 @@ export const makeContext = (live: LiveMemory, at: Micros): Context => ({
     receiptId: 'rcp_0',
     itemsLimit: { stopsAt: Number.POSITIVE_INFINITY, named: Number.POSITIVE_INFINITY },
     reaches: () => true,
+    keepsRows: false,
     caller: null,
   },
   ...{ plan: PLANS.pro_plus, scopeOf: () => ({ venues: null, instruments: null }) },
