@@ -1,12 +1,16 @@
-// How answers leave: the bytes of an operation's answer with its caching, and errors in their one shape (E-05, N-10, N-14, T-04).
+// How answers leave: the bytes of an operation's answer, with its caching (N-10, N-14, T-04).
 import { createHash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { type ApiError, CATALOGUE, makeServiceError, makeUnavailable, ServiceError } from '../../schemas/errors.ts';
+import {
+  type ApiError,
+  CATALOGUE,
+  makeServiceError,
+  makeUnavailable,
+  type ServiceError,
+} from '../../schemas/errors.ts';
 import { type JsonValue, writeJson } from '../../schemas/json.ts';
 import { clip } from '../../schemas/sent-text.ts';
 import { ENDPOINT_LIMITS, LEAST_BYTES } from '../contract/endpoint-limits.ts';
-import { printErrors } from '../contract/errors-text.ts';
-import { LimitReached, makeLimitHeaders } from '../contract/limits.ts';
 import { computeFittingCount, type ItemsLimit, type Refused } from '../history/past.ts';
 import type { Answer, Operation } from '../operations/operation.ts';
 import { GAPS_HEADER, makeEnvelopeHeaders } from './envelope-headers.ts';
@@ -19,7 +23,6 @@ const SETTLED = 'private, max-age=86400, immutable';
 const RESPONSE_BYTES = ENDPOINT_LIMITS.response_bytes;
 /** Items as JSON that a table may be made of: 100,000 rows of any layer are less (H-08). */
 const TABLE_SOURCE_BYTES = 8 * RESPONSE_BYTES;
-const RETRY_AFTER_S = '5';
 /** The differences between two equal answers: the instant of evaluation, which a cursor contains too, and ages. */
 const VOLATILE = /"(?:evaluated_at|as_of|next_cursor)":"[^"]*"|"age_ms":-?\d+/g;
 
@@ -178,55 +181,3 @@ export const sendAnswer = async (answer: Answer, operation: Operation, exchange:
   if (answer.location !== undefined) reply.code(302).header('location', answer.location);
   return reply.type(body.type).send(body.content);
 };
-
-export const sendErrors = (reply: FastifyReply, error: ServiceError): FastifyReply => {
-  const { status, errors } = error;
-  if (error instanceof LimitReached) reply.headers(makeLimitHeaders(error.refusal));
-  if (status === 503) reply.header('retry-after', RETRY_AFTER_S);
-  if (status === 401) reply.header('www-authenticate', 'Bearer');
-  // RFC 9110 section 15.5.16: which of the two a 415 is about.
-  if (error === WRONG_MEDIA_TYPE) reply.header('accept', 'application/json');
-  if (error === WRONG_ENCODING) reply.header('accept-encoding', 'identity');
-  return reply.code(status).header('cache-control', 'no-store').type(JSON_TYPE).send(printErrors(errors));
-};
-
-export const WRONG_MEDIA_TYPE: ServiceError = makeServiceError(
-  'UNSUPPORTED_MEDIA_TYPE',
-  'The body is not application/json.',
-  { hint: 'Send Content-Type: application/json.' },
-);
-
-export const WRONG_ENCODING: ServiceError = makeServiceError('UNSUPPORTED_MEDIA_TYPE', 'The body is encoded.', {
-  hint: 'Send it without Content-Encoding.',
-});
-
-/** Codes of the HTTP parser with a text of their own. */
-const UNREADABLE: Readonly<Record<string, readonly [message: string, hint: string]>> = {
-  HPE_HEADER_OVERFLOW: ['The URL and headers are larger than 16 KiB.', 'Shorten them; long selections go in a body.'],
-  ERR_HTTP_REQUEST_TIMEOUT: ['The request did not come to its end in time.', 'Send it again, in one go.'],
-};
-
-/** A request that never became one. */
-export const refuseUnreadable = (code = ''): ServiceError => {
-  const [message, hint] = UNREADABLE[code] ?? ['The request cannot be read.', 'Send a well-formed URL and body.'];
-  return makeServiceError('DQL_JSON_SCHEMA', message, { hint });
-};
-
-const isFastifyError = (error: unknown): error is { readonly statusCode: number; readonly code: string } =>
-  typeof error === 'object' && error !== null && 'statusCode' in error && typeof error.statusCode === 'number';
-
-/** The error that a caller may see; null for our own faults, which are logged and answer `INTERNAL`. */
-export const toServiceError = (error: unknown): ServiceError | null => {
-  if (error instanceof ServiceError) return error;
-  if (!isFastifyError(error) || error.statusCode >= 500) return null;
-  if (error.statusCode === 413) {
-    return makeServiceError('PAYLOAD_TOO_LARGE', 'The body is larger than 64 KiB.', {
-      hint: CATALOGUE.PAYLOAD_TOO_LARGE.fix,
-    });
-  }
-  return error.statusCode === 415 ? WRONG_MEDIA_TYPE : refuseUnreadable(error.code);
-};
-
-export const INTERNAL: ServiceError = makeServiceError('INTERNAL', 'The service failed to answer.', {
-  hint: CATALOGUE.INTERNAL.fix,
-});

@@ -26,22 +26,14 @@ import type { Caller, Context, Operation } from '../operations/operation.ts';
 import { startServiceLevels } from '../status/service-levels.ts';
 import { addAccess } from './access-hook.ts';
 import { addAnswering, answerWith } from './answering.ts';
-import {
-  canReachCaller,
-  findItemsLimit,
-  INTERNAL,
-  refuseUnreadable,
-  sendAnswer,
-  sendErrors,
-  toServiceError,
-  wantsTable,
-} from './answers.ts';
+import { canReachCaller, findItemsLimit, sendAnswer, wantsTable } from './answers.ts';
 import type { AppDeps } from './app-deps.ts';
 import { checkInput } from './check-input.ts';
 import { listEnvelopeHeaders } from './envelope-headers.ts';
 import { addOperational } from './operational.ts';
 import { addLettingGo, sendRefused, takePayment } from './paid-calls.ts';
 import { readInput } from './read-input.ts';
+import { INTERNAL, refuseUnreadable, sendErrors, toServiceError } from './sent-errors.ts';
 import { prepareValidator } from './shape-faults.ts';
 import { addStatus } from './status-routes.ts';
 import { addStream } from './stream-route.ts';

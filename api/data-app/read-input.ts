@@ -5,8 +5,9 @@ import { parseExactly } from '../../schemas/exact-json.ts';
 import { clip, toPointerName } from '../../schemas/sent-text.ts';
 import type { Call } from '../access/call.ts';
 import { type Endpoint, listPathParameters } from '../contract/endpoint.ts';
-import { findByteLimitFaults, WRONG_ENCODING, WRONG_MEDIA_TYPE } from './answers.ts';
+import { findByteLimitFaults } from './answers.ts';
 import { findRepeatedMembers, type MemberPath } from './repeated-members.ts';
+import { WRONG_ENCODING, WRONG_MEDIA_TYPE } from './sent-errors.ts';
 
 export type Read = {
   readonly input: unknown;

@@ -3,7 +3,7 @@ import Type, { type Static } from 'typebox';
 import type { Dispatcher } from 'undici';
 import { type ApiError, sortErrors } from '../../schemas/errors.ts';
 import { printErrors } from '../contract/errors-text.ts';
-import { refuseUnreadable } from '../data-app/answers.ts';
+import { refuseUnreadable } from '../data-app/sent-errors.ts';
 import { findShapeFaults } from '../data-app/shape-faults.ts';
 import { printSelection } from '../language/printer.ts';
 import { toSelection, Where } from '../language/where-object.ts';
