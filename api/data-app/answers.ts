@@ -34,6 +34,9 @@ const readByteLimit = ({ headers }: FastifyRequest): number | null => {
   return bytes >= LEAST_BYTES && bytes <= RESPONSE_BYTES ? bytes : null;
 };
 
+/** Bytes that the answer may have; a header that is no limit was refused before it is made. */
+const findByteLimit = (request: FastifyRequest): number => readByteLimit(request) ?? RESPONSE_BYTES;
+
 /** A header that lowers the limit to what is no limit (T-04, E-01 step 6). */
 export const findByteLimitFaults = (request: FastifyRequest): ApiError[] => {
   if (readByteLimit(request) !== null) return [];
@@ -88,11 +91,11 @@ export const wantsTable = ({ headers }: FastifyRequest): boolean => chooseFormat
 export const findItemsLimit = (request: FastifyRequest): ItemsLimit =>
   wantsTable(request)
     ? { stopsAt: TABLE_SOURCE_BYTES, named: TABLE_SOURCE_BYTES }
-    : { stopsAt: RESPONSE_BYTES, named: readByteLimit(request) ?? RESPONSE_BYTES };
+    : { stopsAt: RESPONSE_BYTES, named: findByteLimit(request) };
 
 /** Whether a body of JSON reaches the caller: HEAD gives none (RFC 9110: it is safe), and one that is too large is refused. */
 export const canReachCaller = (request: FastifyRequest, body: JsonValue): boolean =>
-  request.method !== 'HEAD' && Buffer.byteLength(writeJson(body)) <= (readByteLimit(request) ?? RESPONSE_BYTES);
+  request.method !== 'HEAD' && Buffer.byteLength(writeJson(body)) <= findByteLimit(request);
 
 /** The preference (RFC 7240) of a shorter page to the refusal of one that is too large (T-04, D-360). */
 const SHORTER_PAGE = 'shorter-page';
@@ -111,7 +114,7 @@ type Body = {
 
 /** The answer as JSON; one that is too large is a shorter page where the request prefers that, else refused. */
 const makeJsonBody = (answer: Answer, operation: Operation, request: FastifyRequest): Body => {
-  const limit = readByteLimit(request) ?? RESPONSE_BYTES;
+  const limit = findByteLimit(request);
   for (let page = answer; ; ) {
     const { body, numberFormat, shorten } = page;
     const content = writeJson(body, { numberFormat });
@@ -129,7 +132,7 @@ const makeBody = async (answer: Answer, operation: Operation, { request, reply }
   const { groups, body, numberFormat, settledAs } = answer;
   const format = groups === undefined ? 'json' : chooseFormat(request.headers.accept);
   if (groups === undefined || format === 'json') return makeJsonBody(answer, operation, request);
-  const limit = readByteLimit(request) ?? RESPONSE_BYTES;
+  const limit = findByteLimit(request);
   const content = await writeRows({
     format,
     columns: listColumns(operation),
