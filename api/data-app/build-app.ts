@@ -1,25 +1,20 @@
 // Assembles the data app: plugins, checks, one route an operation, operational routes (design section 8). `main.ts` listens.
-import { type IncomingMessage, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
-import type { Duplex } from 'node:stream';
 import { constants } from 'node:zlib';
 import compress from '@fastify/compress';
 import cors from '@fastify/cors';
 import helmet from '@fastify/helmet';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify';
 import { limitRequestTime } from '../../infra/runtime/request-time.ts';
-import { makeServiceError, type ServiceError } from '../../schemas/errors.ts';
-import { CLIPPED_PATH, clip } from '../../schemas/sent-text.ts';
+import type { ServiceError } from '../../schemas/errors.ts';
 import type { Call } from '../access/call.ts';
 import type { Account } from '../access/key-store.ts';
 import { spendQuota } from '../access/quotas.ts';
 import { type ChooseScope, createScopeChooser, holdScopes } from '../access/scope.ts';
 import { toStreamsName } from '../access/steps.ts';
 import { makeDeprecationHeaders } from '../contract/deprecation.ts';
-import { printErrors } from '../contract/errors-text.ts';
 import { makeReceiptId } from '../contract/ids.ts';
 import { PLANS } from '../contract/plans.ts';
-import { readPath, readSentPath } from '../contract/request-url.ts';
+import { readPath } from '../contract/request-url.ts';
 import { addFiles, FILE_ALLOWED, FILE_EXPOSED, isFileUrl, refuseNoFile } from '../files/files-route.ts';
 import { OPERATIONS } from '../operations/index.ts';
 import type { Caller, Context, Operation } from '../operations/operation.ts';
@@ -30,10 +25,12 @@ import { canReachCaller, findItemsLimit, sendAnswer, wantsTable } from './answer
 import type { AppDeps } from './app-deps.ts';
 import { checkInput } from './check-input.ts';
 import { listEnvelopeHeaders } from './envelope-headers.ts';
+import { addOptions, addRouteCheck, collectMethods, type Methods, sendNotFound } from './known-methods.ts';
+import { addConnect, addHeadCheck, answerUnreadable } from './node-edge.ts';
 import { addOperational } from './operational.ts';
 import { addLettingGo, sendRefused, takePayment } from './paid-calls.ts';
 import { readInput } from './read-input.ts';
-import { INTERNAL, refuseUnreadable, sendErrors, toServiceError } from './sent-errors.ts';
+import { INTERNAL, sendErrors, toServiceError } from './sent-errors.ts';
 import { prepareValidator } from './shape-faults.ts';
 import { addStatus } from './status-routes.ts';
 import { addStream } from './stream-route.ts';
@@ -193,97 +190,6 @@ const addOperations = (app: FastifyInstance, deps: AppDeps, choose: ChooseScope)
   }
 };
 
-type Methods = Map<string, { readonly shape: RegExp; readonly known: Set<string> }>;
-
-/** Methods of every path, to distinguish a wrong method from a wrong path; `*` alone is the preflights' and no path. */
-const collectMethods = (app: FastifyInstance): Methods => {
-  const methods: Methods = new Map<string, { readonly shape: RegExp; readonly known: Set<string> }>();
-  app.addHook('onRoute', ({ url, method }) => {
-    if (url === '*') return;
-    const escaped = url.replaceAll(/[.+?^${}()|[\]\\]/g, '\\$&');
-    const shape = new RegExp(`^${escaped.replaceAll(/:\w+/g, '[^/]+').replace(/\*$/, '.+')}$`);
-    const { known } = methods.get(url) ?? { known: new Set<string>() };
-    methods.set(url, { shape, known });
-    for (const m of [method].flat()) known.add(m);
-  });
-  return methods;
-};
-
-/** The methods of an address, as `Allow` names them; null: there is nothing at it. */
-const listAllowed = (methods: Methods, url: string): string | null => {
-  const asked = readPath(url);
-  const known = [...methods.values()].find(({ shape }) => shape.test(asked))?.known;
-  return known === undefined ? null : [...known].sort().join(', ');
-};
-
-/** What OPTIONS is sent for outside of preflights (RFC 9110 section 9.3.7); it is answered by `cors`. */
-const addOptions = (app: FastifyInstance, methods: Methods): void => {
-  app.addHook('onRequest', async ({ method, url }, reply) => {
-    const allowed = method === 'OPTIONS' ? listAllowed(methods, url) : null;
-    if (allowed !== null) reply.header('allow', allowed);
-  });
-};
-
-const sendNotFound = (methods: Methods, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
-  const path = readSentPath(request.url);
-  const allowed = listAllowed(methods, request.url);
-  if (allowed === null) {
-    return sendErrors(
-      reply,
-      makeServiceError('NOT_FOUND', `There is nothing at "${clip(path, CLIPPED_PATH)}".`, {
-        hint: 'See /openapi.json.',
-      }),
-    );
-  }
-  reply.header('allow', allowed);
-  return sendErrors(
-    reply,
-    makeServiceError('METHOD_NOT_ALLOWED', `${request.method} is not a method of ${path}.`, {
-      hint: `Use ${allowed}.`,
-    }),
-  );
-};
-
-/** A name or an address, with or without a port, or nothing (RFC 9110, section 7.2). */
-const HOST = /^(?:\[[\da-f:.]+\]|(?:[\w.~!$&'()*+,;=-]|%[\da-f]{2})*)(?::\d*)?$/i;
-
-/** Whether the head names its host as RFC 9112 (section 3.2) demands: once, or not at all before HTTP/1.1, and by what can be one. */
-const hasHost = ({ httpVersion, rawHeaders }: IncomingMessage): boolean => {
-  const hosts = rawHeaders.filter(
-    (_, i) => i % 2 === 1 && rawHeaders[i - 1]?.length === 4 && rawHeaders[i - 1]?.toLowerCase() === 'host',
-  );
-  const [host] = hosts;
-  return host === undefined ? httpVersion === '1.0' : hosts.length === 1 && HOST.test(host);
-};
-
-/** What Node would refuse without a body: a head that names no host is refused as every other, an expectation that is unknown is none. */
-const addHeadCheck = (app: FastifyInstance): void => {
-  app.addHook('onRequest', async ({ raw }, reply) =>
-    hasHost(raw) ? undefined : sendErrors(reply, refuseUnreadable()),
-  );
-  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
-};
-
-/** CONNECT is a method that no path has (E-01): Node gives it away as a bare socket, and closes one that nobody takes. */
-const addConnect = ({ server }: FastifyInstance): void => {
-  server.on('connect', (request, stream) => {
-    const socket = stream as Socket;
-    socket.on('error', () => socket.destroy());
-    const response = new ServerResponse(request);
-    response.shouldKeepAlive = false;
-    response.assignSocket(socket);
-    response.once('finish', () => socket.destroySoon());
-    server.emit('request', request, response);
-  });
-};
-
-/** Step 1 of E-01: a request without a route is refused before its body is looked at. */
-const addRouteCheck = (app: FastifyInstance, methods: Methods): void => {
-  app.addHook('onRequest', async (request, reply) =>
-    request.is404 ? sendNotFound(methods, request, reply) : undefined,
-  );
-};
-
 const addFailures = (app: FastifyInstance, methods: Methods): void => {
   // Nothing comes here: its own handler makes fastify run the hooks for what has no route.
   app.setNotFoundHandler((request, reply) => sendNotFound(methods, request, reply));
@@ -297,29 +203,6 @@ const addFailures = (app: FastifyInstance, methods: Methods): void => {
 const setReceipt = (request: FastifyRequest, reply: FastifyReply): void => {
   request.receiptId = makeReceiptId(Date.now());
   if (readPath(request.url).startsWith('/v2')) reply.header('x-service-receipt', request.receiptId);
-};
-
-/** Answers a request that is no HTTP, has too large a head, or does not end, as every failure is answered; then ends the connection. */
-const answerUnreadable = (error: Error & { readonly code?: string }, socket: Duplex): void => {
-  // The check of Node's own handler: an answer that has begun cannot take another.
-  const { _httpMessage: begun } = socket as { readonly _httpMessage?: ServerResponse | null };
-  if (error.code === 'ECONNRESET' || !socket.writable || begun?.headersSent === true) {
-    socket.destroy();
-    return;
-  }
-  const body = printErrors(refuseUnreadable(error.code).errors);
-  const head = [
-    'HTTP/1.1 400 Bad Request',
-    'Access-Control-Allow-Origin: *',
-    `Access-Control-Expose-Headers: ${EXPOSED.join(', ')}`,
-    'Cache-Control: no-store',
-    'Connection: close',
-    `Content-Length: ${Buffer.byteLength(body)}`,
-    'Content-Type: application/json; charset=utf-8',
-    `Date: ${new Date().toUTCString()}`,
-    `X-Service-Receipt: ${makeReceiptId(Date.now())}`,
-  ];
-  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
 };
 
 /** Builds the app; nothing listens yet. Close with `app.close()`. */
@@ -346,7 +229,7 @@ export const buildApp = async (deps: AppDeps): Promise<FastifyInstance> => {
       const answered = isFileUrl(request.url) ? refuseNoFile() : (toServiceError(error) ?? INTERNAL);
       return sendErrors(reply as unknown as FastifyReply, answered);
     },
-    clientErrorHandler: answerUnreadable,
+    clientErrorHandler: answerUnreadable(EXPOSED),
   }) as unknown as FastifyInstance;
   app.decorateRequest('receiptId', '');
   app.addHook('onRequest', async (request, reply) => {
