@@ -133,6 +133,7 @@ const recordStatements = async (
     },
     ...{
       reaches: () => true,
+      keepsRows: false,
       itemsLimit: { stopsAt: Number.POSITIVE_INFINITY, named: Number.POSITIVE_INFINITY },
       plan: PLANS.pro_plus,
     },

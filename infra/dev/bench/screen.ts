@@ -62,6 +62,7 @@ const makeContext = (live: LiveMemory, history: HistoryStore): Context =>
       payer: null,
       receiptId: 'rcp_0',
       reaches: () => true,
+      keepsRows: false,
       itemsLimit: { stopsAt: Number.POSITIVE_INFINITY, named: Number.POSITIVE_INFINITY },
       caller: null,
     },
