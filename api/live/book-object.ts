@@ -1,6 +1,6 @@
 // The item of one listing's order book at T, exactly as H-14 shapes it.
 import type { StatusAnswer } from '../../schemas/freshness.ts';
-import { formatInstant, formatInstantOrNull } from '../../schemas/instants.ts';
+import { formatInstantOrNull } from '../../schemas/instants.ts';
 import { type JsonValue, makeRawJson, sortByKey } from '../../schemas/json.ts';
 import { BANDS, type Band } from '../../schemas/layers.ts';
 import type { Digits } from '../../schemas/records.ts';
@@ -110,7 +110,7 @@ export const makeBookObject = (question: BookQuestion): Record<string, JsonValue
     reason: answer.reason ?? undefined,
     gap_cause: answer.gap_cause ?? undefined,
     venue_ts: formatInstantOrNull(book?.venue_ts ?? null),
-    received_at: book === null ? null : formatInstant(book.received_at),
+    received_at: formatInstantOrNull(book?.received_at ?? null),
     age_ms: answer.age_ms,
     venue_age_ms: answer.venue_age_ms,
     valid_until: formatInstantOrNull(answer.valid_until),

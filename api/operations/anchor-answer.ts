@@ -2,7 +2,7 @@
 import Type from 'typebox';
 import { ANCHOR_STATUSES } from '../../schemas/anchor-chain.ts';
 import { makeServiceError, makeUnavailable, type ServiceError } from '../../schemas/errors.ts';
-import { formatInstant, MICROS_PER_DAY, MICROS_PER_MS, toDayOf } from '../../schemas/instants.ts';
+import { formatInstant, formatInstantOrNull, MICROS_PER_DAY, MICROS_PER_MS, toDayOf } from '../../schemas/instants.ts';
 import type { JsonValue } from '../../schemas/json.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { Anchors } from '../anchors/anchors.ts';
@@ -76,7 +76,7 @@ export const showAnchor = (closed: ClosedDay): JsonValue => {
     contract,
     tx_hash: txHash,
     block,
-    anchored_at: anchoredAt === null ? null : formatInstant(anchoredAt),
+    anchored_at: formatInstantOrNull(anchoredAt),
     anchored_lag_days: lag,
     explorer_url: toExplorerUrl(closed),
   };

@@ -1,6 +1,6 @@
 // GET /v2/dql/catalogue: what a query may contain: fields, sources, functions, codes, limits (V-06).
 import Type from 'typebox';
-import { formatInstant } from '../../schemas/instants.ts';
+import { formatInstant, formatInstantOrNull } from '../../schemas/instants.ts';
 import type { JsonValue } from '../../schemas/json.ts';
 import { PRICE_TYPES } from '../../schemas/layers/candle.ts';
 import { BANDS, READING_LAYERS } from '../../schemas/layers.ts';
@@ -157,7 +157,7 @@ const makeCatalogueBody = (live: LiveMemory, at: Micros): JsonValue => {
     freshness_defaults: printBounds(makeBounds(undefined), READING_LAYERS),
     limits: { ...LIMITS, endpoints: ENDPOINT_LIMITS },
     settle_after: SETTLE_AFTER_S,
-    earliest_retained: earliest === null ? null : formatInstant(earliest),
+    earliest_retained: formatInstantOrNull(earliest),
     units: UNITS_MODES,
     number_formats: NUMBER_FORMATS,
   };

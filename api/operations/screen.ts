@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import Type, { type Static } from 'typebox';
 import { type ApiError, makeServiceError, ServiceError } from '../../schemas/errors.ts';
-import { formatInstant } from '../../schemas/instants.ts';
+import { formatInstant, formatInstantOrNull } from '../../schemas/instants.ts';
 import { type JsonValue, makeRawJson, writeJson } from '../../schemas/json.ts';
 import { READING_LAYERS } from '../../schemas/layers.ts';
 import { refuseOutside, throwAll, toNarrowing } from '../access/scope.ts';
@@ -226,7 +226,7 @@ const makeHead = (question: Question, selected: readonly Selected[], context: Co
     dql: VERSION,
     query: { string: compiled.string, json: makeRawJson(writeJson(compiled.json)) },
     evaluated_at: formatInstant(evaluatedAt),
-    as_of: asOf === null ? null : formatInstant(asOf.at),
+    as_of: formatInstantOrNull(asOf?.at ?? null),
     settled: asOf !== null && isSettled(asOf.at, context, listPossibleVenues(names, live)),
     catalogue: asOf === null ? undefined : computeCatalogueVersion(live, asOf.at),
     timeframe,

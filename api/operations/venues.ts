@@ -1,6 +1,6 @@
 // GET /v2/venues: which venues are served, how many of their listings, and whether they are live (V-01).
 import Type from 'typebox';
-import { formatInstant } from '../../schemas/instants.ts';
+import { formatInstant, formatInstantOrNull } from '../../schemas/instants.ts';
 import { type JsonValue, sortByKey } from '../../schemas/json.ts';
 import { ALL_LAYERS } from '../../schemas/layers/index.ts';
 import { findPolicy } from '../../schemas/policies.ts';
@@ -59,10 +59,10 @@ const makeVenueRecord = (live: LiveMemory, venue: LiveVenue, at: Micros): JsonVa
     kind: 'order_book',
     listings: listed.length,
     listings_collected: listed.filter(isCollected).length,
-    since: since === null ? null : formatInstant(since),
+    since: formatInstantOrNull(since),
     layers: describeLayers(venue, at),
     state,
-    state_since: stateSince === null ? null : formatInstant(stateSince),
+    state_since: formatInstantOrNull(stateSince),
   };
 };
 

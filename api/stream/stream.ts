@@ -1,6 +1,6 @@
 // One client of the stream: its selection, what it has received, and the frames on their way to it (ST-02 to ST-06).
 import type { ApiError } from '../../schemas/errors.ts';
-import { formatInstant } from '../../schemas/instants.ts';
+import { formatInstant, formatInstantOrNull } from '../../schemas/instants.ts';
 import { writeJson } from '../../schemas/json.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { Account, KeyAnswer } from '../access/key-store.ts';
@@ -23,7 +23,7 @@ export type Gap = {
 };
 
 export const formatGap = ({ from, to, reason, dropped, scope }: Gap): string =>
-  writeJson({ from: from === null ? null : formatInstant(from), to: formatInstant(to), reason, dropped, scope });
+  writeJson({ from: formatInstantOrNull(from), to: formatInstant(to), reason, dropped, scope });
 
 export type StreamDeps = {
   readonly id: string;
