@@ -6,12 +6,11 @@ import { formatCount } from '../../schemas/counts.ts';
 import { type Account, lockAccount } from '../accounts/accounts.ts';
 import { recordEvent } from '../accounts/events.ts';
 import { takeCode } from '../accounts/recovery-codes.ts';
-import type { Session } from '../accounts/sessions.ts';
 import { mailCode } from '../accounts/signing-in.ts';
 import { takeTry } from '../accounts/tries.ts';
 import { renderFault, renderField, renderMessage, renderTag } from './components.ts';
 import { readField } from './fields.ts';
-import { requireSession } from './guards.ts';
+import { readSession, requireSession } from './guards.ts';
 import { type Content, type Exchange, renderFormField, sendPage } from './shell.ts';
 import type { Site } from './site.ts';
 
@@ -64,12 +63,12 @@ export const addConfirmForms = (app: FastifyInstance, site: Site): void => {
   const signedIn = { onRequest: requireSession };
   const limited = { ...signedIn, config: { rateLimit: { max: 5, timeWindow: '10 minutes' } } };
   app.post(CONFIRM_PATH, limited, async (request, reply) => {
-    const { email } = request.session as Session;
+    const { email } = readSession(request);
     await mailCode(site.pool, { email, site: site.urls.account, nowMs: site.nowMs(), use: 'address' });
     return showCodeForm(site, { request, reply });
   });
   app.post(CODE_PATH, signedIn, async (request, reply) => {
-    const { accountId, email } = request.session as Session;
+    const { accountId, email } = readSession(request);
     const exchange = { request, reply };
     const wait = await takeTry(site.pool, [{ kind: 'mail', value: `confirm ${email}` }]);
     if (wait > 0)

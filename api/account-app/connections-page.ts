@@ -1,10 +1,9 @@
 // /connections: the applications that may read market data for the account, each ended by one press; and the same as JSON (AC-04).
 import { html } from 'htm/preact';
 import { type Connection, endConnection, listConnections } from '../accounts/connections.ts';
-import type { Session } from '../accounts/sessions.ts';
 import { PLANS } from '../contract/plans.ts';
 import { renderCopyable, renderInstant, renderTable } from './components.ts';
-import { requireSession } from './guards.ts';
+import { readSession, requireSession } from './guards.ts';
 import { type Content, type Exchange, renderFormField, sendPage, sendProblem } from './shell.ts';
 import type { Site, SiteModule } from './site.ts';
 
@@ -45,7 +44,7 @@ const renderHow = ({ urls }: Site): Content =>
         ${renderCopyable('connect', `claude mcp add --transport http perp ${urls.mcp}`, { wraps: true })}`;
 
 const show = async (site: Site, exchange: Exchange) => {
-  const { accountId } = exchange.request.session as Session;
+  const { accountId } = readSession(exchange.request);
   const connections = await listConnections(site.pool, accountId);
   return sendPage(site, exchange, {
     title: 'Connected applications',
@@ -75,14 +74,14 @@ export const connectionsPage: SiteModule = {
     app.addHook('preHandler', requireSession);
     const end = (request: Exchange['request']): Promise<boolean> => {
       const { id } = request.params as { readonly id: string };
-      return endConnection(site.pool, (request.session as Session).accountId, id.replaceAll('\0', ''));
+      return endConnection(site.pool, readSession(request).accountId, id.replaceAll('\0', ''));
     };
     app.get(PATH, (request, reply) => show(site, { request, reply }));
     app.post(`${PATH}/:id/end`, async (request, reply) =>
       (await end(request)) ? reply.redirect(PATH, 303) : sendProblem(site, { request, reply }, UNKNOWN),
     );
     app.get('/api/connections', async (request, reply) => {
-      const items = await listConnections(site.pool, (request.session as Session).accountId);
+      const items = await listConnections(site.pool, readSession(request).accountId);
       return reply.header('cache-control', 'no-store').send({ items });
     });
     app.delete('/api/connections/:id', async (request, reply) =>

@@ -1,6 +1,6 @@
 // The session of each request, and refused requests: origins of other sites, forms without their token (AC-05).
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { SESSION_DAYS } from '../accounts/sessions.ts';
+import { SESSION_DAYS, type Session } from '../accounts/sessions.ts';
 import { FORM_FIELD } from './form-tokens.ts';
 import { isJsonPath, sendProblem } from './shell.ts';
 import type { Site } from './site.ts';
@@ -107,6 +107,12 @@ export const requireSession = async (request: FastifyRequest, reply: FastifyRepl
       .send({ errors: [{ code: 'AUTH_REQUIRED', message: 'There is no session.', hint: 'Sign in first.' }] });
   const next = request.method === 'GET' ? `?next=${encodeURIComponent(request.url)}` : '';
   return reply.redirect(`/sign-in${next}`, 303);
+};
+
+/** The session of a request behind `requireSession`. */
+export const readSession = ({ session }: FastifyRequest): Session => {
+  if (session === null) throw new Error('a route that needs a session has let a request without one pass');
+  return session;
 };
 
 /** For a session whose account was closed while it was answered. */

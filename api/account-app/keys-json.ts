@@ -5,9 +5,8 @@ import { MICROS_PER_MS, parseInstant } from '../../schemas/instants.ts';
 import { isJsonObject } from '../../schemas/json-object.ts';
 import { clip } from '../../schemas/sent-text.ts';
 import { LONGEST_NAME, listOwnKeys, makeOwnKey, type OwnKey, revokeOwnKey } from '../accounts/account-keys.ts';
-import type { Session } from '../accounts/sessions.ts';
 import { readField } from './fields.ts';
-import { refuseClosed } from './guards.ts';
+import { readSession, refuseClosed } from './guards.ts';
 import { sendProblem } from './shell.ts';
 import type { Site } from './site.ts';
 
@@ -36,13 +35,13 @@ const toEntry = ({ state, key_id, name, display, plan, kind, ...rest }: OwnKey) 
 
 export const addKeysJson = (app: FastifyInstance, site: Site): void => {
   app.get('/api/keys', async (request, reply) => {
-    const { accountId } = request.session as Session;
+    const { accountId } = readSession(request);
     const items = (await listOwnKeys(site.pool, accountId)).map(toEntry);
     return reply.header('cache-control', 'no-store').send({ items });
   });
   app.post('/api/keys', async (request, reply) => {
     const exchange = { request, reply };
-    const { accountId, plan } = request.session as Session;
+    const { accountId, plan } = readSession(request);
     const name = readField(request.body, 'name', LONGEST_NAME).trim();
     const expiresAt = readExpiry(request.body, site.nowMs());
     const strange = findStrangeMember(request.body);
@@ -78,7 +77,7 @@ export const addKeysJson = (app: FastifyInstance, site: Site): void => {
       .send({ key: made.key, ...toEntry(made.entry) });
   });
   app.delete<{ Params: { keyId: string } }>('/api/keys/:keyId', async (request, reply) => {
-    const { accountId } = request.session as Session;
+    const { accountId } = readSession(request);
     if (await revokeOwnKey(site.pool, request.params.keyId.replaceAll('\0', ''), accountId))
       return reply.code(204).send();
     return sendProblem(site, { request, reply }, { status: 404, code: 'NOT_FOUND', text: 'You have no such key.' });

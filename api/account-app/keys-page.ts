@@ -13,7 +13,6 @@ import {
   type OwnKey,
   revokeOwnKey,
 } from '../accounts/account-keys.ts';
-import type { Session } from '../accounts/sessions.ts';
 import { PLANS } from '../contract/plans.ts';
 import { renderAgentSetup } from './agent-setup.ts';
 import {
@@ -26,7 +25,7 @@ import {
   renderTag,
 } from './components.ts';
 import { readField } from './fields.ts';
-import { refuseClosed, requireSession } from './guards.ts';
+import { readSession, refuseClosed, requireSession } from './guards.ts';
 import { addKeysJson } from './keys-json.ts';
 import { type Content, type Exchange, renderFormField, sendPage, sendProblem } from './shell.ts';
 import type { Site, SiteModule } from './site.ts';
@@ -114,7 +113,7 @@ const renderCompromised = (keys: readonly OwnKey[]): Content => {
 };
 
 const showKeys = async (site: Site, exchange: Exchange, shown: Shown = {}) => {
-  const session = exchange.request.session as Session;
+  const session = readSession(exchange.request);
   const keys = await listOwnKeys(site.pool, session.accountId);
   const { limits, name } = PLANS[session.plan];
   const held = keys.filter(({ state, kind }) => state === 'live' && kind === 'account').length;
@@ -179,7 +178,7 @@ const readExpiry = (text: string, nowMs: number): Date | null | undefined => {
 
 const makeKey = async (site: Site, exchange: Exchange) => {
   const { body } = exchange.request;
-  const { accountId, plan } = exchange.request.session as Session;
+  const { accountId, plan } = readSession(exchange.request);
   const [name, formId] = [readField(body, 'name', LONGEST_NAME).trim(), readField(body, 'form_id', 36)];
   const expiresAt = readExpiry(readField(body, 'expires', 3), site.nowMs());
   if (name === '' || formId === '' || expiresAt === undefined)
@@ -215,7 +214,7 @@ const addPages = (app: FastifyInstance, site: Site): void => {
   app.get(PATH, (request, reply) => showKeys(site, { request, reply }));
   app.post(PATH, (request, reply) => makeKey(site, { request, reply }));
   app.post(RUN_PATH, { config: { rateLimit: { max: 30, timeWindow: '1 minute' } } }, async (request, reply) => {
-    const { accountId } = request.session as Session;
+    const { accountId } = readSession(request);
     const key = readField(request.body, 'key', 100);
     const own = isKey(key) ? await findOwnKey(site.pool, key, accountId) : null;
     if (own === null)
@@ -231,7 +230,7 @@ const addPages = (app: FastifyInstance, site: Site): void => {
     );
   });
   app.post<{ Params: { keyId: string } }>(`${PATH}/:keyId/revoke`, async (request, reply) => {
-    const { accountId } = request.session as Session;
+    const { accountId } = readSession(request);
     if (await revokeOwnKey(site.pool, request.params.keyId.replaceAll('\0', ''), accountId))
       return reply.redirect(PATH, 303);
     return sendProblem(site, { request, reply }, { status: 404, code: 'NOT_FOUND', text: 'You have no such key.' });

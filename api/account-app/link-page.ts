@@ -1,13 +1,12 @@
 // /plan/link: the wallet that bought a key signs a message, and the key's replacement joins the account; works with a pasted signature too.
 import { html } from 'htm/preact';
 import { linkKey } from '../accounts/link-key.ts';
-import type { Session } from '../accounts/sessions.ts';
 import { PLANS } from '../contract/plans.ts';
 import { type Recovery, writeRecoveryMessage } from '../payments/recover-key.ts';
 import { renderAgentSetup } from './agent-setup.ts';
 import { renderCopyable, renderFault, renderField, renderInstant, renderMessage } from './components.ts';
 import { readField } from './fields.ts';
-import { requireSession } from './guards.ts';
+import { readSession, requireSession } from './guards.ts';
 import { type Content, type Exchange, renderFormField, sendPage } from './shell.ts';
 import type { Site, SiteModule } from './site.ts';
 import { formatExampleCurl } from './try-call.ts';
@@ -39,7 +38,7 @@ type Step = { readonly asked: LinkRequest; readonly problem: Content };
 /** The account is that of the session, never of the form. */
 const withAccount = <T extends LinkRequest>(asked: T, { request }: Exchange): T & Pick<Recovery, 'account'> => ({
   ...asked,
-  account: (request.session as Session).email,
+  account: readSession(request).email,
 });
 
 const showMessage = (site: Site, exchange: Exchange, { asked, problem }: Step) =>
@@ -72,13 +71,13 @@ const NO_PURCHASE =
   'This wallet has no live purchase with this transaction, or the signature is of another message, older than ten minutes, or used already.';
 
 const linkPurchase = async (site: Site, exchange: Exchange) => {
-  const { body, session } = exchange.request;
+  const { body } = exchange.request;
   const asked = parseRequest(body, readField(body, 'issuedAt', 40));
   if (asked === null) return showStart(site, exchange, renderFault('Enter the transaction and the wallet again.'));
   const signature = readField(body, 'signature', 8_196).trim();
   const recovery = withAccount({ ...asked, signature }, exchange);
   const deps = { pool: site.pool, chain: site.wallets, baseUrl: site.urls.base, nowMs: site.nowMs() };
-  const linked = await linkKey(recovery, (session as Session).accountId, deps);
+  const linked = await linkKey(recovery, readSession(exchange.request).accountId, deps);
   if (linked === null)
     return showMessage(site, exchange, {
       asked: { ...asked, issuedAt: new Date(site.nowMs()).toISOString() },

@@ -9,7 +9,7 @@ import { SOLD_LAYERS } from '../contract/plan-rows.ts';
 import { PLAN_CODES, PLANS, type Plan, type PlanLimits } from '../contract/plans.ts';
 import { makeToday, type Today } from '../operations/account.ts';
 import { renderMessage, renderTable, renderTag } from './components.ts';
-import { requireSession } from './guards.ts';
+import { readSession, requireSession } from './guards.ts';
 import { formatFigure, renderMeterBar } from './meter-bar.ts';
 import { type Content, type Exchange, sendPage } from './shell.ts';
 import type { Site, SiteModule } from './site.ts';
@@ -101,7 +101,7 @@ const renderWhyPlan = ({ plan, ownPlan }: Session): Content =>
       );
 
 const showPlan = async (site: Site, exchange: Exchange) => {
-  const session = exchange.request.session as Session;
+  const session = readSession(exchange.request);
   const plan = PLANS[session.plan];
   const live = (await listOwnKeys(site.pool, session.accountId)).filter(({ state }) => state === 'live');
   const counted = await countKeys(site, live);

@@ -4,11 +4,11 @@ import { html } from 'htm/preact';
 import { findAccount } from '../accounts/accounts.ts';
 import { checkPasskey, requestPasskey } from '../accounts/passkeys.ts';
 import { isPasswordOf, runAttempt } from '../accounts/passwords.ts';
-import { proveSession, type Session } from '../accounts/sessions.ts';
+import { proveSession } from '../accounts/sessions.ts';
 import { forgiveTries, listHeld, takeTry } from '../accounts/tries.ts';
 import { renderFault, renderField } from './components.ts';
 import { readField } from './fields.ts';
-import { requireSession, toSafeNext } from './guards.ts';
+import { readSession, requireSession, toSafeNext } from './guards.ts';
 import { makeRelyingParty } from './relying-party.ts';
 import { type Content, type Exchange, renderFormField, sendPage, sendProblem } from './shell.ts';
 import { formatWait, renderPasskeyButton, SECRET_CHECKS } from './sign-in-page.ts';
@@ -50,9 +50,9 @@ const show = (
   });
 
 const prove = async (site: Site, exchange: Exchange) => {
-  const { body, session } = exchange.request;
+  const { body } = exchange.request;
   const next = toSafeNext(readField(body, 'next', 2_000), '/security');
-  const { accountId, email, sessionId } = session as Session;
+  const { accountId, email, sessionId } = readSession(exchange.request);
   const subjects = listHeld(accountId);
   const seconds = await takeTry(site.pool, subjects);
   if (seconds > 0) return show(site, exchange, { next, problem: renderFault(formatWait(seconds)), status: 429 });
@@ -81,13 +81,13 @@ export const provePage: SiteModule = {
       runAttempt(() => prove(site, { request, reply })),
     );
     app.post('/api/passkeys/prove/options', async (request, reply) => {
-      const { sessionId: binding, accountId } = request.session as Session;
+      const { sessionId: binding, accountId } = readSession(request);
       return reply
         .header('cache-control', 'no-store')
         .send(await requestPasskey(site.pool, { binding, accountId }, rp));
     });
     app.post('/api/passkeys/prove', async (request, reply) => {
-      const { sessionId, accountId } = request.session as Session;
+      const { sessionId, accountId } = readSession(request);
       const { response } = (request.body ?? {}) as { readonly response?: unknown };
       if ((await checkPasskey(site.pool, { response, binding: sessionId }, rp)) !== accountId)
         return sendProblem(

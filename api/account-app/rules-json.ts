@@ -1,12 +1,11 @@
 // `GET|POST /api/rules`, `PUT|DELETE /api/rules/{rule_id}`: the rules of the signed-in user, as JSON (AC-04, AG-01).
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ServiceError } from '../../schemas/errors.ts';
-import type { Session } from '../accounts/sessions.ts';
 import { writeErrors } from '../contract/errors-text.ts';
 import { RULE_UNITS, toRuleJson } from '../rules/rule.ts';
 import { changeRule, createRule, findRule, listRules, removeRule } from '../rules/store.ts';
 import { readField } from './fields.ts';
-import { requireSession } from './guards.ts';
+import { readSession, requireSession } from './guards.ts';
 import { checkDraft, checkQuery, readWords } from './rule-check.ts';
 import type { Site } from './site.ts';
 
@@ -15,9 +14,9 @@ const PATH = '/api/rules';
 export const LONGEST_QUERY = 65_536;
 type OneRule = { readonly Params: { readonly rule_id: string } };
 
-export const requireAccountId = ({ session }: FastifyRequest): string => (session as Session).accountId;
+export const requireAccountId = (request: FastifyRequest): string => readSession(request).accountId;
 /** Written to the versions of a rule. */
-export const toActor = ({ session }: FastifyRequest): string => `account ${(session as Session).accountId}`;
+export const toActor = (request: FastifyRequest): string => `account ${readSession(request).accountId}`;
 
 const answer = async (reply: FastifyReply, work: () => Promise<FastifyReply>): Promise<FastifyReply> => {
   reply.header('cache-control', 'no-store');

@@ -1,5 +1,5 @@
 // The changes of the security page: password, passkeys, codes, sessions; export and end of the account. Each is one transaction.
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import { html } from 'htm/preact';
 import { runInTransaction } from '../../infra/runtime/postgres/postgres.ts';
 import { lockAccount, lockAccountOf, readAccount, setPassword } from '../accounts/accounts.ts';
@@ -9,11 +9,11 @@ import { exportAccount } from '../accounts/export-account.ts';
 import { addPasskey, removePasskey, removePassword, requestNewPasskey } from '../accounts/passkeys.ts';
 import { findPasswordFault, hashPassword, isPasswordOf, runAttempt } from '../accounts/passwords.ts';
 import { renewCodes } from '../accounts/recovery-codes.ts';
-import { beginSession, endOtherSessions, endSession, type Session } from '../accounts/sessions.ts';
+import { beginSession, endOtherSessions, endSession } from '../accounts/sessions.ts';
 import { forgiveTries, listHeld, takeTry } from '../accounts/tries.ts';
 import { renderCopyable, renderFault, renderMessage } from './components.ts';
 import { readAgent, readField } from './fields.ts';
-import { clearSessionCookie, refuseClosed, setSessionCookie } from './guards.ts';
+import { clearSessionCookie, readSession, refuseClosed, setSessionCookie } from './guards.ts';
 import { makeRelyingParty } from './relying-party.ts';
 import { type Content, type Exchange, sendPage, sendProblem } from './shell.ts';
 import { formatWait, SECRET_CHECKS } from './sign-in-page.ts';
@@ -30,8 +30,6 @@ export type Shown = {
 };
 type Show = (exchange: Exchange, shown: Shown) => Promise<unknown>;
 
-const requireSession = ({ session }: FastifyRequest): Session => session as Session;
-
 const NOT_RIGHT: Shown = {
   problem: renderFault('The current password is not right.', 'current'),
   atFault: 'current',
@@ -41,7 +39,7 @@ const NOT_RIGHT: Shown = {
 /** The new password, and a new session in the place of all. */
 const changePassword = async (site: Site, exchange: Exchange, show: Show) => {
   const { body, headers } = exchange.request;
-  const { accountId, email } = requireSession(exchange.request);
+  const { accountId, email } = readSession(exchange.request);
   const password = readField(body, 'password');
   const weak = findPasswordFault(password, email);
   if (weak !== null)
@@ -75,11 +73,11 @@ const addPasswordRoutes = (app: FastifyInstance, site: Site, show: Show): void =
     runAttempt(() => changePassword(site, { request, reply }, show)),
   );
   app.post(`${PATH}/password/remove`, async (request, reply) => {
-    await removePassword(site.pool, requireSession(request).accountId);
+    await removePassword(site.pool, readSession(request).accountId);
     return reply.redirect(PATH, 303);
   });
   app.post(`${PATH}/passkey-needed`, async (request, reply) => {
-    const { accountId } = requireSession(request);
+    const { accountId } = readSession(request);
     await runInTransaction(site.pool, async (client) => {
       const { rows } = await client.query<{ needs_passkey: boolean }>(NEEDS, [accountId]);
       const needed = rows[0]?.needs_passkey;
@@ -93,13 +91,13 @@ const addPasswordRoutes = (app: FastifyInstance, site: Site, show: Show): void =
 const addPasskeyRoutes = (app: FastifyInstance, site: Site, show: Show): void => {
   const rp = makeRelyingParty(site);
   app.post('/api/passkeys/options', async (request, reply) => {
-    const { sessionId: binding, accountId, email } = requireSession(request);
+    const { sessionId: binding, accountId, email } = readSession(request);
     return reply
       .header('cache-control', 'no-store')
       .send(await requestNewPasskey(site.pool, { accountId, email, binding }, rp));
   });
   app.post('/api/passkeys', async (request, reply) => {
-    const { sessionId: binding, accountId, email } = requireSession(request);
+    const { sessionId: binding, accountId, email } = readSession(request);
     const { response } = (request.body ?? {}) as { readonly response?: unknown };
     const name = readField(request.body, 'name', LONGEST_NAME).trim() || 'passkey';
     if (await addPasskey(site.pool, { accountId, email, binding, response, name, rp }))
@@ -113,7 +111,7 @@ const addPasskeyRoutes = (app: FastifyInstance, site: Site, show: Show): void =>
   app.post<{ Params: { id: string } }>(`${PATH}/passkeys/:id/remove`, async (request, reply) => {
     const removed = await removePasskey(
       site.pool,
-      requireSession(request).accountId,
+      readSession(request).accountId,
       request.params.id.replaceAll('\0', ''),
     );
     if (removed === 'removed') return reply.redirect(PATH, 303);
@@ -130,7 +128,7 @@ const addPasskeyRoutes = (app: FastifyInstance, site: Site, show: Show): void =>
 };
 
 const showCodes = async (site: Site, exchange: Exchange) => {
-  const { accountId } = requireSession(exchange.request);
+  const { accountId } = readSession(exchange.request);
   const codes = await runInTransaction(site.pool, async (client) => {
     if (!(await lockAccount(client, accountId))) return null;
     await recordEvent(client, { accountId, action: 'codes_made' });
@@ -148,7 +146,7 @@ const showCodes = async (site: Site, exchange: Exchange) => {
 
 const addSessionRoutes = (app: FastifyInstance, site: Site): void => {
   app.post(`${PATH}/sessions/end-others`, async (request, reply) => {
-    const { accountId, sessionId } = requireSession(request);
+    const { accountId, sessionId } = readSession(request);
     await runInTransaction(site.pool, async (client) => {
       if (!(await lockAccount(client, accountId))) return;
       const ended = await endOtherSessions(client, accountId, sessionId);
@@ -157,7 +155,7 @@ const addSessionRoutes = (app: FastifyInstance, site: Site): void => {
     return reply.redirect(PATH, 303);
   });
   app.post<{ Params: { id: string } }>(`${PATH}/sessions/:id/end`, async (request, reply) => {
-    const { accountId } = requireSession(request);
+    const { accountId } = readSession(request);
     const isEnded = await runInTransaction(site.pool, async (client) => {
       if (!(await lockAccount(client, accountId))) return false;
       const done = await endSession(client, request.params.id.replaceAll('\0', ''), accountId);
@@ -171,7 +169,7 @@ const addSessionRoutes = (app: FastifyInstance, site: Site): void => {
 
 const addLeaving = (app: FastifyInstance, site: Site, show: Show): void => {
   app.get(`${PATH}/export`, { config: { rateLimit: { max: 10, timeWindow: '1 minute' } } }, async (request, reply) => {
-    const exported = await exportAccount(site.pool, requireSession(request).accountId, site.exportParts);
+    const exported = await exportAccount(site.pool, readSession(request).accountId, site.exportParts);
     return reply
       .header('cache-control', 'no-store')
       .header('content-disposition', 'attachment; filename="account.json"')
@@ -179,7 +177,7 @@ const addLeaving = (app: FastifyInstance, site: Site, show: Show): void => {
       .send(JSON.stringify(exported, null, 2));
   });
   app.post(`${PATH}/close`, async (request, reply) => {
-    const { accountId, email } = requireSession(request);
+    const { accountId, email } = readSession(request);
     if (readField(request.body, 'confirm').trim().toLowerCase() !== email)
       return show(
         { request, reply },

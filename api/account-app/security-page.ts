@@ -5,10 +5,10 @@ import { describeAgent } from '../accounts/agent-name.ts';
 import { listEvents, type StoredEvent } from '../accounts/events.ts';
 import { listPasskeys, type Passkey } from '../accounts/passkeys.ts';
 import { countCodes } from '../accounts/recovery-codes.ts';
-import { type ListedSession, listSessions, type Session } from '../accounts/sessions.ts';
+import { type ListedSession, listSessions } from '../accounts/sessions.ts';
 import { renderField, renderInstant, renderTable, renderTag } from './components.ts';
 import { addConfirmForms, confirmPart } from './confirm-mail.ts';
-import { requireSession } from './guards.ts';
+import { readSession, requireSession } from './guards.ts';
 import { requireProof } from './prove-page.ts';
 import { addSecurityActions, type Shown } from './security-actions.ts';
 import { type Content, type Exchange, renderFormField, sendPage } from './shell.ts';
@@ -179,7 +179,7 @@ const renderLeavePart = (site: Site, exchange: Exchange, { atFault }: Shown): Co
 };
 
 const showSecurity = async (site: Site, exchange: Exchange, shown: Shown = {}) => {
-  const { accountId } = exchange.request.session as Session;
+  const { accountId } = readSession(exchange.request);
   const { pool } = site;
   const [account, passkeys, left, sessions, events] = await Promise.all([
     readAccount(pool, accountId),

@@ -1,7 +1,7 @@
 // The page on which an owner allows or denies a connection; it works without script (interface, Tool-server sign-in; T-10).
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { html } from 'htm/preact';
-import { requireSession } from '../account-app/guards.ts';
+import { readSession, requireSession } from '../account-app/guards.ts';
 import { makeContentSecurityPolicy } from '../account-app/headers.ts';
 import { type Content, renderFormField, sendPage, sendProblem } from '../account-app/shell.ts';
 import type { Site } from '../account-app/site.ts';
@@ -130,7 +130,7 @@ export const addConnectPage = (app: FastifyInstance, site: Site, consents: Conse
 
   app.get<{ Params: { uid: string } }>(path, options, async (request, reply) => {
     const { uid } = request.params;
-    const session = request.session as Session;
+    const session = readSession(request);
     const asking = await consents.read({ req: request.raw, res: reply.raw }, uid);
     if (asking === null) return sendGone(site, request, reply);
     if (asking.answeredTo !== null) return reply.redirect(asking.answeredTo, 303);
@@ -139,7 +139,7 @@ export const addConnectPage = (app: FastifyInstance, site: Site, consents: Conse
 
   app.post<{ Params: { uid: string } }>(path, options, async (request, reply) => {
     const { uid } = request.params;
-    const session = request.session as Session;
+    const session = readSession(request);
     const browser = { req: request.raw, res: reply.raw };
     const choice = readField(request, 'choice');
     if (choice !== 'allow' && choice !== 'deny') {
