@@ -19,6 +19,15 @@ export type SocketLimits = {
   readonly maxBufferedBytes: number;
 };
 
+/** Nothing ends a connection but a reader that is far behind: venues state what they limit beside it. */
+export const UNLIMITED = {
+  pingEveryMs: Number.POSITIVE_INFINITY,
+  pongWithinMs: Number.POSITIVE_INFINITY,
+  idleMs: Number.POSITIVE_INFINITY,
+  maxAgeMs: Number.POSITIVE_INFINITY,
+  maxBufferedBytes: 16 * 1_048_576,
+} as const satisfies Partial<SocketLimits>;
+
 /** The part of a socket that a connection uses: a `WebSocket`, or one in memory. */
 export type Wire = {
   readonly bufferedAmount: number;

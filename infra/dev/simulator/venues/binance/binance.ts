@@ -1,4 +1,5 @@
 // The simulated Binance, USD-M and COIN-M: its addresses and limits, and frames of market events.
+import { UNLIMITED } from '../../connection.ts';
 import type { StreamRef } from '../../faults.ts';
 import type { Instrument, MarketEvents } from '../../market.ts';
 import { rememberStreams } from '../../stream-refs.ts';
@@ -30,13 +31,12 @@ export const binance: SimulatedVenue = {
     coinm_ws: { protocol: 'ws', path: '/coinm/ws' },
   },
   limits: {
+    ...UNLIMITED,
     streamsPerConnection: 1_024,
     incomingPerSecond: 10,
     pingEveryMs: 180_000,
     pongWithinMs: 600_000,
-    idleMs: Number.POSITIVE_INFINITY,
     maxAgeMs: 86_400_000,
-    maxBufferedBytes: 16 * 1_048_576,
     weightPerMinute: 2_400,
   },
   listings: makeListings,

@@ -1,5 +1,5 @@
 // The simulated Bybit, linear and inverse: its addresses and limits, and frames of market events.
-import type { Connection } from '../../connection.ts';
+import { type Connection, UNLIMITED } from '../../connection.ts';
 import type { StreamRef } from '../../faults.ts';
 import type { Instrument, MarketEvents } from '../../market.ts';
 import { rememberStreams } from '../../stream-refs.ts';
@@ -30,14 +30,11 @@ export const bybit: SimulatedVenue = {
     inverse_ws: { protocol: 'ws', path: '/v5/public/inverse' },
   },
   limits: {
+    ...UNLIMITED,
     // 21,000 characters of topics.
     streamsPerConnection: 1_000,
     incomingPerSecond: 50,
-    pingEveryMs: Number.POSITIVE_INFINITY,
-    pongWithinMs: Number.POSITIVE_INFINITY,
     idleMs: 600_000,
-    maxAgeMs: Number.POSITIVE_INFINITY,
-    maxBufferedBytes: 16 * 1_048_576,
     // 600 requests in five seconds.
     weightPerMinute: 7_200,
   },

@@ -1,5 +1,5 @@
 // The simulated Deribit, inverse and linear perpetuals: its addresses and limits, and notifications of market events.
-import type { Connection } from '../../connection.ts';
+import { type Connection, UNLIMITED } from '../../connection.ts';
 import type { StreamRef } from '../../faults.ts';
 import type { Instrument, MarketEvents } from '../../market.ts';
 import { createRecentTrades, type RecentTrades } from '../../recent-trades.ts';
@@ -26,14 +26,10 @@ export const deribit: SimulatedVenue = {
     ws: { protocol: 'ws', path: '/ws/api/v2' },
   },
   limits: {
+    ...UNLIMITED,
     streamsPerConnection: 500,
     // 10,000 credits a second, 500 a request.
     incomingPerSecond: 20,
-    pingEveryMs: Number.POSITIVE_INFINITY,
-    pongWithinMs: Number.POSITIVE_INFINITY,
-    idleMs: Number.POSITIVE_INFINITY,
-    maxAgeMs: Number.POSITIVE_INFINITY,
-    maxBufferedBytes: 16 * 1_048_576,
     weightPerMinute: WEIGHT_PER_MINUTE,
   },
   listings: makeListings,

@@ -1,5 +1,5 @@
 // The simulated Hyperliquid, its own perpetuals and a builder's: its addresses and limits, and frames of market events.
-import type { Connection } from '../../connection.ts';
+import { type Connection, UNLIMITED } from '../../connection.ts';
 import type { StreamRef } from '../../faults.ts';
 import type { Instrument, MarketEvents } from '../../market.ts';
 import { createRecentTrades, type RecentTrades } from '../../recent-trades.ts';
@@ -17,15 +17,11 @@ export const hyperliquid: SimulatedVenue = {
     ws: { protocol: 'ws', path: '/ws' },
   },
   limits: {
+    // The timeout depends on what the venue sends, not on what it receives: its session checks that.
+    ...UNLIMITED,
     streamsPerConnection: 1_000,
     // 2,000 messages a minute.
     incomingPerSecond: 2_000,
-    pingEveryMs: Number.POSITIVE_INFINITY,
-    pongWithinMs: Number.POSITIVE_INFINITY,
-    // The timeout depends on what the venue sends, not on what it receives: its session checks that.
-    idleMs: Number.POSITIVE_INFINITY,
-    maxAgeMs: Number.POSITIVE_INFINITY,
-    maxBufferedBytes: 16 * 1_048_576,
     weightPerMinute: 1_200,
   },
   listings: makeListings,

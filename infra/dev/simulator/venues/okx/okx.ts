@@ -1,6 +1,6 @@
 // The simulated OKX, linear and inverse swaps: its addresses and limits, and frames of market events.
 import type { PriceCandle } from '../../candles.ts';
-import type { Connection } from '../../connection.ts';
+import { type Connection, UNLIMITED } from '../../connection.ts';
 import type { StreamRef } from '../../faults.ts';
 import type { Instrument, MarketEvents } from '../../market.ts';
 import { rememberStreams } from '../../stream-refs.ts';
@@ -35,14 +35,10 @@ export const okx: SimulatedVenue = {
     business_ws: { protocol: 'ws', path: '/ws/v5/business' },
   },
   limits: {
+    // Messages it sends keep a connection alive as well: its session checks that.
+    ...UNLIMITED,
     streamsPerConnection: Number.POSITIVE_INFINITY,
     incomingPerSecond: 50,
-    pingEveryMs: Number.POSITIVE_INFINITY,
-    pongWithinMs: Number.POSITIVE_INFINITY,
-    // Messages it sends keep a connection alive as well: its session checks that.
-    idleMs: Number.POSITIVE_INFINITY,
-    maxAgeMs: Number.POSITIVE_INFINITY,
-    maxBufferedBytes: 16 * 1_048_576,
     weightPerMinute: WEIGHT_PER_MINUTE,
   },
   listings: makeListings,
