@@ -64,22 +64,19 @@ export class RoundChoice {
 type Reading = { readonly kafka: KafkaHandle; readonly topic: string };
 type Choices = Map<number, RoundChoice>;
 
-/** Reads from the offsets of `from` to the end, into a choice for each partition. */
+/** Where each partition is read from; all are read when none are named. */
+type Starts = {
+  readonly partitions?: readonly number[] | undefined;
+  readonly from: (partition: number, range: { readonly earliest: number; readonly latest: number }) => number;
+};
+
+/** Reads to the end, into a choice for each partition. */
 const readChoices = async (
   { kafka, topic }: Reading,
-  {
-    partitions,
-    before,
-    from,
-  }: {
-    readonly partitions?: readonly number[];
-    readonly before: Micros;
-    readonly from: (partition: number, range: { readonly earliest: number; readonly latest: number }) => number;
-  },
+  { before, ...options }: { readonly before: Micros } & Starts,
 ): Promise<Choices> => {
   const choices: Choices = new Map();
-  const options = { topic, from, ...(partitions === undefined ? {} : { partitions }) };
-  await readToEnd(kafka, options, ({ value, offset }, partition) => {
+  await readToEnd(kafka, { topic, ...options }, ({ value, offset }, partition) => {
     const choice = choices.get(partition) ?? new RoundChoice(before);
     choices.set(partition, choice);
     if (value !== null) choice.add(codecs.state.decode(value), offset);
@@ -104,11 +101,7 @@ export const readNewestRounds = async (reading: Reading): Promise<Rounds> => {
       if (start > earliest) unread.add(partition);
       return start;
     };
-    const choices = await readChoices(reading, {
-      ...(open === undefined ? {} : { partitions: open }),
-      before: Number.POSITIVE_INFINITY,
-      from,
-    });
+    const choices = await readChoices(reading, { partitions: open, before: Number.POSITIVE_INFINITY, from });
     for (const [partition, { chosen, begins: at }] of choices) {
       if (chosen !== null) rounds.set(partition, chosen);
       if (at !== null) begins.set(partition, at);

@@ -8,7 +8,7 @@ export type { Message, Start };
 export type TopicReading = {
   readonly topic: string;
   /** All of the topic's partitions when absent. */
-  readonly partitions?: readonly number[];
+  readonly partitions?: readonly number[] | undefined;
   readonly from: (partition: number) => Start;
   /**
    * Called in offset order, one call at a time a partition; while it runs at most one further batch of the partition is
