@@ -3,9 +3,9 @@ import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { isCounted, toWindowEnd } from '../../schemas/windows.ts';
 import { isAbout, isCountedForLayer } from './connections.ts';
-import { isCollected, openLayer, pushProvisional, pushRecord, pushSealed, type TaskContext } from './context.ts';
+import { isCollected, openLayer, pushProvisional, pushSealed, type TaskContext } from './context.ts';
 import { dropCutOffParts, isHalfAwaited } from './halves.ts';
-import { pushLive } from './outputs.ts';
+import { pushLive, pushMd } from './outputs.ts';
 import { measure, type ReadingRecord, type ReadingSource, toReading } from './readings.ts';
 import { makeReadingRow } from './rows.ts';
 import type { Candidate, ConnectionView, LayerState, ListingState } from './state.ts';
@@ -51,7 +51,8 @@ export const applyReading = (context: TaskContext, subject: Subject, { record, r
   const isJoined = record.layer === 'mark' && context.venue.sendsMarksApart === true && !isLate;
   if (isJoined) dropCutOffParts(state, layer, record);
   const measured = measure(record, listing.version.record, { layer, venue: context.venue });
-  if (isJoined && isHalfAwaited(layer, record, connection)) return pushRecord(context, record, { connection });
+  const provenance = { connId: connection.conn_id };
+  if (isJoined && isHalfAwaited(layer, record, connection)) return pushMd(context, record, provenance);
   const source = makeSource(context, subject, {
     layer: record.layer,
     rev: layer.rev + 1,
@@ -60,7 +61,7 @@ export const applyReading = (context: TaskContext, subject: Subject, { record, r
     raw,
   });
   const replaced = acceptReading(context, listing, { reading: toReading(source, measured, null), offset: out.offset });
-  if (replaced) pushRecord(context, record, { connection });
+  if (replaced) pushMd(context, record, provenance);
 };
 
 const isAboveHeld = (layer: LayerState, { reading, offset }: Candidate): boolean => {
@@ -93,7 +94,7 @@ export const acceptReading = (context: TaskContext, listing: ListingState, candi
     delete layer.wasOff;
     layer.offset = offset;
     noteValidity(layer, reading);
-    pushLive(context.out, context.state.recordedAt, { kind: 'reading', symbol: listing.symbol, reading });
+    pushLive(context, { kind: 'reading', symbol: listing.symbol, reading });
   }
   const changed = offerToWindow(layer, candidate);
   if (changed !== null && changed <= (context.state.announced[windowMs] ?? 0)) {

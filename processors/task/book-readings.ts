@@ -16,8 +16,9 @@ import {
   toBucketEnd,
 } from './books.ts';
 import { isCountedForLayer } from './connections.ts';
-import { isCollected, openLayer, pushRecord, type TaskContext } from './context.ts';
+import { isCollected, openLayer, type TaskContext } from './context.ts';
 import { pushListingGap } from './gap-records.ts';
+import { pushMd } from './outputs.ts';
 import { type Raw, toRawText } from './raw.ts';
 import { type Measured, type ReadingSource, toInvalidation, toReading } from './readings.ts';
 
@@ -157,7 +158,7 @@ const publishBook = (context: TaskContext, subject: BookSubject): void => {
     values: { ...top, sequence, collected_levels: held, bands },
   };
   const { change } = book;
-  pushRecord(context, record, { connection: subject.connection, ...(change === null ? {} : { of: change }) });
+  pushMd(context, record, { connId: book.connId, ...(change === null ? {} : { of: change }) });
 };
 
 /** Offers the book's reading to both of its layers; returns whether `book` was replaced. */

@@ -8,9 +8,9 @@ import type { CapabilityVersion, ListingVersion } from '../../schemas/topics.ts'
 import { isCounted } from '../../schemas/windows.ts';
 import type { Subject } from './accept.ts';
 import { noteUnreadable } from './connections.ts';
-import { pushRecord, pushSealed, type TaskContext } from './context.ts';
+import { pushSealed, type TaskContext } from './context.ts';
 import { findKnownMinute, isFinal, makePresentMinute } from './minutes.ts';
-import { pushLive } from './outputs.ts';
+import { pushLive, pushMd } from './outputs.ts';
 import { listKnownLonger } from './rollups.ts';
 import { type CandleIdentity, type CandleRow, makeCandleRow } from './rows.ts';
 import type { CandleState, CandleView, ConnectionView, ListingState, ListingView, Minute, TaskView } from './state.ts';
@@ -142,7 +142,7 @@ export const applyCandle = (
   // A possibly partial minute never replaces the whole one.
   if (!isFinal(candles.minutes[openTime]) || isWhole) {
     candles.minutes[openTime] = minute;
-    pushRecord(context, record, { connection });
+    pushMd(context, record, { connId: connection.conn_id });
   }
   announceMinutes(context, series, [...proved, openTime]);
 };
@@ -157,7 +157,7 @@ const pushRunning = (context: TaskContext, { connection, listing }: Subject, rec
   const isOver = isFinal(minutes[openTime]);
   if (Number(record.values.volume) > 0) proved[openTime] ??= false;
   if (!isOver && isCounted(context.state.recordedAt, openTime + MICROS_PER_MINUTE))
-    pushRecord(context, record, { connection });
+    pushMd(context, record, { connId: connection.conn_id });
 };
 
 const PAST = 10 * MICROS_PER_MINUTE;
@@ -292,7 +292,7 @@ export const forgetNewest = ({ candles }: ListingState): void => {
 
 /** Publishes minutes on `live`, and longer candles with them, before they are sealed (H-16k). */
 const announceMinutes = (context: TaskContext, series: PriceSeries, opens: readonly Micros[]): void => {
-  const { state, out } = context;
+  const { state } = context;
   const { listing, candles } = series;
   const identity = toCandleIdentity(context, series);
   for (const openTime of opens) {
@@ -300,11 +300,7 @@ const announceMinutes = (context: TaskContext, series: PriceSeries, opens: reado
     if (minute === null) continue;
     const known = (at: Micros): CandleRow | null => findKnownMinute(candles, at);
     for (const candle of [minute, ...listKnownLonger({ candles, openTime, known }, state)]) {
-      pushLive(out, state.recordedAt, {
-        kind: 'provisional',
-        symbol: listing.symbol,
-        row: makeCandleRow(identity, candle),
-      });
+      pushLive(context, { kind: 'provisional', symbol: listing.symbol, row: makeCandleRow(identity, candle) });
     }
   }
 };

@@ -4,16 +4,9 @@ import type { CoverName, ReadingLayer } from '../../schemas/layers.ts';
 import type { ListingRecord, Micros } from '../../schemas/records.ts';
 import { toShard } from '../../schemas/shards.ts';
 import type { RawMessage, Row, Span } from '../../schemas/topics.ts';
-import { type Outputs, pushLive, pushMd, pushRow } from './outputs.ts';
+import { type Outputs, pushLive, pushRow } from './outputs.ts';
 import { makeSpanRow, type TaskPlace } from './rows.ts';
-import {
-  type ConnectionView,
-  createLayer,
-  type LayerState,
-  type ListingState,
-  type ListingView,
-  type TaskView,
-} from './state.ts';
+import { createLayer, type LayerState, type ListingState, type ListingView, type TaskView } from './state.ts';
 import type { Store } from './store.ts';
 import { findCapabilityAt, findListingAt, isLayerCollected } from './versions.ts';
 import { type LayerWindow, makeProvisionalRow } from './windows.ts';
@@ -78,36 +71,21 @@ export const pushProvisional = (
   window: LayerWindow<ReadingLayer>,
 ): void => {
   const row = makeProvisionalRow(context.venue.id, listing, window);
-  pushLive(context.out, context.state.recordedAt, { kind: 'provisional', symbol: listing.symbol, row });
+  pushLive(context, { kind: 'provisional', symbol: listing.symbol, row });
 };
 
 /** Adds a final row: for QuestDB, and for readers of `live`. */
 export const pushSealed = (context: TaskContext, symbol: string, row: Row): void => {
-  pushRow(context.out, row);
-  pushLive(context.out, context.state.recordedAt, { kind: 'sealed', symbol, row });
-};
-
-type Provenance = {
-  readonly connection: ConnectionView;
-  /** The raw record it is of, when that is an earlier one than the record in work. */
-  readonly of?: { readonly offset: number; readonly recordedAt: Micros };
-};
-
-export const pushRecord = (
-  { partition, out, state }: TaskContext,
-  record: Parameters<typeof pushMd>[1],
-  { connection, of = { offset: out.offset, recordedAt: state.recordedAt } }: Provenance,
-): void => {
-  const { offset, recordedAt } = of;
-  pushMd(out, record, { recordedAt, connId: connection.conn_id, src: { partition, offset } });
+  pushRow(context, row);
+  pushLive(context, { kind: 'sealed', symbol, row });
 };
 
 /** Alive spans are published on `live` when they start and end; ended ones are rows. */
 export const createSpanChange =
   (context: TaskContext) =>
   (span: Span): void => {
-    pushLive(context.out, context.state.recordedAt, { kind: 'connection', span });
-    if (span.to !== null) pushRow(context.out, makeSpanRow(toTaskPlace(context), span));
+    pushLive(context, { kind: 'connection', span });
+    if (span.to !== null) pushRow(context, makeSpanRow(toTaskPlace(context), span));
   };
 
 type Letter = { readonly code: string; readonly text: string; readonly payload: RawMessage['payload'] };

@@ -4,8 +4,8 @@ import type { LiquidationRecord, Micros, TradeRecord } from '../../schemas/recor
 import { isCounted } from '../../schemas/windows.ts';
 import type { Subject } from './accept.ts';
 import { isCountedForLayer, isCovering, wasOpen } from './connections.ts';
-import { isCollected, pushRecord, type TaskContext } from './context.ts';
-import { pushLive, pushRow } from './outputs.ts';
+import { isCollected, type TaskContext } from './context.ts';
+import { pushLive, pushMd, pushRow } from './outputs.ts';
 import { makeEventRow } from './rows.ts';
 import type { ConnectionView, EventState, ListingState } from './state.ts';
 
@@ -139,8 +139,8 @@ export const applyEvent = (context: TaskContext, subject: Subject, message: Even
     late,
   };
   const row = makeEventRow(kind.table, source, record);
-  pushRow(context.out, row);
-  pushLive(context.out, context.state.recordedAt, { kind: 'event', symbol: listing.symbol, row });
+  pushRow(context, row);
+  pushLive(context, { kind: 'event', symbol: listing.symbol, row });
   // An id of our own is of the stored row: the record has what the venue sent.
-  if (!late) pushRecord(context, record, { connection });
+  if (!late) pushMd(context, record, { connId: connection.conn_id });
 };

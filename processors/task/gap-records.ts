@@ -45,18 +45,14 @@ export const pushConnectionGap = (
 
 type Part = { readonly symbol: string | null; readonly scope: 'symbol' | 'connection'; readonly of: readonly string[] };
 
-const pushGap = (
-  { state, out, partition, venue }: TaskContext,
-  { symbol, scope, of }: Part,
-  { cause, receivedAt, connId }: Missed,
-): void => {
+const pushGap = (context: TaskContext, { symbol, scope, of }: Part, { cause, receivedAt, connId }: Missed): void => {
   const record = {
     layer: 'gap' as const,
-    venue: venue.id,
+    venue: context.venue.id,
     venue_symbol: symbol,
     venue_ts: null,
     received_at: receivedAt,
     values: { scope, cause, of },
   };
-  pushMd(out, record, { recordedAt: state.recordedAt, connId, src: { partition, offset: out.offset } });
+  pushMd(context, record, { connId });
 };

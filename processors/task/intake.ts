@@ -124,8 +124,8 @@ const applyCapability = (context: TaskContext, message: RawMessage): void => {
   });
   for (const [symbol, collected] of before) applyTurn(context, symbol, collected);
   out.capabilities.push(version);
-  pushLive(out, state.recordedAt, { kind: 'capability', capability: version });
-  pushRow(out, makeCapabilityRow(toTaskPlace(context), version));
+  pushLive(context, { kind: 'capability', capability: version });
+  pushRow(context, makeCapabilityRow(toTaskPlace(context), version));
 };
 
 const applyOpen = (context: TaskContext, message: RawMessage): void => {
@@ -231,8 +231,8 @@ const writeVersion = (context: TaskContext, version: ListingVersion): void => {
   store.changeCore(({ unknown }) => unknown.delete(symbol));
   context.listings.set(symbol, version.record);
   out.listings.push(version);
-  pushLive(out, state.recordedAt, { kind: 'listing', symbol, listing: version });
-  pushRow(out, makeListingRow(toTaskPlace(context), version));
+  pushLive(context, { kind: 'listing', symbol, listing: version });
+  pushRow(context, makeListingRow(toTaskPlace(context), version));
 };
 
 /** Events, and minutes of prices, that are currently collected. */

@@ -10,7 +10,6 @@ import {
   makeLiveEntry,
   type Row,
   type RowEntry,
-  type Source,
   type StateEntry,
 } from '../../schemas/topics.ts';
 
@@ -40,42 +39,54 @@ export const createOutputs = (offset: number): Outputs => ({
   watermark: null,
 });
 
+/** The outputs of the record in work, and the log's time. */
+type Writing = { readonly out: Outputs; readonly state: { readonly recordedAt: Micros } };
+
 /** The kind of a live entry with its bodies; omitted ones are null. */
 type LiveContent = Pick<LiveEntry, 'kind'> & Partial<LiveBodies>;
 
 /** Appends a live entry. */
-export const pushLive = (outputs: Outputs, recordedAt: Micros, content: LiveContent): void => {
-  const { offset, live } = outputs;
-  live.push(makeLiveEntry({ ...content, offset, index: live.length, recorded_at: recordedAt }));
+export const pushLive = ({ out, state }: Writing, content: LiveContent): void => {
+  const { offset, live } = out;
+  live.push(makeLiveEntry({ ...content, offset, index: live.length, recorded_at: state.recordedAt }));
 };
 
 /** Appends a final row for QuestDB. */
-export const pushRow = (outputs: Outputs, row: Row): void => {
-  outputs.rows.push({ offset: outputs.offset, index: outputs.rows.length, kind: 'row', row, watermark: null });
+export const pushRow = ({ out: { offset, rows } }: Writing, row: Row): void => {
+  rows.push({ offset, index: rows.length, kind: 'row', row, watermark: null });
 };
 
 /** Appends the task's watermark in order with its rows and live entries. */
-export const pushWatermark = (outputs: Outputs, recordedAt: Micros, watermark: Micros): void => {
-  pushLive(outputs, recordedAt, { kind: 'watermark', watermark });
-  outputs.rows.push({ offset: outputs.offset, index: outputs.rows.length, kind: 'watermark', row: null, watermark });
-  outputs.watermark = watermark;
+export const pushWatermark = (writing: Writing, watermark: Micros): void => {
+  const { out } = writing;
+  const { offset, rows } = out;
+  pushLive(writing, { kind: 'watermark', watermark });
+  rows.push({ offset, index: rows.length, kind: 'watermark', row: null, watermark });
+  out.watermark = watermark;
+};
+
+type Provenance = {
+  /** Empty: of no connection. */
+  readonly connId: string;
+  /** The raw record it is of, when that is an earlier one than the record in work. */
+  readonly of?: { readonly offset: number; readonly recordedAt: Micros };
 };
 
 /** Appends a normalised record for external consumers. */
 export const pushMd = (
-  outputs: Outputs,
+  { out, state, partition }: Writing & { readonly partition: number },
   record: Pick<MdRecord, 'layer' | 'venue' | 'venue_symbol' | 'venue_ts' | 'received_at' | 'values'>,
-  provenance: { readonly recordedAt: Micros; readonly connId: string; readonly src: Source },
+  { connId, of = { offset: out.offset, recordedAt: state.recordedAt } }: Provenance,
 ): void => {
-  outputs.md.push({
+  out.md.push({
     layer: record.layer,
     venue: record.venue,
     venue_symbol: record.venue_symbol,
     venue_ts: record.venue_ts,
     received_at: record.received_at,
-    recorded_at: provenance.recordedAt,
-    conn_id: provenance.connId,
-    src: provenance.src,
+    recorded_at: of.recordedAt,
+    conn_id: connId,
+    src: { partition, offset: of.offset },
     values: record.values,
   });
 };

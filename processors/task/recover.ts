@@ -118,7 +118,8 @@ const continueRev = (layer: LayerState, published: number): boolean => {
 type Lost = { readonly layers: readonly ReadingLayer[]; readonly receivedAt: Micros };
 
 /** The invalidations are not offered to windows: nothing was received. */
-const invalidateLayers = ({ state, out }: TaskContext, listing: ListingState, { layers, receivedAt }: Lost): void => {
+const invalidateLayers = (context: TaskContext, listing: ListingState, { layers, receivedAt }: Lost): void => {
+  const { state, out } = context;
   for (const name of layers) {
     const layer = openLayer(listing, name);
     layer.rev += 1;
@@ -134,6 +135,6 @@ const invalidateLayers = ({ state, out }: TaskContext, listing: ListingState, { 
       raw: null,
     };
     layer.reading = toInvalidation(source, 'pipeline_restart', null);
-    pushLive(out, state.recordedAt, { kind: 'reading', symbol: listing.symbol, reading: layer.reading });
+    pushLive(context, { kind: 'reading', symbol: listing.symbol, reading: layer.reading });
   }
 };

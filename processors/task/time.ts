@@ -78,11 +78,11 @@ function* announceTo(context: TaskContext, ms: number, to: Micros): Interruptibl
 
 /** Tells the gaps of all windows that are not sealed, those told before too: a late record may have shown that there was none (H-16k). */
 const announceEventGaps = (context: TaskContext, listing: ListingView, to: Micros): void => {
-  const { state, out } = context;
+  const { state } = context;
   const sealed = findLastEnd(computeWatermark(state) - SEALS_AFTER, EVENT_GAP_WINDOW_MS);
   const from = Math.max(sealed, state.sealed[EVENT_GAP_WINDOW_MS] ?? 0);
   for (const row of listOpenEventGapRows(context, listing, { from, at: to }))
-    pushLive(out, state.recordedAt, { kind: 'provisional', symbol: listing.symbol, row });
+    pushLive(context, { kind: 'provisional', symbol: listing.symbol, row });
 };
 
 /** Books wait in the order of their changes. One stamped ahead of the log would keep those behind it waiting beyond the seal of their window. */
@@ -164,7 +164,7 @@ export function* publishTime(context: TaskContext): Interruptible {
     store.changeCore((core) => {
       core.watermarkAt = core.recordedAt;
     });
-    pushWatermark(out, state.recordedAt, computeWatermark(state));
+    pushWatermark(context, computeWatermark(state));
   }
   if (state.recordedAt - state.stateRoundAt >= STATE_ROUND_EVERY) {
     store.changeCore((core) => {

@@ -14,7 +14,7 @@ const ENTRY: StateEntry = {
 /** One entry of every kind of `live`, and a state round. */
 const outputsAt = (recordedAt: number): Outputs => {
   const outputs = createOutputs(1);
-  for (const kind of LIVE_KINDS) pushLive(outputs, recordedAt, { kind });
+  for (const kind of LIVE_KINDS) pushLive({ out: outputs, state: { recordedAt } }, { kind });
   outputs.stateRound = [ENTRY];
   return outputs;
 };
