@@ -152,20 +152,20 @@ export const isCovering = (connection: ConnectionView, layer: string, symbol: st
 export const isAbout = (connection: ConnectionView, layer: string, symbol: string): boolean =>
   connection.covers.length === 0 || isCovering(connection, layer, symbol);
 
-/** A listing's layer over the window `(from, to]`. */
+/** A listing's layer over the window `(from, at]`. */
 export type WindowQuery = {
   readonly layer: string;
   readonly symbol: string;
   readonly from: Micros;
-  readonly to: Micros;
+  readonly at: Micros;
 };
 
 /** Whether at every moment of the window one of the spans was alive. */
-const isCovered = (spans: readonly Span[], { from, to }: WindowQuery): boolean => {
+const isCovered = (spans: readonly Span[], { from, at }: WindowQuery): boolean => {
   let reached = from;
   for (const span of [...spans].sort((a, b) => a.from - b.from)) {
     if (span.from > reached) return false;
-    if (span.to === null || span.to > to) return true;
+    if (span.to === null || span.to > at) return true;
     reached = Math.max(reached, span.to);
   }
   return false;
@@ -182,7 +182,7 @@ export const findLossCause = (state: TaskView, query: WindowQuery): GapCause | n
   for (const { ended, failures } of serving) {
     const losses = ended.map((span) => ({ at: span.to ?? 0, cause: span.cause ?? ('unknown' as const) }));
     for (const loss of [...losses, ...failures])
-      if (loss.at <= query.to && (last === null || loss.at >= last.at)) last = loss;
+      if (loss.at <= query.at && (last === null || loss.at >= last.at)) last = loss;
   }
   return last?.cause ?? null;
 };
@@ -199,11 +199,11 @@ export const noteUnreadable = ({ changeConnection }: Store, connId: string, rece
     if (!isNoted) unreadable.push(receivedAt);
   });
 
-/** True when a connection of the listing and layer had an unreadable frame within `(from, to]`. */
+/** True when a connection of the listing and layer had an unreadable frame within the window. */
 export const hadUnreadable = (state: TaskView, query: WindowQuery): boolean => {
   for (const connection of state.connections.values()) {
     if (!isCovering(connection, query.layer, query.symbol)) continue;
-    if (connection.unreadable.some((at) => at > query.from && at <= query.to)) return true;
+    if (connection.unreadable.some((at) => at > query.from && at <= query.at)) return true;
   }
   return false;
 };

@@ -4,12 +4,12 @@ import { EVENTS } from '../../schemas/layers/index.ts';
 import type { CoverName } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { Row, Span } from '../../schemas/topics.ts';
-import { EVENT_GAP_WINDOW_MS, toWindowDay } from '../../schemas/windows.ts';
+import { EVENT_GAP_WINDOW_MS } from '../../schemas/windows.ts';
 import { findLossCause, hadUnreadable, isAbout, listSpans, type WindowQuery } from './connections.ts';
 import type { TaskContext } from './context.ts';
 import { makeEventGapRow } from './rows.ts';
 import type { ListingView, TaskView } from './state.ts';
-import { findGapCause, type LayerWindow, listCollectedWindows, type Window } from './windows.ts';
+import { findGapCause, joinGaps, type LayerWindow, listCollectedWindows, type Window } from './windows.ts';
 
 type Stretch = Window & { readonly cause: GapCause };
 
@@ -34,10 +34,8 @@ const listUncovered = (spans: readonly Pick<Span, 'from' | 'to'>[], { from, at }
 /** A window's losses, and all else of it when a message could not be read: it may have held anything. */
 const fillUnreadable = (state: TaskView, losses: readonly Stretch[], query: WindowQuery): readonly Stretch[] => {
   if (!hadUnreadable(state, query)) return losses;
-  const rest = listUncovered(
-    losses.map(({ from, at: to }) => ({ from, to })),
-    { from: query.from, at: query.to },
-  );
+  const lost = losses.map(({ from, at: to }) => ({ from, to }));
+  const rest = listUncovered(lost, query);
   const unread = rest.map((part) => ({ ...part, cause: 'parse_error' as const }));
   return [...losses, ...unread].sort((a, b) => a.from - b.from);
 };
@@ -45,30 +43,17 @@ const fillUnreadable = (state: TaskView, losses: readonly Stretch[], query: Wind
 /** The gaps of a window: all of it when messages were lost or unreadable, else the parts without a connection. */
 const listGaps = (state: TaskView, listing: ListingView, window: LayerWindow): readonly Stretch[] => {
   const { layer, from, at } = window;
+  const { symbol } = listing;
   const cause = findGapCause(state, listing, window);
   if (cause === 'storage_failure' || cause === 'parse_error') return [{ from, at, cause }];
-  const parts = listUncovered(listServingSpans(state, layer, listing.symbol), window);
+  const parts = listUncovered(listServingSpans(state, layer, symbol), window);
   if (cause === 'not_listed') return parts.map((part) => ({ ...part, cause }));
-  const { symbol } = listing;
   // With several losses in a window each part has its own; before the first connection there was none.
   const losses = parts.map((part) => {
-    const loss = findLossCause(state, { layer, symbol, from: part.from, to: part.at });
+    const loss = findLossCause(state, { layer, symbol, ...part });
     return { ...part, cause: loss ?? (cause === 'collector_down' ? cause : 'unknown') };
   });
-  return fillUnreadable(state, losses, { layer, symbol, from, to: at });
-};
-
-/** Adjacent stretches with one cause are one row, but never across a UTC midnight. */
-const joinStretches = (stretches: readonly Stretch[]): Stretch[] => {
-  const joined: Stretch[] = [];
-  for (const stretch of stretches) {
-    const last = joined.at(-1);
-    const follows = last?.at === stretch.from && last.cause === stretch.cause;
-    if (last !== undefined && follows && toWindowDay(last.at) === toWindowDay(stretch.at)) {
-      joined[joined.length - 1] = { ...last, at: stretch.at };
-    } else joined.push(stretch);
-  }
-  return joined;
+  return fillUnreadable(state, losses, { layer, symbol, from, at });
 };
 
 /** Stretches of a listing's events in the windows that end in `(range.from, range.at]`. */
@@ -83,16 +68,16 @@ const listStretches = (state: TaskView, listing: ListingView, range: LayerWindow
 export const listEventGapRows = ({ state, venue, out }: TaskContext, listing: ListingView, range: Window): Row[] =>
   EVENTS.flatMap(({ name: layer, table }) => {
     const identity = { venue: venue.id, symbol: listing.symbol };
-    return joinStretches(listStretches(state, listing, { layer, ...range })).map((stretch) =>
+    return joinGaps(listStretches(state, listing, { layer, ...range })).map((stretch) =>
       makeEventGapRow(table, identity, { ...stretch, srcOffset: out.offset }),
     );
   });
 
 /** Whether nothing can be missing of a range, as is the rule: asked of the whole of it before each of its windows is looked at. */
-const isWithoutGaps = (state: TaskView, { symbol }: ListingView, { layer, from, at }: LayerWindow): boolean =>
-  from >= state.lostBefore &&
-  listUncovered(listServingSpans(state, layer, symbol), { from, at }).length === 0 &&
-  !hadUnreadable(state, { layer, symbol, from, to: at });
+const isWithoutGaps = (state: TaskView, { symbol }: ListingView, range: LayerWindow): boolean =>
+  range.from >= state.lostBefore &&
+  listUncovered(listServingSpans(state, range.layer, symbol), range).length === 0 &&
+  !hadUnreadable(state, { symbol, ...range });
 
 /** The same for windows that are not sealed, of the events that answers show: as it stands at `range.at`, without a cause (H-16k). */
 export const listOpenEventGapRows = ({ state, venue }: TaskContext, listing: ListingView, range: Window): Row[] =>
@@ -101,7 +86,7 @@ export const listOpenEventGapRows = ({ state, venue }: TaskContext, listing: Lis
     const identity = { venue: venue.id, symbol: listing.symbol };
     const stretches = listStretches(state, listing, { layer, ...range });
     const open = stretches.map((stretch) => ({ ...stretch, cause: 'unknown' as const }));
-    return joinStretches(open).map((stretch) =>
+    return joinGaps(open).map((stretch) =>
       makeEventGapRow(table, identity, { ...stretch, srcOffset: -1, announcedAt: range.at }),
     );
   });

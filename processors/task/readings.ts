@@ -174,21 +174,9 @@ export const toReading = (source: ReadingSource, measured: Measured, book: BookL
 
 /** An invalidation: from here on the layer has no value, for `cause` (crossed book, sequence break). */
 export const toInvalidation = (source: ReadingSource, cause: GapCause, venueTs: Micros | null): Reading => ({
-  layer: source.layer,
-  rev: source.rev,
+  ...toReading(source, { values: {}, instants: {}, quantityUnit: null, venueTs }, null),
   valid: false,
   gap_cause: cause,
-  venue_ts: venueTs,
-  received_at: source.receivedAt,
-  recorded_at: source.recordedAt,
-  conn_id: source.connId,
-  ...findHorizon(source),
-  anchor: venueTs === null ? 'receipt' : 'venue',
   valid_until: null,
-  values: {},
   null_reasons: {},
-  instants: {},
-  quantity_unit: null,
-  book: null,
-  raw: source.raw,
 });

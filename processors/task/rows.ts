@@ -20,7 +20,8 @@ export type RowSpan = {
   readonly from: Micros;
   readonly at: Micros;
   readonly srcOffset: number;
-  readonly late: boolean;
+  /** Of a reading that was recorded too late to represent its window (N-11). */
+  readonly late?: boolean;
 };
 
 const keepInstants = (instants: Readonly<Record<string, Micros | null>>): Record<string, Micros> => {
@@ -66,7 +67,7 @@ export const makeReadingRow = (identity: RowIdentity, span: RowSpan, reading: Re
   }),
   integers: { src_offset: span.srcOffset, ...(reading.horizon_ms === null ? {} : { horizon_ms: reading.horizon_ms }) },
   figures: listFigures(reading),
-  flags: { late: span.late },
+  flags: { late: span.late ?? false },
 });
 
 /** The row of windows without a reading. */
@@ -82,7 +83,7 @@ export const makeGapRow = (identity: RowIdentity, span: RowSpan, cause: GapCause
   instants: { from_at: span.from },
   integers: { src_offset: span.srcOffset },
   figures: {},
-  flags: { late: span.late },
+  flags: { late: false },
 });
 
 export type TaskPlace = {

@@ -152,12 +152,7 @@ export const findGapCause = (state: TaskView, listing: ListingView, window: Laye
 export const findMissedCause = (state: TaskView, listing: ListingView, window: LayerWindow): GapCause => {
   if (window.from < state.lostBefore) return 'storage_failure';
   if (!hasCollector(state, window)) return 'collector_down';
-  const query = {
-    layer: resolveSource(window.layer),
-    symbol: listing.symbol,
-    from: window.from,
-    to: window.at,
-  };
+  const query = { ...window, layer: resolveSource(window.layer), symbol: listing.symbol };
   const loss = findLossCause(state, query);
   if (loss !== null) return loss;
   const layer = listing.layers.get(window.layer as ReadingLayer);
@@ -166,53 +161,49 @@ export const findMissedCause = (state: TaskView, listing: ListingView, window: L
   return hadUnreadable(state, query) ? 'parse_error' : 'no_update';
 };
 
+/** A window, or several, with the cause of their gap; null: there is a reading. */
+type Explained = Window & { readonly cause: GapCause | null };
+
+/** Joins adjacent gaps with one cause, but never across a UTC midnight. */
+export const joinGaps = <E extends Explained>(windows: readonly E[]): readonly E[] => {
+  const joined: E[] = [];
+  for (const window of windows) {
+    const last = joined.at(-1);
+    const follows = last !== undefined && last.at === window.from && last.cause !== null && last.cause === window.cause;
+    if (follows && toWindowDay(last.at) === toWindowDay(window.at))
+      joined[joined.length - 1] = { ...last, at: window.at };
+    else joined.push(window);
+  }
+  return joined;
+};
+
 type Sealing = { readonly state: TaskView; readonly venue: string; readonly offset: number };
 
 /**
- * Final rows of one listing and layer for all windows that end in `(range.from, range.at]`. Adjacent windows of one
- * step without a reading and with one cause share a row, but never across a UTC midnight. Sealed windows are deleted.
+ * Final rows of one listing and layer for all windows that end in `(range.from, range.at]`. Windows of one step without a reading share rows
+ * (`joinGaps`). Sealed windows are deleted.
  */
 export const sealWindows = (
-  sealing: Sealing,
+  { state, venue, offset }: Sealing,
   listing: ListingState,
   range: LayerWindow<ReadingLayer>,
 ): readonly Row[] => {
-  const { layer: name } = range;
-  const identity: RowIdentity = { venue: sealing.venue, symbol: listing.symbol, layer: name };
+  const { layer: name, at } = range;
+  const { symbol } = listing;
+  const identity: RowIdentity = { venue, symbol, layer: name };
   const layer = listing.layers.get(name);
-  const rows: Row[] = [];
-  let run: { from: Micros; at: Micros; cause: GapCause } | null = null;
-  const closeRun = (): void => {
-    if (run)
-      rows.push(
-        makeGapRow(identity, { from: run.from, at: run.at, srcOffset: sealing.offset, late: false }, run.cause),
-      );
-    run = null;
-  };
-  const from = Math.max(
-    range.from,
-    findCoveredTo(sealing.state.recovery, formatSeries(LAYERS[name].table, listing.symbol)),
+  const from = Math.max(range.from, findCoveredTo(state.recovery, formatSeries(LAYERS[name].table, symbol)));
+  const lostTo = layer && layer.windows.size > 0 ? 0 : state.lostBefore;
+  const windows = listRowWindows(state, listing, { layer: name, from, at, lostTo }).map((window) => {
+    const held = layer?.windows.get(window.at) ?? null;
+    return { ...window, held, cause: held ? null : findGapCause(state, listing, { layer: name, ...window }) };
+  });
+  if (layer) forget(layer, at);
+  return joinGaps(windows).map(({ held, cause, ...span }) =>
+    held
+      ? makeReadingRow(identity, { ...span, srcOffset: held.offset }, held.reading)
+      : makeGapRow(identity, { ...span, srcOffset: offset }, cause ?? 'unknown'),
   );
-  const lostTo = layer && layer.windows.size > 0 ? 0 : sealing.state.lostBefore;
-  for (const window of listRowWindows(sealing.state, listing, { ...range, from, lostTo })) {
-    const held = layer?.windows.get(window.at);
-    if (held) {
-      closeRun();
-      rows.push(makeReadingRow(identity, { ...window, srcOffset: held.offset, late: false }, held.reading));
-      continue;
-    }
-    const cause = findGapCause(sealing.state, listing, { layer: name, ...window });
-    const open = run as { from: Micros; at: Micros; cause: GapCause } | null;
-    const follows = open !== null && open.at === window.from && open.cause === cause;
-    if (follows && toWindowDay(open.at) === toWindowDay(window.at)) open.at = window.at;
-    else {
-      closeRun();
-      run = { ...window, cause };
-    }
-  }
-  closeRun();
-  if (layer) forget(layer, range.at);
-  return rows;
 };
 
 /** The row of a window before its seal: its reading, or a gap without a known cause (H-16k). */
@@ -223,8 +214,8 @@ export const makeProvisionalRow = (
 ): Row => {
   const identity: RowIdentity = { venue, symbol: listing.symbol, layer };
   const held = listing.layers.get(layer)?.windows.get(at);
-  if (!held) return makeGapRow(identity, { from, at, srcOffset: -1, late: false }, 'unknown');
-  return makeReadingRow(identity, { from, at, srcOffset: held.offset, late: false }, held.reading);
+  if (!held) return makeGapRow(identity, { from, at, srcOffset: -1 }, 'unknown');
+  return makeReadingRow(identity, { from, at, srcOffset: held.offset }, held.reading);
 };
 
 const forget = (layer: LayerState, sealedTo: Micros): void => {
