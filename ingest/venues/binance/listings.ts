@@ -1,12 +1,12 @@
 // Binance's reference answers: exchangeInfo and fundingInfo become listings (records.md, V-02 to V-04).
 import { formatDuration } from '../../../schemas/durations.ts';
-import { TIMEFRAMES } from '../../../schemas/layers/candle.ts';
-import { BANDS } from '../../../schemas/layers.ts';
+import { PRICE_TYPES } from '../../../schemas/layers/candle.ts';
 import type { Digits, FieldTransform, ListingRecord, ListingValues, Micros } from '../../../schemas/records.ts';
 import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../contract/listings.ts';
 import { leaveOff } from '../shared/chosen-listings.ts';
 import { splitElements } from '../shared/elements.ts';
 import { type ListingRows, readEntries, readListings } from '../shared/listing-rows.ts';
+import { makeListingValues } from '../shared/listing-values.ts';
 import { readOrElse } from '../shared/map-each.ts';
 import { splitMultiplier } from '../shared/symbol-names.ts';
 import { noteUnexpected } from '../shared/unexpected.ts';
@@ -125,49 +125,31 @@ const readStatus = ({ contractType, status, contractStatus }: Fields): string =>
 const NO_DELIVERY_MS = 4_133_404_800_000;
 
 const toValues = (symbol: Fields, { market, hours }: Source): ListingValues => {
-  const venueSymbol = readText(symbol.symbol, 'symbol');
+  const venue_symbol = readText(symbol.symbol, 'symbol');
   const asset = readText(symbol.baseAsset, 'baseAsset');
-  const { base, multiplier } = splitMultiplier(asset);
-  const quantity = market === 'usdm' ? 'base' : 'contracts';
-  const rules = readRules(symbol, market);
-  return {
-    instrument: `${base}-PERP`,
-    venue_symbol: venueSymbol,
-    base,
+  const isLinear = market === 'usdm';
+  return makeListingValues({
+    venue_symbol,
+    asset,
+    ...splitMultiplier(asset),
+    ...readFilters(symbol),
+    contract_size: isLinear ? '1' : readRuleOrNull('contract_size', symbol.contractSize, 'contractSize'),
     quote: readText(symbol.quoteAsset, 'quoteAsset'),
-    base_venue_alias: base === asset ? null : asset,
-    kind: 'perpetual',
-    venue_kind: market === 'usdm' ? 'linear' : 'inverse',
-    pair: isAbsent(symbol.pair) ? toPair(venueSymbol) : readText(symbol.pair, 'pair'),
-    post_only: null,
+    venue_kind: isLinear ? 'linear' : 'inverse',
+    pair: isAbsent(symbol.pair) ? toPair(venue_symbol) : readText(symbol.pair, 'pair'),
     status: readStatus(symbol),
-    contract_size: rules.contract_size,
-    multiplier,
-    tick_size: rules.tick_size,
-    lot_size: rules.lot_size,
-    min_qty: rules.min_qty,
-    min_notional: rules.min_notional,
     price_decimals: readCountOrNull(symbol.pricePrecision, 'pricePrecision'),
     qty_decimals: readCountOrNull(symbol.quantityPrecision, 'quantityPrecision'),
-    units: {
-      tick_size: rules.tick_size === null ? null : 'quote',
-      lot_size: rules.lot_size === null ? null : quantity,
-      min_qty: rules.min_qty === null ? null : quantity,
-      min_notional: rules.min_notional === null ? null : 'quote',
-      contract_size: market === 'usdm' ? 'base' : 'quote',
-    },
-    quantity_unit: quantity,
-    ...readFundingInterval(hours, venueSymbol),
+    quantity_unit: isLinear ? 'base' : 'contracts',
+    ...readFundingInterval(hours, venue_symbol),
     funding_normalisation: { venue_field: 'r', transform: 'string_to_number' },
-    rules_normalisation: rules.normalisation,
-    candles: { base_timeframe: '1m', price_types: ['trade', 'mark', 'index'], timeframes: TIMEFRAMES },
+    rules_normalisation: isLinear ? NORMALISATION : { ...NORMALISATION, contract_size: CONTRACT_SIZE },
+    price_types: PRICE_TYPES,
     // COIN-M counts its 24 h volume in contracts and in base, never in quote.
-    not_published: market === 'usdm' ? [] : ['min_notional', 'turnover_24h'],
-    bands: BANDS,
-    oi_sides: null,
+    not_published: isLinear ? [] : ['min_notional', 'turnover_24h'],
     listed_at: readMsOrNull(symbol.onboardDate, 'onboardDate'),
     delisted_at: readEnd(symbol.deliveryDate),
-  };
+  });
 };
 
 /** fundingInfo names the symbols with an adjusted interval; the docs state eight hours for the others. */
@@ -185,40 +167,37 @@ const readFundingInterval = (
 const readEnd = (deliveryDate: unknown): Micros | null =>
   Number(deliveryDate) >= NO_DELIVERY_MS ? null : readMsOrNull(deliveryDate, 'deliveryDate');
 
-type Rules = Readonly<
-  Record<'contract_size' | 'tick_size' | 'lot_size' | 'min_qty' | 'min_notional', Digits | null>
-> & {
-  readonly normalisation: Readonly<Record<string, FieldTransform>>;
-};
-
 const FILTER_FIELDS = {
   tick_size: ['PRICE_FILTER', 'tickSize'],
   lot_size: ['LOT_SIZE', 'stepSize'],
   min_qty: ['LOT_SIZE', 'minQty'],
   min_notional: ['MIN_NOTIONAL', 'notional'],
 } as const;
+type Filtered = keyof typeof FILTER_FIELDS;
 
-/** Trading rules with the venue field of each (V-03). `pricePrecision` is not the tick. */
-const readRules = (symbol: Fields, market: Market): Rules => {
+/** `pricePrecision` is not the tick. */
+const readFilters = (symbol: Fields): Readonly<Record<Filtered, Digits | null>> => {
   const filters = readList(symbol.filters ?? [], 'filters').map((item) => readFields(item, 'filter'));
-  const normalisation: Record<string, FieldTransform> = {};
-  const read = (rule: keyof typeof FILTER_FIELDS): Digits | null => {
+  const read = (rule: Filtered): Digits | null => {
     const [type, field] = FILTER_FIELDS[rule];
-    const digits = readRuleOrNull(rule, filters.find((f) => f.filterType === type)?.[field], field);
-    if (digits !== null)
-      normalisation[rule] = { venue_field: `filters.${type}.${field}`, transform: 'string_to_number' };
-    return digits;
+    return readRuleOrNull(rule, filters.find((f) => f.filterType === type)?.[field], field);
   };
-  const figures = {
+  return {
     tick_size: read('tick_size'),
     lot_size: read('lot_size'),
     min_qty: read('min_qty'),
     min_notional: read('min_notional'),
   };
-  normalisation.price_decimals = { venue_field: 'pricePrecision', transform: 'identity' };
-  normalisation.qty_decimals = { venue_field: 'quantityPrecision', transform: 'identity' };
-  if (market === 'usdm') return { ...figures, contract_size: '1', normalisation };
-  const contract_size = readRuleOrNull('contract_size', symbol.contractSize, 'contractSize');
-  if (contract_size !== null) normalisation.contract_size = { venue_field: 'contractSize', transform: 'identity' };
-  return { ...figures, contract_size, normalisation };
 };
+
+const NORMALISATION: ListingValues['rules_normalisation'] = {
+  ...Object.fromEntries(
+    Object.entries(FILTER_FIELDS).map(([rule, [type, field]]) => [
+      rule,
+      { venue_field: `filters.${type}.${field}`, transform: 'string_to_number' },
+    ]),
+  ),
+  price_decimals: { venue_field: 'pricePrecision', transform: 'identity' },
+  qty_decimals: { venue_field: 'quantityPrecision', transform: 'identity' },
+};
+const CONTRACT_SIZE: FieldTransform = { venue_field: 'contractSize', transform: 'identity' };

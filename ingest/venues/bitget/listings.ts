@@ -1,13 +1,12 @@
 // Bitget's reference answers of v1, v2 and v3: contracts and instruments become listings (records.md, V-02 to V-04).
 import { multiply, toStep } from '../../../schemas/decimals.ts';
-import { formatDuration } from '../../../schemas/durations.ts';
-import { TIMEFRAMES } from '../../../schemas/layers/candle.ts';
-import { BANDS } from '../../../schemas/layers.ts';
+import { PRICE_TYPES } from '../../../schemas/layers/candle.ts';
 import type { Digits, FieldTransform, ListingRecord, ListingValues } from '../../../schemas/records.ts';
 import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../contract/listings.ts';
 import { leaveOff } from '../shared/chosen-listings.ts';
 import { splitElements } from '../shared/elements.ts';
 import { readListings } from '../shared/listing-rows.ts';
+import { makeListingValues, toFundingInterval } from '../shared/listing-values.ts';
 import { splitMultiplier } from '../shared/symbol-names.ts';
 import {
   type Fields,
@@ -89,62 +88,40 @@ const readStatus = (contract: Fields): string =>
     ? (STATUSES[String(contract.symbolStatus ?? contract.status)] ?? 'unknown')
     : 'unknown';
 
-const toValues = (contract: Fields, venueSymbol: string): ListingValues => {
+const toValues = (contract: Fields, venue_symbol: string): ListingValues => {
   const asset = readText(contract.baseCoin, 'baseCoin');
-  const { base, multiplier } = splitMultiplier(asset);
   const { rules, normalisation } = readRules(contract);
-  const quantity = toQuantityUnit(venueSymbol);
-  const toUnit = (rule: Digits | null, unit: string): string | null => (rule === null ? null : unit);
-  const absent = (['lot_size', 'min_qty', 'min_notional'] as const).filter((rule) => rules[rule] === null);
-  return {
-    instrument: `${base}-PERP`,
-    venue_symbol: venueSymbol,
-    base,
+  return makeListingValues({
+    venue_symbol,
+    asset,
+    ...splitMultiplier(asset),
+    ...rules,
     quote: readText(contract.quoteCoin, 'quoteCoin'),
-    base_venue_alias: base === asset ? null : asset,
-    kind: 'perpetual',
-    venue_kind: toMarket(venueSymbol),
-    pair: null,
-    post_only: null,
+    venue_kind: toMarket(venue_symbol),
     status: readStatus(contract),
     // Sizes are amounts; `sizeMultiplier` is their step.
     contract_size: '1',
-    multiplier,
-    tick_size: rules.tick_size,
-    lot_size: rules.lot_size,
-    min_qty: rules.min_qty,
-    min_notional: rules.min_notional,
     price_decimals: readCountOrNull(...findMember(contract, ['pricePlace', 'pricePrecision'])),
     qty_decimals: readCountOrNull(...findMember(contract, ['volumePlace', 'quantityPrecision'])),
-    units: {
-      tick_size: toUnit(rules.tick_size, 'quote'),
-      lot_size: toUnit(rules.lot_size, quantity),
-      min_qty: toUnit(rules.min_qty, quantity),
-      min_notional: toUnit(rules.min_notional, 'quote'),
-      contract_size: quantity,
-    },
-    quantity_unit: quantity,
+    quantity_unit: toQuantityUnit(venue_symbol),
     ...readFundingInterval(contract.fundInterval),
     funding_normalisation: { venue_field: 'fundingRate', transform: 'string_to_number' },
     rules_normalisation: normalisation,
-    candles: { base_timeframe: '1m', price_types: ['trade', 'mark', 'index'], timeframes: TIMEFRAMES },
-    not_published: absent,
-    bands: BANDS,
-    oi_sides: null,
+    price_types: PRICE_TYPES,
+    not_published: (['lot_size', 'min_qty', 'min_notional'] as const).filter((rule) => rules[rule] === null),
     listed_at: readEndlessMs(contract.launchTime, 'launchTime'),
     delisted_at: readEndlessMs(contract.offTime, 'offTime'),
-  };
+  });
 };
 
 /** Empty, `0` and `-1` mean: no time. */
 const readEndlessMs = (value: unknown, name: string) =>
   value === '' || String(value) === '-1' ? null : readMsOrNull(value, name);
 
-/** Hours; v1 does not publish the interval. */
-const readFundingInterval = (value: unknown): Pick<ListingValues, 'funding_interval' | 'funding_interval_source'> => {
+/** Hours; v1 does not publish the interval, and zero is none. */
+const readFundingInterval = (value: unknown): ReturnType<typeof toFundingInterval> => {
   const ms = Number(readAmountOrNull(value, 'fundInterval') ?? 0) * 3_600_000;
-  if (!Number.isSafeInteger(ms) || ms === 0) return { funding_interval: null, funding_interval_source: null };
-  return { funding_interval: formatDuration(ms), funding_interval_source: 'venue' };
+  return toFundingInterval(Number.isSafeInteger(ms) && ms > 0 ? ms : null);
 };
 
 /** The first name that the contract has: versions differ. */

@@ -1,12 +1,11 @@
 // Bybit's reference answers: instruments-info becomes listings (records.md, V-02 to V-04).
-import { formatDuration } from '../../../schemas/durations.ts';
 import { MS_PER_MINUTE } from '../../../schemas/instants.ts';
-import { TIMEFRAMES } from '../../../schemas/layers/candle.ts';
-import { BANDS } from '../../../schemas/layers.ts';
-import type { Digits, FieldTransform, ListingRecord, ListingValues, Micros } from '../../../schemas/records.ts';
+import { PRICE_TYPES } from '../../../schemas/layers/candle.ts';
+import type { Digits, ListingRecord, ListingValues, Micros } from '../../../schemas/records.ts';
 import type { ReferenceAnswer, ReferenceState, UnreadableListing, VenueMessage } from '../contract/listings.ts';
 import { splitElements } from '../shared/elements.ts';
 import { type ListingRows, readListings } from '../shared/listing-rows.ts';
+import { makeListingValues, toFundingInterval } from '../shared/listing-values.ts';
 import { splitMultiplier } from '../shared/symbol-names.ts';
 import {
   type Fields,
@@ -113,54 +112,35 @@ const readStatus = ({ contractType, status }: Fields): string =>
   /^(Linear|Inverse)Perpetual$/.test(String(contractType)) ? (STATUSES[String(status)] ?? 'unknown') : 'unknown';
 
 const toValues = (instrument: Fields, market: Market): ListingValues => {
+  const venue_symbol = readText(instrument.symbol, 'symbol');
   const asset = readText(instrument.baseCoin, 'baseCoin');
-  const { base, multiplier } = splitAsset(asset);
-  // Linear sizes are amounts of the base asset, inverse ones of US dollars: neither counts contracts.
-  const quantity = market === 'linear' ? 'base' : 'quote';
   const rules = readRules(instrument);
-  return {
-    instrument: `${base}-PERP`,
-    venue_symbol: readText(instrument.symbol, 'symbol'),
-    base,
-    quote: readText(instrument.quoteCoin, 'quoteCoin'),
-    base_venue_alias: base === asset ? null : asset,
-    kind: 'perpetual',
-    venue_kind: market,
-    pair: null,
-    post_only: null,
-    status: readStatus(instrument),
+  return makeListingValues({
+    venue_symbol,
+    asset,
+    ...splitAsset(asset),
+    ...rules,
     contract_size: '1',
-    multiplier,
-    tick_size: rules.tick_size,
-    lot_size: rules.lot_size,
-    min_qty: rules.min_qty,
-    min_notional: rules.min_notional,
-    price_decimals: rules.price_decimals,
-    qty_decimals: null,
-    units: {
-      tick_size: rules.tick_size === null ? null : 'quote',
-      lot_size: rules.lot_size === null ? null : quantity,
-      min_qty: rules.min_qty === null ? null : quantity,
-      min_notional: rules.min_notional === null ? null : 'quote',
-      contract_size: quantity,
-    },
-    quantity_unit: quantity,
+    quote: readText(instrument.quoteCoin, 'quoteCoin'),
+    venue_kind: market,
+    status: readStatus(instrument),
+    // Linear sizes are amounts of the base asset, inverse ones of US dollars: neither counts contracts.
+    quantity_unit: market === 'linear' ? 'base' : 'quote',
     ...readFundingInterval(instrument.fundingInterval),
     funding_normalisation: { venue_field: 'fundingRate', transform: 'string_to_number' },
-    rules_normalisation: rules.normalisation,
-    candles: { base_timeframe: '1m', price_types: ['trade', 'mark', 'index'], timeframes: TIMEFRAMES },
+    rules_normalisation: NORMALISATION,
+    price_types: PRICE_TYPES,
     not_published: [
       'qty_decimals',
       ...(rules.min_notional === null ? ['min_notional'] : []),
       // The turnover of an inverse listing counts the base asset; its volume is in US dollars already.
       ...(market === 'inverse' ? ['turnover_24h'] : []),
     ],
-    bands: BANDS,
     oi_sides: 'two',
     listed_at: readMsOrNull(instrument.launchTime, 'launchTime'),
     // End time of a perpetual; zero: none is set.
     delisted_at: readMsOrNull(instrument.deliveryTime, 'deliveryTime'),
-  };
+  });
 };
 
 /** `SHIB1000`, besides the forms that all venues use. */
@@ -169,12 +149,9 @@ const splitAsset = (asset: string): { readonly base: string; readonly multiplier
   return stem === undefined || behind === undefined ? splitMultiplier(asset) : { base: stem, multiplier: behind };
 };
 
-/** Minutes. */
-const readFundingInterval = (value: unknown): Pick<ListingValues, 'funding_interval' | 'funding_interval_source'> => {
-  const minutes = readCountOrNull(value, 'fundingInterval');
-  if (minutes === null || minutes === 0) return { funding_interval: null, funding_interval_source: null };
-  return { funding_interval: formatDuration(minutes * MS_PER_MINUTE), funding_interval_source: 'venue' };
-};
+/** Minutes; zero is none. */
+const readFundingInterval = (value: unknown): ReturnType<typeof toFundingInterval> =>
+  toFundingInterval((readCountOrNull(value, 'fundingInterval') ?? 0) * MS_PER_MINUTE || null);
 
 const RULE_FIELDS = {
   tick_size: ['priceFilter', 'tickSize'],
@@ -183,29 +160,28 @@ const RULE_FIELDS = {
   min_notional: ['lotSizeFilter', 'minNotionalValue'],
 } as const;
 type Rule = keyof typeof RULE_FIELDS;
+type Rules = Readonly<Record<Rule, Digits | null>> & { readonly price_decimals: number | null };
 
-type Rules = Readonly<Record<Rule, Digits | null>> & {
-  readonly price_decimals: number | null;
-  readonly normalisation: Readonly<Record<string, FieldTransform>>;
-};
-
-/** Trading rules with the venue field of each (V-03). */
 const readRules = (instrument: Fields): Rules => {
-  const normalisation: Record<string, FieldTransform> = {};
   const read = (rule: Rule): Digits | null => {
     const [filter, field] = RULE_FIELDS[rule];
-    const digits = readRuleOrNull(rule, readFields(instrument[filter] ?? {}, filter)[field], field);
-    if (digits !== null) normalisation[rule] = { venue_field: `${filter}.${field}`, transform: 'string_to_number' };
-    return digits;
+    return readRuleOrNull(rule, readFields(instrument[filter] ?? {}, filter)[field], field);
   };
-  const figures = {
+  return {
     tick_size: read('tick_size'),
     lot_size: read('lot_size'),
     min_qty: read('min_qty'),
     min_notional: read('min_notional'),
+    price_decimals: readCountOrNull(instrument.priceScale, 'priceScale'),
   };
-  const price_decimals = readCountOrNull(instrument.priceScale, 'priceScale');
-  if (price_decimals !== null)
-    normalisation.price_decimals = { venue_field: 'priceScale', transform: 'string_to_number' };
-  return { ...figures, price_decimals, normalisation };
+};
+
+const NORMALISATION: ListingValues['rules_normalisation'] = {
+  ...Object.fromEntries(
+    Object.entries(RULE_FIELDS).map(([rule, [filter, field]]) => [
+      rule,
+      { venue_field: `${filter}.${field}`, transform: 'string_to_number' },
+    ]),
+  ),
+  price_decimals: { venue_field: 'priceScale', transform: 'string_to_number' },
 };

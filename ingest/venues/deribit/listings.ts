@@ -1,10 +1,9 @@
 // Deribit's instruments as listings (records.md, V-02 to V-04).
-import { TIMEFRAMES } from '../../../schemas/layers/candle.ts';
-import { BANDS } from '../../../schemas/layers.ts';
 import type { ListingRecord, ListingValues, Micros } from '../../../schemas/records.ts';
 import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../contract/listings.ts';
 import { splitElements } from '../shared/elements.ts';
 import { readListings } from '../shared/listing-rows.ts';
+import { makeListingValues } from '../shared/listing-values.ts';
 import {
   type Fields,
   isAbsent,
@@ -93,39 +92,20 @@ const readKind = ({ instrument_type, future_type }: Fields, symbol: string): 'li
 const toValues = (instrument: Fields, venue_symbol: string): ListingValues => {
   const base = readText(instrument.base_currency, 'base_currency').toUpperCase();
   const venue_kind = readKind(instrument, venue_symbol);
-  const quantity = venue_kind === 'linear' ? 'base' : 'quote';
   const endMs = readCountOrNull(instrument.expiration_timestamp, 'expiration_timestamp') || NO_END_MS;
-  // Amounts are multiples of the venue's contract size: it is the step, not the worth of one unit.
-  const lot_size = readRuleOrNull('lot_size', instrument.contract_size, 'contract_size');
-  const tick_size = readRuleOrNull('tick_size', instrument.tick_size, 'tick_size');
-  const min_qty = readRuleOrNull('min_qty', instrument.min_trade_amount, 'min_trade_amount');
-  return {
-    instrument: `${base}-PERP`,
+  return makeListingValues({
     venue_symbol,
     base,
-    quote: readText(instrument.quote_currency, 'quote_currency').toUpperCase(),
-    base_venue_alias: null,
-    kind: 'perpetual',
     venue_kind,
-    pair: isAbsent(instrument.price_index) ? null : readText(instrument.price_index, 'price_index'),
-    post_only: null,
-    status: readStatus(instrument),
     contract_size: '1',
-    multiplier: '1',
-    tick_size,
-    lot_size,
-    min_qty,
-    min_notional: null,
-    price_decimals: null,
-    qty_decimals: null,
-    units: {
-      tick_size: tick_size === null ? null : 'quote',
-      lot_size: lot_size === null ? null : quantity,
-      min_qty: min_qty === null ? null : quantity,
-      min_notional: null,
-      contract_size: quantity,
-    },
-    quantity_unit: quantity,
+    // Amounts are multiples of the venue's contract size: it is the step, not the worth of one unit.
+    lot_size: readRuleOrNull('lot_size', instrument.contract_size, 'contract_size'),
+    tick_size: readRuleOrNull('tick_size', instrument.tick_size, 'tick_size'),
+    min_qty: readRuleOrNull('min_qty', instrument.min_trade_amount, 'min_trade_amount'),
+    quote: readText(instrument.quote_currency, 'quote_currency').toUpperCase(),
+    pair: isAbsent(instrument.price_index) ? null : readText(instrument.price_index, 'price_index'),
+    status: readStatus(instrument),
+    quantity_unit: venue_kind === 'linear' ? 'base' : 'quote',
     // Funding accrues continuously; the rate is stated for eight hours.
     funding_interval: '8h',
     funding_interval_source: 'documented',
@@ -135,11 +115,9 @@ const toValues = (instrument: Fields, venue_symbol: string): ListingValues => {
       lot_size: { venue_field: 'contract_size', transform: 'identity' },
       min_qty: { venue_field: 'min_trade_amount', transform: 'identity' },
     },
-    candles: { base_timeframe: '1m', price_types: ['trade'], timeframes: TIMEFRAMES },
+    price_types: ['trade'],
     not_published: ['next_funding_at', 'min_notional', 'price_decimals', 'qty_decimals'],
-    bands: BANDS,
-    oi_sides: null,
     listed_at: readMsOrNull(instrument.creation_timestamp, 'creation_timestamp'),
     delisted_at: endMs >= NO_END_MS ? null : endMs * 1000,
-  };
+  });
 };

@@ -1,10 +1,9 @@
 // dYdX's perpetualMarkets as listings (records.md, V-02 to V-04).
-import { TIMEFRAMES } from '../../../schemas/layers/candle.ts';
-import { BANDS } from '../../../schemas/layers.ts';
 import type { ListingValues, Micros } from '../../../schemas/records.ts';
 import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../contract/listings.ts';
 import { splitElements } from '../shared/elements.ts';
 import { readListings } from '../shared/listing-rows.ts';
+import { makeListingValues } from '../shared/listing-values.ts';
 import { type Fields, isFields, makeWords, readMessage, readRuleOrNull, readText } from '../shared/wire.ts';
 
 /** Recognised by its member `markets`; one scope, complete. */
@@ -50,36 +49,16 @@ const splitTicker = (ticker: string): { readonly asset: string; readonly base: s
   return { asset, base: asset.split(',', 1)[0] ?? asset, quote: dash < 0 ? '' : ticker.slice(dash + 1) };
 };
 
-const toValues = (market: Fields, venue_symbol: string): ListingValues => {
-  const { asset, base, quote } = splitTicker(venue_symbol);
-  const tick_size = readRuleOrNull('tick_size', market.tickSize, 'tickSize');
-  const lot_size = readRuleOrNull('lot_size', market.stepSize, 'stepSize');
-  return {
-    instrument: `${base}-PERP`,
+const toValues = (market: Fields, venue_symbol: string): ListingValues =>
+  makeListingValues({
     venue_symbol,
-    base,
-    quote,
-    base_venue_alias: base === asset ? null : asset,
-    kind: 'perpetual',
+    ...splitTicker(venue_symbol),
     venue_kind: 'linear',
-    pair: null,
+    contract_size: '1',
+    tick_size: readRuleOrNull('tick_size', market.tickSize, 'tickSize'),
+    lot_size: readRuleOrNull('lot_size', market.stepSize, 'stepSize'),
     post_only: market.status === 'POST_ONLY',
     status: STATUSES[String(market.status)] ?? 'unknown',
-    contract_size: '1',
-    multiplier: '1',
-    tick_size,
-    lot_size,
-    min_qty: null,
-    min_notional: null,
-    price_decimals: null,
-    qty_decimals: null,
-    units: {
-      tick_size: tick_size === null ? null : 'quote',
-      lot_size: lot_size === null ? null : 'base',
-      min_qty: null,
-      min_notional: null,
-      contract_size: 'base',
-    },
     quantity_unit: 'base',
     funding_interval: '1h',
     funding_interval_source: 'documented',
@@ -88,23 +67,9 @@ const toValues = (market: Fields, venue_symbol: string): ListingValues => {
       tick_size: { venue_field: 'tickSize', transform: 'string_to_number' },
       lot_size: { venue_field: 'stepSize', transform: 'string_to_number' },
     },
-    candles: { base_timeframe: '1m', price_types: ['trade'], timeframes: TIMEFRAMES },
+    price_types: ['trade'],
     not_published: [
-      'ticker',
-      'last',
-      'index',
-      'basis',
-      'next_funding_at',
-      'volume_24h',
-      'change_24h',
-      'min_qty',
-      'min_notional',
-      'price_decimals',
-      'qty_decimals',
+      ...['ticker', 'last', 'index', 'basis', 'next_funding_at', 'volume_24h', 'change_24h'],
+      ...['min_qty', 'min_notional', 'price_decimals', 'qty_decimals'],
     ],
-    bands: BANDS,
-    oi_sides: null,
-    listed_at: null,
-    delisted_at: null,
-  };
-};
+  });

@@ -1,11 +1,11 @@
 // HTX's reference answers: contract elements and contract info become listings (records.md, V-02 to V-04).
 import { formatDuration } from '../../../schemas/durations.ts';
-import { TIMEFRAMES } from '../../../schemas/layers/candle.ts';
-import { BANDS } from '../../../schemas/layers.ts';
+import { PRICE_TYPES } from '../../../schemas/layers/candle.ts';
 import type { ListingRecord, ListingValues, Micros } from '../../../schemas/records.ts';
 import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../contract/listings.ts';
 import { splitElements } from '../shared/elements.ts';
 import { readEntries, readListings } from '../shared/listing-rows.ts';
+import { makeListingValues } from '../shared/listing-values.ts';
 import { splitMultiplier } from '../shared/symbol-names.ts';
 import {
   type Fields,
@@ -113,37 +113,17 @@ const STATUSES = makeWords({
 
 const toValues = (item: Fields, code: string, { market, hours }: Source): ListingValues => {
   const { base: asset, quote } = splitSymbol(code);
-  const { base, multiplier } = splitMultiplier(asset);
   const known = readHours(item, 'settlement_period') ?? hours[code];
-  const contract_size = readRuleOrNull('contract_size', item.contract_size, 'contract_size');
-  const tick_size = readRuleOrNull('tick_size', item.price_tick, 'price_tick');
-  const unsent = ['change_24h', 'lot_size', 'min_notional', 'min_qty', 'price_decimals', 'qty_decimals'];
-  return {
-    instrument: `${base}-PERP`,
+  return makeListingValues({
     venue_symbol: code,
-    base,
+    asset,
+    ...splitMultiplier(asset),
     quote,
-    base_venue_alias: base === asset ? null : asset,
-    kind: 'perpetual',
     venue_kind: market,
+    contract_size: readRuleOrNull('contract_size', item.contract_size, 'contract_size'),
+    tick_size: readRuleOrNull('tick_size', item.price_tick, 'price_tick'),
     pair: isAbsent(item.pair) ? code : readText(item.pair, 'pair'),
-    post_only: null,
     status: STATUSES[String(item.contract_status)] ?? 'unknown',
-    contract_size,
-    multiplier,
-    tick_size,
-    lot_size: null,
-    min_qty: null,
-    min_notional: null,
-    price_decimals: null,
-    qty_decimals: null,
-    units: {
-      tick_size: tick_size === null ? null : 'quote',
-      lot_size: null,
-      min_qty: null,
-      min_notional: null,
-      contract_size: market === 'linear' ? 'base' : 'quote',
-    },
     quantity_unit: 'contracts',
     // The contracts themselves name it since 2026, the elements did before; eight hours is the venue's usual period.
     funding_interval: formatDuration((known ?? 8) * MS_PER_HOUR),
@@ -153,14 +133,15 @@ const toValues = (item: Fields, code: string, { market, hours }: Source): Listin
       tick_size: { venue_field: 'price_tick', transform: 'identity' },
       contract_size: { venue_field: 'contract_size', transform: 'identity' },
     },
-    candles: { base_timeframe: '1m', price_types: ['trade', 'mark', 'index'], timeframes: TIMEFRAMES },
-    // Coin-margined volumes are counted in contracts and in coins, never in dollars.
-    not_published: market === 'linear' ? unsent : [...unsent, 'turnover_24h'],
-    bands: BANDS,
-    oi_sides: null,
+    price_types: PRICE_TYPES,
+    not_published: [
+      ...['change_24h', 'lot_size', 'min_notional', 'min_qty', 'price_decimals', 'qty_decimals'],
+      // Coin-margined volumes are counted in contracts and in coins, never in dollars.
+      ...(market === 'inverse' ? ['turnover_24h'] : []),
+    ],
     listed_at: readDate(item.create_date),
     delisted_at: readMsOrNull(item.delivery_time, 'delivery_time'),
-  };
+  });
 };
 
 /** `20201021`: a day, taken at its start in UTC. */

@@ -1,11 +1,10 @@
 // Hyperliquid's metas as listings (records.md, V-02 to V-04): one meta a market, the venue's own and each builder's.
 import { toStep } from '../../../schemas/decimals.ts';
-import { TIMEFRAMES } from '../../../schemas/layers/candle.ts';
-import { BANDS } from '../../../schemas/layers.ts';
 import type { Digits, ListingRecord, ListingValues, Micros } from '../../../schemas/records.ts';
 import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../contract/listings.ts';
 import { splitElements } from '../shared/elements.ts';
 import { type ListingRows, readEntries, readListings } from '../shared/listing-rows.ts';
+import { makeListingValues } from '../shared/listing-values.ts';
 import {
   type Fields,
   isFields,
@@ -107,38 +106,33 @@ const toListings = (metas: readonly unknown[], { tokens, receivedAt }: Source): 
 
 const toListing = (coin: Fields, quote: string, received_at: Micros): ListingRecord => {
   const venue_symbol = readText(coin.name, 'name');
-  // A universe keeps delisted coins without the time of their end.
-  const values = { ...toValues(coin, venue_symbol, quote), delisted_at: null };
-  return { layer: 'listing', venue: 'hyperliquid', venue_symbol, venue_ts: null, received_at, values };
+  return {
+    layer: 'listing',
+    venue: 'hyperliquid',
+    venue_symbol,
+    venue_ts: null,
+    received_at,
+    values: toValues(coin, venue_symbol, quote),
+  };
 };
 
-const toValues = (coin: Fields, venue_symbol: string, quote: string): Omit<ListingValues, 'delisted_at'> => {
+const toValues = (coin: Fields, venue_symbol: string, quote: string): ListingValues => {
   const market = toMarket(venue_symbol);
   const asset = market === '' ? venue_symbol : venue_symbol.slice(market.length + 1);
-  const { base, multiplier } = splitMultiplier(asset);
   const sizeDecimals = readCountOrNull(coin.szDecimals, 'szDecimals');
   if (sizeDecimals === null || sizeDecimals > 18) throw makeBadFrame('szDecimals is no number of decimals');
-  return {
-    instrument: `${base}-PERP`,
+  // A price has at most five significant figures and 6 - szDecimals decimals: no fixed step, and the endpoint has none.
+  return makeListingValues({
     venue_symbol,
-    base,
+    asset,
+    ...splitMultiplier(asset),
     quote,
-    base_venue_alias: base === asset ? null : asset,
-    kind: 'perpetual',
     venue_kind: 'linear',
-    pair: null,
-    post_only: null,
+    // A universe keeps delisted coins without the time of their end.
     status: coin.isDelisted === true ? 'delisted' : 'tradeable',
     contract_size: '1',
-    multiplier,
-    // A price has at most five significant figures and 6 - szDecimals decimals: no fixed step, and the endpoint has none.
-    tick_size: null,
     lot_size: toStep(sizeDecimals),
-    min_qty: null,
-    min_notional: null,
-    price_decimals: null,
     qty_decimals: sizeDecimals,
-    units: { tick_size: null, lot_size: 'base', min_qty: null, min_notional: null, contract_size: 'base' },
     quantity_unit: 'base',
     funding_interval: '1h',
     funding_interval_source: 'documented',
@@ -147,22 +141,12 @@ const toValues = (coin: Fields, venue_symbol: string, quote: string): Omit<Listi
       lot_size: { venue_field: 'szDecimals', transform: 'decimals_to_step' },
       qty_decimals: { venue_field: 'szDecimals', transform: 'identity' },
     },
-    candles: { base_timeframe: '1m', price_types: ['trade'], timeframes: TIMEFRAMES },
+    price_types: ['trade'],
     not_published: [
-      'ticker',
-      'last',
-      'liquidation',
-      'next_funding_at',
-      'change_24h',
-      'tick_size',
-      'min_qty',
-      'min_notional',
-      'price_decimals',
+      ...['ticker', 'last', 'liquidation', 'next_funding_at', 'change_24h'],
+      ...['tick_size', 'min_qty', 'min_notional', 'price_decimals'],
     ],
-    bands: BANDS,
-    oi_sides: null,
-    listed_at: null,
-  };
+  });
 };
 
 /** A small `k` before the name means a thousand (V-04); `KAS` is a name. */

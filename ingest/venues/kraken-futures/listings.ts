@@ -1,11 +1,11 @@
 // Kraken Futures' reference answer: instruments become listings (records.md, V-02 to V-04).
 import { toStep } from '../../../schemas/decimals.ts';
-import { TIMEFRAMES } from '../../../schemas/layers/candle.ts';
-import { BANDS } from '../../../schemas/layers.ts';
-import type { Digits, FieldTransform, ListingValues, Micros } from '../../../schemas/records.ts';
+import { PRICE_TYPES } from '../../../schemas/layers/candle.ts';
+import type { ListingValues, Micros } from '../../../schemas/records.ts';
 import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../contract/listings.ts';
 import { splitElements } from '../shared/elements.ts';
 import { type ListingRows, readListings } from '../shared/listing-rows.ts';
+import { makeListingValues } from '../shared/listing-values.ts';
 import {
   type Fields,
   isAbsent,
@@ -61,53 +61,43 @@ const toValues = (
   at: Micros | null,
 ): ListingValues => {
   const symbol = readText(instrument.symbol, 'symbol');
-  const { base, alias, quote } = readAssets(instrument, symbol);
-  const rules = readRules(instrument);
+  const assets = readAssets(instrument, symbol);
+  const tick_size = readRuleOrNull('tick_size', instrument.tickSize, 'tickSize');
+  const qty_decimals = readPrecision(instrument[PRECISION]);
+  const contract_size = readRuleOrNull('contract_size', instrument.contractSize, 'contractSize');
   const listed_at = readInstantOrNull(instrument.openingDate, 'openingDate');
-  return {
-    instrument: `${base}-PERP`,
+  return makeListingValues({
     venue_symbol: symbol,
-    base,
-    quote,
-    base_venue_alias: alias,
-    kind: 'perpetual',
+    ...assets,
     venue_kind,
     pair: isAbsent(instrument.pair) ? null : readText(instrument.pair, 'pair'),
     post_only: typeof instrument.postOnly === 'boolean' ? instrument.postOnly : null,
     status: toStatus(instrument, at !== null && listed_at !== null && listed_at > at ? 'pre_launch' : 'halted'),
-    contract_size: rules.contract_size,
-    multiplier: '1',
-    tick_size: rules.tick_size,
-    lot_size: rules.lot_size,
-    min_qty: null,
-    min_notional: null,
-    price_decimals: null,
-    qty_decimals: rules.qty_decimals,
-    units: {
-      tick_size: rules.tick_size === null ? null : 'quote',
-      lot_size: rules.lot_size === null ? null : quantity_unit,
-      min_qty: null,
-      min_notional: null,
-      contract_size: venue_kind === 'inverse' ? 'quote' : 'base',
-    },
+    contract_size,
+    tick_size,
+    lot_size: qty_decimals === null ? null : toStep(qty_decimals),
+    qty_decimals,
     quantity_unit,
     // Rates are per hour, and are settled each hour.
     funding_interval: '1h',
     funding_interval_source: 'documented',
     // `funding_rate` is an amount of quote currency, no rate.
     funding_normalisation: { venue_field: 'relative_funding_rate', transform: 'identity' },
-    rules_normalisation: rules.normalisation,
-    candles: { base_timeframe: '1m', price_types: ['trade', 'mark', 'index'], timeframes: TIMEFRAMES },
+    rules_normalisation: {
+      tick_size: { venue_field: 'tickSize', transform: 'identity' },
+      lot_size: { venue_field: PRECISION, transform: 'decimals_to_step' },
+      qty_decimals: { venue_field: PRECISION, transform: 'identity' },
+      contract_size: { venue_field: 'contractSize', transform: 'identity' },
+    },
+    price_types: PRICE_TYPES,
     // Answers of 2021 have no precision of quantities.
     not_published: [
       ...['min_notional', 'min_qty', 'price_decimals'],
-      ...(rules.qty_decimals === null ? ['lot_size', 'qty_decimals'] : []),
+      ...(qty_decimals === null ? ['lot_size', 'qty_decimals'] : []),
     ],
-    bands: BANDS,
-    oi_sides: null,
     listed_at,
     delisted_at: readInstantOrNull(instrument.lastTradingTime, 'lastTradingTime'),
-  };
+  });
 };
 
 /** `closed`: the status of an instrument that cannot be traded now. */
@@ -119,7 +109,7 @@ const toStatus = (instrument: Fields, closed: 'pre_launch' | 'halted'): string =
 /** The venue's own names of assets (V-04). */
 const ALIASES = makeWords({ XBT: 'BTC', XDG: 'DOGE' });
 
-type Assets = { readonly base: string; readonly alias: string | null; readonly quote: string };
+type Assets = Pick<ListingValues, 'base' | 'quote'> & { readonly asset: string };
 
 /** Older answers have no assets: they are part of the symbol, `pi_xbtusd`. */
 const readAssets = (instrument: Fields, symbol: string): Assets => {
@@ -128,39 +118,10 @@ const readAssets = (instrument: Fields, symbol: string): Assets => {
   // Tokenised shares are written `AAPLx`: codes are upper case (S-03).
   const base = (ALIASES[asset] ?? asset).toUpperCase();
   const quote = readText(instrument.quote || symbolQuote, 'quote');
-  return { base, alias: base === asset ? null : asset, quote: ALIASES[quote] ?? quote };
-};
-
-type Rules = Readonly<Record<'contract_size' | 'tick_size' | 'lot_size', Digits | null>> & {
-  readonly qty_decimals: number | null;
-  readonly normalisation: Readonly<Record<string, FieldTransform>>;
+  return { asset, base, quote: ALIASES[quote] ?? quote };
 };
 
 const PRECISION = 'contractValueTradePrecision';
-
-/** Trading rules with the venue field of each (V-03). */
-const readRules = (instrument: Fields): Rules => {
-  const normalisation: Record<string, FieldTransform> = {};
-  const read = (rule: string, venue_field: string): Digits | null => {
-    const digits = readRuleOrNull(rule, instrument[venue_field], venue_field);
-    if (digits !== null) normalisation[rule] = { venue_field, transform: 'identity' };
-    return digits;
-  };
-  const tick_size = read('tick_size', 'tickSize');
-  const qty_decimals = readPrecision(instrument[PRECISION]);
-  if (qty_decimals !== null) {
-    normalisation.lot_size = { venue_field: PRECISION, transform: 'decimals_to_step' };
-    normalisation.qty_decimals = { venue_field: PRECISION, transform: 'identity' };
-  }
-  const contract_size = read('contract_size', 'contractSize');
-  return {
-    tick_size,
-    lot_size: qty_decimals === null ? null : toStep(qty_decimals),
-    qty_decimals,
-    contract_size,
-    normalisation,
-  };
-};
 
 /** Below zero, quantities are multiples of ten, a hundred, a thousand: -3 for PEPE. */
 const readPrecision = (value: unknown): number | null => {

@@ -1,12 +1,10 @@
 // KuCoin's reference answers: contracts become listings (records.md, V-02 to V-04).
 import { subtract } from '../../../schemas/decimals.ts';
-import { formatDuration } from '../../../schemas/durations.ts';
-import { TIMEFRAMES } from '../../../schemas/layers/candle.ts';
-import { BANDS } from '../../../schemas/layers.ts';
-import type { Digits, FieldTransform, ListingValues } from '../../../schemas/records.ts';
+import type { Digits, ListingValues } from '../../../schemas/records.ts';
 import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../contract/listings.ts';
 import { splitElements } from '../shared/elements.ts';
 import { type ListingRows, readListings } from '../shared/listing-rows.ts';
+import { makeListingValues, toFundingInterval } from '../shared/listing-values.ts';
 import { splitMultiplier } from '../shared/symbol-names.ts';
 import {
   type Fields,
@@ -74,55 +72,35 @@ const ALIASES = makeWords({ XBT: 'BTC' });
 
 const toValues = (contract: Fields): ListingValues => {
   const asset = readText(contract.baseCurrency, 'baseCurrency');
-  const { base, multiplier } = splitMultiplier(ALIASES[asset] ?? asset);
   const venue_kind = readKind(contract);
-  const rules = readRules(contract);
-  const interval = readInterval(contract);
-  return {
-    instrument: `${base}-PERP`,
+  const worth = readWorth(contract);
+  return makeListingValues({
     venue_symbol: readText(contract.symbol, 'symbol'),
-    base,
-    quote: readText(contract.quoteCurrency, 'quoteCurrency'),
-    base_venue_alias: base === asset ? null : asset,
-    kind: 'perpetual',
+    asset,
+    ...splitMultiplier(ALIASES[asset] ?? asset),
     venue_kind,
+    tick_size: readRuleOrNull('tick_size', contract.tickSize, 'tickSize'),
+    lot_size: readRuleOrNull('lot_size', contract.lotSize, 'lotSize'),
+    contract_size: worth.contract_size,
+    ...toFundingInterval(readInterval(contract)),
+    quote: readText(contract.quoteCurrency, 'quoteCurrency'),
     pair: typeof contract.indexSymbol === 'string' && contract.indexSymbol !== '' ? contract.indexSymbol : null,
-    post_only: null,
     status: contract.type === 'FFWCSX' ? (STATUSES[String(contract.status)] ?? 'unknown') : 'unknown',
-    contract_size: rules.contract_size,
-    multiplier,
-    tick_size: rules.tick_size,
-    lot_size: rules.lot_size,
-    min_qty: null,
-    min_notional: null,
-    price_decimals: null,
-    qty_decimals: null,
-    units: {
-      tick_size: rules.tick_size === null ? null : 'quote',
-      lot_size: rules.lot_size === null ? null : 'contracts',
-      min_qty: null,
-      min_notional: null,
-      contract_size: venue_kind === 'inverse' ? 'quote' : 'base',
-    },
     quantity_unit: 'contracts',
-    funding_interval: interval === null ? null : formatDuration(interval),
-    funding_interval_source: interval === null ? null : 'venue',
     funding_normalisation: { venue_field: 'fundingFeeRate', transform: 'identity' },
-    rules_normalisation: rules.normalisation,
-    candles: { base_timeframe: '1m', price_types: ['trade'], timeframes: TIMEFRAMES },
+    rules_normalisation: {
+      tick_size: { venue_field: 'tickSize', transform: 'identity' },
+      lot_size: { venue_field: 'lotSize', transform: 'identity' },
+      contract_size: { venue_field: 'multiplier', transform: worth.transform },
+    },
+    price_types: ['trade'],
     not_published: [
-      'liquidation',
-      'min_notional',
-      'min_qty',
-      'price_decimals',
-      'qty_decimals',
+      ...['liquidation', 'min_notional', 'min_qty', 'price_decimals', 'qty_decimals'],
       ...(venue_kind === 'inverse' ? ['turnover_24h'] : []),
     ],
-    bands: BANDS,
-    oi_sides: null,
     listed_at: readMsOrNull(contract.firstOpenDate, 'firstOpenDate'),
     delisted_at: readMsOrNull(contract.expireDate, 'expireDate'),
-  };
+  });
 };
 
 /** `isQuanto` is true for some linear contracts: the settlement currency decides. */
@@ -138,26 +116,11 @@ export const readInterval = (contract: Fields): number | null =>
   readCountOrNull(contract.fundingRateGranularity, 'fundingRateGranularity') ||
   null;
 
-type Rules = Readonly<Record<'tick_size' | 'lot_size', Digits | null>> & {
-  readonly contract_size: Digits | null;
-  readonly normalisation: Readonly<Record<string, FieldTransform>>;
-};
-
-/** Trading rules with the venue field of each (V-03). The lot of an inverse contract is negative: -1 is one dollar. */
-const readRules = (contract: Fields): Rules => {
-  const normalisation: Record<string, FieldTransform> = {};
-  const read = (rule: string, venue_field: string): Digits | null => {
-    const digits = readRuleOrNull(rule, contract[venue_field], venue_field);
-    if (digits !== null) normalisation[rule] = { venue_field, transform: 'identity' };
-    return digits;
-  };
-  const tick_size = read('tick_size', 'tickSize');
-  const lot_size = read('lot_size', 'lotSize');
+/** The multiplier of an inverse contract is negative: -1 is one dollar. */
+const readWorth = (contract: Fields): { readonly contract_size: Digits | null; readonly transform: string } => {
   const signed = readFigureOrNull(contract.multiplier, 'multiplier');
   const isNegative = signed?.startsWith('-') === true;
   const size = isNegative ? subtract('0', signed) : signed;
   const contract_size = readRuleOrNull('contract_size', size, 'multiplier');
-  if (contract_size !== null)
-    normalisation.contract_size = { venue_field: 'multiplier', transform: isNegative ? 'scale:-1' : 'identity' };
-  return { tick_size, lot_size, contract_size, normalisation };
+  return { contract_size, transform: isNegative ? 'scale:-1' : 'identity' };
 };

@@ -1,12 +1,11 @@
 // MEXC's reference answers: contracts and funding cycles become listings (records.md, V-02 to V-04).
-import { formatDuration } from '../../../schemas/durations.ts';
-import { TIMEFRAMES } from '../../../schemas/layers/candle.ts';
-import { BANDS } from '../../../schemas/layers.ts';
-import type { Digits, FieldTransform, ListingRecord, ListingValues } from '../../../schemas/records.ts';
+import { PRICE_TYPES } from '../../../schemas/layers/candle.ts';
+import type { ListingRecord, ListingValues } from '../../../schemas/records.ts';
 import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../contract/listings.ts';
 import { leaveOff } from '../shared/chosen-listings.ts';
 import { splitElements } from '../shared/elements.ts';
 import { readEntries, readListings } from '../shared/listing-rows.ts';
+import { makeListingValues, toFundingInterval } from '../shared/listing-values.ts';
 import { splitMultiplier } from '../shared/symbol-names.ts';
 import {
   type Fields,
@@ -103,82 +102,41 @@ const toListing = (item: Fields, { received_at }: VenueMessage, cycles: Cycles):
 
 const toValues = (item: Fields, cycle: number | null): ListingValues => {
   const asset = readText(item.baseCoin, 'baseCoin');
-  const { base, multiplier } = splitMultiplier(asset);
   const venue_kind = readKind(item);
-  const rules = readRules(item);
-  return {
-    instrument: `${base}-PERP`,
+  return makeListingValues({
     venue_symbol: readText(item.symbol, 'symbol'),
-    base,
-    quote: readText(item.quoteCoin, 'quoteCoin'),
-    base_venue_alias: base === asset ? null : asset,
-    kind: 'perpetual',
+    asset,
+    ...splitMultiplier(asset),
     venue_kind,
-    pair: null,
-    post_only: null,
+    tick_size: readRuleOrNull('tick_size', item.priceUnit, 'priceUnit'),
+    lot_size: readRuleOrNull('lot_size', item.volUnit, 'volUnit'),
+    min_qty: readRuleOrNull('min_qty', item.minVol, 'minVol'),
+    contract_size: readRuleOrNull('contract_size', item.contractSize, 'contractSize'),
+    quote: readText(item.quoteCoin, 'quoteCoin'),
     status: readStatus(item),
-    contract_size: rules.figures.contract_size,
-    multiplier,
-    tick_size: rules.figures.tick_size,
-    lot_size: rules.figures.lot_size,
-    min_qty: rules.figures.min_qty,
-    min_notional: null,
     price_decimals: readCountOrNull(item.priceScale, 'priceScale'),
     qty_decimals: readCountOrNull(item.volScale, 'volScale'),
-    units: {
-      tick_size: rules.figures.tick_size === null ? null : 'quote',
-      lot_size: rules.figures.lot_size === null ? null : 'contracts',
-      min_qty: rules.figures.min_qty === null ? null : 'contracts',
-      min_notional: null,
-      contract_size: venue_kind === 'inverse' ? 'quote' : 'base',
-    },
     quantity_unit: 'contracts',
-    funding_interval: cycle === null ? null : formatDuration(cycle),
-    funding_interval_source: cycle === null ? null : 'venue',
+    ...toFundingInterval(cycle),
     funding_normalisation: { venue_field: 'fundingRate', transform: 'identity' },
-    rules_normalisation: rules.normalisation,
-    candles: { base_timeframe: '1m', price_types: ['trade', 'mark', 'index'], timeframes: TIMEFRAMES },
+    rules_normalisation: NORMALISATION,
+    price_types: PRICE_TYPES,
     // The turnover of an inverse contract counts coins.
     not_published: ['liquidation', 'min_notional', ...(venue_kind === 'inverse' ? ['turnover_24h'] : [])],
-    bands: BANDS,
-    oi_sides: null,
     listed_at: readMsOrNull(item.openingTime, 'openingTime') ?? readMsOrNull(item.createTime, 'createTime'),
-    delisted_at: null,
-  };
+  });
+};
+
+const NORMALISATION: ListingValues['rules_normalisation'] = {
+  tick_size: { venue_field: 'priceUnit', transform: 'identity' },
+  lot_size: { venue_field: 'volUnit', transform: 'identity' },
+  min_qty: { venue_field: 'minVol', transform: 'identity' },
+  contract_size: { venue_field: 'contractSize', transform: 'identity' },
+  price_decimals: { venue_field: 'priceScale', transform: 'identity' },
+  qty_decimals: { venue_field: 'volScale', transform: 'identity' },
 };
 
 const readKind = ({ baseCoin, quoteCoin, settleCoin }: Fields): ListingValues['venue_kind'] => {
   if (settleCoin === quoteCoin) return 'linear';
   return settleCoin === baseCoin ? 'inverse' : 'quanto';
-};
-
-const FIGURES = {
-  tick_size: 'priceUnit',
-  lot_size: 'volUnit',
-  min_qty: 'minVol',
-  contract_size: 'contractSize',
-} as const;
-const DECIMALS = { price_decimals: 'priceScale', qty_decimals: 'volScale' } as const;
-
-type Rules = {
-  readonly figures: Readonly<Record<keyof typeof FIGURES, Digits | null>>;
-  readonly normalisation: Readonly<Record<string, FieldTransform>>;
-};
-
-/** Trading rules with the venue field of each (V-03). */
-const readRules = (item: Fields): Rules => {
-  const read = (rule: keyof typeof FIGURES): Digits | null => readRuleOrNull(rule, item[FIGURES[rule]], FIGURES[rule]);
-  const figures = {
-    tick_size: read('tick_size'),
-    lot_size: read('lot_size'),
-    min_qty: read('min_qty'),
-    contract_size: read('contract_size'),
-  };
-  const named = Object.entries({ ...FIGURES, ...DECIMALS });
-  return {
-    figures,
-    normalisation: Object.fromEntries(
-      named.map(([rule, venue_field]) => [rule, { venue_field, transform: 'identity' }]),
-    ),
-  };
 };

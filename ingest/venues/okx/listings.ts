@@ -1,12 +1,11 @@
 // OKX's reference answers: instruments and funding rates become listings (records.md, V-02 to V-04).
 import { multiply } from '../../../schemas/decimals.ts';
-import { formatDuration } from '../../../schemas/durations.ts';
-import { TIMEFRAMES } from '../../../schemas/layers/candle.ts';
-import { BANDS } from '../../../schemas/layers.ts';
+import { PRICE_TYPES } from '../../../schemas/layers/candle.ts';
 import type { Digits, ListingRecord, ListingValues } from '../../../schemas/records.ts';
 import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../contract/listings.ts';
 import { splitElements } from '../shared/elements.ts';
 import { readEntries, readListings } from '../shared/listing-rows.ts';
+import { makeListingValues, toFundingInterval } from '../shared/listing-values.ts';
 import {
   type Fields,
   isAbsent,
@@ -114,59 +113,34 @@ const toListing = (item: Fields, message: VenueMessage, intervals: Intervals): L
   };
 };
 
-const toValues = (item: Fields, symbol: string, interval: number | undefined): ListingValues => {
-  const { base, quote } = splitSymbol(symbol);
-  const kind = readKind(item.ctType);
-  const rules = {
+const toValues = (item: Fields, symbol: string, interval: number | undefined): ListingValues =>
+  makeListingValues({
+    venue_symbol: symbol,
+    // A contract may contain a million coins, but its price is for one.
+    ...splitSymbol(symbol),
     tick_size: readRuleOrNull('tick_size', item.tickSz, 'tickSz'),
     lot_size: readRuleOrNull('lot_size', item.lotSz, 'lotSz'),
     min_qty: readRuleOrNull('min_qty', item.minSz, 'minSz'),
     contract_size: readSize(item),
-  };
-  return {
-    instrument: `${base}-PERP`,
-    venue_symbol: symbol,
-    base,
-    quote,
-    base_venue_alias: null,
-    kind: 'perpetual',
-    venue_kind: kind,
+    venue_kind: readKind(item.ctType),
     pair: readPair(item),
-    post_only: null,
     status: readStatus(item),
-    contract_size: rules.contract_size,
-    // A contract may contain a million coins, but its price is for one.
-    multiplier: '1',
-    tick_size: rules.tick_size,
-    lot_size: rules.lot_size,
-    min_qty: rules.min_qty,
-    min_notional: null,
-    price_decimals: null,
-    qty_decimals: null,
-    units: {
-      tick_size: rules.tick_size === null ? null : 'quote',
-      lot_size: rules.lot_size === null ? null : 'contracts',
-      min_qty: rules.min_qty === null ? null : 'contracts',
-      min_notional: null,
-      contract_size: kind === null ? null : kind === 'inverse' ? 'quote' : 'base',
-    },
     quantity_unit: 'contracts',
-    funding_interval: interval === undefined ? null : formatDuration(interval),
-    funding_interval_source: interval === undefined ? null : 'venue',
+    ...toFundingInterval(interval ?? null),
     funding_normalisation: { venue_field: 'fundingRate', transform: 'string_to_number' },
-    rules_normalisation: Object.fromEntries(
-      Object.entries({ tick_size: 'tickSz', lot_size: 'lotSz', min_qty: 'minSz', contract_size: 'ctVal' }).map(
-        ([rule, venue_field]) => [rule, { venue_field, transform: 'string_to_number' }],
-      ),
-    ),
-    candles: { base_timeframe: '1m', price_types: ['trade', 'mark', 'index'], timeframes: TIMEFRAMES },
+    rules_normalisation: NORMALISATION,
+    price_types: PRICE_TYPES,
     // `volCcy24h` counts base, and the day's change is not sent (only the price a day ago).
     not_published: ['change_24h', 'min_notional', 'price_decimals', 'qty_decimals', 'turnover_24h'],
-    bands: BANDS,
-    oi_sides: null,
     listed_at: readMsOrNull(item.listTime, 'listTime'),
     delisted_at: readMsOrNull(item.expTime, 'expTime'),
-  };
+  });
+
+const NORMALISATION: ListingValues['rules_normalisation'] = {
+  tick_size: { venue_field: 'tickSz', transform: 'string_to_number' },
+  lot_size: { venue_field: 'lotSz', transform: 'string_to_number' },
+  min_qty: { venue_field: 'minSz', transform: 'string_to_number' },
+  contract_size: { venue_field: 'ctVal', transform: 'string_to_number' },
 };
 
 /** What a contract is worth: `ctVal` of its currency, times `ctMult`. */
