@@ -1,126 +1,80 @@
 // The error catalogue: every code with its status, whether to retry, and what to do (E-05, E-06, E-08).
 type Entry = { readonly status: number; readonly retry: boolean; readonly meaning: string; readonly fix: string };
 
-const makeUsageEntry = (meaning: string, fix: string): Entry => ({ status: 400, retry: false, meaning, fix });
+/** A call may be repeated as it is where the service is busy or failed. */
+const makeEntry = (status: number, meaning: string, fix: string): Entry => ({
+  status,
+  retry: status === 429 || status >= 500,
+  meaning,
+  fix,
+});
 
 export const CATALOGUE = {
-  DQL_JSON_SCHEMA: makeUsageEntry(
+  DQL_JSON_SCHEMA: makeEntry(
+    400,
     'The request does not have the endpoint’s shape.',
     'Correct the member named by path.',
   ),
-  DQL_VERSION: makeUsageEntry('The language version is not 1.', 'Send dql "1" or leave it out.'),
-  DQL_LIMIT: makeUsageEntry('The request or its answer exceeds a limit.', 'Narrow the request as the hint says.'),
-  DQL_COMPLEXITY: makeUsageEntry(
+  DQL_VERSION: makeEntry(400, 'The language version is not 1.', 'Send dql "1" or leave it out.'),
+  DQL_LIMIT: makeEntry(400, 'The request or its answer exceeds a limit.', 'Narrow the request as the hint says.'),
+  DQL_COMPLEXITY: makeEntry(
+    400,
     'The query costs more than the limits allow.',
     'Shorten the query. Parse states its cost.',
   ),
-  KEY_IN_URL: makeUsageEntry(
+  KEY_IN_URL: makeEntry(
+    400,
     'A key was sent in the URL.',
     'Replace the key, and send the new one as Authorization: Bearer <API_KEY>.',
   ),
-  PAYMENT_MALFORMED: makeUsageEntry(
+  PAYMENT_MALFORMED: makeEntry(
+    400,
     'The payment header is not a version 2 exact payment.',
     'Sign an entry of accepts with x402 version 2.',
   ),
-  DQL_SYNTAX: makeUsageEntry('The text is not a query or selection.', 'Correct the text at the position.'),
-  DQL_UNKNOWN_FIELD: makeUsageEntry('The field does not exist.', 'Use a field of the catalogue.'),
-  DQL_UNKNOWN_FUNCTION: makeUsageEntry('The function does not exist.', 'Use a function of the catalogue.'),
-  DQL_UNKNOWN_VENUE: makeUsageEntry('The venue is not known.', 'Use a code of GET /v2/venues.'),
-  DQL_UNKNOWN_CURRENCY: makeUsageEntry('No listing has this quote currency.', 'Use a currency of the catalogue.'),
-  DQL_UNKNOWN_ASSET: makeUsageEntry('The base asset is not known.', 'Use an asset of the catalogue.'),
-  DQL_UNKNOWN_INSTRUMENT: makeUsageEntry('The instrument is not known.', 'Use a code of the form BASE-PERP.'),
-  DQL_SCOPE: makeUsageEntry('A venue-scoped name stands at instrument level.', 'Put it inside any(venues where …).'),
-  DQL_NESTING: makeUsageEntry('A quantifier or aggregate stands inside another.', 'Split the condition.'),
-  DQL_TYPE: makeUsageEntry('The operation does not fit its operands.', 'Use operands of the kinds the function takes.'),
-  DQL_TIMEFRAME_REQUIRED: makeUsageEntry('A series has no period.', 'Add a timeframe clause or trailing argument.'),
-  DQL_TIMEFRAME_UNSUPPORTED: makeUsageEntry('The period is not offered.', 'Use a timeframe of the catalogue.'),
-  DQL_TIMEFRAME_MISMATCH: makeUsageEntry('Series of different periods meet.', 'Use one period.'),
-  DQL_ARGUMENT: makeUsageEntry('An argument is outside its range.', 'Use a value within the range named.'),
-  DQL_DUPLICATE_CLAUSE: makeUsageEntry('A clause or key is given twice.', 'Give it once.'),
-  DQL_AS_OF_RANGE: makeUsageEntry(
+  DQL_SYNTAX: makeEntry(400, 'The text is not a query or selection.', 'Correct the text at the position.'),
+  DQL_UNKNOWN_FIELD: makeEntry(400, 'The field does not exist.', 'Use a field of the catalogue.'),
+  DQL_UNKNOWN_FUNCTION: makeEntry(400, 'The function does not exist.', 'Use a function of the catalogue.'),
+  DQL_UNKNOWN_VENUE: makeEntry(400, 'The venue is not known.', 'Use a code of GET /v2/venues.'),
+  DQL_UNKNOWN_CURRENCY: makeEntry(400, 'No listing has this quote currency.', 'Use a currency of the catalogue.'),
+  DQL_UNKNOWN_ASSET: makeEntry(400, 'The base asset is not known.', 'Use an asset of the catalogue.'),
+  DQL_UNKNOWN_INSTRUMENT: makeEntry(400, 'The instrument is not known.', 'Use a code of the form BASE-PERP.'),
+  DQL_SCOPE: makeEntry(400, 'A venue-scoped name stands at instrument level.', 'Put it inside any(venues where …).'),
+  DQL_NESTING: makeEntry(400, 'A quantifier or aggregate stands inside another.', 'Split the condition.'),
+  DQL_TYPE: makeEntry(400, 'The operation does not fit its operands.', 'Use operands of the kinds the function takes.'),
+  DQL_TIMEFRAME_REQUIRED: makeEntry(400, 'A series has no period.', 'Add a timeframe clause or trailing argument.'),
+  DQL_TIMEFRAME_UNSUPPORTED: makeEntry(400, 'The period is not offered.', 'Use a timeframe of the catalogue.'),
+  DQL_TIMEFRAME_MISMATCH: makeEntry(400, 'Series of different periods meet.', 'Use one period.'),
+  DQL_ARGUMENT: makeEntry(400, 'An argument is outside its range.', 'Use a value within the range named.'),
+  DQL_DUPLICATE_CLAUSE: makeEntry(400, 'A clause or key is given twice.', 'Give it once.'),
+  DQL_AS_OF_RANGE: makeEntry(
+    400,
     'The instant lies in the future or before what is kept.',
     'Use an instant within the range named.',
   ),
-  AUTH_REQUIRED: {
-    status: 401,
-    retry: false,
-    meaning: 'The endpoint needs a key.',
-    fix: 'Send Authorization: Bearer <API_KEY>.',
-  },
-  AUTH_INVALID: {
-    status: 401,
-    retry: false,
-    meaning: 'The key is not accepted.',
-    fix: 'Send a live key as Authorization: Bearer <API_KEY>.',
-  },
-  PAYMENT_REQUIRED: {
-    status: 402,
-    retry: false,
-    meaning: 'The call must be paid, and no accepted payment was sent.',
-    fix: 'Send a key, or sign an entry of accepts.',
-  },
-  PLAN_LIMIT: {
-    status: 403,
-    retry: false,
-    meaning: 'The request is beyond the plan.',
-    fix: 'Stay within the plan or change it.',
-  },
-  PLAN_VENUE_NOT_INCLUDED: {
-    status: 403,
-    retry: false,
-    meaning: 'The venue is not in the plan.',
-    fix: 'Ask for a venue of the plan.',
-  },
-  ANCHOR_NOT_FOUND: {
-    status: 404,
-    retry: false,
-    meaning: 'There is no anchor for the day, or no such row.',
-    fix: 'Ask for the day, instant or file that the hint names.',
-  },
-  NOT_FOUND: {
-    status: 404,
-    retry: false,
-    meaning: 'There is nothing at this address.',
-    fix: 'See /openapi.json for the addresses.',
-  },
-  METHOD_NOT_ALLOWED: {
-    status: 405,
-    retry: false,
-    meaning: 'The address has no such method.',
-    fix: 'Use a method of the Allow header.',
-  },
-  ANCHOR_CHANGED: {
-    status: 409,
-    retry: false,
-    meaning: 'The stored rows no longer match the closed day.',
-    fix: 'See /incidents.json.',
-  },
-  PAYLOAD_TOO_LARGE: { status: 413, retry: false, meaning: 'The body is above 64 KiB.', fix: 'Send a smaller body.' },
-  UNSUPPORTED_MEDIA_TYPE: {
-    status: 415,
-    retry: false,
-    meaning: 'The body is not JSON.',
-    fix: 'Send Content-Type: application/json.',
-  },
-  RATE_LIMITED: {
-    status: 429,
-    retry: true,
-    meaning: 'A rate limit is reached; X-Service-Limit names it.',
-    fix: 'Wait for Retry-After seconds.',
-  },
-  INTERNAL: {
-    status: 500,
-    retry: true,
-    meaning: 'The service failed to answer.',
-    fix: 'Repeat the call; quote the receipt id to support.',
-  },
-  UNAVAILABLE: {
-    status: 503,
-    retry: true,
-    meaning: 'The service cannot answer yet.',
-    fix: 'Wait for Retry-After seconds.',
-  },
-} as const satisfies Readonly<Record<string, Entry>>;
+  AUTH_REQUIRED: makeEntry(401, 'The endpoint needs a key.', 'Send Authorization: Bearer <API_KEY>.'),
+  AUTH_INVALID: makeEntry(401, 'The key is not accepted.', 'Send a live key as Authorization: Bearer <API_KEY>.'),
+  PAYMENT_REQUIRED: makeEntry(
+    402,
+    'The call must be paid, and no accepted payment was sent.',
+    'Send a key, or sign an entry of accepts.',
+  ),
+  PLAN_LIMIT: makeEntry(403, 'The request is beyond the plan.', 'Stay within the plan or change it.'),
+  PLAN_VENUE_NOT_INCLUDED: makeEntry(403, 'The venue is not in the plan.', 'Ask for a venue of the plan.'),
+  ANCHOR_NOT_FOUND: makeEntry(
+    404,
+    'There is no anchor for the day, or no such row.',
+    'Ask for the day, instant or file that the hint names.',
+  ),
+  NOT_FOUND: makeEntry(404, 'There is nothing at this address.', 'See /openapi.json for the addresses.'),
+  METHOD_NOT_ALLOWED: makeEntry(405, 'The address has no such method.', 'Use a method of the Allow header.'),
+  ANCHOR_CHANGED: makeEntry(409, 'The stored rows no longer match the closed day.', 'See /incidents.json.'),
+  PAYLOAD_TOO_LARGE: makeEntry(413, 'The body is above 64 KiB.', 'Send a smaller body.'),
+  UNSUPPORTED_MEDIA_TYPE: makeEntry(415, 'The body is not JSON.', 'Send Content-Type: application/json.'),
+  RATE_LIMITED: makeEntry(429, 'A rate limit is reached; X-Service-Limit names it.', 'Wait for Retry-After seconds.'),
+  INTERNAL: makeEntry(500, 'The service failed to answer.', 'Repeat the call; quote the receipt id to support.'),
+  UNAVAILABLE: makeEntry(503, 'The service cannot answer yet.', 'Wait for Retry-After seconds.'),
+} satisfies Readonly<Record<string, Entry>>;
 
 export type ErrorCode = keyof typeof CATALOGUE;
 

@@ -36,7 +36,8 @@ const refuse = (errorCode: number, message: string): RegistryAnswer => ({
   body: { error_code: errorCode, message },
 });
 const refuseSubject = (subject: string): RegistryAnswer => refuse(40401, `Subject '${subject}' not found.`);
-const refuseSchema = (): RegistryAnswer => refuse(40403, 'Schema not found');
+/** Nothing is at this path. */
+const NO_ADDRESS = refuse(404, 'HTTP 404 Not Found');
 const refuseMethod = (allow: string): RegistryAnswer => ({
   ...refuse(405, 'This registry is read-only: schemas come with the service.'),
   allow,
@@ -79,7 +80,7 @@ const answerSchemas = (rest: readonly string[], query: Query): RegistryAnswer =>
   const [place, id = '', view] = rest;
   if (place === undefined) return listSchemas(query);
   if (place === 'types' && rest.length === 1) return makeAnswer(['AVRO']);
-  if (place !== 'ids' || rest.length < 2 || rest.length > 3) return refuse(404, 'HTTP 404 Not Found');
+  if (place !== 'ids' || rest.length < 2 || rest.length > 3) return NO_ADDRESS;
   const found = /^[0-9]{1,9}$/.test(id) ? VERSIONS.find((v) => v.id === Number(id)) : undefined;
   if (!found) return refuse(40403, `Schema ${id} not found`);
   switch (view) {
@@ -92,7 +93,7 @@ const answerSchemas = (rest: readonly string[], query: Query): RegistryAnswer =>
     case 'versions':
       return makeAnswer([{ subject: toSubject(found), version: found.version }]);
     default:
-      return refuse(404, 'HTTP 404 Not Found');
+      return NO_ADDRESS;
   }
 };
 
@@ -119,13 +120,13 @@ const answerVersion = (subject: string, [wanted = '', view]: readonly string[]):
     case 'referencedby':
       return makeAnswer([]);
     default:
-      return refuse(404, 'HTTP 404 Not Found');
+      return NO_ADDRESS;
   }
 };
 
 const answerSubjects = ([subject, place, ...rest]: readonly string[], query: Query): RegistryAnswer => {
   if (subject === undefined) return makeAnswer(cutPage(SUBJECTS, query, (one) => one));
-  if (place !== 'versions' || rest.length > 2) return refuse(404, 'HTTP 404 Not Found');
+  if (place !== 'versions' || rest.length > 2) return NO_ADDRESS;
   const versions = listVersions(subject);
   if (versions.length === 0) return refuseSubject(subject);
   return rest.length === 0 ? makeAnswer(versions.map((v) => v.version)) : answerVersion(subject, rest);
@@ -154,7 +155,7 @@ const lookUp = (subject: string, body: string): RegistryAnswer => {
   const asked = parseAsked(body);
   if (asked === null) return refuse(42201, 'Invalid schema');
   const found = versions.findLast((v) => describeHashType(toType(v.schema)) === describeHashType(asked));
-  return found ? makeAnswer(describe(subject, found)) : refuseSchema();
+  return found ? makeAnswer(describe(subject, found)) : refuse(40403, 'Schema not found');
 };
 
 /** Why a reader with this schema cannot read what was written with a version; null: it can. */
@@ -170,7 +171,7 @@ const findIncompatibility = (reader: avro.Type, { version, schema }: Version): s
 /** `POST /compatibility/subjects/{subject}/versions[/{version}]`: whether a schema could follow; nothing is kept. */
 const checkCompatibility = (rest: readonly string[], { body, query }: RegistryRequest): RegistryAnswer => {
   const [place, subject = '', list, wanted, ...more] = rest;
-  if (place !== 'subjects' || list !== 'versions' || more.length > 0) return refuse(404, 'HTTP 404 Not Found');
+  if (place !== 'subjects' || list !== 'versions' || more.length > 0) return NO_ADDRESS;
   const found = findVersion(subject, wanted ?? 'latest');
   if ('status' in found) return found;
   const asked = parseAsked(body);
@@ -184,7 +185,7 @@ const checkCompatibility = (rest: readonly string[], { body, query }: RegistryRe
 /** `/config` and `/mode`, for all subjects or one. */
 const answerSetting = (rest: readonly string[], setting: unknown): RegistryAnswer => {
   const [subject] = rest;
-  if (rest.length > 1) return refuse(404, 'HTTP 404 Not Found');
+  if (rest.length > 1) return NO_ADDRESS;
   return subject === undefined || listVersions(subject).length > 0 ? makeAnswer(setting) : refuseSubject(subject);
 };
 
@@ -197,13 +198,13 @@ const answerGet = ([room, ...rest]: readonly string[], query: Query): RegistryAn
     case 'subjects':
       return answerSubjects(rest, query);
     case 'contexts':
-      return rest.length === 0 ? makeAnswer(['.']) : refuse(404, 'HTTP 404 Not Found');
+      return rest.length === 0 ? makeAnswer(['.']) : NO_ADDRESS;
     case 'config':
       return answerSetting(rest, { compatibilityLevel: COMPATIBILITY });
     case 'mode':
       return answerSetting(rest, { mode: 'READONLY' });
     default:
-      return refuse(404, 'HTTP 404 Not Found');
+      return NO_ADDRESS;
   }
 };
 
@@ -219,7 +220,7 @@ const splitPath = (path: string): readonly string[] | null => {
 export const answerRegistryRequest = (request: RegistryRequest): RegistryAnswer => {
   const { method, path, query, body } = request;
   const segments = splitPath(path);
-  if (segments === null) return refuse(404, 'HTTP 404 Not Found');
+  if (segments === null) return NO_ADDRESS;
   if (method === 'GET' || method === 'HEAD') return answerGet(segments, query);
   const [room, subject = '', ...rest] = segments;
   const isQuestion = room === 'compatibility';
