@@ -1,7 +1,7 @@
 // Incidents: what an operator must look at; reported once while open (OP-01, OP-03).
-import type { Pool } from 'pg';
+import type { NightlyContext } from './step.ts';
 
-export type Incident = {
+type Incident = {
   readonly kind: string;
   /** Reports with the same kind and subject are one incident. */
   readonly subject: string;
@@ -9,12 +9,15 @@ export type Incident = {
   readonly details: Readonly<Record<string, unknown>>;
 };
 
-/** Returns whether the incident is new: an open one is not changed. */
-export const openIncident = async (pool: Pool, { kind, subject, note, details }: Incident): Promise<boolean> => {
-  const { rowCount } = await pool.query(
+/** Opens an incident and logs it as an error. One that is open is neither changed nor logged again. */
+export const reportIncident = async (
+  { database, log }: Pick<NightlyContext, 'database' | 'log'>,
+  { kind, subject, note, details }: Incident,
+): Promise<void> => {
+  const { rowCount } = await database.query(
     `insert into incidents (kind, subject, note, details) values ($1, $2, $3, $4)
      on conflict (kind, subject) where state = 'open' do nothing`,
     [kind, subject, note, details],
   );
-  return (rowCount ?? 0) > 0;
+  if (rowCount === 1) log.error({ subject, ...details }, note);
 };

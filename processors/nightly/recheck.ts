@@ -4,7 +4,7 @@ import { MS_PER_DAY } from '../../schemas/instants.ts';
 import { findItems, hashSettledItems } from '../../schemas/settled-items.ts';
 import { RETENTION_DAYS } from '../../schemas/tables.ts';
 import { type Day, findDayStart } from './day.ts';
-import { openIncident } from './incidents.ts';
+import { reportIncident } from './incidents.ts';
 import type { NightlyContext, Step } from './step.ts';
 
 const DUE_MS = 4 * 3_600_000;
@@ -77,15 +77,14 @@ const recheckOne = async (kept: Kept, asking: Asking): Promise<Verdict> => {
   }
 };
 
-const report = async (kept: Kept, verdict: Verdict, { database, log }: NightlyContext): Promise<void> => {
+const report = (kept: Kept, verdict: Verdict, context: NightlyContext): Promise<void> => {
   const { hash, path, request, items_sha256: was, asked_at } = kept;
   const note =
     verdict.result === 'different'
       ? `A settled answer of ${path} has changed since ${asked_at.toISOString()}.`
       : `A request of ${path} that was answered at ${asked_at.toISOString()} is refused now.`;
   const details = { path, request, was, is: verdict.is, asked_at };
-  const isNew = await openIncident(database, { kind: 'settled_answer_changed', subject: hash, note, details });
-  if (isNew) log.error({ request_hash: hash, ...details }, note);
+  return reportIncident(context, { kind: 'settled_answer_changed', subject: hash, note, details });
 };
 
 const selectRequests = async (day: Day, { database, nowMs }: NightlyContext): Promise<Kept[]> => {

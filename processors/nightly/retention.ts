@@ -4,7 +4,7 @@ import type { QuestdbReader } from '../../infra/runtime/questdb/reader.ts';
 import { MS_PER_DAY } from '../../schemas/instants.ts';
 import { toTableName } from '../../schemas/tables.ts';
 import { TABLES, type TableSpec } from '../sinks/tables.ts';
-import { findDayStart } from './day.ts';
+import { findDayStart, toDayAt } from './day.ts';
 import type { Step } from './step.ts';
 
 const DUE_MS = 5 * 3_600_000;
@@ -64,7 +64,7 @@ export const retention: Step = {
     let partitions = 0;
     // Tables of a replay never expire.
     for (const [name, { designated, ttlDays }] of namespace === '' ? listExpiring() : []) {
-      const floorMs = findDayStart(new Date(fromMs - ttlDays * MS_PER_DAY).toISOString().slice(0, 10));
+      const floorMs = findDayStart(toDayAt(fromMs - ttlDays * MS_PER_DAY));
       partitions += await dropPartitions(questdb, toTableName(namespace, name), { designated, floorMs });
     }
     return `${partitions} partitions and ${await dropRows(database, fromMs)} rows dropped`;

@@ -6,7 +6,7 @@ import { describeError } from '../../schemas/thrown.ts';
 import { refuseWrongClock } from './clock.ts';
 import { addDays, type Day } from './day.ts';
 import { reportGaps } from './gap-incidents.ts';
-import { openIncident } from './incidents.ts';
+import { reportIncident } from './incidents.ts';
 import type { Ledger } from './ledger.ts';
 import { findLatestDue, listDueTasks, listMissingDays, MOST_DAYS, type Task } from './schedule.ts';
 import type { NightlyContext, Step } from './step.ts';
@@ -20,16 +20,16 @@ export type Runner = {
 const TICK_MS = 20_000;
 
 /** Only an operator can free disk space: opens one incident and logs one error. */
-const reportFullDisk = async (
-  { step, day }: Task,
-  error: unknown,
-  { database, log }: NightlyContext,
-): Promise<void> => {
+const reportFullDisk = async ({ step, day }: Task, error: unknown, context: NightlyContext): Promise<void> => {
   const { code } = error as NodeJS.ErrnoException;
   if (code !== 'ENOSPC' && code !== 'EDQUOT') return;
   const note = `The disk of step ${step.name} is full; the step is tried again until there is room.`;
-  const incident = { kind: 'disk_full', subject: step.name, note, details: { step: step.name, day, code } };
-  if (await openIncident(database, incident)) log.error(incident.details, note);
+  await reportIncident(context, {
+    kind: 'disk_full',
+    subject: step.name,
+    note,
+    details: { step: step.name, day, code },
+  });
 };
 
 /** Runs one step of one day; returns its report, or null while another runner works on it. Rejects with the step's own failure. */

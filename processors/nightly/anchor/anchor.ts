@@ -1,7 +1,7 @@
 // The anchor step: from D+7 02:00 UTC it posts the root of the day, and ends when the transaction is confirmed (AN-02, AN-12).
 import { MS_PER_DAY } from '../../../schemas/instants.ts';
 import type { Day } from '../day.ts';
-import { openIncident } from '../incidents.ts';
+import { reportIncident } from '../incidents.ts';
 import type { NightlyContext, Step } from '../step.ts';
 import { type ClosedDay, isBound, isSettled, postDay, readClosedDay, recordProblem } from './post-day.ts';
 import { checkContract, openChain, openOwner, recordContract } from './poster.ts';
@@ -45,12 +45,10 @@ const post = async (closed: ClosedDay, anchoring: Anchoring): Promise<string> =>
 
 /** Reports what needs an operator: one incident, and one error in the log. */
 const report = async ({ day }: ClosedDay, { fault, message }: PostingError, anchoring: Anchoring): Promise<void> => {
-  const { database, log } = anchoring;
   const note = `The root of ${day} is not anchored: ${message}.`;
   // Wrong settings concern all days.
   const subject = fault === 'misconfigured' ? 'settings' : day;
-  const isNew = await openIncident(database, { kind: `anchor_${fault}`, subject, note, details: { day, fault } });
-  if (isNew) log.error({ day, fault }, note);
+  await reportIncident(anchoring, { kind: `anchor_${fault}`, subject, note, details: { day, fault } });
 };
 
 /** Posts a closed day and records what prevented it. Returns one line for operators. */

@@ -13,7 +13,7 @@ import { type FileSet, readClosing } from '../archive/manifest.ts';
 import { findTier, fixTiers, type Tiers } from '../archive/tiers.ts';
 import { writeSet } from '../archive/write-set.ts';
 import { type Day, findDayStart } from '../day.ts';
-import { openIncident } from '../incidents.ts';
+import { reportIncident } from '../incidents.ts';
 import type { NightlyContext, Step } from '../step.ts';
 import { fixClosing, hasRoot, readLostSets, readPartitions, recordDay, recordPartition } from './closed-days.ts';
 import { type FinishedTree, openTreeFile } from './tree-file.ts';
@@ -119,12 +119,11 @@ const computeDayRoot = (leaves: readonly string[]): string | null => {
   return tree.root()?.toString('hex') ?? null;
 };
 
-const reportLost = async (day: Day, { database, log }: NightlyContext): Promise<void> => {
-  const lost = await readLostSets(database, day);
+const reportLost = async (day: Day, context: NightlyContext): Promise<void> => {
+  const lost = await readLostSets(context.database, day);
   if (lost.length === 0) return;
   const note = `Rows of ${lost.length} archived sets could not be read when ${day} was closed.`;
-  if (await openIncident(database, { kind: 'archived_rows_lost', subject: day, note, details: { sets: lost } }))
-    log.error({ day, sets: lost }, note);
+  await reportIncident(context, { kind: 'archived_rows_lost', subject: day, note, details: { sets: lost } });
 };
 
 export const close: Step = {

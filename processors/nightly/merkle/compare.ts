@@ -9,7 +9,7 @@ import { makeArchiveTarget } from '../archive/archive.ts';
 import { readDayListings } from '../archive/listings.ts';
 import type { ArchiveTarget } from '../archive/write-set.ts';
 import { addDays, type Day, toDayAt } from '../day.ts';
-import { openIncident } from '../incidents.ts';
+import { reportIncident } from '../incidents.ts';
 import type { NightlyContext, Step } from '../step.ts';
 
 const DUE_MS = 7 * 3_600_000;
@@ -110,12 +110,13 @@ const comparePartition = async (target: ArchiveTarget, due: Due, signal?: AbortS
     : null;
 };
 
-const report = async ({ day, table }: Due, difference: string, { database, log }: NightlyContext): Promise<void> => {
-  const note = `Stored rows of ${table} of ${day} differ from what was anchored.`;
-  const subject = `${day} ${table}`;
-  const details = { day, table, difference };
-  if (await openIncident(database, { kind: 'anchored_rows_changed', subject, note, details })) log.error(details, note);
-};
+const report = ({ day, table }: Due, difference: string, context: NightlyContext): Promise<void> =>
+  reportIncident(context, {
+    kind: 'anchored_rows_changed',
+    subject: `${day} ${table}`,
+    note: `Stored rows of ${table} of ${day} differ from what was anchored.`,
+    details: { day, table, difference },
+  });
 
 export const compare: Step = {
   name: 'compare',
