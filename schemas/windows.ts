@@ -1,5 +1,5 @@
 // Sampling windows on `received_at`: `(start, end]`, aligned to UTC (H-06, N-11).
-import { toDayOf } from './instants.ts';
+import { MS_PER_MINUTE, toDayOf } from './instants.ts';
 import type { Micros } from './records.ts';
 
 /** A reading counts when it was recorded at most this long after its window's end (N-11). */
@@ -18,6 +18,9 @@ export const findLastEnd = (at: Micros, windowMs: number): Micros => {
   const length = windowMs * 1000;
   return Math.floor(at / length) * length;
 };
+
+/** Start of the minute that an instant is in. */
+export const toMinute = (at: Micros): Micros => findLastEnd(at, MS_PER_MINUTE);
 
 /** True when a reading recorded at `recordedAt` still counts for the window that ends at `end`. */
 export const isCounted = (recordedAt: Micros, end: Micros): boolean => recordedAt <= end + COUNTS_WITHIN;

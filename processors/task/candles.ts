@@ -5,7 +5,7 @@ import { MICROS_PER_MINUTE } from '../../schemas/instants.ts';
 import { findPricePolicy } from '../../schemas/policies.ts';
 import type { CandleRecord, Micros, PriceType } from '../../schemas/records.ts';
 import type { CapabilityVersion, ListingVersion } from '../../schemas/topics.ts';
-import { isCounted } from '../../schemas/windows.ts';
+import { isCounted, toMinute } from '../../schemas/windows.ts';
 import type { Subject } from './accept.ts';
 import { noteUnreadable } from './connections.ts';
 import { pushSealed, type TaskContext } from './context.ts';
@@ -241,7 +241,7 @@ const proveBefore = (
 /** The minutes an answer covers, by their open instants: all requested ones, unless the venue truncated it. */
 const findCovered = ({ asked, opens }: CandleAnswer, receivedAt: Micros): { from: Micros; to: Micros } | null => {
   const [oldest, newest] = [opens.at(0), opens.at(-1)];
-  const running = Math.floor(receivedAt / MICROS_PER_MINUTE) * MICROS_PER_MINUTE;
+  const running = toMinute(receivedAt);
   const isNewest = asked !== null && asked.from === null && asked.to === null;
   const isCut = asked === null || opens.length >= asked.limit;
   const from = isCut ? oldest : (asked.from ?? oldest);
@@ -280,7 +280,7 @@ export const applyAnswer = (context: TaskContext, { connection, listing }: Subje
   const spanKey = formatSpan(connection);
   const isUnbroken = covered.to + MICROS_PER_MINUTE >= readSince(context, series, connection);
   const before = candles.newest[spanKey];
-  const begun = isUnbroken ? open : Math.floor(receivedAt / MICROS_PER_MINUTE) * MICROS_PER_MINUTE;
+  const begun = isUnbroken ? open : toMinute(receivedAt);
   candles.newest[spanKey] = before === undefined ? begun : Math.max(before, opens.at(-1) ?? 0);
   announceMinutes(context, series, proved);
 };

@@ -9,7 +9,7 @@ import { findLossCause, hadUnreadable, isAbout, listSpans, type WindowQuery } fr
 import type { TaskContext } from './context.ts';
 import { makeEventGapRow } from './rows.ts';
 import type { ListingView, TaskView } from './state.ts';
-import { findGapCause, joinGaps, type LayerWindow, listCollectedWindows, type Window } from './windows.ts';
+import { findGapCause, joinStretches, type LayerWindow, listCollectedWindows, type Window } from './windows.ts';
 
 type Stretch = Window & { readonly cause: GapCause };
 
@@ -68,7 +68,7 @@ const listStretches = (state: TaskView, listing: ListingView, range: LayerWindow
 export const listEventGapRows = ({ state, venue, out }: TaskContext, listing: ListingView, range: Window): Row[] =>
   EVENTS.flatMap(({ name: layer, table }) => {
     const identity = { venue: venue.id, symbol: listing.symbol };
-    return joinGaps(listStretches(state, listing, { layer, ...range })).map((stretch) =>
+    return joinStretches(listStretches(state, listing, { layer, ...range })).map((stretch) =>
       makeEventGapRow(table, identity, { ...stretch, srcOffset: out.offset }),
     );
   });
@@ -86,7 +86,7 @@ export const listOpenEventGapRows = ({ state, venue }: TaskContext, listing: Lis
     const identity = { venue: venue.id, symbol: listing.symbol };
     const stretches = listStretches(state, listing, { layer, ...range });
     const open = stretches.map((stretch) => ({ ...stretch, cause: 'unknown' as const }));
-    return joinGaps(open).map((stretch) =>
+    return joinStretches(open).map((stretch) =>
       makeEventGapRow(table, identity, { ...stretch, srcOffset: -1, announcedAt: range.at }),
     );
   });

@@ -1,8 +1,8 @@
 // Seals minutes: each one that can no longer change becomes a row, once, and a part of its longer candles (H-12, H-13, N-11).
-import { MICROS_PER_MINUTE } from '../../schemas/instants.ts';
+import { MICROS_PER_MINUTE, MS_PER_MINUTE } from '../../schemas/instants.ts';
 import { type CoverName, PRICE_CANDLES } from '../../schemas/layers.ts';
 import type { Micros, PriceType } from '../../schemas/records.ts';
-import { COUNTS_WITHIN, SEALS_AFTER } from '../../schemas/windows.ts';
+import { COUNTS_WITHIN, SEALS_AFTER, toMinute, toWindowEnd } from '../../schemas/windows.ts';
 import {
   isPriceCollectedBy,
   isSpanAlive,
@@ -25,8 +25,7 @@ import { findMissedCause, isEndedBy } from './windows.ts';
 const REPEATED_FOR = 3 * MICROS_PER_MINUTE;
 
 /** Close time of the last minute that W has passed by 100.001 s. */
-export const findLastMinuteToSeal = ({ state }: TaskContext): Micros =>
-  Math.floor((computeWatermark(state) - SEALS_AFTER) / MICROS_PER_MINUTE) * MICROS_PER_MINUTE;
+export const findLastMinuteToSeal = ({ state }: TaskContext): Micros => toMinute(computeWatermark(state) - SEALS_AFTER);
 
 /** Seals the minutes that close in `(range.from, range.at]`. */
 export const sealMinutes = (context: TaskContext, listing: ListingState, range: Range): void => {
@@ -54,8 +53,8 @@ const listPriceTypes = ({ version, before, candles }: ListingView): ReadonlySet<
 
 /** The part of a range whose minutes are within the listing's life. */
 const cutToLife = ({ version: { first_seen_at, delisted_at } }: ListingView, { from, at }: Range): Range => ({
-  from: Math.max(from, Math.floor(first_seen_at / MICROS_PER_MINUTE) * MICROS_PER_MINUTE),
-  at: Math.min(at, delisted_at === null ? at : Math.ceil(delisted_at / MICROS_PER_MINUTE) * MICROS_PER_MINUTE),
+  from: Math.max(from, toMinute(first_seen_at)),
+  at: delisted_at === null ? at : Math.min(at, toWindowEnd(delisted_at, MS_PER_MINUTE)),
 });
 
 type Sealed = { readonly life: Range; readonly range: Range };
@@ -76,12 +75,7 @@ const listMinutesToSeal = (
 /** Open times of the minutes that close in `(from, at]`. */
 const openTimes = ({ from, at }: Range): readonly Micros[] => {
   const opens: Micros[] = [];
-  for (
-    let open = Math.floor(from / MICROS_PER_MINUTE) * MICROS_PER_MINUTE;
-    open + MICROS_PER_MINUTE <= at;
-    open += MICROS_PER_MINUTE
-  )
-    opens.push(open);
+  for (let open = toMinute(from); open + MICROS_PER_MINUTE <= at; open += MICROS_PER_MINUTE) opens.push(open);
   return opens;
 };
 

@@ -1,8 +1,7 @@
 // Starts a life without a checkpoint on a log whose start is gone: continues after earlier lives and records what they lost (design section 5).
-import { MS_PER_MINUTE } from '../../schemas/instants.ts';
-import { LAYERS, READING_LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
+import { READING_LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
-import { SEALS_AFTER } from '../../schemas/windows.ts';
+import { findLastEnd, SEALS_AFTER, toMinute } from '../../schemas/windows.ts';
 import { createConnection } from './connections.ts';
 import { isCollected, isOwnSymbol, openLayer, type TaskContext } from './context.ts';
 import { pushListingGap } from './gap-records.ts';
@@ -12,6 +11,7 @@ import type { Recovery } from './recovery.ts';
 import { createListing, type LayerState, type ListingState, type ListingView } from './state.ts';
 import type { Store } from './store.ts';
 import { wasOffSince } from './versions.ts';
+import { LAYERS_BY_WINDOW_MS } from './windows.ts';
 
 /** Versions written by an instant, oldest first. */
 const listWrittenBy = <T extends { readonly written_at: Micros }>(versions: readonly T[], at: Micros): T[] =>
@@ -61,13 +61,12 @@ const seedFaults = (context: TaskContext, { revs, readAt }: Recovery): void => {
 /** Sealing continues after the last W, so that every window has exactly one row, of an earlier life or of this one. */
 const continueSealing = ({ changeCore }: Store, watermark: Micros): void => {
   const sealedBy = watermark - SEALS_AFTER;
-  const before = (ms: number): Micros => Math.floor(sealedBy / (ms * 1000)) * ms * 1000;
   changeCore((core) => {
-    for (const ms of new Set(READING_LAYERS.map((name) => LAYERS[name].windowMs))) {
-      core.sealed[ms] = Math.min(core.sealed[ms] ?? 0, before(ms));
-      core.announced[ms] = Math.min(core.announced[ms] ?? 0, before(ms));
+    for (const ms of LAYERS_BY_WINDOW_MS.keys()) {
+      core.sealed[ms] = Math.min(core.sealed[ms] ?? 0, findLastEnd(sealedBy, ms));
+      core.announced[ms] = Math.min(core.announced[ms] ?? 0, findLastEnd(sealedBy, ms));
     }
-    core.minutesSealed = Math.min(core.minutesSealed, before(MS_PER_MINUTE));
+    core.minutesSealed = Math.min(core.minutesSealed, toMinute(sealedBy));
   });
 };
 

@@ -1,10 +1,10 @@
 // Actions that depend on the log's time: connections expire, buckets and windows end, watermarks and state rounds are due.
 import type { Interruptible } from '../../infra/runtime/steps.ts';
 import { MICROS_PER_MINUTE } from '../../schemas/instants.ts';
-import { LAYERS, READING_LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
+import type { ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { StateEntry } from '../../schemas/topics.ts';
-import { EVENT_GAP_WINDOW_MS, findLastEnd, SEALS_AFTER, toWindowEnd } from '../../schemas/windows.ts';
+import { EVENT_GAP_WINDOW_MS, findLastEnd, SEALS_AFTER, toMinute, toWindowEnd } from '../../schemas/windows.ts';
 import { endBooks, publishPending } from './book-readings.ts';
 import { toDueInstant } from './books.ts';
 import { expireConnections, listSpans, pruneConnections } from './connections.ts';
@@ -15,25 +15,20 @@ import { pushLive, pushWatermark } from './outputs.ts';
 import type { ListingView, TaskView } from './state.ts';
 import type { Store } from './store.ts';
 import { filterNeeded } from './versions.ts';
-import { listRowWindows, sealWindows } from './windows.ts';
+import { LAYERS_BY_WINDOW_MS, listRowWindows, sealWindows } from './windows.ts';
 
 const WATERMARK_EVERY: Micros = 250_000;
 const STATE_ROUND_EVERY: Micros = 60_000_000;
 /** After a long silence minutes are sealed over several records: each is a row for each listing and price. */
 const MINUTES_A_RECORD = 60;
-const WINDOW_LENGTHS_MS = [...new Set(READING_LAYERS.map((l) => LAYERS[l].windowMs))].sort((a, b) => a - b);
-
-const listLayersSampledEvery = (ms: number): readonly ReadingLayer[] =>
-  READING_LAYERS.filter((name) => LAYERS[name].windowMs === ms);
-
 /** Runs at the first record: windows that ended before it are not ours. */
 export const beginLog = ({ changeCore }: Store): void =>
   changeCore((core) => {
     core.startedAt = core.recordedAt;
     core.watermarkAt = core.recordedAt;
     core.stateRoundAt = core.recordedAt;
-    core.minutesSealed = Math.floor(core.recordedAt / MICROS_PER_MINUTE) * MICROS_PER_MINUTE;
-    for (const ms of WINDOW_LENGTHS_MS) {
+    core.minutesSealed = toMinute(core.recordedAt);
+    for (const ms of LAYERS_BY_WINDOW_MS.keys()) {
       const before = toWindowEnd(core.recordedAt, ms) - ms * 1000;
       core.announced[ms] = before;
       core.sealed[ms] = before;
@@ -50,14 +45,18 @@ export function* advanceTime(context: TaskContext): Interruptible {
     publishPending(context, key);
   }
   const watermark = computeWatermark(state);
-  for (const ms of WINDOW_LENGTHS_MS) yield* announceTo(context, ms, findLastEnd(watermark, ms));
-  for (const ms of WINDOW_LENGTHS_MS) yield* sealTo(context, ms, findLastEnd(watermark - SEALS_AFTER, ms));
+  for (const sampling of LAYERS_BY_WINDOW_MS) yield* announceTo(context, sampling, watermark);
+  for (const sampling of LAYERS_BY_WINDOW_MS) yield* sealTo(context, sampling, watermark - SEALS_AFTER);
   yield* sealCandles(context);
   prune(context);
 }
 
-function* announceTo(context: TaskContext, ms: number, to: Micros): Interruptible {
+/** Layers with windows of one length. */
+type Sampling = readonly [ms: number, layers: readonly ReadingLayer[]];
+
+function* announceTo(context: TaskContext, [ms, layers]: Sampling, at: Micros): Interruptible {
   const { store, state } = context;
+  const to = findLastEnd(at, ms);
   const announced = state.announced[ms] ?? 0;
   if (to <= announced) return;
   // Windows that are sealed in the same step are not announced.
@@ -66,7 +65,7 @@ function* announceTo(context: TaskContext, ms: number, to: Micros): Interruptibl
     core.announced[ms] = to;
   });
   for (const listing of state.listings.values()) {
-    for (const layer of listLayersSampledEvery(ms)) {
+    for (const layer of layers) {
       for (const window of listRowWindows(state, listing, { layer, from, at: to })) {
         pushProvisional(context, listing, { layer, ...window });
       }
@@ -94,15 +93,16 @@ const publishOverdue = (context: TaskContext): void => {
   }
 };
 
-function* sealTo(context: TaskContext, ms: number, to: Micros): Interruptible {
+function* sealTo(context: TaskContext, [ms, layers]: Sampling, at: Micros): Interruptible {
   const { store, state } = context;
+  const to = findLastEnd(at, ms);
   const from = state.sealed[ms] ?? 0;
   if (to <= from) return;
   publishOverdue(context);
   const sealing = { state, venue: context.venue.id, offset: context.out.offset };
   for (const { symbol } of state.listings.values()) {
     store.changeListing(symbol, (listing) => {
-      for (const layer of listLayersSampledEvery(ms)) {
+      for (const layer of layers) {
         for (const row of sealWindows(sealing, listing, { layer, from, at: to })) pushSealed(context, symbol, row);
       }
       if (ms !== EVENT_GAP_WINDOW_MS) return;
@@ -131,7 +131,8 @@ function* sealCandles(context: TaskContext): Interruptible {
 
 const prune = (context: TaskContext): void => {
   const { store, state } = context;
-  const oldest = Math.min(state.minutesSealed, ...WINDOW_LENGTHS_MS.map((ms) => state.sealed[ms] ?? 0));
+  const sealed = Array.from(LAYERS_BY_WINDOW_MS.keys(), (ms) => state.sealed[ms] ?? 0);
+  const oldest = Math.min(state.minutesSealed, ...sealed);
   if (oldest <= state.prunedTo) return;
   store.changeCore((core) => {
     core.prunedTo = oldest;

@@ -1,7 +1,7 @@
 // Sampling windows: which reading represents a window, when it is announced, when it is sealed, and why it is a gap (H-06, N-11, L-08).
 import type { GapCause } from '../../schemas/gap-causes.ts';
 import { MICROS_PER_DAY } from '../../schemas/instants.ts';
-import { type CoverName, LAYERS, type ReadingLayer, resolveSource } from '../../schemas/layers.ts';
+import { type CoverName, LAYERS, READING_LAYERS, type ReadingLayer, resolveSource } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { Reading, Row } from '../../schemas/topics.ts';
 import { toWindowDay, toWindowEnd } from '../../schemas/windows.ts';
@@ -19,6 +19,12 @@ import {
   type VersionTest,
 } from './versions.ts';
 import type { View } from './view.ts';
+
+/** Layers by the length of their windows, ascending. */
+export const LAYERS_BY_WINDOW_MS: ReadonlyMap<number, readonly ReadingLayer[]> = Map.groupBy(
+  READING_LAYERS.toSorted((a, b) => LAYERS[a].windowMs - LAYERS[b].windowMs),
+  (name) => LAYERS[name].windowMs,
+);
 
 /** Length of the buckets that record whether a collector was alive. */
 export const COLLECTOR_BUCKET_MS = 10_000;
@@ -165,7 +171,7 @@ export const findMissedCause = (state: TaskView, listing: ListingView, window: L
 type Explained = Window & { readonly cause: GapCause | null };
 
 /** Joins adjacent gaps with one cause, but never across a UTC midnight. */
-export const joinGaps = <E extends Explained>(windows: readonly E[]): readonly E[] => {
+export const joinStretches = <E extends Explained>(windows: readonly E[]): readonly E[] => {
   const joined: E[] = [];
   for (const window of windows) {
     const last = joined.at(-1);
@@ -181,7 +187,7 @@ type Sealing = { readonly state: TaskView; readonly venue: string; readonly offs
 
 /**
  * Final rows of one listing and layer for all windows that end in `(range.from, range.at]`. Windows of one step without a reading share rows
- * (`joinGaps`). Sealed windows are deleted.
+ * (`joinStretches`). Sealed windows are deleted.
  */
 export const sealWindows = (
   { state, venue, offset }: Sealing,
@@ -199,7 +205,7 @@ export const sealWindows = (
     return { ...window, held, cause: held ? null : findGapCause(state, listing, { layer: name, ...window }) };
   });
   if (layer) forget(layer, at);
-  return joinGaps(windows).map(({ held, cause, ...span }) =>
+  return joinStretches(windows).map(({ held, cause, ...span }) =>
     held
       ? makeReadingRow(identity, { ...span, srcOffset: held.offset }, held.reading)
       : makeGapRow(identity, { ...span, srcOffset: offset }, cause ?? 'unknown'),
