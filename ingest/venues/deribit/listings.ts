@@ -4,6 +4,7 @@ import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../contract/
 import { splitElements } from '../shared/elements.ts';
 import { readListings } from '../shared/listing-rows.ts';
 import { makeListingValues } from '../shared/listing-values.ts';
+import { splitMultiplier } from '../shared/symbol-names.ts';
 import {
   type Fields,
   isAbsent,
@@ -90,12 +91,14 @@ const readKind = ({ instrument_type, future_type }: Fields, symbol: string): 'li
 };
 
 const toValues = (instrument: Fields, venue_symbol: string): ListingValues => {
-  const base = readText(instrument.base_currency, 'base_currency').toUpperCase();
+  // `1000BONK_USDC-PERPETUAL` is priced and sized in thousands (V-04).
+  const asset = readText(instrument.base_currency, 'base_currency').toUpperCase();
   const venue_kind = readKind(instrument, venue_symbol);
   const endMs = readCountOrNull(instrument.expiration_timestamp, 'expiration_timestamp') || NO_END_MS;
   return makeListingValues({
     venue_symbol,
-    base,
+    asset,
+    ...splitMultiplier(asset),
     venue_kind,
     contract_size: '1',
     // Amounts are multiples of the venue's contract size: it is the step, not the worth of one unit.

@@ -4,6 +4,7 @@ import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../contract/
 import { splitElements } from '../shared/elements.ts';
 import { readListings } from '../shared/listing-rows.ts';
 import { makeListingValues } from '../shared/listing-values.ts';
+import { splitMultiplier } from '../shared/symbol-names.ts';
 import { type Fields, isFields, makeWords, readMessage, readRuleOrNull, readText } from '../shared/wire.ts';
 
 /** Recognised by its member `markets`; one scope, complete. */
@@ -42,11 +43,14 @@ const STATUSES = makeWords({
   FINAL_SETTLEMENT: 'settling',
 });
 
-/** `BTC-USD`; permissionless markets include the pool: `BUFFI,UNISWAP_V3,0X4C1B…-USD`. */
-const splitTicker = (ticker: string): { readonly asset: string; readonly base: string; readonly quote: string } => {
+type Ticker = Readonly<Record<'asset' | 'base' | 'multiplier' | 'quote', string>>;
+
+/** `BTC-USD`; permissionless markets include the pool: `BUFFI,UNISWAP_V3,0X4C1B…-USD`. `1000CAT-USD` counts thousands (V-04). */
+const splitTicker = (ticker: string): Ticker => {
   const dash = ticker.lastIndexOf('-');
   const asset = dash < 0 ? ticker : ticker.slice(0, dash);
-  return { asset, base: asset.split(',', 1)[0] ?? asset, quote: dash < 0 ? '' : ticker.slice(dash + 1) };
+  const quote = dash < 0 ? '' : ticker.slice(dash + 1);
+  return { asset, quote, ...splitMultiplier(asset.split(',', 1)[0] ?? asset) };
 };
 
 const toValues = (market: Fields, venue_symbol: string): ListingValues =>

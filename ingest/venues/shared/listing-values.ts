@@ -17,7 +17,7 @@ type Told = Omit<ListingValues, keyof Optional | Derived> &
     /** The venue's name of the base; the base itself when absent. */
     readonly asset?: string;
     /** One when absent. */
-    readonly multiplier?: Digits | null;
+    readonly multiplier?: Digits;
     /** Prices whose candles the venue publishes. */
     readonly price_types: readonly PriceType[];
   };

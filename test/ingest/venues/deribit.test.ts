@@ -528,6 +528,14 @@ t.test('statuses are the words of V-02', (t) => {
   t.equal(one({})?.values.status, 'unknown');
   t.equal(one({})?.values.delisted_at, 4_000_000_000_000_000);
   t.equal(one({ kind: 'option' }), undefined);
+  const linear = { instrument_name: '1000BONK_USDC-PERPETUAL', instrument_type: 'linear', quote_currency: 'USDC' };
+  t.match(one({ ...linear, base_currency: '1000BONK' })?.values, {
+    instrument: 'BONK-PERP',
+    base: 'BONK',
+    base_venue_alias: '1000BONK',
+    multiplier: '1000',
+    contract_size: '1',
+  });
   const alone = deribit.mapReference(
     {},
     answer('GET /public/get_instrument?instrument_name=A-PERPETUAL', { result: row }),

@@ -433,6 +433,13 @@ t.test('each rule of a listing has its derivation', (t) => {
     quote: 'USD',
     base_venue_alias: 'BUFFI,UNISWAP_V3,0X4C1B',
     instrument: 'BUFFI-PERP',
+    multiplier: '1',
+  });
+  t.match(listListings({ a: { ...MARKET, ticker: '1000CAT-USD' } })[0]?.values, {
+    instrument: 'CAT-PERP',
+    base: 'CAT',
+    base_venue_alias: '1000CAT',
+    multiplier: '1000',
   });
   t.end();
 });
