@@ -1,7 +1,7 @@
 // Bitget's reference answers of v1, v2 and v3: contracts and instruments become listings (records.md, V-02 to V-04).
 import { multiply, toStep } from '../../../schemas/decimals.ts';
 import { PRICE_TYPES } from '../../../schemas/layers/candle.ts';
-import type { Digits, FieldTransform, ListingRecord, ListingValues } from '../../../schemas/records.ts';
+import type { Digits, FieldTransform, ListingRecord, ListingValues, Micros } from '../../../schemas/records.ts';
 import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../contract/listings.ts';
 import { leaveOff } from '../shared/chosen-listings.ts';
 import { splitElements } from '../shared/elements.ts';
@@ -44,7 +44,7 @@ export const mapReference = (_state: ReferenceState, message: VenueMessage): Ref
     const { listings, unreadable } = readListings(rows, (contract) => {
       if (!isPerpetual(contract)) return null;
       const venue_symbol = readText(contract.symbol, 'symbol');
-      const values = toValues(contract, venue_symbol);
+      const values = toValues(contract, venue_symbol, venue_ts ?? received_at);
       return { layer: 'listing', venue: 'bitget', venue_symbol, venue_ts, received_at, values };
     });
     return {
@@ -80,15 +80,18 @@ const STATUSES = makeWords({
   limit_open: 'reduce_only',
   maintain: 'halted',
   off: 'delisted',
-  offline: 'delisted',
+  offline: 'halted',
 });
 
-const readStatus = (contract: Fields): string =>
-  readKind(contract) === 'perpetual'
-    ? (STATUSES[String(contract.symbolStatus ?? contract.status)] ?? 'unknown')
-    : 'unknown';
+/** `offline` is also the word for maintenance (the docs of v3): such a contract has ended once its `offTime` has passed, or when the list drops it. */
+const readStatus = (contract: Fields, at: Micros): string => {
+  if (readKind(contract) !== 'perpetual') return 'unknown';
+  const word = String(contract.symbolStatus ?? contract.status);
+  const end = word === 'offline' ? readEndlessMs(contract.offTime, 'offTime') : null;
+  return end !== null && end <= at ? 'delisted' : (STATUSES[word] ?? 'unknown');
+};
 
-const toValues = (contract: Fields, venue_symbol: string): ListingValues => {
+const toValues = (contract: Fields, venue_symbol: string, at: Micros): ListingValues => {
   const asset = readText(contract.baseCoin, 'baseCoin');
   const { rules, normalisation } = readRules(contract);
   return makeListingValues({
@@ -98,7 +101,7 @@ const toValues = (contract: Fields, venue_symbol: string): ListingValues => {
     ...rules,
     quote: readText(contract.quoteCoin, 'quoteCoin'),
     venue_kind: toMarket(venue_symbol),
-    status: readStatus(contract),
+    status: readStatus(contract, at),
     // Sizes are amounts; `sizeMultiplier` is their step.
     contract_size: '1',
     price_decimals: readCountOrNull(...findMember(contract, ['pricePlace', 'pricePrecision'])),

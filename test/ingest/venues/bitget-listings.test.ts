@@ -145,6 +145,8 @@ t.test('dated futures are no listings; words of the venue, multipliers, times wi
       instrument('BTCUSDZ24', { type: 'delivery' }),
       instrument('ETHUSDZ24'),
       instrument('ETHUSD', { quoteCoin: 'USD', status: 'restrictedAPI', offTime: '-1', launchTime: '' }),
+      instrument('ADAUSDT', { status: 'offline', offTime: '-1', maintainTime: '1700000000000' }),
+      instrument('DOTUSDT', { status: 'offline', offTime: '4000000000000' }),
     ]),
   );
   t.match(
@@ -161,9 +163,12 @@ t.test('dated futures are no listings; words of the venue, multipliers, times wi
       { base: '1INCH', multiplier: '1', status: 'delisted', delisted_at: 1700000000001_000 },
       { base: 'BTC', status: 'pre_launch', venue_kind: 'linear', min_notional: null },
       { base: 'ETH', venue_kind: 'inverse', status: 'unknown', listed_at: null, delisted_at: null },
+      { base: 'ADA', status: 'halted', delisted_at: null },
+      { base: 'DOT', status: 'halted', delisted_at: 4000000000000_000 },
     ],
+    '`offline` means an end that has passed, or maintenance',
   );
-  t.equal(listings.length, 5);
+  t.equal(listings.length, 7);
   t.equal(bitget.mapReference({}, answer('v3/market/instruments?category=SPOT', [instrument('BTCUSDT')])), null);
   t.end();
 });
