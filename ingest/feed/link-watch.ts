@@ -6,6 +6,8 @@ import type { FillIn, FillInKind } from './fill-ins.ts';
 import { createSubscriptionWatch } from './subscription-watch.ts';
 
 export type LinkWatch = {
+  /** Takes an acknowledgement. */
+  readonly begin: (text: string) => void;
   /** Takes a data frame. Throws SyntaxError when the frame names a minute and is no JSON. */
   readonly take: (text: string) => void;
   /** Subscriptions to renew now. */
@@ -56,6 +58,10 @@ export const createLinkWatch = (options: LinkWatchOptions): LinkWatch => {
   };
 
   return {
+    begin: (text) => {
+      const subscription = subscriptionOf?.(text) ?? null;
+      if (subscription !== null) subscriptions.begin(subscription);
+    },
     take: (text) => {
       const subscription = watched.length > 0 ? (subscriptionOf?.(text) ?? null) : null;
       if (subscription !== null) subscriptions.take(subscription, text, performance.now());

@@ -240,7 +240,10 @@ class SocketLink implements Link {
     meters.message(this.slot.id, what, bytes);
     const reply = venue.replyTo?.(text) ?? null;
     if (reply !== null) this.#send(reply);
-    if (what === 'ack') this.#answers += 1;
+    if (what === 'ack') {
+      this.#answers += 1;
+      this.#watch.begin(text);
+    }
     if (what === 'error') {
       log.warn({ slot: this.slot.id, frame: text.slice(0, 500) }, 'venue answered an error');
       this.#onRefusal(text);

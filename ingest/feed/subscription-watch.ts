@@ -1,7 +1,9 @@
-// Tracks the subscriptions of one connection that are never quiet for long: which are silent, which merely quiet. Pure: instants are arguments.
+// Tracks the watched subscriptions of one connection: which are silent, or never began, and which are merely quiet. Pure: instants are arguments.
 import type { Watched } from '../venues/contract/feed.ts';
 
 type SubscriptionWatch = {
+  /** The venue has accepted the subscription. */
+  readonly begin: (subscription: string) => void;
   /** A data frame of the subscription. */
   readonly take: (subscription: string, text: string, nowMs: number) => void;
   /** Subscriptions to renew now; each is returned again only after another silence. */
@@ -17,6 +19,8 @@ type Value = { readonly find: RegExp | null; readonly confirmAfterMs: number; la
 type Subscription = {
   readonly rule: Watched;
   readonly values: readonly Value[];
+  /** Whether it was accepted, or has had a frame. */
+  hasBegun: boolean;
   receivedMs: number;
   renewedMs: number;
   askedMs: number;
@@ -40,20 +44,27 @@ export const createSubscriptionWatch = (watched: readonly Watched[], openedMs: n
   for (const rule of watched) {
     for (const name of rule.subscriptions) {
       const values = listValues(rule, openedMs);
-      all.set(name, { rule, values, receivedMs: openedMs, renewedMs: openedMs, askedMs: openedMs });
+      const times = { receivedMs: openedMs, renewedMs: openedMs, askedMs: openedMs };
+      all.set(name, { rule, values, hasBegun: false, ...times });
     }
   }
   return {
+    begin: (name) => {
+      const subscription = all.get(name);
+      if (subscription) subscription.hasBegun = true;
+    },
     take: (name, text, nowMs) => {
       const subscription = all.get(name);
       if (!subscription) return;
+      subscription.hasBegun = true;
       subscription.receivedMs = nowMs;
       for (const value of subscription.values) takeValue(value, text, nowMs);
     },
     silent: (nowMs) => {
       const names: string[] = [];
       for (const [name, subscription] of all) {
-        const { rule, receivedMs, renewedMs } = subscription;
+        const { rule, hasBegun, receivedMs, renewedMs } = subscription;
+        if (rule.mayBeQuiet === true && hasBegun) continue;
         if (nowMs - Math.max(receivedMs, renewedMs) < rule.silenceMs) continue;
         subscription.renewedMs = nowMs;
         names.push(name);

@@ -15,6 +15,8 @@ export const STREAMS_PER_CONNECTION = PRICES.length * LISTINGS_PER_CONNECTION;
 /** Maximum number of topics the venue reads from one frame. */
 const TOPICS_PER_FRAME = 20;
 const SILENCE_MS = 30_000;
+/** Every subscription is acknowledged by its name; one that the venue refused, for its limits or in a failure, is not. */
+const BEGIN_MS = 60_000;
 const RENEW_AFTER_MS = 23 * 3_600_000;
 
 /** Books have their own sockets, so that a busy book never delays a mark. */
@@ -23,13 +25,13 @@ export const planBitmex = (listings: readonly ListingRecord[], env: PlanEnv): Sl
     id: 'orderBookL2',
     tables: ['orderBookL2'],
     layers: ['book', 'venue_depth'],
-    watched: [],
+    busy: [],
   }),
   ...planSockets(listings, env, {
     id: 'prices',
     tables: PRICES,
     layers: ['ticker', 'mark', 'funding', 'oi', 'stats', 'trades', 'liquidation', 'candles'],
-    watched: ['instrument'],
+    busy: ['instrument'],
   }),
 ];
 
@@ -38,7 +40,7 @@ type SocketPlan = {
   readonly tables: readonly string[];
   readonly layers: readonly string[];
   /** Tables that are never quiet for long: trades, bins and liquidations may be; instruments share their socket and show that it is alive. */
-  readonly watched: readonly string[];
+  readonly busy: readonly string[];
 };
 
 const planSockets = (listings: readonly ListingRecord[], env: PlanEnv, plan: SocketPlan): Slot[] =>
@@ -57,7 +59,11 @@ const planSockets = (listings: readonly ListingRecord[], env: PlanEnv, plan: Soc
         covers: [{ layers: plan.layers, symbols }],
         silenceMs: SILENCE_MS,
         renewAfterMs: RENEW_AFTER_MS,
-        watched: plan.watched.map((table): Watched => ({ subscriptions: listTopics(table), silenceMs: SILENCE_MS })),
+        watched: plan.tables.map((table): Watched => {
+          const subscriptions = listTopics(table);
+          if (plan.busy.includes(table)) return { subscriptions, silenceMs: SILENCE_MS };
+          return { subscriptions, silenceMs: BEGIN_MS, mayBeQuiet: true };
+        }),
       };
     },
   });

@@ -58,8 +58,13 @@ export const readChain = (text: string): Chain | null => {
   return toChain(symbol, table, action === 'partial' ? 'snapshot' : 'update');
 };
 
-/** Subscription of a frame, such as `instrument:XBTUSD`; null for tables that may be quiet. */
+/**
+ * Subscription of a frame, such as `instrument:XBTUSD`; null for tables that may be quiet. An acknowledgement names its own: the partial of an
+ * empty table names no symbol.
+ */
 export const readSubscription = (text: string): string | null => {
+  const acknowledged = /^\{"success":true,"subscribe":"([^"\\]+)"/.exec(text.slice(0, 200))?.[1];
+  if (acknowledged !== undefined) return acknowledged;
   if (!text.startsWith('{"table":"instrument"')) return null;
   const symbol = /"symbol":"([^"\\]+)"/.exec(text.slice(Math.max(text.indexOf('"data":['), 0)))?.[1];
   return symbol === undefined ? null : `instrument:${symbol}`;

@@ -24,11 +24,13 @@ export type PollRequest = VenueRequest & {
  */
 export type Cover = { readonly layers: readonly string[]; readonly symbols: readonly string[] | null };
 
-/** Subscriptions of a socket that are never quiet for long; names are the venue's own. */
+/** Subscriptions of a socket that are never quiet for long, or whose beginning shows; names are the venue's own. */
 export type Watched = {
   readonly subscriptions: readonly string[];
   /** After this silence a subscription is renewed (F-02: the layer's freshness default). */
   readonly silenceMs: number;
+  /** They may be quiet once they have begun, with an acknowledgement or a first frame: only one that never began is renewed. */
+  readonly mayBeQuiet?: true;
   /** After this silence its value is requested by `confirm` (F-03). */
   readonly confirmAfterMs?: number;
   /** Members that frames may leave out or repeat: the value is requested when one of them has not changed for its time, whatever else came. */
@@ -135,7 +137,7 @@ export type VenueFeed = {
   readonly bookSnapshot?: (listing: Listed, endpoints: Endpoints) => VenueRequest;
   /** A cheaper request that confirms a quiet book: its answer's chain is a `confirmation`. */
   readonly bookConfirmation?: (listing: Listed, endpoints: Endpoints) => VenueRequest;
-  /** Cheap read of a data frame: the watched subscription it came by, or null. */
+  /** Cheap read of a data frame: the watched subscription it came by; of an acknowledgement: the one it accepts. Null: none, or several. */
   readonly subscriptionOf?: (text: string) => string | null;
   /** Frames that end and begin silent subscriptions. */
   readonly renew?: (subscriptions: readonly string[]) => readonly string[];

@@ -196,12 +196,14 @@ export const readChain = (text: string): Chain | null => {
 
 const HEAD_LENGTH = 500;
 
-/** Channel and id of a frame; null for the channel of all markets, which has no id. */
+/** Channel and id of a frame; null for the channel of all markets, which has no id, and for the end of a subscription. */
 export const readSubscription = (text: string): string | null => {
   const [head = ''] = text.slice(0, HEAD_LENGTH).split('"contents":', 1);
   const channel = /"channel":"(\w+)"/.exec(head)?.[1];
   const id = /"id":"([^"\\]+)"/.exec(head)?.[1];
-  return channel === undefined || id === undefined ? null : `${channel}/${id}`;
+  return channel === undefined || id === undefined || head.includes('"type":"unsubscribed"')
+    ? null
+    : `${channel}/${id}`;
 };
 
 /** The newest minute of a frame of candles. */

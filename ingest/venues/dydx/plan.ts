@@ -15,6 +15,8 @@ const LISTINGS_PLANNED = 16;
 const SILENCE_MS = 30_000;
 /** A quiet book sends nothing; a new subscription sends it whole, before its bound of 30 s (F-03). */
 const BOOK_SILENCE_MS = 20_000;
+/** The first message of trades or candles is the answer to the subscription. The venue refuses some: it "could not fetch data" for the answer. */
+const EVENTS_BEGIN_MS = 60_000;
 const RENEW_AFTER_MS = 23 * 3_600_000;
 
 export const planDydx = (listings: readonly ListingRecord[], env: PlanEnv): Slot[] => {
@@ -37,16 +39,20 @@ export const planDydx = (listings: readonly ListingRecord[], env: PlanEnv): Slot
     slot: (members, { shard, tag }) => {
       const symbols = members.map(({ venue_symbol }) => venue_symbol);
       const books = symbols.map((symbol) => `v4_orderbook/${symbol}`);
+      const events = symbols.flatMap(listEvents);
       return {
         kind: 'socket',
         id: `market.${tag}`,
         shards: [shard],
         url,
         // Trades and candles may be quiet; books, which seldom are, share their socket and show that it is alive.
-        subscribe: [...books, ...symbols.flatMap(listEvents)].map((name) => toCommand('subscribe', name)),
+        subscribe: [...books, ...events].map((name) => toCommand('subscribe', name)),
         covers: [{ layers: ['book', 'venue_depth', 'trades', 'liquidation', 'candles'], symbols }],
         ...age,
-        watched: [{ subscriptions: books, silenceMs: BOOK_SILENCE_MS }],
+        watched: [
+          { subscriptions: books, silenceMs: BOOK_SILENCE_MS },
+          { subscriptions: events, silenceMs: EVENTS_BEGIN_MS, mayBeQuiet: true },
+        ],
       };
     },
   });

@@ -39,7 +39,7 @@ export const krakenFutures: Venue = {
   endpoints: ENDPOINTS,
   limits: {
     streamsPerConnection: STREAMS_PER_CONNECTION,
-    subscribePerSecond: 5,
+    subscribePerSecond: 20,
     restWeightPerMinute: 3_000,
     restBurst: { most: 500, ms: 10_000 },
     connectionsPerMinute: 60,

@@ -17,6 +17,8 @@ const PRODUCTS_PER_CONNECTION = 100;
 export const STREAMS_PER_CONNECTION = 2 * PRODUCTS_PER_CONNECTION;
 const PRODUCTS_PER_FRAME = 50;
 const SILENCE_MS = 30_000;
+/** Each subscription begins with a snapshot. One of a product that is not tradeable has none, and is made again until it is. */
+const BEGIN_MS = 60_000;
 const RENEW_AFTER_MS = 23 * 3_600_000;
 /**
  * Every minute's candle must be recorded within 100 s of its end (N-11). Two requests a listing: 15 a second with 600 listings, beside 10 a
@@ -28,12 +30,12 @@ const PRICE_CANDLES_SINCE_MS = 180_000;
 
 /** Books have their own sockets, so that a busy book never delays a mark. */
 export const planKrakenFutures = (listings: readonly ListingRecord[], env: PlanEnv): Slot[] => [
-  ...planSockets(listings, env, { id: 'book', feeds: ['book'], layers: ['book', 'venue_depth'], watched: [] }),
+  ...planSockets(listings, env, { id: 'book', feeds: ['book'], layers: ['book', 'venue_depth'], busy: [] }),
   ...planSockets(listings, env, {
     id: 'prices',
     feeds: ['ticker', 'trade'],
     layers: ['ticker', 'mark', 'funding', 'oi', 'stats', 'trades', 'liquidation', 'candles'],
-    watched: ['ticker'],
+    busy: ['ticker'],
   }),
   ...planPriceCandles(listings, env),
 ];
@@ -43,7 +45,7 @@ type SocketPlan = {
   readonly feeds: readonly string[];
   readonly layers: readonly string[];
   /** Feeds that are never quiet for long: trades may be; tickers share their socket and show that it is alive. */
-  readonly watched: readonly string[];
+  readonly busy: readonly string[];
 };
 
 const planSockets = (listings: readonly ListingRecord[], env: PlanEnv, plan: SocketPlan): Slot[] =>
@@ -57,31 +59,34 @@ const planSockets = (listings: readonly ListingRecord[], env: PlanEnv, plan: Soc
         id: `${plan.id}.${tag}`,
         shards: [shard],
         url: env.endpoints.ws ?? '',
-        subscribe: plan.feeds.flatMap((feed) => toFrames('subscribe', feed, symbols)),
+        subscribe: plan.feeds.flatMap((feed) => toFrames(feed, symbols)),
         covers: [{ layers: plan.layers, symbols }],
         silenceMs: SILENCE_MS,
         renewAfterMs: RENEW_AFTER_MS,
-        watched: plan.watched.map(
-          (feed): Watched => ({ subscriptions: symbols.map((symbol) => `${feed}:${symbol}`), silenceMs: SILENCE_MS }),
-        ),
+        watched: plan.feeds.map((feed): Watched => {
+          const subscriptions = symbols.map((symbol) => `${feed}:${symbol}`);
+          if (plan.busy.includes(feed)) return { subscriptions, silenceMs: SILENCE_MS };
+          return { subscriptions, silenceMs: BEGIN_MS, mayBeQuiet: true };
+        }),
       };
     },
   });
 
-const toFrames = (event: 'subscribe' | 'unsubscribe', feed: string, symbols: readonly string[]): string[] =>
-  splitChunks(symbols, PRODUCTS_PER_FRAME).map((product_ids) => JSON.stringify({ event, feed, product_ids }));
+type Event = 'subscribe' | 'unsubscribe';
 
-/** A new subscription starts with the newest ticker, or the whole book. */
+const toFrame = (event: Event, feed: string, product_ids: readonly string[]): string =>
+  JSON.stringify({ event, feed, product_ids });
+
+const toFrames = (feed: string, symbols: readonly string[]): string[] =>
+  splitChunks(symbols, PRODUCTS_PER_FRAME).map((some) => toFrame('subscribe', feed, some));
+
+/** One product a frame: a refusal, of a product that is not tradeable now, concerns no other. A new subscription starts with the newest ticker, or the whole book. */
 export const toRenewal = (subscriptions: readonly string[]): string[] => {
-  const byFeed = Object.entries(Object.groupBy(subscriptions, (name) => name.slice(0, name.indexOf(':'))));
-  const listFrames = (event: 'subscribe' | 'unsubscribe'): string[] =>
-    byFeed.flatMap(([feed, names = []]) =>
-      toFrames(
-        event,
-        feed,
-        names.map((name) => name.slice(feed.length + 1)),
-      ),
-    );
+  const listFrames = (event: Event): string[] =>
+    subscriptions.map((name) => {
+      const colon = name.indexOf(':');
+      return toFrame(event, name.slice(0, colon), [name.slice(colon + 1)]);
+    });
   return [...listFrames('unsubscribe'), ...listFrames('subscribe')];
 };
 

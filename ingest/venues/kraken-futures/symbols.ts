@@ -47,9 +47,9 @@ export const readChain = (text: string): Chain | null => {
   return toChain(symbol, feed === 'book' ? 'update' : 'snapshot', BigInt(sequence));
 };
 
-/** Subscription of a frame, such as `ticker:PF_XBTUSD`; null for trades, which may be quiet. A ticker has its feed after its figures. */
+/** Subscription of a frame, such as `ticker:PF_XBTUSD`. A ticker has its feed after its figures. */
 export const readSubscription = (text: string): string | null => {
-  const feed = /"feed":"(ticker|book)(?:_snapshot)?"/.exec(text.slice(0, 600))?.[1];
+  const feed = /"feed":"(ticker|book|trade)(?:_snapshot)?"/.exec(text.slice(0, 600))?.[1];
   const symbol = /"product_id":"([^"\\]+)"/.exec(text.slice(0, 600))?.[1];
   return feed === undefined || symbol === undefined ? null : `${feed}:${symbol}`;
 };

@@ -267,6 +267,22 @@ t.test('a silent subscription is named once for each silence, a quiet one before
   t.equal(watch.quiet(89_999), null);
 });
 
+t.test(
+  'a subscription that may be quiet is renewed until it has begun, with an acknowledgement or a frame',
+  async (t) => {
+    const watch = createSubscriptionWatch([{ subscriptions: ['a', 'b', 'c'], silenceMs: 60_000, mayBeQuiet: true }], 0);
+    watch.begin('a');
+    watch.begin('unknown');
+    watch.take('b', '{}', 1_000);
+    t.same(watch.silent(59_999), []);
+    t.same(watch.silent(60_000), ['c'], 'the venue refused it');
+    t.same(watch.silent(119_999), []);
+    t.same(watch.silent(120_000), ['c'], 'again, until the venue accepts it');
+    watch.begin('c');
+    t.same(watch.silent(1_000_000), []);
+  },
+);
+
 t.test('a member that frames omit or repeat is requested, although others of its subscription change', async (t) => {
   const members = [
     { name: 'lastPrice', confirmAfterMs: 20_000 },

@@ -77,6 +77,24 @@ t.test(
   },
 );
 
+t.test(
+  'of subscriptions that may be quiet, those that the venue refused are renewed, whatever the refusal says',
+  async (t) => {
+    const watched = [{ subscriptions: ['a', 'b', 'c'], silenceMs: 500, mayBeQuiet: true as const }];
+    const { server } = await runTalking(t, ({ ws }) => ({ ...makeSlot(ws), watched }));
+    server.sendAll('{"ok":1,"sub":"a"}');
+    server.sendAll('{"sub":"b"}');
+    server.sendAll('{"err":"Internal error, could not fetch data for subscription"}');
+    const feed = setInterval(() => server.sendAll('{"sub":"other"}'), 50);
+    t.teardown(() => clearInterval(feed));
+    await waitFor('renewed twice', () => server.received(0).length >= 5);
+    t.same(
+      server.received(0).map(({ text }) => text),
+      ['one', 'two', 'three', 'again c', 'again c'],
+    );
+  },
+);
+
 /** The same, of whose books the socket itself sends the snapshots: `{"whole":"AAA","last":5}`. */
 const streaming: Venue = {
   ...talking,

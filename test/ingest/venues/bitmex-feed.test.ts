@@ -46,10 +46,15 @@ t.test('the plan subscribes every table of every listing once, few topics a fram
     const isBook = topics[0]?.startsWith('orderBookL2:');
     t.same(cover?.layers, isBook ? ['book', 'venue_depth'] : PRICE_LAYERS);
     t.same([...new Set(topics.map((topic) => topic.replace(/^.*:/, '')))], cover?.symbols);
+    const name = (of: string): unknown => cover?.symbols?.map((symbol) => `${of}:${symbol}`);
+    const begins = (of: string): unknown => ({ subscriptions: name(of), silenceMs: 60_000, mayBeQuiet: true });
     const watched = isBook
-      ? []
-      : [{ subscriptions: cover?.symbols?.map((symbol) => `instrument:${symbol}`), silenceMs: 30_000 }];
-    t.same(slot.watched, watched, 'trades, bins and liquidations may rest');
+      ? [begins('orderBookL2')]
+      : [
+          { subscriptions: name('instrument'), silenceMs: 30_000 },
+          ...['trade', 'liquidation', 'tradeBin1m'].map(begins),
+        ];
+    t.same(slot.watched, watched, 'trades, bins and liquidations may rest once they have begun');
     all.push(...topics);
   }
   const tables = ['orderBookL2', 'instrument', 'trade', 'liquidation', 'tradeBin1m'];
@@ -147,6 +152,10 @@ t.test('an instrument that went silent is subscribed again', (t) => {
     '{"op":"subscribe","args":["instrument:A","instrument:B"]}',
   ]);
   t.equal(venue.classify('{"success":true,"unsubscribe":"instrument:A","request":{}}'), 'ack');
+  t.equal(venue.subscriptionOf?.('{"success":true,"unsubscribe":"instrument:A","request":{}}'), null);
+  // As captured; the partial that follows it has `"filter":{},"data":[]`.
+  const accepted = '{"success":true,"subscribe":"liquidation:XBTUSD","request":{"op":"subscribe","args":[]}}';
+  t.equal(venue.subscriptionOf?.(accepted), 'liquidation:XBTUSD');
   t.end();
 });
 

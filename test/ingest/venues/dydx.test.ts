@@ -469,7 +469,11 @@ t.test('the plan has one socket for all markets, others for their books, trades 
   t.same(sockets?.covers, [
     { layers: ['book', 'venue_depth', 'trades', 'liquidation', 'candles'], symbols: ['BTC-USD'] },
   ]);
-  t.same(sockets?.watched, [{ subscriptions: ['v4_orderbook/BTC-USD'], silenceMs: 20_000 }]);
+  const events = ['v4_trades/BTC-USD', 'v4_candles/BTC-USD/1MIN'];
+  t.same(sockets?.watched, [
+    { subscriptions: ['v4_orderbook/BTC-USD'], silenceMs: 20_000 },
+    { subscriptions: events, silenceMs: 60_000, mayBeQuiet: true },
+  ]);
   t.end();
 });
 
@@ -520,6 +524,8 @@ t.test('a subscription is named by channel and id, and renewed under them', (t) 
   t.equal(dydx.subscriptionOf?.(lineOf(TARDIS, 3).raw), 'v4_orderbook/GRT-USD');
   t.equal(dydx.subscriptionOf?.(lineOf(TARDIS, 4).raw), 'v4_orderbook/GRT-USD');
   t.equal(dydx.subscriptionOf?.(lineOf(TARDIS, 7).raw), null, 'all markets have one');
+  const ended = '{"type":"unsubscribed","connection_id":"c","message_id":3,"channel":"v4_trades","id":"BTC-USD"}';
+  t.equal(dydx.subscriptionOf?.(ended), null, 'the end of a subscription is not its beginning');
   t.same(dydx.renew?.(['v4_orderbook/A,B-USD', 'v4_candles/BTC-USD/1MIN']), [
     '{"type":"unsubscribe","channel":"v4_orderbook","id":"A,B-USD"}',
     '{"type":"subscribe","channel":"v4_orderbook","id":"A,B-USD"}',

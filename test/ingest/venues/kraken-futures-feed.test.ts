@@ -44,10 +44,10 @@ t.test('the plan subscribes book, ticker and trade of every perpetual once, on s
       cover?.symbols?.every((symbol) => slot.shards.includes(shardOf(symbol))),
       'a socket serves its shard',
     );
-    const watched = isBook
-      ? []
-      : [{ subscriptions: cover?.symbols?.map((symbol) => `ticker:${symbol}`), silenceMs: 30_000 }];
-    t.same(slot.watched, watched, 'trades may rest');
+    const name = (feed: string): unknown => cover?.symbols?.map((symbol) => `${feed}:${symbol}`);
+    const begins = (feed: string): unknown => ({ subscriptions: name(feed), silenceMs: 60_000, mayBeQuiet: true });
+    const watched = isBook ? [begins('book')] : [{ subscriptions: name('ticker'), silenceMs: 30_000 }, begins('trade')];
+    t.same(slot.watched, watched, 'trades may rest once they have begun');
   }
   t.same(
     asked.toSorted(),
@@ -137,13 +137,20 @@ t.test('a subscription that went silent, or whose book broke, is renewed', (t) =
   );
   t.equal(venue.subscriptionOf?.(lineOf(NAUTILUS_WS, 4).raw), 'book:PI_XBTUSD');
   t.equal(venue.subscriptionOf?.(lineOf(NAUTILUS_WS, 5).raw), 'book:PI_XBTUSD');
-  t.equal(venue.subscriptionOf?.(lineOf(NAUTILUS_WS, 2).raw), null, 'a trade');
-  t.same(venue.renew?.(['ticker:PF_A', 'book:PF_A', 'ticker:PF_B']), [
-    '{"event":"unsubscribe","feed":"ticker","product_ids":["PF_A","PF_B"]}',
-    '{"event":"unsubscribe","feed":"book","product_ids":["PF_A"]}',
-    '{"event":"subscribe","feed":"ticker","product_ids":["PF_A","PF_B"]}',
-    '{"event":"subscribe","feed":"book","product_ids":["PF_A"]}',
-  ]);
+  t.equal(venue.subscriptionOf?.(lineOf(NAUTILUS_WS, 2).raw), 'trade:PI_XBTUSD');
+  const past = '{"feed":"trade_snapshot","product_id":"PF_B","trades":[{"feed":"trade","product_id":"PF_B"}]}';
+  t.equal(venue.subscriptionOf?.(past), 'trade:PF_B');
+  t.equal(venue.subscriptionOf?.('{"event":"subscribed","feed":"trade","product_ids":["PF_B"]}'), null);
+  t.same(
+    venue.renew?.(['ticker:PF_A', 'ticker:PF_B']),
+    [
+      '{"event":"unsubscribe","feed":"ticker","product_ids":["PF_A"]}',
+      '{"event":"unsubscribe","feed":"ticker","product_ids":["PF_B"]}',
+      '{"event":"subscribe","feed":"ticker","product_ids":["PF_A"]}',
+      '{"event":"subscribe","feed":"ticker","product_ids":["PF_B"]}',
+    ],
+    'one that is refused takes no other with it',
+  );
   t.equal(venue.classify('{"event":"unsubscribed","feed":"ticker","product_ids":["PF_A"]}'), 'ack');
   t.end();
 });
