@@ -128,12 +128,12 @@ export const printLiquidations = async (run: Run): Promise<void> => {
   if (run.format === 'parquet') return writeTable(run, 'liquidations', { ...request, limit: MOST_LIQUIDATIONS });
   const objects: unknown[] = [];
   const events: Row[] = [];
-  let gaps: Row[] = [];
+  const gaps: Row[] = [];
   let partly = '';
   for await (const answer of run.client.pages('liquidations', request, pickSignal(run))) {
     objects.push(...answer.items);
     events.push(...rows.toLiquidationRows(answer));
-    gaps = rows.toLiquidationGapRows(answer);
+    gaps.push(...rows.toLiquidationGapRows(answer));
     partly = rows.describeCompleteness(answer);
   }
   const counts = [rows.formatCount(events.length, 'liquidation'), rows.formatCount(gaps.length, 'gap')];

@@ -100,7 +100,7 @@ export const toLiquidationRows = ({ items }: LiquidationsAnswer<string>): Row[] 
     }),
   );
 
-/** Stretches in which some may be missing, each a row at its beginning. Every page has those of the whole window. */
+/** Stretches in which some may be missing, each a row at its beginning. A page has those that begin on it. */
 export const toLiquidationGapRows = ({ items }: LiquidationsAnswer<string>): Row[] =>
   items.flatMap(({ venue, venue_symbol, completeness, gaps }) =>
     gaps.map(({ from, to, gap_cause }) => ({

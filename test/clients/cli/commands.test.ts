@@ -40,13 +40,19 @@ const STREAMED = [
 ].map((text) => `${text}\n\n`);
 const BYE = frame('z', 'bye', { reason: 'rotate', reconnect: false });
 
-/** Answers with only the last part of a page, so that no answer has a next page. */
+/** The answer as a page without a next one. */
 const onePage = (answer: unknown): unknown => {
   const { page, items } = answer as { page?: object; items?: readonly object[] };
   return page === undefined
     ? answer
     : { ...(answer as object), page: { ...page, next_cursor: null }, ...(items && { items }) };
 };
+
+/** Two pages of liquidations: a gap is on the page on which it begins, here the first. */
+const twoPages = (answer: LiquidationsAnswer<string>, cursor: unknown): unknown =>
+  cursor === undefined
+    ? { ...answer, page: { ...answer.page, next_cursor: 'more' } }
+    : onePage({ ...answer, items: answer.items.map((item) => ({ ...item, gaps: [] })) });
 
 const asked: Asked[] = [];
 const answer: EdgeAnswer = (response, request) => {
@@ -69,6 +75,9 @@ const answer: EdgeAnswer = (response, request) => {
       const goesOn = sent['side'] === 'short' && sent['cursor'] === undefined;
       if (goesOn) response.setHeader('x-service-page', '{"limit":5000,"returned":5000,"next_cursor":"more"}');
       response.writeHead(200, { 'content-type': 'application/vnd.apache.parquet' }).end('PAR1 PAR1');
+    } else if (endpoint.name === 'liquidations' && sent['side'] === 'long') {
+      const pages = twoPages(endpoint.example.output as LiquidationsAnswer<string>, sent['cursor']);
+      answerJson(200, pages)(response, request);
     } else answerJson(200, onePage(endpoint.example.output))(response, request);
   });
 };
@@ -280,6 +289,8 @@ t.test('a table of liquidations has its gaps and how complete each venue is', as
   t.ok(gaps.length > 0, 'the documented answer has a gap');
   for (const { venue, venue_symbol, completeness, from, to, gap_cause } of gaps)
     t.match(csv.out, `${from},${venue},${venue_symbol},missing,${gap_cause},${to},${completeness}`);
+  const paged = await run(['liquidations', ...BETWEEN, '--side', 'long', '--csv']);
+  t.equal(paged.out.split(',missing,').length - 1, gaps.length, 'the gaps of every page');
   const shown = await run(['liquidations', ...BETWEEN], { isTty: true });
   t.match(shown.err + shown.out, `${gaps.length} gap`);
   t.equal(describeCompleteness(answer), '', 'each of them is published');
