@@ -10,7 +10,6 @@ import type { Micros } from '../../schemas/records.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import { MarketAt, makeUnknown, type Outcome } from './evaluation.ts';
 import type { FreshDeps } from './fresh.ts';
-import { createImpatientStore } from './impatient-store.ts';
 import { type Leases, openLeases } from './leases.ts';
 import type { CountRules } from './metrics.ts';
 import { isFaultOfRule, isOutsidePlan, type Question, Questions, Selections } from './questions.ts';
@@ -159,9 +158,7 @@ class Loop {
   #reloadAt = 0;
   #tidyAt = 0;
 
-  constructor(given: EvaluatorDeps) {
-    const { history } = given;
-    const deps = { ...given, history: history === null ? null : createImpatientStore(history) };
+  constructor(deps: EvaluatorDeps) {
     this.#deps = deps;
     this.#outages = createOutageLog(deps.log, 'rules cannot be evaluated now, trying again');
     this.#leases = openLeases(deps.pool, deps.leaseMs);

@@ -1,4 +1,4 @@
-// Stored history for evaluations that follow a clock: a store that gave no answer is not waited for again until it answers.
+// Stored history for the evaluations of rules: a store that gave no answer is not waited for again until it answers.
 import { setTimeout as pause } from 'node:timers/promises';
 import { type HistoryStore, storeAway } from '../history/store.ts';
 
@@ -6,7 +6,8 @@ const LOOK_EVERY_MS = 1_000;
 
 /**
  * Each question about a store that is silent lasts as long as an evaluation may, and an instant as long as all its questions: the instants after
- * it would be late for every rule. So the first question that finds it silent (`isReachable`) ends the wait of the others.
+ * it would be late for every rule, and a call that evaluates a hundred rules now would take minutes. So the first question that finds it
+ * silent (`isReachable`) ends the wait of the others.
  */
 export const createImpatientStore = (store: HistoryStore, lookEveryMs = LOOK_EVERY_MS): HistoryStore => {
   let isAway = false;

@@ -6,6 +6,7 @@ import { startDeliveries } from './deliveries.ts';
 import { type AgentRules, openAgentRules } from './desk.ts';
 import { startEvaluator } from './evaluator.ts';
 import type { FreshDeps } from './fresh.ts';
+import { createImpatientStore } from './impatient-store.ts';
 import { createRuleMetrics } from './metrics.ts';
 import { openMoves, type RuleMoves } from './moves.ts';
 
@@ -34,8 +35,9 @@ export type Rules = {
 };
 
 /** Needs no database to start. */
-export const startRules = ({ registry, allowsLoopback, ...deps }: RulesDeps): Rules => {
+export const startRules = ({ registry, allowsLoopback, history, ...given }: RulesDeps): Rules => {
   const count = createRuleMetrics(registry);
+  const deps = { ...given, history: history === null ? null : createImpatientStore(history) };
   const evaluator = startEvaluator({ ...deps, count });
   const { pool, log } = deps;
   const deliveries = startDeliveries({ pool, calls: { allowsLoopback, nowMs: Date.now }, count, log });
