@@ -1,5 +1,6 @@
 // Checks the form of a rule before it is saved, through the data API: every fault of its query, and what it matches now.
 import { fetchBytes } from '../../infra/runtime/http.ts';
+import { isYounger } from '../../infra/runtime/kept-age.ts';
 import { ServiceError } from '../../schemas/errors.ts';
 import { preparePageKey } from '../accounts/page-key.ts';
 import type { Codes } from '../language/codes.ts';
@@ -12,15 +13,15 @@ const CATALOGUE_MS = 10_000;
 const TIMEOUT_MS = 10_000;
 const MOST_BYTES = 4_000_000;
 
-type Held = { readonly catalogue: Catalogue; readonly codes: Codes; readonly untilMs: number };
+type Held = { readonly catalogue: Catalogue; readonly codes: Codes; readonly atMs: number };
 const held = new WeakMap<Site, Held>();
 
 /** The catalogue of the data API, at most ten seconds old. Throws ServiceError UNAVAILABLE. */
 const readCatalogue = async (site: Site): Promise<Held> => {
   const known = held.get(site);
-  if (known !== undefined && known.untilMs > site.nowMs()) return known;
+  if (known !== undefined && isYounger(CATALOGUE_MS, known.atMs, site.nowMs())) return known;
   const catalogue = await fetchCatalogue(site.urls.api);
-  const read = { catalogue, codes: toCodes(catalogue), untilMs: site.nowMs() + CATALOGUE_MS };
+  const read = { catalogue, codes: toCodes(catalogue), atMs: site.nowMs() };
   held.set(site, read);
   return read;
 };

@@ -3,6 +3,8 @@ import t from 'tap';
 import { openKeyStore } from '../../../api/access/key-store.ts';
 import { hashKey, makeKey } from '../../../api/access/keys.ts';
 import { createLocalPermits } from '../../../api/access/permits.ts';
+import { readWords } from '../../../api/account-app/rule-check.ts';
+import type { Site } from '../../../api/account-app/site.ts';
 import { createStatusReader } from '../../../api/open-pages/read-status.ts';
 import { SlidingQuantiles } from '../../../api/status/sliding-quantiles.ts';
 import { openStatusStore } from '../../../api/status/status-store.ts';
@@ -64,6 +66,22 @@ t.test('the status is read again', async (t) => {
   nowMs -= HOUR_MS;
   await read();
   t.equal(edge.requests.length, 4);
+});
+
+t.test('the names that rules are checked with are read again', async (t) => {
+  let nowMs = NOW_MS;
+  const names = { fields: [], sources: [], functions: [], instruments_delisted: [] };
+  const edge = await openEdgeServer(t, [
+    answerJson(200, { ...names, venues: [], currencies: [], assets: [], instruments: [] }),
+  ]);
+  const site = { urls: { api: edge.url }, nowMs: () => nowMs } as unknown as Site;
+  await readWords(site);
+  nowMs += 9_999;
+  await readWords(site);
+  t.equal(edge.requests.length, 1);
+  nowMs -= HOUR_MS;
+  await readWords(site);
+  t.equal(edge.requests.length, 2);
 });
 
 t.test('quantiles of the last hour have nothing of before the step', (t) => {
