@@ -57,10 +57,10 @@ const changePassword = async (site: Site, exchange: Exchange, show: Show) => {
     await setPassword(client, accountId, passwordHash);
     await endOtherSessions(client, accountId, null);
     await recordEvent(client, { accountId, action: 'password_changed' });
+    await forgiveTries(client, subjects);
     return (await beginSession(client, { accountId, agent: readAgent(headers) })).token;
   });
   if (token === null) return show(exchange, NOT_RIGHT);
-  await forgiveTries(site.pool, subjects);
   setSessionCookie(site, exchange.reply, token);
   return exchange.reply.redirect(PATH, 303);
 };

@@ -78,11 +78,14 @@ export const showPasskeyStep = async (
 export const formatWait = (seconds: number): string =>
   `Too many tries. Wait ${formatCount(seconds, 'second')}, then try again.`;
 
-/** Ends what this browser was signed in as, and puts the new session in its place. */
+/** Puts the new session in the place of what this browser was signed in as, and ends that. The form is done: no failure of what follows takes its place. */
 export const enterSession = async (site: Site, { request, reply }: Exchange, token: string): Promise<void> => {
   const { session } = request;
-  if (session !== null) await endSession(site.pool, session.sessionId, session.accountId);
   setSessionCookie(site, reply, token);
+  if (session === null) return;
+  await endSession(site.pool, session.sessionId, session.accountId).catch((err: unknown) =>
+    site.log.warn({ err }, 'the session before could not be ended'),
+  );
 };
 
 const answer = async (

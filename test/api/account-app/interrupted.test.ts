@@ -1,7 +1,7 @@
 // The database fails between two steps of a form: either all of it is done and shown, or nothing is and the form can be sent again (D-191).
 import type { Pool } from 'pg';
 import t, { type Test } from 'tap';
-import { PASSWORD, signUp, startSite } from '../site-fixture.ts';
+import { PASSWORD, readAccount, signUp, startSite } from '../site-fixture.ts';
 
 /** Rows of the table that satisfy the condition are refused, as by a disk that is full; the function ends that. */
 const refuseRows = async (
@@ -45,4 +45,33 @@ t.test('a sign-in or a new password that fails at its end leaves nothing, and ca
   await letPass();
   t.equal((await one.submit('/recover', { email, code, password })).statusCode, 303, 'the code is as good as before');
   t.equal((await browser().submit('/sign-in', { email, password })).statusCode, 303);
+});
+
+t.test('a password is changed and the session after it begun, or neither', async (t) => {
+  const { browser, pool } = await startSite(t);
+  const one = browser();
+  await signUp(one);
+  const letPass = await refuseRows(t, pool, {
+    ...{ when: 'new.tries < old.tries', event: 'update', table: 'sign_in_tries' },
+  });
+  const fields = { current: PASSWORD, password: 'another quiet orbit' };
+  const change = () => one.submit('/security', fields, '/security/password');
+  t.match(await change(), { statusCode: 503, headers: { 'retry-after': '5' } });
+  t.equal((await one.get('/keys')).statusCode, 200, 'still signed in');
+  await letPass();
+  t.equal((await change()).statusCode, 303, 'the form can be sent again');
+});
+
+t.test('whoever has used a code is signed in although the session before cannot be ended', async (t) => {
+  const { browser, pool } = await startSite(t);
+  const { email, codes } = await signUp(browser());
+  const one = browser();
+  const other = await signUp(one);
+  const before = await readAccount(pool, other.email);
+  await refuseRows(t, pool, {
+    ...{ when: `new.account_id = '${before}'`, event: 'update', table: 'account_sessions' },
+  });
+  const entered = await one.submit('/recover', { email, code: codes[0] ?? '', password: 'another quiet orbit' });
+  t.equal(entered.statusCode, 303, 'the code is used up');
+  t.match((await one.get('/security')).body, email);
 });
