@@ -7,7 +7,7 @@ import { readField } from './fields.ts';
 import { requireSession } from './guards.ts';
 import { requireAccountId } from './rules-json.ts';
 import { RULES_PATH, renderOneButton } from './rules-view.ts';
-import { type Content, type Exchange, renderFormField } from './shell.ts';
+import { type Content, type Exchange, renderFormField, sendPage } from './shell.ts';
 import type { Site } from './site.ts';
 
 const HOOKS_PATH = `${RULES_PATH}/webhooks`;
@@ -57,6 +57,22 @@ const renderSecret = (secret: string): Content =>
     renderCopyable('webhook-secret', secret, { isSecret: true, wraps: true }),
   ]);
 
+/** The webhook is made, and its secret is shown only now: a page of rules that cannot be read does not take its place. */
+const showSecret = (
+  site: Site,
+  exchange: Exchange,
+  { show, secret }: { readonly show: ShowRules; readonly secret: string },
+): Promise<FastifyReply> =>
+  show(exchange, renderSecret(secret)).catch((err: unknown) => {
+    site.log.warn({ err }, 'the page of rules could not be shown after a webhook was made');
+    return sendPage(site, exchange, {
+      title: 'Your webhook',
+      body: html`<h1>Your webhook</h1>
+        ${renderSecret(secret)}
+        <p class="end"><a href=${RULES_PATH}>All rules</a></p>`,
+    });
+  });
+
 type OneHook = { readonly Params: { readonly webhook_id: string } };
 export type ShowRules = (exchange: Exchange, problem: Content) => Promise<FastifyReply>;
 export type Attempt = (exchange: Exchange, work: () => Promise<FastifyReply>) => Promise<FastifyReply>;
@@ -74,7 +90,7 @@ export const addHookForms = (
       const url = readField(request.body, 'url', LONGEST_URL).trim();
       const wanted = { accountId: requireAccountId(request), url, allowsLoopback: site.simulated };
       const { secret } = await addWebhook(pool, wanted);
-      return show({ request, reply }, renderSecret(secret));
+      return showSecret(site, { request, reply }, { show, secret });
     }),
   );
   const forms = { enable: enableWebhook, remove: removeWebhook };

@@ -75,3 +75,13 @@ t.test('whoever has used a code is signed in although the session before cannot 
   t.equal(entered.statusCode, 303, 'the code is used up');
   t.match((await one.get('/security')).body, email);
 });
+
+t.test('the secret of a new webhook is shown although the page of rules cannot be read', async (t) => {
+  const { browser, pool } = await startSite(t);
+  const one = browser();
+  await signUp(one);
+  const { body: form } = await one.get('/rules');
+  await pool.query('alter table rule_states rename to rule_states_away');
+  const made = await one.submitFrom(form, { url: 'https://hooks.test/x' }, '/rules/webhooks');
+  t.match(made, { statusCode: 200, body: /whsec_/ }, 'it is never shown again');
+});
