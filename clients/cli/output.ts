@@ -98,7 +98,7 @@ export const listTableLines = (full: readonly Row[], stream: Streams['out']): re
       rows.some((row) => formatCell(row[name]) !== '') &&
       !(name.startsWith(UNIT_OF) && common.has(name.slice(UNIT_OF.length))),
   );
-  const headings = columns.map((name) => (common.has(name) ? `${name} (${common.get(name)})` : name));
+  const headings = columns.map((name) => cleanText(common.has(name) ? `${name} (${common.get(name)})` : name));
   const texts = rows.map((row) => columns.map((name) => cleanText(formatCell(row[name]))));
   const widths = headings.map((heading, at) =>
     texts.reduce((most, row) => Math.max(most, (row[at] ?? '').length), heading.length),
