@@ -5,6 +5,7 @@ import formbody from '@fastify/formbody';
 import rateLimit from '@fastify/rate-limit';
 import fastify, { type FastifyInstance, LogController } from 'fastify';
 import type { Pool } from 'pg';
+import { answerConnect } from '../../infra/runtime/connect-method.ts';
 import type { Logger } from '../../infra/runtime/log.ts';
 import { isOutOfService } from '../../infra/runtime/postgres/away.ts';
 import { limitRequestTime } from '../../infra/runtime/request-time.ts';
@@ -126,6 +127,7 @@ const addFailures = (app: FastifyInstance, site: Site): void => {
 export const buildAccountApp = async (deps: AccountAppDeps): Promise<{ app: FastifyInstance; site: Site }> => {
   const site = openSite(deps);
   const app = createApp(deps);
+  answerConnect(app.server);
   deps.watch?.(app);
   addHeaders(app, site.urls.account);
   await app.register(cookie);

@@ -1,6 +1,5 @@
-// Requests that Node would refuse or close without an answer of ours: heads without a host, unknown expectations, CONNECT, what is no HTTP.
-import { type IncomingMessage, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
+// Requests that Node would refuse or close without an answer of ours: heads without a host, unknown expectations, what is no HTTP.
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
 import { printErrors } from '../contract/errors-text.ts';
@@ -25,19 +24,6 @@ export const addHeadCheck = (app: FastifyInstance): void => {
     hasHost(raw) ? undefined : sendErrors(reply, refuseUnreadable()),
   );
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
-};
-
-/** CONNECT is a method that no path has (E-01): Node gives it away as a bare socket, and closes one that nobody takes. */
-export const addConnect = ({ server }: FastifyInstance): void => {
-  server.on('connect', (request, stream) => {
-    const socket = stream as Socket;
-    socket.on('error', () => socket.destroy());
-    const response = new ServerResponse(request);
-    response.shouldKeepAlive = false;
-    response.assignSocket(socket);
-    response.once('finish', () => socket.destroySoon());
-    server.emit('request', request, response);
-  });
 };
 
 /** Answers a request that is no HTTP, has too large a head, or does not end, as every failure is answered; then ends the connection. */

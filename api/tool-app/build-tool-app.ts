@@ -3,6 +3,7 @@ import cors from '@fastify/cors';
 import { ProtocolErrorCode } from '@modelcontextprotocol/server';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify';
 import type { Logger } from '../../infra/runtime/log.ts';
+import { answerConnect } from '../../infra/runtime/connect-method.ts';
 import { limitRequestTime } from '../../infra/runtime/request-time.ts';
 import { readPath, readQuery } from '../contract/request-url.ts';
 import { parseMessage } from './digits.ts';
@@ -137,6 +138,7 @@ export const buildToolApp = async (deps: ToolAppDeps): Promise<FastifyInstance> 
     forceCloseConnections: true,
     trustProxy: trustedProxies.length === 0 ? false : [...trustedProxies],
   }) as unknown as FastifyInstance;
+  answerConnect(app.server);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, async (_request: FastifyRequest, body: Buffer) => {
     try {

@@ -108,6 +108,11 @@ export const requestRaw = ({
         resolve({ status: answer.statusCode ?? 0, headers: answer.headers, text: Buffer.concat(chunks).toString() }),
       );
     });
+    // The answer to CONNECT; a client takes what follows its head as another protocol.
+    sent.on('connect', ({ statusCode = 0, headers: answered }, socket) => {
+      socket.destroy();
+      resolve({ status: statusCode, headers: answered, text: '' });
+    });
     sent.on('error', reject);
     sent.end(rest.method === 'POST' ? body : undefined);
   });

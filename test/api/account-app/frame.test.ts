@@ -4,6 +4,7 @@ import { toSafeNext } from '../../../api/account-app/guards.ts';
 import { openPostgres } from '../../../infra/runtime/postgres/postgres.ts';
 import { startSilentPostgres } from '../../support/silent-postgres.ts';
 import { signUp, startSite } from '../site-fixture.ts';
+import { requestRaw } from '../tool-fixture.ts';
 
 t.test('every answer has the headers that keep it from frames, other origins and inline script', async (t) => {
   const { browser } = await startSite(t);
@@ -34,6 +35,13 @@ t.test('scripts and styles are named by their content and kept; no page has an i
   for (const path of assets)
     t.match(await get(path), { statusCode: 200, headers: { 'cache-control': /max-age=31536000, immutable/ } }, path);
   t.equal((await get('/assets/site-000000000000.js')).statusCode, 404);
+});
+
+t.test('CONNECT is answered as every other method that nothing has', async (t) => {
+  const { app } = await startSite(t);
+  const { port } = new URL(await app.listen({ host: '127.0.0.1', port: 0 }));
+  const asked = { port: Number(port), path: '/keys', host: 'localhost:8082', method: 'CONNECT', body: '' };
+  t.match(await requestRaw(asked), { status: 404, headers: { 'x-content-type-options': 'nosniff' } });
 });
 
 t.test('the way on after the sign-in is a path of this site', (t) => {
