@@ -143,8 +143,9 @@ def test_a_stream_that_was_open_comes_back(server: FakeServer, fake: perp.Client
     for rev in range(2):
         server.then_events(("1", "hello", HELLO), ("2", "update", change(rev, at(rev))), bye, head=b"retry: 40\n")
         server.then_events(("3", "hello", RESUMED))
-    for _ in range(6):
-        server.then_refuse(503, "UNAVAILABLE")
+    # A wait of nothing, or one that the clock here has passed, is none.
+    for asked in ({"retry-after": "0"}, {"retry-after": "Thu, 01 Jan 2026 00:00:00 GMT"}, *4 * [None]):
+        server.then_refuse(503, "UNAVAILABLE", asked)
     server.then_events(("3", "hello", RESUMED), beat, bye)
     server.then_events(("3", "hello", RESUMED), ("4", "update", change(3, at(3))))
     revs = (event["data"]["rev"] for event in fake.live(BTC) if event["event"] == "update")
@@ -343,11 +344,15 @@ def test_history_is_away_for_a_while(server: FakeServer, fake: perp.Client, monk
     monkeypatch.setattr("perp._sync.follow.now_micros", lambda: to_micros(at(35)))
     window: dict[str, Any] = {"layers": ["mark"], "interval": "10s", "start": at(0), "end": at(30)}
     server.then_events(("1", "hello", {**HELLO, "evaluated_at": at(45)}), ("1", "ready", READY), ("2", "update", change(6, at(41), 6)))
+    waits: list[tuple[int, float | None]] = []
+    monkeypatch.setattr("perp._sync.follow.pause_before", lambda attempt, after: waits.append((attempt, after)) or 0.0)
+    # A wait of nothing is none for who comes back without end.
     for _ in range(6):
-        server.then_refuse(503, "UNAVAILABLE")
+        server.then_refuse(503, "UNAVAILABLE", {"retry-after": "0"})
     server.then_json(200, history((10, 1), to=40))
     with fake.history(BTC, **window).then_live() as rows:
         assert [row["values"].get("mark") for row in islice(rows, 2)] == [1, 6]
+    assert waits == [(1, None)]
     for _ in range(4):
         server.then_refuse(503, "UNAVAILABLE")
     with pytest.raises(perp.Unavailable):

@@ -7,7 +7,7 @@ import type { LiveEvent, LiveOptions } from './live.ts';
 import { GapRuns, Held, hasFigures, isReading, listSeries, type Row, toAnswerForm, toIso, toPlace } from './past.ts';
 import { Queue } from './queue.ts';
 import { type Item, type LiveReading, Seam, type Stretch } from './seam.ts';
-import { computeWaitMs, pause } from './wait.ts';
+import { computeWaitMs, pause, readLastingWaitS } from './wait.ts';
 import { parseDurationMs } from './windows.ts';
 
 /** Events that wait while history is read, or for it; more wait in the network, and then at the service (ST-06). */
@@ -215,7 +215,7 @@ class Follower<F extends Digits> {
         if (this.#stop.signal.aborted) return;
         if (!isApiError(error) || !(error.code === 'UNREACHABLE' || [502, 503, 504].includes(error.status)))
           throw error;
-        await pause(computeWaitMs(failures, error.retryAfter), this.#stop.signal);
+        await pause(computeWaitMs(failures, readLastingWaitS(error.retryAfter)), this.#stop.signal);
       }
     }
   }

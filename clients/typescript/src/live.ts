@@ -4,7 +4,7 @@ import { attempt, type Caller } from './call.ts';
 import { ApiError, makeUnreachable } from './errors.ts';
 import { Repeats } from './repeats.ts';
 import { type Frame, readFrames } from './sse.ts';
-import { computeReturnMs, computeWaitMs, limitTimer, pause } from './wait.ts';
+import { computeReturnMs, computeWaitMs, limitTimer, pause, readLastingWaitS } from './wait.ts';
 
 /** An event with the id after which a stream can be resumed. */
 export type LiveEvent<F extends Digits = number> = StreamEvent<F> & { readonly id: string };
@@ -128,10 +128,11 @@ class Live<F extends Digits> {
   }
 
   async #wait(error: ApiError): Promise<void> {
+    const asked = this.#wasOpen ? readLastingWaitS(error.retryAfter) : error.retryAfter;
     const waitMs =
-      this.#wasOpen && error.retryAfter === null
+      this.#wasOpen && asked === null
         ? computeReturnMs(this.#failures, this.#retryMs)
-        : computeWaitMs(this.#failures, error.retryAfter);
+        : computeWaitMs(this.#failures, asked);
     this.#failures += 1;
     this.#options.onConnection?.({ state: 'lost', error, waitMs });
     await pause(waitMs, this.#options.signal ?? null);

@@ -11,6 +11,16 @@ export const computeWaitMs = (attempt: number, retryAfterS: number | null): numb
   return delayMs * (1 + Math.random() * JITTER);
 };
 
+/** A shorter one is none for whoever comes back for as long as the service is away. */
+const LEAST_ASKED_S = 1;
+
+/**
+ * The wait that a service requests of one that comes back without end. `Retry-After: 0`, or a date that the clock here has passed, states none:
+ * requests would follow each other without a pause.
+ */
+export const readLastingWaitS = (retryAfterS: number | null): number | null =>
+  retryAfterS !== null && retryAfterS >= LEAST_ASKED_S ? retryAfterS : null;
+
 /**
  * A stream that was open waits by chance up to what the service requested by `retry`, twice as long at each further try: the readers
  * that it sent away together do not come back together (D-470).

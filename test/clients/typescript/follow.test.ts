@@ -241,3 +241,22 @@ t.test('a follower that is stopped while history is away delivers nothing from b
   for await (const one of client.follow(REQUEST, { signal: stop.signal })) delivered.push(one);
   t.same(delivered, []);
 });
+
+t.test('history that is away and states no wait is left in peace longer each time', async (t) => {
+  const live = stream([hello(0), snapshot(1, 0), frame('r', 'ready', {})], 'silence');
+  const stop = new AbortController();
+  const askedMs: number[] = [];
+  const refuse = answerJson(503, { errors: [{ code: 'UNAVAILABLE', message: 'No.' }] });
+  const edge = await openEdgeServer(t, [
+    (response, request) => {
+      if (request.url?.startsWith('/v2/stream')) return live(response, request);
+      askedMs.push(performance.now());
+      if (askedMs.length === 3) stop.abort();
+      return refuse(response.setHeader('retry-after', '0'), request);
+    },
+  ]);
+  const client = createClient({ baseUrl: edge.url, key: 'k', retries: 0 });
+  for await (const _ of client.follow(REQUEST, { signal: stop.signal }));
+  const [first = 0, second = 0, third = 0] = askedMs;
+  t.ok(second - first > 490 && third - second > 990, askedMs.join(' '));
+});

@@ -13,6 +13,8 @@ FIRST_PAUSE_S = 0.5
 LONGEST_PAUSE_S = 20.0
 # Of a stream, until the service has sent its own (ST-02).
 FIRST_RETRY_S = 3.0
+# A shorter wait is none for whoever comes back for as long as the service is away.
+LEAST_ASKED_S = 1.0
 # Many clients that were refused together come back apart.
 JITTER = 0.25
 
@@ -21,6 +23,14 @@ def pause_before(attempt: int, retry_after: float | None) -> float:
     """Seconds to wait before try number `attempt` (1 is the first repeat)."""
     base = retry_after if retry_after is not None else min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2.0 ** (attempt - 1))
     return base * (1 + JITTER * random.random())
+
+
+def lasting_wait(retry_after: float | None) -> float | None:
+    """The wait that a service requests of one that comes back without end.
+
+    `Retry-After: 0`, or a date that the clock here has passed, states none: requests would follow each other without a pause.
+    """
+    return retry_after if retry_after is not None and retry_after >= LEAST_ASKED_S else None
 
 
 def pause_before_return(attempt: int, retry_s: float) -> float:

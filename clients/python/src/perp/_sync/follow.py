@@ -14,7 +14,7 @@ from .._answers import HistoryPage
 from .._errors import ApiError, ConnectionFailed, StreamEnded
 from .._instants import from_micros, now_micros, to_micros
 from .._repeats import Repeats
-from .._retry import FIRST_RETRY_S, RETRIED, pause_before, pause_before_return
+from .._retry import FIRST_RETRY_S, RETRIED, lasting_wait, pause_before, pause_before_return
 from .._rows import Place, ReadingRow, Seen, live_row, place_of, reading_rows
 from .._seam import Known, Seam, Stretch, key_of, known_of
 from .._sse import EVENTS, Frame, Splitter
@@ -116,6 +116,8 @@ class Live:
         """Before the next connection; without a failure the service said bye."""
         self._failures += 1
         asked = failure.retry_after if isinstance(failure, ApiError) else None
+        if self._was_open:
+            asked = lasting_wait(asked)
         if self._was_open and asked is None:
             pause = pause_before_return(self._failures, self._retry_s)
         else:
@@ -345,7 +347,7 @@ class Follow:
                 if not is_away or not self._is_begun:
                     raise
                 failures += 1
-                pause = pause_before(failures, failure.retry_after if isinstance(failure, ApiError) else None)
+                pause = pause_before(failures, lasting_wait(failure.retry_after) if isinstance(failure, ApiError) else None)
                 log.info("%s: history is asked again in %.1f s", failure, pause)
                 time.sleep(pause)
 
