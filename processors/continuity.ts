@@ -1,6 +1,6 @@
 // Checks before a raw record is applied: it is readable, no record was skipped, and the last applied one is still in the log.
 import { LogCut, type Message } from '../infra/runtime/kafka/kafka.ts';
-import { AvroError, codecs } from '../schemas/avro/codec.ts';
+import { AvroError, codecs, LaterSchema } from '../schemas/avro/codec.ts';
 import type { RawMessage } from '../schemas/topics.ts';
 import type { TaskState } from './task/state.ts';
 
@@ -24,12 +24,15 @@ export const refuseOther = (place: string, { offset, recordedAt }: Applied, foun
   );
 };
 
-/** Null for bytes that are no raw message: another producer wrote to the topic. */
+/**
+ * Null for bytes that are no raw message: another producer wrote to the topic. Throws for one of a later version of the service: what is passed over
+ * here is a gap for ever, while it waits in Kafka for a process that can read it.
+ */
 export const readRaw = (value: Buffer): RawMessage | null => {
   try {
     return codecs.raw.decode(value);
   } catch (error) {
-    if (error instanceof AvroError) return null;
+    if (error instanceof AvroError && !(error instanceof LaterSchema)) return null;
     throw error;
   }
 };

@@ -37,11 +37,20 @@ export class AvroError extends Error {
   override readonly name = 'AvroError';
 }
 
+/** A later version of the service wrote the bytes: this one must not take them for garbage. */
+export class LaterSchema extends AvroError {
+  override readonly name = 'LaterSchema';
+}
+
 const MAGIC = 0;
 const HEADER_BYTES = 5;
 
 /** Ids of a subject's versions, oldest first. Append-only: a written id identifies its schema permanently. */
 export const SUBJECT_IDS: Readonly<Record<string, readonly number[]>> = ids;
+
+const NEWEST_ID = Math.max(...Object.values(SUBJECT_IDS).flat());
+/** Ids are given one after the other; a far higher number is no id of ours. */
+const LATER_IDS = 1_000;
 
 /** The schema text of a version, 1-based. */
 export const readSchemaText = (subject: string, version: number): string =>
@@ -70,13 +79,20 @@ const createDecoders = (versions: readonly SchemaVersion[], reader: avro.Type): 
     }),
   );
 
+const refuseId = (subject: string, decoders: Decoders, found: number): AvroError => {
+  if (found > NEWEST_ID && found <= NEWEST_ID + LATER_IDS)
+    return new LaterSchema(
+      `${subject}: schema id ${found} is of a later version of the service (this one knows ${NEWEST_ID} of them): update this process first`,
+    );
+  return new AvroError(`${subject}: schema id ${found} is not one of its ${[...decoders.keys()].join(', ')}`);
+};
+
 /** Throws `AvroError` for bytes that are not this subject's. */
 const decodeFramed = (subject: string, decoders: Decoders, bytes: Buffer): unknown => {
   if (bytes.length < HEADER_BYTES || bytes[0] !== MAGIC) throw new AvroError(`${subject}: not in Confluent framing`);
   const found = bytes.readInt32BE(1);
   const decoder = decoders.get(found);
-  if (!decoder)
-    throw new AvroError(`${subject}: schema id ${found} is not one of its ${[...decoders.keys()].join(', ')}`);
+  if (!decoder) throw refuseId(subject, decoders, found);
   try {
     return decoder(bytes.subarray(HEADER_BYTES));
   } catch (error) {

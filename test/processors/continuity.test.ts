@@ -3,6 +3,7 @@ import t from 'tap';
 import { LogCut, type Message } from '../../infra/runtime/kafka/kafka.ts';
 import { readRaw, refuseHole, refuseOther } from '../../processors/continuity.ts';
 import { encodeOwnerTick } from '../../processors/owner-tick.ts';
+import { SUBJECT_IDS } from '../../schemas/avro/codec.ts';
 
 const RECORDED_MS = 1_700_000_000_123;
 const APPLIED = { offset: 7, recordedAt: RECORDED_MS * 1_000, startedAt: 1 };
@@ -32,3 +33,19 @@ t.test('bytes of another producer are no message; the tick of an owner is one', 
   });
   t.end();
 });
+
+t.test(
+  'a message of a later version of the service is not passed over: it waits for a process that can read it',
+  (t) => {
+    const withId = (id: number): Buffer => {
+      const bytes = Buffer.from(encodeOwnerTick(RECORDED_MS));
+      bytes.writeInt32BE(id, 1);
+      return bytes;
+    };
+    const newest = Math.max(...Object.values(SUBJECT_IDS).flat());
+    t.throws(() => readRaw(withId(newest + 1)), { name: 'LaterSchema', message: /update this process first/ });
+    t.equal(readRaw(withId(newest)), null, 'an id of another topic');
+    t.equal(readRaw(withId(100_001)), null, 'an id of another registry');
+    t.end();
+  },
+);
