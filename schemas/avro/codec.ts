@@ -34,7 +34,7 @@ export type Codec<T> = {
 
 /** The bytes are no value of the subject. */
 export class AvroError extends Error {
-  override readonly name = 'AvroError';
+  override readonly name: string = 'AvroError';
 }
 
 /** A later version of the service wrote the bytes: this one must not take them for garbage. */
