@@ -55,7 +55,7 @@ const start = async (): Promise<Stop> => {
   const config = readConfig(WEB_CONFIG, process.env);
   const log = createLog('web');
   const pool = openPostgres(config.DATABASE_URL, { answerMs: ANSWER_MS });
-  await migrate(pool);
+  await migrate(pool, log);
   const urls = readUrls(config);
   const mailServer = readMailServer(config);
   const registry = createMetrics();

@@ -7,12 +7,13 @@ import { listTopicSpecs } from '../infra/runtime/kafka/topics.ts';
 import { runProcess, type Stop } from '../infra/runtime/lifecycle.ts';
 import { createLog, type Logger } from '../infra/runtime/log.ts';
 import { createMetrics, type Registry, serveMetrics } from '../infra/runtime/metrics.ts';
-import { openQuestdbReader } from '../infra/runtime/questdb/reader.ts';
+import { openQuestdbReader, type QuestdbReader } from '../infra/runtime/questdb/reader.ts';
 import { createRowSender } from '../infra/runtime/questdb/row-sender.ts';
 import type { MappedVenue } from '../ingest/venues/contract/mapping.ts';
 import { mappedVenues } from '../ingest/venues/index.ts';
 import { PROCESSORS_CONFIG } from './config.ts';
 import { createProcessorMetrics } from './metrics.ts';
+import { refillTopics } from './refill-topics.ts';
 import { startTasks } from './run.ts';
 import { createSinkMetrics } from './sinks/metrics.ts';
 import { startSink } from './sinks/questdb.ts';
@@ -26,6 +27,7 @@ type Parts = {
   readonly registry: Registry;
   readonly log: Logger;
 };
+type SinkParts = Parts & { readonly reader: QuestdbReader };
 
 const findVenue = (id: string): MappedVenue => {
   const venue = mappedVenues.get(id);
@@ -33,14 +35,19 @@ const findVenue = (id: string): MappedVenue => {
   return venue;
 };
 
-/** The sink with its connections; null when this process does not write. */
-const openSink = async ({ config, handle, registry, log }: Parts) => {
+const makeLogin = (config: Settings) => ({ user: config.QUESTDB_USER, password: config.QUESTDB_PASSWORD });
+
+/** Null when this process does not write. */
+const openReader = (config: Settings, log: Logger): QuestdbReader | null => {
   const { QUESTDB_HTTP: http, QUESTDB_PG: pg } = config;
   if (!config.SINK) return null;
   if (http === null || pg === null) throw new Error('SINK is on: set QUESTDB_HTTP and QUESTDB_PG, or SINK=false');
-  const auth = { user: config.QUESTDB_USER, password: config.QUESTDB_PASSWORD };
-  const reader = openQuestdbReader(pg, { max: 1, timeoutMs: 15_000, auth, log });
-  const sender = createRowSender(http, { auth, log });
+  return openQuestdbReader(pg, { max: 1, timeoutMs: 15_000, auth: makeLogin(config), log });
+};
+
+/** The sink with its connections. */
+const openSink = async ({ config, handle, registry, reader, log }: SinkParts) => {
+  const sender = createRowSender(config.QUESTDB_HTTP ?? '', { auth: makeLogin(config), log });
   const sink = await startSink({
     handle,
     sender,
@@ -75,9 +82,12 @@ const start = async (): Promise<Stop> => {
   const known = config.VENUES.map(findVenue);
   const { TOPIC_NAMESPACE: namespace, SHARDS: shards, KAFKA_REPLICATION: replication } = config;
   const replay = namespace.startsWith('replay');
-  await ensureTopics(handle, listTopicSpecs({ venues: config.VENUES, shards, namespace, replication, replay }));
+  const topics = listTopicSpecs({ venues: config.VENUES, shards, namespace, replication, replay });
+  const reader = openReader(config, log);
+  if (reader !== null && !replay) await refillTopics({ handle, reader, venues: known, shards, namespace, topics, log });
+  await ensureTopics(handle, topics);
   const [sink, tasks] = await Promise.all([
-    openSink({ config, handle, registry, log }),
+    reader === null ? null : openSink({ config, handle, registry, reader, log }),
     startTasks({
       handle,
       venues: known,

@@ -1,8 +1,16 @@
 // Where a task starts: at its newest complete checkpoint, else at the log's start with the remains of earlier lives (design section 5).
-import { fetchEndOffsets, type KafkaHandle, LogCut, readToEnd, type Start } from '../infra/runtime/kafka/kafka.ts';
+import {
+  fetchEndOffsets,
+  fetchOffsetsSince,
+  type KafkaHandle,
+  LogCut,
+  readToEnd,
+  type Start,
+} from '../infra/runtime/kafka/kafka.ts';
 import { AvroError, codecs } from '../schemas/avro/codec.ts';
 import type { ReadingLayer } from '../schemas/layers.ts';
 import type { Micros } from '../schemas/records.ts';
+import { toShard } from '../schemas/shards.ts';
 import type {
   CapabilityVersion,
   ListingVersion,
@@ -22,6 +30,7 @@ type RestoreSpec = {
   readonly names: Topics;
   readonly venue: string;
   readonly partition: number;
+  readonly shards: number;
 };
 
 /** Why no checkpoint can be used. */
@@ -121,11 +130,26 @@ export const restore = async (spec: RestoreSpec): Promise<Restored> => {
   const isFirst = published.newest === null && state === null;
   const unusable = isFirst ? null : state === null ? problem : 'behind';
   // The whole log rebuilds the whole state: only time is lost.
-  if (log.earliest === 0) return { ...found, state: createState(), unusable };
+  if (log.earliest === 0 && !(await hasLostLog(spec))) return { ...found, state: createState(), unusable };
   const recovery = await readRecovery(spec, published.newest);
   if (recovery === null) return { ...found, state: createState(log.earliest), unusable };
   refuseAbove(recovery.spokenTo);
   return { ...found, state: createState(log.earliest, recovery), unusable: unusable ?? 'lost' };
+};
+
+/**
+ * Whether there was a log before this one: a listing of this shard was written before the first record. Kafka was lost with its topics, and the
+ * versions are from QuestDB.
+ */
+const hasLostLog = async (spec: RestoreSpec): Promise<boolean> => {
+  const { handle, names, venue, partition, shards } = spec;
+  const own = (await readVersions(spec)).listings.filter(
+    ({ venue_symbol }) => toShard(venue_symbol, shards) === partition,
+  );
+  if (own.length === 0) return false;
+  const firstMs = Math.floor(own.reduce((least, { written_at }) => Math.min(least, written_at), Infinity) / 1_000);
+  const since = await fetchOffsetsSince(handle, names.raw(venue), () => firstMs + 1);
+  return since.get(partition) === 0;
 };
 
 /** Null when no earlier life left any data: this is the first life. */
@@ -214,7 +238,7 @@ export class NewestRound {
   }
 }
 
-const readRound = async ({ handle, names, venue, partition }: RestoreSpec): Promise<Round | null> => {
+const readRound = async ({ handle, names, venue, partition }: Omit<RestoreSpec, 'shards'>): Promise<Round | null> => {
   const newest = new NewestRound();
   const from = (): Start => 'earliest';
   await readToEnd(handle, { topic: names.state(venue), partitions: [partition], from }, ({ value }) => {

@@ -355,7 +355,7 @@ export class TaskRunner {
 /** Creates the task from its restored state, and raises an alarm when that is not a checkpoint's. */
 const begin = async (spec: RunnerSpec, names: Topics): Promise<Begun> => {
   const { handle, venue, partition, shards, metrics, log } = spec;
-  const restored = await restore({ handle, names, venue: venue.id, partition });
+  const restored = await restore({ handle, names, venue: venue.id, partition, shards });
   const { state, emittedTo, logStart, logEnd, unusable } = restored;
   const task = new Task({ venue, partition, shards, state });
   if (unusable !== null) {

@@ -2,8 +2,8 @@
 import cors from '@fastify/cors';
 import { ProtocolErrorCode } from '@modelcontextprotocol/server';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify';
-import type { Logger } from '../../infra/runtime/log.ts';
 import { answerConnect } from '../../infra/runtime/connect-method.ts';
+import type { Logger } from '../../infra/runtime/log.ts';
 import { limitRequestTime } from '../../infra/runtime/request-time.ts';
 import { readPath, readQuery } from '../contract/request-url.ts';
 import { parseMessage } from './digits.ts';

@@ -25,7 +25,7 @@ export const prepareDatabase = async (
   let isReady = false;
 
   const prepare = async (): Promise<void> => {
-    await migrate(pool);
+    await migrate(pool, log);
     isReady = true;
   };
   const goOn = async (): Promise<void> => {

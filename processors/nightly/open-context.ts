@@ -31,7 +31,7 @@ export const openContext = async (
   const database = openPostgres(config.DATABASE_URL, { max: CONNECTIONS });
   const auth = { user: config.QUESTDB_USER, password: config.QUESTDB_PASSWORD };
   const questdb = openQuestdbReader(config.QUESTDB_PG, { max: 2, timeoutMs: QUERY_MS, auth, log });
-  await migrate(database);
+  await migrate(database, log);
   const { BASE_URL: baseUrl, RECHECK_KEY: key, KAFKA_BROKERS: brokers, TOPIC_NAMESPACE: namespace } = config;
   const kafka =
     brokers === null ? null : openKafka({ brokers, clientId: 'nightly', security: loadKafkaSecurity(config) }, log);

@@ -225,6 +225,10 @@ t.test('keys of every plan live hashed in the database, plain only in a private 
   for (const { text } of rows) for (const key of Object.values(keys)) t.notMatch(text, key.slice(9));
   await Promise.all([migrate(pool), migrate(pool)]);
   t.same(await migrate(pool), [], 'migrations run once');
+  await pool.query("insert into migrations (name) values ('9999_later.sql')");
+  const warned: unknown[] = [];
+  await migrate(pool, { warn: (context: unknown) => warned.push(context) });
+  t.same(warned, [{ later: ['9999_later.sql'] }], 'a version before the last migration goes on and says so');
 
   const memory = new LiveMemory([VENUE]);
   memory.applyListing(version);

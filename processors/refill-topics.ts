@@ -1,0 +1,145 @@
+// Where Kafka starts empty: writes the topics that are kept for ever again from QuestDB, before a task begins (design section 5, D-563).
+import { setTimeout as pause } from 'node:timers/promises';
+import { createBackoff } from '../infra/runtime/backoff.ts';
+import { createPublisher, ensureTopics, type KafkaHandle, type Publisher } from '../infra/runtime/kafka/kafka.ts';
+import type { TopicSpec } from '../infra/runtime/kafka/topics.ts';
+import type { Logger } from '../infra/runtime/log.ts';
+import type { Cell, QuestdbReader } from '../infra/runtime/questdb/reader.ts';
+import { codecs } from '../schemas/avro/codec.ts';
+import { READINGS } from '../schemas/layers/index.ts';
+import type { Micros } from '../schemas/records.ts';
+import { toShard } from '../schemas/shards.ts';
+import { toTableName } from '../schemas/tables.ts';
+import { type CapabilityVersion, type ListingVersion, nameTopics, type WatermarkEntry } from '../schemas/topics.ts';
+import { toSealInstant } from '../schemas/windows.ts';
+
+export type RefillSpec = {
+  readonly handle: KafkaHandle;
+  readonly reader: Pick<QuestdbReader, 'query'>;
+  readonly venues: readonly { readonly id: string; readonly name: string }[];
+  readonly shards: number;
+  readonly namespace: string;
+  /** All topics of the service. */
+  readonly topics: readonly TopicSpec[];
+  readonly log: Pick<Logger, 'warn'>;
+};
+
+const PATIENCE_MS = 60_000;
+
+/** Rejects when QuestDB has not answered for a minute: a task that began without the versions would tell of every listing as of a new one. */
+const queryPatiently = async ({ reader, log }: RefillSpec, text: string): Promise<Cell[][]> => {
+  const backoff = createBackoff({ minMs: 100, maxMs: 2_000 });
+  for (const end = performance.now() + PATIENCE_MS; ; ) {
+    try {
+      return await reader.query({ text });
+    } catch (err) {
+      if (performance.now() > end) throw err;
+      log.warn({ err }, 'Kafka has no topics of a venue: waiting for QuestDB, which may have its listings');
+      await pause(backoff.next());
+    }
+  }
+};
+
+const toMicros = (cell: Cell | undefined): Micros | null => (typeof cell === 'string' ? Number(cell) : null);
+
+const readListings = async (spec: RefillSpec, venue: string): Promise<ListingVersion[]> => {
+  const rows = await queryPatiently(
+    spec,
+    `SELECT venue_symbol, written_at::long, first_seen_at::long, delisted_at::long, record
+FROM '${toTableName(spec.namespace, 'listings')}' WHERE venue = '${venue}' ORDER BY written_at, venue_symbol`,
+  );
+  return rows.map(([symbol, writtenAt, firstSeenAt, delistedAt, record]) => ({
+    venue,
+    venue_symbol: symbol ?? '',
+    written_at: Number(writtenAt),
+    first_seen_at: Number(firstSeenAt),
+    delisted_at: toMicros(delistedAt),
+    record: JSON.parse(record ?? '') as ListingVersion['record'],
+    // QuestDB does not have it.
+    raw: null,
+  }));
+};
+
+const readCapabilities = async (spec: RefillSpec, { id, name }: RefillSpec['venues'][number]) => {
+  const rows = await queryPatiently(
+    spec,
+    `SELECT DISTINCT written_at::long, layers FROM '${toTableName(spec.namespace, 'capabilities')}' WHERE venue = '${id}' ORDER BY 1`,
+  );
+  return rows.map(([writtenAt, layers]): CapabilityVersion => {
+    return { venue: id, name, written_at: Number(writtenAt), layers: JSON.parse(layers ?? '') };
+  });
+};
+
+/** Newest end of a stored window, by shard. All series of a task are sealed together, so this is how far it had sealed. */
+const readSealed = async (spec: RefillSpec, venue: string): Promise<Map<number, Micros>> => {
+  const sealed = new Map<number, Micros>();
+  for (const { table } of READINGS) {
+    const rows = await queryPatiently(
+      spec,
+      `SELECT listing, at::long FROM '${toTableName(spec.namespace, table)}' WHERE venue = '${venue}' LATEST ON at PARTITION BY listing`,
+    );
+    for (const [listing, at] of rows) {
+      const shard = toShard((listing ?? '').slice(venue.length + 1), spec.shards);
+      sealed.set(shard, Math.max(sealed.get(shard) ?? 0, Number(at)));
+    }
+  }
+  return sealed;
+};
+
+/** What a task that has no log continues after. */
+const toWatermark = (task: string, end: Micros): WatermarkEntry => ({
+  task,
+  kind: 'task',
+  watermark: toSealInstant(end),
+  offset: -1,
+  positions: {},
+});
+
+const refillVenue = async (spec: RefillSpec, venue: RefillSpec['venues'][number], to: Publisher): Promise<number> => {
+  const names = nameTopics(spec.namespace);
+  const listings = await readListings(spec, venue.id);
+  if (listings.length === 0) return 0;
+  await ensureTopics(
+    spec.handle,
+    spec.topics.filter(({ topic }) => [names.listings, names.capabilities, names.watermark].includes(topic)),
+  );
+  for (const version of listings) {
+    const key = `${version.venue}|${version.venue_symbol}`;
+    to.publish({ topic: names.listings, key, value: codecs.listing.encode(version) });
+    await to.ready();
+  }
+  for (const version of await readCapabilities(spec, venue)) {
+    to.publish({ topic: names.capabilities, key: version.venue, value: codecs.capability.encode(version) });
+  }
+  for (const [shard, end] of await readSealed(spec, venue.id)) {
+    const entry = toWatermark(`${venue.id}/${shard}`, end);
+    to.publish({ topic: names.watermark, partition: 0, key: entry.task, value: codecs.watermark.encode(entry) });
+  }
+  await to.flush();
+  return listings.length;
+};
+
+/**
+ * Runs before the topics of tasks are created: API nodes wait for these, and read the versions after them. A venue whose `live` topic is there
+ * has its versions in Kafka; one without listings in QuestDB is new.
+ */
+export const refillTopics = async (spec: RefillSpec): Promise<void> => {
+  const { handle, namespace, log } = spec;
+  const names = nameTopics(namespace);
+  const existing = new Set(await (await handle.admin()).listTopics());
+  const missing = spec.venues.filter(({ id }) => !existing.has(names.live(id)));
+  if (missing.length === 0) return;
+  const table = toTableName(namespace, 'listings');
+  const tables = await queryPatiently(spec, `SELECT table_name FROM tables() WHERE table_name = '${table}'`);
+  if (tables.length === 0) return;
+  const publisher = createPublisher(handle);
+  try {
+    for (const venue of missing) {
+      const listings = await refillVenue(spec, venue, publisher);
+      if (listings > 0)
+        log.warn({ venue: venue.id, listings }, 'Kafka has lost a venue: its listings are from QuestDB');
+    }
+  } finally {
+    await publisher.close();
+  }
+};

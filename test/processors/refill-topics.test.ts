@@ -1,0 +1,158 @@
+// Kafka starts empty over a QuestDB with history: listings are known as before, the lost time is a gap, and stored rows stay.
+import { Registry } from 'prom-client';
+import t from 'tap';
+import { createPublisher, ensureTopics, openKafka, readToEnd } from '../../infra/runtime/kafka/kafka.ts';
+import { listTopicSpecs } from '../../infra/runtime/kafka/topics.ts';
+import { createLog } from '../../infra/runtime/log.ts';
+import { openQuestdbReader } from '../../infra/runtime/questdb/reader.ts';
+import { createRowSender } from '../../infra/runtime/questdb/row-sender.ts';
+import { binance } from '../../ingest/venues/binance/index.ts';
+import { createProcessorMetrics } from '../../processors/metrics.ts';
+import { closeOutlets, openOutlets } from '../../processors/outlets.ts';
+import { type RefillSpec, refillTopics } from '../../processors/refill-topics.ts';
+import { TaskRunner } from '../../processors/runner.ts';
+import { ensureTables } from '../../processors/sinks/ensure-tables.ts';
+import { type Codec, codecs } from '../../schemas/avro/codec.ts';
+import { toTableName } from '../../schemas/tables.ts';
+import { nameTopics, type Row } from '../../schemas/topics.ts';
+import { useEngines } from '../support/engines.ts';
+import { listRows, runTask } from '../support/task-driver.ts';
+import { busyLog, findGapFaults, SPEC } from '../support/task-logs.ts';
+
+t.setTimeout(900_000);
+const engines = await useEngines(t, ['kafka', 'questdb']);
+const { kafka, questdb_pg: pg, questdb_http: http, questdb_user: user, questdb_password: password } = engines.endpoints;
+const log = createLog('refill-test', 'silent');
+const handle = openKafka({ brokers: [kafka], clientId: 'refill-test' }, log);
+const reader = openQuestdbReader(pg, { max: 1, timeoutMs: 15_000, auth: { user, password }, log });
+t.teardown(async () => {
+  await reader.close();
+  await handle.close();
+});
+
+const RECORDS = busyLog().records;
+/** The log that is lost ends here, and the next one begins some seconds later. */
+const [LOST, AGAIN] = [1_000, 1_100];
+const BEFORE = runTask(SPEC, RECORDS.slice(0, LOST)).outputs;
+
+const openSpec = (): RefillSpec => {
+  const namespace = `replay.${engines.namespace()}.`;
+  const topics = listTopicSpecs({ venues: ['binance'], shards: 1, namespace, replay: true });
+  return { handle, reader, venues: [binance], shards: 1, namespace, topics, log };
+};
+
+const store = async ({ namespace }: RefillSpec, rows: readonly Row[]): Promise<void> => {
+  await ensureTables((text) => reader.query({ text }), { namespace });
+  const sender = createRowSender(http, { auth: { user, password }, log });
+  const tables = Map.groupBy(rows, ({ table }) => toTableName(namespace, table));
+  for (const [table, of] of tables) await sender.send(table, of);
+  await sender.waitVisible([...tables.keys()]);
+  await sender.close();
+};
+
+const readAll = async <T>(topic: string, decode: (bytes: Buffer) => T): Promise<T[]> => {
+  const found: T[] = [];
+  await readToEnd(handle, { topic, from: () => 'earliest' }, ({ value }) => {
+    if (value) found.push(decode(value));
+  });
+  return found;
+};
+
+/** A life over the whole log, without a checkpoint at its end. */
+const work = async ({ namespace }: RefillSpec): Promise<void> => {
+  const outlets = openOutlets(handle);
+  const pace = { countRecord: () => undefined, begin: () => undefined, end: () => undefined, isDue: () => false };
+  const task = { handle, venue: binance, partition: 0, shards: 1, namespace, ticks: false };
+  const runner = await TaskRunner.start({
+    ...task,
+    pace,
+    outlets,
+    metrics: createProcessorMetrics(new Registry()),
+    log,
+  });
+  await readToEnd(handle, { topic: nameTopics(namespace).raw('binance'), from: () => runner.next }, (message) =>
+    runner.apply([{ ...message, value: message.value && Buffer.from(message.value) }], RECORDS.length),
+  );
+  await runner.stop('unsaved');
+  await closeOutlets(outlets);
+};
+
+/** A value as a reader of the topic has it. */
+const sendAndRead = <T>({ encode, decode }: Codec<T>, value: T): T => decode(encode(value));
+
+const toKey = ({ table, at, texts, integers }: Row): string =>
+  [
+    table,
+    at,
+    texts['listing'] ?? texts['conn'],
+    texts['price_type'],
+    texts['timeframe'],
+    integers['src_offset'],
+  ].join();
+
+t.test(
+  'versions of listings and how far windows are stored come from QuestDB, and the task continues there',
+  async (t) => {
+    const spec = openSpec();
+    const names = nameTopics(spec.namespace);
+    const stored = listRows(BEFORE);
+    await store(spec, stored);
+    await refillTopics(spec);
+    const versions = BEFORE.flatMap(({ listings }) => listings);
+    const found = await readAll(names.listings, codecs.listing.decode);
+    const bySymbol = (a: { venue_symbol: string }, b: { venue_symbol: string }) =>
+      a.venue_symbol < b.venue_symbol ? -1 : 1;
+    t.same(
+      found.sort(bySymbol),
+      versions.map((version) => sendAndRead(codecs.listing, { ...version, raw: null })).sort(bySymbol),
+    );
+    t.same(
+      await readAll(names.capabilities, codecs.capability.decode),
+      BEFORE.flatMap(({ capabilities }) => capabilities).map((version) => sendAndRead(codecs.capability, version)),
+    );
+
+    await ensureTopics(handle, spec.topics);
+    const publisher = createPublisher(handle);
+    for (const { message, timestampMs } of RECORDS.slice(AGAIN)) {
+      const value = message && codecs.raw.encode(message);
+      publisher.publish({ topic: names.raw('binance'), partition: 0, key: null, value, timestamp: timestampMs });
+    }
+    await publisher.close();
+    await work(spec);
+    const written = (await readAll(names.rows('binance'), codecs.rows.decode)).flatMap(({ row }) => row ?? []);
+    t.same(findGapFaults([...stored, ...written]), [], 'every window once, over both logs');
+    const lost = written.filter(({ texts }) => texts['gap_cause'] === 'storage_failure');
+    t.ok(lost.length > 0, `${lost.length} rows of lost windows`);
+    t.same(
+      written.filter(({ table }) => table === 'listings'),
+      [],
+      'no listing is told of as of a new one',
+    );
+    t.same(await readAll(names.listings, codecs.listing.decode).then(({ length }) => length), versions.length);
+
+    await work(spec);
+    const again = (await readAll(names.rows('binance'), codecs.rows.decode)).flatMap(({ row }) => row ?? []);
+    t.same(
+      findGapFaults([
+        ...stored,
+        ...again.filter((row, i) => again.findIndex((one) => toKey(one) === toKey(row)) === i),
+      ]),
+      [],
+    );
+    await refillTopics(spec);
+    t.equal(
+      (await readAll(names.listings, codecs.listing.decode)).length,
+      versions.length,
+      'only where Kafka has nothing',
+    );
+  },
+);
+
+t.test('a new venue and a new service have nothing to fill in', async (t) => {
+  const spec = openSpec();
+  await t.resolves(refillTopics(spec), 'no tables');
+  await store(spec, []);
+  await refillTopics(spec);
+  const topics = await (await handle.admin()).listTopics();
+  t.notOk(topics.some((topic) => topic.startsWith(spec.namespace)));
+});
