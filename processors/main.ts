@@ -13,7 +13,7 @@ import type { MappedVenue } from '../ingest/venues/contract/mapping.ts';
 import { mappedVenues } from '../ingest/venues/index.ts';
 import { PROCESSORS_CONFIG } from './config.ts';
 import { createProcessorMetrics } from './metrics.ts';
-import { refillTopics } from './refill-topics.ts';
+import { restoreTopics } from './restore-topics.ts';
 import { startTasks } from './run.ts';
 import { createSinkMetrics } from './sinks/metrics.ts';
 import { startSink } from './sinks/questdb.ts';
@@ -84,7 +84,8 @@ const start = async (): Promise<Stop> => {
   const replay = namespace.startsWith('replay');
   const topics = listTopicSpecs({ venues: config.VENUES, shards, namespace, replication, replay });
   const reader = openReader(config, log);
-  if (reader !== null && !replay) await refillTopics({ handle, reader, venues: known, shards, namespace, topics, log });
+  if (reader !== null && !replay)
+    await restoreTopics({ handle, reader, venues: known, shards, namespace, topics, log });
   await ensureTopics(handle, topics);
   const [sink, tasks] = await Promise.all([
     reader === null ? null : openSink({ config, handle, registry, reader, log }),

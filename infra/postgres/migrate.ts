@@ -27,7 +27,7 @@ const applyOne = async (client: PoolClient, name: string, sql: string): Promise<
 };
 
 /** A node of the version before goes on, and starts again, beside one that has migrated (D-560); of two versions before nobody knows. */
-const warnOfLater = (seen: ReadonlySet<string>, files: readonly string[], log: Pick<Logger, 'warn'>): void => {
+const reportLater = (seen: ReadonlySet<string>, files: readonly string[], log: Pick<Logger, 'warn'>): void => {
   const later = [...seen].filter((name) => !files.includes(name)).sort();
   if (later.length > 0) log.warn({ later }, 'PostgreSQL has tables of a later version of the service');
 };
@@ -43,7 +43,7 @@ export const migrate = async (pool: Pool, log?: Pick<Logger, 'warn'>): Promise<r
     await client.query(HISTORY);
     const { rows } = await client.query<{ name: string }>('select name from migrations');
     const seen = new Set(rows.map((row) => row.name));
-    if (log !== undefined) warnOfLater(seen, files, log);
+    if (log !== undefined) reportLater(seen, files, log);
     const missing = files.filter((name) => !seen.has(name));
     for (const name of missing) await applyOne(client, name, await readFile(new URL(name, folder), 'utf8'));
     return missing;

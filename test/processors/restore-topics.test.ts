@@ -9,7 +9,7 @@ import { createRowSender } from '../../infra/runtime/questdb/row-sender.ts';
 import { binance } from '../../ingest/venues/binance/index.ts';
 import { createProcessorMetrics } from '../../processors/metrics.ts';
 import { closeOutlets, openOutlets } from '../../processors/outlets.ts';
-import { type RefillSpec, refillTopics } from '../../processors/refill-topics.ts';
+import { type LostTopics, restoreTopics } from '../../processors/restore-topics.ts';
 import { TaskRunner } from '../../processors/runner.ts';
 import { ensureTables } from '../../processors/sinks/ensure-tables.ts';
 import { type Codec, codecs } from '../../schemas/avro/codec.ts';
@@ -22,8 +22,8 @@ import { busyLog, findGapFaults, SPEC } from '../support/task-logs.ts';
 t.setTimeout(900_000);
 const engines = await useEngines(t, ['kafka', 'questdb']);
 const { kafka, questdb_pg: pg, questdb_http: http, questdb_user: user, questdb_password: password } = engines.endpoints;
-const log = createLog('refill-test', 'silent');
-const handle = openKafka({ brokers: [kafka], clientId: 'refill-test' }, log);
+const log = createLog('restore-topics-test', 'silent');
+const handle = openKafka({ brokers: [kafka], clientId: 'restore-topics-test' }, log);
 const reader = openQuestdbReader(pg, { max: 1, timeoutMs: 15_000, auth: { user, password }, log });
 t.teardown(async () => {
   await reader.close();
@@ -35,13 +35,13 @@ const RECORDS = busyLog().records;
 const [LOST, AGAIN] = [1_000, 1_100];
 const BEFORE = runTask(SPEC, RECORDS.slice(0, LOST)).outputs;
 
-const openSpec = (): RefillSpec => {
+const openSpec = (): LostTopics => {
   const namespace = `replay.${engines.namespace()}.`;
   const topics = listTopicSpecs({ venues: ['binance'], shards: 1, namespace, replay: true });
   return { handle, reader, venues: [binance], shards: 1, namespace, topics, log };
 };
 
-const store = async ({ namespace }: RefillSpec, rows: readonly Row[]): Promise<void> => {
+const store = async ({ namespace }: LostTopics, rows: readonly Row[]): Promise<void> => {
   await ensureTables((text) => reader.query({ text }), { namespace });
   const sender = createRowSender(http, { auth: { user, password }, log });
   const tables = Map.groupBy(rows, ({ table }) => toTableName(namespace, table));
@@ -59,7 +59,7 @@ const readAll = async <T>(topic: string, decode: (bytes: Buffer) => T): Promise<
 };
 
 /** A life over the whole log, without a checkpoint at its end. */
-const work = async ({ namespace }: RefillSpec): Promise<void> => {
+const work = async ({ namespace }: LostTopics): Promise<void> => {
   const outlets = openOutlets(handle);
   const pace = { countRecord: () => undefined, begin: () => undefined, end: () => undefined, isDue: () => false };
   const task = { handle, venue: binance, partition: 0, shards: 1, namespace, ticks: false };
@@ -97,7 +97,7 @@ t.test(
     const names = nameTopics(spec.namespace);
     const stored = listRows(BEFORE);
     await store(spec, stored);
-    await refillTopics(spec);
+    await restoreTopics(spec);
     const versions = BEFORE.flatMap(({ listings }) => listings);
     const found = await readAll(names.listings, codecs.listing.decode);
     const bySymbol = (a: { venue_symbol: string }, b: { venue_symbol: string }) =>
@@ -139,7 +139,7 @@ t.test(
       ]),
       [],
     );
-    await refillTopics(spec);
+    await restoreTopics(spec);
     t.equal(
       (await readAll(names.listings, codecs.listing.decode)).length,
       versions.length,
@@ -150,9 +150,9 @@ t.test(
 
 t.test('a new venue and a new service have nothing to fill in', async (t) => {
   const spec = openSpec();
-  await t.resolves(refillTopics(spec), 'no tables');
+  await t.resolves(restoreTopics(spec), 'no tables');
   await store(spec, []);
-  await refillTopics(spec);
+  await restoreTopics(spec);
   const topics = await (await handle.admin()).listTopics();
   t.notOk(topics.some((topic) => topic.startsWith(spec.namespace)));
 });

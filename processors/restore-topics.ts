@@ -13,7 +13,7 @@ import { toTableName } from '../schemas/tables.ts';
 import { type CapabilityVersion, type ListingVersion, nameTopics, type WatermarkEntry } from '../schemas/topics.ts';
 import { toSealInstant } from '../schemas/windows.ts';
 
-export type RefillSpec = {
+export type LostTopics = {
   readonly handle: KafkaHandle;
   readonly reader: Pick<QuestdbReader, 'query'>;
   readonly venues: readonly { readonly id: string; readonly name: string }[];
@@ -27,7 +27,7 @@ export type RefillSpec = {
 const PATIENCE_MS = 60_000;
 
 /** Rejects when QuestDB has not answered for a minute: a task that began without the versions would tell of every listing as of a new one. */
-const queryPatiently = async ({ reader, log }: RefillSpec, text: string): Promise<Cell[][]> => {
+const fetchRows = async ({ reader, log }: LostTopics, text: string): Promise<Cell[][]> => {
   const backoff = createBackoff({ minMs: 100, maxMs: 2_000 });
   for (const end = performance.now() + PATIENCE_MS; ; ) {
     try {
@@ -42,8 +42,8 @@ const queryPatiently = async ({ reader, log }: RefillSpec, text: string): Promis
 
 const toMicros = (cell: Cell | undefined): Micros | null => (typeof cell === 'string' ? Number(cell) : null);
 
-const readListings = async (spec: RefillSpec, venue: string): Promise<ListingVersion[]> => {
-  const rows = await queryPatiently(
+const readListings = async (spec: LostTopics, venue: string): Promise<ListingVersion[]> => {
+  const rows = await fetchRows(
     spec,
     `SELECT venue_symbol, written_at::long, first_seen_at::long, delisted_at::long, record
 FROM '${toTableName(spec.namespace, 'listings')}' WHERE venue = '${venue}' ORDER BY written_at, venue_symbol`,
@@ -60,8 +60,8 @@ FROM '${toTableName(spec.namespace, 'listings')}' WHERE venue = '${venue}' ORDER
   }));
 };
 
-const readCapabilities = async (spec: RefillSpec, { id, name }: RefillSpec['venues'][number]) => {
-  const rows = await queryPatiently(
+const readCapabilities = async (spec: LostTopics, { id, name }: LostTopics['venues'][number]) => {
+  const rows = await fetchRows(
     spec,
     `SELECT DISTINCT written_at::long, layers FROM '${toTableName(spec.namespace, 'capabilities')}' WHERE venue = '${id}' ORDER BY 1`,
   );
@@ -71,10 +71,10 @@ const readCapabilities = async (spec: RefillSpec, { id, name }: RefillSpec['venu
 };
 
 /** Newest end of a stored window, by shard. All series of a task are sealed together, so this is how far it had sealed. */
-const readSealed = async (spec: RefillSpec, venue: string): Promise<Map<number, Micros>> => {
+const readSealed = async (spec: LostTopics, venue: string): Promise<Map<number, Micros>> => {
   const sealed = new Map<number, Micros>();
   for (const { table } of READINGS) {
-    const rows = await queryPatiently(
+    const rows = await fetchRows(
       spec,
       `SELECT listing, at::long FROM '${toTableName(spec.namespace, table)}' WHERE venue = '${venue}' LATEST ON at PARTITION BY listing`,
     );
@@ -95,7 +95,7 @@ const toWatermark = (task: string, end: Micros): WatermarkEntry => ({
   positions: {},
 });
 
-const refillVenue = async (spec: RefillSpec, venue: RefillSpec['venues'][number], to: Publisher): Promise<number> => {
+const restoreVenue = async (spec: LostTopics, venue: LostTopics['venues'][number], to: Publisher): Promise<number> => {
   const names = nameTopics(spec.namespace);
   const listings = await readListings(spec, venue.id);
   if (listings.length === 0) return 0;
@@ -123,19 +123,19 @@ const refillVenue = async (spec: RefillSpec, venue: RefillSpec['venues'][number]
  * Runs before the topics of tasks are created: API nodes wait for these, and read the versions after them. A venue whose `live` topic is there
  * has its versions in Kafka; one without listings in QuestDB is new.
  */
-export const refillTopics = async (spec: RefillSpec): Promise<void> => {
+export const restoreTopics = async (spec: LostTopics): Promise<void> => {
   const { handle, namespace, log } = spec;
   const names = nameTopics(namespace);
   const existing = new Set(await (await handle.admin()).listTopics());
   const missing = spec.venues.filter(({ id }) => !existing.has(names.live(id)));
   if (missing.length === 0) return;
   const table = toTableName(namespace, 'listings');
-  const tables = await queryPatiently(spec, `SELECT table_name FROM tables() WHERE table_name = '${table}'`);
+  const tables = await fetchRows(spec, `SELECT table_name FROM tables() WHERE table_name = '${table}'`);
   if (tables.length === 0) return;
   const publisher = createPublisher(handle);
   try {
     for (const venue of missing) {
-      const listings = await refillVenue(spec, venue, publisher);
+      const listings = await restoreVenue(spec, venue, publisher);
       if (listings > 0)
         log.warn({ venue: venue.id, listings }, 'Kafka has lost a venue: its listings are from QuestDB');
     }
