@@ -119,22 +119,24 @@ export const endBooks = (context: TaskContext, connId: string): void => {
 
 /** The book is no longer whole: both of its layers have no value until the next snapshot. */
 const breakBook = (context: TaskContext, subject: BookSubject, cause: GapCause): void => {
-  const { book } = subject;
-  stopWaiting(context, book);
-  const broken = offerBook(context, subject, (source, venueTs) => toInvalidation(source, cause, venueTs));
-  if (!broken) return;
-  const missed = { cause, receivedAt: readReceivedAt(book), connId: book.connId };
-  pushListingGap(context, { symbol: book.symbol, of: ['book'] }, missed);
+  stopWaiting(context, subject.book);
+  invalidateBook(context, subject, cause);
+};
+
+/** A record of `md.gap` goes out with the first of several invalidations of one cause: `md.book` has none until the book is valid again. */
+const invalidateBook = (context: TaskContext, subject: BookSubject, cause: GapCause): void => {
+  const { change, connId, symbol } = subject.book;
+  const before = openLayer(subject.listing, 'book').reading?.gap_cause;
+  const replaced = offerBook(context, subject, (source, venueTs) => toInvalidation(source, cause, venueTs));
+  if (!replaced || change === null || before === cause) return;
+  pushListingGap(context, { symbol, of: ['book'] }, { cause, receivedAt: change.receivedAt, connId, of: change });
 };
 
 const readReceivedAt = (book: BookState): Micros => book.change?.receivedAt ?? 0;
 
 const publishBook = (context: TaskContext, subject: BookSubject): void => {
   const { book } = subject;
-  if (isCrossed(book.levels)) {
-    offerBook(context, subject, (source, venueTs) => toInvalidation(source, 'crossed_book', venueTs));
-    return;
-  }
+  if (isCrossed(book.levels)) return invalidateBook(context, subject, 'crossed_book');
   const rule = subject.listing.version.record.values;
   const top = listTopLevels(book.levels, BOOK_LEVELS);
   const held = countLevels(book.levels);

@@ -1,10 +1,10 @@
-// Records of `md.gap`: what messages prove was missed (records.md).
+// Records of `md.gap`: what messages prove was missed, and books that are crossed (records.md).
 import type { GapCause } from '../../schemas/gap-causes.ts';
 import { CANDLES, EVENTS, READINGS } from '../../schemas/layers/index.ts';
 import { type CoverName, PRICE_CANDLES, resolveSource } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { TaskContext } from './context.ts';
-import { pushMd } from './outputs.ts';
+import { type Provenance, pushMd } from './outputs.ts';
 import type { ConnectionView } from './state.ts';
 
 /** Layers of normalised records by what a connection covers, in the order of records.md. */
@@ -19,11 +19,9 @@ const listRecords = (covers: ReadonlySet<string>): readonly string[] => [
   ...new Set(RECORDS.flatMap(([covered, record]) => (covers.has(covered) ? record : []))),
 ];
 
-type Missed = {
+type Missed = Provenance & {
   readonly cause: GapCause;
   readonly receivedAt: Micros;
-  /** Empty: of no connection. */
-  readonly connId: string;
 };
 
 /** Records that layers of one listing were missed. */
@@ -37,7 +35,7 @@ export const pushListingGap = (
 export const pushConnectionGap = (
   context: TaskContext,
   connection: ConnectionView,
-  missed: Omit<Missed, 'connId'>,
+  missed: Pick<Missed, 'cause' | 'receivedAt'>,
 ): void => {
   const of = listRecords(new Set(connection.covers.flatMap(({ layers }) => layers)));
   pushGap(context, { symbol: null, scope: 'connection', of }, { ...missed, connId: connection.conn_id });
@@ -45,7 +43,11 @@ export const pushConnectionGap = (
 
 type Part = { readonly symbol: string | null; readonly scope: 'symbol' | 'connection'; readonly of: readonly string[] };
 
-const pushGap = (context: TaskContext, { symbol, scope, of }: Part, { cause, receivedAt, connId }: Missed): void => {
+const pushGap = (
+  context: TaskContext,
+  { symbol, scope, of }: Part,
+  { cause, receivedAt, ...provenance }: Missed,
+): void => {
   const record = {
     layer: 'gap' as const,
     venue: context.venue.id,
@@ -54,5 +56,5 @@ const pushGap = (context: TaskContext, { symbol, scope, of }: Part, { cause, rec
     received_at: receivedAt,
     values: { scope, cause, of },
   };
-  pushMd(context, record, { connId });
+  pushMd(context, record, provenance);
 };

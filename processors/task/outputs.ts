@@ -65,7 +65,7 @@ export const pushWatermark = (writing: Writing, watermark: Micros): void => {
   out.watermark = watermark;
 };
 
-type Provenance = {
+export type Provenance = {
   /** Empty: of no connection. */
   readonly connId: string;
   /** The raw record it is of, when that is an earlier one than the record in work. */

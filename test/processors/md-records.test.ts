@@ -46,6 +46,32 @@ t.test('a lost connection is one record with the layers that it brought, in thei
   t.end();
 });
 
+t.test('a crossed book is one record, so that no reader of md.book takes the one before for current', (t) => {
+  const log = begin();
+  snapshot(log, 10);
+  const change = (id: number, levels: Parameters<typeof diff>[2]) => {
+    log.now += SECOND;
+    return diff(log, { U: id, u: id, pu: id - 1 }, levels);
+  };
+  const crossed = change(11, { b: [['100.5', '1']] });
+  change(12, { a: [['100.9', '1']] });
+  change(13, { b: [['100.5', '0']] });
+  log.now += 10_000;
+  const again = diff(log, { U: 14, u: 14, pu: 13 }, { b: [['100.5', '1']] });
+  log.run(SECOND, ['k1']);
+  const { outputs } = runTask(SPEC, log.records);
+  const told = outputs.flatMap(({ md }) => md.filter(({ layer }) => layer === 'book' || layer === 'gap'));
+  const values = { scope: 'symbol', cause: 'crossed_book', of: ['book'] };
+  t.match(told, [
+    { layer: 'book' },
+    { layer: 'gap', venue_symbol: 'BTCUSDT', conn_id: 'k1', src: { offset: crossed.offset }, values },
+    { layer: 'book' },
+    { layer: 'gap', src: { offset: again.offset }, recorded_at: again.timestampMs * 1_000, values },
+  ]);
+  t.equal(told.length, 4);
+  t.end();
+});
+
 t.test('a book that is published later names the record of its last change', (t) => {
   const log = begin();
   snapshot(log, 10);
