@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { type DocsPage, readPages } from '../../api/open-pages/pages.ts';
 import { PROJECT_ROOT } from '../../infra/dev/engines/java.ts';
+import { TABLES } from '../../processors/sinks/tables.ts';
 
 /** `text` and `json` are shown, all others run; a block without a language is a fault. */
 export const RUN = ['sh', 'js', 'ts', 'dql', 'sql', 'python'] as const;
@@ -112,7 +113,9 @@ export const runPython = (blocks: readonly Block[], python: string, place: Place
 };
 
 /** The views and tables of the block are those of the test's namespace. */
-export const placedSql = ({ text }: Block, { namespace }: Place): string =>
-  text.replaceAll(/\b(v_[a-z_]+|listings)\b(?=[\s)])/g, (name, _word, at: number) =>
-    /(?:FROM|JOIN|\()\s*$/i.test(text.slice(0, at)) ? `${namespace.replaceAll('.', '_')}${name}` : name,
+export const placedSql = ({ text }: Pick<Block, 'text'>, { namespace }: Pick<Place, 'namespace'>): string => {
+  const prefix = namespace.replaceAll('.', '_');
+  return text.replaceAll(/\b((?:FROM|JOIN)\s+\(?)([a-z_]+)\b/g, (all, before: string, name: string) =>
+    name in TABLES || name.startsWith('v_') ? `${before}${prefix}${name}` : all,
   );
+};
