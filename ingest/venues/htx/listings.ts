@@ -139,6 +139,8 @@ const toValues = (item: Fields, code: string, { market, hours }: Source): Listin
       // Coin-margined volumes are counted in contracts and in coins, never in dollars.
       ...(market === 'inverse' ? ['turnover_24h'] : []),
     ],
+    // Documented: positions of both sides for linear swaps, of a single side for coin-margined ones.
+    oi_sides: market === 'linear' ? 'two' : 'one',
     listed_at: readDate(item.create_date),
     delisted_at: readMsOrNull(item.delivery_time, 'delivery_time'),
   });

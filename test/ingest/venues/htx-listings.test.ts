@@ -50,7 +50,7 @@ t.test('each rule of a listing has its derivation', (t) => {
       candles: makeCandles('trade', 'mark', 'index'),
       not_published: ['change_24h', 'lot_size', 'min_notional', 'min_qty', 'price_decimals', 'qty_decimals'],
       bands: BANDS,
-      oi_sides: null,
+      oi_sides: 'two',
       listed_at: 1603238400000_000,
       delisted_at: null,
     }),
@@ -63,6 +63,7 @@ t.test('each rule of a listing has its derivation', (t) => {
     contract_size: '100',
     tick_size: '0.1',
     units: { contract_size: 'quote' },
+    oi_sides: 'one',
     not_published: [...(of('BTC-USDT')?.values.not_published ?? []), 'turnover_24h'],
   });
   t.match(of('SHIB-USDT')?.values, { contract_size: '1000', tick_size: '0.00000001', multiplier: '1' });
