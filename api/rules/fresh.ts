@@ -96,12 +96,14 @@ export const openFreshEvaluation = (deps: FreshDeps): EvaluateFresh => {
 
   return async (ids, at, spend) => {
     const until = performance.now() + LONGEST_WAIT_MS;
+    let isAwaited = true;
     for (let others = ids; ; ) {
       const claimed = await evaluateClaimed(others, at, spend);
       others = others.filter((id) => !claimed.has(id));
-      if (others.length === 0 || performance.now() >= until) return;
-      if ((await pool.query(AWAITED, [others, at])).rowCount === 0) return;
-      await pause(LOOK_EVERY_MS);
+      if (others.length === 0 || !isAwaited || performance.now() >= until) return;
+      // What nobody evaluates any more may have been given back since it was looked at: it is claimed once more.
+      isAwaited = (await pool.query(AWAITED, [others, at])).rowCount !== 0;
+      if (isAwaited) await pause(LOOK_EVERY_MS);
     }
   };
 };

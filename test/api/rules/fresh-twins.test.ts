@@ -60,3 +60,35 @@ t.test('the second call waits for the evaluation of the first, and makes its own
   const later = at + 2_000_000;
   t.same(await callTwice(later, () => Promise.reject(new Error('the day is used up'))), { told: later + 1, spent: 1 });
 });
+
+t.test('the second call evaluates also where the first fails between its two looks', async (t) => {
+  const pool = await freshPool(t);
+  const { ruleId } = await makeRule(pool);
+  const deps = { live: market().memory, history: null, choose: () => ({ venues: null, instruments: null }) };
+  const at = Date.now() * 1_000;
+  const claimed = Promise.withResolvers<void>();
+  const refused = Promise.withResolvers<void>();
+  const first = openAgentRules({ ...deps, pool }).evaluate([ruleId], at, async () => {
+    claimed.resolve();
+    await refused.promise;
+    throw new Error('the day is used up');
+  });
+  const firstEnded = first.catch(() => undefined);
+  await claimed.promise;
+  let looks = 0;
+  /** Holds the second statement up until the first call has failed. */
+  const query = async (...asked: Parameters<Pool['query']>) => {
+    looks += 1;
+    if (looks === 2) {
+      refused.resolve();
+      await firstEnded;
+    }
+    return pool.query(...asked);
+  };
+  const held = new Proxy(pool, { get: (of, name) => (name === 'query' ? query : Reflect.get(of, name, of)) });
+  let spent = 0;
+  await openAgentRules({ ...deps, pool: held }).evaluate([ruleId], at + 1, async (count) => {
+    spent += count;
+  });
+  t.equal(spent, 1);
+});
