@@ -18,15 +18,16 @@ const isCutOff = (state: TaskView, { conn_id: connId, received_at: receivedAt }:
 
 const isWhole = ({ parts }: LayerState): boolean => HALVES.every((name) => parts[name] !== undefined);
 
-/** Forgets the parts whose validity ended with their connection (F-02). A layer that had both waits for both from then on. */
+/** Forgets the parts whose validity ended with their connection (F-02). A layer that had both, or waited for both, waits for both from then on. */
 export const dropCutOffParts = (state: TaskView, layer: LayerState, record: MarkRecord): void => {
   if (state.capability?.layers.mark?.horizon_source !== 'connection') return;
-  const wasWhole = isWhole(layer);
+  const hasBoth = isWhole(layer) || layer.halfSince !== undefined;
   for (const name of HALVES) {
     const part = layer.parts[name];
-    if (part !== undefined && isCutOff(state, part)) delete layer.parts[name];
+    if (part === undefined || !isCutOff(state, part)) continue;
+    delete layer.parts[name];
+    if (hasBoth) layer.halfSince = record.received_at;
   }
-  if (wasWhole && !isWhole(layer)) layer.halfSince = record.received_at;
 };
 
 /** Names the connection of the parts just measured, and tells whether their layer waits for the other half: at most for its bound of freshness. */
@@ -36,6 +37,8 @@ export const isHalfAwaited = (layer: LayerState, record: MarkRecord, { conn_id }
     const part = layer.parts[name];
     if (part !== undefined && record.values[name] !== null) layer.parts[name] = { ...part, conn_id, received_at };
   }
-  if (isWhole(layer)) delete layer.halfSince;
-  return layer.halfSince !== undefined && received_at - layer.halfSince < WAIT;
+  const isAwaited = !isWhole(layer) && layer.halfSince !== undefined && received_at - layer.halfSince < WAIT;
+  // A layer whose other half did not come has one half only: it does not wait again after the next loss.
+  if (!isAwaited) delete layer.halfSince;
+  return isAwaited;
 };

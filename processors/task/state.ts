@@ -69,7 +69,7 @@ export type LayerState = {
   faults: Fault[];
   /** Newest parts of a value that the venue sends in several messages (mark and index). */
   parts: Record<string, Part>;
-  /** A part was lost with its connection: receipt of the first message after it, until both parts are there (D-476). */
+  /** A part was lost with its connection: receipt of the first message after it, while the layer waits for both parts (D-476). */
   halfSince?: Micros;
 };
 

@@ -37,11 +37,11 @@ const send = (log: TestLog, connId: string, half: 'mark' | 'index', digits: stri
   log.json('frame', 'market', connId, body);
 };
 
-const reconnect = (log: TestLog): void => {
+const reconnect = (log: TestLog, lost = 'k1', next = 'k2'): void => {
   log.now += SECOND;
-  log.json('lost', 'market', 'k1', { lost_at: log.now, cause: 'connection_lost', detail: '' });
+  log.json('lost', 'market', lost, { lost_at: log.now, cause: 'connection_lost', detail: '' });
   log.run(60 * SECOND, []);
-  log.open('k2', 'market', COVERS);
+  log.open(next, 'market', COVERS);
 };
 
 const read = (log: TestLog) => {
@@ -85,6 +85,32 @@ t.test('a half that stays alone for the bound of the layer is the reading, and t
   t.same(read(log), BEFORE, '29 s after the first');
   send(log, 'k2', 'index', '61002');
   t.same(read(log), [...BEFORE, { half: ['no_value', '61002'], basis: 'no_value' }], '30 s after it');
+  t.end();
+});
+
+t.test('a connection that is lost before both halves came begins the wait anew', (t) => {
+  const log = joined(begin());
+  reconnect(log);
+  send(log, 'k2', 'index', '61000');
+  reconnect(log, 'k2', 'k3');
+  send(log, 'k3', 'index', '62000');
+  t.same(read(log), BEFORE, 'the first wait is long over');
+  send(log, 'k3', 'mark', '62000');
+  t.same(read(log), [...BEFORE, { half: ['62000', '62000'], basis: '0' }]);
+  t.end();
+});
+
+t.test('a layer whose other half did not come within the wait has one half only from then on', (t) => {
+  const log = joined(begin());
+  reconnect(log);
+  for (const digits of ['61000', '61001']) {
+    send(log, 'k2', 'index', digits);
+    log.run(30 * SECOND, ['k2']);
+  }
+  reconnect(log, 'k2', 'k3');
+  send(log, 'k3', 'index', '62000');
+  const alone = (index: string) => ({ half: ['no_value', index], basis: 'no_value' });
+  t.same(read(log), [...BEFORE, alone('61001'), alone('62000')]);
   t.end();
 });
 
