@@ -14,7 +14,7 @@ import pytest
 
 import perp
 from perp._instants import from_micros, to_micros
-from perp._retry import pause_before_return
+from perp._retry import pause_before, pause_before_return
 from perp._rows import Seen, live_row
 from perp._seam import Known, Seam, Stretch, known_of
 from perp._sse import Splitter
@@ -157,6 +157,12 @@ def test_readers_that_were_sent_away_together_come_back_apart() -> None:
     pauses = [pause_before_return(1, 3.0) for _ in range(1_000)]
     assert all(200 < sum(int(pause) == second for pause in pauses) < 470 for second in range(3))
     assert pause_before_return(1_000, 3.0) <= 20.0 and pause_before_return(1_000, 60.0) <= 60.0
+
+
+def test_a_pause_is_bounded_however_often_it_was_tried() -> None:
+    """A follower asks history again for as long as the service is away: a day of it is some thousand times."""
+    for attempt in (1_100, 1_000_000):
+        assert 20.0 <= pause_before(attempt, None) <= 25.0
 
 
 def test_a_stream_that_cannot_be_read_is_given_up(server: FakeServer, fake: perp.Client) -> None:

@@ -21,7 +21,7 @@ JITTER = 0.25
 
 def pause_before(attempt: int, retry_after: float | None) -> float:
     """Seconds to wait before try number `attempt` (1 is the first repeat)."""
-    base = retry_after if retry_after is not None else min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2.0 ** (attempt - 1))
+    base = retry_after if retry_after is not None else min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2.0 ** min(attempt - 1, 64))
     return base * (1 + JITTER * random.random())
 
 
