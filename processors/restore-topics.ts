@@ -1,7 +1,13 @@
 // Where Kafka starts empty: writes the topics that are kept for ever again from QuestDB, before a task begins (design section 5, D-563).
 import { setTimeout as pause } from 'node:timers/promises';
 import { createBackoff } from '../infra/runtime/backoff.ts';
-import { createPublisher, ensureTopics, type KafkaHandle, type Publisher } from '../infra/runtime/kafka/kafka.ts';
+import {
+  createPublisher,
+  ensureTopics,
+  type KafkaHandle,
+  type Publisher,
+  readToEnd,
+} from '../infra/runtime/kafka/kafka.ts';
 import type { TopicSpec } from '../infra/runtime/kafka/topics.ts';
 import type { Logger } from '../infra/runtime/log.ts';
 import type { Cell, QuestdbReader } from '../infra/runtime/questdb/reader.ts';
@@ -119,6 +125,16 @@ const restoreVenue = async (spec: LostTopics, venue: LostTopics['venues'][number
   return listings.length;
 };
 
+/** Venues whose tasks have worked on this Kafka: a topic of theirs that is not seen is a missing right, or was deleted by itself. */
+const readWorked = async ({ handle, namespace }: LostTopics): Promise<ReadonlySet<string>> => {
+  const worked = new Set<string>();
+  await readToEnd(handle, { topic: nameTopics(namespace).watermark, from: () => 'earliest' }, ({ value }) => {
+    const entry = value && codecs.watermark.decode(value);
+    if (entry && entry.kind === 'task' && entry.offset >= 0) worked.add(entry.task.split('/')[0] ?? '');
+  });
+  return worked;
+};
+
 /**
  * Runs before the topics of tasks are created: API nodes wait for these, and read the versions after them. A venue whose `live` topic is there
  * has its versions in Kafka; one without listings in QuestDB is new.
@@ -127,7 +143,10 @@ export const restoreTopics = async (spec: LostTopics): Promise<void> => {
   const { handle, namespace, log } = spec;
   const names = nameTopics(namespace);
   const existing = new Set(await (await handle.admin()).listTopics());
-  const missing = spec.venues.filter(({ id }) => !existing.has(names.live(id)));
+  const unseen = spec.venues.filter(({ id }) => !existing.has(names.live(id)));
+  if (unseen.length === 0) return;
+  const worked = existing.has(names.watermark) ? await readWorked(spec) : new Set();
+  const missing = unseen.filter(({ id }) => !worked.has(id));
   if (missing.length === 0) return;
   const table = toTableName(namespace, 'listings');
   const tables = await fetchRows(spec, `SELECT table_name FROM tables() WHERE table_name = '${table}'`);

@@ -57,10 +57,16 @@ type Kept = {
 
 type Asked = { readonly hash: string; readonly earliest: Micros };
 
+/** Members in one order: PostgreSQL returns those of a request in an order of its own, and the nightly check sends them so. */
+const sortMembers = (_name: string, value: unknown): unknown =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+    : value;
+
 /** A plan that narrows gives the same request another meaning, so only requests of whole plans are kept. */
 const toAsked = ({ path, input, plan }: SettledAnswer): Asked | null => {
   const earliest = (plan !== null && isNarrowing(plan)) || !isStorableJson(input) ? null : findEarliest(input);
-  const text = JSON.stringify(input);
+  const text = JSON.stringify(input, sortMembers);
   if (earliest === null || text.length > REQUEST_BYTES) return null;
   return { hash: createHash('sha256').update(`${path}\n${text}`).digest('hex'), earliest };
 };

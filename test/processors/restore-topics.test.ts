@@ -156,3 +156,20 @@ t.test('a new venue and a new service have nothing to fill in', async (t) => {
   const topics = await (await handle.admin()).listTopics();
   t.notOk(topics.some((topic) => topic.startsWith(spec.namespace)));
 });
+
+t.test('where tasks have worked on this Kafka, a topic that is not seen is not lost', async (t) => {
+  const spec = openSpec();
+  const names = nameTopics(spec.namespace);
+  await store(spec, listRows(BEFORE));
+  await ensureTopics(
+    handle,
+    spec.topics.filter(({ topic }) => topic === names.watermark),
+  );
+  const publisher = createPublisher(handle);
+  const entry = { task: 'binance/0', kind: 'task', watermark: 1, offset: 5, positions: {} } as const;
+  publisher.publish({ topic: names.watermark, partition: 0, key: 'binance/0', value: codecs.watermark.encode(entry) });
+  await publisher.close();
+  await restoreTopics(spec);
+  t.notOk((await (await handle.admin()).listTopics()).includes(names.listings));
+  t.same(await readAll(names.watermark, codecs.watermark.decode).then(({ length }) => length), 1);
+});

@@ -306,6 +306,7 @@ t.test('settled answers of plans that narrow nothing are kept for the nightly ch
   const kept = { path: '/v2/snapshots/history', input: HOUR, items: '[1]', plan: PLANS.pro };
   sample.note(kept);
   sample.note({ ...kept, items: '[2]' });
+  sample.note({ ...kept, input: Object.fromEntries(Object.entries(HOUR).reverse()) });
   sample.note({ ...kept, input: { ...HOUR, layers: ['funding'] }, plan: PLANS.free });
   sample.note({ ...kept, input: { where: 'x' } });
   // No column holds these: with one of them the whole second would be lost.
