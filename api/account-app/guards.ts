@@ -39,6 +39,11 @@ export const addSessions = (app: FastifyInstance, site: Site): void => {
     if (token === undefined || session === null || request.method !== 'GET' || isJsonPath(request)) return;
     if (site.nowMs() - session.createdAt.getTime() >= RENEWED_AFTER_MS) setSessionCookie(site, reply, token);
   });
+  // A body may take half a minute: a session that was found before it may have ended since, and what it sends is not done.
+  app.addHook('preHandler', async (request, reply) => {
+    if (SAFE.has(request.method) || request.session === null) return undefined;
+    return (await site.sessions.isLive(request.session.sessionId)) ? undefined : refuseEnded(request, reply);
+  });
 };
 
 /** A browser states the origin of a write; a program states none, and has no session that another site could use. */
@@ -115,8 +120,8 @@ export const readSession = ({ session }: FastifyRequest): Session => {
   return session;
 };
 
-/** For a session whose account was closed while it was answered. */
-export const refuseClosed = (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
+/** For a session that ended while its request came or was answered. */
+export const refuseEnded = (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
   request.session = null;
   return requireSession(request, reply);
 };

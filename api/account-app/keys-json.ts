@@ -6,7 +6,7 @@ import { isJsonObject } from '../../schemas/json-object.ts';
 import { clip } from '../../schemas/sent-text.ts';
 import { LONGEST_NAME, listOwnKeys, makeOwnKey, type OwnKey, revokeOwnKey } from '../accounts/account-keys.ts';
 import { readField } from './fields.ts';
-import { readSession, refuseClosed } from './guards.ts';
+import { readSession, refuseEnded } from './guards.ts';
 import { sendProblem } from './shell.ts';
 import type { Site } from './site.ts';
 
@@ -64,7 +64,7 @@ export const addKeysJson = (app: FastifyInstance, site: Site): void => {
         text: '"expires_at" must be null or an instant to come, such as 2030-01-01T00:00:00Z.',
       });
     const made = await makeOwnKey(site.pool, { accountId, name, expiresAt, plan, formId: randomUUID() });
-    if (made.is === 'closed') return refuseClosed(request, reply);
+    if (made.is === 'closed') return refuseEnded(request, reply);
     if (made.is !== 'made')
       return sendProblem(site, exchange, {
         status: 403,

@@ -25,7 +25,7 @@ import {
   renderTag,
 } from './components.ts';
 import { readField } from './fields.ts';
-import { readSession, refuseClosed, requireSession } from './guards.ts';
+import { readSession, refuseEnded, requireSession } from './guards.ts';
 import { addKeysJson } from './keys-json.ts';
 import { type Content, type Exchange, renderFormField, sendPage, sendProblem } from './shell.ts';
 import type { Site, SiteModule } from './site.ts';
@@ -192,7 +192,7 @@ const makeKey = async (site: Site, exchange: Exchange) => {
     case 'made':
       return showKey(site, exchange, { key: made.key, name, isNew: true });
     case 'closed':
-      return refuseClosed(exchange.request, exchange.reply);
+      return refuseEnded(exchange.request, exchange.reply);
     case 'again':
       return showKeys(site, exchange, {
         problem: renderMessage(

@@ -9,11 +9,11 @@ import { exportAccount } from '../accounts/export-account.ts';
 import { addPasskey, removePasskey, removePassword, requestNewPasskey } from '../accounts/passkeys.ts';
 import { findPasswordFault, hashPassword, isPasswordOf, runAttempt } from '../accounts/passwords.ts';
 import { renewCodes } from '../accounts/recovery-codes.ts';
-import { beginSession, endOtherSessions, endSession } from '../accounts/sessions.ts';
+import { beginSession, endOtherSessions, endSession, lockSession } from '../accounts/sessions.ts';
 import { forgiveTries, listHeld, takeTry } from '../accounts/tries.ts';
 import { renderCopyable, renderFault, renderMessage } from './components.ts';
 import { readAgent, readField } from './fields.ts';
-import { clearSessionCookie, readSession, refuseClosed, setSessionCookie } from './guards.ts';
+import { clearSessionCookie, readSession, refuseEnded, setSessionCookie } from './guards.ts';
 import { makeRelyingParty } from './relying-party.ts';
 import { type Content, type Exchange, sendPage, sendProblem } from './shell.ts';
 import { formatWait, SECRET_CHECKS } from './sign-in-page.ts';
@@ -91,16 +91,13 @@ const addPasswordRoutes = (app: FastifyInstance, site: Site, show: Show): void =
 const addPasskeyRoutes = (app: FastifyInstance, site: Site, show: Show): void => {
   const rp = makeRelyingParty(site);
   app.post('/api/passkeys/options', async (request, reply) => {
-    const { sessionId: binding, accountId, email } = readSession(request);
-    return reply
-      .header('cache-control', 'no-store')
-      .send(await requestNewPasskey(site.pool, { accountId, email, binding }, rp));
+    return reply.header('cache-control', 'no-store').send(await requestNewPasskey(site.pool, readSession(request), rp));
   });
   app.post('/api/passkeys', async (request, reply) => {
-    const { sessionId: binding, accountId, email } = readSession(request);
+    const { sessionId, accountId, email } = readSession(request);
     const { response } = (request.body ?? {}) as { readonly response?: unknown };
     const name = readField(request.body, 'name', LONGEST_NAME).trim() || 'passkey';
-    if (await addPasskey(site.pool, { accountId, email, binding, response, name, rp }))
+    if (await addPasskey(site.pool, { accountId, email, sessionId, response, name, rp }))
       return reply.code(201).header('cache-control', 'no-store').send({ next: PATH });
     return sendProblem(
       site,
@@ -128,13 +125,14 @@ const addPasskeyRoutes = (app: FastifyInstance, site: Site, show: Show): void =>
 };
 
 const showCodes = async (site: Site, exchange: Exchange) => {
-  const { accountId } = readSession(exchange.request);
+  const session = readSession(exchange.request);
+  const { accountId } = session;
   const codes = await runInTransaction(site.pool, async (client) => {
-    if (!(await lockAccount(client, accountId))) return null;
+    if (!(await lockSession(client, session))) return null;
     await recordEvent(client, { accountId, action: 'codes_made' });
     return renewCodes(client, accountId);
   });
-  if (codes === null) return refuseClosed(exchange.request, exchange.reply);
+  if (codes === null) return refuseEnded(exchange.request, exchange.reply);
   return sendPage(site, exchange, {
     title: 'Recovery codes',
     body: html`<h1>Your new recovery codes</h1>

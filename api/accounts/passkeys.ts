@@ -14,6 +14,7 @@ import type { Pool } from 'pg';
 import { runInTransaction } from '../../infra/runtime/postgres/postgres.ts';
 import { lockAccount } from './accounts.ts';
 import { type Db, recordEvent } from './events.ts';
+import { lockSession } from './sessions.ts';
 
 const MOST_PASSKEYS = 20;
 const CHALLENGE_MINUTES = 10;
@@ -50,12 +51,13 @@ const USED = 'update account_passkeys set counter = $2, last_used_at = now() whe
 export const listPasskeys = async (db: Db, accountId: string): Promise<readonly Passkey[]> =>
   (await db.query<Passkey>(LIST, [accountId])).rows;
 
-export type Adding = { readonly accountId: string; readonly email: string; readonly binding: string };
+/** By the session that its browser has. */
+export type Adding = { readonly accountId: string; readonly email: string; readonly sessionId: string };
 
 /** The options with which the browser makes a passkey. */
 export const requestNewPasskey = async (
   db: Db,
-  { accountId, email, binding }: Adding,
+  { accountId, email, sessionId }: Adding,
   rp: RelyingParty,
 ): Promise<PublicKeyCredentialCreationOptionsJSON> => {
   const held = await listPasskeys(db, accountId);
@@ -67,7 +69,7 @@ export const requestNewPasskey = async (
     excludeCredentials: held.map(({ credentialId }) => ({ id: credentialId })),
     authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
   });
-  await db.query(KEEP, [options.challenge, binding, accountId]);
+  await db.query(KEEP, [options.challenge, sessionId, accountId]);
   return options;
 };
 
@@ -91,7 +93,7 @@ const takeChallenge = async (db: Db, response: unknown, binding: string) => {
   return rows[0] === undefined ? null : { challenge, accountId: rows[0].account_id };
 };
 
-/** Stores what the browser made; false: the answer is not good, or the account has enough of them. */
+/** Stores what the browser made; false: the answer is not good, the session has ended, or the account has enough of them. */
 export const addPasskey = async (
   pool: Pool,
   {
@@ -101,7 +103,7 @@ export const addPasskey = async (
     ...adding
   }: Adding & { readonly response: unknown; readonly name: string; readonly rp: RelyingParty },
 ): Promise<boolean> => {
-  const taken = await takeChallenge(pool, response, adding.binding);
+  const taken = await takeChallenge(pool, response, adding.sessionId);
   if (taken?.accountId !== adding.accountId) return false;
   const verified = await verifyRegistrationResponse({
     response: response as RegistrationResponseJSON,
@@ -113,7 +115,7 @@ export const addPasskey = async (
   if (verified?.verified !== true) return false;
   const { id, publicKey, counter, transports = [] } = verified.registrationInfo.credential;
   return runInTransaction(pool, async (client) => {
-    if (!(await lockAccount(client, adding.accountId))) return false;
+    if (!(await lockSession(client, adding))) return false;
     const values = [id, adding.accountId, Buffer.from(publicKey), counter, transports, name];
     if ((await client.query(ADD, values)).rowCount !== 1) return false;
     await recordEvent(client, { accountId: adding.accountId, action: 'passkey_added', details: { name } });

@@ -2,6 +2,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Pool } from 'pg';
 import type { PlanCode } from '../contract/plans.ts';
+import { lockAccount } from './accounts.ts';
 import type { Db } from './events.ts';
 import { hashToken } from './token-hash.ts';
 
@@ -78,6 +79,16 @@ export const endSession = async (db: Db, sessionId: string, accountId: string): 
 /** Ends every session of the account but `except` (null: all). */
 export const endOtherSessions = async (db: Db, accountId: string, except: string | null): Promise<number> =>
   (await db.query(END_OTHERS, [accountId, except])).rowCount ?? 0;
+
+/**
+ * As `lockAccount`, for what gives a way in: false also when the session has ended. It is found before the body of a request comes, which may take
+ * half a minute; whoever ends the sessions of an account has locked it.
+ */
+export const lockSession = async (
+  client: Db,
+  { accountId, sessionId }: Pick<Session, 'accountId' | 'sessionId'>,
+): Promise<boolean> =>
+  (await lockAccount(client, accountId)) && (await client.query(LIVE, [sessionId])).rows.length === 1;
 
 /** Notes that the owner has just shown the password or a passkey again. */
 export const proveSession = async (db: Db, sessionId: string): Promise<void> => {

@@ -1,8 +1,9 @@
 // Sign-up, sign-in, recovery and sign-out as a browser without script does them.
+import { PassThrough } from 'node:stream';
 import t from 'tap';
 import { mailCode } from '../../../api/accounts/signing-in.ts';
 import { waitFor } from '../../support/wait.ts';
-import { ACCOUNT_URL, PASSWORD, readAccount, signUp, startSite } from '../site-fixture.ts';
+import { ACCOUNT_URL, hiddenFields, PASSWORD, readAccount, signUp, startSite } from '../site-fixture.ts';
 
 const { browser, pool } = await startSite(t);
 const OPEN = 'select count(*)::int as open from account_sessions where ended_at is null and account_id = $1';
@@ -222,6 +223,37 @@ t.test(
     t.equal((await pool.query(passkeys, [accountId])).rows.length, 1, 'what the owner added since stays');
   },
 );
+
+t.test('what is sent under a session that ends before it has come whole is not done', async (t) => {
+  const one = browser();
+  const { email } = await signUp(one);
+  const accountId = await readAccount(pool, email);
+  const { body: page } = await one.get('/security');
+  await pool.query("update account_sessions set seen_at = now() - interval '1 hour' where account_id = $1", [
+    accountId,
+  ]);
+  const sent = ['/security/codes', '/security/close'].map((url) => {
+    const payload = new PassThrough();
+    const headers = { 'content-type': 'application/x-www-form-urlencoded', origin: ACCOUNT_URL };
+    const answered = one.send({ method: 'POST', url, headers, payload });
+    return {
+      answered,
+      end: () => payload.end(new URLSearchParams({ ...hiddenFields(page, url), confirm: email }).toString()),
+    };
+  });
+  await waitFor('the session is found', async () => {
+    const found = "select 1 from account_sessions where account_id = $1 and seen_at > now() - interval '1 minute'";
+    return (await pool.query(found, [accountId])).rowCount === 1;
+  });
+  t.equal(await resetByMail(email, 'a new long secret'), 303);
+  for (const { answered, end } of sent) {
+    end();
+    t.match(await answered, { statusCode: 303, headers: { location: '/sign-in' } });
+  }
+  const left = await pool.query("select 1 from recovery_codes where account_id = $1 and kind = 'kept'", [accountId]);
+  t.equal(left.rowCount, 0, 'no code is left to whoever signed up');
+  t.equal((await browser().submit('/sign-in', { email, password: 'a new long secret' })).statusCode, 303, 'not closed');
+});
 
 t.test(
   'a mailbox gets few codes at a time, whoever asks for them, and the code that its owner reads goes on',

@@ -10,6 +10,7 @@ import {
   removePassword,
   requestNewPasskey,
 } from '../../../api/accounts/passkeys.ts';
+import { beginSession, endOtherSessions } from '../../../api/accounts/sessions.ts';
 import { waitFor } from '../../support/wait.ts';
 import { startSite } from '../site-fixture.ts';
 
@@ -65,7 +66,8 @@ t.test('an account has twenty passkeys, also when more are added at once; a clos
     `insert into account_passkeys select 'cred' || i, 'acc_a', 'x', 0, '{}', 'held' from generate_series(1, 17) i`,
   );
   const add = async (accountId: string): Promise<boolean> => {
-    const adding = { accountId, email: 'a@example.com', binding: 'browser' };
+    const { sessionId } = await beginSession(pool, { accountId, agent: 'test' });
+    const adding = { accountId, email: 'a@example.com', sessionId };
     const { challenge } = await requestNewPasskey(pool, adding, RP);
     return addPasskey(pool, { ...adding, response: makeResponse(challenge), name: 'new', rp: RP });
   };
@@ -74,6 +76,18 @@ t.test('an account has twenty passkeys, also when more are added at once; a clos
   t.equal((await listPasskeys(pool, 'acc_a')).length, 20);
   await pool.query("update accounts set closed_at = now() where account_id = 'acc_closed'");
   t.notOk(await add('acc_closed'));
+});
+
+t.test('a session that has ended meanwhile adds no passkey (D-512)', async (t) => {
+  const { pool } = await startSite(t);
+  const accountId = 'acc_a';
+  await pool.query('insert into accounts (account_id) values ($1)', [accountId]);
+  const { sessionId } = await beginSession(pool, { accountId, agent: 'test' });
+  const adding = { accountId, email: 'a@example.com', sessionId };
+  const { challenge } = await requestNewPasskey(pool, adding, RP);
+  await endOtherSessions(pool, accountId, null);
+  t.notOk(await addPasskey(pool, { ...adding, response: makeResponse(challenge), name: 'new', rp: RP }));
+  t.same(await listPasskeys(pool, accountId), []);
 });
 
 t.test('of two ways to sign in that are removed at once the last stays', async (t) => {
