@@ -5,8 +5,8 @@ import { begin, COVERS, MINUTE, mark, SPEC } from '../support/task-logs.ts';
 
 const [HOUR, DAY] = [60 * MINUTE, 24 * 60 * MINUTE];
 
-/** Marks and ticks of a collector whose clock is `ahead` of the log, for nine seconds. */
-const collectAhead = (log: TestLog, ahead: number): void => {
+/** Marks and ticks of a collector whose clock is `ahead` of the log, for nine seconds; `cause`: of the end of its connection. */
+const collectAhead = (log: TestLog, ahead: number, cause = 'collector_down'): void => {
   const begun = log.now;
   const stamped = (): { recordedAt: number } => ({ recordedAt: log.now - ahead + 1_000 });
   log.now += ahead;
@@ -17,7 +17,7 @@ const collectAhead = (log: TestLog, ahead: number): void => {
     const connections = [{ conn_id: 'k2', opened_at: begun + ahead }];
     log.json('tick', 'collector', 'c2', { collector: 'c2', connections }, stamped());
   }
-  log.json('lost', 'market', 'k2', { lost_at: log.now, cause: 'collector_down', detail: '' }, stamped());
+  log.json('lost', 'market', 'k2', { lost_at: log.now, cause, detail: '' }, stamped());
   log.now = begun + 9 * SECOND;
 };
 
@@ -53,7 +53,7 @@ t.test('the next collector’s readings are the newest at once, by whatever the 
 t.test('no window reads a collector as alive because another one was ahead of it', (t) => {
   const log = begin();
   log.run(20 * SECOND, ['k1']);
-  collectAhead(log, 5 * MINUTE);
+  collectAhead(log, 5 * MINUTE, 'connection_lost');
   // Nobody collects while the log comes to where the stamps were.
   log.run(10 * MINUTE, [], SECOND, null);
   const from = (log.records[0]?.message.received_at ?? 0) + 40 * SECOND;
