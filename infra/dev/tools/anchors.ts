@@ -22,6 +22,7 @@ import { createLog } from '../../runtime/log.ts';
 import { printOutcome } from '../../runtime/print-outcome.ts';
 import { withRunningService } from '../../runtime/running-service.ts';
 import { checkAnchors, type Kept } from './check-anchors.ts';
+import { NO_DATABASE, OperatorError } from './command-line.ts';
 import { listAnchors } from './list-anchors.ts';
 
 const USAGE = `usage: npm run anchors -- COMMAND
@@ -37,11 +38,6 @@ const CONFIG = {
   ...ANCHOR_CONFIG,
   ...ARCHIVE_CONFIG,
 } as const satisfies ConfigSpec;
-
-/** An error that the operator can correct. */
-export class AnchorsError extends Error {
-  override readonly name = 'AnchorsError';
-}
 
 type PostOptions = { readonly day: string | null; readonly early: boolean };
 type Output = { readonly text: string; readonly failed: boolean };
@@ -68,19 +64,19 @@ const deploy: Command = async (_, { database, anchors, nowMs }) => {
 
 const requireClosed = async (day: string, { database }: Tools): Promise<ClosedDay> => {
   const closed = await readClosedDay(database, day);
-  if (closed === null) throw new AnchorsError(`${day} is not closed, or has no rows; \`list\` shows closed days`);
+  if (closed === null) throw new OperatorError(`${day} is not closed, or has no rows; \`list\` shows closed days`);
   return closed;
 };
 
 const refuseUndue = (day: string, { nowMs }: Tools): void => {
   const dueMs = findDayStart(day) + DUE_MS;
-  if (nowMs() < dueMs) throw new AnchorsError(`${day} is due at ${new Date(dueMs).toISOString()}`);
+  if (nowMs() < dueMs) throw new OperatorError(`${day} is due at ${new Date(dueMs).toISOString()}`);
 };
 
 /** `--early` posts before D+7 02:00 UTC only where the anchor does not bind (AN-12). */
 const refuseBinding = async (day: string, { anchors, nowMs }: Tools): Promise<void> => {
   if (nowMs() < findDayStart(day) + DUE_MS && (await openChain(anchors)).binding)
-    throw new AnchorsError(`the anchor binds: ${day} is not posted before it is due`);
+    throw new OperatorError(`the anchor binds: ${day} is not posted before it is due`);
 };
 
 const listDueDays = async ({ database, anchors, nowMs }: Tools): Promise<ClosedDay[]> => {
@@ -135,7 +131,7 @@ const parse = (argv: readonly string[]): { readonly command: Command; readonly a
       throw new Error(`"${day}" is no day such as 2026-01-15`);
     return { command, asked: { day, early: values.early } };
   } catch (error) {
-    throw new AnchorsError(`${describeError(error)}\n${USAGE}`);
+    throw new OperatorError(`${describeError(error)}\n${USAGE}`);
   }
 };
 
@@ -143,7 +139,7 @@ const parse = (argv: readonly string[]): { readonly command: Command; readonly a
 export const runAnchors = async (argv: readonly string[], env: Environment): Promise<Output> => {
   const { command, asked } = parse(argv);
   const settings = withRunningService(env);
-  if (settings === null) throw new AnchorsError('no database: set DATABASE_URL, or run `npm run demo` beside this');
+  if (settings === null) throw new OperatorError(NO_DATABASE);
   const config = readConfig(CONFIG, settings);
   const { RPC_URL: rpcUrl, ANCHOR_CONTRACT: contract, ANCHOR_OWNER_KEY: ownerKey } = config;
   const anchors = { rpcUrl, contract, ownerKey };

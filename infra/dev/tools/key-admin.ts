@@ -3,6 +3,7 @@ import type { Pool } from 'pg';
 import { hashKey, makeKey, shortenKey } from '../../../api/access/keys.ts';
 import { makeKeyId } from '../../../api/contract/ids.ts';
 import type { PlanCode } from '../../../api/contract/plans.ts';
+import { OperatorError } from './command-line.ts';
 
 export type KeyState = 'live' | 'expired' | 'revoked';
 
@@ -29,10 +30,6 @@ export type NewKey = {
   readonly accountId: string;
   readonly expiresAt: Date | null;
 };
-
-export class KeyAdminError extends Error {
-  override readonly name = 'KeyAdminError';
-}
 
 const ENTRY = `key_id, display, name, account_id, plan, kind, created_at, expires_at, revoked_at, compromised_at,
   case when revoked_at is not null then 'revoked' when expires_at <= now() then 'expired' else 'live' end as state`;
@@ -72,7 +69,7 @@ const FIND = `select ${ENTRY} from api_keys where key_id = $1`;
 const findKey = async (pool: Pool, keyId: string): Promise<KeyEntry> => {
   const { rows } = await pool.query<KeyEntry>(FIND, [keyId]);
   const entry = rows[0];
-  if (entry === undefined) throw new KeyAdminError(`there is no key "${keyId}"; \`list\` shows them`);
+  if (entry === undefined) throw new OperatorError(`there is no key "${keyId}"; \`list\` shows them`);
   return entry;
 };
 
@@ -86,7 +83,7 @@ export const createKey = async (
   const values = [makeKeyId(Date.now()), accountId, hashKey(key), shortenKey(key), name, plan, expiresAt, actor];
   const { rows } = await pool.query<KeyEntry>(CREATE, values);
   const entry = rows[0];
-  if (entry === undefined) throw new KeyAdminError('the key was not stored');
+  if (entry === undefined) throw new OperatorError('the key was not stored');
   return { key, entry };
 };
 
@@ -100,7 +97,7 @@ export const revokeKey = async (pool: Pool, keyId: string, actor: string): Promi
   return rows[0] ?? findKey(pool, keyId);
 };
 
-/** Throws KeyAdminError for a key that is unknown or revoked. */
+/** Throws OperatorError for a key that is unknown or revoked. */
 export const changePlan = async (
   pool: Pool,
   { keyId, plan }: { readonly keyId: string; readonly plan: PlanCode },
@@ -108,6 +105,6 @@ export const changePlan = async (
 ): Promise<KeyEntry> => {
   const { rows } = await pool.query<KeyEntry>(CHANGE_PLAN, [keyId, actor, plan]);
   const entry = rows[0] ?? (await findKey(pool, keyId));
-  if (entry.state === 'revoked') throw new KeyAdminError(`the key "${keyId}" is revoked; create another`);
+  if (entry.state === 'revoked') throw new OperatorError(`the key "${keyId}" is revoked; create another`);
   return entry;
 };

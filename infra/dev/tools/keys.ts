@@ -1,15 +1,14 @@
 // `npm run keys -- create|list|revoke|plan ...`: API keys by command, for operators; `key_events` records every change.
-import { parseArgs } from 'node:util';
 import type { Pool } from 'pg';
 import { isPlanCode, PLAN_CODES, type PlanCode } from '../../../api/contract/plans.ts';
 import { parseDuration } from '../../../schemas/durations.ts';
 import { parseInstant } from '../../../schemas/instants.ts';
-import { describeError } from '../../../schemas/thrown.ts';
 import { runOnDatabase } from '../../postgres/migrate.ts';
 import { type ConfigSpec, readConfig } from '../../runtime/config.ts';
 import { printOutcome } from '../../runtime/print-outcome.ts';
 import { readEndpoints } from '../../runtime/running-service.ts';
-import { changePlan, createKey, KeyAdminError, type KeyEntry, listKeys, revokeKey } from './key-admin.ts';
+import { describeCommandLine, NO_DATABASE, OperatorError } from './command-line.ts';
+import { changePlan, createKey, type KeyEntry, listKeys, revokeKey } from './key-admin.ts';
 
 const USAGE = `usage: npm run keys -- COMMAND [--json] [--by NAME]
   create --plan ${PLAN_CODES.join('|')} --name NAME [--account ID] [--expires 30d|INSTANT]
@@ -30,21 +29,15 @@ const OPTIONS = {
   json: { type: 'boolean', default: false },
 } as const;
 
+const { parseArguments, requireText } = describeCommandLine(USAGE, OPTIONS);
+
 type Output = { readonly json: unknown; readonly text: string };
 type Arguments = ReturnType<typeof parseArguments>;
 type Command = (pool: Pool, args: Arguments, actor: string) => Promise<Output>;
 
-const parseArguments = (argv: readonly string[]) => {
-  try {
-    return parseArgs({ args: [...argv], options: OPTIONS, allowPositionals: true });
-  } catch (error) {
-    throw new KeyAdminError(`${describeError(error)}\n${USAGE}`);
-  }
-};
-
 const parsePlan = (text: string | undefined): PlanCode => {
   if (text !== undefined && isPlanCode(text)) return text;
-  throw new KeyAdminError(`"${text ?? ''}" is no plan; use one of ${PLAN_CODES.join(', ')}`);
+  throw new OperatorError(`"${text ?? ''}" is no plan; use one of ${PLAN_CODES.join(', ')}`);
 };
 
 const parseExpiry = (text: string | undefined, nowMs: number): Date | null => {
@@ -52,15 +45,10 @@ const parseExpiry = (text: string | undefined, nowMs: number): Date | null => {
   const durationMs = parseDuration(text);
   const instant = parseInstant(text);
   const atMs = durationMs !== null ? nowMs + durationMs : instant !== null ? instant / 1_000 : null;
-  if (atMs === null) throw new KeyAdminError(`"${text}" is neither a duration such as 30d nor an instant`);
-  if (atMs <= nowMs) throw new KeyAdminError(`"${text}" is not in the future`);
-  if (atMs > LATEST_MS) throw new KeyAdminError(`"${text}" is after 2100; a key without --expires does not end`);
+  if (atMs === null) throw new OperatorError(`"${text}" is neither a duration such as 30d nor an instant`);
+  if (atMs <= nowMs) throw new OperatorError(`"${text}" is not in the future`);
+  if (atMs > LATEST_MS) throw new OperatorError(`"${text}" is after 2100; a key without --expires does not end`);
   return new Date(atMs);
-};
-
-const requireText = (text: string | undefined, what: string): string => {
-  if (text === undefined || text.trim() === '') throw new KeyAdminError(`${what} is missing\n${USAGE}`);
-  return text;
 };
 
 const formatLine = ({
@@ -115,15 +103,15 @@ const findDatabase = (): string => {
   try {
     return (readEndpoints() as { readonly database_url: string }).database_url;
   } catch {
-    throw new KeyAdminError('no database: set DATABASE_URL, or run `npm run demo` beside this');
+    throw new OperatorError(NO_DATABASE);
   }
 };
 
-/** Runs one command line; returns the text to print. Throws KeyAdminError for an error that the operator can correct. */
+/** Runs one command line; returns the text to print. Throws OperatorError for an error that the operator can correct. */
 export const runKeys = async (argv: readonly string[], databaseUrl = findDatabase()): Promise<string> => {
   const args = parseArguments(argv);
   const command = COMMANDS[args.positionals[0] ?? ''];
-  if (command === undefined) throw new KeyAdminError(USAGE);
+  if (command === undefined) throw new OperatorError(USAGE);
   return runOnDatabase({ url: databaseUrl, max: 1 }, async (pool) => {
     const { json, text } = await command(pool, args, args.values.by ?? process.env['USER'] ?? 'operator');
     return args.values.json ? JSON.stringify(json, null, 2) : text;

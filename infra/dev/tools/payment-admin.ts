@@ -1,9 +1,6 @@
 // Operations on payments in PostgreSQL for operators: lists, one payment with all its stored details, blocked payers (P-05, P-07).
 import type { Pool } from 'pg';
-
-export class PaymentAdminError extends Error {
-  override readonly name = 'PaymentAdminError';
-}
+import { OperatorError } from './command-line.ts';
 
 /** A row of `v_payments`. */
 export type PaymentRow = {
@@ -52,10 +49,10 @@ const BLOCK = `
   on conflict (payer) do update set blocked_at = excluded.blocked_at, blocked_until = excluded.blocked_until
   returning payer, blocked_at, blocked_until`;
 
-/** Throws PaymentAdminError for an invalid address. */
+/** Throws OperatorError for an invalid address. */
 const toPayer = (text: string): string => {
   if (/^0x[0-9a-fA-F]{40}$/.test(text)) return text.toLowerCase();
-  throw new PaymentAdminError(`"${text}" is no address such as 0x0123…, 40 hexadecimal digits`);
+  throw new OperatorError(`"${text}" is no address such as 0x0123…, 40 hexadecimal digits`);
 };
 
 /** Newest first. */
@@ -65,11 +62,10 @@ export const listPayments = async (
 ): Promise<readonly PaymentRow[]> =>
   (await pool.query<PaymentRow>(LIST, [state, payer === null ? null : toPayer(payer), limit])).rows;
 
-/** Throws PaymentAdminError for an unknown receipt id. */
+/** Throws OperatorError for an unknown receipt id. */
 export const showPayment = async (pool: Pool, receiptId: string): Promise<PaymentDetails> => {
   const { rows } = await pool.query<PaymentDetails>(SHOW, [receiptId]);
-  if (rows[0] === undefined)
-    throw new PaymentAdminError(`no payment has the receipt "${receiptId}"; \`list\` shows them`);
+  if (rows[0] === undefined) throw new OperatorError(`no payment has the receipt "${receiptId}"; \`list\` shows them`);
   return rows[0];
 };
 
@@ -79,12 +75,12 @@ export const listBlocked = async (pool: Pool): Promise<readonly BlockedPayer[]> 
 /** Blocks a payer from now on, also one that is blocked already. */
 export const blockPayer = async (pool: Pool, payer: string, seconds: number): Promise<BlockedPayer> => {
   const { rows } = await pool.query<BlockedPayer>(BLOCK, [toPayer(payer), seconds]);
-  if (rows[0] === undefined) throw new PaymentAdminError('the payer was not stored');
+  if (rows[0] === undefined) throw new OperatorError('the payer was not stored');
   return rows[0];
 };
 
-/** Throws PaymentAdminError for a payer that is not blocked. */
+/** Throws OperatorError for a payer that is not blocked. */
 export const unblockPayer = async (pool: Pool, payer: string): Promise<void> => {
   const { rowCount } = await pool.query('delete from blocked_payers where payer = $1', [toPayer(payer)]);
-  if (rowCount === 0) throw new PaymentAdminError(`${payer} is not blocked; \`blocked\` lists who is`);
+  if (rowCount === 0) throw new OperatorError(`${payer} is not blocked; \`blocked\` lists who is`);
 };

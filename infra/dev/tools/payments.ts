@@ -1,20 +1,18 @@
 // `npm run payments -- list|show|reconcile|blocked ...`: payments and blocked payers by command, for operators.
-import { parseArgs } from 'node:util';
 import type { Pool } from 'pg';
 import type { Address } from 'viem';
 import { API_CONFIG } from '../../../api/config.ts';
 import { parseDuration } from '../../../schemas/durations.ts';
-import { describeError } from '../../../schemas/thrown.ts';
 import { runOnDatabase } from '../../postgres/migrate.ts';
 import { type Config, type ConfigSpec, type Environment, readConfig } from '../../runtime/config.ts';
 import { printOutcome } from '../../runtime/print-outcome.ts';
 import { withRunningService } from '../../runtime/running-service.ts';
+import { describeCommandLine, NO_DATABASE, OperatorError } from './command-line.ts';
 import {
   type BlockedPayer,
   blockPayer,
   listBlocked,
   listPayments,
-  PaymentAdminError,
   type PaymentDetails,
   type PaymentRow,
   showPayment,
@@ -40,6 +38,8 @@ const OPTIONS = {
   json: { type: 'boolean', default: false },
 } as const;
 
+const { parseArguments, requireText } = describeCommandLine(USAGE, OPTIONS);
+
 const CONFIG = {
   DATABASE_URL: API_CONFIG.DATABASE_URL,
   PAYMENT_RPC_URL: API_CONFIG.PAYMENT_RPC_URL,
@@ -52,29 +52,16 @@ type Output = { readonly json: unknown; readonly text: string; readonly failed?:
 type Tools = { readonly pool: Pool; readonly config: Config<typeof CONFIG> };
 type Command = (args: Arguments, tools: Tools) => Promise<Output>;
 
-const parseArguments = (argv: readonly string[]) => {
-  try {
-    return parseArgs({ args: [...argv], options: OPTIONS, allowPositionals: true });
-  } catch (error) {
-    throw new PaymentAdminError(`${describeError(error)}\n${USAGE}`);
-  }
-};
-
 const toMs = (text: string): number => {
   const ms = parseDuration(text);
-  if (ms === null || ms <= 0) throw new PaymentAdminError(`"${text}" is no duration such as 12h`);
+  if (ms === null || ms <= 0) throw new OperatorError(`"${text}" is no duration such as 12h`);
   return ms;
 };
 
 const toLimit = (text: string): number => {
   const limit = Number(text);
   if (Number.isInteger(limit) && limit > 0) return limit;
-  throw new PaymentAdminError(`"${text}" is no number of rows`);
-};
-
-const requireText = (text: string | undefined, what: string): string => {
-  if (text === undefined || text === '') throw new PaymentAdminError(`${what} is missing\n${USAGE}`);
-  return text;
+  throw new OperatorError(`"${text}" is no number of rows`);
 };
 
 /** `5000` is `0.005`. */
@@ -126,7 +113,7 @@ const BLOCKED: Readonly<Record<string, Command>> = {
 const reconcile: Command = async ({ values }, { pool, config }) => {
   const { PAYMENT_RPC_URL: rpcUrl, PAYMENT_PAY_TO: payTo, PAYMENT_ASSET: asset } = config;
   if (rpcUrl === null || payTo === null)
-    throw new PaymentAdminError('no chain to compare with: set PAYMENT_RPC_URL and PAYMENT_PAY_TO');
+    throw new OperatorError('no chain to compare with: set PAYMENT_RPC_URL and PAYMENT_PAY_TO');
   const settings = { rpcUrl, payTo: payTo as Address, asset: asset as Address };
   const { findings, ...sums } = await reconcilePayments(pool, settings, Date.now() - toMs(values.since));
   const { settled, settledAmount, transfers, transferredAmount } = sums;
@@ -157,22 +144,21 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   reconcile,
   blocked: (args, tools) => {
     const command = BLOCKED[args.positionals[1] ?? 'list'];
-    if (command === undefined) throw new PaymentAdminError(USAGE);
+    if (command === undefined) throw new OperatorError(USAGE);
     return command(args, tools);
   },
 };
 
-/** Runs one command line; returns the text to print, and whether ledger and chain differ. Throws PaymentAdminError for what can be corrected. */
+/** Runs one command line; returns the text to print, and whether ledger and chain differ. Throws OperatorError for what can be corrected. */
 export const runPayments = async (
   argv: readonly string[],
   env: Environment,
 ): Promise<{ readonly text: string; readonly failed: boolean }> => {
   const args = parseArguments(argv);
   const command = COMMANDS[args.positionals[0] ?? ''];
-  if (command === undefined) throw new PaymentAdminError(USAGE);
+  if (command === undefined) throw new OperatorError(USAGE);
   const settings = withRunningService(env);
-  if (settings === null)
-    throw new PaymentAdminError('no database: set DATABASE_URL, or run `npm run demo` beside this');
+  if (settings === null) throw new OperatorError(NO_DATABASE);
   const config = readConfig(CONFIG, settings);
   return runOnDatabase({ url: config.DATABASE_URL, max: 2 }, async (pool) => {
     const { json, text, failed = false } = await command(args, { pool, config });

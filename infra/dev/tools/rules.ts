@@ -1,5 +1,4 @@
 // `npm run rules -- list|add|show|disable|enable|share|remove|transitions|webhooks ...`: agent rules by command, for operators (AG-01, AG-06).
-import { parseArgs } from 'node:util';
 import type { Pool } from 'pg';
 import { checkRule, fetchCodes } from '../../../api/rules/check-rule.ts';
 import { type Rule, readDraft, toRuleJson } from '../../../api/rules/rule.ts';
@@ -15,11 +14,11 @@ import {
 import { listWebhooks } from '../../../api/rules/webhooks.ts';
 import { ServiceError } from '../../../schemas/errors.ts';
 import { formatInstant } from '../../../schemas/instants.ts';
-import { describeError } from '../../../schemas/thrown.ts';
 import { runOnDatabase } from '../../postgres/migrate.ts';
 import { type ConfigSpec, readConfig } from '../../runtime/config.ts';
 import { printOutcome } from '../../runtime/print-outcome.ts';
 import { readEndpoints } from '../../runtime/running-service.ts';
+import { describeCommandLine, OperatorError } from './command-line.ts';
 
 const USAGE = `usage: npm run rules -- COMMAND [--json] [--by NAME]
   list [--account ID]
@@ -42,28 +41,12 @@ const OPTIONS = {
   json: { type: 'boolean', default: false },
 } as const;
 
-/** An error that the operator can correct. */
-class RulesError extends Error {
-  override readonly name = 'RulesError';
-}
+const { parseArguments, requireText } = describeCommandLine(USAGE, OPTIONS);
 
 type Arguments = ReturnType<typeof parseArguments>;
 type Output = { readonly json: unknown; readonly text: string };
 type Deps = { readonly pool: Pool; readonly actor: string; readonly baseUrl: () => string };
 type Command = (args: Arguments, deps: Deps) => Promise<Output>;
-
-const parseArguments = (argv: readonly string[]) => {
-  try {
-    return parseArgs({ args: [...argv], options: OPTIONS, allowPositionals: true });
-  } catch (error) {
-    throw new RulesError(`${describeError(error)}\n${USAGE}`);
-  }
-};
-
-const requireText = (text: string | undefined, what: string): string => {
-  if (text === undefined || text.trim() === '') throw new RulesError(`${what} is missing\n${USAGE}`);
-  return text;
-};
 
 const formatLine = (rule: Rule): string => {
   const { rule_id, interval, name, query } = toRuleJson(rule);
@@ -150,7 +133,7 @@ const readRunning = (): Running => {
 
 const requireFound = (address: string | null | undefined, setting: string): string => {
   if (address) return address;
-  throw new RulesError(`no service: set ${setting}, or run \`npm run demo\` beside this`);
+  throw new OperatorError(`no service: set ${setting}, or run \`npm run demo\` beside this`);
 };
 
 type Addresses = { readonly databaseUrl: string; readonly baseUrl: () => string };
@@ -176,7 +159,7 @@ const describeFaults = ({ errors }: ServiceError): string =>
 const runRules = async (argv: readonly string[], addresses = findAddresses()): Promise<string> => {
   const args = parseArguments(argv);
   const command = COMMANDS[args.positionals[0] ?? ''];
-  if (command === undefined) throw new RulesError(USAGE);
+  if (command === undefined) throw new OperatorError(USAGE);
   const actor = args.values.by ?? process.env['USER'] ?? 'operator';
   try {
     return await runOnDatabase({ url: addresses.databaseUrl, max: 1 }, async (pool) => {
@@ -184,7 +167,7 @@ const runRules = async (argv: readonly string[], addresses = findAddresses()): P
       return args.values.json ? JSON.stringify(json, null, 2) : text;
     });
   } catch (error) {
-    if (error instanceof ServiceError) throw new RulesError(describeFaults(error));
+    if (error instanceof ServiceError) throw new OperatorError(describeFaults(error));
     throw error;
   }
 };

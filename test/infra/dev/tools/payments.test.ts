@@ -1,7 +1,7 @@
 // `npm run payments`: what operators see of payments, the ledger compared with the chain, payers blocked by hand (P-05, P-07).
 import { HTTPFacilitatorClient } from '@x402/core/server';
 import t from 'tap';
-import { PaymentAdminError } from '../../../../infra/dev/tools/payment-admin.ts';
+import { OperatorError } from '../../../../infra/dev/tools/command-line.ts';
 import { runPayments } from '../../../../infra/dev/tools/payments.ts';
 import {
   freshPool,
@@ -81,5 +81,5 @@ t.test('payments are listed, shown and compared with the chain; a payer is block
     ['blocked', 'add', '0x1'],
     ['blocked', 'remove', payer],
   ];
-  for (const argv of wrong) await t.rejects(run(...argv), PaymentAdminError, argv.join(' '));
+  for (const argv of wrong) await t.rejects(run(...argv), OperatorError, argv.join(' '));
 });
