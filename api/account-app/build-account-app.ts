@@ -16,7 +16,7 @@ import { buildAssets } from './assets.ts';
 import { createFormTokens } from './form-tokens.ts';
 import { addSessions, addWriteChecks } from './guards.ts';
 import { addHeaders } from './headers.ts';
-import { sendProblem } from './shell.ts';
+import { type Problem, sendProblem } from './shell.ts';
 import type { Site, SiteModule, SiteUrls } from './site.ts';
 
 export type AccountAppDeps = {
@@ -82,27 +82,27 @@ const openSite = (deps: AccountAppDeps): Site => {
 };
 
 type Failure = { readonly statusCode?: number };
-type Problem = { readonly status: number; readonly code: string; readonly text: string; readonly retryAfterS?: number };
+type Refusal = Problem & { readonly retryAfterS?: number };
 
-const BUSY: Problem = {
-  ...{ status: 503, code: 'UNAVAILABLE', retryAfterS: 1 },
+const BUSY: Refusal = {
+  ...{ status: 503, retryAfterS: 1 },
   text: 'Too many people sign in at this moment. Try again in a second.',
 };
-const AWAY: Problem = {
-  ...{ status: 503, code: 'UNAVAILABLE', retryAfterS: 5 },
+const AWAY: Refusal = {
+  ...{ status: 503, retryAfterS: 5 },
   text: 'Something that this page needs does not answer now. Try again in a few seconds.',
 };
 
 /** The text for the person behind a failed request; only the log has the cause. */
-const toProblem = (error: Failure): Problem => {
+const toProblem = (error: Failure): Refusal => {
   const { statusCode: status = 500 } = error;
   if (error instanceof PasswordsBusy) return BUSY;
   if (isOutOfService(error)) return AWAY;
-  if (status === 429) return { status, code: 'RATE_LIMITED', text: 'Too many requests. Wait a minute and try again.' };
-  if (status === 413) return { status, code: 'PAYLOAD_TOO_LARGE', text: 'What was sent is too large.' };
-  if (status === 415) return { status, code: 'UNSUPPORTED_MEDIA_TYPE', text: 'Send a form, or JSON below /api/.' };
+  if (status === 429) return { status, text: 'Too many requests. Wait a minute and try again.' };
+  if (status === 413) return { status, text: 'What was sent is too large.' };
+  if (status === 415) return { status, text: 'Send a form, or JSON below /api/.' };
   if (status < 500) return { status, code: 'BAD_REQUEST', text: 'This request could not be read.' };
-  return { status: 500, code: 'INTERNAL', text: 'Something failed on our side. Nothing was changed; try again.' };
+  return { status: 500, text: 'Something failed on our side. Nothing was changed; try again.' };
 };
 
 const addFailures = (app: FastifyInstance, site: Site): void => {
@@ -115,11 +115,7 @@ const addFailures = (app: FastifyInstance, site: Site): void => {
     return sendProblem(site, { request, reply }, problem);
   });
   app.setNotFoundHandler((request, reply) =>
-    sendProblem(
-      site,
-      { request, reply },
-      { status: 404, code: 'NOT_FOUND', text: 'There is nothing at this address.' },
-    ),
+    sendProblem(site, { request, reply }, { status: 404, text: 'There is nothing at this address.' }),
   );
 };
 

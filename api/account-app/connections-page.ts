@@ -65,7 +65,7 @@ const show = async (site: Site, exchange: Exchange) => {
   });
 };
 
-const UNKNOWN = { status: 404, code: 'NOT_FOUND', text: 'You have no such connection.' } as const;
+const UNKNOWN = { status: 404, text: 'You have no such connection.' } as const;
 
 export const connectionsPage: SiteModule = {
   name: 'connections',

@@ -64,11 +64,7 @@ export const addWriteChecks = (app: FastifyInstance, site: Site): void => {
   app.addHook('onRequest', async (request, reply) => {
     if (SAFE.has(request.method) || request.routeOptions.config?.isForeign === true) return undefined;
     if (isFromElsewhere(request, site))
-      return sendProblem(
-        site,
-        { request, reply },
-        { status: 403, code: 'FORBIDDEN', text: 'This request came from another site.' },
-      );
+      return sendProblem(site, { request, reply }, { status: 403, text: 'This request came from another site.' });
     return undefined;
   });
   app.addHook('onRequest', async (request, reply) => {
@@ -76,7 +72,7 @@ export const addWriteChecks = (app: FastifyInstance, site: Site): void => {
     const type = request.headers['content-type'];
     // A content type that a form of another site can send is not read here.
     if (type === undefined || /^application\/json\b/i.test(type)) return undefined;
-    return sendProblem(site, { request, reply }, { status: 415, code: 'UNSUPPORTED_MEDIA_TYPE', text: 'Send JSON.' });
+    return sendProblem(site, { request, reply }, { status: 415, text: 'Send JSON.' });
   });
   app.addHook('preHandler', async (request, reply) => {
     if (SAFE.has(request.method) || request.routeOptions.config?.isForeign === true || request.is404) return undefined;
@@ -88,7 +84,6 @@ export const addWriteChecks = (app: FastifyInstance, site: Site): void => {
         { request, reply },
         {
           status: 403,
-          code: 'FORBIDDEN',
           text: 'This form has expired. Go back, load the page again and repeat what you did.',
         },
       );

@@ -41,28 +41,15 @@ export const addKeysJson = (app: FastifyInstance, site: Site): void => {
   });
   app.post('/api/keys', async (request, reply) => {
     const exchange = { request, reply };
+    const refuse = (text: string) => sendProblem(site, exchange, { status: 400, text });
     const { accountId, plan } = readSession(request);
     const name = readField(request.body, 'name', LONGEST_NAME).trim();
     const expiresAt = readExpiry(request.body, site.nowMs());
     const strange = findStrangeMember(request.body);
-    if (strange !== undefined)
-      return sendProblem(site, exchange, {
-        status: 400,
-        code: 'BAD_REQUEST',
-        text: `"${clip(strange)}" is not a member here: send "name" and "expires_at".`,
-      });
-    if (name === '')
-      return sendProblem(site, exchange, {
-        status: 400,
-        code: 'BAD_REQUEST',
-        text: `"name" must be a text of 1 to ${LONGEST_NAME} characters.`,
-      });
+    if (strange !== undefined) return refuse(`"${clip(strange)}" is not a member here: send "name" and "expires_at".`);
+    if (name === '') return refuse(`"name" must be a text of 1 to ${LONGEST_NAME} characters.`);
     if (expiresAt === undefined)
-      return sendProblem(site, exchange, {
-        status: 400,
-        code: 'BAD_REQUEST',
-        text: '"expires_at" must be null or an instant to come, such as 2030-01-01T00:00:00Z.',
-      });
+      return refuse('"expires_at" must be null or an instant to come, such as 2030-01-01T00:00:00Z.');
     const made = await makeOwnKey(site.pool, { accountId, name, expiresAt, plan, formId: randomUUID() });
     if (made.is === 'closed') return refuseEnded(request, reply);
     if (made.is !== 'made')
@@ -80,6 +67,6 @@ export const addKeysJson = (app: FastifyInstance, site: Site): void => {
     const { accountId } = readSession(request);
     if (await revokeOwnKey(site.pool, request.params.keyId.replaceAll('\0', ''), accountId))
       return reply.code(204).send();
-    return sendProblem(site, { request, reply }, { status: 404, code: 'NOT_FOUND', text: 'You have no such key.' });
+    return sendProblem(site, { request, reply }, { status: 404, text: 'You have no such key.' });
   });
 };

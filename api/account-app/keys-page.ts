@@ -218,11 +218,7 @@ const addPages = (app: FastifyInstance, site: Site): void => {
     const key = readField(request.body, 'key', 100);
     const own = isKey(key) ? await findOwnKey(site.pool, key, accountId) : null;
     if (own === null)
-      return sendProblem(
-        site,
-        { request, reply },
-        { status: 404, code: 'NOT_FOUND', text: 'You have no such key, or it was revoked.' },
-      );
+      return sendProblem(site, { request, reply }, { status: 404, text: 'You have no such key, or it was revoked.' });
     return showKey(
       site,
       { request, reply },
@@ -233,7 +229,7 @@ const addPages = (app: FastifyInstance, site: Site): void => {
     const { accountId } = readSession(request);
     if (await revokeOwnKey(site.pool, request.params.keyId.replaceAll('\0', ''), accountId))
       return reply.redirect(PATH, 303);
-    return sendProblem(site, { request, reply }, { status: 404, code: 'NOT_FOUND', text: 'You have no such key.' });
+    return sendProblem(site, { request, reply }, { status: 404, text: 'You have no such key.' });
   });
 };
 

@@ -90,11 +90,7 @@ export const provePage: SiteModule = {
       const { sessionId, accountId } = readSession(request);
       const { response } = (request.body ?? {}) as { readonly response?: unknown };
       if ((await checkPasskey(site.pool, { response, binding: sessionId }, rp)) !== accountId)
-        return sendProblem(
-          site,
-          { request, reply },
-          { status: 401, code: 'AUTH_INVALID', text: 'This is no passkey of your account.' },
-        );
+        return sendProblem(site, { request, reply }, { status: 401, text: 'This is no passkey of your account.' });
       await proveSession(site.pool, sessionId);
       return reply
         .header('cache-control', 'no-store')

@@ -102,7 +102,7 @@ const addPasskeyRoutes = (app: FastifyInstance, site: Site, show: Show): void =>
     return sendProblem(
       site,
       { request, reply },
-      { status: 400, code: 'BAD_REQUEST', text: 'This passkey was not taken. Load the page again and repeat.' },
+      { status: 400, text: 'This passkey was not taken. Load the page again and repeat.' },
     );
   });
   app.post<{ Params: { id: string } }>(`${PATH}/passkeys/:id/remove`, async (request, reply) => {
@@ -120,7 +120,7 @@ const addPasskeyRoutes = (app: FastifyInstance, site: Site, show: Show): void =>
           status: 409,
         },
       );
-    return sendProblem(site, { request, reply }, { status: 404, code: 'NOT_FOUND', text: 'You have no such passkey.' });
+    return sendProblem(site, { request, reply }, { status: 404, text: 'You have no such passkey.' });
   });
 };
 
@@ -161,7 +161,7 @@ const addSessionRoutes = (app: FastifyInstance, site: Site): void => {
       return done;
     });
     if (isEnded) return reply.redirect(PATH, 303);
-    return sendProblem(site, { request, reply }, { status: 404, code: 'NOT_FOUND', text: 'You have no such session.' });
+    return sendProblem(site, { request, reply }, { status: 404, text: 'You have no such session.' });
   });
 };
 

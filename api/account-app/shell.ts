@@ -115,30 +115,37 @@ export const sendPage = (site: Site, exchange: Exchange, content: PageContent): 
   return canUnpack(request) ? reply.header('content-encoding', 'br').send(packPage(text)) : reply.send(text);
 };
 
-export type Problem = { readonly status: number; readonly code: string; readonly text: string };
+/** `code`: where it is not the one of the status. */
+export type Problem = { readonly status: number; readonly code?: string; readonly text: string };
 
-const PROBLEM_TITLES: Readonly<Record<number, string>> = {
-  403: 'Refused',
-  404: 'Not found',
-  409: 'Not possible now',
-  413: 'Too large',
-  415: 'Not a form',
-  429: 'Too many requests',
-  503: 'Not available',
+type Kind = { readonly code: string; readonly title: string };
+
+const FAILED: Kind = { code: 'INTERNAL', title: 'Something failed' };
+const REFUSED: Kind = { code: 'BAD_REQUEST', title: 'Not accepted' };
+const KINDS: Readonly<Record<number, Kind>> = {
+  401: { ...REFUSED, code: 'AUTH_INVALID' },
+  403: { code: 'FORBIDDEN', title: 'Refused' },
+  404: { code: 'NOT_FOUND', title: 'Not found' },
+  409: { ...REFUSED, title: 'Not possible now' },
+  413: { code: 'PAYLOAD_TOO_LARGE', title: 'Too large' },
+  415: { code: 'UNSUPPORTED_MEDIA_TYPE', title: 'Not a form' },
+  429: { code: 'RATE_LIMITED', title: 'Too many requests' },
+  503: { code: 'UNAVAILABLE', title: 'Not available' },
 };
 
 /** Whether programs ask here: they are answered in JSON. */
 export const isJsonPath = ({ url }: Pick<FastifyRequest, 'url'>): boolean => readPath(url).startsWith('/api/');
 
 /** A refusal as a page, or as JSON below `/api/`. */
-export const sendProblem = (site: Site, exchange: Exchange, { status, code, text }: Problem): FastifyReply => {
+export const sendProblem = (site: Site, exchange: Exchange, problem: Problem): FastifyReply => {
   const { request, reply } = exchange;
+  const { status, text } = problem;
+  const { code, title } = { ...(KINDS[status] ?? (status >= 500 ? FAILED : REFUSED)), ...problem };
   if (isJsonPath(request))
     return reply
       .header('cache-control', 'no-store')
       .code(status)
       .send({ errors: [{ code, message: text }] });
-  const title = PROBLEM_TITLES[status] ?? (status >= 500 ? 'Something failed' : 'Not accepted');
   return sendPage(site, exchange, {
     title,
     status,

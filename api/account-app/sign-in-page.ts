@@ -136,11 +136,7 @@ const addPasskeyRoutes = (app: Parameters<SiteModule['register']>[0], site: Site
   app.post('/api/passkeys/sign-in/options', { config: { rateLimit: SECRET_CHECKS } }, async (request, reply) => {
     const binding = site.forms.bindingOf(request);
     if (binding === null)
-      return sendProblem(
-        site,
-        { request, reply },
-        { status: 403, code: 'FORBIDDEN', text: 'Load the sign-in page again.' },
-      );
+      return sendProblem(site, { request, reply }, { status: 403, text: 'Load the sign-in page again.' });
     return reply
       .header('cache-control', 'no-store')
       .send(await requestPasskey(site.pool, { binding, accountId: null }, rp));
@@ -153,11 +149,7 @@ const addPasskeyRoutes = (app: Parameters<SiteModule['register']>[0], site: Site
       const binding = site.forms.bindingOf(request) ?? '';
       const accountId = await checkPasskey(site.pool, { response, binding }, rp);
       if (accountId === null)
-        return sendProblem(
-          site,
-          { request, reply },
-          { status: 401, code: 'AUTH_INVALID', text: 'This passkey is not known here.' },
-        );
+        return sendProblem(site, { request, reply }, { status: 401, text: 'This passkey is not known here.' });
       const { token } = await beginSignedIn(site.pool, {
         accountId,
         agent: readAgent(request.headers),

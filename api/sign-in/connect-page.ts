@@ -90,7 +90,6 @@ const sendGone = (site: Site, request: FastifyRequest, reply: FastifyReply): Fas
     { request, reply },
     {
       status: 404,
-      code: 'NOT_FOUND',
       text: 'This request to connect has expired, was answered, or was made in another browser. Connect again from the application.',
     },
   );
@@ -143,7 +142,7 @@ export const addConnectPage = (app: FastifyInstance, site: Site, consents: Conse
     const browser = { req: request.raw, res: reply.raw };
     const choice = readField(request, 'choice');
     if (choice !== 'allow' && choice !== 'deny') {
-      const problem = { status: 400, code: 'BAD_REQUEST', text: 'Press Allow or Deny.' };
+      const problem = { status: 400, text: 'Press Allow or Deny.' };
       return sendProblem(site, { request, reply }, problem);
     }
     const to =

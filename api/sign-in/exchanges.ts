@@ -3,6 +3,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import { isOutOfService } from '../../infra/runtime/postgres/away.ts';
 import { isStorableJson } from '../../infra/runtime/postgres/storable.ts';
+import type { Problem } from '../account-app/shell.ts';
 import { SCOPE } from './adapter.ts';
 import type { AddressMeter } from './address-meter.ts';
 import type { EndReason } from './connections.ts';
@@ -19,8 +20,6 @@ export type Exchange = {
   /** What the provider answered as a failure of its own; null: nothing failed. */
   failure: unknown;
 };
-
-export type Problem = { readonly status: number; readonly code: string; readonly text: string };
 
 export type Exchanges = {
   /** Runs `work` as the answer to a request. */

@@ -4,10 +4,11 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type Provider from 'oidc-provider';
 import { isOutOfService } from '../../infra/runtime/postgres/away.ts';
 import { formatCount } from '../../schemas/counts.ts';
+import type { Problem } from '../account-app/shell.ts';
 import { makeMetadataDocuments } from '../tool-app/metadata.ts';
 import type { AddressMeter } from './address-meter.ts';
 import { DESCRIBED } from './client-metadata.ts';
-import { type Exchange, type Exchanges, type Problem, rewriteForm } from './exchanges.ts';
+import { type Exchange, type Exchanges, rewriteForm } from './exchanges.ts';
 
 export type OauthDeps = {
   readonly provider: Provider;
