@@ -29,3 +29,6 @@ export const hashTextKey = (key: string): number => computeMurmur2(encoder.encod
 
 /** Shard of a listing, 0 to `shards` − 1. */
 export const toShard = (venueSymbol: string, shards: number): number => hashTextKey(venueSymbol) % shards;
+
+/** All shards, ascending. */
+export const listShards = (shards: number): readonly number[] => Array.from({ length: shards }, (_, shard) => shard);

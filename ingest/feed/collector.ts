@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from '../../infra/runtime/log.ts';
 import { MICROS_PER_MS } from '../../schemas/instants.ts';
 import type { ListingRecord, Micros } from '../../schemas/records.ts';
-import { toShard } from '../../schemas/shards.ts';
+import { listShards, toShard } from '../../schemas/shards.ts';
 import type { CapabilityBody } from '../../schemas/topics.ts';
 import type { RawWriter } from '../publish.ts';
 import { type CollectedVenue, type PollSlot, type Slot, toCapability } from '../venues/contract/feed.ts';
@@ -73,7 +73,7 @@ export const startCollector = (options: CollectorOptions): Collector => {
   declare(null);
   connections.tick();
   const ticks = setInterval(() => connections.tick(), TICK_MS);
-  const everyShard = Array.from({ length: shards }, (_, index) => index);
+  const everyShard = listShards(shards);
   const source = connections.attach({ slot: 'reference', shards: everyShard });
   const { ready } = connections;
   const reference = followReference({ venue, endpoints, rest, source, ready, nowMicros, onListings, random, log });

@@ -1,5 +1,6 @@
 // Writes the records about connections: unique names, rising seq, monotone receipt, open and lost, ticks, capabilities.
 import type { Micros } from '../../schemas/records.ts';
+import { listShards } from '../../schemas/shards.ts';
 import type { CapabilityBody, LostBody, OpenBody, RawMessage, TickBody } from '../../schemas/topics.ts';
 import type { RawWriter } from '../publish.ts';
 import type { Cover } from '../venues/contract/feed.ts';
@@ -142,7 +143,7 @@ class LoggedSource implements Source {
 
 export const createConnectionLog = (options: ConnectionLogOptions): ConnectionLog => {
   const { writer, nowMicros, collector, shards, meters, onTickSkipped } = options;
-  const everyShard = Array.from({ length: shards }, (_, shard) => shard);
+  const everyShard = listShards(shards);
   const open = new Set<LoggedSource>();
   const startedAt = nowMicros();
   let count = 0;

@@ -1,6 +1,8 @@
 // Aster's slots: sockets of books, of marks and of trades, each apart; polls of open interest and of candles of mark and index prices. The venue's
 // frames, weights and limit of weight are those of Binance's USD-M, and so is what fits into it.
+
 import type { ListingRecord } from '../../../schemas/records.ts';
+import { listShards } from '../../../schemas/shards.ts';
 import { computeOiEveryMs, PRICE_CANDLES_EVERY_MS } from '../binance/budget.ts';
 import type { PlanEnv, PollRequest, Slot } from '../contract/feed.ts';
 import type { Endpoints } from '../contract/listings.ts';
@@ -44,7 +46,7 @@ export const planAster = (listings: readonly ListingRecord[], env: PlanEnv): Slo
   const everyMs = computeOiEveryMs(open);
   return [
     ...KINDS.flatMap((kind) => planSockets(open, env, kind)),
-    ...Array.from({ length: env.shards }, (_, shard) => shard).flatMap((shard) => {
+    ...listShards(env.shards).flatMap((shard) => {
       const members = sortByAge(open.filter(({ venue_symbol }) => env.shardOf(venue_symbol) === shard));
       return members.length === 0 ? [] : planPolls(members, { shard, everyMs, endpoints: env.endpoints });
     }),

@@ -3,7 +3,7 @@ import { formatDuration } from '../../../schemas/durations.ts';
 import { PRICE_TYPES } from '../../../schemas/layers/candle.ts';
 import type { Digits, FieldTransform, ListingRecord, ListingValues, Micros } from '../../../schemas/records.ts';
 import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../contract/listings.ts';
-import { leaveOff } from '../shared/chosen-listings.ts';
+import { keepPriceCandles } from '../shared/chosen-listings.ts';
 import { splitElements } from '../shared/elements.ts';
 import { type ListingRows, readEntries, readListings } from '../shared/listing-rows.ts';
 import { makeListingValues } from '../shared/listing-values.ts';
@@ -87,11 +87,7 @@ const toListings = (body: unknown, source: Source): ListingRows => {
     };
   };
   const { listings, unreadable } = readListings(rows, read);
-  const priced = listPriceCandleSymbols(listings);
-  const offered = listings.map((listing) =>
-    priced.has(listing.venue_symbol) ? listing : leaveOff(listing, ['price_candles']),
-  );
-  return { listings: offered, unreadable };
+  return { listings: keepPriceCandles(listings, listPriceCandleSymbols(listings)), unreadable };
 };
 
 /** False for a date in the symbol or a dated type (`CURRENT_QUARTER`, `NEXT_QUARTER DELIVERING`); any other type, known or not, is undated. */

@@ -3,8 +3,8 @@
 import { toFraction } from '../../../schemas/decimals.ts';
 import type { VenueMessage } from '../contract/listings.ts';
 import type { MapContext, Mapped } from '../contract/mapping.ts';
-import { type Sides, sortSides } from '../shared/book-sides.ts';
-import type { Chain, FullSides } from '../shared/book-sync.ts';
+import { makeSnapshotChain, sortSides, toFullSides } from '../shared/book-sides.ts';
+import type { Chain } from '../shared/book-sync.ts';
 import { createCutter } from '../shared/level-lists.ts';
 import { mapEach, mapLayers } from '../shared/map-each.ts';
 import { listPresent } from '../shared/mapped.ts';
@@ -48,15 +48,7 @@ import {
   type Subject,
   toMapped,
 } from './mapping.ts';
-import {
-  CONFIRMING_LEVELS,
-  listSymbolsOfPair,
-  PARTIAL,
-  RETAIL,
-  toMarketOfPath,
-  toQuantityUnit,
-  toSnapshotChain,
-} from './symbols.ts';
+import { CONFIRMING_LEVELS, listSymbolsOfPair, PARTIAL, RETAIL, toMarketOfPath, toQuantityUnit } from './symbols.ts';
 
 const cutLevels = createCutter({ names: ['b', 'a', 'bids', 'asks'] });
 
@@ -141,16 +133,12 @@ const mapSnapshot: Mapper = (element, source) => {
   const subject = { symbol, venueTs: readStamp(element), source, element };
   const limit = source.query.get('limit');
   const chain: Chain = {
-    ...toSnapshotChain(symbol, sequence),
+    ...makeSnapshotChain(symbol, BigInt(sequence)),
     kind: limit === CONFIRMING_LEVELS ? 'confirmation' : 'snapshot',
-    full: toFullSides(sides, limit),
+    full: limit === null ? undefined : toFullSides(sides, Number(limit)),
   };
   return [{ ...toMapped(subject, 'book', { kind: 'snapshot', ...sides, sequence }), chain }];
 };
-
-/** A side with fewer levels than requested is complete. */
-const toFullSides = ({ bids, asks }: Sides, limit: string | null): FullSides | undefined =>
-  limit === null ? undefined : { bids: bids.length < Number(limit), asks: asks.length < Number(limit) };
 
 /** Mark, index (absent on COIN-M) and the coming funding; `T` is the next settlement here, not a stamp. Dated contracts have no funding. */
 const mapMarkPrice: Mapper = (element, source) => {

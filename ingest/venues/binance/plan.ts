@@ -1,5 +1,6 @@
 // Binance's slots: sockets of books, of prices and of trades, each apart; polls of open interest and of candles of mark and index prices.
 import type { ListingRecord } from '../../../schemas/records.ts';
+import { listShards } from '../../../schemas/shards.ts';
 import type { PlanEnv, PollRequest, Slot, Watched } from '../contract/feed.ts';
 import type { Endpoints } from '../contract/listings.ts';
 import { hasPriceCandles, isOpen, sortByAge } from '../shared/chosen-listings.ts';
@@ -23,7 +24,7 @@ type Group = { readonly listings: readonly ListingRecord[]; readonly shard: numb
 export const planBinance = (listings: readonly ListingRecord[], env: PlanEnv): Slot[] => {
   const open = listings.filter(isOpen);
   const everyMs = computeOiEveryMs(open);
-  return Array.from({ length: env.shards }, (_, shard) => shard).flatMap((shard) => {
+  return listShards(env.shards).flatMap((shard) => {
     const mine = sortByAge(open.filter(({ venue_symbol }) => env.shardOf(venue_symbol) === shard));
     const group = (market: 'usdm' | 'coinm'): Group => ({
       listings: mine.filter(({ venue_symbol }) => toMarket(venue_symbol) === market),

@@ -2,6 +2,7 @@
 import type { QuantityUnit } from '../../../schemas/records.ts';
 import type { ClosedMinute } from '../contract/feed.ts';
 import type { MapContext } from '../contract/mapping.ts';
+import { makeSnapshotChain } from '../shared/book-sides.ts';
 import type { Chain } from '../shared/book-sync.ts';
 
 export type Market = 'usdm' | 'coinm';
@@ -46,7 +47,7 @@ export const readChain = (text: string): Chain | null => {
   if (head.includes('"e":"depthUpdate"')) return PARTIAL.test(head) || RETAIL.test(head) ? null : readDiffChain(head);
   if (head.includes('"e":"')) return null;
   const id = /"lastUpdateId":(\d+)/.exec(text)?.[1];
-  return id === undefined ? null : toSnapshotChain(/"symbol":"([^"\\]+)"/.exec(text)?.[1] ?? '', id);
+  return id === undefined ? null : makeSnapshotChain(/"symbol":"([^"\\]+)"/.exec(text)?.[1] ?? '', BigInt(id));
 };
 
 /** The ids precede the levels; other members may come between them (the venue adds some at times). */
@@ -59,14 +60,6 @@ const readDiffChain = (head: string): Chain | null => {
     return null;
   return { symbol, kind: 'update', first: BigInt(first), last: BigInt(last), previous: BigInt(previous) };
 };
-
-export const toSnapshotChain = (symbol: string, id: string): Chain => ({
-  symbol,
-  kind: 'snapshot',
-  first: null,
-  last: BigInt(id),
-  previous: null,
-});
 
 /** Streams that are never quiet for long, by the event of their frames. */
 const WATCHED: Readonly<Record<string, string>> = {

@@ -1,9 +1,9 @@
 // Bitget's reference answers of v1, v2 and v3: contracts and instruments become listings (records.md, V-02 to V-04).
 import { multiply, toStep } from '../../../schemas/decimals.ts';
 import { PRICE_TYPES } from '../../../schemas/layers/candle.ts';
-import type { Digits, FieldTransform, ListingRecord, ListingValues, Micros } from '../../../schemas/records.ts';
+import type { Digits, FieldTransform, ListingValues, Micros } from '../../../schemas/records.ts';
 import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../contract/listings.ts';
-import { leaveOff } from '../shared/chosen-listings.ts';
+import { keepPriceCandles } from '../shared/chosen-listings.ts';
 import { splitElements } from '../shared/elements.ts';
 import { readListings } from '../shared/listing-rows.ts';
 import { makeListingValues, toFundingInterval } from '../shared/listing-values.ts';
@@ -49,19 +49,14 @@ export const mapReference = (_state: ReferenceState, message: VenueMessage): Ref
     });
     return {
       scope: asked === '' ? 'futures' : asked.toLowerCase(),
-      listings: request?.path.includes('/v3/') ? narrowCandles(listings) : listings,
+      // Candles of mark and index prices take one request for each listing: those beyond the REST budget are not offered.
+      listings: request?.path.includes('/v3/')
+        ? keepPriceCandles(listings, listPriceCandleSymbols(listings))
+        : listings,
       unreadable,
       elements: () => splitElements(message.payload, 'symbol'),
     };
   });
-};
-
-/** Candles of mark and index prices take one request for each listing: those beyond the REST budget are not offered. */
-const narrowCandles = (listings: readonly ListingRecord[]): readonly ListingRecord[] => {
-  const carried = listPriceCandleSymbols(listings);
-  return listings.map((listing) =>
-    carried.has(listing.venue_symbol) ? listing : leaveOff(listing, ['price_candles']),
-  );
 };
 
 /** The kind is `type` in v3 (there `symbolType` is the asset's class), `symbolType` in v2, and in v1 only the symbol shows it. */

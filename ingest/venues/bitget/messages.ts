@@ -11,6 +11,7 @@ import { noteUnread } from '../shared/unexpected.ts';
 import {
   type Fields,
   isFields,
+  isText,
   makeBadFrame,
   makeRefusal,
   NO_QUERY,
@@ -47,7 +48,7 @@ const cutLevels = createCutter({ names: ['bids', 'asks', 'b', 'a'] });
 
 /** Records of one message, in its order. Throws `VenueError` only. */
 export const mapMessage = (message: VenueMessage): readonly Mapped[] => {
-  if (isPong(message.payload)) return [];
+  if (isText(message.payload, 'pong')) return [];
   return readMessage(
     message.payload,
     (body, text) => {
@@ -62,10 +63,6 @@ export const mapMessage = (message: VenueMessage): readonly Mapped[] => {
     cutLevels,
   );
 };
-
-/** The answer to a ping, which is no JSON. */
-const isPong = (payload: Uint8Array): boolean =>
-  payload.byteLength === 4 && Buffer.from(payload.buffer, payload.byteOffset, 4).toString() === 'pong';
 
 type Frame = { readonly arg: Fields; readonly channel: string; readonly action: unknown; readonly data: unknown };
 type FrameMapper = (frame: Frame, source: MessageSource) => readonly Mapped[];
@@ -113,7 +110,7 @@ const mapBook: FrameMapper = (frame, source) => {
     const sides = kind === 'snapshot' ? sortSides(bids, asks) : { bids, asks };
     const subject = toSubject({ symbol, stamp: book.ts, element: book }, source);
     const mapped = toMapped(subject, 'book', { kind, ...sides, sequence: ids.seq });
-    const chain = toChain({ symbol, channel, action: kind }, ids, { bids: bids.length, asks: asks.length });
+    const chain = toChain({ symbol, channel, action: kind }, ids, sides);
     return chain ? { ...mapped, chain, channel: `${frame.arg.instType} ${channel}` } : mapped;
   });
 };

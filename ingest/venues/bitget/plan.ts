@@ -1,6 +1,7 @@
 // Bitget's slots: sockets of books and of everything else, one of all liquidations; a poll of candles of mark and index prices; fill-in requests.
 import { MS_PER_MINUTE } from '../../../schemas/instants.ts';
 import type { ListingRecord, PriceType } from '../../../schemas/records.ts';
+import { listShards } from '../../../schemas/shards.ts';
 import type { PlanEnv, PollRequest, Slot, Watched } from '../contract/feed.ts';
 import type { Endpoints } from '../contract/listings.ts';
 import type { Venue } from '../contract/venue.ts';
@@ -33,7 +34,7 @@ type Group = { readonly shard: number; readonly listings: readonly ListingRecord
 
 export const planBitget = (listings: readonly ListingRecord[], env: PlanEnv): Slot[] => {
   const open = sortByAge(listings.filter(isOpen));
-  const shards = Array.from({ length: env.shards }, (_, shard) => shard);
+  const shards = listShards(env.shards);
   const slots = shards.flatMap((shard) => {
     const mine = open.filter(({ venue_symbol }) => env.shardOf(venue_symbol) === shard);
     return planShard({ shard, listings: mine, endpoints: env.endpoints });

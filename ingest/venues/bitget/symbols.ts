@@ -1,5 +1,6 @@
 // What Bitget's symbols, arguments and book frames imply: product type, what is no perpetual, the chain of a book message.
 import type { ClosedMinute } from '../contract/feed.ts';
+import { makeSnapshotChain, type Sides, toFullSides } from '../shared/book-sides.ts';
 import type { Chain } from '../shared/book-sync.ts';
 import { hasDigitEnd } from '../shared/symbol-names.ts';
 
@@ -37,18 +38,16 @@ export const readIds = (text: string): BookIds => ({
 });
 
 type BookName = { readonly symbol: string; readonly channel: string; readonly action: unknown };
-type Sizes = { readonly bids: number; readonly asks: number };
 
 /** Channels of the best n levels are whole each time; `books` is a snapshot, then changes. The best level alone is never our book. */
-export const toChain = ({ symbol, channel, action }: BookName, ids: BookIds, sizes: Sizes | null): Chain | null => {
+export const toChain = ({ symbol, channel, action }: BookName, ids: BookIds, sides: Sides | null): Chain | null => {
   if (channel === 'books1') return null;
   const last = ids.seq === null ? null : BigInt(ids.seq);
   const depth = Number(channel.slice('books'.length));
   if (depth === 0 && action === 'update')
     return { symbol, kind: 'update', first: null, last, previous: ids.pseq === null ? null : BigInt(ids.pseq) };
-  const chain: Chain = { symbol, kind: 'snapshot', first: null, last, previous: null };
-  if (depth === 0 || sizes === null) return chain;
-  return { ...chain, full: { bids: sizes.bids < depth, asks: sizes.asks < depth } };
+  const chain = makeSnapshotChain(symbol, last);
+  return depth === 0 || sides === null ? chain : { ...chain, full: toFullSides(sides, depth) };
 };
 
 /** v3 puts its argument after the levels, v1 and v2 before them. */

@@ -13,6 +13,7 @@ import { noteUnexpected, noteUnread } from '../shared/unexpected.ts';
 import {
   type Fields,
   isFields,
+  isText,
   makeBadFrame,
   makeRefusal,
   NO_QUERY,
@@ -44,18 +45,13 @@ type Action = 'partial' | 'insert' | 'update' | 'delete';
 
 /** Records of one message, in its order. Throws `VenueError` only. */
 export const mapMessage = (state: MapState, message: VenueMessage): readonly Mapped[] =>
-  message.kind === 'frame' && isPong(message.payload)
+  message.kind === 'frame' && isText(message.payload, 'pong')
     ? []
     : readMessage(message.payload, (body) => {
         const request = parseRequest(message.request);
         const source = { receivedAt: message.received_at, state, query: request?.query ?? NO_QUERY };
         return message.kind === 'frame' ? mapFrame(body, source) : mapAnswer(request?.path ?? null, body, source);
       });
-
-/** The answer to a ping, which is no JSON. */
-const PONG = 'pong';
-const isPong = ({ byteLength, buffer, byteOffset }: Uint8Array): boolean =>
-  byteLength === PONG.length && Buffer.from(buffer, byteOffset, byteLength).toString('latin1') === PONG;
 
 const mapFrame = (body: unknown, source: Source): readonly Mapped[] => {
   const frame = readFields(body, 'message');

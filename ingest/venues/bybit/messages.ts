@@ -2,7 +2,7 @@
 import type { PriceType } from '../../../schemas/records.ts';
 import { VenueError, type VenueMessage } from '../contract/listings.ts';
 import type { MapContext, Mapped, MapState } from '../contract/mapping.ts';
-import { sortSides } from '../shared/book-sides.ts';
+import { makeSnapshotChain, sortSides } from '../shared/book-sides.ts';
 import { readCandlePrices } from '../shared/candle-prices.ts';
 import { createCutter } from '../shared/level-lists.ts';
 import { mapEach } from '../shared/map-each.ts';
@@ -29,7 +29,7 @@ import {
 } from '../shared/wire.ts';
 import { type MessageSource, readSymbol, readTurnover, toMapped } from './mapping.ts';
 import { CONFIRMING_LEVELS } from './plan.ts';
-import { answerChain, toBookKind, toChain, toQuantityUnit } from './symbols.ts';
+import { toBookKind, toChain, toQuantityUnit } from './symbols.ts';
 import { mapTickerAnswer, mapTickerFrame, readPosition } from './tickers.ts';
 
 const cutLevels = createCutter({ names: ['b', 'a'] });
@@ -86,7 +86,7 @@ const mapBookFrame: FrameMapper = (frame, source) => {
   const subject = { symbol, venueTs, receivedAt: source.receivedAt, element: book };
   const sides = kind === 'snapshot' ? sortSides(bids, asks) : { bids, asks };
   const mapped = toMapped(subject, 'book', { kind, bids: sides.bids, asks: sides.asks, sequence });
-  const chain = toChain({ symbol, depth, kind, u, levels: { bids: bids.length, asks: asks.length } });
+  const chain = toChain({ symbol, depth, kind, u, sides });
   return [chain ? { record: mapped.record, element: book, chain, channel: depth } : mapped];
 };
 
@@ -103,7 +103,7 @@ const mapBookAnswer: AnswerMapper = (result, source) => {
   const subject = { symbol, venueTs, receivedAt: source.receivedAt, element: result };
   const mapped = toMapped(subject, 'book', { kind: 'snapshot', ...sides, sequence });
   if (source.query.get('limit') !== CONFIRMING_LEVELS) return [mapped];
-  return [{ ...mapped, chain: { ...answerChain(symbol, BigInt(sequence)), kind: 'confirmation' } }];
+  return [{ ...mapped, chain: { ...makeSnapshotChain(symbol, BigInt(sequence)), kind: 'confirmation' } }];
 };
 
 const mapTrades: FrameMapper = (frame, source) =>

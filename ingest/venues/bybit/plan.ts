@@ -1,6 +1,7 @@
 // Bybit's slots: sockets of books and of everything else, a poll of candles of mark and index prices; requests that fill in and confirm.
 import { MS_PER_MINUTE } from '../../../schemas/instants.ts';
 import type { ListingRecord, PriceType } from '../../../schemas/records.ts';
+import { listShards } from '../../../schemas/shards.ts';
 import type { PlanEnv, PollRequest, Slot, SymbolRequest, Watched, WatchedMember } from '../contract/feed.ts';
 import type { Endpoints } from '../contract/listings.ts';
 import type { Venue } from '../contract/venue.ts';
@@ -47,7 +48,7 @@ type Group = {
 
 export const planBybit = (listings: readonly ListingRecord[], env: PlanEnv): Slot[] => {
   const open = sortByAge(listings.filter(isOpen));
-  return Array.from({ length: env.shards }, (_, shard) => shard).flatMap((shard) =>
+  return listShards(env.shards).flatMap((shard) =>
     (['linear', 'inverse'] as const).flatMap((market) => {
       const mine = open.filter((l) => toMarket(l.venue_symbol) === market && env.shardOf(l.venue_symbol) === shard);
       const group = { market, shard, listings: mine, endpoints: env.endpoints };

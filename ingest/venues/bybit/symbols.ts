@@ -1,6 +1,7 @@
 // What Bybit's symbols and topics imply: market, unit, what is no perpetual, and the chain of a book message.
 import type { BookRecord, QuantityUnit } from '../../../schemas/records.ts';
 import type { ClosedMinute } from '../contract/feed.ts';
+import { makeSnapshotChain, type Sides, toFullSides } from '../shared/book-sides.ts';
 import type { Chain } from '../shared/book-sync.ts';
 import { hasDigitEnd } from '../shared/symbol-names.ts';
 
@@ -26,26 +27,16 @@ type BookIds = {
   readonly depth: string;
   readonly kind: BookRecord['values']['kind'];
   readonly u: bigint;
-  /** Number of levels of the two sides; null when not counted. */
-  readonly levels: { readonly bids: number; readonly asks: number } | null;
+  /** Null when they are not read. */
+  readonly sides: Sides | null;
 };
 
-/** `u` rises by one a message. A snapshot with fewer levels than its depth is complete. */
-export const toChain = ({ symbol, depth, kind, u, levels }: BookIds): Chain | null => {
+/** `u` rises by one a message. */
+export const toChain = ({ symbol, depth, kind, u, sides }: BookIds): Chain | null => {
   if (depth === TOP_DEPTH) return null;
   const chain: Chain = { symbol, kind, first: kind === 'snapshot' ? null : u, last: u, previous: null };
-  if (kind === 'update' || levels === null) return chain;
-  return { ...chain, full: { bids: levels.bids < Number(depth), asks: levels.asks < Number(depth) } };
+  return kind === 'update' || sides === null ? chain : { ...chain, full: toFullSides(sides, Number(depth)) };
 };
-
-/** Chain of an answer, with the update id of its book. */
-export const answerChain = (symbol: string, u: bigint): Chain => ({
-  symbol,
-  kind: 'snapshot',
-  first: null,
-  last: u,
-  previous: null,
-});
 
 /** The ids follow the levels, so the end of the text is read. */
 export const readChain = (text: string): Chain | null => {
@@ -56,13 +47,13 @@ export const readChain = (text: string): Chain | null => {
   if (id === undefined) return null;
   const u = BigInt(id);
   const isSnapshot = text.slice(0, 200).includes('"type":"snapshot"');
-  return toChain({ symbol, depth, kind: toBookKind(isSnapshot ? 'snapshot' : 'delta', u), u, levels: null });
+  return toChain({ symbol, depth, kind: toBookKind(isSnapshot ? 'snapshot' : 'delta', u), u, sides: null });
 };
 
 const readAnswerChain = (text: string): Chain | null => {
   const symbol = /"result":\{"s":"([^"\\]+)"/.exec(text)?.[1];
   const u = /"u":(\d+)/.exec(text)?.[1];
-  return symbol === undefined || u === undefined ? null : answerChain(symbol, BigInt(u));
+  return symbol === undefined || u === undefined ? null : makeSnapshotChain(symbol, BigInt(u));
 };
 
 /** Topics that are never quiet for long. */

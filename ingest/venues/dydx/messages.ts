@@ -3,7 +3,7 @@ import type { Level } from '../../../schemas/records.ts';
 import type { ClosedMinute } from '../contract/feed.ts';
 import { VenueError, type VenueMessage } from '../contract/listings.ts';
 import { LostChange, type Mapped } from '../contract/mapping.ts';
-import { makeSnapshotChain, sortSides } from '../shared/book-sides.ts';
+import { makeSnapshotChain, sortSides, toFullSides } from '../shared/book-sides.ts';
 import type { Chain } from '../shared/book-sync.ts';
 import { readCandlePrices } from '../shared/candle-prices.ts';
 import { mapEach, mapLayers, readOrElse } from '../shared/map-each.ts';
@@ -154,10 +154,7 @@ const LEVELS = 100;
 const mapSnapshot = (symbol: string, contents: Fields, receivedAt: Received): readonly Mapped[] => {
   const bids = readSnapshotSide(contents.bids, 'bids');
   const asks = readSnapshotSide(contents.asks, 'asks');
-  const chain: Chain = {
-    ...makeSnapshotChain(symbol),
-    full: { bids: bids.length < LEVELS, asks: asks.length < LEVELS },
-  };
+  const chain = { ...makeSnapshotChain(symbol), full: toFullSides({ bids, asks }, LEVELS) };
   const values = { kind: 'snapshot' as const, ...sortSides(bids, asks), sequence: null };
   return [{ ...toMapped({ symbol, venueTs: null, receivedAt, element: contents }, 'book', values), chain }];
 };

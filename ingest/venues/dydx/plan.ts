@@ -1,6 +1,7 @@
 // dYdX's slots: one socket of all markets, sockets of books, trades and candles; subscriptions, and requests that fill in minutes.
 import { formatInstant, MICROS_PER_MS, MS_PER_MINUTE } from '../../../schemas/instants.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
+import { listShards } from '../../../schemas/shards.ts';
 import type { PlanEnv, Slot } from '../contract/feed.ts';
 import type { Venue } from '../contract/venue.ts';
 import { readNumber, readRequest, shift, toAsked } from '../shared/covered-minutes.ts';
@@ -25,7 +26,7 @@ export const planDydx = (listings: readonly ListingRecord[], env: PlanEnv): Slot
   const markets: Slot = {
     kind: 'socket',
     id: 'markets',
-    shards: Array.from({ length: env.shards }, (_, shard) => shard),
+    shards: listShards(env.shards),
     url,
     subscribe: [toFrame('subscribe', 'v4_markets')],
     covers: [{ layers: ['mark', 'funding', 'oi', 'stats'], symbols: null }],

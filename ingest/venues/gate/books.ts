@@ -3,7 +3,7 @@ import { isNegative } from '../../../schemas/decimals.ts';
 import type { Level } from '../../../schemas/records.ts';
 import { VenueError } from '../contract/listings.ts';
 import type { Mapped } from '../contract/mapping.ts';
-import { type Sides, sortSides } from '../shared/book-sides.ts';
+import { type Sides, sortSides, toFullSides } from '../shared/book-sides.ts';
 import type { Chain, FullSides } from '../shared/book-sync.ts';
 import {
   type Fields,
@@ -51,12 +51,6 @@ export const mapStream: Frame = (result, envelope, source) => {
   const { symbol, depth } = stream;
   return [toBook(body, { symbol, sides, full, channel: `obu.${depth}` }, { envelope, source })];
 };
-
-/** A side with fewer levels than requested is complete. */
-const toFullSides = ({ bids, asks }: Sides, depth: number): FullSides => ({
-  bids: bids.length < depth,
-  asks: asks.length < depth,
-});
 
 type BookOf = {
   readonly symbol: string;

@@ -1,6 +1,7 @@
 // Gate's slots: sockets of books, of prices with trades and liquidations, of candles; a poll of the contracts; their frames and requests.
 import { MS_PER_MINUTE } from '../../../schemas/instants.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
+import { listShards } from '../../../schemas/shards.ts';
 import type { PlanEnv, Slot, Watched } from '../contract/feed.ts';
 import type { Endpoints, VenueRequest } from '../contract/listings.ts';
 import type { Venue } from '../contract/venue.ts';
@@ -161,7 +162,7 @@ export const toContractsRequest = (market: Market, endpoints: Endpoints): VenueR
 const planContracts = (markets: readonly Market[], { shards, endpoints }: PlanEnv): Slot => ({
   kind: 'poll',
   id: 'contracts',
-  shards: Array.from({ length: shards }, (_, shard) => shard),
+  shards: listShards(shards),
   requests: markets.map((market) => toContractsRequest(market, endpoints)),
   everyMs: FUNDING_MS,
   covers: [{ layers: ['funding'], symbols: null }],

@@ -1,6 +1,7 @@
 // What Gate's symbols and book frames imply: market, kind, and the chain of a book message.
 import type { ListingValues } from '../../../schemas/records.ts';
 import type { ClosedMinute } from '../contract/feed.ts';
+import { makeSnapshotChain } from '../shared/book-sides.ts';
 import type { Chain } from '../shared/book-sync.ts';
 
 /** `BTC_USDT`, `BTC_USD`; contracts with a delivery end in their date: `BTC_USDT_20250328`. */
@@ -47,11 +48,7 @@ export const updateChain = (symbol: string, { first, last }: Ids): Chain => ({
 });
 
 export const toSnapshotChain = (symbol: string, last: bigint, full?: Chain['full']): Chain => ({
-  symbol,
-  kind: 'snapshot',
-  first: null,
-  last,
-  previous: null,
+  ...makeSnapshotChain(symbol, last),
   full,
 });
 

@@ -3,7 +3,7 @@
 import type { Level, Micros, PriceType } from '../../../schemas/records.ts';
 import type { VenueMessage } from '../contract/listings.ts';
 import type { Mapped } from '../contract/mapping.ts';
-import { sortSides } from '../shared/book-sides.ts';
+import { sortSides, toFullSides } from '../shared/book-sides.ts';
 import { readCandlePrices } from '../shared/candle-prices.ts';
 import { createCutter } from '../shared/level-lists.ts';
 import { mapEach, mapLayers } from '../shared/map-each.ts';
@@ -35,7 +35,7 @@ import {
   readText,
 } from '../shared/wire.ts';
 import { readAnswer } from './listings.ts';
-import { isChained, isSwap, readDepth, splitChannel, toChain, toFullSides, toMarket } from './symbols.ts';
+import { isChained, isSwap, readDepth, splitChannel, toChain, toMarket } from './symbols.ts';
 
 /** Context of an element: its channel's contract (null: the element has its own), and the message's send time. */
 type Source = {
@@ -220,7 +220,7 @@ const mapDepth =
     const mapped = toMapped(subject, 'book', values);
     if (!source.isFrame || !isChained(topic)) return [mapped];
     const chain = toChain(subject.symbol, values.kind, version === null ? null : BigInt(version));
-    const full = toFullSides(readDepth(topic) ?? 0, { bids: bids.length, asks: asks.length });
+    const full = toFullSides({ bids, asks }, readDepth(topic) ?? 0);
     return [{ ...mapped, chain: isUpdate ? chain : { ...chain, full }, channel: topic }];
   };
 

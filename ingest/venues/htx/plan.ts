@@ -1,5 +1,6 @@
 // HTX's slots: sockets of books, of trades and candles, of marks and indexes; one of notices and one poll a market; fill-in requests.
 import type { ListingRecord } from '../../../schemas/records.ts';
+import { listShards } from '../../../schemas/shards.ts';
 import type { PlanEnv, Slot, Watched } from '../contract/feed.ts';
 import type { Endpoints } from '../contract/listings.ts';
 import type { Venue } from '../contract/venue.ts';
@@ -108,7 +109,7 @@ export const toRenewal = (channels: readonly string[]): string[] =>
 const planNotices = (market: Market, members: readonly ListingRecord[], { endpoints, shards }: PlanEnv): Slot => ({
   kind: 'socket',
   id: `${market}-notices`,
-  shards: Array.from({ length: shards }, (_, shard) => shard),
+  shards: listShards(shards),
   url: endpoints[`${market}_notification_ws`] ?? '',
   subscribe: ['funding_rate', 'liquidation_orders'].map((name) =>
     JSON.stringify({ op: 'sub', cid: name, topic: `public.*.${name}` }),
@@ -121,7 +122,7 @@ const planNotices = (market: Market, members: readonly ListingRecord[], { endpoi
 const planOpenInterest = (market: Market, members: readonly ListingRecord[], { endpoints, shards }: PlanEnv): Slot => ({
   kind: 'poll',
   id: `${market}-oi`,
-  shards: Array.from({ length: shards }, (_, shard) => shard),
+  shards: listShards(shards),
   requests: [{ method: 'GET', url: openInterestUrl(market, endpoints), weight: 1 }],
   everyMs: OI_EVERY_MS,
   covers: [{ layers: ['oi'], symbols: listSymbols(members) }],

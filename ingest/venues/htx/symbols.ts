@@ -2,7 +2,7 @@
 import { gunzipSync } from 'node:zlib';
 import { MS_PER_MINUTE } from '../../../schemas/instants.ts';
 import type { ClosedMinute } from '../contract/feed.ts';
-import type { Chain, FullSides } from '../shared/book-sync.ts';
+import type { Chain } from '../shared/book-sync.ts';
 
 export type Market = 'linear' | 'inverse';
 
@@ -35,12 +35,6 @@ export const readDepth = (topic: string): number | null => {
 
 /** The best 20 of `step6` are not part of the book's chain. */
 export const isChained = (topic: string): boolean => topic !== 'depth.step6';
-
-/** A side with fewer levels than the channel sends is complete. */
-export const toFullSides = (depth: number, counts: { readonly bids: number; readonly asks: number }): FullSides => ({
-  bids: counts.bids < depth,
-  asks: counts.asks < depth,
-});
 
 /** `high_freq` numbers its messages consecutively. The version of `step0` is a second, and needs none: it is whole each time. */
 export const toChain = (symbol: string, kind: 'snapshot' | 'update', version: bigint | null): Chain => ({

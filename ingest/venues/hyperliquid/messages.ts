@@ -5,7 +5,7 @@ import type { Level, Micros } from '../../../schemas/records.ts';
 import type { ClosedMinute } from '../contract/feed.ts';
 import { VenueError, type VenueMessage } from '../contract/listings.ts';
 import type { Mapped, MapState } from '../contract/mapping.ts';
-import { makeSnapshotChain, sortSides } from '../shared/book-sides.ts';
+import { makeSnapshotChain, sortSides, toFullSides } from '../shared/book-sides.ts';
 import type { Chain } from '../shared/book-sync.ts';
 import { readCandlePrices } from '../shared/candle-prices.ts';
 import { createCutter } from '../shared/level-lists.ts';
@@ -17,6 +17,7 @@ import {
   type Fields,
   isAbsent,
   isFields,
+  isText,
   makeBadFrame,
   makeRefusal,
   readAmount,
@@ -46,14 +47,11 @@ type Source = { readonly state: MapState; readonly receivedAt: VenueMessage['rec
 /** The first frame of a connection, which is no JSON (hyperliquid-python-sdk@04f25f28, `websocket_manager.py`: the venue's own client). */
 export const GREETING = 'Websocket connection established.';
 
-const isGreeting = ({ byteLength, buffer, byteOffset }: Uint8Array): boolean =>
-  byteLength === GREETING.length && Buffer.from(buffer, byteOffset, byteLength).toString('latin1') === GREETING;
-
 const cutLevels = createCutter({ names: ['levels'], keys: ['px', 'sz', 'n'], isPaired: true });
 
 /** Records of one message, in its order. Throws `VenueError` only. */
 export const mapMessage = (state: MapState, message: VenueMessage): readonly Mapped[] => {
-  if (isGreeting(message.payload)) return [];
+  if (isText(message.payload, GREETING)) return [];
   return readMessage(
     message.payload,
     (body) => {
@@ -127,9 +125,9 @@ const mapBook = (book: Fields, { receivedAt }: Source): readonly Mapped[] => {
   const levels = readList(book.levels, 'levels');
   const sides = sortSides(toLevels(levels[0]), toLevels(levels[1]));
   const subject = { symbol, venueTs: readMsOrNull(book.time, 'time'), receivedAt, element: book };
-  const full = { bids: sides.bids.length < LEVELS, asks: sides.asks.length < LEVELS };
+  const whole = makeSnapshotChain(symbol);
   // `fast` books have fewer levels, by an undocumented number.
-  const chain: Chain = book.fast === true ? makeSnapshotChain(symbol) : { ...makeSnapshotChain(symbol), full };
+  const chain = book.fast === true ? whole : { ...whole, full: toFullSides(sides, LEVELS) };
   return [{ ...toMapped(subject, 'book', { kind: 'snapshot', ...sides, sequence: null }), chain }];
 };
 

@@ -1,6 +1,7 @@
 // Kraken Futures' slots: sockets of books and of everything else, a poll of candles of mark and index prices; requests that fill in minutes.
 import { MS_PER_MINUTE } from '../../../schemas/instants.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
+import { listShards } from '../../../schemas/shards.ts';
 import type { PlanEnv, PollRequest, Slot, Watched } from '../contract/feed.ts';
 import type { Endpoints } from '../contract/listings.ts';
 import type { Venue } from '../contract/venue.ts';
@@ -98,7 +99,7 @@ const toCandlePoll = (type: ChartType, symbol: string, { charts }: Endpoints): P
 });
 
 const planPriceCandles = (listings: readonly ListingRecord[], env: PlanEnv): Slot[] =>
-  Array.from({ length: env.shards }, (_, shard) => shard).flatMap((shard): Slot[] => {
+  listShards(env.shards).flatMap((shard): Slot[] => {
     const symbols = listings
       .filter((listing) => isOpen(listing) && env.shardOf(listing.venue_symbol) === shard)
       .map(({ venue_symbol }) => venue_symbol)

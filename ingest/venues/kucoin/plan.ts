@@ -1,5 +1,6 @@
 // KuCoin's slots: sockets of books and of everything else, a poll of the list of contracts; the request that fills in minutes.
 import type { ListingRecord } from '../../../schemas/records.ts';
+import { listShards } from '../../../schemas/shards.ts';
 import type { PlanEnv, Slot } from '../contract/feed.ts';
 import type { Venue } from '../contract/venue.ts';
 import { isOpen } from '../shared/chosen-listings.ts';
@@ -56,7 +57,7 @@ export const planKucoin = (listings: readonly ListingRecord[], env: PlanEnv): Sl
   const poll: Slot = {
     kind: 'poll',
     id: 'contracts',
-    shards: Array.from({ length: env.shards }, (_, shard) => shard),
+    shards: listShards(env.shards),
     requests: [{ method: 'GET', url: `${rest}/api/v1/contracts/active`, weight: 3 }],
     everyMs: POLL_MS,
     covers: [{ layers: ['funding', 'oi'], symbols: null }],

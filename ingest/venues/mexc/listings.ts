@@ -2,7 +2,7 @@
 import { PRICE_TYPES } from '../../../schemas/layers/candle.ts';
 import type { ListingRecord, ListingValues } from '../../../schemas/records.ts';
 import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../contract/listings.ts';
-import { leaveOff } from '../shared/chosen-listings.ts';
+import { keepPriceCandles } from '../shared/chosen-listings.ts';
 import { splitElements } from '../shared/elements.ts';
 import { readEntries, readListings } from '../shared/listing-rows.ts';
 import { makeListingValues, toFundingInterval } from '../shared/listing-values.ts';
@@ -40,16 +40,12 @@ export const mapReference = (state: ReferenceState, message: VenueMessage): Refe
       return null;
     }
     const rows = { rows: items, name: 'symbol' };
-    const { listings: all, unreadable } = readListings(rows, (item) =>
+    const { listings, unreadable } = readListings(rows, (item) =>
       isPerpetual(item) ? toListing(item, message, known) : null,
-    );
-    const priced = listPriceCandleSymbols(all);
-    const listings = all.map((listing) =>
-      priced.has(listing.venue_symbol) ? listing : leaveOff(listing, ['price_candles']),
     );
     return {
       scope: Array.isArray(data) ? 'all' : `contract ${String(readFields(data, 'data').symbol)}`,
-      listings,
+      listings: keepPriceCandles(listings, listPriceCandleSymbols(listings)),
       unreadable,
       elements: () => splitElements(message.payload, 'symbol'),
     };

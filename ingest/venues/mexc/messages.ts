@@ -3,7 +3,7 @@
 import type { Digits, Micros, PriceType } from '../../../schemas/records.ts';
 import { VenueError, type VenueMessage } from '../contract/listings.ts';
 import type { Mapped } from '../contract/mapping.ts';
-import { makeSnapshotChain, sortSides } from '../shared/book-sides.ts';
+import { makeSnapshotChain, sortSides, toFullSides } from '../shared/book-sides.ts';
 import { readCandlePrices } from '../shared/candle-prices.ts';
 import { createCutter } from '../shared/level-lists.ts';
 import { mapEach, mapLayers } from '../shared/map-each.ts';
@@ -203,8 +203,7 @@ const mapTop: Mapper = (element, source) => {
 const mapWhole: Mapper = (element, source) => {
   const { subject, bids, asks, version } = readBook(element, source);
   const limit = Number(source.query.get('limit') ?? 0);
-  // A side with fewer levels than requested is complete.
-  const full = limit === 0 ? undefined : { bids: bids.length < limit, asks: asks.length < limit };
+  const full = limit === 0 ? undefined : toFullSides({ bids, asks }, limit);
   const values = { kind: 'snapshot' as const, ...sortSides(bids, asks), sequence: version };
   const chain = { ...makeSnapshotChain(subject.symbol, BigInt(version)), full };
   return [{ ...toMapped(subject, 'book', values), chain }];

@@ -1,5 +1,6 @@
 // MEXC's slots: sockets of books, of prices and trades, of funding; a poll of candles of mark and index prices; fill-in requests.
 import type { ListingRecord, PriceType } from '../../../schemas/records.ts';
+import { listShards } from '../../../schemas/shards.ts';
 import type { PlanEnv, PollRequest, Slot } from '../contract/feed.ts';
 import type { Endpoints } from '../contract/listings.ts';
 import type { Venue } from '../contract/venue.ts';
@@ -68,7 +69,7 @@ const KINDS: readonly SocketKind[] = [
 
 export const planMexc = (listings: readonly ListingRecord[], env: PlanEnv): Slot[] => [
   ...KINDS.flatMap((kind) => planSockets(listings, env, kind)),
-  ...Array.from({ length: env.shards }, (_, shard) => shard).flatMap((shard) =>
+  ...listShards(env.shards).flatMap((shard) =>
     planPriceCandles(
       listings.filter((l) => isOpen(l) && env.shardOf(l.venue_symbol) === shard),
       { shard, endpoints: env.endpoints },

@@ -3,7 +3,7 @@
 import type { Digits, PriceType } from '../../../schemas/records.ts';
 import { VenueError, type VenueMessage } from '../contract/listings.ts';
 import type { MapContext, Mapped } from '../contract/mapping.ts';
-import { sortSides } from '../shared/book-sides.ts';
+import { sortSides, toFullSides } from '../shared/book-sides.ts';
 import { readCandlePrices } from '../shared/candle-prices.ts';
 import { createCutter } from '../shared/level-lists.ts';
 import { mapEach, mapLayers } from '../shared/map-each.ts';
@@ -11,6 +11,7 @@ import { bindMapped, type Subject } from '../shared/mapped.ts';
 import { noteUnread } from '../shared/unexpected.ts';
 import {
   type Fields,
+  isText,
   makeBadFrame,
   makeRefusal,
   parseRequest,
@@ -31,7 +32,7 @@ import {
   readText,
 } from '../shared/wire.ts';
 import { readAnswer, readInterval } from './listings.ts';
-import { isChained, isFirst, isSwap, listSymbolsOfIndex, toChain, toFullSides } from './symbols.ts';
+import { DEPTHS, isFirst, isSwap, listSymbolsOfIndex, toChain } from './symbols.ts';
 
 type Source = {
   readonly receivedAt: number;
@@ -52,7 +53,7 @@ const cutLevels = createCutter({ names: ['bids', 'asks'] });
 
 /** Records of one message, in its order. Throws `VenueError` only. */
 export const mapMessage = (message: VenueMessage, context: MapContext): readonly Mapped[] => {
-  if (isPong(message.payload)) return [];
+  if (isText(message.payload, 'pong')) return [];
   return readMessage(
     message.payload,
     (body) => {
@@ -64,9 +65,6 @@ export const mapMessage = (message: VenueMessage, context: MapContext): readonly
     cutLevels,
   );
 };
-
-/** The only frame that is no JSON. */
-const isPong = (payload: Uint8Array): boolean => payload.length === 4 && Buffer.from(payload).toString() === 'pong';
 
 const mapFrame = (body: unknown, source: Source): readonly Mapped[] => {
   const frame = readFields(body, 'message');
@@ -182,14 +180,13 @@ const mapBook = mapSwap((subject, element, { channel, action }) => {
   const bids = readLevels(element.bids, 'bids');
   const asks = readLevels(element.asks, 'asks');
   const sequence = last === null ? null : String(last);
-  if (!isChained(channel)) {
-    return [toMapped(subject, 'book', { kind: 'snapshot', ...sortSides(bids, asks), sequence })];
-  }
+  const depth = DEPTHS.get(channel);
+  if (depth === undefined) return [toMapped(subject, 'book', { kind: 'snapshot', ...sortSides(bids, asks), sequence })];
   const chain = toChain(subject.symbol, { action, last, previous });
   if (!isFirst(action, previous))
     return [{ ...toMapped(subject, 'book', { kind: 'update', bids, asks, sequence }), chain, channel }];
-  const full = toFullSides(channel, { bids: bids.length, asks: asks.length });
   const values = { kind: 'snapshot' as const, ...sortSides(bids, asks), sequence };
+  const full = toFullSides(values, depth);
   return [{ ...toMapped(subject, 'book', values), chain: { ...chain, full }, channel }];
 });
 

@@ -1,6 +1,7 @@
 // OKX's slots: sockets of prices and trades, of books, of candles, one of all liquidations; requests that fill in and confirm.
 import { MS_PER_MINUTE } from '../../../schemas/instants.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
+import { listShards } from '../../../schemas/shards.ts';
 import type { Cover, PlanEnv, Slot, SymbolRequest, Watched } from '../contract/feed.ts';
 import type { Endpoints, VenueRequest } from '../contract/listings.ts';
 import type { Venue } from '../contract/venue.ts';
@@ -127,7 +128,7 @@ const planLiquidations = (open: readonly ListingRecord[], { shards, endpoints }:
   const [oldest] = sortByAge(open);
   if (oldest === undefined) return [];
   const pulse = listArguments(['mark-price'], [oldest.venue_symbol]);
-  const everyShard = Array.from({ length: shards }, (_, shard) => shard);
+  const everyShard = listShards(shards);
   return [
     toSocket({ id: 'liquidations', shards: everyShard }, endpoints, {
       endpoint: 'public_ws',

@@ -1,7 +1,7 @@
 // What OKX's symbols and book frames imply: kind, quote, index, and the chain of a book message.
 import type { ClosedMinute } from '../contract/feed.ts';
 import type { MapContext } from '../contract/mapping.ts';
-import type { Chain, FullSides } from '../shared/book-sync.ts';
+import type { Chain } from '../shared/book-sync.ts';
 
 /** `BTC-USDT-SWAP`, `BTC-USD-SWAP` (inverse), `BTC-USD_UM-SWAP` (linear, counted in dollars). Everything else has a date, a strike or is spot. */
 export const isSwap = (instId: string): boolean => /^[^-]+-[^-]+-SWAP$/.test(instId);
@@ -26,19 +26,11 @@ export const listSymbolsOfIndex = (index: string, { listings }: MapContext): rea
 };
 
 /** Levels a side of the channels that send a snapshot and then changes. */
-const DEPTHS: ReadonlyMap<string, number> = new Map([
+export const DEPTHS: ReadonlyMap<string, number> = new Map([
   ['books', 400],
   ['books-l2-tbt', 400],
   ['books50-l2-tbt', 50],
 ]);
-
-export const isChained = (channel: string): boolean => DEPTHS.has(channel);
-
-/** A side with fewer levels than its channel sends is complete. */
-export const toFullSides = (channel: string, counts: { readonly bids: number; readonly asks: number }): FullSides => {
-  const depth = DEPTHS.get(channel) ?? 0;
-  return { bids: counts.bids < depth, asks: counts.asks < depth };
-};
 
 /** A channel's first message has no predecessor (`prevSeqId` -1); messages until 2022 have no ids. */
 export const isFirst = (action: unknown, previous: bigint | null): boolean =>
@@ -48,7 +40,7 @@ export const isFirst = (action: unknown, previous: bigint | null): boolean =>
 export const readChain = (text: string): Chain | null => {
   const channel = /"channel":"(books[^"]*)"/.exec(text)?.[1];
   const symbol = /"instId":"([^"\\]+)"/.exec(text)?.[1];
-  if (channel === undefined || symbol === undefined || !isChained(channel) || !isSwap(symbol)) return null;
+  if (channel === undefined || symbol === undefined || !DEPTHS.has(channel) || !isSwap(symbol)) return null;
   if (!text.includes('"data":[')) return null;
   const id = (name: string): bigint | null => {
     const digits = new RegExp(`"${name}":"?(-?\\d+)`).exec(text)?.[1];

@@ -1,6 +1,6 @@
 // Sides of a whole book, best level first, and its place in the chain of messages.
 import type { Digits, Level } from '../../../schemas/records.ts';
-import type { Chain } from './book-sync.ts';
+import type { Chain, FullSides } from './book-sync.ts';
 
 /** Sorts prices ascending (`1`) or descending (`-1`); levels already in order, which most venues send, are only checked. */
 const sortLevels = (levels: readonly Level[], direction: 1 | -1): readonly Level[] => {
@@ -30,6 +30,12 @@ export type Sides = { readonly bids: readonly Level[]; readonly asks: readonly L
 export const sortSides = (bids: readonly Level[], asks: readonly Level[]): Sides => ({
   bids: sortLevels(bids, -1),
   asks: sortLevels(asks, 1),
+});
+
+/** Sides with fewer levels than were requested, or than the channel sends, are complete. */
+export const toFullSides = ({ bids, asks }: Sides, depth: number): FullSides => ({
+  bids: bids.length < depth,
+  asks: asks.length < depth,
 });
 
 /** The chain of a message that is whole. */

@@ -20,5 +20,12 @@ export const sortByAge = (listings: readonly ListingRecord[]): readonly ListingR
 /** The listing without the layers that exceed the venue's limits (V-03a). */
 export const leaveOff = (listing: ListingRecord, off: readonly string[]): ListingRecord => ({ ...listing, off });
 
+/** The listings, candles of mark and index prices left off but for `symbols`. */
+export const keepPriceCandles = (
+  listings: readonly ListingRecord[],
+  symbols: ReadonlySet<string>,
+): readonly ListingRecord[] =>
+  listings.map((listing) => (symbols.has(listing.venue_symbol) ? listing : leaveOff(listing, ['price_candles'])));
+
 /** Whether candles of mark and index prices are collected for a listing. */
 export const hasPriceCandles = ({ off }: ListingRecord): boolean => !isPriceOff(off, 'mark');
