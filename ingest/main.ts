@@ -39,9 +39,16 @@ export const parseEndpoints = (value: unknown): Readonly<Record<string, Readonly
   return Object.fromEntries(Object.entries(value).map(([venue, urls]) => [venue, parseUrls(venue, urls)]));
 };
 
+/** Throws for an unknown venue; `place` is where a setting names it. */
+const findVenue = (id: string, place: string): CollectedVenue => {
+  const venue = collectedVenues.get(id);
+  if (!venue) throw new Error(`${place} is an unknown venue; known: ${[...collectedVenues.keys()].join(', ')}`);
+  return venue;
+};
+
 const parseUrls = (venue: string, urls: unknown): Record<string, string> => {
   if (!isJsonObject(urls)) throw new Error(`VENUE_ENDPOINTS.${venue} must be a JSON object of URLs by endpoint`);
-  const known = Object.keys(collectedVenues.get(venue)?.endpoints ?? {});
+  const known = Object.keys(findVenue(venue, `VENUE_ENDPOINTS.${venue}`).endpoints);
   return Object.fromEntries(
     Object.entries(urls).map(([name, url]) => {
       if (typeof url !== 'string' || !URL.canParse(url))
@@ -58,10 +65,7 @@ export const parseRestWeights = (value: unknown): Readonly<Record<string, number
   if (!isJsonObject(value)) throw new Error('VENUE_REST_WEIGHTS must be a JSON object by venue');
   return Object.fromEntries(
     Object.entries(value).map(([venue, weight]) => {
-      if (!collectedVenues.has(venue))
-        throw new Error(
-          `VENUE_REST_WEIGHTS.${venue} is an unknown venue; known: ${[...collectedVenues.keys()].join(', ')}`,
-        );
+      findVenue(venue, `VENUE_REST_WEIGHTS.${venue}`);
       if (!Number.isSafeInteger(weight) || Number(weight) < 1)
         throw new Error(`VENUE_REST_WEIGHTS.${venue} must be a whole number above 0`);
       return [venue, Number(weight)];
@@ -71,12 +75,7 @@ export const parseRestWeights = (value: unknown): Readonly<Record<string, number
 
 const parseVenues = (ids: readonly string[]): readonly CollectedVenue[] => {
   if (ids.length === 0) throw new Error('VENUES names no venue');
-  return ids.map((id) => {
-    const venue = collectedVenues.get(id);
-    if (!venue)
-      throw new Error(`VENUES names ${id}, which is unknown; known: ${[...collectedVenues.keys()].join(', ')}`);
-    return venue;
-  });
+  return ids.map((id) => findVenue(id, `VENUES: ${id}`));
 };
 
 const readSettings = (env: Readonly<Record<string, string | undefined>>) => {
@@ -167,21 +166,21 @@ type CollectorParts = {
 
 const startCollectors = (settings: Settings, { outlet, meters, nowMicros, log }: CollectorParts) => {
   const { config, venues, endpoints, restWeights, collector, rawTopic } = settings;
-  return venues.map((venue) =>
-    startCollector({
+  return venues.map((venue) => {
+    const ofVenue = meters.venue(venue.id);
+    return startCollector({
       venue,
       endpoints: endpoints[venue.id] ?? {},
       restWeightPerMinute: restWeights[venue.id],
       shards: config.SHARDS,
       collector,
-      writer: createRawWriter({ outlet, topic: rawTopic(venue.id), onTickSkipped: meters.ticksSkipped }),
+      writer: createRawWriter({ outlet, topic: rawTopic(venue.id), meters: ofVenue }),
       nowMicros,
-      meters: meters.venue(venue.id),
-      onTickSkipped: meters.ticksSkipped,
+      meters: ofVenue,
       random: Math.random,
       log: log.child({ venue: venue.id }),
-    }),
-  );
+    });
+  });
 };
 
 type GuardParts = {

@@ -1,6 +1,7 @@
 // Writes a venue's messages to its raw topic: encoded once, one record for each shard that the message concerns (design sections 4 and 5).
 import { codecs } from '../schemas/avro/codec.ts';
 import type { RawMessage } from '../schemas/topics.ts';
+import type { VenueMeters } from './feed/meters.ts';
 import type { Outlet } from './outlet.ts';
 
 export type RawWriter = {
@@ -14,11 +15,10 @@ export type RawWriter = {
 type RawWriterOptions = {
   readonly outlet: Outlet;
   readonly topic: string;
-  /** A tick that had to wait would be untrue once written, so it is skipped. */
-  readonly onTickSkipped: () => void;
+  readonly meters: Pick<VenueMeters, 'tickSkipped'>;
 };
 
-export const createRawWriter = ({ outlet, topic, onTickSkipped }: RawWriterOptions): RawWriter => ({
+export const createRawWriter = ({ outlet, topic, meters }: RawWriterOptions): RawWriter => ({
   write: (shards, message) => {
     const value = codecs.raw.encode(message);
     let isWritten = true;
@@ -27,7 +27,8 @@ export const createRawWriter = ({ outlet, topic, onTickSkipped }: RawWriterOptio
       const isTick = message.kind === 'tick';
       if (isTick ? outlet.writeNow(record) : outlet.write(record)) continue;
       isWritten = false;
-      if (isTick) onTickSkipped();
+      // A tick that had to wait would be untrue once written.
+      if (isTick) meters.tickSkipped();
     }
     return isWritten;
   },

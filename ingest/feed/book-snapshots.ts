@@ -3,7 +3,7 @@ import type { Logger } from '../../infra/runtime/log.ts';
 import type { ListingRecord } from '../../schemas/records.ts';
 import type { CollectedVenue, Urgency } from '../venues/contract/feed.ts';
 import type { VenueRequest } from '../venues/contract/listings.ts';
-import { type BookNeed, type BookWatch, type BookWhy, isMoreUrgent } from './book-watch.ts';
+import type { BookNeed, BookWatch, BookWhy } from './book-watch.ts';
 import type { Source } from './connection-log.ts';
 import type { VenueMeters } from './meters.ts';
 import { type RestClient, RestError } from './rest-client.ts';
@@ -38,7 +38,7 @@ const AGAIN_MS = 1_000;
 /** Retry interval after the venue refused a book. Each second would use the budget that existing books need. */
 const REFUSED_AGAIN_MS = 30_000;
 /** Separate lanes: a confirmation that waits for its share of the budget must not delay a book that broke. */
-type Lane = { readonly among: readonly BookWhy[]; readonly urgency: Urgency; busy: boolean };
+type Lane = { readonly why: BookWhy; readonly urgency: Urgency; busy: boolean };
 type BookRequest = { readonly kind: 'snapshot' | 'confirmation'; readonly request: VenueRequest };
 type Turn = { readonly client: BookClient; readonly need: BookNeed };
 
@@ -53,9 +53,9 @@ class SnapshotRequests implements BookSnapshots {
   readonly #clients = new Set<BookClient>();
   readonly #timer: NodeJS.Timeout;
   readonly #lanes: readonly Lane[] = [
-    { among: ['join'], urgency: 'book', busy: false },
-    { among: ['confirm'], urgency: 'confirmation', busy: false },
-    { among: ['refresh'], urgency: 'refresh', busy: false },
+    { why: 'join', urgency: 'book', busy: false },
+    { why: 'confirm', urgency: 'confirmation', busy: false },
+    { why: 'refresh', urgency: 'refresh', busy: false },
   ];
 
   constructor(options: BookSnapshotsOptions) {
@@ -102,11 +102,11 @@ class SnapshotRequests implements BookSnapshots {
     return true;
   }
 
-  #findTurn({ among }: Lane, nowMs: number): Turn | null {
+  #findTurn({ why }: Lane, nowMs: number): Turn | null {
     let best: Turn | null = null;
     for (const client of this.#clients) {
-      const need = client.watch.urgent(nowMs, among);
-      if (need && (!best || isMoreUrgent(need, best.need))) best = { client, need };
+      const need = client.watch.oldest(nowMs, why);
+      if (need && (!best || need.sinceMs < best.need.sinceMs)) best = { client, need };
     }
     return best;
   }

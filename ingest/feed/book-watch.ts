@@ -24,8 +24,8 @@ export type BookNeed = {
 export type BookWatch = {
   /** Takes one message of the chain, frame or snapshot. True when it broke a book that was whole. */
   readonly take: (chain: Chain, nowMs: number) => boolean;
-  /** The oldest need of the most urgent kind, among the given kinds (all by default); null when nothing is needed now. */
-  readonly urgent: (nowMs: number, among?: readonly BookWhy[]) => BookNeed | null;
+  /** The oldest need of a kind; null when nothing of it is needed now. */
+  readonly oldest: (nowMs: number, why: BookWhy) => BookNeed | null;
   /** Suspends requests of this book until `untilMs`. */
   readonly postpone: (symbol: string, untilMs: number) => void;
   readonly isWhole: (symbol: string) => boolean;
@@ -89,13 +89,13 @@ export const createBookWatch = ({ rule, symbols, nowMs: openedMs }: BookWatchOpt
       book.neededMs = step.needSnapshot && rule.style === 'snapshot' ? (book.neededMs ?? nowMs) : null;
       return step.broke;
     },
-    urgent: (nowMs, among = BOOK_WHYS) => {
-      let best: BookNeed | null = null;
+    oldest: (nowMs, why) => {
+      let oldest: BookNeed | null = null;
       for (const book of books.values()) {
         const need = findNeed(rule, book, nowMs);
-        if (need && among.includes(need.why) && (!best || isMoreUrgent(need, best))) best = need;
+        if (need?.why === why && (oldest === null || need.sinceMs < oldest.sinceMs)) oldest = need;
       }
-      return best;
+      return oldest;
     },
     postpone: (symbol, untilMs) => {
       const book = books.get(symbol);
@@ -108,9 +108,3 @@ export const createBookWatch = ({ rule, symbols, nowMs: openedMs }: BookWatchOpt
     allWhole: () => [...books.values()].every((book) => isWhole(book.sync)),
   };
 };
-
-/** Most urgent first. */
-const BOOK_WHYS: readonly BookWhy[] = ['join', 'confirm', 'refresh'];
-
-export const isMoreUrgent = (a: BookNeed, b: BookNeed): boolean =>
-  a.why === b.why ? a.sinceMs < b.sinceMs : BOOK_WHYS.indexOf(a.why) < BOOK_WHYS.indexOf(b.why);

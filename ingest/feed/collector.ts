@@ -29,7 +29,6 @@ export type CollectorOptions = {
   readonly writer: RawWriter;
   readonly nowMicros: () => Micros;
   readonly meters: VenueMeters;
-  readonly onTickSkipped: () => void;
   /** In [0, 1). */
   readonly random: () => number;
   readonly log: Logger;

@@ -53,7 +53,6 @@ type ConnectionLogOptions = {
   readonly collector: string;
   readonly shards: number;
   readonly meters: VenueMeters;
-  readonly onTickSkipped: () => void;
 };
 
 const COLLECTOR_SLOT = 'collector';
@@ -142,7 +141,7 @@ class LoggedSource implements Source {
 }
 
 export const createConnectionLog = (options: ConnectionLogOptions): ConnectionLog => {
-  const { writer, nowMicros, collector, shards, meters, onTickSkipped } = options;
+  const { writer, nowMicros, collector, shards, meters } = options;
   const everyShard = listShards(shards);
   const open = new Set<LoggedSource>();
   const startedAt = nowMicros();
@@ -173,7 +172,7 @@ export const createConnectionLog = (options: ConnectionLogOptions): ConnectionLo
     attach: startSource,
     failed: ({ covers, ...names }, cause, detail) => startSource(names).lost(cause, detail, covers),
     tick: () => {
-      if (writer.isFull()) return onTickSkipped();
+      if (writer.isFull()) return meters.tickSkipped();
       const written = everyShard.filter((shard) => writeOwn(shard, 'tick', toTick(collector, open, shard)));
       if (written.length === shards) for (const source of open) source.named(nowMicros());
     },

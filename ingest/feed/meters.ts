@@ -15,11 +15,11 @@ export type VenueMeters = {
   readonly renewed: (subscriptions: number) => void;
   /** `change` is 1 when a socket is paused, -1 when it is read again. */
   readonly paused: (change: 1 | -1) => void;
+  readonly tickSkipped: () => void;
 };
 export type Meters = {
   readonly venue: (venue: string) => VenueMeters;
   readonly clockOffset: (seconds: number) => void;
-  readonly ticksSkipped: () => void;
 };
 
 export const createMeters = (registry: Registry): Meters => {
@@ -74,8 +74,8 @@ export const createMeters = (registry: Registry): Meters => {
       fillIn: (kind) => fillIns.inc({ venue, kind }),
       renewed: (subscriptions) => renewed.inc({ venue }, subscriptions),
       paused: (change) => paused.inc({ venue }, change),
+      tickSkipped: () => skipped.inc(),
     }),
     clockOffset: (seconds) => offset.set(seconds),
-    ticksSkipped: () => skipped.inc(),
   };
 };

@@ -231,13 +231,17 @@ t.test('settings that cannot be meant are refused before anything is opened', as
   const env = { KAFKA_BROKERS: brokers, VENUES: 'binance' };
   await t.rejects(
     startIngest({ ...env, VENUES: 'binnance' }),
-    /VENUES names binnance, which is unknown; known: .*\bbinance\b/,
+    /VENUES: binnance is an unknown venue; known: .*\bbinance\b/,
   );
   await t.rejects(startIngest({ VENUES: 'binance' }), /KAFKA_BROKERS is required/);
   await t.rejects(startIngest({ ...env, SHARDS: '0' }), /SHARDS must be at least 1/);
   t.throws(
     () => parseEndpoints({ binance: { nowhere: 'http://127.0.0.1' } }),
     /VENUE_ENDPOINTS.binance.nowhere is unknown; known: usdm_rest/,
+  );
+  t.throws(
+    () => parseEndpoints({ binnance: {} }),
+    /VENUE_ENDPOINTS.binnance is an unknown venue; known: .*\bbinance\b/,
   );
   t.throws(() => parseEndpoints({ binance: { usdm_rest: 'here' } }), /must be a URL/);
   t.throws(() => parseEndpoints([]), /must be a JSON object/);

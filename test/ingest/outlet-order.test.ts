@@ -95,7 +95,7 @@ t.test('when Kafka falls behind, what is under way is not sent again, and no tic
 t.test('a message goes to each shard that it concerns, a tick to none of them later', async (t) => {
   const { outlet, topics, takeAll, log } = await openOutlet(t);
   let skipped = 0;
-  const writer = createRawWriter({ outlet, topic: 'a', onTickSkipped: () => void skipped++ });
+  const writer = createRawWriter({ outlet, topic: 'a', meters: { tickSkipped: () => void skipped++ } });
   const message = { slot: 's', conn_id: 'c', seq: 1, received_at: 1, request: null, payload: Buffer.from('x') };
   t.equal(writer.write([0, 2], { ...message, kind: 'frame' }), false, 'on its way to the disk');
   t.equal(writer.write([0, 1, 2], { ...message, kind: 'tick' }), false);

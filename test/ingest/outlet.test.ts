@@ -73,10 +73,7 @@ const openOutlet = async (handle: KafkaHandle, dir: string): Promise<Outlet> => 
 /** Writes `perSecond` frames of two connections, and ticks, until it is stopped. */
 const feed = (outlet: Outlet, topic: string, perSecond: number) => {
   let skipped = 0;
-  const onTickSkipped = (): void => {
-    skipped += 1;
-  };
-  const writer = createRawWriter({ outlet, topic, onTickSkipped });
+  const writer = createRawWriter({ outlet, topic, meters: { tickSkipped: () => void skipped++ } });
   let seq = 0;
   const began = performance.now();
   const message = (given: Partial<RawMessage>): RawMessage => ({

@@ -54,7 +54,6 @@ export class Collected {
       writer: this.memory,
       nowMicros,
       meters: createMeters(new Registry()).venue(this.venue.id),
-      onTickSkipped: () => undefined,
       random: () => 0,
       log: silentLog,
     });

@@ -6,7 +6,7 @@ import { createMeters } from '../../../ingest/feed/meters.ts';
 import type { CollectedVenue, Cover, PollSlot, Slot, SocketSlot } from '../../../ingest/venues/contract/feed.ts';
 import type { VenueRequest } from '../../../ingest/venues/contract/listings.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
-import { toShard } from '../../../schemas/shards.ts';
+import { listShards, toShard } from '../../../schemas/shards.ts';
 import type { CapabilityBody } from '../../../schemas/topics.ts';
 import type { VenueHost } from '../simulator/venue-host.ts';
 import { createMemorySocket, type MemorySocket } from './memory-socket.ts';
@@ -65,7 +65,7 @@ export class VirtualCollector {
   constructor(options: Options) {
     const { venue, host, shards, log } = options;
     this.#options = options;
-    this.#everyShard = Array.from({ length: shards }, (_, shard) => shard);
+    this.#everyShard = listShards(shards);
     this.#endpoints = Object.fromEntries(
       Object.entries(host.venue.endpoints).map(([name, { protocol, path }]) => [
         name,
@@ -78,7 +78,6 @@ export class VirtualCollector {
       collector: COLLECTOR,
       shards,
       meters: createMeters(new Registry()).venue(venue.id),
-      onTickSkipped: () => undefined,
     });
   }
 
@@ -265,7 +264,8 @@ export class VirtualCollector {
 
   #joinBook({ books, source, unsent }: Link): void {
     const { venue, shards } = this.#options;
-    const need = unsent.length === 0 ? books?.urgent(this.#nowMs, ['join', 'confirm']) : null;
+    const need =
+      unsent.length === 0 ? (books?.oldest(this.#nowMs, 'join') ?? books?.oldest(this.#nowMs, 'confirm')) : null;
     const listing = this.#listings.find(({ venue_symbol }) => venue_symbol === need?.symbol);
     if (books == null || need == null || listing === undefined || venue.bookSnapshot === undefined) return;
     books.postpone(need.symbol, this.#nowMs + SNAPSHOT_AGAIN_MS);

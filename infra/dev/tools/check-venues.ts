@@ -46,7 +46,6 @@ export const checkVenue = async ({ venue, endpoints, seconds, signal, onStart }:
     },
     nowMicros: createClock().nowMicros,
     meters: meters.venue(venue.id),
-    onTickSkipped: () => undefined,
     random: Math.random,
     log: createLog('check-venues', 'silent'),
   });

@@ -63,7 +63,6 @@ const collect = async (t: Test): Promise<Collected> => {
     writer: memory,
     nowMicros: clock.nowMicros,
     meters: createMeters(new Registry()).venue('binance'),
-    onTickSkipped: () => undefined,
     random: () => 0,
     log: silentLog,
   });

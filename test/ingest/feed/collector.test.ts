@@ -24,7 +24,6 @@ const runCollector = async (t: Test, listings: () => readonly string[], change: 
     writer: memory,
     nowMicros: clock.nowMicros,
     meters: createMeters(new Registry()).venue('paper'),
-    onTickSkipped: () => undefined,
     random: () => 0,
     log: silentLog,
     ...change,

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { Registry } from 'prom-client';
 import t from 'tap';
 import { computeClockOffsetMs } from '../../../ingest/clock-guard.ts';
-import { createBookWatch, isMoreUrgent } from '../../../ingest/feed/book-watch.ts';
+import { type BookNeed, type BookWatch, createBookWatch } from '../../../ingest/feed/book-watch.ts';
 import { type ClosedMinutes, createCandleWatch } from '../../../ingest/feed/candle-watch.ts';
 import { createConnectionLog } from '../../../ingest/feed/connection-log.ts';
 import { createLinkWatch } from '../../../ingest/feed/link-watch.ts';
@@ -149,52 +149,52 @@ const diff = (symbol: string, first: number, last: number): Chain => ({
   previous: null,
 });
 const createWatch = (...symbols: string[]) => createBookWatch({ rule: paper.bookRule, symbols, nowMs: 0 });
+/** The oldest need of the most urgent kind. */
+const findNeed = (watch: BookWatch, nowMs: number): BookNeed | null =>
+  watch.oldest(nowMs, 'join') ?? watch.oldest(nowMs, 'confirm') ?? watch.oldest(nowMs, 'refresh');
 const createStreamed = (...symbols: string[]) =>
   createBookWatch({ rule: { ...paper.bookRule, style: 'stream' }, symbols, nowMs: 0 });
 
 t.test('a book needs its snapshot from its first diff on, the oldest need first', async (t) => {
   const watch = createWatch('AAA', 'BBB', 'CCC');
-  t.equal(watch.urgent(1), null, 'nothing was received yet');
+  t.equal(findNeed(watch, 1), null, 'nothing was received yet');
   watch.take(diff('BBB', 5, 6), 100);
   watch.take(diff('AAA', 5, 6), 200);
-  t.same(watch.urgent(300), { symbol: 'BBB', why: 'join', sinceMs: 100 });
+  t.same(findNeed(watch, 300), { symbol: 'BBB', why: 'join', sinceMs: 100 });
   watch.take(diff('BBB', 7, 8), 400);
-  t.same(watch.urgent(500), { symbol: 'BBB', why: 'join', sinceMs: 100 }, 'a need keeps its age');
+  t.same(findNeed(watch, 500), { symbol: 'BBB', why: 'join', sinceMs: 100 }, 'a need keeps its age');
   watch.postpone('BBB', 1_500);
-  t.equal(watch.urgent(500)?.symbol, 'AAA', 'a book that was just requested lets others pass');
+  t.equal(findNeed(watch, 500)?.symbol, 'AAA', 'a book that was just requested lets others pass');
   watch.take(snapshot('BBB', 6), 600);
   watch.take(snapshot('AAA', 3), 700);
-  t.same(watch.urgent(800), { symbol: 'AAA', why: 'join', sinceMs: 200 }, 'too old a snapshot leaves the need');
+  t.same(findNeed(watch, 800), { symbol: 'AAA', why: 'join', sinceMs: 200 }, 'too old a snapshot leaves the need');
   t.notOk(watch.allWhole());
   watch.take(snapshot('AAA', 5), 900);
-  t.equal(watch.urgent(1_600), null);
+  t.equal(findNeed(watch, 1_600), null);
   t.equal(watch.take(diff('AAA', 9, 9), 2_000), true, 'a hole breaks it');
-  t.same(watch.urgent(2_100), { symbol: 'AAA', why: 'join', sinceMs: 2_000 });
+  t.same(findNeed(watch, 2_100), { symbol: 'AAA', why: 'join', sinceMs: 2_000 });
 });
 
 t.test('a book that is quiet for 20 s is confirmed, after those that are not whole', async (t) => {
   const watch = createWatch('AAA', 'BBB');
   watch.take(diff('AAA', 5, 6), 0);
   watch.take(snapshot('AAA', 6), 0);
-  t.equal(watch.urgent(19_999), null);
+  t.equal(findNeed(watch, 19_999), null);
   t.same(
-    watch.urgent(20_000),
+    findNeed(watch, 20_000),
     { symbol: 'BBB', why: 'join', sinceMs: 0 },
     'without a diff: only its snapshot is missing',
   );
   watch.take(snapshot('BBB', 1), 20_500);
   t.ok(watch.allWhole());
-  t.same(watch.urgent(20_600), { symbol: 'AAA', why: 'confirm', sinceMs: 0 });
+  t.same(findNeed(watch, 20_600), { symbol: 'AAA', why: 'confirm', sinceMs: 0 });
   t.equal(watch.take(snapshot('AAA', 6), 20_700), false);
-  t.equal(watch.urgent(40_400), null);
+  t.equal(findNeed(watch, 40_400), null);
   t.equal(watch.take(diff('ZZZ', 1, 1), 1), false, 'a book without a subscription is left alone');
 });
 
-t.test('a whole book is requested again when its snapshot is old, after every other need', async (t) => {
+t.test('a whole book is requested again when its snapshot is old', async (t) => {
   const old = { symbol: 'AAA', why: 'refresh', sinceMs: 0 } as const;
-  t.ok(isMoreUrgent({ symbol: 'BBB', why: 'confirm', sinceMs: 300_000 }, old));
-  t.ok(isMoreUrgent({ symbol: 'BBB', why: 'join', sinceMs: 300_000 }, old));
-  t.notOk(isMoreUrgent({ symbol: 'BBB', why: 'refresh', sinceMs: 1 }, old));
   const sent: Chain[] = [
     diff('AAA', 5, 6),
     snapshot('AAA', 6),
@@ -203,11 +203,11 @@ t.test('a whole book is requested again when its snapshot is old, after every ot
   const [onRequest, streamed] = [createWatch('AAA'), createStreamed('AAA')];
   for (const watch of [onRequest, streamed])
     for (const [i, chain] of sent.entries()) watch.take(chain, i < 2 ? 0 : (i - 1) * 10_000 - 1);
-  t.equal(onRequest.urgent(299_999), null);
-  t.same(onRequest.urgent(300_000), old);
-  t.equal(streamed.urgent(300_000), null, 'a venue that sends its snapshots itself is not asked');
+  t.equal(findNeed(onRequest, 299_999), null);
+  t.same(findNeed(onRequest, 300_000), old);
+  t.equal(findNeed(streamed, 300_000), null, 'a venue that sends its snapshots itself is not asked');
   onRequest.take(snapshot('AAA', 40), 301_000);
-  t.equal(onRequest.urgent(310_000), null);
+  t.equal(findNeed(onRequest, 310_000), null);
 });
 
 t.test('a quiet book is confirmed by its id alone; after another id the whole book is requested', async (t) => {
@@ -215,16 +215,17 @@ t.test('a quiet book is confirmed by its id alone; after another id the whole bo
   watch.take(diff('AAA', 5, 6), 0);
   watch.take(snapshot('AAA', 6), 0);
   const confirmation = (id: number): Chain => ({ ...snapshot('AAA', id), kind: 'confirmation' });
-  t.same(watch.urgent(20_000), { symbol: 'AAA', why: 'confirm', sinceMs: 0 });
+  t.same(findNeed(watch, 20_000), { symbol: 'AAA', why: 'confirm', sinceMs: 0 });
   watch.take(confirmation(6), 20_000);
-  t.equal(watch.urgent(39_999), null);
+  t.equal(findNeed(watch, 39_999), null);
   watch.take(confirmation(9), 40_000);
-  t.same(watch.urgent(40_000), { symbol: 'AAA', why: 'confirm', sinceMs: 20_000, isDoubted: true });
+  t.same(findNeed(watch, 40_000), { symbol: 'AAA', why: 'confirm', sinceMs: 20_000, isDoubted: true });
   t.ok(watch.allWhole(), 'its diffs may be on their way');
   t.equal(watch.take(diff('AAA', 7, 9), 40_100), false);
-  t.equal(watch.urgent(40_200), null, 'they came');
-  t.same(watch.urgent(60_100), { symbol: 'AAA', why: 'confirm', sinceMs: 40_100 });
-  t.equal(watch.urgent(60_100, ['join', 'refresh']), null);
+  t.equal(findNeed(watch, 40_200), null, 'they came');
+  t.same(findNeed(watch, 60_100), { symbol: 'AAA', why: 'confirm', sinceMs: 40_100 });
+  t.equal(watch.oldest(60_100, 'join'), null);
+  t.equal(watch.oldest(60_100, 'refresh'), null);
 });
 
 t.test(
@@ -232,9 +233,9 @@ t.test(
   async (t) => {
     const quiet = createWatch('AAA');
     quiet.take(snapshot('AAA', 1_000), 0);
-    t.same(quiet.urgent(20_000), { symbol: 'AAA', why: 'confirm', sinceMs: 0 });
+    t.same(findNeed(quiet, 20_000), { symbol: 'AAA', why: 'confirm', sinceMs: 0 });
     t.equal(quiet.take(snapshot('AAA', 3), 20_100), true);
-    t.same(quiet.urgent(20_200), { symbol: 'AAA', why: 'join', sinceMs: 20_100 });
+    t.same(findNeed(quiet, 20_200), { symbol: 'AAA', why: 'join', sinceMs: 20_100 });
     quiet.take(snapshot('AAA', 3), 21_200);
     t.ok(quiet.allWhole());
 
@@ -242,7 +243,7 @@ t.test(
     busy.take(snapshot('AAA', 1_000), 0);
     t.equal(busy.take(diff('AAA', 1, 2), 10_000), false, 'the snapshot may have overtaken it');
     t.equal(busy.take(diff('AAA', 3, 4), 10_001), true);
-    t.same(busy.urgent(10_001), { symbol: 'AAA', why: 'join', sinceMs: 10_001 });
+    t.same(findNeed(busy, 10_001), { symbol: 'AAA', why: 'join', sinceMs: 10_001 });
   },
 );
 
@@ -398,7 +399,6 @@ t.test('a connection is alive again after a pause that may be the end of a span 
     collector: 'c1',
     shards: 2,
     meters: createMeters(new Registry()).venue('paper'),
-    onTickSkipped: () => undefined,
   });
   const open = () => connections.open({ slot: 's', shards: [0, 1], url: 'ws://test', covers: [] });
   const after = (ms: number): void => {

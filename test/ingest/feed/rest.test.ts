@@ -305,10 +305,10 @@ t.test('a book whose snapshot the host refuses for a while is not requested befo
   const watch = createBookWatch({ rule: paper.bookRule, symbols: ['AAA'], nowMs: performance.now() - 30_000 });
   const source = shared.connections.open({ slot: 's', shards: [0], url: server.ws, covers: [] });
   books.add({ source, watch });
-  t.ok(watch.urgent(performance.now()), 'quiet since it was opened');
+  t.ok(watch.oldest(performance.now(), 'join'), 'quiet since it was opened');
   books.wake();
-  await waitFor('the refusal', () => watch.urgent(performance.now() + 2_000) === null);
+  await waitFor('the refusal', () => watch.oldest(performance.now() + 2_000, 'join') === null);
   books.stop();
-  t.equal(watch.urgent(retryAtMs - 1), null);
-  t.ok(watch.urgent(retryAtMs));
+  t.equal(watch.oldest(retryAtMs - 1, 'join'), null);
+  t.ok(watch.oldest(retryAtMs, 'join'));
 });

@@ -31,7 +31,6 @@ export const createParts = (server: PaperServer, memory: Memory, symbols: readon
     collector: 'c1',
     shards: 2,
     meters,
-    onTickSkipped: () => undefined,
   });
   const rest = createRestClient({ weightPerMinute: 6_000, meters });
   const endpoints = { rest: server.rest, ws: server.ws };

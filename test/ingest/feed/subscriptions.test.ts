@@ -280,7 +280,10 @@ t.test('a quiet book that the venue confirms by its id costs the short request o
   watch.take({ ...chain, kind: 'snapshot' }, quietSinceMs);
   books.add({ source: connections.open({ slot: 'book.0', shards: [0], url: '', covers: [] }), watch });
   await waitFor('confirmed', () => server.requests().length === 1);
-  await waitFor('the answer', () => memory.of('response').length === 1 && watch.urgent(performance.now()) === null);
+  await waitFor(
+    'the answer',
+    () => memory.of('response').length === 1 && watch.oldest(performance.now(), 'confirm') === null,
+  );
   t.equal(server.requests()[0]?.path, '/short?symbol=AAA');
 
   const laterMs = performance.now() - 25_000;
@@ -308,9 +311,6 @@ t.test('a book that the venue reports as unknown is left alone, and the listings
   books.add({ source: connections.open({ slot: 'book.0', shards: [0], url: '', covers: [] }), watch });
   await waitFor('both requested', () => server.requests().length === 2);
   await waitFor('refused', () => refused === 1);
-  await waitFor(
-    'none is requested again for a while',
-    () => watch.urgent(performance.now() + 20_000, ['join']) === null,
-  );
-  t.equal(watch.urgent(performance.now() + 40_000, ['join'])?.symbol, 'AAA');
+  await waitFor('none is requested again for a while', () => watch.oldest(performance.now() + 20_000, 'join') === null);
+  t.equal(watch.oldest(performance.now() + 40_000, 'join')?.symbol, 'AAA');
 });

@@ -47,7 +47,6 @@ const collect = async (t: Test, wishes: Partial<Venue>): Promise<Received> => {
     writer: openMemory(),
     nowMicros: clock.nowMicros,
     meters: createMeters(new Registry()).venue('paper'),
-    onTickSkipped: () => undefined,
     random: () => 0,
     log: silentLog,
   });
