@@ -95,7 +95,7 @@ const start = async (): Promise<Stop> => {
       namespace,
       groupId: `${namespace}${config.PROCESSOR_GROUP}`,
       ticks: config.OWNER_TICKS,
-      named: config.PROCESSOR_ID !== null,
+      replacesPredecessor: config.PROCESSOR_ID !== null,
       leastPresent: config.PRESENT_ALARM_PERCENT / 100,
       metrics: createProcessorMetrics(registry),
       log,

@@ -25,7 +25,7 @@ type TasksSpec = {
   readonly groupId: string;
   readonly ticks: boolean;
   /** This process has its own name: its crashed predecessor is removed from the group. */
-  readonly named?: boolean;
+  readonly replacesPredecessor?: boolean;
   /** Share of listings, 0 to 1, below which a layer of a venue raises an alarm; absent: no alarm. */
   readonly leastPresent?: number;
   readonly metrics: ProcessorMetrics;
@@ -108,7 +108,7 @@ const joinTasks = (work: Work): Promise<GroupMember> => {
   const { spec, byTopic, runners } = work;
   return joinGroup(spec.handle, {
     groupId: spec.groupId,
-    replacesPredecessor: spec.named ?? false,
+    replacesPredecessor: spec.replacesPredecessor ?? false,
     topics: [...byTopic.keys()],
     onAssigned: (partitions) =>
       Promise.all(
