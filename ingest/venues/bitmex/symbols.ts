@@ -1,7 +1,7 @@
 // What BitMEX' symbols and book frames imply: perpetual or not, unit of quantities, and the chain of a book message.
 import { MS_PER_MINUTE } from '../../../schemas/instants.ts';
-import type { ListingValues } from '../../../schemas/records.ts';
 import type { ClosedMinute } from '../contract/feed.ts';
+import type { SymbolQuantity } from '../contract/mapping.ts';
 import type { Chain } from '../shared/book-sync.ts';
 
 /** `XBTZ21` has a delivery month, `.BXBT` is an index, `XBT_USDT` is spot, `ETHUSD_ETH` a perpetual in dollars that is settled in its base. */
@@ -17,9 +17,7 @@ export const isOtherType = (typ: unknown): boolean =>
   /^(FFCC|FFIC|FFMC|FMXX|FXXX|SRMC|RCSX|O|IFXXXP|M)/.test(String(typ));
 
 /** Bitcoin in a fiat currency is inverse, with contracts of one unit of it; other symbols imply no unit. */
-export const inferQuantity = (
-  symbol: string,
-): Pick<ListingValues, 'venue_kind' | 'contract_size' | 'quantity_unit'> => {
+export const inferQuantity = (symbol: string): SymbolQuantity => {
   const isInverse = /^XBT(USD|EUR)$/.test(symbol);
   return {
     venue_kind: isInverse ? 'inverse' : null,

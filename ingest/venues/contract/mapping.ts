@@ -53,6 +53,9 @@ export type CoveredMinutes = {
   readonly limit: number;
 };
 
+/** How the quantities of a listing count. */
+export type SymbolQuantity = Pick<ListingValues, 'venue_kind' | 'contract_size' | 'quantity_unit'>;
+
 export type VenueMapping = {
   /** The mapping. May keep plain, checkpointable data per symbol in `state`. Throws `VenueError` only: `UnreadablePart` when a part can be read, `LostChange`. */
   readonly map: (state: MapState, message: VenueMessage, context: MapContext) => readonly Mapped[];
@@ -65,9 +68,7 @@ export type VenueMapping = {
    */
   readonly askedMinutes?: (message: VenueMessage, context: MapContext) => CoveredMinutes | null;
   /** Quantities that follow from a symbol alone: for books of recordings without a reference answer. */
-  readonly impliedQuantity?: (
-    venueSymbol: string,
-  ) => Pick<ListingValues, 'venue_kind' | 'contract_size' | 'quantity_unit'>;
+  readonly impliedQuantity?: (venueSymbol: string) => SymbolQuantity;
 };
 
 /** A venue as tasks use it. */

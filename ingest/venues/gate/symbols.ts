@@ -1,6 +1,6 @@
 // What Gate's symbols and book frames imply: market, kind, and the chain of a book message.
-import type { ListingValues } from '../../../schemas/records.ts';
 import type { ClosedMinute } from '../contract/feed.ts';
+import type { SymbolQuantity } from '../contract/mapping.ts';
 import { makeSnapshotChain } from '../shared/book-sides.ts';
 import type { Chain } from '../shared/book-sync.ts';
 
@@ -17,8 +17,6 @@ export const toMarket = (symbol: string): Market => {
   if (symbol.endsWith('_USD')) return 'btc';
   return symbol.endsWith('_USD1') ? 'usd1' : 'usdt';
 };
-
-type SymbolQuantity = Pick<ListingValues, 'venue_kind' | 'contract_size' | 'quantity_unit'>;
 
 /** Settled in bitcoin: bitcoin itself is inverse, contracts of one USD; everything else quanto. */
 export const inferQuantity = (symbol: string): SymbolQuantity => {

@@ -3,6 +3,7 @@ import { toStep } from '../../../schemas/decimals.ts';
 import { PRICE_TYPES } from '../../../schemas/layers/candle.ts';
 import type { ListingValues, Micros } from '../../../schemas/records.ts';
 import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../contract/listings.ts';
+import type { SymbolQuantity } from '../contract/mapping.ts';
 import { splitElements } from '../shared/elements.ts';
 import { type ListingRows, readListings } from '../shared/listing-rows.ts';
 import { makeListingValues } from '../shared/listing-values.ts';
@@ -20,7 +21,7 @@ import {
   readRuleOrNull,
   readText,
 } from '../shared/wire.ts';
-import { type SymbolQuantity, toQuantity } from './symbols.ts';
+import { toQuantity } from './symbols.ts';
 
 /** `instruments` contains everything at once, also instruments with a maturity and indices. */
 export const mapReference = (_state: ReferenceState, message: VenueMessage): ReferenceAnswer | null => {

@@ -4,7 +4,7 @@
 import { isNegative, toFraction } from '../../../schemas/decimals.ts';
 import type { Digits, Level, Micros, PriceType } from '../../../schemas/records.ts';
 import { VenueError, type VenueMessage } from '../contract/listings.ts';
-import type { Mapped } from '../contract/mapping.ts';
+import type { Mapped, SymbolQuantity } from '../contract/mapping.ts';
 import { sortSides } from '../shared/book-sides.ts';
 import { readCandlePrices } from '../shared/candle-prices.ts';
 import { createCutter, LevelList } from '../shared/level-lists.ts';
@@ -38,7 +38,7 @@ import {
   readText,
 } from '../shared/wire.ts';
 import { readBookFrame } from './book-frames.ts';
-import { PRICE_TYPES, type SymbolQuantity, toChain, toQuantity } from './symbols.ts';
+import { PRICE_TYPES, toChain, toQuantity } from './symbols.ts';
 
 type Source = {
   readonly receivedAt: Micros;

@@ -1,8 +1,7 @@
 // What Kraken Futures' symbols and book frames imply: kind, unit of quantities, and the chain of a book message.
-import type { ListingValues, PriceType } from '../../../schemas/records.ts';
+import type { PriceType } from '../../../schemas/records.ts';
+import type { SymbolQuantity } from '../contract/mapping.ts';
 import type { Chain } from '../shared/book-sync.ts';
-
-export type SymbolQuantity = Pick<ListingValues, 'venue_kind' | 'contract_size' | 'quantity_unit'>;
 
 /**
  * `PI_`: inverse, contracts of one USD. `PF_`: multi-collateral linear, amounts of the base. `PV_` (delisted): linear, contracts of one base.

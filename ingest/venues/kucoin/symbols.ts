@@ -1,8 +1,8 @@
 // What KuCoin's symbols and topics imply: kind, unit, index, stamps, and the chain of a book message.
 import { MS_PER_MINUTE } from '../../../schemas/instants.ts';
-import type { ListingValues, Micros, QuantityUnit } from '../../../schemas/records.ts';
+import type { Micros, QuantityUnit } from '../../../schemas/records.ts';
 import type { ClosedMinute } from '../contract/feed.ts';
-import type { MapContext } from '../contract/mapping.ts';
+import type { MapContext, SymbolQuantity } from '../contract/mapping.ts';
 import { makeSnapshotChain } from '../shared/book-sides.ts';
 import type { Chain } from '../shared/book-sync.ts';
 import { isAbsent, makeBadFrame, readId } from '../shared/wire.ts';
@@ -14,7 +14,7 @@ export const isDated = (symbol: string): boolean => /M[FGHJKMNQUVXZ]\d{2}$/.test
 export const isInverse = (symbol: string): boolean => symbol.endsWith('USDM');
 
 /** Books, trades, open interest and candles count lots. */
-export const toQuantity = (symbol: string): Pick<ListingValues, 'venue_kind' | 'contract_size' | 'quantity_unit'> => ({
+export const toQuantity = (symbol: string): SymbolQuantity => ({
   venue_kind: isInverse(symbol) ? 'inverse' : 'linear',
   contract_size: isInverse(symbol) ? '1' : null,
   quantity_unit: 'contracts',

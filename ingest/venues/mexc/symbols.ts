@@ -1,6 +1,6 @@
 // What MEXC's symbols and book messages imply: kind, and the range of versions a message covers.
-import type { ListingValues } from '../../../schemas/records.ts';
 import type { ClosedMinute } from '../contract/feed.ts';
+import type { SymbolQuantity } from '../contract/mapping.ts';
 import { makeSnapshotChain } from '../shared/book-sides.ts';
 import type { Chain } from '../shared/book-sync.ts';
 import { hasDigitEnd } from '../shared/symbol-names.ts';
@@ -12,7 +12,7 @@ export const isInverse = (symbol: string): boolean => symbol.endsWith('_USD');
 export const isDated = (symbol: string): boolean => hasDigitEnd(symbol) && /_\d+$/.test(symbol);
 
 /** Every quantity counts contracts; only the listing has their worth. */
-export const toQuantity = (symbol: string): Pick<ListingValues, 'venue_kind' | 'contract_size' | 'quantity_unit'> => ({
+export const toQuantity = (symbol: string): SymbolQuantity => ({
   venue_kind: isInverse(symbol) ? 'inverse' : 'linear',
   contract_size: null,
   quantity_unit: 'contracts',
