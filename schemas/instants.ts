@@ -73,34 +73,17 @@ export const parseInstant = (text: string): Micros | null => {
   return text[MINUTE_LENGTH + 2] === '.' && second < 60 && at <= LATEST ? at : parseAny(text);
 };
 
+type SixNumbers = [number, number, number, number, number, number];
+
 const parseAny = (text: string): Micros | null => {
   const found = INSTANT.exec(text);
   if (!found) return null;
-  const [
-    ,
-    year,
-    month,
-    day,
-    hour = '0',
-    minute = '0',
-    second = '0',
-    fraction = '',
-    sign,
-    offsetHours = '0',
-    offsetMinutes = '0',
-  ] = found;
-  const parts = [year, month, day, hour, minute, second].map(Number) as [
-    number,
-    number,
-    number,
-    number,
-    number,
-    number,
-  ];
-  const ms = Date.UTC(parts[0], parts[1] - 1, ...(parts.slice(2) as [number, number, number, number]));
+  const [year, month, day, hour, minute, second] = found.slice(1, 7).map((part = '0') => Number(part)) as SixNumbers;
+  const [fraction = '', sign, offsetHours = '0', offsetMinutes = '0'] = found.slice(7);
+  const ms = Date.UTC(year, month - 1, day, hour, minute, second);
   const back = new Date(ms);
-  if (back.getUTCMonth() !== parts[1] - 1 || back.getUTCDate() !== parts[2]) return null;
-  if (parts[3] > 23 || parts[4] > 59 || parts[5] > 59) return null;
+  if (back.getUTCMonth() !== month - 1 || back.getUTCDate() !== day) return null;
+  if (hour > 23 || minute > 59 || second > 59) return null;
   if (Number(offsetHours) > 23 || Number(offsetMinutes) > 59) return null;
   const offset = (Number(offsetHours) * 60 + Number(offsetMinutes)) * 60_000 * (sign === '-' ? -1 : 1);
   const at = (ms - offset) * MICROS_PER_MS + Number(fraction.padEnd(6, '0'));
