@@ -1,4 +1,5 @@
 // Shared by the parts of a task while they process one record: the state, the outputs, and caches.
+import type { VenueMessage } from '../../ingest/venues/contract/listings.ts';
 import type { MappedVenue } from '../../ingest/venues/contract/mapping.ts';
 import type { CoverName, ReadingLayer } from '../../schemas/layers.ts';
 import type { ListingRecord, Micros } from '../../schemas/records.ts';
@@ -87,6 +88,14 @@ export const createSpanChange =
     pushLive(context, { kind: 'connection', span });
     if (span.to !== null) pushRow(context, makeSpanRow(toTaskPlace(context), span));
   };
+
+/** A frame or an answer as its venue's code reads it. */
+export const toVenueMessage = ({ venue }: TaskContext, message: RawMessage): VenueMessage => ({
+  kind: message.kind === 'response' ? 'response' : 'frame',
+  received_at: message.received_at,
+  request: message.request,
+  payload: venue.decode ? venue.decode(message.payload) : message.payload,
+});
 
 type Letter = { readonly code: string; readonly text: string; readonly payload: RawMessage['payload'] };
 
