@@ -19,7 +19,7 @@ import { findCapabilityAt, findListingAt, findPartsWhere, type VersionTest } fro
 const openCandles = (listing: ListingState, priceType: PriceType): CandleState => {
   let candles = listing.candles[priceType];
   if (!candles) {
-    candles = { minutes: {}, proved: {}, newest: {}, rollups: {} };
+    candles = { minutes: {}, proved: {}, newest: {}, rollups: {}, told: {} };
     listing.candles[priceType] = candles;
   }
   return candles;
@@ -133,8 +133,7 @@ export const applyCandle = (
   const minute: Minute = { values, venue_ts, received_at, final: isWhole, ...source };
   if (late) {
     const figures = joinFigures(values);
-    if (candles.told?.[openTime] === figures || (!answer && isPast(record, connection))) return;
-    candles.told ??= {};
+    if (candles.told[openTime] === figures || (!answer && isPast(record, connection))) return;
     candles.told[openTime] = figures;
     pushSealed(context, listing.symbol, makeCandleRow(toCandleIdentity(context, series), makePresentMinute(minute)));
     return announceMinutes(context, series, proved);

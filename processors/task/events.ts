@@ -32,7 +32,12 @@ const openEvents = (
 ): EventState => {
   let events = listing.events.get(layer);
   if (!events) {
-    events = { seen: new Map(), delivered: [], since: findCollectedSince(context, { connection, listing }, layer) };
+    events = {
+      seen: new Map(),
+      bytes: 0,
+      delivered: [],
+      since: findCollectedSince(context, { connection, listing }, layer),
+    };
     listing.events.set(layer, events);
   }
   return events;
@@ -55,33 +60,23 @@ export const restartEvents = (listing: ListingState, policy: string, at: Micros)
   for (const [layer, events] of listing.events) if (KINDS[layer].name === policy) events.since = at;
 };
 
-const countIdBytes = (id: string): number => Buffer.byteLength(id) + ID_OVERHEAD_BYTES;
-
-/** Bytes of the stored ids; a state from before they were counted is counted once. */
-const countBytes = ({ bytes, seen }: EventState): number => {
-  if (bytes !== undefined) return bytes;
-  let counted = 0;
-  for (const id of seen.keys()) counted += countIdBytes(id);
-  return counted;
-};
+export const countIdBytes = (id: string): number => Buffer.byteLength(id) + ID_OVERHEAD_BYTES;
 
 /** Stores an id that is not among the stored ones. */
 const rememberId = (events: EventState, id: string, at: Micros): void => {
-  events.bytes = countBytes(events) + countIdBytes(id);
+  events.bytes += countIdBytes(id);
   events.seen.set(id, at);
 };
 
 /** Ids are stored in order of arrival, so the oldest come first. */
 const forgetOld = (events: EventState, now: Micros): void => {
   const { seen } = events;
-  let bytes = countBytes(events);
   for (const [id, at] of seen) {
-    const isKept = at >= now - REPEATS_WITHIN && bytes <= MOST_ID_BYTES;
+    const isKept = at >= now - REPEATS_WITHIN && events.bytes <= MOST_ID_BYTES;
     if (seen.size <= REPEATS_AMONG || isKept) break;
     seen.delete(id);
-    bytes -= countIdBytes(id);
+    events.bytes -= countIdBytes(id);
   }
-  events.bytes = bytes;
 };
 
 /** Separates derived ids from the venue's. */

@@ -124,10 +124,7 @@ const findCover = (state: TaskView, { symbol }: ListingView, priceType: PriceTyp
   return 'candles';
 };
 
-const forgetSealed = (candles: CandleState, to: Micros): void => {
-  const { minutes, proved } = candles;
-  candles.told ??= {};
-  const { told } = candles;
+const forgetSealed = ({ minutes, proved, told }: CandleState, to: Micros): void => {
   for (const at of Object.keys(told)) if (Number(at) <= to - REPEATED_FOR) delete told[Number(at)];
   for (const at of Object.keys(minutes).map(Number)) {
     const minute = minutes[at];

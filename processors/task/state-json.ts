@@ -5,6 +5,7 @@ import type { ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { ListingVersion, Reading } from '../../schemas/topics.ts';
 import type { BookState, WaitingDiff } from './books.ts';
+import { countIdBytes } from './events.ts';
 import { formatSide, parseSide } from './side-text.ts';
 import {
   type Candidate,
@@ -121,7 +122,11 @@ const fromPlainCandidate = (layer: ReadingLayer, plain: PlainCandidate): Candida
 
 type PlainLayer = Omit<LayerState, 'windows'> & { readonly windows: [Micros, PlainCandidate][] };
 /** Many ids share an instant: it is written once, as the difference to the one before. */
-type PlainEvents = Omit<EventState, 'seen'> & { readonly seen: [Micros, string[]][] };
+/** States from before 2026-11-27 may lack the bytes. */
+type PlainEvents = Omit<EventState, 'seen' | 'bytes'> & {
+  readonly seen: [Micros, string[]][];
+  readonly bytes?: number;
+};
 type PlainListing = Omit<ListingState, 'layers' | 'events'> & {
   readonly layers: [ReadingLayer, PlainLayer][];
   readonly events: [EventLayer, PlainEvents][];
@@ -138,14 +143,17 @@ const toPlainEvents = ({ seen, ...events }: View<EventState>): View<PlainEvents>
   return { seen: groups, ...events };
 };
 
-const fromPlainEvents = ({ seen, ...events }: PlainEvents): EventState => {
+const fromPlainEvents = ({ seen, bytes, ...events }: PlainEvents): EventState => {
   const ids = new Map<string, Micros>();
-  let at = 0;
+  let [at, counted] = [0, 0];
   for (const [since, group] of seen) {
     at += since;
-    for (const id of group) ids.set(id, at);
+    for (const id of group) {
+      ids.set(id, at);
+      counted += countIdBytes(id);
+    }
   }
-  return { seen: ids, ...events };
+  return { seen: ids, bytes: bytes ?? counted, ...events };
 };
 
 /** The JSON of `plain`, a non-empty object, with further members given as JSON text. */
@@ -180,6 +188,10 @@ export const parseListing = (text: string): ListingState => {
     ...plain,
     layers: new Map(plain.layers.map(([name, layer]) => [name, fromPlainLayer(name, layer)])),
     events: new Map(plain.events.map(([layer, events]) => [layer, fromPlainEvents(events)])),
+    // What was told of sealed minutes is not in a state from before it was kept.
+    candles: Object.fromEntries(
+      Object.entries(plain.candles).map(([price, of]) => [price, { ...of, told: of.told ?? {} }]),
+    ),
   };
 };
 

@@ -86,8 +86,8 @@ export type ListingState = {
 export type EventState = {
   /** Ids with the instant of their record, oldest first. */
   readonly seen: Map<string, Micros>;
-  /** Of the ids; absent in a state from before they were counted. */
-  bytes?: number;
+  /** Of the ids. */
+  bytes: number;
   /** Connections that delivered events. */
   delivered: string[];
   /** Start of the collection: earlier events are ignored, even when a new subscription starts with them. */
@@ -128,7 +128,7 @@ export type CandleState = Changeable & {
   /** Minutes proved to have no trades, by open time (H-12); false: trades of it were seen, so that nothing proves it. */
   readonly proved: Record<number, boolean>;
   /** Figures told last of sealed minutes, by open time, for some minutes: a record that repeats them is no correction. */
-  told?: Record<number, string>;
+  readonly told: Record<number, string>;
   /** Newest minute delivered by each alive span of a connection. */
   readonly newest: Record<string, Micros>;
   readonly rollups: Partial<Record<Timeframe, Rollup>>;
@@ -153,7 +153,7 @@ const copyCandles = ({ minutes, proved, newest, rollups, told }: CandleView): Ca
   proved: { ...proved },
   newest: { ...newest },
   rollups: { ...rollups },
-  ...(told === undefined ? {} : { told: { ...told } }),
+  told: { ...told },
 });
 
 /** A copy that later changes do not affect: members that are not copied are replaced, never changed. */

@@ -34,7 +34,7 @@ const makeMinute = (n: number, bar: Bar | null): CandleRow => {
 
 /** The row of the first candle of two, or three, minutes. */
 const rolled = (bars: readonly (Bar | null)[]) => {
-  const candles: CandleState = { minutes: {}, proved: {}, newest: {}, rollups: {} };
+  const candles: CandleState = { minutes: {}, proved: {}, newest: {}, rollups: {}, told: {} };
   const longer = bars.flatMap((bar, n) => foldMinute(candles, makeMinute(n, bar), 0));
   const found = longer.find(({ timeframe }) => timeframe === `${bars.length}m`);
   return found && makeCandleRow({ venue: 'paper', symbol: 'LIN', priceType: 'trade' }, found, 9);
@@ -42,7 +42,7 @@ const rolled = (bars: readonly (Bar | null)[]) => {
 
 t.test('minutes that were never sealed are lost with the log up to where it is lost, and unlisted after it', (t) => {
   const causeWith = (lostBefore: number): string | null | undefined => {
-    const candles: CandleState = { minutes: {}, proved: {}, newest: {}, rollups: {} };
+    const candles: CandleState = { minutes: {}, proved: {}, newest: {}, rollups: {}, told: {} };
     const longer = foldMinute(candles, makeMinute(1, { volume: '1', unit: 'base' }), lostBefore);
     return longer.find(({ timeframe }) => timeframe === '2m')?.gapCause;
   };
@@ -80,7 +80,7 @@ t.test('a unit that returns does not make the sum known again', (t) => {
 
 t.test('a candle that lacks a minute has only the number of the others, and the cause of the first gap', (t) => {
   const gap = (n: number, gapCause: GapCause): CandleRow => makeMissingMinute(START + n * MINUTE, gapCause);
-  const candles: CandleState = { minutes: {}, proved: {}, newest: {}, rollups: {} };
+  const candles: CandleState = { minutes: {}, proved: {}, newest: {}, rollups: {}, told: {} };
   const minutes = [
     makeMinute(0, { volume: '1', unit: 'base' }),
     gap(1, 'connection_lost'),
@@ -145,7 +145,7 @@ t.test(
     );
     const isRight = (drawn: readonly (typeof bar extends fc.Arbitrary<infer B> ? B : never)[]): boolean => {
       const bars = drawn.map((one) => one && { figures: { ...one.prices, ...one.amounts }, trades: one.trades });
-      const candles: CandleState = { minutes: {}, proved: {}, newest: {}, rollups: {} };
+      const candles: CandleState = { minutes: {}, proved: {}, newest: {}, rollups: {}, told: {} };
       const longer = bars.flatMap((one, n) => foldMinute(candles, published(n, one), 0));
       const found = longer.find(({ timeframe, openTime }) => timeframe === '5m' && openTime === START);
       if (found === undefined) return false;

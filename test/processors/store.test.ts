@@ -58,9 +58,9 @@ const operations: fc.Arbitrary<Operation[]> = fc.array(
 const changeListing = (listing: ListingState, { kind, symbol, connId, n }: Operation): void => {
   const layer = listing.layers.get('mark') ?? createLayer();
   listing.layers.set('mark', layer);
-  const events = listing.events.get('trade') ?? { seen: new Map(), delivered: [], since: n };
+  const events = listing.events.get('trade') ?? { seen: new Map(), bytes: 0, delivered: [], since: n };
   listing.events.set('trade', events);
-  const candles: CandleState = listing.candles.trade ?? { minutes: {}, proved: {}, newest: {}, rollups: {} };
+  const candles: CandleState = listing.candles.trade ?? { minutes: {}, proved: {}, newest: {}, rollups: {}, told: {} };
   listing.candles.trade = candles;
   if (kind === 'rev') layer.rev += n;
   if (kind === 'fault')

@@ -107,7 +107,9 @@ t.test('the number of look-ups of a record after such a stretch does not grow wi
 t.test('uncollected minutes are folded at once as they would be one by one', (t) => {
   const stretch = fc.tuple(fc.integer({ min: 0, max: 3_000 }), fc.integer({ min: 0, max: 5_000 }));
   const isSame = (stretches: readonly (readonly [number, number])[]): void => {
-    const [atOnce, oneByOne] = [0, 1].map((): CandleState => ({ minutes: {}, proved: {}, newest: {}, rollups: {} }));
+    const [atOnce, oneByOne] = [0, 1].map(
+      (): CandleState => ({ minutes: {}, proved: {}, newest: {}, rollups: {}, told: {} }),
+    );
     if (atOnce === undefined || oneByOne === undefined) throw new Error('two are made');
     let from = START;
     for (const [collected, uncollected] of stretches) {
