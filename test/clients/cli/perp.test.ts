@@ -359,7 +359,7 @@ t.test('a table names the unit of a column once, and of each figure where a colu
 t.test('what comes over the network steers no terminal, and CSV is quoted', (t) => {
   const out = stream(false).stream;
   t.same(listTableLines([{ a: 'x\x1b[2J', b: null }], out), ['a', 'x?[2J']);
-  t.same(listTableLines([{ 'a\x9b': 1, 'units.a\x9b': 'u\x07' }], out), ['a? (u?)', '     1'], 'nor do headings');
+  t.same(listTableLines([{ 'a\x9b': 1, 'units.a\x9b': 'u\x07' }], out), ['a? (u?)', '      1'], 'nor do headings');
   t.equal(formatCsv([{ a: 'x,"y"', b: 1 }]), 'a,b\r\n"x,""y""",1\r\n');
   const name = '\x1b\x9b\u202e"';
   t.equal(formatJson({ name }), '{"name":"\\u001b\\u009b\\u202e\\""}');
