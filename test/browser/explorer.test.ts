@@ -322,7 +322,9 @@ t.test('liquidations: the newest are shown, also where the period has more than 
       { venue: 'binance', ...facts, rows: [received] },
       { venue: 'binance', ...facts, rows: [] },
     ];
-    await route.fulfill({ body: JSON.stringify({ from, to, items, page: { next_cursor: isWhole ? null : 'c' } }) });
+    await route.fulfill({
+      body: JSON.stringify({ from, to, items, page: { limit: 500, returned: 1, next_cursor: isWhole ? null : 'c' } }),
+    });
   });
   await page.goto(`${origin}/explore/BTC-PERP?range=7d`);
   await page.locator('#liquidations').scrollIntoViewIfNeeded();

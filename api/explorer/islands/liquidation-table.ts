@@ -2,6 +2,7 @@
 import { formatForm, formatQuantity, formatUtc } from '../board/figure-text.ts';
 import { describeReason, formatReason } from '../board/reason-words.ts';
 import { listLineNames, readWhileSeen } from './history-charts.ts';
+import { createNewestReader, type Paged } from './newest-page.ts';
 import { callPatiently, describeFailure } from './patient-call.ts';
 
 type Row = {
@@ -22,15 +23,13 @@ type Item = {
   readonly rows: readonly Row[];
   readonly gaps: readonly Gap[];
 };
-type Answer = {
+type Answer = Paged & {
   readonly from: string;
   readonly to: string;
   readonly items: readonly Item[];
-  readonly page: { readonly next_cursor: string | null };
 };
 
 const MOST_ROWS = 100;
-const SHORTEST_MS = 1_000;
 const REFRESH_MS = 60_000;
 /** Figures from here on: they line up at the right. */
 const FIRST_FIGURE = 3;
@@ -102,26 +101,17 @@ const makeTable = (items: readonly Item[]): HTMLTableElement => {
 
 type LiquidationQuestion = { readonly where: string; readonly spanMs: number; readonly nowMs: () => number };
 
-/** Pages begin with the oldest event: a period that more than one page holds is asked for again by an end of it that is so many times shorter. */
-const SHORTER = 8;
-
-/** The newest part of the period that one page holds. Remembers how long it was. */
-const openReader = ({ where, spanMs, nowMs }: LiquidationQuestion): (() => Promise<Answer>) => {
-  let fittingMs = spanMs;
-  return async () => {
+/** The newest part of the period that one page holds. */
+const openReader = ({ where, spanMs, nowMs }: LiquidationQuestion): (() => Promise<Answer>) =>
+  createNewestReader(spanMs, (lengthMs) => {
     const to = nowMs();
-    for (;;) {
-      const answer = await callPatiently<Answer>('/liquidations', {
-        body: {
-          ...{ where, number_format: 'string' },
-          ...{ from: new Date(to - fittingMs).toISOString(), to: new Date(to).toISOString() },
-        },
-      });
-      if (answer.page.next_cursor === null || fittingMs < SHORTEST_MS) return answer;
-      fittingMs = Math.ceil(fittingMs / SHORTER);
-    }
-  };
-};
+    return callPatiently<Answer>('/liquidations', {
+      body: {
+        ...{ where, number_format: 'string' },
+        ...{ from: new Date(to - lengthMs).toISOString(), to: new Date(to).toISOString() },
+      },
+    });
+  });
 
 /** How many are shown, since when, and which venues publish a part of theirs. */
 const describeAnswer = ({ from, to, items }: Answer): string => {
