@@ -32,7 +32,7 @@ const BODY_BYTES = 20 * 16_384;
 const REQUEST_TIME = limitRequestTime(30_000);
 
 const sendRefused = (reply: FastifyReply, { status, headers, body }: Refused): FastifyReply =>
-  reply.code(status).headers(headers).header('cache-control', 'no-store').send(body);
+  reply.code(status).headers(headers).send(body);
 
 const isPreflight = ({ method, headers }: FastifyRequest): boolean =>
   method === 'OPTIONS' && headers.origin !== undefined && headers['access-control-request-method'] !== undefined;
@@ -92,7 +92,7 @@ const addEndpoint = (app: FastifyInstance, deps: ToolAppDeps, path: string): voi
     const caller = { key: request.apiKey, address: request.ip, signal: gone.signal, onUnauthorized };
     const { status, text } = await exchange({ headers: request.headers, body: request.body, caller });
     if (isUnauthorized) return sendRefused(reply, refuseUnauthorized('refused', deps));
-    reply.code(status).header('cache-control', 'no-store');
+    reply.code(status);
     return text === null ? reply.send() : reply.type('application/json').send(text);
   });
 };
@@ -147,6 +147,8 @@ export const buildToolApp = async (deps: ToolAppDeps): Promise<FastifyInstance> 
       throw Object.assign(new Error('unreadable body'), { statusCode: 400 });
     }
   });
+  // What may be kept says so itself (N-14).
+  app.addHook('onRequest', async (_request, reply) => void reply.header('cache-control', 'no-store'));
   const documents = makeMetadataDocuments(deps);
   addHostCheck(app, deps, documents);
   await addCors(app);

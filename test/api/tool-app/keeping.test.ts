@@ -1,0 +1,30 @@
+// What may be kept of the tool server says so itself: its documents of sign-in, and nothing else (N-14).
+import t from 'tap';
+import { market } from '../live-fixture.ts';
+import { startToolService } from '../tool-fixture.ts';
+
+t.test('an answer of the tool server that says nothing of its keeping may not be kept (N-14)', async (t) => {
+  const { mcpUrl, as } = await startToolService(t, market());
+  const { origin } = new URL(mcpUrl);
+  const page = { origin: 'http://localhost:5000', 'access-control-request-method': 'POST' };
+  const json = { 'content-type': 'application/json' };
+  const asked: readonly (readonly [path: string, init: RequestInit])[] = [
+    ['/none', {}],
+    ['/none', { method: 'POST', body: '{}' }],
+    ['/mcp', {}],
+    ['/mcp', { method: 'OPTIONS', headers: page }],
+    ['/mcp', { method: 'POST', headers: json, body: '{}' }],
+    ['/mcp?key=1', { method: 'POST', headers: json, body: '{}' }],
+    ['/mcp', { method: 'POST', headers: { ...json, ...as('pro') }, body: '{' }],
+    ['/mcp', { method: 'POST', headers: { ...json, ...as('pro') }, body: '{}' }],
+    ['/mcp', { method: 'POST', headers: { ...json, ...as('pro') }, body: ' '.repeat(400_000) }],
+  ];
+  for (const [path, init] of asked) {
+    const answer = await fetch(`${origin}${path}`, init);
+    await answer.arrayBuffer();
+    t.equal(answer.headers.get('cache-control'), 'no-store', `${init.method ?? 'GET'} ${path}: ${answer.status}`);
+  }
+  const document = await fetch(`${origin}/.well-known/oauth-protected-resource`);
+  t.equal(document.headers.get('cache-control'), 'public, max-age=3600');
+  await document.arrayBuffer();
+});
