@@ -1,6 +1,7 @@
 // The proof page: requests the proof of a row and recomputes each step with the verifier that outsiders run.
 import { type ProofStep, verifyProofText } from '../../../infra/verify/verify.mjs';
 import { type ApiFault, callApi, callJson, Refused, readWhole } from './call.ts';
+import { describeOffered, type Files, listOffered } from './offered-listings.ts';
 import { findElement } from './page-element.ts';
 import { renderElement } from './query-view.ts';
 
@@ -32,7 +33,6 @@ type Proof = {
   };
 };
 type Day = { readonly partitions: readonly { readonly table: string; readonly rows: number }[] };
-type Files = { readonly items: readonly { readonly listing: string; readonly layer: string }[] };
 
 const findInput = (id: string): HTMLInputElement => findElement<HTMLInputElement>(id);
 
@@ -77,10 +77,9 @@ const offer = async (): Promise<void> => {
   const [closed, files] = await Promise.all([fetchTold<Day>(`/anchors/${day}`), fetchTold<Files>(`/archive?${query}`)]);
   // An answer about an earlier choice does not apply to this one.
   if (number !== offers) return;
-  const listings = [...new Set((files.answer?.items ?? []).map(({ listing }) => listing))].sort();
+  const listings = files.answer === null ? [] : listOffered(files.answer);
   findElement('listings').replaceChildren(...listings.map((value) => renderElement('option', { value })));
-  findElement('listing-hint').textContent =
-    files.answer === null ? files.refusal : `${listings.length} of this table on this day.`;
+  findElement('listing-hint').textContent = files.answer === null ? files.refusal : describeOffered(files.answer);
   findElement('layer-hint').textContent =
     closed.answer === null
       ? closed.refusal
