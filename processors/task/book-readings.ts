@@ -36,15 +36,15 @@ export const applyBook = (
 ): void => {
   const { store } = context;
   const key = toBookKey(listing.symbol, connection.conn_id);
-  const isHeld = store.state.books.has(key);
-  if (!isCollected(context, listing, 'book')) {
-    // With an unread message the held book is no longer valid.
-    context.pending.delete(key);
-    if (isHeld) store.deleteBook(key);
-    return;
-  }
-  if (!isHeld) store.addBook(createBookState(listing.symbol, connection.conn_id));
+  if (!isCollected(context, listing, 'book')) return dropUnread(context, key);
+  if (!store.state.books.has(key)) store.addBook(createBookState(listing.symbol, connection.conn_id));
   store.changeBook(key, (book) => changeBook(context, { listing, connection, book }, message));
+};
+
+/** With an unread message the held book is no longer valid. */
+const dropUnread = ({ store, pending }: TaskContext, key: string): void => {
+  pending.delete(key);
+  if (store.state.books.has(key)) store.deleteBook(key);
 };
 
 const changeBook = (context: TaskContext, subject: BookSubject, message: BookMessage & { readonly raw: Raw }): void => {
@@ -75,6 +75,7 @@ const changeBook = (context: TaskContext, subject: BookSubject, message: BookMes
 export const loseChange = (context: TaskContext, { listing, connection }: Subject, receivedAt: Micros): void => {
   const { store, state, out } = context;
   const key = toBookKey(listing.symbol, connection.conn_id);
+  if (!isCollected(context, listing, 'book')) return dropUnread(context, key);
   const held = state.books.get(key);
   if (held === undefined || !isWhole(held.sync)) return;
   if (held.pending !== null && isNewBucket(held, receivedAt)) publishPending(context, key);

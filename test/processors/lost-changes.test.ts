@@ -1,6 +1,7 @@
 // Books whose messages have no ids (dYdX, BitMEX): a change that cannot be read ends the book until its next snapshot, since no later message shows it.
 import t from 'tap';
 import { bitmex } from '../../ingest/venues/bitmex/index.ts';
+import { toCapability } from '../../ingest/venues/contract/feed.ts';
 import type { Venue } from '../../ingest/venues/contract/venue.ts';
 import { dydx } from '../../ingest/venues/dydx/index.ts';
 import { readRecording } from '../support/recordings.ts';
@@ -54,12 +55,31 @@ const CASES: readonly Case[] = [
   },
 ];
 
-for (const { venue, listings, frame } of CASES) {
+const begin = ({ venue, listings }: Case): TestLog => {
+  const log = new TestLog();
+  log.capability(venue);
+  log.json('response', 'reference', 'r1', listings.body, { request: listings.request });
+  log.open('k1', 'books', [{ layers: ['book'], symbols: null }]);
+  return log;
+};
+
+const readBooks = ({ venue }: Case, log: TestLog) =>
+  listReadings(runTask({ venue, partition: 0, shards: 1 }, log.records).outputs, 'book').map((r) => [
+    (r.received_at - START) / SECOND,
+    r.gap_cause,
+    r.values['bid_size'],
+  ]);
+
+const switchOff = (log: TestLog, venue: Venue): void => {
+  const { name, layers } = toCapability(venue);
+  const off = Object.entries(layers).map(([layer, stated]) => [layer, { ...stated, policy: 'off' }]);
+  log.json('capability', 'collector', 'c1', { name, layers: Object.fromEntries(off) });
+};
+
+for (const one of CASES) {
+  const { venue, frame } = one;
   t.test(`${venue.id}: a change that cannot be read is a gap of the book until its next snapshot`, (t) => {
-    const log = new TestLog();
-    log.capability(venue);
-    log.json('response', 'reference', 'r1', listings.body, { request: listings.request });
-    log.open('k1', 'books', [{ layers: ['book'], symbols: null }]);
+    const log = begin(one);
     for (const told of [
       { kind: 'snapshot', size: 5 },
       { kind: 'update', size: 6 },
@@ -71,17 +91,38 @@ for (const { venue, listings, frame } of CASES) {
       log.now += SECOND;
       log.json('frame', 'books', 'k1', frame(told));
     }
-    const books = listReadings(runTask({ venue, partition: 0, shards: 1 }, log.records).outputs, 'book');
-    t.same(
-      books.map((r) => [(r.received_at - START) / SECOND, r.gap_cause, r.values['bid_size']]),
-      [
-        [1, null, '5'],
-        [2, null, '6'],
-        [3, 'parse_error', undefined],
-        [5, null, '8'],
-        [6, null, '9'],
-      ],
-    );
+    t.same(readBooks(one, log), [
+      [1, null, '5'],
+      [2, null, '6'],
+      [3, 'parse_error', undefined],
+      [5, null, '8'],
+      [6, null, '9'],
+    ]);
+    t.end();
+  });
+
+  t.test(`${venue.id}: while the book is off no change of it is read, and the book begins anew with a snapshot`, (t) => {
+    for (const size of [6, 'odd']) {
+      const log = begin(one);
+      const send = (told: Told): void => {
+        log.now += SECOND;
+        log.json('frame', 'books', 'k1', frame(told));
+      };
+      send({ kind: 'snapshot', size: 5 });
+      switchOff(log, venue);
+      send({ kind: 'update', size });
+      log.capability(venue);
+      send({ kind: 'update', size: 7 });
+      send({ kind: 'snapshot', size: 8 });
+      t.same(
+        readBooks(one, log),
+        [
+          [1, null, '5'],
+          [4, null, '8'],
+        ],
+        `a change to ${size}`,
+      );
+    }
     t.end();
   });
 }
