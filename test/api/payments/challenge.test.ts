@@ -13,7 +13,7 @@ import { PLANS } from '../../../api/contract/plans.ts';
 import { OPERATIONS } from '../../../api/operations/index.ts';
 import { makeChallengeAnswer } from '../../../api/payments/challenge.ts';
 import { ChallengeMeter } from '../../../api/payments/challenge-meter.ts';
-import { toReason } from '../../../api/payments/reasons.ts';
+import { REASONS, toReason } from '../../../api/payments/reasons.ts';
 import { fillPath } from '../../../infra/dev/tools/endpoint-examples.ts';
 import { market, TERMS, testApp } from '../live-fixture.ts';
 
@@ -110,6 +110,26 @@ t.test('the longest reason of a refusal fits a header too', async (t) => {
     const { length = 0 } = headers['payment-required'] ?? '';
     t.ok(length > 0 && length <= MOST_CHARACTERS, `${path}: ${length} characters`);
   }
+});
+
+t.test('a payment that is used, and a payer that is refused again, are not told to sign again', (t) => {
+  const [operation] = PAYABLE;
+  if (operation === undefined) throw new Error('no endpoint is payable');
+  const deps = { terms: TERMS, baseUrl: BASE_URL, challenges: new ChallengeMeter() };
+  const asked = { amount: 5_000, class: operation.class, path: operation.path };
+  const call = { operation, address: '192.0.2.1', nowMs: 0 } as unknown as Call;
+  const hints = new Map(
+    [null, ...REASONS].map((error) => {
+      const [fault] = makeChallengeAnswer(call, asked, { error, deps }).body.errors;
+      return [error, fault?.hint ?? ''] as const;
+    }),
+  );
+  t.match(hints.get(null), /^Send a key, or sign accepts\[0\]/);
+  t.match(hints.get('already_presented'), /only for another call\.$/);
+  t.match(hints.get('payer_blocked'), /^Send a key, or pay from another address/);
+  t.match(hints.get('insufficient_funds'), /^Add USDC to the payer/);
+  t.equal([...hints.values()].filter((hint) => hint === 'Sign a new payment and repeat the call.').length, 7);
+  t.end();
 });
 
 t.test('the stock payment client reads the challenge and signs its first entry', async (t) => {
