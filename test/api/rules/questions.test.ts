@@ -5,24 +5,40 @@ import { PLAN_CODES, PLANS } from '../../../api/contract/plans.ts';
 import { FIELDS } from '../../../api/language/fields.ts';
 import { FUNCTIONS } from '../../../api/language/functions.ts';
 import { isOutsidePlan, Questions } from '../../../api/rules/questions.ts';
-import { market, NOW, testApp } from '../live-fixture.ts';
+import { Feed, listing, listingValues, NOW, testApp } from '../live-fixture.ts';
 
 const reads = [...FIELDS.values()]
   .filter(({ scope, type }) => scope === 'venue' && type !== 'code')
   .map(({ name, type }) => `any(venues where ${name} > ${type === 'duration' ? '1s' : '1'})`);
 const aboutLayers = ['status(mark) = present', 'age(oi) > 1s'].map((condition) => `any(venues where ${condition})`);
 const calls = [...FUNCTIONS.values()].filter(({ how }) => how.by === 'layer').map(({ example }) => example);
-const named = ['venue = okx', 'venue in (okx, binance)', 'base = BTC', 'instrument = BTC-PERP'].map(
-  (selection) => `any(venues where mark > 1) where ${selection}`,
-);
-const compared = ['any(venues where venue = okx and mark > 1)', 'base = ETH and any(venues where mark > 1)'];
+const selections = ['venue = okx', 'venue in (okx, deribit)', 'base = BTC', 'base = MOG', 'instrument = MOG-PERP'];
+const named = selections.map((selection) => `any(venues where mark > 1) where ${selection}`);
+const compared = [
+  ...['okx', 'deribit'].map((venue) => `any(venues where venue = ${venue} and mark > 1)`),
+  ...['BTC', 'MOG'].map((base) => `base = ${base} and any(venues where mark > 1)`),
+];
+
+/** Two venues with one instrument, and a smaller one with another. */
+const wideMarket = (): Feed => {
+  const venues = ['binance', 'okx', 'deribit'];
+  const feed = new Feed(venues);
+  for (const venue of venues) {
+    feed.venue(venue);
+    for (const base of venue === 'deribit' ? ['BTC', 'MOG'] : ['BTC'])
+      feed.list(listing(venue, listingValues({ instrument: `${base}-PERP`, venue_symbol: `${base}USDT`, base })));
+  }
+  return feed;
+};
+const TURNOVER = new Map(['binance', 'okx'].map((venue) => [venue, new Map([['BTC-PERP', '3']])]));
 
 t.test('a rule is outside the plan exactly when the plan refuses the screen', async (t) => {
-  const feed = market();
-  const { app, table } = await testApp(feed);
+  const feed = wideMarket();
+  const turnover = () => ({ day: '2026-01-15', turnover: TURNOVER });
+  const { app, table } = await testApp(feed, { turnover });
   t.teardown(() => app.close());
   const questions = new Questions(feed.memory);
-  const choose = createScopeChooser(feed.memory);
+  const choose = createScopeChooser(feed.memory, turnover);
   const outside = new Map<string, number>();
   for (const query of [...reads, ...aboutLayers, ...calls, ...named, ...compared]) {
     for (const code of PLAN_CODES) {
@@ -35,5 +51,5 @@ t.test('a rule is outside the plan exactly when the plan refuses the screen', as
       if (isOutside) outside.set(code, (outside.get(code) ?? 0) + 1);
     }
   }
-  t.ok((outside.get('free') ?? 0) >= 4, 'a free plan has no depth');
+  t.ok((outside.get('free') ?? 0) >= 9, 'a free plan has no depth, no third venue, and no instrument of its own');
 });
