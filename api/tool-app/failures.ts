@@ -5,20 +5,29 @@ import { fixFor, fixWithToolsFor } from './tool-words.ts';
 
 const RETRY_AFTER_S = 5;
 
-/** The answer while the API cannot be reached. */
-export const UNREACHABLE: ApiAnswer = {
+const formatWait = (waitS: number): string => `Wait ${waitS} seconds, then repeat the same call.`;
+
+const printUnavailable = (message: string, hint: string): string =>
+  JSON.stringify({ errors: [{ code: 'UNAVAILABLE', message, hint }] });
+
+const makeUnreachable = (retryAfterS: number): ApiAnswer => ({
   status: 503,
-  retryAfterS: RETRY_AFTER_S,
-  text: JSON.stringify({
-    errors: [
-      {
-        code: 'UNAVAILABLE',
-        message: 'The data API cannot be reached.',
-        hint: `Wait ${RETRY_AFTER_S} seconds, then repeat the same call.`,
-      },
-    ],
-  }),
-};
+  retryAfterS,
+  text: printUnavailable('The data API cannot be reached.', formatWait(retryAfterS)),
+});
+
+/** A redirect, or a refusal that is not the API's: the next call is answered the same way. */
+const makeForeign = (status: number): ApiAnswer => ({
+  status,
+  retryAfterS: null,
+  text: printUnavailable(
+    `Something before the data API answered, with status ${status}.`,
+    'Tell whoever runs the tool server that it does not get to the data API.',
+  ),
+});
+
+/** The answer while the API cannot be reached. */
+export const UNREACHABLE: ApiAnswer = makeUnreachable(RETRY_AFTER_S);
 
 export type Failure = {
   readonly isError: true;
@@ -27,6 +36,11 @@ export type Failure = {
 };
 
 const isRetried = (status: number): boolean => status === 429 || status === 503;
+const isRefused = (status: number): boolean => status >= 300 && status < 500 && status !== 429;
+
+/** The failure that an answer without errors of the API is: of a proxy before it, which may say when to come again. */
+const replaceForeign = ({ status, retryAfterS }: ApiAnswer): ApiAnswer =>
+  isRefused(status) ? makeForeign(status) : makeUnreachable(retryAfterS ?? RETRY_AFTER_S);
 
 /** A hint may name an address of the API, which an agent with tools alone cannot call. */
 const ADDRESS = /\b(?:GET|POST) \/v2\//;
@@ -36,8 +50,6 @@ const findHint = ({ code, hint }: ApiError): string => {
   const byTools = hint !== undefined && ADDRESS.test(hint) ? fixWithToolsFor(code) : undefined;
   return byTools ?? hint ?? fixFor(code) ?? 'Correct the request.';
 };
-
-const formatWait = (waitS: number): string => `Wait ${waitS} seconds, then repeat the same call.`;
 
 /** What the hint names where a condition stands; in a key of `order by` none does (D-518). */
 const CONDITION = 'any(venues where ...)';
@@ -65,7 +77,7 @@ const readErrors = (text: string): readonly ApiError[] => {
 export const toFailure = (answer: ApiAnswer): Failure => {
   const errors = readErrors(answer.text);
   const [first] = errors;
-  if (first === undefined) return toFailure(UNREACHABLE);
+  if (first === undefined) return toFailure(replaceForeign(answer));
   const { code, message, position, hint } = first;
   const retry = isRetried(answer.status);
   const waitS = answer.retryAfterS ?? RETRY_AFTER_S;

@@ -101,28 +101,31 @@ for (const one of CASES) {
     t.end();
   });
 
-  t.test(`${venue.id}: while the book is off no change of it is read, and the book begins anew with a snapshot`, (t) => {
-    for (const size of [6, 'odd']) {
-      const log = begin(one);
-      const send = (told: Told): void => {
-        log.now += SECOND;
-        log.json('frame', 'books', 'k1', frame(told));
-      };
-      send({ kind: 'snapshot', size: 5 });
-      switchOff(log, venue);
-      send({ kind: 'update', size });
-      log.capability(venue);
-      send({ kind: 'update', size: 7 });
-      send({ kind: 'snapshot', size: 8 });
-      t.same(
-        readBooks(one, log),
-        [
-          [1, null, '5'],
-          [4, null, '8'],
-        ],
-        `a change to ${size}`,
-      );
-    }
-    t.end();
-  });
+  t.test(
+    `${venue.id}: while the book is off no change of it is read, and the book begins anew with a snapshot`,
+    (t) => {
+      for (const size of [6, 'odd']) {
+        const log = begin(one);
+        const send = (told: Told): void => {
+          log.now += SECOND;
+          log.json('frame', 'books', 'k1', frame(told));
+        };
+        send({ kind: 'snapshot', size: 5 });
+        switchOff(log, venue);
+        send({ kind: 'update', size });
+        log.capability(venue);
+        send({ kind: 'update', size: 7 });
+        send({ kind: 'snapshot', size: 8 });
+        t.same(
+          readBooks(one, log),
+          [
+            [1, null, '5'],
+            [4, null, '8'],
+          ],
+          `a change to ${size}`,
+        );
+      }
+      t.end();
+    },
+  );
 }

@@ -41,6 +41,27 @@ t.test('what is no answer of the API is a failure to try again', async (t) => {
   }
 });
 
+t.test('a proxy before the API may say when to come again', async (t) => {
+  for (const status of [429, 502, 503]) {
+    const { result } = await call(() => Promise.resolve({ status, retryAfterS: 120, text: '<html>' }));
+    t.match(JSON.parse(result.content[0].text), {
+      ...{ code: 'UNAVAILABLE', retry: true, retry_after: 120 },
+      next: 'Wait 120 seconds, then repeat the same call.',
+    });
+    t.match(result, { _meta: { 'http/status': 503, 'http/retry-after': 120 } });
+  }
+});
+
+t.test('a redirect, and a refusal by a proxy, are not tried again: the next call would end the same way', async (t) => {
+  for (const status of [301, 308, 403, 404]) {
+    const { result } = await call(answered(status, '<html>'));
+    const failure = JSON.parse(result.content[0].text);
+    t.match(failure, { code: 'UNAVAILABLE', retry: false, next: /^Tell whoever runs the tool server/ });
+    t.notOk('retry_after' in failure);
+    t.same(result, { ...result, isError: true, _meta: { 'http/status': status } });
+  }
+});
+
 t.test('what to do next names tools and pages, not addresses of the API that have one', async (t) => {
   const codes = ['DQL_UNKNOWN_FIELD', 'DQL_UNKNOWN_ASSET', 'DQL_UNKNOWN_INSTRUMENT', 'DQL_UNKNOWN_CURRENCY'];
   for (const code of codes) {
