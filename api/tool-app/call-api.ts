@@ -66,9 +66,12 @@ const writeQuery = (args: Arguments): string => {
   return query.size === 0 ? '' : `?${query}`;
 };
 
-const readSeconds = (header: string | string[] | undefined): number | null => {
-  const seconds = typeof header === 'string' ? Number(header) : Number.NaN;
-  return Number.isFinite(seconds) ? seconds : null;
+/** Seconds, or a date as a proxy may send it; a wait below a second is none (D-583). */
+const readRetryAfterS = (header: string | string[] | undefined, nowMs: number): number | null => {
+  if (typeof header !== 'string') return null;
+  const isDate = /^[A-Z][a-z]{2}, /.test(header);
+  const seconds = isDate ? Math.ceil((Date.parse(header) - nowMs) / 1_000) : Number(/^\d{1,9}$/.exec(header)?.[0]);
+  return seconds >= 1 ? seconds : null;
 };
 
 /** Calls the API at `baseUrl`, which may have a path, over the connections of `dispatcher`. */
@@ -98,6 +101,6 @@ export const createCallApi = (baseUrl: string, dispatcher: Dispatcher): CallApi 
       signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
     });
     const text = await answer.body.text();
-    return { status: answer.statusCode, retryAfterS: readSeconds(answer.headers['retry-after']), text };
+    return { status: answer.statusCode, retryAfterS: readRetryAfterS(answer.headers['retry-after'], Date.now()), text };
   };
 };

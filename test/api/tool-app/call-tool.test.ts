@@ -1,6 +1,9 @@
 // What a call of a tool makes of any answer: a result or a failure that a model can read, and never an exception (T-05).
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import t from 'tap';
-import type { ApiAnswer } from '../../../api/tool-app/call-api.ts';
+import { Agent } from 'undici';
+import { type ApiAnswer, createCallApi } from '../../../api/tool-app/call-api.ts';
 import { callTool } from '../../../api/tool-app/call-tool.ts';
 import type { Tool } from '../../../api/tool-app/tools.ts';
 
@@ -49,6 +52,38 @@ t.test('a proxy before the API may say when to come again', async (t) => {
       next: 'Wait 120 seconds, then repeat the same call.',
     });
     t.match(result, { _meta: { 'http/status': 503, 'http/retry-after': 120 } });
+  }
+});
+
+t.test('Retry-After is seconds or a date, and no wait is none', async (t) => {
+  const asked: string[] = [];
+  const server = createServer((_request, reply) => reply.writeHead(503, { 'retry-after': asked.at(-1) }).end('<html>'));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const agent = new Agent();
+  t.teardown(async () => {
+    await agent.close();
+    server.close();
+  });
+  const callApi = createCallApi(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, agent);
+  const inAMinute = new Date(Date.now() + 60_000).toUTCString();
+  for (const [header, least, most] of [
+    ['7', 7, 7],
+    [inAMinute, 30, 60],
+    ['0', 5, 5],
+    [new Date(0).toUTCString(), 5, 5],
+    ['1e9', 5, 5],
+    ['soon', 5, 5],
+  ] as const) {
+    asked.push(header);
+    const { result } = await call(() =>
+      callApi(
+        { method: 'GET', path: '/v2/venues', defaults: {} },
+        {},
+        { key: 'key', address: null, signal: new AbortController().signal },
+      ),
+    );
+    const { retry_after: waitS } = JSON.parse(result.content[0].text);
+    t.ok(waitS >= least && waitS <= most, `${header}: ${waitS} s`);
   }
 });
 
