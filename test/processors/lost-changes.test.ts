@@ -101,6 +101,25 @@ for (const one of CASES) {
     t.end();
   });
 
+  t.test(`${venue.id}: what waits for the end of its bucket is told before a change that cannot be read`, (t) => {
+    const log = begin(one);
+    for (const [at, told] of [
+      [1.02, { kind: 'snapshot', size: 5 }],
+      [1.04, { kind: 'update', size: 6 }],
+      [1.15, { kind: 'update', size: 'odd' }],
+    ] as const) {
+      log.now = START + at * SECOND;
+      // The broker's clock is behind: the log has not come to the end of the bucket.
+      log.json('frame', 'books', 'k1', frame(told), { recordedAt: START + Math.min(at, 1.05) * SECOND });
+    }
+    t.same(readBooks(one, log), [
+      [1.02, null, '5'],
+      [1.04, null, '6'],
+      [1.15, 'parse_error', undefined],
+    ]);
+    t.end();
+  });
+
   t.test(
     `${venue.id}: while the book is off no change of it is read, and the book begins anew with a snapshot`,
     (t) => {
