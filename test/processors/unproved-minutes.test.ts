@@ -51,3 +51,19 @@ t.test('a minute since whose start a frame could not be read', (t) => {
   ]);
   t.end();
 });
+
+t.test('but not one in which the venue refused a request: no data is lost with a refusal', (t) => {
+  const log = begin();
+  reach(log, 0);
+  kline(log, 0);
+  reach(log, 1);
+  log.json('frame', 'market', 'k1', { error: { code: 2, msg: 'Invalid request' }, id: 1 });
+  reach(log, 2);
+  kline(log, 2);
+  t.same(listMinutes(log, 3), [
+    [0, '2.5'],
+    [1, '0'],
+    [2, '2.5'],
+  ]);
+  t.end();
+});
