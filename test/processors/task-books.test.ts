@@ -1,7 +1,8 @@
 // Books of a task: whole or not published, broken and crossed ones, quiet ones, and how often one goes out.
 import t from 'tap';
-import { listReadings, listRows, runTask, SECOND, START } from '../support/task-driver.ts';
-import { begin, COVERS, diff, SPEC, snapshot } from '../support/task-logs.ts';
+import { toCapability } from '../../ingest/venues/contract/feed.ts';
+import { listReadings, listRows, runTask, SECOND, START, type TestLog } from '../support/task-driver.ts';
+import { begin, COVERS, diff, SPEC, snapshot, symbolInfo } from '../support/task-logs.ts';
 
 t.test('a book is not published until it is whole, breaks at a hole and returns with the next snapshot', (t) => {
   const log = begin();
@@ -243,3 +244,37 @@ t.test('a book that is stamped ahead of the log does not keep another one from i
   t.equal(row?.instants.received_at, START + 9_950_000, 'the last one that was recorded in time');
   t.end();
 });
+
+/** The next version of the capability, without the book; and of the listing. */
+const TURNS: Readonly<Record<string, (log: TestLog) => void>> = {
+  capability: (log) => {
+    const { name, layers } = toCapability(SPEC.venue);
+    const book = { ...layers['book'], policy: 'off' };
+    log.json('capability', 'collector', 'c1', { name, layers: { ...layers, book } });
+  },
+  listing: (log) => {
+    const symbols = [{ ...symbolInfo('BTCUSDT'), status: 'BREAK' }];
+    const request = 'GET https://fapi.binance.com/fapi/v1/exchangeInfo';
+    log.json('response', 'reference', 'c1.reference', { symbols }, { request });
+  },
+};
+
+for (const [kind, turn] of Object.entries(TURNS)) {
+  t.test(`a change that waits for the end of its bucket is told before the next ${kind}`, (t) => {
+    const log = begin();
+    log.now += 20_000;
+    snapshot(log, 10);
+    log.now += 20_000;
+    diff(log, { U: 11, u: 11, pu: 10 }, { b: [['99.8', '3']] });
+    log.now += 20_000;
+    turn(log);
+    log.run(SECOND, ['k1']);
+    const { outputs } = runTask(SPEC, log.records);
+    const told = outputs
+      .flatMap(({ live }) => live)
+      .filter((entry) => entry.kind === kind || entry.reading?.layer === 'book')
+      .map((entry) => entry.reading?.book?.sequence ?? entry.kind);
+    t.same(told, [kind, '10', '11', kind]);
+    t.end();
+  });
+}
