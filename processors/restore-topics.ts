@@ -15,9 +15,10 @@ import { codecs } from '../schemas/avro/codec.ts';
 import { READINGS } from '../schemas/layers/index.ts';
 import type { Micros } from '../schemas/records.ts';
 import { toShard } from '../schemas/shards.ts';
-import { toTableName } from '../schemas/tables.ts';
+import { formatListingId, toTableName } from '../schemas/tables.ts';
 import { type CapabilityVersion, type ListingVersion, nameTopics, type WatermarkEntry } from '../schemas/topics.ts';
 import { toSealInstant } from '../schemas/windows.ts';
+import { ensureTables } from './sinks/ensure-tables.ts';
 
 export type LostTopics = {
   readonly handle: KafkaHandle;
@@ -33,11 +34,11 @@ export type LostTopics = {
 const PATIENCE_MS = 60_000;
 
 /** Rejects when QuestDB has not answered for a minute: a task that began without the versions would tell of every listing as of a new one. */
-const fetchRows = async ({ reader, log }: LostTopics, text: string): Promise<Cell[][]> => {
+const awaitAnswer = async <T>({ log }: LostTopics, ask: () => Promise<T>): Promise<T> => {
   const backoff = createBackoff({ minMs: 100, maxMs: 2_000 });
   for (const end = performance.now() + PATIENCE_MS; ; ) {
     try {
-      return await reader.query({ text });
+      return await ask();
     } catch (err) {
       if (performance.now() > end) throw err;
       log.warn({ err }, 'Kafka has no topics of a venue: waiting for QuestDB, which may have its listings');
@@ -45,6 +46,9 @@ const fetchRows = async ({ reader, log }: LostTopics, text: string): Promise<Cel
     }
   }
 };
+
+const fetchRows = (spec: LostTopics, text: string): Promise<Cell[][]> =>
+  awaitAnswer(spec, () => spec.reader.query({ text }));
 
 const toMicros = (cell: Cell | undefined): Micros | null => (typeof cell === 'string' ? Number(cell) : null);
 
@@ -76,13 +80,17 @@ const readCapabilities = async (spec: LostTopics, { id, name }: LostTopics['venu
   });
 };
 
-/** Newest end of a stored window, by shard. All series of a task are sealed together, so this is how far it had sealed. */
-const readSealed = async (spec: LostTopics, venue: string): Promise<Map<number, Micros>> => {
+/**
+ * Newest end of a stored window, by shard. All series of a task are sealed together, so this is how far it had sealed. The listings are named,
+ * because their column has an index: by their venue QuestDB would read every row of the table.
+ */
+const readSealed = async (spec: LostTopics, venue: string, symbols: Iterable<string>): Promise<Map<number, Micros>> => {
   const sealed = new Map<number, Micros>();
+  const named = Array.from(symbols, (symbol) => `'${formatListingId(venue, symbol).replaceAll("'", "''")}'`).join(', ');
   for (const { table } of READINGS) {
     const rows = await fetchRows(
       spec,
-      `SELECT listing, at::long FROM '${toTableName(spec.namespace, table)}' WHERE venue = '${venue}' LATEST ON at PARTITION BY listing`,
+      `SELECT listing, at::long FROM '${toTableName(spec.namespace, table)}' WHERE listing IN (${named}) LATEST ON at PARTITION BY listing`,
     );
     for (const [listing, at] of rows) {
       const shard = toShard((listing ?? '').slice(venue.length + 1), spec.shards);
@@ -117,7 +125,8 @@ const restoreVenue = async (spec: LostTopics, venue: LostTopics['venues'][number
   for (const version of await readCapabilities(spec, venue)) {
     to.publish({ topic: names.capabilities, key: version.venue, value: codecs.capability.encode(version) });
   }
-  for (const [shard, end] of await readSealed(spec, venue.id)) {
+  const symbols = new Set(listings.map(({ venue_symbol }) => venue_symbol));
+  for (const [shard, end] of await readSealed(spec, venue.id, symbols)) {
     const entry = toWatermark(`${venue.id}/${shard}`, end);
     to.publish({ topic: names.watermark, partition: 0, key: entry.task, value: codecs.watermark.encode(entry) });
   }
@@ -140,7 +149,7 @@ const readWorked = async ({ handle, namespace }: LostTopics): Promise<ReadonlySe
  * has its versions in Kafka; one without listings in QuestDB is new.
  */
 export const restoreTopics = async (spec: LostTopics): Promise<void> => {
-  const { handle, namespace, log } = spec;
+  const { handle, reader, namespace, log } = spec;
   const names = nameTopics(namespace);
   const existing = new Set(await (await handle.admin()).listTopics());
   const unseen = spec.venues.filter(({ id }) => !existing.has(names.live(id)));
@@ -151,6 +160,8 @@ export const restoreTopics = async (spec: LostTopics): Promise<void> => {
   const table = toTableName(namespace, 'listings');
   const tables = await fetchRows(spec, `SELECT table_name FROM tables() WHERE table_name = '${table}'`);
   if (tables.length === 0) return;
+  // An earlier version wrote the rows: it had no table of a layer that is new.
+  await awaitAnswer(spec, () => ensureTables((text) => reader.query({ text }), { namespace }));
   const publisher = createPublisher(handle);
   try {
     for (const venue of missing) {

@@ -148,6 +148,31 @@ t.test(
   },
 );
 
+t.test(
+  'how far windows are stored is read by the index of listings, and a layer without a table yet holds nothing up',
+  async (t) => {
+    const spec = openSpec();
+    await store(spec, listRows(BEFORE));
+    for (const table of ['v_gaps', 'v_stats'])
+      await reader.query({ text: `DROP VIEW '${toTableName(spec.namespace, table)}'` });
+    await reader.query({ text: `DROP TABLE '${toTableName(spec.namespace, 'stats')}'` });
+    const asked: string[] = [];
+    const watched: LostTopics['reader'] = {
+      query: (question) => {
+        asked.push(question.text);
+        return reader.query(question);
+      },
+    };
+    await restoreTopics({ ...spec, reader: watched });
+    const newest = asked.filter((text) => text.includes('LATEST ON'));
+    t.ok(newest.length > 0);
+    for (const text of newest) {
+      const plan = (await reader.query({ text: `EXPLAIN ${text}` })).join('\n');
+      t.match(plan, /Index backward scan on: listing/, `not every row of years is read: ${text}`);
+    }
+  },
+);
+
 t.test('a new venue and a new service have nothing to fill in', async (t) => {
   const spec = openSpec();
   await t.resolves(restoreTopics(spec), 'no tables');

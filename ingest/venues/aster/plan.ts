@@ -1,6 +1,5 @@
 // Aster's slots: sockets of books, of marks and of trades, each apart; polls of open interest and of candles of mark and index prices. The venue's
 // frames, weights and limit of weight are those of Binance's USD-M, and so is what fits into it.
-
 import type { ListingRecord } from '../../../schemas/records.ts';
 import { listShards } from '../../../schemas/shards.ts';
 import { computeOiEveryMs, PRICE_CANDLES_EVERY_MS } from '../binance/budget.ts';
