@@ -18,7 +18,6 @@ import { toShard } from '../schemas/shards.ts';
 import { formatListingId, toTableName } from '../schemas/tables.ts';
 import { type CapabilityVersion, type ListingVersion, nameTopics, type WatermarkEntry } from '../schemas/topics.ts';
 import { toSealInstant } from '../schemas/windows.ts';
-import { ensureTables } from './sinks/ensure-tables.ts';
 
 export type LostTopics = {
   readonly handle: KafkaHandle;
@@ -31,14 +30,20 @@ export type LostTopics = {
   readonly log: Pick<Logger, 'warn'>;
 };
 
+type Restoring = LostTopics & {
+  /** Names of all tables that QuestDB has. */
+  readonly tables: ReadonlySet<string | null>;
+  readonly to: Publisher;
+};
+
 const PATIENCE_MS = 60_000;
 
 /** Rejects when QuestDB has not answered for a minute: a task that began without the versions would tell of every listing as of a new one. */
-const awaitAnswer = async <T>({ log }: LostTopics, ask: () => Promise<T>): Promise<T> => {
+const fetchRows = async ({ reader, log }: LostTopics, text: string): Promise<Cell[][]> => {
   const backoff = createBackoff({ minMs: 100, maxMs: 2_000 });
   for (const end = performance.now() + PATIENCE_MS; ; ) {
     try {
-      return await ask();
+      return await reader.query({ text });
     } catch (err) {
       if (performance.now() > end) throw err;
       log.warn({ err }, 'Kafka has no topics of a venue: waiting for QuestDB, which may have its listings');
@@ -46,9 +51,6 @@ const awaitAnswer = async <T>({ log }: LostTopics, ask: () => Promise<T>): Promi
     }
   }
 };
-
-const fetchRows = (spec: LostTopics, text: string): Promise<Cell[][]> =>
-  awaitAnswer(spec, () => spec.reader.query({ text }));
 
 const toMicros = (cell: Cell | undefined): Micros | null => (typeof cell === 'string' ? Number(cell) : null);
 
@@ -84,13 +86,17 @@ const readCapabilities = async (spec: LostTopics, { id, name }: LostTopics['venu
  * Newest end of a stored window, by shard. All series of a task are sealed together, so this is how far it had sealed. The listings are named,
  * because their column has an index: by their venue QuestDB would read every row of the table.
  */
-const readSealed = async (spec: LostTopics, venue: string, symbols: Iterable<string>): Promise<Map<number, Micros>> => {
+const readSealed = async (spec: Restoring, venue: string, symbols: Iterable<string>): Promise<Map<number, Micros>> => {
   const sealed = new Map<number, Micros>();
   const named = Array.from(symbols, (symbol) => `'${formatListingId(venue, symbol).replaceAll("'", "''")}'`).join(', ');
-  for (const { table } of READINGS) {
+  // An earlier version wrote the rows: it had no table of a layer that is new.
+  const tables = READINGS.map(({ table }) => toTableName(spec.namespace, table)).filter((name) =>
+    spec.tables.has(name),
+  );
+  for (const table of tables) {
     const rows = await fetchRows(
       spec,
-      `SELECT listing, at::long FROM '${toTableName(spec.namespace, table)}' WHERE listing IN (${named}) LATEST ON at PARTITION BY listing`,
+      `SELECT listing, at::long FROM '${table}' WHERE listing IN (${named}) LATEST ON at PARTITION BY listing`,
     );
     for (const [listing, at] of rows) {
       const shard = toShard((listing ?? '').slice(venue.length + 1), spec.shards);
@@ -109,10 +115,14 @@ const toWatermark = (task: string, end: Micros): WatermarkEntry => ({
   positions: {},
 });
 
-const restoreVenue = async (spec: LostTopics, venue: LostTopics['venues'][number], to: Publisher): Promise<number> => {
+/** Returns the number of versions. All is read before anything is written: of a try that QuestDB ends nothing is left in topics that are kept for ever. */
+const restoreVenue = async (spec: Restoring, venue: LostTopics['venues'][number]): Promise<number> => {
+  const { to } = spec;
   const names = nameTopics(spec.namespace);
   const listings = await readListings(spec, venue.id);
   if (listings.length === 0) return 0;
+  const capabilities = await readCapabilities(spec, venue);
+  const sealed = await readSealed(spec, venue.id, new Set(listings.map(({ venue_symbol }) => venue_symbol)));
   await ensureTopics(
     spec.handle,
     spec.topics.filter(({ topic }) => [names.listings, names.capabilities, names.watermark].includes(topic)),
@@ -122,11 +132,10 @@ const restoreVenue = async (spec: LostTopics, venue: LostTopics['venues'][number
     to.publish({ topic: names.listings, key, value: codecs.listing.encode(version) });
     await to.ready();
   }
-  for (const version of await readCapabilities(spec, venue)) {
+  for (const version of capabilities) {
     to.publish({ topic: names.capabilities, key: version.venue, value: codecs.capability.encode(version) });
   }
-  const symbols = new Set(listings.map(({ venue_symbol }) => venue_symbol));
-  for (const [shard, end] of await readSealed(spec, venue.id, symbols)) {
+  for (const [shard, end] of sealed) {
     const entry = toWatermark(`${venue.id}/${shard}`, end);
     to.publish({ topic: names.watermark, partition: 0, key: entry.task, value: codecs.watermark.encode(entry) });
   }
@@ -149,7 +158,7 @@ const readWorked = async ({ handle, namespace }: LostTopics): Promise<ReadonlySe
  * has its versions in Kafka; one without listings in QuestDB is new.
  */
 export const restoreTopics = async (spec: LostTopics): Promise<void> => {
-  const { handle, reader, namespace, log } = spec;
+  const { handle, namespace, log } = spec;
   const names = nameTopics(namespace);
   const existing = new Set(await (await handle.admin()).listTopics());
   const unseen = spec.venues.filter(({ id }) => !existing.has(names.live(id)));
@@ -157,19 +166,16 @@ export const restoreTopics = async (spec: LostTopics): Promise<void> => {
   const worked = existing.has(names.watermark) ? await readWorked(spec) : new Set();
   const missing = unseen.filter(({ id }) => !worked.has(id));
   if (missing.length === 0) return;
-  const table = toTableName(namespace, 'listings');
-  const tables = await fetchRows(spec, `SELECT table_name FROM tables() WHERE table_name = '${table}'`);
-  if (tables.length === 0) return;
-  // An earlier version wrote the rows: it had no table of a layer that is new.
-  await awaitAnswer(spec, () => ensureTables((text) => reader.query({ text }), { namespace }));
-  const publisher = createPublisher(handle);
+  const tables = new Set((await fetchRows(spec, 'SELECT table_name FROM tables()')).map(([name = null]) => name));
+  if (!tables.has(toTableName(namespace, 'listings'))) return;
+  const to = createPublisher(handle);
   try {
     for (const venue of missing) {
-      const listings = await restoreVenue(spec, venue, publisher);
+      const listings = await restoreVenue({ ...spec, tables, to }, venue);
       if (listings > 0)
         log.warn({ venue: venue.id, listings }, 'Kafka has lost a venue: its listings are from QuestDB');
     }
   } finally {
-    await publisher.close();
+    await to.close();
   }
 };
