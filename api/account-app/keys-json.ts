@@ -42,7 +42,7 @@ export const addKeysJson = (app: FastifyInstance, site: Site): void => {
   app.post('/api/keys', async (request, reply) => {
     const exchange = { request, reply };
     const refuse = (text: string) => sendProblem(site, exchange, { status: 400, text });
-    const { accountId, plan } = readSession(request);
+    const session = readSession(request);
     const name = readField(request.body, 'name', LONGEST_NAME).trim();
     const expiresAt = readExpiry(request.body, site.nowMs());
     const strange = findStrangeMember(request.body);
@@ -50,8 +50,8 @@ export const addKeysJson = (app: FastifyInstance, site: Site): void => {
     if (name === '') return refuse(`"name" must be a text of 1 to ${LONGEST_NAME} characters.`);
     if (expiresAt === undefined)
       return refuse('"expires_at" must be null or an instant to come, such as 2030-01-01T00:00:00Z.');
-    const made = await makeOwnKey(site.pool, { accountId, name, expiresAt, plan, formId: randomUUID() });
-    if (made.is === 'closed') return refuseEnded(request, reply);
+    const made = await makeOwnKey(site.pool, { session, name, expiresAt, formId: randomUUID() });
+    if (made.is === 'ended') return refuseEnded(request, reply);
     if (made.is !== 'made')
       return sendProblem(site, exchange, {
         status: 403,

@@ -178,7 +178,7 @@ const readExpiry = (text: string, nowMs: number): Date | null | undefined => {
 
 const makeKey = async (site: Site, exchange: Exchange) => {
   const { body } = exchange.request;
-  const { accountId, plan } = readSession(exchange.request);
+  const session = readSession(exchange.request);
   const [name, formId] = [readField(body, 'name', LONGEST_NAME).trim(), readField(body, 'form_id', 36)];
   const expiresAt = readExpiry(readField(body, 'expires', 3), site.nowMs());
   if (name === '' || formId === '' || expiresAt === undefined)
@@ -187,11 +187,11 @@ const makeKey = async (site: Site, exchange: Exchange) => {
       ...(name === '' ? { atFault: 'name' } : {}),
       status: 400,
     });
-  const made = await makeOwnKey(site.pool, { accountId, name, expiresAt, plan, formId });
+  const made = await makeOwnKey(site.pool, { session, name, expiresAt, formId });
   switch (made.is) {
     case 'made':
       return showKey(site, exchange, { key: made.key, name, isNew: true });
-    case 'closed':
+    case 'ended':
       return refuseEnded(exchange.request, exchange.reply);
     case 'again':
       return showKeys(site, exchange, {

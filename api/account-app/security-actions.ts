@@ -2,7 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import { html } from 'htm/preact';
 import { runInTransaction } from '../../infra/runtime/postgres/postgres.ts';
-import { lockAccount, lockAccountOf, readAccount, setPassword } from '../accounts/accounts.ts';
+import { lockAccount, readAccount, setPassword } from '../accounts/accounts.ts';
 import { closeAccount } from '../accounts/close-account.ts';
 import { recordEvent } from '../accounts/events.ts';
 import { exportAccount } from '../accounts/export-account.ts';
@@ -39,7 +39,8 @@ const NOT_RIGHT: Shown = {
 /** The new password, and a new session in the place of all. */
 const changePassword = async (site: Site, exchange: Exchange, show: Show) => {
   const { body, headers } = exchange.request;
-  const { accountId, email } = readSession(exchange.request);
+  const session = readSession(exchange.request);
+  const { accountId, email } = session;
   const password = readField(body, 'password');
   const weak = findPasswordFault(password, email);
   if (weak !== null)
@@ -51,15 +52,16 @@ const changePassword = async (site: Site, exchange: Exchange, show: Show) => {
   if (held !== null && !(await isPasswordOf(held, readField(body, 'current')))) return show(exchange, NOT_RIGHT);
   const passwordHash = await hashPassword(password);
   const token = await runInTransaction(site.pool, async (client) => {
-    // It may have been replaced while it was checked, which ended this session.
-    const account = await lockAccountOf(client, email);
-    if (account?.accountId !== accountId || account.passwordHash !== held) return null;
+    // While the current one was checked it may have been replaced, which ended this session, or removed.
+    if (!(await lockSession(client, session))) return 'ended';
+    if ((await readAccount(client, accountId))?.passwordHash !== held) return null;
     await setPassword(client, accountId, passwordHash);
     await endOtherSessions(client, accountId, null);
     await recordEvent(client, { accountId, action: 'password_changed' });
     await forgiveTries(client, subjects);
     return (await beginSession(client, { accountId, agent: readAgent(headers) })).token;
   });
+  if (token === 'ended') return refuseEnded(exchange.request, exchange.reply);
   if (token === null) return show(exchange, NOT_RIGHT);
   setSessionCookie(site, exchange.reply, token);
   return exchange.reply.redirect(PATH, 303);

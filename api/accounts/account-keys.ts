@@ -4,8 +4,8 @@ import { runInTransaction } from '../../infra/runtime/postgres/postgres.ts';
 import { hashKey, makeKey, shortenKey } from '../access/keys.ts';
 import { makeKeyId } from '../contract/ids.ts';
 import { PLANS, type PlanCode } from '../contract/plans.ts';
-import { lockAccount } from './accounts.ts';
 import type { Db } from './events.ts';
+import { lockSession, type Session } from './sessions.ts';
 
 export const LONGEST_NAME = 60;
 
@@ -59,11 +59,10 @@ export const listOwnKeys = async (db: Db, accountId: string): Promise<readonly O
   (await db.query<OwnKey>(LIST, [accountId])).rows;
 
 export type NewKey = {
-  readonly accountId: string;
+  /** Its plan decides how many keys there may be: the best one of the account. */
+  readonly session: Pick<Session, 'accountId' | 'sessionId' | 'plan'>;
   readonly name: string;
   readonly expiresAt: Date | null;
-  /** Decides how many keys there may be: the best plan of the account. */
-  readonly plan: PlanCode;
   /** Id of the form that was sent: sent twice, it makes one key. */
   readonly formId: string;
 };
@@ -72,13 +71,14 @@ export type MadeKey =
   | { readonly is: 'full'; readonly most: number }
   /** The form was sent before: its key was shown then. */
   | { readonly is: 'again' }
-  /** The account was closed meanwhile. */
-  | { readonly is: 'closed' };
+  /** The session has ended meanwhile, or the account was closed. */
+  | { readonly is: 'ended' };
 
 /** The plain key is in this answer and nowhere else. The account's row is locked: two forms at once count one after the other. */
-export const makeOwnKey = (pool: Pool, { accountId, name, expiresAt, plan, formId }: NewKey): Promise<MadeKey> =>
+export const makeOwnKey = (pool: Pool, { session, name, expiresAt, formId }: NewKey): Promise<MadeKey> =>
   runInTransaction<MadeKey>(pool, async (client) => {
-    if (!(await lockAccount(client, accountId))) return { is: 'closed' };
+    if (!(await lockSession(client, session))) return { is: 'ended' };
+    const { accountId, plan } = session;
     const before = await client.query('select 1 from api_keys where account_id = $1 and form_id = $2', [
       accountId,
       formId,

@@ -2,7 +2,7 @@
 import t from 'tap';
 import { openKeyStore } from '../../../api/access/key-store.ts';
 import { hashKey } from '../../../api/access/keys.ts';
-import { type Browser, connect, PASSWORD, readAccount, signUp, startSite } from '../site-fixture.ts';
+import { ACCOUNT_URL, type Browser, connect, PASSWORD, readAccount, signUp, startSite } from '../site-fixture.ts';
 
 const { browser, pool, site } = await startSite(t);
 const signIn = async (email: string, password = PASSWORD): Promise<Browser> => {
@@ -289,11 +289,43 @@ t.test('a password that is replaced while it is being checked neither signs in n
     }
     await owner.query('commit');
     owner.release();
-    t.equal(await acted, what === 'change' ? 401 : 'wrong', what);
+    t.equal(await acted, what === 'change' ? 303 : 'wrong', what);
     const { rows } = await pool.query(
       'select 1 from account_sessions where account_id = $1 and ended_at is null union all select 1 from accounts where account_id = $1 and password_hash <> $2',
       [account, byOwner],
     );
     t.equal(rows.length, 0, `${what}: no session is left, and the password is the owner's`);
+  }
+});
+
+t.test('what a session sends while every session is ended gives no way in afterwards (D-512)', async (t) => {
+  const json = { 'content-type': 'application/json', origin: ACCOUNT_URL };
+  const acts: Readonly<Record<string, (one: Browser, page: string) => ReturnType<Browser['send']>>> = {
+    password: (one, page) =>
+      one.submitFrom(page, { current: PASSWORD, password: 'what a stranger wants' }, '/security/password'),
+    codes: (one, page) => one.submitFrom(page, {}, '/security/codes'),
+    key: (one) => one.send({ method: 'POST', url: '/api/keys', headers: json, payload: '{"name":"kept"}' }),
+  };
+  for (const [what, act] of Object.entries(acts)) {
+    const one = browser();
+    const { email } = await signUp(one);
+    const account = await readAccount(pool, email);
+    const { body: page } = await one.get('/security');
+    const owner = await pool.connect();
+    await owner.query('begin');
+    await owner.query('select 1 from accounts where account_id = $1 for update', [account]);
+    await owner.query('update account_sessions set ended_at = now() where account_id = $1', [account]);
+    const acted = act(one, page);
+    while ((await owner.query(LOCKED)).rows.length === 0);
+    await owner.query('commit');
+    owner.release();
+    t.match(await acted, what === 'key' ? { statusCode: 401 } : { statusCode: 303, headers: { location: '/sign-in' } });
+    const { rows } = await pool.query(
+      `select action from account_events where account_id = $1 and action in ('password_changed', 'codes_made')
+       union all select 'session' from account_sessions where account_id = $1 and ended_at is null
+       union all select 'key' from api_keys where account_id = $1`,
+      [account],
+    );
+    t.same(rows, [], `${what}: neither a session nor a key is left, and nothing else to sign in with`);
   }
 });
