@@ -44,7 +44,8 @@ const FIND = `
   select session_id as "sessionId", account_id as "accountId", email, best_plan(account_id) as plan, plan as "ownPlan",
     confirmed_at as "confirmedAt", created_at as "createdAt", proven_at as "provenAt" from found`;
 
-const LIVE = `
+/** Of a session; no row: it has ended. */
+export const LIVE_SESSION = `
   select 1 from account_sessions join accounts using (account_id)
   where session_id = $1 and ended_at is null and expires_at > now() and closed_at is null`;
 
@@ -88,7 +89,7 @@ export const lockSession = async (
   client: Db,
   { accountId, sessionId }: Pick<Session, 'accountId' | 'sessionId'>,
 ): Promise<boolean> =>
-  (await lockAccount(client, accountId)) && (await client.query(LIVE, [sessionId])).rows.length === 1;
+  (await lockAccount(client, accountId)) && (await client.query(LIVE_SESSION, [sessionId])).rows.length === 1;
 
 /** Notes that the owner has just shown the password or a passkey again. */
 export const proveSession = async (db: Db, sessionId: string): Promise<void> => {
@@ -111,5 +112,5 @@ export const openSessions = (pool: Pick<Pool, 'query'>): Sessions => ({
     const { rows } = await pool.query<Session>(FIND, [hashToken(token)]);
     return rows[0] ?? null;
   },
-  isLive: async (sessionId) => (await pool.query(LIVE, [sessionId])).rows.length > 0,
+  isLive: async (sessionId) => (await pool.query(LIVE_SESSION, [sessionId])).rows.length > 0,
 });

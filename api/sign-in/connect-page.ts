@@ -1,7 +1,7 @@
 // The page on which an owner allows or denies a connection; it works without script (interface, Tool-server sign-in; T-10).
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { html } from 'htm/preact';
-import { readSession, requireSession } from '../account-app/guards.ts';
+import { readSession, refuseEnded, requireSession } from '../account-app/guards.ts';
 import { makeContentSecurityPolicy } from '../account-app/headers.ts';
 import { type Content, renderFormField, sendPage, sendProblem } from '../account-app/shell.ts';
 import type { Site } from '../account-app/site.ts';
@@ -148,8 +148,9 @@ export const addConnectPage = (app: FastifyInstance, site: Site, consents: Conse
     const to =
       choice === 'deny'
         ? await consents.deny(browser, uid)
-        : await consents.allow(browser, { uid, accountId: session.accountId, instead: readField(request, 'instead') });
+        : await consents.allow(browser, { uid, session, instead: readField(request, 'instead') });
     if (to === null) return sendGone(site, request, reply);
+    if (to === 'ended') return refuseEnded(request, reply);
     if (to !== 'full') return reply.header('cache-control', 'no-store').redirect(to, 303);
     const asking = await consents.read(browser, uid);
     if (asking === null) return sendGone(site, request, reply);

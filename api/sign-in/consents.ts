@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type Provider from 'oidc-provider';
 import { errors } from 'oidc-provider';
+import type { Session } from '../accounts/sessions.ts';
 import { type Connections, NoRoom } from './connections.ts';
 import { isLoopbackRedirect } from './redirects.ts';
 import type { Units } from './units.ts';
@@ -56,21 +57,26 @@ export const openConsents = ({
     read,
     /**
      * Connection, key and the answer to the provider are one transaction. Answers where the browser goes; `full`: the account holds five
-     * connections and none was chosen to be ended; null: as of `read`. A second press goes where the first one went.
+     * connections and none was chosen to be ended; `ended`: its session has; null: as of `read`. A second press goes where the first one went.
      */
     allow: async (
       { req, res }: Browser,
       {
         uid,
-        accountId,
+        session: { accountId, sessionId },
         instead,
-      }: { readonly uid: string; readonly accountId: string; readonly instead: string | null },
-    ): Promise<string | 'full' | null> => {
+      }: {
+        readonly uid: string;
+        readonly session: Pick<Session, 'accountId' | 'sessionId'>;
+        readonly instead: string | null;
+      },
+    ): Promise<string | 'full' | 'ended' | null> => {
       // Outside the transaction, because the document of a client may have to be fetched.
       if ((await read({ req, res }, uid)) === null) return null;
       try {
         return await units.run(async () => {
           await connections.lockAccount(accountId);
+          if (!(await connections.hasSession(sessionId))) return 'ended';
           const asking = await read({ req, res }, uid);
           if (asking === null || asking.answeredTo !== null) return asking?.answeredTo ?? null;
           const grantId = await connections.allow({ ...asking, accountId, instead });

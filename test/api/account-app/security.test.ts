@@ -316,7 +316,7 @@ t.test('what a session sends while every session is ended gives no way in afterw
     await owner.query('select 1 from accounts where account_id = $1 for update', [account]);
     await owner.query('update account_sessions set ended_at = now() where account_id = $1', [account]);
     const acted = act(one, page);
-    while ((await owner.query(LOCKED)).rows.length === 0);
+    while ((await pool.query(LOCKED)).rows.length === 0);
     await owner.query('commit');
     owner.release();
     t.match(await acted, what === 'key' ? { statusCode: 401 } : { statusCode: 303, headers: { location: '/sign-in' } });

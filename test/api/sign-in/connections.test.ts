@@ -94,6 +94,24 @@ t.test('a second press of Allow goes where the first one went', async (t) => {
   t.equal(await count(service, 'connections'), 1);
 });
 
+t.test('a press of Allow whose session ends before it is done makes no connection (D-512)', async (t) => {
+  const service = await startSignIn(t);
+  const owner = await signUp(service);
+  const client_id = await registered(service);
+  const { html, url } = await openPage(service, owner, { client_id, code_challenge: computeChallenge(newVerifier()) });
+  const ending = await service.pool.connect();
+  await ending.query('begin');
+  await ending.query('select 1 from accounts where account_id = $1 for update', [owner.accountId]);
+  await ending.query('update account_sessions set ended_at = now() where account_id = $1', [owner.accountId]);
+  const pressed = owner.browser.submit(html, url, { choice: 'allow' });
+  const waiting = "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()";
+  while ((await service.pool.query(waiting)).rows.length === 0);
+  await ending.query('commit');
+  ending.release();
+  t.equal(readLocation(await pressed), '/sign-in');
+  t.equal(await count(service, 'connections'), 0);
+});
+
 t.test('the page is for the browser that was sent to it', async (t) => {
   const service = await startSignIn(t);
   const [owner, other] = [await signUp(service), await signUp(service, 'other')];
