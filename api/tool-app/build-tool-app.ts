@@ -34,6 +34,20 @@ const REQUEST_TIME = limitRequestTime(30_000);
 const sendRefused = (reply: FastifyReply, { status, headers, body }: Refused): FastifyReply =>
   reply.code(status).headers(headers).send(body);
 
+const NOTHING: Refused = {
+  status: 404,
+  headers: { 'content-type': 'application/json; charset=utf-8' },
+  body: JSON.stringify({
+    errors: [
+      {
+        code: 'NOT_FOUND',
+        message: 'There is nothing at this address.',
+        hint: 'Send POST to the path of the tool server.',
+      },
+    ],
+  }),
+};
+
 const isPreflight = ({ method, headers }: FastifyRequest): boolean =>
   method === 'OPTIONS' && headers.origin !== undefined && headers['access-control-request-method'] !== undefined;
 
@@ -111,17 +125,7 @@ const addFailures = (app: FastifyInstance, log: Logger): void => {
     const { text } = refuseRequest({ status: statusCode, code, message });
     return reply.code(statusCode).type('application/json').send(text);
   });
-  app.setNotFoundHandler((_request, reply) =>
-    reply.code(404).send({
-      errors: [
-        {
-          code: 'NOT_FOUND',
-          message: 'There is nothing at this address.',
-          hint: 'Send POST to the path of the tool server.',
-        },
-      ],
-    }),
-  );
+  app.setNotFoundHandler((_request, reply) => sendRefused(reply, NOTHING));
 };
 
 /** Builds the app; nothing listens yet. Close with `app.close()`. */
@@ -137,6 +141,11 @@ export const buildToolApp = async (deps: ToolAppDeps): Promise<FastifyInstance> 
     bodyLimit: BODY_BYTES,
     forceCloseConnections: true,
     trustProxy: trustedProxies.length === 0 ? false : [...trustedProxies],
+    // A path that cannot be decoded: Fastify answers it before any hook runs.
+    frameworkErrors: (_error, request, reply) => {
+      reply.header('cache-control', 'no-store');
+      sendRefused(reply as unknown as FastifyReply, refuseHost(request, deps) ?? NOTHING);
+    },
   }) as unknown as FastifyInstance;
   answerConnect(app.server);
   app.removeAllContentTypeParsers();

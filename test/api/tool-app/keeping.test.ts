@@ -1,7 +1,7 @@
 // What may be kept of the tool server says so itself: its documents of sign-in, and nothing else (N-14).
 import t from 'tap';
 import { market } from '../live-fixture.ts';
-import { startToolService } from '../tool-fixture.ts';
+import { requestRaw, startToolService } from '../tool-fixture.ts';
 
 t.test('an answer of the tool server that says nothing of its keeping may not be kept (N-14)', async (t) => {
   const { mcpUrl, as } = await startToolService(t, market());
@@ -10,6 +10,7 @@ t.test('an answer of the tool server that says nothing of its keeping may not be
   const json = { 'content-type': 'application/json' };
   const asked: readonly (readonly [path: string, init: RequestInit])[] = [
     ['/none', {}],
+    ['/%zz', {}],
     ['/none', { method: 'POST', body: '{}' }],
     ['/mcp', {}],
     ['/mcp', { method: 'OPTIONS', headers: page }],
@@ -27,4 +28,16 @@ t.test('an answer of the tool server that says nothing of its keeping may not be
   const document = await fetch(`${origin}/.well-known/oauth-protected-resource`);
   t.equal(document.headers.get('cache-control'), 'public, max-age=3600');
   await document.arrayBuffer();
+});
+
+t.test('a path that cannot be decoded is one that nothing is at, after Host and Origin (T-07)', async (t) => {
+  const { mcpUrl } = await startToolService(t, market());
+  const { port, host } = new URL(mcpUrl);
+  const ask = (asked: { readonly host: string; readonly headers?: Record<string, string> }) =>
+    requestRaw({ port: Number(port), path: '/mcp/%zz', method: 'GET', body: '', ...asked });
+  const none = await ask({ host });
+  t.equal(none.status, 404);
+  t.match(JSON.parse(none.text), { errors: [{ code: 'NOT_FOUND' }] });
+  t.equal((await ask({ host: 'evil.test' })).status, 403);
+  t.equal((await ask({ host, headers: { origin: 'http://evil.test' } })).status, 403);
 });
