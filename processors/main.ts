@@ -8,7 +8,7 @@ import { runProcess, type Stop } from '../infra/runtime/lifecycle.ts';
 import { createLog, type Logger } from '../infra/runtime/log.ts';
 import { createMetrics, type Registry, serveMetrics } from '../infra/runtime/metrics.ts';
 import { openQuestdbReader, type QuestdbReader } from '../infra/runtime/questdb/reader.ts';
-import { createRowSender } from '../infra/runtime/questdb/row-sender.ts';
+import { createRowSender, type RowSender } from '../infra/runtime/questdb/row-sender.ts';
 import type { MappedVenue } from '../ingest/venues/contract/mapping.ts';
 import { mappedVenues } from '../ingest/venues/index.ts';
 import { PROCESSORS_CONFIG } from './config.ts';
@@ -27,7 +27,7 @@ type Parts = {
   readonly registry: Registry;
   readonly log: Logger;
 };
-type SinkParts = Parts & { readonly reader: QuestdbReader };
+type Store = { readonly reader: QuestdbReader; readonly sender: RowSender };
 
 const findVenue = (id: string): MappedVenue => {
   const venue = mappedVenues.get(id);
@@ -35,19 +35,18 @@ const findVenue = (id: string): MappedVenue => {
   return venue;
 };
 
-const makeLogin = (config: Settings) => ({ user: config.QUESTDB_USER, password: config.QUESTDB_PASSWORD });
-
-/** Null when this process does not write. */
-const openReader = (config: Settings, log: Logger): QuestdbReader | null => {
+/** QuestDB; null when this process does not write. */
+const openStore = (config: Settings, log: Logger): Store | null => {
   const { QUESTDB_HTTP: http, QUESTDB_PG: pg } = config;
   if (!config.SINK) return null;
   if (http === null || pg === null) throw new Error('SINK is on: set QUESTDB_HTTP and QUESTDB_PG, or SINK=false');
-  return openQuestdbReader(pg, { max: 1, timeoutMs: 15_000, auth: makeLogin(config), log });
+  const auth = { user: config.QUESTDB_USER, password: config.QUESTDB_PASSWORD };
+  const reader = openQuestdbReader(pg, { max: 1, timeoutMs: 15_000, auth, log });
+  return { reader, sender: createRowSender(http, { auth, log }) };
 };
 
-/** The sink with its connections. */
-const openSink = async ({ config, handle, registry, reader, log }: SinkParts) => {
-  const sender = createRowSender(config.QUESTDB_HTTP ?? '', { auth: makeLogin(config), log });
+/** The sink; its end closes QuestDB. */
+const openSink = async ({ config, handle, registry, log }: Parts, { reader, sender }: Store) => {
   const sink = await startSink({
     handle,
     sender,
@@ -83,12 +82,12 @@ const start = async (): Promise<Stop> => {
   const { TOPIC_NAMESPACE: namespace, SHARDS: shards, KAFKA_REPLICATION: replication } = config;
   const replay = namespace.startsWith('replay');
   const topics = listTopicSpecs({ venues: config.VENUES, shards, namespace, replication, replay });
-  const reader = openReader(config, log);
-  if (reader !== null && !replay)
-    await restoreTopics({ handle, reader, venues: known, shards, namespace, topics, log });
+  const store = openStore(config, log);
+  if (store !== null && !replay)
+    await restoreTopics({ ...store, handle, venues: known, shards, namespace, topics, log });
   await ensureTopics(handle, topics);
   const [sink, tasks] = await Promise.all([
-    reader === null ? null : openSink({ config, handle, registry, reader, log }),
+    store === null ? null : openSink({ config, handle, registry, log }, store),
     startTasks({
       handle,
       venues: known,

@@ -11,6 +11,7 @@ import {
 import type { TopicSpec } from '../infra/runtime/kafka/topics.ts';
 import type { Logger } from '../infra/runtime/log.ts';
 import type { Cell, QuestdbReader } from '../infra/runtime/questdb/reader.ts';
+import type { RowSender } from '../infra/runtime/questdb/row-sender.ts';
 import { codecs } from '../schemas/avro/codec.ts';
 import { READINGS } from '../schemas/layers/index.ts';
 import type { Micros } from '../schemas/records.ts';
@@ -22,6 +23,8 @@ import { toSealInstant } from '../schemas/windows.ts';
 export type LostTopics = {
   readonly handle: KafkaHandle;
   readonly reader: Pick<QuestdbReader, 'query'>;
+  /** Rows that QuestDB has taken, but not applied before it ended itself, are read once they are visible. */
+  readonly sender: Pick<RowSender, 'waitVisible'>;
   readonly venues: readonly { readonly id: string; readonly name: string }[];
   readonly shards: number;
   readonly namespace: string;
@@ -55,6 +58,7 @@ const fetchRows = async ({ reader, log }: LostTopics, text: string): Promise<Cel
 const toMicros = (cell: Cell | undefined): Micros | null => (typeof cell === 'string' ? Number(cell) : null);
 
 const readListings = async (spec: LostTopics, venue: string): Promise<ListingVersion[]> => {
+  await spec.sender.waitVisible([toTableName(spec.namespace, 'listings')]);
   const rows = await fetchRows(
     spec,
     `SELECT venue_symbol, written_at::long, first_seen_at::long, delisted_at::long, record
@@ -73,6 +77,7 @@ FROM '${toTableName(spec.namespace, 'listings')}' WHERE venue = '${venue}' ORDER
 };
 
 const readCapabilities = async (spec: LostTopics, { id, name }: LostTopics['venues'][number]) => {
+  await spec.sender.waitVisible([toTableName(spec.namespace, 'capabilities')]);
   const rows = await fetchRows(
     spec,
     `SELECT DISTINCT written_at::long, layers FROM '${toTableName(spec.namespace, 'capabilities')}' WHERE venue = '${id}' ORDER BY 1`,
@@ -93,6 +98,7 @@ const readSealed = async (spec: Restoring, venue: string, symbols: Iterable<stri
   const tables = READINGS.map(({ table }) => toTableName(spec.namespace, table)).filter((name) =>
     spec.tables.has(name),
   );
+  await spec.sender.waitVisible(tables);
   for (const table of tables) {
     const rows = await fetchRows(
       spec,

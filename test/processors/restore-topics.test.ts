@@ -25,7 +25,9 @@ const { kafka, questdb_pg: pg, questdb_http: http, questdb_user: user, questdb_p
 const log = createLog('restore-topics-test', 'silent');
 const handle = openKafka({ brokers: [kafka], clientId: 'restore-topics-test' }, log);
 const reader = openQuestdbReader(pg, { max: 1, timeoutMs: 15_000, auth: { user, password }, log });
+const sender = createRowSender(http, { auth: { user, password }, log });
 t.teardown(async () => {
+  await sender.close();
   await reader.close();
   await handle.close();
 });
@@ -38,16 +40,14 @@ const BEFORE = runTask(SPEC, RECORDS.slice(0, LOST)).outputs;
 const openSpec = (): LostTopics => {
   const namespace = `replay.${engines.namespace()}.`;
   const topics = listTopicSpecs({ venues: ['binance'], shards: 1, namespace, replay: true });
-  return { handle, reader, venues: [binance], shards: 1, namespace, topics, log };
+  return { handle, reader, sender, venues: [binance], shards: 1, namespace, topics, log };
 };
 
 const store = async ({ namespace }: LostTopics, rows: readonly Row[]): Promise<void> => {
   await ensureTables((text) => reader.query({ text }), { namespace });
-  const sender = createRowSender(http, { auth: { user, password }, log });
   const tables = Map.groupBy(rows, ({ table }) => toTableName(namespace, table));
   for (const [table, of] of tables) await sender.send(table, of);
   await sender.waitVisible([...tables.keys()]);
-  await sender.close();
 };
 
 const readAll = async <T>(topic: string, decode: (bytes: Buffer) => T): Promise<T[]> => {
@@ -148,16 +148,21 @@ t.test(
   },
 );
 
-/** A reader that keeps what it is asked, and which topics there were then. */
+/** A reader that keeps what it is asked, and which topics there were then, with the tables whose rows were waited for. */
 const watchReader = () => {
   const asked: string[] = [];
   const topics = new Set<string>();
+  const visible = new Set<string>();
+  const waitVisible = async (tables: readonly string[]): Promise<void> => {
+    await sender.waitVisible(tables);
+    for (const table of tables) visible.add(table);
+  };
   const query: LostTopics['reader']['query'] = async (question) => {
     asked.push(question.text);
     for (const topic of await (await handle.admin()).listTopics()) topics.add(topic);
     return reader.query(question);
   };
-  return { asked, topics, reader: { query } };
+  return { asked, topics, visible, store: { reader: { query }, sender: { waitVisible } } };
 };
 
 t.test('all is read before anything is written: by an index, and of the layers that have a table', async (t) => {
@@ -166,11 +171,17 @@ t.test('all is read before anything is written: by an index, and of the layers t
   const toName = (table: string): string => toTableName(spec.namespace, table);
   for (const view of ['v_gaps', 'v_stats']) await reader.query({ text: `DROP VIEW '${toName(view)}'` });
   await reader.query({ text: `DROP TABLE '${toName('stats')}'` });
-  const { asked, topics, reader: watched } = watchReader();
-  await restoreTopics({ ...spec, reader: watched });
+  const { asked, topics, visible, store: watched } = watchReader();
+  await restoreTopics({ ...spec, ...watched });
   t.notOk(
     [...topics].some((topic) => topic.startsWith(spec.namespace)),
     'a try that QuestDB ends leaves nothing',
+  );
+  const tables = asked.flatMap((text) => /FROM '([^']+)'/.exec(text)?.[1] ?? []);
+  t.same(
+    tables.filter((table) => !visible.has(table)),
+    [],
+    'no rows that QuestDB has not applied yet are left out',
   );
   const newest = asked.filter((text) => text.includes('LATEST ON'));
   t.ok(newest.length > 0);
