@@ -3,7 +3,7 @@ import { timingSafeEqual } from 'node:crypto';
 import cookie from '@fastify/cookie';
 import formbody from '@fastify/formbody';
 import rateLimit from '@fastify/rate-limit';
-import fastify, { type FastifyInstance, LogController } from 'fastify';
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify';
 import type { Pool } from 'pg';
 import { answerConnect } from '../../infra/runtime/connect-method.ts';
 import type { Logger } from '../../infra/runtime/log.ts';
@@ -15,8 +15,8 @@ import type { MessageChain } from '../payments/recover-key.ts';
 import { buildAssets } from './assets.ts';
 import { createFormTokens } from './form-tokens.ts';
 import { addSessions, addWriteChecks } from './guards.ts';
-import { addHeaders } from './headers.ts';
-import { type Problem, sendProblem } from './shell.ts';
+import { addHeaders, listHeaders } from './headers.ts';
+import { isJsonPath, type Problem, sendProblem } from './shell.ts';
 import type { Site, SiteModule, SiteUrls } from './site.ts';
 
 export type AccountAppDeps = {
@@ -49,7 +49,16 @@ const REQUESTS_A_MINUTE = 600;
 const OWN_SCRIPTS = { site: new URL('./islands/site.ts', import.meta.url) };
 const OWN_STYLES = { site: new URL('./styles/site.css', import.meta.url) };
 
-const createApp = ({ log, trustedProxies = [] }: AccountAppDeps): FastifyInstance =>
+const NOTHING: Problem = { status: 404, text: 'There is nothing at this address.' };
+
+/** For a path that cannot be decoded: Fastify answers it before any hook runs, so nobody is signed in and no page is around the text. */
+const sendNothing = (request: Pick<FastifyRequest, 'url'>, reply: FastifyReply, urls: SiteUrls): FastifyReply => {
+  reply.headers(listHeaders(urls.account)).header('cache-control', 'no-store').code(NOTHING.status);
+  if (isJsonPath(request)) return reply.send({ errors: [{ code: 'NOT_FOUND', message: NOTHING.text }] });
+  return reply.type('text/plain; charset=utf-8').send(NOTHING.text);
+};
+
+const createApp = ({ log, urls, trustedProxies = [] }: AccountAppDeps): FastifyInstance =>
   fastify({
     loggerInstance: log,
     // A line a request would hold addresses of pages with what people typed into them.
@@ -58,6 +67,7 @@ const createApp = ({ log, trustedProxies = [] }: AccountAppDeps): FastifyInstanc
     bodyLimit: BODY_BYTES,
     forceCloseConnections: true,
     trustProxy: trustedProxies.length === 0 ? false : [...trustedProxies],
+    frameworkErrors: (_error, request, reply) => sendNothing(request, reply as unknown as FastifyReply, urls),
   }) as unknown as FastifyInstance;
 
 const openSite = (deps: AccountAppDeps): Site => {
@@ -114,9 +124,7 @@ const addFailures = (app: FastifyInstance, site: Site): void => {
     if (problem.retryAfterS !== undefined) reply.header('retry-after', String(problem.retryAfterS));
     return sendProblem(site, { request, reply }, problem);
   });
-  app.setNotFoundHandler((request, reply) =>
-    sendProblem(site, { request, reply }, { status: 404, text: 'There is nothing at this address.' }),
-  );
+  app.setNotFoundHandler((request, reply) => sendProblem(site, { request, reply }, NOTHING));
 };
 
 /** Builds the app; nothing listens yet. Close with `app.close()`. */

@@ -34,10 +34,12 @@ const HEADERS: Readonly<Record<string, string>> = {
   'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=(), usb=()',
 };
 
+export const listHeaders = (siteUrl: string): Readonly<Record<string, string>> => ({
+  ...HEADERS,
+  ...(siteUrl.startsWith('https:') ? { 'strict-transport-security': `max-age=${TWO_YEARS_S}` } : {}),
+});
+
 export const addHeaders = (app: FastifyInstance, siteUrl: string): void => {
-  const isSecure = siteUrl.startsWith('https:');
-  app.addHook('onRequest', async (_request, reply) => {
-    reply.headers(HEADERS);
-    if (isSecure) reply.header('strict-transport-security', `max-age=${TWO_YEARS_S}`);
-  });
+  const headers = listHeaders(siteUrl);
+  app.addHook('onRequest', async (_request, reply) => void reply.headers(headers));
 };

@@ -9,7 +9,7 @@ import { requestRaw } from '../tool-fixture.ts';
 t.test('every answer has the headers that keep it from frames, other origins and inline script', async (t) => {
   const { browser } = await startSite(t);
   const { get } = browser();
-  for (const path of ['/', '/nothing-here', '/healthz', '/api/nothing']) {
+  for (const path of ['/', '/nothing-here', '/healthz', '/api/nothing', '/%zz', '/api/%zz']) {
     const { headers } = await get(path);
     const csp = String(headers['content-security-policy']);
     t.match(csp, /default-src 'none'/, path);
@@ -22,7 +22,9 @@ t.test('every answer has the headers that keep it from frames, other origins and
     );
   }
   t.match(await get('/nothing-here'), { statusCode: 404, headers: { 'content-type': /html/ } });
-  t.match((await get('/api/nothing')).json(), { errors: [{ code: 'NOT_FOUND' }] });
+  t.match(await get('/%zz'), { statusCode: 404, headers: { 'cache-control': 'no-store', 'content-type': /plain/ } });
+  for (const path of ['/api/nothing', '/api/%zz'])
+    t.match((await get(path)).json(), { errors: [{ code: 'NOT_FOUND' }] }, path);
 });
 
 t.test('scripts and styles are named by their content and kept; no page has an inline one', async (t) => {
