@@ -5,6 +5,7 @@ import type { PlanEnv, Slot, Watched } from '../contract/feed.ts';
 import type { Venue } from '../contract/venue.ts';
 import { readNumber, readRequest, toAsked } from '../shared/covered-minutes.ts';
 import { splitChunks, spreadListings } from '../shared/spread-listings.ts';
+import { watchBeginning } from '../shared/watched.ts';
 import { NO_QUERY } from '../shared/wire.ts';
 
 const SOCKETS = 3;
@@ -15,8 +16,6 @@ export const STREAMS_PER_CONNECTION = PRICES.length * LISTINGS_PER_CONNECTION;
 /** Maximum number of topics the venue reads from one frame. */
 const TOPICS_PER_FRAME = 20;
 const SILENCE_MS = 30_000;
-/** Every subscription is acknowledged by its name; one that the venue refused, for its limits or in a failure, is not. */
-const BEGIN_MS = 60_000;
 const RENEW_AFTER_MS = 23 * 3_600_000;
 
 /** Books have their own sockets, so that a busy book never delays a mark. */
@@ -59,10 +58,10 @@ const planSockets = (listings: readonly ListingRecord[], env: PlanEnv, plan: Soc
         covers: [{ layers: plan.layers, symbols }],
         silenceMs: SILENCE_MS,
         renewAfterMs: RENEW_AFTER_MS,
+        // Every subscription is acknowledged by its name; one that the venue refused, for its limits or in a failure, is not.
         watched: plan.tables.map((table): Watched => {
           const subscriptions = listTopics(table);
-          if (plan.busy.includes(table)) return { subscriptions, silenceMs: SILENCE_MS };
-          return { subscriptions, silenceMs: BEGIN_MS, mayBeQuiet: true };
+          return plan.busy.includes(table) ? { subscriptions, silenceMs: SILENCE_MS } : watchBeginning(subscriptions);
         }),
       };
     },

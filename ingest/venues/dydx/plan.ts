@@ -6,6 +6,7 @@ import type { PlanEnv, Slot } from '../contract/feed.ts';
 import type { Venue } from '../contract/venue.ts';
 import { readNumber, readRequest, shift, toAsked } from '../shared/covered-minutes.ts';
 import { spreadListings } from '../shared/spread-listings.ts';
+import { watchBeginning } from '../shared/watched.ts';
 import { NO_QUERY } from '../shared/wire.ts';
 
 /** Subscriptions of one channel on one connection. */
@@ -16,8 +17,6 @@ const LISTINGS_PLANNED = 16;
 const SILENCE_MS = 30_000;
 /** A quiet book sends nothing; a new subscription sends it whole, before its bound of 30 s (F-03). */
 const BOOK_SILENCE_MS = 20_000;
-/** The first message of trades or candles is the answer to the subscription. The venue refuses some: it "could not fetch data" for the answer. */
-const EVENTS_BEGIN_MS = 60_000;
 const RENEW_AFTER_MS = 23 * 3_600_000;
 
 export const planDydx = (listings: readonly ListingRecord[], env: PlanEnv): Slot[] => {
@@ -50,10 +49,8 @@ export const planDydx = (listings: readonly ListingRecord[], env: PlanEnv): Slot
         subscribe: [...books, ...events].map((name) => toCommand('subscribe', name)),
         covers: [{ layers: ['book', 'venue_depth', 'trades', 'liquidation', 'candles'], symbols }],
         ...age,
-        watched: [
-          { subscriptions: books, silenceMs: BOOK_SILENCE_MS },
-          { subscriptions: events, silenceMs: EVENTS_BEGIN_MS, mayBeQuiet: true },
-        ],
+        // The first message of trades or candles is the answer to the subscription. The venue refuses some: it "could not fetch data" for the answer.
+        watched: [{ subscriptions: books, silenceMs: BOOK_SILENCE_MS }, watchBeginning(events)],
       };
     },
   });

@@ -8,6 +8,7 @@ import type { Venue } from '../contract/venue.ts';
 import { isOpen } from '../shared/chosen-listings.ts';
 import { readNumber, readRequest, toAsked } from '../shared/covered-minutes.ts';
 import { splitChunks, spreadListings } from '../shared/spread-listings.ts';
+import { watchBeginning } from '../shared/watched.ts';
 import { NO_QUERY } from '../shared/wire.ts';
 import { type ChartType, PRICE_TYPES } from './symbols.ts';
 
@@ -18,8 +19,6 @@ const PRODUCTS_PER_CONNECTION = 100;
 export const STREAMS_PER_CONNECTION = 2 * PRODUCTS_PER_CONNECTION;
 const PRODUCTS_PER_FRAME = 50;
 const SILENCE_MS = 30_000;
-/** Each subscription begins with a snapshot. One of a product that is not tradeable has none, and is made again until it is. */
-const BEGIN_MS = 60_000;
 const RENEW_AFTER_MS = 23 * 3_600_000;
 /**
  * Every minute's candle must be recorded within 100 s of its end (N-11). Two requests a listing: 15 a second with 600 listings, beside 10 a
@@ -64,10 +63,10 @@ const planSockets = (listings: readonly ListingRecord[], env: PlanEnv, plan: Soc
         covers: [{ layers: plan.layers, symbols }],
         silenceMs: SILENCE_MS,
         renewAfterMs: RENEW_AFTER_MS,
+        // Each subscription begins with a snapshot. One of a product that is not tradeable has none, and is made again until it is.
         watched: plan.feeds.map((feed): Watched => {
           const subscriptions = symbols.map((symbol) => `${feed}:${symbol}`);
-          if (plan.busy.includes(feed)) return { subscriptions, silenceMs: SILENCE_MS };
-          return { subscriptions, silenceMs: BEGIN_MS, mayBeQuiet: true };
+          return plan.busy.includes(feed) ? { subscriptions, silenceMs: SILENCE_MS } : watchBeginning(subscriptions);
         }),
       };
     },
