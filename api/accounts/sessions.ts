@@ -44,8 +44,7 @@ const FIND = `
   select session_id as "sessionId", account_id as "accountId", email, best_plan(account_id) as plan, plan as "ownPlan",
     confirmed_at as "confirmedAt", created_at as "createdAt", proven_at as "provenAt" from found`;
 
-/** Of a session; no row: it has ended. */
-export const LIVE_SESSION = `
+const LIVE = `
   select 1 from account_sessions join accounts using (account_id)
   where session_id = $1 and ended_at is null and expires_at > now() and closed_at is null`;
 
@@ -81,6 +80,13 @@ export const endSession = async (db: Db, sessionId: string, accountId: string): 
 export const endOtherSessions = async (db: Db, accountId: string, except: string | null): Promise<number> =>
   (await db.query(END_OTHERS, [accountId, except])).rowCount ?? 0;
 
+/** A connection, a pool, or the transaction of a request of sign-in. */
+type Asked = { readonly query: (text: string, values: unknown[]) => Promise<{ readonly rows: readonly unknown[] }> };
+
+/** Whether a session goes on: it has neither ended nor expired, and its account is open. */
+export const isLiveSession = async (db: Asked, sessionId: string): Promise<boolean> =>
+  (await db.query(LIVE, [sessionId])).rows.length > 0;
+
 /**
  * As `lockAccount`, for what gives a way in: false also when the session has ended. It is found before the body of a request comes, which may take
  * half a minute; whoever ends the sessions of an account has locked it.
@@ -88,8 +94,7 @@ export const endOtherSessions = async (db: Db, accountId: string, except: string
 export const lockSession = async (
   client: Db,
   { accountId, sessionId }: Pick<Session, 'accountId' | 'sessionId'>,
-): Promise<boolean> =>
-  (await lockAccount(client, accountId)) && (await client.query(LIVE_SESSION, [sessionId])).rows.length === 1;
+): Promise<boolean> => (await lockAccount(client, accountId)) && (await isLiveSession(client, sessionId));
 
 /** Notes that the owner has just shown the password or a passkey again. */
 export const proveSession = async (db: Db, sessionId: string): Promise<void> => {
@@ -112,5 +117,5 @@ export const openSessions = (pool: Pick<Pool, 'query'>): Sessions => ({
     const { rows } = await pool.query<Session>(FIND, [hashToken(token)]);
     return rows[0] ?? null;
   },
-  isLive: async (sessionId) => (await pool.query(LIVE_SESSION, [sessionId])).rows.length > 0,
+  isLive: (sessionId) => isLiveSession(pool, sessionId),
 });

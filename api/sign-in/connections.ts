@@ -2,7 +2,7 @@
 // The account site lists and ends them in `api/accounts/connections.ts`.
 import { randomUUID } from 'node:crypto';
 import { hashKey, shortenKey } from '../access/keys.ts';
-import { LIVE_SESSION } from '../accounts/sessions.ts';
+import { isLiveSession } from '../accounts/sessions.ts';
 import { makeKeyId } from '../contract/ids.ts';
 import type { PlanCode } from '../contract/plans.ts';
 import type { Query, Units } from './units.ts';
@@ -149,8 +149,7 @@ export const openConnections = ({ units, keyOf, nowMs }: ConnectionDeps) => {
   return {
     /** Pages of one account go on one after the other, until the transaction ends. */
     lockAccount,
-    /** Whether a session goes on. */
-    hasSession: async (sessionId: string): Promise<boolean> => (await query(LIVE_SESSION, [sessionId])).rows.length > 0,
+    hasSession: (sessionId: string): Promise<boolean> => isLiveSession({ query }, sessionId),
     /** Connects the client, in place of its earlier connection. Rejects with NoRoom when the account holds five others. */
     allow: (allowed: Allowed): Promise<string> =>
       units.run(async () => {
