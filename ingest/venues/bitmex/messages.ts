@@ -23,7 +23,6 @@ import {
   readCountOrNull,
   readFields,
   readFigureOrNull,
-  readId,
   readIdText,
   readIdTextOrNull,
   readInstantOrNull,
@@ -37,6 +36,7 @@ import {
   readText,
 } from '../shared/wire.ts';
 import { type Instrument, mapChange, readInstrument, toMapped } from './instruments.ts';
+import { type LevelId, LevelPrices, readLevelId, restoreLevelPrices } from './level-prices.ts';
 import { type BookTable, isBookTable, isOtherType, isPerpetual, OTHER_POOL, toChain } from './symbols.ts';
 
 type Source = { readonly receivedAt: Micros; readonly state: MapState; readonly query: URLSearchParams };
@@ -122,11 +122,9 @@ const mapInstruments: TableMapper = (rows, action, source) => {
   });
 };
 
-/** Prices by level id, one table for each book whose partial has arrived: updates and deletions name the id alone. */
-type Prices = Record<string, Digits>;
 type BookFrame = { readonly table: BookTable; readonly action: Action; readonly source: Source };
 type Row = {
-  readonly id: string;
+  readonly id: LevelId;
   readonly isBid: boolean;
   /** Null where the venue omits it. */
   readonly price: Digits | null;
@@ -153,9 +151,12 @@ const listNamed = (data: unknown): readonly string[] => {
   return [...new Set(named)];
 };
 
-const readBooks = ({ table, source }: BookFrame): Record<string, Prices> => {
+type Books = Record<string, Parameters<typeof restoreLevelPrices>[0]>;
+
+/** One table of prices for each book whose partial has arrived. */
+const readBooks = ({ table, source }: BookFrame): Books => {
   source.state[table] ??= {};
-  return source.state[table] as Record<string, Prices>;
+  return source.state[table] as Books;
 };
 
 const mapWholeBook = (frame: Fields, { table, action, source }: BookFrame): readonly Mapped[] => {
@@ -169,8 +170,9 @@ const mapWholeBook = (frame: Fields, { table, action, source }: BookFrame): read
   // All rows are read before any is applied, so that an unreadable message changes nothing.
   for (const fields of given) {
     const row = readRow(fields, action);
-    const own = bySymbol.get(readSymbol(fields));
-    if (own === undefined) bySymbol.set(readSymbol(fields), [row]);
+    const symbol = readSymbol(fields);
+    const own = bySymbol.get(symbol);
+    if (own === undefined) bySymbol.set(symbol, [row]);
     else own.push(row);
   }
   const books = [...bySymbol].map(([symbol, rows]) => ({
@@ -186,7 +188,7 @@ const readRow = (row: Fields, action: Action): Row => {
   const price = readPriceOrNull(row.price, 'price');
   if (price === null && (action === 'partial' || action === 'insert')) throw makeBadFrame('price is absent');
   const size = action === 'delete' ? '0' : readAmount(row.size, 'size');
-  return { id: readId(row.id, 'id'), isBid: side === 'buy', price, size, fields: row };
+  return { id: readLevelId(row.id), isBid: side === 'buy', price, size, fields: row };
 };
 
 /** The newest stamp of the rows; the matching engine's takes precedence over the table's. */
@@ -204,9 +206,10 @@ type BookRows = { readonly symbol: string; readonly rows: readonly Row[]; readon
 const takeRows = ({ symbol, rows, venueTs }: BookRows, of: BookFrame, frame: Fields): readonly Mapped[] => {
   const { table, action, source } = of;
   const books = readBooks(of);
-  if (action === 'partial') books[symbol] = {};
-  const prices = books[symbol];
-  if (prices === undefined) return [];
+  const held = action === 'partial' ? new LevelPrices() : books[symbol];
+  if (held === undefined) return [];
+  const prices = restoreLevelPrices(held);
+  books[symbol] = prices;
   const sides = takeLevels(prices, rows, action);
   const isPartial = action === 'partial';
   if (!isPartial && sides.bids.length + sides.asks.length === 0) return [];
@@ -220,16 +223,16 @@ const takeRows = ({ symbol, rows, venueTs }: BookRows, of: BookFrame, frame: Fie
 };
 
 /** A level whose id never came with a price is unknown, and is omitted. */
-const takeLevels = (prices: Prices, rows: readonly Row[], action: Action): { bids: Level[]; asks: Level[] } => {
+const takeLevels = (prices: LevelPrices, rows: readonly Row[], action: Action): { bids: Level[]; asks: Level[] } => {
   const sides: { bids: Level[]; asks: Level[] } = { bids: [], asks: [] };
   for (const { id, isBid, price: named, size } of rows) {
-    const price = named ?? prices[id];
+    const price = named ?? prices.get(id);
     if (price === undefined) {
       noteUnexpected('bad_level');
       continue;
     }
-    if (action === 'delete') delete prices[id];
-    else if (named !== null) prices[id] = named;
+    if (action === 'delete') prices.delete(id);
+    else if (named !== null) prices.set(id, named);
     (isBid ? sides.bids : sides.asks).push([price, size]);
   }
   return sides;
@@ -249,7 +252,7 @@ const mapBookAnswer: TableMapper = (rows, _action, source) =>
   [...new Set(rows.map(readSymbol))].map((symbol) => {
     const own = rows.filter((row) => row.symbol === symbol);
     const { bids, asks } = takeLevels(
-      {},
+      new LevelPrices(),
       own.map((row) => readRow(row, 'partial')),
       'partial',
     );
