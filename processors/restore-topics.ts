@@ -5,7 +5,7 @@ import {
   createPublisher,
   ensureTopics,
   type KafkaHandle,
-  type Publisher,
+  type Publication,
   readToEnd,
 } from '../infra/runtime/kafka/kafka.ts';
 import type { TopicSpec } from '../infra/runtime/kafka/topics.ts';
@@ -36,7 +36,6 @@ export type LostTopics = {
 type Restoring = LostTopics & {
   /** Names of all tables that QuestDB has. */
   readonly tables: ReadonlySet<string | null>;
-  readonly to: Publisher;
 };
 
 const PATIENCE_MS = 60_000;
@@ -121,32 +120,47 @@ const toWatermark = (task: string, end: Micros): WatermarkEntry => ({
   positions: {},
 });
 
-/** Returns the number of versions. All is read before anything is written: of a try that QuestDB ends nothing is left in topics that are kept for ever. */
-const restoreVenue = async (spec: Restoring, venue: LostTopics['venues'][number]): Promise<number> => {
-  const { to } = spec;
+type Found = { readonly venue: string; readonly listings: number; readonly records: readonly Publication[] };
+
+/** What a venue has in QuestDB, as records: a record takes a fraction of the memory of its version. */
+const readVenue = async (spec: Restoring, venue: LostTopics['venues'][number]): Promise<Found> => {
   const names = nameTopics(spec.namespace);
   const listings = await readListings(spec, venue.id);
-  if (listings.length === 0) return 0;
+  if (listings.length === 0) return { venue: venue.id, listings: 0, records: [] };
   const capabilities = await readCapabilities(spec, venue);
   const sealed = await readSealed(spec, venue.id, new Set(listings.map(({ venue_symbol }) => venue_symbol)));
+  const records = [
+    ...listings.map((version) => {
+      const key = `${version.venue}|${version.venue_symbol}`;
+      return { topic: names.listings, key, value: codecs.listing.encode(version) };
+    }),
+    ...capabilities.map((version) => {
+      return { topic: names.capabilities, key: version.venue, value: codecs.capability.encode(version) };
+    }),
+    ...Array.from(sealed, ([shard, end]) => {
+      const entry = toWatermark(`${venue.id}/${shard}`, end);
+      return { topic: names.watermark, partition: 0, key: entry.task, value: codecs.watermark.encode(entry) };
+    }),
+  ];
+  return { venue: venue.id, listings: listings.length, records };
+};
+
+const writeFound = async ({ handle, namespace, topics }: LostTopics, found: readonly Found[]): Promise<void> => {
+  const names = nameTopics(namespace);
   await ensureTopics(
-    spec.handle,
-    spec.topics.filter(({ topic }) => [names.listings, names.capabilities, names.watermark].includes(topic)),
+    handle,
+    topics.filter(({ topic }) => [names.listings, names.capabilities, names.watermark].includes(topic)),
   );
-  for (const version of listings) {
-    const key = `${version.venue}|${version.venue_symbol}`;
-    to.publish({ topic: names.listings, key, value: codecs.listing.encode(version) });
-    await to.ready();
+  const to = createPublisher(handle);
+  try {
+    for (const record of found.flatMap(({ records }) => records)) {
+      to.publish(record);
+      await to.ready();
+    }
+    await to.flush();
+  } finally {
+    await to.close();
   }
-  for (const version of capabilities) {
-    to.publish({ topic: names.capabilities, key: version.venue, value: codecs.capability.encode(version) });
-  }
-  for (const [shard, end] of sealed) {
-    const entry = toWatermark(`${venue.id}/${shard}`, end);
-    to.publish({ topic: names.watermark, partition: 0, key: entry.task, value: codecs.watermark.encode(entry) });
-  }
-  await to.flush();
-  return listings.length;
 };
 
 /** Venues whose tasks have worked on this Kafka: a topic of theirs that is not seen is a missing right, or was deleted by itself. */
@@ -174,14 +188,12 @@ export const restoreTopics = async (spec: LostTopics): Promise<void> => {
   if (missing.length === 0) return;
   const tables = new Set((await fetchRows(spec, 'SELECT table_name FROM tables()')).map(([name = null]) => name));
   if (!tables.has(toTableName(namespace, 'listings'))) return;
-  const to = createPublisher(handle);
-  try {
-    for (const venue of missing) {
-      const listings = await restoreVenue({ ...spec, tables, to }, venue);
-      if (listings > 0)
-        log.warn({ venue: venue.id, listings }, 'Kafka has lost a venue: its listings are from QuestDB');
-    }
-  } finally {
-    await to.close();
-  }
+  // All venues are read before anything is written: of a try that QuestDB ends nothing is left in topics that are kept for ever.
+  const found: Found[] = [];
+  for (const venue of missing) found.push(await readVenue({ ...spec, tables }, venue));
+  const lost = found.filter(({ listings }) => listings > 0);
+  if (lost.length === 0) return;
+  await writeFound(spec, lost);
+  for (const { venue, listings } of lost)
+    log.warn({ venue, listings }, 'Kafka has lost a venue: its listings are from QuestDB');
 };

@@ -7,6 +7,7 @@ import { createLog } from '../../infra/runtime/log.ts';
 import { openQuestdbReader } from '../../infra/runtime/questdb/reader.ts';
 import { createRowSender } from '../../infra/runtime/questdb/row-sender.ts';
 import { binance } from '../../ingest/venues/binance/index.ts';
+import { bybit } from '../../ingest/venues/bybit/index.ts';
 import { createProcessorMetrics } from '../../processors/metrics.ts';
 import { closeOutlets, openOutlets } from '../../processors/outlets.ts';
 import { type LostTopics, restoreTopics } from '../../processors/restore-topics.ts';
@@ -37,11 +38,19 @@ const RECORDS = busyLog().records;
 const [LOST, AGAIN] = [1_000, 1_100];
 const BEFORE = runTask(SPEC, RECORDS.slice(0, LOST)).outputs;
 
-const openSpec = (): LostTopics => {
+const openSpec = (venues: LostTopics['venues'] = [binance]): LostTopics => {
   const namespace = `replay.${engines.namespace()}.`;
-  const topics = listTopicSpecs({ venues: ['binance'], shards: 1, namespace, replay: true });
-  return { handle, reader, sender, venues: [binance], shards: 1, namespace, topics, log };
+  const topics = listTopicSpecs({ venues: venues.map(({ id }) => id), shards: 1, namespace, replay: true });
+  return { handle, reader, sender, venues, shards: 1, namespace, topics, log };
 };
+
+/** The same listings and windows, of another venue. */
+const moveTo = (venue: string, rows: readonly Row[]): Row[] =>
+  rows.flatMap((row) => {
+    const { listing } = row.texts;
+    if (listing === undefined) return [];
+    return [{ ...row, texts: { ...row.texts, listing: listing.replace('binance:', `${venue}:`), venue } }];
+  });
 
 const store = async ({ namespace }: LostTopics, rows: readonly Row[]): Promise<void> => {
   await ensureTables((text) => reader.query({ text }), { namespace });
@@ -166,8 +175,8 @@ const watchReader = () => {
 };
 
 t.test('all is read before anything is written: by an index, and of the layers that have a table', async (t) => {
-  const spec = openSpec();
-  await store(spec, listRows(BEFORE));
+  const spec = openSpec([binance, bybit]);
+  await store(spec, [...listRows(BEFORE), ...moveTo('bybit', listRows(BEFORE))]);
   const toName = (table: string): string => toTableName(spec.namespace, table);
   for (const view of ['v_gaps', 'v_stats']) await reader.query({ text: `DROP VIEW '${toName(view)}'` });
   await reader.query({ text: `DROP TABLE '${toName('stats')}'` });
@@ -175,8 +184,10 @@ t.test('all is read before anything is written: by an index, and of the layers t
   await restoreTopics({ ...spec, ...watched });
   t.notOk(
     [...topics].some((topic) => topic.startsWith(spec.namespace)),
-    'a try that QuestDB ends leaves nothing',
+    'a try that QuestDB ends at any venue leaves nothing',
   );
+  const found = await readAll(nameTopics(spec.namespace).listings, codecs.listing.decode);
+  t.same([...new Set(found.map(({ venue }) => venue))].sort(), ['binance', 'bybit']);
   const tables = asked.flatMap((text) => /FROM '([^']+)'/.exec(text)?.[1] ?? []);
   t.same(
     tables.filter((table) => !visible.has(table)),
