@@ -1,5 +1,6 @@
 // The text of a failed call for a model: the API's errors, what to do next, and whether to repeat the call (T-05).
 import type { ApiError, ErrorCode } from '../../schemas/errors.ts';
+import { isJsonObject } from '../../schemas/json-object.ts';
 import type { ApiAnswer } from './call-api.ts';
 import { fixFor, fixWithToolsFor } from './tool-words.ts';
 
@@ -63,11 +64,14 @@ const NEXT: Partial<Readonly<Record<ErrorCode, (error: ApiError, waitS: number) 
   UNAVAILABLE: ({ hint }, waitS) => hint ?? formatWait(waitS),
 };
 
-/** The errors of an answer; an answer of a proxy before the API has none. */
-const readErrors = (text: string): readonly ApiError[] => {
+const isApiError = (item: unknown): item is ApiError =>
+  isJsonObject(item) && typeof item['code'] === 'string' && typeof item['message'] === 'string';
+
+/** The errors of an answer of the API. Those of a proxy before it are another's, such as a list of texts. */
+export const readErrors = (text: string): readonly ApiError[] => {
   try {
-    const { errors } = JSON.parse(text) as { readonly errors?: readonly ApiError[] };
-    return Array.isArray(errors) ? errors : [];
+    const { errors } = JSON.parse(text) as { readonly errors?: unknown };
+    return Array.isArray(errors) && errors.every(isApiError) ? errors : [];
   } catch {
     return [];
   }

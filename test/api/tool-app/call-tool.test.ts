@@ -36,8 +36,11 @@ t.test('names that an engine takes for one are no fault', async (t) => {
 });
 
 t.test('what is no answer of the API is a failure to try again', async (t) => {
-  const [page, gone] = [answered(200, '<html>'), () => Promise.reject(new Error('refused'))];
-  for (const answer of [page, gone, answered(502, '<html>')]) {
+  const gone = () => Promise.reject(new Error('refused'));
+  const pages = ['<html>', '[]', '"away"', '5', 'null'].map((text) => answered(200, text));
+  // Other programs have errors, too.
+  const failures = ['<html>', '{"errors":["no upstream"]}', '{"errors":[null]}', '{"errors":[{"code":1000}]}', 'null'];
+  for (const answer of [gone, ...pages, ...failures.map((text) => answered(502, text))]) {
     const { result } = await call(answer);
     t.match(result, { isError: true, _meta: { 'http/status': 503 } });
     t.match(JSON.parse(result.content[0].text), { code: 'UNAVAILABLE', retry: true, retry_after: 5 });
@@ -88,8 +91,12 @@ t.test('Retry-After is seconds or a date, and no wait is none', async (t) => {
 });
 
 t.test('a redirect, and a refusal by a proxy, are not tried again: the next call would end the same way', async (t) => {
-  for (const status of [301, 308, 403, 404]) {
-    const { result } = await call(answered(status, '<html>'));
+  for (const [status, text] of [
+    ...[301, 308, 401, 403, 404].map((status) => [status, '<html>'] as const),
+    [401, '{"errors":["no credentials"]}'] as const,
+  ]) {
+    const { result, isUnauthorized } = await call(answered(status, text));
+    t.notOk(isUnauthorized, 'a client that signed in again would come to the same proxy');
     const failure = JSON.parse(result.content[0].text);
     t.match(failure, { code: 'UNAVAILABLE', retry: false, next: /^Tell whoever runs the tool server/ });
     t.notOk('retry_after' in failure);
