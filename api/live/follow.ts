@@ -13,7 +13,7 @@ import {
 } from '../../infra/runtime/kafka/kafka.ts';
 import type { Logger } from '../../infra/runtime/log.ts';
 import { type MeterStep, runStretch } from '../../infra/runtime/steps.ts';
-import { codecs, decodeLiveHead } from '../../schemas/avro/codec.ts';
+import { codecs, decodeLiveHead, LaterSchema } from '../../schemas/avro/codec.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { isOneChange, nameTopics, type Topics } from '../../schemas/topics.ts';
 import type { LiveMemory } from './memory.ts';
@@ -143,8 +143,8 @@ const awaitTopics = async ({ kafka, log, venues }: FollowDeps, names: Topics, si
   }
 };
 
-/** Until it succeeds or the node stops. */
-const retryUntilDone = async <T>(
+/** Until it succeeds or the node stops. Rejects for what a later version of the service wrote: no other try could read it (D-564). */
+export const retryUntilDone = async <T>(
   work: () => Promise<T>,
   { signal, onFailure }: { readonly signal: AbortSignal; readonly onFailure: (error: unknown) => void },
 ): Promise<T> => {
@@ -153,6 +153,7 @@ const retryUntilDone = async <T>(
       return await work();
     } catch (error) {
       signal.throwIfAborted();
+      if (error instanceof LaterSchema) throw error;
       onFailure(error);
       await pause(RETRY_MS, undefined, { signal });
     }
