@@ -1,5 +1,4 @@
 // The OpenAPI document as it is served: each shape is defined once under `components.schemas`, and every place refers to it by name (OP-01).
-
 import type { Shape } from '../contract/json-schema.ts';
 import { STREAM_EVENTS } from '../stream/events.ts';
 import { describeSchema, makeOpenApi, type OpenApi, type OpenApiOptions } from './openapi.ts';

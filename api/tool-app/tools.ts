@@ -1,5 +1,4 @@
 // The tools, rendered from the operations that are marked as tools: what each is for, its schemas, and which endpoint it calls (T-02).
-
 import type { Shape } from '../contract/json-schema.ts';
 import { listErrorCodes } from '../data-app/endpoint-codes.ts';
 import { makeOpenApi } from '../data-app/openapi.ts';

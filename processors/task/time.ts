@@ -21,6 +21,7 @@ const WATERMARK_EVERY: Micros = 250_000;
 const STATE_ROUND_EVERY: Micros = 60_000_000;
 /** After a long silence minutes are sealed over several records: each is a row for each listing and price. */
 const MINUTES_A_RECORD = 60;
+
 /** Runs at the first record: windows that ended before it are not ours. */
 export const beginLog = ({ changeCore }: Store): void =>
   changeCore((core) => {

@@ -33,6 +33,7 @@ export const decodeText = (payload: Uint8Array): string =>
 /** Whether the message is this text, which is ASCII: a few frames are no JSON. */
 export const isText = (payload: Uint8Array, text: string): boolean =>
   payload.byteLength === text.length && decodeText(payload) === text;
+
 /** Runs `map` over the parsed payload; `cut` reads the lists of its books (level-lists.ts). Throws `VenueError` only. */
 export const readMessage = <T>(payload: Uint8Array, map: (message: unknown, text: string) => T, cut?: Cutter): T => {
   const text = decodeText(payload);
