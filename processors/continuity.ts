@@ -19,9 +19,7 @@ export const refuseHole = (place: string, { offset, startedAt }: Applied, found:
  */
 export const refuseOther = (place: string, { offset, recordedAt }: Applied, found: Message): void => {
   if (found.offset !== offset || found.timestampMs * 1000 <= recordedAt) return;
-  throw new LogCut(
-    `${place} has another record at ${offset} than the one that was applied: the log was cut. Use a new TOPIC_NAMESPACE.`,
-  );
+  throw new LogCut(`${place} has another record at ${offset} than the one that was applied`);
 };
 
 /**

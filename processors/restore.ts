@@ -101,9 +101,7 @@ const readOrNull = <T>(decode: (bytes: Buffer) => T, bytes: Buffer): T | null =>
 /** Throws when the log was truncated or recreated: to continue would skip records silently, and only an operator can decide what to keep. */
 const refuseCut = (place: string, { end, known, by }: { end: number; known: number; by: string }): void => {
   if (known < end) return;
-  throw new LogCut(
-    `${place} ends at ${end}, but ${by} of ${known}: the log was cut or made anew. Use a new TOPIC_NAMESPACE.`,
-  );
+  throw new LogCut(`${place} ends at ${end}, but ${by} of ${known}`);
 };
 
 /** A watermark is published after its outputs are acknowledged: an output partition that ends earlier has lost some of them. */

@@ -55,9 +55,14 @@ export const findFirstEpoch = ({ messages }: PartitionAnswer, from: number): num
 /** The log lacks records that were read from it: it was truncated or recreated, which an operator must judge. */
 export class LogCut extends RangeError {
   override readonly name = 'LogCut';
+
+  /** A new namespace would begin without the history that is stored (D-563). */
+  constructor(found: string) {
+    super(
+      `${found}: the log was cut or made anew. With all processes stopped delete all topics of the service: it goes on with its history (docs/deployment.md, Backups).`,
+    );
+  }
 }
 
 export const cutBefore = (place: string, offset: number, found: string): LogCut =>
-  new LogCut(
-    `${place} ends before offset ${offset}, which was read: ${found}. The log was cut or made anew. Use a new TOPIC_NAMESPACE.`,
-  );
+  new LogCut(`${place} ends before offset ${offset}, which was read (${found})`);
