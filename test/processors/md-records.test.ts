@@ -75,7 +75,7 @@ t.test('a crossed book is one record, so that no reader of md.book takes the one
 t.test('a book that is published later names the record of its last change', (t) => {
   const log = begin();
   snapshot(log, 10);
-  log.now += SECOND;
+  log.now += SECOND + 20_000;
   const first = diff(log, { U: 11, u: 11, pu: 10 }, { b: [['99.1', '1']], a: [] });
   log.now += 20_000;
   const last = diff(log, { U: 12, u: 12, pu: 11 }, { b: [['99.1', '2']], a: [] });
@@ -93,6 +93,21 @@ t.test('a book that is published later names the record of its last change', (t)
     named.some(([offset = -1]) => offset > last.offset),
     'none is of the tick that published it',
   );
+  t.end();
+});
+
+t.test('so does a book that turns out to be crossed as it is published later', (t) => {
+  const log = begin();
+  snapshot(log, 10);
+  log.now += SECOND + 20_000;
+  diff(log, { U: 11, u: 11, pu: 10 }, { b: [['99.1', '1']] });
+  log.now += 20_000;
+  const crossed = diff(log, { U: 12, u: 12, pu: 11 }, { b: [['100.5', '1']] });
+  log.now += SECOND;
+  log.tick(['k1']);
+  const gaps = runTask(SPEC, log.records).outputs.flatMap(({ md }) => md.filter(({ layer }) => layer === 'gap'));
+  t.match(gaps, [{ src: { offset: crossed.offset }, recorded_at: crossed.timestampMs * 1_000 }]);
+  t.equal(gaps.length, 1);
   t.end();
 });
 

@@ -184,6 +184,32 @@ t.test('windows sealed together without a reading share one gap row, but not acr
   t.end();
 });
 
+t.test('windows that are sealed together are a row each where they have a reading', (t) => {
+  const log = begin();
+  for (const [seconds, price] of [
+    [5, '101'],
+    [15, '102'],
+    [25, '103'],
+    [45, '104'],
+  ] as const) {
+    log.now = START + seconds * SECOND;
+    mark(log, price);
+  }
+  log.now = START + 150 * SECOND;
+  log.tick(['k1']);
+  const rows = listRows(runTask(SPEC, log.records).outputs, 'mark');
+  t.same(
+    rows.map((r) => [((r.instants['from_at'] ?? 0) - START) / SECOND, (r.at - START) / SECOND, r.figures['mark']]),
+    [
+      [0, 10, '101'],
+      [10, 20, '102'],
+      [20, 30, '103'],
+      [30, 40, undefined],
+    ],
+  );
+  t.end();
+});
+
 t.test('the cause of a gap is the first that applies', (t) => {
   const quiet = begin();
   quiet.run(130 * SECOND, ['k1']);

@@ -22,8 +22,7 @@ export const createNewestReader = <Answer extends Paged>(
       const answer = await ask(fittingMs);
       const { limit, returned, next_cursor: next } = answer.page;
       if (next === null || fittingMs < SHORTEST_MS) {
-        const isRoomy = fittingMs < spanMs && next === null && returned * SHORTER <= limit;
-        roomy = isRoomy ? roomy + 1 : 0;
+        roomy = returned * SHORTER <= limit ? roomy + 1 : 0;
         return answer;
       }
       [fittingMs, roomy] = [Math.ceil(fittingMs / SHORTER), 0];
