@@ -4,12 +4,24 @@ import type { AddressInfo, Socket } from 'node:net';
 import { connect } from 'node:net';
 import t from 'tap';
 import type { CallPayment, PaymentChecks } from '../../../api/access/call.ts';
+import { openKeyStore } from '../../../api/access/key-store.ts';
 import { Meter } from '../../../api/access/meter.ts';
+import { Places } from '../../../api/access/places.ts';
 import type { AgentRules } from '../../../api/rules/desk.ts';
 import { waitFor } from '../../support/wait.ts';
-import { market, type TestApp, testApp } from '../live-fixture.ts';
+import { KeyTable, market, type TestApp, testApp } from '../live-fixture.ts';
 
 const RULE = `rule_${'0'.repeat(26)}`;
+
+class CountedPlaces extends Places {
+  taken = 0;
+
+  override async take(...words: Parameters<Places['take']>): Promise<boolean> {
+    const isTaken = await super.take(...words);
+    if (isTaken) this.taken += 1;
+    return isTaken;
+  }
+}
 
 /** Rules whose reading begins, and ends when the test lets it. */
 const holdRules = () => {
@@ -52,6 +64,29 @@ t.test('a place of the key is taken as long as the work', async (t) => {
   t.equal(meter.inFlight(keyId), 1);
   end();
   await waitFor('its place', () => meter.inFlight(keyId) === 0);
+});
+
+t.test('a client that leaves while its key is checked keeps no place', async (t) => {
+  const places = new CountedPlaces();
+  const meter = new Meter(undefined, places);
+  const table = new KeyTable();
+  const free = table.add('free');
+  const store = openKeyStore(table as unknown as Parameters<typeof openKeyStore>[0]);
+  const asked = Promise.withResolvers<void>();
+  const left = Promise.withResolvers<void>();
+  const find: typeof store.find = async (...words) => {
+    asked.resolve();
+    await left.promise;
+    return store.find(...words);
+  };
+  const { rules, end } = holdRules();
+  end();
+  const keys = new Proxy(store, { get: (of, name) => (name === 'find' ? find : Reflect.get(of, name, of)) });
+  const service = await testApp(market(), { meter, rules, keys });
+  t.teardown(() => service.app.close());
+  await askAndLeave(service, [`Authorization: Bearer ${free}`], asked.promise);
+  left.resolve();
+  await waitFor('its place', () => places.taken === 1 && meter.inFlight(table.row(free)?.key_id ?? '') === 0);
 });
 
 t.test('a payment is in flight as long as the work', async (t) => {
