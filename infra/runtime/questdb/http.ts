@@ -49,8 +49,13 @@ export type QuestdbHttp = {
   readonly get: (path: string, parameters: Readonly<Record<string, string>>, signal?: AbortSignal) => Promise<Response>;
   /** The beginning of a configuration of QuestDB's own client: scheme, address, authority, user. */
   readonly senderConfig: string;
+  /** One connection for a sender of rows; whoever opened it closes it. */
+  readonly openSenderAgent: () => Agent;
   readonly close: () => Promise<void>;
 };
+
+/** Below the five minutes after which QuestDB closes an idle connection: a table that gets rows once a minute keeps its own. */
+const SENDER_IDLE_MS = 240_000;
 
 const PORTS: Readonly<Record<string, string>> = { 'http:': '80', 'https:': '443' };
 
@@ -70,13 +75,15 @@ const toSenderConfig = ({ url, caFile }: Address, auth: Credentials | undefined)
 export const openQuestdbHttp = (text: string, auth: Credentials | undefined): QuestdbHttp => {
   const address = parseQuestdbHttp(text);
   const ca = address.caFile === null ? undefined : readPem('tls_ca of QUESTDB_HTTP', address.caFile);
-  const agent = new Agent({ connect: ca === undefined ? {} : { ca } });
+  const connect = ca === undefined ? {} : { ca };
+  const agent = new Agent({ connect });
   const headers: Record<string, string> =
     auth === undefined
       ? {}
       : { authorization: `Basic ${Buffer.from(`${auth.user}:${auth.password}`).toString('base64')}` };
   return {
     senderConfig: toSenderConfig(address, auth),
+    openSenderAgent: () => new Agent({ connect, connections: 1, keepAliveTimeout: SENDER_IDLE_MS }),
     get: (path, parameters, signal) => {
       const url = new URL(path, address.url);
       for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);

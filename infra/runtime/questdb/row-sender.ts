@@ -1,6 +1,7 @@
 // Writes rows to QuestDB over ILP by HTTP, one sender a table.
 import { setTimeout as pause } from 'node:timers/promises';
 import { Sender } from '@questdb/nodejs-client';
+import type { Agent } from 'undici';
 import { isExactDouble } from '../../../schemas/decimals.ts';
 import type { Row } from '../../../schemas/topics.ts';
 import { createBackoff } from '../backoff.ts';
@@ -67,10 +68,16 @@ type TableLog = { readonly suspended: string | null; readonly applied: number; r
 
 type Suspended = { readonly table: string; readonly reason: string };
 
+/**
+ * QuestDB keeps a writer, some 50 open files, for each table that a connection has written to. Senders that share connections, as those of its client
+ * do, have as many writers of each table as there are connections.
+ */
+type TableSender = { readonly sender: Sender; readonly agent: Agent };
+
 class TableSenders implements RowSender {
   readonly #http: QuestdbHttp;
   readonly #log: Logger;
-  readonly #senders = new Map<string, Sender>();
+  readonly #senders = new Map<string, TableSender>();
   /** Requests of a table follow each other. */
   readonly #turns = new Map<string, Promise<void>>();
   readonly #closed = new AbortController();
@@ -121,7 +128,11 @@ class TableSenders implements RowSender {
         'QuestDB did not answer before the end: rows that it has not confirmed are written again',
       );
     });
-    for (const sender of this.#senders.values()) await sender.reset().close();
+    for (const { sender, agent } of this.#senders.values()) {
+      await sender.reset().close();
+      // Ends when its request does: one that QuestDB holds is not waited for.
+      void agent.close();
+    }
     await this.#http.close();
   }
 
@@ -134,17 +145,24 @@ class TableSenders implements RowSender {
 
   /** The client clears its buffer before it sends, so each attempt builds the rows again. */
   async #sendOnce(table: string, rows: readonly Row[]): Promise<void> {
-    const sender = this.#senders.get(table) ?? (await this.#openSender());
-    this.#senders.set(table, sender.reset());
+    const held = this.#senders.get(table) ?? (await this.#openSender());
+    this.#senders.set(table, held);
+    const sender = held.sender.reset();
     for (const row of rows) writeRow(sender, table, row);
     await sender.flush();
   }
 
   /** The client requests these settings too, but gives no cause for a failure: our own request does. */
-  async #openSender(): Promise<Sender> {
+  async #openSender(): Promise<TableSender> {
     const settings = await this.#http.get('/settings', {}, AbortSignal.timeout(RETRY_TIMEOUT_MS));
     await settings.body?.cancel();
-    return Sender.fromConfig(`${this.#http.senderConfig}${LIMITS}`);
+    const agent = this.#http.openSenderAgent();
+    try {
+      return { sender: await Sender.fromConfig(`${this.#http.senderConfig}${LIMITS}`, { agent }), agent };
+    } catch (error) {
+      await agent.destroy();
+      throw error;
+    }
   }
 
   async #untilAnswered<T>(what: string, request: () => Promise<T>): Promise<T> {
