@@ -110,7 +110,9 @@ function makeServerConf(dataDir: DataDir, { ports, isLight = false }: QuestdbOpt
     // A row must never create a table or a column; this also makes one ILP request atomic.
     'line.auto.create.new.tables': false,
     'line.auto.create.new.columns': false,
+    // Without the second one QuestDB writes a row about itself for each step of each commit into a table that is kept for four weeks.
     'telemetry.enabled': false,
+    'telemetry.disable.completely': true,
     'metrics.enabled': true,
     'shared.network.worker.count': 2,
     // SQL has threads of its own: QuestDB does not interrupt a statement that only generates rows (`long_sequence`), and writes must go on beside it.

@@ -1,6 +1,6 @@
 /** The embedded engines as processes: started, refused, killed, taken over and never left behind. */
 import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -268,6 +268,20 @@ t.test('the read-only user of QuestDB and its HTTP page need their passwords', a
   t.same(await sql(url, 'SELECT 1 AS one'), [{ one: 1 }]);
   await t.rejects(sql(url, 'CREATE TABLE mine (at TIMESTAMP)'), /denied/i);
   await t.rejects(sql(questdb_pg.replace('//', '//admin:quest@'), 'SELECT 1'), /invalid username\/password/i);
+});
+
+t.test('QuestDB keeps no table about its own work', async (t) => {
+  const { endpoints, dir } = await ownEngines(t, ['questdb']);
+  const { questdb_pg, questdb_user, questdb_password } = endpoints;
+  const url = questdb_pg.replace('//', `//${questdb_user}:${questdb_password}@`);
+  await sql(url, 'CREATE TABLE kept (at TIMESTAMP) TIMESTAMP(at) PARTITION BY DAY WAL');
+  await sql(url, 'INSERT INTO kept VALUES (now())');
+  await waitFor('the row is applied', async () => {
+    const [found] = (await sql(url, 'SELECT count() AS count FROM kept')) as { readonly count: string }[];
+    return found?.count === '1';
+  });
+  const kept = readdirSync(join(dir, 'questdb', 'db')).filter((name) => name.startsWith('sys.telemetry'));
+  t.same(kept, [], 'it would grow with every commit');
 });
 
 t.test('the read-only user cannot import, and its statements of seconds leave writing alone', async (t) => {
