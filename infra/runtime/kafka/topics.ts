@@ -42,9 +42,12 @@ const keepFor = (ms: number): Record<string, string> => ({
   'retention.ms': String(ms),
   'segment.ms': String(Math.max(MINUTE_MS, Math.round(ms / 4))),
 });
-const FOREVER = { 'cleanup.policy': 'delete', 'retention.ms': '-1', 'retention.bytes': '-1' };
+/** A broker keeps a file and two memory maps open for each segment: by its own period, as short as an hour, those of a topic without end do not end. */
+const SELDOM = { 'segment.ms': String(400 * 24 * HOUR_MS) };
+const FOREVER = { 'cleanup.policy': 'delete', 'retention.ms': '-1', 'retention.bytes': '-1', ...SELDOM };
 const CHECKPOINTS = {
   'cleanup.policy': 'delete',
+  ...SELDOM,
   'retention.ms': '-1',
   'retention.bytes': String(CHECKPOINT_BYTES),
   'segment.bytes': String(CHECKPOINT_BYTES / 8),

@@ -264,6 +264,18 @@ t.test('topics: retention is the live log’s, replays keep everything and their
   t.match(replay.get('replay.live.a'), { config: { 'retention.ms': '-1' } });
 });
 
+t.test('topics: none has ever more segments, each of them open files of its broker', async (t) => {
+  for (const { topic, config } of listTopicSpecs({ venues: ['a'], shards: 1, namespace: '' })) {
+    const of = (name: string): number => Number(config[name]);
+    if (config['cleanup.policy'] === 'compact') continue;
+    const inTime = of('retention.ms') === -1 ? 1 : of('retention.ms') / of('segment.ms');
+    const inBytes = of('retention.bytes') > 0 ? of('retention.bytes') / of('segment.bytes') : 1;
+    t.ok(inTime <= 15 && inBytes <= 15, `${topic}: those that are deleted leave few`);
+    if (of('retention.ms') === -1)
+      t.ok(of('segment.ms') > 365 * 86_400_000, `${topic}: one begins seldom by time alone`);
+  }
+});
+
 const LIFECYCLE = new URL('../../../infra/runtime/lifecycle.ts', import.meta.url).href;
 type Ending = { readonly code: number | null; readonly out: string; readonly log: string };
 
