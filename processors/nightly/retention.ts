@@ -18,6 +18,15 @@ const ROW_DAYS: readonly (readonly [table: string, instant: string, days: number
   ['key_usage', 'day', 400, 'true'],
   ['key_meters', 'refilled_at', 30, 'true'],
   ['incidents', 'closed_at', 400, "state <> 'open'"],
+  // One row an API process. It repeats a report within minutes, if at all.
+  ['meter_tellings', 'told_at', 30, 'true'],
+  // The states that a caller received last: a key that has ended reads no more, a payer may.
+  [
+    'rule_told',
+    'told_at',
+    30,
+    'exists (select from api_keys k where k.key_id = caller and least(k.revoked_at, k.expires_at) < $1)',
+  ],
 ];
 
 /**
