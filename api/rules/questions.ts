@@ -27,8 +27,13 @@ export type Question = {
   readonly bounds: Bounds;
 };
 
-/** `drop-oldest`; a rule whose question was dropped is compiled again. */
-const MOST_QUESTIONS = 50_000;
+/**
+ * `drop-oldest`, in characters; a rule whose question was dropped is compiled again. A question takes some 36 bytes for each character of its text and
+ * 4 kB: these are 50,000 of an ordinary length, and 300 MB of any, while rules of one account that are changed again and again may have 8,192 each.
+ */
+const MOST_CHARACTERS = 8_000_000;
+/** What a question takes besides its text. */
+const CHARACTERS_A_QUESTION = 100;
 
 type QuestionText = Pick<RuleDraft, 'query' | 'units' | 'freshness'>;
 
@@ -36,9 +41,17 @@ type QuestionText = Pick<RuleDraft, 'query' | 'units' | 'freshness'>;
 export class Questions {
   readonly #live: LiveMemory;
   readonly #held = new Map<string, Question>();
+  readonly #most: number;
+  #characters = 0;
 
-  constructor(live: LiveMemory) {
+  constructor(live: LiveMemory, most = MOST_CHARACTERS) {
     this.#live = live;
+    this.#most = most;
+  }
+
+  /** Characters of the questions that are held. */
+  get size(): number {
+    return this.#characters;
   }
 
   of({ query, units, freshness }: QuestionText): Question {
@@ -59,9 +72,17 @@ export class Questions {
       bounds,
     };
     this.#held.set(asked, question);
-    const oldest = this.#held.size > MOST_QUESTIONS ? this.#held.keys().next().value : undefined;
-    if (oldest !== undefined) this.#held.delete(oldest);
+    this.#characters += asked.length + CHARACTERS_A_QUESTION;
+    this.#dropOldest();
     return question;
+  }
+
+  #dropOldest(): void {
+    for (const asked of this.#held.keys()) {
+      if (this.#characters <= this.#most) return;
+      this.#held.delete(asked);
+      this.#characters -= asked.length + CHARACTERS_A_QUESTION;
+    }
   }
 }
 
@@ -76,8 +97,13 @@ const listMoments = ({ listings }: Directory): readonly Micros[] =>
     .flatMap(({ versions }) => versions.flatMap(({ written_at, delisted_at }) => [written_at, delisted_at ?? 0]))
     .sort((a, b) => a - b);
 
-/** `drop-oldest`, counted in listings: rules that were changed or deleted leave theirs behind for as long as the catalogue stays as it is. */
+/** `drop-oldest`, counted in listings and by the length of names: rules that were changed or deleted leave theirs behind for as long as the catalogue stays as it is. */
 const MOST_SELECTED = 1_000_000;
+
+/** Characters of a name that take as much as a listing. */
+const CHARACTERS_A_LISTING = 64;
+const countSelected = (key: string, selected: readonly Selected[]): number =>
+  selected.length + Math.ceil(key.length / CHARACTERS_A_LISTING);
 
 /** Selected listings of questions at instants, kept while the catalogue stays as it is. */
 export class Selections {
@@ -94,7 +120,7 @@ export class Selections {
     this.#most = most;
   }
 
-  /** Listings that are held, and one a selection: that may be empty. */
+  /** Listings that are held, and what the names of the selections take: those may be empty. */
   get size(): number {
     return this.#selected;
   }
@@ -112,16 +138,16 @@ export class Selections {
     if (held !== undefined) return held;
     const selected = selectListings(names, directory, { at, narrowing: toNarrowing(choice) });
     this.#held.set(key, selected);
-    this.#selected += selected.length + 1;
+    this.#selected += countSelected(key, selected);
     this.#dropOldest();
     return selected;
   }
 
   #dropOldest(): void {
-    for (const [key, { length }] of this.#held) {
+    for (const [key, selected] of this.#held) {
       if (this.#selected <= this.#most) return;
       this.#held.delete(key);
-      this.#selected -= length + 1;
+      this.#selected -= countSelected(key, selected);
     }
   }
 
