@@ -44,7 +44,8 @@ const BPS = /bps(?![A-Za-z0-9_])/y;
 const NAME = /nearest-rank(?![A-Za-z0-9_])|[A-Za-z_][A-Za-z0-9_]*/y;
 const OPERATOR = /<=|>=|[<>=+\-*/(),]/y;
 /** Spellings of other languages, and runs of what no token begins with. */
-const FOREIGN = /!=|<>|&&|\|\||\.[0-9]*|;|[^ \t\r\nA-Za-z0-9_"<>=+\-*/(),.;!&|]+|[\s\S]/uy;
+const FOREIGN =
+  /!=|<>|&&|\|\||\.[0-9]+(?:e[+-]?[0-9]+)?[A-Za-z0-9_.%]*|;|[^ \t\r\nA-Za-z0-9_"<>=+\-*/(),.;!&|]+|[\s\S]/uy;
 const NUMBER_TAIL = /[A-Za-z0-9_.%]*/y;
 
 const MOST_EXPONENT = 400;
@@ -76,34 +77,65 @@ export const toPlainDecimal = (literal: string, shift = 0): Digits | null => {
   return after === '' ? before : `${before}.${after}`;
 };
 
+const FIGURE = /^((?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?)(?:bps|%)?$/;
+const PERIOD = /^(?:0|[1-9][0-9]*)[smhd]$/;
+
+/** Whether a text is one number, figure with a unit, or duration. */
+export const isFigure = (text: string): boolean => {
+  const number = FIGURE.exec(text)?.[1];
+  return number === undefined ? PERIOD.test(text) : toPlainDecimal(number) !== null;
+};
+
+/**
+ * A figure that is spelt otherwise as the language spells it (DQL-02): with a digit before the point, unit and exponent in lower case. Null for
+ * other texts, and for `1M`, which elsewhere is a month.
+ */
+export const findSpelling = (text: string): string | null => {
+  const spelt = (text.startsWith('.') ? `0${text}` : text).toLowerCase();
+  return spelt !== text && isFigure(spelt) && !/[0-9]M$/.test(text) ? spelt : null;
+};
+
 /** `not` and `!` of other languages. */
 export const NO_NOT = 'Version 1 has no "not"; turn the comparison round.';
 
+const describeUnequal = (text: string): string =>
+  `Version 1 has no "${text}"; write the comparisons that should hold, as in a < b or a > b, and of codes those wanted, as in base in (BTC, ETH).`;
+
 const HINTS: readonly (readonly [RegExp, string | ((text: string) => string)])[] = [
   [/^"/, 'Close a string with " and escape as JSON does.'],
-  [
-    /^!=$|^<>$/,
-    (text) =>
-      `Version 1 has no "${text}"; write the comparisons that should hold, as in a < b or a > b, and of codes those wanted, as in base in (BTC, ETH).`,
-  ],
+  [/^!=$|^<>$|^≠/, describeUnequal],
   [/^&&$/, 'Write "and".'],
   [/^\|\|$/, 'Write "or".'],
-  [/^\.[0-9]/, (text) => `Write 0${text}.`],
   [/^;/, 'A query has no end mark; leave ";" out.'],
   [/^!/, NO_NOT],
   [
     /^[0-9]{4}-[0-9]{2}-[0-9]{2}/,
     'Write an instant with a zone and at most six fractional digits, such as 2026-01-15T12:00:00Z.',
   ],
-  [/^[0-9.]+(?:ms|[smhd])$/, 'Write a whole number of one unit of s, m, h, d, such as 90s.'],
+  [/^[0-9.]+(?:ms|[smhd])$/i, 'Write a whole number of one unit of s, m, h, d, such as 90s.'],
   [/^[0-9.]+e[+-]?[0-9]+(?:bps|%)?$/, 'Write a number with an exponent of at most 400 in size.'],
-  [/^[0-9]/, 'Write a number such as 0.5, 1e6, 1bps or 0.01%.'],
-  [/^'/, 'Write a string in double quotes, such as "BTC".'],
+  [/^[0-9]|^\.[0-9]/, 'Write a number such as 0.5, 1e6, 1bps or 0.01%.'],
+  [/^['`‘’“”„«»]/, 'Write a string in double quotes, such as "BTC".'],
+  [/^%/, 'Write "%" directly behind its number, as in 0.01%.'],
+  [/^[≥≧]/, 'Write ">=".'],
+  [/^[≤≦]/, 'Write "<=".'],
+  [/^[×∗·]/, 'Write "*".'],
+  [/^÷/, 'Write "/".'],
+  [/^[−–—]/, 'Write "-".'],
+  [/^\[|^\]/, 'Write a list in parentheses, as in base in (BTC, ETH).'],
+  [/^[{}]/, 'Leave braces out; the machine form of a query is sent as an object, not as a string.'],
   [/^#/, 'A query has no comments; leave it out.'],
   [/^[\s\ufeff]/, 'Separate words by spaces, tabs or line ends only.'],
 ];
 
+/** ASCII in its full width, as an East Asian keyboard writes it. */
+const FULL_WIDTH = /^[\uff01-\uff5e]/;
+const FULL_WIDTH_SHIFT = 0xfee0;
+
 const findHintFor = (text: string): string => {
+  const spelt = findSpelling(text);
+  if (spelt !== null) return `Write ${spelt}.`;
+  if (FULL_WIDTH.test(text)) return `Write "${String.fromCharCode(text.charCodeAt(0) - FULL_WIDTH_SHIFT)}".`;
   for (const [pattern, hint] of HINTS) if (pattern.test(text)) return typeof hint === 'string' ? hint : hint(text);
   return 'Quote a code that is not all letters and digits, such as "A.b".';
 };

@@ -3,7 +3,7 @@ import type { Position } from '../../schemas/errors.ts';
 import { clip } from '../../schemas/sent-text.ts';
 import { Faults } from './faults.ts';
 import { FIELDS } from './fields.ts';
-import { readTokens, type Token } from './lexer.ts';
+import { isFigure, readTokens, type Token } from './lexer.ts';
 import { SELECTION_KEYS } from './selection.ts';
 import { Source } from './source.ts';
 import { AGGREGATES, QUANTIFIERS } from './tree.ts';
@@ -118,13 +118,22 @@ export class TokenStream {
     return (word === 'as' && following === 'of') || (word === 'order' && following === 'by');
   }
 
+  /** Of a unit apart from its number, such as `1 bps`. */
+  #findUnitHint(): string | null {
+    const { previous, token } = this;
+    if (previous?.kind !== 'number' || token.kind !== 'name') return null;
+    const joined = `${previous.text}${token.text}`;
+    return isFigure(joined) ? `Write ${joined}.` : null;
+  }
+
   /** Reading cannot go on: `wanted` is expected here. An invalid token has reported its fault already, as has one where reading stopped. */
   stop(wanted: string, hint: string): never {
     const { token } = this;
     if (token.kind !== 'invalid' && token !== this.#stoppedAt) {
       this.#stoppedAt = token;
       const found = token.kind === 'end' ? 'The text ends' : `"${clip(token.text)}" stands`;
-      this.faults.add('DQL_SYNTAX', token, { message: `${found} where ${wanted} is expected.`, hint });
+      const message = `${found} where ${wanted} is expected.`;
+      this.faults.add('DQL_SYNTAX', token, { message, hint: this.#findUnitHint() ?? hint });
     }
     throw HALT;
   }

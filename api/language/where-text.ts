@@ -8,6 +8,7 @@ import { type Code, IN_LIST, SELECTION_KEYS, type Selection, type SelectionKey }
 import { Halt, TokenStream } from './token-stream.ts';
 
 const TERMS = 'A selection has terms like quote = USDT or base in (BTC, ETH), joined by "and".';
+const LISTS = 'A selection has no "or" and no "not": name the codes wanted, as in venue in (binance, okx).';
 const QUOTED = 'Write a code, or a quoted string.';
 
 /** A selection that is being read. */
@@ -25,7 +26,8 @@ const refuseKey = ({ faults }: TokenStream, token: Token): void => {
   }
   faults.add('DQL_UNKNOWN_FIELD', token, () => {
     const near = findNearest(token.text.toLowerCase(), SELECTION_KEYS);
-    const hint = near.length > 0 ? `Did you mean ${near.join(', ')}?` : `Use one of ${SELECTION_KEYS.join(', ')}.`;
+    const known = token.text.toLowerCase() === 'not' ? LISTS : `Use one of ${SELECTION_KEYS.join(', ')}.`;
+    const hint = near.length > 0 ? `Did you mean ${near.join(', ')}?` : known;
     return { message: describeUnknown(token.text, 'a name of a selection', near), hint };
   });
 };
@@ -52,7 +54,7 @@ const readListed = (stream: TokenStream, key: SelectionKey | undefined): Code | 
 
 const readCodes = (stream: TokenStream, key: SelectionKey | undefined): Code[] => {
   if (stream.takeOp('=')) return [readCode(stream, key)];
-  if (!stream.takeWord('in')) stream.stop('"=" or "in"', TERMS);
+  if (!stream.takeWord('in')) stream.stop('"=" or "in"', stream.word === 'not' ? LISTS : TERMS);
   stream.expectOp('(', TERMS);
   const codes: Code[] = [];
   let count = 0;
@@ -102,7 +104,7 @@ type Reading = {
 
 /**
  * selection = term , { "and" , term } ; Throws Halt where reading cannot go on: `into` then has the terms before. A term with something
- * behind it is left out: that may belong to its code, so it names no unknown one (D-65).
+ * behind it is left out: that may belong to its code, so it names no unknown one (D-65). An `or` belongs to none.
  */
 export const readSelection = (stream: TokenStream, { into, mayEnd }: Reading): void => {
   let term = readTerm(stream, into);
@@ -110,7 +112,9 @@ export const readSelection = (stream: TokenStream, { into, mayEnd }: Reading): v
     addTerm(into, term);
     term = readTerm(stream, into);
   }
-  if (mayEnd()) addTerm(into, term);
+  const isBeforeOr = stream.word === 'or';
+  if (isBeforeOr || mayEnd()) addTerm(into, term);
+  if (isBeforeOr) stream.stop('"and"', LISTS);
 };
 
 export type ReadSelection = { readonly selection: Selection; readonly errors: readonly ApiError[] };

@@ -1,7 +1,7 @@
 // Words in the place of an expression that begin none: keywords, names in upper case, codes (DQL-03, DQL-34d).
 import { FIELDS, SOURCES } from './fields.ts';
 import { FUNCTIONS } from './functions.ts';
-import { NO_NOT, type Token } from './lexer.ts';
+import { findSpelling, NO_NOT, type Token } from './lexer.ts';
 import type { TokenStream } from './token-stream.ts';
 
 /** Keywords that begin no expression and no clause; no field has such a name (DQL-03). */
@@ -22,7 +22,8 @@ export const stopAtCode = (stream: TokenStream, place: 'function' | 'field'): ne
   const lower = token.text.toLowerCase();
   const known = place === 'function' ? FUNCTIONS.has(lower) : FIELDS.has(lower) || SOURCES.has(lower);
   if (known) stream.stop('a name in lower case', `Write ${lower}.`);
-  if (/^[0-9]+E[0-9]+$/.test(token.text)) stream.stop('an expression', `Write ${lower}.`);
+  const spelt = findSpelling(token.text);
+  if (spelt !== null) stream.stop('an expression', `Write ${spelt}.`);
   return stream.stop('an expression', 'A code stands only on the right of "=" or in "in", beside a code field.');
 };
 
