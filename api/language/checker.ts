@@ -245,7 +245,7 @@ class Checker {
       if (origin !== null) codesNamed.set(key, [...(codesNamed.get(key) ?? []), { text: spelt, origin }]);
       return makeChecked(makeCode(spelt, node.place), 'code');
     }
-    if (FIELDS.get(node.value)?.type === 'code') {
+    if (node.isWord && FIELDS.get(node.value)?.type === 'code') {
       this.#type(
         node.place,
         `"${field.name}" is compared with the field "${node.value}".`,

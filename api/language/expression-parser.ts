@@ -2,7 +2,8 @@
 import { formatDuration, parseDuration } from '../../schemas/durations.ts';
 import { formatInstant, parseInstant } from '../../schemas/instants.ts';
 import { clip } from '../../schemas/sent-text.ts';
-import type { Place } from './faults.ts';
+import { makeOpenCall, makeTimedCall } from './call-nodes.ts';
+import { joinPlaces } from './faults.ts';
 import { FIELDS, SOURCES } from './fields.ts';
 import { FUNCTIONS, type Parameter } from './functions.ts';
 import type { Token } from './lexer.ts';
@@ -16,7 +17,6 @@ import {
   makeAggregate,
   makeArith,
   makeBroken,
-  makeCall,
   makeCmp,
   makeCode,
   makeDuration,
@@ -41,22 +41,10 @@ const NESTED_CALLS = LIMITS.depth + 1;
 /** What words mean on the right of `=` and inside `in` (DQL-03). */
 type Position = 'code' | 'status' | 'expression';
 
-/** From the start of the first to the end of the last. */
-const joinPlaces = (first: Place, last: Place): Place =>
-  first !== null && last !== null && 'from' in first && 'from' in last ? { from: first.from, to: last.to } : first;
-
 /** The allowed other side of a comparison with this. */
 const findPositionBeside = (left: Node): Position => {
   if (left.type === 'call' && left.name === 'status') return 'status';
   return left.type === 'field' && FIELDS.get(left.name)?.type === 'code' ? 'code' : 'expression';
-};
-
-/** A duration behind the arguments is the timeframe of a function that reads periods. */
-const makeTimedCall = (token: Token, args: readonly Node[], end: Token): Node => {
-  const last = args.at(-1);
-  const isTimed = FUNCTIONS.get(token.text)?.readsPeriods === true && last?.type === 'duration';
-  const timeframe = isTimed ? { text: last.value, place: last.place } : undefined;
-  return makeCall(token.text, { args: isTimed ? args.slice(0, -1) : args, timeframe }, joinPlaces(token, end));
 };
 
 export class ExpressionParser {
@@ -115,7 +103,7 @@ export class ExpressionParser {
     const { token } = stream;
     if (position === 'code') {
       stream.takeCode();
-      return makeCode(token.value, token);
+      return { ...makeCode(token.value, token), isWord: token.kind === 'name' };
     }
     const status = STATUSES.find((s) => s === token.text);
     if (status === undefined) return stream.stop('a status', `Write one of ${STATUSES.join(', ')}.`);
@@ -310,7 +298,7 @@ export class ExpressionParser {
         const args = this.#readArguments(FUNCTIONS.get(token.text)?.parameters ?? []);
         return makeTimedCall(token, args, this.#stream.take());
       },
-      (parts) => makeBroken(token, parts, 'call'),
+      (parts) => makeOpenCall(token, parts),
     );
   }
 

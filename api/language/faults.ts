@@ -10,6 +10,10 @@ export type Words = { readonly message: string; readonly hint: string };
 type Origin = Located | Record<never, never>;
 type Fault = { readonly code: ErrorCode; readonly origin: Origin; readonly words: () => Words };
 
+/** From the start of the first to the end of the last. */
+export const joinPlaces = (first: Place, last: Place): Place =>
+  first !== null && last !== null && 'from' in first && 'from' in last ? { from: first.from, to: last.to } : first;
+
 const MOST_TOLD = 20;
 
 /** What an unknown name is not, and the nearest known ones (interface, Query-language codes). */
