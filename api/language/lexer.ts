@@ -123,7 +123,7 @@ const HINTS: readonly (readonly [RegExp, string | ((text: string) => string)])[]
   [/^÷/, 'Write "/".'],
   [/^[−–—]/, 'Write "-".'],
   [/^\[|^\]/, 'Write a list in parentheses, as in base in (BTC, ETH).'],
-  [/^[{}]/, 'Leave braces out; the machine form of a query is sent as an object, not as a string.'],
+  [/^[{}]/, 'Write text, such as base = BTC; the machine form is a JSON object of the body, not a string.'],
   [/^#/, 'A query has no comments; leave it out.'],
   [/^[\s\ufeff]/, 'Separate words by spaces, tabs or line ends only.'],
 ];
