@@ -7,12 +7,12 @@ import { describeValue } from '../../schemas/sent-text.ts';
 import { type CheckedQuery, checkQuery } from './check-query.ts';
 import type { Codes } from './codes.ts';
 import { type Complexity, checkCost, checkSize, isWhole } from './cost.ts';
-import { Faults, type Words } from './faults.ts';
+import { Faults, type Place, type Words } from './faults.ts';
 import { LIMITS, VERSION } from './limits.ts';
 import { readObject } from './object.ts';
 import { parseText } from './parser.ts';
 import { printQuery, toQueryJson } from './printer.ts';
-import type { Selection } from './selection.ts';
+import type { Origin, Selection } from './selection.ts';
 import { NO_CLAUSES, type Query } from './tree.ts';
 
 export type QueryInput =
@@ -25,6 +25,8 @@ export type Compiled = {
   readonly string: string;
   readonly json: JsonValue;
   readonly complexity: Complexity;
+  /** Where a part of the query is, in the form of an answer. */
+  readonly originOf: (place: Place) => Origin | null;
 };
 
 const refuseVersion = ({ dql }: JsonObject, path: string): void => {
@@ -124,5 +126,5 @@ export const compile = (input: QueryInput, codes: Codes, demands = NO_DEMANDS): 
   const string = printQuery(query);
   checkCanonicalLength(string, faults);
   faults.throwIfAny();
-  return { query, string, json: toQueryJson(query), complexity };
+  return { query, string, json: toQueryJson(query), complexity, originOf: (place) => faults.originOf(place) };
 };

@@ -8,7 +8,7 @@ import { type Code, IN_LIST, SELECTION_KEYS, type Selection, type SelectionKey }
 import { Halt, TokenStream } from './token-stream.ts';
 
 const TERMS = 'A selection has terms like quote = USDT or base in (BTC, ETH), joined by "and".';
-const LISTS = 'A selection has no "or" and no "not": name the codes wanted, as in venue in (binance, okx).';
+const LISTS = 'A selection has no "or" and no "not": name the codes wanted, as in base in (BTC, ETH).';
 const QUOTED = 'Write a code, or a quoted string.';
 
 /** A selection that is being read. */

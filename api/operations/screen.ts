@@ -5,6 +5,7 @@ import { type ApiError, makeServiceError, ServiceError } from '../../schemas/err
 import { formatInstant, formatInstantOrNull } from '../../schemas/instants.ts';
 import { type JsonValue, makeRawJson, writeJson } from '../../schemas/json.ts';
 import { READING_LAYERS } from '../../schemas/layers.ts';
+import type { Micros } from '../../schemas/records.ts';
 import { refuseOutside, throwAll, toNarrowing } from '../access/scope.ts';
 import type { Spoilt } from '../contract/endpoint.ts';
 import {
@@ -27,7 +28,7 @@ import type { Selection } from '../language/selection.ts';
 import { Where } from '../language/where-object.ts';
 import { Freshness, findFreshnessFaults, findFreshnessLimits, makeBounds, printBounds } from '../live/bounds.ts';
 import type { Selected } from '../live/listing-book.ts';
-import { makePlan, type Plan as QueryPlan } from '../screen/plan.ts';
+import { findLayerPlace, makePlan, type Plan as QueryPlan } from '../screen/plan.ts';
 import { readFacts } from '../screen/read-facts.ts';
 import { Budget, makeScreenItems } from '../screen/screen.ts';
 import { findDirectory } from '../selection/directory.ts';
@@ -47,7 +48,7 @@ import {
 import { type Answer, type Context, defineOperation, type Reading } from './operation.ts';
 import { findQueryFaults, findQueryInput, QUERY_CODES, QueryMembers } from './query-input.ts';
 import { findScreenPages, type ScreenResult, toCursor } from './screen-pages.ts';
-import { placeInQuery, readBodySelection } from './two-texts.ts';
+import { placeAtPart, placeInQuery, readBodySelection } from './two-texts.ts';
 
 const BUDGET_MS = 5_000;
 /** Additions that a slow machine does within half of the budget; a query over more of them is refused before anything is read (SC-06). */
@@ -167,11 +168,19 @@ const understand = (input: Partial<Input>, reading: Reading): Compiled | null =>
 };
 
 /** Layers that the plan lacks: candles are in every plan, so only readings can be. */
-const findLayersRefused = (layers: readonly string[], plan: Plan, path: string): ApiError[] =>
-  findLayerRefusals(layers, plan).map((error) => ({ ...error, path }));
+const findLayersRefused = ({ input, compiled, plan }: Question, reading: QueryPlan): ApiError[] =>
+  reading.layers.flatMap((layer) => {
+    const origin = compiled.originOf(findLayerPlace(reading, layer));
+    return findLayerRefusals([layer], plan).flatMap((error) => placeAtPart(input, error, origin));
+  });
 
-/** The member that holds the query. */
-const findPath = ({ query }: Input): string => (query === undefined ? '/query_object' : '/query');
+/** T before what the plan reaches back to. */
+const findReachRefused = ({ input, compiled, plan }: Question, evaluatedAt: Micros): ApiError[] => {
+  const { asOf } = compiled.query;
+  if (asOf === null) return [];
+  const refusals = findReachRefusals(asOf.at, plan, { evaluatedAt, path: '' });
+  return refusals.flatMap((error) => placeAtPart(input, error, compiled.originOf(asOf.place)));
+};
 
 type Question = {
   readonly input: Input;
@@ -183,19 +192,16 @@ type Question = {
 };
 
 /** Checks of step 8, then the listings of T (E-01, S-07). */
-const selectWithin = (
-  { input, compiled, names, named, plan }: Question,
-  layers: readonly string[],
-  context: Context,
-): Selected[] => {
+const selectWithin = (question: Question, reading: QueryPlan, context: Context): Selected[] => {
+  const { input, compiled, names, named, plan } = question;
   const { live, evaluatedAt } = context;
   const { asOf } = compiled.query;
   const choice = context.scopeOf(plan);
   throwAll([
     ...refuseOutside(names, plan, choice),
     ...placeInQuery(input, refuseOutside(named, plan, choice)),
-    ...findLayersRefused(layers, plan, findPath(input)),
-    ...(asOf === null ? [] : findReachRefusals(asOf.at, plan, { evaluatedAt, path: findPath(input) })),
+    ...findLayersRefused(question, reading),
+    ...findReachRefused(question, evaluatedAt),
     ...findFreshnessLimits(input.freshness),
   ]);
   return selectListings(names, findDirectory(live), { at: asOf?.at ?? evaluatedAt, narrowing: toNarrowing(choice) });
@@ -299,7 +305,7 @@ const selectFor = (
   context: Context,
 ): { readonly plan: QueryPlan; readonly selected: Selected[] } => {
   const plan = makePlan(question.compiled.query, question.input.units ?? 'published');
-  const selected = selectWithin(question, plan.layers, context);
+  const selected = selectWithin(question, plan, context);
   refuseLong(plan.steps, selected.length);
   return { plan, selected };
 };

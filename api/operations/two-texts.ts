@@ -1,7 +1,7 @@
 // A request with a query and a selection beside it: each fault names the text that its position lies in (E-06).
 import type { Static } from 'typebox';
 import type { ApiError } from '../../schemas/errors.ts';
-import type { Selection } from '../language/selection.ts';
+import type { Origin, Selection } from '../language/selection.ts';
 import type { Where } from '../language/where-object.ts';
 import { readWhere } from './listing-input.ts';
 
@@ -22,6 +22,13 @@ const placeErrors = (errors: readonly ApiError[], path: string): ApiError[] =>
 /** In an answer about two texts the faults of the query name it. */
 export const placeInQuery = ({ query, where }: Texts, errors: readonly ApiError[]): readonly ApiError[] =>
   typeof query === 'string' && typeof where === 'string' ? placeErrors(errors, '/query') : errors;
+
+/** A fault at a part of the query; at the member that holds the query when it has no part. */
+export const placeAtPart = (texts: Texts, error: ApiError, origin: Origin | null): readonly ApiError[] => {
+  const { path: _, ...rest } = error;
+  const whole = { path: texts.query === undefined ? '/query_object' : '/query' };
+  return placeInQuery(texts, [{ ...rest, ...(origin ?? whole) }]);
+};
 
 const placeSelection = (selection: Selection): Selection =>
   Object.fromEntries(

@@ -4,6 +4,7 @@ import { compareBytes } from '../../schemas/text-order.ts';
 import type { UnitsMode } from '../../schemas/units.ts';
 import { type CheckedQuery, listExpressions } from '../language/check-query.ts';
 import { countBars, listChildren } from '../language/cost.ts';
+import type { Place } from '../language/faults.ts';
 import { FIELDS } from '../language/fields.ts';
 import { printNode } from '../language/printer.ts';
 import type { Node } from '../language/tree.ts';
@@ -65,6 +66,10 @@ const findLayerOfLeaf = (leaf: Leaf): ReadingLayer | null => {
   const layer = FIELDS.get(name)?.layer;
   return layer === undefined || layer === 'reference' ? null : layer;
 };
+
+/** Where the query first reads a layer; null when only a conversion needs it. */
+export const findLayerPlace = ({ slots }: Plan, layer: ReadingLayer): Place =>
+  slots.find(({ leaf }) => findLayerOfLeaf(leaf) === layer)?.leaf.place ?? null;
 
 const listLayers = (slots: readonly Slot[], units: UnitsMode): ReadingLayer[] => {
   const read = new Set(slots.map(({ leaf }) => findLayerOfLeaf(leaf)));

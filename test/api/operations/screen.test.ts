@@ -420,7 +420,7 @@ t.test('what is malformed, unauthorised, beyond the plan or out of range is refu
     [{ query: 'as of 2026-01-01' }, ['DQL_AS_OF_RANGE 6']],
     [{ query: { dql: '1', as_of: '2027-01-01' } }, ['DQL_AS_OF_RANGE /query/as_of']],
     [{ query: 'mark > 1' }, ['DQL_SCOPE 0']],
-    [{ query: 'any(venues where depth_bid(10bps) > 1)' }, ['PLAN_LIMIT /query'], 'free'],
+    [{ query: 'any(venues where depth_bid(10bps) > 1)' }, ['PLAN_LIMIT 17'], 'free'],
     [{ query: 'any(venues where sma(close, 5, 1h) > 1)' }, ['UNAVAILABLE']],
     [{ query: 'as of 2026-01-12' }, ['UNAVAILABLE']],
   ];
