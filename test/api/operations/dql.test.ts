@@ -136,23 +136,6 @@ t.test('parse refuses a bad key, a body too large, a query too long, and a metho
   });
 });
 
-t.test('what a plan refuses of a screen is reported at the member that holds the query (E-05)', async (t) => {
-  const band = { type: 'code', value: '10bps' };
-  const left = { type: 'call', name: 'depth_bid', args: [band] };
-  const cmp = { type: 'cmp', op: '>', left, right: { type: 'number', value: 1 } };
-  const object = { dql: '1', condition: { type: 'any', where: cmp } };
-  await withApp(market(), async ({ app, as }) => {
-    const refused = async (body: Readonly<Record<string, unknown>>) => {
-      const headers = { 'content-type': 'application/json', ...as('free') };
-      const answer = await app.inject({ method: 'POST', url: '/v2/screen', headers, payload: JSON.stringify(body) });
-      return [answer.statusCode, ...answer.json<Parsed>().errors.map(({ code, path }) => `${code} ${path}`)];
-    };
-    t.same(await refused({ query: 'any(venues where depth_bid(10bps) > 1)' }), [403, 'PLAN_LIMIT /query']);
-    t.same(await refused({ query: object }), [403, 'PLAN_LIMIT /query']);
-    t.same(await refused({ query_object: object }), [403, 'PLAN_LIMIT /query_object']);
-  });
-});
-
 t.test('parse and catalogue wait until the state has been read', async (t) => {
   const unread = new Feed([]);
   Object.defineProperty(unread, 'memory', { value: new LiveMemory(['binance']) });

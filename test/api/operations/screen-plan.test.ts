@@ -40,6 +40,23 @@ const CASES: readonly (readonly [Record<string, unknown>, readonly string[]])[] 
     },
     ['PLAN_LIMIT /query_object/select/0'],
   ],
+  [
+    {
+      query: {
+        dql: '1',
+        condition: {
+          type: 'any',
+          where: {
+            type: 'cmp',
+            op: '>',
+            left: { type: 'call', name: 'depth_bid', args: [{ type: 'code', value: '10bps' }] },
+            right: { type: 'number', value: 1 },
+          },
+        },
+      },
+    },
+    ['PLAN_LIMIT /query/condition/where/left'],
+  ],
 ];
 
 t.test('what a plan does not cover is marked in the query (D-503)', async (t) => {
