@@ -141,8 +141,7 @@ const countNodes = (query: CheckedQuery): { nodes: number; quantifiers: number; 
 /** Limits that hold whether or not the query has other faults. `depth` is the deepest chain as written. */
 export const checkSize = (query: CheckedQuery, depth: number, faults: Faults): void => {
   const { nodes, quantifiers } = countNodes(query);
-  // A query cut off at its nesting has this fault already.
-  if (!faults.has('DQL_COMPLEXITY')) {
+  if (!faults.isTooDeep) {
     refuseOver(faults, {
       figure: depth,
       most: LIMITS.depth,

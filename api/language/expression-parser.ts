@@ -360,7 +360,7 @@ export class ExpressionParser {
     if (this.#calls === NESTED_CALLS) {
       const calls = NESTED_CALLS + 1 + this.#stream.countNested('call');
       const message = describeOverLimit('Calls nest to a depth of', calls, LIMITS.depth);
-      this.#stream.faults.add('DQL_COMPLEXITY', token, { message, hint: 'Split the condition.' });
+      this.#stream.faults.addTooDeep(token, { message, hint: 'Split the condition.' });
       while (this.#stream.skipToSeparator() && !this.#stream.takeOp(')')) this.#stream.take();
       return makeBroken(token);
     }

@@ -35,6 +35,7 @@ const compareFaults = (a: Fault, b: Fault): number => {
 export class Faults {
   readonly #source: Source | null;
   readonly #faults: Fault[] = [];
+  #isTooDeep = false;
 
   /** `source` is the text that spans lie in; null for the object form. */
   constructor(source: Source | null) {
@@ -45,8 +46,14 @@ export class Faults {
     return this.#faults.length === 0;
   }
 
-  has(code: ErrorCode): boolean {
-    return this.#faults.some((fault) => fault.code === code);
+  /** Whether reading was cut off at the depth of nodes, which was told there (DQL-30). */
+  get isTooDeep(): boolean {
+    return this.#isTooDeep;
+  }
+
+  addTooDeep(place: Place, words: Words): void {
+    this.#isTooDeep = true;
+    this.add('DQL_COMPLEXITY', place, words);
   }
 
   hasOther(code: ErrorCode): boolean {

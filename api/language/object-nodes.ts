@@ -250,7 +250,7 @@ export class NodeReader {
   #nest(place: Place, read: () => Node): Node {
     if (this.#nested === NESTED) {
       const message = describeOverLimit('The nodes of the query nest to a depth of at least', NESTED + 1, LIMITS.depth);
-      this.shape.faults.add('DQL_COMPLEXITY', place, { message, hint: 'Split the condition.' });
+      this.shape.faults.addTooDeep(place, { message, hint: 'Split the condition.' });
       return makeBroken(place);
     }
     this.#nested++;
