@@ -103,13 +103,19 @@ const withSelection = (query: Query, where: Selection | null, faults: Faults): Q
   return { ...query, repeated: [...query.repeated, { ...NO_CLAUSES, where }] };
 };
 
-const refuse = ({ quantitySums, asOf }: CheckedQuery, demands: Demands, faults: Faults): void => {
+const refuse = ({ quantitySums }: CheckedQuery, demands: Demands, faults: Faults): void => {
   for (const place of demands.refuseQuantitySums ? quantitySums : []) {
     const message = '"sum" cannot add up a quantity as published across venues.';
     faults.add('DQL_TYPE', place, { message, hint: 'Send units: base.' });
   }
-  const words = asOf === null ? null : demands.outOfRange(asOf.at);
-  if (asOf !== null && words !== null) faults.add('DQL_AS_OF_RANGE', asOf.place, words);
+};
+
+/** Every instant that was given is judged. */
+const refuseInstants = (query: Query, demands: Demands, faults: Faults): void => {
+  for (const { asOf } of [query, ...query.repeated]) {
+    const words = asOf === null ? null : demands.outOfRange(asOf.at);
+    if (asOf !== null && words !== null) faults.add('DQL_AS_OF_RANGE', asOf.place, words);
+  }
 };
 
 /** Compiles a query against the codes known. Throws ServiceError with all its faults. */
@@ -118,6 +124,7 @@ export const compile = (input: QueryInput, codes: Codes, demands = NO_DEMANDS): 
   const parsed = withSelection(written, demands.where, faults);
   const query = checkQuery(parsed, { faults, codes });
   refuse(query, demands, faults);
+  refuseInstants(parsed, demands, faults);
   if (demands.isRule) refuseClauses(query, faults);
   checkSize(query, computeDepth(parsed), faults);
   // For a query that is only too large every limit is reported (DQL-32); one with other faults has no cost.

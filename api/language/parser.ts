@@ -17,7 +17,7 @@ type Items<T> = { readonly most: number; readonly of: string; readonly over: (le
 type Reading = { -readonly [K in keyof Query]: Query[K] };
 
 /** Clauses whose contents are checked, by their first word. */
-const MEMBERS = { timeframe: 'timeframe', where: 'where', select: 'select', order: 'orderBy' } as const;
+const MEMBERS = { timeframe: 'timeframe', as: 'asOf', where: 'where', select: 'select', order: 'orderBy' } as const;
 
 class Parser {
   readonly #stream: TokenStream;
@@ -35,7 +35,7 @@ class Parser {
   /** query = [ expr ] , { clause } ; (* not empty *) */
   read(): Query {
     const stream = this.#stream;
-    const query: Reading = { ...NO_CLAUSES, condition: null, asOf: null, repeated: [] };
+    const query: Reading = { ...NO_CLAUSES, condition: null, repeated: [] };
     if (stream.isEnd) {
       stream.faults.add('DQL_SYNTAX', { from: 0, to: 0 }, { message: 'The query is empty.', hint: CONDITION });
     }

@@ -87,14 +87,14 @@ export type AsOf = { readonly at: Micros; readonly place: Place };
 /** The clauses whose contents are checked. */
 export type Clauses = {
   readonly timeframe: OwnTimeframe | null;
+  readonly asOf: AsOf | null;
   readonly where: Selection | null;
   readonly select: readonly Node[];
   readonly orderBy: readonly OrderKey[];
 };
-export const NO_CLAUSES: Clauses = { timeframe: null, where: null, select: [], orderBy: [] };
+export const NO_CLAUSES: Clauses = { timeframe: null, asOf: null, where: null, select: [], orderBy: [] };
 export type Query = Clauses & {
   readonly condition: Node | null;
-  readonly asOf: AsOf | null;
   /** What clauses held before they were given again: their faults are found too. */
   readonly repeated: readonly Clauses[];
 };

@@ -56,3 +56,15 @@ t.test('every query of README.md is accepted', async (t) => {
   t.equal(queries.length, 4);
   for (const query of queries) t.same(findFaults(query, PUBLISHED), [], query);
 });
+
+t.test('each instant of a clause that is given twice is judged (DQL-07, Q-02)', async (t) => {
+  const words = { message: 'Out of range.', hint: 'Ask for another instant.' };
+  const demands: Demands = { ...PUBLISHED, outOfRange: (at) => (at < Date.UTC(2026, 0, 2) * 1000 ? words : null) };
+  t.same(findFaults('as of 2026-01-01 as of 2026-01-03', demands), [
+    'DQL_AS_OF_RANGE 6+10',
+    'DQL_DUPLICATE_CLAUSE 17+5',
+  ]);
+  t.same(findFaults('as of 2026-01-01 as of 2026-01-01', demands), [
+    ...['DQL_AS_OF_RANGE 6+10', 'DQL_DUPLICATE_CLAUSE 17+5', 'DQL_AS_OF_RANGE 23+10'],
+  ]);
+});
