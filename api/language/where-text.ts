@@ -9,6 +9,12 @@ import { Halt, TokenStream } from './token-stream.ts';
 
 const TERMS = 'A selection has terms like quote = USDT or base in (BTC, ETH), joined by "and".';
 const LISTS = 'A selection has no "or" and no "not": name the codes wanted, as in base in (BTC, ETH).';
+const KEYS = `Use one of ${SELECTION_KEYS.join(', ')}.`;
+/** Of words that are no misspelt key. */
+const HINTS: ReadonlyMap<string, string> = new Map([
+  ['not', LISTS],
+  ['where', 'Begin with a term such as base = BTC, and leave "where" out.'],
+]);
 const QUOTED = 'Write a code, or a quoted string.';
 
 /** A selection that is being read. */
@@ -26,8 +32,7 @@ const refuseKey = ({ faults }: TokenStream, token: Token): void => {
   }
   faults.add('DQL_UNKNOWN_FIELD', token, () => {
     const near = findNearest(token.text.toLowerCase(), SELECTION_KEYS);
-    const known = token.text.toLowerCase() === 'not' ? LISTS : `Use one of ${SELECTION_KEYS.join(', ')}.`;
-    const hint = near.length > 0 ? `Did you mean ${near.join(', ')}?` : known;
+    const hint = near.length > 0 ? `Did you mean ${near.join(', ')}?` : (HINTS.get(token.text.toLowerCase()) ?? KEYS);
     return { message: describeUnknown(token.text, 'a name of a selection', near), hint };
   });
 };
@@ -77,7 +82,9 @@ const readCodes = (stream: TokenStream, key: SelectionKey | undefined): Code[] =
 /** term = key , ( "=" , code | "in" , "(" , code , { "," , code } , ")" ) ; */
 const readTerm = (stream: TokenStream, before: SelectionTerms): Term | null => {
   const { token } = stream;
-  if (stream.word === '') stream.stop('a selection term', `Start a term with one of ${SELECTION_KEYS.join(', ')}.`);
+  const isOtherClause = stream.isClause && stream.word !== 'where';
+  if (stream.word === '' || isOtherClause)
+    stream.stop('a selection term', `Start a term with one of ${SELECTION_KEYS.join(', ')}.`);
   const key = SELECTION_KEYS.find((k) => k === token.text);
   if (key === undefined) refuseKey(stream, token);
   stream.take();
