@@ -132,15 +132,15 @@ type Held = {
 
 /**
  * Maps a frame of `tickers.<symbol>`. A delta before its listing's full message maps to nothing. A layer is published again only when one of its
- * members changes (the venue also repeats unchanged members and full messages). A full message without a mark is the spot market's. Values carry the
- * newest stamp: an overtaken message adds only members that no newer one had. The whole message is held, whatever of it cannot be read.
+ * members changes (the venue also repeats unchanged members and full messages). Values carry the newest stamp: an overtaken message adds only members
+ * that no newer one had. The whole message is held, whatever of it cannot be read.
  */
 export const mapTickerFrame = (
   { symbol, source }: { readonly symbol: string; readonly source: MessageSource },
   data: Fields,
   { isFull, position, fault }: Sent,
 ): readonly Mapped[] => {
-  if (isFull && data.markPrice === undefined) return [];
+  if (isFull && isOfSpot(data)) return [];
   const all = openTickers(source.state);
   const held = Object.hasOwn(all, symbol) ? all[symbol] : undefined;
   const { ticker: sent, fault: unread } = readSent(data, position);
@@ -154,6 +154,18 @@ export const mapTickerFrame = (
   all[symbol] = merged;
   return giveReadable(merged.isWhole ? mapChanged(subject, before, merged.members) : [], fault ?? unread);
 };
+
+const OF_CONTRACTS: readonly Member[] = [
+  'markPrice',
+  'indexPrice',
+  'fundingRate',
+  'nextFundingTime',
+  'fundingIntervalHour',
+  'openInterest',
+];
+
+/** The spot market has the same topics and names: of contracts alone are these members, of which a full message may lack some. */
+const isOfSpot = (data: Fields): boolean => OF_CONTRACTS.every((name) => data[name] === undefined);
 
 const NONE: Ticker = {};
 
