@@ -156,7 +156,7 @@ const toTradeFields = (element: unknown): TradeFields => {
     return { time, price, size, side, id: null };
   }
   const trade = readFields(element, 'trade');
-  if ('T' in trade) return { time: trade.T, price: trade.p, size: trade.v, side: trade.S, id: trade.i };
+  if ('p' in trade) return { time: trade.T, price: trade.p, size: trade.v, side: trade.S, id: trade.i };
   return { time: trade.ts, price: trade.price, size: trade.size, side: trade.side, id: trade.tradeId ?? trade.execId };
 };
 

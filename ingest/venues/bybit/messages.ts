@@ -1,5 +1,5 @@
 // Bybit's frames and answers as normalised records (records.md). Not read: premium index candles, funding history, spot, options, dated futures.
-import type { PriceType } from '../../../schemas/records.ts';
+import type { Micros, PriceType } from '../../../schemas/records.ts';
 import { VenueError, type VenueMessage } from '../contract/listings.ts';
 import type { MapContext, Mapped, MapState } from '../contract/mapping.ts';
 import { makeSnapshotChain, sortSides } from '../shared/book-sides.ts';
@@ -68,8 +68,13 @@ const mapAnswer = (endpoint: string | null, body: Fields, source: MessageSource)
 };
 
 type FrameMapper = (frame: Fields, source: MessageSource) => readonly Mapped[];
-/** `sentAt`: the answer's stamp in milliseconds. */
-type AnswerMapper = (result: Fields, source: MessageSource & { readonly sentAt: unknown }) => readonly Mapped[];
+/** `sentAt`: the message's stamp in milliseconds. */
+type SentSource = MessageSource & { readonly sentAt: unknown };
+type AnswerMapper = (result: Fields, source: SentSource) => readonly Mapped[];
+
+/** A row has a stamp of its own; where it lacks one, its message's is the only one of the value. */
+const readRowStamp = (row: Fields, name: string, { sentAt }: SentSource): Micros | null =>
+  readMsOrNull(row[name], name) ?? readMsOrNull(sentAt, 'ts');
 
 const mapBookFrame: FrameMapper = (frame, source) => {
   const book = readFields(frame.data, 'data');
@@ -107,7 +112,7 @@ const mapBookAnswer: AnswerMapper = (result, source) => {
 };
 
 const mapTrades: FrameMapper = (frame, source) =>
-  mapElements(frame.data, (trade) => toTrade(trade, source, ['s', 'T', 'i', 'S', 'p', 'v']));
+  mapElements(frame.data, (trade) => toTrade(trade, { ...source, sentAt: frame.ts }, ['s', 'T', 'i', 'S', 'p', 'v']));
 
 const mapPastTrades: AnswerMapper = (result, source) =>
   mapElements(result.list, (trade) => toTrade(trade, source, ['symbol', 'time', 'execId', 'side', 'price', 'size']));
@@ -117,7 +122,7 @@ const mapElements = (value: unknown, map: (element: Fields) => readonly Mapped[]
 
 type TradeNames = readonly [symbol: string, time: string, id: string, side: string, price: string, size: string];
 
-const toTrade = (trade: Fields, source: MessageSource, names: TradeNames): readonly Mapped[] => {
+const toTrade = (trade: Fields, source: SentSource, names: TradeNames): readonly Mapped[] => {
   const [symbolName, time, id, sideName, price, size] = names;
   const symbol = readSymbol(trade[symbolName]);
   if (symbol === null) return [];
@@ -130,25 +135,27 @@ const toTrade = (trade: Fields, source: MessageSource, names: TradeNames): reado
     quantity: readAmount(trade[size], size),
     quantity_unit: toQuantityUnit(symbol),
   };
-  const venueTs = readMsOrNull(trade[time], time);
+  const venueTs = readRowStamp(trade, time, source);
   return [toMapped({ symbol, venueTs, receivedAt: source.receivedAt, element: trade }, 'trade', values)];
 };
 
 const SIDES = ['Buy', 'Sell'] as const;
 
 const mapAllLiquidations: FrameMapper = (frame, source) =>
-  mapElements(frame.data, (element) => toLiquidation(element, source, ['s', 'T', 'S', 'p', 'v']));
+  mapElements(frame.data, (element) =>
+    toLiquidation(element, { ...source, sentAt: frame.ts }, ['s', 'T', 'S', 'p', 'v']),
+  );
 
 /** The topic before February 2025: one object, at most one a second and symbol. */
 const mapLiquidation: FrameMapper = (frame, source) => {
   const names = ['symbol', 'updatedTime', 'side', 'price', 'size'] as const;
-  return toLiquidation(readFields(frame.data, 'data'), source, names);
+  return toLiquidation(readFields(frame.data, 'data'), { ...source, sentAt: frame.ts }, names);
 };
 
 type LiquidationNames = readonly [symbol: string, time: string, side: string, price: string, size: string];
 
 /** The side is the position's (`Buy`: a long was closed); the price is the bankruptcy price, no fill. */
-const toLiquidation = (element: Fields, source: MessageSource, names: LiquidationNames): readonly Mapped[] => {
+const toLiquidation = (element: Fields, source: SentSource, names: LiquidationNames): readonly Mapped[] => {
   const [symbolName, time, side, price, size] = names;
   const symbol = readSymbol(element[symbolName]);
   if (symbol === null) return [];
@@ -160,7 +167,7 @@ const toLiquidation = (element: Fields, source: MessageSource, names: Liquidatio
     quantity: readAmount(element[size], size),
     quantity_unit: toQuantityUnit(symbol),
   };
-  const venueTs = readMsOrNull(element[time], time);
+  const venueTs = readRowStamp(element, time, source);
   return [toMapped({ symbol, venueTs, receivedAt: source.receivedAt, element }, 'liquidation', values)];
 };
 

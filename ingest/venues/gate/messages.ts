@@ -162,6 +162,9 @@ const toSided = (value: unknown, name: string): Signed | null => {
   return null;
 };
 
+/** Answers have none. */
+const NO_ENVELOPE: Fields = {};
+
 /** Frames stamp in milliseconds; answers write the same in seconds with a fraction. */
 const readTradeStamp = ({ create_time_ms, create_time }: Fields): Micros | null => {
   const fine = isSeconds(create_time_ms)
@@ -177,7 +180,7 @@ const isSeconds = (value: unknown): boolean => {
 };
 
 /** Positive sizes: the taker bought. An internal trade belongs to the insurance fund or an auto-deleveraging. */
-const mapTrades = (result: unknown, source: Source): readonly Mapped[] =>
+const mapTrades: Frame = (result, envelope, source) =>
   mapElements(result, (trade) => {
     if (trade.is_internal === true) return [];
     const sided = toSided(trade.size, 'size');
@@ -189,7 +192,7 @@ const mapTrades = (result: unknown, source: Source): readonly Mapped[] =>
       quantity: sided.amount,
       quantity_unit: 'contracts' as const,
     };
-    return [toMapped(toSubject(trade, readTradeStamp(trade), source), 'trade', values)];
+    return [toMapped(toSubject(trade, readTradeStamp(trade) ?? readSentAt(envelope), source), 'trade', values)];
   });
 
 /** `time` is in milliseconds, as documented since 2026-08-20; older frames have `time_ms`. */
@@ -300,7 +303,7 @@ const CHANNELS: ReadonlyMap<string, Frame> = new Map<string, Frame>([
   ['futures.order_book_update', mapDiff],
   ['futures.obu', mapStream],
   ['futures.order_book', mapOldBook],
-  ['futures.trades', (result, _envelope, source) => mapTrades(result, source)],
+  ['futures.trades', mapTrades],
   ['futures.public_liquidates', mapLiquidations],
   ['futures.candlesticks', mapCandles],
 ]);
@@ -309,7 +312,7 @@ const ANSWERS: ReadonlyMap<string, (body: unknown, source: Source) => readonly M
   ['tickers', (body: unknown, source: Source) => mapTickers(body, {}, source)],
   ['contracts', mapContracts],
   ['order_book', mapBookAnswer],
-  ['trades', mapTrades],
+  ['trades', (body, source) => mapTrades(body, NO_ENVELOPE, source)],
   ['liq_orders', mapPastLiquidations],
   ['candlesticks', mapCandleAnswer],
 ]);
