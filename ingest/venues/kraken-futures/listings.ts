@@ -41,7 +41,7 @@ export const mapReference = (_state: ReferenceState, message: VenueMessage): Ref
 const isInstruments = ({ kind, request, payload }: VenueMessage): boolean => {
   if (kind !== 'response') return false;
   if (request !== null) return parseRequest(request)?.path.endsWith('/api/v3/instruments') ?? false;
-  return Buffer.from(payload.subarray(0, 200)).includes('"instruments":[');
+  return /"instruments"\s*:\s*\[/.test(Buffer.from(payload.subarray(0, 400)).toString('latin1'));
 };
 
 const toListings = (answer: Fields, { received_at }: VenueMessage): ListingRows => {

@@ -63,6 +63,20 @@ t.test('an answer without its request is read where it says what it is, and else
   }
 });
 
+t.test('white space in an answer without its request does not decide whether it is read', async (t) => {
+  for (const venue of venues.values()) {
+    const path = join(folder, `${venue.id}-spaced.ndjson`);
+    const listRead = async (spell: (raw: string) => string): Promise<readonly (number | undefined)[]> => {
+      const lines = listAnswers(venue).map((line) => ({ ...line, raw: spell(line.raw) }));
+      writeFileSync(path, lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
+      const { printed } = await print(venue, [path]);
+      return [...new Set(printed.map(({ src }) => src?.line))];
+    };
+    const asRecorded = await listRead((raw) => raw);
+    t.same(await listRead((raw) => JSON.stringify(JSON.parse(raw), null, 4)), asRecorded, `${venue.id}: indented`);
+  }
+});
+
 type Side = 'bid' | 'ask';
 type Complete = Readonly<Record<Side, boolean>>;
 type PrintedBook = Printed & {
