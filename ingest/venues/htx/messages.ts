@@ -176,13 +176,13 @@ const toPushedMark = (subject: Subject, element: Fields): Mapped | null => {
 };
 
 /** The coming settlement: answers call it `funding_time`, pushes `settlement_time` (their `funding_time` is when the rate was computed). */
-const mapFunding = mapSwap((subject, element) => {
-  const funding = readFigureOrNull(element.funding_rate, 'funding_rate');
-  const next_funding_at =
-    readMsOrNull(element.settlement_time, 'settlement_time') ?? readMsOrNull(element.funding_time, 'funding_time');
-  if (funding === null && next_funding_at === null) return [];
-  return [toMapped(subject, 'funding', { funding, funding_interval_ms: null, next_funding_at })];
-});
+const mapFunding = (settlement: 'funding_time' | 'settlement_time'): Mapper =>
+  mapSwap((subject, element) => {
+    const funding = readFigureOrNull(element.funding_rate, 'funding_rate');
+    const next_funding_at = readMsOrNull(element[settlement], settlement);
+    if (funding === null && next_funding_at === null) return [];
+    return [toMapped(subject, 'funding', { funding, funding_interval_ms: null, next_funding_at })];
+  });
 
 /** v5 has the coming settlement and the one after it, which define the interval. */
 const mapNextFunding = mapSwap((subject, element) => {
@@ -319,15 +319,15 @@ const TOPICS: ReadonlyMap<string, Mapper> = new Map([
 ]);
 
 const NOTICES: ReadonlyMap<string, Mapper> = new Map([
-  ['funding_rate', mapFunding],
+  ['funding_rate', mapFunding('settlement_time')],
   ['liquidation_orders', mapLiquidation],
 ]);
 
 const ANSWERS: ReadonlyMap<string, Mapper> = new Map([
   ['batch_merged', mapDetail],
   ['swap_index', mapIndex],
-  ['swap_funding_rate', mapFunding],
-  ['swap_batch_funding_rate', mapFunding],
+  ['swap_funding_rate', mapFunding('funding_time')],
+  ['swap_batch_funding_rate', mapFunding('funding_time')],
   ['swap_open_interest', mapOpenInterest],
   // A list (v3), or one within an object (v1).
   ['swap_liquidation_orders', mapLiquidation],

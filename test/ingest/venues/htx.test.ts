@@ -422,6 +422,27 @@ t.test('liquidations are requested too: both versions of the answer', (t) => {
 });
 
 // Answers as ccxt 4.5.90 quotes them (`htx.py`); not every one is of a swap.
+t.test('a pushed rate without its settlement names none: its funding time is when the rate was computed', (t) => {
+  for (const absent of [undefined, null, '', '0'])
+    t.same(
+      map(
+        frame({
+          ...{ op: 'notify', topic: 'public.*.funding_rate', ts: 1603778748166 },
+          data: [
+            { contract_code: 'A-USDT', funding_rate: '0.1', funding_time: '1603778700000', settlement_time: absent },
+          ],
+        }),
+      ),
+      [
+        record('funding', 'A-USDT', [1603778748166, null], {
+          ...{ funding: '0.1', funding_interval_ms: null, next_funding_at: null },
+        }),
+      ],
+      JSON.stringify(absent) ?? 'absent',
+    );
+  t.end();
+});
+
 t.test('answers of v5: open interest, the coming rate with its interval, liquidations', (t) => {
   const asked = (path: string, data: unknown): unknown =>
     map(answer(`${REST_URL}/v5/market/${path}`, { code: 200, message: 'Success', data, ts: 1781327941440 }));
