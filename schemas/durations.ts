@@ -1,5 +1,7 @@
 // Durations: one unit only in the input, two formats for the output (N-04).
-const DURATION = /^(0|[1-9][0-9]{0,8})(s|m|h|d)$/;
+/** As documents state it. */
+export const DURATION_FORM = '^(0|[1-9][0-9]{0,8})(s|m|h|d)$';
+const DURATION = new RegExp(DURATION_FORM);
 const MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /** Milliseconds of `10s`, `2m`, `1h`, `1d`; null for anything else. */

@@ -13,6 +13,15 @@ const LATEST = Date.UTC(2100, 0, 1) * MICROS_PER_MS;
 const SECONDS = 'T(\\d{2}):(\\d{2})(?::(\\d{2})(?:\\.(\\d{1,6}))?)?';
 const INSTANT = new RegExp(`^(\\d{4})-(\\d{2})-(\\d{2})(?:${SECONDS}(?:Z|([+-])(\\d{2}):(\\d{2})))?$`);
 
+const DAY = '-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])';
+const HOUR_MINUTE = '([01][0-9]|2[0-3]):[0-5][0-9]';
+const TIME = `T${HOUR_MINUTE}(:[0-5][0-9](\\.[0-9]{1,6})?)?(Z|[+-]${HOUR_MINUTE})`;
+/** What documents state of an instant. `parseInstant` is finer in the length of a month, and where an offset leads beyond either end. */
+export const INSTANT_FORM = `^((20[0-9]{2}${DAY}|2100-01-01)(${TIME})?|1999-12-31${TIME})$`;
+export const DAY_FORM = `^(20[0-9]{2}${DAY}|2100-01-01)$`;
+/** Of a day with or without dashes. */
+export const LOOSE_DAY_FORM = `${DAY_FORM}|${DAY_FORM.replaceAll('-(', '(').replace('2100-01-01', '21000101')}`;
+
 /** Cache of minute texts (`YYYY-MM-DDTHH:MM:`): rows of an answer are close together, and a Date costs ten times the rest. Cleared when full. */
 const MOST_MINUTES = 4_096;
 const minutes = new Map<number, string>();

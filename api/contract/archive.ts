@@ -55,5 +55,8 @@ const LAYER_NAMES: ReadonlyMap<string, string> = new Map(
 );
 export const ARCHIVE_LAYERS: readonly string[] = ANCHORED_TABLES.map(({ layer }) => layer).sort();
 
+/** Every name and alias of an archived layer. */
+export const ARCHIVE_LAYER_NAMES: readonly string[] = [...LAYER_NAMES.keys()].sort();
+
 /** The archive's name of a layer; undefined when it has none. */
 export const toArchiveLayer = (name: string): string | undefined => LAYER_NAMES.get(name);

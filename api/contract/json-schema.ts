@@ -5,6 +5,7 @@ export type Shape = {
   readonly const?: unknown;
   readonly type?: string;
   readonly format?: string;
+  readonly pattern?: string;
   readonly description?: string;
   readonly enum?: readonly unknown[];
   readonly anyOf?: readonly Shape[];
@@ -12,6 +13,7 @@ export type Shape = {
   readonly items?: Shape;
   readonly properties?: Readonly<Record<string, Shape>>;
   readonly patternProperties?: Readonly<Record<string, Shape>>;
+  readonly propertyNames?: Shape;
   readonly additionalProperties?: boolean;
   readonly required?: readonly string[] | undefined;
   readonly examples?: readonly unknown[];

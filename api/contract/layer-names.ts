@@ -6,19 +6,20 @@ import { LAYERS, READING_LAYERS, type ReadingLayer } from '../../schemas/layers.
 import { clip } from '../../schemas/sent-text.ts';
 import type { Plan } from './plans.ts';
 
-export const Layers = Type.Optional(
-  Type.Array(Type.String(), {
-    minItems: 1,
-    maxItems: 32,
-    description: `Layers to answer: ${READING_LAYERS.join(', ')}. Default: all layers of the plan.`,
-  }),
-);
 const BY_NAME = new Map<string, ReadingLayer>(
   READING_LAYERS.flatMap((name) => [name, ...LAYERS[name].aliases].map((alias) => [alias, name] as const)),
 );
 
 /** Every name and alias of a layer that snapshots and history know. */
 export const LAYER_NAMES: readonly string[] = [...BY_NAME.keys()];
+
+export const Layers = Type.Optional(
+  Type.Array(Type.String({ pattern: `^(${LAYER_NAMES.join('|')})$` }), {
+    minItems: 1,
+    maxItems: 32,
+    description: `Layers to answer: ${READING_LAYERS.join(', ')}. Default: all layers of the plan.`,
+  }),
+);
 
 /** Canonical name of a layer that snapshots and history know, by any of its names (L-01). */
 export const findLayer = (name: string): ReadingLayer | undefined => BY_NAME.get(name);

@@ -1,6 +1,8 @@
 // Members that several operations take or answer, each declared once.
 import Type from 'typebox';
+import { DURATION_FORM } from '../../schemas/durations.ts';
 import type { ErrorCode } from '../../schemas/errors.ts';
+import { DAY_FORM, INSTANT_FORM } from '../../schemas/instants.ts';
 
 export const Units = Type.Optional(
   Type.Enum(['published', 'base', 'quote'], {
@@ -20,6 +22,14 @@ export const IncludeSynthetic = Type.Optional(Type.Boolean({ description: 'Accep
 export const IncludeRaw = Type.Optional(
   Type.Boolean({ description: 'Whether `raw` has the message of the venue. It needs the plan Standard or above.' }),
 );
+
+/** An RFC 3339 instant or a date, with what it means. */
+export const makeInstantInput = (meaning: string, example = '2026-01-15T12:00Z') =>
+  Type.String({ pattern: INSTANT_FORM, description: `${meaning} RFC 3339, or a date.`, examples: [example] });
+export const makeDayInput = (description: string, example: string) =>
+  Type.String({ pattern: DAY_FORM, description, examples: [example] });
+export const makeDurationInput = (description: string, example: string) =>
+  Type.String({ pattern: DURATION_FORM, description, examples: [example] });
 
 /** Shapes of answers that only clients read. */
 export const InstantText = Type.String({ format: 'date-time', examples: ['2026-01-15T12:00:00.120Z'] });

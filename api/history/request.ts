@@ -7,7 +7,7 @@ import type { Micros } from '../../schemas/records.ts';
 import type { Spoilt } from '../contract/endpoint.ts';
 import { ENDPOINT_LIMITS } from '../contract/endpoint-limits.ts';
 import { findLayerFault, Layers } from '../contract/layer-names.ts';
-import { IncludeSynthetic, NumberFormatParameter, Units } from '../contract/parameters.ts';
+import { IncludeSynthetic, makeInstantInput, NumberFormatParameter, Units } from '../contract/parameters.ts';
 import { Where } from '../language/where-object.ts';
 import { Freshness, findFreshnessFaults } from '../live/bounds.ts';
 import type { RequestedTimes } from './gather.ts';
@@ -15,10 +15,6 @@ import { findInstantFaults, findWindowFaults } from './past.ts';
 
 const { history_rows_per_layer: PER_LAYER, history_raw_rows: RAW_ROWS } = ENDPOINT_LIMITS;
 const INTERVALS = ['10s', '30s', '1m', '2m', '3m', '5m', '15m', '30m', '1h', '4h', '12h', '1d'] as const;
-
-/** An RFC 3339 instant or a date, with what it means. */
-export const makeInstantInput = (meaning: string) =>
-  Type.String({ description: `${meaning} RFC 3339, or a date.`, examples: ['2026-01-15T12:00Z'] });
 
 export const Input = Type.Object(
   {

@@ -1,22 +1,25 @@
 // Freshness bounds of a request: the defaults, overridden by a duration or by layer (F-03).
 import Type, { type Static } from 'typebox';
-import { formatSeconds, parseDuration } from '../../schemas/durations.ts';
+import { DURATION_FORM, formatSeconds, parseDuration } from '../../schemas/durations.ts';
 import { type ApiError, findNearest, makeShapeFault } from '../../schemas/errors.ts';
 import { sortByKey } from '../../schemas/json.ts';
 import { hasQuantity, LAYERS, READING_LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import { clip, toPointerName } from '../../schemas/sent-text.ts';
 import type { UnitsMode } from '../../schemas/units.ts';
 import { findLayer, LAYER_NAMES } from '../contract/layer-names.ts';
+import { makeDurationInput } from '../contract/parameters.ts';
 
 const LEAST_MS = 1_000;
 const MOST_MS = 604_800_000;
 
 export const Freshness = Type.Union(
   [
-    Type.String({
-      description: 'Freshness bound of every layer, such as `60s`, from 1s to 604800s. An older reading is stale.',
-    }),
-    Type.Record(Type.String(), Type.String(), {
+    makeDurationInput(
+      'Freshness bound of every layer, such as `60s`, from 1s to 604800s. An older reading is stale.',
+      '60s',
+    ),
+    Type.Record(Type.String(), Type.String({ pattern: DURATION_FORM }), {
+      propertyNames: { type: 'string', pattern: `^(${LAYER_NAMES.join('|')})$` },
       description: 'Freshness bounds by layer, such as `{"funding": "600s"}`.',
     }),
   ],

@@ -13,7 +13,7 @@ import { computeFittingCount, type Refused } from '../history/past.ts';
 import { computePriceOfRules } from '../payments/offers.ts';
 import type { AgentRules, RuleCaller, RuleStatus } from '../rules/desk.ts';
 import { RULE_REASONS, RULE_STATES } from '../rules/rule.ts';
-import { isRuleId } from '../rules/rule-id.ts';
+import { isRuleId, RULE_IDS_FORM } from '../rules/rule-id.ts';
 import answer from './examples/agent-state.json' with { type: 'json' };
 import { type Answer, type Context, defineOperation } from './operation.ts';
 
@@ -23,7 +23,7 @@ const EXAMPLE_ID = 'rule_3V7Q2M9K4T8B6R1W5Y0ZC2D4F6';
 const Input = Type.Object(
   {
     rule_id: Type.Optional(
-      Type.Array(Type.String({ examples: [EXAMPLE_ID] }), {
+      Type.Array(Type.String({ pattern: RULE_IDS_FORM, examples: [EXAMPLE_ID] }), {
         minItems: 1,
         description: `Ids of rules, repeated or separated by commas, at most ${MOST_IDS}. Without it a key reads all rules of its account; a paid call names at least one.`,
         examples: [[EXAMPLE_ID]],

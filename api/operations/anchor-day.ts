@@ -1,7 +1,7 @@
 // GET /v2/anchors/{day}: root and partitions of a closed day, and how far its posting is (AN-01).
 import Type, { type Static } from 'typebox';
 import type { ApiError } from '../../schemas/errors.ts';
-import { formatInstant } from '../../schemas/instants.ts';
+import { formatInstant, LOOSE_DAY_FORM } from '../../schemas/instants.ts';
 import { InstantText } from '../contract/parameters.ts';
 import {
   Anchor,
@@ -16,7 +16,13 @@ import answer from './examples/anchor-day.json' with { type: 'json' };
 import { type Answer, type Context, defineOperation } from './operation.ts';
 
 const Input = Type.Object(
-  { day: Type.String({ description: 'UTC day, with or without dashes.', examples: ['2026-01-10', '20260110'] }) },
+  {
+    day: Type.String({
+      pattern: LOOSE_DAY_FORM,
+      description: 'UTC day, with or without dashes.',
+      examples: ['2026-01-10', '20260110'],
+    }),
+  },
   { additionalProperties: false },
 );
 type Input = Static<typeof Input>;

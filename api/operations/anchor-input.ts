@@ -8,8 +8,9 @@ import { clip } from '../../schemas/sent-text.ts';
 import { findKind, type RowKind } from '../anchors/row-choice.ts';
 import { ARCHIVE_LAYERS, toArchiveLayer } from '../contract/archive.ts';
 import type { Spoilt } from '../contract/endpoint.ts';
+import { makeInstantInput } from '../contract/parameters.ts';
 import { findInstantFaults } from '../history/past.ts';
-import { findArchiveLayerFaults } from './archive-input.ts';
+import { findArchiveLayerFaults, makeArchiveLayerInput } from './archive-input.ts';
 
 const PRICE_TYPES = ['trade', 'mark', 'index'] as const;
 
@@ -22,16 +23,12 @@ export const ProofInput = Type.Object(
       maxLength: 200,
       examples: ['BTCUSDT'],
     }),
-    layer: Type.String({
-      description: `Layer, or the name of its table: ${ARCHIVE_LAYERS.join(', ')}.`,
-      examples: ['funding'],
-    }),
-    at: Type.String({
-      description:
-        'Instant that selects the day and the row. A reading: the newest window that ended by it; 00:00 belongs to the day before. ' +
+    layer: makeArchiveLayerInput(`Layer, or the name of its table: ${ARCHIVE_LAYERS.join(', ')}.`),
+    at: makeInstantInput(
+      'Instant that selects the day and the row. A reading: the newest window that ended by it; 00:00 belongs to the day before. ' +
         'A candle: its minute. A trade or liquidation: the newest row with `id` received by it.',
-      examples: ['2026-01-10T12:00:00Z'],
-    }),
+      '2026-01-10T12:00:00Z',
+    ),
     price_type: Type.Optional(
       Type.Enum([...PRICE_TYPES], {
         description: 'Price type, for candles only. Default `trade`.',

@@ -15,17 +15,21 @@ import {
   toArchiveLayer,
 } from '../contract/archive.ts';
 import type { Quote, Sent } from '../contract/endpoint.ts';
-import { InstantText, SCOPE_CODES } from '../contract/parameters.ts';
-import { findArchiveLayerFaults, findDayFaults, requireArchive } from './archive-input.ts';
+import { InstantText, makeDayInput, SCOPE_CODES } from '../contract/parameters.ts';
+import { findArchiveLayerFaults, findDayFaults, makeArchiveLayerInput, requireArchive } from './archive-input.ts';
 import answer from './examples/archive-file.json' with { type: 'json' };
 import { requirePlan } from './listing-input.ts';
 import { type Answer, type Context, defineOperation } from './operation.ts';
 
 const Input = Type.Object(
   {
-    listing: Type.String({ description: '`venue:venue_symbol`, percent-encoded.', examples: ['binance:BTCUSDT'] }),
-    layer: Type.String({ description: 'Archived layer.', examples: ['funding'] }),
-    day: Type.String({ description: 'UTC day.', examples: ['2026-01-10'] }),
+    listing: Type.String({
+      pattern: ':',
+      description: '`venue:venue_symbol`, percent-encoded.',
+      examples: ['binance:BTCUSDT'],
+    }),
+    layer: makeArchiveLayerInput('Archived layer.'),
+    day: makeDayInput('UTC day.', '2026-01-10'),
     format: Type.Optional(
       Type.Enum([...ARCHIVE_FORMATS], {
         description: '`parquet` (default), `csv` or `jsonl`. The last two are compressed with zstd.',

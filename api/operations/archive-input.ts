@@ -1,9 +1,14 @@
 // What the archive's endpoints need alike: the archive, and members with their faults (AR-01, AR-02, AN-06).
+import Type from 'typebox';
 import { type ApiError, findNearest, makeUnavailable } from '../../schemas/errors.ts';
 import { parseInstant } from '../../schemas/instants.ts';
 import { clip } from '../../schemas/sent-text.ts';
-import { ARCHIVE_AWAY, ARCHIVE_LAYERS, toArchiveLayer } from '../contract/archive.ts';
+import { ARCHIVE_AWAY, ARCHIVE_LAYER_NAMES, ARCHIVE_LAYERS, toArchiveLayer } from '../contract/archive.ts';
 import type { Context } from './operation.ts';
+
+/** A layer by any of its names. */
+export const makeArchiveLayerInput = (description: string) =>
+  Type.String({ pattern: `^(${ARCHIVE_LAYER_NAMES.join('|')})$`, description, examples: ['funding'] });
 
 export const requireArchive = ({ archive }: Context): NonNullable<Context['archive']> => {
   if (archive === null) throw makeUnavailable(ARCHIVE_AWAY);

@@ -8,11 +8,11 @@ import { formatListingId } from '../../schemas/tables.ts';
 import { type FileScope, findFileRefusals } from '../archive/plan.ts';
 import { type ArchiveFile, type SetName, TIER_PRICES, toArchiveLayer } from '../contract/archive.ts';
 import type { Spoilt } from '../contract/endpoint.ts';
-import { AnswerPage, InstantText, NullableText, WHERE_CODES } from '../contract/parameters.ts';
+import { AnswerPage, InstantText, makeDayInput, NullableText, WHERE_CODES } from '../contract/parameters.ts';
 import { SelectionText } from '../language/where-object.ts';
 import { findDirectory } from '../selection/directory.ts';
 import { type Names, selectListings } from '../selection/resolve.ts';
-import { findArchiveLayerFaults, findDayFaults, requireArchive } from './archive-input.ts';
+import { findArchiveLayerFaults, findDayFaults, makeArchiveLayerInput, requireArchive } from './archive-input.ts';
 import { digestRequest, parseCursor, printCursor, WRONG_CURSOR } from './cursor.ts';
 import answer from './examples/archive.json' with { type: 'json' };
 import { collectErrors, readNames, requirePlan } from './listing-input.ts';
@@ -24,9 +24,9 @@ const MOST = 1_000;
 const Input = Type.Object(
   {
     where: Type.Optional(SelectionText),
-    layer: Type.Optional(Type.String({ description: 'Archived layer. All layers when left out.' })),
-    from: Type.Optional(Type.String({ description: 'First day, inclusive.', examples: ['2026-01-10'] })),
-    to: Type.Optional(Type.String({ description: 'Last day, inclusive.', examples: ['2026-01-15'] })),
+    layer: Type.Optional(makeArchiveLayerInput('Archived layer. All layers when left out.')),
+    from: Type.Optional(makeDayInput('First day, inclusive.', '2026-01-10')),
+    to: Type.Optional(makeDayInput('Last day, inclusive.', '2026-01-15')),
     limit: Type.Optional(
       Type.Integer({ minimum: 1, description: `Files per page. Default ${LIMIT}, at most ${MOST}.` }),
     ),

@@ -12,6 +12,8 @@ import {
   IncludeSynthetic,
   InstantText,
   ListingNames,
+  makeDurationInput,
+  makeInstantInput,
   NullableFigure,
   NullableInstant,
   NumberFormatParameter,
@@ -29,7 +31,6 @@ import {
   findWindowFaults,
   isSettled,
 } from '../history/past.ts';
-import { makeInstantInput } from '../history/request.ts';
 import { TIMEFRAMES } from '../language/limits.ts';
 import { Where } from '../language/where-object.ts';
 import type { Selected } from '../live/listing-book.ts';
@@ -48,10 +49,10 @@ const Input = Type.Object(
     units: Units,
     number_format: NumberFormatParameter,
     include_synthetic: IncludeSynthetic,
-    timeframe: Type.String({
-      description: `One of ${TIMEFRAMES.join(', ')}. An answer has at most ${PER_LISTING} candles per listing.`,
-      examples: ['1h'],
-    }),
+    timeframe: makeDurationInput(
+      `One of ${TIMEFRAMES.join(', ')}. An answer has at most ${PER_LISTING} candles per listing.`,
+      '1h',
+    ),
     price_type: Type.Optional(
       Type.Enum([...PRICE_TYPES], { description: 'Price that the candles are made of. Default `trade`.' }),
     ),

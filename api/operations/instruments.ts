@@ -14,6 +14,7 @@ import {
   Conversion,
   IncludeRaw,
   InstantText,
+  makeInstantInput,
   NullableFigure,
   NullableInstant,
   NullableInteger,
@@ -44,12 +45,7 @@ const MOST = 5_000;
 const Input = Type.Object(
   {
     where: Type.Optional(SelectionText),
-    as_of: Type.Optional(
-      Type.String({
-        description: 'Instant that the answer describes. Default now.',
-        examples: ['2026-01-15T12:00:00Z'],
-      }),
-    ),
+    as_of: Type.Optional(makeInstantInput('Instant that the answer describes. Default now.', '2026-01-15T12:00:00Z')),
     units: Units,
     include_raw: IncludeRaw,
     number_format: NumberFormatParameter,

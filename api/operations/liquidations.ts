@@ -12,6 +12,7 @@ import {
   IncludeSynthetic,
   InstantText,
   ListingNames,
+  makeInstantInput,
   NullableFigure,
   NullableInstant,
   NumberFormatParameter,
@@ -30,7 +31,6 @@ import {
   isSettled,
   type Span,
 } from '../history/past.ts';
-import { makeInstantInput } from '../history/request.ts';
 import { Where } from '../language/where-object.ts';
 import type { Selected } from '../live/listing-book.ts';
 import type { Names } from '../selection/resolve.ts';

@@ -3,6 +3,8 @@ import { createHash, randomBytes } from 'node:crypto';
 import { CROCKFORD, printCrockford } from '../contract/crockford.ts';
 
 const SHAPE = new RegExp(`^rule_${CROCKFORD}$`);
+/** Of one parameter: an id, or several separated by commas. */
+export const RULE_IDS_FORM = `^rule_${CROCKFORD}(,rule_${CROCKFORD})*$`;
 
 export const makeRuleId = (): string => `rule_${printCrockford(BigInt(`0x${randomBytes(16).toString('hex')}`))}`;
 

@@ -9,8 +9,15 @@ import type { Micros } from '../../schemas/records.ts';
 import { clip } from '../../schemas/sent-text.ts';
 import type { UnitsMode } from '../../schemas/units.ts';
 import { refuseOutside, type ScopeChoice, throwAll, toNarrowing } from '../access/scope.ts';
-import { findLayer, hasLayer } from '../contract/layer-names.ts';
-import { IncludeSynthetic, NumberFormatParameter, SCOPE_CODES, Units, WHERE_CODES } from '../contract/parameters.ts';
+import { findLayer, hasLayer, LAYER_NAMES } from '../contract/layer-names.ts';
+import {
+  IncludeSynthetic,
+  makeDurationInput,
+  NumberFormatParameter,
+  SCOPE_CODES,
+  Units,
+  WHERE_CODES,
+} from '../contract/parameters.ts';
 import type { Plan } from '../contract/plans.ts';
 import { TIMEFRAMES, type Timeframe } from '../language/limits.ts';
 import { type Bounds, findFreshnessFaults, findFreshnessLimits, makeBounds } from '../live/bounds.ts';
@@ -38,6 +45,9 @@ const STREAMED: readonly string[] = [
   ...ROW_LAYERS,
 ];
 
+/** Every name and alias, as alternatives of a pattern. */
+const NAMES = [...LAYER_NAMES, ...ROW_NAMES.keys()].join('|');
+
 const Input = Type.Object(
   {
     where: Type.Optional(
@@ -48,6 +58,7 @@ const Input = Type.Object(
     ),
     layers: Type.Optional(
       Type.String({
+        pattern: `^(${NAMES})(,(${NAMES}))*$`,
         description: `Layers separated by commas, of ${STREAMED.join(', ')}. Default: the first six that the plan has.`,
       }),
     ),
@@ -55,7 +66,7 @@ const Input = Type.Object(
     number_format: NumberFormatParameter,
     include_synthetic: IncludeSynthetic,
     freshness: Type.Optional(
-      Type.String({ description: 'Freshness bound of every layer, such as `60s`, from 1s to 604800s.' }),
+      makeDurationInput('Freshness bound of every layer, such as `60s`, from 1s to 604800s.', '60s'),
     ),
     allow_stale: Type.Optional(
       Type.Boolean({ description: 'Whether the numbers of stale readings are sent under `withheld`. Default false.' }),
@@ -68,10 +79,7 @@ const Input = Type.Object(
       }),
     ),
     timeframe: Type.Optional(
-      Type.String({
-        description: `Timeframe of \`candles\`, one of ${TIMEFRAMES.join(', ')}. Default 1m.`,
-        examples: ['1h'],
-      }),
+      makeDurationInput(`Timeframe of \`candles\`, one of ${TIMEFRAMES.join(', ')}. Default 1m.`, '1h'),
     ),
     snapshot: Type.Optional(
       Type.Boolean({ description: 'Whether the stream begins with a snapshot of each reading. Default true.' }),

@@ -79,9 +79,9 @@ const describeLimits = (
   return type === 'object' ? { maxProperties: maxProperties ?? MOST_MEMBERS } : {};
 };
 
-/** The schema with a limit at every place that can be larger than expected. */
+/** The schema with a limit at every place that can be larger than expected; for forms of texts `tools/list` has no room, descriptions and examples tell them. */
 const limitSchema = (name: string, schema: Shape): Shape => {
-  const { anyOf, items, properties, patternProperties: _open, ...rest } = schema;
+  const { anyOf, items, properties, patternProperties: _open, pattern: _form, propertyNames: _names, ...rest } = schema;
   return {
     ...rest,
     ...describeLimits(name, schema),

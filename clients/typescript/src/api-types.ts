@@ -1734,7 +1734,7 @@ export type VenuesRequest = Record<string, never>;
 export type InstrumentsRequest = {
   /** Selection of listings as text, such as `base in (BTC, ETH) and quote = USDT`. All listings when left out. */
   readonly where?: string;
-  /** Instant that the answer describes. Default now. */
+  /** Instant that the answer describes. Default now. RFC 3339, or a date. */
   readonly as_of?: string;
   /** Units of quantities: as published (default), base asset or quote currency. Prices and rates are never converted. */
   readonly units?: Units;
@@ -1793,7 +1793,7 @@ export type AnchorProofRequest = {
   readonly symbol: string;
   /** Layer, or the name of its table: book_bands, candles, funding, liquidation, mark, oi, stats, ticker, trades. */
   readonly layer: string;
-  /** Instant that selects the day and the row. A reading: the newest window that ended by it; 00:00 belongs to the day before. A candle: its minute. A trade or liquidation: the newest row with `id` received by it. */
+  /** Instant that selects the day and the row. A reading: the newest window that ended by it; 00:00 belongs to the day before. A candle: its minute. A trade or liquidation: the newest row with `id` received by it. RFC 3339, or a date. */
   readonly at: string;
   /** Price type, for candles only. Default `trade`. */
   readonly price_type?: 'trade' | 'mark' | 'index';

@@ -32,8 +32,18 @@ const BREAKS: Readonly<Record<string, (limit: never, schema: Schema) => readonly
   required: () => [{}],
   anyOf: () => OF_EVERY_KIND,
 };
-/** Keywords that allow or describe. */
-const SILENT = new Set(['description', 'examples', 'default', 'items', 'properties', 'patternProperties', 'title']);
+/** Keywords that allow or describe; forms of texts are judged by `refine` (text-forms.test.ts). */
+const SILENT = new Set([
+  'description',
+  'examples',
+  'default',
+  'items',
+  'properties',
+  'patternProperties',
+  'title',
+  'pattern',
+  'propertyNames',
+]);
 
 /** Everything that breaks the schema or a part of it, each alone. */
 function* listBroken(schema: Schema, path: readonly string[] = []): Generator<Sent> {
