@@ -2,7 +2,8 @@
 import type { PoolClient } from 'pg';
 import { runInTransaction } from '../../infra/runtime/postgres/postgres.ts';
 import { GAP_CAUSES, type GapCause } from '../../schemas/gap-causes.ts';
-import { EVENTS, READINGS } from '../../schemas/layers/index.ts';
+import { MICROS_PER_MINUTE } from '../../schemas/instants.ts';
+import { CANDLES, EVENTS, READINGS } from '../../schemas/layers/index.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { toTableName } from '../../schemas/tables.ts';
 import { SEALS_AFTER } from '../../schemas/windows.ts';
@@ -42,17 +43,32 @@ const EXPECTED: ReadonlySet<string> = new Set<GapCause>(['not_listed']);
 /** Advisory lock for turning gap rows into incidents (an arbitrary constant). */
 const LOCK = 7_305_126;
 
-const TABLES = [
-  ...READINGS.map(({ table, recordName }) => ({ table, layer: recordName, end: 'at' })),
-  ...EVENTS.map(({ table, recordName }) => ({ table, layer: recordName, end: 'received_at' })),
+/** `end`: the designated column, and by how much a row ends after it. */
+type GapTable = {
+  readonly table: string;
+  readonly layer: string;
+  readonly from: string;
+  readonly end: string;
+  readonly endsAfter: Micros;
+  readonly only: string;
+};
+const OWN_SPAN = { from: 'from_at', endsAfter: 0, only: 'from_at IS NOT NULL' };
+export const GAP_TABLES: readonly GapTable[] = [
+  ...READINGS.map(({ table, recordName }) => ({ ...OWN_SPAN, table, layer: recordName, end: 'at' })),
+  ...EVENTS.map(({ table, recordName }) => ({ ...OWN_SPAN, table, layer: recordName, end: 'received_at' })),
+  // Of candles the minutes: a longer one is a gap because one of them is.
+  {
+    ...{ table: CANDLES.table, layer: CANDLES.recordName, from: 'open_time', end: 'open_time' },
+    ...{ endsAfter: MICROS_PER_MINUTE, only: "timeframe = '1m'" },
+  },
 ];
 
-const selectGaps = (table: string, end: string): string => `SELECT venue, gap_cause, from_at::long, ${end}::long,
-  count_distinct(listing), min(listing) FROM '${table}'
-WHERE ${end} > $1::long::timestamp AND ${end} <= $2::long::timestamp AND status = 'missing' AND NOT late AND from_at IS NOT NULL
-GROUP BY venue, gap_cause, from_at, ${end}`;
+const selectGaps = (name: string, { from, end, endsAfter, only }: GapTable): string =>
+  `SELECT venue, gap_cause, ${from}::long, ${end}::long + ${endsAfter}, count_distinct(listing), min(listing) FROM '${name}'
+WHERE ${end} > $1::long::timestamp AND ${end} <= $2::long::timestamp AND status = 'missing' AND NOT late AND ${only}
+GROUP BY venue, gap_cause, ${from}, ${end}`;
 /** Number of listings with any row. */
-const countListings = (table: string, end: string): string => `SELECT venue, count_distinct(listing) FROM '${table}'
+const countListings = (name: string, { end }: GapTable): string => `SELECT venue, count_distinct(listing) FROM '${name}'
 WHERE ${end} > $1::long::timestamp AND ${end} <= $2::long::timestamp GROUP BY venue`;
 
 type Range = { readonly after: Micros; readonly to: Micros };
@@ -62,21 +78,21 @@ const isIncident = ({ cause, listings }: GapGroup, all: number): boolean =>
   !EXPECTED.has(cause) && (cause !== 'no_update' || listings >= all);
 
 const readGaps = async ({ questdb, namespace }: NightlyContext, { after, to }: Range): Promise<GapGroup[]> => {
-  const values = [String(after), String(to)];
   const groups: GapGroup[] = [];
-  for (const { table, layer, end } of TABLES) {
-    const name = toTableName(namespace, table);
-    const found = (await questdb.query({ text: selectGaps(name, end), values })).map(
+  for (const table of GAP_TABLES) {
+    const values = [String(after - table.endsAfter), String(to - table.endsAfter)];
+    const name = toTableName(namespace, table.table);
+    const found = (await questdb.query({ text: selectGaps(name, table), values })).map(
       ([venue, cause, from, until, listings, listing]): GapGroup => ({
         venue: venue ?? '',
-        layer,
+        layer: table.layer,
         cause: (cause ?? 'unknown') as GapCause,
         ...{ from: Number(from), to: Number(until), listings: Number(listings), listing: listing ?? '' },
       }),
     );
     const quiet = found.some(({ cause }) => cause === 'no_update');
     const all = new Map(
-      quiet ? (await questdb.query({ text: countListings(name, end), values })).map(([v, n]) => [v, Number(n)]) : [],
+      quiet ? (await questdb.query({ text: countListings(name, table), values })).map(([v, n]) => [v, Number(n)]) : [],
     );
     groups.push(...found.filter((group) => isIncident(group, all.get(group.venue) ?? 0)));
   }

@@ -45,8 +45,8 @@ const injectAll = async (world: World): Promise<readonly Injected[]> => {
   return injected;
 };
 
-/** Microseconds about a fault in which its gap rows may begin: a window, and the recovery. */
-const NEAR = 15_000_000;
+/** Microseconds about a fault in which its gap rows may begin: the longest window, a minute, and the recovery. */
+const NEAR = 65_000_000;
 const isCausedBy = ({ venue, from, to, cause }: StoredIncident, { entry, causes }: Injected): boolean =>
   venue === entry.venue &&
   causes.includes(cause) &&

@@ -8,7 +8,8 @@ import { type GapGroup, isOver, joinGaps, reportGaps } from '../../processors/ni
 import { createNightlyMetrics } from '../../processors/nightly/metrics.ts';
 import { presence } from '../../processors/nightly/presence.ts';
 import type { NightlyContext } from '../../processors/nightly/step.ts';
-import { makeGapRow, makeReadingRow } from '../../processors/task/rows.ts';
+import { makeMissingMinute } from '../../processors/task/minutes.ts';
+import { makeCandleRow, makeGapRow, makeReadingRow } from '../../processors/task/rows.ts';
 import type { GapCause } from '../../schemas/gap-causes.ts';
 import type { ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
@@ -144,6 +145,29 @@ t.test(
     ]);
   },
 );
+
+t.test('minutes without a candle are incidents too, of whichever price, and longer candles add nothing', async (t) => {
+  const missingMinute = (priceType: 'trade' | 'mark', minute: number, cause: GapCause = 'venue_down'): Row =>
+    makeCandleRow(
+      { venue: 'binance', symbol: 'BTCUSDT', priceType },
+      makeMissingMinute(NOON + minute * 60 * S, cause),
+      offset++,
+    );
+  const hour = makeCandleRow(
+    { venue: 'binance', symbol: 'BTCUSDT', priceType: 'mark' },
+    { ...makeMissingMinute(NOON, 'venue_down'), timeframe: '1h', closeTime: NOON + 3_600 * S },
+    offset++,
+  );
+  await store.write([missingMinute('mark', 7), missingMinute('trade', 8), missingMinute('mark', 8), hour]);
+  const seen = async () => (await incidents()).filter(({ cause }) => cause === 'venue_down');
+  await reportGaps(contextAt(479));
+  t.same(await seen(), [], 'a minute is not looked at before its end is');
+  await reportGaps(contextAt(480));
+  t.match(await seen(), [{ from: 420, to: 480, layers: ['candles'], note: /binance:BTCUSDT: candles\.$/ }]);
+  t.equal((await seen()).length, 1);
+  await reportGaps(contextAt(541));
+  t.match(await seen(), [{ from: 420, to: 540, layers: ['candles'], state: 'open' }]);
+});
 
 t.test('a look that fails leaves nothing, and the next one finds it', async (t) => {
   await store.write([missing('BTCUSDT', [590, 600], 'crossed_book')]);

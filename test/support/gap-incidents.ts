@@ -37,17 +37,19 @@ export type Incidents = {
 const readGapRows = async (t: Test, world: World, reached: number): Promise<readonly GapRow[]> => {
   const { rows, close } = openRows(world);
   t.teardown(close);
+  const span = { from: 'from_at', only: 'from_at IS NOT NULL' };
   const tables = [
-    ...READINGS.map(({ table, recordName }) => ({ table, layer: recordName, end: 'at' })),
-    ...EVENTS.map(({ table, recordName }) => ({ table, layer: recordName, end: 'received_at' })),
+    ...READINGS.map(({ table, recordName }) => ({ ...span, table, layer: recordName, end: 'at' })),
+    ...EVENTS.map(({ table, recordName }) => ({ ...span, table, layer: recordName, end: 'received_at' })),
+    { table: 'candles', layer: 'candles', from: 'open_time', end: 'close_time', only: "timeframe = '1m'" },
   ];
   const found: GapRow[] = [];
-  for (const { table, layer, end } of tables) {
-    const columns = ['venue', 'listing', 'gap_cause', 'from_at', end];
-    for (const row of await rows(table, columns, `status = 'missing' AND NOT late AND from_at IS NOT NULL`)) {
+  for (const { table, layer, from, end, only } of tables) {
+    const columns = ['venue', 'listing', 'gap_cause', from, end];
+    for (const row of await rows(table, columns, `status = 'missing' AND NOT late AND ${only}`)) {
       const { venue = '', listing = '', gap_cause: cause = '' } = row as Record<string, string>;
       const to = Number(row[end]);
-      if (to <= reached) found.push({ venue, listing, layer, cause, from: Number(row['from_at']), to });
+      if (to <= reached) found.push({ venue, listing, layer, cause, from: Number(row[from]), to });
     }
   }
   return found;
