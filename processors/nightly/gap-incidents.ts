@@ -6,7 +6,7 @@ import { MICROS_PER_MINUTE } from '../../schemas/instants.ts';
 import { CANDLES, EVENTS, READINGS } from '../../schemas/layers/index.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { toTableName } from '../../schemas/tables.ts';
-import { SEALS_AFTER } from '../../schemas/windows.ts';
+import { EVENT_GAP_WINDOW_MS, findLastEnd, SEALS_AFTER } from '../../schemas/windows.ts';
 import type { NightlyContext } from './step.ts';
 
 /** Gap rows of one venue, layer, cause and span. Instants in microseconds. */
@@ -23,6 +23,8 @@ export type GapGroup = {
 
 /** Missing data of a venue with one cause; gap rows that follow each other within `BREAK` are one incident. */
 export type GapIncident = {
+  /** Stored incidents that it is made of, the earliest first; several when a later row joined them. */
+  readonly ids: readonly string[];
   readonly venue: string;
   readonly cause: GapCause;
   readonly layers: readonly string[];
@@ -34,8 +36,9 @@ export type GapIncident = {
   readonly listing: string | null;
 };
 
-/** The longest window: gap rows of one outage end at different windows in different layers. */
-const BREAK: Micros = 60_000_000;
+const LONGEST_WINDOW: Micros = 60_000_000;
+/** Gap rows of one outage end at different windows in different layers. */
+const BREAK: Micros = LONGEST_WINDOW;
 /** How far back the first run reads. */
 const FIRST_LOOK: Micros = 90 * 86_400_000_000;
 /** Causes that are no fault. */
@@ -99,40 +102,37 @@ const readGaps = async ({ questdb, namespace }: NightlyContext, { after, to }: R
   return groups;
 };
 
-const extendIncident = (incident: GapIncident, group: GapGroup): GapIncident => ({
-  ...incident,
-  layers: [...new Set([...incident.layers, group.layer])].sort(),
-  from: Math.min(incident.from, group.from),
-  to: Math.max(incident.to, group.to),
-  listings: Math.max(incident.listings, group.listings),
-  listing: group.listings === 1 && incident.listing === group.listing ? group.listing : null,
-});
-
 const toIncident = ({ venue, cause, layer, from, to, listings, listing }: GapGroup): GapIncident => ({
-  ...{ venue, cause, layers: [layer], from, to, listings },
+  ...{ ids: [], venue, cause, layers: [layer], from, to, listings },
   listing: listings === 1 ? listing : null,
 });
 
-/** Adds gap rows to the open incidents, of which each venue and cause has at most one. Returns all, ordered by their start. */
+const mergeIncidents = (one: GapIncident, other: GapIncident): GapIncident => ({
+  ...one,
+  ids: [...one.ids, ...other.ids],
+  layers: [...new Set([...one.layers, ...other.layers])].sort(),
+  to: Math.max(one.to, other.to),
+  listings: Math.max(one.listings, other.listings),
+  listing: one.listing === other.listing ? one.listing : null,
+});
+
+/** The open incidents with the gap rows added: the same whenever which of them became known. Ordered by their start. */
 export const joinGaps = (open: readonly GapIncident[], groups: readonly GapGroup[]): readonly GapIncident[] => {
   const newest = new Map<string, number>();
-  const incidents = [...open];
-  incidents.forEach(({ venue, cause }, i) => {
-    newest.set(`${venue} ${cause}`, i);
-  });
-  for (const group of [...groups].sort((a, b) => a.from - b.from || a.to - b.to)) {
-    const key = `${group.venue} ${group.cause}`;
+  const incidents: GapIncident[] = [];
+  for (const next of [...open, ...groups.map(toIncident)].sort((a, b) => a.from - b.from || a.to - b.to)) {
+    const key = `${next.venue} ${next.cause}`;
     const i = newest.get(key);
     const held = i === undefined ? undefined : incidents[i];
-    if (i !== undefined && held !== undefined && group.from <= held.to + BREAK)
-      incidents[i] = extendIncident(held, group);
-    else newest.set(key, incidents.push(toIncident(group)) - 1);
+    if (i !== undefined && held !== undefined && next.from <= held.to + BREAK)
+      incidents[i] = mergeIncidents(held, next);
+    else newest.set(key, incidents.push(next) - 1);
   }
   return incidents;
 };
 
-/** True when no further row can join: rows up to `reached` are known. */
-export const isOver = ({ to }: GapIncident, reached: Micros): boolean => to + BREAK <= reached;
+/** True when no further row can join: rows up to `reached` are known, so every one that begins within the break. */
+export const isOver = ({ to }: GapIncident, reached: Micros): boolean => to + BREAK + LONGEST_WINDOW <= reached;
 
 const formatNote = ({ cause, listings, listing, layers }: GapIncident): string =>
   `${GAP_CAUSES[cause] ?? cause} ${listing ?? `${listings} listings`}: ${layers.join(', ')}.`;
@@ -141,17 +141,11 @@ const READ_OPEN = `select incident_id as id, venue, gap_cause as cause, layers, 
   (extract(epoch from from_at) * 1000000)::bigint::text as "from", (extract(epoch from to_at) * 1000000)::bigint::text as "to"
 from incidents where kind = 'gap' and state = 'open'`;
 
-/** `id`: null for an incident that is not stored yet. */
-type Stored = { readonly id: string | null; readonly incident: GapIncident };
-
-const readOpen = async (client: PoolClient): Promise<Stored[]> => {
+const readOpen = async (client: PoolClient): Promise<GapIncident[]> => {
   const { rows } = await client.query(READ_OPEN);
   return rows.map(({ id, venue, cause, layers, details, from, to }) => ({
-    id,
-    incident: {
-      ...{ venue, cause, layers, from: Number(from), to: Number(to) },
-      ...{ listings: details.listings, listing: details.listing },
-    },
+    ...{ ids: [id], venue, cause, layers, from: Number(from), to: Number(to) },
+    ...{ listings: details.listings, listing: details.listing },
   }));
 };
 
@@ -160,14 +154,16 @@ const toTimestamp = (n: number): string => `to_timestamp(0) + $${n}::bigint * in
 const CHANGE = `update incidents set layers = $2, from_at = ${toTimestamp(3)}, to_at = ${toTimestamp(4)}, note = $5, details = $6,
   state = $7, closed_at = case when $7 = 'closed' then now() end where incident_id = $1`;
 const OPEN = `insert into incidents (kind, subject, venue, gap_cause, layers, from_at, to_at, note, details, state, closed_at)
-values ('gap', $1 || ' ' || $2, $1, $2, $3, ${toTimestamp(4)}, ${toTimestamp(5)}, $6, $7, $8, case when $8 = 'closed' then now() end)`;
+values ('gap', $1 || ' ' || $2 || ' ' || $4::bigint::text, $1, $2, $3, ${toTimestamp(4)}, ${toTimestamp(5)}, $6, $7, $8, case when $8 = 'closed' then now() end)`;
 
-const write = async (client: PoolClient, { id, incident }: Stored, reached: Micros): Promise<void> => {
-  const { venue, cause, layers, from, to, listings, listing } = incident;
+const write = async (client: PoolClient, incident: GapIncident, reached: Micros): Promise<void> => {
+  const { ids, venue, cause, layers, from, to, listings, listing } = incident;
+  const [id, ...joined] = ids;
   const state = isOver(incident, reached) ? 'closed' : 'open';
   const values = [layers, from, to, formatNote(incident), { listings, listing }, state];
-  if (id === null) await client.query(OPEN, [venue, cause, ...values]);
+  if (id === undefined) await client.query(OPEN, [venue, cause, ...values]);
   else await client.query(CHANGE, [id, ...values]);
+  if (joined.length > 0) await client.query('delete from incidents where incident_id = any($1)', [joined]);
 };
 
 const readReached = async (client: PoolClient): Promise<Micros | null> => {
@@ -182,7 +178,8 @@ const PROGRESS = `insert into incident_progress (reached_at) values (${toTimesta
 
 /** One run: reads the gap rows sealed since the last one, and stores its progress in the same transaction. Rejects while a store is unreachable. */
 export const reportGaps = async (context: NightlyContext): Promise<void> => {
-  const reached = (await context.historyWatermark()) - SEALS_AFTER;
+  // A stretch without events is sealed with its window, so up to the last one that is.
+  const reached = findLastEnd((await context.historyWatermark()) - SEALS_AFTER, EVENT_GAP_WINDOW_MS);
   if (reached <= 0) return;
   await runInTransaction(context.database, async (client) => {
     // Of two runners one works; the other then finds nothing new.
@@ -192,11 +189,7 @@ export const reportGaps = async (context: NightlyContext): Promise<void> => {
     if (after >= reached) return;
     const open = await readOpen(client);
     const groups = await readGaps(context, { after, to: reached });
-    const all = joinGaps(
-      open.map(({ incident }) => incident),
-      groups,
-    );
-    for (const [i, incident] of all.entries()) await write(client, { id: open[i]?.id ?? null, incident }, reached);
+    for (const incident of joinGaps(open, groups)) await write(client, incident, reached);
     await client.query(PROGRESS, [reached]);
   });
 };

@@ -9,7 +9,7 @@ import { createNightlyMetrics } from '../../processors/nightly/metrics.ts';
 import { presence } from '../../processors/nightly/presence.ts';
 import type { NightlyContext } from '../../processors/nightly/step.ts';
 import { makeMissingMinute } from '../../processors/task/minutes.ts';
-import { makeCandleRow, makeGapRow, makeReadingRow } from '../../processors/task/rows.ts';
+import { makeCandleRow, makeEventGapRow, makeGapRow, makeReadingRow } from '../../processors/task/rows.ts';
 import type { GapCause } from '../../schemas/gap-causes.ts';
 import type { ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
@@ -54,8 +54,8 @@ t.test(
     t.same(joinGaps(held, [group(10, 20, { layer: 'book' })]), [
       { ...held[0], layers: ['book', 'mark'], to: NOON + 20 * S },
     ]);
-    t.equal(isOver(held[0] as never, NOON + 70 * S), true);
-    t.equal(isOver(held[0] as never, NOON + 70 * S - 1), false);
+    t.equal(isOver(held[0] as never, NOON + 130 * S), true);
+    t.equal(isOver(held[0] as never, NOON + 130 * S - 1), false);
     t.end();
   },
 );
@@ -85,6 +85,10 @@ const span = (from: number, to: number) => ({
 });
 const missing = (symbol: string, [from, to]: [number, number], cause: GapCause, layer: ReadingLayer = 'mark'): Row =>
   makeGapRow({ venue: 'binance', symbol, layer }, span(from, to), cause);
+const lostMark = (venue: string, from: number, to: number): Row =>
+  makeGapRow({ venue, symbol: 'BTCUSDT', layer: 'mark' }, span(from, to), 'sequence_break');
+const lostTrades = (venue: string, from: number, to: number): Row =>
+  makeEventGapRow('trades', { venue, symbol: 'BTCUSDT' }, { ...span(from, to), cause: 'sequence_break' });
 const present = (symbol: string, to: number): Row => {
   const at = NOON + to * S - 1_000;
   const held = reading({
@@ -133,7 +137,9 @@ t.test(
       note: /binance:ETHUSDT: funding\.$/,
     });
     t.equal(all.length, 2, 'one quiet listing of two, and one that is not listed, are none');
-    await reportGaps(contextAt(80));
+    await reportGaps(contextAt(139));
+    t.equal((await incidents())[0]?.state, 'open');
+    await reportGaps(contextAt(140));
     t.equal((await incidents())[0]?.state, 'closed');
     await store.write([missing('BTCUSDT', [290, 300], 'connection_lost')]);
     await reportGaps(contextAt(300));
@@ -196,3 +202,44 @@ t.test('presence counts windows with and without a reading, once the day is seal
     { layer: 'stats', listings: 1, present_s: 0, missing_s: 60 },
   ]);
 });
+
+/** Rows of a venue, each stored at the second at which its window is sealed. */
+const SEALED: readonly (readonly [second: number, row: Row])[] = [
+  // Begins and ends within one window.
+  [1_210, lostTrades('okx', 1_203.5, 1_207.5)],
+  // Ends within a window, after the last window without a reading.
+  [1_210, lostTrades('bybit', 1_201.5, 1_210)],
+  [1_210, lostMark('bybit', 1_200, 1_210)],
+  [1_220, lostTrades('bybit', 1_210, 1_213.5)],
+  // Begins within a minute of the end of the first, and is known nearly two minutes after it.
+  [1_220, lostMark('deribit', 1_210, 1_220)],
+  [1_320, lostMark('deribit', 1_260, 1_320)],
+  // Two that a later row joins.
+  [1_220, lostMark('hyperliquid', 1_210, 1_220)],
+  [1_290, lostTrades('hyperliquid', 1_285, 1_290)],
+  [1_320, lostMark('hyperliquid', 1_260, 1_320)],
+];
+
+t.test(
+  'of rows that are sealed one after another, looks at any time find the same incidents as one at the end',
+  async (t) => {
+    for (let second = 1_190; second <= 1_460; second += 3) {
+      const due = SEALED.filter(([at]) => at > second - 3 && at <= second).map(([, row]) => row);
+      if (due.length > 0) await store.write(due);
+      await reportGaps(contextAt(second));
+    }
+    const { rows } = await pool.query(
+      `select venue, layers, state, extract(epoch from from_at) as "from", extract(epoch from to_at) as "to"
+     from incidents where kind = 'gap' and venue <> 'binance' order by from_at, venue`,
+    );
+    t.same(
+      rows.map(({ from, to, ...rest }) => ({ ...rest, from: Number(from) - NOON / S, to: Number(to) - NOON / S })),
+      [
+        { venue: 'bybit', layers: ['mark', 'trades'], state: 'closed', from: 1_200, to: 1_213.5 },
+        { venue: 'okx', layers: ['trades'], state: 'closed', from: 1_203.5, to: 1_207.5 },
+        { venue: 'deribit', layers: ['mark'], state: 'closed', from: 1_210, to: 1_320 },
+        { venue: 'hyperliquid', layers: ['mark', 'trades'], state: 'closed', from: 1_210, to: 1_320 },
+      ],
+    );
+  },
+);
