@@ -11,7 +11,7 @@ import {
 import { type JsonValue, writeJson } from '../../schemas/json.ts';
 import { clip } from '../../schemas/sent-text.ts';
 import { ENDPOINT_LIMITS, LEAST_BYTES } from '../contract/endpoint-limits.ts';
-import { computeFittingCount, type ItemsLimit, type Refused } from '../history/past.ts';
+import { computeFittingCount, type ItemsLimit, type Refused } from '../history/fitting.ts';
 import type { Answer, Operation } from '../operations/operation.ts';
 import { GAPS_HEADER, makeEnvelopeHeaders } from './envelope-headers.ts';
 import { chooseFormat, ROW_TYPES, type RowFormat, writeRows } from './row-formats.ts';

@@ -14,18 +14,21 @@ import type { Bounds } from '../live/bounds.ts';
 import { findVersionAt, nameListing, type Selected, toListingId } from '../live/listing-book.ts';
 import { findHeldAt } from '../live/listing-view.ts';
 import { findCountedUnit, findUnit, isQuantity } from '../live/members.ts';
+import {
+  countFitting,
+  countFittingBody,
+  createFitting,
+  type FittedItems,
+  type ItemsLimit,
+  makeTooLarge,
+  type Refused,
+  type SizedRow,
+} from './fitting.ts';
 import { gatherLosses, gatherSeries, type Losses, type RequestedTimes, toWindowMicros } from './gather.ts';
 import { findMarkAt, type Marks } from './marks.ts';
-import {
-  computeRetentionFrom,
-  findUnlistedSpans,
-  type ItemsLimit,
-  ROWS_AT_A_TIME,
-  refuseTooLarge,
-  type Span,
-} from './past.ts';
+import { computeRetentionFrom, findUnlistedSpans, ROWS_AT_A_TIME, type Span } from './past.ts';
 import { findLastInstant } from './request.ts';
-import type { Items, Row, RowGroup } from './row-groups.ts';
+import type { Row, RowGroup } from './row-groups.ts';
 import { makeRowObject } from './row-object.ts';
 import {
   type AnswerAt,
@@ -139,26 +142,43 @@ const findUnits = (
 
 type LayerText = {
   readonly text: string;
-  readonly count: number;
+  readonly sizes: readonly SizedRow[];
   /** Members beside the rows. */
   readonly head: Row;
   readonly rows: readonly Row[];
 };
 
+/** How many steps of the window hold the row at `at`, the `index`th of its layer. */
+const countSteps = (asked: RequestedTimes, at: Micros, index: number): number =>
+  asked.mode === 'raw' ? Math.floor((at - asked.from) / MICROS_PER_SECOND) + 1 : index + 1;
+
 const formatLayer = (series: ListingSeries, layer: ReadingLayer, answers: readonly AnswerAt[]): LayerText => {
   const { selected, options } = series;
   const { numberFormat } = options;
-  const made = answers.map((one) => ({ one, row: makeRow(series, layer, one) }));
+  const { asked } = options;
+  const made = answers.map((one, i) => ({
+    one,
+    row: makeRow(series, layer, one),
+    steps: countSteps(asked, one.at, i),
+  }));
   const rows = made.flatMap(({ row }) => (row === null ? [] : [row]));
-  const texts = rows.map((row) => writeJson(row, { numberFormat }));
+  const texts = made.flatMap(({ row, steps }) =>
+    row === null ? [] : [{ steps, text: writeJson(row, { numberFormat }) }],
+  );
   // A reading from before its layer was off is in no row.
   const shown = made.flatMap(({ one, row }) => ((row?.['received_at'] ?? null) === null ? [] : [one]));
   const units = findUnits(series, layer, shown);
   const retention_from = formatInstant(computeRetentionFrom('readings', selected.version, options.evaluatedAt));
   const history_cadence = formatDuration(LAYERS[layer].windowMs);
-  const text = writeJson({ units, retention_from, rows: makeRawJson(`[${texts.join(',')}]`), history_cadence });
+  const text = writeJson({
+    units,
+    retention_from,
+    rows: makeRawJson(`[${texts.map(({ text }) => text).join(',')}]`),
+    history_cadence,
+  });
   const head = { units, retention_from, history_cadence };
-  return { text, count: rows.length, head, rows: options.keepsRows ? rows : [] };
+  const sizes = texts.map(({ steps, text: row }) => ({ steps, bytes: row.length + 1 }));
+  return { text, sizes, head, rows: options.keepsRows ? rows : [] };
 };
 
 const needsMarks = ({ units, layers }: HistoryOptions): boolean =>
@@ -234,20 +254,25 @@ export const countRows = (asked: RequestedTimes, layer: ReadingLayer): number =>
   }
 };
 
-/** The window, or the instants, that are this share of the requested ones; whole periods, and for raw rows the instant to continue from (H-08). */
-export const describeFit = (asked: RequestedTimes, fits: number): string => {
-  if (asked.mode === 'at') {
-    const instants = Math.floor(fits * asked.instants.length);
+/** So many first steps of the times. */
+const shortenTimes = (asked: RequestedTimes, steps: number): RequestedTimes => {
+  if (asked.mode === 'at') return { ...asked, instants: asked.instants.slice(0, steps) };
+  const length = asked.mode === 'interval' ? asked.length : MICROS_PER_SECOND;
+  return { ...asked, to: Math.min(asked.to, asked.from + steps * length) };
+};
+
+/** The window, or the instants, that fit; for raw rows the instant to continue from (H-08). */
+export const describeFit = (fits: RequestedTimes): string => {
+  if (fits.mode === 'at') {
+    const instants = fits.instants.length;
     return instants < 1
       ? 'Narrow where or layers.'
       : `About ${formatCount(instants, 'instant')} ${instants === 1 ? 'fits' : 'fit'}, or narrow where or layers.`;
   }
-  const step = asked.mode === 'interval' ? asked.length : MICROS_PER_SECOND;
-  const window = Math.floor((fits * (asked.to - asked.from)) / step) * step;
-  if (window < step) return 'Narrow where or layers: no window of this size fits.';
-  const reach = formatInstant(asked.from + window);
-  const seconds = window / MICROS_PER_SECOND;
-  return asked.mode === 'raw'
+  const seconds = (fits.to - fits.from) / MICROS_PER_SECOND;
+  if (seconds <= 0) return 'Narrow where or layers: no window of this size fits.';
+  const reach = formatInstant(fits.to);
+  return fits.mode === 'raw'
     ? `One answer reaches to about ${reach} (${seconds}s): continue from there, or narrow where or layers.`
     : `A window of about ${seconds}s fits: send to ${reach}, or narrow where or layers.`;
 };
@@ -269,36 +294,47 @@ const listGroups = (selected: Selected, texts: LayerTexts): readonly RowGroup[] 
     rows,
   }));
 
+/** Listings read at a time. */
+const countGroup = (asked: RequestedTimes, layers: readonly ReadingLayer[]): number =>
+  Math.max(1, Math.floor(ROWS_AT_A_TIME / Math.max(1, ...layers.map((layer) => countRows(asked, layer)))));
+
 /** The items of an answer. Throws ServiceError past the limits, and while the store is unavailable. */
 export const makeHistoryItems = async (
   sources: Sources,
   selected: readonly Selected[],
   options: HistoryOptions,
-): Promise<Items> => {
-  const { asked, layers, keepsRows } = options;
-  const most = Math.max(1, ...layers.map((layer) => countRows(asked, layer)));
-  const step = Math.max(1, Math.floor(ROWS_AT_A_TIME / most));
+): Promise<FittedItems> => {
+  const { layers, keepsRows, itemsLimit } = options;
   const items: string[] = [];
   const groups: RowGroup[] = [];
-  let [bytes, rows] = [0, 0];
-  for (let i = 0; i < selected.length; i += step) {
-    const group = selected.slice(i, i + step);
-    const texts = await groupItemTexts(sources, group, options);
+  const fitting = createFitting();
+  let rows = 0;
+  let grown: number | null = null;
+  // Once the answer is too large, the listings that follow are measured over what still may fit: any of them may have larger rows.
+  let asked = options.asked;
+  for (let i = 0; i < selected.length; ) {
+    const group = selected.slice(i, i + countGroup(asked, layers));
+    const texts = await groupItemTexts(sources, group, { ...options, asked });
     for (const [at, one] of group.entries()) {
       const made = texts[at] ?? {};
       const item = formatItem(one, made);
-      bytes += item.length;
-      for (const layer of Object.values(made)) rows += layer.count;
+      const sizes = Object.values(made).flatMap((layer) => layer.sizes);
+      fitting.add(item.length + 1, sizes);
+      if (grown !== null) continue;
+      rows += sizes.length;
       items.push(item);
       if (keepsRows) groups.push(...listGroups(one, made));
-      const soFar = { bytes, listings: items.length, ofListings: selected.length };
-      refuseTooLarge(soFar, {
-        limit: options.itemsLimit,
-        heads: layers.length,
-        whatFits: (fits) => describeFit(asked, fits),
-      });
-      refuseTooMany(rows, asked);
+      if (fitting.countBytes() > itemsLimit.stopsAt) grown = fitting.countBytes();
+      else refuseTooMany(rows, asked);
     }
+    if (grown !== null) {
+      const steps = countFitting(fitting, itemsLimit.named);
+      asked = shortenTimes(options.asked, steps);
+      if (steps === 0) break;
+    }
+    i += group.length;
   }
-  return { text: `[${items.join(',')}]`, groups };
+  if (grown !== null) throw makeTooLarge(grown, itemsLimit, describeFit(asked));
+  const fits = (refused: Refused) => describeFit(shortenTimes(options.asked, countFittingBody(fitting, refused)));
+  return { text: `[${items.join(',')}]`, groups, fits };
 };

@@ -2,7 +2,14 @@
 import { type Policy, REASON_OF_POLICY } from '../../schemas/freshness.ts';
 import type { GapCause } from '../../schemas/gap-causes.ts';
 import { formatInstant, formatInstantOrNull, MICROS_PER_MINUTE } from '../../schemas/instants.ts';
-import { type JsonValue, makeFigure, type NumberFormat, sortByKey, writeJson } from '../../schemas/json.ts';
+import {
+  type JsonValue,
+  makeFigure,
+  makeRawJson,
+  type NumberFormat,
+  sortByKey,
+  writeJson,
+} from '../../schemas/json.ts';
 import { CANDLE_PRICES, type Timeframe } from '../../schemas/layers/candle.ts';
 import { LAYERS } from '../../schemas/layers.ts';
 import { findPricePolicy } from '../../schemas/policies.ts';
@@ -28,17 +35,20 @@ import {
   toNoVolumeReason,
   type WhyMissing,
 } from './candle-rows.ts';
+import {
+  countFitting,
+  countFittingBody,
+  createFitting,
+  type FittedItems,
+  type ItemsLimit,
+  makeTooLarge,
+  type Refused,
+  type SizedRow,
+} from './fitting.ts';
 import { gatherLosses, readRecent } from './gather.ts';
 import { findMarkAt, type Marks } from './marks.ts';
-import {
-  computeRetentionFrom,
-  findUnlistedSpans,
-  type ItemsLimit,
-  ROWS_AT_A_TIME,
-  refuseTooLarge,
-  type Span,
-} from './past.ts';
-import type { Items, Row, RowGroup } from './row-groups.ts';
+import { computeRetentionFrom, findUnlistedSpans, ROWS_AT_A_TIME, type Span } from './past.ts';
+import type { Row, RowGroup } from './row-groups.ts';
 import { joinSeries, listReadings } from './series.ts';
 import type { Sources } from './store.ts';
 
@@ -191,12 +201,13 @@ const findUnits = ({ selected, candles, options }: Subject): JsonValue => {
   });
 };
 
-const makeRows = (subject: Subject): readonly Row[] => {
+/** Each with how many periods of the window hold it. */
+const makeRows = (subject: Subject): readonly { readonly steps: number; readonly row: Row }[] => {
   const { asked } = subject.options;
-  const rows: Row[] = [];
+  const rows: { steps: number; row: Row }[] = [];
   for (let at = asked.from; at < asked.to; at += asked.length) {
     const row = makeRowObject(subject, at);
-    if (row !== null) rows.push(row);
+    if (row !== null) rows.push({ steps: (at - asked.from) / asked.length + 1, row });
   }
   return rows;
 };
@@ -242,11 +253,57 @@ const gatherMarks = async (
   );
 };
 
-/** The window that is this share of the requested one (H-08). */
-export const describeFit = ({ from, to, length }: CandlesQuestion, fits: number): string => {
-  const window = Math.floor((fits * (to - from)) / length) * length;
-  if (window < length) return 'Narrow where: no window of this size fits.';
-  return `A window of about ${window / 1_000_000}s fits: send to ${formatInstant(from + window)}, or narrow where.`;
+const shortenWindow = (asked: CandlesQuestion, steps: number): CandlesQuestion => ({
+  ...asked,
+  to: Math.min(asked.to, asked.from + steps * asked.length),
+});
+
+/** The window that fits (H-08). */
+export const describeFit = ({ from, to }: CandlesQuestion): string =>
+  to > from
+    ? `A window of about ${(to - from) / 1_000_000}s fits: send to ${formatInstant(to)}, or narrow where.`
+    : 'Narrow where: no window of this size fits.';
+
+/** Everything that the items of one group of listings are made from. */
+const gatherSubjects = async (
+  sources: Sources,
+  group: readonly Selected[],
+  options: CandleOptions,
+): Promise<Subject[]> => {
+  const { asked, evaluatedAt } = options;
+  const candles = await gatherCandles(sources, group, asked);
+  const [minutes, marks] = await Promise.all([
+    gatherMinutes(sources, { listings: group, candles, evaluatedAt }, asked),
+    gatherMarks(sources, { listings: group, candles }, options),
+  ]);
+  return group.map((one) => {
+    const id = toListingId(one);
+    return {
+      selected: one,
+      capabilities: sources.live.venue(one.listing.venue)?.capabilities ?? [],
+      unlisted: findUnlistedSpans(one.listing, one.version),
+      candles: candles.get(id) ?? new Map(),
+      minutes: minutes.get(id) ?? new Map(),
+      marks: marks.get(id) ?? null,
+      options,
+    };
+  });
+};
+
+const countGroup = ({ from, to, length }: CandlesQuestion): number =>
+  Math.max(1, Math.floor(ROWS_AT_A_TIME / Math.max(1, (to - from) / length)));
+
+type Made = { readonly item: string; readonly sizes: readonly SizedRow[]; readonly group: RowGroup };
+
+const makeItem = (subject: Subject): Made => {
+  const head = makeItemHead(subject);
+  const made = makeRows(subject).map(({ steps, row }) => ({ steps, row, text: writeJson(row, subject.options) }));
+  const item = writeJson(
+    { ...head, rows: makeRawJson(`[${made.map(({ text }) => text).join(',')}]`) },
+    subject.options,
+  );
+  const sizes = made.map(({ steps, text }) => ({ steps, bytes: text.length + 1 }));
+  return { item, sizes, group: { head, rows: made.map(({ row }) => row) } };
 };
 
 /** The items of an answer. Throws ServiceError past the limits, and while the store is unavailable. */
@@ -254,39 +311,29 @@ export const makeCandleItems = async (
   sources: Sources,
   selected: readonly Selected[],
   options: CandleOptions,
-): Promise<Items> => {
-  const { asked, keepsRows } = options;
-  const periods = Math.max(1, (asked.to - asked.from) / asked.length);
-  const step = Math.max(1, Math.floor(ROWS_AT_A_TIME / periods));
+): Promise<FittedItems> => {
+  const { keepsRows, itemsLimit } = options;
   const items: string[] = [];
   const groups: RowGroup[] = [];
-  let bytes = 0;
-  for (let i = 0; i < selected.length; i += step) {
-    const group = selected.slice(i, i + step);
-    const candles = await gatherCandles(sources, group, asked);
-    const [minutes, marks] = await Promise.all([
-      gatherMinutes(sources, { listings: group, candles, evaluatedAt: options.evaluatedAt }, asked),
-      gatherMarks(sources, { listings: group, candles }, options),
-    ]);
-    for (const one of group) {
-      const id = toListingId(one);
-      const subject: Subject = {
-        selected: one,
-        capabilities: sources.live.venue(one.listing.venue)?.capabilities ?? [],
-        unlisted: findUnlistedSpans(one.listing, one.version),
-        candles: candles.get(id) ?? new Map(),
-        minutes: minutes.get(id) ?? new Map(),
-        marks: marks.get(id) ?? null,
-        options,
-      };
-      const [head, rows] = [makeItemHead(subject), makeRows(subject)];
-      const item = writeJson({ ...head, rows }, options);
-      bytes += item.length;
-      items.push(item);
-      if (keepsRows) groups.push({ head, rows });
-      const soFar = { bytes, listings: items.length, ofListings: selected.length };
-      refuseTooLarge(soFar, { limit: options.itemsLimit, heads: 1, whatFits: (fits) => describeFit(asked, fits) });
+  const fitting = createFitting();
+  let grown: number | null = null;
+  // Once the answer is too large, the listings that follow are measured over what still may fit.
+  let asked = options.asked;
+  for (let i = 0; i < selected.length; ) {
+    const group = selected.slice(i, i + countGroup(asked));
+    for (const subject of await gatherSubjects(sources, group, { ...options, asked })) {
+      const made = makeItem(subject);
+      fitting.add(made.item.length + 1, made.sizes);
+      if (grown !== null) continue;
+      items.push(made.item);
+      if (keepsRows) groups.push(made.group);
+      if (fitting.countBytes() > itemsLimit.stopsAt) grown = fitting.countBytes();
     }
+    if (grown !== null) asked = shortenWindow(options.asked, countFitting(fitting, itemsLimit.named));
+    if (grown !== null && asked.to <= asked.from) break;
+    i += group.length;
   }
-  return { text: `[${items.join(',')}]`, groups };
+  if (grown !== null) throw makeTooLarge(grown, itemsLimit, describeFit(asked));
+  const fits = (refused: Refused) => describeFit(shortenWindow(options.asked, countFittingBody(fitting, refused)));
+  return { text: `[${items.join(',')}]`, groups, fits };
 };

@@ -1,5 +1,5 @@
 // Common decisions of all answers about the past: the selected listings, whether the answer can still change, what is unknown (N-11, H-09).
-import { type ApiError, makeServiceError, makeShapeFault, makeUnavailable } from '../../schemas/errors.ts';
+import { type ApiError, makeShapeFault, makeUnavailable } from '../../schemas/errors.ts';
 import { formatInstant, MICROS_PER_DAY, parseInstant } from '../../schemas/instants.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { clip } from '../../schemas/sent-text.ts';
@@ -117,44 +117,6 @@ export const findUnlistedSpans = ({ versions }: LiveListing, { written_at }: Lis
     else spans.push({ from, to });
   }
   return spans;
-};
-
-/** The size of an answer that was refused. */
-export type Refused = { readonly bytes: number; readonly limit: number };
-const ENVELOPE_BYTES = 800;
-/** What an answer has besides rows for each listing, or listing and layer: names, units, retention. */
-const HEAD_BYTES = 300;
-
-/** The share of a window whose answer fits; rows may differ in size, so a twentieth is left. */
-export const computeFittingShare = ({ bytes, limit }: Refused, heads: number): number => {
-  const besides = ENVELOPE_BYTES + heads * HEAD_BYTES;
-  return Math.max(0, (0.95 * (limit - besides)) / Math.max(1, bytes - besides));
-};
-
-/** How many of an answer's elements fit; they differ in size, so a tenth is left. */
-export const computeFittingCount = ({ bytes, limit }: Refused, count: number): number =>
-  Math.floor((0.9 * count * limit) / bytes);
-
-/** What there is of an answer so far. */
-type Made = { readonly bytes: number; readonly listings: number; readonly ofListings: number };
-/** How large an answer may grow, and the limit of its caller, who may have lowered it: a refusal names that one and what fits in it (T-04). */
-export type ItemsLimit = { readonly stopsAt: number; readonly named: number };
-type SizeLimit = {
-  readonly limit: ItemsLimit;
-  /** Of each listing. */
-  readonly heads: number;
-  /** The hint, by the share of the window that would have fitted. */
-  readonly whatFits: (share: number) => string;
-};
-
-/** Answers stop growing at the limit; the part that was made gives the share of the window that would have fitted (H-08). */
-export const refuseTooLarge = ({ bytes, listings, ofListings }: Made, { limit, heads, whatFits }: SizeLimit): void => {
-  if (bytes <= limit.stopsAt) return;
-  const whole = { bytes: (bytes / listings) * ofListings, limit: limit.named };
-  const hint = whatFits(computeFittingShare(whole, ofListings * heads));
-  throw makeServiceError('DQL_LIMIT', `The answer has more than ${bytes} bytes, the limit is ${limit.named}.`, {
-    hint,
-  });
 };
 
 export const findInstantFaults = (text: string | undefined, path: string): ApiError[] =>

@@ -9,7 +9,7 @@ import { clip } from '../../schemas/sent-text.ts';
 import type { Quote, Sent } from '../contract/endpoint.ts';
 import { InstantText, NullableInstant } from '../contract/parameters.ts';
 import { makeKeyRequired } from '../contract/refusals.ts';
-import { computeFittingCount, type Refused } from '../history/past.ts';
+import { computeFittingCount, type Refused } from '../history/fitting.ts';
 import { computePriceOfRules } from '../payments/offers.ts';
 import type { AgentRules, RuleCaller, RuleStatus } from '../rules/desk.ts';
 import { RULE_REASONS, RULE_STATES } from '../rules/rule.ts';

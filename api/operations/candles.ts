@@ -23,14 +23,8 @@ import {
   WHERE_CODES,
 } from '../contract/parameters.ts';
 import type { Plan } from '../contract/plans.ts';
-import { type CandlesQuestion, describeFit, makeCandleItems } from '../history/candles.ts';
-import {
-  computeFittingShare,
-  findInstantFaults,
-  findReachRefusals,
-  findWindowFaults,
-  isSettled,
-} from '../history/past.ts';
+import { type CandlesQuestion, makeCandleItems } from '../history/candles.ts';
+import { findInstantFaults, findReachRefusals, findWindowFaults, isSettled } from '../history/past.ts';
 import { TIMEFRAMES } from '../language/limits.ts';
 import { Where } from '../language/where-object.ts';
 import type { Selected } from '../live/listing-book.ts';
@@ -171,7 +165,7 @@ const run = async (input: Input, context: Context, names: Names): Promise<Answer
   const members = { timeframe, price_type: priceType, from: formatInstant(from), to: formatInstant(to), units };
   return {
     ...makePastAnswer({ plan, selected, until: to, settled, members, items, numberFormat }, context),
-    fits: (refused) => describeFit(asked, computeFittingShare(refused, selected.length)),
+    fits: items.fits,
   };
 };
 

@@ -21,10 +21,10 @@ import {
   WHERE_CODES,
 } from '../contract/parameters.ts';
 import type { Plan } from '../contract/plans.ts';
-import { describeFit, makeHistoryItems } from '../history/answer.ts';
+import { makeHistoryItems } from '../history/answer.ts';
 import type { RequestedTimes } from '../history/gather.ts';
 import { findCadenceLimits, findPlanRefusals, findRawLimits, findRowLimits } from '../history/limits.ts';
-import { computeFittingShare, isSettled } from '../history/past.ts';
+import { isSettled } from '../history/past.ts';
 import {
   findFirstInstant,
   findFutureFaults,
@@ -168,7 +168,7 @@ const run = async (input: Input, context: Context, names: Names): Promise<Answer
   const past = { plan, selected, until, settled, mayGrow: asked.mode === 'raw', members, items, numberFormat };
   return {
     ...makePastAnswer(past, context),
-    fits: (refused) => describeFit(asked, computeFittingShare(refused, selected.length * layers.length)),
+    fits: items.fits,
   };
 };
 

@@ -22,15 +22,9 @@ import {
   WHERE_CODES,
 } from '../contract/parameters.ts';
 import type { Plan } from '../contract/plans.ts';
+import { computeFittingShare } from '../history/fitting.ts';
 import { makeLiquidationPage, type Place } from '../history/liquidations.ts';
-import {
-  computeFittingShare,
-  findInstantFaults,
-  findReachRefusals,
-  findWindowFaults,
-  isSettled,
-  type Span,
-} from '../history/past.ts';
+import { findInstantFaults, findReachRefusals, findWindowFaults, isSettled, type Span } from '../history/past.ts';
 import { Where } from '../language/where-object.ts';
 import type { Selected } from '../live/listing-book.ts';
 import type { Names } from '../selection/resolve.ts';

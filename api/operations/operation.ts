@@ -11,7 +11,7 @@ import type { Endpoint, Spoilt } from '../contract/endpoint.ts';
 import type { Plan } from '../contract/plans.ts';
 import type { Quota } from '../contract/quotas.ts';
 import type { FileLinks } from '../files/links.ts';
-import type { ItemsLimit, Refused } from '../history/past.ts';
+import type { ItemsLimit, Refused } from '../history/fitting.ts';
 import type { RowGroup } from '../history/row-groups.ts';
 import type { HistoryStore } from '../history/store.ts';
 import type { LiveMemory } from '../live/memory.ts';

@@ -6,9 +6,9 @@ import { findItemsLimit } from '../../../api/data-app/answers.ts';
 import { chooseFormat } from '../../../api/data-app/row-formats.ts';
 import { countRows, describeFit } from '../../../api/history/answer.ts';
 import { describeFit as describeCandlesFit } from '../../../api/history/candles.ts';
+import { computeFittingShare, createFitting, makeTooLarge } from '../../../api/history/fitting.ts';
 import { listRuns } from '../../../api/history/gather.ts';
 import { findRawLimits } from '../../../api/history/limits.ts';
-import { computeFittingShare, refuseTooLarge } from '../../../api/history/past.ts';
 import { readParameters } from '../../../api/history/request.ts';
 import { makeRowObject, type RowQuestion } from '../../../api/history/row-object.ts';
 import {
@@ -196,46 +196,51 @@ t.test('the reported reach of a raw answer fits, and instants are read in runs',
   t.end();
 });
 
-t.test('a hint names no window shorter than a period, and no instants that do not fit (H-08)', (t) => {
-  const window = { from: NOW - 600_000_000, to: NOW };
+t.test('a hint names the window or the instants that fit, and none where nothing fits (H-08)', (t) => {
+  const window = { from: NOW - 600_000_000, to: NOW - 300_000_000 };
   const asked = { mode: 'interval', length: 60_000_000, ...window } as const;
-  t.match(describeFit(asked, 0.5), /^A window of about 300s fits: send to 2026-01-15T11:55:00.500Z,/);
-  t.match(describeFit(asked, 0.09), /^Narrow where or layers/);
-  t.match(
-    describeFit({ mode: 'raw', ...window }, 0.09),
-    /^One answer reaches to about 2026-01-15T11:50:54.500Z \(54s\)/,
-  );
-  const instants = { mode: 'at', instants: [NOW - 1_000_000, NOW] } as const;
-  t.match(describeFit(instants, 0.6), /^About 1 instant fits/);
-  t.match(describeFit(instants, 0.4), /^Narrow where or layers/);
+  t.match(describeFit(asked), /^A window of about 300s fits: send to 2026-01-15T11:55:00.500Z,/);
+  t.match(describeFit({ ...asked, to: asked.from }), /^Narrow where or layers/);
+  const raw = { mode: 'raw', ...window, to: window.from + 54_000_000 } as const;
+  t.match(describeFit(raw), /^One answer reaches to about 2026-01-15T11:50:54.500Z \(54s\)/);
+  t.match(describeFit({ mode: 'at', instants: [NOW] }), /^About 1 instant fits/);
+  t.match(describeFit({ mode: 'at', instants: [] }), /^Narrow where or layers/);
+  const candles = { timeframe: '1h', length: 3_600_000_000, priceType: 'trade', from: NOW, to: NOW } as const;
+  t.equal(describeCandlesFit(candles), 'Narrow where: no window of this size fits.');
+  t.match(describeCandlesFit({ ...candles, to: NOW + 43_200_000_000 }), /^A window of about 43200s fits/);
   t.ok(computeFittingShare({ bytes: 100_000, limit: 50_000 }, 10) < 0.475, 'what is not rows does not shrink');
   t.equal(computeFittingShare({ bytes: 100_000, limit: 3_000 }, 10), 0);
   t.end();
 });
 
-t.test('an answer that is far too large is refused by the limit of its caller (T-04)', (t) => {
-  const [most, day] = [8_388_608, 86_400_000_000];
+t.test('the window that fits is the longest whose rows fit, whichever listing has the larger ones (H-08)', (t) => {
+  const sizes = fc.array(fc.array(fc.integer({ min: 1, max: 900 }), { maxLength: 12 }), { minLength: 1, maxLength: 6 });
+  const checked = fc.property(sizes, fc.integer({ min: 0, max: 20_000 }), (listings, limit) => {
+    const fitting = createFitting();
+    for (const rows of listings) {
+      const sized = rows.map((bytes, i) => ({ steps: i + 1, bytes }));
+      fitting.add(100 + rows.reduce((sum, bytes) => sum + bytes, 0), sized);
+    }
+    const measure = (steps: number) =>
+      listings.reduce((sum, rows) => sum + 100 + rows.slice(0, steps).reduce((all, bytes) => all + bytes, 0), 0);
+    const steps = fitting.countSteps(limit);
+    if (steps > 0) t.ok(measure(steps) <= limit);
+    if (steps < 12) t.ok(measure(steps + 1) > limit || measure(steps) > limit);
+  });
+  fc.assert(checked, { numRuns: 200 });
+  t.end();
+});
+
+t.test('a limit that the caller lowered bounds a hint, not how far an answer grows (T-04)', (t) => {
+  const most = 8_388_608;
   const limitOf = (headers: object) => findItemsLimit({ headers } as FastifyRequest);
   const lowered = limitOf({ 'x-service-max-bytes': '65536' });
-  t.same(lowered, { stopsAt: most, named: 65_536 }, 'it grows as far as before: what fits is told by the more of it');
+  t.same(lowered, { stopsAt: most, named: 65_536 });
   t.same(limitOf({}), { stopsAt: most, named: most });
   const table = limitOf({ 'x-service-max-bytes': '65536', accept: 'text/csv' });
   t.ok(table.stopsAt > most, 'a table is judged by its own bytes afterwards');
-  const refuse = (limit: typeof lowered, whatFits: (share: number) => string) =>
-    refuseTooLarge({ bytes: 9_000_000, listings: 1, ofListings: 2 }, { limit, heads: 1, whatFits });
-  const asked = { mode: 'interval', length: 60_000_000, from: NOW - day, to: NOW } as const;
   const refusal = { code: 'DQL_LIMIT', message: 'The answer has more than 9000000 bytes, the limit is 65536.' };
-  t.throws(() => refuse(lowered, (share) => describeFit(asked, share)), {
-    errors: [
-      { ...refusal, hint: 'A window of about 240s fits: send to 2026-01-14T12:04:00.500Z, or narrow where or layers.' },
-    ],
-  });
-  const candles = { timeframe: '1h', length: 3_600_000_000, priceType: 'trade', from: NOW - day, to: NOW } as const;
-  t.throws(() => refuse(lowered, (share) => describeCandlesFit(candles, share)), {
-    errors: [{ ...refusal, hint: 'Narrow where: no window of this size fits.' }],
-  });
-  t.match(describeCandlesFit(candles, 0.5), /^A window of about 43200s fits/);
-  t.doesNotThrow(() => refuse({ stopsAt: 9_000_000, named: 65_536 }, String), 'judged by its bytes afterwards');
+  t.match(makeTooLarge(9_000_000, lowered, 'Narrow where.'), { errors: [{ ...refusal, hint: 'Narrow where.' }] });
   t.end();
 });
 

@@ -1,0 +1,82 @@
+// Which part of a window fits into an answer: the bytes of its rows, by how much of the window each needs (H-08).
+import { makeServiceError } from '../../schemas/errors.ts';
+import type { Items } from './row-groups.ts';
+
+/** How large an answer may grow, and the limit of its caller, who may have lowered it: a refusal names that one and what fits in it (T-04). */
+export type ItemsLimit = { readonly stopsAt: number; readonly named: number };
+/** An answer that is too large, and its limit, in bytes. */
+export type Refused = { readonly bytes: number; readonly limit: number };
+/** A row: its bytes, and how many steps from the start of the window hold it. A step is a period, an instant, or a second of raw rows. */
+export type SizedRow = { readonly steps: number; readonly bytes: number };
+
+export type FittedItems = Items & {
+  /** What would fit, of a body that is too large. */
+  readonly fits: (refused: Refused) => string;
+};
+
+export type Fitting = {
+  /** Adds a listing: its bytes, rows and all, and its rows. */
+  readonly add: (bytes: number, rows: readonly SizedRow[]) => void;
+  /** Bytes of all listings. */
+  readonly countBytes: () => number;
+  /** The most steps whose answer has at most so many bytes; Infinity for all of them. */
+  readonly countSteps: (limit: number) => number;
+};
+
+const ENVELOPE_BYTES = 800;
+/** Units that follow from other rows change a few bytes beside them. */
+const EXACT = 0.995;
+/** Tables have other bytes than JSON, and not in the same rows. */
+const ROUGH = 0.95;
+
+export const createFitting = (): Fitting => {
+  const byStep = new Map<number, number>();
+  let [bytes, besides] = [0, 0];
+  return {
+    add: (added, rows) => {
+      bytes += added;
+      besides += added;
+      for (const row of rows) {
+        byStep.set(row.steps, (byStep.get(row.steps) ?? 0) + row.bytes);
+        besides -= row.bytes;
+      }
+    },
+    countBytes: () => bytes,
+    countSteps: (limit) => {
+      let left = limit - besides;
+      if (left < 0) return 0;
+      for (const step of [...byStep.keys()].sort((a, b) => a - b)) {
+        left -= byStep.get(step) ?? 0;
+        if (left < 0) return step - 1;
+      }
+      return Number.POSITIVE_INFINITY;
+    },
+  };
+};
+
+/** The steps that fit in an answer of `limit` bytes. */
+export const countFitting = (fitting: Fitting, limit: number): number =>
+  fitting.countSteps(EXACT * (limit - ENVELOPE_BYTES));
+
+/** The steps that fit in a body whose bytes were counted otherwise: with its envelope, or as a table. */
+export const countFittingBody = (fitting: Fitting, { bytes, limit }: Refused): number => {
+  const scale = fitting.countBytes() / Math.max(1, bytes - ENVELOPE_BYTES);
+  return fitting.countSteps(ROUGH * scale * (limit - ENVELOPE_BYTES));
+};
+
+/** `hint`: what would fit. */
+export const makeTooLarge = (bytes: number, { named }: ItemsLimit, hint: string): Error =>
+  makeServiceError('DQL_LIMIT', `The answer has more than ${bytes} bytes, the limit is ${named}.`, { hint });
+
+/** What an answer has besides rows for each listing, or listing and layer: names, units, retention. */
+const HEAD_BYTES = 300;
+
+/** The share of a page's rows that fit; they may differ in size, so a twentieth is left. */
+export const computeFittingShare = ({ bytes, limit }: Refused, heads: number): number => {
+  const besides = ENVELOPE_BYTES + heads * HEAD_BYTES;
+  return Math.max(0, (0.95 * (limit - besides)) / Math.max(1, bytes - besides));
+};
+
+/** How many of an answer's elements fit; they differ in size, so a tenth is left. */
+export const computeFittingCount = ({ bytes, limit }: Refused, count: number): number =>
+  Math.floor((0.9 * count * limit) / bytes);

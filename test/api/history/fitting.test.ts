@@ -1,0 +1,80 @@
+// What a refusal says would fit does fit, and little more would: listings with small rows stand before listings with large ones (H-08). Real QuestDB.
+import t from 'tap';
+import { makeReadingRow } from '../../../processors/task/rows.ts';
+import { formatInstant } from '../../../schemas/instants.ts';
+import type { Micros } from '../../../schemas/records.ts';
+import type { Row } from '../../../schemas/topics.ts';
+import { useEngines } from '../../support/engines.ts';
+import { openTestStore } from '../../support/test-store.ts';
+import { Feed, LISTED, listing, listingValues, micros, NOW, reading, testApp } from '../live-fixture.ts';
+
+t.setTimeout(900_000);
+const { history, write } = await openTestStore(t, await useEngines(t, ['questdb']));
+
+const WINDOW: Micros = 10_000_000;
+const ROWS = 1_500;
+const SMALL = 12;
+const LARGE = 12;
+const END = micros('2026-01-15T11:00:00.000Z');
+const START = END - ROWS * WINDOW;
+/** In the order of answers: those without a reading come first. */
+const NAMES = Array.from({ length: SMALL + LARGE }, (_, i) => `L${String(i).padStart(2, '0')}USDT`);
+
+const storedRow = (symbol: string, index: number): Row => {
+  const at = START + (index + 1) * WINDOW;
+  const span = { from: at - WINDOW, at, srcOffset: index, late: false };
+  const times = { venue_ts: at - 2_000_000, received_at: at - 1_234_567, recorded_at: at - 1_000_000 };
+  const values = { mark: `6${index}.123456789012345678`, index: '60000.123456789012', basis: '-0.000123456789012345' };
+  const held = reading({ ...times, layer: 'mark', values, instants: {} });
+  return makeReadingRow({ venue: 'binance', symbol, layer: 'mark' }, span, held);
+};
+for (const symbol of NAMES.slice(SMALL)) await write(Array.from({ length: ROWS }, (_, i) => storedRow(symbol, i)));
+
+const feed = new Feed(['binance']);
+feed.watermark('binance', LISTED);
+feed.venue('binance');
+for (const venue_symbol of NAMES) {
+  const base = venue_symbol.slice(0, 3);
+  feed.list(listing('binance', listingValues({ venue_symbol, base, instrument: `${base}-PERP` })));
+}
+feed.memory.applyHistoryWatermark('binance', 0, NOW - 190_000);
+const { app, as } = await testApp(feed, { history });
+t.teardown(() => app.close());
+
+const post = async (url: string, body: object) => {
+  const answer = await app.inject({
+    method: 'POST',
+    url,
+    headers: { 'content-type': 'application/json', ...as('pro_plus') },
+    payload: JSON.stringify(body),
+  });
+  const { errors } = answer.json<{ errors?: readonly { readonly code: string; readonly hint: string }[] }>();
+  return { status: answer.statusCode, error: errors?.[0] };
+};
+const HISTORY = '/v2/snapshots/history';
+const [from, to] = [formatInstant(START), formatInstant(END)];
+
+for (const [mode, times] of [
+  ['interval', { interval: '10s' }],
+  ['raw', { raw: true }],
+] as const) {
+  t.test(`${mode}: the window in the hint fits, and one a twentieth longer does not`, async (t) => {
+    const body = { layers: ['mark'], ...times, from };
+    const { status, error } = await post(HISTORY, { ...body, to });
+    t.equal(status, 400);
+    const seconds = Number(/(\d+)s(?: fits|\))/.exec(error?.hint ?? '')?.[1]);
+    t.ok(seconds > 0, error?.hint ?? '');
+    const until = (share: number) => formatInstant(START + Math.floor((seconds * share) / 10) * 10_000_000);
+    t.equal((await post(HISTORY, { ...body, to: until(1) })).status, 200);
+    t.match(await post(HISTORY, { ...body, to: until(1.05) }), { status: 400, error: { code: 'DQL_LIMIT' } });
+  });
+}
+
+t.test('at: so many instants fit, and a twentieth more do not', async (t) => {
+  const at = Array.from({ length: ROWS }, (_, i) => formatInstant(START + (i + 1) * WINDOW));
+  const { error } = await post(HISTORY, { layers: ['mark'], at });
+  const fits = Number(/^About (\d+) instants fit/.exec(error?.hint ?? '')?.[1]);
+  t.ok(fits > 0, error?.hint ?? '');
+  t.equal((await post(HISTORY, { layers: ['mark'], at: at.slice(0, fits) })).status, 200);
+  t.equal((await post(HISTORY, { layers: ['mark'], at: at.slice(0, Math.ceil(fits * 1.05)) })).status, 400);
+});
