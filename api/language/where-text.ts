@@ -79,11 +79,14 @@ const readCodes = (stream: TokenStream, key: SelectionKey | undefined): Code[] =
   return codes;
 };
 
+/** Whether the term is missing: another clause begins, with no operator of a term behind its word. */
+const beginsOtherClause = (stream: TokenStream): boolean =>
+  stream.isClause && stream.word !== 'where' && !/^(?:=|in)$/i.test(stream.next.text);
+
 /** term = key , ( "=" , code | "in" , "(" , code , { "," , code } , ")" ) ; */
 const readTerm = (stream: TokenStream, before: SelectionTerms): Term | null => {
   const { token } = stream;
-  const isOtherClause = stream.isClause && stream.word !== 'where';
-  if (stream.word === '' || isOtherClause)
+  if (stream.word === '' || beginsOtherClause(stream))
     stream.stop('a selection term', `Start a term with one of ${SELECTION_KEYS.join(', ')}.`);
   const key = SELECTION_KEYS.find((k) => k === token.text);
   if (key === undefined) refuseKey(stream, token);
