@@ -80,13 +80,13 @@ const readCodes = (stream: TokenStream, key: SelectionKey | undefined): Code[] =
 };
 
 /** Whether the term is missing: another clause begins, with no operator of a term behind its word. */
-const beginsOtherClause = (stream: TokenStream): boolean =>
+const isOtherClause = (stream: TokenStream): boolean =>
   stream.isClause && stream.word !== 'where' && !/^(?:=|in)$/i.test(stream.next.text);
 
 /** term = key , ( "=" , code | "in" , "(" , code , { "," , code } , ")" ) ; */
 const readTerm = (stream: TokenStream, before: SelectionTerms): Term | null => {
   const { token } = stream;
-  if (stream.word === '' || beginsOtherClause(stream))
+  if (stream.word === '' || isOtherClause(stream))
     stream.stop('a selection term', `Start a term with one of ${SELECTION_KEYS.join(', ')}.`);
   const key = SELECTION_KEYS.find((k) => k === token.text);
   if (key === undefined) refuseKey(stream, token);
