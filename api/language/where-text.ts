@@ -124,7 +124,7 @@ export const readSelection = (stream: TokenStream, { into, mayEnd }: Reading): v
   }
   const isBeforeOr = stream.word === 'or';
   if (isBeforeOr || mayEnd()) addTerm(into, term);
-  if (isBeforeOr) stream.stop('"and"', LISTS);
+  if (isBeforeOr || stream.isOp(',')) stream.stop('"and"', isBeforeOr ? LISTS : TERMS);
 };
 
 export type ReadSelection = { readonly selection: Selection; readonly errors: readonly ApiError[] };
