@@ -312,3 +312,32 @@ t.test('a book whose snapshot the host refuses for a while is not requested befo
   t.equal(watch.oldest(retryAtMs - 1, 'join'), null);
   t.ok(watch.oldest(retryAtMs, 'join'));
 });
+
+t.test('of the books of several connections the one that has waited longest is requested first', async (t) => {
+  const server = await startPaper();
+  const symbols = ['AAA', 'BBB', 'CCC'];
+  const { shared, stop } = createParts(server, openMemory(), symbols);
+  t.teardown(async () => {
+    stop();
+    await server.close();
+  });
+  const asked: string[] = [];
+  const ask: typeof shared.rest.ask = (request) => {
+    asked.push(new URL(request.url).searchParams.get('symbol') ?? request.url);
+    return Promise.reject(new RestError(request, 404));
+  };
+  const books = createBookSnapshots({
+    ...{ ...shared, rest: { ask, close: () => undefined }, shardOf: () => 0, isFull: () => false },
+    listings: () => new Map(symbols.map((symbol) => [symbol, { venue_symbol: symbol } as ListingRecord])),
+  });
+  for (const [i, symbol] of symbols.entries()) {
+    const openedMs = performance.now() - 30_000 - i * 1_000;
+    const watch = createBookWatch({ rule: paper.bookRule, symbols: [symbol], nowMs: openedMs });
+    const source = shared.connections.open({ slot: symbol, shards: [0], url: server.ws, covers: [] });
+    books.add({ source, watch });
+  }
+  books.wake();
+  await waitFor('each once', () => asked.length === 3);
+  books.stop();
+  t.same(asked, ['CCC', 'BBB', 'AAA']);
+});
