@@ -2,11 +2,14 @@
 import type { Micros } from '../../schemas/records.ts';
 import type { Span } from '../../schemas/topics.ts';
 
-/** Ended spans no reading refers to are dropped past this many connections. */
-const MOST_CONNECTIONS = 10_000;
+/** Ended spans no reading refers to are dropped past this many spans: the state of a venue is derived from all of them. */
+const MOST_SPANS = 10_000;
+/** Of a connection that is kept, the newest ones stay: its collector may have been silent thousands of times. */
+const MOST_OF_ONE = 100;
 
 export class ConnectionBook {
   readonly #spans = new Map<string, Span[]>();
+  #count = 0;
 
   get size(): number {
     return this.#spans.size;
@@ -17,10 +20,13 @@ export class ConnectionBook {
     const spans = this.#spans.get(span.conn_id);
     if (spans === undefined) {
       this.#spans.set(span.conn_id, [span]);
+      this.#count += 1;
       return;
     }
     const i = findPlace(spans, span.from);
-    spans.splice(i, spans[i]?.from === span.from ? 1 : 0, span);
+    const known = spans[i]?.from === span.from ? 1 : 0;
+    spans.splice(i, known, span);
+    this.#count += 1 - known;
   }
 
   /** Adds the spans of an earlier book that this one does not know; those it knows may have ended since. */
@@ -59,12 +65,17 @@ export class ConnectionBook {
     return newest;
   }
 
-  /** Forgets ended connections that no reading refers to, once there are too many. */
+  /** Forgets ended connections that no reading refers to, and old spans of the others, once there are too many. */
   prune(referred: () => ReadonlySet<string>): void {
-    if (this.#spans.size <= MOST_CONNECTIONS) return;
+    if (this.#count <= MOST_SPANS) return;
     const kept = referred();
+    this.#count = 0;
     for (const [connId, spans] of this.#spans) {
       if (!kept.has(connId) && spans.every((s) => s.to !== null)) this.#spans.delete(connId);
+      else {
+        spans.splice(0, Math.max(0, spans.length - MOST_OF_ONE));
+        this.#count += spans.length;
+      }
     }
   }
 }

@@ -134,6 +134,22 @@ t.test('past ten thousand connections, ended ones that no reading came on are fo
   t.end();
 });
 
+t.test('of a connection whose collector is silent again and again the newest spans are kept', (t) => {
+  const book = new ConnectionBook();
+  const sizes: number[] = [];
+  for (let i = 0; i < 30_000; i++) {
+    const span = { conn_id: 'c', slot: 's', from: 10 * i, cause: null };
+    book.apply({ ...span, to: null });
+    book.apply({ ...span, to: 10 * i + 5, cause: 'collector_down' });
+    book.prune(() => new Set(['c']));
+    if (i % 997 === 0) sizes.push([...book.spans()].length);
+  }
+  t.ok(Math.max(...sizes) <= 10_001, 'a week of them costs as much as a day');
+  t.equal(book.lostAt('c', 299_990), 299_995);
+  t.equal(book.lostAt('c', 299_500), 299_505);
+  t.end();
+});
+
 t.test('versions are kept in order, and a repeat replaces', (t) => {
   const versions: { written_at: number; name?: string }[] = [];
   for (const written_at of [5, 1, 3, 5]) addVersion(versions, { written_at });
