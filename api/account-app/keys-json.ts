@@ -56,7 +56,10 @@ export const addKeysJson = (app: FastifyInstance, site: Site): void => {
       return sendProblem(site, exchange, {
         status: 403,
         code: 'PLAN_LIMIT',
-        text: 'All keys of the plan are in use; revoke one.',
+        text:
+          made.is === 'often'
+            ? `An account makes at most ${made.most} keys in 24 hours; use one that you have.`
+            : 'All keys of the plan are in use; revoke one.',
       });
     return reply
       .code(201)

@@ -207,6 +207,13 @@ const makeKey = async (site: Site, exchange: Exchange) => {
         ),
         status: 403,
       });
+    case 'often':
+      return showKeys(site, exchange, {
+        problem: renderFault(
+          `An account makes at most ${formatCount(made.most, 'key')} in 24 hours. Use one that you have.`,
+        ),
+        status: 403,
+      });
   }
 };
 

@@ -31,13 +31,18 @@ const ENTRY = `key_id, name, display, plan, kind, created_at, expires_at, revoke
   case when revoked_at is not null then 'revoked' when expires_at <= now() then 'expired' else 'live' end as state,
   (select max(u.day)::text from key_usage u where u.key_id = k.key_id) as last_used_on`;
 
-/** Live ones first; a revoked or expired key is shown for three months. */
+/** Live ones first; a revoked or expired key is shown for three months, the newest that fit. */
 const LIST = `select ${ENTRY} from api_keys k
   where account_id = $1 and kind in ('account', 'purchased') and coalesce(revoked_at, expires_at, now()) > now() - interval '90 days'
-  order by (revoked_at is null and (expires_at is null or expires_at > now())) desc, created_at desc, key_id`;
+  order by (revoked_at is null and (expires_at is null or expires_at > now())) desc, created_at desc, key_id
+  limit 500`;
 
-const COUNT = `select count(*)::int as held from api_keys
-  where account_id = $1 and kind = 'account' and revoked_at is null and (expires_at is null or expires_at > now())`;
+/** Keys and their events are kept for ever: whoever makes and revokes them without end fills the database. */
+const MOST_A_DAY = 500;
+const COUNT = `select
+  count(*) filter (where revoked_at is null and (expires_at is null or expires_at > now()))::int as held,
+  count(*) filter (where created_at > now() - interval '1 day')::int as lately
+  from api_keys where account_id = $1 and kind = 'account'`;
 
 const CREATE = `
   with created as (
@@ -69,6 +74,8 @@ export type NewKey = {
 export type MadeKey =
   | { readonly is: 'made'; readonly key: string; readonly entry: OwnKey }
   | { readonly is: 'full'; readonly most: number }
+  /** So many were made within 24 hours. */
+  | { readonly is: 'often'; readonly most: number }
   /** The form was sent before: its key was shown then. */
   | { readonly is: 'again' }
   /** The session has ended meanwhile, or the account was closed. */
@@ -84,9 +91,10 @@ export const makeOwnKey = (pool: Pool, { session, name, expiresAt, formId }: New
       formId,
     ]);
     if (before.rowCount !== 0) return { is: 'again' };
-    const { rows: counted } = await client.query<{ held: number }>(COUNT, [accountId]);
+    const { rows: counted } = await client.query<{ held: number; lately: number }>(COUNT, [accountId]);
     const most = PLANS[plan].limits.keys;
     if ((counted[0]?.held ?? 0) >= most) return { is: 'full', most };
+    if ((counted[0]?.lately ?? 0) >= MOST_A_DAY) return { is: 'often', most: MOST_A_DAY };
     const key = makeKey();
     const values = [makeKeyId(Date.now()), accountId, hashKey(key), shortenKey(key), name, expiresAt, formId];
     const { rows } = await client.query<OwnKey>(CREATE, values);

@@ -54,6 +54,32 @@ t.test('a form that is sent twice makes one key; forms at once make no more than
   t.match(rows, [{ n: 2 }], 'no key without its line in the audit, and no line without its key');
 });
 
+t.test('an account that makes and revokes keys without end fills neither the database nor the list', async (t) => {
+  const one = browser();
+  const accountId = await readAccount(pool, (await signUp(one)).email);
+  const make = () =>
+    one.send({ method: 'POST', url: '/api/keys', headers: { origin: ACCOUNT_URL }, payload: { name: 'again' } });
+  await pool.query(
+    `insert into api_keys (key_id, account_id, hash, display, name, plan, revoked_at)
+    select 'key_' || $1 || n, $1, sha256(convert_to($1 || n, 'utf8')), 'sk_12345', 'old', 'free', now() from generate_series(1, 499) n`,
+    [accountId],
+  );
+  t.equal((await make()).statusCode, 201, 'the 500th of 24 hours');
+  t.match(await make(), { statusCode: 403, body: /PLAN_LIMIT.*at most 500 keys in 24 hours/ });
+  t.match(await one.submit('/keys', { name: 'again', expires: '' }), {
+    statusCode: 403,
+    body: /at most 500 keys in 24 hours/,
+  });
+  await pool.query(
+    "update api_keys set created_at = now() - interval '25 hours' where account_id = $1 and name = 'old'",
+    [accountId],
+  );
+  t.equal((await make()).statusCode, 201, 'a day later');
+  const { items } = (await one.get('/api/keys')).json() as { items: { state: string }[] };
+  t.equal(items.length, 500);
+  t.same([items[0]?.state, items[1]?.state, items[2]?.state], ['live', 'live', 'revoked'], 'live ones are all there');
+});
+
 t.test('the JSON refuses what is no key, writes of other sites, and keys of others', async (t) => {
   const one = browser();
   await signUp(one);
