@@ -9,6 +9,7 @@ import { answerConnect } from '../../infra/runtime/connect-method.ts';
 import type { Logger } from '../../infra/runtime/log.ts';
 import { isOutOfService } from '../../infra/runtime/postgres/away.ts';
 import { limitRequestTime } from '../../infra/runtime/request-time.ts';
+import { formatCount } from '../../schemas/counts.ts';
 import { PasswordsBusy } from '../accounts/passwords.ts';
 import { openSessions } from '../accounts/sessions.ts';
 import type { MessageChain } from '../payments/recover-key.ts';
@@ -103,12 +104,13 @@ const AWAY: Refusal = {
   text: 'Something that this page needs does not answer now. Try again in a few seconds.',
 };
 
-/** The text for the person behind a failed request; only the log has the cause. */
-const toProblem = (error: Failure): Refusal => {
+/** The text for the person behind a failed request; only the log has the cause. `waitS`: what `Retry-After` says already. */
+const toProblem = (error: Failure, waitS: number): Refusal => {
   const { statusCode: status = 500 } = error;
   if (error instanceof PasswordsBusy) return BUSY;
   if (isOutOfService(error)) return AWAY;
-  if (status === 429) return { status, text: 'Too many requests. Wait a minute and try again.' };
+  if (status === 429)
+    return { status, text: `Too many requests. Wait ${formatCount(waitS, 'second')}, then try again.` };
   if (status === 413) return { status, text: 'What was sent is too large.' };
   if (status === 415) return { status, text: 'Send a form, or JSON below /api/.' };
   if (status < 500) return { status, code: 'BAD_REQUEST', text: 'This request could not be read.' };
@@ -117,7 +119,7 @@ const toProblem = (error: Failure): Refusal => {
 
 const addFailures = (app: FastifyInstance, site: Site): void => {
   app.setErrorHandler((error: Failure, request, reply) => {
-    const problem = toProblem(error);
+    const problem = toProblem(error, Number(reply.getHeader('retry-after') ?? 60));
     const about = { err: error, route: request.routeOptions.url };
     if (problem.status === 500) site.log.error(about, 'request of the account site failed');
     if (problem === AWAY) site.log.warn(about, 'what a request of the account site needs does not answer');

@@ -120,3 +120,19 @@ t.test('a clock that is set back locks nobody out for as long as the step was', 
   t.equal((await pool.query(block, [email, '4 minutes'])).rowCount, 1);
   t.equal(await tries(PASSWORD), 429);
 });
+
+t.test('who sends too many requests is told the wait that Retry-After names, however long the limit is', async (t) => {
+  const send = (url: string, remoteAddress: string) =>
+    browser().send({ method: 'POST', url, remoteAddress, headers: FORM_HEADERS, payload: '' });
+  for (const [url, most, longest] of [
+    ['/sign-up', 60, 3_600],
+    ['/recover/mail', 5, 60],
+  ] as const) {
+    for (let i = 0; i < most; i++) t.not((await send(url, '192.0.2.77')).statusCode, 429);
+    const { statusCode, headers, body } = await send(url, '192.0.2.77');
+    t.equal(statusCode, 429, `${url}: number ${most + 1}`);
+    const wait = Number(headers['retry-after']);
+    t.ok(wait > longest - 60 && wait <= longest, `${url}: ${wait} s`);
+    t.match(body, `Wait ${wait} second`, `${url}: the text says so too`);
+  }
+});
