@@ -17,8 +17,14 @@ const TYPES = {
 } as const;
 /** r, s and v as hex. Contract wallets have longer signatures, which only their contract can check (ERC-1271). */
 const PLAIN_LENGTH = 2 + 2 * 65;
+/** Of secp256k1. */
+const HALF_ORDER = 0x7fff_ffff_ffff_ffff_ffff_ffff_ffff_ffff_5d57_6e73_57a4_501d_dfe9_2f46_681b_20a0n;
 
-/** `contract`: only the chain can decide. About 5 ms of the main thread: it comes after every cheaper check. */
+/** USDC takes one spelling of a signature: `v` is 27 or 28 (some wallets give 0 or 1), `s` at most half the order of the curve. */
+const isTakenByToken = (signature: string): boolean =>
+  BigInt(`0x${signature.slice(66, 130)}`) <= HALF_ORDER && /1[bc]$/i.test(signature);
+
+/** `stranger`: for the token it is not the payer who signed. `contract`: only the chain can decide. About 5 ms of the main thread: it comes after every cheaper check. */
 export const checkSigner = async (
   { payload }: SignedPayment,
   offer: Offer,
@@ -47,7 +53,7 @@ export const checkSigner = async (
       },
       signature: signature as Hex,
     });
-    return signer.toLowerCase() === from ? 'payer' : 'stranger';
+    return signer.toLowerCase() === from && isTakenByToken(signature) ? 'payer' : 'stranger';
   } catch {
     return 'stranger';
   }

@@ -65,6 +65,10 @@ t.test('every reason comes of a payment that is wrong in that way', async (t) =>
   await refuses(await sign(buyer, call, { validAfter: inSeconds(30) }), early);
   const other = await world.newBuyer();
   await refuses(await sign(buyer, call, { from: other.address }), 'invalid_exact_evm_payload_signature');
+  for (const respell of [withOtherV, withHighS]) {
+    const { payload, ...rest } = await sign(buyer, call);
+    await refuses({ ...rest, payload: respell(payload as never) }, 'invalid_exact_evm_payload_signature');
+  }
   t.same(await readLedger(pool), [], 'what is refused before the facilitator leaves nothing behind');
   t.equal(world.facilitator().calls.verify, 0);
 
@@ -117,6 +121,20 @@ const asAccount = async (rpcUrl: string, from: string, to: string, data: Hex): P
   await ask('anvil_setBalance', [from, '0xde0b6b3a7640000']);
   const hash = await ask('eth_sendTransaction', [{ from, to, data }]);
   await waitFor('the transfer is mined', async () => (await ask('eth_getTransactionReceipt', [hash])) as object | null);
+};
+
+type Signed = { readonly signature: string };
+const ORDER = 0xffff_ffff_ffff_ffff_ffff_ffff_ffff_fffe_baae_dce6_af48_a03b_bfd2_5e8c_d036_4141n;
+
+/** Spellings of a signature from which the payer is recovered, and which USDC refuses. */
+const withOtherV = (payload: Signed): Signed => ({
+  ...payload,
+  signature: payload.signature.replace(/1b$/, '00').replace(/1c$/, '01'),
+});
+const withHighS = (payload: Signed): Signed => {
+  const [rest, s, v] = [payload.signature.slice(0, 66), payload.signature.slice(66, 130), payload.signature.slice(130)];
+  const high = (ORDER - BigInt(`0x${s}`)).toString(16).padStart(64, '0');
+  return { ...payload, signature: `${rest}${high}${v === '1b' ? '1c' : '1b'}` };
 };
 
 /** The same authorisation in other letters. */
