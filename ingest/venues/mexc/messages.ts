@@ -160,15 +160,16 @@ const mapPrice =
   };
 
 /** The rate of the coming settlement, at `nextSettleTime`; answers contain mark and index since 2026-04-18. */
-const mapFunding =
-  (name: string): Mapper =>
-  (element, source) => {
-    const subject = toSubject(element, source, ['timestamp']);
-    return mapLayers([
-      () => toMark(subject, element, ['fairPrice', 'idxPrice']),
-      () => toFunding(subject, element, name),
-    ]);
-  };
+const mapFunding: Mapper = (element, source) => {
+  const subject = toSubject(element, source, ['timestamp']);
+  return mapLayers([
+    () => toMark(subject, element, ['fairPrice', 'idxPrice']),
+    () => toFunding(subject, element, nameRate(element)),
+  ]);
+};
+
+/** Frames send `rate`, which the page of their members calls `fundingRate`, as answers do. */
+const nameRate = ({ rate }: Fields): string => (rate === undefined ? 'fundingRate' : 'rate');
 
 const toFunding = (subject: Subject, element: Fields, name: string): Mapped | null => {
   const funding = readSoleFigure(element[name], name);
@@ -293,7 +294,7 @@ const CHANNELS: ReadonlyMap<string, Mapper> = new Map([
   ['push.tickers', mapTicker],
   ['push.fair.price', mapPrice('price', 'mark')],
   ['push.index.price', mapPrice('price', 'index')],
-  ['push.funding.rate', mapFunding('rate')],
+  ['push.funding.rate', mapFunding],
   ['push.depth', mapUpdate],
   ['push.depth.full', mapTop],
   ['push.deal', mapTrade],
@@ -305,7 +306,7 @@ const ANSWERS: readonly (readonly [pattern: RegExp, mapper: Mapper])[] = [
   [/^ticker$/, mapTicker],
   [/^fair_price\/([^/]+)$/, mapPrice('fairPrice', 'mark')],
   [/^index_price\/([^/]+)$/, mapPrice('indexPrice', 'index')],
-  [/^funding_rate(?:\/(?!history$)([^/]+))?$/, mapFunding('fundingRate')],
+  [/^funding_rate(?:\/(?!history$)([^/]+))?$/, mapFunding],
   [/^depth\/([^/]+)$/, mapWhole],
   [/^deals\/([^/]+)$/, mapTrade],
   [/^kline\/fair_price\/([^/]+)$/, mapKlines('mark')],

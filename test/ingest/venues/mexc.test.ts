@@ -19,6 +19,15 @@ const push = (channel: string, data: unknown, symbol = 'BTC_USDT') =>
 const ask = (path: string, data: unknown) =>
   answer(`GET https://api.mexc.com/api/v1/contract/${path}`, { success: true, code: 0, data });
 
+t.test('the rate of a pushed funding is read under either of its names', (t) => {
+  for (const name of ['rate', 'fundingRate']) {
+    const data = { symbol: 'BTC_USDT', [name]: -0.00012, nextSettleTime: 1587456000000 };
+    const values = { funding: '-0.00012', funding_interval_ms: null, next_funding_at: 1587456000000_000 };
+    t.same(map(push('funding.rate', data)), [record('funding', 'BTC_USDT', [1587442022009, null], values)], name);
+  }
+  t.end();
+});
+
 t.test('recorded frames give the records that their bytes contain', (t) => {
   for (const [what, file, line, records] of [
     [
