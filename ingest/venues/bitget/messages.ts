@@ -106,11 +106,10 @@ const mapBook: FrameMapper = (frame, source) => {
     const ids = books.length === 1 ? pickIds(book, readIds(source.text)) : readParsedIds(book);
     const bids = readLevels(book.bids ?? book.b, 'bids');
     const asks = readLevels(book.asks ?? book.a, 'asks');
-    const kind = channel === 'books' ? action : 'snapshot';
-    const sides = kind === 'snapshot' ? sortSides(bids, asks) : { bids, asks };
+    const sides = action === 'snapshot' ? sortSides(bids, asks) : { bids, asks };
     const subject = toSubject({ symbol, stamp: book.ts, element: book }, source);
-    const mapped = toMapped(subject, 'book', { kind, ...sides, sequence: ids.seq });
-    const chain = toChain({ symbol, channel, action: kind }, ids, sides);
+    const mapped = toMapped(subject, 'book', { kind: action, ...sides, sequence: ids.seq });
+    const chain = toChain({ symbol, channel, action }, ids, sides);
     return chain ? { ...mapped, chain, channel: `${frame.arg.instType} ${channel}` } : mapped;
   });
 };

@@ -39,14 +39,14 @@ export const readIds = (text: string): BookIds => ({
 
 type BookName = { readonly symbol: string; readonly channel: string; readonly action: unknown };
 
-/** Channels of the best n levels are whole each time; `books` is a snapshot, then changes. The best level alone is never our book. */
+/** A snapshot of the best n levels is whole as far as they reach; an update changes levels, whatever its channel. The best level alone is never our book. */
 export const toChain = ({ symbol, channel, action }: BookName, ids: BookIds, sides: Sides | null): Chain | null => {
   if (channel === 'books1') return null;
   const last = ids.seq === null ? null : BigInt(ids.seq);
-  const depth = Number(channel.slice('books'.length));
-  if (depth === 0 && action === 'update')
+  if (action === 'update')
     return { symbol, kind: 'update', first: null, last, previous: ids.pseq === null ? null : BigInt(ids.pseq) };
   const chain = makeSnapshotChain(symbol, last);
+  const depth = Number(channel.slice('books'.length));
   return depth === 0 || sides === null ? chain : { ...chain, full: toFullSides(sides, depth) };
 };
 

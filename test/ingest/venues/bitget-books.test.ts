@@ -172,6 +172,18 @@ t.test('channels of the best levels are whole messages; a side with fewer levels
   t.end();
 });
 
+t.test('a message is what its action says, in every channel', (t) => {
+  for (const topic of ['books', 'books1', 'books5', 'books50'])
+    for (const action of ['snapshot', 'update']) {
+      const text = bookFrame(action, 9n, 8n, topic);
+      const [mapped] = bitget.map({}, frame(text), NO_LISTINGS);
+      t.match(mapped?.record.values, { kind: action }, `${topic}: ${action}`);
+      t.equal(mapped?.chain?.kind, topic === 'books1' ? undefined : action);
+      t.equal(bitget.sequence(text)?.kind, mapped?.chain?.kind);
+    }
+  t.end();
+});
+
 t.test('the quick check of a frame agrees with the mapper', (t) => {
   for (const file of [WS, TARDIS, SESSION]) {
     let wrong = 0;
