@@ -11,7 +11,7 @@ import {
 import { type JsonValue, writeJson } from '../../schemas/json.ts';
 import { clip } from '../../schemas/sent-text.ts';
 import { ENDPOINT_LIMITS, LEAST_BYTES } from '../contract/endpoint-limits.ts';
-import { computeFittingCount, type ItemsLimit, type Refused } from '../history/fitting.ts';
+import { computeFittingCount, countFittingRows, type ItemsLimit, type Refused } from '../history/fitting.ts';
 import type { Answer, Operation } from '../operations/operation.ts';
 import { GAPS_HEADER, makeEnvelopeHeaders } from './envelope-headers.ts';
 import { chooseFormat, ROW_TYPES, type RowFormat, writeRows } from './row-formats.ts';
@@ -51,17 +51,21 @@ const NARROWING = ['where', 'layers', 'limit', 'interval', 'depth'] as const;
 type Page = { readonly page?: { readonly returned: number } };
 
 /** Rows of a page that fit; null where an answer has no pages, or where not one row would fit. */
-const findPage = (body: Answer['body'], refused: Refused): number | null => {
+const findPage = ({ body, measureRows }: Answer, refused: Refused): number | null => {
   const { page } = body as Page;
-  const rows = page === undefined ? 0 : computeFittingCount(refused, page.returned);
+  const countRows = () =>
+    measureRows === undefined
+      ? computeFittingCount(refused, page?.returned ?? 0)
+      : countFittingRows(refused, measureRows());
+  const rows = page === undefined ? 0 : countRows();
   return rows < 1 ? null : rows;
 };
 
-const makeHint = ({ fits, body }: Answer, { input }: Operation, refused: Refused): string => {
-  if (fits !== undefined) return fits(refused);
+const makeHint = (answer: Answer, { input }: Operation, refused: Refused): string => {
+  if (answer.fits !== undefined) return answer.fits(refused);
   const { properties = {} } = input;
   const names = NARROWING.filter((name) => Object.hasOwn(properties, name));
-  const rows = findPage(body, refused);
+  const rows = findPage(answer, refused);
   if (rows === null || !names.includes('limit'))
     return names.length === 0 ? 'Allow a larger answer.' : `Narrow ${names.join(' or ')}.`;
   const others = names.filter((name) => name !== 'limit').join(' or ');
@@ -121,7 +125,7 @@ const makeJsonBody = (answer: Answer, operation: Operation, request: FastifyRequ
     const bytes = content.length * 3 <= limit ? 0 : Buffer.byteLength(content);
     if (bytes <= limit) return { content, type: JSON_TYPE, format: 'json', isShorter: page !== answer };
     const refused = { bytes, limit };
-    const rows = wantsShorterPage(request) ? findPage(body, refused) : null;
+    const rows = wantsShorterPage(request) ? findPage(page, refused) : null;
     if (rows === null || shorten === undefined) throw refuseTooLarge(bytes, limit, makeHint(page, operation, refused));
     page = shorten(rows);
   }

@@ -80,3 +80,16 @@ export const computeFittingShare = ({ bytes, limit }: Refused, heads: number): n
 /** How many of an answer's elements fit; they differ in size, so a tenth is left. */
 export const computeFittingCount = ({ bytes, limit }: Refused, count: number): number =>
   Math.floor((0.9 * count * limit) / bytes);
+
+/** A shorter page has a cursor where the whole one may have none. */
+const CURSOR_BYTES = 256;
+
+/** How many of the first rows of a page fit, of which each one's bytes are known. */
+export const countFittingRows = ({ bytes, limit }: Refused, rows: readonly number[]): number => {
+  let left = limit - CURSOR_BYTES - (bytes - rows.reduce((sum, row) => sum + row, 0));
+  const above = rows.findIndex((row) => {
+    left -= row;
+    return left < 0;
+  });
+  return above === -1 ? rows.length : above;
+};

@@ -2,7 +2,7 @@
 import Type, { type Static } from 'typebox';
 import { type ApiError, makeServiceError } from '../../schemas/errors.ts';
 import { formatInstant, parseInstant } from '../../schemas/instants.ts';
-import type { JsonValue } from '../../schemas/json.ts';
+import { type JsonValue, writeJson } from '../../schemas/json.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { clip } from '../../schemas/sent-text.ts';
 import { compareBytes } from '../../schemas/text-order.ts';
@@ -265,7 +265,9 @@ const run = (input: Input, context: Context, names: Names): Answer => {
     page: { limit: page.limit, returned: described.length, next_cursor: page.next },
   };
   const shorten = (rows: number): Answer => run({ ...input, limit: rows }, context, names);
-  return { body, numberFormat: input.number_format ?? 'json', shorten };
+  const numberFormat = input.number_format ?? 'json';
+  const measureRows = () => items.map((item) => Buffer.byteLength(writeJson(item, { numberFormat })) + 1);
+  return { body, numberFormat, shorten, measureRows };
 };
 
 export const instruments = defineOperation({

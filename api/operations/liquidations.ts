@@ -185,7 +185,9 @@ const run = async (input: Input, context: Context, names: Names): Promise<Answer
     gaps,
     fits: (refused) => {
       const most = Math.floor(returned * computeFittingShare(refused, selected.length));
-      return `Send a limit of ${Math.max(1, most)}, or narrow where.`;
+      return most < 1
+        ? 'Narrow where: not one row of this selection fits.'
+        : `Send a limit of ${most}, or narrow where.`;
     },
   };
 };

@@ -85,6 +85,8 @@ export type Answer = {
   readonly gaps?: number;
   /** The same page with at most so many rows, its cursor behind the last of them; absent where an answer has no pages. */
   readonly shorten?: (rows: number) => Answer;
+  /** Bytes of each row of the page, with its comma, where rows differ in size. */
+  readonly measureRows?: () => readonly number[];
   /** What would fit instead of the answer: the hint of a refusal (H-08). */
   readonly fits?: (refused: Refused) => string;
   /** `items_sha256` of an answer that can never change (N-14). */

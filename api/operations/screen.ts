@@ -263,7 +263,8 @@ const makeAnswer = (
   { context, input, pages }: { context: Context; input: Input; pages: Pages },
 ): Answer => {
   const { receiptId } = context;
-  const items = `[${result.items.slice(from, from + pages.limit).join(',')}]`;
+  const rows = result.items.slice(from, from + pages.limit);
+  const items = `[${rows.join(',')}]`;
   const isPast = result.head.as_of !== null;
   return {
     body: {
@@ -275,6 +276,7 @@ const makeAnswer = (
       page: describePage(result, from, pages),
     },
     numberFormat: input.number_format ?? 'json',
+    measureRows: () => rows.map((row) => Buffer.byteLength(row) + 1),
     shorten: (limit) => {
       const id = pages.id ?? keepResult(result, pages.asked, context);
       return makeAnswer(result, from, { context, input, pages: { ...pages, limit, id } });
