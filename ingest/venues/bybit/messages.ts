@@ -111,8 +111,10 @@ const mapBookAnswer: AnswerMapper = (result, source) => {
   return [{ ...mapped, chain: { ...makeSnapshotChain(symbol, BigInt(sequence)), kind: 'confirmation' } }];
 };
 
-const mapTrades: FrameMapper = (frame, source) =>
-  mapElements(frame.data, (trade) => toTrade(trade, { ...source, sentAt: frame.ts }, ['s', 'T', 'i', 'S', 'p', 'v']));
+const mapTrades: FrameMapper = (frame, source) => {
+  const sent = { ...source, sentAt: frame.ts };
+  return mapElements(frame.data, (trade) => toTrade(trade, sent, ['s', 'T', 'i', 'S', 'p', 'v']));
+};
 
 const mapPastTrades: AnswerMapper = (result, source) =>
   mapElements(result.list, (trade) => toTrade(trade, source, ['symbol', 'time', 'execId', 'side', 'price', 'size']));
@@ -141,10 +143,10 @@ const toTrade = (trade: Fields, source: SentSource, names: TradeNames): readonly
 
 const SIDES = ['Buy', 'Sell'] as const;
 
-const mapAllLiquidations: FrameMapper = (frame, source) =>
-  mapElements(frame.data, (element) =>
-    toLiquidation(element, { ...source, sentAt: frame.ts }, ['s', 'T', 'S', 'p', 'v']),
-  );
+const mapAllLiquidations: FrameMapper = (frame, source) => {
+  const sent = { ...source, sentAt: frame.ts };
+  return mapElements(frame.data, (element) => toLiquidation(element, sent, ['s', 'T', 'S', 'p', 'v']));
+};
 
 /** The topic before February 2025: one object, at most one a second and symbol. */
 const mapLiquidation: FrameMapper = (frame, source) => {
