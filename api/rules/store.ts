@@ -75,6 +75,11 @@ const MOVE = `
 const AUDIT = `
   insert into account_events (account_id, action, actor, details)
   values ($1, $2, case when $3 = 'account ' || $1 then 'owner' else $3 end, jsonb_build_object('rule_id', $4::text, 'name', $5::text))`;
+/** Events of an account are kept for ever, and versions of its rules for 30 days: without a bound, changes without end fill the database. */
+const MOST_EVENTS_A_DAY = 2_000;
+const IS_BUSY = `
+  select at > now() - interval '1 day' as busy from account_events
+  where account_id = $1 order by event_id desc offset ${MOST_EVENTS_A_DAY - 1} limit 1`;
 const COUNT = `select count(*)::integer as count from rules where account_id = $1 and rule_id <> $2`;
 /** A closing that is under way is waited for, and nothing is made of a closed account. */
 const PLAN = `select best_plan(account_id) as plan from accounts where account_id = $1 and closed_at is null for share`;
@@ -113,6 +118,14 @@ const refuseBeyondPlan = async (client: PoolClient, accountId: string, ruleId: s
   });
 };
 
+const refuseTooOften = async (client: PoolClient, accountId: string): Promise<void> => {
+  const { rows } = await client.query<{ busy: boolean }>(IS_BUSY, [accountId]);
+  if (rows[0]?.busy !== true) return;
+  throw makeServiceError('PLAN_LIMIT', `An account has at most ${MOST_EVENTS_A_DAY} changes in 24 hours.`, {
+    hint: 'Change rules less often.',
+  });
+};
+
 const toParameters = (draft: RuleDraft) => [
   ...[draft.name, draft.query, draft.intervalS, draft.units],
   ...[draft.freshness === null ? null : JSON.stringify(draft.freshness), draft.enabled, draft.shared],
@@ -137,6 +150,7 @@ export const createRule = (
   runInTransaction(pool, async (client) => {
     const ruleId = of.ruleId ?? makeRuleId();
     await refuseBeyondPlan(client, of.accountId, ruleId);
+    await refuseTooOften(client, of.accountId);
     const values = [ruleId, of.accountId, ...toParameters(draft), derivePhase(ruleId)];
     const { rows } = await client.query<RuleRow>(INSERT, values);
     const rule = fromRow(rows[0] as RuleRow);
@@ -160,7 +174,7 @@ const moveState = async (client: PoolClient, { ruleId, version }: Rule, reason: 
   if (state !== 'unknown') await client.query(MOVE, [ruleId, version, at, state, reason]);
 };
 
-/** Changes a rule; members it leaves out stay. The query was checked before. Throws ServiceError NOT_FOUND of another's rule too. */
+/** Changes a rule; members it leaves out stay. The query was checked before. Throws ServiceError NOT_FOUND of another's rule too, and PLAN_LIMIT. */
 export const changeRule = (
   pool: Pool,
   { ruleId, draft: change }: { ruleId: string; draft: Partial<RuleDraft> },
@@ -171,6 +185,7 @@ export const changeRule = (
     // The state first, as an evaluation that moves the rule does: it then looks at the rule, so the other order would be a deadlock.
     await client.query(HELD_STATE, [ruleId]);
     const before = await findRule(client, ruleId, accountId);
+    if (accountId !== null) await refuseTooOften(client, accountId);
     const draft: RuleDraft = { ...before, ...change };
     const { rows } = await client.query<RuleRow>(UPDATE, [ruleId, ...toParameters(draft)]);
     const rule = fromRow(rows[0] as RuleRow);

@@ -2,7 +2,7 @@
 import type { Pool } from 'pg';
 import t from 'tap';
 import { recordEvaluations } from '../../../api/rules/record.ts';
-import { changeRule, createRule, dropOldMoves, readTransitions } from '../../../api/rules/store.ts';
+import { changeRule, createRule, dropOldMoves, readTransitions, removeRule } from '../../../api/rules/store.ts';
 import { createKey } from '../../../infra/dev/tools/key-admin.ts';
 import { freshPool } from '../payments/paid-api.ts';
 
@@ -49,3 +49,31 @@ t.test('a version goes 30 days after the next one came; the current one and thos
   t.same(await readTransitions(pool, moved), []);
   t.same(await listVersions(pool, moved), [5], 'the version goes with its move');
 });
+
+t.test(
+  'an account that changes its rules without end is refused until a day has passed; removing is not',
+  async (t) => {
+    const pool = await freshPool(t);
+    const fill = (accountId: string, events: number, ago: string) =>
+      pool.query(
+        `insert into account_events (account_id, action, actor, at)
+      select $1, 'rule_changed', 'owner', now() - $3::interval from generate_series(1, $2)`,
+        [accountId, events, ago],
+      );
+    await createKey(pool, { plan: 'pro', name: 'test', accountId: 'acc_a', expiresAt: null }, 'test');
+    const ruleId = await makeRule(pool, 0);
+    await fill('acc_a', 1_998, '1 hour');
+    await changeRule(pool, { ruleId, draft: { name: 'the 2,000th' } }, OWNER);
+    const refused = { errors: [{ code: 'PLAN_LIMIT', message: 'An account has at most 2000 changes in 24 hours.' }] };
+    await t.rejects(changeRule(pool, { ruleId, draft: { name: 'one more' } }, OWNER), refused);
+    await t.rejects(makeRule(pool, 0), refused);
+    await changeRule(pool, { ruleId, draft: { enabled: false } }, { accountId: null, actor: 'operator' });
+    await removeRule(pool, ruleId, OWNER);
+    t.same(await listVersions(pool, ruleId), []);
+
+    await createKey(pool, { plan: 'pro', name: 'test', accountId: 'acc_b', expiresAt: null }, 'test');
+    await fill('acc_b', 2_500, '25 hours');
+    const other = { accountId: 'acc_b', actor: 'account acc_b' };
+    await createRule(pool, { ...DRAFT, units: 'published', enabled: true, shared: false }, other);
+  },
+);
