@@ -362,3 +362,37 @@ t.test(
     t.end();
   },
 );
+
+t.test('proofs reach across no stretch in which candles were off, with an answer behind it either (D-225)', (t) => {
+  const at = (n: number): number => START + n * MINUTE;
+  /** Of the minutes 1 to 4: off for ten seconds within the third, or from within the second, then an answer, and the frame of the fifth. */
+  const proved = (off: number, to: number): string => {
+    const log = new TestLog();
+    const reach = (instant: number): void => log.run(instant - log.now, ['a1'], SECOND);
+    turn(log, true);
+    log.json('response', 'reference', 'r', {}, { request: 'GET https://paper/listings' });
+    log.open('a1', 'a', [{ layers: ['candles'], symbols: null }]);
+    reach(off - 5 * SECOND);
+    log.json('frame', 'a', 'a1', { asked: null, bars: [[Math.floor(off / MINUTE) * MINUTE, 1]] });
+    reach(off);
+    turn(log, false);
+    reach(at(3) + 20 * SECOND);
+    turn(log, true);
+    reach(at(3) + 25 * SECOND);
+    const asked = { symbols: ['LIN'], price_type: 'trade', from: at(1), to, limit: 9 };
+    log.json('response', 'a', 'a1', { asked, bars: [] }, { request: 'GET https://paper/candles' });
+    reach(at(5) + 10 * SECOND);
+    log.json('frame', 'a', 'a1', { asked: null, bars: [[at(5), 1]] });
+    log.run(240 * SECOND, ['a1'], SECOND);
+    const rows = listRows(runTask(SPEC, log.records).outputs, 'candles').filter(
+      ({ texts, flags }) => texts['timeframe'] === '1m' && !flags['late'],
+    );
+    return [1, 2, 3, 4]
+      .map((n) => rows.find((row) => row.at === at(n)))
+      .map((row) => (row?.texts['status'] === 'missing' ? '-' : (row?.figures['volume'] ?? 'none')))
+      .join(' ');
+  };
+  t.equal(proved(at(3) + 10 * SECOND, at(3)), '0 0 - 0', 'the frame from before may be a part of the minute');
+  t.equal(proved(at(2) + 10 * SECOND, at(2)), '0 none - 0', 'what came before the answer was not read');
+  t.end();
+});

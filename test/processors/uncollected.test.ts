@@ -10,7 +10,7 @@ import type { LogRecord } from '../../processors/task/task.ts';
 import { Task } from '../../processors/task/task.ts';
 import type { Row } from '../../schemas/topics.ts';
 import { listRows, runTask, SECOND, START, TestLog } from '../support/task-driver.ts';
-import { allLayers, kline, MINUTE, mark, reference } from '../support/task-logs.ts';
+import { allLayers, BAR, kline, MINUTE, mark, reference } from '../support/task-logs.ts';
 
 const DAY = 1_440 * MINUTE;
 const COVERS = [{ layers: ['mark', 'candles', 'trades', 'liquidation'], symbols: null }];
@@ -225,3 +225,27 @@ t.test(
     t.end();
   },
 );
+
+t.test('a minute told anew is a late row also when what its venue collected then is forgotten (N-11)', (t) => {
+  const log = new TestLog();
+  log.capability(allLayers);
+  reference(log);
+  log.open('k1', 'market', COVERS);
+  log.run(MINUTE, ['k1'], SECOND);
+  kline(log, 0);
+  log.run(MINUTE, ['k1'], SECOND);
+  log.json('capability', 'collector', 'c1', { ...toCapability(allLayers), name: 'Binance anew' });
+  log.run(4 * MINUTE, ['k1'], SECOND);
+  kline(log, 0, { ...BAR, c: '106' });
+  const rows = listRows(runTask({ venue: allLayers, partition: 0, shards: 1 }, log.records).outputs, 'candles');
+  t.same(
+    rows
+      .filter(({ at, texts }) => at === START && texts['timeframe'] === '1m' && texts['price_type'] === 'trade')
+      .map(({ figures, flags }) => [figures['close'], flags['late'] ?? false]),
+    [
+      ['105', false],
+      ['106', true],
+    ],
+  );
+  t.end();
+});

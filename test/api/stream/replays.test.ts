@@ -15,6 +15,8 @@ import { type Feed, market, markReading, NOW } from '../live-fixture.ts';
 const SECOND: Micros = 1_000_000;
 /** Updates of some 1,200 characters: this many are more than 4 MiB (ST-06). */
 const MISSED = 3_600;
+/** Characters of one. */
+const SLICE = 262_144;
 /** Some slices. */
 const SOME = 600;
 const DIGITS = '0'.repeat(390);
@@ -134,6 +136,26 @@ t.test('of several that come at once one after the other gets to the present, in
   }
   for (const reader of readers) t.same(reader.revs, range(2, world.rev));
 });
+
+t.test(
+  'one that pauses in between is waited for, with no more than a slice in store, while others go on',
+  async (t) => {
+    const world = new World();
+    const id = await world.away(MISSED);
+    const pausing = new Reader();
+    const { reader } = world.open(id, pausing);
+    await waitFor('some slices', () => reader.length > 4 * SLICE);
+    pausing.isResting = true;
+    const later = world.open(id).reader;
+    await later.ready.promise;
+    t.notOk(reader.has('ready'));
+    t.ok(world.hub.sizes().waitingBytes < 2 * SLICE, `${world.hub.sizes().waitingBytes} bytes wait for it`);
+    pausing.read();
+    await reader.ready.promise;
+    t.notOk(reader.has('gap'));
+    t.same(reader.revs, range(2, world.rev));
+  },
+);
 
 t.test(
   'one that breaks off within a replay, also after an event beside it, has every reading in the end',
