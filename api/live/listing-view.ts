@@ -24,6 +24,8 @@ export type ViewOptions = {
   readonly depth?: number;
 };
 
+type MarkOptions = Pick<ViewOptions, 'at' | 'bounds'> & { readonly newest?: Reading | null };
+
 /** What is the same for every listing of a venue in one answer. */
 export type VenueView = {
   readonly venue: LiveVenue;
@@ -116,13 +118,14 @@ export const findLostAt = (
   reading: Reading | null,
 ): Micros | null => (reading === null ? null : findLoss(partitions, venueSymbol, reading));
 
-/** The listing's mark when it is present at T under the bound in force (N-07). */
+/** The listing's mark when it is present at T under the bound in force (N-07): of its newest reading, or of the one given. */
 export const findPresentMark = (
   view: VenueView,
   listing: LiveListing,
-  { at, bounds }: Pick<ViewOptions, 'at' | 'bounds'>,
+  { at, bounds, newest = listing.readings.get('mark') }: MarkOptions,
 ): Mark | null => {
-  const reading = findHeldReading(view, listing, { layer: 'mark', at });
+  const { capabilities } = view.venue;
+  const reading = findHeldAt(newest, { capabilities, versions: listing.versions, at });
   const { status } = findStatusAt({
     reading,
     policy: findListingPolicy(view.capability, 'mark', findVersionAt(listing.versions, at)),
@@ -140,7 +143,7 @@ export const findPresentMark = (
 /** The object of one layer, of the reading given: the newest one, or one that was. */
 export const makeLayerState = (
   view: VenueView,
-  { listing, version, mark }: Selected & { readonly mark?: () => Mark | null },
+  { listing, version, mark }: Selected & { readonly mark?: (() => Mark | null) | undefined },
   shown: { readonly layer: ReadingLayer; readonly reading: Reading | null; readonly options: ViewOptions },
 ): JsonValue => {
   const { layer, options } = shown;

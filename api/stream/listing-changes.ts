@@ -21,8 +21,12 @@ export type Changed = {
   readonly awaitEnd: (selected: Selected) => void;
 };
 
-/** A moment of the past that is replayed: its instant, and what sends a snapshot of a track as of then. */
-export type Moment = { readonly at: Micros; readonly sendSnapshot: (track: Track<Stream>) => void };
+/** A moment, now or one that is replayed: its instant, what sends a snapshot of a track as of then, and the mark that was present. */
+export type Moment = {
+  readonly at: Micros;
+  readonly sendSnapshot: (track: Track<Stream>) => void;
+  readonly findMark: (listing: LiveListing) => Mark | null;
+};
 
 /** Adds a listing to a stream, with a track for each of its layers. */
 export const followListing = (stream: Stream, selected: Selected, { board, now, awaitEnd }: Changed): void => {
@@ -46,27 +50,15 @@ const sendSnapshots = (stream: Stream, key: string, sendSnapshot: Moment['sendSn
   }
 };
 
-type Told = {
-  readonly live: LiveMemory;
-  readonly at: Micros;
-  readonly isPast: boolean;
-  readonly change: ListingChange;
-};
+type Told = Pick<Moment, 'at' | 'findMark'> & { readonly live: LiveMemory; readonly change: ListingChange };
 
-/** The mark that rules of the record convert with, as in `GET /v2/instruments`; of a past moment it is unknown (D-149). */
-const findMark = (stream: Stream, listing: LiveListing, { live, at }: Pick<Told, 'live' | 'at'>): Mark | null => {
-  const venue = live.venue(listing.venue);
-  const { units, bounds } = stream.request.format;
-  if (units === 'published' || venue === undefined) return null;
-  return findPresentMark(makeVenueView(live, venue, at), listing, { at, bounds });
-};
-
-const sendListing = (stream: Stream, listing: LiveListing, { live, at, isPast, change }: Told): void => {
+const sendListing = (stream: Stream, listing: LiveListing, { live, at, findMark, change }: Told): void => {
   const version = findVersionAt(listing.versions, at);
   if (version === null) return;
   const capability = findVersionAt(live.venue(listing.venue)?.capabilities ?? [], at);
   const { units, numberFormat } = stream.request.format;
-  const mark = isPast ? null : findMark(stream, listing, { live, at });
+  // What rules of the record convert with, as in `GET /v2/instruments`.
+  const mark = units === 'published' ? null : findMark(listing);
   const record = makeListingRecord(listing, { version, capability }, { at, units, includeRaw: false, mark });
   const { venue, venueSymbol } = listing;
   const { instrument } = version.record.values;
@@ -77,9 +69,17 @@ export const findListing = (live: LiveMemory, { listing: version }: LiveEntry): 
   version === null ? undefined : live.venue(version.venue)?.listings.get(version.venue_symbol);
 
 /** The present. A version holds as soon as it is read, also where this node's clock is behind that of the log. */
-const makePresentMoment = (stream: Stream, { versions }: LiveListing, { board, now }: Changed): Moment => {
+const makePresentMoment = (stream: Stream, { versions }: LiveListing, { live, board, now }: Changed): Moment => {
   const at = Math.max(now, versions.at(-1)?.written_at ?? now);
-  return { at, sendSnapshot: (track) => void board.sendSnapshot(stream, track, at) };
+  const { bounds } = stream.request.format;
+  return {
+    at,
+    sendSnapshot: (track) => void board.sendSnapshot(stream, track, at),
+    findMark: (listing) => {
+      const venue = live.venue(listing.venue);
+      return venue === undefined ? null : findPresentMark(makeVenueView(live, venue, at), listing, { at, bounds });
+    },
+  };
 };
 
 /** Handles a version of a listing, or its end: follows it, lets it go, or sends its new record; at present, or at a moment that is replayed. */
@@ -89,11 +89,11 @@ export const changeListing = (
   { moment, ...changed }: Changed & { readonly moment?: Moment },
 ): void => {
   const { live, board } = changed;
-  const { at, sendSnapshot } = moment ?? makePresentMoment(stream, listing, changed);
+  const { at, sendSnapshot, findMark } = moment ?? makePresentMoment(stream, listing, changed);
   const key = toListingKey(listing.venue, listing.venueSymbol);
   const before = stream.selected.get(key) ?? null;
   const after = selectOne(stream.request, { live, listing, at });
-  const told = { live, at, isPast: moment !== undefined };
+  const told = { live, at, findMark };
   if (after === null) {
     if (before === null) return;
     unfollowListing(stream, key, board);

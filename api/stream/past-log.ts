@@ -13,6 +13,9 @@ import type { Stream } from './stream.ts';
 import type { LayerStatus, Track } from './track.ts';
 import { toListingKey } from './track-board.ts';
 
+/** A listing and layer, followed or not. */
+type TrackName = Pick<Track<Stream>, 'key' | 'listing' | 'layer'>;
+
 export class PastLog {
   /** Its first reading of each track, which knows the one before. */
   readonly #firstReadings = new Map<string, RingEntry>();
@@ -74,13 +77,13 @@ export class PastLog {
   }
 
   /** The reading of a track at the id. */
-  readingThen({ key, listing, layer }: Track<Stream>): Reading | null {
+  readingThen({ key, listing, layer }: TrackName): Reading | null {
     const first = this.#firstReadings.get(key);
     return first?.isHeld() ? first.replaced() : listing.readings.get(layer);
   }
 
   /** The reading of a track after the last entry that was passed. */
-  readingNow(track: Track<Stream>): Reading | null {
+  readingNow(track: TrackName): Reading | null {
     const passed = this.#passed.get(track.key);
     if (passed === undefined) return this.readingThen(track);
     return passed.isHeld() ? passed.entry().reading : track.listing.readings.get(track.layer);

@@ -1,7 +1,9 @@
 // Replays from the ring what a resuming stream has missed: listing changes, readings and rows in order, then the statuses that differ (ST-05).
 import type { Micros } from '../../schemas/records.ts';
 import type { LiveEntry, Place, Reading } from '../../schemas/topics.ts';
-import { makeVenueView } from '../live/listing-view.ts';
+import type { LiveListing } from '../live/listing-book.ts';
+import { findPresentMark, makeVenueView } from '../live/listing-view.ts';
+import type { Mark } from '../live/members.ts';
 import {
   type Changed,
   changeListing,
@@ -128,7 +130,8 @@ export class Replay {
     this.#endListing(toListingKey(venue, entry.symbol ?? ''), entry.recorded_at);
     if (entry.kind === 'listing') this.#changeListing(entry);
     if (entry.reading !== null && track !== undefined) this.#sendReading(track, entry.reading);
-    this.#rows.add({ venue, entry }, { streams: [this.#stream], now: this.#changed.now });
+    const findMark = (listing: LiveListing): Mark | null => this.#findMark(listing, entry.recorded_at);
+    this.#rows.add({ venue, entry }, { streams: [this.#stream], now: this.#changed.now, findMark });
     this.#rows.send();
   }
 
@@ -147,7 +150,22 @@ export class Replay {
   }
 
   #momentAt(at: Micros) {
-    return { at, sendSnapshot: (track: Track<Stream>) => this.#sendSnapshot(track, at) };
+    return {
+      at,
+      sendSnapshot: (track: Track<Stream>) => this.#sendSnapshot(track, at),
+      findMark: (listing: LiveListing) => this.#findMark(listing, at),
+    };
+  }
+
+  /** The mark that was present at the last entry that was passed, whether the stream follows it or not (N-07). */
+  #findMark(listing: LiveListing, at: Micros): Mark | null {
+    const { live } = this.#changed;
+    const venue = live.venue(listing.venue);
+    if (venue === undefined) return null;
+    const key = `${toListingKey(listing.venue, listing.venueSymbol)}|mark`;
+    const newest = this.#log.readingNow({ key, listing, layer: 'mark' });
+    const view = { ...makeVenueView(live, venue, at), stateLag: false };
+    return findPresentMark(view, listing, { at, bounds: this.#stream.request.format.bounds, newest });
   }
 
   /** The track of an added listing as of its place in the log. */
@@ -182,7 +200,8 @@ export class Replay {
     const venue = live.venue(track.listing.venue);
     if (venue === undefined) return null;
     const at = Math.max(from, reading?.received_at ?? from);
-    return track.see({ view: { ...makeVenueView(live, venue, at), stateLag: false }, reading, at });
+    const view = { ...makeVenueView(live, venue, at), stateLag: false };
+    return track.see({ view, reading, at, mark: () => this.#findMark(track.listing, at) });
   }
 
   #know(track: Track<Stream>): Known {

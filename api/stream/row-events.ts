@@ -50,7 +50,7 @@ type Context = {
   readonly listing: LiveListing;
   readonly version: ListingVersion;
   readonly format: Format;
-  /** The listing's present mark, for volumes of candles (N-07). */
+  /** The mark of the listing that volumes of candles convert with (N-07). */
   readonly mark: () => Mark | null;
 };
 
@@ -151,6 +151,13 @@ type Batch = {
   readonly streams: Set<Stream>;
 };
 
+/** `findMark`: finds the mark that a replayed row converts with; the present one when left out. */
+type Receivers = {
+  readonly streams: Iterable<Stream>;
+  readonly now: Micros;
+  readonly findMark?: (listing: LiveListing) => Mark | null;
+};
+
 /** Rows on their way to the streams that follow their listing: a text is made once a format, events of one listing go together. */
 export class RowBatches {
   readonly #live: LiveMemory;
@@ -162,7 +169,7 @@ export class RowBatches {
 
   add(
     { venue: code, entry }: { readonly venue: string; readonly entry: LiveEntry },
-    { streams, now }: { readonly streams: Iterable<Stream>; readonly now: Micros },
+    { streams, now, findMark }: Receivers,
   ): void {
     const [layer, { row, symbol }, venue] = [findRowLayer(entry), entry, this.#live.venue(code)];
     if (layer === null || row === null || venue === undefined) return;
@@ -179,8 +186,10 @@ export class RowBatches {
       let batch = this.#batches.get(key);
       if (batch === undefined) {
         const version = findVersionAt(listing.versions, row.instants.recorded_at ?? row.at) ?? selected.version;
-        const mark = () =>
-          findPresentMark(makeVenueView(this.#live, venue, now), listing, { at: now, bounds: format.bounds });
+        const mark = (): Mark | null =>
+          findMark === undefined
+            ? findPresentMark(makeVenueView(this.#live, venue, now), listing, { at: now, bounds: format.bounds })
+            : findMark(listing);
         batch = { kind, context: { listing, version, format, mark }, rows: [], streams: new Set() };
         this.#batches.set(key, batch);
       }

@@ -7,13 +7,19 @@ import type { Micros } from '../../schemas/records.ts';
 import type { ListingVersion, Reading } from '../../schemas/topics.ts';
 import { findVersionAt, isListed, type LiveListing } from '../live/listing-book.ts';
 import { findHeldAt, findLostAt, makeLayerState, type VenueView } from '../live/listing-view.ts';
+import type { Mark } from '../live/members.ts';
 import type { Format } from './request.ts';
 
 export type Change = 'value' | 'status' | 'both';
 export type LayerStatus = Pick<StatusAnswer, 'status' | 'reason' | 'gap_cause'>;
 
-/** A listing and layer at one instant. */
-type Glance = { readonly view: VenueView; readonly reading: Reading | null; readonly at: Micros };
+/** A listing and layer at one instant. `mark`: the one that its quantities convert with (N-07), the present one when left out. */
+type Glance = {
+  readonly view: VenueView;
+  readonly reading: Reading | null;
+  readonly at: Micros;
+  readonly mark?: () => Mark | null;
+};
 /** The inputs of a text about a listing, while it is listed: a delisted one's last status is frozen (F-04). */
 export type Sight = Glance & { readonly version: ListingVersion };
 
@@ -39,9 +45,9 @@ export class Track<Reader> {
   }
 
   /** Null while the listing is not listed. */
-  see({ view, reading, at }: Glance): Sight | null {
-    const version = findVersionAt(this.listing.versions, at);
-    return version !== null && isListed(version, at) ? { view, reading, at, version } : null;
+  see(glance: Glance): Sight | null {
+    const version = findVersionAt(this.listing.versions, glance.at);
+    return version !== null && isListed(version, glance.at) ? { ...glance, version } : null;
   }
 
   status({ view, reading: newest, at }: Glance): StatusAnswer {
@@ -69,7 +75,7 @@ export class Track<Reader> {
   }
 
   /** Data of a `snapshot`, or of an `update` when something changed. */
-  data({ view, reading, at, version }: Sight, change?: Change): string {
+  data({ view, reading, at, version, mark }: Sight, change?: Change): string {
     const { listing, layer, format } = this;
     const body: JsonValue = {
       venue: listing.venue,
@@ -80,7 +86,7 @@ export class Track<Reader> {
       change,
       state: makeLayerState(
         view,
-        { listing, version },
+        { listing, version, mark },
         { layer, reading, options: { ...format, at, includeRaw: false } },
       ),
     };
