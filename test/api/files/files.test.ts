@@ -157,12 +157,15 @@ t.test('a store that is away is 503, and a file that has gone meanwhile is no fi
     const files = openFileLinks(from, async () => secret, 'http://api.test/');
     const { app } = await testApp(market(), { files, nowMicros: () => now });
     t.teardown(() => app.close());
-    return app.inject(await linkTo(KEY.replace('binance', 'okx')));
+    return app.inject({ url: await linkTo(KEY.replace('binance', 'okx')), headers: { range: 'bytes=0-9' } });
   };
   const answer = await ask(away);
   t.equal(answer.statusCode, 503);
   t.match(answer.json(), { errors: [{ code: 'UNAVAILABLE', message: 'The file cannot be read now.' }] });
-  t.equal((await ask(gone)).statusCode, 404);
+  const refused = await ask(gone);
+  t.equal(refused.statusCode, 404);
+  for (const name of ['etag', 'accept-ranges', 'content-range', 'content-disposition'])
+    t.notOk(name in refused.headers, `a refusal describes no file: ${name}`);
 });
 
 t.test('1,000 downloads at once are whole; a client that leaves leaves no open file', async (t) => {
