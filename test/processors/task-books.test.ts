@@ -202,6 +202,23 @@ t.test('changes of one bucket that are recorded after its end are one more readi
   t.end();
 });
 
+t.test('a change that is recorded at the last moment at which it counts is in the row of its window', (t) => {
+  const log = begin();
+  log.now = START + 9_910_000;
+  log.tick(['k1']);
+  snapshot(log, 15);
+  log.run(START + 109_800_000 - log.now, ['k1']);
+  log.now = START + 9_950_000;
+  diff(log, { U: 16, u: 20, pu: 15 }, { b: [['99.8', '4']] }, { recordedAt: START + 109_950_000 });
+  for (log.now = START + 109_960_000; log.now < START + 110_300_000; log.now += 10_000) log.tick(['k1']);
+  const rows = listRows(runTask(SPEC, log.records).outputs, 'book').filter(({ at }) => at === START + 10 * SECOND);
+  t.same(
+    rows.map(({ instants, flags }) => [instants.received_at, flags.late ?? false]),
+    [[START + 9_950_000, false]],
+  );
+  t.end();
+});
+
 t.test('a book that is stamped ahead of the log does not keep another one from its window', (t) => {
   const log = begin(['BTCUSDT', 'ETHUSDT']);
   log.open('k2', 'ahead', COVERS);
