@@ -24,7 +24,10 @@ const spendAll = (limit: number, asks: readonly { readonly weight: number; reado
   let nowMs = 0;
   for (const { weight, gapMs } of asks) {
     nowMs += gapMs;
-    for (let waitMs = window.waitMs(weight, nowMs); waitMs > 0; waitMs = window.waitMs(weight, nowMs)) nowMs += waitMs;
+    for (let waitMs = window.waitMs(weight, nowMs); waitMs > 0; waitMs = window.waitMs(weight, nowMs)) {
+      nowMs += waitMs;
+      t.ok(window.waitMs(weight, nowMs - 1) > 0, 'no wait is longer than it must be');
+    }
     window.spend(weight, nowMs);
     spent.push({ atMs: nowMs, weight });
   }
