@@ -1,8 +1,8 @@
 // Text to tokens: longest match, in the order of the table of DQL-02.
 import type { Digits } from '../../schemas/records.ts';
 import { clip } from '../../schemas/sent-text.ts';
-import type { Faults } from './faults.ts';
-import type { Source } from './source.ts';
+import { Faults } from './faults.ts';
+import { Source } from './source.ts';
 
 export type TokenKind =
   | 'string'
@@ -45,8 +45,10 @@ const NAME = /nearest-rank(?![A-Za-z0-9_])|[A-Za-z_][A-Za-z0-9_]*/y;
 const OPERATOR = /<=|>=|[<>=+\-*/(),]/y;
 /** Spellings of other languages, and runs of what no token begins with. */
 const FOREIGN =
-  /!=|<>|&&|\|\||\.[0-9]+(?:e[+-]?[0-9]+)?[A-Za-z0-9_.%]*|;|[^ \t\r\nA-Za-z0-9_"<>=+\-*/(),.;!&|]+|[\s\S]/uy;
-const NUMBER_TAIL = /[A-Za-z0-9_.%]*/y;
+  /!=|<>|==|&&|\|\||\.[0-9]+(?:[eE][+-]?[0-9]+)?[A-Za-z0-9_.%]*|;|[^ \t\r\nA-Za-z0-9_"<>=+\-*/(),.;!&|]+|[\s\S]/uy;
+const NUMBER_TAIL = /(?:E[+-][0-9])?[A-Za-z0-9_.%]*/y;
+/** `1E` is a code, and with a dash `1E-5` is one; with a plus sign it is a number in another spelling. */
+const UPPER_EXPONENT = /[0-9]+E\+[0-9][A-Za-z0-9_.%]*/y;
 
 const MOST_EXPONENT = 400;
 const BPS_SHIFT = 4;
@@ -104,6 +106,7 @@ const describeUnequal = (text: string): string =>
 const HINTS: readonly (readonly [RegExp, string | ((text: string) => string)])[] = [
   [/^"/, 'Close a string with " and escape as JSON does.'],
   [/^!=$|^<>$|^≠/, describeUnequal],
+  [/^==$/, 'Write "=".'],
   [/^&&$/, 'Write "and".'],
   [/^\|\|$/, 'Write "or".'],
   [/^;/, 'A query has no end mark; leave ";" out.'],
@@ -112,10 +115,10 @@ const HINTS: readonly (readonly [RegExp, string | ((text: string) => string)])[]
     /^[0-9]{4}-[0-9]{2}-[0-9]{2}/,
     'Write an instant with a zone and at most six fractional digits, such as 2026-01-15T12:00:00Z.',
   ],
-  [/^[0-9.]+(?:ms|[smhd])$/i, 'Write a whole number of one unit of s, m, h, d, such as 90s.'],
+  [/^[0-9.]+(?:[mM][sS]|[smhdSHD])$/, 'Write a whole number of one unit of s, m, h, d, such as 90s.'],
   [/^[0-9.]+e[+-]?[0-9]+(?:bps|%)?$/, 'Write a number with an exponent of at most 400 in size.'],
   [/^[0-9]|^\.[0-9]/, 'Write a number such as 0.5, 1e6, 1bps or 0.01%.'],
-  [/^['`‘’“”„«»]/, 'Write a string in double quotes, such as "BTC".'],
+  [/^['`‘’“”„«»＂＇]/, 'Write a string in double quotes, such as "BTC".'],
   [/^%/, 'Write "%" directly behind its number, as in 0.01%.'],
   [/^[≥≧]/, 'Write ">=".'],
   [/^[≤≦]/, 'Write "<=".'],
@@ -129,14 +132,24 @@ const HINTS: readonly (readonly [RegExp, string | ((text: string) => string)])[]
 ];
 
 /** ASCII in its full width, as an East Asian keyboard writes it. */
-const FULL_WIDTH = /^[\uff01-\uff5e]/;
+const FULL_WIDTH = /[\uff01-\uff5e]/g;
 const FULL_WIDTH_SHIFT = 0xfee0;
+const toHalfWidth = (text: string): string =>
+  text.replace(FULL_WIDTH, (sign) => String.fromCharCode(sign.charCodeAt(0) - FULL_WIDTH_SHIFT));
+
+const isRead = (text: string): boolean => {
+  const source = new Source(text);
+  const faults = new Faults(source);
+  readTokens(source, faults);
+  return faults.isEmpty;
+};
 
 const findHintFor = (text: string): string => {
   const spelt = findSpelling(text);
   if (spelt !== null) return `Write ${spelt}.`;
-  if (FULL_WIDTH.test(text)) return `Write "${String.fromCharCode(text.charCodeAt(0) - FULL_WIDTH_SHIFT)}".`;
   for (const [pattern, hint] of HINTS) if (pattern.test(text)) return typeof hint === 'string' ? hint : hint(text);
+  const half = toHalfWidth(text);
+  if (half !== text) return isRead(half) ? `Write "${clip(half)}".` : findHintFor(half);
   return 'Quote a code that is not all letters and digits, such as "A.b".';
 };
 
@@ -172,13 +185,15 @@ class Lexer {
       const like = matchAt(LIKE_INSTANT, text, at);
       if (like !== '') return this.#invalid(like, at);
     }
+    const figure = matchAt(UPPER_EXPONENT, text, at);
+    if (figure !== '') return this.#invalid(figure, at);
     const [code, name] = [matchAt(CODE, text, at), matchAt(NAME, text, at)];
     if (code !== '' && code.length >= name.length) return this.#readCode(code, at);
     if (name !== '') return this.#token('name', name, at);
     if (isDigit) return this.#readNumber(at);
     const operator = text.startsWith('==', at) || text.startsWith('<>', at) ? '' : matchAt(OPERATOR, text, at);
     if (operator !== '') return this.#token('op', operator, at);
-    return this.#readForeign(at);
+    return this.#invalid(matchAt(FOREIGN, text, at), at);
   }
 
   #readCode(code: string, at: number): Token {
@@ -219,21 +234,15 @@ class Lexer {
     return digits === null ? this.#invalid(text, at) : { ...this.#token(kind, text, at), value: digits };
   }
 
-  #readForeign(at: number): Token {
-    const { text } = this.#source;
-    if (text.startsWith('==', at)) return this.#invalid('==', at, 'Write "=".');
-    return this.#invalid(matchAt(FOREIGN, text, at), at);
-  }
-
   #token(kind: TokenKind, text: string, from: number): Token {
     return { kind, text, value: text, from, to: from + text.length };
   }
 
-  #invalid(text: string, from: number, hint?: string): Token {
+  #invalid(text: string, from: number): Token {
     const token = this.#token('invalid', text, from);
     this.#faults.add('DQL_SYNTAX', token, () => ({
       message: `"${clip(text)}" cannot stand here.`,
-      hint: hint ?? findHintFor(text),
+      hint: findHintFor(text),
     }));
     return token;
   }
