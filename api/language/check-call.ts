@@ -192,9 +192,10 @@ const checkBand = ({ node, call }: Argument, { findings }: Tools): Checked => {
 };
 
 const checkNamedField = ({ node, call }: Argument, { check, findings }: Tools): Checked => {
+  if (node.type === 'broken') return makeChecked(node, 'broken');
   const field = node.type === 'field' ? FIELDS.get(node.name) : undefined;
   const isKnownElsewhere = node.type !== 'field' || field !== undefined;
-  if (node.type !== 'broken' && isKnownElsewhere && (field === undefined || field.layer === 'reference')) {
+  if (isKnownElsewhere && (field === undefined || field.layer === 'reference')) {
     findings.faults.add('DQL_TYPE', node.place, {
       message: `"${call.spec.name}" takes a venue field of a layer.`,
       hint: `Write ${call.spec.name}(funding), for example.`,

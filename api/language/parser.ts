@@ -100,6 +100,7 @@ class Parser {
         query.timeframe = this.#readTimeframe();
         return;
       case 'as':
+        query.asOf = null;
         query.asOf = this.#readInstant();
         return;
       case 'where':

@@ -67,4 +67,9 @@ t.test('each instant of a clause that is given twice is judged (DQL-07, Q-02)', 
   t.same(findFaults('as of 2026-01-01 as of 2026-01-01', demands), [
     ...['DQL_AS_OF_RANGE 6+10', 'DQL_DUPLICATE_CLAUSE 17+5', 'DQL_AS_OF_RANGE 23+10'],
   ]);
+  t.same(
+    findFaults('as of 2026-01-01 as of foo', demands),
+    ['DQL_AS_OF_RANGE 6+10', 'DQL_DUPLICATE_CLAUSE 17+5', 'DQL_SYNTAX 23+3'],
+    'once, where the second has no instant',
+  );
 });

@@ -96,6 +96,7 @@ const isDocumented = (error: unknown, length: number): boolean => {
     errors.length <= 20 &&
     errors.every((e) => e.code in CATALOGUE && e.message !== '' && e.hint !== undefined && e.hint !== '') &&
     errors.every(({ position }) => position === undefined || position.offset + position.length <= length) &&
+    new Set(errors.map((error) => JSON.stringify(error))).size === errors.length &&
     offsets.every((offset, i) => i === 0 || (offsets[i - 1] ?? 0) <= offset)
   );
 };
