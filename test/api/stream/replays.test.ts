@@ -10,7 +10,7 @@ import type { Stream } from '../../../api/stream/stream.ts';
 import type { Micros } from '../../../schemas/records.ts';
 import { parseFrames, type StreamEvent } from '../../support/stream-client.ts';
 import { waitFor } from '../../support/wait.ts';
-import { type Feed, market, markReading, NOW } from '../live-fixture.ts';
+import { type Feed, listing, listingValues, market, markReading, NOW } from '../live-fixture.ts';
 
 const SECOND: Micros = 1_000_000;
 /** Updates of some 1,200 characters: this many are more than 4 MiB (ST-06). */
@@ -196,4 +196,21 @@ t.test('one that rests until what follows is no longer held gets a gap and the p
   t.equal(reader.events.find(({ event }) => event === 'snapshot')?.data.rev, world.rev);
   world.mark();
   await waitFor('the newest reading', () => reader.revs.at(-1) === world.rev);
+});
+
+t.test('that picture has nothing of a listing that ended meanwhile', async (t) => {
+  const world = new World();
+  const id = await world.away(SOME);
+  const resting = new Reader();
+  resting.isResting = true;
+  const { reader, stream } = world.open(id, resting);
+  world.now += 400 * SECOND;
+  const ended = { writtenAt: world.now, delistedAt: world.now };
+  world.feed.list(listing('binance', listingValues({ delisted_at: world.now }), ended));
+  resting.read();
+  await reader.ready.promise;
+  const names = reader.events.map(({ event }) => event);
+  t.same(names.slice(names.indexOf('gap')), ['gap', 'ready']);
+  t.equal(reader.events.at(-1)?.data.listings, 0);
+  t.same([stream.selected.size, stream.tracks.size], [0, 0]);
 });
