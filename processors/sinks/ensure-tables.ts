@@ -1,4 +1,4 @@
-// Brings a QuestDB to the tables and views of this version: creates and adds, never drops or changes.
+// Brings a QuestDB to the tables and views of this version: creates and adds, changes nothing, drops only what QuestDB was killed in creating.
 import { setTimeout as pause } from 'node:timers/promises';
 import { createBackoff } from '../../infra/runtime/backoff.ts';
 import { toTableName } from '../../schemas/tables.ts';

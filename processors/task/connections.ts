@@ -1,4 +1,5 @@
 // Connections of a task: opened, named, lost; their alive spans, and which is active for a listing and layer (design section 5, F-02).
+import { isDeepStrictEqual } from 'node:util';
 import type { GapCause } from '../../schemas/gap-causes.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { LostBody, OpenBody, Span } from '../../schemas/topics.ts';
@@ -98,8 +99,8 @@ const isEndedAfter = (a: ConnectionView, b: ConnectionView): boolean => {
 };
 
 /**
- * Notes why a connection could not be opened, on the connection of its slot that was the last to end, or is alive. Before the first one
- * of a slot the attempt stands for it: as a connection that was never alive.
+ * Notes why a connection could not be opened, on the one of its slot with the same covers that was the last to end, or is alive. Where there is none,
+ * because it would have been the first or brought listings that none had, the attempt stands for it: as a connection that was never alive.
  */
 export const failToConnect = (
   store: Store,
@@ -107,8 +108,10 @@ export const failToConnect = (
   { lost_at: at, cause, covers }: LostBody,
 ): void => {
   let last: ConnectionView | null = null;
-  for (const connection of store.state.connections.values())
-    if (connection.slot === slot && (last === null || isEndedAfter(connection, last))) last = connection;
+  for (const connection of store.state.connections.values()) {
+    const isLike = connection.slot === slot && (covers === undefined || isDeepStrictEqual(connection.covers, covers));
+    if (isLike && (last === null || isEndedAfter(connection, last))) last = connection;
+  }
   if (last === null) {
     if (covers === undefined) return;
     const span: Span = { conn_id: connId, slot, from: at, to: at, cause };
@@ -245,7 +248,8 @@ export const pruneConnections = (store: Store, forgotten: (connId: string) => vo
       connection.ended = keepSince(connection.ended, ({ to }) => to ?? 0, horizon);
       connection.failures = keepSince(connection.failures, ({ at }) => at, horizon);
       connection.unreadable = connection.unreadable.filter((at) => at > horizon);
-      return isOut(connection) && (connection.span.to ?? 0) < horizon;
+      const explainedTo = connection.failures.at(-1)?.at ?? 0;
+      return isOut(connection) && Math.max(connection.span.to ?? 0, explainedTo) < horizon;
     });
     if (!isOld || kept.has(connId)) continue;
     store.deleteConnection(connId);
