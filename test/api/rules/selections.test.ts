@@ -1,6 +1,6 @@
 // Rules that are made, changed and deleted for weeks, over a catalogue that stays as it is: what is kept of them is bounded, whatever they say.
 import t from 'tap';
-import { Questions, Selections } from '../../../api/rules/questions.ts';
+import { type Question, Questions, Selections } from '../../../api/rules/questions.ts';
 import { market, NOW } from '../live-fixture.ts';
 
 const EVERYTHING = { venues: null, instruments: null };
@@ -32,15 +32,23 @@ t.test(
     const [questions, selections] = [new Questions(memory, 20_000), new Selections(memory, 100)];
     const terms = Array.from({ length: 40 }, (_, i) => `mark > ${i}.5`).join(' and ');
     const ask = (query: string) => questions.of({ query, units: 'published', freshness: null });
-    for (let change = 0; change < 200; change++) {
-      const question = ask(`any(venues where ${terms} and spread > ${change})`);
-      t.ok(questions.size <= 20_000, 'texts');
-      t.equal(ask(`any(venues where ${terms} and spread > ${change})`), question, 'the newest is kept');
+    const askOf = (change: number) => ask(`any(venues where ${terms} and spread > ${change})`);
+    const selectOf = (change: number, question: Question) => {
       const venues = Array.from({ length: 50 }, (_, i) => `unknown${change}x${i}`);
-      t.same(selections.at(NOW, question, { ...EVERYTHING, venues }), []);
+      return selections.at(NOW, question, { ...EVERYTHING, venues });
+    };
+    for (let change = 0; change < 200; change++) {
+      const question = askOf(change);
+      t.ok(questions.size <= 20_000, 'texts');
+      t.equal(askOf(change), question, 'the newest is kept');
+      t.same(selectOf(change, question), []);
       t.ok(selections.size <= 100, 'names that select nothing');
     }
     t.ok(questions.size > 15_000 && selections.size > 80, 'they are filled');
+    const [question, selected] = [askOf(200), selectOf(200, askOf(200))];
+    for (let change = 201; change < 250; change++) selectOf(change, askOf(change));
+    t.not(askOf(200), question, '49 long ones take the place of another');
+    t.not(selectOf(200, question), selected);
     t.end();
   },
 );
