@@ -134,8 +134,11 @@ export const joinGaps = (open: readonly GapIncident[], groups: readonly GapGroup
 /** True when no further row can join: rows up to `reached` are known, so every one that begins within the break. */
 export const isOver = ({ to }: GapIncident, reached: Micros): boolean => to + BREAK + LONGEST_WINDOW <= reached;
 
-const formatNote = ({ cause, listings, listing, layers }: GapIncident): string =>
-  `${GAP_CAUSES[cause] ?? cause} ${listing ?? `${listings} listings`}: ${layers.join(', ')}.`;
+/** How many listings were affected at once, of several. */
+const countAffected = (listings: number): string => (listings === 1 ? 'One listing at a time' : `${listings} listings`);
+
+export const formatNote = ({ cause, listings, listing, layers }: GapIncident): string =>
+  `${GAP_CAUSES[cause] ?? cause} ${listing ?? countAffected(listings)}: ${layers.join(', ')}.`;
 
 const READ_OPEN = `select incident_id as id, venue, gap_cause as cause, layers, details,
   (extract(epoch from from_at) * 1000000)::bigint::text as "from", (extract(epoch from to_at) * 1000000)::bigint::text as "to"

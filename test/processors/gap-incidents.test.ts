@@ -4,7 +4,7 @@ import t from 'tap';
 import { migrate } from '../../infra/postgres/migrate.ts';
 import { createLog } from '../../infra/runtime/log.ts';
 import { openPostgres } from '../../infra/runtime/postgres/postgres.ts';
-import { type GapGroup, isOver, joinGaps, reportGaps } from '../../processors/nightly/gap-incidents.ts';
+import { formatNote, type GapGroup, isOver, joinGaps, reportGaps } from '../../processors/nightly/gap-incidents.ts';
 import { createNightlyMetrics } from '../../processors/nightly/metrics.ts';
 import { presence } from '../../processors/nightly/presence.ts';
 import type { NightlyContext } from '../../processors/nightly/step.ts';
@@ -50,6 +50,7 @@ t.test(
       [group(0, 10, { listings: 1 }), group(10, 20, { listings: 1, listing: 'binance:ETHUSDT' })],
     );
     t.equal(two?.listing, null);
+    t.equal(formatNote(two as never), 'The connection to the venue was lost. One listing at a time: mark.');
     const held = joinGaps([], [group(0, 10)]);
     t.same(joinGaps(held, [group(10, 20, { layer: 'book' })]), [
       { ...held[0], layers: ['book', 'mark'], to: NOON + 20 * S },
