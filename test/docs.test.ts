@@ -221,3 +221,9 @@ t.test('a decision that another one replaces or amends says so in its heading', 
   }
   t.end();
 });
+
+t.test('no manual answers a cut log with a new namespace, which begins without the history (D-563)', (t) => {
+  for (const file of markdown.filter((name) => name !== 'DECISIONS.md'))
+    t.notMatch(read(file), /\b(?:use|in)\s+a\s+new\s+`TOPIC_NAMESPACE`/i, file);
+  t.end();
+});

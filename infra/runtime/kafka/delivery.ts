@@ -52,15 +52,19 @@ export const findFirstEpoch = ({ messages }: PartitionAnswer, from: number): num
   return first === undefined ? null : readEpoch(first);
 };
 
+/** A new namespace would begin without the history that is stored (D-563). */
+const BEGIN_AGAIN =
+  'With all processes stopped delete all topics of the service: it goes on with its history (docs/deployment.md, Backups).';
+/** The history of a replay is its recordings, and topics of the service may lie beside its own. */
+const REPLAY_AGAIN = 'Replay again in another TOPIC_NAMESPACE, and leave the topics of others alone.';
+
 /** The log lacks records that were read from it: it was truncated or recreated, which an operator must judge. */
 export class LogCut extends RangeError {
   override readonly name = 'LogCut';
 
-  /** A new namespace would begin without the history that is stored (D-563). */
+  /** `found` begins with the name of the topic. */
   constructor(found: string) {
-    super(
-      `${found}: the log was cut or made anew. With all processes stopped delete all topics of the service: it goes on with its history (docs/deployment.md, Backups).`,
-    );
+    super(`${found}: the log was cut or made anew. ${found.startsWith('replay') ? REPLAY_AGAIN : BEGIN_AGAIN}`);
   }
 }
 

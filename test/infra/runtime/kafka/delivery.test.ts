@@ -1,7 +1,7 @@
 // What is delivered of a response to a fetch: each offset once, whatever the batches begin and end with; and the epoch of its leader.
 import t from 'tap';
 import type { PartitionAnswer, RawMessage } from '../../../../infra/runtime/kafka/cluster.ts';
-import { findFirstEpoch, readEpoch, toDelivery } from '../../../../infra/runtime/kafka/delivery.ts';
+import { cutBefore, findFirstEpoch, readEpoch, toDelivery } from '../../../../infra/runtime/kafka/delivery.ts';
 
 type Batch = {
   readonly from: number;
@@ -61,5 +61,13 @@ t.test('the epoch that is checked is that of the first record from the position 
   t.equal(findFirstEpoch(moved, 8), 2, 'of its batch, where compaction removed the record');
   t.equal(findFirstEpoch(answerOf(), 3), null);
   t.same(moved.messages.map(readEpoch), [1, 1, 2, 2]);
+  t.end();
+});
+
+t.test('a cut log is answered with what keeps the history: of a replay its recordings, beside the topics of the service', (t) => {
+  t.match(cutBefore('raw.okx/0', 5, 'it ends at 4').message, /^raw\.okx\/0 ends .* delete all topics of the service/);
+  const { message } = cutBefore('replay.mab12.raw.okx/0', 5, 'it ends at 4');
+  t.match(message, /^replay\.mab12\.raw\.okx\/0 ends .* in another TOPIC_NAMESPACE/);
+  t.notMatch(message, /delete/);
   t.end();
 });
