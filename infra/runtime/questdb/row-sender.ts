@@ -133,6 +133,7 @@ class TableSenders implements RowSender {
       // Ends when its request does: one that QuestDB holds is not waited for.
       void agent.close();
     }
+    this.#senders.clear();
     await this.#http.close();
   }
 

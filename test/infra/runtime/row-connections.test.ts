@@ -52,3 +52,20 @@ t.test('whatever tables are written beside each other, and in whatever order', a
   const carried = [...tables.values()].map((names) => [...names].join());
   t.same(carried.sort(), [...TABLES].sort(), 'as many connections as tables, one each');
 });
+
+t.test('a sender may be closed twice: no failure is left that nobody handles', async (t) => {
+  const { url } = await openStore(t);
+  const unhandled: unknown[] = [];
+  const note = (error: unknown): void => void unhandled.push(error);
+  process.on('unhandledRejection', note);
+  t.teardown(() => process.off('unhandledRejection', note));
+  const sender = createRowSender(url, { log: createLog('questdb', 'silent') });
+  await sender.send('ticker', [
+    { table: 'ticker', at: 1, texts: {}, instants: {}, integers: { n: 1 }, figures: {}, flags: {} },
+  ]);
+  await sender.close();
+  await sender.close();
+  // A rejection that nobody handles is reported once the promises that are settled have run.
+  await new Promise(setImmediate);
+  t.same(unhandled, []);
+});

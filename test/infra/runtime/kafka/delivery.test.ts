@@ -64,10 +64,13 @@ t.test('the epoch that is checked is that of the first record from the position 
   t.end();
 });
 
-t.test('a cut log is answered with what keeps the history: of a replay its recordings, beside the topics of the service', (t) => {
-  t.match(cutBefore('raw.okx/0', 5, 'it ends at 4').message, /^raw\.okx\/0 ends .* delete all topics of the service/);
-  const { message } = cutBefore('replay.mab12.raw.okx/0', 5, 'it ends at 4');
-  t.match(message, /^replay\.mab12\.raw\.okx\/0 ends .* in another TOPIC_NAMESPACE/);
-  t.notMatch(message, /delete/);
-  t.end();
-});
+t.test(
+  'a cut log is answered with what keeps the history: of a replay its recordings, beside the topics of the service',
+  (t) => {
+    t.match(cutBefore('raw.okx/0', 5, 'it ends at 4').message, /^raw\.okx\/0 ends .* delete all topics of the service/);
+    const { message } = cutBefore('replay.mab12.raw.okx/0', 5, 'it ends at 4');
+    t.match(message, /^replay\.mab12\.raw\.okx\/0 ends .* in another TOPIC_NAMESPACE/);
+    t.notMatch(message, /delete/);
+    t.end();
+  },
+);
