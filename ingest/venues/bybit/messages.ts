@@ -102,7 +102,7 @@ const readDepth = (topic: string): string | null => /^orderbook\.(\d+)\./.exec(t
 const mapBookAnswer: AnswerMapper = (result, source) => {
   const symbol = readSymbol(result.s);
   if (symbol === null) return [];
-  const venueTs = readMsOrNull(result.cts, 'cts') ?? readMsOrNull(result.ts, 'ts');
+  const venueTs = readMsOrNull(result.cts, 'cts') ?? readRowStamp(result, 'ts', source);
   const sides = sortSides(readLevels(result.b, 'b'), readLevels(result.a, 'a'));
   const sequence = readId(result.u, 'u');
   const subject = { symbol, venueTs, receivedAt: source.receivedAt, element: result };

@@ -139,9 +139,9 @@ const mapContracts = (body: unknown, { receivedAt }: Source): readonly Mapped[] 
   });
 
 /** Statistics of a minute, stamped with it: the mark and the open interest at its end. */
-const mapContractStats: Frame = (result, _envelope, source) =>
+const mapContractStats: Frame = (result, envelope, source) =>
   mapElements(result, (stats) => {
-    const subject = toSubject(stats, readSeconds(stats.time, 'time'), source);
+    const subject = toSubject(stats, readSeconds(stats.time, 'time') ?? readSentAt(envelope), source);
     const prices = { mark: stats.mark_price, index: undefined };
     return mapLayers([() => toMark(subject, prices), () => toOi(subject, stats.open_interest)]);
   });

@@ -1,4 +1,4 @@
-// A trade or a liquidation without a stamp of its own has that of its message: the first of those there are (records.md).
+// A row without a stamp of its own has that of its message: the first of those there are (records.md).
 import t from 'tap';
 import { bitget } from '../../../ingest/venues/bitget/index.ts';
 import { bybit } from '../../../ingest/venues/bybit/index.ts';
@@ -88,6 +88,29 @@ t.test('the row has its own stamp, else that of its message', (t) => {
       const [record] = map(frame(toMessage({ ...row, [name]: stamp })));
       t.match(record, { layer, venue_ts: at * 1_000 }, `${venue.id} ${layer}: ${name} ${JSON.stringify(stamp)}`);
     }
+  }
+  t.end();
+});
+
+t.test('so has what is of now: a book that was requested, statistics of a contract', (t) => {
+  for (const absent of [undefined, null, '']) {
+    const [book] = venueBench(bybit).map(
+      venueBench(bybit).answer('GET https://api.bybit.com/v5/market/orderbook?category=linear&symbol=AUSDT', {
+        ...{ retCode: 0, time: SENT },
+        result: { s: 'AUSDT', b: [['1', '2']], a: [['3', '4']], u: 7, ts: absent },
+      }),
+    );
+    t.match(book, { layer: 'book', venue_ts: SENT * 1_000 }, 'bybit book');
+    const statistics = venueBench(gate).map(
+      venueBench(gate).frame({
+        ...{ channel: 'futures.contract_stats', event: 'update', time_ms: SENT },
+        result: [{ contract: 'A_USDT', mark_price: 1.5, open_interest: 7, time: absent }],
+      }),
+    );
+    t.match(statistics, [
+      { layer: 'mark', venue_ts: SENT * 1_000 },
+      { layer: 'oi', venue_ts: SENT * 1_000 },
+    ]);
   }
   t.end();
 });
