@@ -421,7 +421,6 @@ t.test('liquidations are requested too: both versions of the answer', (t) => {
   t.end();
 });
 
-// Answers as ccxt 4.5.90 quotes them (`htx.py`); not every one is of a swap.
 t.test('a pushed rate without its settlement names none: its funding time is when the rate was computed', (t) => {
   for (const absent of [undefined, null, '', '0'])
     t.same(
@@ -443,6 +442,7 @@ t.test('a pushed rate without its settlement names none: its funding time is whe
   t.end();
 });
 
+// Answers as ccxt 4.5.90 quotes them (`htx.py`); not every one is of a swap.
 t.test('answers of v5: open interest, the coming rate with its interval, liquidations', (t) => {
   const asked = (path: string, data: unknown): unknown =>
     map(answer(`${REST_URL}/v5/market/${path}`, { code: 200, message: 'Success', data, ts: 1781327941440 }));
