@@ -219,10 +219,11 @@ const proveBefore = (
   const known: Micros[] = [];
   const held = candles.minutes[before];
   // The record of another connection, or of this one before a break or an unread stretch, may be partial.
+  const since = readSince(context, series, connection);
   const isOwn =
-    held?.connId === connection.conn_id &&
-    held.received_at >= connection.span.from &&
-    held.recordedAt >= readSince(context, series, connection);
+    held?.connId === connection.conn_id && held.received_at >= connection.span.from && held.recordedAt >= since;
+  // A late record of before an unread stretch says nothing about the minute in which that stretch ended.
+  const isCut = (at: Micros): boolean => at < since && since > connection.span.from;
   const isTold = (at: Micros): boolean =>
     isCounted(recordedAt, at + MICROS_PER_MINUTE) && !wasUncollected(context, series, at);
   if (isOwn && !held.final && isTold(before)) {
@@ -230,7 +231,7 @@ const proveBefore = (
     known.push(before);
   }
   for (let at = before + MICROS_PER_MINUTE; at < openTime; at += MICROS_PER_MINUTE) {
-    if (!isTold(at) || hasUnread(connection, at) || candles.proved[at] === false) continue;
+    if (isCut(at) || !isTold(at) || hasUnread(connection, at) || candles.proved[at] === false) continue;
     candles.proved[at] = true;
     known.push(at);
   }

@@ -249,3 +249,40 @@ t.test('a minute told anew is a late row also when what its venue collected then
   );
   t.end();
 });
+
+t.test('candles around minutes that were off at their end, or in part, do not prove them empty (D-225)', (t) => {
+  /** The minutes with a row, and their volumes: off from the second to within the fourth, then told of the second and the fifth. */
+  const tell = (connId: string) => {
+    const log = new TestLog();
+    const reach = (instant: number, alive: string): void => log.run(START + instant - log.now, [alive], SECOND);
+    log.capability(allLayers);
+    reference(log);
+    log.open('k1', 'market', COVERS);
+    reach(MINUTE + SECOND, 'k1');
+    kline(log, 0);
+    log.json('capability', 'collector', 'c1', nothing);
+    reach(3 * MINUTE + 20 * SECOND, 'k1');
+    log.capability(allLayers);
+    reach(3 * MINUTE + 22 * SECOND, 'k1');
+    if (connId !== 'k1') log.open(connId, 'market', COVERS);
+    reach(3 * MINUTE + 25 * SECOND, connId);
+    kline(log, 1, BAR, { connId });
+    reach(4 * MINUTE + 5 * SECOND, connId);
+    kline(log, 4, BAR, { connId });
+    reach(8 * MINUTE, connId);
+    return listRows(runTask({ venue: allLayers, partition: 0, shards: 1 }, log.records).outputs, 'candles')
+      .filter(({ texts }) => texts['timeframe'] === '1m' && texts['price_type'] === 'trade')
+      .map(({ at, figures }) => [(at - START) / MINUTE, figures['volume']] as const);
+  };
+  const expected = [
+    [0, '2.5'],
+    [3, undefined],
+    [4, '2.5'],
+  ];
+  t.same(tell('k1').slice(0, 3), expected, 'the third has no row; of the fourth a part was not read');
+  t.notOk(
+    tell('k2').some(([minute]) => minute === 1 || minute === 2),
+    'nor have they by a connection that was opened later',
+  );
+  t.end();
+});
