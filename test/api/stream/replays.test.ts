@@ -5,12 +5,13 @@ import t from 'tap';
 import { PLANS } from '../../../api/contract/plans.ts';
 import { readNames } from '../../../api/operations/listing-input.ts';
 import { StreamHub } from '../../../api/stream/hub.ts';
-import { readRequest } from '../../../api/stream/request.ts';
+import { readRequest, type StreamRequest } from '../../../api/stream/request.ts';
 import type { Stream } from '../../../api/stream/stream.ts';
+import { formatInstant } from '../../../schemas/instants.ts';
 import type { Micros } from '../../../schemas/records.ts';
 import { parseFrames, type StreamEvent } from '../../support/stream-client.ts';
 import { waitFor } from '../../support/wait.ts';
-import { type Feed, listing, listingValues, market, markReading, NOW } from '../live-fixture.ts';
+import { type Feed, listing, listingValues, market, markReading, NOW, reading } from '../live-fixture.ts';
 
 const SECOND: Micros = 1_000_000;
 /** Updates of some 1,200 characters: this many are more than 4 MiB (ST-06). */
@@ -68,10 +69,14 @@ class World {
   now: Micros = NOW;
   rev = 1;
   readonly hub = new StreamHub({ live: this.feed.memory, nowMicros: () => this.now });
-  readonly #request = this.#readRequest();
+  readonly #request: StreamRequest;
 
-  #readRequest() {
-    const input = { where: 'symbol = "BTCUSDT"', layers: 'mark', freshness: '600s' };
+  constructor(layers = 'mark') {
+    this.#request = this.#readRequest(layers);
+  }
+
+  #readRequest(layers: string): StreamRequest {
+    const input = { where: 'symbol = "BTCUSDT"', layers, freshness: '600s' };
     const choice = { venues: null, instruments: null };
     return readRequest(
       { input, names: readNames(input.where, this.feed.memory) },
@@ -91,7 +96,8 @@ class World {
     this.now += 10_000;
     const at = { venue_ts: this.now - 2_000, received_at: this.now - 1_000, recorded_at: this.now };
     const figure = `${60_000 + this.rev}.${DIGITS}1`;
-    this.feed.read('binance', 'BTCUSDT', markReading(figure, { rev: this.rev, ...at }));
+    const read = markReading(figure, { rev: this.rev, ...at });
+    this.feed.entry('binance', { kind: 'reading', symbol: 'BTCUSDT', recorded_at: this.now, reading: read });
   }
 
   /** An id, and so many readings after it. */
@@ -123,6 +129,22 @@ t.test('a client that reads what it is sent gets every reading, also those that 
   t.ok(reader.length > 4 * 1_048_576, `${reader.length} characters`);
   t.same(reader.revs, range(2, world.rev));
   t.same(others.revs, range(world.rev - 1, world.rev));
+});
+
+t.test('what first comes of a layer while its client is on the way is sent too', async (t) => {
+  const world = new World('mark,funding');
+  const id = await world.away(SOME);
+  const { reader } = world.open(id);
+  t.notOk(reader.has('ready'), 'the replay is under way');
+  world.feed.read('binance', 'BTCUSDT', reading({ rev: 2, received_at: world.now, recorded_at: world.now }));
+  await reader.ready.promise;
+  const came = reader.events.filter(
+    ({ event, data }) => event === 'update' && data.layer === 'funding' && data.change !== 'status',
+  );
+  t.same(
+    came.map(({ data }) => [data.rev, data.change]),
+    [[2, 'value']],
+  );
 });
 
 t.test('of several that come at once one after the other gets to the present, in their order', async (t) => {
@@ -169,6 +191,7 @@ t.test(
     first.read();
     await waitFor('the event beside the replay', () => first.has('rule'));
     stream.drop();
+    t.equal(stream.tracks.size, 0, 'it follows nothing any more');
     const upTo = first.events.findIndex(({ event }) => event === 'rule');
     t.ok(upTo < SOME / 2, 'the replay was under way');
     const kept = first.events.slice(0, upTo + 1);
@@ -192,7 +215,9 @@ t.test('one that rests until what follows is no longer held gets a gap and the p
   t.same(names.slice(names.indexOf('gap')), ['gap', 'snapshot', 'ready']);
   const gap = reader.events.find(({ event }) => event === 'gap')?.data;
   t.match(gap, { reason: 'slow_reader', dropped: null, scope: {} });
-  t.ok(String(gap?.from) < String(gap?.to));
+  const passed = (reader.revs.at(-1) ?? 0) - 1;
+  t.equal(gap?.from, formatInstant(NOW + passed * 10_000), 'since the last reading that was sent on');
+  t.equal(gap?.to, formatInstant(world.now));
   t.equal(reader.events.find(({ event }) => event === 'snapshot')?.data.rev, world.rev);
   world.mark();
   await waitFor('the newest reading', () => reader.revs.at(-1) === world.rev);
