@@ -1,6 +1,10 @@
 // GET /v2/stream: what is refused before it starts, and the limits of plans (E-01, AC-02).
 import t from 'tap';
+import { PLANS } from '../../../api/contract/plans.ts';
 import { TIMEFRAMES } from '../../../api/language/limits.ts';
+import { readNames } from '../../../api/operations/listing-input.ts';
+import { readRequest } from '../../../api/stream/request.ts';
+import { market, NOW } from '../live-fixture.ts';
 import { Bench, BTC, crowd, refusal } from './bench.ts';
 
 t.test('refuses in ordinary JSON before the stream starts', async (t) => {
@@ -94,3 +98,19 @@ t.test('limits streams and listings by the plan, and a closed stream makes room'
   }
   t.equal(status, 200);
 });
+
+t.test(
+  'ids stay good while what a plan knows beside its choice grows, not when the choice changes (ST-05)',
+  async (t) => {
+    const { memory: live } = market();
+    const [where, venues] = ['base = BTC', ['binance', 'okx']];
+    const name = (choice: { instruments: readonly string[] | null; known?: readonly string[] }): string =>
+      readRequest(
+        { input: { where }, names: readNames(where, live) },
+        { live, plan: PLANS.free, choice: { venues, ...choice }, at: NOW },
+      ).selection;
+    const before = name({ instruments: null, known: ['BTC-PERP'] });
+    t.equal(name({ instruments: null, known: ['BTC-PERP', 'ETH-PERP'] }), before);
+    t.not(name({ instruments: ['BTC-PERP'] }), before);
+  },
+);

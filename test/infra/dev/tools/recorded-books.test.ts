@@ -254,3 +254,16 @@ t.test('a connection that is opened again continues nothing of the one before', 
     }
   }
 });
+
+t.test(
+  'but for books that join a snapshot with diffs: their chain proves them across connections (D-251)',
+  async (t) => {
+    const messages = Array.from({ length: 2 * LENGTH }, (_, n) => gateDiffs(n, 1_000));
+    const cut = [OPEN, ...messages.slice(0, LENGTH), OPEN, ...messages.slice(LENGTH)];
+    for (const assembled of [false, true]) {
+      const expected = await read('gate', assembled, messages);
+      t.equal(expected.length, messages.length);
+      t.strictSame(await read('gate', assembled, cut), expected, assembled ? 'assembled' : 'as published');
+    }
+  },
+);
