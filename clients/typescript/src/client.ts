@@ -185,6 +185,8 @@ const build = <F extends Digits>(options: ClientOptions): Client<F> => {
 type CreateClient = {
   (options: ClientOptions & { readonly numberFormat: 'string' }): Client<string>;
   (options?: ClientOptions & { readonly numberFormat?: 'json' }): Client<number>;
+  /** Options whose format of figures is not known where they are written. */
+  (options: ClientOptions): Client<Digits>;
 };
 
 /** A client of the service. With `numberFormat: 'string'` every figure is typed, and comes, as text with the venue's digits. */

@@ -4,7 +4,7 @@ import { createReadStream } from 'node:fs';
 import { mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import type { ArchiveFile, ArchiveFileAnswer, ArchiveFileRequest, ArchiveRequest } from './api-types.ts';
+import type { ArchiveFile, ArchiveFileAnswer, ArchiveFileRequest, ArchiveRequest, Digits } from './api-types.ts';
 import type { Client } from './client.ts';
 import { ApiError, makeUnreachable, readError } from './errors.ts';
 import { computeWaitMs, pause } from './wait.ts';
@@ -113,7 +113,7 @@ const mayHelp = (error: unknown): boolean =>
     (['UNREACHABLE', 'BAD_ANSWER', 'BAD_FILE'].includes(error.code) || error.status >= 500));
 
 type Session = {
-  readonly client: Client | Client<string>;
+  readonly client: Client<Digits>;
   readonly options: DownloadOptions;
   readonly told: ReportProgress;
 };
@@ -157,7 +157,7 @@ const isHeld = async (path: string, { bytes, sha256 }: Pick<ArchiveFile, 'bytes'
  * begun goes on. Throws the first error that another attempt does not mend.
  */
 export const downloadArchive = async (
-  client: Client | Client<string>,
+  client: Client<Digits>,
   request: ArchiveRequest,
   options: DownloadOptions,
 ): Promise<readonly Downloaded[]> => {

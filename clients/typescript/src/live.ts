@@ -54,17 +54,34 @@ const parseEvent = <F extends Digits>({ id, event, data }: Frame): LiveEvent<F> 
   }
 };
 
-/** Bytes of a body; throws when none arrive for `silenceMs`. */
-async function* readChunks(body: ReadableStream<Uint8Array>, silenceMs: () => number): AsyncGenerator<Uint8Array> {
+/** Rejects after so many milliseconds, and at the signal, unless it is let go. */
+const awaitEnd = (ms: number, signal: AbortSignal): { readonly end: Promise<never>; readonly letGo: () => void } => {
+  let letGo = (): void => undefined;
+  const end = new Promise<never>((_, fail) => {
+    const timer = setTimeout(() => fail(new Error(`nothing came for ${ms} ms`)), limitTimer(ms));
+    const stop = (): void => fail(signal.reason);
+    signal.addEventListener('abort', stop);
+    letGo = () => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', stop);
+    };
+  });
+  return { end, letGo };
+};
+
+type Reading = { readonly silenceMs: () => number; readonly signal: AbortSignal };
+
+/** Bytes of a body; throws when none arrive for `silenceMs`, and at the signal: not every `fetch` ends a body that is read then. */
+async function* readChunks(
+  body: ReadableStream<Uint8Array>,
+  { silenceMs, signal }: Reading,
+): AsyncGenerator<Uint8Array> {
   const reader = body.getReader();
   try {
     for (;;) {
-      let timer: ReturnType<typeof setTimeout> | undefined;
-      const silence = new Promise<never>((_, fail) => {
-        const ms = silenceMs();
-        timer = setTimeout(() => fail(new Error(`nothing came for ${ms} ms`)), limitTimer(ms));
-      });
-      const { done, value } = await Promise.race([reader.read(), silence]).finally(() => clearTimeout(timer));
+      signal.throwIfAborted();
+      const { end, letGo } = awaitEnd(silenceMs(), signal);
+      const { done, value } = await Promise.race([reader.read(), end]).finally(letGo);
       if (done) return;
       yield value;
     }
@@ -168,7 +185,7 @@ class Live<F extends Digits> {
     try {
       const { body } = await this.#open(stop);
       if (body === null) return null;
-      return yield* this.#read(body);
+      return yield* this.#read(body, stop.signal);
     } finally {
       this.#options.signal?.removeEventListener('abort', abort);
       stop.abort();
@@ -180,8 +197,11 @@ class Live<F extends Digits> {
     return this.#options.silenceMs ?? beats;
   }
 
-  async *#read(body: ReadableStream<Uint8Array>): AsyncGenerator<LiveEvent<F>, ByeEvent | null, void> {
-    const chunks = readChunks(body, () => this.#silenceMs());
+  async *#read(
+    body: ReadableStream<Uint8Array>,
+    signal: AbortSignal,
+  ): AsyncGenerator<LiveEvent<F>, ByeEvent | null, void> {
+    const chunks = readChunks(body, { silenceMs: () => this.#silenceMs(), signal });
     const noteRetry = (ms: number): void => {
       this.#retryMs = ms;
     };

@@ -1,5 +1,5 @@
 // The part that needs Node: archive files on disk, and proofs checked by the service's own verifier.
-import type { AnchorProofRequest } from './api-types.ts';
+import type { AnchorProofRequest, Digits } from './api-types.ts';
 import type { Client } from './client.ts';
 import { type ProofCheck, verifyProofText } from './verify.mjs';
 
@@ -14,7 +14,7 @@ export { type ProofCheck, type ProofStep, verifyProofText } from './verify.mjs';
 
 /** Requests the proof of a row and recomputes every step of it; with `rpc`, a node of the chain, up to the contract. */
 export const verifyProof = async (
-  client: Client | Client<string>,
+  client: Client<Digits>,
   request: AnchorProofRequest,
   options: { readonly rpc?: string | null; readonly tell?: (line: string) => void } = {},
 ): Promise<ProofCheck> => verifyProofText(await client.text('anchorProof', request), options);

@@ -48,6 +48,22 @@ t.test('every event that the document names is given; other names are left aside
   t.equal(edge.requests[0]?.url, '/v2/stream?layers=mark%2Cfunding&rules=true');
 });
 
+t.test('the signal ends a stream whose body the given `fetch` does not end by it', async (t) => {
+  const edge = await openEdgeServer(t, [stream([hello('a', false), update('b', 1)], 'silence')]);
+  const deaf: typeof fetch = (input, { signal: _, ...init } = {}) => fetch(input, init);
+  const client = createClient({ baseUrl: edge.url, key: 'k', fetch: deaf });
+  const stop = new AbortController();
+  const seen: LiveEvent[] = [];
+  const reading = (async () => {
+    for await (const event of client.live({ layers: 'mark' }, { signal: stop.signal })) seen.push(event);
+  })();
+  await waitFor('both events are read', () => seen.length === 2);
+  stop.abort();
+  await reading;
+  await waitFor('the connection is closed', () => edge.requests[0]?.destroyed === true);
+  t.same(brief(seen), ['hello', 'update 1']);
+});
+
 t.test('the real stream, its connection cut again and again: every reading once, in order', async (t) => {
   // Comes back at once: the real service requests up to 3 s.
   t.intercept(Math, 'random', { value: () => 0 });

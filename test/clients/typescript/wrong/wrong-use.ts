@@ -1,9 +1,18 @@
 // Wrong uses of the client, each a type error: a line whose error were gone fails the check of types.
-import { type ApiError, type Client, createClient } from 'perp-market-data-client';
+import { type ApiError, type Client, type ClientOptions, createClient, type Digits } from 'perp-market-data-client';
 import { downloadArchive } from 'perp-market-data-client/node';
 
 const numbers = createClient();
 const texts = createClient({ numberFormat: 'string' });
+
+/** Options that were made elsewhere are taken; their figures are of either kind. */
+export const asGiven = async (options: ClientOptions): Promise<void> => {
+  const either: Client<Digits> = createClient(options);
+  await downloadArchive(either, {}, { folder: 'archive' });
+  const { items } = await either.snapshots();
+  // @ts-expect-error perhaps texts
+  console.log(2 * (items[0]?.layers['mark']?.values['mark'] ?? 0));
+};
 
 /** Never called: only its types are looked at. */
 export const wrong = async (error: ApiError): Promise<void> => {
