@@ -14,7 +14,7 @@ import { ENDPOINT_LIMITS, LEAST_BYTES } from '../contract/endpoint-limits.ts';
 import { computeFittingCount, countFittingRows, type ItemsLimit, type Refused } from '../history/fitting.ts';
 import type { Answer, Operation } from '../operations/operation.ts';
 import { GAPS_HEADER, makeEnvelopeHeaders } from './envelope-headers.ts';
-import { chooseFormat, ROW_TYPES, type RowFormat, writeRows } from './row-formats.ts';
+import { chooseFormat, measureLines, ROW_TYPES, type RowFormat, type RowsRequest, writeRows } from './row-formats.ts';
 import { listColumns } from './table-columns.ts';
 
 const JSON_TYPE = 'application/json; charset=utf-8';
@@ -131,24 +131,53 @@ const makeJsonBody = (answer: Answer, operation: Operation, request: FastifyRequ
   }
 };
 
+/** Thrown where a table has become too large; `whole`: what all of it may have. */
+class TableTooLarge extends Error {
+  readonly bytes: number;
+  readonly whole: number;
+
+  constructor(bytes: number, share: number) {
+    super();
+    this.bytes = bytes;
+    this.whole = bytes / share;
+  }
+}
+
+type TableRequest = Omit<RowsRequest, 'onBytes'>;
+
+/** Writes a table of at most `limit` bytes. Throws ServiceError with `hint` of the size of the whole when it is larger. */
+const writeTableWithin = async (
+  table: TableRequest,
+  { limit, reply, hint }: { limit: number; reply: FastifyReply; hint: (refused: Refused) => string },
+): Promise<Buffer> => {
+  // No client waits for it any more.
+  const checkCaller = (): void => {
+    if (reply.raw.destroyed) throw makeUnavailable('The client has gone.', CATALOGUE.UNAVAILABLE.fix);
+  };
+  const onBytes = (bytes: number, share: number): void => {
+    if (bytes > limit) throw new TableTooLarge(bytes, share);
+    checkCaller();
+  };
+  try {
+    return await writeRows({ ...table, onBytes });
+  } catch (error) {
+    if (!(error instanceof TableTooLarge)) throw error;
+    const isLines = table.format !== 'parquet';
+    const bytes = isLines ? await measureLines({ ...table, onBytes: checkCaller }) : error.whole;
+    throw refuseTooLarge(error.bytes, limit, hint({ bytes, limit }));
+  }
+};
+
 /** The body in the format that the request likes best. Throws ServiceError when it is too large. */
 const makeBody = async (answer: Answer, operation: Operation, { request, reply }: Exchange): Promise<Body> => {
   const { groups, body, numberFormat, settledAs } = answer;
   const format = groups === undefined ? 'json' : chooseFormat(request.headers.accept);
   if (groups === undefined || format === 'json') return makeJsonBody(answer, operation, request);
-  const limit = findByteLimit(request);
-  const content = await writeRows({
-    format,
-    columns: listColumns(operation),
-    groups,
-    numberFormat,
-    metadata: settledAs === undefined ? {} : { items_sha256: settledAs },
-    onBytes: (bytes, share) => {
-      if (bytes > limit)
-        throw refuseTooLarge(bytes, limit, makeHint(answer, operation, { bytes: bytes / share, limit }));
-      // No client waits for it any more.
-      if (reply.raw.destroyed) throw makeUnavailable('The client has gone.', CATALOGUE.UNAVAILABLE.fix);
-    },
+  const metadata = settledAs === undefined ? {} : { items_sha256: settledAs };
+  const table = { format, columns: listColumns(operation), groups, numberFormat, metadata };
+  const content = await writeTableWithin(table, {
+    ...{ limit: findByteLimit(request), reply },
+    hint: (refused) => makeHint(answer, operation, refused),
   });
   reply.headers(makeEnvelopeHeaders(body));
   if (answer.gaps !== undefined) reply.header(GAPS_HEADER, String(answer.gaps));

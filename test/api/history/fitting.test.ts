@@ -41,13 +41,14 @@ feed.memory.applyHistoryWatermark('binance', 0, NOW - 190_000);
 const { app, as } = await testApp(feed, { history });
 t.teardown(() => app.close());
 
-const post = async (url: string, body: object) => {
+const post = async (url: string, body: object, more: Readonly<Record<string, string>> = {}) => {
   const answer = await app.inject({
     method: 'POST',
     url,
-    headers: { 'content-type': 'application/json', ...as('pro_plus') },
+    headers: { 'content-type': 'application/json', ...as('pro_plus'), ...more },
     payload: JSON.stringify(body),
   });
+  if (answer.statusCode === 200) return { status: 200 };
   const { errors } = answer.json<{ errors?: readonly { readonly code: string; readonly hint: string }[] }>();
   return { status: answer.statusCode, error: errors?.[0] };
 };
@@ -79,3 +80,17 @@ t.test('at: so many instants fit, and a twentieth more do not', async (t) => {
   t.equal((await post(HISTORY, { ...OF_ROWS, at: at.slice(0, fits) })).status, 200);
   t.equal((await post(HISTORY, { ...OF_ROWS, at: at.slice(0, Math.ceil(fits * 1.05)) })).status, 400);
 });
+
+for (const accept of ['text/csv', 'application/x-ndjson'])
+  t.test(
+    `${accept}: the window in the hint fits, also where the first rows are gaps, and one a fifth longer does not`,
+    async (t) => {
+      const body = { layers: ['mark'], interval: '10s', from };
+      const { error } = await post(HISTORY, { ...body, to }, { accept });
+      const until = micros(/send to (\S+),/.exec(error?.hint ?? '')?.[1] ?? to);
+      t.ok(until > START && until < END, error?.hint ?? '');
+      t.match(await post(HISTORY, { ...body, to: formatInstant(until) }, { accept }), { status: 200 });
+      const longer = formatInstant(START + 1.2 * (until - START));
+      t.match(await post(HISTORY, { ...body, to: longer }, { accept }), { status: 400, error: { code: 'DQL_LIMIT' } });
+    },
+  );
