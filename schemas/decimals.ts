@@ -150,7 +150,7 @@ export const formatDouble = (n: number): string => {
   const text = String(n);
   const size = Math.abs(n);
   // Only then JavaScript writes an exponent.
-  return size >= 1e21 || (size < 1e-6 && n !== 0) ? toCanonicalDigits(text) : text;
+  return size >= 1e21 || size < 1e-6 ? toCanonicalDigits(text) : text;
 };
 
 /** True when a binary64 represents exactly these digits. */
@@ -170,7 +170,7 @@ export const joinFigure = (double: string | null, exact: string | undefined): Di
   if (exact !== undefined) return toCanonicalDigits(exact);
   if (double === null || double === 'NaN') return null;
   const plain = double.length <= DISTINCT_DIGITS ? trimPlain(double) : null;
-  return plain ?? formatDouble(Number(double) || 0);
+  return plain ?? formatDouble(Number(double));
 };
 
 /** 10^-n, the step of figures with `n` decimals; below zero a multiple of ten. */

@@ -90,9 +90,9 @@ const parseAny = (text: string): Micros | null => {
   const [year, month, day, hour, minute, second] = found.slice(1, 7).map((part = '0') => Number(part)) as SixNumbers;
   const [fraction = '', sign, offsetHours = '0', offsetMinutes = '0'] = found.slice(7);
   const ms = Date.UTC(year, month - 1, day, hour, minute, second);
-  const back = new Date(ms);
-  if (back.getUTCMonth() !== month - 1 || back.getUTCDate() !== day) return null;
   if (hour > 23 || minute > 59 || second > 59) return null;
+  // A day beyond the end of its month is one of the next.
+  if (new Date(ms).getUTCMonth() !== month - 1) return null;
   if (Number(offsetHours) > 23 || Number(offsetMinutes) > 59) return null;
   const offset = (Number(offsetHours) * 60 + Number(offsetMinutes)) * 60_000 * (sign === '-' ? -1 : 1);
   const at = (ms - offset) * MICROS_PER_MS + Number(fraction.padEnd(6, '0'));

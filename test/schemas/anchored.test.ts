@@ -95,6 +95,15 @@ t.test('the worked example: rows, partitions, day root', (t) => {
   t.end();
 });
 
+t.test('each table escapes what a text may contain', (t) => {
+  for (const table of ANCHORED_TABLES) {
+    const cells = table.columns.map(({ name, kind }) => (kind === 'text' ? `"\\\u0001${name}` : '1.5'));
+    const row = Object.fromEntries(table.columns.map(({ name }, at) => [name, cells[at] ?? null]));
+    t.equal(createRowWriter(table)(cells), formatCanonicalJson(row), table.table);
+  }
+  t.end();
+});
+
 t.test('leaves of a listing: null before texts, texts by bytes, seq as a number', (t) => {
   const trades = ANCHORED_TABLES.find(({ table }) => table === 'trades') as AnchoredTable;
   const row = (received_at: string, id: string | null, seq: string): AnchoredCell[] => {

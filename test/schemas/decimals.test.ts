@@ -215,6 +215,9 @@ t.test("a stored double's text, however the store writes it, gives the shortest 
     fc.property(doubles, forms, (n, write) => joinFigure(write(n), undefined) === formatDouble(Number(write(n)) || 0)),
     { numRuns: 20_000 },
   );
+  for (const nothing of [null, 'NaN']) t.equal(joinFigure(nothing, undefined), null, 'nothing is stored');
+  t.equal(joinFigure('0.1', '0.10000000000000000001'), '0.10000000000000000001', 'exact digits go before the double');
+  t.throws(() => joinFigure('many', undefined), DecimalError, 'no number is not zero');
   t.end();
 });
 

@@ -114,7 +114,8 @@ t.test('boundaries: valid through valid_until, lost at the loss, stale only abov
   t.same(pair({ reading: connected, lostAt: T }), ['stale', 'connection_lost'], 'lost at T');
   t.same(pair({ reading: connected, lostAt: T + 1 }), ['present', null], 'a loss after T is not known at T');
   t.equal(findStatusAt(ask({ reading: connected, lostAt: T + 1 })).valid_until, null);
-  t.equal(findStatusAt(ask({ reading: connected, lostAt: T - 5 })).valid_until, T - 5, 'valid_until is the loss');
+  for (const lostAt of [T - 5, T])
+    t.equal(findStatusAt(ask({ reading: connected, lostAt })).valid_until, lostAt, 'valid_until is the loss');
   t.equal(
     findStatusAt(ask({ lostAt: T - 5 })).valid_until,
     clocked.valid_until,
@@ -141,9 +142,10 @@ t.test('ages are floors of receipt and venue stamps; a layer that is not collect
     'negative when the venue’s clock is ahead',
   );
   t.equal(findStatusAt(ask({ reading: { ...clocked, venue_ts: null } })).venue_age_ms, null);
-  t.equal(
-    findStatusAt(ask({ reading: { ...clocked, valid: false, gap_cause: 'crossed_book' } })).gap_cause,
-    'crossed_book',
+  t.same(
+    findStatusAt(ask({ reading: { ...clocked, valid: false, gap_cause: 'crossed_book' } })),
+    { ...answer, status: 'missing', reason: 'gap', gap_cause: 'crossed_book' },
+    'a gap has the ages of its reading',
   );
   t.equal(
     findStatusAt(ask({ reading: { ...clocked, valid: false } })).gap_cause,
