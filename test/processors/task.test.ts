@@ -525,6 +525,11 @@ t.test('a message that cannot be read is a dead letter with its code and stops n
     ['VENUE_BAD_FRAME'],
   );
   t.equal(listReadings(outputs, 'mark').length, 1);
+  const decode = (): never => {
+    throw new TypeError('a fault of our own');
+  };
+  const faults = runTask({ ...SPEC, venue: { ...binance, decode } }, log.records).outputs.flatMap((o) => o.deadLetters);
+  t.same(new Set(faults.map(({ code }) => code)), new Set(['INTERNAL']), 'a fault of the code has a code too');
   t.end();
 });
 

@@ -410,6 +410,12 @@ t.test('windows whose log is lost are covered once, as lost, by rows that cross 
     ],
     'from what was sealed to what the first record seals',
   );
+  const later = rows.filter(({ table, at }) => table === 'mark' && at > lost);
+  t.ok(later.length > 1);
+  t.ok(
+    later.every(({ texts }) => texts['gap_cause'] === 'storage_failure'),
+    'a layer that had a reading stays so until its next one',
+  );
   t.end();
 });
 
