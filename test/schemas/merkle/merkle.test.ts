@@ -183,6 +183,11 @@ t.test('paths and covers of places that are none', (t) => {
     { level: 1, index: 2 },
     { level: 0, index: 6 },
   ]);
-  t.throws(() => hashNode(Buffer.alloc(31), Buffer.alloc(32)), MerkleError);
+  t.same(hashLeaf('"é\u{1F602}"'), hashLeaf(Buffer.from('"é\u{1F602}"')), 'a text is its bytes in UTF-8');
+  for (const [left, right] of [
+    [31, 32],
+    [32, 31],
+  ] as const)
+    t.throws(() => hashNode(Buffer.alloc(left), Buffer.alloc(right)), MerkleError);
   t.end();
 });
