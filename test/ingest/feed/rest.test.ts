@@ -94,17 +94,20 @@ t.test(
 
 t.test('polls are spread over their period', async (t) => {
   const server = await startPaper({ answer: (_path, response) => response.end('{}') });
-  const { connections, rest, stop, shared } = createParts(server, openMemory());
+  const { connections, rest, stop } = createParts(server, openMemory());
+  const registry = new Registry();
+  const meters = createMeters(registry).venue('paper');
   const requests = Array.from({ length: 5 }, (_, i) => ({ ...toRequest(`${server.rest}/${i}`), weight: 1 }));
   const slot = { kind: 'poll' as const, id: 'oi', shards: [0], requests, everyMs: 500, covers: [] };
   const beganMs = performance.now();
-  const runner = runPollSlot(slot, { connections, rest, meters: shared.meters, log: silentLog });
+  const runner = runPollSlot(slot, { connections, rest, meters, log: silentLog });
   t.teardown(async () => {
     runner.stop('collector_down', 'end of test');
     stop();
     await server.close();
   });
   await waitFor('two rounds', () => server.requests().length >= 10);
+  t.notMatch(await registry.metrics(), /^ingest_poll_missed_total\{/m, 'each round had answers');
   const firstTen = server.requests().slice(0, 10);
   t.same(
     firstTen.map(({ path }) => path),
