@@ -281,3 +281,15 @@ t.test('never more than the plan, each request counted once, and room is given',
   );
   t.ok(passed > 0, `${passed} requests passed`);
 });
+
+t.test('each time the store is away a process begins at the level that the bucket had then (AC-03)', async (t) => {
+  const world = new World({ ...(LIMITS[0] as Limits), requests_per_day: 1_000 });
+  for (const outage of ['the first', 'the next']) {
+    while ((await world.ask(0, 10)) > 0);
+    world.store.mode = 'away';
+    world.store.nowMs += 600;
+    t.equal(await world.ask(0, 10), 0, `${outage}: the bucket was empty`);
+    world.store.mode = 'up';
+    world.store.nowMs += 10_000;
+  }
+});
