@@ -56,21 +56,22 @@ t.test('resumes with exactly what came after the id, then with the statuses that
   );
 });
 
-t.test('a client that was told that the pipeline is behind is told that it caught up meanwhile (L-07)', async (t) => {
+t.test('a client that was told that a venue is behind is told that it caught up meanwhile (L-07)', async (t) => {
   const bench = await Bench.open(t);
-  const client = await bench.ready(BTC);
+  const both = 'where=base%20%3D%20BTC&layers=mark';
+  const client = await bench.ready(both);
   bench.now += 6 * SECOND;
+  bench.feed.watermark('okx', bench.now);
   const [behind] = await client.untilCount('update', 1);
-  t.match(state(behind), { status: 'stale', reason: 'state_lag' });
+  t.match(behind?.data, { venue: 'binance', state: { status: 'stale', reason: 'state_lag' } });
   await client.close();
   bench.pass(SECOND);
-  const again = await bench.resume(BTC, client.lastId);
+  const again = await bench.resume(both, client.lastId);
   t.same(
-    again.events.map((e) => [e.event, state(e).status ?? null]),
+    again.named('update').map((e) => [e.data.venue, state(e).status]),
     [
-      ['hello', null],
-      ['update', 'present'],
-      ['ready', null],
+      ['binance', 'present'],
+      ['okx', 'present'],
     ],
   );
 });
