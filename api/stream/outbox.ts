@@ -70,7 +70,7 @@ export class Outbox {
   /** Takes the frames of one step. A client that keeps up gets them at once, in few writes. */
   send(frames: readonly Frame[]): void {
     if (this.#isEnded) return;
-    const sent = this.#isBlocked || this.#waiting.size > 0 ? 0 : this.#writeFrom(frames);
+    const sent = this.#waiting.size > 0 ? 0 : this.#writeFrom(frames);
     if (sent === frames.length) return;
     const at = this.#deps.nowMicros();
     for (let i = sent; i < frames.length; i++) this.#add(frames[i] as Frame, at);

@@ -176,6 +176,21 @@ t.test('only while a reader is slow are its updates merged, with a gap of their 
   t.same(read().slice(9), [...whole, 'gap 16', 'update 21'], 'four MiB may wait, and no more');
 });
 
+t.test('a slow reader gets every event but the updates that others replace (ST-06)', async (t) => {
+  const { box, clock, gaps, send, read, drain } = openOutbox(t);
+  const sendWhole = (event: string, id: string): void => box.send([{ id, event, data: '{}', key: null }]);
+  for (const id of ['1', '2']) send(id);
+  sendWhole('listing', '3');
+  sendWhole('event', '4');
+  clock.seconds = 6;
+  box.merge();
+  sendWhole('event', '5');
+  send('6');
+  await drain();
+  t.same(read(), ['update 1', 'gap 1', 'listing 3', 'event 4', 'event 5', 'update 6']);
+  t.match(gaps, [{ dropped: 1 }]);
+});
+
 t.test('a client that is given up may resume after the last frame its socket was given', async (t) => {
   const written = openOutbox(t);
   for (const id of ['1', '2']) written.send(id);
