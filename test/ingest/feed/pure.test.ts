@@ -168,6 +168,9 @@ t.test('a book needs its snapshot from its first diff on, the oldest need first'
   t.same(findNeed(watch, 500), { symbol: 'BBB', why: 'join', sinceMs: 100 }, 'a need keeps its age');
   watch.postpone('BBB', 1_500);
   t.equal(findNeed(watch, 500)?.symbol, 'AAA', 'a book that was just requested lets others pass');
+  watch.take(diff('CCC', 5, 6), 550);
+  t.equal(findNeed(watch, 560)?.symbol, 'AAA', 'of two the one that has waited longest');
+  watch.take(snapshot('CCC', 6), 560);
   watch.take(snapshot('BBB', 6), 600);
   watch.take(snapshot('AAA', 3), 700);
   t.same(findNeed(watch, 800), { symbol: 'AAA', why: 'join', sinceMs: 200 }, 'too old a snapshot leaves the need');
@@ -209,6 +212,10 @@ t.test('a whole book is requested again when its snapshot is old', async (t) => 
   t.equal(findNeed(onRequest, 299_999), null);
   t.same(findNeed(onRequest, 300_000), old);
   t.equal(findNeed(streamed, 300_000), null, 'a venue that sends its snapshots itself is not asked');
+  t.ok(streamed.take(diff('AAA', 99, 99), 300_000), 'a hole breaks its book too');
+  t.equal(findNeed(streamed, 300_001), null);
+  t.notOk(streamed.isWhole('AAA'));
+  t.ok(streamed.isWhole('ZZZ'), 'of no subscription');
   onRequest.take(snapshot('AAA', 40), 301_000);
   t.equal(findNeed(onRequest, 310_000), null);
 });
@@ -391,6 +398,8 @@ t.test('a span requests what the one before it closed only along with minutes th
   t.equal(next.next(minute(10)), null);
   next.close({ symbol: 'AAA', openMs: minute(9) });
   t.equal(next.next(dueAt), null);
+  for (let n = 10; n < 100; n += 1) next.close({ symbol: 'AAA', openMs: minute(n) });
+  t.equal(marking.get('AAA')?.size, 6, 'minutes that no answer can fill any more are forgotten');
 });
 
 t.test('a connection is alive again after a pause that may be the end of a span to the task (F-02)', async (t) => {
@@ -446,6 +455,13 @@ t.test('a connection is alive again after a pause that may be the end of a span 
   t.equal(receiving.aliveFrom(), now, 'the log has 3.05 s without a record that names it');
   receiving.lost('connection_lost', '');
   t.equal(receiving.aliveFrom(), null);
+  const countWritten = (): number =>
+    memory.of('frame').length + memory.of('response').length + memory.of('lost').length;
+  const written = countWritten();
+  receiving.frame(Buffer.from('{}'));
+  receiving.response('GET /late', Buffer.from('{}'));
+  receiving.lost('venue_down', '');
+  t.equal(countWritten(), written, 'nothing of a connection is recorded after its end');
 });
 
 t.test('a minute on the boundary of two spans is requested, and frames after the end are ignored', async (t) => {
