@@ -1,5 +1,7 @@
 // A round of checkpoints is the state after its offset, however much the task does before it is written.
 import t from 'tap';
+import { binance } from '../../ingest/venues/binance/index.ts';
+import { toCapability } from '../../ingest/venues/contract/feed.ts';
 import { beginRound, createRestorer, makeMarker, saveSome } from '../../processors/checkpoint.ts';
 import { NewestRound } from '../../processors/restore.ts';
 import { STATE_VERSION } from '../../processors/task/state.ts';
@@ -171,5 +173,28 @@ t.test('of the published state the newest round of which nothing is missing is h
   publish(2, { saved: 2, entries: 2 });
   t.match(newest.held, { round: 3, liveOffset: 30 });
   t.equal(newest.held?.entries.length, 2);
+  t.end();
+});
+
+t.test('a checkpoint does not grow with the log: what no unsealed window needs is forgotten', (t) => {
+  const log = new TestLog();
+  const { name, layers } = toCapability(binance);
+  const sizes: number[] = [];
+  const task = new Task({ ...SPEC, venue: binance });
+  for (let minute = 0; minute < 24; minute++) {
+    log.json('capability', 'collector', 'c1', { name: `${name} ${minute % 2}`, layers });
+    reference(log, minute % 2 === 0 ? ['BTCUSDT', 'ETHUSDT'] : ['BTCUSDT']);
+    log.open(`k${10 + minute}`, 'market', COVERS);
+    for (const connId of ['k9', `k${10 + minute}`]) mark(log, 'none', { connId });
+    mark(log, '101', { connId: `k${10 + minute}` });
+    log.run(MINUTE, ['k9', `k${10 + minute}`], 2 * SECOND);
+    for (const record of log.records.splice(0)) task.process({ ...record, offset: task.state.offset + 1 });
+    const bodies: (string | null)[] = [];
+    const save = ({ body }: CheckpointEntry): void => void bodies.push(body);
+    saveSome(beginRound(task, save), { most: Number.POSITIVE_INFINITY, deadline: Number.POSITIVE_INFINITY }, save);
+    sizes.push(bodies.join('').length);
+  }
+  const [before = 0, after = 0] = [sizes.at(13), sizes.at(23)];
+  t.ok(after < before + 100, `${sizes}`);
   t.end();
 });

@@ -46,6 +46,21 @@ t.test('a window keeps its last reading and is sealed 100.001 s after its end', 
   t.end();
 });
 
+t.test('each window is announced once, at its end, but not those of a silence that are sealed with it (H-16k)', (t) => {
+  const log = begin();
+  log.now += SECOND;
+  mark(log, '101');
+  log.run(150 * SECOND, ['k1'], SECOND);
+  log.now += 200 * SECOND;
+  log.tick(['k1']);
+  const ends = runTask(SPEC, log.records)
+    .outputs.flatMap(({ live }) => live)
+    .flatMap(({ kind, row }) => (kind === 'provisional' && row?.table === 'mark' ? (row.at - START) / SECOND : []));
+  const list = (from: number, to: number) => Array.from({ length: (to - from) / 10 + 1 }, (_, i) => from + i * 10);
+  t.same(ends, [...list(10, 150), ...list(260, 350)]);
+  t.end();
+});
+
 t.test('a reading recorded more than 100 s after its window is a late row and nothing else', (t) => {
   const log = begin();
   log.now = START + 5 * SECOND;
