@@ -280,3 +280,23 @@ t.test('a code outside of the plan is refused wherever a query names it (S-07)',
   });
   t.equal((await ask('free', { query: 'any(venues where venue in (okx, binance))' })).statusCode, 200);
 });
+
+t.test('a plan chooses anew as soon as the turnover of a day is stored (AC-02)', (t) => {
+  const feed = new Feed(['a', 'b', 'c']);
+  for (const venue of ['a', 'b', 'c']) {
+    feed.venue(venue);
+    list(feed, { venue, base: 'X' });
+  }
+  const makeDay = (day: string, first: string) => ({
+    day,
+    turnover: new Map(['a', 'b', 'c'].map((venue) => [venue, new Map([['X-PERP', venue === first ? '2' : '1']])])),
+  });
+  let stored: ReturnType<typeof makeDay> | null = null;
+  const choose = createScopeChooser(feed.memory, () => stored);
+  const chosen = [null, makeDay('2026-01-14', 'b'), makeDay('2026-01-15', 'c')].map((day) => {
+    stored = day;
+    return choose(plan(1, null), NOW).venues;
+  });
+  t.same(chosen, [['a'], ['b'], ['c']]);
+  t.end();
+});

@@ -78,6 +78,25 @@ t.test('of the stretch after a round the present is applied, and nothing kept', 
   t.end();
 });
 
+t.test('rows of one instant are rows of their own: candles by price and timeframe, events by id', (t) => {
+  const feed = new Feed(['okx']);
+  const row = { table: 'candles', at: NOW, instants: {}, integers: {}, figures: {}, flags: {} };
+  const kinds = [
+    { price_type: 'trade', timeframe: '1m' },
+    { price_type: 'mark', timeframe: '1m' },
+    { price_type: 'trade', timeframe: '5m' },
+    { id: '1' },
+    { id: '2' },
+  ];
+  for (const texts of [...kinds, ...kinds])
+    feed.entry('okx', { kind: 'sealed', symbol: 'BTCUSDT', row: { ...row, texts } });
+  t.same(
+    [...feed.memory.recentRows('okx', 'candles', 'BTCUSDT')].map((held) => held.row.texts),
+    kinds,
+  );
+  t.end();
+});
+
 t.test('the watermark of a venue is that of its slowest task', (t) => {
   const feed = new Feed(['okx']);
   feed.watermark('okx', 100);

@@ -53,3 +53,22 @@ t.test('a rule is outside the plan exactly when the plan refuses the screen', as
   }
   t.ok((outside.get('free') ?? 0) >= 9, 'a free plan has no depth, no third venue, and no instrument of its own');
 });
+
+t.test('rules are evaluated together only when they ask the same in the same units and bounds', (t) => {
+  const questions = new Questions(wideMarket().memory);
+  const query = 'any(venues where mark > 1)';
+  const asked = [
+    { query, units: 'published', freshness: null },
+    { query, units: 'quote', freshness: null },
+    { query, units: 'published', freshness: '5s' },
+    { query: 'any(venues where mark > 2)', units: 'published', freshness: null },
+  ] as const;
+  const found = asked.map((each) => questions.of(each));
+  t.equal(new Set(found.map(({ key }) => key)).size, asked.length);
+  t.same(
+    found.map(({ units, bounds }) => [units, bounds.mark]),
+    asked.map(({ units, freshness }) => [units, freshness === null ? found[0]?.bounds.mark : 5_000]),
+  );
+  t.equal(questions.of({ ...asked[0], query: 'any( venues  where mark > 1 )' }).key, found[0]?.key);
+  t.end();
+});

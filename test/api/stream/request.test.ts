@@ -43,6 +43,28 @@ t.test('refuses in ordinary JSON before the stream starts', async (t) => {
   }
 });
 
+t.test('streams share what is printed only when they are sent the same of a reading (ST-07)', (t) => {
+  const live = market().memory;
+  const context = { live, plan: PLANS.pro_plus, choice: { venues: null, instruments: null }, at: NOW };
+  const read = (input: Parameters<typeof readRequest>[0]['input']) =>
+    readRequest({ input: { layers: 'book', ...input }, names: {} }, context);
+  const requests = [
+    {},
+    { units: 'quote' as const },
+    { number_format: 'string' as const },
+    { allow_stale: true },
+    { depth: 1 },
+    { freshness: '5s' },
+  ].map(read);
+  for (const part of [
+    ({ format }: (typeof requests)[0]) => format.key,
+    ({ selection }: (typeof requests)[0]) => selection,
+  ])
+    t.equal(new Set(requests.map(part)).size, requests.length);
+  t.same(read({ snapshot: false }).format, requests[0]?.format);
+  t.end();
+});
+
 t.test('takes every timeframe that POST candles takes, and refuses the others alike (H-16d)', async (t) => {
   const bench = await Bench.open(t);
   const stored = [...TIMEFRAMES, '60m', '60s', '120s', '24h', '240m'];

@@ -22,6 +22,11 @@ t.test('what was told before the beginning is told no more', async (t) => {
   const [past, news] = [new RowNews(), new RowNews()];
   t.equal(past.takes(BINANCE, makeEntry('provisional', MINUTE)), true);
   t.equal(past.takes(OKX, makeEntry('provisional', MINUTE)), true, 'each listing has its own');
+  for (const other of [{ price_type: 'mark' }, { timeframe: '5m' }]) {
+    const own = makeEntry('provisional', MINUTE, { ...row, texts: { ...row.texts, ...other } });
+    t.equal(past.takes(BINANCE, own), true, 'each kind of price and each timeframe has its own');
+  }
+  t.equal(past.takes(BINANCE, { ...makeEntry('provisional', MINUTE), symbol: 'ETHUSDT' }), true);
   t.equal(news.takes(BINANCE, makeEntry('provisional', MINUTE, { ...row, at: MINUTE })), true);
   news.join(past);
   t.equal(news.takes(BINANCE, makeEntry('sealed', 3 * MINUTE)), false);
