@@ -1,4 +1,4 @@
-// A process that stops in the middle of an instant: its result is still that of the log, and its shards are given up last (AG-03, AG-06).
+// One instant of the evaluator over a log: each rule under the plan of its owner; at a stop in its middle the result is still that of the log (AG-03, AG-04, AG-06).
 import type { Pool } from 'pg';
 import { Registry } from 'prom-client';
 import t from 'tap';
@@ -14,13 +14,13 @@ const SECONDS = 20;
 type Recorded = { readonly rule_id: string; readonly at: number; readonly state: string };
 
 /** A database with these queries as rules, all due each ten seconds; keeps the names of its statements and what is recorded. */
-const fakeDatabase = (queries: readonly string[]) => {
+const fakeDatabase = (queries: readonly string[], plans: readonly string[] = ['pro_plus']) => {
   const statements: string[] = [];
   const recorded: Recorded[] = [];
   const rules = queries.map((query, i) => ({
     ...{ rule_id: `rule_${i}`, account_id: 'account', name: 'rule', query, interval_s: 10, units: 'published' },
     ...{ freshness: null, enabled: true, shared: false, version: 1, phase: 0, created_at: new Date(0) },
-    ...{ updated_at: new Date(0), after: String(FROM), plan: 'pro_plus' },
+    ...{ updated_at: new Date(0), after: String(FROM), plan: plans[i % plans.length] },
   }));
   const answer = (text: string, values: readonly unknown[]): readonly object[] => {
     if (text.includes('lease_rule_shards')) return Array.from({ length: 64 }, (_, shard) => ({ shard }));
@@ -78,3 +78,42 @@ t.test(
     t.equal(statements.at(-1), 'delete from rule_nodes', 'the release is the last statement');
   },
 );
+
+t.test('rules of one query are evaluated each under the plan of its owner (AC-02, AG-04)', async (t) => {
+  const random = createRandom(12).next;
+  const queries = ['100', '100.5', '101'].flatMap((price) => {
+    const query = `count(venues where mark > ${price}) >= 2`;
+    return [query, query];
+  });
+  const log = makeLog(random, FROM, SECONDS);
+  const { pool, recorded } = fakeDatabase(queries, ['pro_plus', 'pro']);
+  const memory = emptyMemory();
+  const stopping = Promise.withResolvers<void>();
+  let isStopped = false;
+  const evaluator = startEvaluator({
+    ...{ pool, live: memory, history: null, nowMicros: () => FROM + SECONDS * SECOND },
+    choose: ({ code }) => {
+      if (!isStopped) evaluator.stop().then(stopping.resolve, stopping.reject);
+      isStopped = true;
+      return { venues: code === 'pro' ? ['binance'] : null, instruments: null };
+    },
+    count: createRuleMetrics(new Registry()),
+    log: createLog('test', 'silent'),
+    leaseMs: 4,
+  });
+  feedLog(memory, log, random);
+  await stopping.promise;
+  const at = FROM + 10 * SECOND;
+  const evaluate = slowMarketAt(log, at);
+  const wanted = await Promise.all(
+    queries.map(async (query, i) => {
+      const seen = i % 2 === 0 ? query : `${query} where venue = binance`;
+      return (await evaluate({ query: seen, units: 'published', freshness: null })).state;
+    }),
+  );
+  const found = new Map(recorded.map(({ rule_id, state }) => [rule_id, state]));
+  t.same(
+    queries.map((_, i) => found.get(`rule_${i}`)),
+    wanted,
+  );
+});

@@ -61,3 +61,13 @@ t.test('a stream that comes while moments are dropped is told what time changes'
   t.same(new Set(counts), new Set([4]), 'of each of its tracks');
   t.end();
 });
+
+t.test('a stream is told what time changes by its own bounds alone', (t) => {
+  const { feed, board, open } = openBoard();
+  const told: string[] = [];
+  for (const bound of ['5s', '604800s']) open(bound).addDraft = (): void => void told.push(bound);
+  feed.watermark('binance', NOW + 10 * SECOND);
+  board.advance(NOW + 10 * SECOND);
+  t.same(told, ['5s', '5s', '5s', '5s'], 'of each of its tracks');
+  t.end();
+});
