@@ -13,14 +13,17 @@ const SECONDS = 20;
 
 type Recorded = { readonly rule_id: string; readonly at: number; readonly state: string };
 
+/** How each of them in turn is asked. */
+type Form = { readonly plan: string; readonly freshness: string | null };
+
 /** A database with these queries as rules, all due each ten seconds; keeps the names of its statements and what is recorded. */
-const fakeDatabase = (queries: readonly string[], plans: readonly string[] = ['pro_plus']) => {
+const fakeDatabase = (queries: readonly string[], forms: readonly Form[] = [{ plan: 'pro_plus', freshness: null }]) => {
   const statements: string[] = [];
   const recorded: Recorded[] = [];
   const rules = queries.map((query, i) => ({
     ...{ rule_id: `rule_${i}`, account_id: 'account', name: 'rule', query, interval_s: 10, units: 'published' },
-    ...{ freshness: null, enabled: true, shared: false, version: 1, phase: 0, created_at: new Date(0) },
-    ...{ updated_at: new Date(0), after: String(FROM), plan: plans[i % plans.length] },
+    ...{ enabled: true, shared: false, version: 1, phase: 0, created_at: new Date(0) },
+    ...{ updated_at: new Date(0), after: String(FROM), ...forms[i % forms.length] },
   }));
   const answer = (text: string, values: readonly unknown[]): readonly object[] => {
     if (text.includes('lease_rule_shards')) return Array.from({ length: 64 }, (_, shard) => ({ shard }));
@@ -79,41 +82,50 @@ t.test(
   },
 );
 
-t.test('rules of one query are evaluated each under the plan of its owner (AC-02, AG-04)', async (t) => {
-  const random = createRandom(12).next;
-  const queries = ['100', '100.5', '101'].flatMap((price) => {
-    const query = `count(venues where mark > ${price}) >= 2`;
-    return [query, query];
-  });
-  const log = makeLog(random, FROM, SECONDS);
-  const { pool, recorded } = fakeDatabase(queries, ['pro_plus', 'pro']);
-  const memory = emptyMemory();
-  const stopping = Promise.withResolvers<void>();
-  let isStopped = false;
-  const evaluator = startEvaluator({
-    ...{ pool, live: memory, history: null, nowMicros: () => FROM + SECONDS * SECOND },
-    choose: ({ code }) => {
-      if (!isStopped) evaluator.stop().then(stopping.resolve, stopping.reject);
-      isStopped = true;
-      return { venues: code === 'pro' ? ['binance'] : null, instruments: null };
-    },
-    count: createRuleMetrics(new Registry()),
-    log: createLog('test', 'silent'),
-    leaseMs: 4,
-  });
-  feedLog(memory, log, random);
-  await stopping.promise;
-  const at = FROM + 10 * SECOND;
-  const evaluate = slowMarketAt(log, at);
-  const wanted = await Promise.all(
-    queries.map(async (query, i) => {
-      const seen = i % 2 === 0 ? query : `${query} where venue = binance`;
-      return (await evaluate({ query: seen, units: 'published', freshness: null })).state;
-    }),
-  );
-  const found = new Map(recorded.map(({ rule_id, state }) => [rule_id, state]));
-  t.same(
-    queries.map((_, i) => found.get(`rule_${i}`)),
-    wanted,
-  );
-});
+t.test(
+  'rules of one query are evaluated each by its own bounds and under the plan of its owner (AC-02, AG-04)',
+  async (t) => {
+    const random = createRandom(12).next;
+    const queries = ['100', '100.5', '101'].flatMap((price) => {
+      const query = `count(venues where mark > ${price}) >= 2`;
+      return [query, query, query];
+    });
+    const forms = [
+      { plan: 'pro_plus', freshness: null },
+      { plan: 'pro', freshness: null },
+      { plan: 'pro_plus', freshness: '1s' },
+    ];
+    const log = makeLog(random, FROM, SECONDS);
+    const { pool, recorded } = fakeDatabase(queries, forms);
+    const memory = emptyMemory();
+    const stopping = Promise.withResolvers<void>();
+    let isStopped = false;
+    const evaluator = startEvaluator({
+      ...{ pool, live: memory, history: null, nowMicros: () => FROM + SECONDS * SECOND },
+      choose: ({ code }) => {
+        if (!isStopped) evaluator.stop().then(stopping.resolve, stopping.reject);
+        isStopped = true;
+        return { venues: code === 'pro' ? ['binance'] : null, instruments: null };
+      },
+      count: createRuleMetrics(new Registry()),
+      log: createLog('test', 'silent'),
+      leaseMs: 4,
+    });
+    feedLog(memory, log, random);
+    await stopping.promise;
+    const at = FROM + 10 * SECOND;
+    const evaluate = slowMarketAt(log, at);
+    const wanted = await Promise.all(
+      queries.map(async (query, i) => {
+        const { plan, freshness } = forms[i % forms.length] as Form;
+        const seen = plan === 'pro' ? `${query} where venue = binance` : query;
+        return (await evaluate({ query: seen, units: 'published', freshness })).state;
+      }),
+    );
+    const found = new Map(recorded.map(({ rule_id, state }) => [rule_id, state]));
+    t.same(
+      queries.map((_, i) => found.get(`rule_${i}`)),
+      wanted,
+    );
+  },
+);
