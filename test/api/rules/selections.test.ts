@@ -8,10 +8,10 @@ const EVERYTHING = { venues: null, instruments: null };
 t.test('selections of questions that are not asked any more make room, and the present ones are right', (t) => {
   const { memory } = market();
   const [questions, selections] = [new Questions(memory), new Selections(memory, 100)];
-  const ask = (where: string, venues: readonly string[] | null = null): number => {
+  const ask = (where: string, venues: readonly string[] | null = null, instruments: string[] | null = null): number => {
     const query = `any(venues where mark > 1) where ${where}`;
     const question = questions.of({ query, units: 'published', freshness: null });
-    return selections.at(NOW, question, { ...EVERYTHING, venues }).length;
+    return selections.at(NOW, question, { venues, instruments }).length;
   };
   const sizes: number[] = [];
   for (let day = 0; day < 1_000; day++) {
@@ -22,6 +22,8 @@ t.test('selections of questions that are not asked any more make room, and the p
   t.ok(Math.max(...sizes) <= 100 && Math.max(...sizes) > 90);
   t.same([ask('base = BTC'), ask('base = ETH'), ask('venue = okx')], [2, 1, 1]);
   t.same([ask('base = BTC'), ask('base = ETH'), ask('venue = okx')], [2, 1, 1]);
+  const [btc, none] = [ask('base = BTC', null, ['BTC-PERP']), ask('base = BTC', null, ['ETH-PERP'])];
+  t.same([btc, none, ask('base = BTC', ['okx'])], [2, 0, 1], 'of each scope its own');
   t.end();
 });
 
