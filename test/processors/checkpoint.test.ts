@@ -1,6 +1,5 @@
 // A round of checkpoints is the state after its offset, however much the task does before it is written.
 import t from 'tap';
-import { binance } from '../../ingest/venues/binance/index.ts';
 import { toCapability } from '../../ingest/venues/contract/feed.ts';
 import { beginRound, createRestorer, makeMarker, saveSome } from '../../processors/checkpoint.ts';
 import { NewestRound } from '../../processors/restore.ts';
@@ -178,15 +177,16 @@ t.test('of the published state the newest round of which nothing is missing is h
 
 t.test('a checkpoint does not grow with the log: what no unsealed window needs is forgotten', (t) => {
   const log = new TestLog();
-  const { name, layers } = toCapability(binance);
+  const { name, layers } = toCapability(allLayers);
   const sizes: number[] = [];
-  const task = new Task({ ...SPEC, venue: binance });
+  const task = new Task(SPEC);
   for (let minute = 0; minute < 24; minute++) {
     log.json('capability', 'collector', 'c1', { name: `${name} ${minute % 2}`, layers });
     reference(log, minute % 2 === 0 ? ['BTCUSDT', 'ETHUSDT'] : ['BTCUSDT']);
     log.open(`k${10 + minute}`, 'market', COVERS);
     for (const connId of ['k9', `k${10 + minute}`]) mark(log, 'none', { connId });
     mark(log, '101', { connId: `k${10 + minute}` });
+    if (minute > 0) kline(log, minute - 1, BAR, { connId: `k${10 + minute}` });
     log.run(MINUTE, ['k9', `k${10 + minute}`], 2 * SECOND);
     for (const record of log.records.splice(0)) task.process({ ...record, offset: task.state.offset + 1 });
     const bodies: (string | null)[] = [];
