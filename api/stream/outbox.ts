@@ -44,7 +44,7 @@ const absorbFrame = (older: Frame, newer: Frame): Frame =>
 
 export class Outbox {
   readonly #deps: OutboxDeps;
-  /** In the order to send; merged frames are under their key. */
+  /** In the order to send, while the socket is blocked; merged frames are under their key. */
   #waiting = new Map<string | symbol, Waiting>();
   #bytes = 0;
   #isSlow = false;
@@ -74,7 +74,6 @@ export class Outbox {
     if (sent === frames.length) return;
     const at = this.#deps.nowMicros();
     for (let i = sent; i < frames.length; i++) this.#add(frames[i] as Frame, at);
-    this.#pump();
     if (this.#bytes > MOST_BYTES) this.#deps.onOverflow();
     else this.merge();
   }
