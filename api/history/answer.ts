@@ -14,16 +14,7 @@ import type { Bounds } from '../live/bounds.ts';
 import { findVersionAt, nameListing, type Selected, toListingId } from '../live/listing-book.ts';
 import { findHeldAt } from '../live/listing-view.ts';
 import { findCountedUnit, findUnit, isQuantity } from '../live/members.ts';
-import {
-  countFitting,
-  countFittingBody,
-  createFitting,
-  type FittedItems,
-  type ItemsLimit,
-  makeTooLarge,
-  type Refused,
-  type SizedRow,
-} from './fitting.ts';
+import { collectItems, type FittedItem, type FittedItems, type ItemsLimit, type SizedRow } from './fitting.ts';
 import { gatherLosses, gatherSeries, type Losses, type RequestedTimes, toWindowMicros } from './gather.ts';
 import { findMarkAt, type Marks } from './marks.ts';
 import { computeRetentionFrom, findUnlistedSpans, ROWS_AT_A_TIME, type Span } from './past.ts';
@@ -294,47 +285,31 @@ const listGroups = (selected: Selected, texts: LayerTexts): readonly RowGroup[] 
     rows,
   }));
 
+const makeItem = (selected: Selected, texts: LayerTexts, { keepsRows }: HistoryOptions): FittedItem => ({
+  text: formatItem(selected, texts),
+  sizes: Object.values(texts).flatMap((layer) => layer.sizes),
+  groups: keepsRows ? listGroups(selected, texts) : [],
+});
+
 /** Listings read at a time. */
 const countGroup = (asked: RequestedTimes, layers: readonly ReadingLayer[]): number =>
   Math.max(1, Math.floor(ROWS_AT_A_TIME / Math.max(1, ...layers.map((layer) => countRows(asked, layer)))));
 
 /** The items of an answer. Throws ServiceError past the limits, and while the store is unavailable. */
-export const makeHistoryItems = async (
+export const makeHistoryItems = (
   sources: Sources,
   selected: readonly Selected[],
   options: HistoryOptions,
-): Promise<FittedItems> => {
-  const { layers, keepsRows, itemsLimit } = options;
-  const items: string[] = [];
-  const groups: RowGroup[] = [];
-  const fitting = createFitting();
-  let rows = 0;
-  let grown: number | null = null;
-  // Once the answer is too large, the listings that follow are measured over what still may fit: any of them may have larger rows.
-  let asked = options.asked;
-  for (let i = 0; i < selected.length; ) {
-    const group = selected.slice(i, i + countGroup(asked, layers));
-    const texts = await groupItemTexts(sources, group, { ...options, asked });
-    for (const [at, one] of group.entries()) {
-      const made = texts[at] ?? {};
-      const item = formatItem(one, made);
-      const sizes = Object.values(made).flatMap((layer) => layer.sizes);
-      fitting.add(item.length + 1, sizes);
-      if (grown !== null) continue;
-      rows += sizes.length;
-      items.push(item);
-      if (keepsRows) groups.push(...listGroups(one, made));
-      if (fitting.countBytes() > itemsLimit.stopsAt) grown = fitting.countBytes();
-      else refuseTooMany(rows, asked);
-    }
-    if (grown !== null) {
-      const steps = countFitting(fitting, itemsLimit.named);
-      asked = shortenTimes(options.asked, steps);
-      if (steps === 0) break;
-    }
-    i += group.length;
-  }
-  if (grown !== null) throw makeTooLarge(grown, itemsLimit, describeFit(asked));
-  const fits = (refused: Refused) => describeFit(shortenTimes(options.asked, countFittingBody(fitting, refused)));
-  return { text: `[${items.join(',')}]`, groups, fits };
-};
+): Promise<FittedItems> =>
+  collectItems(selected, {
+    asked: options.asked,
+    limit: options.itemsLimit,
+    countGroup: (asked) => countGroup(asked, options.layers),
+    makeItems: async (group, asked) => {
+      const texts = await groupItemTexts(sources, group, { ...options, asked });
+      return group.map((one, at) => makeItem(one, texts[at] ?? {}, options));
+    },
+    shorten: (steps) => shortenTimes(options.asked, steps),
+    describeFit,
+    refuseTooMany: (rows) => refuseTooMany(rows, options.asked),
+  });

@@ -35,20 +35,11 @@ import {
   toNoVolumeReason,
   type WhyMissing,
 } from './candle-rows.ts';
-import {
-  countFitting,
-  countFittingBody,
-  createFitting,
-  type FittedItems,
-  type ItemsLimit,
-  makeTooLarge,
-  type Refused,
-  type SizedRow,
-} from './fitting.ts';
+import { collectItems, type FittedItem, type FittedItems, type ItemsLimit } from './fitting.ts';
 import { gatherLosses, readRecent } from './gather.ts';
 import { findMarkAt, type Marks } from './marks.ts';
 import { computeRetentionFrom, findUnlistedSpans, ROWS_AT_A_TIME, type Span } from './past.ts';
-import type { Row, RowGroup } from './row-groups.ts';
+import type { Row } from './row-groups.ts';
 import { joinSeries, listReadings } from './series.ts';
 import type { Sources } from './store.ts';
 
@@ -293,47 +284,29 @@ const gatherSubjects = async (
 const countGroup = ({ from, to, length }: CandlesQuestion): number =>
   Math.max(1, Math.floor(ROWS_AT_A_TIME / Math.max(1, (to - from) / length)));
 
-type Made = { readonly item: string; readonly sizes: readonly SizedRow[]; readonly group: RowGroup };
-
-const makeItem = (subject: Subject): Made => {
+const makeItem = (subject: Subject): FittedItem => {
+  const { options } = subject;
   const head = makeItemHead(subject);
-  const made = makeRows(subject).map(({ steps, row }) => ({ steps, row, text: writeJson(row, subject.options) }));
-  const item = writeJson(
-    { ...head, rows: makeRawJson(`[${made.map(({ text }) => text).join(',')}]`) },
-    subject.options,
-  );
-  const sizes = made.map(({ steps, text }) => ({ steps, bytes: text.length + 1 }));
-  return { item, sizes, group: { head, rows: made.map(({ row }) => row) } };
+  const made = makeRows(subject).map(({ steps, row }) => ({ steps, row, text: writeJson(row, options) }));
+  const rows = makeRawJson(`[${made.map(({ text }) => text).join(',')}]`);
+  return {
+    text: writeJson({ ...head, rows }, options),
+    sizes: made.map(({ steps, text }) => ({ steps, bytes: text.length + 1 })),
+    groups: options.keepsRows ? [{ head, rows: made.map(({ row }) => row) }] : [],
+  };
 };
 
 /** The items of an answer. Throws ServiceError past the limits, and while the store is unavailable. */
-export const makeCandleItems = async (
+export const makeCandleItems = (
   sources: Sources,
   selected: readonly Selected[],
   options: CandleOptions,
-): Promise<FittedItems> => {
-  const { keepsRows, itemsLimit } = options;
-  const items: string[] = [];
-  const groups: RowGroup[] = [];
-  const fitting = createFitting();
-  let grown: number | null = null;
-  // Once the answer is too large, the listings that follow are measured over what still may fit.
-  let asked = options.asked;
-  for (let i = 0; i < selected.length; ) {
-    const group = selected.slice(i, i + countGroup(asked));
-    for (const subject of await gatherSubjects(sources, group, { ...options, asked })) {
-      const made = makeItem(subject);
-      fitting.add(made.item.length + 1, made.sizes);
-      if (grown !== null) continue;
-      items.push(made.item);
-      if (keepsRows) groups.push(made.group);
-      if (fitting.countBytes() > itemsLimit.stopsAt) grown = fitting.countBytes();
-    }
-    if (grown !== null) asked = shortenWindow(options.asked, countFitting(fitting, itemsLimit.named));
-    if (grown !== null && asked.to <= asked.from) break;
-    i += group.length;
-  }
-  if (grown !== null) throw makeTooLarge(grown, itemsLimit, describeFit(asked));
-  const fits = (refused: Refused) => describeFit(shortenWindow(options.asked, countFittingBody(fitting, refused)));
-  return { text: `[${items.join(',')}]`, groups, fits };
-};
+): Promise<FittedItems> =>
+  collectItems(selected, {
+    asked: options.asked,
+    limit: options.itemsLimit,
+    countGroup,
+    makeItems: async (group, asked) => (await gatherSubjects(sources, group, { ...options, asked })).map(makeItem),
+    shorten: (steps) => shortenWindow(options.asked, steps),
+    describeFit,
+  });

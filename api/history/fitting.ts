@@ -1,6 +1,7 @@
 // Which part of a window fits into an answer: the bytes of its rows, by how much of the window each needs (H-08).
 import { makeServiceError } from '../../schemas/errors.ts';
-import type { Items } from './row-groups.ts';
+import type { Selected } from '../live/listing-book.ts';
+import type { Items, RowGroup } from './row-groups.ts';
 
 /** How large an answer may grow, and the limit of its caller, who may have lowered it: a refusal names that one and what fits in it (T-04). */
 export type ItemsLimit = { readonly stopsAt: number; readonly named: number };
@@ -55,11 +56,10 @@ export const createFitting = (): Fitting => {
 };
 
 /** The steps that fit in an answer of `limit` bytes. */
-export const countFitting = (fitting: Fitting, limit: number): number =>
-  fitting.countSteps(EXACT * (limit - ENVELOPE_BYTES));
+const countFitting = (fitting: Fitting, limit: number): number => fitting.countSteps(EXACT * (limit - ENVELOPE_BYTES));
 
 /** The steps that fit in a body whose bytes were counted otherwise: with its envelope, or as a table. */
-export const countFittingBody = (fitting: Fitting, { bytes, limit }: Refused): number => {
+const countFittingBody = (fitting: Fitting, { bytes, limit }: Refused): number => {
   const scale = fitting.countBytes() / Math.max(1, bytes - ENVELOPE_BYTES);
   return fitting.countSteps(ROUGH * scale * (limit - ENVELOPE_BYTES));
 };
@@ -67,6 +67,64 @@ export const countFittingBody = (fitting: Fitting, { bytes, limit }: Refused): n
 /** `hint`: what would fit. */
 export const makeTooLarge = (bytes: number, { named }: ItemsLimit, hint: string): Error =>
   makeServiceError('DQL_LIMIT', `The answer has more than ${bytes} bytes, the limit is ${named}.`, { hint });
+
+/** The item of a listing: its text, its rows' sizes, and the rows themselves where a format renders them again. */
+export type FittedItem = {
+  readonly text: string;
+  readonly sizes: readonly SizedRow[];
+  readonly groups: readonly RowGroup[];
+};
+
+/** How the items of an answer over a window, or over instants, are made. */
+export type ItemsPlan<Asked> = {
+  readonly asked: Asked;
+  readonly limit: ItemsLimit;
+  /** Listings read at a time. */
+  readonly countGroup: (asked: Asked) => number;
+  readonly makeItems: (group: readonly Selected[], asked: Asked) => Promise<readonly FittedItem[]>;
+  /** What is asked, cut to so many first steps. */
+  readonly shorten: (steps: number) => Asked;
+  /** Says what fits. */
+  readonly describeFit: (fits: Asked) => string;
+  /** Throws ServiceError where so many rows are too many. */
+  readonly refuseTooMany?: (rows: number) => void;
+};
+
+/** The items of an answer, listing by listing. Throws ServiceError past the limits, and what `makeItems` throws. */
+export const collectItems = async <Asked>(
+  selected: readonly Selected[],
+  plan: ItemsPlan<Asked>,
+): Promise<FittedItems> => {
+  const { limit, shorten, describeFit } = plan;
+  const texts: string[] = [];
+  const groups: RowGroup[] = [];
+  const fitting = createFitting();
+  let rows = 0;
+  let grown: number | null = null;
+  // Once the answer is too large, the listings that follow are measured over what still may fit: any of them may have larger rows.
+  let { asked } = plan;
+  for (let i = 0; i < selected.length; ) {
+    const group = selected.slice(i, i + plan.countGroup(asked));
+    for (const item of await plan.makeItems(group, asked)) {
+      fitting.add(item.text.length + 1, item.sizes);
+      if (grown !== null) continue;
+      rows += item.sizes.length;
+      texts.push(item.text);
+      groups.push(...item.groups);
+      if (fitting.countBytes() > limit.stopsAt) grown = fitting.countBytes();
+      else plan.refuseTooMany?.(rows);
+    }
+    if (grown !== null) {
+      const steps = countFitting(fitting, limit.named);
+      asked = shorten(steps);
+      if (steps === 0) break;
+    }
+    i += group.length;
+  }
+  if (grown !== null) throw makeTooLarge(grown, limit, describeFit(asked));
+  const fits = (refused: Refused) => describeFit(shorten(countFittingBody(fitting, refused)));
+  return { text: `[${texts.join(',')}]`, groups, fits };
+};
 
 /** What an answer has besides rows for each listing, or listing and layer: names, units, retention. */
 const HEAD_BYTES = 300;
