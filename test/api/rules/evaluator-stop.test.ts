@@ -39,6 +39,31 @@ const fakeDatabase = (queries: readonly string[], forms: readonly Form[] = [{ pl
   return { pool: { query } as unknown as Pool, statements, recorded };
 };
 
+type Run = Pick<Parameters<typeof startEvaluator>[0], 'choose'> & {
+  readonly log: ReturnType<typeof makeLog>;
+  readonly random: () => number;
+};
+
+/** An evaluator over a log that is stopped when the first rule of the first instant is about to be evaluated; until it has ended. */
+const runOneInstant = async (pool: Pool, { log, random, choose }: Run): Promise<void> => {
+  const memory = emptyMemory();
+  const stopping = Promise.withResolvers<void>();
+  let isStopped = false;
+  const evaluator = startEvaluator({
+    ...{ pool, live: memory, history: null, nowMicros: () => FROM + SECONDS * SECOND },
+    choose: (plan, at) => {
+      if (!isStopped) evaluator.stop().then(stopping.resolve, stopping.reject);
+      isStopped = true;
+      return choose(plan, at);
+    },
+    count: createRuleMetrics(new Registry()),
+    log: createLog('test', 'silent'),
+    leaseMs: 4,
+  });
+  feedLog(memory, log, random);
+  await stopping.promise;
+};
+
 t.test(
   'an instant under way at the stop has the result of the log, and no lease is renewed after the release',
   async (t) => {
@@ -46,23 +71,7 @@ t.test(
     const queries = Array.from({ length: 40 }, () => randomQuery(random));
     const log = makeLog(random, FROM, SECONDS);
     const { pool, statements, recorded } = fakeDatabase(queries);
-    const memory = emptyMemory();
-    const stopping = Promise.withResolvers<void>();
-    let isStopped = false;
-    const evaluator = startEvaluator({
-      ...{ pool, live: memory, history: null, nowMicros: () => FROM + SECONDS * SECOND },
-      // The first rule of the first instant is about to be evaluated.
-      choose: () => {
-        if (!isStopped) evaluator.stop().then(stopping.resolve, stopping.reject);
-        isStopped = true;
-        return { venues: null, instruments: null };
-      },
-      count: createRuleMetrics(new Registry()),
-      log: createLog('test', 'silent'),
-      leaseMs: 4,
-    });
-    feedLog(memory, log, random);
-    await stopping.promise;
+    await runOneInstant(pool, { log, random, choose: () => ({ venues: null, instruments: null }) });
 
     const at = FROM + 10 * SECOND;
     t.same(new Set(recorded.map((one) => one.at)), new Set([at]), 'the instant under way, and none after it');
@@ -97,22 +106,11 @@ t.test(
     ];
     const log = makeLog(random, FROM, SECONDS);
     const { pool, recorded } = fakeDatabase(queries, forms);
-    const memory = emptyMemory();
-    const stopping = Promise.withResolvers<void>();
-    let isStopped = false;
-    const evaluator = startEvaluator({
-      ...{ pool, live: memory, history: null, nowMicros: () => FROM + SECONDS * SECOND },
-      choose: ({ code }) => {
-        if (!isStopped) evaluator.stop().then(stopping.resolve, stopping.reject);
-        isStopped = true;
-        return { venues: code === 'pro' ? ['binance'] : null, instruments: null };
-      },
-      count: createRuleMetrics(new Registry()),
-      log: createLog('test', 'silent'),
-      leaseMs: 4,
+    await runOneInstant(pool, {
+      log,
+      random,
+      choose: ({ code }) => ({ venues: code === 'pro' ? ['binance'] : null, instruments: null }),
     });
-    feedLog(memory, log, random);
-    await stopping.promise;
     const at = FROM + 10 * SECOND;
     const evaluate = slowMarketAt(log, at);
     const wanted = await Promise.all(
