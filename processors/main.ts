@@ -11,6 +11,7 @@ import { openQuestdbReader, type QuestdbReader } from '../infra/runtime/questdb/
 import { createRowSender, type RowSender } from '../infra/runtime/questdb/row-sender.ts';
 import type { MappedVenue } from '../ingest/venues/contract/mapping.ts';
 import { mappedVenues } from '../ingest/venues/index.ts';
+import { isReplay } from '../schemas/topics.ts';
 import { PROCESSORS_CONFIG } from './config.ts';
 import { createProcessorMetrics } from './metrics.ts';
 import { restoreTopics } from './restore-topics.ts';
@@ -80,7 +81,7 @@ const start = async (): Promise<Stop> => {
   );
   const known = config.VENUES.map(findVenue);
   const { TOPIC_NAMESPACE: namespace, SHARDS: shards, KAFKA_REPLICATION: replication } = config;
-  const replay = namespace.startsWith('replay');
+  const replay = isReplay(namespace);
   const topics = listTopicSpecs({ venues: config.VENUES, shards, namespace, replication, replay });
   const store = openStore(config, log);
   if (store !== null && !replay)

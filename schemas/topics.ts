@@ -10,6 +10,9 @@ export const MD_LAYERS: readonly MdLayer[] = [
   'gap',
 ];
 
+/** Whether a namespace, or a topic by its full name, is of a replay. */
+export const isReplay = (name: string): boolean => name.startsWith('replay');
+
 /** Topic names of a namespace: `''` is live, `'replay.'` belongs to replays. */
 export const nameTopics = (namespace = '') => ({
   raw: (venue: string) => `${namespace}raw.${venue}`,

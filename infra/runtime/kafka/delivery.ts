@@ -1,5 +1,6 @@
 // Converts fetch responses into records to deliver; reports a log that lacks records we have read.
 import type { IHeaders } from 'kafkajs';
+import { isReplay } from '../../../schemas/topics.ts';
 import type { PartitionAnswer, RawMessage } from './cluster.ts';
 
 export type TopicPartition = { readonly topic: string; readonly partition: number };
@@ -64,7 +65,7 @@ export class LogCut extends RangeError {
 
   /** `found` begins with the name of the topic. */
   constructor(found: string) {
-    super(`${found}: the log was cut or made anew. ${found.startsWith('replay') ? REPLAY_AGAIN : BEGIN_AGAIN}`);
+    super(`${found}: the log was cut or made anew. ${isReplay(found) ? REPLAY_AGAIN : BEGIN_AGAIN}`);
   }
 }
 
