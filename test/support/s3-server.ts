@@ -2,11 +2,11 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { AwsClient } from 'aws4fetch';
+import { findFreePort } from '../../infra/dev/engines/ports.ts';
 import type { Teardown } from './engines.ts';
 import { waitFor } from './wait.ts';
 
@@ -27,22 +27,20 @@ const weedBinary = (): string => {
   return binary;
 };
 
-/** Every port of SeaweedFS has a twin 10,000 above it for gRPC. */
-const freePort = (): Promise<number> =>
-  new Promise((settle, fail) => {
-    const server = createServer();
-    server.on('error', fail);
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as { port: number };
-      server.close(() => (port < 55_000 ? settle(port) : settle(freePort())));
-    });
-  });
+const SERVERS = ['s3', 'master', 'volume', 'filer'] as const;
+type Ports = Readonly<Record<(typeof SERVERS)[number], { readonly http: number; readonly grpc: number }>>;
+
+const findPorts = async (): Promise<Ports> => {
+  const ports: [string, Ports['s3']][] = [];
+  for (const name of SERVERS) ports.push([name, { http: await findFreePort(), grpc: await findFreePort() }]);
+  return Object.fromEntries(ports) as Ports;
+};
 
 /** SeaweedFS has its sockets in /tmp, wherever its own folder is, and leaves them there when it is killed. */
-const locateSockets = (ports: Readonly<Record<string, number>>): readonly string[] =>
-  Object.entries(ports).flatMap(([name, port]) => [
-    `/tmp/seaweedfs-${name}-${port}.sock`,
-    `/tmp/seaweedfs-${name}-grpc-${port + 10_000}.sock`,
+const locateSockets = (ports: Ports): readonly string[] =>
+  SERVERS.flatMap((name) => [
+    `/tmp/seaweedfs-${name}-${ports[name].http}.sock`,
+    `/tmp/seaweedfs-${name}-grpc-${ports[name].grpc}.sock`,
   ]);
 
 export type S3Server = {
@@ -61,13 +59,12 @@ export const startS3Server = async (t: Teardown): Promise<S3Server> => {
   const credentials = [{ accessKey: accessKeyId, secretKey: secretAccessKey }];
   const identities = [{ name: 'tester', credentials, actions: ['Admin', 'Read', 'Write', 'List'] }];
   writeFileSync(join(dir, 'ids.json'), JSON.stringify({ identities }));
-  const ports = { s3: await freePort(), master: await freePort(), volume: await freePort(), filer: await freePort() };
-  const { s3, master, volume, filer } = ports;
+  const ports = await findPorts();
   const words = [
     ...[`-logdir=${dir}`, 'server', '-s3', `-dir=${join(dir, 'data')}`, '-ip=127.0.0.1', '-ip.bind=127.0.0.1'],
-    ...[`-s3.config=${join(dir, 'ids.json')}`, `-s3.port=${s3}`, '-s3.port.lance=0', '-s3.port.iceberg=0'],
-    ...[`-master.port=${master}`, `-volume.port=${volume}`, `-filer.port=${filer}`, '-volume.max=5'],
-    '-master.volumeSizeLimitMB=128',
+    ...SERVERS.flatMap((name) => [`-${name}.port=${ports[name].http}`, `-${name}.port.grpc=${ports[name].grpc}`]),
+    ...[`-s3.config=${join(dir, 'ids.json')}`, '-s3.port.lance=0', '-s3.port.iceberg=0'],
+    ...['-volume.max=5', '-master.volumeSizeLimitMB=128', '-master.telemetry=false'],
   ];
   const child = spawn(weedBinary(), words, { cwd: dir, stdio: 'ignore' });
   t.teardown(async () => {
@@ -77,9 +74,10 @@ export const startS3Server = async (t: Teardown): Promise<S3Server> => {
     await ended;
     for (const path of [dir, ...locateSockets(ports)]) rmSync(path, { recursive: true, force: true });
   });
-  const server = { endpoint: `http://127.0.0.1:${s3}`, bucket: 'archive', region: 'us-east-1' };
+  const server = { endpoint: `http://127.0.0.1:${ports.s3.http}`, bucket: 'archive', region: 'us-east-1' };
   const client = new AwsClient({ accessKeyId, secretAccessKey, region: server.region, service: 's3', retries: 0 });
   await waitFor('the S3 server', async () => {
+    if (child.exitCode !== null) throw new Error(`the S3 server ended with ${child.exitCode}`);
     const made = await client.fetch(`${server.endpoint}/${server.bucket}`, { method: 'PUT' }).catch(() => null);
     await made?.arrayBuffer();
     return made?.ok === true || made?.status === 409;
