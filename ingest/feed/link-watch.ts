@@ -2,6 +2,7 @@
 import type { Micros } from '../../schemas/records.ts';
 import type { CollectedVenue, Watched } from '../venues/contract/feed.ts';
 import { type CandleWatch, type ClosedMinutes, createCandleWatch } from './candle-watch.ts';
+import { checkJson } from './check-json.ts';
 import type { FillIn, FillInKind } from './fill-ins.ts';
 import { createSubscriptionWatch } from './subscription-watch.ts';
 
@@ -69,7 +70,7 @@ export const createLinkWatch = (options: LinkWatchOptions): LinkWatch => {
       const newest = newestMinute?.(text) ?? null;
       if (!over && !newest) return;
       // A frame that the task refuses closes no minute.
-      JSON.parse(text);
+      checkJson(text);
       if (over) minutes()?.close(over);
       if (newest) minutes()?.begin(newest);
     },

@@ -9,6 +9,7 @@ import { VenueError } from '../venues/contract/listings.ts';
 import type { BookClient, BookSnapshots } from './book-snapshots.ts';
 import { createBookWatch } from './book-watch.ts';
 import type { ClosedMinutes } from './candle-watch.ts';
+import { checkJson } from './check-json.ts';
 import type { ConnectionLog, LossCause, Source } from './connection-log.ts';
 import type { FillInClient, FillIns } from './fill-ins.ts';
 import { createLinkWatch, type LinkWatch } from './link-watch.ts';
@@ -281,7 +282,7 @@ class SocketLink implements Link {
     // Its ids, or its symbol, may be in what was cut off.
     if (!chain && (venue.bookRule.isUnnumbered !== true || text.endsWith('}'))) return;
     // A truncated frame may still contain the ids. The task refuses such a frame, so this watch must see the gap too.
-    JSON.parse(text);
+    checkJson(text);
     if (!chain) return;
     const broke = this.#client.watch.take(chain, performance.now());
     if (broke) log.info({ slot: this.slot.id, symbol: chain.symbol }, 'book sequence broke');

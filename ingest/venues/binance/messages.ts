@@ -10,6 +10,7 @@ import { mapEach, mapLayers } from '../shared/map-each.ts';
 import { listPresent } from '../shared/mapped.ts';
 import { noteUnread } from '../shared/unexpected.ts';
 import {
+  createMessageReader,
   type Fields,
   isFields,
   makeRefusal,
@@ -20,7 +21,6 @@ import {
   readFigureOrNull,
   readId,
   readLevels,
-  readMessage,
   readMsOrNull,
   readPriceUnlessZero,
   readSoleAmount,
@@ -52,6 +52,8 @@ import { CONFIRMING_LEVELS, listSymbolsOfPair, PARTIAL, RETAIL, toMarketOfPath, 
 
 const cutLevels = createCutter({ names: ['b', 'a', 'bids', 'asks'] });
 
+const readMessage = createMessageReader('"e":"', cutLevels);
+
 /** Records of one message, in its order. Throws `VenueError` only. */
 export const mapMessage = (venue: string, message: VenueMessage, context: MapContext): readonly Mapped[] => {
   const map = (body: unknown): readonly Mapped[] => {
@@ -68,7 +70,7 @@ export const mapMessage = (venue: string, message: VenueMessage, context: MapCon
     if (endpoint !== undefined) return mapAnswer(body, { ...source, endpoint });
     return request === null ? mapFrame(body, source) : [];
   };
-  return readMessage(message.payload, map, cutLevels);
+  return readMessage(message.payload, map);
 };
 
 /** Maps a frame, wrapped `{stream, data}` or bare; an answer without a known request is recognised by its shape. */

@@ -9,6 +9,7 @@ import { mapEach } from '../shared/map-each.ts';
 import type { Subject } from '../shared/mapped.ts';
 import { noteUnread } from '../shared/unexpected.ts';
 import {
+  createMessageReader,
   type Fields,
   isFields,
   isText,
@@ -23,7 +24,6 @@ import {
   readIdTextOrNull,
   readLevels,
   readList,
-  readMessage,
   readMsOrNull,
   readPrice,
   readSide,
@@ -46,22 +46,20 @@ import { type AnswerMapper, mapFunding, mapOpenInterest, mapSymbolPrice, mapTick
 
 const cutLevels = createCutter({ names: ['bids', 'asks', 'b', 'a'] });
 
+const readMessage = createMessageReader('"channel":"', cutLevels);
+
 /** Records of one message, in its order. Throws `VenueError` only. */
 export const mapMessage = (message: VenueMessage): readonly Mapped[] => {
   if (isText(message.payload, 'pong')) return [];
-  return readMessage(
-    message.payload,
-    (body, text) => {
-      const fields = readFields(body, 'message');
-      const receivedAt = message.received_at;
-      if (message.kind === 'frame') return mapFrame(fields, { receivedAt, query: NO_QUERY, sentAt: fields.ts, text });
-      const request = parseRequest(message.request);
-      if (request === null) throw new VenueError('VENUE_UNKNOWN_LISTING', 'the request of this answer is not known');
-      const endpoint = /\/api\/(v2\/mix|v3)\/market\/([a-z-]+)$/.exec(request.path)?.[2];
-      return mapAnswer(endpoint, fields, { receivedAt, query: request.query, sentAt: fields.requestTime, text });
-    },
-    cutLevels,
-  );
+  return readMessage(message.payload, (body, text) => {
+    const fields = readFields(body, 'message');
+    const receivedAt = message.received_at;
+    if (message.kind === 'frame') return mapFrame(fields, { receivedAt, query: NO_QUERY, sentAt: fields.ts, text });
+    const request = parseRequest(message.request);
+    if (request === null) throw new VenueError('VENUE_UNKNOWN_LISTING', 'the request of this answer is not known');
+    const endpoint = /\/api\/(v2\/mix|v3)\/market\/([a-z-]+)$/.exec(request.path)?.[2];
+    return mapAnswer(endpoint, fields, { receivedAt, query: request.query, sentAt: fields.requestTime, text });
+  });
 };
 
 type Frame = { readonly arg: Fields; readonly channel: string; readonly action: unknown; readonly data: unknown };

@@ -11,6 +11,7 @@ import { giveReadable, mapEach, readOrElse } from '../shared/map-each.ts';
 import type { Subject } from '../shared/mapped.ts';
 import { noteUnexpected, noteUnread } from '../shared/unexpected.ts';
 import {
+  createMessageReader,
   type Fields,
   isFields,
   isText,
@@ -28,7 +29,6 @@ import {
   readInstantOrNull,
   readLevels,
   readList,
-  readMessage,
   readPrice,
   readPriceOrNull,
   readSide,
@@ -42,6 +42,8 @@ import { type BookTable, isBookTable, isOtherType, isPerpetual, OTHER_POOL, toCh
 type Source = { readonly receivedAt: Micros; readonly state: MapState; readonly query: URLSearchParams };
 const SIDES = ['Buy', 'Sell'] as const;
 type Action = 'partial' | 'insert' | 'update' | 'delete';
+
+const readMessage = createMessageReader('"table":"');
 
 /** Records of one message, in its order. Throws `VenueError` only. */
 export const mapMessage = (state: MapState, message: VenueMessage): readonly Mapped[] =>

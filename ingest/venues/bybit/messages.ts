@@ -9,6 +9,7 @@ import { mapEach } from '../shared/map-each.ts';
 import type { Subject } from '../shared/mapped.ts';
 import { noteUnread } from '../shared/unexpected.ts';
 import {
+  createMessageReader,
   type Fields,
   makeBadFrame,
   makeRefusal,
@@ -20,7 +21,6 @@ import {
   readIdTextOrNull,
   readLevels,
   readList,
-  readMessage,
   readMsOrNull,
   readPrice,
   readSide,
@@ -34,20 +34,18 @@ import { mapTickerAnswer, mapTickerFrame, readPosition } from './tickers.ts';
 
 const cutLevels = createCutter({ names: ['b', 'a'] });
 
+const readMessage = createMessageReader('"topic":"', cutLevels);
+
 /** Records of one message, in its order. Throws `VenueError` only. */
 export const mapMessage = (state: MapState, message: VenueMessage, context: MapContext): readonly Mapped[] =>
-  readMessage(
-    message.payload,
-    (body) => {
-      const request = parseRequest(message.request);
-      const fields = readFields(body, 'message');
-      const query = request?.query ?? NO_QUERY;
-      const source: MessageSource = { receivedAt: message.received_at, context, state, query };
-      if (message.kind === 'frame') return mapFrame(fields, source);
-      return mapAnswer(request && (/\/v5\/market\/([a-z/-]+)$/.exec(request.path)?.[1] ?? ''), fields, source);
-    },
-    cutLevels,
-  );
+  readMessage(message.payload, (body) => {
+    const request = parseRequest(message.request);
+    const fields = readFields(body, 'message');
+    const query = request?.query ?? NO_QUERY;
+    const source: MessageSource = { receivedAt: message.received_at, context, state, query };
+    if (message.kind === 'frame') return mapFrame(fields, source);
+    return mapAnswer(request && (/\/v5\/market\/([a-z/-]+)$/.exec(request.path)?.[1] ?? ''), fields, source);
+  });
 
 const mapFrame = (frame: Fields, source: MessageSource): readonly Mapped[] => {
   if (frame.success === false) throw makeRefusal(String(frame.ret_msg));

@@ -13,6 +13,7 @@ import { giveReadable, mapEach, mapLayers, readOrElse } from '../shared/map-each
 import { bindMapped, isEmptyDay, type Subject } from '../shared/mapped.ts';
 import { noteUnread } from '../shared/unexpected.ts';
 import {
+  createMessageReader,
   type Fields,
   isAbsent,
   isFields,
@@ -27,7 +28,6 @@ import {
   readIdText,
   readLevels,
   readList,
-  readMessage,
   readMsOrNull,
   readPrice,
   readPriceUnlessZero,
@@ -49,19 +49,17 @@ const cutBook: typeof cutLevels = (text) => {
   return text.includes('.none.') ? cutLevels(text) : cutChanges(text);
 };
 
+const readMessage = createMessageReader('"channel":"', cutBook);
+
 /** Records of one message, in its order. Throws `VenueError` only. */
 export const mapMessage = (message: VenueMessage, context: MapContext): readonly Mapped[] =>
-  readMessage(
-    message.payload,
-    (body) => {
-      const frame = readFields(body, 'message');
-      const source = { receivedAt: message.received_at, context };
-      if (isFields(frame.error)) throw makeRefusal(JSON.stringify(frame.error));
-      if (frame.method === 'subscription') return mapNotification(readFields(frame.params, 'params'), source);
-      return 'result' in frame ? mapResult(frame.result, parseRequest(message.request)?.query, source) : [];
-    },
-    cutBook,
-  );
+  readMessage(message.payload, (body) => {
+    const frame = readFields(body, 'message');
+    const source = { receivedAt: message.received_at, context };
+    if (isFields(frame.error)) throw makeRefusal(JSON.stringify(frame.error));
+    if (frame.method === 'subscription') return mapNotification(readFields(frame.params, 'params'), source);
+    return 'result' in frame ? mapResult(frame.result, parseRequest(message.request)?.query, source) : [];
+  });
 
 const mapNotification = (params: Fields, source: Source): readonly Mapped[] => {
   const { data } = params;

@@ -10,6 +10,7 @@ import { mapEach, mapLayers, readOrElse } from '../shared/map-each.ts';
 import { bindMapped, listPresent, type Subject } from '../shared/mapped.ts';
 import { noteUnread } from '../shared/unexpected.ts';
 import {
+  createMessageReader,
   type Fields,
   isAbsent,
   isFields,
@@ -25,7 +26,6 @@ import {
   readInstantOrNull,
   readLevels,
   readList,
-  readMessage,
   readPrice,
   readPriceUnlessZero,
   readTaker,
@@ -35,6 +35,8 @@ import {
 const toMapped = bindMapped('dydx');
 
 type Received = VenueMessage['received_at'];
+
+const readMessage = createMessageReader('"channel":"');
 
 /** Records of one message, in its order. Throws `VenueError` only. */
 export const mapMessage = (message: VenueMessage): readonly Mapped[] =>

@@ -9,6 +9,7 @@ import { mapEach, mapLayers } from '../shared/map-each.ts';
 import { isEmptyDay, type Subject } from '../shared/mapped.ts';
 import { noteUnexpected, noteUnread } from '../shared/unexpected.ts';
 import {
+  createMessageReader,
   type Fields,
   isFields,
   makeBadFrame,
@@ -21,7 +22,6 @@ import {
   readFigureOrNull,
   readIdOrNull,
   readList,
-  readMessage,
   readMsOrNull,
   readPrice,
   readPriceUnlessZero,
@@ -33,17 +33,15 @@ import { isPerpetual, toMarket } from './symbols.ts';
 
 const cutLevels = createCutter({ names: ['b', 'a', 'bids', 'asks'], keys: ['p', 's'] });
 
+const readMessage = createMessageReader('"channel":"futures.', cutLevels);
+
 /** Records of one message, in its order. Throws `VenueError` only. */
 export const mapMessage = (message: VenueMessage): readonly Mapped[] =>
-  readMessage(
-    message.payload,
-    (body) => {
-      const request = parseRequest(message.request);
-      const source = { receivedAt: message.received_at, query: request?.query ?? NO_QUERY };
-      return message.kind === 'frame' ? mapFrame(body, source) : mapAnswer(request?.path ?? null, body, source);
-    },
-    cutLevels,
-  );
+  readMessage(message.payload, (body) => {
+    const request = parseRequest(message.request);
+    const source = { receivedAt: message.received_at, query: request?.query ?? NO_QUERY };
+    return message.kind === 'frame' ? mapFrame(body, source) : mapAnswer(request?.path ?? null, body, source);
+  });
 
 const mapFrame = (body: unknown, source: Source): readonly Mapped[] => {
   const frame = readFields(body, 'message');

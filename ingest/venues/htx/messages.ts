@@ -10,6 +10,7 @@ import { mapEach, mapLayers } from '../shared/map-each.ts';
 import { bindMapped, isEmptyDay, listPresent, type Subject } from '../shared/mapped.ts';
 import { noteUnread } from '../shared/unexpected.ts';
 import {
+  createMessageReader,
   type Fields,
   isAbsent,
   makeBadFrame,
@@ -24,7 +25,6 @@ import {
   readIdTextOrNull,
   readLevels,
   readList,
-  readMessage,
   readMsOrNull,
   readPrice,
   readPriceUnlessZero,
@@ -51,25 +51,23 @@ const toMapped = bindMapped('htx');
 
 const cutLevels = createCutter({ names: ['bids', 'asks'] });
 
+const readMessage = createMessageReader('"ch":"', cutLevels);
+
 /** Records of one message, in its order. Throws `VenueError` only. */
 export const mapMessage = (message: VenueMessage): readonly Mapped[] =>
-  readMessage(
-    message.payload,
-    (body) => {
-      const answer = readAnswer(body);
-      const source = {
-        receivedAt: message.received_at,
-        isFrame: message.kind === 'frame',
-        symbol: null,
-        sentAt: readMsOrNull(answer.ts, 'ts'),
-      };
-      if (typeof answer.ch === 'string') return mapChannel(answer, splitChannel(answer.ch), source);
-      if (answer.op === 'notify') return mapNotice(answer, source);
-      if (answer.op !== undefined) return mapOperation(answer);
-      return mapAnswer(answer, parseRequest(message.request)?.path ?? '', source);
-    },
-    cutLevels,
-  );
+  readMessage(message.payload, (body) => {
+    const answer = readAnswer(body);
+    const source = {
+      receivedAt: message.received_at,
+      isFrame: message.kind === 'frame',
+      symbol: null,
+      sentAt: readMsOrNull(answer.ts, 'ts'),
+    };
+    if (typeof answer.ch === 'string') return mapChannel(answer, splitChannel(answer.ch), source);
+    if (answer.op === 'notify') return mapNotice(answer, source);
+    if (answer.op !== undefined) return mapOperation(answer);
+    return mapAnswer(answer, parseRequest(message.request)?.path ?? '', source);
+  });
 
 type Channel = ReturnType<typeof splitChannel>;
 

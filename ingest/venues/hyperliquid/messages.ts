@@ -8,12 +8,13 @@ import type { Mapped, MapState } from '../contract/mapping.ts';
 import { makeSnapshotChain, sortSides, toFullSides } from '../shared/book-sides.ts';
 import type { Chain } from '../shared/book-sync.ts';
 import { readCandlePrices } from '../shared/candle-prices.ts';
+import { parseMessage } from '../shared/json-numbers.ts';
 import { createCutter } from '../shared/level-lists.ts';
-import { parseMessage } from '../shared/long-numbers.ts';
 import { mapEach, mapLayers } from '../shared/map-each.ts';
 import { bindMapped, isEmptyDay, listPresent, type Subject } from '../shared/mapped.ts';
 import { noteUnexpected, noteUnread } from '../shared/unexpected.ts';
 import {
+  createMessageReader,
   type Fields,
   isAbsent,
   isFields,
@@ -27,7 +28,6 @@ import {
   readFigureOrNull,
   readIdOrNull,
   readList,
-  readMessage,
   readMsOrNull,
   readNamedLevels,
   readPrice,
@@ -49,17 +49,15 @@ export const GREETING = 'Websocket connection established.';
 
 const cutLevels = createCutter({ names: ['levels'], keys: ['px', 'sz', 'n'], isPaired: true });
 
+const readMessage = createMessageReader('"channel":"', cutLevels);
+
 /** Records of one message, in its order. Throws `VenueError` only. */
 export const mapMessage = (state: MapState, message: VenueMessage): readonly Mapped[] => {
   if (isText(message.payload, GREETING)) return [];
-  return readMessage(
-    message.payload,
-    (body) => {
-      const source = { state, receivedAt: message.received_at };
-      return isFields(body) && 'channel' in body ? mapFrame(body, source) : mapAnswer(body, source);
-    },
-    cutLevels,
-  );
+  return readMessage(message.payload, (body) => {
+    const source = { state, receivedAt: message.received_at };
+    return isFields(body) && 'channel' in body ? mapFrame(body, source) : mapAnswer(body, source);
+  });
 };
 
 const mapFrame = ({ channel, data }: Fields, source: Source): readonly Mapped[] => {

@@ -12,6 +12,7 @@ import { mapEach, mapLayers } from '../shared/map-each.ts';
 import { bindMapped, isEmptyDay, listPresent, type Subject as MappedSubject } from '../shared/mapped.ts';
 import { noteUnread } from '../shared/unexpected.ts';
 import {
+  createMessageReader,
   type Fields,
   isAbsent,
   isFields,
@@ -29,7 +30,6 @@ import {
   readInstantOrNull,
   readLevels,
   readList,
-  readMessage,
   readMsOrNull,
   readPrice,
   readPriceUnlessZero,
@@ -52,26 +52,24 @@ type Mapper = (body: Fields, source: Source) => readonly Mapped[];
 
 const cutLevels = createCutter({ names: ['bids', 'asks'], keys: ['price', 'qty'] });
 
+const readMessage = createMessageReader('"feed":"', cutLevels);
+
 /** Records of one message, in its order. Throws `VenueError` only. */
 export const mapMessage = (message: VenueMessage): readonly Mapped[] => {
   const change = message.kind === 'frame' ? readBookFrame(message.payload) : null;
   if (change !== null) return mapBook(change, { receivedAt: message.received_at, path: '', query: NO_QUERY });
-  return readMessage(
-    message.payload,
-    (content) => {
-      const request = parseRequest(message.request);
-      const source = {
-        receivedAt: message.received_at,
-        path: request?.path ?? '',
-        query: request?.query ?? NO_QUERY,
-      };
-      const body = readFields(content, 'message');
-      if (message.kind === 'frame') return mapFrame(body, source);
-      if (body.result === 'error') throw makeRefusal(String(body.error));
-      return ANSWERS.find(([member]) => member in body)?.[1](body, source) ?? [];
-    },
-    cutLevels,
-  );
+  return readMessage(message.payload, (content) => {
+    const request = parseRequest(message.request);
+    const source = {
+      receivedAt: message.received_at,
+      path: request?.path ?? '',
+      query: request?.query ?? NO_QUERY,
+    };
+    const body = readFields(content, 'message');
+    if (message.kind === 'frame') return mapFrame(body, source);
+    if (body.result === 'error') throw makeRefusal(String(body.error));
+    return ANSWERS.find(([member]) => member in body)?.[1](body, source) ?? [];
+  });
 };
 
 /** Events of a request that the venue does not serve: an unreadable one or an unknown feed, an unknown product, a subscription that failed. */

@@ -10,6 +10,7 @@ import { mapEach, mapLayers } from '../shared/map-each.ts';
 import { bindMapped, isEmptyDay, listPresent, type Subject } from '../shared/mapped.ts';
 import { noteUnread } from '../shared/unexpected.ts';
 import {
+  createMessageReader,
   type Fields,
   isAbsent,
   makeBadFrame,
@@ -26,7 +27,6 @@ import {
   readIdTextOrNull,
   readLevels,
   readList,
-  readMessage,
   readMsOrNull,
   readPrice,
   readPriceUnlessZero,
@@ -61,18 +61,16 @@ const toMapped = bindMapped('kucoin');
 
 const cutLevels = createCutter({ names: ['bids', 'asks'] });
 
+const readMessage = createMessageReader('"subject":"', cutLevels);
+
 /** Records of one message, in its order. Throws `VenueError` only. */
 export const mapMessage = (message: VenueMessage, context: MapContext): readonly Mapped[] =>
-  readMessage(
-    message.payload,
-    (body) => {
-      const source = { receivedAt: message.received_at, context, asked: null, query: NO_QUERY };
-      const request = parseRequest(message.request);
-      if (request !== null) return mapAnswer(body, source, request);
-      return message.kind === 'frame' ? mapFrame(body, source) : [];
-    },
-    cutLevels,
-  );
+  readMessage(message.payload, (body) => {
+    const source = { receivedAt: message.received_at, context, asked: null, query: NO_QUERY };
+    const request = parseRequest(message.request);
+    if (request !== null) return mapAnswer(body, source, request);
+    return message.kind === 'frame' ? mapFrame(body, source) : [];
+  });
 
 const mapFrame = (body: unknown, source: Source): readonly Mapped[] => {
   const frame = readFields(body, 'message');

@@ -10,6 +10,7 @@ import { mapEach, mapLayers } from '../shared/map-each.ts';
 import { bindMapped, isEmptyDay, type Subject } from '../shared/mapped.ts';
 import { noteUnread } from '../shared/unexpected.ts';
 import {
+  createMessageReader,
   type Fields,
   isAbsent,
   makeBadFrame,
@@ -24,7 +25,6 @@ import {
   readIdOrNull,
   readLevels,
   readList,
-  readMessage,
   readMsOrNull,
   readPrice,
   readPriceUnlessZero,
@@ -51,17 +51,15 @@ const toMapped = bindMapped('mexc');
 
 const cutLevels = createCutter({ names: ['bids', 'asks'] });
 
+const readMessage = createMessageReader('"channel":"push.', cutLevels);
+
 /** Records of one message, in its order. Throws `VenueError` only. */
 export const mapMessage = (message: VenueMessage): readonly Mapped[] =>
-  readMessage(
-    message.payload,
-    (body) => {
-      const request = parseRequest(message.request);
-      if (request !== null) return mapAnswer(body, message, request);
-      return message.kind === 'frame' ? mapFrame(body, message) : [];
-    },
-    cutLevels,
-  );
+  readMessage(message.payload, (body) => {
+    const request = parseRequest(message.request);
+    if (request !== null) return mapAnswer(body, message, request);
+    return message.kind === 'frame' ? mapFrame(body, message) : [];
+  });
 
 const mapFrame = (body: unknown, { received_at }: VenueMessage): readonly Mapped[] => {
   const frame = readFields(body, 'message');

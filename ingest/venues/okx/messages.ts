@@ -10,6 +10,7 @@ import { mapEach, mapLayers } from '../shared/map-each.ts';
 import { bindMapped, type Subject } from '../shared/mapped.ts';
 import { noteUnread } from '../shared/unexpected.ts';
 import {
+  createMessageReader,
   type Fields,
   isText,
   makeBadFrame,
@@ -22,7 +23,6 @@ import {
   readIdOrNull,
   readLevels,
   readList,
-  readMessage,
   readMsOrNull,
   readPrice,
   readPriceUnlessZero,
@@ -51,19 +51,17 @@ const toMapped = bindMapped('okx');
 
 const cutLevels = createCutter({ names: ['bids', 'asks'] });
 
+const readMessage = createMessageReader('"channel":"', cutLevels);
+
 /** Records of one message, in its order. Throws `VenueError` only. */
 export const mapMessage = (message: VenueMessage, context: MapContext): readonly Mapped[] => {
   if (isText(message.payload, 'pong')) return [];
-  return readMessage(
-    message.payload,
-    (body) => {
-      const source = { receivedAt: message.received_at, context, channel: '', action: undefined, instId: null };
-      const request = parseRequest(message.request);
-      if (request !== null) return mapAnswer(body, source, request);
-      return message.kind === 'frame' ? mapFrame(body, source) : [];
-    },
-    cutLevels,
-  );
+  return readMessage(message.payload, (body) => {
+    const source = { receivedAt: message.received_at, context, channel: '', action: undefined, instId: null };
+    const request = parseRequest(message.request);
+    if (request !== null) return mapAnswer(body, source, request);
+    return message.kind === 'frame' ? mapFrame(body, source) : [];
+  });
 };
 
 const mapFrame = (body: unknown, source: Source): readonly Mapped[] => {

@@ -1,5 +1,5 @@
 // The element of a message as JSON text (`include_raw`): lists that were read from the message's text are not parsed again for it.
-import { parseMessage } from './long-numbers.ts';
+import { parseMessage } from './json-numbers.ts';
 
 /** Stands for a list that is not in the text; no venue sends it. */
 export const PLACE = '\u0000';

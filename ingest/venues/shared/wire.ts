@@ -3,8 +3,9 @@ import { formatDouble, isNegative, isPositive, toCanonicalDigits } from '../../.
 import { parseInstant } from '../../../schemas/instants.ts';
 import type { Digits, Level, Micros } from '../../../schemas/records.ts';
 import { type Unexpected, VenueError, VenueRefusal } from '../contract/listings.ts';
+import { NumberText, parseMessage } from './json-numbers.ts';
 import { type CutMessage, LevelList, placeLists } from './level-lists.ts';
-import { LongNumber, parseMessage } from './long-numbers.ts';
+import { MessageShapes } from './message-shapes.ts';
 import { noteUnexpected } from './unexpected.ts';
 
 const ZERO = 0x30;
@@ -16,10 +17,14 @@ const isNoWord = (error: unknown): boolean => error instanceof TypeError && /to 
 
 type Cutter = (text: string) => CutMessage | null;
 
+const NO_LISTS: CutMessage['lists'] = new Map();
+
 /** Parses the message, with its level lists read from the text by `cut` if possible. */
-const parseCut = (text: string, cut: Cutter): unknown => {
+const parseByShape = (text: string, shapes: MessageShapes, cut: Cutter): unknown => {
   const found = cut(text);
-  if (found === null) return parseMessage(text);
+  if (found === null) return shapes.parse(text, NO_LISTS) ?? parseMessage(text);
+  const known = shapes.parse(found.rest, found.lists);
+  if (known !== undefined) return known;
   const message = parseMessage(found.rest);
   return placeLists(message, found.lists) === found.lists.size ? message : parseMessage(text);
 };
@@ -34,11 +39,9 @@ export const decodeText = (payload: Uint8Array): string =>
 export const isText = (payload: Uint8Array, text: string): boolean =>
   payload.byteLength === text.length && decodeText(payload) === text;
 
-/** Runs `map` over the parsed payload; `cut` reads the lists of its books (level-lists.ts). Throws `VenueError` only. */
-export const readMessage = <T>(payload: Uint8Array, map: (message: unknown, text: string) => T, cut?: Cutter): T => {
-  const text = decodeText(payload);
+const mapParsed = <T>(text: string, parse: (text: string) => unknown, map: (message: unknown) => T): T => {
   try {
-    return map(cut === undefined ? parseMessage(text) : parseCut(text, cut), text);
+    return map(parse(text));
   } catch (error) {
     if (error instanceof VenueError) throw error;
     if (error instanceof SyntaxError || error instanceof RangeError)
@@ -46,6 +49,27 @@ export const readMessage = <T>(payload: Uint8Array, map: (message: unknown, text
     if (isNoWord(error)) throw makeBadFrame(`an object in a word's place: ${text.slice(0, 80)}`);
     throw error;
   }
+};
+
+/** Runs `map` over the parsed payload. Throws `VenueError` only. */
+export const readMessage = <T>(payload: Uint8Array, map: (message: unknown) => T): T =>
+  mapParsed(decodeText(payload), parseMessage, map);
+
+type MessageReader = <T>(payload: Uint8Array, map: (message: unknown, text: string) => T) => T;
+
+const cutNothing: Cutter = () => null;
+
+/**
+ * A `readMessage` for one venue, which knows the shapes of its messages (message-shapes.ts); `label` is before their kind, and `cut` reads the lists
+ * of its books (level-lists.ts).
+ */
+export const createMessageReader = (label: string, cut: Cutter = cutNothing): MessageReader => {
+  const shapes = new MessageShapes(label);
+  const parse = (text: string): unknown => parseByShape(text, shapes, cut);
+  return (payload, map) => {
+    const text = decodeText(payload);
+    return mapParsed(text, parse, (message) => map(message, text));
+  };
 };
 
 /** A lookup table with only its own keys, without inherited ones such as `constructor`. */
@@ -62,7 +86,7 @@ export const makeBadFigure = (name: string, value: unknown): VenueError =>
   new VenueError('VENUE_BAD_FIGURE', `${name}: ${String(JSON.stringify(value)).slice(0, 60)} is no figure`);
 
 export const isFields = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof LongNumber);
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof NumberText);
 
 export const readFields = (value: unknown, name: string): Fields => {
   if (!isFields(value)) throw makeNotA(value, `${name} is no object`);
@@ -84,7 +108,7 @@ export const readFigure = (value: unknown, name: string): Digits => {
   try {
     if (typeof value === 'string') return toCanonicalDigits(value);
     if (typeof value === 'number') return formatDouble(value);
-    if (value instanceof LongNumber) return toCanonicalDigits(value.text);
+    if (value instanceof NumberText) return toCanonicalDigits(value.text);
   } catch {
     throw makeBadFigure(name, value);
   }
@@ -153,7 +177,7 @@ export const readRuleOrNull = (rule: string, value: unknown, name: string): Digi
 export const readId = (value: unknown, name: string): string => {
   // An id above 2^53 arrives as a `LongNumber`, so this number is exact.
   if (typeof value === 'number' && Number.isInteger(value) && Math.abs(value) < 1e21) return String(value);
-  const text = value instanceof LongNumber ? value.text : value;
+  const text = value instanceof NumberText ? value.text : value;
   if (typeof text !== 'string' || !/^-?\d{1,40}$/.test(text)) throw makeNotA(value, `${name} is no id`);
   return text;
 };

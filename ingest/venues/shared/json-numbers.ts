@@ -1,4 +1,4 @@
-// JSON.parse that keeps the digits of numbers that exceed a double.
+// JSON.parse that keeps the digits of numbers that exceed a double, and a number by its text alone.
 //
 // A JSON number of up to fifteen significant digits survives a double unchanged (IEEE 754: any such decimal is the only one of its length
 // near its double); longer ones are kept as `LongNumber`. So messages are parsed once; in the few with a long number it is replaced before.
@@ -6,8 +6,8 @@
 /** ES2026; not in the compiler's library yet. */
 const { rawJSON } = JSON as unknown as { readonly rawJSON: (text: string) => unknown };
 
-/** A number that may exceed a double, in the venue's own text; in JSON it is that number again. */
-export class LongNumber {
+/** A number in the venue's own text. */
+export abstract class NumberText {
   readonly text: string;
   constructor(text: string) {
     this.text = text;
@@ -15,8 +15,20 @@ export class LongNumber {
   toString(): string {
     return this.text;
   }
-  toJSON(): unknown {
+  abstract toJSON(): unknown;
+}
+
+/** A number that may exceed a double; in JSON it is its text. */
+class LongNumber extends NumberText {
+  override toJSON(): unknown {
     return rawJSON(this.text);
+  }
+}
+
+/** A fraction of at most fifteen digits, for which readers of figures need no double. Its text is what JavaScript writes for the number. */
+class ShortFraction extends NumberText {
+  override toJSON(): unknown {
+    return Number(this.text);
   }
 }
 
@@ -32,6 +44,42 @@ const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?/y;
 
 const isDigitOrPoint = (code: number): boolean => (code >= 48 && code <= 57) || code === 46;
 
+const MINUS = 0x2d;
+const POINT = 0x2e;
+const ZERO = 0x30;
+/** The longest text of which no number is long. */
+const LONGEST_SHORT = 15;
+/** JavaScript writes smaller numbers with an exponent. */
+const TINY = /^-?0\.0{6}/;
+
+/** What `parseMessage` gives for a number by its text, but for a short fraction, which stays text. */
+export const parseNumber = (text: string): unknown => {
+  if (text.length > LONGEST_SHORT) return parseLongText(text);
+  const first = text.charCodeAt(0) === MINUS ? 1 : 0;
+  let whole = 0;
+  for (let at = first; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === POINT) return parseShortFraction(text, at);
+    if (!isDigitOrPoint(code)) return parseLongText(text);
+    whole = whole * 10 + (code - ZERO);
+  }
+  return first === 1 ? -whole : whole;
+};
+
+const parseShortFraction = (text: string, point: number): unknown => {
+  let code = ZERO;
+  for (let at = point + 1; at < text.length; at++) {
+    code = text.charCodeAt(at);
+    if (!isDigitOrPoint(code)) return parseLongText(text);
+  }
+  return code === ZERO || TINY.test(text) ? Number(text) : new ShortFraction(text);
+};
+
+const isLong = (text: string): boolean => LONG.test(text) || (MAYBE_FAR.test(text) && FAR.test(`:${text}`));
+
+/** A number that may be long, or has an exponent. */
+const parseLongText = (text: string): unknown => (isLong(text) ? new LongNumber(text) : Number(text));
+
 /** Throws the errors of `JSON.parse`. */
 export const parseMessage = (text: string): unknown => {
   if (MAYBE_FAR.test(text) && FAR.test(text)) return parseSlowly(text);
@@ -39,7 +87,7 @@ export const parseMessage = (text: string): unknown => {
   return longs.length === 0 ? JSON.parse(text) : parseLongs(text, longs);
 };
 
-type Found = { readonly at: number; readonly number: LongNumber };
+type Found = { readonly at: number; readonly number: NumberText };
 
 const NONE: readonly Found[] = [];
 const LONG_RUN = 16;
@@ -67,7 +115,6 @@ const mayBeLong = (text: string, at: number): boolean =>
   (isDigitOrPoint(text.charCodeAt(at - 4)) && isDigitOrPoint(text.charCodeAt(at - 8))) ||
   (isDigitOrPoint(text.charCodeAt(at + 4)) && isDigitOrPoint(text.charCodeAt(at + 8)));
 
-const MINUS = 0x2d;
 /** A number follows `[`, `:` or `,`. */
 const OPENERS: ReadonlySet<number> = new Set([0x5b, 0x3a, 0x2c]);
 const isSpace = (code: number): boolean => code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09;
@@ -125,5 +172,5 @@ const parseSlowly = (text: string): unknown => JSON.parse(text, keepLong as (key
 const keepLong = (_key: string, value: unknown, context: { readonly source?: string }): unknown => {
   const { source } = context;
   if (typeof value !== 'number' || source === undefined) return value;
-  return LONG.test(source) || FAR.test(`:${source}`) ? new LongNumber(source) : value;
+  return isLong(source) ? new LongNumber(source) : value;
 };
