@@ -1,5 +1,5 @@
 // Serialises a task's state to the texts of a checkpoint, one an item. The text of immutable objects is cached.
-import type { MapState } from '../../ingest/venues/contract/mapping.ts';
+import type { MapState, OwnJson } from '../../ingest/venues/contract/mapping.ts';
 import type { EventLayer } from '../../schemas/layers/index.ts';
 import type { ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
@@ -20,18 +20,39 @@ import {
 } from './state.ts';
 import type { View } from './view.ts';
 
+/** The JSON of `plain`, a non-empty object, with further members given as JSON text. */
+const withMembers = (plain: object, texts: Readonly<Record<string, string>>): string => {
+  const members = Object.entries(texts).map(([name, text]) => `,"${name}":${text}`);
+  return `${JSON.stringify(plain).slice(0, -1)}${members.join('')}}`;
+};
+
+const hasOwnJson = (value: unknown): value is OwnJson =>
+  typeof value === 'object' && value !== null && 'formatJson' in value;
+
+/** The JSON of what a mapper keeps. */
+export const formatMapper = (state: View<MapState>): string => {
+  const members = Object.entries(state).map(([name, value]) => {
+    const text = hasOwnJson(value) ? value.formatJson() : JSON.stringify(value);
+    return text === undefined ? [] : `${JSON.stringify(name)}:${text}`;
+  });
+  return `{${members.flat().join()}}`;
+};
+
 /** Everything but listings and books: the item `core` of a checkpoint. */
-export const formatCore = (state: TaskView): string =>
-  JSON.stringify({
+export const formatCore = (state: TaskView): string => {
+  const mappers = Array.from(state.mappers, ([connId, kept]) => `[${JSON.stringify(connId)},${formatMapper(kept)}]`);
+  const plain = {
     ...state,
     connections: [...state.connections.values()],
     collectorAlive: [...state.collectorAlive],
     unknown: [...state.unknown],
-    mappers: [...state.mappers],
+    mappers: undefined,
     order: [...state.listings.keys()],
     listings: undefined,
     books: undefined,
-  });
+  };
+  return withMembers(plain, { mappers: `[${mappers.join()}]` });
+};
 
 type CorePlain = Omit<TaskState, 'connections' | 'listings' | 'books' | 'collectorAlive' | 'unknown' | 'mappers'> & {
   readonly connections: Connection[];
@@ -154,12 +175,6 @@ const fromPlainEvents = ({ seen, bytes, ...events }: PlainEvents): EventState =>
     }
   }
   return { seen: ids, bytes: bytes ?? counted, ...events };
-};
-
-/** The JSON of `plain`, a non-empty object, with further members given as JSON text. */
-const withMembers = (plain: object, texts: Readonly<Record<string, string>>): string => {
-  const members = Object.entries(texts).map(([name, text]) => `,"${name}":${text}`);
-  return `${JSON.stringify(plain).slice(0, -1)}${members.join('')}}`;
 };
 
 const formatLayer = ({ windows, ...layer }: View<LayerState>): string => {

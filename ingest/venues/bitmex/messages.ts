@@ -36,7 +36,7 @@ import {
   readText,
 } from '../shared/wire.ts';
 import { type Instrument, mapChange, readInstrument, toMapped } from './instruments.ts';
-import { type LevelId, LevelPrices, readLevelId, restoreLevelPrices } from './level-prices.ts';
+import { type BookPrices, type LevelId, LevelPrices, readLevelId, restoreBookPrices } from './level-prices.ts';
 import { type BookTable, isBookTable, isOtherType, isPerpetual, OTHER_POOL, toChain } from './symbols.ts';
 
 type Source = { readonly receivedAt: Micros; readonly state: MapState; readonly query: URLSearchParams };
@@ -140,8 +140,8 @@ const mapBook = (frame: Fields, of: BookFrame): readonly Mapped[] =>
     () => mapWholeBook(frame, of),
     (fault) => {
       const symbols = listNamed(frame.data);
-      const books = readBooks(of);
-      for (const symbol of symbols) delete books[symbol];
+      const books = openBooks(of);
+      for (const symbol of symbols) books.delete(symbol);
       throw new LostChange(fault, symbols);
     },
   );
@@ -153,12 +153,10 @@ const listNamed = (data: unknown): readonly string[] => {
   return [...new Set(named)];
 };
 
-type Books = Record<string, Parameters<typeof restoreLevelPrices>[0]>;
-
-/** One table of prices for each book whose partial has arrived. */
-const readBooks = ({ table, source }: BookFrame): Books => {
-  source.state[table] ??= {};
-  return source.state[table] as Books;
+const openBooks = ({ table, source }: BookFrame): BookPrices => {
+  const books = restoreBookPrices((source.state[table] ?? {}) as Parameters<typeof restoreBookPrices>[0]);
+  source.state[table] = books;
+  return books;
 };
 
 const mapWholeBook = (frame: Fields, { table, action, source }: BookFrame): readonly Mapped[] => {
@@ -207,11 +205,10 @@ type BookRows = { readonly symbol: string; readonly rows: readonly Row[]; readon
 
 const takeRows = ({ symbol, rows, venueTs }: BookRows, of: BookFrame, frame: Fields): readonly Mapped[] => {
   const { table, action, source } = of;
-  const books = readBooks(of);
-  const held = action === 'partial' ? new LevelPrices() : books[symbol];
-  if (held === undefined) return [];
-  const prices = restoreLevelPrices(held);
-  books[symbol] = prices;
+  const books = openBooks(of);
+  const prices = action === 'partial' ? new LevelPrices() : books.get(symbol);
+  if (prices === undefined) return [];
+  books.set(symbol, prices);
   const sides = takeLevels(prices, rows, action);
   const isPartial = action === 'partial';
   if (!isPartial && sides.bids.length + sides.asks.length === 0) return [];

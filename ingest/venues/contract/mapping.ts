@@ -38,8 +38,11 @@ export type MapContext = {
   readonly listings: ReadonlyMap<string, ListingRecord>;
 };
 
-/** Plain data that `map` keeps per listing and connection. */
+/** Plain data that `map` keeps per listing and connection. A member may be an `OwnJson`; a restored one is what its text says. */
 export type MapState = Record<string, unknown>;
+
+/** What writes its JSON faster than JSON.stringify would: a checkpoint writes the states of all connections at once. */
+export type OwnJson = { readonly formatJson: () => string };
 
 /** Minutes that a request of candles covers, by their open instants. */
 export type CoveredMinutes = {
