@@ -224,25 +224,44 @@ const keepSince = <T>(elements: readonly T[], instantOf: (element: T) => Micros,
 
 /**
  * Connections that are kept however old: of each slot the last one to end, which explains why the slot stays down, or was until a successor
- * opened a short time ago; and silent ones, whose collector may return with what follows their last record.
+ * opened a short time ago; the last that was open, since which events are collected; and silent ones, whose collector may return with what follows
+ * their last record.
  */
 const listKept = ({ connections }: TaskView, horizon: Micros): ReadonlySet<string> => {
   const kept = new Set<string>();
   const bySlot = Map.groupBy(connections.values(), ({ slot }) => slot);
   for (const ofSlot of bySlot.values()) {
     const lastFirst = ofSlot.sort((a, b) => (isEndedAfter(a, b) ? -1 : 1));
-    const last = lastFirst.find(({ openedAt }) => openedAt <= horizon);
+    const old = lastFirst.filter(({ openedAt }) => openedAt <= horizon);
     const silent = lastFirst.filter((connection) => isOut(connection) && !connection.closed);
-    for (const { conn_id } of [...(last ? [last] : []), ...silent.slice(0, KEEP_SILENT)]) kept.add(conn_id);
+    for (const connection of [old[0], old.find(wasOpen), ...silent.slice(0, KEEP_SILENT)])
+      if (connection !== undefined) kept.add(connection.conn_id);
   }
   return kept;
 };
 
-/** Deletes what no unsealed window can need: old ended spans, and old connections but those to keep. `forgotten` is called for each deleted connection. */
+/** Connections of the newest readings, which are valid until their connection was lost (F-01). */
+const listReferred = ({ listings }: TaskView): ReadonlySet<string> => {
+  const referred = new Set<string>();
+  for (const { layers } of listings.values())
+    for (const { reading } of layers.values()) if (reading) referred.add(reading.conn_id);
+  return referred;
+};
+
+/** They may name thousands of listings. */
+const forgetCovers = (connection: Connection): void => {
+  connection.covers = [];
+};
+
+/**
+ * Deletes what no unsealed window can need: old ended spans, and old connections but those to keep. Of one that a reading is of the last span stays,
+ * because a node that begins knows ends of connections from here alone. `forgotten` is called for each connection that can bring nothing more.
+ */
 export const pruneConnections = (store: Store, forgotten: (connId: string) => void): void => {
   const { state } = store;
   const horizon = state.recordedAt - KEEP_ENDED;
   const kept = listKept(state, horizon);
+  let referred: ReadonlySet<string> | null = null;
   for (const { conn_id: connId } of state.connections.values()) {
     const isOld = store.changeConnection(connId, (connection) => {
       connection.ended = keepSince(connection.ended, ({ to }) => to ?? 0, horizon);
@@ -252,7 +271,9 @@ export const pruneConnections = (store: Store, forgotten: (connId: string) => vo
       return isOut(connection) && Math.max(connection.span.to ?? 0, explainedTo) < horizon;
     });
     if (!isOld || kept.has(connId)) continue;
-    store.deleteConnection(connId);
+    referred ??= listReferred(state);
+    if (referred.has(connId)) store.changeConnection(connId, forgetCovers);
+    else store.deleteConnection(connId);
     forgotten(connId);
   }
 };

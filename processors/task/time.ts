@@ -154,6 +154,7 @@ const pruneVersions = ({ state, changeListing }: Store, sealedTo: Micros): void 
 };
 
 const forgetConnection = (context: TaskContext, connId: string): void => {
+  if (!context.state.mappers.has(connId)) return;
   context.store.changeCore(({ mappers }) => mappers.delete(connId));
   endBooks(context, connId);
 };

@@ -1,7 +1,19 @@
-// Attempts to open a connection that would have brought listings that none has brought yet: what their gaps say.
+// Attempts to open a connection that would have brought listings that none has brought yet: what their gaps say, and until when what was read is valid.
 import t from 'tap';
+import type { Outputs } from '../../processors/task/outputs.ts';
 import { listRows, runTask, SECOND, TestLog } from '../support/task-driver.ts';
-import { allLayers, reference } from '../support/task-logs.ts';
+import { allLayers, mark, reference } from '../support/task-logs.ts';
+
+/** Of the readings of the newest round, from which a node begins, when their connections were lost; undefined where the round does not say. */
+const listLosses = (outputs: readonly Outputs[]): Readonly<Record<string, number | null | undefined>> => {
+  const round = outputs.findLast(({ stateRound }) => stateRound !== null)?.stateRound ?? [];
+  const ends = new Map(round.flatMap(({ span }) => (span === null ? [] : [[span.conn_id, span.to] as const])));
+  return Object.fromEntries(
+    round.flatMap(({ symbol, reading }) =>
+      reading?.layer === 'mark' ? [[symbol ?? '', ends.get(reading.conn_id)]] : [],
+    ),
+  );
+};
 
 for (const before of ['lost', 'alive'] as const)
   t.test(
@@ -12,7 +24,9 @@ for (const before of ['lost', 'alive'] as const)
       reference(log, ['BTCUSDT']);
       const cover = (...symbols: string[]) => [{ layers: ['mark'], symbols }];
       log.open('k1', 'market', cover('BTCUSDT'));
+      mark(log, '100');
       log.run(20 * SECOND, ['k1']);
+      const lostAt = before === 'lost' ? log.now : null;
       const ids = before === 'alive' ? ['k1'] : [];
       if (before === 'lost')
         log.json('lost', 'market', 'k1', { lost_at: log.now, cause: 'connection_lost', detail: '' });
@@ -27,6 +41,34 @@ for (const before of ['lost', 'alive'] as const)
       t.ok(marks.length > 0);
       t.same([...new Set(marks.map(({ texts }) => texts['gap_cause']))], ['venue_down']);
       t.ok(task.state.connections.size <= 2, 'attempts for the same are one connection');
+      t.same(listLosses(outputs), { BTCUSDT: lostAt });
       t.end();
     },
   );
+
+t.test(
+  'a listing that the successor of its connection never brings: a round says when that was lost, however long ago (F-01)',
+  (t) => {
+    const log = new TestLog();
+    log.capability(allLayers);
+    reference(log, ['BTCUSDT', 'ETHUSDT']);
+    log.open('k1', 'market', [{ layers: ['mark'], symbols: null }]);
+    mark(log, '100');
+    mark(log, '10', { symbol: 'ETHUSDT' });
+    log.run(20 * SECOND, ['k1']);
+    log.open('k2', 'market', [{ layers: ['mark'], symbols: null }]);
+    mark(log, '101', { connId: 'k2' });
+    const lostAt = log.now;
+    log.json('lost', 'market', 'k1', { lost_at: lostAt, cause: 'connection_lost', detail: '' });
+    log.run(900 * SECOND, ['k2'], SECOND);
+    const { outputs } = runTask({ venue: allLayers, partition: 0, shards: 1 }, log.records);
+    t.same(listLosses(outputs), { BTCUSDT: null, ETHUSDT: lostAt });
+    // Once the listing is brought again nothing needs the first connection.
+    mark(log, '11', { connId: 'k2', symbol: 'ETHUSDT' });
+    log.run(120 * SECOND, ['k2'], SECOND);
+    const later = runTask({ venue: allLayers, partition: 0, shards: 1 }, log.records);
+    t.same(listLosses(later.outputs), { BTCUSDT: null, ETHUSDT: null });
+    t.same([...later.task.state.connections.keys()], ['k2']);
+    t.end();
+  },
+);
