@@ -58,6 +58,14 @@ export const createConnection = (span: Span, namedAt: Micros): Connection => ({
   unreadable: [],
 });
 
+/** What a connection covers that is kept for its last span alone (`pruneConnections`): there may be many, and covers name thousands of listings. */
+const NOTHING: Connection['covers'] = [{ layers: [], symbols: [] }];
+
+/** Whether it is gone but for its last span. */
+const isKeptAlone = (connection: ConnectionView | undefined): boolean =>
+  connection === undefined ||
+  (connection.covers.length > 0 && connection.covers.every(({ layers }) => layers.length === 0));
+
 /**
  * Notes that a record names a connection. One that was out because of silence starts a new alive span at the record's
  * `received_at`; a closed one stays closed. Unknown connections (their `open` precedes the log's start) are created.
@@ -73,6 +81,7 @@ export const nameConnection = (store: Store, named: Named, changed: SpanChange):
   store.changeConnection(named.connId, (connection) => {
     connection.namedAt = state.recordedAt;
     if (!isOut(connection) || connection.closed) return;
+    if (isKeptAlone(connection)) connection.covers = [];
     connection.span = { ...connection.span, from: named.receivedAt, to: null, cause: null };
     changed(connection.span);
   });
@@ -141,7 +150,7 @@ type Delivery = { readonly connection: ConnectionView; readonly isLate: boolean 
 export const isCountedForLayer = (state: TaskView, layer: Delivered, { connection, isLate }: Delivery): boolean => {
   const { conn_id: connId } = connection;
   if (!isLate && !layer.delivered.includes(connId))
-    layer.delivered = [...layer.delivered.filter((id) => state.connections.has(id)), connId];
+    layer.delivered = [...layer.delivered.filter((id) => !isKeptAlone(state.connections.get(id))), connId];
   return !layer.delivered.some((id) => {
     const other = state.connections.get(id);
     return other !== undefined && isRankedAbove(other, connection);
@@ -248,9 +257,8 @@ const listReferred = ({ listings }: TaskView): ReadonlySet<string> => {
   return referred;
 };
 
-/** They may name thousands of listings. */
-const forgetCovers = (connection: Connection): void => {
-  connection.covers = [];
+const keepAlone = (connection: Connection): void => {
+  connection.covers = NOTHING;
 };
 
 /**
@@ -272,7 +280,7 @@ export const pruneConnections = (store: Store, forgotten: (connId: string) => vo
     });
     if (!isOld || kept.has(connId)) continue;
     referred ??= listReferred(state);
-    if (referred.has(connId)) store.changeConnection(connId, forgetCovers);
+    if (referred.has(connId)) store.changeConnection(connId, keepAlone);
     else store.deleteConnection(connId);
     forgotten(connId);
   }

@@ -72,3 +72,33 @@ t.test(
     t.end();
   },
 );
+
+t.test(
+  'of connections that each leave a listing behind the spans alone are kept, and compared with no reading',
+  (t) => {
+    const log = new TestLog();
+    log.capability(allLayers);
+    const left = ['AUSDT', 'BUSDT', 'CUSDT', 'DUSDT', 'EUSDT', 'FUSDT'];
+    reference(log, ['BTCUSDT', ...left]);
+    for (const [n, symbol] of left.entries()) {
+      const connId = `k${n}`;
+      log.open(connId, 'market', [{ layers: ['mark'], symbols: null }]);
+      for (const brought of ['BTCUSDT', symbol]) mark(log, '1', { connId, symbol: brought });
+      log.run(SECOND, [connId]);
+      if (n > 0) log.json('lost', 'market', `k${n - 1}`, { lost_at: log.now, cause: 'connection_lost', detail: '' });
+      log.run(420 * SECOND, [connId], SECOND);
+    }
+    const { task, outputs } = runTask({ venue: allLayers, partition: 0, shards: 1 }, log.records);
+    const losses = listLosses(outputs);
+    t.equal(Object.values(losses).filter((at) => typeof at === 'number').length, left.length - 1);
+    t.same([losses['BTCUSDT'], losses[left.at(-1) ?? '']], [null, null]);
+    const { connections, mappers, listings } = task.state;
+    t.same(
+      [...connections.values()].map(({ covers }) => covers.flatMap(({ layers }) => layers)),
+      left.map((_, n) => (n < left.length - 1 ? [] : ['mark'])),
+    );
+    t.ok(mappers.size <= 2);
+    t.ok((listings.get('BTCUSDT')?.layers.get('mark')?.delivered.length ?? 0) <= 2);
+    t.end();
+  },
+);
