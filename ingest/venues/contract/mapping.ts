@@ -60,7 +60,7 @@ export type CoveredMinutes = {
 export type SymbolQuantity = Pick<ListingValues, 'venue_kind' | 'contract_size' | 'quantity_unit'>;
 
 export type VenueMapping = {
-  /** The mapping. May keep plain, checkpointable data per symbol in `state`. Throws `VenueError` only: `UnreadablePart` when a part can be read, `LostChange`. */
+  /** The mapping. May keep data per symbol in `state` that a checkpoint restores from its JSON. Throws `VenueError` only: `UnreadablePart` when a part can be read, `LostChange`. */
   readonly map: (state: MapState, message: VenueMessage, context: MapContext) => readonly Mapped[];
   readonly bookRule: BookRule;
   /** Mark and index come in different messages: a record without one of them says nothing of it. Elsewhere there is none. */
