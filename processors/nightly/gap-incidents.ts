@@ -74,6 +74,26 @@ GROUP BY venue, gap_cause, ${from}, ${end}`;
 const countListings = (name: string, { end }: GapTable): string => `SELECT venue, count_distinct(listing) FROM '${name}'
 WHERE ${end} > $1::long::timestamp AND ${end} <= $2::long::timestamp GROUP BY venue`;
 
+/**
+ * Groups of one layer, with the listings of others of their venue and cause that are missing at their start. Listings of several connections are lost at
+ * several instants, so their spans differ; of one listing no two overlap.
+ */
+export const countAtOnce = (groups: readonly GapGroup[]): GapGroup[] =>
+  [...Map.groupBy(groups, ({ venue, cause }) => `${venue} ${cause}`).values()].flatMap((of) => {
+    const ending = of.toSorted((a, b) => a.to - b.to);
+    let [sum, ended] = [0, 0];
+    return of
+      .toSorted((a, b) => a.from - b.from)
+      .map((group) => {
+        for (let next = ending[ended]; next && next.to <= group.from; next = ending[ended]) {
+          sum -= next.listings;
+          ended += 1;
+        }
+        sum += group.listings;
+        return { ...group, listings: sum };
+      });
+  });
+
 type Range = { readonly after: Micros; readonly to: Micros };
 
 /** A quiet listing is no incident; a layer without any reading is one. */
@@ -97,7 +117,7 @@ const readGaps = async ({ questdb, namespace }: NightlyContext, { after, to }: R
     const all = new Map(
       quiet ? (await questdb.query({ text: countListings(name, table), values })).map(([v, n]) => [v, Number(n)]) : [],
     );
-    groups.push(...found.filter((group) => isIncident(group, all.get(group.venue) ?? 0)));
+    groups.push(...countAtOnce(found.filter((group) => isIncident(group, all.get(group.venue) ?? 0))));
   }
   return groups;
 };

@@ -4,7 +4,14 @@ import t from 'tap';
 import { migrate } from '../../infra/postgres/migrate.ts';
 import { createLog } from '../../infra/runtime/log.ts';
 import { openPostgres } from '../../infra/runtime/postgres/postgres.ts';
-import { formatNote, type GapGroup, isOver, joinGaps, reportGaps } from '../../processors/nightly/gap-incidents.ts';
+import {
+  countAtOnce,
+  formatNote,
+  type GapGroup,
+  isOver,
+  joinGaps,
+  reportGaps,
+} from '../../processors/nightly/gap-incidents.ts';
 import { createNightlyMetrics } from '../../processors/nightly/metrics.ts';
 import { presence } from '../../processors/nightly/presence.ts';
 import type { NightlyContext } from '../../processors/nightly/step.ts';
@@ -60,6 +67,19 @@ t.test(
     t.end();
   },
 );
+
+t.test('listings that are lost at several instants are counted together while all of them are missing', (t) => {
+  const of = (listing: string, from: number, to: number, listings = 1): GapGroup =>
+    group(from, to, { layer: 'trades', listings, listing: `binance:${listing}` });
+  const note = (groups: readonly GapGroup[]) =>
+    joinGaps([], countAtOnce(groups)).map((incident) => formatNote(incident).replace(/^.*lost\. /, ''));
+  t.same(note([of('A', 0, 5), of('B', 1, 6), of('C', 2, 3, 10)]), ['12 listings: trades.']);
+  t.same(note([of('A', 0, 5), of('B', 5, 6), of('A', 7, 8)]), ['One listing at a time: trades.']);
+  t.same(note([of('A', 0, 5), of('A', 5, 6)]), ['binance:A: trades.']);
+  t.same(note([of('A', 0, 5), { ...of('B', 1, 6), venue: 'okx' }]), ['binance:A: trades.', 'binance:B: trades.']);
+  t.same(note([of('B', 3, 4), of('A', 0, 10), of('C', 5, 6), of('D', 5, 7)]), ['3 listings: trades.']);
+  t.end();
+});
 
 const engines = await useEngines(t, ['postgres', 'questdb']);
 const store = await openTestStore(t, engines);
