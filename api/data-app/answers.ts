@@ -11,7 +11,13 @@ import {
 import { type JsonValue, writeJson } from '../../schemas/json.ts';
 import { clip } from '../../schemas/sent-text.ts';
 import { ENDPOINT_LIMITS, LEAST_BYTES } from '../contract/endpoint-limits.ts';
-import { computeFittingCount, countFittingRows, type ItemsLimit, type Refused } from '../history/fitting.ts';
+import {
+  computeFittingCount,
+  countFittingRows,
+  countLineBytes,
+  type ItemsLimit,
+  type Refused,
+} from '../history/fitting.ts';
 import type { Answer, Operation } from '../operations/operation.ts';
 import { GAPS_HEADER, makeEnvelopeHeaders } from './envelope-headers.ts';
 import { chooseFormat, measureLines, ROW_TYPES, type RowFormat, type RowsRequest, writeRows } from './row-formats.ts';
@@ -162,9 +168,10 @@ const writeTableWithin = async (
     return await writeRows({ ...table, onBytes });
   } catch (error) {
     if (!(error instanceof TableTooLarge)) throw error;
-    const isLines = table.format !== 'parquet';
-    const bytes = isLines ? await measureLines({ ...table, onBytes: checkCaller }) : error.whole;
-    throw refuseTooLarge(error.bytes, limit, hint({ bytes, limit }));
+    const lines = table.format === 'parquet' ? null : await measureLines({ ...table, onBytes: checkCaller });
+    const refused =
+      lines === null ? { bytes: error.whole, limit, isGuess: true } : { bytes: countLineBytes(lines), limit, lines };
+    throw refuseTooLarge(error.bytes, limit, hint(refused));
   }
 };
 

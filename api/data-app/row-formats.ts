@@ -11,6 +11,7 @@ import {
   writeJson,
 } from '../../schemas/json.ts';
 import { chooseMediaType } from '../contract/negotiation.ts';
+import type { LineSizes } from '../history/fitting.ts';
 import type { Row, RowGroup } from '../history/row-groups.ts';
 
 export type RowFormat = 'ndjson' | 'csv' | 'parquet';
@@ -233,16 +234,19 @@ export const writeRows = ({ format, metadata, ...table }: RowsRequest): Promise<
 /** Rows that are written to measure a table. */
 const MEASURED_ROWS = 20_000;
 
-/** Bytes of the whole of a table of lines; of very many rows every n-th is written. The first rows say nothing of those that follow: they may be gaps. */
-export const measureLines = async (table: RowsRequest): Promise<number> => {
+/** The lines of a table; of very many rows every n-th is written. The first rows say nothing of those that follow: they may be gaps. */
+export const measureLines = async (table: RowsRequest): Promise<LineSizes> => {
   const count = table.groups.reduce((sum, { rows }) => sum + rows.length, 0);
-  const every = Math.ceil(count / MEASURED_ROWS);
-  let [index, bytes] = [0, 0];
+  const every = Math.max(1, Math.ceil(count / MEASURED_ROWS));
+  const head = (await writeRows({ ...table, groups: [], onBytes: () => undefined })).length;
+  let [index, bytes] = [0, head];
   const groups = table.groups.map(({ head, rows }) => ({ head, rows: rows.filter(() => index++ % every === 0) }));
+  const lines: number[] = [];
   const onBytes: Progress = (soFar, share) => {
+    lines.push(soFar - bytes);
     bytes = soFar;
     table.onBytes(soFar, share);
   };
   await writeRows({ ...table, groups, onBytes });
-  return bytes * every;
+  return { head, every, lines };
 };

@@ -5,8 +5,17 @@ import type { Items, RowGroup } from './row-groups.ts';
 
 /** How large an answer may grow, and the limit of its caller, who may have lowered it: a refusal names that one and what fits in it (T-04). */
 export type ItemsLimit = { readonly stopsAt: number; readonly named: number };
+/** Bytes of a table of lines: of what stands before its rows, and of the line of every `every`th row, in the order of its groups. */
+export type LineSizes = { readonly head: number; readonly every: number; readonly lines: readonly number[] };
 /** An answer that is too large, and its limit, in bytes. */
-export type Refused = { readonly bytes: number; readonly limit: number };
+export type Refused = {
+  readonly bytes: number;
+  readonly limit: number;
+  /** Of a table whose lines were measured. */
+  readonly lines?: LineSizes;
+  /** Whether the bytes are guessed, from the part of a table that was written. */
+  readonly isGuess?: boolean;
+};
 /** A row: its bytes, and how many steps from the start of the window hold it. A step is a period, an instant, or a second of raw rows. */
 export type SizedRow = { readonly steps: number; readonly bytes: number };
 
@@ -29,6 +38,11 @@ const ENVELOPE_BYTES = 800;
 const EXACT = 0.995;
 /** Tables have other bytes than JSON, and not in the same rows. */
 const ROUGH = 0.95;
+/** A column that comes late is an empty cell of the lines before it. */
+const MEASURED = 0.98;
+
+export const countLineBytes = ({ head, every, lines }: LineSizes): number =>
+  head + every * lines.reduce((sum, line) => sum + line, 0);
 
 export const createFitting = (): Fitting => {
   const byStep = new Map<number, number>();
@@ -64,11 +78,20 @@ const countFittingBody = (fitting: Fitting, { bytes, limit }: Refused): number =
   return fitting.countSteps(ROUGH * scale * (limit - ENVELOPE_BYTES));
 };
 
+/** The steps that fit in a table of lines. `rows`: how many steps hold each of its rows. */
+const countFittingLines = (rows: readonly number[], lines: LineSizes, limit: number): number => {
+  const { every } = lines;
+  const fitting = createFitting();
+  const sizes = lines.lines.map((line, i) => ({ steps: rows[i * every] ?? 0, bytes: every * line }));
+  fitting.add(countLineBytes(lines), sizes);
+  return fitting.countSteps(MEASURED * limit);
+};
+
 /** `hint`: what would fit. */
 export const makeTooLarge = (bytes: number, { named }: ItemsLimit, hint: string): Error =>
   makeServiceError('DQL_LIMIT', `The answer has more than ${bytes} bytes, the limit is ${named}.`, { hint });
 
-/** The item of a listing: its text, its rows' sizes, and the rows themselves where a format renders them again. */
+/** The item of a listing: its text, its rows' sizes, and the rows themselves, in the same order, where a format renders them again. */
 export type FittedItem = {
   readonly text: string;
   readonly sizes: readonly SizedRow[];
@@ -99,7 +122,8 @@ export const collectItems = async <Asked>(
   const texts: string[] = [];
   const groups: RowGroup[] = [];
   const fitting = createFitting();
-  let rows = 0;
+  /** How many steps hold each row, in the order of the rows. */
+  const steps: number[] = [];
   let grown: number | null = null;
   // Once the answer is too large, the listings that follow are measured over what still may fit: any of them may have larger rows.
   let { asked } = plan;
@@ -108,31 +132,29 @@ export const collectItems = async <Asked>(
     for (const item of await plan.makeItems(group, asked)) {
       fitting.add(item.text.length + 1, item.sizes);
       if (grown !== null) continue;
-      rows += item.sizes.length;
+      for (const row of item.sizes) steps.push(row.steps);
       texts.push(item.text);
       groups.push(...item.groups);
       if (fitting.countBytes() > limit.stopsAt) grown = fitting.countBytes();
-      else plan.refuseTooMany?.(rows);
+      else plan.refuseTooMany?.(steps.length);
     }
     if (grown !== null) {
-      const steps = countFitting(fitting, limit.named);
-      asked = shorten(steps);
-      if (steps === 0) break;
+      const most = countFitting(fitting, limit.named);
+      asked = shorten(most);
+      if (most === 0) break;
     }
     i += group.length;
   }
   if (grown !== null) throw makeTooLarge(grown, limit, describeFit(asked));
-  const fits = (refused: Refused) => describeFit(shorten(countFittingBody(fitting, refused)));
+  const fits = (refused: Refused) =>
+    describeFit(
+      shorten(
+        refused.lines === undefined
+          ? countFittingBody(fitting, refused)
+          : countFittingLines(steps, refused.lines, refused.limit),
+      ),
+    );
   return { text: `[${texts.join(',')}]`, groups, fits };
-};
-
-/** What an answer has besides rows for each listing, or listing and layer: names, units, retention. */
-const HEAD_BYTES = 300;
-
-/** The share of a page's rows that fit; they may differ in size, so a twentieth is left. */
-export const computeFittingShare = ({ bytes, limit }: Refused, heads: number): number => {
-  const besides = ENVELOPE_BYTES + heads * HEAD_BYTES;
-  return Math.max(0, (0.95 * (limit - besides)) / Math.max(1, bytes - besides));
 };
 
 /** How many of an answer's elements fit; they differ in size, so a tenth is left. */
@@ -141,6 +163,20 @@ export const computeFittingCount = ({ bytes, limit }: Refused, count: number): n
 
 /** A shorter page has a cursor where the whole one may have none. */
 const CURSOR_BYTES = 256;
+
+/** What a page is made of, by how many of its first rows hold it: the rows in the order of its groups, and in JSON the gaps. */
+export type PageSizes = { readonly rows: readonly SizedRow[]; readonly gaps: readonly SizedRow[] };
+
+/** How many of the first rows of a page over several listings fit. */
+export const countFittingPage = ({ rows, gaps }: PageSizes, refused: Refused): number => {
+  const { bytes, limit, lines, isGuess = false } = refused;
+  if (isGuess) return computeFittingCount(refused, rows.length);
+  const steps = rows.map((row) => row.steps);
+  if (lines !== undefined) return Math.min(rows.length, countFittingLines(steps, lines, limit));
+  const fitting = createFitting();
+  fitting.add(bytes, [...rows, ...gaps]);
+  return Math.min(rows.length, fitting.countSteps(limit - CURSOR_BYTES));
+};
 
 /** How many of the first rows of a page fit, of which each one's bytes are known. */
 export const countFittingRows = ({ bytes, limit }: Refused, rows: readonly number[]): number => {

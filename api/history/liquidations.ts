@@ -18,6 +18,7 @@ import {
   type StoredGap,
   type StoredLiquidation,
 } from './event-rows.ts';
+import type { PageSizes } from './fitting.ts';
 import { computeRetentionFrom, findUnlistedSpans, type Span } from './past.ts';
 import type { Items, Row, RowGroup } from './row-groups.ts';
 import type { Sources } from './store.ts';
@@ -49,6 +50,8 @@ export type LiquidationPage = {
   readonly gaps: number;
   /** Null on the last page. */
   readonly next: Place | null;
+  /** What its rows and gaps take of it. */
+  readonly measure: () => PageSizes;
 };
 
 type Event = StoredLiquidation & Pick<Place, 'venue' | 'venueSymbol'>;
@@ -191,6 +194,33 @@ const readRowsFrom = async (
     .sort(comparePlaces);
 };
 
+/** What one listing has on a page. */
+type Part = { readonly events: readonly Event[]; readonly made: readonly Row[]; readonly gaps: readonly StoredGap[] };
+
+/** `rows`: those of the whole page, in their order. */
+const measurePage = (parts: readonly Part[], rows: readonly Event[], options: LiquidationOptions): PageSizes => {
+  const places = new Map(rows.map((event, i) => [event, i + 1] as const));
+  const measure = (row: Row): number => Buffer.byteLength(writeJson(row, options)) + 1;
+  // A gap is on a page whose last row came after it began.
+  const countBefore = (from: Micros): number => {
+    let [low, high] = [0, rows.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((rows[middle] as Event).receivedAt > from) high = middle;
+      else low = middle + 1;
+    }
+    return low;
+  };
+  return {
+    rows: parts.flatMap(({ events, made }) =>
+      made.map((row, i) => ({ steps: places.get(events[i] as Event) ?? 0, bytes: measure(row) })),
+    ),
+    gaps: parts.flatMap(({ gaps }) =>
+      gaps.map((gap) => ({ steps: countBefore(gap.from) + 1, bytes: measure(toGap(gap)) })),
+    ),
+  };
+};
+
 /** One page: the earliest rows after `after`, at most `limit` of all listings together. */
 export const makeLiquidationPage = async (
   sources: Sources,
@@ -208,6 +238,7 @@ export const makeLiquidationPage = async (
   const byListing = new Map(selected.map((one) => [toListingId(one), [] as Event[]] as const));
   for (const event of rows) byListing.get(event.listing)?.push(event);
   const groups: RowGroup[] = [];
+  const parts: Part[] = [];
   let [returned, gapCount] = [0, 0];
   const items = selected.map((one) => {
     const keptFrom = computeRetentionFrom('events', one.version, evaluatedAt);
@@ -222,6 +253,7 @@ export const makeLiquidationPage = async (
       kept.map((event) => makeRowObject(event, one, options.units)),
     ];
     if (options.keepsRows) groups.push({ head, rows: made });
+    parts.push({ events: kept, made, gaps: shown });
     return writeJson({ ...head, rows: made, gaps: shown.map(toGap) }, options);
   });
   return {
@@ -229,6 +261,7 @@ export const makeLiquidationPage = async (
     returned,
     gaps: gapCount,
     next: last === undefined ? null : toPlace(last),
+    measure: () => measurePage(parts, rows, options),
   };
 };
 

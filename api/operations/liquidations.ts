@@ -22,7 +22,7 @@ import {
   WHERE_CODES,
 } from '../contract/parameters.ts';
 import type { Plan } from '../contract/plans.ts';
-import { computeFittingShare } from '../history/fitting.ts';
+import { countFittingPage } from '../history/fitting.ts';
 import { makeLiquidationPage, type Place } from '../history/liquidations.ts';
 import { findInstantFaults, findReachRefusals, findWindowFaults, isSettled, type Span } from '../history/past.ts';
 import { Where } from '../language/where-object.ts';
@@ -172,7 +172,7 @@ const run = async (input: Input, context: Context, names: Names): Promise<Answer
   const settled = isSettled(end, context, listPossibleVenues(names, live));
   const [units, numberFormat] = [input.units ?? 'published', input.number_format ?? 'json'] as const;
   const limit = Math.min(input.limit ?? LIMIT, MOST);
-  const { items, returned, gaps, next } = await makeLiquidationPage(sources, selected, {
+  const { items, returned, gaps, next, measure } = await makeLiquidationPage(sources, selected, {
     ...{ evaluatedAt, asked, limit, units, numberFormat },
     side: input.side ?? null,
     after: cursor?.after ?? null,
@@ -184,7 +184,7 @@ const run = async (input: Input, context: Context, names: Names): Promise<Answer
     ...makePastAnswer({ plan, selected, until: asked.to, settled, members, items, page, numberFormat }, context),
     gaps,
     fits: (refused) => {
-      const most = Math.floor(returned * computeFittingShare(refused, selected.length));
+      const most = countFittingPage(measure(), refused);
       return most < 1
         ? 'Narrow where: not one row of this selection fits.'
         : `Send a limit of ${most}, or narrow where.`;

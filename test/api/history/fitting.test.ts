@@ -20,24 +20,33 @@ const START = END - ROWS * WINDOW;
 /** In the order of answers: those without a reading come first. */
 const NAMES = Array.from({ length: SMALL + LARGE }, (_, i) => `L${String(i).padStart(2, '0')}USDT`);
 
-const storedRow = (symbol: string, index: number): Row => {
+const storedRow = (symbol: string, index: number, venue = 'binance'): Row => {
   const at = START + (index + 1) * WINDOW;
   const span = { from: at - WINDOW, at, srcOffset: index, late: false };
   const times = { venue_ts: at - 2_000_000, received_at: at - 1_234_567, recorded_at: at - 1_000_000 };
   const values = { mark: `6${index}.123456789012345678`, index: '60000.123456789012', basis: '-0.000123456789012345' };
   const held = reading({ ...times, layer: 'mark', values, instants: {} });
-  return makeReadingRow({ venue: 'binance', symbol, layer: 'mark' }, span, held);
+  return makeReadingRow({ venue, symbol, layer: 'mark' }, span, held);
 };
 for (const symbol of NAMES.slice(SMALL)) await write(Array.from({ length: ROWS }, (_, i) => storedRow(symbol, i)));
 
-const feed = new Feed(['binance']);
-feed.watermark('binance', LISTED);
-feed.venue('binance');
-for (const venue_symbol of NAMES) {
-  const base = venue_symbol.slice(0, 3);
-  feed.list(listing('binance', listingValues({ venue_symbol, base, instrument: `${base}-PERP` })));
+/** Those of another venue have readings in the first half of the window only: their last rows are gaps. */
+const HALF = NAMES.slice(0, 8);
+for (const symbol of HALF) await write(Array.from({ length: ROWS / 2 }, (_, i) => storedRow(symbol, i, 'okx')));
+
+const feed = new Feed(['binance', 'okx']);
+for (const [venue, names] of [
+  ['binance', NAMES],
+  ['okx', HALF],
+] as const) {
+  feed.watermark(venue, LISTED);
+  feed.venue(venue);
+  for (const venue_symbol of names) {
+    const base = venue_symbol.slice(0, 3);
+    feed.list(listing(venue, listingValues({ venue_symbol, base, instrument: `${base}-PERP` })));
+  }
+  feed.memory.applyHistoryWatermark(venue, 0, NOW - 190_000);
 }
-feed.memory.applyHistoryWatermark('binance', 0, NOW - 190_000);
 const { app, as } = await testApp(feed, { history });
 t.teardown(() => app.close());
 
@@ -48,12 +57,12 @@ const post = async (url: string, body: object, more: Readonly<Record<string, str
     headers: { 'content-type': 'application/json', ...as('pro_plus'), ...more },
     payload: JSON.stringify(body),
   });
-  if (answer.statusCode === 200) return { status: 200 };
+  if (answer.statusCode === 200) return { status: 200, bytes: answer.rawPayload.length };
   const { errors } = answer.json<{ errors?: readonly { readonly code: string; readonly hint: string }[] }>();
   return { status: answer.statusCode, error: errors?.[0] };
 };
 const HISTORY = '/v2/snapshots/history';
-const OF_ROWS = { layers: ['mark'], include_gaps: false };
+const OF_ROWS = { where: 'venue = binance', layers: ['mark'], include_gaps: false };
 const [from, to] = [formatInstant(START), formatInstant(END)];
 
 for (const [mode, times] of [
@@ -85,12 +94,28 @@ for (const accept of ['text/csv', 'application/x-ndjson'])
   t.test(
     `${accept}: the window in the hint fits, also where the first rows are gaps, and one a fifth longer does not`,
     async (t) => {
-      const body = { layers: ['mark'], interval: '10s', from };
+      const body = { where: 'venue = binance', layers: ['mark'], interval: '10s', from };
       const { error } = await post(HISTORY, { ...body, to }, { accept });
       const until = micros(/send to (\S+),/.exec(error?.hint ?? '')?.[1] ?? to);
       t.ok(until > START && until < END, error?.hint ?? '');
       t.match(await post(HISTORY, { ...body, to: formatInstant(until) }, { accept }), { status: 200 });
       const longer = formatInstant(START + 1.2 * (until - START));
       t.match(await post(HISTORY, { ...body, to: longer }, { accept }), { status: 400, error: { code: 'DQL_LIMIT' } });
+    },
+  );
+
+for (const accept of ['text/csv', 'application/x-ndjson'])
+  t.test(
+    `${accept}: the window in the hint fits where the last rows are gaps, and one a twentieth longer does not`,
+    async (t) => {
+      const body = { where: 'venue = okx', layers: ['mark'], interval: '10s', from };
+      const whole = Number((await post(HISTORY, { ...body, to }, { accept })).bytes);
+      const headers = { accept, 'x-service-max-bytes': String(Math.floor(0.7 * whole)) };
+      const { error } = await post(HISTORY, { ...body, to }, headers);
+      const until = micros(/send to (\S+),/.exec(error?.hint ?? '')?.[1] ?? to);
+      t.ok(until > START && until < END, error?.hint ?? '');
+      t.match(await post(HISTORY, { ...body, to: formatInstant(until) }, headers), { status: 200 });
+      const longer = formatInstant(START + Math.floor((1.05 * (until - START)) / WINDOW) * WINDOW);
+      t.match(await post(HISTORY, { ...body, to: longer }, headers), { status: 400, error: { code: 'DQL_LIMIT' } });
     },
   );

@@ -6,7 +6,7 @@ import { findItemsLimit } from '../../../api/data-app/answers.ts';
 import { chooseFormat } from '../../../api/data-app/row-formats.ts';
 import { countRows, describeFit } from '../../../api/history/answer.ts';
 import { describeFit as describeCandlesFit } from '../../../api/history/candles.ts';
-import { computeFittingShare, createFitting, makeTooLarge } from '../../../api/history/fitting.ts';
+import { createFitting, makeTooLarge } from '../../../api/history/fitting.ts';
 import { listRuns } from '../../../api/history/gather.ts';
 import { findRawLimits } from '../../../api/history/limits.ts';
 import { readParameters } from '../../../api/history/request.ts';
@@ -208,8 +208,6 @@ t.test('a hint names the window or the instants that fit, and none where nothing
   const candles = { timeframe: '1h', length: 3_600_000_000, priceType: 'trade', from: NOW, to: NOW } as const;
   t.equal(describeCandlesFit(candles), 'Narrow where: no window of this size fits.');
   t.match(describeCandlesFit({ ...candles, to: NOW + 43_200_000_000 }), /^A window of about 43200s fits/);
-  t.ok(computeFittingShare({ bytes: 100_000, limit: 50_000 }, 10) < 0.475, 'what is not rows does not shrink');
-  t.equal(computeFittingShare({ bytes: 100_000, limit: 3_000 }, 10), 0);
   t.end();
 });
 
