@@ -75,11 +75,14 @@ const MOVE = `
 const AUDIT = `
   insert into account_events (account_id, action, actor, details)
   values ($1, $2, case when $3 = 'account ' || $1 then 'owner' else $3 end, jsonb_build_object('rule_id', $4::text, 'name', $5::text))`;
-/** Events of an account are kept for ever, and versions of its rules for 30 days: without a bound, changes without end fill the database. */
+/**
+ * Events of an account are kept for ever, and versions of its rules for 30 days: without a bound, changes without end fill the database. What strangers
+ * try at its sign-in is no doing of the owner.
+ */
 const MOST_EVENTS_A_DAY = 2_000;
 const IS_BUSY = `
   select at > now() - interval '1 day' as busy from account_events
-  where account_id = $1 order by event_id desc offset ${MOST_EVENTS_A_DAY - 1} limit 1`;
+  where account_id = $1 and action <> 'sign_in_failed' order by event_id desc offset ${MOST_EVENTS_A_DAY - 1} limit 1`;
 const COUNT = `select count(*)::integer as count from rules where account_id = $1 and rule_id <> $2`;
 /** A closing that is under way is waited for, and nothing is made of a closed account. */
 const PLAN = `select best_plan(account_id) as plan from accounts where account_id = $1 and closed_at is null for share`;

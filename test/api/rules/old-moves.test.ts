@@ -54,15 +54,20 @@ t.test(
   'an account that changes its rules without end is refused until a day has passed; removing is not',
   async (t) => {
     const pool = await freshPool(t);
-    const fill = (accountId: string, events: number, ago: string) =>
+    const fill = (
+      accountId: string,
+      events: number,
+      { ago, action = 'rule_changed' }: { ago: string; action?: string },
+    ) =>
       pool.query(
         `insert into account_events (account_id, action, actor, at)
-      select $1, 'rule_changed', 'owner', now() - $3::interval from generate_series(1, $2)`,
-        [accountId, events, ago],
+      select $1, $4, 'owner', now() - $3::interval from generate_series(1, $2)`,
+        [accountId, events, ago, action],
       );
     await createKey(pool, { plan: 'pro', name: 'test', accountId: 'acc_a', expiresAt: null }, 'test');
     const ruleId = await makeRule(pool, 0);
-    await fill('acc_a', 1_998, '1 hour');
+    await fill('acc_a', 1_998, { ago: '1 hour' });
+    await fill('acc_a', 2_000, { ago: '1 hour', action: 'sign_in_failed' });
     await changeRule(pool, { ruleId, draft: { name: 'the 2,000th' } }, OWNER);
     const refused = { errors: [{ code: 'PLAN_LIMIT', message: 'An account has at most 2000 changes in 24 hours.' }] };
     await t.rejects(changeRule(pool, { ruleId, draft: { name: 'one more' } }, OWNER), refused);
@@ -72,7 +77,7 @@ t.test(
     t.same(await listVersions(pool, ruleId), []);
 
     await createKey(pool, { plan: 'pro', name: 'test', accountId: 'acc_b', expiresAt: null }, 'test');
-    await fill('acc_b', 2_500, '25 hours');
+    await fill('acc_b', 2_500, { ago: '25 hours' });
     const other = { accountId: 'acc_b', actor: 'account acc_b' };
     await createRule(pool, { ...DRAFT, units: 'published', enabled: true, shared: false }, other);
   },
