@@ -17,7 +17,7 @@ import { findCountedUnit, findUnit, isQuantity } from '../live/members.ts';
 import { collectItems, type FittedItem, type FittedItems, type ItemsLimit, type SizedRow } from './fitting.ts';
 import { gatherLosses, gatherSeries, type Losses, type RequestedTimes, toWindowMicros } from './gather.ts';
 import { findMarkAt, type Marks } from './marks.ts';
-import { computeRetentionFrom, findUnlistedSpans, ROWS_AT_A_TIME, type Span } from './past.ts';
+import { computeRetentionFrom, findMeantFrom, findUnlistedSpans, ROWS_AT_A_TIME, type Span } from './past.ts';
 import { findLastInstant } from './request.ts';
 import type { Row, RowGroup } from './row-groups.ts';
 import { makeRowObject } from './row-object.ts';
@@ -245,12 +245,20 @@ export const countRows = (asked: RequestedTimes, layer: ReadingLayer): number =>
   }
 };
 
+const findStepLength = (asked: Exclude<RequestedTimes, { mode: 'at' }>): Micros =>
+  asked.mode === 'interval' ? asked.length : MICROS_PER_SECOND;
+
 /** So many first steps of the times. */
 const shortenTimes = (asked: RequestedTimes, steps: number): RequestedTimes => {
   if (asked.mode === 'at') return { ...asked, instants: asked.instants.slice(0, steps) };
-  const length = asked.mode === 'interval' ? asked.length : MICROS_PER_SECOND;
-  return { ...asked, to: Math.min(asked.to, asked.from + steps * length) };
+  return { ...asked, to: Math.min(asked.to, asked.from + steps * findStepLength(asked)) };
 };
+
+/** How many first steps reach to an instant. */
+const countStepsTo = (asked: RequestedTimes, at: Micros): number =>
+  asked.mode === 'at'
+    ? asked.instants.findIndex((instant) => instant >= at) + 1
+    : Math.max(0, Math.ceil((at - asked.from) / findStepLength(asked)));
 
 /** The window, or the instants, that fit; for raw rows the instant to continue from (H-08). */
 export const describeFit = (fits: RequestedTimes): string => {
@@ -300,10 +308,12 @@ export const makeHistoryItems = (
   sources: Sources,
   selected: readonly Selected[],
   options: HistoryOptions,
-): Promise<FittedItems> =>
-  collectItems(selected, {
+): Promise<FittedItems> => {
+  const meantFrom = findMeantFrom(sources.live);
+  return collectItems(selected, {
     asked: options.asked,
     limit: options.itemsLimit,
+    countLeast: (one) => countStepsTo(options.asked, meantFrom(one)),
     countGroup: (asked) => countGroup(asked, options.layers),
     makeItems: async (group, asked) => {
       const texts = await groupItemTexts(sources, group, { ...options, asked });
@@ -313,3 +323,4 @@ export const makeHistoryItems = (
     describeFit,
     refuseTooMany: (rows) => refuseTooMany(rows, options.asked),
   });
+};

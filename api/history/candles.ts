@@ -38,7 +38,7 @@ import {
 import { collectItems, type FittedItem, type FittedItems, type ItemsLimit } from './fitting.ts';
 import { gatherLosses, readRecent } from './gather.ts';
 import { findMarkAt, type Marks } from './marks.ts';
-import { computeRetentionFrom, findUnlistedSpans, ROWS_AT_A_TIME, type Span } from './past.ts';
+import { computeRetentionFrom, findMeantFrom, findUnlistedSpans, ROWS_AT_A_TIME, type Span } from './past.ts';
 import type { Row } from './row-groups.ts';
 import { joinSeries, listReadings } from './series.ts';
 import type { Sources } from './store.ts';
@@ -301,12 +301,16 @@ export const makeCandleItems = (
   sources: Sources,
   selected: readonly Selected[],
   options: CandleOptions,
-): Promise<FittedItems> =>
-  collectItems(selected, {
+): Promise<FittedItems> => {
+  const { from, length } = options.asked;
+  const meantFrom = findMeantFrom(sources.live);
+  return collectItems(selected, {
     asked: options.asked,
     limit: options.itemsLimit,
+    countLeast: (one) => Math.max(0, Math.ceil((meantFrom(one) - from) / length)),
     countGroup,
     makeItems: async (group, asked) => (await gatherSubjects(sources, group, { ...options, asked })).map(makeItem),
     shorten: (steps) => shortenWindow(options.asked, steps),
     describeFit,
   });
+};

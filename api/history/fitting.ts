@@ -25,8 +25,8 @@ export type FittedItems = Items & {
 };
 
 export type Fitting = {
-  /** Adds a listing: its bytes, rows and all, and its rows. */
-  readonly add: (bytes: number, rows: readonly SizedRow[]) => void;
+  /** Adds a listing: its bytes, rows and all, and its rows; `least`: how many steps an answer that has it needs. */
+  readonly add: (bytes: number, rows: readonly SizedRow[], least?: number) => void;
   /** Bytes of all listings. */
   readonly countBytes: () => number;
   /** The most steps whose answer has at most so many bytes; Infinity for all of them. */
@@ -47,14 +47,17 @@ export const countLineBytes = ({ head, every, lines }: LineSizes): number =>
 export const createFitting = (): Fitting => {
   const byStep = new Map<number, number>();
   let [bytes, besides] = [0, 0];
+  const put = (steps: number, added: number): void => void byStep.set(steps, (byStep.get(steps) ?? 0) + added);
   return {
-    add: (added, rows) => {
-      bytes += added;
-      besides += added;
+    add: (added, rows, least = 0) => {
+      let head = added;
       for (const row of rows) {
-        byStep.set(row.steps, (byStep.get(row.steps) ?? 0) + row.bytes);
-        besides -= row.bytes;
+        put(Math.max(least, row.steps), row.bytes);
+        head -= row.bytes;
       }
+      bytes += added;
+      if (least > 0) put(least, head);
+      else besides += head;
     },
     countBytes: () => bytes,
     countSteps: (limit) => {
@@ -105,6 +108,8 @@ export type ItemsPlan<Asked> = {
   /** Listings read at a time. */
   readonly countGroup: (asked: Asked) => number;
   readonly makeItems: (group: readonly Selected[], asked: Asked) => Promise<readonly FittedItem[]>;
+  /** How many first steps an answer needs that has a listing: one that was listed later is in none before (N-10). */
+  readonly countLeast: (one: Selected) => number;
   /** What is asked, cut to so many first steps. */
   readonly shorten: (steps: number) => Asked;
   /** Says what fits. */
@@ -129,10 +134,11 @@ export const collectItems = async <Asked>(
   let { asked } = plan;
   for (let i = 0; i < selected.length; ) {
     const group = selected.slice(i, i + plan.countGroup(asked));
-    for (const item of await plan.makeItems(group, asked)) {
-      fitting.add(item.text.length + 1, item.sizes);
+    for (const [at, item] of (await plan.makeItems(group, asked)).entries()) {
+      const least = plan.countLeast(group[at] as Selected);
+      fitting.add(item.text.length + 1, item.sizes, least);
       if (grown !== null) continue;
-      for (const row of item.sizes) steps.push(row.steps);
+      for (const row of item.sizes) steps.push(Math.max(least, row.steps));
       texts.push(item.text);
       groups.push(...item.groups);
       if (fitting.countBytes() > limit.stopsAt) grown = fitting.countBytes();

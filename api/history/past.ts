@@ -18,15 +18,27 @@ const SETTLE_AFTER: Micros = 120_000_000;
 /** The service's first listings are read within this; before it the service knew none. */
 const FIRST_LISTINGS: Micros = 60_000_000;
 
+/** Up to this instant all answers mean the service's first listings. */
+const findFirstListings = (live: LiveMemory): Micros => {
+  let first = Number.POSITIVE_INFINITY;
+  for (const { listings } of live.venues())
+    for (const { versions } of listings.values()) first = Math.min(first, versions[0]?.written_at ?? first);
+  return first + FIRST_LISTINGS;
+};
+
 /**
  * The instant whose listings are meant: the answer's last, but none before the service's first listings were read. What a venue lists that is
  * added later, or any venue lists later, is of no earlier answer (N-10).
  */
-export const findListingInstant = (live: LiveMemory, last: Micros): Micros => {
-  let first = Number.POSITIVE_INFINITY;
-  for (const { listings } of live.venues())
-    for (const { versions } of listings.values()) first = Math.min(first, versions[0]?.written_at ?? first);
-  return Math.max(last, first + FIRST_LISTINGS);
+export const findListingInstant = (live: LiveMemory, last: Micros): Micros => Math.max(last, findFirstListings(live));
+
+/** Finds the least last instant of the answers that mean a listing; 0 where all do. */
+export const findMeantFrom = (live: LiveMemory): ((one: Selected) => Micros) => {
+  const first = findFirstListings(live);
+  return ({ listing: { versions } }) => {
+    const written = versions[0]?.written_at ?? 0;
+    return written <= first ? 0 : written;
+  };
 };
 
 /** Up to this instant a venue's rows are shown by the store, and its versions, which come on `live`, are known to this copy. */

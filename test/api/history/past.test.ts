@@ -1,6 +1,6 @@
 // Which listings an answer about the past means, and from when on it can no longer change: the same whatever venues are added (N-10, N-11).
 import t from 'tap';
-import { findListingInstant, isSettled } from '../../../api/history/past.ts';
+import { findListingInstant, findMeantFrom, isSettled } from '../../../api/history/past.ts';
 import { listPossibleVenues } from '../../../api/operations/listing-input.ts';
 import { findDirectory } from '../../../api/selection/directory.ts';
 import { selectListings } from '../../../api/selection/resolve.ts';
@@ -31,6 +31,23 @@ t.test('a venue that is added later is of no earlier answer', async (t) => {
     meant,
   );
   t.same(listMeant(feed, LISTED + 2 * DAY + SECOND), ['binance', 'bybit', 'okx']);
+});
+
+t.test('the instant from which on answers mean a listing is the least end of those that have it', async (t) => {
+  const feed = new Feed(['binance', 'bybit', 'okx', 'gate']);
+  const seconds = { binance: 0, bybit: 60, okx: 61, gate: 90_000 };
+  for (const [venue, after] of Object.entries(seconds)) list(feed, venue, LISTED + after * SECOND);
+  const { memory } = feed;
+  const meantFrom = findMeantFrom(memory);
+  const all = selectListings({}, findDirectory(memory), { at: LISTED + 2 * DAY, since: BEFORE });
+  t.equal(all.length, 4);
+  for (const one of all) {
+    const { venue } = one.listing;
+    const from = meantFrom(one);
+    t.ok(listMeant(feed, Math.max(from, BEFORE)).includes(venue), venue);
+    t.equal(from > 0 && listMeant(feed, from - 1).includes(venue), false, venue);
+  }
+  t.same(all.map((one) => meantFrom(one) === 0).filter(Boolean).length, 2, 'the first listings are meant by all');
 });
 
 t.test('an answer about the time before the first listings settles when they have been read', async (t) => {

@@ -1,0 +1,94 @@
+// The window that a refusal names fits and is the longest: wherever in time and in the answer the long rows are, and from when on it has a listing (H-08, N-15).
+import t from 'tap';
+import { measureLines, type RowFormat, writeRows } from '../../../api/data-app/row-formats.ts';
+import { collectItems, countLineBytes, type FittedItem, type FittedItems } from '../../../api/history/fitting.ts';
+import type { Row } from '../../../api/history/row-groups.ts';
+import type { Selected } from '../../../api/live/listing-book.ts';
+import { writeJson } from '../../../schemas/json.ts';
+
+const STEPS = 400;
+const LISTINGS = ['A', 'B', 'C'];
+const NUMBERS = { numberFormat: 'json' } as const;
+
+type Layout = (listing: number, step: number) => boolean;
+/** Whether a row has a reading; a gap is a short line, and in JSON almost as long as a reading. */
+const LAYOUTS: Readonly<Record<string, Layout>> = {
+  'readings, then gaps': (_, step) => step < STEPS / 2,
+  'gaps, then readings': (_, step) => step >= STEPS / 2,
+  'a listing of gaps, then of readings': (listing) => listing > 0,
+  'a listing of readings, then of gaps': (listing) => listing < 1,
+  'an end and a beginning': (listing, step) => (listing === 0 ? step < 100 : step >= 300),
+  'readings alone': () => true,
+};
+
+const makeRow = (step: number, isReading: boolean): Row => ({
+  at: new Date(Date.UTC(2026, 0, 15) + step * 10_000).toISOString(),
+  status: isReading ? 'present' : 'missing',
+  ...(isReading
+    ? {
+        received_at: '2026-01-15T00:00:00.123Z',
+        horizon_source: 'documented',
+        anchor: 'venue',
+        values: { mark: 'm'.repeat(80) },
+      }
+    : { received_at: null, horizon_source: null, anchor: null, null_reasons: { mark: 'gap' }, valid_until: null }),
+});
+
+const makeItem = (layout: Layout, name: number, steps: number): FittedItem => {
+  const head = { venue: 'v', venue_symbol: LISTINGS[name] ?? '' };
+  const rows = Array.from({ length: steps }, (_, step) => makeRow(step, layout(name, step)));
+  const texts = rows.map((row) => writeJson(row, NUMBERS));
+  return {
+    text: writeJson({ ...head, rows }, NUMBERS),
+    sizes: texts.map((text, step) => ({ steps: step + 1, bytes: text.length + 1 })),
+    groups: [{ head, rows }],
+  };
+};
+
+/** Of each listing, how many steps an answer needs to have it. */
+type Least = readonly [number, number, number];
+
+const collect = (layout: Layout, least: Least, steps: number) => {
+  const listed = [0, 1, 2].filter((name) => (least[name] ?? 0) <= steps);
+  return collectItems(listed as unknown as readonly Selected[], {
+    asked: steps,
+    limit: { stopsAt: Number.POSITIVE_INFINITY, named: Number.POSITIVE_INFINITY },
+    countGroup: () => listed.length,
+    countLeast: (name) => least[name as unknown as number] ?? 0,
+    makeItems: async (group) => group.map((name) => makeItem(layout, name as unknown as number, steps)),
+    shorten: (fits) => Math.min(steps, fits),
+    describeFit: String,
+  });
+};
+
+const ENVELOPE = 700;
+const makeTable = ({ groups }: FittedItems, format: RowFormat) => ({
+  ...{ format, metadata: {}, columns: ['venue', 'at'], groups, ...NUMBERS },
+  onBytes: () => undefined,
+});
+const measure = async (items: FittedItems, format: RowFormat | 'json'): Promise<number> =>
+  format === 'json' ? ENVELOPE + items.text.length : (await writeRows(makeTable(items, format))).length;
+
+const LEAST: Readonly<Record<string, Least>> = {
+  'all listed': [0, 0, 0],
+  'one listed halfway': [0, 0, STEPS / 2],
+  'one after the other': [0, 100, 300],
+};
+
+for (const format of ['json', 'csv', 'ndjson'] as const)
+  for (const [name, layout] of Object.entries(LAYOUTS))
+    for (const [listed, least] of Object.entries(LEAST))
+      t.test(`${format}: ${name}; ${listed}`, async (t) => {
+        const items = await collect(layout, least, STEPS);
+        const whole = await measure(items, format);
+        const lines = format === 'json' ? undefined : await measureLines(makeTable(items, format));
+        if (lines !== undefined) t.equal(countLineBytes(lines), whole, 'the lines are all of the table');
+        for (const share of [0.15, 0.4, 0.6, 0.9]) {
+          const limit = Math.floor(whole * share);
+          const steps = Number(items.fits({ bytes: whole, limit, ...(lines === undefined ? {} : { lines }) }));
+          const sizeOf = async (fits: number) => measure(await collect(layout, least, fits), format);
+          t.ok((await sizeOf(steps)) <= limit, `${share}: ${steps} steps fit`);
+          // Without the columns of readings, a table of gaps is shorter than its lines in the whole one.
+          t.ok((await sizeOf(steps + 1)) > 0.85 * limit, `${share}: little is left`);
+        }
+      });
