@@ -20,7 +20,7 @@ import {
 } from '../history/fitting.ts';
 import type { Answer, Operation } from '../operations/operation.ts';
 import { GAPS_HEADER, makeEnvelopeHeaders } from './envelope-headers.ts';
-import { chooseFormat, measureLines, ROW_TYPES, type RowFormat, type RowsRequest, writeRows } from './row-formats.ts';
+import { chooseFormat, measureTable, ROW_TYPES, type RowFormat, type RowsRequest, writeRows } from './row-formats.ts';
 import { listColumns } from './table-columns.ts';
 
 const JSON_TYPE = 'application/json; charset=utf-8';
@@ -168,10 +168,8 @@ const writeTableWithin = async (
     return await writeRows({ ...table, onBytes });
   } catch (error) {
     if (!(error instanceof TableTooLarge)) throw error;
-    const lines = table.format === 'parquet' ? null : await measureLines({ ...table, onBytes: checkCaller });
-    const refused =
-      lines === null ? { bytes: error.whole, limit, isGuess: true } : { bytes: countLineBytes(lines), limit, lines };
-    throw refuseTooLarge(error.bytes, limit, hint(refused));
+    const lines = await measureTable({ ...table, onBytes: checkCaller }, error.whole);
+    throw refuseTooLarge(error.bytes, limit, hint({ bytes: countLineBytes(lines), limit, lines }));
   }
 };
 

@@ -234,8 +234,8 @@ export const writeRows = ({ format, metadata, ...table }: RowsRequest): Promise<
 /** Rows that are written to measure a table. */
 const MEASURED_ROWS = 20_000;
 
-/** The lines of a table; of very many rows every n-th is written. The first rows say nothing of those that follow: they may be gaps. */
-export const measureLines = async (table: RowsRequest): Promise<LineSizes> => {
+/** The lines of a table of lines; of very many rows every n-th is written. The first rows say nothing of those that follow: they may be gaps. */
+const measureLines = async (table: RowsRequest): Promise<LineSizes> => {
   const count = table.groups.reduce((sum, { rows }) => sum + rows.length, 0);
   const every = Math.max(1, Math.ceil(count / MEASURED_ROWS));
   const head = (await writeRows({ ...table, groups: [], onBytes: () => undefined })).length;
@@ -249,4 +249,38 @@ export const measureLines = async (table: RowsRequest): Promise<LineSizes> => {
   };
   await writeRows({ ...table, groups, onBytes });
   return { head, every, lines };
+};
+
+/** A part of a Parquet file is compressed less than the whole. */
+const COMPRESSED_LESS = 1.25;
+const INSTANT_BYTES = 8;
+
+/** What a row has that the one before has not: the rest takes next to nothing in a column that is compressed. */
+const measureNews = ({ groups, numberFormat }: Table): number[] => {
+  const news: number[] = [];
+  for (const { rows } of groups) {
+    const before = new Map<string, string>();
+    for (const row of rows) {
+      let length = 1;
+      const set: Cells['set'] = (path, cell) => {
+        if (cell === null || before.get(path) === cell) return;
+        before.set(path, cell);
+        length += findKind(path) === 'text' ? cell.length : INSTANT_BYTES;
+      };
+      setCells({ numberFormat, set }, row);
+      news.push(length);
+    }
+  }
+  return news;
+};
+
+/** What each row takes of a table of `whole` bytes: its line; in Parquet a share, by what is new in it, of what the file has beyond that of one row. */
+export const measureTable = async (table: RowsRequest, whole: number): Promise<LineSizes> => {
+  if (table.format !== 'parquet') return measureLines(table);
+  const first = table.groups.filter(({ rows }) => rows.length > 0).slice(0, 1);
+  const groups = first.map(({ head, rows }) => ({ head, rows: rows.slice(0, 1) }));
+  const head = (await writeRows({ ...table, groups, onBytes: () => undefined })).length;
+  const news = measureNews(table);
+  const scale = (COMPRESSED_LESS * Math.max(0, whole - head)) / news.reduce((sum, length) => sum + length, 1);
+  return { head, every: 1, lines: news.map((length) => scale * length) };
 };

@@ -5,16 +5,14 @@ import type { Items, RowGroup } from './row-groups.ts';
 
 /** How large an answer may grow, and the limit of its caller, who may have lowered it: a refusal names that one and what fits in it (T-04). */
 export type ItemsLimit = { readonly stopsAt: number; readonly named: number };
-/** Bytes of a table of lines: of what stands before its rows, and of the line of every `every`th row, in the order of its groups. */
+/** Bytes of a table: of what it has besides rows, and of every `every`th row, in the order of its groups. */
 export type LineSizes = { readonly head: number; readonly every: number; readonly lines: readonly number[] };
 /** An answer that is too large, and its limit, in bytes. */
 export type Refused = {
   readonly bytes: number;
   readonly limit: number;
-  /** Of a table whose lines were measured. */
+  /** Of a table. */
   readonly lines?: LineSizes;
-  /** Whether the bytes are guessed, from the part of a table that was written. */
-  readonly isGuess?: boolean;
 };
 /** A row: its bytes, and how many steps from the start of the window hold it. A step is a period, an instant, or a second of raw rows. */
 export type SizedRow = { readonly steps: number; readonly bytes: number };
@@ -36,7 +34,7 @@ export type Fitting = {
 const ENVELOPE_BYTES = 800;
 /** Units that follow from other rows change a few bytes beside them. */
 const EXACT = 0.995;
-/** Tables have other bytes than JSON, and not in the same rows. */
+/** Texts are counted by characters, which may be several bytes. */
 const ROUGH = 0.95;
 /** A column that comes late is an empty cell of the lines before it. */
 const MEASURED = 0.98;
@@ -75,13 +73,13 @@ export const createFitting = (): Fitting => {
 /** The steps that fit in an answer of `limit` bytes. */
 const countFitting = (fitting: Fitting, limit: number): number => fitting.countSteps(EXACT * (limit - ENVELOPE_BYTES));
 
-/** The steps that fit in a body whose bytes were counted otherwise: with its envelope, or as a table. */
+/** The steps that fit in a body of JSON whose bytes were counted with its envelope. */
 const countFittingBody = (fitting: Fitting, { bytes, limit }: Refused): number => {
   const scale = fitting.countBytes() / Math.max(1, bytes - ENVELOPE_BYTES);
   return fitting.countSteps(ROUGH * scale * (limit - ENVELOPE_BYTES));
 };
 
-/** The steps that fit in a table of lines. `rows`: how many steps hold each of its rows. */
+/** The steps that fit in a table. `rows`: how many steps hold each of its rows. */
 const countFittingLines = (rows: readonly number[], lines: LineSizes, limit: number): number => {
   const { every } = lines;
   const fitting = createFitting();
@@ -175,8 +173,7 @@ export type PageSizes = { readonly rows: readonly SizedRow[]; readonly gaps: rea
 
 /** How many of the first rows of a page over several listings fit. */
 export const countFittingPage = ({ rows, gaps }: PageSizes, refused: Refused): number => {
-  const { bytes, limit, lines, isGuess = false } = refused;
-  if (isGuess) return computeFittingCount(refused, rows.length);
+  const { bytes, limit, lines } = refused;
   const steps = rows.map((row) => row.steps);
   if (lines !== undefined) return Math.min(rows.length, countFittingLines(steps, lines, limit));
   const fitting = createFitting();
