@@ -231,16 +231,30 @@ export const writeRows = ({ format, metadata, ...table }: RowsRequest): Promise<
   }
 };
 
-/** Rows that are written to measure a table. */
+/** Rows that are looked at to measure a table. */
 const MEASURED_ROWS = 20_000;
 
-/** The lines of a table of lines; of very many rows every n-th is written. The first rows say nothing of those that follow: they may be gaps. */
-const measureLines = async (table: RowsRequest): Promise<LineSizes> => {
-  const count = table.groups.reduce((sum, { rows }) => sum + rows.length, 0);
+type Sample = { readonly every: number; readonly groups: readonly RowGroup[] };
+
+/** Every n-th row of very many. The first rows say nothing of those that follow: they may be gaps. */
+const takeSample = ({ groups }: Table): Sample => {
+  const count = groups.reduce((sum, { rows }) => sum + rows.length, 0);
   const every = Math.max(1, Math.ceil(count / MEASURED_ROWS));
-  const head = (await writeRows({ ...table, groups: [], onBytes: () => undefined })).length;
-  let [index, bytes] = [0, head];
-  const groups = table.groups.map(({ head, rows }) => ({ head, rows: rows.filter(() => index++ % every === 0) }));
+  let index = 0;
+  return {
+    every,
+    groups: groups.map(({ head, rows }) => ({ head, rows: rows.filter(() => index++ % every === 0) })),
+  };
+};
+
+/** Bytes of a table with these rows only. */
+const measureWith = async (table: RowsRequest, groups: readonly RowGroup[]): Promise<number> =>
+  (await writeRows({ ...table, groups, onBytes: () => undefined })).length;
+
+/** The lines of a table of lines. */
+const measureLines = async (table: RowsRequest, { every, groups }: Sample): Promise<LineSizes> => {
+  const head = await measureWith(table, []);
+  let bytes = head;
   const lines: number[] = [];
   const onBytes: Progress = (soFar, share) => {
     lines.push(soFar - bytes);
@@ -256,31 +270,39 @@ const COMPRESSED_LESS = 1.25;
 const INSTANT_BYTES = 8;
 
 /** What a row has that the one before has not: the rest takes next to nothing in a column that is compressed. */
-const measureNews = ({ groups, numberFormat }: Table): number[] => {
+const measureNews = async (table: Table): Promise<number[]> => {
+  const { numberFormat, onBytes } = table;
   const news: number[] = [];
-  for (const { rows } of groups) {
-    const before = new Map<string, string>();
-    for (const row of rows) {
-      let length = 1;
-      const set: Cells['set'] = (path, cell) => {
-        if (cell === null || before.get(path) === cell) return;
-        before.set(path, cell);
-        length += findKind(path) === 'text' ? cell.length : INSTANT_BYTES;
-      };
-      setCells({ numberFormat, set }, row);
-      news.push(length);
-    }
-  }
+  const before = new Map<string, string>();
+  let group: RowGroup['head'] | null = null;
+  await visitRows(table, (row, head, { share }) => {
+    if (head !== group) before.clear();
+    group = head;
+    let length = 1;
+    const set: Cells['set'] = (path, cell) => {
+      if (cell === null || before.get(path) === cell) return;
+      before.set(path, cell);
+      length += findKind(path) === 'text' ? cell.length : INSTANT_BYTES;
+    };
+    setCells({ numberFormat, set }, row);
+    news.push(length);
+    onBytes(0, share);
+  });
   return news;
 };
 
 /** What each row takes of a table of `whole` bytes: its line; in Parquet a share, by what is new in it, of what the file has beyond that of one row. */
 export const measureTable = async (table: RowsRequest, whole: number): Promise<LineSizes> => {
-  if (table.format !== 'parquet') return measureLines(table);
+  const sample = takeSample(table);
+  if (table.format !== 'parquet') return measureLines(table, sample);
   const first = table.groups.filter(({ rows }) => rows.length > 0).slice(0, 1);
-  const groups = first.map(({ head, rows }) => ({ head, rows: rows.slice(0, 1) }));
-  const head = (await writeRows({ ...table, groups, onBytes: () => undefined })).length;
-  const news = measureNews(table);
-  const scale = (COMPRESSED_LESS * Math.max(0, whole - head)) / news.reduce((sum, length) => sum + length, 1);
-  return { head, every: 1, lines: news.map((length) => scale * length) };
+  const head = await measureWith(
+    table,
+    first.map(({ head, rows }) => ({ head, rows: rows.slice(0, 1) })),
+  );
+  const { every, groups } = sample;
+  const news = await measureNews({ ...table, groups });
+  const sum = every * news.reduce((all, length) => all + length, 0);
+  const scale = (COMPRESSED_LESS * Math.max(0, whole - head)) / Math.max(1, sum);
+  return { head, every, lines: news.map((length) => scale * length) };
 };

@@ -66,7 +66,7 @@ const collect = (layout: Layout, least: Least, steps: number) => {
 };
 
 const ENVELOPE = 700;
-const makeTable = ({ groups }: FittedItems, format: RowFormat) => ({
+const makeTable = ({ groups }: Pick<FittedItems, 'groups'>, format: RowFormat) => ({
   ...{ format, metadata: {}, columns: ['venue', 'at'], groups, ...NUMBERS },
   onBytes: () => undefined,
 });
@@ -98,3 +98,14 @@ for (const format of ['json', 'csv', 'ndjson', 'parquet'] as const)
           t.ok((await sizeOf(steps + 1)) > (format === 'parquet' ? 0.5 : 0.85) * limit, `${share}: little is left`);
         }
       });
+
+t.test('of more than 20,000 rows some are measured, and stand for the others', async (t) => {
+  const rows = Array.from({ length: 50_000 }, (_, step) => makeRow(0, step, step % 1_000 < 300));
+  for (const format of ['csv', 'ndjson'] as const) {
+    const table = makeTable({ groups: [{ head: { venue: 'v' }, rows }] }, format);
+    const whole = (await writeRows(table)).length;
+    const lines = await measureTable(table, whole);
+    t.match(lines, { every: 3, lines: { length: 16_667 } });
+    t.ok(Math.abs(countLineBytes(lines) / whole - 1) < 0.01, format);
+  }
+});
