@@ -177,7 +177,7 @@ const run = async (input: Input, context: Context): Promise<Answer> => {
   const makeBody = (found: readonly RuleStatus[]): JsonValue => {
     const foundIds = new Set(found.map((status) => status.rule.ruleId));
     return {
-      evaluated_at: formatInstant(context.evaluatedAt),
+      evaluated_at: formatInstant(Math.max(context.evaluatedAt, ...found.map((one) => one.evaluatedAt ?? 0))),
       receipt_id: context.receiptId,
       rules: sortRules(ids, found).map(toItem),
       missing: (ids ?? []).filter((id) => !foundIds.has(id)),

@@ -76,6 +76,7 @@ const toCallerName = (caller: RuleCaller): string => ('keyId' in caller ? caller
 const toStatus = (row: StatusRow, at: Micros): RuleStatus => {
   const rule = fromRow(row);
   const intervalS = computeIntervalS(rule.intervalS, findPlan(row.plan));
+  const evaluatedAt = row.evaluated_at === null ? null : readMicros(row.evaluated_at);
   return {
     rule,
     intervalS,
@@ -83,8 +84,8 @@ const toStatus = (row: StatusRow, at: Micros): RuleStatus => {
     reason: row.reason,
     before: row.before,
     since: readMicros(row.since),
-    evaluatedAt: row.evaluated_at === null ? null : readMicros(row.evaluated_at),
-    nextAt: rule.enabled ? findInstantAfter(at, { phase: rule.phase, intervalS }) : null,
+    evaluatedAt,
+    nextAt: rule.enabled ? findInstantAfter(Math.max(at, evaluatedAt ?? at), { phase: rule.phase, intervalS }) : null,
     matched: row.matched,
     matchedTotal: row.matched_total,
     unknown: row.unknown,

@@ -126,7 +126,7 @@ export class MarketAt {
     return {
       isBehind: (venue) => this.#findVenue(venue).stateLag,
       watermarkOf: (venue) => this.#findVenue(venue).watermark,
-      byWatermark: true,
+      excludesLater: true,
       layersOf: (one) => {
         const states = held.get(one.listing) ?? {};
         held.set(one.listing, states);

@@ -17,13 +17,15 @@ export type FreshDeps = {
   readonly live: LiveMemory;
   readonly history: HistoryStore | null;
   readonly choose: ChooseScope;
+  readonly nowMicros: () => Micros;
 };
 
 type Spend = (count: number) => Promise<void>;
 
 /**
  * Evaluates those named now, but those that were within the second. One that is just being evaluated for another call is waited for:
- * what was stored before may be as old as the rule's interval. `spend` takes so many of the day's quota or throws.
+ * what was stored before may be as old as the rule's interval. Each is evaluated at the instant at which its inputs are read, never before
+ * `at`, that of the call. `spend` takes so many of the day's quota or throws.
  */
 export type EvaluateFresh = (ids: readonly string[], at: Micros, spend: Spend) => Promise<void>;
 
@@ -70,7 +72,7 @@ const createJudge = ({ live, history, choose }: FreshDeps) => {
 };
 
 export const openFreshEvaluation = (deps: FreshDeps): EvaluateFresh => {
-  const { pool } = deps;
+  const { pool, nowMicros } = deps;
   const judge = createJudge(deps);
 
   /** Evaluates those whose second is free and answers which. What could not be evaluated is given back, so a call that waits may try. */
@@ -84,7 +86,9 @@ export const openFreshEvaluation = (deps: FreshDeps): EvaluateFresh => {
       // One after the other: each lets other calls run between its instruments.
       for (const row of rows) {
         const rule = fromRow(row);
-        await recordEvaluations(pool, [{ rule, at, outcome: await judge(rule, findPlan(row.plan), at) }]);
+        const readAt = Math.max(at, nowMicros());
+        const outcome = await judge(rule, findPlan(row.plan), readAt);
+        await recordEvaluations(pool, [{ rule, at: readAt, outcome }]);
         left.delete(rule.ruleId);
       }
     } catch (error) {

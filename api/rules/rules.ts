@@ -1,7 +1,6 @@
 // The rules of one process put together: states for callers, evaluation of its share, and the notices of PostgreSQL both live by.
 import type { Logger } from '../../infra/runtime/log.ts';
 import type { Registry } from '../../infra/runtime/metrics.ts';
-import type { Micros } from '../../schemas/records.ts';
 import { startDeliveries } from './deliveries.ts';
 import { type AgentRules, openAgentRules } from './desk.ts';
 import { startEvaluator } from './evaluator.ts';
@@ -16,7 +15,6 @@ export const RULES_CHANNEL = 'rules';
 export const MOVES_CHANNEL = 'rule_moves';
 
 export type RulesDeps = FreshDeps & {
-  readonly nowMicros: () => Micros;
   readonly registry: Registry;
   /** Webhooks may lead to this machine: simulated runs only. */
   readonly allowsLoopback: boolean;

@@ -45,8 +45,8 @@ export type CaptureOptions = {
   readonly now: Micros;
   /** W of the listing's venue in a live answer; null in one about the past, where every period ended by T is looked at. */
   readonly watermark: Micros | null;
-  /** Candles count by the watermark alone: one that came meanwhile is not of the instant. */
-  readonly byWatermark?: boolean;
+  /** Candles that came later do not count, unless the watermark alone decides; without it all that came do. */
+  readonly cameBy?: Micros;
   readonly columns: Columns;
   /** Of the listing's venue, ascending. */
   readonly capabilities: readonly CapabilityVersion[];
@@ -111,25 +111,25 @@ const toSource = (
 const isUsable = (
   source: Source,
   period: number,
-  known: { readonly watermark: Micros; readonly byWatermark: boolean },
+  known: { readonly watermark: Micros; readonly cameBy: Micros },
 ): boolean => {
   const { spec, column, isHeld } = source;
   const end = period * findLength(spec);
   if (known.watermark >= end + SEALS_AFTER) return true;
   if (!column.has(period) || !isHeld(period)) return false;
   if (spec.kind === 'layer') return known.watermark >= end;
-  return !known.byWatermark && isUsable(source, period - 1, known);
+  return column.cameAt(period) <= known.cameBy && isUsable(source, period - 1, known);
 };
 
 /** The newest period that all columns of a timeframe can use. */
 const findNewestPeriod = (
   sources: readonly Source[],
-  { at, watermark, byWatermark = false }: CaptureOptions,
+  { at, watermark, cameBy = Number.POSITIVE_INFINITY }: CaptureOptions,
 ): number => {
   let newest = Number.POSITIVE_INFINITY;
   for (const source of sources) {
     let period = toPeriod(at, findLength(source.spec));
-    while (watermark !== null && !isUsable(source, period, { watermark, byWatermark })) period--;
+    while (watermark !== null && !isUsable(source, period, { watermark, cameBy })) period--;
     newest = Math.min(newest, period);
   }
   return newest;

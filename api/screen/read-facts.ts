@@ -61,8 +61,8 @@ export type Moment = {
   readonly isBehind: (venue: string) => boolean;
   readonly layersOf: (one: Selected) => LayerStates;
   readonly watermarkOf: (venue: string) => Micros;
-  /** Candles count by the watermark alone, whenever they came. */
-  readonly byWatermark?: true;
+  /** Candles that came after the instant do not count. */
+  readonly excludesLater?: true;
 };
 
 /** Facts of a moment; layers are taken at once, series when they are loaded. */
@@ -82,8 +82,8 @@ export const readFactsAt = (
     const windows = (one: Selected): Windows => {
       const { capabilities, venue } = requireVenue(live, one);
       const { at, units } = terms;
-      const { byWatermark } = moment;
-      const when = { at, now: at, watermark: moment.watermarkOf(venue), ...(byWatermark ? { byWatermark } : {}) };
+      const cameBy = moment.excludesLater ? { cameBy: at } : {};
+      const when = { at, now: at, watermark: moment.watermarkOf(venue), ...cameBy };
       return capture(one, plan.needs, { ...when, columns, capabilities, stateLag: moment.isBehind(venue), units });
     };
     return convertUnits(plan, makeFacts(selected, terms, { layers, windows }), reading);

@@ -235,10 +235,10 @@ export class SeriesCache implements Columns {
     if (held?.size === 0) this.#byListing.delete(key);
   }
 
-  #apply(venue: string, { kind, row, symbol }: LiveEntry): void {
+  #apply(venue: string, { kind, row, symbol, recorded_at: cameAt }: LiveEntry): void {
     if (row === null || symbol === null || (kind !== 'provisional' && kind !== 'sealed')) return;
     if (!canBeElement(row)) return;
-    for (const target of this.#byListing.get(`${venue}|${symbol}`) ?? []) putRow(row, target);
+    for (const target of this.#byListing.get(`${venue}|${symbol}`) ?? []) putRow(row, target, cameAt);
   }
 }
 

@@ -6,8 +6,8 @@ export const NOTHING_RECEIVED = Number.NEGATIVE_INFINITY;
 /** Periods kept free at the newest end when a full column moves on. */
 const SLACK = 64;
 const BYTES_A_FIGURE = 8;
-/** Newest periods whose digits are kept: a figure is printed only of the newest usable one, which lies at most 100 s back. */
-const PERIODS_WITH_DIGITS = 8;
+/** Newest periods whose digits, and instants of coming, are kept: only those of the newest usable one are looked at, which lies at most 100 s back. */
+const NEWEST_PERIODS = 8;
 
 /** The value of a row for one period. */
 export type PeriodValue = {
@@ -17,6 +17,8 @@ export type PeriodValue = {
   readonly received: Micros;
   /** Instant of the record in the log; NaN when there is none. Kept only by columns that are made for it. */
   readonly recorded?: Micros;
+  /** When the row came in the log, where it is known; else when it was recorded. */
+  readonly cameAt?: Micros;
   /** Where the double does not give the figure back (N-05 rule 1). */
   readonly digits?: Digits | undefined;
   /** The unit of the row's quantities, where the row has one. Kept by columns of quantities. */
@@ -41,6 +43,13 @@ export type ColumnOptions = {
   readonly keepsLastRow?: boolean;
 };
 
+/** Keeps a value of the newest periods alone. */
+const keepNewest = <T>(kept: Map<number, T>, period: number, value: T): void => {
+  kept.set(period, value);
+  const oldest = Math.max(...kept.keys()) - NEWEST_PERIODS;
+  for (const held of kept.keys()) if (held <= oldest) kept.delete(held);
+};
+
 const makeNone = (room: number): Float64Array => new Float64Array(room).fill(Number.NaN);
 
 export class Column {
@@ -51,6 +60,8 @@ export class Column {
   #recorded: Float64Array | null;
   #units: Uint8Array | null;
   readonly #digits = new Map<number, Digits>();
+  /** When the first candle of a period came: a later one of the period replaces its figures, not this (H-13). */
+  readonly #came = new Map<number, Micros>();
   readonly #last: number;
   readonly #keepsLastRow: boolean;
 
@@ -87,12 +98,13 @@ export class Column {
     const i = period - this.#first;
     const held = this.#received[i] as number;
     if (held > received && !this.#keepsLastRow) return;
+    if (Number.isNaN(held) && this.#keepsLastRow) this.#noteComing(period, element);
     this.#values[i] = value;
     this.#received[i] = received;
     if (this.#recorded !== null) this.#recorded[i] = recorded;
     if (this.#units !== null) this.#units[i] = unitsDiffer ? DIFFERENT : UNITS.indexOf(unit);
     if (digits === undefined) this.#digits.delete(period);
-    else this.#keepDigits(period, digits);
+    else keepNewest(this.#digits, period, digits);
   }
 
   /** The figure of a period where its double does not give it back; null where it does, or there is none. */
@@ -100,10 +112,14 @@ export class Column {
     return this.#digits.get(period) ?? null;
   }
 
-  #keepDigits(period: number, digits: Digits): void {
-    this.#digits.set(period, digits);
-    const oldest = Math.max(...this.#digits.keys()) - PERIODS_WITH_DIGITS;
-    for (const held of this.#digits.keys()) if (held <= oldest) this.#digits.delete(held);
+  #noteComing(period: number, { received, recorded, cameAt = recorded }: PeriodValue): void {
+    if (cameAt !== undefined && !Number.isNaN(cameAt) && !Number.isNaN(received))
+      keepNewest(this.#came, period, cameAt);
+  }
+
+  /** When the first candle of a period came; minus infinity where that is not known, or long ago. */
+  cameAt(period: number): Micros {
+    return this.#came.get(period) ?? Number.NEGATIVE_INFINITY;
   }
 
   #kept(): Float64Array[] {

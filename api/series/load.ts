@@ -54,8 +54,8 @@ const isRowOf = ({ texts }: Row, spec: ColumnSpec): boolean =>
 /** Whether a row of `live` can be an element, sealed or not: rows of candles are of completed ones, never of a forming one (DQL-26). */
 export const canBeElement = (row: Row): boolean => row.flags.late !== true;
 
-/** Puts a row of the column's table where it belongs; gaps leave their period empty. */
-export const putRow = (row: Row, { spec, column }: Pick<Target, 'spec' | 'column'>): void => {
+/** Puts a row of the column's table where it belongs; gaps leave their period empty. `cameAt`: when it came in the log, where that is known. */
+export const putRow = (row: Row, { spec, column }: Pick<Target, 'spec' | 'column'>, cameAt?: Micros): void => {
   if (row.table !== findTable(spec) || !isRowOf(row, spec)) return;
   const end = spec.kind === 'candles' ? (row.instants.close_time ?? row.at) : row.at;
   const silence = spec.kind === 'candles' && row.texts.status === 'present' ? NOTHING_RECEIVED : NONE;
@@ -63,7 +63,12 @@ export const putRow = (row: Row, { spec, column }: Pick<Target, 'spec' | 'column
   const recorded = row.instants.recorded_at ?? NONE;
   // A reading's row without a reading is a gap; a proved empty minute is an element that nothing was received for.
   if (spec.kind === 'layer' && Number.isNaN(received)) return;
-  column.put(toWindowPeriod(end, findLength(spec)), { ...readFigure(row, spec), received, recorded });
+  column.put(toWindowPeriod(end, findLength(spec)), {
+    ...readFigure(row, spec),
+    received,
+    recorded,
+    ...(cameAt === undefined ? {} : { cameAt }),
+  });
 };
 
 /** Copies rows that the store may not show yet. Must run before the store is queried: a row that leaves memory meanwhile is in the store. */

@@ -52,8 +52,8 @@ const find = async (pool: Pool, rule: Rule, state: RuleState): Promise<number> =
 const startApi = async (t: Teardown) => {
   const pool = await freshPool(t);
   const feed = market();
-  const rules = openAgentRules({ pool, live: feed.memory, history: null, choose: () => EVERYTHING });
   const nowMicros = () => Date.now() * 1_000;
+  const rules = openAgentRules({ pool, live: feed.memory, history: null, choose: () => EVERYTHING, nowMicros });
   for (const venue of ['binance', 'okx']) feed.watermark(venue, nowMicros());
   const meter = new Meter();
   const { app } = await testApp(feed, { keys: openKeyStore(pool), rules, meter, nowMicros });
@@ -98,9 +98,12 @@ t.test('members of an answer, in their order; every caller has its own previous 
     },
   ]);
   t.equal(await find(pool, rule, 'true'), 1);
-  t.match((await ask(one)).body.rules, [
+  const { body } = await ask(one);
+  t.match(body.rules, [
     { state: 'true', reason: null, previous_state: 'unknown', changed: true, matched: ['BTC-PERP'] },
   ]);
+  const [{ evaluated_at, next_evaluation_at }] = body.rules;
+  t.ok(body.evaluated_at >= evaluated_at && next_evaluation_at > evaluated_at, 'an answer is of no earlier instant');
   t.match(
     (await ask(one)).body.rules,
     [{ state: 'true', previous_state: 'true', changed: false }],
@@ -299,7 +302,8 @@ t.test('a payer reads shared rules for 0.01 USDC a name, with a previous state o
   const world = await startPaymentWorld(t);
   const pool = await freshPool(t);
   const feed = market();
-  const rules = openAgentRules({ pool, live: feed.memory, history: null, choose: () => EVERYTHING });
+  const nowMicros = () => Date.now() * 1_000;
+  const rules = openAgentRules({ pool, live: feed.memory, history: null, choose: () => EVERYTHING, nowMicros });
   const { url } = await startPaidApi(t, world, { pool, rules });
   await newKey(pool, 'acc_a');
   const [shared, hidden] = [await makeRule(pool, { shared: true }), await makeRule(pool)];

@@ -36,7 +36,8 @@ t.test('a claim, and a claim that is given back, wait for the first rule before 
   const [first, second] = await makeRules(pool);
   const feed = market();
   const choose = () => ({ venues: null, instruments: null });
-  const desk = openAgentRules({ pool, live: feed.memory, history: null, choose });
+  const nowMicros = () => Date.now() * 1_000;
+  const desk = openAgentRules({ pool, live: feed.memory, history: null, choose, nowMicros });
   const other = await pool.connect();
   t.teardown(() => other.release());
   const checkSecondIsFree = async (client: PoolClient): Promise<void> => {

@@ -24,7 +24,8 @@ t.test('the second call waits for the evaluation of the first, and makes its own
   const pool = await freshPool(t);
   const { ruleId } = await makeRule(pool);
   const choose = () => ({ venues: null, instruments: null });
-  const desk = openAgentRules({ pool, live: market().memory, history: null, choose });
+  const at = Date.now() * 1_000;
+  const desk = openAgentRules({ pool, live: market().memory, history: null, choose, nowMicros: () => at });
   const readEvaluatedAt = async (): Promise<number> => {
     const { rows } = await pool.query<{ at: string | null }>('select evaluated_at as at from rule_states');
     return Number(rows[0]?.at);
@@ -55,7 +56,6 @@ t.test('the second call waits for the evaluation of the first, and makes its own
     await firstEnded;
     return { told: await told, spent };
   };
-  const at = Date.now() * 1_000;
   t.same(await callTwice(at, async () => undefined), { told: at, spent: 0 });
   const later = at + 2_000_000;
   t.same(await callTwice(later, () => Promise.reject(new Error('the day is used up'))), { told: later + 1, spent: 1 });
@@ -64,8 +64,9 @@ t.test('the second call waits for the evaluation of the first, and makes its own
 t.test('the second call evaluates also where the first fails between its two looks', async (t) => {
   const pool = await freshPool(t);
   const { ruleId } = await makeRule(pool);
-  const deps = { live: market().memory, history: null, choose: () => ({ venues: null, instruments: null }) };
   const at = Date.now() * 1_000;
+  const choose = () => ({ venues: null, instruments: null });
+  const deps = { live: market().memory, history: null, choose, nowMicros: () => at };
   const claimed = Promise.withResolvers<void>();
   const refused = Promise.withResolvers<void>();
   const first = openAgentRules({ ...deps, pool }).evaluate([ruleId], at, async () => {

@@ -23,7 +23,8 @@ type Element = Partial<PeriodValue> | null;
 /** Elements of the periods that end at noon, oldest first. */
 const findColumn = (spec: ColumnSpec, elements: readonly Element[]): Column => {
   const last = NOON / findLength(spec);
-  const column = new Column(last - 40, last, { isSampled: spec.kind === 'layer', isQuantity: isQuantitySpec(spec) });
+  const kinds = { isSampled: spec.kind === 'layer', keepsLastRow: spec.kind === 'candles' };
+  const column = new Column(last - 40, last, { ...kinds, isQuantity: isQuantitySpec(spec) });
   elements.forEach((element, i) => {
     const period = last - elements.length + 1 + i;
     const received = period * findLength(spec);
@@ -38,21 +39,21 @@ type Market = {
   readonly units?: UnitsMode;
   readonly stateLag?: boolean;
   readonly watermark?: Micros;
-  readonly byWatermark?: boolean;
+  readonly cameBy?: Micros;
 };
 
 const BTC = listing('okx', listingValues({ quantity_unit: 'contracts' }));
 
 const captured = (spec: ColumnSpec, elements: readonly Element[], market: Market = {}) => {
   const { versions = [BTC], capabilities = [withCandles('okx')], units = 'published' } = market;
-  const { stateLag = false, watermark = null, byWatermark = false } = market;
+  const { stateLag = false, watermark = null, cameBy = Number.POSITIVE_INFINITY } = market;
   const version = versions.at(-1) ?? BTC;
   const column = findColumn(spec, elements);
   const selected = {
     listing: { venue: 'okx', venueSymbol: 'BTCUSDT', versions: [...versions], readings: new NewestReadings() },
     version,
   };
-  const options = { at: NOON, now: NOW, watermark, byWatermark, columns: { columnOf: () => column } };
+  const options = { at: NOON, now: NOW, watermark, cameBy, columns: { columnOf: () => column } };
   const needs = [{ spec, bars: elements.length }];
   const windows = capture(selected, needs, { ...options, capabilities, stateLag, units });
   return windows.get(toSpecId(spec));
@@ -101,7 +102,12 @@ t.test('a candle counts once it has come and none before it may still come (DQL-
   t.equal(endOf([{}, null, {}], live), -2, 'the one in between may still come');
   t.equal(endOf([null, {}, {}], live), 0, 'a sealed one may not');
   t.equal(endOf([{}, null, {}], { watermark: NOON + 50_000_000 }), 0, 'nor this one any more');
-  t.equal(endOf([{}, {}, {}], { ...live, byWatermark: true }), -2, 'a rule counts what is sealed by its instant');
+  const rule = { ...live, cameBy: NOON + 10_000_000 };
+  const later: Element = { recorded: NOON + 10_000_001 };
+  t.equal(endOf([{}, {}, {}], rule), 0, 'a rule counts what had come by its instant');
+  t.equal(endOf([{}, {}, later], rule), -1, 'and nothing that came afterwards');
+  t.equal(endOf([{}, later, {}], rule), -2);
+  t.equal(endOf([later, {}, {}], rule), 0, 'but what is sealed, whenever it came');
 });
 
 t.test('what came without a figure is not awaited: its period has no element (DQL-26)', async (t) => {
