@@ -8,11 +8,14 @@ const ANSWERS_WITHIN_MS = 5_000;
 const WINDOW = 2_000n;
 /** How far before its presentation an authorisation may have been used, for clocks that differ. */
 const ALLOWANCE_S = 60;
+/** No node is behind for so long: what it does not find of an authorisation that had ended before, there is not. */
+const BEHIND_S = 600n;
 
 const TOKEN = parseAbi([
   'function authorizationState(address authorizer, bytes32 nonce) view returns (bool)',
   'function balanceOf(address owner) view returns (uint256)',
   'event AuthorizationUsed(address indexed authorizer, bytes32 indexed nonce)',
+  'event AuthorizationCanceled(address indexed authorizer, bytes32 indexed nonce)',
   'event Transfer(address indexed from, address indexed to, uint256 value)',
 ]);
 
@@ -35,11 +38,13 @@ export type PaymentChain = {
   readonly isMessageOf: (payer: string, message: string, signature: string) => Promise<boolean>;
 };
 
-/** The transaction that used the nonce, newest blocks first; null when there is none since the payment was presented. */
-const findUse = async (
+type Search = { readonly presentedMs: number; readonly newest: bigint };
+
+/** The transaction with an event of the nonce, newest blocks first; null when none is found since the payment was presented. */
+const findEvent = async (
   client: PublicClient,
-  { payload, offer }: Settleable,
-  { presentedMs, newest }: { readonly presentedMs: number; readonly newest: bigint },
+  eventName: 'AuthorizationUsed' | 'AuthorizationCanceled',
+  { payload, offer, presentedMs, newest }: Settleable & Search,
 ): Promise<Hex | null> => {
   const { from, nonce } = payload.authorization;
   const oldestS = BigInt(Math.floor(presentedMs / 1_000) - ALLOWANCE_S);
@@ -47,7 +52,7 @@ const findUse = async (
   for (;;) {
     const first = to >= WINDOW ? to - WINDOW + 1n : 0n;
     const [log] = await client.getContractEvents({
-      ...{ address: toHex(offer.asset), abi: TOKEN, eventName: 'AuthorizationUsed' },
+      ...{ address: toHex(offer.asset), abi: TOKEN, eventName },
       args: { authorizer: from as Hex, nonce: nonce as Hex },
       ...{ fromBlock: first, toBlock: to },
     });
@@ -57,20 +62,45 @@ const findUse = async (
   }
 };
 
-/** A nonce serves every kind of authorisation of its payer: only the transfer shows that it was ours. */
+/**
+ * A nonce serves every kind of authorisation of its payer, and one transaction may use several: the token writes the use of each directly before
+ * the transfer that it authorises, and only that one shows that it was ours.
+ */
 const hasPaid = async (client: PublicClient, hash: Hex, { payload, offer }: Settleable): Promise<boolean> => {
+  const { from, nonce } = payload.authorization;
   const { status, logs } = await client.getTransactionReceipt({ hash });
   const token = logs.filter(({ address }) => address.toLowerCase() === offer.asset.toLowerCase());
+  const used = parseEventLogs({ abi: TOKEN, eventName: 'AuthorizationUsed', logs: token }).find(
+    ({ args }) => args.authorizer.toLowerCase() === from && args.nonce.toLowerCase() === nonce,
+  );
   const transfers = parseEventLogs({ abi: TOKEN, eventName: 'Transfer', logs: token });
   return (
     status === 'success' &&
+    used !== undefined &&
     transfers.some(
-      ({ args }) =>
-        args.from.toLowerCase() === payload.authorization.from &&
+      ({ args, logIndex }) =>
+        logIndex === used.logIndex + 1 &&
+        args.from.toLowerCase() === from &&
         args.to.toLowerCase() === offer.payTo.toLowerCase() &&
         args.value === BigInt(offer.amount),
     )
   );
+};
+
+/** What became of a nonce that the token holds for used. */
+const findOutcome = async (
+  client: PublicClient,
+  payment: Settleable,
+  { timestamp, ...search }: Search & { readonly timestamp: bigint },
+): Promise<Looked> => {
+  const hash = await findEvent(client, 'AuthorizationUsed', { ...payment, ...search });
+  if (hash !== null)
+    return (await hasPaid(client, hash, payment)) ? { is: 'paid', transaction: hash.toLowerCase() } : { is: 'spent' };
+  if ((await findEvent(client, 'AuthorizationCanceled', { ...payment, ...search })) !== null) return { is: 'spent' };
+  // A node that is behind finds no event in blocks that it does not have, and says so with the same empty list.
+  if (timestamp < BigInt(payment.payload.authorization.validBefore) + BEHIND_S)
+    throw new Error('the event of a used nonce was not found');
+  return { is: 'spent' };
 };
 
 export const openPaymentChain = (rpcUrl: string, withinMs = ANSWERS_WITHIN_MS): PaymentChain => {
@@ -98,9 +128,7 @@ export const openPaymentChain = (rpcUrl: string, withinMs = ANSWERS_WITHIN_MS): 
       const asked = { args: [from as Hex, nonce as Hex], blockNumber: newest };
       const isUsed = await read<boolean>(payment, 'authorizationState', asked);
       if (!isUsed) return { is: 'unused', isExpired: timestamp >= BigInt(validBefore) };
-      const hash = await findUse(client, payment, { presentedMs, newest });
-      if (hash === null || !(await hasPaid(client, hash, payment))) return { is: 'spent' };
-      return { is: 'paid', transaction: hash.toLowerCase() };
+      return findOutcome(client, payment, { presentedMs, newest, timestamp });
     },
     async canPay(payment) {
       const { from } = payment.payload.authorization;

@@ -3,30 +3,67 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import t from 'tap';
+import { encodeEventTopics, type Hex, numberToHex, parseAbi } from 'viem';
 import { openPaymentChain } from '../../../api/payments/chain.ts';
 import type { Settleable } from '../../../api/payments/facilitator.ts';
 
 const HEAD = 10_000;
 const NOW_S = 1_800_000_000;
-const TOKEN = `0x${'aa'.repeat(20)}`;
-const PAYER = `0x${'bb'.repeat(20)}`;
+const TOKEN = `0x${'aa'.repeat(20)}` as const;
+const PAYER = `0x${'bb'.repeat(20)}` as const;
 
-const makePayment = (validBefore: number): Settleable =>
+const PAY_TO = `0x${'dd'.repeat(20)}` as const;
+const NONCE = `0x${'cc'.repeat(32)}` as const;
+const EVENTS = parseAbi([
+  'event AuthorizationUsed(address indexed authorizer, bytes32 indexed nonce)',
+  'event AuthorizationCanceled(address indexed authorizer, bytes32 indexed nonce)',
+  'event Transfer(address indexed from, address indexed to, uint256 value)',
+]);
+const USED = { result: `0x${'0'.repeat(63)}1` };
+
+const makePayment = (validBefore: number, nonce: Hex = NONCE): Settleable =>
   ({
-    payload: { authorization: { from: PAYER, nonce: `0x${'cc'.repeat(32)}`, validBefore: String(validBefore) } },
-    offer: { asset: TOKEN, payTo: `0x${'dd'.repeat(20)}`, amount: '5000' },
+    payload: { authorization: { from: PAYER, nonce, validBefore: String(validBefore) } },
+    offer: { asset: TOKEN, payTo: PAY_TO, amount: '5000' },
   }) as unknown as Settleable;
 
 type Asked = { readonly id: number; readonly method: string; readonly params: readonly unknown[] };
 const toHex = (n: number): string => `0x${n.toString(16)}`;
 
+type Log = { readonly topics: readonly unknown[]; readonly data: Hex };
+const writeUse = (nonce: Hex, eventName: 'AuthorizationUsed' | 'AuthorizationCanceled' = 'AuthorizationUsed'): Log => ({
+  topics: encodeEventTopics({ abi: EVENTS, eventName, args: { authorizer: PAYER, nonce } }),
+  data: '0x',
+});
+const writeTransfer = (to: Hex, value: bigint): Log => ({
+  topics: encodeEventTopics({ abi: EVENTS, eventName: 'Transfer', args: { from: PAYER, to } }),
+  data: numberToHex(value, { size: 32 }),
+});
+
+const HASH = `0x${'ee'.repeat(32)}` as const;
+const MINED = { blockHash: HASH, blockNumber: toHex(HEAD), transactionHash: HASH, transactionIndex: '0x0' };
+
+/** What one transaction of the newest block wrote: its events, and its receipt. */
+const answerOfLogs = (events: readonly Log[], { method, params }: Asked): object => {
+  const logs = events.map((log, i) => ({ ...MINED, ...log, address: TOKEN, logIndex: toHex(i), removed: false }));
+  if (method === 'eth_getTransactionReceipt') return { result: { ...MINED, status: '0x1', type: '0x2', logs } };
+  const { topics, toBlock } = params[0] as { readonly topics: readonly unknown[]; readonly toBlock: string };
+  const isAsked = (log: Log): boolean => topics.every((topic, i) => topic === log.topics[i]);
+  return { result: Number(toBlock) === HEAD ? logs.filter(isAsked) : [] };
+};
+
 /** Answers `latest` with its newest block, and every other call by a node that is behind it. */
-const startNodes = async (t: { teardown: (end: () => void) => void }, answerCall: (block: unknown) => object) => {
+const startNodes = async (
+  t: { teardown: (end: () => void) => void },
+  answerCall: (block: unknown) => object,
+  events: readonly Log[] = [],
+) => {
   const asked: Asked[] = [];
-  const answer = ({ method, params }: Asked): object => {
+  const answer = (one: Asked): object => {
+    const { method, params } = one;
     if (method === 'eth_call') return answerCall(params[1]);
     if (method === 'eth_blockNumber') return { result: toHex(HEAD) };
-    if (method === 'eth_getLogs') return { result: [] };
+    if (method === 'eth_getLogs' || method === 'eth_getTransactionReceipt') return answerOfLogs(events, one);
     const at = params[0] === 'latest' ? HEAD : Number(params[0]);
     // A block every two seconds.
     return { result: { number: toHex(at), timestamp: toHex(NOW_S - 2 * (HEAD - at)), transactions: [] } };
@@ -53,12 +90,51 @@ t.test('a node that has not seen the newest block does not decide that a payment
   await t.rejects(chain.look(makePayment(NOW_S - 1), NOW_S * 1_000), 'whether it was used is not known');
 });
 
+t.test(
+  'a node that does not have the block of the use does not decide that a nonce was spent for another',
+  async (t) => {
+    const { chain } = await startNodes(t, () => USED);
+    await t.rejects(chain.look(makePayment(NOW_S + 60), NOW_S * 1_000), 'it was paid or spent, and nobody knows which');
+    await t.rejects(chain.look(makePayment(NOW_S - 60), NOW_S * 1_000), 'nor a little later');
+    t.same(
+      await chain.look(makePayment(NOW_S - 3_600), NOW_S * 1_000),
+      { is: 'spent' },
+      'no node is behind for an hour',
+    );
+  },
+);
+
+t.test('a cancelled nonce is spent at once', async (t) => {
+  const { chain } = await startNodes(t, () => USED, [writeUse(NONCE, 'AuthorizationCanceled')]);
+  t.same(await chain.look(makePayment(NOW_S + 60), NOW_S * 1_000), { is: 'spent' });
+});
+
+t.test('of several authorisations in one transaction each is paid by its own transfer', async (t) => {
+  const OTHER = `0x${'c1'.repeat(32)}` as const;
+  const ELSEWHERE = `0x${'d1'.repeat(20)}` as const;
+  const paid = [writeUse(NONCE), writeTransfer(PAY_TO, 5_000n)];
+  const spent = [writeUse(OTHER), writeTransfer(ELSEWHERE, 5_000n)];
+  for (const events of [
+    [...paid, ...spent],
+    [...spent, ...paid],
+  ]) {
+    const { chain } = await startNodes(t, () => USED, events);
+    const look = (nonce: Hex) => chain.look(makePayment(NOW_S + 60, nonce), NOW_S * 1_000);
+    t.same(await look(NONCE), { is: 'paid', transaction: HASH });
+    t.same(await look(OTHER), { is: 'spent' }, 'the transfer of another authorisation pays nothing of it');
+  }
+});
+
 t.test('no query for the use of a nonce covers more blocks than public nodes answer for', async (t) => {
-  const { chain, asked } = await startNodes(t, () => ({ result: `0x${'0'.repeat(63)}1` }));
-  t.same(await chain.look(makePayment(NOW_S + 60), (NOW_S - 8_000) * 1_000), { is: 'spent' });
+  const { chain, asked } = await startNodes(t, () => USED);
+  t.same(await chain.look(makePayment(NOW_S - 3_600), (NOW_S - 8_000) * 1_000), { is: 'spent' });
+  const uses = encodeEventTopics({ abi: EVENTS, eventName: 'AuthorizationUsed' })[0];
   const ranges = asked
     .filter(({ method }) => method === 'eth_getLogs')
-    .map(({ params }) => params[0] as { readonly fromBlock: string; readonly toBlock: string })
+    .map(
+      ({ params }) => params[0] as { readonly fromBlock: string; readonly toBlock: string; readonly topics: unknown[] },
+    )
+    .filter(({ topics }) => topics[0] === uses)
     .map(({ fromBlock, toBlock }) => [Number(fromBlock), Number(toBlock)] as const);
   t.ok(ranges.length > 1);
   for (const [from, to] of ranges) t.ok(to - from + 1 <= 2_000, `${from} to ${to}`);
