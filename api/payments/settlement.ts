@@ -11,6 +11,8 @@ import type { Failure, OpenPayment, PaymentStore } from './store.ts';
 
 /** Payments of other processes, and outcomes that are unknown, are looked for this often. */
 const SWEEP_EVERY_MS = 1_000;
+/** Leases end while the database is away: for so long after it the processes that live renew theirs before anything of others is taken for left. */
+const RENEWED_WITHIN_MS = 5_000;
 /** Taken up in one sweep of each kind; the rest waits for the next. */
 const MOST_AT_ONCE = 20;
 /** An operator should look at an outcome that is unknown for so long. */
@@ -121,6 +123,7 @@ export const startSettlement = (deps: SettlementDeps): Settlement => {
   const runs = new Map<string, number>();
   const underWay = new Set<Promise<void>>();
   const watch = watchOverdue(deps);
+  let failedMs = Number.NEGATIVE_INFINITY;
 
   const leave = (receiptId: string): void => {
     const left = (runs.get(receiptId) ?? 1) - 1;
@@ -143,14 +146,17 @@ export const startSettlement = (deps: SettlementDeps): Settlement => {
 
   const sweep = async (): Promise<void> => {
     if (held.size > 0) await store.renew([...held]);
-    await store.tidy();
+    if (performance.now() - failedMs >= RENEWED_WITHIN_MS) await store.tidy();
     for (const open of await store.takeServed(MOST_AT_ONCE)) void run(open.receiptId, () => settleOpen(deps, open));
     for (const open of await store.takeUnknown(MOST_AT_ONCE)) {
       if (!held.has(open.receiptId)) void run(open.receiptId, () => reconcile(deps, open));
     }
     await watch();
   };
-  const stopSweeping = repeat(sweep, log);
+  const noteFailure = (): void => {
+    failedMs = performance.now();
+  };
+  const stopSweeping = repeat(sweep, { log, noteFailure });
 
   return {
     held,
@@ -168,7 +174,10 @@ export const startSettlement = (deps: SettlementDeps): Settlement => {
 };
 
 /** Sweeps one after the other; an unavailable database is logged once. */
-const repeat = (sweep: () => Promise<void>, log: Logger): (() => Promise<void>) => {
+const repeat = (
+  sweep: () => Promise<void>,
+  { log, noteFailure }: { readonly log: Logger; readonly noteFailure: () => void },
+): (() => Promise<void>) => {
   const stopping = new AbortController();
   const outages = createOutageLog(log, 'payments cannot be looked through, trying again');
   const loop = async (): Promise<void> => {
@@ -177,6 +186,7 @@ const repeat = (sweep: () => Promise<void>, log: Logger): (() => Promise<void>) 
         await sweep();
         outages.noteSuccess();
       } catch (err) {
+        noteFailure();
         outages.noteFailure(err);
       }
       await pauseUnlessAborted(SWEEP_EVERY_MS, stopping.signal);

@@ -125,3 +125,39 @@ t.test('a clock of the database that is set back holds up no payment of a proces
     'the chain is asked',
   );
 });
+
+t.test(
+  'what a process answers survives an outage of the database, whichever process it answers first (P-04)',
+  async (t) => {
+    const pool = await freshPool(t);
+    const store = openPaymentStore(pool);
+    // Of another process, which could not renew it while the database was away.
+    await pool.query(
+      `insert into payments (payer, nonce, state, receipt_id, network, asset, amount, class, offer, payload, valid_before, lease_until)
+     values ($1, $2, 'verified', 'rcp_1', 'eip155:1', $1, 5000, 'screen', '{}', '{}', now() + interval '1 minute', now())`,
+      [PAYER, `0x${'cc'.repeat(32)}`],
+    );
+    const [failed, swept] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    let isAway = true;
+    const query = async (text: string, values: unknown[]) => {
+      if (isAway) throw new Error('connection refused');
+      if (text.includes('overdue')) swept.resolve();
+      return pool.query(text, values);
+    };
+    const own = { query, connect: () => pool.connect() } as unknown as Pool;
+    const log = { warn: () => failed.resolve(), info: () => undefined, error: () => undefined } as unknown as Logger;
+    const [purchases, chain, facilitator] = [openPurchases(own), {} as PaymentChain, {} as Facilitator];
+    const deps = { store: openPaymentStore(own), purchases, facilitator, chain, count: () => undefined, log };
+    const settlement = startSettlement(deps);
+    t.teardown(() => settlement.stop());
+    await failed.promise;
+    isAway = false;
+    await swept.promise;
+    t.ok(await store.renew(['rcp_1']), 'its process finds it, and goes on');
+    await pool.query('update payments set lease_until = now()');
+    await waitFor(
+      'left by everybody, it is removed',
+      async () => (await pool.query('select from payments')).rowCount === 0,
+    );
+  },
+);
