@@ -2,12 +2,12 @@
 import { html } from 'htm/preact';
 import { linkKey } from '../accounts/link-key.ts';
 import { PLANS } from '../contract/plans.ts';
-import { type Recovery, writeRecoveryMessage } from '../payments/recover-key.ts';
+import { type Recovery, WalletUndecided, writeRecoveryMessage } from '../payments/recover-key.ts';
 import { renderAgentSetup } from './agent-setup.ts';
 import { renderCopyable, renderFault, renderField, renderInstant, renderMessage } from './components.ts';
 import { readField } from './fields.ts';
 import { readSession, requireSession } from './guards.ts';
-import { type Content, type Exchange, renderFormField, sendPage } from './shell.ts';
+import { type Content, type Exchange, renderFormField, sendPage, sendProblem } from './shell.ts';
 import type { Site, SiteModule } from './site.ts';
 import { formatExampleCurl } from './try-call.ts';
 
@@ -70,6 +70,18 @@ const parseRequest = (body: unknown, issuedAt: string): LinkRequest | null => {
 const NO_PURCHASE =
   'This wallet has no live purchase with this transaction, or the signature is of another message, older than ten minutes, or used already.';
 
+const AWAY = {
+  ...{ status: 503, code: 'UNAVAILABLE' },
+  text: 'The chain does not answer whether your wallet, which is a contract, signed this. Go back and link the key again in a few seconds: the signature is good for ten minutes.',
+};
+
+/** To the person whose wallet could not be asked; only the log has the cause. */
+const refuseForNow = (site: Site, exchange: Exchange, err: WalletUndecided) => {
+  site.log.warn({ err }, 'the chain that decides about a wallet does not answer');
+  exchange.reply.header('retry-after', '5');
+  return sendProblem(site, exchange, AWAY);
+};
+
 const linkPurchase = async (site: Site, exchange: Exchange) => {
   const { body } = exchange.request;
   const asked = parseRequest(body, readField(body, 'issuedAt', 40));
@@ -114,6 +126,14 @@ export const linkPage: SiteModule = {
         );
       return showMessage(site, exchange, { asked, problem: null });
     });
-    app.post(PATH, { config: { rateLimit: SIGNATURES } }, (request, reply) => linkPurchase(site, { request, reply }));
+    app.post(PATH, { config: { rateLimit: SIGNATURES } }, async (request, reply) => {
+      const exchange = { request, reply };
+      try {
+        return await linkPurchase(site, exchange);
+      } catch (error) {
+        if (error instanceof WalletUndecided) return refuseForNow(site, exchange, error);
+        throw error;
+      }
+    });
   },
 };

@@ -1,5 +1,16 @@
 // Reads an authorisation from the chain itself, which decides wherever a settlement's outcome is unknown (P-04).
-import { createPublicClient, type Hex, type PublicClient, parseAbi, parseEventLogs } from 'viem';
+import {
+  BaseError,
+  ContractFunctionRevertedError,
+  ContractFunctionZeroDataError,
+  createPublicClient,
+  ExecutionRevertedError,
+  type Hex,
+  hashMessage,
+  type PublicClient,
+  parseAbi,
+  parseEventLogs,
+} from 'viem';
 import { openChainTransport } from '../../infra/runtime/chain-transport.ts';
 import type { Settleable } from './facilitator.ts';
 
@@ -18,6 +29,10 @@ const TOKEN = parseAbi([
   'event AuthorizationCanceled(address indexed authorizer, bytes32 indexed nonce)',
   'event Transfer(address indexed from, address indexed to, uint256 value)',
 ]);
+
+/** ERC-1271. */
+const WALLET = parseAbi(['function isValidSignature(bytes32 hash, bytes signature) view returns (bytes4)']);
+const ACCEPTED = '0x1626ba7e';
 
 /** In lower case viem requires no checksum. */
 const toHex = (address: string): Hex => address.toLowerCase() as Hex;
@@ -103,6 +118,23 @@ const findOutcome = async (
   return { is: 'spent' };
 };
 
+/** Refusals of the contract itself, as nodes word them; everything else is a failure of the node. */
+const REFUSALS = [ContractFunctionRevertedError, ContractFunctionZeroDataError, ExecutionRevertedError] as const;
+const isAnswerOfContract = (error: unknown): boolean =>
+  error instanceof BaseError && error.walk((one) => REFUSALS.some((refusal) => one instanceof refusal)) !== null;
+
+/** The contract's own answer; false where there is none. */
+const askWallet = async (client: PublicClient, address: Hex, [hash, signature]: readonly [Hex, Hex]) => {
+  if ((await client.getCode({ address })) === undefined) return false;
+  try {
+    const args = [hash, signature] as const;
+    return (await client.readContract({ address, abi: WALLET, functionName: 'isValidSignature', args })) === ACCEPTED;
+  } catch (error) {
+    if (isAnswerOfContract(error)) return false;
+    throw error;
+  }
+};
+
 export const openPaymentChain = (rpcUrl: string, withinMs = ANSWERS_WITHIN_MS): PaymentChain => {
   const client = createPublicClient({ transport: openChainTransport(rpcUrl, withinMs) });
 
@@ -138,7 +170,11 @@ export const openPaymentChain = (rpcUrl: string, withinMs = ANSWERS_WITHIN_MS): 
       const code = await client.getCode({ address: payer as Hex });
       return code !== undefined && code !== '0x';
     },
-    isMessageOf: (payer, message, signature) =>
-      client.verifyMessage({ address: payer as Hex, message, signature: signature as Hex }),
+    async isMessageOf(payer, message, given) {
+      const [address, signature] = [payer as Hex, given as Hex];
+      if (await client.verifyMessage({ address, message, signature })) return true;
+      // The library says false of a node that does not answer, too.
+      return askWallet(client, address, [hashMessage(message), signature]);
+    },
   };
 };

@@ -40,6 +40,11 @@ export const writeRecoveryMessage = (
     `Issued at: ${issuedAt}`,
   ].join('\n');
 
+/** The chain, which decides about a wallet that is a contract, does not answer: nothing was changed, and the same message may be sent again. */
+export class WalletUndecided extends Error {
+  override readonly name = 'WalletUndecided';
+}
+
 const isSignedBy = async (
   payer: string,
   message: string,
@@ -48,7 +53,10 @@ const isSignedBy = async (
   if (!/^0x([0-9a-fA-F]{2}){1,4096}$/.test(signature)) return false;
   const signer = await recoverMessageAddress({ message, signature: signature as Hex }).catch(() => null);
   // A contract wallet answers for itself.
-  return signer?.toLowerCase() === payer || chain.isMessageOf(payer, message, signature);
+  if (signer?.toLowerCase() === payer) return true;
+  return chain.isMessageOf(payer, message, signature).catch((cause: unknown) => {
+    throw new WalletUndecided('the chain does not answer whose signature it is', { cause });
+  });
 };
 
 /** A message is good once, and no older one after it; a key that has expired stays expired. */
@@ -73,7 +81,7 @@ type Beside = {
 };
 const NOTHING: Beside = { before: async () => true, after: async () => undefined };
 
-/** The replacement; null: there is no such purchase, the message is old or was used, or another wallet signed. */
+/** The replacement; null: there is no such purchase, the message is old or was used, or another wallet signed. Rejects with WalletUndecided. */
 export const recoverKey = async (
   recovery: Recovery,
   { pool, chain, baseUrl, nowMs }: RecoveryDeps,
