@@ -71,17 +71,30 @@ const catchRefusal = async <T>(work: Promise<T>): Promise<T> => {
   }
 };
 
-/** Sends stored bytes. A node that already has them is no failure. */
-const sendStored = async ({ hash, raw }: Pick<Kept, 'hash' | 'raw'>, poster: Poster, queries: Queries) => {
+/** How nodes word that they have the bytes, or a mined transaction of their nonce. */
+const HELD_ELSEWHERE = /nonce (?:is )?too low|already known|already imported|known transaction/i;
+
+/**
+ * Sends stored bytes. A node that already has them is no failure; nor is one of several behind an address that has what the others have not yet
+ * (false): the next rounds show whose transaction it is.
+ */
+const sendStored = async (
+  { hash, raw }: Pick<Kept, 'hash' | 'raw'>,
+  poster: Poster,
+  queries: Queries,
+): Promise<boolean> => {
   const { chain, reached, count } = poster;
   try {
     await chain.send(raw);
   } catch (error) {
-    if (!(await chain.isKnown(hash))) throw error;
+    const isHeld = await chain.isKnown(hash);
+    if (!isHeld && error instanceof ChainError && HELD_ELSEWHERE.test(error.message)) return false;
+    if (!isHeld) throw error;
   }
   reached('sent');
   await recordSend(queries, toSender(poster), hash);
   count('sent');
+  return true;
 };
 
 type Hands = { readonly poster: Poster; readonly queries: Queries };
@@ -166,8 +179,8 @@ const moveNonce = async (
       const { hash } = action.transaction;
       // Includes transactions whose block a reorganisation has removed.
       await recordState(queries, sender, { hashes, state: 'open' });
-      if (action.kind === 'send') await catchRefusal(sendStored(action.transaction, poster, queries));
-      return { hash, landed: null, reverted: null, moved: action.kind === 'send' };
+      const moved = action.kind === 'send' && (await catchRefusal(sendStored(action.transaction, poster, queries)));
+      return { hash, landed: null, reverted: null, moved };
     }
     case 'replace': {
       const { day, contract, raw, nonce } = sameNonce[0];

@@ -1,0 +1,58 @@
+// Posting over several nodes behind one address, of which some have not seen the newest blocks yet (AN-03).
+import t from 'tap';
+import { migrate } from '../../infra/postgres/migrate.ts';
+import { openPostgres } from '../../infra/runtime/postgres/postgres.ts';
+import type { AnchorChain } from '../../processors/nightly/anchor/chain.ts';
+import { advanceDay, readClosedDay } from '../../processors/nightly/anchor/post-day.ts';
+import { addClosedDay, createPoster, openAnchors } from '../support/anchor-chain.ts';
+import { ownEngines, useEngines } from '../support/engines.ts';
+
+t.setTimeout(900_000);
+const shared = await useEngines(t, ['postgres']);
+const chains = await ownEngines(t, ['anvil']);
+const pool = openPostgres(await shared.database(), { max: 6 });
+await migrate(pool);
+t.teardown(() => pool.end());
+const { node, chain, owner, contract } = await openAnchors(pool, chains.endpoints.rpc_url);
+
+/** What is read comes from a node that has nothing of a day; what is sent goes to one that has all. */
+const seenFromBehind = async (): Promise<AnchorChain> => {
+  const nonce = await chain.nonceOf(owner.account.address);
+  return {
+    ...chain,
+    nonceOf: async () => nonce,
+    rootOf: async () => null,
+    receiptOf: async () => null,
+    isKnown: async () => false,
+  };
+};
+
+const advanceOver = async (day: string, over: AnchorChain) => {
+  const closed = await readClosedDay(pool, day);
+  if (closed === null) throw new Error(`${day} is not closed`);
+  return advanceDay(closed, { poster: createPoster(over, owner), contract, queries: pool });
+};
+
+t.test('a node that is behind makes no failure of a day that is posted', async (t) => {
+  const day = '2026-01-10';
+  await addClosedDay(pool, day);
+  const behind = await seenFromBehind();
+  await advanceOver(day, chain);
+  const waiting = await advanceOver(day, behind);
+  t.match(waiting, { kind: 'waiting', hash: /^0x/, moved: false }, 'it is looked for again after a pause');
+  t.match(await advanceOver(day, chain), { kind: 'confirmed' });
+  t.equal((await node.postings(contract)).length, 1);
+});
+
+t.test('nor of one that it has sign a nonce that is used: the day is signed again', async (t) => {
+  const [first, second] = ['2026-01-11', '2026-01-12'] as const;
+  for (const day of [first, second]) await addClosedDay(pool, day);
+  const behind = await seenFromBehind();
+  await advanceOver(first, chain);
+  t.match(await advanceOver(first, chain), { kind: 'confirmed' });
+  t.match(await advanceOver(second, behind), { kind: 'waiting' }, 'signed with a nonce of before');
+  t.match(await advanceOver(second, behind), { kind: 'waiting', moved: false });
+  for (let rounds = 0; rounds < 3; rounds++) await advanceOver(second, chain);
+  t.match(await advanceOver(second, chain), { kind: 'confirmed' });
+  t.equal((await node.postings(contract)).length, 3, 'each day once');
+});
