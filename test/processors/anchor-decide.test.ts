@@ -37,9 +37,15 @@ t.test('the open transactions of one nonce are waited for, sent again, replaced 
       8,
       { kind: 'mined', transaction: { hash: '0x1' } },
     ],
-    ['another one has the nonce', [seen()], 8, { kind: 'lost' }],
+    ['its nonce is used, perhaps by itself: a node may be behind', [seen()], 8, { kind: 'wait' }],
+    ['another one has the nonce', [seen(STUCK)], 8, { kind: 'lost' }],
     ['a block was removed, the nonce is free', [seen({ state: 'mined', isKnown: false })], 7, { kind: 'send' }],
-    ['a block was removed, the nonce is taken', [seen({ state: 'mined', isKnown: false })], 8, { kind: 'lost' }],
+    [
+      'a block was removed, the nonce is taken',
+      [seen({ ...STUCK, state: 'mined', isKnown: false })],
+      8,
+      { kind: 'lost' },
+    ],
     ['stuck, and it offers what the market asks', [seen(STUCK)], 7, { kind: 'wait' }],
     [
       'stuck, and the market price is higher',

@@ -3,6 +3,7 @@ import t from 'tap';
 import { migrate } from '../../infra/postgres/migrate.ts';
 import { openPostgres } from '../../infra/runtime/postgres/postgres.ts';
 import type { AnchorChain } from '../../processors/nightly/anchor/chain.ts';
+import { STUCK_MS } from '../../processors/nightly/anchor/decide.ts';
 import { advanceDay, readClosedDay } from '../../processors/nightly/anchor/post-day.ts';
 import { addClosedDay, createPoster, openAnchors } from '../support/anchor-chain.ts';
 import { ownEngines, useEngines } from '../support/engines.ts';
@@ -27,10 +28,11 @@ const seenFromBehind = async (): Promise<AnchorChain> => {
   };
 };
 
-const advanceOver = async (day: string, over: AnchorChain) => {
+const advanceOver = async (day: string, over: AnchorChain, aheadMs = 0) => {
   const closed = await readClosedDay(pool, day);
   if (closed === null) throw new Error(`${day} is not closed`);
-  return advanceDay(closed, { poster: createPoster(over, owner), contract, queries: pool });
+  const poster = createPoster(over, owner, { nowMs: () => Date.now() + aheadMs });
+  return advanceDay(closed, { poster, contract, queries: pool });
 };
 
 t.test('a node that is behind makes no failure of a day that is posted', async (t) => {
@@ -44,15 +46,27 @@ t.test('a node that is behind makes no failure of a day that is posted', async (
   t.equal((await node.postings(contract)).length, 1);
 });
 
+t.test('nor one that counts a block of which another has no receipts', async (t) => {
+  const day = '2026-01-13';
+  await addClosedDay(pool, day);
+  const posted = (await node.postings(contract)).length;
+  await advanceOver(day, chain);
+  const { nonceOf } = chain;
+  t.match(await advanceOver(day, { ...(await seenFromBehind()), nonceOf }), { kind: 'waiting', moved: false });
+  t.match(await advanceOver(day, chain), { kind: 'confirmed' });
+  t.equal((await node.postings(contract)).length, posted + 1);
+});
+
 t.test('nor of one that it has sign a nonce that is used: the day is signed again', async (t) => {
   const [first, second] = ['2026-01-11', '2026-01-12'] as const;
   for (const day of [first, second]) await addClosedDay(pool, day);
+  const posted = (await node.postings(contract)).length;
   const behind = await seenFromBehind();
   await advanceOver(first, chain);
   t.match(await advanceOver(first, chain), { kind: 'confirmed' });
   t.match(await advanceOver(second, behind), { kind: 'waiting' }, 'signed with a nonce of before');
   t.match(await advanceOver(second, behind), { kind: 'waiting', moved: false });
-  for (let rounds = 0; rounds < 3; rounds++) await advanceOver(second, chain);
+  await advanceOver(second, chain, STUCK_MS);
   t.match(await advanceOver(second, chain), { kind: 'confirmed' });
-  t.equal((await node.postings(contract)).length, 3, 'each day once');
+  t.equal((await node.postings(contract)).length, posted + 2, 'each day once');
 });

@@ -226,7 +226,8 @@ t.test('a transaction that the node dropped because the base fee passed it is re
 
 t.test('a nonce that another transaction of the owner took is given up, and the day is signed again', async (t) => {
   const { day } = await newDay();
-  const poster = createPoster(chain, owner);
+  let aheadMs = 0;
+  const poster = createPoster(chain, owner, { nowMs: () => Date.now() + aheadMs });
   await node.holdBlocks();
   t.teardown(() => node.releaseBlocks());
   await advanceOnce(day, poster);
@@ -235,6 +236,12 @@ t.test('a nonce that another transaction of the owner took is given up, and the 
   const nonce = Number(first?.nonce);
   await node.wallet(owner.account).sendTransaction({ to: owner.account.address, value: 1n, nonce, gas: 21_000n });
   await node.mine();
+  t.match(
+    await advanceOnce(day, poster),
+    { kind: 'waiting', moved: false },
+    'for a while it may be ours that was mined',
+  );
+  aheadMs = STUCK_MS;
   await advanceOnce(day, poster);
   t.match(await readTransactions(day), [{ state: 'replaced' }, { state: 'open', nonce: String(nonce + 1) }]);
   await node.mine();

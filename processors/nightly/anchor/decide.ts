@@ -19,7 +19,7 @@ export type Seen = Signed & { readonly receipt: Receipt | null; readonly isKnown
 
 export type NonceAction =
   | { readonly kind: 'mined'; readonly transaction: Seen; readonly receipt: Receipt }
-  /** A transaction of the owner that is not ours has the nonce. */
+  /** A transaction of the owner that is not ours has had the nonce for longer than nodes differ. */
   | { readonly kind: 'lost' }
   /** Sends the same bytes. */
   | { readonly kind: 'send'; readonly transaction: Seen }
@@ -39,8 +39,10 @@ export const decideNonce = (
 ): NonceAction => {
   for (const transaction of sameNonce)
     if (transaction.receipt !== null) return { kind: 'mined', transaction, receipt: transaction.receipt };
-  if (sameNonce[0].nonce < mined) return { kind: 'lost' };
   const transaction = sameNonce.reduce((best, one) => (one.maxFee > best.maxFee ? one : best));
+  // Of several nodes behind an address one counts a block whose receipts another does not have yet: for a while it may be ours that was mined.
+  if (transaction.nonce < mined)
+    return nowMs - transaction.signedAtMs >= STUCK_MS ? { kind: 'lost' } : { kind: 'wait', transaction };
   const { maxFee, priorityFee, signedAtMs, isKnown } = transaction;
   // A node drops a transaction that no block can include, and refuses it when it is sent again.
   const isDropped = !isKnown && maxFee < market.baseFee;
