@@ -30,13 +30,15 @@ const makePayment = (validBefore: number, nonce: Hex = NONCE): Settleable =>
 type Asked = { readonly id: number; readonly method: string; readonly params: readonly unknown[] };
 const toHex = (n: number): string => `0x${n.toString(16)}`;
 
-type Log = { readonly topics: readonly unknown[]; readonly data: Hex };
+type Log = { readonly address?: Hex; readonly topics: readonly unknown[]; readonly data: Hex };
+/** Events of one transaction, which succeeded unless it says otherwise. */
+type Written = { readonly events: readonly Log[]; readonly status?: Hex };
 const writeUse = (nonce: Hex, eventName: 'AuthorizationUsed' | 'AuthorizationCanceled' = 'AuthorizationUsed'): Log => ({
   topics: encodeEventTopics({ abi: EVENTS, eventName, args: { authorizer: PAYER, nonce } }),
   data: '0x',
 });
-const writeTransfer = (to: Hex, value: bigint): Log => ({
-  topics: encodeEventTopics({ abi: EVENTS, eventName: 'Transfer', args: { from: PAYER, to } }),
+const writeTransfer = (to: Hex, value: bigint, from: Hex = PAYER): Log => ({
+  topics: encodeEventTopics({ abi: EVENTS, eventName: 'Transfer', args: { from, to } }),
   data: numberToHex(value, { size: 32 }),
 });
 
@@ -44,9 +46,9 @@ const HASH = `0x${'ee'.repeat(32)}` as const;
 const MINED = { blockHash: HASH, blockNumber: toHex(HEAD), transactionHash: HASH, transactionIndex: '0x0' };
 
 /** What one transaction of the newest block wrote: its events, and its receipt. */
-const answerOfLogs = (events: readonly Log[], { method, params }: Asked): object => {
-  const logs = events.map((log, i) => ({ ...MINED, ...log, address: TOKEN, logIndex: toHex(i), removed: false }));
-  if (method === 'eth_getTransactionReceipt') return { result: { ...MINED, status: '0x1', type: '0x2', logs } };
+const answerOfLogs = ({ events, status = '0x1' }: Written, { method, params }: Asked): object => {
+  const logs = events.map((log, i) => ({ ...MINED, address: TOKEN, ...log, logIndex: toHex(i), removed: false }));
+  if (method === 'eth_getTransactionReceipt') return { result: { ...MINED, status, type: '0x2', logs } };
   const { topics, toBlock } = params[0] as { readonly topics: readonly unknown[]; readonly toBlock: string };
   const isAsked = (log: Log): boolean => topics.every((topic, i) => topic === log.topics[i]);
   return { result: Number(toBlock) === HEAD ? logs.filter(isAsked) : [] };
@@ -56,14 +58,14 @@ const answerOfLogs = (events: readonly Log[], { method, params }: Asked): object
 const startNodes = async (
   t: { teardown: (end: () => void) => void },
   answerCall: (block: unknown) => object,
-  events: readonly Log[] = [],
+  written: Written = { events: [] },
 ) => {
   const asked: Asked[] = [];
   const answer = (one: Asked): object => {
     const { method, params } = one;
     if (method === 'eth_call') return answerCall(params[1]);
     if (method === 'eth_blockNumber') return { result: toHex(HEAD) };
-    if (method === 'eth_getLogs' || method === 'eth_getTransactionReceipt') return answerOfLogs(events, one);
+    if (method === 'eth_getLogs' || method === 'eth_getTransactionReceipt') return answerOfLogs(written, one);
     const at = params[0] === 'latest' ? HEAD : Number(params[0]);
     // A block every two seconds.
     return { result: { number: toHex(at), timestamp: toHex(NOW_S - 2 * (HEAD - at)), transactions: [] } };
@@ -105,7 +107,7 @@ t.test(
 );
 
 t.test('a cancelled nonce is spent at once', async (t) => {
-  const { chain } = await startNodes(t, () => USED, [writeUse(NONCE, 'AuthorizationCanceled')]);
+  const { chain } = await startNodes(t, () => USED, { events: [writeUse(NONCE, 'AuthorizationCanceled')] });
   t.same(await chain.look(makePayment(NOW_S + 60), NOW_S * 1_000), { is: 'spent' });
 });
 
@@ -118,11 +120,45 @@ t.test('of several authorisations in one transaction each is paid by its own tra
     [...paid, ...spent],
     [...spent, ...paid],
   ]) {
-    const { chain } = await startNodes(t, () => USED, events);
+    const { chain } = await startNodes(t, () => USED, { events });
     const look = (nonce: Hex) => chain.look(makePayment(NOW_S + 60, nonce), NOW_S * 1_000);
     t.same(await look(NONCE), { is: 'paid', transaction: HASH });
     t.same(await look(OTHER), { is: 'spent' }, 'the transfer of another authorisation pays nothing of it');
   }
+});
+
+t.test(
+  'a nonce that was used has paid only by the transfer that was offered, in a transaction that succeeded',
+  async (t) => {
+    const ELSEWHERE = `0x${'99'.repeat(20)}` as const;
+    const look = async (transfer: Log, status: Hex = '0x1') => {
+      const { chain } = await startNodes(t, () => USED, { events: [writeUse(NONCE), transfer], status });
+      return chain.look(makePayment(NOW_S + 60), NOW_S * 1_000);
+    };
+    const offered = writeTransfer(PAY_TO, 5_000n);
+    t.same(await look(offered), { is: 'paid', transaction: HASH });
+    const spent = { is: 'spent' };
+    t.same(await look(writeTransfer(ELSEWHERE, 5_000n)), spent, 'to another');
+    t.same(await look(writeTransfer(PAY_TO, 5_000n, ELSEWHERE)), spent, 'of another');
+    t.same(await look(writeTransfer(PAY_TO, 4_999n)), spent, 'less');
+    t.same(await look({ ...offered, address: ELSEWHERE }), spent, 'another token');
+    t.same(await look(offered, '0x0'), spent, 'reverted');
+  },
+);
+
+t.test('what is unused has expired from the second of its end on; a balance of the amount pays', async (t) => {
+  const startWith = (amount: number) => startNodes(t, () => ({ result: numberToHex(amount, { size: 32 }) }));
+  const [{ chain }, { chain: poor }, { chain: unused }] = [
+    await startWith(5_000),
+    await startWith(4_999),
+    await startWith(0),
+  ];
+  t.same([await chain.canPay(makePayment(NOW_S)), await poor.canPay(makePayment(NOW_S))], [true, false]);
+  for (const [validBefore, isExpired] of [
+    [NOW_S, true],
+    [NOW_S + 1, false],
+  ] as const)
+    t.same(await unused.look(makePayment(validBefore), NOW_S * 1_000), { is: 'unused', isExpired });
 });
 
 t.test('no query for the use of a nonce covers more blocks than public nodes answer for', async (t) => {
