@@ -7,7 +7,7 @@ import { chooseFormat } from '../../../api/data-app/row-formats.ts';
 import { countRows, describeFit } from '../../../api/history/answer.ts';
 import { describeFit as describeCandlesFit } from '../../../api/history/candles.ts';
 import { createFitting, makeTooLarge } from '../../../api/history/fitting.ts';
-import { listRuns } from '../../../api/history/gather.ts';
+import { gatherLosses, listRuns } from '../../../api/history/gather.ts';
 import { findRawLimits } from '../../../api/history/limits.ts';
 import { readParameters } from '../../../api/history/request.ts';
 import { makeRowObject, type RowQuestion } from '../../../api/history/row-object.ts';
@@ -19,11 +19,14 @@ import {
   listPeriods,
   listReadings,
 } from '../../../api/history/series.ts';
+import { HistoryReader } from '../../../api/history/store.ts';
 import { fromCells, fromRow, type StoredReading, type StoredRow } from '../../../api/history/stored-row.ts';
+import type { QuestdbQuery } from '../../../infra/runtime/questdb/reader.ts';
 import { makeReadingRow } from '../../../processors/task/rows.ts';
 import { joinFigure } from '../../../schemas/decimals.ts';
 import type { GapCause } from '../../../schemas/gap-causes.ts';
-import { listing, listingValues, NOW, reading } from '../live-fixture.ts';
+import { COUNTS_WITHIN } from '../../../schemas/windows.ts';
+import { listing, listingValues, market, NOW, reading } from '../live-fixture.ts';
 
 const WINDOW = 10;
 const NO_RECENT = { sealed: [], provisional: [] };
@@ -318,3 +321,43 @@ t.test('of several reasons of a row the first of L-07 wins, whichever they are',
   t.equal(rows, READINGS.length * 32);
   t.end();
 });
+
+t.test(
+  'ends of more connections than one statement names are found, each as it counted at its instant (F-02, N-11)',
+  async (t) => {
+    const feed = market();
+    feed.memory.applyHistoryWatermark('binance', 0, NOW);
+    const at = NOW - 600_000_000;
+    const received = at - 1_000_000;
+    const asked: number[] = [];
+    /** The connection `i` ended `i` microseconds after its reading, which is recorded as late as counts at `at`. */
+    const query = async ({ values = [] }: QuestdbQuery) => {
+      const [, , , ...connections] = values;
+      asked.push(connections.length);
+      return connections.map((connection) => {
+        const i = Number(String(connection).slice(1));
+        const cause = i % 2 === 0 ? 'connection_lost' : 'collector_down';
+        return [String(connection), String(received), String(received + i), String(at + COUNTS_WITHIN), cause];
+      });
+    };
+    const reader = new HistoryReader({ query, ping: async () => undefined, close: async () => undefined }, '');
+    const of = { venue: 'binance', venueSymbol: 'BTCUSDT' };
+    const rows = Array.from({ length: 401 }, (_, i) => ({
+      ...makeReading(i),
+      reading: reading({ conn_id: `c${i}`, received_at: received, horizon_source: 'connection' }),
+    }));
+    const losses = await gatherLosses(
+      { reader, live: feed.memory },
+      rows.map((row) => [of, row] as const),
+      at,
+    );
+    t.same(asked, [200, 200, 1]);
+    for (const [i, row] of rows.entries()) {
+      if (losses(of, row.reading, at) !== received + i) t.fail(`the end of connection ${i}`);
+      const before = i % 2 === 0 ? null : received + i;
+      if (losses(of, row.reading, at - 1) !== before) t.fail(`the end of connection ${i} as known before`);
+      const next = { ...row.reading, received_at: received + i + 1 };
+      if (losses(of, next, at) !== null) t.fail(`what came after connection ${i}`);
+    }
+  },
+);

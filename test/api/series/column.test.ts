@@ -1,10 +1,12 @@
 // Columns of series: elements in any order of arrival, growth at the newest end, the time an evaluation may take (DQL-26, SC-06).
 import fc from 'fast-check';
 import t from 'tap';
+import { HistoryReader } from '../../../api/history/store.ts';
 import { Budget } from '../../../api/screen/screen.ts';
 import { Column } from '../../../api/series/column.ts';
 import { type ColumnSpec, isQuantitySpec, toPeriod, toWindowPeriod } from '../../../api/series/column-spec.ts';
-import { putRow } from '../../../api/series/load.ts';
+import { fillFromStore, putRow, type Target } from '../../../api/series/load.ts';
+import type { QuestdbQuery } from '../../../infra/runtime/questdb/reader.ts';
 import { ServiceError } from '../../../schemas/errors.ts';
 import { candle, HOUR, sampled } from '../screen/market.ts';
 
@@ -192,4 +194,32 @@ t.test('a row without a figure has come, a gap has not (DQL-26, H-12)', async (t
   const index: ColumnSpec = { kind: 'layer', layer: 'mark', member: 'index', timeframe: '1h' };
   const read = sampled({ ...of, layer: 'mark' }, open + 5_000_000, { layer: 'mark', values: { mark: '5' } });
   t.same(putInto(index, read), [true, Number.NaN, open + 5_000_000], 'a reading without this member');
+});
+
+t.test('columns of more listings than one statement reads are filled, each with its own figures', async (t) => {
+  const reach = { first: 101, last: 1_100 };
+  const asked: number[] = [];
+  const query = async ({ values = [] }: QuestdbQuery) => {
+    const [, , , , ...listings] = values.map(String);
+    asked.push(listings.length);
+    return listings.map((id) => {
+      const i = id.slice(id.indexOf('S') + 1);
+      return [id, '1100', '1', '1', 'present', null, 'base', null, i, `${i}.5`];
+    });
+  };
+  const reader = new HistoryReader({ query, ping: async () => undefined, close: async () => undefined }, '');
+  const targets = Array.from({ length: 140 }, (_, i) =>
+    ['close', 'volume'].map((member): Target => {
+      const spec: ColumnSpec = { kind: 'candles', priceType: 'trade', member, timeframe: '1h' };
+      const column = new Column(reach.first, reach.last, { isQuantity: isQuantitySpec(spec), isOfPast: true });
+      return { venue: 'binance', symbol: `S${i}`, spec, column };
+    }),
+  ).flat();
+  await fillFromStore(reader, { spec: targets[0]?.spec as ColumnSpec, targets, reach });
+  t.same(asked, [66, 66, 8], 'at most 400,000 cells');
+  t.same(
+    targets.map(({ column }) => column.copy(reach.last, 1)[0]),
+    targets.map(({ symbol, spec }) => Number(symbol.slice(1)) + (spec.member === 'volume' ? 0.5 : 0)),
+  );
+  t.same(new Set(targets.map(({ spec, column }) => `${spec.member} ${column.copyUnits(reach.last, 1)}`)).size, 2);
 });
