@@ -13,6 +13,7 @@ import { makeRuleId } from '../../../api/rules/rule-id.ts';
 import { changeRule, createRule, readTransitions, removeRule } from '../../../api/rules/store.ts';
 import { findDirectory } from '../../../api/selection/directory.ts';
 import { createKey } from '../../../infra/dev/tools/key-admin.ts';
+import { formatInstant } from '../../../schemas/instants.ts';
 import type { Teardown } from '../../support/engines.ts';
 import { startPaymentWorld } from '../../support/payment-world.ts';
 import { waitFor } from '../../support/wait.ts';
@@ -178,6 +179,38 @@ t.test('a late or repeated evaluation changes nothing, and one of an earlier ver
   ]);
 });
 
+t.test(
+  'since is the instant of the last move, the next evaluation follows from the rhythm, a disabled rule has none',
+  async (t) => {
+    const { pool, ask } = await startApi(t);
+    const key = await newKey(pool, 'acc_a');
+    const rule = await makeRule(pool, { intervalS: 60 });
+    const states: RuleState[] = ['true', 'true', 'false', 'unknown', 'unknown'];
+    let moved = 0;
+    for (const [i, state] of states.entries()) {
+      await find(pool, rule, state);
+      if (state !== states[i - 1]) moved = instant;
+      const { rules, evaluated_at } = (await ask(key)).body;
+      t.match(rules, [{ state, since: formatInstant(moved), evaluated_at: formatInstant(instant) }]);
+      const [now, next] = [evaluated_at, rules[0].next_evaluation_at].map((at) => Date.parse(at) / 1_000) as [
+        number,
+        number,
+      ];
+      t.ok(next > now && next <= now + 60, rules[0].next_evaluation_at);
+      t.equal(next % 60, rule.phase % 60);
+    }
+    const change = (enabled: boolean) => changeRule(pool, { ruleId: rule.ruleId, draft: { enabled } }, OWNER);
+    await change(false);
+    const disabled = { reason: 'disabled', since: formatInstant(instant), next_evaluation_at: null };
+    for (const query of ['', '?fresh=true'])
+      t.match((await ask(key, query)).body.rules, [{ ...disabled, evaluated_at: formatInstant(instant) }], query);
+    await change(true);
+    t.match((await ask(key)).body.rules, [
+      { reason: 'never_evaluated', evaluated_at: null, next_evaluation_at: String },
+    ]);
+  },
+);
+
 t.test('what others own is missing; what they share is read by name; nothing readable is 404', async (t) => {
   const { pool, ask } = await startApi(t);
   const [mine, theirs] = [await newKey(pool, 'acc_a'), await newKey(pool, 'acc_b')];
@@ -274,7 +307,8 @@ t.test('fresh evaluates now, once a second and rule, within the evaluations of t
 t.test('rules are as many as the plan has room for, and valid', async (t) => {
   const { pool, feed } = await startApi(t);
   await newKey(pool, 'acc_free', 'free');
-  await makeRule(pool, {}, 'acc_free');
+  const made = await Promise.allSettled(Array.from({ length: 5 }, () => makeRule(pool, {}, 'acc_free')));
+  t.equal(made.filter(({ status }) => status === 'fulfilled').length, 1, 'also when more are made at once');
   await t.rejects(makeRule(pool, {}, 'acc_free'), { message: /room for 1 rule/ });
   await newKey(pool, 'acc_free', 'mini');
   await makeRule(pool, {}, 'acc_free');

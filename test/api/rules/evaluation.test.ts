@@ -1,7 +1,9 @@
 // What a rule is found to be, over the memory copy: its state, and the reason of one that is unknown (AG-02, AG-04, H-16l).
+import type { Pool } from 'pg';
 import t from 'tap';
 import { evaluateNow, type Outcome } from '../../../api/rules/evaluation.ts';
 import { Questions, Selections } from '../../../api/rules/questions.ts';
+import { recordEvaluations } from '../../../api/rules/record.ts';
 import { capability, Feed, listing, listingValues, markReading, NOW } from '../live-fixture.ts';
 
 const MINUTE = 60_000_000;
@@ -42,4 +44,17 @@ t.test('the reason of a rule is the first of all inputs that left it open, which
     const found = await evaluateNow(question, selected, { live, history: null, at: NOW });
     t.match(found, { state, reason }, query);
   }
+});
+
+t.test('what was found of more rules than one statement takes is written of each', async (t) => {
+  const sent: string[][] = [];
+  const query = async (_: string, [rows = '']: readonly string[]) => {
+    sent.push((JSON.parse(rows) as { rule_id: string }[]).map(({ rule_id }) => rule_id));
+    return { rowCount: sent.at(-1)?.length };
+  };
+  const outcome = { state: 'true', reason: null, matched: [], matchedTotal: 0, unknown: [], unknownTotal: 0 } as const;
+  const ids = Array.from({ length: 4_001 }, (_, i) => `rule_${i}`);
+  const found = ids.map((ruleId) => ({ rule: { ruleId, version: 1 }, at: NOW, outcome }));
+  t.equal(await recordEvaluations({ query } as unknown as Pick<Pool, 'query'>, found), 4_001);
+  t.same([sent.length, sent.flat()], [3, ids]);
 });

@@ -3,7 +3,7 @@ import type { Pool } from 'pg';
 import t from 'tap';
 import { openAgentRules } from '../../../api/rules/desk.ts';
 import type { Rule, RuleDraft } from '../../../api/rules/rule.ts';
-import { createRule } from '../../../api/rules/store.ts';
+import { changeRule, createRule } from '../../../api/rules/store.ts';
 import { waitFor } from '../../support/wait.ts';
 import { market } from '../live-fixture.ts';
 import { freshPool } from '../payments/paid-api.ts';
@@ -59,6 +59,31 @@ t.test('the second call waits for the evaluation of the first, and makes its own
   t.same(await callTwice(at, async () => undefined), { told: at, spent: 0 });
   const later = at + 2_000_000;
   t.same(await callTwice(later, () => Promise.reject(new Error('the day is used up'))), { told: later + 1, spent: 1 });
+});
+
+t.test('a rule that was changed since its evaluation of the second is not waited for', async (t) => {
+  const pool = await freshPool(t);
+  const { ruleId } = await makeRule(pool);
+  const choose = () => ({ venues: null, instruments: null });
+  const desk = openAgentRules({ pool, live: market().memory, history: null, choose });
+  const at = Date.now() * 1_000;
+  let spent = 0;
+  const spend = async (count: number): Promise<void> => {
+    spent += count;
+  };
+  await desk.evaluate([ruleId], at, spend);
+  const draft = { query: 'any(venues where mark > 2)' };
+  await changeRule(pool, { ruleId, draft }, { accountId: 'acc_a', actor: 'test' });
+  let statements = 0;
+  pool.on('release', () => {
+    statements += 1;
+  });
+  await desk.evaluate([ruleId], at + 1, spend);
+  t.equal(spent, 1, 'once a second');
+  t.ok(statements <= 3, `${statements} statements`);
+  await changeRule(pool, { ruleId, draft: { enabled: false } }, { accountId: 'acc_a', actor: 'test' });
+  await desk.evaluate([ruleId], at + 2_000_000, spend);
+  t.equal(spent, 1, 'a disabled rule is not evaluated');
 });
 
 t.test('the second call evaluates also where the first fails between its two looks', async (t) => {

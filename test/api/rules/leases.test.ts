@@ -18,3 +18,32 @@ t.test(
     await waitFor('all shards', async () => (await alive.renew()).size === SHARDS, { boundMs: 30_000 });
   },
 );
+
+t.test('any number of processes share the rules evenly, and each rule is of exactly one of them', async (t) => {
+  const pool = await freshPool(t);
+  const nodes: ReturnType<typeof openLeases>[] = [];
+  const renewAll = async (): Promise<number[][]> => {
+    const held: number[][] = [];
+    for (const node of nodes) held.push([...(await node.renew())]);
+    return held;
+  };
+  const check = async (): Promise<void> => {
+    // In the first round those that have too many give them up, in the second the others take them.
+    await renewAll();
+    const held = await renewAll();
+    t.same(
+      held.flat().sort((a, b) => a - b),
+      Array.from({ length: SHARDS }, (_, shard) => shard),
+      `${nodes.length} processes`,
+    );
+    t.ok(Math.max(...held.map(({ length }) => length)) <= Math.ceil(SHARDS / nodes.length));
+  };
+  while (nodes.length < 5) {
+    nodes.push(openLeases(pool));
+    await check();
+  }
+  while (nodes.length > 1) {
+    await nodes.shift()?.release();
+    await check();
+  }
+});

@@ -141,10 +141,14 @@ class World {
       { enabled: !before.enabled },
       { query: this.#choose(QUERIES) ?? '' },
       { units: 'base' as const, enabled: true },
+      { freshness: this.#choose([null, '4s', { mark: '4s' }]) ?? null },
     ]) as Partial<RuleDraft>;
     of.rule = await changeRule(this.#pool, { ruleId: before.ruleId, draft }, OWNER);
-    const { enabled, query, units } = of.rule;
-    const isOther = query !== before.query || units !== before.units;
+    const { enabled, query, units, freshness } = of.rule;
+    const isOther =
+      query !== before.query ||
+      units !== before.units ||
+      JSON.stringify(freshness) !== JSON.stringify(before.freshness);
     if ((!enabled && before.enabled) || (enabled && (!before.enabled || isOther))) this.#note(of, 'unknown', null);
   }
 
