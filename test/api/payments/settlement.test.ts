@@ -1,4 +1,5 @@
 // Settlements of one process over a real PostgreSQL, with answers of the database and of the facilitator that come late.
+import { createHash } from 'node:crypto';
 import type { Pool } from 'pg';
 import t from 'tap';
 import type { PaymentChain } from '../../../api/payments/chain.ts';
@@ -101,6 +102,63 @@ t.test('a settlement keeps its lease when another run of the process finds it ta
   t.notOk(settlement.held.has('rcp_1'));
   t.equal(await readState(), 'settled');
   t.equal(calls(), 1);
+});
+
+t.test('three failed settlements of a day that are the payer’s fault block it for a day (P-05)', async (t) => {
+  const pool = await freshPool(t);
+  const store = openPaymentStore(pool);
+  const fail = async (n: number, payersFault = true): Promise<boolean> => {
+    await pool.query(
+      `insert into payments (payer, nonce, state, receipt_id, network, asset, amount, class, offer, payload, valid_before, lease_until)
+       values ($1, $2, 'settling', $3, 'eip155:1', $1, 5000, 'screen', '{}', '{}', now() - interval '1 hour', now())`,
+      [PAYER, `0x${String(n).repeat(64)}`, `rcp_${n}`],
+    );
+    await store.fail(`rcp_${n}`, { reason: 'insufficient_funds', payersFault });
+    return isBlocked();
+  };
+  const isBlocked = async (): Promise<boolean> => (await store.read({ payer: PAYER, nonce: HASH })).isBlocked;
+  const readReceipts = async (): Promise<unknown[]> =>
+    (await pool.query('select receipt_id as id from payments order by 1')).rows.map(({ id }) => id);
+  t.equal(await fail(1), false);
+  t.equal(await fail(2), false);
+  t.equal(await fail(3, false), false, 'not a fault of the payer');
+  await pool.query("update payments set ended_at = now() - interval '25 hours' where receipt_id = 'rcp_1'");
+  t.equal(await fail(4), false, 'two within a day');
+  await pool.query("update payments set ended_at = now() - interval '23 hours' where receipt_id = 'rcp_2'");
+  await store.tidy();
+  t.same(await readReceipts(), ['rcp_2', 'rcp_3', 'rcp_4'], 'failures are counted for a day');
+  t.equal(await fail(5), true);
+  t.equal((await store.read({ payer: `0x${'99'.repeat(20)}`, nonce: HASH })).isBlocked, false, 'others are not');
+  const pass = (hours: number) =>
+    pool.query('update blocked_payers set blocked_until = blocked_until - make_interval(hours => $1)', [hours]);
+  await pass(23);
+  await store.tidy();
+  t.equal(await isBlocked(), true);
+  await pass(1);
+  t.equal(await isBlocked(), false);
+  await store.tidy();
+  t.equal((await pool.query('select from blocked_payers')).rowCount, 0);
+});
+
+t.test('an authorisation is remembered for ten minutes after its end (P-04)', async (t) => {
+  const pool = await freshPool(t);
+  for (const [n, state] of [
+    [9, 'settled'],
+    [11, 'settled'],
+    [9, 'failed'],
+    [11, 'served'],
+  ] as const)
+    await pool.query(
+      `insert into payments (payer, nonce, state, receipt_id, network, asset, amount, class, offer, payload, valid_before, lease_until, ended_at, transaction, reason)
+       values ($1, $2, $3, $4, 'eip155:1', $1, 5000, 'screen', '{}', '{}', now() - make_interval(mins => $5), now(), now() - interval '2 days', $6, 'r')`,
+      [PAYER, `0x${createHash('sha256').update(`${n} ${state}`).digest('hex')}`, state, `${state} ${n}`, n, HASH],
+    );
+  await openPaymentStore(pool).tidy();
+  const { rows } = await pool.query('select receipt_id as id from payments order by 1');
+  t.same(
+    rows.map(({ id }) => id),
+    ['failed 9', 'served 11', 'settled 9'],
+  );
 });
 
 t.test('a clock of the database that is set back holds up no payment of a process that ended (P-04)', async (t) => {
