@@ -189,6 +189,9 @@ t.test('the reported reach of a raw answer fits, and instants are read in runs',
   const layers = ['mark', 'funding'] as const;
   const asked = { mode: 'raw', from: NOW - 86_400_000_000, to: NOW } as const;
   t.same(findRawLimits(asked, layers, 9), []);
+  const most = { ...asked, from: NOW - 1_000_000_000_000 };
+  t.same(findRawLimits(most, ['mark'], 1), [], 'as many rows as the limit');
+  t.match(findRawLimits({ ...most, from: most.from - 1 }, ['mark'], 1), [{ message: /have 100001 rows/ }]);
   const [error] = findRawLimits(asked, layers, 100);
   t.match(error, { code: 'DQL_LIMIT', message: 'The answer would have 1008000 rows, the limit is 100000.' });
   const reach = Date.parse(/reaches to (\S+) /.exec(error?.hint ?? '')?.[1] ?? '') * 1_000;
