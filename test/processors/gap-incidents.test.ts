@@ -110,7 +110,7 @@ const lostMark = (venue: string, from: number, to: number): Row =>
   makeGapRow({ venue, symbol: 'BTCUSDT', layer: 'mark' }, span(from, to), 'sequence_break');
 const lostTrades = (venue: string, from: number, to: number): Row =>
   makeEventGapRow('trades', { venue, symbol: 'BTCUSDT' }, { ...span(from, to), cause: 'sequence_break' });
-const present = (symbol: string, to: number): Row => {
+const present = (symbol: string, to: number, late = false): Row => {
   const at = NOON + to * S - 1_000;
   const held = reading({
     layer: 'mark',
@@ -120,7 +120,7 @@ const present = (symbol: string, to: number): Row => {
     received_at: at,
     recorded_at: at,
   });
-  return makeReadingRow({ venue: 'binance', symbol, layer: 'mark' }, span(to - 10, to), held);
+  return makeReadingRow({ venue: 'binance', symbol, layer: 'mark' }, { ...span(to - 10, to), late }, held);
 };
 
 const incidents = async () => {
@@ -143,6 +143,11 @@ t.test(
       missing('BTCUSDT', [0, 60], 'not_listed', 'stats'),
       missing('BTCUSDT', [20, 30], 'no_update'),
       present('ETHUSDT', 30),
+      makeReadingRow(
+        { venue: 'binance', symbol: 'BTCUSDT', layer: 'book' },
+        { ...span(0, 10), late: true },
+        reading({ layer: 'book', valid: false, gap_cause: 'crossed_book', values: {}, instants: {} }),
+      ),
     ]);
     await reportGaps(contextAt(15));
     t.match(await incidents(), [{ cause: 'connection_lost', from: 0, to: 10, state: 'open', layers: ['mark'] }]);
@@ -157,7 +162,11 @@ t.test(
       layers: ['funding'],
       note: /binance:ETHUSDT: funding\.$/,
     });
-    t.equal(all.length, 2, 'one quiet listing of two, and one that is not listed, are none');
+    t.equal(
+      all.length,
+      2,
+      'one quiet listing of two, one that is not listed, and what came too late to count are none',
+    );
     await reportGaps(contextAt(139));
     t.equal((await incidents())[0]?.state, 'open');
     await reportGaps(contextAt(140));
@@ -212,6 +221,8 @@ t.test('a look that fails leaves nothing, and the next one finds it', async (t) 
 t.test('presence counts windows with and without a reading, once the day is sealed', async (t) => {
   await t.rejects(presence.run('2026-01-15', contextAt(3_600)), /not the end of 2026-01-15 with its last window$/);
   const after = 12 * 3_600;
+  // The first ends with the day before, the second with this one.
+  await store.write([present('ETHUSDT', -after), present('ETHUSDT', after), present('ETHUSDT', 40, true)]);
   t.equal(await presence.run('2026-01-15', contextAt(after)), '3 venues and layers');
   await presence.run('2026-01-15', contextAt(after));
   const { rows } = await pool.query(
@@ -219,7 +230,7 @@ t.test('presence counts windows with and without a reading, once the day is seal
   );
   t.same(rows, [
     { layer: 'funding', listings: 1, present_s: 0, missing_s: 60 },
-    { layer: 'mark', listings: 2, present_s: 10, missing_s: 70 },
+    { layer: 'mark', listings: 2, present_s: 20, missing_s: 70 },
     { layer: 'stats', listings: 1, present_s: 0, missing_s: 60 },
   ]);
 });

@@ -231,9 +231,9 @@ const write = async (rows: readonly Row[]): Promise<void> => {
 };
 
 let offsets = 1;
-const stats = (venue: string, symbol: string, at: string, figure: string | null): Row => {
+const stats = (venue: string, symbol: string, at: string, figure: string | null, late = false): Row => {
   const end = micros(at);
-  const span = { from: end - 60_000_000, at: end, srcOffset: offsets++, late: false };
+  const span = { from: end - 60_000_000, at: end, srcOffset: offsets++, late };
   const identity = { venue, symbol, layer: 'stats' } as const;
   if (figure === null) return makeGapRow(identity, span, 'no_update');
   const values: Record<string, string> = figure === '' ? { volume_24h: '1' } : { turnover_24h: figure };
@@ -241,9 +241,14 @@ const stats = (venue: string, symbol: string, at: string, figure: string | null)
   return makeReadingRow(identity, span, reading({ layer: 'stats', values, instants: {}, ...times }));
 };
 
-const versionRow = (venue: string, symbol: string, instrument: string, delistedAt?: string): Row => {
+const versionRow = (
+  venue: string,
+  symbol: string,
+  instrument: string,
+  at: { readonly delistedAt?: string; readonly writtenAt?: string } = {},
+): Row => {
   const values = listingValues({ venue_symbol: symbol, instrument });
-  const life = delistedAt === undefined ? {} : { delistedAt: micros(delistedAt) };
+  const life = Object.fromEntries(Object.entries(at).map(([name, text]) => [name, micros(text)]));
   const task = { venue, task: `${venue}/0`, srcOffset: offsets++, recordedAt: micros('2026-01-10T00:00:00.000Z') };
   return makeListingRow(task, listing(venue, values, life));
 };
@@ -254,26 +259,31 @@ t.test('the turnover of a day is that of its 00:00, exact, of what was listed th
   await write([
     versionRow('binance', 'BTCUSDT', 'BTC-PERP'),
     versionRow('binance', 'BTCUSDC', 'BTC-PERP'),
-    versionRow('binance', 'GONEUSDT', 'GONE-PERP', '2026-01-14T12:00:00.000Z'),
+    versionRow('binance', 'GONEUSDT', 'GONE-PERP', { delistedAt: '2026-01-14T12:00:00.000Z' }),
+    versionRow('okx', 'END-USDT-SWAP', 'END-PERP', { delistedAt: midnight }),
+    versionRow('okx', 'NEW-USDT-SWAP', 'NEW-PERP', { writtenAt: '2026-01-15T00:00:00.001Z' }),
+    versionRow('okx', 'OLD-USDT-SWAP', 'OLD-PERP'),
     versionRow('okx', 'BTC-USDT-SWAP', 'BTC-PERP'),
     versionRow('okx', 'ETH-USDT-SWAP', 'ETH-PERP'),
     stats('binance', 'BTCUSDT', '2026-01-14T23:59:00.000Z', '7'),
     stats('binance', 'BTCUSDT', midnight, '1000000000000000.123456789'),
+    stats('binance', 'BTCUSDT', midnight, '8', true),
     stats('binance', 'BTCUSDT', '2026-01-15T00:01:00.000Z', '9'),
+    stats('okx', 'OLD-USDT-SWAP', '2026-01-14T00:00:00.000Z', '4'),
     stats('binance', 'BTCUSDC', '2026-01-14T23:00:00.000Z', '0.5'),
     stats('binance', 'GONEUSDT', '2026-01-14T11:00:00.000Z', '5'),
     stats('okx', 'BTC-USDT-SWAP', midnight, '12'),
     stats('okx', 'ETH-USDT-SWAP', '2026-01-14T22:00:00.000Z', ''),
   ]);
   const nowMs = (): number => findDayStart(day) + 200_000;
-  t.equal(await turnover.run(day, makeContext({ nowMs })), '2 instruments at 2 venues');
+  t.equal(await turnover.run(day, makeContext({ nowMs })), '3 instruments at 2 venues');
   const { rows } = await pool.query('select source, turnover from daily_turnover where day = $1', [day]);
   t.same(rows, [
     {
       source: 'history',
       turnover: {
         binance: { 'BTC-PERP': '1000000000000000.623456789' },
-        okx: { 'BTC-PERP': '12', 'ETH-PERP': null },
+        okx: { 'BTC-PERP': '12', 'ETH-PERP': null, 'OLD-PERP': null },
       },
     },
   ]);
@@ -290,8 +300,8 @@ t.test('the turnover waits for stored history to reach 00:00, and not for ever',
   await t.rejects(run(200_000, sealed - 1), refused);
   // okx was not collected at 00:00: its last row is of the day before.
   await write([stats('okx', 'BTC-USDT-SWAP', '2026-01-15T12:04:00.000Z', '3')]);
-  t.match(await run(200_000, sealed), '2 instruments at 2 venues');
-  t.match(await run(2 * HOUR_MS, 0), '2 instruments at 2 venues');
+  t.match(await run(200_000, sealed), '4 instruments at 2 venues');
+  t.match(await run(2 * HOUR_MS, 0), '4 instruments at 2 venues');
 });
 
 /** An API that answers by path and body; the edge that the re-check calls. */
@@ -318,11 +328,11 @@ const SHA = (digit: number): string => hashSettledItems(makeItems(digit));
 /** As the API answers on the next day. */
 const makeAnswer = (digit: number): string =>
   `{"settled":true,"items_sha256":"of these bytes","items":${makeItems(digit, '2025-10-21')},"page":{"next_cursor":null}}`;
-const keep = (id: number, earliest = '2026-01-10'): Promise<unknown> =>
+const keep = (id: number, earliest = '2026-01-10', path = '/v2/candles'): Promise<unknown> =>
   pool.query(
     `insert into settled_requests (request_hash, path, request, items_sha256, earliest)
-     values (sha256($1::text::bytea), '/v2/candles', $2, $3, $4)`,
-    [String(id), { id }, SHA(id), earliest],
+     values (sha256($1::text::bytea), $5, $2, $3, $4)`,
+    [String(id), { id }, SHA(id), earliest, path],
   );
 
 t.test('settled requests are sent again: a changed or refused one is one incident, with one alarm', async (t) => {
@@ -394,6 +404,22 @@ t.test('the re-check fails, to be tried again, where it cannot judge', async (t)
   t.same(rows, [{ open: 2 }], 'none of these is an incident');
 });
 
+t.test(
+  'a request is sent again until a day before retention drops rows of its answer, those of events sooner',
+  async (t) => {
+    await pool.query('delete from settled_requests');
+    await keep(1, '2024-12-18');
+    await keep(2, '2024-12-17');
+    await keep(3, '2025-10-24', '/v2/liquidations');
+    await keep(4, '2025-10-23', '/v2/liquidations');
+    const { api, asked, close } = await startAnswers(({ id }) => [200, makeAnswer(id)]);
+    t.teardown(close);
+    const nowMs = (): number => Date.parse('2026-01-20T05:00:00Z');
+    t.equal(await recheck.run('2026-01-20', makeContext({ nowMs, api })), '2 requests asked again, 0 differ');
+    t.same([...asked.keys()].sort(), [1, 3]);
+  },
+);
+
 t.test('partitions and rows past their time go, the newest partition stays', async (t) => {
   const table = toTableName(namespace, 'oi_test');
   await questdb.query({ text: `CREATE TABLE '${table}' (at TIMESTAMP, x LONG) TIMESTAMP(at) PARTITION BY DAY WAL` });
@@ -409,7 +435,7 @@ t.test('partitions and rows past their time go, the newest partition stays', asy
   t.same(await questdb.query({ text: `SELECT count() FROM '${table}'` }), [['2']]);
   const long = findDayStart('2027-01-01');
   t.equal(await drop('2027-01-01'), 1);
-  await pool.query("update settled_requests set asked_at = '2026-01-01' where path = '/v2/candles'");
+  await pool.query("update settled_requests set asked_at = '2026-01-01'");
   const context = makeContext({ nowMs: () => long + 6 * HOUR_MS });
   t.match(
     await retention.run('2027-01-01', context),

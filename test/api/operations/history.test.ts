@@ -258,6 +258,12 @@ t.test('a reading at midnight belongs to the window that ends there', async (t) 
       ['2026-01-15T00:00:10.000Z', 59001],
     ],
   );
+  const raw = { ...MINUTE, from: '2026-01-15T00:00Z', to: '2026-01-15T00:00:10Z', raw: true, include_gaps: false };
+  t.match(
+    readRows(await ask(raw)),
+    [{ values: { mark: 59000 } }, { values: { mark: 59001 } }],
+    'raw begins with what was received at its first instant, in the window before',
+  );
 });
 
 t.test('rows in memory and in the store are one answer, and a row in both counts once', async (t) => {
