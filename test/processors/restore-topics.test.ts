@@ -13,9 +13,13 @@ import { closeOutlets, openOutlets } from '../../processors/outlets.ts';
 import { type LostTopics, restoreTopics } from '../../processors/restore-topics.ts';
 import { TaskRunner } from '../../processors/runner.ts';
 import { ensureTables } from '../../processors/sinks/ensure-tables.ts';
+import { makeCapabilityRow, makeGapRow, makeListingRow } from '../../processors/task/rows.ts';
 import { type Codec, codecs } from '../../schemas/avro/codec.ts';
+import { toShard } from '../../schemas/shards.ts';
 import { toTableName } from '../../schemas/tables.ts';
 import { nameTopics, type Row } from '../../schemas/topics.ts';
+import { toSealInstant } from '../../schemas/windows.ts';
+import { capability, LISTED, listing, listingValues } from '../api/live-fixture.ts';
 import { useEngines } from '../support/engines.ts';
 import { listRows, runTask } from '../support/task-driver.ts';
 import { busyLog, findGapFaults, SPEC } from '../support/task-logs.ts';
@@ -201,6 +205,59 @@ t.test('all is read before anything is written: by an index, and of the layers t
     t.match(plan, /Index backward scan on: listing/, `not every row of years: ${text}`);
   }
 });
+
+t.test(
+  'every version comes back in its order and with its end, and each shard goes on after its own windows',
+  async (t) => {
+    const spec = { ...openSpec(), shards: 2 };
+    const names = nameTopics(spec.namespace);
+    const place = { venue: 'binance', task: 'binance/0', srcOffset: 1, recordedAt: LISTED };
+    const ends = Object.entries({ BTCUSDT: 40, ETHUSDT: 10, SOLUSDT: 30, XRPUSDT: 20 });
+    const versions = ends.flatMap(([symbol]) => {
+      const values = listingValues({ venue_symbol: symbol });
+      return [
+        listing('binance', values),
+        listing('binance', { ...values, tick_size: '0.5' }, { writtenAt: LISTED + 1 }),
+        listing('binance', values, { writtenAt: LISTED + 2, delistedAt: LISTED + 2 }),
+      ];
+    });
+    const capabilities = [1, 2].map((n) => ({ ...capability('binance'), name: binance.name, written_at: LISTED + n }));
+    const toEnd = (seconds: number): number => LISTED + seconds * 1_000_000;
+    const windows = ends.flatMap(([symbol, seconds]) =>
+      (['mark', 'funding'] as const).map((layer, back) =>
+        makeGapRow(
+          { venue: 'binance', symbol, layer },
+          { from: LISTED, at: toEnd(seconds - back), srcOffset: 1, late: false },
+          'no_update',
+        ),
+      ),
+    );
+    await store(spec, [
+      ...versions.map((version) => makeListingRow(place, version)),
+      ...capabilities.map((version) => makeCapabilityRow(place, version)),
+      ...windows,
+    ]);
+    await restoreTopics(spec);
+    const found = await readAll(names.listings, codecs.listing.decode);
+    for (const [symbol] of ends)
+      t.same(
+        found.filter(({ venue_symbol }) => venue_symbol === symbol),
+        versions.filter(({ venue_symbol }) => venue_symbol === symbol).map((one) => sendAndRead(codecs.listing, one)),
+      );
+    t.same(
+      await readAll(names.capabilities, codecs.capability.decode),
+      capabilities.map((one) => sendAndRead(codecs.capability, one)),
+    );
+    const sealed = new Map<string, number>();
+    for (const [symbol, seconds] of ends) {
+      const task = `binance/${toShard(symbol, 2)}`;
+      sealed.set(task, Math.max(sealed.get(task) ?? 0, toSealInstant(toEnd(seconds))));
+    }
+    const entries = await readAll(names.watermark, codecs.watermark.decode);
+    t.equal(sealed.size, 2);
+    t.same(new Map(entries.map(({ task, watermark }) => [task, watermark])), sealed);
+  },
+);
 
 t.test('a new venue and a new service have nothing to fill in', async (t) => {
   const spec = openSpec();

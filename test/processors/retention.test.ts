@@ -6,6 +6,7 @@ import { openPostgres } from '../../infra/runtime/postgres/postgres.ts';
 import type { QuestdbReader } from '../../infra/runtime/questdb/reader.ts';
 import { retention } from '../../processors/nightly/retention.ts';
 import type { NightlyContext } from '../../processors/nightly/step.ts';
+import { MS_PER_DAY } from '../../schemas/instants.ts';
 import { useEngines } from '../support/engines.ts';
 
 const { database } = await useEngines(t, ['postgres']);
@@ -49,11 +50,50 @@ const makeRows = async (): Promise<void> => {
     await pool.query('insert into meter_tellings values ($1, 1, $2)', [node, at]);
 };
 
-t.test('rows of API processes and keys that ended long ago go, others stay', async (t) => {
-  await makeRows();
+/** Tables by the days that their rows are kept, and a row of an instant (docs/deployment.md). */
+const KEPT: readonly (readonly [table: string, days: number, insert: string])[] = [
+  [
+    'settled_requests',
+    60,
+    "(request_hash, path, request, items_sha256, earliest, asked_at) values (sha256($1::timestamptz::text::bytea), '/v2/candles', '{}', repeat('a', 64), $1, $1)",
+  ],
+  ['nightly_steps', 400, "(day, step, state) values ($1, 'turnover', 'done')"],
+  ['daily_turnover', 90, "(day, source, turnover) values ($1, 'history', '{}')"],
+  ['daily_presence', 400, "values ($1, 'binance', 'mark', 1, 1, 1)"],
+  ['key_usage', 400, "values ('key', $1, 'screen', 1)"],
+  ['key_meters', 30, 'values ($1::timestamptz::text, 1, $1, $1, 1)'],
+  ['incidents', 400, "(kind, subject, state, note, closed_at) values ('gap', $1::timestamptz::text, 'closed', '', $1)"],
+  [
+    'incidents',
+    400,
+    "(kind, subject, state, note, closed_at) values ('gap', $1::timestamptz::text, 'wontfix', '', $1)",
+  ],
+  ['meter_tellings', 30, 'values ($1::timestamptz::text, 1, $1)'],
+];
+const run = async (): Promise<void> => {
   const questdb = { query: async () => [] } as unknown as QuestdbReader;
   const context = { database: pool, questdb, namespace: 'replay.', nowMs: () => NOW, log: createLog('t', 'silent') };
   await retention.run('2026-06-01', context as unknown as NightlyContext);
+};
+
+t.test('each table keeps its rows for the days that the manual says, and an open incident stays', async (t) => {
+  await pool.query("insert into incidents (kind, subject, note, opened_at) values ('gap', 'open', '', '2020-01-01')");
+  for (const [table, days, insert] of KEPT) {
+    const count = async () => (await pool.query(`select from ${table}`)).rowCount ?? 0;
+    const before = await count();
+    for (const age of [days + 1, days - 1])
+      await pool.query(`insert into ${table} ${insert}`, [new Date(NOW - age * MS_PER_DAY).toISOString()]);
+    await run();
+    t.equal(await count(), before + 1, `${table}: the one of ${days + 1} days goes, the one of ${days - 1} stays`);
+    await run();
+    t.equal(await count(), before + 1);
+  }
+  await pool.query('delete from meter_tellings');
+});
+
+t.test('rows of API processes and keys that ended long ago go, others stay', async (t) => {
+  await makeRows();
+  await run();
   const read = async (text: string): Promise<unknown[]> =>
     (await pool.query<{ name: string }>(text)).rows.map(({ name }) => name);
   t.same(await read('select node as name from meter_tellings'), ['runs']);

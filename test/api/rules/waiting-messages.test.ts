@@ -92,17 +92,30 @@ t.test('after a day without the service a message is tried eight times, or until
   const { webhookId } = await addWebhook(pool, { accountId: 'acc_a', url, allowsLoopback: true });
   const age = (hours: number): Promise<unknown> =>
     pool.query('update rule_deliveries set next_at = now(), made_at = now() - make_interval(hours => $1)', [hours]);
+  const readWait = async (): Promise<number> => {
+    const sql =
+      'select extract(epoch from next_at - tried_at)::float as s from rule_deliveries order by tried_at desc limit 1';
+    return (await pool.query<{ s: number }>(sql)).rows[0]?.s ?? 0;
+  };
+  const waits: number[] = [];
   await move(pool, 1);
   for (let attempt = 1; attempt <= 8; attempt++) {
     await age(47);
     t.match(await listWebhooks(pool, 'acc_a'), [{ waiting: 1, dead: 0, disabled_at: null }], `attempt ${attempt}`);
     t.equal(await deliverDue(pool), 1);
+    waits.push(await readWait());
   }
+  t.same(waits, [5, 10, 20, 40, 80, 160, 320, 640], 'ten minutes at least');
   t.match(await listWebhooks(pool, 'acc_a'), [{ waiting: 0, dead: 1, disabled_at: Date }]);
   await enableWebhook(pool, webhookId, 'acc_a');
   await move(pool, 1);
   await pool.query("update rule_deliveries set made_at = now() - interval '49 hours' where state = 'waiting'");
   t.equal(await deliverDue(pool), 1);
   t.match(await listWebhooks(pool, 'acc_a'), [{ waiting: 0, dead: 2, disabled_at: Date }]);
-  t.equal(received.length, 9);
+  await enableWebhook(pool, webhookId, 'acc_a');
+  await move(pool, 1);
+  await pool.query("update rule_deliveries set attempts = 30 where state = 'waiting'");
+  t.equal(await deliverDue(pool), 1);
+  t.equal(await readWait(), 3_600, 'never longer than an hour');
+  t.equal(received.length, 10);
 });

@@ -50,6 +50,8 @@ await write([
   ...makeCloses(BTC),
   ...makeCloses(ETH, [4]),
   hourly(BTC, NOON - 20 * HOUR, 'empty'),
+  // A correction that came too late to count (H-13).
+  { ...hourly(BTC, NOON - 3 * HOUR, { open: '100', high: '999', low: '1', close: '999' }), flags: { late: true } },
   funding(NOON - 2 * HOUR - 30 * MINUTE, '0.0001'),
   funding(NOON - 2 * HOUR - 10 * MINUTE, '0.0002'),
   funding(NOON - 2 * HOUR, '0.0003'),
