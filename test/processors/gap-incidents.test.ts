@@ -221,8 +221,9 @@ t.test('a look that fails leaves nothing, and the next one finds it', async (t) 
 t.test('presence counts windows with and without a reading, once the day is sealed', async (t) => {
   await t.rejects(presence.run('2026-01-15', contextAt(3_600)), /not the end of 2026-01-15 with its last window$/);
   const after = 12 * 3_600;
-  // The first ends with the day before, the second with this one.
-  await store.write([present('ETHUSDT', -after), present('ETHUSDT', after), present('ETHUSDT', 40, true)]);
+  // One window ends with the day before, two with this one.
+  const midnights = [present('ETHUSDT', -after), present('ETHUSDT', after), present('BTCUSDT', after)];
+  await store.write([...midnights, present('ETHUSDT', 40, true)]);
   t.equal(await presence.run('2026-01-15', contextAt(after)), '3 venues and layers');
   await presence.run('2026-01-15', contextAt(after));
   const { rows } = await pool.query(
@@ -230,7 +231,7 @@ t.test('presence counts windows with and without a reading, once the day is seal
   );
   t.same(rows, [
     { layer: 'funding', listings: 1, present_s: 0, missing_s: 60 },
-    { layer: 'mark', listings: 2, present_s: 20, missing_s: 70 },
+    { layer: 'mark', listings: 2, present_s: 30, missing_s: 70 },
     { layer: 'stats', listings: 1, present_s: 0, missing_s: 60 },
   ]);
 });
