@@ -2,7 +2,14 @@
 import type { Pool } from 'pg';
 import t from 'tap';
 import { recordEvaluations } from '../../../api/rules/record.ts';
-import { changeRule, createRule, dropOldMoves, readTransitions, removeRule } from '../../../api/rules/store.ts';
+import {
+  changeRule,
+  createRule,
+  dropOldMoves,
+  listRules,
+  readTransitions,
+  removeRule,
+} from '../../../api/rules/store.ts';
 import { createKey } from '../../../infra/dev/tools/key-admin.ts';
 import { freshPool } from '../payments/paid-api.ts';
 
@@ -31,6 +38,8 @@ t.test('a version goes 30 days after the next one came; the current one and thos
   const pool = await freshPool(t);
   await createKey(pool, { plan: 'pro', name: 'test', accountId: 'acc_a', expiresAt: null }, 'test');
   const [replaced, old, moved] = [await makeRule(pool, 3), await makeRule(pool, 2), await makeRule(pool, 2)];
+  const listed = (await listRules(pool, 'acc_a')).map(({ ruleId }) => ruleId);
+  t.same(listed, [replaced, old, moved], 'oldest first');
   const rule = await changeRule(pool, { ruleId: moved, draft: { name: 'moved' } }, OWNER);
   const outcome = { state: 'true', reason: null, matched: [], matchedTotal: 0, unknown: [], unknownTotal: 0 } as const;
   await recordEvaluations(pool, [{ rule, at: Date.now() * 1_000 + 60_000_000, outcome }]);

@@ -200,6 +200,7 @@ t.test('the outcome of a webhook is that of its newest attempt that has ended', 
   const underWay = deliverDue(deps);
   await waitFor('the third message', async () => received.length === 3);
   t.match(await listWebhooks(pool, 'acc_a'), [{ waiting: 2, outcome: 'answered 204' }], 'while one is under way');
+  t.equal(await new Sending(deps, () => undefined).begin(), 0, 'no other process sends it meanwhile');
   held.pop()?.end();
   await underWay;
   t.match(await listWebhooks(pool, 'acc_a'), [{ waiting: 1, delivered: 2, outcome: 'answered 200' }]);
@@ -457,7 +458,8 @@ t.test(
     const signed = { secret, body: last?.body ?? '', seconds: Date.now() / 1_000, withinS: 300 };
     t.ok(isSignedWebhook(String(last?.headers[SIGNATURE_HEADER]), signed), 'signed with its secret');
     t.match(await listWebhooks(pool, 'acc_a'), [{ waiting: 0, delivered: 2, dead: 2 }]);
-    await t.rejects(removeWebhook(pool, webhookId, 'acc_b'), { message: /no webhook/ });
+    for (const change of [enableWebhook, removeWebhook])
+      await t.rejects(change(pool, webhookId, 'acc_b'), { message: /no webhook/ });
     await removeWebhook(pool, webhookId, 'acc_a');
     t.same(await listWebhooks(pool, 'acc_a'), []);
   },
