@@ -155,6 +155,12 @@ t.test('network and posting: where the service posts, what was mined, how many d
   t.match(await anchorNow(), { network, binding: undefined, anchor: { status: 'pending', contract: null } });
   await pool.query('update anchor_contracts set binding = false');
   t.match(await anchorNow(), { network, binding: false }, 'a local chain may have the id of Base');
+  await pool.query(
+    `insert into anchor_contracts (genesis_hash, contract, network, binding, owner, added_at)
+     select genesis_hash, $1, 'eip155:84532', false, owner, added_at + interval '1 day' from anchor_contracts`,
+    [`0x${'ef'.repeat(20)}`],
+  );
+  t.match(await anchorNow(), { network: 'eip155:84532' }, 'where the newest contract is');
   await pool.query('delete from anchor_contracts');
 });
 
