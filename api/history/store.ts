@@ -1,4 +1,5 @@
 // Statements over stored history: rows of windows, of periods, as of instants, and lives of connections. Every one in a total order.
+import { isUnconnected } from '../../infra/runtime/postgres/connection.ts';
 import type { Cell, QuestdbQuery, QuestdbReader } from '../../infra/runtime/questdb/reader.ts';
 import { watchReachable } from '../../infra/runtime/reachable.ts';
 import { Turns } from '../../infra/runtime/turns.ts';
@@ -37,9 +38,10 @@ export type StoredSpan = {
 const UNABLE =
   /memory limit exceeded|OutOfMemoryError|could not mmap|table busy|table is locked|cached query plan cannot be used/i;
 
-/** The store cannot be queried: it is unavailable, out of resources or not created yet. Any other failure is a fault of this service. */
+/** The store cannot be queried: it is unavailable, lets us not in, is out of resources or not created yet. Any other failure is a fault of this service. */
 const isAway = (error: Error): boolean =>
   !('severity' in error) ||
+  isUnconnected(error) ||
   /does not exist|could not open|table is dropped/i.test(error.message) ||
   UNABLE.test(error.message);
 const isTimeout = (error: Error): boolean => /timeout, query aborted|statement timeout|timed out/i.test(error.message);

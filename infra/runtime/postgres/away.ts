@@ -2,6 +2,7 @@
 import type { Pool } from 'pg';
 import { makeUnavailable } from '../../../schemas/errors.ts';
 import { limitTime, NoAnswer } from '../within.ts';
+import { isUnconnected } from './connection.ts';
 
 /** Connection failures and a server that is starting or stopping (PostgreSQL, annex A, classes 08 and 57; Node.js, common system errors). */
 const AWAY_CODE = /^(?:08...|57P0[123]|53300|ECONN|ETIMEDOUT|EPIPE|EHOST|ENET|ENOTFOUND|EAI_AGAIN)/;
@@ -27,10 +28,11 @@ export const isAway = (error: unknown): boolean => {
   return AWAY_MESSAGE.test(error.message) || isAway(error.cause);
 };
 
-/** Whether a repetition may succeed without a change of ours: the database is away, or cannot do its work for now. */
+/** Whether a repetition may succeed without a change of ours: the database is away, lets nobody in, or cannot do its work for now. */
 export const isOutOfService = (error: unknown): boolean => {
   if (isAway(error)) return true;
   if (!(error instanceof Error)) return false;
+  if (isUnconnected(error)) return true;
   const code = readCode(error);
   return code === null ? isOutOfService(error.cause) : UNABLE_CODE.test(code);
 };

@@ -92,9 +92,15 @@ const findAdvice = (error: Error, { address, login }: AddressNames): string | nu
   return CUT.test(error.message) ? `unless the server is being stopped, look at sslmode in ${address}` : null;
 };
 
+const unconnected = new WeakSet<object>();
+
+/** Whether it is the failure of an attempt to connect: a server that is away, or one that refuses a login or is refused for its certificate. */
+export const isUnconnected = (error: Error): boolean => unconnected.has(error);
+
 /** The same error with a completed message: callers decide by its class and code. */
 const explain = <E extends Error | null | undefined>(error: E, names: AddressNames): E => {
   if (!error) return error;
+  unconnected.add(error);
   const reason = explainTls(error, readTlsSettings(names.address));
   const advice = reason === null ? findAdvice(error, names) : null;
   if (reason !== null) error.message = `${reason} (${error.message})`;
