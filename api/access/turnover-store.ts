@@ -2,6 +2,7 @@
 // first day of an installation, the first process with statistics of all its venues in memory writes them down for all.
 import type { Pool } from 'pg';
 import type { Logger } from '../../infra/runtime/log.ts';
+import { createOutageLog } from '../../infra/runtime/outage-log.ts';
 import { toDayOf } from '../../schemas/instants.ts';
 import type { Digits, Micros } from '../../schemas/records.ts';
 import type { LiveMemory } from '../live/memory.ts';
@@ -48,6 +49,7 @@ export type TurnoverDeps = {
 
 /** Reads at once and goes on looking, for a notice may be lost and a first day has to wait for statistics. */
 export const keepTurnover = ({ pool, live, nowMicros, log }: TurnoverDeps): TurnoverKeeper => {
+  const outages = createOutageLog(log, 'the turnover that plans choose by could not be read');
   let held: StoredTurnover | null = null;
   let readyAt: Micros | null = null;
   let isStopped = false;
@@ -76,7 +78,7 @@ export const keepTurnover = ({ pool, live, nowMicros, log }: TurnoverDeps): Turn
   let looking: Promise<void>;
   const look = (): void => {
     looking = refresh()
-      .catch((err: unknown) => log.warn({ err }, 'the turnover that plans choose by could not be read'))
+      .then(outages.noteSuccess, outages.noteFailure)
       .then(() => {
         if (!isStopped) timer = setTimeout(look, held === null ? FIRST_LOOK_EVERY_MS : LOOK_EVERY_MS).unref();
       });

@@ -1,6 +1,7 @@
 // Forgets what is past its time of the tables that strangers make grow: a few rows at a time, by any number of processes.
 import type { Pool } from 'pg';
 import type { Logger } from '../../infra/runtime/log.ts';
+import { createOutageLog } from '../../infra/runtime/outage-log.ts';
 import { pauseUnlessAborted } from '../../infra/runtime/pause.ts';
 import type { Db } from './events.ts';
 
@@ -48,13 +49,12 @@ export const keepTidy = (
   pool: Pool,
   { count, log, everyMs = EVERY_MS }: { readonly count: CountTidied; readonly log: Logger; readonly everyMs?: number },
 ): { readonly stop: () => Promise<void> } => {
+  const outages = createOutageLog(log, 'old rows were not forgotten, they are later');
   const stopping = new AbortController();
   const { signal } = stopping;
   const loop = async (): Promise<void> => {
     while (!signal.aborted) {
-      await tidyOnce(pool, count).catch((err: unknown) =>
-        log.warn({ err }, 'old rows were not forgotten, they are later'),
-      );
+      await tidyOnce(pool, count).then(outages.noteSuccess, outages.noteFailure);
       await pauseUnlessAborted(everyMs, signal);
     }
   };

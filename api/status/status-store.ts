@@ -2,6 +2,7 @@
 import type { Pool } from 'pg';
 import { isYounger } from '../../infra/runtime/kept-age.ts';
 import type { Logger } from '../../infra/runtime/log.ts';
+import { createOutageLog } from '../../infra/runtime/outage-log.ts';
 import { limitTime } from '../../infra/runtime/within.ts';
 
 const ANSWER_MS = 5_000;
@@ -76,13 +77,15 @@ export type StatusStore = {
 };
 
 export const openStatusStore = (pool: Pick<Pool, 'query'>, log: Logger, nowMs = Date.now): StatusStore => {
+  const outages = createOutageLog(log, 'the status was not read, the last one is shown');
   let kept: KeptStatus | null = null;
   let reading: Promise<void> | null = null;
   const refresh = async (): Promise<void> => {
     try {
       kept = await limitTime(read(pool, nowMs), ANSWER_MS);
+      outages.noteSuccess();
     } catch (err) {
-      log.warn({ err }, 'the status was not read, the last one is shown');
+      outages.noteFailure(err);
     } finally {
       reading = null;
     }

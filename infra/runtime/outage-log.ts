@@ -1,22 +1,28 @@
-// One log line for each outage, however many attempts fail meanwhile.
+// One log line for each outage and reason, however many attempts fail meanwhile.
+import { describeError } from '../../schemas/thrown.ts';
 import type { Logger } from './log.ts';
 
 export type OutageLog = {
-  /** Logs the first failure of an outage, with what else the line says. */
+  /** Logs the first failure of an outage and those for another reason, with what else the line says. */
   readonly noteFailure: (err: unknown, details?: Readonly<Record<string, unknown>>) => void;
   /** The next failure begins another outage. */
   readonly noteSuccess: () => void;
 };
 
+/** A broker that is restarted with another password is first away, then refuses us. Texts that differ each time end here. */
+const MOST_REASONS = 5;
+
 export const createOutageLog = (log: Pick<Logger, 'warn'>, text: string): OutageLog => {
-  let isAway = false;
+  const reasons = new Set<string>();
   return {
     noteFailure: (err, details = {}) => {
-      if (!isAway) log.warn({ err, ...details }, text);
-      isAway = true;
+      const reason = describeError(err);
+      if (reasons.has(reason) || reasons.size === MOST_REASONS) return;
+      reasons.add(reason);
+      log.warn({ err, ...details }, text);
     },
     noteSuccess: () => {
-      isAway = false;
+      reasons.clear();
     },
   };
 };

@@ -1,4 +1,5 @@
 // Runs due steps in order while the process lives; catches up after any absence.
+import { createOutageLog, type OutageLog } from '../../infra/runtime/outage-log.ts';
 import { pauseUnlessAborted } from '../../infra/runtime/pause.ts';
 import { ANCHOR_STATUSES, type AnchorStatus } from '../../schemas/anchor-chain.ts';
 import { MS_PER_DAY } from '../../schemas/instants.ts';
@@ -124,16 +125,17 @@ export const runDue = async (
 type Loop = { readonly problem: () => string | null; readonly ended: Promise<void> };
 
 /** Runs `work` every few seconds until the signal; a failure is kept until the next run. */
-const startLoop = (work: () => Promise<void>, signal: AbortSignal, onFailure: (err: unknown) => void): Loop => {
+const startLoop = (work: () => Promise<void>, signal: AbortSignal, outages: OutageLog): Loop => {
   let problem: string | null = null;
   const loop = async (): Promise<void> => {
     while (!signal.aborted) {
       try {
         await work();
         problem = null;
+        outages.noteSuccess();
       } catch (err) {
         problem = describeError(err);
-        onFailure(err);
+        outages.noteFailure(err);
       }
       await pauseUnlessAborted(TICK_MS, signal);
     }
@@ -156,12 +158,12 @@ export const startRunner = (steps: readonly Step[], ledger: Ledger, context: Nig
       await runDue(steps, ledger, { ...context, signal });
     },
     signal,
-    (err) => log.warn({ err }, 'no nightly step can be run now'),
+    createOutageLog(log, 'no nightly step can be run now'),
   );
   const gaps = startLoop(
     () => reportGaps(context),
     signal,
-    (err) => log.warn({ err }, 'gap rows were not turned into incidents, they are later'),
+    createOutageLog(log, 'gap rows were not turned into incidents, they are later'),
   );
   return {
     problems: () => [...listProblem('nightly steps', due.problem()), ...listProblem('gap incidents', gaps.problem())],

@@ -66,14 +66,12 @@ export const createCuttableSockets = (): { readonly factory: ISocketFactory; rea
   return { factory, cut };
 };
 
-/** kafkajs logs failures that it survives (rebalances, retries) as errors; our own code decides what is an error. */
-const toLevel = (level: number): 'debug' | 'info' => (level <= kafkajs.logLevel.WARN ? 'info' : 'debug');
-
+/** kafkajs logs each attempt that fails, some ten a second while no broker answers; our own code logs the outage. */
 const createLogCreator =
   (log: Logger): logCreator =>
   () =>
-  ({ level, namespace, log: { message, timestamp: _timestamp, logger: _logger, stack: _stack, ...rest } }) => {
-    log[toLevel(level)]({ kafkajs: namespace, detail: rest }, message);
+  ({ namespace, log: { message, timestamp: _timestamp, logger: _logger, stack: _stack, ...rest } }) => {
+    log.debug({ kafkajs: namespace, detail: rest }, message);
   };
 
 export type KafkaSettings = {

@@ -1,6 +1,7 @@
 // Reads given partitions from given offsets without a consumer group, which kafkajs's own consumer cannot.
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Backoff, createBackoff } from '../backoff.ts';
+import { createOutageLog, type OutageLog } from '../outage-log.ts';
 import { createCuttableSockets, type KafkaHandle } from './client.ts';
 import { type Cluster, createCluster, type FetchRequest, type PartitionAnswer } from './cluster.ts';
 import {
@@ -71,12 +72,14 @@ export class PartitionFetcher {
   readonly #backoff = createBackoff({ minMs: 50, maxMs: 1_000 });
   readonly #ended = new AbortController();
   readonly #sockets = createCuttableSockets();
+  readonly #outages: OutageLog;
   #cluster: Cluster;
   #connecting: Promise<void> | null = null;
 
   constructor(handle: KafkaHandle, onFatal: (error: unknown) => void) {
     this.#handle = handle;
     this.#onFatal = onFatal;
+    this.#outages = createOutageLog(handle.log, 'Kafka cannot be read, trying again');
     this.#cluster = createCluster(handle, this.#sockets.factory);
     this.#connecting = this.#connect(0);
   }
@@ -235,6 +238,7 @@ export class PartitionFetcher {
         this.#asked.delete(nodeId);
         this.#failing.delete(nodeId);
         this.#backoff.reset();
+        this.#outages.noteSuccess();
         for (const { topicName, partitions } of responses)
           for (const answer of partitions)
             this.#accept(formatPartition({ topic: topicName, partition: answer.partition }), answer, from);
@@ -253,10 +257,11 @@ export class PartitionFetcher {
 
   /** A leader moved, or its broker is gone: other partitions are read while the new leader is looked up. */
   async #findLeaders(cluster: Cluster, nodeId: string, error: unknown): Promise<void> {
-    const backoff = this.#failing.get(nodeId) ?? createBackoff({ minMs: 50, maxMs: 1_000 });
+    const known = this.#failing.get(nodeId);
+    const backoff = known ?? createBackoff({ minMs: 50, maxMs: 1_000 });
     this.#failing.set(nodeId, backoff);
-    const { log } = this.#handle;
-    if (!this.#ended.signal.aborted) log.warn({ err: error, broker: nodeId }, 'a broker cannot be read from');
+    if (known === undefined && !this.#ended.signal.aborted)
+      this.#handle.log.warn({ err: error, broker: nodeId }, 'a broker cannot be read from');
     try {
       await pause(backoff.next(), undefined, { signal: this.#ended.signal });
       await cluster.refreshMetadata();
@@ -363,7 +368,7 @@ export class PartitionFetcher {
   /** Replaces a client that failed; a failure of a client that is already replaced is ignored. */
   #renew(failed: Cluster, error: unknown): void {
     if (this.#ended.signal.aborted || failed !== this.#cluster || this.#connecting !== null) return;
-    this.#handle.log.warn({ err: error }, 'reading from Kafka failed, connecting anew');
+    this.#outages.noteFailure(error);
     this.#cluster = createCluster(this.#handle, this.#sockets.factory);
     this.#failing.clear();
     this.#connecting = failed
@@ -382,7 +387,7 @@ export class PartitionFetcher {
         break;
       } catch (error) {
         if (signal.aborted) break;
-        this.#handle.log.warn({ err: error }, 'Kafka is not reachable, trying again');
+        this.#outages.noteFailure(error);
         await this.#cluster.disconnect().catch(() => undefined);
         this.#cluster = createCluster(this.#handle, this.#sockets.factory);
       }

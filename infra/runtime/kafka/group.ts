@@ -2,6 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Consumer } from 'kafkajs';
 import { createBackoff } from '../backoff.ts';
+import { createOutageLog, type OutageLog } from '../outage-log.ts';
 import { createCuttableSockets, endProcess, type KafkaHandle } from './client.ts';
 import { formatPartition, type Message, type Start, type TopicPartition } from './delivery.ts';
 import { PartitionFetcher } from './fetch.ts';
@@ -90,6 +91,7 @@ class Membership implements GroupMember {
   readonly #consumer: Consumer;
   readonly #sockets = createCuttableSockets();
   readonly #fetcher: PartitionFetcher;
+  readonly #outages: OutageLog;
   readonly #held = new Map<string, TopicPartition>();
   /** Assignments are processed one after another, in their order. */
   #turn: Promise<void> = Promise.resolve();
@@ -101,6 +103,7 @@ class Membership implements GroupMember {
     this.#handle = handle;
     this.#options = options;
     this.#fetcher = new PartitionFetcher(handle, this.#onFatal);
+    this.#outages = createOutageLog(handle.log, 'the group cannot be joined, trying again');
     const kafka = new kafkajs.Kafka({ ...handle.settings, socketFactory: this.#sockets.factory });
     this.#consumer = kafka.consumer({
       groupId: options.groupId,
@@ -118,11 +121,15 @@ class Membership implements GroupMember {
     const consumer = this.#consumer;
     const options = this.#options;
     if (options.replacesPredecessor) await evictPredecessors(this.#handle, options.groupId);
-    consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => this.#onJoin(toPartitions(payload.memberAssignment)));
-    consumer.on(consumer.events.CRASH, ({ payload }) => {
-      if (payload.restart) return;
-      if (lacksCoordinator(payload.error)) void this.#runAgain();
-      else this.#onFatal(payload.error);
+    consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => {
+      this.#outages.noteSuccess();
+      this.#onJoin(toPartitions(payload.memberAssignment));
+    });
+    consumer.on(consumer.events.CRASH, ({ payload: { error, restart, groupId } }) => {
+      const isPassing = restart || lacksCoordinator(error);
+      if (!isPassing) return this.#onFatal(error);
+      if (!this.#stopped) this.#outages.noteFailure(error, { groupId });
+      if (!restart) void this.#runAgain();
     });
     await this.#run();
     // run() also resolves when the first attempt failed and another is scheduled.

@@ -2,6 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { IHeaders, Message as KafkaMessage } from 'kafkajs';
 import { createBackoff } from '../backoff.ts';
+import { createOutageLog, type OutageLog } from '../outage-log.ts';
 import { endProcess, type KafkaHandle } from './client.ts';
 import { type BatchAck, isFinal, needsRenewal, openSender, type Sender, toPlace, Unanswered } from './sender.ts';
 import { LIMITS } from './topics.ts';
@@ -102,7 +103,7 @@ type Waiter = { upTo: number; readonly resolve: () => void; readonly reject: (er
 /** State of one publisher; `createPublisher` shows only its methods. */
 class PublishQueue {
   readonly #sender: Sender;
-  readonly #log: KafkaHandle['log'];
+  readonly #outages: OutageLog;
   readonly #limits: Required<PublisherOptions>;
   readonly #positions = new Map<string, number>();
   #queue: Queued[] = [];
@@ -121,7 +122,7 @@ class PublishQueue {
 
   constructor(handle: KafkaHandle, limits: Required<PublisherOptions>) {
     this.#limits = limits;
-    this.#log = handle.log;
+    this.#outages = createOutageLog(handle.log, 'Kafka did not take a batch, trying again');
     this.#sender = openSender(handle, { compresses: limits.compresses });
   }
 
@@ -242,12 +243,14 @@ class PublishQueue {
     let unanswered = 0;
     for (;;) {
       try {
-        return await this.#sender.attempt(batch);
+        const acks = await this.#sender.attempt(batch);
+        this.#outages.noteSuccess();
+        return acks;
       } catch (error) {
         if (this.#failure !== null) throw this.#failure;
         unanswered = error instanceof Unanswered ? unanswered + 1 : 0;
         if (isFinal(error) || unanswered === UNANSWERED_TRIES) throw error;
-        this.#log.warn({ err: error, records: batch.length }, 'Kafka did not take a batch, trying again');
+        this.#outages.noteFailure(error, { records: batch.length });
         if (needsRenewal(error)) await this.#sender.renew();
         await pause(backoff.next());
         if (this.#failure !== null) throw this.#failure;

@@ -2,6 +2,7 @@
 import pg from 'pg';
 import { createBackoff } from '../backoff.ts';
 import type { Logger } from '../log.ts';
+import { createOutageLog, type OutageLog } from '../outage-log.ts';
 import { DATABASE_NAMES, makeClientClass, parsePostgresAddress } from './connection.ts';
 
 type ListenOptions = {
@@ -39,12 +40,12 @@ class PostgresListener implements Listener {
   #losses = 0;
   #listening = false;
   #stopped = false;
-  /** One log line a loss: the retries that follow fail alike. */
-  #isLogged = false;
+  readonly #outages: OutageLog;
 
   constructor(options: ListenOptions) {
     this.#options = options;
     this.#names = Object.keys(options.channels);
+    this.#outages = createOutageLog(options.log, 'notices of PostgreSQL do not come, trying again');
     this.#address = parsePostgresAddress(options.url, DATABASE_NAMES.address);
     this.#connect();
   }
@@ -89,7 +90,7 @@ class PostgresListener implements Listener {
   #begin(opened: pg.Client): void {
     if (opened !== this.#client) return;
     this.#listening = true;
-    this.#isLogged = false;
+    this.#outages.noteSuccess();
     this.#backoff.reset();
     this.#options.onListening();
     this.#askLater(opened);
@@ -108,9 +109,7 @@ class PostgresListener implements Listener {
     if (lost !== this.#client) return;
     this.#client = null;
     if (this.#listening) this.#losses += 1;
-    if (!this.#isLogged && !this.#stopped)
-      this.#options.log.warn({ err, channels: this.#names }, 'notices of PostgreSQL do not come, trying again');
-    this.#isLogged = true;
+    if (!this.#stopped) this.#outages.noteFailure(err, { channels: this.#names });
     this.#listening = false;
     clearTimeout(this.#timer);
     lost.end().catch(() => undefined);

@@ -39,7 +39,9 @@ export const explainQuestdbHttp = (error: unknown): Error => {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     const reason = explainTls(cause, SETTINGS);
     if (reason !== null) return new Error(`${reason} (${cause.message})`, { cause: error });
-    if (cause.message.includes('statusCode=401')) return new Error(`${cause.message}: ${LOGIN}`, { cause: error });
+    // QuestDB's own text ends with a line feed, and a reason of readiness is one line.
+    if (cause.message.includes('statusCode=401'))
+      return new Error(`${cause.message.trim()}: ${LOGIN}`, { cause: error });
   }
   return toError(error);
 };

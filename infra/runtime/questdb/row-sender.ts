@@ -6,6 +6,7 @@ import { isExactDouble } from '../../../schemas/decimals.ts';
 import type { Row } from '../../../schemas/topics.ts';
 import { createBackoff } from '../backoff.ts';
 import { createLog, type Logger } from '../log.ts';
+import { createOutageLog, type OutageLog } from '../outage-log.ts';
 import { limitTime } from '../within.ts';
 import { type Credentials, explainQuestdbHttp, openQuestdbHttp, type QuestdbHttp } from './http.ts';
 import { CLOSE_MS } from './reader.ts';
@@ -77,6 +78,7 @@ type TableSender = { readonly sender: Sender; readonly agent: Agent };
 class TableSenders implements RowSender {
   readonly #http: QuestdbHttp;
   readonly #log: Logger;
+  readonly #outages: OutageLog;
   readonly #senders = new Map<string, TableSender>();
   /** Requests of a table follow each other. */
   readonly #turns = new Map<string, Promise<void>>();
@@ -87,6 +89,7 @@ class TableSenders implements RowSender {
   constructor(httpUrl: string, { auth, log = createLog('questdb') }: RowSenderOptions) {
     this.#http = openQuestdbHttp(httpUrl, auth);
     this.#log = log;
+    this.#outages = createOutageLog(log, 'QuestDB did not answer, trying again');
   }
 
   send(table: string, rows: readonly Row[]): Promise<void> {
@@ -173,12 +176,12 @@ class TableSenders implements RowSender {
       try {
         const answer = await request();
         this.#trouble = null;
+        this.#outages.noteSuccess();
         return answer;
       } catch (error) {
         if (isRefusal(error)) throw new RowsRefused(`${what}: ${error.message}`, { cause: error });
         const explained = explainQuestdbHttp(error);
-        // One line for each outage, which may last for hours.
-        if (this.#trouble === null) this.#log.warn({ err: explained, what }, 'QuestDB did not answer, trying again');
+        this.#outages.noteFailure(explained, { what });
         this.#trouble = explained.message;
         await pause(backoff.next(), undefined, { signal: this.#closed.signal });
       }
