@@ -2,6 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { ensureTopics, type KafkaHandle, TopicMismatch, TopicRightMissing } from '../infra/runtime/kafka/kafka.ts';
 import type { TopicSpec } from '../infra/runtime/kafka/topics.ts';
+import { createOutageLog } from '../infra/runtime/outage-log.ts';
 
 const AGAIN_MS = 1_000;
 
@@ -14,12 +15,13 @@ export const makeTopics = async (
   specs: readonly TopicSpec[],
   signal: AbortSignal,
 ): Promise<void> => {
+  const outages = createOutageLog(handle.log, 'the topics could not be looked at, trying again');
   while (!signal.aborted) {
     try {
       return await ensureTopics(handle, specs);
     } catch (error) {
       if (isLasting(error) && !signal.aborted) throw error;
-      handle.log.warn({ err: error }, 'the topics could not be looked at, trying again');
+      outages.noteFailure(error);
       await pause(AGAIN_MS, undefined, { ref: false });
     }
   }

@@ -1,6 +1,7 @@
 // Keeps one socket slot connected: backoff after a loss; an overlapping successor before a venue's age limit or for a new plan.
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Backoff, createBackoff } from '../../infra/runtime/backoff.ts';
+import { createOutageLog, type OutageLog } from '../../infra/runtime/outage-log.ts';
 import type { SocketSlot } from '../venues/contract/feed.ts';
 import type { ClosedMinutes } from './candle-watch.ts';
 import type { LossCause } from './connection-log.ts';
@@ -39,6 +40,7 @@ class LinkKeeper implements SocketSlotRunner {
   readonly #closed: ClosedMinutes = new Map();
   readonly #backoff: Backoff;
   readonly #timer: NodeJS.Timeout;
+  readonly #outages: OutageLog;
   #slot: SocketSlot;
   /** Oldest first: a successor overlaps with its predecessor. */
   #live: Live[] = [];
@@ -48,6 +50,7 @@ class LinkKeeper implements SocketSlotRunner {
   constructor(slot: SocketSlot, deps: SocketSlotDeps) {
     this.#slot = slot;
     this.#deps = deps;
+    this.#outages = createOutageLog(deps.log, 'could not connect');
     this.#backoff = createBackoff({ ...BACKOFF, random: deps.random });
     this.#timer = setInterval(() => this.#look(), LOOK_EVERY_MS);
     this.#look();
@@ -111,6 +114,7 @@ class LinkKeeper implements SocketSlotRunner {
     try {
       const link = await openLink(slot, { ...this.#deps, closed: this.#closed });
       this.#adopt(link);
+      this.#outages.noteSuccess();
       this.#waitMs = 0;
       if (this.#over.signal.aborted) link.end('collector_down', 'stopped while connecting');
     } catch (error) {
@@ -131,10 +135,11 @@ class LinkKeeper implements SocketSlotRunner {
     });
   }
 
-  #onFailure({ id, shards, covers }: SocketSlot, { loss, message, waitMs }: ConnectFailure): void {
-    const { connections, log } = this.#deps;
+  #onFailure({ id, shards, covers }: SocketSlot, failure: ConnectFailure): void {
+    const { connections } = this.#deps;
+    const { loss, message, waitMs } = failure;
     connections.failed({ slot: id, shards, covers }, loss, message);
     this.#waitMs = Math.max(this.#backoff.next(), waitMs);
-    log.warn({ slot: id, cause: loss, detail: message, wait_ms: this.#waitMs }, 'could not connect');
+    this.#outages.noteFailure(failure, { slot: id, cause: loss, wait_ms: this.#waitMs });
   }
 }

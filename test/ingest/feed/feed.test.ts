@@ -1,4 +1,5 @@
 // One socket against hand-driven servers: its opening and pace, its ends and the next one, silence, renewal, and snapshots of books.
+import { pino } from 'pino';
 import t from 'tap';
 import { runSocketSlot } from '../../../ingest/feed/socket-slot.ts';
 import type { OpenBody } from '../../../schemas/topics.ts';
@@ -78,18 +79,22 @@ t.test('a handshake answered 429 is a rate limit and its Retry-After is kept', a
   );
 });
 
-t.test('nobody listening is venue_down', async (t) => {
+t.test('nobody listening is venue_down, in one line of the log', async (t) => {
   const server = await startPaper();
   await server.close();
   const memory = openMemory();
   const { stop, shared } = createParts(server, memory);
-  const runner = runSocketSlot(makeSlot(server.ws), shared);
+  const lines: unknown[] = [];
+  const log = pino({}, { write: (line) => void lines.push(JSON.parse(line)) });
+  const runner = runSocketSlot(makeSlot(server.ws), { ...shared, log });
   t.teardown(() => {
     runner.stop('collector_down', 'end of test');
     stop();
   });
-  await waitFor('a lost attempt', () => memory.of('lost').length > 0);
+  await waitFor('lost attempts', () => memory.of('lost').length >= 3);
   t.match(readBody(memory.of('lost')[0] as Written), { cause: 'venue_down', detail: /ECONNREFUSED/ });
+  t.match(lines, [{ cause: 'venue_down', err: { message: /ECONNREFUSED/ }, msg: 'could not connect' }]);
+  t.equal(lines.length, 1);
 });
 
 t.test('the address of a venue that hands them out is requested before each connection', async (t) => {
