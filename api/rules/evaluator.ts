@@ -153,6 +153,8 @@ class Loop {
   readonly #outages: OutageLog;
   #shards: ReadonlySet<number> = new Set();
   #changed = new Set<string>();
+  /** An instant that is taken from the book and whose states are not stored yet. */
+  #unstored = Number.POSITIVE_INFINITY;
   #mustReload = true;
   #renewAt = 0;
   #reloadAt = 0;
@@ -165,7 +167,11 @@ class Loop {
     this.#book = new RuleBook(deps.pool);
     this.#recent = new RecentStates(deps.live);
     this.#instants = new Instants(deps, this.#recent);
-    deps.count.watch(() => ({ rules: this.#book.size, changes: this.#recent.changes }));
+    deps.count.watch(() => ({
+      rules: this.#book.size,
+      changes: this.#recent.changes,
+      overdue: deps.nowMicros() - Math.min(this.#unstored, this.#book.oldest()),
+    }));
   }
 
   noteChange(ruleId: string): void {
@@ -217,7 +223,9 @@ class Loop {
     const rules = this.#book.take(at, from);
     // The market at that instant is no longer known: these processes were down, or cannot keep up.
     if (at < from) return count.skipped(rules.length);
+    this.#unstored = at;
     await recordEvaluations(pool, await this.#instants.evaluate(at, rules));
+    this.#unstored = Number.POSITIVE_INFINITY;
     count.lag(nowMicros() - at);
   }
 
@@ -245,6 +253,7 @@ class Loop {
       this.#mustReload = false;
       this.#reloadAt = now + RELOAD_EVERY_MS;
       await this.#book.load(this.#shards, null, this.#recent.from);
+      this.#unstored = Number.POSITIVE_INFINITY;
     } else if (ids.length > 0) {
       this.#recent.keep('states');
       this.#changed = new Set();

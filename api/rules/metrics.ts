@@ -14,20 +14,34 @@ export type CountRules = {
   /** From an instant to its states being stored. */
   readonly lag: (micros: Micros) => void;
   readonly delivered: (outcome: DeliveryOutcome) => void;
-  readonly watch: (sizes: () => { readonly rules: number; readonly changes: number }) => void;
+  readonly watch: (read: () => RulesNow) => void;
 };
 
-export const createRuleMetrics = (registry: Registry): CountRules => {
+type RulesNow = {
+  readonly rules: number;
+  readonly changes: number;
+  /** Age of the oldest instant whose states are not stored; not positive without one. */
+  readonly overdue: Micros;
+};
+
+/** A rule may be evaluated once a day: what it measured says nothing an hour later. */
+const MEASURED_FOR_MS = 60_000;
+
+export const createRuleMetrics = (registry: Registry, nowMs = () => performance.now()): CountRules => {
   const { makeCounter, makeGauge } = bindMetrics(registry);
   const questions = makeCounter('perp_rules_questions_total', 'Questions that rules ask, evaluated.');
   const rules = makeCounter('perp_rules_evaluations_total', 'Rules evaluated at their instants.');
   const failures = makeCounter('perp_rules_failures_total', 'Evaluations that failed.');
   const passed = makeCounter('perp_rules_skipped_total', 'Instants of rules that were passed over.');
-  const lag = makeGauge('perp_rules_lag_seconds', 'From the newest evaluated instant to its states being stored.');
+  const lag = makeGauge(
+    'perp_rules_lag_seconds',
+    'From an instant to its states being stored: of the one evaluated last, or the age of the oldest that waits.',
+  );
   const deliveries = makeCounter('perp_rules_deliveries_total', 'Attempts to deliver moves to webhooks.', ['outcome']);
   const held = makeGauge('perp_rules_held', 'Rules of this process, and replaced readings it keeps for them.', [
     'kind',
   ]);
+  let measured = { micros: 0, atMs: Number.NEGATIVE_INFINITY };
   return {
     evaluated(asked, answered) {
       questions.inc(asked);
@@ -35,12 +49,20 @@ export const createRuleMetrics = (registry: Registry): CountRules => {
     },
     failed: () => failures.inc(),
     skipped: (count) => passed.inc(count),
-    lag: (micros) => lag.set(micros / 1e6),
+    lag(micros) {
+      measured = { micros, atMs: nowMs() };
+    },
     delivered: (outcome) => deliveries.inc({ outcome }),
-    watch(sizes) {
+    watch(read) {
+      Object.assign(lag, {
+        collect() {
+          const last = nowMs() - measured.atMs < MEASURED_FOR_MS ? measured.micros : 0;
+          lag.set(Math.max(0, last, read().overdue) / 1e6);
+        },
+      });
       Object.assign(held, {
         collect() {
-          const { rules: count, changes } = sizes();
+          const { rules: count, changes } = read();
           held.set({ kind: 'rules' }, count);
           held.set({ kind: 'changes' }, changes);
         },

@@ -55,6 +55,13 @@ export class RuleBook {
     for (const [id, { rule }] of this.#held) if (!isKept(rule.phase % SHARDS)) this.#held.delete(id);
   }
 
+  /** The next instant of any rule; Infinity without rules. */
+  oldest(): Micros {
+    let oldest = Number.POSITIVE_INFINITY;
+    for (const at of this.#agenda.keys()) oldest = Math.min(oldest, at);
+    return oldest;
+  }
+
   /** Instants that are due, ascending. */
   due(horizon: Micros): readonly Micros[] {
     return [...this.#agenda.keys()].filter((at) => at <= horizon).sort((a, b) => a - b);
