@@ -1,5 +1,6 @@
 // The database of a process that serves what it can while PostgreSQL is away: migrates it before the start continues, or once it is available.
 import type { Pool } from 'pg';
+import { describeError } from '../../schemas/thrown.ts';
 import { createBackoff } from '../runtime/backoff.ts';
 import type { Logger } from '../runtime/log.ts';
 import { pauseUnlessAborted } from '../runtime/pause.ts';
@@ -28,16 +29,18 @@ export const prepareDatabase = async (
     await migrate(pool, log);
     isReady = true;
   };
+  /** The attempts that follow fail alike: one line for each reason. */
+  let told = '';
+  const noteFailure = (err: unknown): void => {
+    const reason = describeError(err);
+    if (!isAway(err) && reason !== told) log.error({ err }, 'PostgreSQL cannot be prepared, trying again');
+    told = reason;
+  };
   const goOn = async (): Promise<void> => {
     while (!isReady && !stopping.signal.aborted) {
       await pauseUnlessAborted(backoff.next(), stopping.signal);
       if (stopping.signal.aborted) return;
-      await prepare().then(
-        () => log.info('PostgreSQL is there'),
-        (err: unknown) => {
-          if (!isAway(err)) log.error({ err }, 'PostgreSQL cannot be prepared, trying again');
-        },
-      );
+      await prepare().then(() => log.info('PostgreSQL is there'), noteFailure);
     }
   };
 

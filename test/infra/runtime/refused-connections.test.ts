@@ -2,13 +2,16 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { createSecureContext, TLSSocket } from 'node:tls';
+import { pino } from 'pino';
 import t from 'tap';
 import { explainStore } from '../../../api/history/store.ts';
+import { prepareDatabase } from '../../../infra/postgres/prepare-database.ts';
 import { guardAway, isAway, isOutOfService } from '../../../infra/runtime/postgres/away.ts';
 import { openPostgres } from '../../../infra/runtime/postgres/postgres.ts';
 import { openQuestdbReader } from '../../../infra/runtime/questdb/reader.ts';
 import { createAuthority } from '../../support/certificates.ts';
 import { pemFolder } from '../../support/secure-engines.ts';
+import { waitFor } from '../../support/wait.ts';
 
 type Answer = (socket: Socket) => void;
 
@@ -59,6 +62,24 @@ t.test('PostgreSQL that lets nobody in', async (t) => {
     await t.rejects(guardAway(pool, 'Nothing.').query('select 1'), UNAVAILABLE, message);
     await pool.end();
   }
+});
+
+t.test('PostgreSQL that is away at the start and then refuses the login is one error of the log', async (t) => {
+  let attempts = 0;
+  const address = await startServer((socket) => {
+    attempts += 1;
+    if (attempts === 1) return void socket.destroy();
+    refuse('28P01', 'password authentication failed for user "market"')(socket);
+  });
+  const lines: string[] = [];
+  const log = pino({}, { write: (line) => void lines.push((JSON.parse(line) as { msg: string }).msg) });
+  const pool = openPostgres(`postgres://u:p@${address}/db`, { max: 1 });
+  const database = await prepareDatabase(pool, log);
+  await waitFor('it is tried again', () => attempts >= 4);
+  await database.stop();
+  await pool.end();
+  const away = 'PostgreSQL is away: what needs it answers 503 until it is there';
+  t.same(lines, [away, 'PostgreSQL cannot be prepared, trying again']);
 });
 
 t.test('PostgreSQL with a certificate of another authority', async (t) => {
