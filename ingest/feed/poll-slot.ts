@@ -1,4 +1,4 @@
-// Sends a slot's requests every period, spread evenly over it. Three periods without an answer, or a 429 or 418, end the connection.
+// Sends a slot's requests every period, spread evenly over it. Silence of the venue, or a 429 or 418, ends the connection.
 import type { Logger } from '../../infra/runtime/log.ts';
 import { pauseUnlessAborted } from '../../infra/runtime/pause.ts';
 import type { PollRequest, PollSlot } from '../venues/contract/feed.ts';
@@ -14,11 +14,16 @@ export type PollSlotDeps = {
   readonly log: Logger;
   /** Longer than a request's deadline: a request without an answer after this time was never sent. Twelve seconds by default. */
   readonly starvedAfterMs?: number;
+  /** The venue's maximum silence (F-02): thirty seconds by default. */
+  readonly silenceMs?: number;
   /** Wall time in milliseconds; the machine's by default. */
   readonly wallMs?: () => number;
 };
 
 const LOST_AFTER_PERIODS = 3;
+/** Requests in a row without an answer that show silence; one of a slot that asks seldom shows none. */
+const LOST_AFTER_REFUSALS = 3;
+const SILENCE_MS = 30_000;
 /** Unanswered requests of a slot; the next request waits until one is answered (overflow policy `block`). */
 const MOST_WAITING = 8;
 const STARVED_EVERY_MS = 500;
@@ -33,6 +38,8 @@ class PollSlotRunner implements SlotRunner<PollSlot> {
   #slot: PollSlot;
   #source: Source | null = null;
   #answeredMs = performance.now();
+  /** Since the newest answer. */
+  #refusals = 0;
   /** Of the current round. */
   #answers = 0;
 
@@ -102,6 +109,7 @@ class PollSlotRunner implements SlotRunner<PollSlot> {
       const payload = await rest.ask(asked, asked.urgency ?? 'poll');
       if (this.#isOver) return;
       this.#answeredMs = performance.now();
+      this.#refusals = 0;
       this.#answers += 1;
       this.#source ??= this.#open();
       this.#source.response(`${asked.method} ${asked.url}`, payload);
@@ -114,12 +122,20 @@ class PollSlotRunner implements SlotRunner<PollSlot> {
   }
 
   async #onRefusal(request: PollRequest, { status, retryAtMs, message }: RestError): Promise<void> {
-    const isLong = performance.now() - this.#answeredMs >= LOST_AFTER_PERIODS * this.#slot.everyMs;
-    // The venue answers no request until its pause ends: the connection ends without waiting for three periods.
-    if (isLong || retryAtMs !== null) this.#lose(toLossCause(status), message);
+    this.#refusals += 1;
+    // The venue answers no request until its pause ends: the connection ends without waiting for silence.
+    if (this.#isSilent() || retryAtMs !== null) this.#lose(toLossCause(status), message);
     if (retryAtMs === null) return;
     await this.#sleepUntil(retryAtMs);
     if (!this.#isOver) await this.#ask(request);
+  }
+
+  /** A period of mark and index candles is nearly as long as their minutes may take: three of them would explain no gap. */
+  #isSilent(): boolean {
+    const { silenceMs = SILENCE_MS } = this.#deps;
+    const sinceMs = performance.now() - this.#answeredMs;
+    if (sinceMs >= LOST_AFTER_PERIODS * this.#slot.everyMs) return true;
+    return this.#refusals >= LOST_AFTER_REFUSALS && sinceMs >= silenceMs;
   }
 
   /** Ends the connection when more urgent requests use the venue's whole limit. */

@@ -92,6 +92,31 @@ t.test(
   },
 );
 
+t.test('a poll slot with a long period is lost by the silence of the venue, long before three periods', async (t) => {
+  let up = true;
+  const server = await startPaper({
+    answer: (_path, response) => (up ? response.end('{}') : response.writeHead(503).end()),
+  });
+  const memory = openMemory();
+  const { connections, rest, stop, shared } = createParts(server, memory);
+  const requests = Array.from({ length: 1_600 }, (_, i) => ({ ...toRequest(`${server.rest}/${i}`), weight: 1 }));
+  const covers = [{ layers: ['price_candles'], symbols: null }];
+  const slot = { kind: 'poll' as const, id: 'candles', shards: [0], requests, everyMs: 80_000, covers };
+  const deps = { connections, rest, meters: shared.meters, log: silentLog, silenceMs: 300 };
+  const runner = runPollSlot(slot, deps);
+  t.teardown(async () => {
+    runner.stop('collector_down', 'end of test');
+    stop();
+    await server.close();
+  });
+  await waitFor('an answer', () => memory.of('response').length > 0);
+  up = false;
+  await waitFor('lost', () => memory.of('lost').length === 1);
+  t.equal(readBody(memory.of('lost')[0] as Written).cause, 'venue_down');
+  up = true;
+  await waitFor('open again', () => memory.of('open').length === 2);
+});
+
 t.test('polls are spread over their period', async (t) => {
   const server = await startPaper({ answer: (_path, response) => response.end('{}') });
   const { connections, rest, stop } = createParts(server, openMemory());
