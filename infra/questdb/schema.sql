@@ -21,7 +21,7 @@ CREATE TABLE IF NOT EXISTS 'ticker' (
   null_reasons VARCHAR,
   src_offset LONG
 ) TIMESTAMP(at) PARTITION BY DAY TTL 402 DAYS WAL
-DEDUP UPSERT KEYS(at, listing, src_offset);
+DEDUP UPSERT KEYS(at, listing, src_offset, late);
 
 CREATE TABLE IF NOT EXISTS 'mark' (
   at TIMESTAMP,
@@ -46,7 +46,7 @@ CREATE TABLE IF NOT EXISTS 'mark' (
   null_reasons VARCHAR,
   src_offset LONG
 ) TIMESTAMP(at) PARTITION BY DAY TTL 402 DAYS WAL
-DEDUP UPSERT KEYS(at, listing, src_offset);
+DEDUP UPSERT KEYS(at, listing, src_offset, late);
 
 CREATE TABLE IF NOT EXISTS 'funding' (
   at TIMESTAMP,
@@ -72,7 +72,7 @@ CREATE TABLE IF NOT EXISTS 'funding' (
   null_reasons VARCHAR,
   src_offset LONG
 ) TIMESTAMP(at) PARTITION BY DAY TTL 402 DAYS WAL
-DEDUP UPSERT KEYS(at, listing, src_offset);
+DEDUP UPSERT KEYS(at, listing, src_offset, late);
 
 CREATE TABLE IF NOT EXISTS 'open_interest' (
   at TIMESTAMP,
@@ -96,7 +96,7 @@ CREATE TABLE IF NOT EXISTS 'open_interest' (
   null_reasons VARCHAR,
   src_offset LONG
 ) TIMESTAMP(at) PARTITION BY DAY TTL 402 DAYS WAL
-DEDUP UPSERT KEYS(at, listing, src_offset);
+DEDUP UPSERT KEYS(at, listing, src_offset, late);
 
 CREATE TABLE IF NOT EXISTS 'book' (
   at TIMESTAMP,
@@ -125,7 +125,7 @@ CREATE TABLE IF NOT EXISTS 'book' (
   null_reasons VARCHAR,
   src_offset LONG
 ) TIMESTAMP(at) PARTITION BY DAY TTL 402 DAYS WAL
-DEDUP UPSERT KEYS(at, listing, src_offset);
+DEDUP UPSERT KEYS(at, listing, src_offset, late);
 
 CREATE TABLE IF NOT EXISTS 'stats' (
   at TIMESTAMP,
@@ -151,7 +151,7 @@ CREATE TABLE IF NOT EXISTS 'stats' (
   null_reasons VARCHAR,
   src_offset LONG
 ) TIMESTAMP(at) PARTITION BY DAY TTL 402 DAYS WAL
-DEDUP UPSERT KEYS(at, listing, src_offset);
+DEDUP UPSERT KEYS(at, listing, src_offset, late);
 
 CREATE TABLE IF NOT EXISTS 'book_bands' (
   at TIMESTAMP,
@@ -199,7 +199,7 @@ CREATE TABLE IF NOT EXISTS 'book_bands' (
   null_reasons VARCHAR,
   src_offset LONG
 ) TIMESTAMP(at) PARTITION BY DAY TTL 402 DAYS WAL
-DEDUP UPSERT KEYS(at, listing, src_offset);
+DEDUP UPSERT KEYS(at, listing, src_offset, late);
 
 CREATE TABLE IF NOT EXISTS 'candles' (
   open_time TIMESTAMP,
@@ -230,7 +230,7 @@ CREATE TABLE IF NOT EXISTS 'candles' (
   null_reasons VARCHAR,
   src_offset LONG
 ) TIMESTAMP(open_time) PARTITION BY DAY TTL 402 DAYS WAL
-DEDUP UPSERT KEYS(open_time, listing, price_type, timeframe, src_offset);
+DEDUP UPSERT KEYS(open_time, listing, price_type, timeframe, src_offset, late);
 
 CREATE TABLE IF NOT EXISTS 'trades' (
   received_at TIMESTAMP,

@@ -22,6 +22,10 @@ export function createTable(table: string, spec: TableSpec, namespace: string): 
 export const addColumn = (table: string, name: string, kind: ColumnKind): string =>
   `ALTER TABLE '${table}' ADD COLUMN IF NOT EXISTS ${formatColumn(name, kind)}`;
 
+/** `table`: its name with the namespace. Rows that are there stay as they are. */
+export const setKeys = (table: string, keys: readonly string[]): string =>
+  `ALTER TABLE '${table}' DEDUP ENABLE UPSERT KEYS(${keys.join(', ')})`;
+
 /** Columns for the service only: the origin of a row, not its content. */
 const INTERNAL: ReadonlySet<string> = new Set(['status', 'gap_cause', 'late', 'from_at', 'src_offset']);
 

@@ -1,8 +1,8 @@
-// Brings a QuestDB to the tables and views of this version: creates and adds, changes nothing, drops only what QuestDB was killed in creating.
+// Brings a QuestDB to the tables and views of this version: creates, adds, widens keys, drops only what QuestDB was killed in creating.
 import { setTimeout as pause } from 'node:timers/promises';
 import { createBackoff } from '../../infra/runtime/backoff.ts';
 import { toTableName } from '../../schemas/tables.ts';
-import { addColumn, createTable, createView, listViewTexts } from './ddl.ts';
+import { addColumn, createTable, createView, listViewTexts, setKeys } from './ddl.ts';
 import { TABLES, type TableSpec } from './tables.ts';
 
 /** Runs one statement and returns its rows as text cells. */
@@ -50,6 +50,7 @@ export async function ensureTables(run: Sql, { namespace }: { readonly namespace
   for (const [table, spec] of Object.entries(TABLES)) {
     await sql(createTable(table, spec, namespace));
     await addMissing(sql, toTableName(namespace, table), spec);
+    await addKeys(sql, toTableName(namespace, table), spec);
   }
   for (const [name, select] of listViewTexts(namespace)) await sql(createView(name, select));
 }
@@ -96,4 +97,11 @@ async function addMissing(sql: Sql, table: string, spec: TableSpec): Promise<voi
         `${table}.${column} is ${type}, this version writes ${kind.toUpperCase()}: use a new namespace or migrate the column`,
       );
   }
+}
+
+/** A table of an earlier version tells fewer rows apart (D-634). A key that this version does not name is left. */
+async function addKeys(sql: Sql, table: string, { keys }: TableSpec): Promise<void> {
+  const held = await sql(`SELECT "column" FROM table_columns('${table}') WHERE upsertKey`);
+  const known = new Set(held.map(([column]) => column));
+  if (keys.some((key) => !known.has(key))) await sql(setKeys(table, keys));
 }

@@ -67,7 +67,7 @@ const toReadingTable = ({ members, instants }: ReadingDeclaration): TableSpec =>
     ...Object.fromEntries(instants.map((name) => [name, 'timestamp' as const])),
     ...origin,
   },
-  keys: ['at', 'listing', 'src_offset'],
+  keys: ['at', 'listing', 'src_offset', 'late'],
   ttlDays: computeTtl(RETENTION_DAYS.readings),
   partition: 'DAY',
 });
@@ -111,7 +111,7 @@ const candles: TableSpec = {
     minutes_no_trades: 'long',
     ...origin,
   },
-  keys: ['open_time', 'listing', 'price_type', 'timeframe', 'src_offset'],
+  keys: ['open_time', 'listing', 'price_type', 'timeframe', 'src_offset', 'late'],
   ttlDays: computeTtl(RETENTION_DAYS.candles),
   partition: 'DAY',
 };

@@ -149,11 +149,12 @@ const createDecoder = ({ table, listing }: LeafQuestion): ((line: Line, seq: num
   };
 };
 
-/** Leaf order without `seq`, which follows the raw offset among rows that are equal otherwise. */
+/** Leaf order without `seq`, which follows the raw offset among rows that are equal otherwise; of one offset a late row is last (D-634). */
 const createLineOrder = (table: AnchoredTable): ((a: Line, b: Line) => number) => {
   const tie = findTieColumn(table);
   const [atPlace, tiePlace] = [findStoredPlace(table, table.order[0]), findStoredPlace(table, tie)];
   const [statusPlace, tieIsId] = [findStoredPlace(table, 'status'), isEventTable(table)];
+  const latePlace = findStoredPlace(table, 'late');
   const readTie = (line: Line): string | null => {
     const isGap = tieIsId && line[statusPlace] === 'missing';
     return tie === null || isGap ? null : (line[tiePlace] ?? null);
@@ -162,7 +163,7 @@ const createLineOrder = (table: AnchoredTable): ((a: Line, b: Line) => number) =
     const apart = Number(a[atPlace]) - Number(b[atPlace]);
     if (apart !== 0) return apart;
     const [x, y] = [readTie(a), readTie(b)];
-    if (x === y) return readOffset(a) - readOffset(b);
+    if (x === y) return readOffset(a) - readOffset(b) || Number(a[latePlace] === 't') - Number(b[latePlace] === 't');
     if (x === null || y === null) return x === null ? -1 : 1;
     return compareBytes(x, y);
   };
@@ -207,7 +208,7 @@ const createSliceReader = ({ questdb, namespace }: LeafSource, question: LeafQue
 /** The table with only the columns that order its rows. */
 const withKeysOnly = (table: AnchoredTable): AnchoredTable => ({
   ...table,
-  columns: table.columns.filter(({ name }) => table.order.includes(name) || name === 'status'),
+  columns: table.columns.filter(({ name }) => table.order.includes(name) || name === 'status' || name === 'late'),
 });
 
 /** Raw offsets of all rows in leaf order, from which `seq` is computed. */
