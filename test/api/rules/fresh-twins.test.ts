@@ -65,8 +65,8 @@ t.test('a rule that was changed since its evaluation of the second is not waited
   const pool = await freshPool(t);
   const { ruleId } = await makeRule(pool);
   const choose = () => ({ venues: null, instruments: null });
-  const desk = openAgentRules({ pool, live: market().memory, history: null, choose });
   const at = Date.now() * 1_000;
+  const desk = openAgentRules({ pool, live: market().memory, history: null, choose, nowMicros: () => at });
   let spent = 0;
   const spend = async (count: number): Promise<void> => {
     spent += count;
