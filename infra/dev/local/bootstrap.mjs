@@ -2,7 +2,8 @@
 // Plain JavaScript without dependencies, because it runs before anything is installed and on an older Node.
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { accessSync, constants, existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { userInfo } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { areClassesArchived, makeClassArchives, stampClassArchives } from '../engines/class-archives.mjs';
@@ -51,6 +52,8 @@ const [name = '', ...args] = process.argv.slice(2);
 const script = SCRIPTS[name];
 if (script === undefined) stop(`usage: node infra/dev/local/bootstrap.mjs ${Object.keys(SCRIPTS).join('|')} [arguments]`);
 
+// Under a locale that is not UTF-8, or not installed, Java cannot open a path with letters outside of ASCII (D-629).
+if (process.platform === 'linux') process.env.LC_ALL = 'C.UTF-8';
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => passOn(signal));
 stopWithNpm();
 try {
@@ -77,10 +80,51 @@ async function installPackages() {
   const wanted = hashFile(lock);
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return;
   if (!installedSince(lock)) {
-    // Not `npm ci`: it refuses a lock file from a registry that lacks the optional binaries of other platforms.
-    await runReported('installing npm packages', 'npm', ['install', '--no-save', '--no-audit', '--no-fund', '--loglevel=error']);
+    await retried(async (attempt) => {
+      // Over what an install left that was cut short, npm fails with ENOTEMPTY: only a whole one is built upon.
+      if (!existsSync(stamp)) rmSync(MODULES, { recursive: true, force: true });
+      rmSync(stamp, { force: true });
+      // Not `npm ci`: it refuses a lock file from a registry that lacks the optional binaries of other platforms.
+      const quietly = ['--no-save', '--no-audit', '--no-fund', '--loglevel=error'];
+      // What the last attempt fetched is not asked for again: the next one comes further.
+      const kept = attempt === 1 ? [] : ['--prefer-offline'];
+      await runReported('installing npm packages', 'npm', ['install', ...quietly, ...kept, ...keepNpmCache()], () => {
+        // npm 10.8 ends with code 0 although it broke off ("Exit handler never called!").
+        if (!installedSince(lock)) throw new Error('npm ended before it had installed everything');
+      });
+    });
   }
   writeFileSync(stamp, wanted);
+}
+
+/** What npm fetched is kept in our folder when its own cannot be written: a user without a home, or with a read-only one. */
+function keepNpmCache() {
+  const cache = process.env.npm_config_cache ?? join(readHome(), '.npm');
+  return canWrite(cache) ? [] : [`--cache=${join(ROOT, '.local', 'npm')}`];
+}
+
+function keepMavenRepository() {
+  return canWrite(join(readHome(), '.m2')) ? [] : [`-Dmaven.repo.local=${join(ROOT, '.local', 'maven')}`];
+}
+
+/** As Java finds it: of the account, whatever HOME says. */
+function readHome() {
+  try {
+    return userInfo().homedir;
+  } catch {
+    return '/nonexistent';
+  }
+}
+
+/** Whether the folder is one, or can be made: the nearest above it that exists can be written. */
+function canWrite(folder) {
+  if (!existsSync(folder) && dirname(folder) !== folder) return canWrite(dirname(folder));
+  try {
+    accessSync(join(folder, '/'), constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** npm writes its own record at the end of an install: a record newer than the lock file was made from it. */
@@ -111,7 +155,7 @@ async function fetchEngines() {
   requireMaven();
   // Downloaded beside and moved at the end: an interrupted download leaves no file that looks complete.
   const partial = `${ENGINES}.${process.pid}`;
-  const maven = ['-B', '-q', '-f', pom, `-Dengines.dir=${partial}`, 'generate-resources'];
+  const maven = ['-B', '-q', '-f', pom, `-Dengines.dir=${partial}`, ...keepMavenRepository(), 'generate-resources'];
   mkdirSync(dirname(ENGINES), { recursive: true });
   try {
     await retried(() => runReported('fetching Kafka and QuestDB with Maven (about 70 MB)', 'mvn', maven));
@@ -135,9 +179,9 @@ function requireJava() {
 }
 
 function requireMaven() {
-  if (spawnSync('mvn', ['-v']).status !== 0) {
-    throw new Error('no Maven was found: install it (Debian, Ubuntu: apt-get install maven)');
-  }
+  const answer = spawnSync('mvn', ['-v'], { encoding: 'utf8' });
+  if (answer.error) throw new Error('no Maven was found: install it (Debian, Ubuntu: apt-get install maven)');
+  if (answer.status !== 0) throw new Error(`Maven does not run (mvn -v exit code ${answer.status})\n${answer.stderr.trim()}`);
 }
 
 /** The browser of the page tests. Only they need it, and only root may install it. */
@@ -163,7 +207,7 @@ async function installChromium() {
 async function retried(work) {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await work();
+      return await work(attempt);
     } catch (error) {
       if (isStopping || attempt === FETCH_TRIES) throw error;
       print(`${error.message.split('\n')[0]}; trying again`);
@@ -171,9 +215,12 @@ async function retried(work) {
   }
 }
 
-/** Runs a command quietly, and shows its output only when it fails. */
-function runReported(what, command, commandArgs) {
-  return shown(what, () => runQuietly(what, command, commandArgs));
+/** Runs a command quietly, and shows its output only when it fails; `check` throws for what its exit code does not tell. */
+function runReported(what, command, commandArgs, check = () => undefined) {
+  return shown(what, async () => {
+    await runQuietly(what, command, commandArgs);
+    check();
+  });
 }
 
 /** Reports that the work continues, and when it is done. */

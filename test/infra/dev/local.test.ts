@@ -78,6 +78,15 @@ t.test('on a machine without Java, with an old one, or without Maven the error n
   t.match(old.run('fetch'), { status: 1, stderr: /Java 11 is too old: install a JDK 17/ });
   const noMaven = clone(t, { npm: NPM, java: JAVA_17 });
   t.match(noMaven.run('fetch'), { status: 1, stderr: /no Maven was found: install it/ });
+  const brokenMaven = clone(t, {
+    npm: NPM,
+    java: JAVA_17,
+    mvn: `echo 'JAVA_HOME is not defined correctly' >&2; exit 1`,
+  });
+  t.match(brokenMaven.run('fetch'), {
+    status: 1,
+    stderr: /Maven does not run \(mvn -v exit code 1\)\nJAVA_HOME is not defined/,
+  });
   t.match(noMaven.run('nonsense'), { status: 1, stderr: /usage: .*demo\|start\|test/ });
   t.end();
 });
@@ -104,6 +113,56 @@ t.test('packages and archives are fetched once, and again when what names them c
   t.match(run('fetch').stderr, /installing npm packages/);
   t.equal(npmRuns(), 2);
   t.same(left(), ['engines'], 'nothing half-fetched stays');
+  t.end();
+});
+
+t.test('an install that was cut short is begun anew, and tried three times', (t) => {
+  // Like npm: it cannot move a package that an earlier run has moved already.
+  const npm = `[ ! -e node_modules/.left ] || { echo ENOTEMPTY; exit 217; }; /bin/mkdir -p node_modules; echo ran >> npm-runs
+    [ "$(/usr/bin/wc -l < npm-runs)" -ge "$(/bin/cat fails-until)" ] || { echo > node_modules/.left; echo 'Exit handler never called!'; exit $(/bin/cat code); }
+    echo {} > node_modules/.package-lock.json`;
+  const { root, run } = clone(t, { npm, java: JAVA_17, mvn: MAVEN });
+  const failsUntil = (count: number): void => writeFileSync(join(root, 'fails-until'), `${count}`);
+  writeFileSync(join(root, 'code'), '0');
+  failsUntil(5);
+  t.match(
+    run('fetch'),
+    { status: 1, stderr: /npm ended before it had installed everything/ },
+    'its exit code alone says nothing',
+  );
+  writeFileSync(join(root, 'code'), '1');
+  rmSync(join(root, 'npm-runs'));
+  const first = run('fetch');
+  t.match(first, { status: 1, stderr: /Exit handler never called!/ });
+  t.equal(first.stderr.match(/trying again/g)?.length, 2);
+  const second = run('fetch');
+  t.equal(second.status, 0, second.stderr);
+  const lock = join(root, 'package-lock.json');
+  spawnSync('touch', ['-d', '2000-01-01', join(root, 'node_modules', '.package-lock.json')]);
+  writeFileSync(join(root, 'node_modules', 'kept'), '');
+  writeFileSync(lock, `${readFileSync(lock, 'utf8')} `);
+  t.equal(run('fetch').status, 0);
+  t.ok(existsSync(join(root, 'node_modules', 'kept')), 'a whole one is built upon');
+  spawnSync('touch', ['-d', '2000-01-01', join(root, 'node_modules', '.package-lock.json')]);
+  writeFileSync(lock, `${readFileSync(lock, 'utf8')} `);
+  failsUntil(8);
+  t.equal(run('fetch').status, 0);
+  t.notOk(existsSync(join(root, 'node_modules', 'kept')), 'one that a change cut short is not');
+  t.end();
+});
+
+t.test('whatever the locale and the home, programs read paths as UTF-8 and keep what they fetch', (t) => {
+  const said = (name: string): string => `echo "$LC_ALL $@" >> said-by-${name}`;
+  const { root, run } = clone(t, { npm: `${NPM}; ${said('npm')}`, java: JAVA_17, mvn: `${MAVEN}\n${said('mvn')}` });
+  const read = (name: string): string => readFileSync(join(root, `said-by-${name}`), 'utf8');
+  // A folder below a file can be made by nobody, root included.
+  writeFileSync(join(root, 'file'), '');
+  t.equal(run('fetch', { LC_ALL: 'tr_TR.UTF-8', npm_config_cache: join(root, 'file', '.npm') }).status, 0);
+  t.ok(read('npm').includes(`--cache=${join(root, '.local', 'npm')}`));
+  for (const name of process.platform === 'linux' ? ['npm', 'mvn'] : []) t.match(read(name), /^C\.UTF-8 /m);
+  rmSync(join(root, 'node_modules'), { recursive: true });
+  t.equal(run('fetch', { npm_config_cache: join(root, 'cache') }).status, 0);
+  t.notMatch(read('npm').split('\n')[1], /--cache/, 'its own folder, where it can be written');
   t.end();
 });
 
