@@ -51,13 +51,18 @@ const ALLOWED = [
   ...['X-PAYMENT', 'X-Service-Max-Bytes', 'Access-Control-Expose-Headers'],
 ];
 
+/** Types of answers that are compressed. The plugin does not know NDJSON rows; Parquet and the files of the archive are compressed already. */
+const COMPRESSED = /^text\/(?!event-stream)|json(?:;|$)/;
+
 /** The length of a body that GET would compress is not known without doing so, and HEAD and 304 may name no other (RFC 9110 section 8.6). */
 const hideUnknownLength = async (
   { headers }: FastifyRequest,
   reply: FastifyReply,
   payload: unknown,
 ): Promise<unknown> => {
-  const isCoded = /\b(?:br|zstd|gzip)\b|\*/.test(String(headers['accept-encoding'] ?? ''));
+  const isCoded =
+    /\b(?:br|zstd|gzip)\b|\*/.test(String(headers['accept-encoding'] ?? '')) &&
+    COMPRESSED.test(String(reply.getHeader('content-type') ?? ''));
   if (isCoded || reply.statusCode === 304) reply.removeHeader('content-length');
   return payload;
 };
@@ -89,8 +94,7 @@ const addPlugins = async (app: FastifyInstance, baseUrl: string): Promise<void> 
   await app.register(compress, {
     encodings: ['br', 'zstd', 'gzip'],
     threshold: 1_024,
-    // The plugin does not know NDJSON rows; Parquet is compressed already.
-    customTypes: /^text\/(?!event-stream)|json(?:;|$)/,
+    customTypes: COMPRESSED,
     globalDecompression: false,
     // Answers repeat themselves: higher levels take several times longer for a few per cent.
     brotliOptions: { params: { [constants.BROTLI_PARAM_QUALITY]: 3 } },
