@@ -49,6 +49,10 @@ const run = (java, args, track) => {
   return { child, ended };
 };
 
+/** As in kafka.ts: Java reads a properties file as Latin-1. */
+const escapeProperty = (value) =>
+  value.replace(/[\\\u0080-\uffff]/g, (char) => (char === '\\' ? '\\\\' : `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`));
+
 const kafka = async (engines, folder) => {
   const [broker, controller] = [await freePort(), await freePort()];
   const properties = join(folder, 'server.properties');
@@ -61,7 +65,7 @@ const kafka = async (engines, folder) => {
     'log.dirs': join(folder, 'data'),
     'offsets.topic.replication.factor': 1,
   };
-  writeFileSync(properties, Object.entries(lines).map(([name, value]) => `${name}=${value}\n`).join(''));
+  writeFileSync(properties, Object.entries(lines).map(([name, value]) => `${name}=${escapeProperty(`${value}`)}\n`).join(''));
   const classes = ['-Xmx256m', '-cp', `${join(engines, 'kafka')}/*`];
   const format = ['kafka.tools.StorageTool', 'format', '--cluster-id=AAAAAAAAAAAAAAAAAAAAAA', '-c', properties];
   return { port: broker, before: [...classes, ...format], main: [...classes, 'kafka.Kafka', properties] };

@@ -212,9 +212,15 @@ function makeServerProperties({ id, ports, quorum }: Node, data: string): KafkaP
   };
 }
 
+/** Java reads a properties file as Latin-1: other letters of a path are escapes there. */
+const escapeProperty = (value: string): string =>
+  value.replace(/[\\\u0080-\uffff]/g, (char) =>
+    char === '\\' ? '\\\\' : `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+
 function formatProperties(lines: KafkaProperties): string {
   return `${Object.entries(lines)
-    .map(([key, value]) => `${key}=${value}`)
+    .map(([key, value]) => `${key}=${escapeProperty(String(value))}`)
     .join('\n')}\n`;
 }
 

@@ -24,7 +24,7 @@ const quiet = (): void => undefined;
 function scratch(t: { teardown(work: () => unknown): unknown }): string {
   // A folder only we can enter, like a home: as root, PostgreSQL's user then needs another place for its data.
   const root = mkdtempSync(join(tmpdir(), 'engines-'));
-  const dir = join(root, 'data');
+  const dir = join(root, 'dáta ňu');
   t.teardown(() => {
     for (const folder of [choosePostgresHome(dir), root]) rmSync(folder, { recursive: true, force: true });
   });
