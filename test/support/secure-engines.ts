@@ -46,16 +46,13 @@ type Listener = Exclude<keyof SecureKafka, 'plain'>;
 
 const LOGIN_MODULES = 'org.apache.kafka.common.security';
 
-const pemProperties = (name: string, { cert, key }: Certificate, authority: Authority): KafkaProperties => {
-  const line = (pem: string): string => pem.trim().replaceAll('\n', '\\n');
-  return {
-    [`listener.name.${name}.ssl.keystore.type`]: 'PEM',
-    [`listener.name.${name}.ssl.keystore.certificate.chain`]: line(cert),
-    [`listener.name.${name}.ssl.keystore.key`]: line(key),
-    [`listener.name.${name}.ssl.truststore.type`]: 'PEM',
-    [`listener.name.${name}.ssl.truststore.certificates`]: line(authority.cert),
-  };
-};
+const pemProperties = (name: string, { cert, key }: Certificate, authority: Authority): KafkaProperties => ({
+  [`listener.name.${name}.ssl.keystore.type`]: 'PEM',
+  [`listener.name.${name}.ssl.keystore.certificate.chain`]: cert.trim(),
+  [`listener.name.${name}.ssl.keystore.key`]: key.trim(),
+  [`listener.name.${name}.ssl.truststore.type`]: 'PEM',
+  [`listener.name.${name}.ssl.truststore.certificates`]: authority.cert.trim(),
+});
 
 type Guests = {
   /** Users of PLAIN whose password is their name, which have what ACLs give them and nothing else. */

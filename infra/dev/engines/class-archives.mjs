@@ -51,7 +51,7 @@ const run = (java, args, track) => {
 
 /** As in kafka.ts: Java reads a properties file as Latin-1. */
 const escapeProperty = (value) =>
-  value.replace(/[\\\u0080-\uffff]/g, (char) => (char === '\\' ? '\\\\' : `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`));
+  value.replace(/[^ -[\]-~]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
 const kafka = async (engines, folder) => {
   const [broker, controller] = [await freePort(), await freePort()];

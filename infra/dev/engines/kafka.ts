@@ -212,11 +212,9 @@ function makeServerProperties({ id, ports, quorum }: Node, data: string): KafkaP
   };
 }
 
-/** Java reads a properties file as Latin-1: other letters of a path are escapes there. */
+/** Java reads a properties file as Latin-1, a line for each: other letters of a path, and the lines of a certificate, are escapes there. */
 const escapeProperty = (value: string): string =>
-  value.replace(/[\\\u0080-\uffff]/g, (char) =>
-    char === '\\' ? '\\\\' : `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
+  value.replace(/[^ -[\]-~]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
 function formatProperties(lines: KafkaProperties): string {
   return `${Object.entries(lines)
