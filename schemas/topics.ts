@@ -114,6 +114,9 @@ export type BookLevels = {
   readonly collected_asks: number;
 };
 
+/** The slot of a span after which not all spans of its slot are kept: how long the slot was lost then, or whether at all, is not known (D-642). */
+export const FOLLOWED = '-';
+
 /** One alive span of a connection; `to` null while it is alive. A connection may have several (its collector was silent for a while). */
 export type Span = {
   readonly conn_id: string;

@@ -1,7 +1,7 @@
 // Whether a venue is live, degraded or down, and since when (V-01).
 import { STATE_LAG } from '../../schemas/freshness.ts';
 import type { Micros } from '../../schemas/records.ts';
-import type { Span } from '../../schemas/topics.ts';
+import { FOLLOWED, type Span } from '../../schemas/topics.ts';
 import type { LiveMemory, LiveVenue } from './memory.ts';
 
 /** A slot lost longer ago than this was given up with its listings, and does not concern the present. */
@@ -13,19 +13,20 @@ export type VenueState = { readonly state: 'live' | 'degraded' | 'down'; readonl
 type Turn = { readonly at: Micros; readonly open: number; readonly wrong: number };
 
 /** A slot is lost from the end of its last open connection until another one opens or it is forgotten. */
-const listSlotTurns = (spans: readonly Span[], until: Micros): Turn[] => {
+const listSlotTurns = ([slot, spans]: readonly [string, readonly Span[]], until: Micros): Turn[] => {
   const turns: Turn[] = [];
+  const lost: Turn[] = [];
   let end: Micros | null = null;
   for (const { from, to } of [...spans].sort((a, b) => a.from - b.from)) {
-    if (end !== null && end < from) turns.push(...makeLostTurns(end, from));
+    if (end !== null && end < from) lost.push(...makeLostTurns(end, from));
     const stop = to ?? Number.POSITIVE_INFINITY;
     turns.push({ at: Math.min(from, until), open: 1, wrong: 0 });
     if (to !== null) turns.push({ at: Math.min(to, until), open: -1, wrong: 0 });
     end = Math.max(end ?? stop, stop);
   }
   if (end !== null && end !== Number.POSITIVE_INFINITY)
-    turns.push(...makeLostTurns(Math.min(end, until), Number.POSITIVE_INFINITY));
-  return turns;
+    lost.push(...makeLostTurns(Math.min(end, until), Number.POSITIVE_INFINITY));
+  return slot === FOLLOWED ? turns : [...turns, ...lost];
 };
 
 const makeLostTurns = (from: Micros, to: Micros): Turn[] => [
@@ -33,14 +34,14 @@ const makeLostTurns = (from: Micros, to: Micros): Turn[] => [
   { at: Math.min(to, from + FORGET_LOST), open: 0, wrong: -1 },
 ];
 
-const groupBySlot = (spans: Iterable<Span>): Iterable<Span[]> => {
+const groupBySlot = (spans: Iterable<Span>): ReadonlyMap<string, Span[]> => {
   const slots = new Map<string, Span[]>();
   for (const span of spans) {
     const known = slots.get(span.slot);
     if (known === undefined) slots.set(span.slot, [span]);
     else known.push(span);
   }
-  return slots.values();
+  return slots;
 };
 
 /**
@@ -50,7 +51,7 @@ const groupBySlot = (spans: Iterable<Span>): Iterable<Span[]> => {
 export const deriveVenueState = (live: LiveMemory, venue: LiveVenue, at: Micros): VenueState => {
   const watermark = live.watermark(venue.venue);
   const slots = [...venue.partitions.values()].flatMap(({ connections }) => [...groupBySlot(connections.spans())]);
-  const turns = slots.flatMap((spans) => listSlotTurns(spans, at));
+  const turns = slots.flatMap((slot) => listSlotTurns(slot, at));
   if (watermark !== null) turns.push({ at: watermark + STATE_LAG, open: 0, wrong: 1 });
   turns.sort((a, b) => a.at - b.at);
   let [open, wrong] = [0, 0];

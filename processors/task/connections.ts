@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { GapCause } from '../../schemas/gap-causes.ts';
 import type { Micros } from '../../schemas/records.ts';
-import type { LostBody, OpenBody, Span } from '../../schemas/topics.ts';
+import { FOLLOWED, type LostBody, type OpenBody, type Span } from '../../schemas/topics.ts';
 import { toWindowEnd } from '../../schemas/windows.ts';
 import type { Connection, ConnectionView, TaskView } from './state.ts';
 import type { Store } from './store.ts';
@@ -82,7 +82,8 @@ export const nameConnection = (store: Store, named: Named, changed: SpanChange):
     connection.namedAt = state.recordedAt;
     if (!isOut(connection) || connection.closed) return;
     if (isKeptAlone(connection)) connection.covers = [];
-    connection.span = { ...connection.span, from: named.receivedAt, to: null, cause: null };
+    const { span, slot } = connection;
+    connection.span = { ...span, slot, from: named.receivedAt, to: null, cause: null };
     changed(connection.span);
   });
 };
@@ -249,12 +250,44 @@ const listKept = ({ connections }: TaskView, horizon: Micros): ReadonlySet<strin
   return kept;
 };
 
-/** Connections of the newest readings, which are valid until their connection was lost (F-01). */
-const listReferred = ({ listings }: TaskView): ReadonlySet<string> => {
-  const referred = new Set<string>();
+/** Receipts of the newest readings, by connection. */
+type Receipts = ReadonlyMap<string, readonly Micros[]>;
+
+const listReceipts = ({ listings }: TaskView): Receipts => {
+  const receipts = new Map<string, Micros[]>();
   for (const { layers } of listings.values())
-    for (const { reading } of layers.values()) if (reading) referred.add(reading.conn_id);
-  return referred;
+    for (const { reading } of layers.values()) {
+      if (!reading) continue;
+      const known = receipts.get(reading.conn_id);
+      if (known === undefined) receipts.set(reading.conn_id, [reading.received_at]);
+      else known.push(reading.received_at);
+    }
+  return receipts;
+};
+
+/** Ended spans that a window may need, and those on which a newest reading came: it was valid until the end of its span (F-01, D-642). */
+const keepSpans = (ended: readonly Span[], since: Micros, receipts: () => readonly Micros[]): Span[] =>
+  ended.filter((span, i) => {
+    const next = ended[i + 1];
+    if (next === undefined || (next.to ?? 0) > since) return true;
+    return receipts().some((at) => at >= span.from && at < next.from);
+  });
+
+/** Marks the spans that ended before one of their slot that is gone: it is not known any more what followed them. */
+const noteFollowed = ({ state, changeConnection }: Store, gone: readonly Span[]): void => {
+  if (gone.length === 0) return;
+  const latest = new Map<string, Micros>();
+  for (const { slot, to } of gone) latest.set(slot, Math.max(to ?? 0, latest.get(slot) ?? 0));
+  for (const { conn_id: connId, slot, ended } of state.connections.values()) {
+    const until = latest.get(slot) ?? 0;
+    const isBefore = (span: Span): boolean => span.to !== null && span.to < until && span.slot !== FOLLOWED;
+    const mark = (span: Span): Span => (isBefore(span) ? { ...span, slot: FOLLOWED } : span);
+    if (!ended.some(isBefore)) continue;
+    changeConnection(connId, (connection) => {
+      connection.ended = connection.ended.map(mark);
+      connection.span = mark(connection.span);
+    });
+  }
 };
 
 const keepAlone = (connection: Connection): void => {
@@ -262,26 +295,36 @@ const keepAlone = (connection: Connection): void => {
 };
 
 /**
- * Deletes what no unsealed window can need: old ended spans, and old connections but those to keep. Of one that a reading is of the last span stays,
+ * Deletes what no unsealed window can need: old ended spans, and old connections but those to keep. Of one that a reading is of its spans stay,
  * because a node that begins knows ends of connections from here alone. `forgotten` is called for each connection that can bring nothing more.
  */
 export const pruneConnections = (store: Store, forgotten: (connId: string) => void): void => {
   const { state } = store;
   const horizon = state.recordedAt - KEEP_ENDED;
   const kept = listKept(state, horizon);
-  let referred: ReadonlySet<string> | null = null;
+  let known: Receipts | null = null;
+  const receiptsOf = (connId: string): readonly Micros[] => {
+    known ??= listReceipts(state);
+    return known.get(connId) ?? [];
+  };
+  const gone: Span[] = [];
   for (const { conn_id: connId } of state.connections.values()) {
     const isOld = store.changeConnection(connId, (connection) => {
-      connection.ended = keepSince(connection.ended, ({ to }) => to ?? 0, horizon);
+      const spans = keepSpans(connection.ended, horizon, () => receiptsOf(connId));
+      gone.push(...connection.ended.filter((span) => !spans.includes(span)));
+      connection.ended = spans;
       connection.failures = keepSince(connection.failures, ({ at }) => at, horizon);
       connection.unreadable = connection.unreadable.filter((at) => at > horizon);
       const explainedTo = connection.failures.at(-1)?.at ?? 0;
       return isOut(connection) && Math.max(connection.span.to ?? 0, explainedTo) < horizon;
     });
     if (!isOld || kept.has(connId)) continue;
-    referred ??= listReferred(state);
-    if (referred.has(connId)) store.changeConnection(connId, keepAlone);
-    else store.deleteConnection(connId);
+    if (receiptsOf(connId).length > 0) store.changeConnection(connId, keepAlone);
+    else {
+      gone.push(...(state.connections.get(connId)?.ended ?? []));
+      store.deleteConnection(connId);
+    }
     forgotten(connId);
   }
+  noteFollowed(store, gone);
 };
