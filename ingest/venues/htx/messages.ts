@@ -51,7 +51,8 @@ const toMapped = bindMapped('htx');
 
 const cutLevels = createCutter({ names: ['bids', 'asks'] });
 
-const readMessage = createMessageReader('"ch":"', cutLevels);
+/** Rows of bare numbers differ too much to be read by shape (docs/performance.md). */
+const readMessage = createMessageReader(null, cutLevels);
 
 /** Records of one message, in its order. Throws `VenueError` only. */
 export const mapMessage = (message: VenueMessage): readonly Mapped[] =>

@@ -18,9 +18,11 @@ const isNoWord = (error: unknown): boolean => error instanceof TypeError && /to 
 type Cutter = (text: string) => CutMessage | null;
 
 const NO_LISTS: CutMessage['lists'] = new Map();
+type Shapes = Pick<MessageShapes, 'parse'>;
+const NO_SHAPES: Shapes = { parse: () => undefined };
 
 /** Parses the message, with its level lists read from the text by `cut` if possible. */
-const parseByShape = (text: string, shapes: MessageShapes, cut: Cutter): unknown => {
+const parseByShape = (text: string, shapes: Shapes, cut: Cutter): unknown => {
   const found = cut(text);
   if (found === null) return shapes.parse(text, NO_LISTS) ?? parseMessage(text);
   const known = shapes.parse(found.rest, found.lists);
@@ -60,11 +62,11 @@ type MessageReader = <T>(payload: Uint8Array, map: (message: unknown, text: stri
 const cutNothing: Cutter = () => null;
 
 /**
- * A `readMessage` for one venue, which knows the shapes of its messages (message-shapes.ts); `label` is before their kind, and `cut` reads the lists
- * of its books (level-lists.ts).
+ * A `readMessage` for one venue, which knows the shapes of its messages (message-shapes.ts); `label` is before their kind, null where shapes do not
+ * pay. `cut` reads the lists of its books (level-lists.ts).
  */
-export const createMessageReader = (label: string, cut: Cutter = cutNothing): MessageReader => {
-  const shapes = new MessageShapes(label);
+export const createMessageReader = (label: string | null, cut: Cutter = cutNothing): MessageReader => {
+  const shapes = label === null ? NO_SHAPES : new MessageShapes(label);
   const parse = (text: string): unknown => parseByShape(text, shapes, cut);
   return (payload, map) => {
     const text = decodeText(payload);
