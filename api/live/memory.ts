@@ -270,7 +270,7 @@ export class LiveMemory {
   #applyBody(
     venue: LiveVenue,
     at: Partition,
-    { entry, message: { bytes } }: { entry: LiveEntry; message: LiveMessage },
+    { entry, message: { bytes, recorded_at: cameAt } }: { entry: LiveEntry; message: LiveMessage },
   ): void {
     switch (entry.kind) {
       case 'reading':
@@ -288,7 +288,7 @@ export class LiveMemory {
       case 'provisional':
       case 'sealed':
         if (entry.row && entry.symbol !== null)
-          at.recent.apply(entry.symbol, entry.row, { sealed: entry.kind === 'sealed', bytes });
+          at.recent.apply(entry.symbol, entry.row, { sealed: entry.kind === 'sealed', cameAt, bytes });
         return;
       case 'watermark':
         if (entry.watermark === null) return;
@@ -298,7 +298,7 @@ export class LiveMemory {
         return;
       case 'event':
         if (entry.row === null || entry.symbol === null || !ANSWERED_EVENTS.has(entry.row.table)) return;
-        at.recent.apply(entry.symbol, entry.row, { sealed: true, bytes });
+        at.recent.apply(entry.symbol, entry.row, { sealed: true, cameAt, bytes });
         return;
       default:
         entry.kind satisfies never;

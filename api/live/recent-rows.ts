@@ -31,6 +31,8 @@ export class RecentRow {
   readonly series: string;
   readonly end: Micros;
   readonly visibleFrom: Micros;
+  /** When its window or candle first had a row: what comes later takes the row's place, not this. */
+  cameAt: Micros;
   /** Of a gap between events that is not sealed: end of the newest window when it was told; null of all others. */
   readonly #announcedAt: Micros | null;
   readonly #place: BytePlace;
@@ -40,10 +42,14 @@ export class RecentRow {
   /** `place`: of the entry in `log`. */
   constructor(
     row: Row,
-    { series, sealed, log, place }: Pick<RecentRow, 'series' | 'sealed'> & { log: ByteLog; place: BytePlace },
+    { series, sealed, cameAt, log, place }: Pick<RecentRow, 'series' | 'sealed' | 'cameAt'> & {
+      log: ByteLog;
+      place: BytePlace;
+    },
   ) {
     this.sealed = sealed;
     this.series = series;
+    this.cameAt = cameAt;
     this.end = findEnd(row);
     this.visibleFrom = computeVisibleFrom(row);
     this.#announcedAt = row.instants.announced_at ?? null;
@@ -78,11 +84,15 @@ export class RecentRows {
     return this.#rows.size;
   }
 
-  /** `bytes`: the entry of `live` that the row came in. A provisional row may come again when it changes; its sealed one replaces it. */
-  apply(symbol: string, row: Row, { sealed, bytes }: { sealed: boolean; bytes: Buffer }): void {
+  /**
+   * `bytes`: the entry of `live` that the row came in, `cameAt`: its instant in the log. A provisional row may come again when it changes; its
+   * sealed one replaces it.
+   */
+  apply(symbol: string, row: Row, came: { sealed: boolean; cameAt: Micros; bytes: Buffer }): void {
+    const { sealed, cameAt, bytes } = came;
     const series = toSeriesName(row.table, symbol);
     const key = toRowKey(series, row);
-    this.#put(key, new RecentRow(row, { series, sealed, log: this.#log, place: this.#log.append(bytes) }));
+    this.#put(key, new RecentRow(row, { series, sealed, cameAt, log: this.#log, place: this.#log.append(bytes) }));
   }
 
   /** Drops what QuestDB shows by the history watermark, and what is too old in any case. */
@@ -109,7 +119,9 @@ export class RecentRows {
   }
 
   #put(key: string, row: RecentRow): void {
-    this.#rows.get(key)?.free();
+    const before = this.#rows.get(key);
+    before?.free();
+    if (before !== undefined) row.cameAt = Math.min(before.cameAt, row.cameAt);
     this.#rows.set(key, row);
     const held = this.#bySeries.get(row.series);
     if (held === undefined) this.#bySeries.set(row.series, new Map([[key, row]]));

@@ -73,8 +73,8 @@ export const putRow = (row: Row, { spec, column }: Pick<Target, 'spec' | 'column
 
 /** Copies rows that the store may not show yet. Must run before the store is queried: a row that leaves memory meanwhile is in the store. */
 export const fillFromMemory = (live: LiveMemory, target: Target): void => {
-  for (const { row } of live.recentRows(target.venue, findTable(target.spec), target.symbol)) {
-    if (canBeElement(row)) putRow(row, target);
+  for (const { row, cameAt } of live.recentRows(target.venue, findTable(target.spec), target.symbol)) {
+    if (canBeElement(row)) putRow(row, target, cameAt);
   }
 };
 

@@ -31,11 +31,13 @@ const openMarket = () => {
   const question = questions.of({ query: CROSSES, units: 'published', freshness: null });
   const market = { live: feed.memory, history };
   const selectedAt = (at: Micros) => selections.at(at, question, { venues: null, instruments: null });
-  const tell = (open: Micros, close: string, recordedAt: Micros): void =>
+  const tell = (open: Micros, close: string, recordedAt: Micros): void => {
+    const row = minute(open, close);
     feed.entry('binance', {
       ...{ kind: 'provisional', symbol: 'BTCUSDT', recorded_at: recordedAt },
-      row: minute(open, close),
+      row: { ...row, instants: { ...row.instants, recorded_at: recordedAt } },
     });
+  };
   const state = ({ state }: Outcome) => state;
   return {
     feed,
@@ -45,21 +47,22 @@ const openMarket = () => {
   };
 };
 
+/** By second after noon: the candle of the minute before noon is told again and again, those after it once each. */
+const TOLD: ReadonlyMap<number, readonly [open: Micros, close: string]> = new Map([
+  [62, [NOON, '110']],
+  [63, [NOON, '110']],
+  [73, [NOON, '110']],
+  [121, [NOON + MINUTE, '90']],
+]);
+
 t.test(
   'each instant of a rule finds what a screen of that instant finds, also when it is evaluated later',
   async (t) => {
     const { feed, tell, findByRule, findNow } = openMarket();
-    // By second after noon: the candle of the minute before noon is told again and again, those after it once each.
-    const told = new Map<number, readonly [open: Micros, close: string]>([
-      [62, [NOON, '110']],
-      [63, [NOON, '110']],
-      [73, [NOON, '110']],
-      [121, [NOON + MINUTE, '90']],
-    ]);
     const found: [Micros, string][] = [];
     for (let second = 55; second <= 130; second++) {
       const at = NOON + second * SECOND;
-      const row = told.get(second);
+      const row = TOLD.get(second);
       if (row !== undefined) tell(...row, at - SECOND / 2);
       feed.watermark('binance', at);
       const state = await findByRule(at);
@@ -80,3 +83,19 @@ t.test(
       t.equal(await findByRule(at), state, 'evaluated again by what came until then');
   },
 );
+
+t.test('a process that takes a rule over finds the same for instants that another evaluated', async (t) => {
+  const before = openMarket();
+  const after = openMarket();
+  const found: [Micros, string][] = [];
+  for (let second = 55; second <= 75; second++) {
+    const at = NOON + second * SECOND;
+    for (const { feed, tell } of [before, after]) {
+      const row = TOLD.get(second);
+      if (row !== undefined) tell(...row, at - SECOND / 2);
+      feed.watermark('binance', at);
+    }
+    found.push([at, await before.findByRule(at)]);
+  }
+  for (const [at, state] of found) t.equal(await after.findByRule(at), state, `${(at - NOON) / SECOND} s after noon`);
+});
