@@ -123,7 +123,8 @@ export const startSettlement = (deps: SettlementDeps): Settlement => {
   const runs = new Map<string, number>();
   const underWay = new Set<Promise<void>>();
   const watch = watchOverdue(deps);
-  let failedMs = Number.NEGATIVE_INFINITY;
+  // A process that starts may do so as the database comes back.
+  let failedMs = performance.now();
 
   const leave = (receiptId: string): void => {
     const left = (runs.get(receiptId) ?? 1) - 1;

@@ -18,7 +18,7 @@ export type PaymentState = 'presented' | 'verified' | 'served' | 'settling' | 's
 
 /** The facts of an authorisation and its payer before anything is decided. */
 export type Standing = {
-  /** Null: it was not presented, or its process is gone. */
+  /** Null: it was not presented, or what was left of it is removed. */
   readonly state: PaymentState | null;
   /** A plan that was paid with it; `signature` is the one it was paid with. */
   readonly purchase: { readonly isDelivered: boolean; readonly signature: string } | null;
@@ -60,7 +60,7 @@ const IS_GONE = "p.state in ('presented', 'verified') and p.lease_until <= now()
 const OPEN = 'p.receipt_id, p.plan, p.payload, p.offer, p.presented_at';
 
 const READ = `
-  select case when ${IS_GONE} then null else p.state end as state, p.plan, p.payload ->> 'signature' as signature,
+  select p.state, p.plan, p.payload ->> 'signature' as signature,
     q.delivered_at is not null as is_delivered, q.signature as purchase_signature,
     exists (select 1 from blocked_payers b where b.payer = $1 and b.blocked_until > now()) as is_blocked,
     (select count(*)::integer from payments o where o.payer = $1 and is_unsettled(o)) as unsettled
@@ -69,13 +69,11 @@ const READ = `
   left join plan_purchases q on q.payer = $1 and q.nonce = $2`;
 
 const COLUMNS = ['receipt_id', 'network', 'asset', 'amount', 'class', 'plan', 'offer', 'payload', 'valid_before'];
-/** A row whose process is gone is as if it were not there. */
+/** A row without a lease counts until it is removed: after an outage of the database its process may be about to renew it. */
 const INSERT = `
   insert into payments as p (payer, nonce, ${COLUMNS.join(', ')}, lease_until)
   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, to_timestamp($11), ${LEASE})
-  on conflict (payer, nonce) do update set state = 'presented', presented_at = now(), lease_until = excluded.lease_until,
-    ${COLUMNS.map((name) => `${name} = excluded.${name}`).join(', ')}
-  where ${IS_GONE}`;
+  on conflict (payer, nonce) do nothing`;
 
 const REMOVE = `delete from payments where receipt_id = $1 and state in ('presented', 'verified')`;
 const RENEW = `update payments set lease_until = ${LEASE}

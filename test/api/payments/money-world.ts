@@ -194,6 +194,8 @@ export class Node {
   async sweep(): Promise<void> {
     if (this.isDead || this.isStalled) return;
     await this.renew().catch(() => undefined);
+    // A process that has just started leaves this to later sweeps.
+    await this.#store.tidy().catch(() => undefined);
     await startSettlement(this.#deps).stop();
   }
 

@@ -184,33 +184,44 @@ t.test('a clock of the database that is set back holds up no payment of a proces
   );
 });
 
+/** A payment that another process answers, and whose lease that process could not renew while the database was away. */
+const openLapsed = async (t: Teardown) => {
+  const pool = await freshPool(t);
+  const nonce = `0x${'cc'.repeat(32)}`;
+  await pool.query(
+    `insert into payments (payer, nonce, state, receipt_id, network, asset, amount, class, offer, payload, valid_before, lease_until)
+     values ($1, $2, 'verified', 'rcp_1', 'eip155:1', $1, 5000, 'screen', '{}', '{}', now() + interval '1 minute', now())`,
+    [PAYER, nonce],
+  );
+  return { pool, store: openPaymentStore(pool), key: { payer: PAYER, nonce } };
+};
+
+/** A process that looks for what others left; while `state.isAway` the database does not answer it. */
+const sweepBeside = (t: Teardown, pool: Pool, state = { isAway: false }) => {
+  const [failed, swept] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const query = async (text: string, values: unknown[]) => {
+    if (state.isAway) throw new Error('connection refused');
+    if (text.includes('overdue')) swept.resolve();
+    return pool.query(text, values);
+  };
+  const own = { query, connect: () => pool.connect() } as unknown as Pool;
+  const log = { warn: () => failed.resolve(), info: () => undefined, error: () => undefined } as unknown as Logger;
+  const [purchases, chain, facilitator] = [openPurchases(own), {} as PaymentChain, {} as Facilitator];
+  const deps = { store: openPaymentStore(own), purchases, facilitator, chain, count: () => undefined, log };
+  const settlement = startSettlement(deps);
+  t.teardown(() => settlement.stop());
+  return { failed: failed.promise, swept: swept.promise };
+};
+
 t.test(
   'what a process answers survives an outage of the database, whichever process it answers first (P-04)',
   async (t) => {
-    const pool = await freshPool(t);
-    const store = openPaymentStore(pool);
-    // Of another process, which could not renew it while the database was away.
-    await pool.query(
-      `insert into payments (payer, nonce, state, receipt_id, network, asset, amount, class, offer, payload, valid_before, lease_until)
-     values ($1, $2, 'verified', 'rcp_1', 'eip155:1', $1, 5000, 'screen', '{}', '{}', now() + interval '1 minute', now())`,
-      [PAYER, `0x${'cc'.repeat(32)}`],
-    );
-    const [failed, swept] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    let isAway = true;
-    const query = async (text: string, values: unknown[]) => {
-      if (isAway) throw new Error('connection refused');
-      if (text.includes('overdue')) swept.resolve();
-      return pool.query(text, values);
-    };
-    const own = { query, connect: () => pool.connect() } as unknown as Pool;
-    const log = { warn: () => failed.resolve(), info: () => undefined, error: () => undefined } as unknown as Logger;
-    const [purchases, chain, facilitator] = [openPurchases(own), {} as PaymentChain, {} as Facilitator];
-    const deps = { store: openPaymentStore(own), purchases, facilitator, chain, count: () => undefined, log };
-    const settlement = startSettlement(deps);
-    t.teardown(() => settlement.stop());
-    await failed.promise;
-    isAway = false;
-    await swept.promise;
+    const { pool, store } = await openLapsed(t);
+    const state = { isAway: true };
+    const beside = sweepBeside(t, pool, state);
+    await beside.failed;
+    state.isAway = false;
+    await beside.swept;
     t.ok(await store.renew(['rcp_1']), 'its process finds it, and goes on');
     await pool.query('update payments set lease_until = now()');
     await waitFor(
@@ -219,3 +230,22 @@ t.test(
     );
   },
 );
+
+t.test('nor does a process that starts as the database comes back take it for left', async (t) => {
+  const { pool, store } = await openLapsed(t);
+  await sweepBeside(t, pool).swept;
+  t.ok(await store.renew(['rcp_1']));
+});
+
+t.test('nor may its payer present it again meanwhile: while its row exists it is presented (P-04)', async (t) => {
+  const { pool, store, key } = await openLapsed(t);
+  t.equal((await store.read(key)).state, 'verified');
+  const offer = { network: 'eip155:1', asset: PAYER, amount: '5000' } as unknown as Offer;
+  const row = { ...key, receiptId: 'rcp_2', class: 'screen', plan: null, offer, payload: {} as never };
+  const present = () => store.insert({ ...row, validBefore: Math.floor(Date.now() / 1_000) + 60 });
+  t.notOk(await present());
+  t.ok(await store.serve('rcp_1'), 'the answer that went out is charged');
+  await pool.query("update payments set state = 'verified'");
+  await store.tidy();
+  t.ok(await present(), 'what was left and removed is good again');
+});
