@@ -73,10 +73,12 @@ class UntoldStates extends Error {
 const toKeyId = (caller: RuleCaller): string | null => ('keyId' in caller ? caller.keyId : null);
 const toCallerName = (caller: RuleCaller): string => ('keyId' in caller ? caller.keyId : caller.payer);
 
+const readEvaluatedAt = ({ evaluated_at: at }: StatusRow): Micros | null => (at === null ? null : readMicros(at));
+
+/** `at`: what comes next comes after it. */
 const toStatus = (row: StatusRow, at: Micros): RuleStatus => {
   const rule = fromRow(row);
   const intervalS = computeIntervalS(rule.intervalS, findPlan(row.plan));
-  const evaluatedAt = row.evaluated_at === null ? null : readMicros(row.evaluated_at);
   return {
     rule,
     intervalS,
@@ -84,8 +86,8 @@ const toStatus = (row: StatusRow, at: Micros): RuleStatus => {
     reason: row.reason,
     before: row.before,
     since: readMicros(row.since),
-    evaluatedAt,
-    nextAt: rule.enabled ? findInstantAfter(Math.max(at, evaluatedAt ?? at), { phase: rule.phase, intervalS }) : null,
+    evaluatedAt: readEvaluatedAt(row),
+    nextAt: rule.enabled ? findInstantAfter(at, { phase: rule.phase, intervalS }) : null,
     matched: row.matched,
     matchedTotal: row.matched_total,
     unknown: row.unknown,
@@ -104,7 +106,8 @@ export const openAgentRules = (deps: FreshDeps): AgentRules => {
       try {
         return await runInTransaction(pool, async (client) => {
           const { rows } = await client.query<StatusRow>(READ, [toKeyId(caller), ids, toCallerName(caller)]);
-          const found = rows.map((row) => toStatus(row, at));
+          const newest = Math.max(at, ...rows.map((row) => readEvaluatedAt(row) ?? at));
+          const found = rows.map((row) => toStatus(row, newest));
           if (!reaches(found)) throw new UntoldStates(found);
           return found;
         });

@@ -46,6 +46,8 @@ const GIVE_BACK = `
   with given as (
     select rule_id from rule_states where rule_id = any($1) and fresh_at = $2 order by rule_id for update)
   update rule_states s set fresh_at = null from given where s.rule_id = given.rule_id`;
+/** The second that follows an evaluation begins with its instant. */
+const STAMP = 'update rule_states set fresh_at = $3 where rule_id = $1 and fresh_at = $2';
 /** A rule that was claimed within the second and whose state is not written yet, nor begun anew since. */
 const AWAITED = `
   select 1 from rule_states s join rules r using (rule_id)
@@ -90,6 +92,7 @@ export const openFreshEvaluation = (deps: FreshDeps): EvaluateFresh => {
         const outcome = await judge(rule, findPlan(row.plan), readAt);
         await recordEvaluations(pool, [{ rule, at: readAt, outcome }]);
         left.delete(rule.ruleId);
+        await pool.query(STAMP, [rule.ruleId, at, readAt]);
       }
     } catch (error) {
       await pool.query(GIVE_BACK, [[...left], at]);
