@@ -40,13 +40,8 @@ export class RecentRow {
   #row: Row | null = null;
 
   /** `place`: of the entry in `log`. */
-  constructor(
-    row: Row,
-    { series, sealed, cameAt, log, place }: Pick<RecentRow, 'series' | 'sealed' | 'cameAt'> & {
-      log: ByteLog;
-      place: BytePlace;
-    },
-  ) {
+  constructor(row: Row, came: Pick<RecentRow, 'series' | 'sealed' | 'cameAt'> & { log: ByteLog; place: BytePlace }) {
+    const { series, sealed, cameAt, log, place } = came;
     this.sealed = sealed;
     this.series = series;
     this.cameAt = cameAt;
