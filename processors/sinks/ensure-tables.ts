@@ -50,7 +50,6 @@ export async function ensureTables(run: Sql, { namespace }: { readonly namespace
   for (const [table, spec] of Object.entries(TABLES)) {
     await sql(createTable(table, spec, namespace));
     await addMissing(sql, toTableName(namespace, table), spec);
-    await addKeys(sql, toTableName(namespace, table), spec);
   }
   for (const [name, select] of listViewTexts(namespace)) await sql(createView(name, select));
 }
@@ -85,10 +84,10 @@ async function dropEmpty(sql: Sql, table: string): Promise<void> {
   await sql(`DROP TABLE '${table}'`).catch(() => undefined);
 }
 
+/** Columns that an earlier version did not have, and keys: its table tells fewer rows apart (D-634). A key that this version does not name is left. */
 async function addMissing(sql: Sql, table: string, spec: TableSpec): Promise<void> {
-  const found = new Map(
-    (await sql(`SELECT "column", type FROM table_columns('${table}')`)).map(([column, type]) => [column, type]),
-  );
+  const held = await sql(`SELECT "column", type, upsertKey FROM table_columns('${table}')`);
+  const found = new Map(held.map(([column, type]) => [column, type]));
   for (const [column, kind] of Object.entries(spec.columns)) {
     const type = found.get(column);
     if (type === undefined) await sql(addColumn(table, column, kind));
@@ -97,11 +96,6 @@ async function addMissing(sql: Sql, table: string, spec: TableSpec): Promise<voi
         `${table}.${column} is ${type}, this version writes ${kind.toUpperCase()}: use a new namespace or migrate the column`,
       );
   }
-}
-
-/** A table of an earlier version tells fewer rows apart (D-634). A key that this version does not name is left. */
-async function addKeys(sql: Sql, table: string, { keys }: TableSpec): Promise<void> {
-  const held = await sql(`SELECT "column" FROM table_columns('${table}') WHERE upsertKey`);
-  const known = new Set(held.map(([column]) => column));
-  if (keys.some((key) => !known.has(key))) await sql(setKeys(table, keys));
+  const keys = new Set(held.flatMap(([column, , isKey]) => (isKey === 't' ? [column] : [])));
+  if (spec.keys.some((key) => !keys.has(key))) await sql(setKeys(table, spec.keys));
 }

@@ -72,5 +72,15 @@ t.test('a table of an earlier version is given the key, and its rows stay', asyn
   );
   await ensureTables(sql, { namespace });
   for (const name of NAMES) t.same(new Set(await readKeys(name)), new Set(TABLES[name]?.keys));
-  await ensureTables(sql, { namespace });
+  const again: string[] = [];
+  const sqlAgain = (text: string) => {
+    again.push(text);
+    return sql(text);
+  };
+  await ensureTables(sqlAgain, { namespace });
+  t.same(
+    again.filter((text) => text.startsWith('ALTER')),
+    [],
+    'a further start changes nothing',
+  );
 });
