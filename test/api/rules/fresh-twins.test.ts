@@ -20,12 +20,18 @@ const makeRule = async (pool: Pool): Promise<Rule> => {
   return createRule(pool, DRAFT, { accountId: 'acc_a', actor: 'test' });
 };
 
-t.test('the second call waits for the evaluation of the first, and makes its own where that fails', async (t) => {
+/** A rule and what evaluates it, at an instant that stands. */
+const openDesk = async (t: Parameters<typeof freshPool>[0]) => {
   const pool = await freshPool(t);
   const { ruleId } = await makeRule(pool);
   const choose = () => ({ venues: null, instruments: null });
   const at = Date.now() * 1_000;
   const desk = openAgentRules({ pool, live: market().memory, history: null, choose, nowMicros: () => at });
+  return { pool, ruleId, at, desk };
+};
+
+t.test('the second call waits for the evaluation of the first, and makes its own where that fails', async (t) => {
+  const { pool, ruleId, at, desk } = await openDesk(t);
   const readEvaluatedAt = async (): Promise<number> => {
     const { rows } = await pool.query<{ at: string | null }>('select evaluated_at as at from rule_states');
     return Number(rows[0]?.at);
@@ -62,11 +68,7 @@ t.test('the second call waits for the evaluation of the first, and makes its own
 });
 
 t.test('a rule that was changed since its evaluation of the second is not waited for', async (t) => {
-  const pool = await freshPool(t);
-  const { ruleId } = await makeRule(pool);
-  const choose = () => ({ venues: null, instruments: null });
-  const at = Date.now() * 1_000;
-  const desk = openAgentRules({ pool, live: market().memory, history: null, choose, nowMicros: () => at });
+  const { pool, ruleId, at, desk } = await openDesk(t);
   let spent = 0;
   const spend = async (count: number): Promise<void> => {
     spent += count;
