@@ -1,7 +1,8 @@
 // Tells whether a frame is JSON without making its values: a sixth of the time of JSON.parse, for which each level of a book is a list and two texts.
 
-const SCALAR = String.raw`"[^"\\\x00-\x1f]*"|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?|true|false|null`;
-const NAME = String.raw`"[^"\\\x00-\x1f]*":`;
+const TEXT = String.raw`"[^"\\\x00-\x1f]*"`;
+const SCALAR = String.raw`${TEXT}|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?|true|false|null`;
+const NAME = `${TEXT}:`;
 
 /** Items until `end`, with a comma between two of them. What follows is told by one character at each place, so a text is matched in linear time. */
 const makeItems = (item: string, end: string): string => `(?:${item}(?:,(?!${end})|(?=${end})))*`;

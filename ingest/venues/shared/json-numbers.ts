@@ -40,7 +40,9 @@ const LONG = /^-?(?:[1-9](?=[\d.]{16})[\d.]{14,}[1-9]|9\d{15}|[1-9]\d{15}[eE]|0\
 /** Exponents beyond the exact range of a double, which overflow or vanish. A second test excludes ids, because hardly any text matches either. */
 const MAYBE_FAR = /\d[eE][-+]?\d{3}/;
 const FAR = /[[:,]\s*-?[\d.]+[eE][-+]?\d{3}/;
-const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?/y;
+/** A number of JSON, as a pattern. */
+export const NUMBER_PATTERN = String.raw`-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?`;
+const NUMBER = new RegExp(NUMBER_PATTERN, 'y');
 
 const isDigitOrPoint = (code: number): boolean => (code >= 48 && code <= 57) || code === 46;
 

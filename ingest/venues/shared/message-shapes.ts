@@ -1,6 +1,6 @@
 // Parses messages by their shape: names and brackets of a message met before are a pattern, and its groups are the values of the next one (D-638).
 import { PLACE, PLACE_TEXT } from './element-text.ts';
-import { parseNumber } from './json-numbers.ts';
+import { NUMBER_PATTERN, parseNumber } from './json-numbers.ts';
 
 /** What stands at a place of a shape; `group` is the pattern's. */
 type Node =
@@ -28,7 +28,7 @@ type Shape = {
 // Texts without an escape are their own value; a message with any other is of no shape. What follows a group begins with a character that the
 // group cannot contain, so a text matches in one way or not at all, in linear time.
 const TEXT = String.raw`"([^"\\\x00-\x1f]*)"`;
-const NUMBER = String.raw`(-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?)`;
+const NUMBER = `(${NUMBER_PATTERN})`;
 const WORD = '(true|false|null)';
 const TOKEN = new RegExp(`${TEXT}|${NUMBER}|${WORD}`, 'y');
 
