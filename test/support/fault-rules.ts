@@ -135,16 +135,37 @@ export type FirstSeen = ReadonlyMap<string, number>;
 
 const isForGood = ({ kind }: FaultEntry): boolean => kind === 'listing_delisted' || kind === 'listing_renamed';
 
+const isCut = ({ kind }: FaultEntry): boolean => kind === 'restart' || kind === 'disconnect';
+
 /** Venues whose books are made whole by requests, which what is polled then waits for. */
 const BOOKS_BY_REQUEST: ReadonlySet<string> = new Set(['binance']);
 
-const starvedWindow = ({ kind, venue, from, to, layers }: FaultEntry): FaultWindow[] => {
-  const isCut = kind === 'restart' || kind === 'disconnect';
-  if (!isCut || !BOOKS_BY_REQUEST.has(venue) || !layers.includes('book')) return [];
+const starvedWindow = (entry: FaultEntry): FaultWindow[] => {
+  const { kind, venue, from, to, layers } = entry;
+  if (!isCut(entry) || !BOOKS_BY_REQUEST.has(venue) || !layers.includes('book')) return [];
   const ends = (to ?? Number.POSITIVE_INFINITY) + AFTER + POLL_PERIOD;
   const isAbout = (place: Place): boolean => place.venue === venue && (POLLED[venue] ?? []).includes(place.layer);
   return [{ kind, from, to: ends, isAbout }];
 };
+
+/** The symbol that `listing_added` or `listing_renamed` brought is subscribed until then; null: no such symbol. */
+const subscribedUntil = ({ kind, venue, symbols }: FaultEntry, symbol: string, firstSeen: FirstSeen): number | null => {
+  // Of a renamed pair the old one ends permanently; the new one is present soon after it is known.
+  const isNew = kind === 'listing_added' || (kind === 'listing_renamed' && symbols.indexOf(symbol) % 2 === 1);
+  return isNew ? (firstSeen.get(`${venue}:${symbol}`) ?? Number.POSITIVE_INFINITY) + LISTED_AFTER : null;
+};
+
+/** A cut refuses every new connection of its venue: those of a listing that was just added too, which had none to be cut. */
+const refusedWindows = (log: readonly FaultEntry[], firstSeen: FirstSeen): FaultWindow[] =>
+  log.filter(isCut).flatMap(({ kind, venue, from, to }) => {
+    const ends = (to ?? Number.POSITIVE_INFINITY) + AFTER;
+    const refused = new Set(
+      log
+        .filter((change) => change.venue === venue && change.from <= ends)
+        .flatMap((change) => change.symbols.filter((one) => (subscribedUntil(change, one, firstSeen) ?? 0) >= from)),
+    );
+    return [{ kind, from, to: ends, isAbout: (place: Place) => place.venue === venue && refused.has(place.symbol) }];
+  });
 
 const toWindows = (entry: FaultEntry, firstSeen: FirstSeen): FaultWindow[] => {
   const { kind, venue, from, symbols } = entry;
@@ -158,12 +179,9 @@ const toWindows = (entry: FaultEntry, firstSeen: FirstSeen): FaultWindow[] => {
     isAbout: (place) => place.venue === venue && names.includes(place.symbol) && layers.has(place.layer),
   });
   if (kind !== 'listing_added' && !isForGood(entry)) return [window(symbols, ends), ...starvedWindow(entry)];
-  // Of a renamed pair the old one ends permanently; the new one is present soon after it is known.
-  return symbols.map((symbol, i) => {
-    const isNew = kind === 'listing_added' || (kind === 'listing_renamed' && i % 2 === 1);
-    const seen = firstSeen.get(`${venue}:${symbol}`) ?? Number.POSITIVE_INFINITY;
-    return window([symbol], isNew ? seen + LISTED_AFTER : Number.POSITIVE_INFINITY);
-  });
+  return symbols.map((symbol) =>
+    window([symbol], subscribedUntil(entry, symbol, firstSeen) ?? Number.POSITIVE_INFINITY),
+  );
 };
 
 type Place = Subject & { readonly layer: string };
@@ -176,7 +194,11 @@ export class FaultWindows {
 
   constructor(log: readonly FaultEntry[], firstSeen: FirstSeen, more: readonly FaultWindow[] = []) {
     this.#log = log;
-    this.#windows = [...log.flatMap((entry) => toWindows(entry, firstSeen)), ...more];
+    this.#windows = [
+      ...log.flatMap((entry) => toWindows(entry, firstSeen)),
+      ...refusedWindows(log, firstSeen),
+      ...more,
+    ];
   }
 
   /** Kinds of the faults that touch a listing and layer within `[from, to]`. */
