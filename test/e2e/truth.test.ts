@@ -77,9 +77,11 @@ const checkStates = async (t: Test, world: World, watched: Watch): Promise<void>
   t.comment(`not present: ${tally(inside)}`);
   t.ok(outside > seen / 3, `most is well at any time: ${percent(outside, seen)} lies outside the fault log`);
   const well = present - late.length;
-  t.ok(well >= 0.995 * outside, `${percent(well, outside)} of ${outside} are present outside the fault log`);
-  if (absent.length > 0) t.comment(`outside the fault log: ${absent.slice(0, 12).join('; ')}`);
-  if (late.length > 0) t.comment(`recovered late, within another fault: ${late.slice(0, 12).join('; ')}`);
+  t.ok(well >= 0.995 * outside, `${percent(well, outside)} of ${outside} are present outside the fault log`, {
+    absent: tally(absent.map((line) => line.replace(/^\S+ | at .*/g, ''))),
+    firstAbsent: absent.slice(0, 12),
+    recoveredLateWithinAnotherFault: late.slice(0, 12),
+  });
   t.same(unexplained.slice(0, 5), [], `reasons and gap causes are the injected ones (${unexplained.length} are not)`);
   const states = inside.map((line) => line.split(': ')[1] ?? '');
   for (const venue of VENUES) {
