@@ -134,7 +134,13 @@ export const findUnlistedSpans = ({ versions }: LiveListing, { written_at }: Lis
 export const findInstantFaults = (text: string | undefined, path: string): ApiError[] =>
   text === undefined || parseInstant(text) !== null
     ? []
-    : [makeShapeFault(path, `"${clip(text)}" is not an instant.`, 'Write RFC 3339, such as 2026-01-15T12:00:00Z.')];
+    : [
+        makeShapeFault(
+          path,
+          `"${clip(text)}" is not an instant from 2000 to 2100.`,
+          'Write RFC 3339, such as 2026-01-15T12:00:00Z.',
+        ),
+      ];
 
 /** A window whose bounds are both instants must begin before it ends. */
 export const findWindowFaults = (from: string | undefined, to: string | undefined): ApiError[] => {

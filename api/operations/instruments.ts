@@ -170,7 +170,7 @@ const refine = (input: Partial<Input>, spoilt: Spoilt): ApiError[] => {
   const { as_of } = input;
   const errors: ApiError[] = isWrongCursor(input, spoilt) ? [WRONG_CURSOR] : [];
   if (as_of !== undefined && parseInstant(as_of) === null) {
-    const message = `"${clip(as_of)}" is not an instant.`;
+    const message = `"${clip(as_of)}" is not an instant from 2000 to 2100.`;
     errors.push({
       code: 'DQL_JSON_SCHEMA',
       message,

@@ -24,16 +24,17 @@ const CANDLE_HOURS = 80;
 const READING_HOURS = 26;
 /** The market advances at most five seconds at once. */
 const STRIDE_MS = 5_000;
-/** A look is this long after a full minute: a venue has then sent everything of that second. */
+/** A look is this long after its second: a venue has then sent everything of it. */
 const LOOK_MS = 600;
+/** Readings are looked at this long before a full minute, so that one of a minute is fresh at its end (F-03: 30 s for a mark). */
+const BEFORE_MINUTE_MS = 10_000;
 const LEVELS = 40;
 
 const CANDLES = ['candles'];
 /** `stats` too: the turnover of the day ranks venues and instruments (AC-02, AR-04). */
 const READINGS = ['mark', 'funding', 'oi', 'stats'];
-const EVERYTHING: ReadonlySet<string> = new Set([...CANDLES, 'price_candles', ...READINGS]);
-/** A response with candles of mark and index contains the previous minute too, which still counts then (N-11): every other look needs none. */
-const EVERY_OTHER: ReadonlySet<string> = new Set(READINGS);
+const PRICE_CANDLES: ReadonlySet<string> = new Set([...CANDLES, 'price_candles']);
+const EVERYTHING: ReadonlySet<string> = new Set([...PRICE_CANDLES, ...READINGS]);
 /** One look a minute: a value stays valid until the next but one. */
 const ONCE_A_MINUTE = {
   policy: 'on',
@@ -73,7 +74,8 @@ export const beginLastDays = (log: VirtualLog, { nowMs, shards, seed }: PastPlan
   const listings = findListings(findSimulatedVenue(LAST_VENUE), SYMBOLS).map((one) =>
     moveEndToStart(one, seed, seconds),
   );
-  const pace = { sendsSecond: (atMs: number) => atMs % MS_PER_MINUTE === 0 && atMs >= readingsMs, sendsChanges: false };
+  const isLookedAt = (atMs: number): boolean => (atMs + BEFORE_MINUTE_MS) % MS_PER_MINUTE === 0 && atMs >= readingsMs;
+  const pace = { sendsSecond: isLookedAt, sendsChanges: false };
   const host = openPastVenue({ id: LAST_VENUE, listings, clock, seed, levels: LEVELS, pace });
   const known = makeCapability(venue);
   const capability = reduceCapability(known, new Set(CANDLES));
@@ -85,18 +87,27 @@ export const beginLastDays = (log: VirtualLog, { nowMs, shards, seed }: PastPlan
     host.advance();
     collector.tend();
   }
+  const advanceTo = (toMs: number): void => {
+    while (clock.ms < toMs) {
+      clock.ms = Math.min(toMs, clock.ms + STRIDE_MS);
+      host.advance();
+    }
+  };
   let minute = startMs + MS_PER_MINUTE;
   return {
     writeTo: (toMs) => {
       for (; minute <= toMs; minute += MS_PER_MINUTE) {
         if (minute === readingsMs) collector.change(reduceCapability(known, EVERYTHING));
-        while (clock.ms < minute) {
-          clock.ms = Math.min(minute, clock.ms + STRIDE_MS);
-          host.advance();
+        const readingMs = minute - BEFORE_MINUTE_MS;
+        advanceTo(readingMs);
+        if (isLookedAt(readingMs)) {
+          advanceTo(readingMs + LOOK_MS);
+          collector.look(new Set(READINGS));
         }
-        clock.ms = Math.min(minute + LOOK_MS, toMs);
-        host.advance();
-        if (minute >= readingsMs) collector.look(minute % (2 * MS_PER_MINUTE) === 0 ? EVERYTHING : EVERY_OTHER);
+        advanceTo(minute);
+        advanceTo(Math.min(minute + LOOK_MS, toMs));
+        // A response has the previous minute too, which still counts then (N-11).
+        if (minute >= readingsMs && minute % (2 * MS_PER_MINUTE) === 0) collector.look(PRICE_CANDLES);
       }
     },
   };

@@ -1,6 +1,6 @@
 // Which listings an answer about the past means, and from when on it can no longer change: the same whatever venues are added (N-10, N-11).
 import t from 'tap';
-import { findListingInstant, findMeantFrom, isSettled } from '../../../api/history/past.ts';
+import { findInstantFaults, findListingInstant, findMeantFrom, isSettled } from '../../../api/history/past.ts';
 import { listPossibleVenues } from '../../../api/operations/listing-input.ts';
 import { findDirectory } from '../../../api/selection/directory.ts';
 import { selectListings } from '../../../api/selection/resolve.ts';
@@ -85,4 +85,17 @@ t.test('an answer settles when versions and rows of all venues are known up to i
       t.ok(isKnown(venue, what, NOW - 99 * SECOND), `${what} of ${venue}`);
       t.notOk(isKnown(venue, what, NOW - 101 * SECOND), `${what} of ${venue} is behind`);
     }
+});
+
+t.test('an instant out of range names the range (N-03)', async (t) => {
+  for (const text of ['1970-01-01T00:00:00Z', '1999-12-31T23:59:59Z', '2100-01-01T00:00:00.000001Z', 'yesterday']) {
+    const [fault] = findInstantFaults(text, '/from');
+    t.match(fault, {
+      code: 'DQL_JSON_SCHEMA',
+      message: `"${text}" is not an instant from 2000 to 2100.`,
+      path: '/from',
+    });
+  }
+  for (const text of ['2000-01-01T00:00:00Z', '2100-01-01T00:00:00Z', undefined])
+    t.same(findInstantFaults(text, '/to'), []);
 });
