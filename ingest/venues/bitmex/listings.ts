@@ -72,7 +72,7 @@ const toValues = (row: Fields): ListingValues => {
     venue_kind,
     tick_size,
     lot_size,
-    contract_size: multiplier === null || scale === null ? null : multiply(multiplier, scale),
+    contract_size: readRuleOrNull('contract_size', multiplier && scale && multiply(multiplier, scale), 'multiplier'),
     ...toFundingInterval(readInterval(row.fundingInterval)),
     ...readBase(symbol, readText(row.underlying, 'underlying'), quote),
     quote: ALIASES[quote] ?? quote,

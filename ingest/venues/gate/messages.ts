@@ -11,6 +11,7 @@ import { noteUnexpected, noteUnread } from '../shared/unexpected.ts';
 import {
   createMessageReader,
   type Fields,
+  isAbsent,
   isFields,
   makeBadFrame,
   makeRefusal,
@@ -43,10 +44,14 @@ export const mapMessage = (message: VenueMessage): readonly Mapped[] =>
     return message.kind === 'frame' ? mapFrame(body, source) : mapAnswer(request?.path ?? null, body, source);
   });
 
+/** `obu` had no event at first (May 2025); a pong has neither an event nor a result. Acknowledgements have other events. */
+const isPush = ({ event, result }: Fields): boolean =>
+  event === 'update' || event === 'all' || (isAbsent(event) && !isAbsent(result));
+
 const mapFrame = (body: unknown, source: Source): readonly Mapped[] => {
   const frame = readFields(body, 'message');
   if (isFields(frame.error)) throw makeRefusal(JSON.stringify(frame.error));
-  if (frame.event !== 'update' && frame.event !== 'all') return [];
+  if (!isPush(frame)) return [];
   const mapper = CHANNELS.get(String(frame.channel));
   return mapper ? mapper(frame.result, frame, source) : noteUnread();
 };

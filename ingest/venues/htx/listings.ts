@@ -54,14 +54,14 @@ export const mapReference = (state: ReferenceState, message: VenueMessage): Refe
 /** An answer or a frame. Throws when the venue refused. */
 export const readAnswer = (body: unknown): Fields => {
   const answer = readFields(body, 'message');
-  if (answer.status !== undefined && answer.status !== 'ok') {
+  if (!isAbsent(answer.status) && answer.status !== 'ok') {
     // Market data spell it with a hyphen, reference data with an underscore.
     throw makeRefusal(
       `${String(answer['err-code'] ?? answer.err_code)} ${String(answer['err-msg'] ?? answer.err_msg)}`,
     );
   }
   // v5 has no `status`: its `code` is 200 when it serves.
-  if (answer.code !== undefined && String(answer.code) !== '200') {
+  if (!isAbsent(answer.code) && String(answer.code) !== '200') {
     throw makeRefusal(`${String(answer.code)} ${String(answer.message ?? answer.msg)}`);
   }
   return answer;

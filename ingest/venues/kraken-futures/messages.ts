@@ -259,7 +259,7 @@ const mapHistory: Mapper = (body, source) => {
   const symbol = readParameters(source, 'history');
   return mapEach(readList(body.history, 'history').filter(isFields), (trade) => {
     const subject = readSubject(symbol, { venueTs: readInstantOrNull(trade.time, 'time'), element: trade }, source);
-    return subject === null ? [] : toTrades(subject, trade, { id: trade.uid ?? trade.trade_id, size: trade.size });
+    return subject === null ? [] : toTrades(subject, trade, { id: trade.uid || trade.trade_id, size: trade.size });
   });
 };
 

@@ -9,6 +9,7 @@ import { makeListingValues, toFundingInterval } from '../shared/listing-values.t
 import { splitMultiplier } from '../shared/symbol-names.ts';
 import {
   type Fields,
+  isAbsent,
   makeRefusal,
   makeWords,
   parseRequest,
@@ -88,7 +89,7 @@ const STATUSES = makeWords({
 
 /** `futureType` was not sent before 2025. */
 const readStatus = ({ futureType, state }: Fields): string =>
-  String(futureType ?? 1) === '1' ? (STATUSES[String(state)] ?? 'unknown') : 'unknown';
+  String(isAbsent(futureType) ? 1 : futureType) === '1' ? (STATUSES[String(state)] ?? 'unknown') : 'unknown';
 
 const toListing = (item: Fields, { received_at }: VenueMessage, cycles: Cycles): ListingRecord => {
   const venue_symbol = readText(item.symbol, 'symbol');

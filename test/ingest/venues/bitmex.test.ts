@@ -549,6 +549,7 @@ t.test('linear contracts are sized by their multiplier in the smallest unit of t
     funding_interval: null,
     funding_interval_source: null,
   });
+  for (const multiplier of [0, -10]) t.match(mapListing({ ...ether, multiplier })?.values, { contract_size: null });
   t.end();
 });
 

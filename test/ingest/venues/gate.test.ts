@@ -22,6 +22,8 @@ const BYTEX = 'bytex-2026-09.ndjson';
 
 const OBSERVATORY = 'observatory-2026-09.ndjson';
 
+const ANNOUNCEMENT = 'announcement-2025-05.ndjson';
+
 const REST = 'GET https://api.gateio.ws/api/v4/futures';
 
 const update = (channel: string, result: unknown): VenueMessage =>
@@ -284,6 +286,30 @@ t.test('a stream of a depth begins with a whole book', (t) => {
     previous: null,
   });
   t.match(venue.sequence(lineOf(JKORF_WS, 15).raw), { symbol: 'ETH_USDT', kind: 'snapshot', last: 2517661113n });
+  t.end();
+});
+
+t.test('the stream of a depth had no event at first', (t) => {
+  t.same(mapLine(ANNOUNCEMENT, 1), [], 'an acknowledgement has one');
+  t.same(mapLine(ANNOUNCEMENT, 2), [
+    record('book', 'BTC_USDT', [1747054612673, null], {
+      kind: 'snapshot',
+      bids: [
+        ['104027.1', '509392'],
+        ['104027', '477932'],
+        ['104026.9', '495268'],
+        ['104026.7', '32736'],
+        ['104026.5', '34203'],
+      ],
+      asks: [],
+      sequence: '73777715168',
+    }),
+  ]);
+  const change = { t: 1747054612786, s: 'ob.BTC_USDT.50', U: 73777715169, u: 73777715212, b: [['104027', '0']] };
+  t.match(map(frame({ channel: 'futures.obu', result: change, time_ms: 1747054612799 })), [
+    { venue_symbol: 'BTC_USDT', venue_ts: 1747054612786_000, values: { kind: 'update', sequence: '73777715212' } },
+  ]);
+  t.same(map(frame({ channel: 'futures.pong', event: '', result: null })), []);
   t.end();
 });
 

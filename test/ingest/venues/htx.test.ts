@@ -417,6 +417,8 @@ t.test('liquidations are requested too: both versions of the answer', (t) => {
   const asked = (version: string, body: object): unknown =>
     map(answer(`${REST_URL}/linear-swap-api/${version}/swap_liquidation_orders`, { ...body, ts: 1604312615051 }));
   t.same(asked('v3', { code: 200, msg: '', data: [order, dated] }), [expected]);
+  for (const code of [null, ''])
+    t.same(asked('v3', { code, status: code, data: [order] }), [expected], 'no code is none');
   t.same(asked('v1', { status: 'ok', data: { orders: [order, dated], total_page: 1 } }), [expected]);
   t.end();
 });

@@ -280,6 +280,11 @@ t.test('answers give what they name; what names nobody is not read', (t) => {
     [sale, record('liquidation', 'PI_XBTUSD', [1714741543974, null], { ...sold, side: 'long', price_kind: 'fill' })],
     'what a liquidated taker sells is a long',
   );
+  t.match(
+    map(answer('GET /derivatives/api/v3/history?symbol=PI_XBTUSD', lineOf(JKORF_REST, 7).raw.replace(sold.id, ''))),
+    [{ values: { id: '100', price: '61081' } }],
+    'an empty id is none',
+  );
   for (const [what, file, line] of [
     ['an order book', JKORF_REST, 3],
     ['an order book', NAUTILUS_REST, 6],

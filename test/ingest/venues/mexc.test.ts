@@ -482,6 +482,7 @@ t.test('contracts settled in coins, thousands in names, states and dated contrac
       contract({ symbol: 'B_USDT', state: 3, settleCoin: 'XYZ' }),
       contract({ symbol: 'C_USDT', state: 9 }),
       contract({ symbol: 'D_USDT_260327', futureType: 2 }),
+      contract({ symbol: 'E_USDT', state: 0, futureType: '' }),
     ]),
   )?.listings;
   t.same(
@@ -492,6 +493,7 @@ t.test('contracts settled in coins, thousands in names, states and dated contrac
       ['A_USDT', 'settling', 'linear'],
       ['B_USDT', 'delisted', 'quanto'],
       ['C_USDT', 'unknown', 'linear'],
+      ['E_USDT', 'tradeable', 'linear'],
     ],
   );
   t.match(listed?.[0]?.values, { contract_size: '100', units: { contract_size: 'quote' } });
