@@ -1,5 +1,5 @@
 // Binance's frames and answers as normalised records (records.md). Not read: bookTicker (the book is collected whole), rpiDepth, composite and
-// contract series; instruments with a delivery date, and continuous series of them.
+// contract series; options, instruments with a delivery date, and continuous series of them.
 import { toFraction } from '../../../schemas/decimals.ts';
 import type { VenueMessage } from '../contract/listings.ts';
 import type { MapContext, Mapped } from '../contract/mapping.ts';

@@ -9,8 +9,8 @@ export type Market = 'usdm' | 'coinm';
 
 /** `BTCUSDT`: USD-M; `BTCUSD_PERP`: COIN-M. */
 export const toMarket = (symbol: string): Market => (symbol.endsWith('_PERP') ? 'coinm' : 'usdm');
-/** Delivery contracts end in their date: `BTCUSD_210924`. */
-export const isDated = (symbol: string): boolean => /_\d{6}$/.test(symbol);
+/** Delivery contracts end in their date: `BTCUSD_210924`. Options, which share the sockets of futures, have it inside: `BTC-260327-100000-C`. */
+export const isDated = (symbol: string): boolean => /_\d{6}$|-\d{6}-/.test(symbol);
 /** USD-M counts base units, COIN-M contracts, in books, trades, open interest and volume. */
 export const toQuantityUnit = (symbol: string): QuantityUnit => (toMarket(symbol) === 'usdm' ? 'base' : 'contracts');
 

@@ -3,7 +3,7 @@ import type { Digits, Micros } from '../../../schemas/records.ts';
 import type { MapContext, MapState } from '../contract/mapping.ts';
 import { bindMapped } from '../shared/mapped.ts';
 import { readAmountOrNull, readText } from '../shared/wire.ts';
-import { isDated, toQuantityUnit } from './symbols.ts';
+import { isPerpetual, toQuantityUnit } from './symbols.ts';
 
 export type MessageSource = {
   readonly receivedAt: Micros;
@@ -18,7 +18,7 @@ export const toMapped = bindMapped('bybit');
 /** Symbol of an element, null when it is no perpetual. */
 export const readSymbol = (value: unknown): string | null => {
   const symbol = readText(value, 'symbol');
-  return isDated(symbol) ? null : symbol;
+  return isPerpetual(symbol) ? symbol : null;
 };
 
 /** The turnover of an inverse listing counts the base asset: it is no quote amount. */

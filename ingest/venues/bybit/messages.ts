@@ -1,4 +1,5 @@
-// Bybit's frames and answers as normalised records (records.md). Not read: premium index candles, funding history, spot, options, dated futures.
+// Bybit's frames and answers as normalised records (records.md). Not read: premium index candles, funding history, spot, options,
+// spreads, dated futures.
 import type { Micros, PriceType } from '../../../schemas/records.ts';
 import { VenueError, type VenueMessage } from '../contract/listings.ts';
 import type { MapContext, Mapped, MapState } from '../contract/mapping.ts';

@@ -15,6 +15,9 @@ export const toQuantityUnit = (symbol: string): QuantityUnit => (toMarket(symbol
 export const isDated = (symbol: string): boolean =>
   symbol.includes('-') || (hasDigitEnd(symbol) && /USD[FGHJKMNQUVXZ]\d{2}$/.test(symbol));
 
+/** False for dated instruments and for spreads, which are two instruments: `SOLUSDT_SOL/USDT`. */
+export const isPerpetual = (symbol: string): boolean => !isDated(symbol) && !symbol.includes('/');
+
 /** The best level alone is repeated every three seconds and is never the followed book: it has no chain. */
 const TOP_DEPTH = '1';
 
@@ -42,7 +45,7 @@ export const toChain = ({ symbol, depth, kind, u, sides }: BookIds): Chain | nul
 export const readChain = (text: string): Chain | null => {
   if (text.startsWith('{"retCode":')) return readAnswerChain(text);
   const [, depth, symbol] = /"topic":"orderbook\.(\d+)\.([^"\\]+)"/.exec(text.slice(0, 200)) ?? [];
-  if (depth === undefined || symbol === undefined || isDated(symbol)) return null;
+  if (depth === undefined || symbol === undefined || !isPerpetual(symbol)) return null;
   const id = /"u":(\d+)/.exec(text.slice(-200))?.[1] ?? /"u":(\d+)/.exec(text)?.[1];
   if (id === undefined) return null;
   const u = BigInt(id);

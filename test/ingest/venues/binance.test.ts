@@ -512,6 +512,30 @@ t.test('messages without data of a perpetual give no record', (t) => {
     ['candles of a month', GOCT_COINM, 4],
   ];
   for (const [what, file, line] of silent) t.same(mapLine(file, line), [], `${what} (${file}:${line})`);
+  // Options of the unified derivatives sockets have the events of futures, and more prices in a ticker.
+  const option = { E: 1, T: 1, s: 'BTC-260327-100000-C' };
+  const candle = {
+    t: 60_000,
+    T: 119_999,
+    s: option.s,
+    i: '1m',
+    o: '1',
+    c: '1',
+    h: '1',
+    l: '1',
+    v: '0',
+    n: 0,
+    x: false,
+  };
+  for (const body of [
+    { e: '24hrTicker', ...option, c: '2050', v: '152.3', P: '0.025', bo: '2040.5', ao: '2060.1', vo: '0.6543' },
+    { e: 'trade', ...option, t: 1, p: '1000', q: '2', X: 'MARKET', m: false },
+    { e: 'depthUpdate', ...option, U: 465, u: 465, pu: 464, b: [['1100.000', '0.6000']], a: [] },
+    { e: 'kline', ...option, k: candle },
+  ]) {
+    t.same(map(frame(body)), [], `${body.e} of an option`);
+    t.equal(binance.sequence(JSON.stringify(body)), null, `no chain of ${body.e} of an option`);
+  }
   t.same(map(frame({ result: null, id: 1 })), [], 'an acknowledgement');
   const trade = { e: 'trade', E: 1, T: 1, s: 'BTCUSDT', t: 1, m: true };
   t.same(map(frame({ ...trade, p: '0', q: '0', X: 'NA' })), [], 'a trade that is none');

@@ -497,6 +497,13 @@ t.test('messages without data of a perpetual give no record', (t) => {
   t.same(map(frame({ topic: 'tickers.BTCUSDT', ts: 1, type: 'snapshot', cs: 1, data: spot })), [], 'a spot ticker');
   for (const symbol of ['BTCUSDT-25DEC26', 'BTC-25DEC26', 'BTC-6JAN23-17500-C', 'ETHUSDH26'])
     t.same(map(frame({ topic: `publicTrade.${symbol}`, data: [{ s: symbol }] })), [], symbol);
+  const spread = 'SOLUSDT_SOL/USDT';
+  const traded = { T: 1, s: spread, S: 'Sell', v: '2.5', p: '19.3928', i: 'x' };
+  t.same(map(frame({ topic: `publicTrade.${spread}`, type: 'snapshot', ts: 1, data: [traded] })), [], 'a spread');
+  const levels = { s: spread, b: [], a: [['22.3755', '4.7']], u: 64892, seq: 299084 };
+  const book = frame({ topic: `orderbook.25.${spread}`, ts: 1, type: 'delta', data: levels });
+  t.same(map(book), [], 'a book of a spread');
+  t.equal(bybit.sequence(Buffer.from(book.payload).toString()), null, 'its chain');
   t.equal(map(tickerFrame('snapshot', { ...FULL, lastPrice: '0' })).length, 4, 'nothing was traded yet');
   t.end();
 });
