@@ -18,6 +18,7 @@ import {
   parseRequest,
   readAmount,
   readAmountOrNull,
+  readCountOrNull,
   readFields,
   readFigureOrNull,
   readIdOrNull,
@@ -257,8 +258,9 @@ const mapPriceCandle =
   };
 
 const readConfirm = (value: unknown): boolean => {
-  if (value !== '0' && value !== '1') throw makeBadFrame('confirm does not say whether the candle is closed');
-  return value === '1';
+  const flag = readCountOrNull(value, 'confirm');
+  if (flag !== 0 && flag !== 1) throw makeBadFrame('confirm does not say whether the candle is closed');
+  return flag === 1;
 };
 
 type CandleParts = {

@@ -439,7 +439,7 @@ t.test('liquidations: the position closed at its bankruptcy price, each detail f
 t.test(
   'candles: minutes only, contracts and turnover when the venue sends them, an index for each that uses it',
   (t) => {
-    const push = (channel: string, instId: string, row: readonly string[]): unknown[] =>
+    const push = (channel: string, instId: string, row: readonly unknown[]): unknown[] =>
       map(frame({ arg: { channel, instId }, data: [row] })).map((r) => [r.venue_symbol, r.venue_ts, r.values]);
     const row = ['1597026360000', '8533.02', '8553.74', '8527.17', '8548.26'];
     const traded = {
@@ -458,6 +458,7 @@ t.test(
     };
     const long = [...row, '45247', '529.5858061', '5529.5858061', '0'];
     t.same(push('candle1m', 'BTC-USD-SWAP', long), [['BTC-USD-SWAP', null, traded]]);
+    t.same(push('candle1m', 'BTC-USD-SWAP', long.map(Number)), [['BTC-USD-SWAP', null, traded]], 'the row in numbers');
     t.same(
       push('candle1m', 'BTC-USD-SWAP', long.slice(0, 7)),
       [['BTC-USD-SWAP', null, { ...traded, turnover: null, closed: null }]],
