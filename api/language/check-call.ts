@@ -262,7 +262,8 @@ const isConstantPair = ({ spec }: Call, args: readonly Checked[]): boolean =>
 
 const checkResult = ({ spec, period }: Call, node: CallNode, args: readonly Checked[]): Checked => {
   const [first] = args;
-  const additive = spec.additive === 'always' || (spec.additive === 'argument' && first?.additive === true);
+  const ofArgument = first === undefined || first.kind === 'broken' ? null : first.additive;
+  const additive = spec.additive === 'argument' ? ofArgument : spec.additive === 'always';
   // A rank or a change of a quantity is none itself (N-08).
   const isQuantity = spec.unit === 'quantity' || (spec.unit === 'argument' && first?.isQuantity === true);
   if (spec.returns === 'argument') {

@@ -332,7 +332,7 @@ class Checker {
   }
 
   #sum(expr: Checked, place: Place): void {
-    if (expr.kind === 'broken') return;
+    if (expr.kind === 'broken' || expr.additive === null) return;
     if (!expr.additive) {
       const fields = [...FIELDS.values()].filter((f) => f.additive).map((f) => f.name);
       this.#type(
@@ -361,12 +361,20 @@ const findArithmeticKind = (op: ArithNode['op'], left: Kind, right: Kind): Kind 
   return op === '/' && isDuration && isNumeric(right) ? 'duration' : null;
 };
 
+/** Null: hidden, unless the other decides. */
+const isBoth = (a: boolean | null, b: boolean | null): boolean | null =>
+  a === false || b === false ? false : a === null || b === null ? null : true;
+
 /** DQL-24, DQL-33e. */
 const findAdditivity = (op: ArithNode['op'], a: Checked, b: Checked): Pick<Checked, 'additive' | 'isQuantity'> => {
   const isQuantity = a.isQuantity || b.isQuantity;
-  if (op === '+' || op === '-') return { additive: a.additive && b.additive, isQuantity };
-  if (op === '*') return { additive: a.additive !== b.additive, isQuantity };
-  return { additive: a.additive && !b.additive, isQuantity: a.isQuantity && !b.isQuantity };
+  if (op === '+' || op === '-') return { additive: isBoth(a.additive, b.additive), isQuantity };
+  if (op === '*') {
+    const isHidden = a.additive === null || b.additive === null;
+    return { additive: isHidden ? null : a.additive !== b.additive, isQuantity };
+  }
+  const isOther = b.additive === null ? null : !b.additive;
+  return { additive: isBoth(a.additive, isOther), isQuantity: a.isQuantity && !b.isQuantity };
 };
 
 export const createChecker = (findings: Findings): Checker => new Checker(findings);

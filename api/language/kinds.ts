@@ -16,7 +16,8 @@ export type Checked = {
   readonly kind: Kind;
   /** Of a series; null of anything else. */
   readonly period: Period | null;
-  readonly additive: boolean;
+  /** Null: a fault that is reported hides it. */
+  readonly additive: boolean | null;
   /** Its unit is of the class `quantity`, or that times a price (DQL-24, DQL-33e). */
   readonly isQuantity: boolean;
 };
