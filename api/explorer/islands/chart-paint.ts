@@ -2,6 +2,7 @@
 
 import { groupThousands } from '../board/figure-text.ts';
 import { decimateLine } from '../chart/decimate.ts';
+import { shortenNames } from '../chart/lane-names.ts';
 import type { Line } from '../chart/line.ts';
 import { findRange, formatTick, formatTimeTick, listTicks, makeTimeTicks, type Range } from '../chart/scales.ts';
 
@@ -230,16 +231,7 @@ const hatchArea = (
   on.restore();
 };
 
-/** Of a name that is too long the beginning of the venue and the end of the symbol: squeezed letters cannot be read, and symbols begin alike. */
-const cutName = (on: CanvasRenderingContext2D, name: string, most: number): string => {
-  if (on.measureText(name).width <= most) return name;
-  const cut = (from: number): string => `${name.slice(0, 3)}…${name.slice(from)}`;
-  let from = 4;
-  while (from < name.length - 1 && on.measureText(cut(from)).width > most) from += 1;
-  return cut(from);
-};
-
-const paintLane = (paint: Paint, place: number): void => {
+const paintLane = (paint: Paint, place: number, name: string): void => {
   const { on, data, frame, palette } = paint;
   const line = data.lines[place] as Line;
   const top = frame.bottom + 4 + place * LANE;
@@ -270,7 +262,7 @@ const paintLane = (paint: Paint, place: number): void => {
   }
   on.fillStyle = palette.muted;
   on.textAlign = 'right';
-  on.fillText(cutName(on, line.name, frame.left - 10), frame.left - 6, (upper + lower) / 2);
+  on.fillText(name, frame.left - 6, (upper + lower) / 2);
 };
 
 /** Draws everything but the crosshair; returns how many points it drew. */
@@ -296,6 +288,12 @@ export const paintChart = (paint: Paint): number => {
   else for (const place of data.lines.keys()) drawn += paintLine(paint, range, place);
   for (const line of data.lines) paintLate(paint, range, line);
   on.restore();
-  for (const place of data.lines.keys()) paintLane(paint, place);
+  on.font = LANE_FONT;
+  const fits = (text: string): boolean => on.measureText(text).width <= frame.left - 10;
+  const names = shortenNames(
+    data.lines.map(({ name }) => name),
+    fits,
+  );
+  for (const [place, name] of names.entries()) paintLane(paint, place, name);
   return drawn;
 };
