@@ -143,3 +143,12 @@ export const formatAgeMs = (ageMs: number): string => {
 /** `12:00:04 UTC`, of an instant whose day is known. */
 export const formatClock = (ms: number): string => `${new Date(ms).toISOString().slice(11, 19)} UTC`;
 export const formatUtc = (ms: number): string => new Date(ms).toISOString().replace('T', ' ').slice(0, 19);
+
+/** `2026-11-29 06:39:03 to 06:40:00`; to the millisecond where both ends are of one second. */
+export const formatSpan = (fromMs: number, toMs: number): string => {
+  const digits = formatUtc(fromMs) === formatUtc(toMs) ? 23 : 19;
+  const [begin = '', end = ''] = [fromMs, toMs].map((ms) =>
+    new Date(ms).toISOString().replace('T', ' ').slice(0, digits),
+  );
+  return `${begin} to ${begin.slice(0, 10) === end.slice(0, 10) ? end.slice(11) : end}`;
+};

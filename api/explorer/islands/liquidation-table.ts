@@ -1,5 +1,5 @@
 // Recent liquidations, newest first, and the stretches in which the service received nothing.
-import { formatForm, formatQuantity, formatUtc } from '../board/figure-text.ts';
+import { formatForm, formatQuantity, formatSpan, formatUtc } from '../board/figure-text.ts';
 import { describeReason, formatReason } from '../board/reason-words.ts';
 import { listLineNames, readWhileSeen } from './history-charts.ts';
 import { createNewestReader, type Paged } from './newest-page.ts';
@@ -53,11 +53,6 @@ const listEvents = ({ quote, units, rows }: Item, name: string): readonly Shown[
     return { atMs, isGap: false, cells };
   });
 
-const formatSpan = ({ from, to }: Gap): string => {
-  const [begin, end] = [formatUtc(Date.parse(from)), formatUtc(Date.parse(to))];
-  return `${begin} to ${begin.slice(0, 10) === end.slice(0, 10) ? end.slice(11) : end}`;
-};
-
 /** One row for each stretch and cause, with the names of all listings that had it. */
 const listHoles = (items: readonly Item[], names: readonly string[]): readonly Shown[] => {
   const all = items.flatMap(({ gaps }, i) => gaps.map((gap) => ({ gap, name: names[i] ?? '' })));
@@ -67,7 +62,7 @@ const listHoles = (items: readonly Item[], names: readonly string[]): readonly S
     if (first === undefined) return [];
     const { gap } = first;
     const why = `hole, ${formatReason(gap.gap_cause)}: ${describeReason('gap', gap.gap_cause)}`;
-    const cells = [formatSpan(gap), of.map(({ name }) => name).join(', '), why];
+    const cells = [formatSpan(Date.parse(gap.from), Date.parse(gap.to)), of.map(({ name }) => name).join(', '), why];
     return [{ atMs: Date.parse(gap.to), isGap: true, cells }];
   });
 };

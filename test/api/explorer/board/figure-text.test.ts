@@ -7,6 +7,7 @@ import {
   formatForm,
   formatQuantity,
   formatShortQuantity,
+  formatSpan,
   groupThousands,
   roundDigits,
   shiftPoint,
@@ -123,5 +124,16 @@ t.test('points of a column stand below each other, and no digit is added', (t) =
   t.same(alignPoints(['97 187', '97 185.1', '97 180.25']), ['97 187\u2008\u2007\u2007', '97 185.1\u2007', '97 180.25']);
   t.same(alignPoints(['12', '3']), ['12', '3']);
   t.same(alignPoints([]), []);
+  t.end();
+});
+
+t.test('a span names its day once, and its milliseconds where they alone tell its ends apart', (t) => {
+  const at = (text: string): number => Date.parse(`${text}Z`);
+  for (const [from, to, shown] of [
+    ['2026-11-29T06:39:03.100', '2026-11-29T06:40:00.900', '2026-11-29 06:39:03 to 06:40:00'],
+    ['2026-11-28T06:39:03.100', '2026-11-29T06:39:03.100', '2026-11-28 06:39:03 to 2026-11-29 06:39:03'],
+    ['2026-11-29T06:39:03.100', '2026-11-29T06:39:03.904', '2026-11-29 06:39:03.100 to 06:39:03.904'],
+  ] as const)
+    t.equal(formatSpan(at(from), at(to)), shown);
   t.end();
 });
