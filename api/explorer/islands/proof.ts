@@ -3,11 +3,13 @@ import { type ProofStep, verifyProofText } from '../../../infra/verify/verify.mj
 import { type ApiFault, callApi, callJson, Refused, readWhole } from './call.ts';
 import { describeOffered, type Files, listOffered } from './offered-listings.ts';
 import { findElement } from './page-element.ts';
+import { formatConclusion } from './proof-words.ts';
 import { renderElement } from './query-view.ts';
 
 type Proof = {
   readonly day: string;
   readonly network: string | null;
+  readonly binding?: boolean;
   readonly table: string;
   readonly row: Readonly<Record<string, string | boolean | null>>;
   readonly canonical: string;
@@ -166,15 +168,6 @@ const renderCheckStep = ({ name, outcome, claim, reason, expected, found }: Proo
   );
 };
 
-const formatConclusion = (steps: readonly ProofStep[]): string => {
-  const failed = steps.filter(({ outcome }) => outcome === 'failed').map(({ name }) => name);
-  const count = steps.filter(({ outcome }) => outcome === 'ok').length;
-  if (failed.length > 0) return `Not proven: ${failed.join(', ')} ${failed.length === 1 ? 'does' : 'do'} not hold.`;
-  return steps.some(({ outcome }) => outcome === 'skipped')
-    ? `${count} steps hold. The chain itself was not asked: this site knows no node of it.`
-    : `Proven: all ${count} steps hold, the root on the chain among them.`;
-};
-
 /** Checks the current text. */
 const check = async (): Promise<void> => {
   showFaults([]);
@@ -182,7 +175,8 @@ const check = async (): Promise<void> => {
   try {
     const rpc = chain === undefined ? null : new URL(chain, location.href).href;
     const { steps } = await verifyProofText(text.value, { rpc });
-    head.textContent = formatConclusion(steps);
+    const proof = JSON.parse(text.value) as Proof;
+    head.textContent = formatConclusion(steps, proof);
     place.replaceChildren(
       renderElement(
         'section',
@@ -190,12 +184,7 @@ const check = async (): Promise<void> => {
         renderElement('h2', {}, 'Steps'),
         renderElement('ol', { class: 'steps' }, ...steps.map(renderCheckStep)),
       ),
-      renderElement(
-        'section',
-        {},
-        renderElement('h2', {}, 'The way of the row'),
-        renderWay(JSON.parse(text.value) as Proof),
-      ),
+      renderElement('section', {}, renderElement('h2', {}, 'The way of the row'), renderWay(proof)),
     );
   } catch (error) {
     head.textContent = `This is no proof: ${(error as Error).message}`;

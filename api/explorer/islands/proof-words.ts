@@ -1,0 +1,21 @@
+// What the proof page concludes of the steps of the verifier, as the verifier says it itself.
+import type { ProofStep } from '../../../infra/verify/verify.mjs';
+
+const BASE = 'eip155:8453';
+
+type Anchored = { readonly network: string | null; readonly binding?: boolean };
+
+/** A root on another chain than Base binds nobody: the steps hold there too. */
+const isRehearsal = ({ network, binding }: Anchored): boolean => network !== BASE || binding === false;
+
+export const formatConclusion = (steps: readonly ProofStep[], proof: Anchored): string => {
+  const failed = steps.filter(({ outcome }) => outcome === 'failed').map(({ name }) => name);
+  const count = steps.filter(({ outcome }) => outcome === 'ok').length;
+  if (failed.length > 0) return `Not proven: ${failed.join(', ')} ${failed.length === 1 ? 'does' : 'do'} not hold.`;
+  if (steps.some(({ outcome }) => outcome === 'skipped'))
+    return `${count} steps hold. The chain itself was not asked: this site knows no node of it.`;
+  const held = `all ${count} steps hold, the root on the chain among them.`;
+  return isRehearsal(proof)
+    ? `Proven in a rehearsal: ${held} The chain is not Base itself, so the anchor binds nobody.`
+    : `Proven: ${held}`;
+};
