@@ -9,7 +9,7 @@ import { printLlmsFullText, printLlmsText } from './llms-text.ts';
 import { type DocsPage, readPages } from './pages.ts';
 import { createStatusReader } from './read-status.ts';
 import { createRenderer, type RenderedPage } from './render-markdown.ts';
-import { createSearch, type Hit } from './search-docs.ts';
+import { createSearch, type Found } from './search-docs.ts';
 import { addTrial, isAboutDay, renderTrySection, type Trial, type Tried } from './try-endpoint.ts';
 import { createTwins } from './twin-text.ts';
 import { renderVenuesNow } from './venues-now.ts';
@@ -101,11 +101,18 @@ const makePageContent = (
   }),
 });
 
-const renderHitList = (query: string, hits: readonly Hit[]): Content =>
+const describeFound = (query: string, { total, hits }: Found): string => {
+  if (query === '') return 'Type a word, a field, a function or an error code.';
+  if (total === 0) return `0 results for “${query}”. Fewer or shorter words find more.`;
+  const count = total === 1 ? '1 result' : `${total} results`;
+  return `${count} for “${query}”${total > hits.length ? `, the best ${hits.length} below` : ''}`;
+};
+
+const renderHitList = (query: string, found: Found): Content =>
   html`<h1>Search</h1>
-    <p role="status">${query === '' ? 'Type a word, a field, a function or an error code.' : `${hits.length} results for “${query}”`}</p>
+    <p role="status">${describeFound(query, found)}</p>
     <ol class="docs-hits">
-      ${hits.map(
+      ${found.hits.map(
         ({ address, page, title, excerpt }) =>
           html`<li>
             <a href=${address}>${title}</a> <span class="muted">${page}</span>
@@ -167,8 +174,8 @@ const addSearch = (app: FastifyInstance, site: Site, { pages, all }: All): void 
   app.get('/docs/search', (request, reply) => {
     const { q } = request.query as { readonly q?: unknown };
     const query = (typeof q === 'string' ? q : '').trim().slice(0, MOST_QUERY);
-    const hits = query === '' ? [] : search(query);
-    const body = renderFrame(pages, { slug: '', query, body: renderHitList(query, hits) });
+    const found = query === '' ? { total: 0, hits: [] } : search(query);
+    const body = renderFrame(pages, { slug: '', query, body: renderHitList(query, found) });
     return sendPage(site, { request, reply }, { title: 'Search', width: 'wide', styles: ['docs'], body });
   });
 };

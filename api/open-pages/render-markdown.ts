@@ -77,8 +77,19 @@ const adjustTokens = (tokens: readonly Token[], page: DocsPage, pages: readonly 
   }
 };
 
-const readPassageText = (token: Token): string =>
-  token.type === 'inline' || token.type === 'fence' || token.type === 'code_block' ? token.content : '';
+/** What a reader sees of a line: no marks, no addresses of links; of a picture its description. */
+const readLineText = (tokens: readonly Token[]): string =>
+  tokens
+    .map(({ type, content, children }) => {
+      if (children !== null && children.length > 0) return readLineText(children);
+      return type === 'softbreak' || type === 'hardbreak' ? ' ' : content;
+    })
+    .join('');
+
+const readPassageText = ({ type, content, children }: Token): string => {
+  if (type === 'inline') return readLineText(children ?? []);
+  return type === 'fence' || type === 'code_block' ? content : '';
+};
 
 const listPassages = (tokens: readonly Token[], page: DocsPage): Passage[] => {
   const passages: { id: string; title: string; text: string }[] = [{ id: '', title: page.title, text: page.summary }];

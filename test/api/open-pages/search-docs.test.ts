@@ -1,0 +1,45 @@
+// The search of the documentation: how many passages it found, and excerpts that are read as text.
+import t from 'tap';
+import { readPages } from '../../../api/open-pages/pages.ts';
+import { createRenderer } from '../../../api/open-pages/render-markdown.ts';
+import { createSearch } from '../../../api/open-pages/search-docs.ts';
+
+const pages = readPages();
+const render = createRenderer(pages);
+const search = createSearch(pages.map((page) => [page, render(page)]));
+const WORDS = ['gap', 'funding_8h', 'stale', 'settled', 'H-07', 'connection', 'units', 'ASOF', 'Picture', 'webhook'];
+
+t.test('all that is found is counted, the best of it shown', (t) => {
+  const many = search('gap');
+  t.equal(many.hits.length, 20);
+  t.ok(many.total > 20, `${many.total}`);
+  const one = search('is_genuine');
+  t.equal(one.total, one.hits.length);
+  t.same(search('zzzzqq'), { total: 0, hits: [] });
+  t.end();
+});
+
+t.test('an excerpt has no marks of Markdown, no space before a comma or full stop, and no part of a word', (t) => {
+  const words = new Set(
+    pages.flatMap((page) =>
+      render(page).passages.flatMap(({ text }) => text.split(/\s+/).filter((word) => word !== '')),
+    ),
+  );
+  for (const query of WORDS) {
+    for (const { excerpt, address } of search(query).hits) {
+      t.notMatch(excerpt, /\]\(/, `${query}: ${address}`);
+      const shown = excerpt.replace(/^… ?/, '').replace(/ ?…$/, '').split(' ');
+      t.same(
+        shown.filter((word) => word !== '' && !words.has(word)),
+        [],
+        `${query}: ${address}: ${excerpt}`,
+      );
+    }
+  }
+  t.end();
+});
+
+t.test('words of a picture are found by what it shows', (t) => {
+  t.ok(search('forty').hits.some(({ address }) => address.startsWith('/docs/concepts')));
+  t.end();
+});
