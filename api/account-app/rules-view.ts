@@ -122,7 +122,7 @@ const TONES = { true: 'good', false: 'plain', unknown: 'warn' } as const;
 
 const renderRuleRow = (rule: Rule, state: OwnState | undefined): Content =>
   html`<tr class=${rule.enabled ? undefined : 'off'}>
-    <th scope="row"><a href=${`${RULES_PATH}/${rule.ruleId}`}>${rule.name}</a></th>
+    <th scope="row" class="wraps"><a href=${`${RULES_PATH}/${rule.ruleId}`}>${rule.name}</a></th>
     <td class="wraps"><code>${rule.query}</code></td>
     <td>${state === undefined ? '' : renderTag(TONES[state.state], describeState(state))}</td>
     <td>${state === undefined ? '' : renderInstant(toDate(state.since))}</td>

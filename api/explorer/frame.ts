@@ -45,8 +45,8 @@ export const sendExplorer = (site: Site, exchange: Exchange, content: PageConten
     isPacked: exchange.request.session === null,
     ...content,
     styles: ['explorer', ...(content.styles ?? [])],
-    body: html`${renderTabs(exchange.request.url)}<time id="made-at" datetime=${new Date(site.nowMs()).toISOString()} hidden></time>${content.body}
-      <noscript><p class="message warn">The explorer is live: it needs JavaScript, from this site alone.</p></noscript>`,
+    body: html`${renderTabs(exchange.request.url)}<noscript><p class="message warn">The explorer is live: it needs JavaScript, from this site alone.</p></noscript>
+      <time id="made-at" datetime=${new Date(site.nowMs()).toISOString()} hidden></time>${content.body}`,
   });
 
 /** Seconds after which the browser reloads a page whose directory or scope could not be read. */

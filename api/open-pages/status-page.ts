@@ -13,7 +13,7 @@ import {
   type Status,
   type VenueStatus,
 } from './read-status.ts';
-import { formatPercent, renderStateTag, renderTextInstant } from './status-words.ts';
+import { formatPercent, renderExactInstant, renderStateTag, renderTextInstant } from './status-words.ts';
 
 const SHOWN_INCIDENTS = 50;
 
@@ -78,8 +78,8 @@ const renderVenueSection = (venue: VenueStatus): Content =>
 
 const renderIncidentRow = ({ venue, layers, from, to, gap_cause: cause, state, note }: Incident): Content =>
   html`<tr>
-    <td>${renderTextInstant(from)}</td>
-    <td>${to === null ? 'still open' : renderTextInstant(to)}</td>
+    <td>${renderExactInstant(from)}</td>
+    <td>${to === null ? 'still open' : renderExactInstant(to)}</td>
     <td>${venue ?? 'service'}</td>
     <td>${layers.join(', ')}</td>
     <td>${cause ?? ''}</td>

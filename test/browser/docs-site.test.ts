@@ -165,7 +165,42 @@ t.test('the status page has the strip of days, the incidents and the newest anch
   const incidents = await on.page.getByRole('region', { name: 'Incidents' }).locator('tbody tr').allTextContents();
   t.match(incidents.join('\n'), /still open[\s\S]*okx[\s\S]*venue_down/);
   t.match(incidents.join('\n'), /binance[\s\S]*connection_lost[\s\S]*closed/);
+  const ranges = incidents.map((text) => text.match(/\d\d:\d\d:\d\d\.\d{3} UTC/g)?.length ?? 0);
+  t.same(ranges, [1, 2], 'ends of incidents are to the millisecond, as in incidents.json');
+  t.match(await on.page.locator('main > p').first().textContent(), /As of \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC\./);
+  t.match(
+    await on.page.locator('time[data-local]').first().getAttribute('title'),
+    /(UTC|GMT|[A-Z]{3,4}|[+-]\d)/,
+    'the local time names its zone',
+  );
   const eightDaysAgo = (await pool.query("select to_char(current_date - 8, 'YYYY-MM-DD') as day")).rows[0].day;
   t.match(await on.page.locator('dl.facts').textContent(), `${eightDaysAgo} (confirmed)`);
+  await on.context.close();
+});
+
+t.test('on a phone the meaning of a member is in sight beside its name', async (t) => {
+  const on = await visit(chromium, 'phone');
+  await on.page.goto(`${origin}/docs/endpoints/snapshots`);
+  const lefts: number[] = await on.page.evaluate(`[...document.querySelectorAll('.docs-page .table')].map((table) =>
+    table.querySelector('tbody td:nth-child(2)').getBoundingClientRect().left - table.getBoundingClientRect().left)`);
+  t.ok(lefts.length > 1);
+  t.same(
+    lefts.filter((left) => left > 200),
+    [],
+  );
+  await on.context.close();
+});
+
+t.test('on paper a page of the documentation has its text alone, and no line of code is cut', async (t) => {
+  const on = await visit(chromium, 'desktop');
+  await on.page.setViewportSize({ width: 700, height: 1000 });
+  await on.page.emulateMedia({ media: 'print' });
+  await on.page.goto(`${origin}/docs/start`);
+  for (const name of ['Copy', 'Search'])
+    t.equal(await on.page.getByRole('button', { name }).first().isVisible(), false, name);
+  t.equal(await on.page.getByRole('navigation', { name: 'Main' }).isVisible(), false);
+  const cut: string[] = await on.page.evaluate(`[...document.querySelectorAll('pre, .table')]
+    .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth + 1).map(({ textContent }) => textContent)`);
+  t.same(cut, []);
   await on.context.close();
 });

@@ -333,3 +333,19 @@ t.test('liquidations: the newest are shown, also where the period has more than 
   t.same(spans, [604_800_000, 75_600_000], 'a shorter period is asked for when the first does not fit');
   await on.context.close();
 });
+
+t.test(
+  'without JavaScript the first words of a page say that it needs it, and nothing claims to connect',
+  async (t) => {
+    const context = await chromium.newContext({ javaScriptEnabled: false });
+    const page = await context.newPage();
+    for (const path of ['/explore', '/explore/BTC-PERP', '/explore/query', '/explore/proof']) {
+      await page.goto(`${origin}${path}`);
+      const words = await page.locator('noscript .message').boundingBox();
+      const title = await page.locator('h1').boundingBox();
+      t.ok(words !== null && title !== null && words.y < title.y, path);
+      t.equal(await page.getByText('Connecting').isVisible(), false, path);
+    }
+    await context.close();
+  },
+);

@@ -31,5 +31,5 @@ addEventListener('pageshow', () => {
 });
 
 for (const time of document.querySelectorAll<HTMLTimeElement>('time[data-local]')) {
-  time.title = new Date(time.dateTime).toLocaleString();
+  time.title = new Date(time.dateTime).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'long' });
 }
