@@ -1,5 +1,5 @@
 // BitMEX' reference answers: instruments become listings (records.md, V-02 to V-04).
-import { divide, multiply } from '../../../schemas/decimals.ts';
+import { divide } from '../../../schemas/decimals.ts';
 import type { Digits, ListingValues, Micros } from '../../../schemas/records.ts';
 import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../contract/listings.ts';
 import { splitElements } from '../shared/elements.ts';
@@ -65,14 +65,13 @@ const toValues = (row: Fields): ListingValues => {
   const venue_kind = toKind(row);
   const tick_size = readRuleOrNull('tick_size', row.tickSize, 'tickSize');
   const lot_size = readRuleOrNull('lot_size', row.lotSize, 'lotSize');
-  const multiplier = readFigureOrNull(row.multiplier, 'multiplier');
-  const scale = computeSettlementScale(row, venue_kind);
+  const worth = readWorth(row, venue_kind);
   return makeListingValues({
     venue_symbol: symbol,
     venue_kind,
     tick_size,
     lot_size,
-    contract_size: readRuleOrNull('contract_size', multiplier && scale && multiply(multiplier, scale), 'multiplier'),
+    contract_size: worth.contract_size,
     ...toFundingInterval(readInterval(row.fundingInterval)),
     ...readBase(symbol, readText(row.underlying, 'underlying'), quote),
     quote: ALIASES[quote] ?? quote,
@@ -82,7 +81,7 @@ const toValues = (row: Fields): ListingValues => {
     rules_normalisation: {
       tick_size: { venue_field: 'tickSize', transform: 'identity' },
       lot_size: { venue_field: 'lotSize', transform: 'identity' },
-      contract_size: { venue_field: 'multiplier', transform: `scale:${scale}` },
+      contract_size: { venue_field: 'multiplier', transform: `scale:${worth.scale}` },
     },
     price_types: ['trade'],
     not_published: ['min_notional', 'min_qty', 'price_decimals', 'qty_decimals'],
@@ -117,9 +116,15 @@ const readBase = (symbol: string, underlying: string, quote: string): Base => {
  * `multiplier` counts the smallest units of the settlement currency: for a linear contract by point of price, for an inverse one (below zero)
  * by its inverse. A quanto contract has a size neither in base nor in quote.
  */
-const computeSettlementScale = (row: Fields, kind: ListingValues['venue_kind']): Digits | null => {
-  if (kind === 'quanto') return null;
+const readWorth = (row: Fields, kind: ListingValues['venue_kind']): Worth => {
+  if (kind === 'quanto') return NO_WORTH;
   const name = kind === 'inverse' ? 'underlyingToSettleMultiplier' : 'quoteToSettleMultiplier';
   const units = readFigureOrNull(row[name], name);
-  return units === null ? null : divide('1', units);
+  const multiplier = readFigureOrNull(row.multiplier, 'multiplier');
+  if (units === null || multiplier === null) return NO_WORTH;
+  const contract_size = readRuleOrNull('contract_size', divide(multiplier, units), 'multiplier');
+  return { contract_size, scale: divide('1', units) };
 };
+
+type Worth = { readonly contract_size: Digits | null; readonly scale: Digits | null };
+const NO_WORTH: Worth = { contract_size: null, scale: null };

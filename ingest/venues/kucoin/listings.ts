@@ -73,7 +73,7 @@ const ALIASES = makeWords({ XBT: 'BTC' });
 const toValues = (contract: Fields): ListingValues => {
   const asset = readText(contract.baseCurrency, 'baseCurrency');
   const venue_kind = readKind(contract);
-  const worth = readWorth(contract);
+  const worth = readWorth(contract, venue_kind);
   return makeListingValues({
     venue_symbol: readText(contract.symbol, 'symbol'),
     asset,
@@ -117,10 +117,13 @@ export const readInterval = (contract: Fields): number | null =>
   null;
 
 /** The multiplier of an inverse contract is negative: -1 is one dollar. */
-const readWorth = (contract: Fields): { readonly contract_size: Digits | null; readonly transform: string } => {
+const readWorth = (
+  contract: Fields,
+  kind: ListingValues['venue_kind'],
+): { readonly contract_size: Digits | null; readonly transform: string } => {
   const signed = readFigureOrNull(contract.multiplier, 'multiplier');
-  const isNegative = signed?.startsWith('-') === true;
-  const size = isNegative ? subtract('0', signed) : signed;
+  const isTurned = kind === 'inverse' && signed?.startsWith('-') === true;
+  const size = isTurned ? subtract('0', signed) : signed;
   const contract_size = readRuleOrNull('contract_size', size, 'multiplier');
-  return { contract_size, transform: isNegative ? 'scale:-1' : 'identity' };
+  return { contract_size, transform: isTurned ? 'scale:-1' : 'identity' };
 };

@@ -113,41 +113,56 @@ const toListing = (item: Fields, message: VenueMessage, intervals: Intervals): L
   };
 };
 
-const toValues = (item: Fields, symbol: string, interval: number | undefined): ListingValues =>
-  makeListingValues({
+const toValues = (item: Fields, symbol: string, interval: number | undefined): ListingValues => {
+  const { base, quote } = splitSymbol(symbol);
+  const worth = readWorth(item, { base, quote });
+  return makeListingValues({
     venue_symbol: symbol,
     // A contract may contain a million coins, but its price is for one.
-    ...splitSymbol(symbol),
+    base,
+    quote,
     tick_size: readRuleOrNull('tick_size', item.tickSz, 'tickSz'),
     lot_size: readRuleOrNull('lot_size', item.lotSz, 'lotSz'),
     min_qty: readRuleOrNull('min_qty', item.minSz, 'minSz'),
-    contract_size: readSize(item),
+    contract_size: worth.contract_size,
     venue_kind: readKind(item.ctType),
     pair: readPair(item),
     status: readStatus(item),
     quantity_unit: 'contracts',
     ...toFundingInterval(interval ?? null),
     funding_normalisation: { venue_field: 'fundingRate', transform: 'string_to_number' },
-    rules_normalisation: NORMALISATION,
+    rules_normalisation: {
+      ...NORMALISATION,
+      contract_size: { venue_field: 'ctVal', transform: worth.transform },
+    },
     price_types: PRICE_TYPES,
     // `volCcy24h` counts base, and the day's change is not sent (only the price a day ago).
     not_published: ['change_24h', 'min_notional', 'price_decimals', 'qty_decimals', 'turnover_24h'],
     listed_at: readMsOrNull(item.listTime, 'listTime'),
     delisted_at: readMsOrNull(item.expTime, 'expTime'),
   });
+};
 
 const NORMALISATION: ListingValues['rules_normalisation'] = {
   tick_size: { venue_field: 'tickSz', transform: 'string_to_number' },
   lot_size: { venue_field: 'lotSz', transform: 'string_to_number' },
   min_qty: { venue_field: 'minSz', transform: 'string_to_number' },
-  contract_size: { venue_field: 'ctVal', transform: 'string_to_number' },
 };
 
-/** What a contract is worth: `ctVal` of its currency, times `ctMult`. */
-const readSize = ({ ctVal, ctMult }: Fields): Digits | null => {
+type Worth = { readonly contract_size: Digits | null; readonly transform: string };
+
+/** What a contract is worth: `ctVal` of its currency, times `ctMult`. In the other of its two currencies it is no size of its kind. */
+const readWorth = ({ ctVal, ctMult, ctValCcy, ctType }: Fields, { base, quote }: Assets): Worth => {
   const size = readRuleOrNull('contract_size', ctVal, 'ctVal');
-  return size === null ? null : multiply(size, readRuleOrNull('contract_size', ctMult, 'ctMult') ?? '1');
+  const times = isAbsent(ctMult) ? '1' : readRuleOrNull('contract_size', ctMult, 'ctMult');
+  const isOther = ctValCcy === (ctType === 'inverse' ? base : quote);
+  return {
+    contract_size: size === null || times === null || isOther ? null : multiply(size, times),
+    transform: times === '1' ? 'string_to_number' : `scale:${times}`,
+  };
 };
+
+type Assets = ReturnType<typeof splitSymbol>;
 
 const readKind = (ctType: unknown): 'linear' | 'inverse' | null =>
   ctType === 'linear' || ctType === 'inverse' ? ctType : null;

@@ -24,7 +24,9 @@ type Told = Omit<ListingValues, keyof Optional | Derived> &
 
 export const makeListingValues = (told: Told): ListingValues => {
   const { base, asset = base } = told;
-  const { contract_size = null, tick_size = null, lot_size = null, min_qty = null, min_notional = null } = told;
+  const { tick_size = null, lot_size = null, min_qty = null, min_notional = null } = told;
+  // A quanto contract has a size neither in base nor in quote.
+  const contract_size = told.venue_kind === 'quanto' ? null : (told.contract_size ?? null);
   const rules = { contract_size, tick_size, lot_size, min_qty, min_notional };
   return {
     instrument: `${base}-PERP`,

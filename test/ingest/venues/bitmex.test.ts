@@ -553,6 +553,20 @@ t.test('linear contracts are sized by their multiplier in the smallest unit of t
   t.end();
 });
 
+t.test('a worth of nothing, or of another sign than its currency, is none', (t) => {
+  const inverse = { symbol: 'XBTUSD', underlying: 'XBT', isInverse: true, underlyingToSettleMultiplier: -100000000 };
+  const sizeOf = (members: object): unknown => mapListing({ ...inverse, ...members })?.values.contract_size;
+  t.equal(sizeOf({ multiplier: -100000000 }), '1');
+  for (const multiplier of [0, 100000000, null]) t.equal(sizeOf({ multiplier }), null, String(multiplier));
+  t.match(mapListing({ ...inverse, multiplier: 0 })?.values, {
+    units: { contract_size: null },
+    rules_normalisation: { contract_size: undefined },
+  });
+  // The division is the last step (H-16l): a third, rounded first, would make this 99.9….
+  t.equal(sizeOf({ multiplier: -300, underlyingToSettleMultiplier: -3 }), '100');
+  t.end();
+});
+
 t.test('multipliers in symbols are undone; states and intervals are published', (t) => {
   const findBase = (symbol: string, underlying: string): unknown => {
     const { base, base_venue_alias, multiplier } = mapListing({ symbol, underlying })?.values ?? {};

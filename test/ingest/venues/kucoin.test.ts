@@ -565,7 +565,16 @@ t.test(
         ['ODDUSDTM', 'ODD', '1', 'unknown'],
       ],
     );
-    t.equal(listed?.[1]?.values.venue_kind, 'quanto', 'settled in neither of its two assets');
+    t.match(
+      listed?.[1]?.values,
+      { venue_kind: 'quanto', contract_size: null, units: { contract_size: null } },
+      'settled in neither of its two assets: its size counts none of them',
+    );
+    t.equal(
+      reference({ ...linear, multiplier: -1 })?.listings[0]?.values.contract_size,
+      null,
+      'a sign of inverse contracts',
+    );
     const listings = new Map(inverse?.listings.map((listing) => [listing.venue_symbol, listing]));
     const index = { dataList: [{ symbol: '.BXBT', timePoint: 1730557515000, value: 5 }] };
     const asked = answer('/api/v1/index/query?symbol=.BXBT', { code: '200000', data: index });

@@ -497,6 +497,7 @@ t.test('contracts settled in coins, thousands in names, states and dated contrac
     ],
   );
   t.match(listed?.[0]?.values, { contract_size: '100', units: { contract_size: 'quote' } });
+  t.match(listed?.[3]?.values, { contract_size: null, units: { contract_size: null } }, 'quanto');
   t.match(listed?.[0]?.values.not_published, ['liquidation', 'min_notional', 'turnover_24h']);
   t.match(listed?.[1]?.values, {
     base: 'BONK',

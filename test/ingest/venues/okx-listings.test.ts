@@ -104,6 +104,7 @@ t.test(
       quote: 'USD',
       pair: 'BTC-USD',
       contract_size: '0.01',
+      rules_normalisation: { contract_size: { venue_field: 'ctVal', transform: 'scale:10' } },
       tick_size: '0.1',
       lot_size: '0.01',
       min_qty: '0.02',
@@ -120,6 +121,13 @@ t.test(
       { status: 'pre_launch', venue_kind: null, contract_size: null },
       'announced, as JP225-USDT-SWAP on 2026-08-15',
     );
+    const sizeOf = (changed: object): unknown => (mapValues(changed) as ListingRecord['values']).contract_size;
+    t.equal(sizeOf({ ctMult: '' }), '0.001', 'no multiplier');
+    for (const ctMult of ['0', '-1'])
+      t.equal(sizeOf({ ctMult }), null, `a multiplier of ${ctMult} is not taken for one`);
+    t.equal(sizeOf({ ctValCcy: 'USD' }), null, 'an amount of the quote currency is no size of a linear contract');
+    t.equal(sizeOf({ ctType: 'inverse' }), null, 'nor one of the base of an inverse contract');
+    t.equal(sizeOf({ ctType: 'inverse', ctValCcy: 'USD' }), '0.01');
     t.match(mapValues({ ctType: 'quanto', state: 'preopen' }), { status: 'unknown' });
     const state = {};
     const funding = { instId: item.instId, fundingTime: '1700000000000', nextFundingTime: '1700014400000' };
