@@ -158,7 +158,7 @@ const readWorth = ({ ctVal, ctMult, ctValCcy, ctType }: Fields, { base, quote }:
   const isOther = ctValCcy === (ctType === 'inverse' ? base : quote);
   return {
     contract_size: size === null || times === null || isOther ? null : multiply(size, times),
-    transform: times === '1' ? 'string_to_number' : `scale:${times}`,
+    transform: times === null || times === '1' ? 'string_to_number' : `scale:${times}`,
   };
 };
 
