@@ -207,6 +207,19 @@ t.test('a liquidation is of the taker, of the maker, or of both', (t) => {
   t.end();
 });
 
+// Shape and figures of August 2026, with the members of the new matching engine: `contracts` is no quantity, the ids exceed 2^53.
+const STARBASE =
+  '{"jsonrpc":"2.0","method":"subscription","params":{"channel":"trades.BTC-PERPETUAL.100ms","data":[{"timestamp":1786752386548,"price":62959.5,' +
+  '"direction":"sell","instrument_name":"BTC-PERPETUAL","index_price":62955.01,"trade_id":"7","trade_seq":311,"amount":2500.0,"mark_price":62959.0,' +
+  '"tick_direction":1,"starbase_match_id":214172482240081920,"contracts":250.0,"starbase_timestamp":1786752386548878197}]}}';
+
+t.test('a trade of the new matching engine keeps the stamp that every trade has', (t) => {
+  const values = { id: '7', side: 'sell', price: '62959.5', quantity: '2500', quantity_unit: 'quote' };
+  t.match(map(frame(STARBASE)), [{ layer: 'trade', venue_ts: 1786752386548_000, values }]);
+  t.equal(map(frame(STARBASE)).length, 1);
+  t.end();
+});
+
 t.test('a book summary is a ticker under other names', (t) => {
   // Of its docs: public/get_book_summary_by_instrument.
   const summary = {
