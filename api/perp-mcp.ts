@@ -2,6 +2,7 @@
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { Agent } from 'undici';
 import { readConfig } from '../infra/runtime/config.ts';
+import { describeError } from '../schemas/thrown.ts';
 import { PERP_MCP_CONFIG } from './config.ts';
 import { OPERATIONS } from './operations/index.ts';
 import { createCallApi } from './tool-app/call-api.ts';
@@ -10,14 +11,24 @@ import { PAGES } from './tool-app/pages.ts';
 import { ExactStdio } from './tool-app/stdio.ts';
 import { renderTools } from './tool-app/tools.ts';
 
-const { BASE_URL: baseUrl, API_KEY: key } = readConfig(PERP_MCP_CONFIG, process.env);
-const deps = {
-  tools: renderTools(OPERATIONS),
-  pages: PAGES,
-  callApi: createCallApi(baseUrl, new Agent()),
-  nowMs: Date.now,
-};
-// Without a connection no user can sign in again: a refused key fails the call.
-const caller = { key, address: null, signal: new AbortController().signal, onUnauthorized: () => undefined };
+const serve = (): void => {
+  const { BASE_URL: baseUrl, API_KEY: key } = readConfig(PERP_MCP_CONFIG, process.env);
+  const deps = {
+    tools: renderTools(OPERATIONS),
+    pages: PAGES,
+    callApi: createCallApi(baseUrl, new Agent()),
+    nowMs: Date.now,
+  };
+  // Without a connection no user can sign in again: a refused key fails the call.
+  const caller = { key, address: null, signal: new AbortController().signal, onUnauthorized: () => undefined };
 
-serveStdio(() => createMcpServer(deps, caller), { transport: new ExactStdio() });
+  serveStdio(() => createMcpServer(deps, caller), { transport: new ExactStdio() });
+};
+
+try {
+  serve();
+} catch (error) {
+  // The client shows what stands on standard error.
+  process.stderr.write(`${describeError(error)}\n`);
+  process.exitCode = 1;
+}

@@ -4,11 +4,11 @@ import { runProcess, type Stop } from '../infra/runtime/lifecycle.ts';
 import { createLog } from '../infra/runtime/log.ts';
 import { createMetrics, serveMetrics } from '../infra/runtime/metrics.ts';
 import { canWrite } from '../infra/runtime/postgres/postgres.ts';
-import { printOutcome } from '../infra/runtime/print-outcome.ts';
+import { isHelpAsked, printOutcome } from '../infra/runtime/print-outcome.ts';
 import { POSTGRES_AWAY, watchReachable } from '../infra/runtime/reachable.ts';
 import { withRunningService } from '../infra/runtime/running-service.ts';
 import { refuseWrongClock } from './nightly/clock.ts';
-import { runCommand, UsageError } from './nightly/command.ts';
+import { formatUsage, parseCommandLine, runCommand, UsageError } from './nightly/command.ts';
 import { NIGHTLY_CONFIG } from './nightly/config.ts';
 import { openLedger } from './nightly/ledger.ts';
 import { openContext } from './nightly/open-context.ts';
@@ -45,6 +45,8 @@ const findSettings = (env: Environment): Environment => {
 };
 
 const runByHand = async (argv: readonly string[]): Promise<string> => {
+  if (isHelpAsked(argv)) return formatUsage(STEPS);
+  parseCommandLine(argv, STEPS);
   // For an interactive user the lines of progress replace the log.
   const env = findSettings(process.env);
   const printLine = (line: string): void => void process.stderr.write(`${line}\n`);

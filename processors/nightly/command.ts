@@ -16,7 +16,7 @@ const OPTIONS = {
   early: { type: 'boolean', default: false },
 } as const;
 
-const formatUsage = (
+export const formatUsage = (
   steps: readonly Step[],
 ): string => `usage: npm run nightly -- [--day D] --step S [--early] | --day D | --list | --due
   --day D    a UTC day such as 2026-01-15; the newest due day when absent. Without --step: every step of it that is due
@@ -57,7 +57,8 @@ const list = async (steps: readonly Step[], ledger: Ledger, nowMs: number): Prom
   return [...due, '', ...(states.length === 0 ? ['nothing was done yet'] : states.map(formatLine))].join('\n');
 };
 
-const parse = (argv: readonly string[], steps: readonly Step[]) => {
+/** Throws UsageError for an option that there is not. */
+export const parseCommandLine = (argv: readonly string[], steps: readonly Step[]) => {
   try {
     return parseArgs({ args: [...argv], options: OPTIONS }).values;
   } catch (error) {
@@ -100,7 +101,7 @@ export const runCommand = async (
     context,
   }: { readonly steps: readonly Step[]; readonly ledger: Ledger; readonly context: NightlyContext },
 ): Promise<string> => {
-  const asked = parse(argv, steps);
+  const asked = parseCommandLine(argv, steps);
   const nowMs = context.nowMs();
   if (asked.list) return list(steps, ledger, nowMs);
   if (asked.due) {

@@ -19,7 +19,7 @@ import { runOnDatabase } from '../../postgres/migrate.ts';
 import { ARCHIVE_CONFIG, openArchiveStore } from '../../runtime/archive-store.ts';
 import { type ConfigSpec, type Environment, readConfig } from '../../runtime/config.ts';
 import { createLog } from '../../runtime/log.ts';
-import { printOutcome } from '../../runtime/print-outcome.ts';
+import { isHelpAsked, printOutcome } from '../../runtime/print-outcome.ts';
 import { withRunningService } from '../../runtime/running-service.ts';
 import { checkAnchors, type Kept } from './check-anchors.ts';
 import { NO_DATABASE, OperatorError } from './command-line.ts';
@@ -137,6 +137,7 @@ const parse = (argv: readonly string[]): { readonly command: Command; readonly a
 
 /** Runs one command line; returns the text to print, and whether there is a fault. */
 export const runAnchors = async (argv: readonly string[], env: Environment): Promise<Output> => {
+  if (isHelpAsked(argv)) return makeOutput(USAGE);
   const { command, asked } = parse(argv);
   const settings = withRunningService(env);
   if (settings === null) throw new OperatorError(NO_DATABASE);

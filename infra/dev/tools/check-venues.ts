@@ -9,11 +9,13 @@ import { createMeters } from '../../../ingest/feed/meters.ts';
 import { parseEndpoints } from '../../../ingest/main.ts';
 import type { Venue } from '../../../ingest/venues/contract/venue.ts';
 import { venues } from '../../../ingest/venues/index.ts';
+import { describeError } from '../../../schemas/thrown.ts';
 import type { LayerCapability } from '../../../schemas/topics.ts';
 import { createClock } from '../../runtime/clock.ts';
 import { createLog } from '../../runtime/log.ts';
 import { createMetrics } from '../../runtime/metrics.ts';
 import { pauseUnlessAborted } from '../../runtime/pause.ts';
+import { isHelpAsked } from '../../runtime/print-outcome.ts';
 import { type LayerSeen, VenueCheck } from './venue-check.ts';
 
 type CheckOptions = {
@@ -150,6 +152,10 @@ const USAGE = 'usage: npm run check-venues -- --venue <id>[,<id>…] [--seconds 
 
 /** Venues are checked at the same time; the exit code is 1 when one is not as stated. */
 const main = async (): Promise<number> => {
+  if (isHelpAsked(process.argv)) {
+    console.log(USAGE);
+    return 0;
+  }
   const { values } = parseArgs({ options: { venue: { type: 'string' }, seconds: { type: 'string', default: '60' } } });
   const seconds = Number(values.seconds);
   const ids = values.venue?.split(',') ?? [];
@@ -176,4 +182,10 @@ const main = async (): Promise<number> => {
 };
 
 // Requests that are still in flight would keep the process alive.
-if (import.meta.main) process.exit(await main());
+if (import.meta.main)
+  process.exit(
+    await main().catch((error: unknown) => {
+      console.error(describeError(error));
+      return 1;
+    }),
+  );

@@ -5,7 +5,7 @@ import { parseDuration } from '../../../schemas/durations.ts';
 import { parseInstant } from '../../../schemas/instants.ts';
 import { runOnDatabase } from '../../postgres/migrate.ts';
 import { type ConfigSpec, readConfig } from '../../runtime/config.ts';
-import { printOutcome } from '../../runtime/print-outcome.ts';
+import { isHelpAsked, printOutcome } from '../../runtime/print-outcome.ts';
 import { readEndpoints } from '../../runtime/running-service.ts';
 import { describeCommandLine, NO_DATABASE, OperatorError } from './command-line.ts';
 import { changePlan, createKey, type KeyEntry, listKeys, revokeKey } from './key-admin.ts';
@@ -108,11 +108,12 @@ const findDatabase = (): string => {
 };
 
 /** Runs one command line; returns the text to print. Throws OperatorError for an error that the operator can correct. */
-export const runKeys = async (argv: readonly string[], databaseUrl = findDatabase()): Promise<string> => {
+export const runKeys = async (argv: readonly string[], databaseUrl?: string): Promise<string> => {
+  if (isHelpAsked(argv)) return USAGE;
   const args = parseArguments(argv);
   const command = COMMANDS[args.positionals[0] ?? ''];
   if (command === undefined) throw new OperatorError(USAGE);
-  return runOnDatabase({ url: databaseUrl, max: 1 }, async (pool) => {
+  return runOnDatabase({ url: databaseUrl ?? findDatabase(), max: 1 }, async (pool) => {
     const { json, text } = await command(pool, args, args.values.by ?? process.env['USER'] ?? 'operator');
     return args.values.json ? JSON.stringify(json, null, 2) : text;
   });

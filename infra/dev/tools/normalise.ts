@@ -22,6 +22,7 @@ import { type JsonValue, sortByKey, writeJson } from '../../../schemas/json.ts';
 import type { ListingRecord, ListingValues, Micros, NormalisedRecord } from '../../../schemas/records.ts';
 import { compareBytes } from '../../../schemas/text-order.ts';
 import { describeError } from '../../../schemas/thrown.ts';
+import { isHelpAsked } from '../../runtime/print-outcome.ts';
 import { type BookForm, RecordedBooks } from './recorded-books.ts';
 import { readLines } from './recording-lines.ts';
 
@@ -285,9 +286,13 @@ export const describeUnexpected = ({ unexpected }: Counts): string | null => {
 export const describeCounts = ({ messages, records, unread, errors }: Counts): string =>
   `${messages} messages, ${records} records, ${unread} unread, ${errors} errors`;
 
-const USAGE = 'usage: normalise --venue <id> [--assembled] FILE...';
+const USAGE = 'usage: npm run normalise -- --venue <id> [--assembled] FILE...';
 
 const main = async (): Promise<number> => {
+  if (isHelpAsked(process.argv)) {
+    console.log(USAGE);
+    return 0;
+  }
   const { values, positionals } = parseArgs({
     allowPositionals: true,
     options: { venue: { type: 'string' }, assembled: { type: 'boolean', default: false } },

@@ -5,7 +5,7 @@ import { API_CONFIG } from '../../../api/config.ts';
 import { parseDuration } from '../../../schemas/durations.ts';
 import { runOnDatabase } from '../../postgres/migrate.ts';
 import { type Config, type ConfigSpec, type Environment, readConfig } from '../../runtime/config.ts';
-import { printOutcome } from '../../runtime/print-outcome.ts';
+import { isHelpAsked, printOutcome } from '../../runtime/print-outcome.ts';
 import { withRunningService } from '../../runtime/running-service.ts';
 import { describeCommandLine, NO_DATABASE, OperatorError } from './command-line.ts';
 import {
@@ -154,6 +154,7 @@ export const runPayments = async (
   argv: readonly string[],
   env: Environment,
 ): Promise<{ readonly text: string; readonly failed: boolean }> => {
+  if (isHelpAsked(argv)) return { text: USAGE, failed: false };
   const args = parseArguments(argv);
   const command = COMMANDS[args.positionals[0] ?? ''];
   if (command === undefined) throw new OperatorError(USAGE);

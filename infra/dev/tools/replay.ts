@@ -23,6 +23,7 @@ import { readKafkaSecurity } from '../../runtime/kafka/settings.ts';
 import { listTopicSpecs } from '../../runtime/kafka/topics.ts';
 import { createLog, type Logger } from '../../runtime/log.ts';
 import { createMetrics } from '../../runtime/metrics.ts';
+import { isHelpAsked } from '../../runtime/print-outcome.ts';
 import type { Credentials } from '../../runtime/questdb/http.ts';
 import { openQuestdbReader, QUESTDB_LOGIN_CONFIG } from '../../runtime/questdb/reader.ts';
 import { createRowSender } from '../../runtime/questdb/row-sender.ts';
@@ -176,6 +177,8 @@ const findStores = (): Stores => {
 
 type Asked = { readonly venue: Venue; readonly files: readonly string[]; readonly namespace: string };
 
+const USAGE = 'usage: npm run replay -- --venue ID [--namespace NAME.] FILE...';
+
 const readArguments = (): Asked => {
   const { values, positionals: files } = parseArgs({
     options: {
@@ -186,7 +189,7 @@ const readArguments = (): Asked => {
   });
   const venue = venues.get(values.venue ?? '');
   if (!venue || files.length === 0) {
-    throw new Error(`usage: npm run replay -- --venue ID FILE...; known venues: ${[...venues.keys()].join(', ')}`);
+    throw new Error(`${USAGE}\nknown venues: ${[...venues.keys()].sort().join(', ')}`);
   }
   return { venue, files, namespace: values.namespace };
 };
@@ -223,6 +226,7 @@ const runRecordings = async (
 };
 
 const main = async (): Promise<void> => {
+  if (isHelpAsked(process.argv)) return console.log(USAGE);
   const asked = readArguments();
   const { venue, files, namespace } = asked;
   const stores = findStores();

@@ -16,7 +16,7 @@ import { ServiceError } from '../../../schemas/errors.ts';
 import { formatInstant } from '../../../schemas/instants.ts';
 import { runOnDatabase } from '../../postgres/migrate.ts';
 import { type ConfigSpec, readConfig } from '../../runtime/config.ts';
-import { printOutcome } from '../../runtime/print-outcome.ts';
+import { isHelpAsked, printOutcome } from '../../runtime/print-outcome.ts';
 import { readEndpoints } from '../../runtime/running-service.ts';
 import { describeCommandLine, OperatorError } from './command-line.ts';
 
@@ -156,10 +156,12 @@ const describeFaults = ({ errors }: ServiceError): string =>
     .join('\n');
 
 /** Runs one command line; returns the text to print. Throws errors that the operator can correct. */
-const runRules = async (argv: readonly string[], addresses = findAddresses()): Promise<string> => {
+const runRules = async (argv: readonly string[]): Promise<string> => {
+  if (isHelpAsked(argv)) return USAGE;
   const args = parseArguments(argv);
   const command = COMMANDS[args.positionals[0] ?? ''];
   if (command === undefined) throw new OperatorError(USAGE);
+  const addresses = findAddresses();
   const actor = args.values.by ?? process.env['USER'] ?? 'operator';
   try {
     return await runOnDatabase({ url: addresses.databaseUrl, max: 1 }, async (pool) => {

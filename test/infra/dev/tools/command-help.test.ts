@@ -1,0 +1,39 @@
+// Every command of the project says how it is called, without a service beside it; a wrong option is a message, not a stack.
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import t from 'tap';
+import { PROJECT_ROOT } from '../../../../infra/dev/engines/java.ts';
+
+const COMMANDS = [
+  ...['keys', 'rules', 'payments', 'anchors', 'replay', 'check-venues'].map((name) => `infra/dev/tools/${name}.ts`),
+  'infra/tools/normalise.ts',
+  'processors/nightly.ts',
+];
+
+const run = (file: string, ...args: readonly string[]) =>
+  spawnSync(process.execPath, [join(PROJECT_ROOT, file), ...args], {
+    env: { PATH: process.env['PATH'] },
+    encoding: 'utf8',
+    input: '',
+  });
+
+for (const file of COMMANDS)
+  t.test(file, (t) => {
+    const { status, stdout, stderr } = run(file, '--help');
+    t.equal(status, 0);
+    t.match(stdout, /^usage: /);
+    t.equal(stderr, '');
+    const wrong = run(file, '--no-such-option');
+    t.not(wrong.status, 0);
+    t.match(wrong.stderr, /no-such-option/);
+    t.notMatch(wrong.stderr, /^\s+at /m, 'no stack');
+    t.end();
+  });
+
+t.test('the tool server over standard input names the setting that it lacks', (t) => {
+  const { status, stderr } = run('api/perp-mcp.ts');
+  t.equal(status, 1);
+  t.match(stderr, /API_KEY is required/);
+  t.notMatch(stderr, /^\s+at /m, 'no stack');
+  t.end();
+});
