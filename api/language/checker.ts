@@ -361,20 +361,18 @@ const findArithmeticKind = (op: ArithNode['op'], left: Kind, right: Kind): Kind 
   return op === '/' && isDuration && isNumeric(right) ? 'duration' : null;
 };
 
-/** Null: hidden, unless the other decides. */
-const isBoth = (a: boolean | null, b: boolean | null): boolean | null =>
-  a === false || b === false ? false : a === null || b === null ? null : true;
-
-/** DQL-24, DQL-33e. */
-const findAdditivity = (op: ArithNode['op'], a: Checked, b: Checked): Pick<Checked, 'additive' | 'isQuantity'> => {
-  const isQuantity = a.isQuantity || b.isQuantity;
-  if (op === '+' || op === '-') return { additive: isBoth(a.additive, b.additive), isQuantity };
-  if (op === '*') {
-    const isHidden = a.additive === null || b.additive === null;
-    return { additive: isHidden ? null : a.additive !== b.additive, isQuantity };
-  }
-  const isOther = b.additive === null ? null : !b.additive;
-  return { additive: isBoth(a.additive, isOther), isQuantity: a.isQuantity && !b.isQuantity };
+/** DQL-24, DQL-33e. Null: a side hides it, and the other does not decide it. */
+const findAdditive = (op: ArithNode['op'], a: Checked, b: Checked): boolean | null => {
+  const left = a.additive;
+  const right = op === '/' && b.additive !== null ? !b.additive : b.additive;
+  if (op !== '*' && (left === false || right === false)) return false;
+  if (left === null || right === null) return null;
+  return op === '*' ? left !== right : true;
 };
+
+const findAdditivity = (op: ArithNode['op'], a: Checked, b: Checked): Pick<Checked, 'additive' | 'isQuantity'> => ({
+  additive: findAdditive(op, a, b),
+  isQuantity: op === '/' ? a.isQuantity && !b.isQuantity : a.isQuantity || b.isQuantity,
+});
 
 export const createChecker = (findings: Findings): Checker => new Checker(findings);
