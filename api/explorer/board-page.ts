@@ -35,6 +35,8 @@ type Shown = {
   /** The listings that the plan and the filter admit, and those of them that fit. */
   readonly admitted: readonly BoardListing[];
   readonly fitting: readonly BoardListing[];
+  /** Codes of the filter that no listing has. */
+  readonly unlisted: readonly string[];
 };
 
 const listDistinct = (listings: readonly BoardListing[], member: 'base' | 'quote' | 'venue'): string[] =>
@@ -63,6 +65,12 @@ const pickKnown = (view: BoardView, listings: readonly BoardListing[]): BoardVie
   };
 };
 
+const listCodes = ({ filter: { bases, quotes, venues } }: BoardView): readonly string[] => [
+  ...bases,
+  ...quotes,
+  ...venues,
+];
+
 const makeShown = (asked: BoardView, directory: Directory, scope: Scope): Shown => {
   const inScope = filterScope(directory.listings, scope);
   const view = pickKnown(asked, inScope);
@@ -76,7 +84,9 @@ const makeShown = (asked: BoardView, directory: Directory, scope: Scope): Shown 
       .slice(0, MOST_IN_LIST),
   );
   const fitting = fits.length === admitted.length ? fits : fits.filter(({ base }) => bases.has(base));
-  return { view, measure: findMeasure(view.measure), directory, scope, admitted, fitting };
+  const used = listCodes(view);
+  const unlisted = listCodes(asked).filter((code) => !used.includes(code));
+  return { view, measure: findMeasure(view.measure), directory, scope, admitted, fitting, unlisted };
 };
 
 const measureLinks = ({ view, scope }: Shown): Content =>
@@ -100,11 +110,11 @@ const filterField = (name: string, label: string, { codes, known }: Filter): Con
     <datalist id=${`known-${name}`}>${known.map((code) => html`<option value=${code}></option>`)}</datalist>
   </div>`;
 
-const filterForm = ({ view, directory, scope }: Shown): Content => {
+const filterForm = ({ view, directory, scope, unlisted }: Shown): Content => {
   const listings = filterScope(directory.listings, scope);
   const { bases, quotes, venues } = view.filter;
   const order = new URLSearchParams(toBoardAddress(view).split('?')[1] ?? '').get('sort');
-  const isNarrowed = bases.length + quotes.length + venues.length > 0;
+  const isNarrowed = listCodes(view).length + unlisted.length > 0;
   return html`<details open=${isNarrowed}><summary>Filter</summary><form method="get" action=${EXPLORE.board} class="board-filter">
     <input type="hidden" name="measure" value=${view.measure} />
     ${order === null ? null : html`<input type="hidden" name="sort" value=${order} />`}
@@ -112,7 +122,8 @@ const filterForm = ({ view, directory, scope }: Shown): Content => {
     ${filterField('quote', 'Quote', { codes: quotes, known: listDistinct(listings, 'quote') })}
     ${filterField('venue', 'Venue', { codes: venues, known: listDistinct(listings, 'venue') })}
     <button type="submit" class="quiet">Show</button>
-  </form></details>`;
+  </form></details>
+  ${unlisted.length === 0 ? null : renderMessage('warn', html`<p>No listing has ${unlisted.join(', ')}: left out of the filter.</p>`)}`;
 };
 
 const renderLegend = ({ measure }: Shown): Content => {
