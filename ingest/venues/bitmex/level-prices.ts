@@ -15,6 +15,9 @@ const toLevelId = (text: string): LevelId => {
 export const readLevelId = (value: unknown): LevelId =>
   Number.isSafeInteger(value) ? (value as number) : toLevelId(readId(value, 'id'));
 
+/** The key of an ask. A row is known by its id and its side (`keys` of the table): while a level changes sides, two rows may have one id. */
+export const toAskKey = (id: LevelId): LevelId => (typeof id === 'number' ? -id : `-${id}`);
+
 /** A map, because an object takes twice the time for ids of ten digits. */
 export class LevelPrices extends Map<LevelId, Digits> {
   toJSON(): Readonly<Record<string, Digits>> {

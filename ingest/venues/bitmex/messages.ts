@@ -36,7 +36,14 @@ import {
   readText,
 } from '../shared/wire.ts';
 import { type Instrument, mapChange, readInstrument, toMapped } from './instruments.ts';
-import { type BookPrices, type LevelId, LevelPrices, readLevelId, restoreBookPrices } from './level-prices.ts';
+import {
+  type BookPrices,
+  type LevelId,
+  LevelPrices,
+  readLevelId,
+  restoreBookPrices,
+  toAskKey,
+} from './level-prices.ts';
 import { type BookTable, isBookTable, isOtherType, isPerpetual, OTHER_POOL, toChain } from './symbols.ts';
 
 type Source = { readonly receivedAt: Micros; readonly state: MapState; readonly query: URLSearchParams };
@@ -225,13 +232,15 @@ const takeRows = ({ symbol, rows, venueTs }: BookRows, of: BookFrame, frame: Fie
 const takeLevels = (prices: LevelPrices, rows: readonly Row[], action: Action): { bids: Level[]; asks: Level[] } => {
   const sides: { bids: Level[]; asks: Level[] } = { bids: [], asks: [] };
   for (const { id, isBid, price: named, size } of rows) {
-    const price = named ?? prices.get(id);
+    const [key, other] = isBid ? [id, toAskKey(id)] : [toAskKey(id), id];
+    // The row of the other side has the same price.
+    const price = named ?? prices.get(key) ?? prices.get(other);
     if (price === undefined) {
       noteUnexpected('bad_level');
       continue;
     }
-    if (action === 'delete') prices.delete(id);
-    else if (named !== null) prices.set(id, named);
+    if (action === 'delete') prices.delete(key);
+    else if (named !== null) prices.set(key, named);
     (isBid ? sides.bids : sides.asks).push([price, size]);
   }
   return sides;

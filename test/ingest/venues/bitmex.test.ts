@@ -196,6 +196,23 @@ t.test('levels without a price are identified by their id', (t) => {
   t.end();
 });
 
+t.test('a level that changes sides keeps its price whichever of its two rows comes first', (t) => {
+  const state: MapState = {};
+  const row = { symbol: 'XBTUSD', id: 17999900000, timestamp: '2026-01-15T12:00:00.000Z' };
+  const [bid, ask] = [
+    { ...row, side: 'Buy' },
+    { ...row, side: 'Sell' },
+  ];
+  map(table('orderBookL2', 'partial', { ...bid, size: 5, price: 100 }), state);
+  map(table('orderBookL2', 'insert', { ...ask, size: 7, price: 100 }), state);
+  const read = (message: VenueMessage) => map(message, state).map(({ values }) => values);
+  t.match(read(table('orderBookL2', 'delete', bid)), [{ bids: [['100', '0']], asks: [] }]);
+  t.match(read(table('orderBookL2', 'update', { ...ask, size: 3 })), [{ bids: [], asks: [['100', '3']] }]);
+  t.match(read(table('orderBookL2', 'delete', ask)), [{ bids: [], asks: [['100', '0']] }]);
+  t.same(read(table('orderBookL2', 'update', { ...ask, size: 4 })), [], 'a deleted row has no price any more');
+  t.end();
+});
+
 t.test('a message of several levels keeps their order and has the newest of their stamps', (t) => {
   const state: MapState = {};
   const [snapshot] = mapLine(TARDIS, 16, state);
