@@ -3,20 +3,21 @@
 // Hot path. Prices and sizes are integers scaled to the largest number of decimals, in two sorted arrays a side with the best level at the end,
 // because most changes are near the top. Larger keys are better: the key is `price` for bids, `-price` for asks.
 // The book is plain data, mutated in place.
-import { VenueError } from '../../ingest/venues/contract/listings.ts';
 import type { FullSides } from '../../ingest/venues/shared/book-sync.ts';
 import { divide, multiply, subtract } from '../../schemas/decimals.ts';
 import { BANDS, type Band } from '../../schemas/layers.ts';
 import type { Digits, Level, ListingValues } from '../../schemas/records.ts';
 import { type Book, type BookSide, findBestLevels, toDecimal } from './book-levels.ts';
+import { scaleSides } from './book-scales.ts';
 import type { View } from './view.ts';
 
-/** Levels of one message. `full`: sides of a snapshot that are complete. */
+/** Levels of one message. `full`: sides of a snapshot that are complete; `depth`: levels a side that the updates of its channel reach. */
 type BookLevelsIn = {
   readonly bids: readonly Level[];
   readonly asks: readonly Level[];
   readonly sequence: string | null;
   readonly full?: FullSides | undefined;
+  readonly depth?: number | undefined;
 };
 
 /** The members of a listing that determine the value of its quantities (H-16e). */
@@ -40,10 +41,7 @@ export type BandDepth = {
   readonly complete: { readonly bid: boolean; readonly ask: boolean };
 };
 
-/** Scaled integers stay below this, so that `Math.round(Number(digits) * 10^scale)` is exact and sums of two are safe. */
-const WIDEST = 2 ** 51;
 const SAFE = Number.MAX_SAFE_INTEGER;
-const POWERS = Array.from({ length: 23 }, (_, n) => 10 ** n);
 
 export const createBook = (): Book => ({
   priceScale: 0,
@@ -73,60 +71,11 @@ export const applySnapshot = (book: Book, levels: BookLevelsIn): void => {
 
 /** Sets or removes (size `0`) levels. Throws `VenueError` (`VENUE_BAD_FIGURE`) before any change when a figure is too wide. */
 export const applyUpdate = (book: Book, levels: BookLevelsIn): void => {
-  const prices = Math.max(countDecimals(levels.bids, 0), countDecimals(levels.asks, 0));
-  const sizes = Math.max(countDecimals(levels.bids, 1), countDecimals(levels.asks, 1));
-  if (prices > book.priceScale || sizes > book.sizeScale) rescale(book, prices, sizes);
-  const bids = scaleLevels(book, levels.bids);
-  const asks = scaleLevels(book, levels.asks);
+  const { bids, asks } = scaleSides(book, levels);
   setLevels(book.bids, bids, 1);
   setLevels(book.asks, asks, -1);
+  for (const side of [book.bids, book.asks]) if (side.keys.length >= (levels.depth ?? Infinity)) side.full = false;
   book.sequence = levels.sequence;
-};
-
-const countDecimals = (levels: readonly Level[], member: 0 | 1): number => {
-  let most = 0;
-  for (const level of levels) {
-    const text = level[member];
-    const dot = text.indexOf('.');
-    if (dot >= 0 && text.length - dot - 1 > most) most = text.length - dot - 1;
-  }
-  return most;
-};
-
-const refuseWide = (text: string): VenueError => new VenueError('VENUE_BAD_FIGURE', `book figure ${text} is too wide`);
-
-/** Price and size of each level as scaled integers, one after the other. */
-const scaleLevels = (book: Book, levels: readonly Level[]): number[] => {
-  const scaled: number[] = [];
-  const byPrice = POWERS[book.priceScale] as number;
-  const bySize = POWERS[book.sizeScale] as number;
-  for (const [price, size] of levels) {
-    const p = Math.round(Number(price) * byPrice);
-    const s = Math.round(Number(size) * bySize);
-    if (!(p < WIDEST && p > -WIDEST)) throw refuseWide(price);
-    if (!(s < WIDEST && s >= 0)) throw refuseWide(size);
-    scaled.push(p, s);
-  }
-  return scaled;
-};
-
-/** Makes room for more decimals; the book's values stay the same. */
-const rescale = (book: Book, prices: number, sizes: number): void => {
-  if (Math.max(prices, sizes) >= POWERS.length) throw refuseWide(`with ${Math.max(prices, sizes)} decimals`);
-  const byPrice = POWERS[Math.max(0, prices - book.priceScale)] as number;
-  const bySize = POWERS[Math.max(0, sizes - book.sizeScale)] as number;
-  const sides = [book.bids, book.asks];
-  const findWidest = (values: readonly number[]): number => values.reduce((most, v) => Math.max(most, Math.abs(v)), 0);
-  for (const { keys, sizes: held } of sides) {
-    if (findWidest(keys) * byPrice >= WIDEST || findWidest(held) * bySize >= WIDEST)
-      throw refuseWide('beside the levels held');
-  }
-  for (const side of sides) {
-    side.keys = side.keys.map((key) => key * byPrice);
-    side.sizes = side.sizes.map((size) => size * bySize);
-  }
-  book.priceScale = Math.max(book.priceScale, prices);
-  book.sizeScale = Math.max(book.sizeScale, sizes);
 };
 
 /** Index of the first key at or above `key`. */

@@ -34,6 +34,7 @@ type Payload = {
   readonly sequence: string | null;
   readonly venueTs: Micros | null;
   readonly full?: FullSides | undefined;
+  readonly depth?: number | undefined;
 };
 
 /** A payload as JSON text. Hundreds of diffs may wait for a snapshot, and every checkpoint writes them: as text they are small and formatted once. */
@@ -100,15 +101,16 @@ type PayloadPlain = readonly [
   bids: readonly Level[],
   asks: readonly Level[],
   full: FullSides | null,
+  depth?: number | null,
 ];
 
-const formatPayload = ({ kind, venueTs, sequence, bids, asks, full }: Payload): PayloadText =>
-  JSON.stringify([kind, venueTs, sequence, bids, asks, full ?? null] satisfies PayloadPlain);
+const formatPayload = ({ kind, venueTs, sequence, bids, asks, full, depth }: Payload): PayloadText =>
+  JSON.stringify([kind, venueTs, sequence, bids, asks, full ?? null, depth ?? null] satisfies PayloadPlain);
 
 const parsePayload = (of: Payload | PayloadText): Payload => {
   if (typeof of !== 'string') return of;
-  const [kind, venueTs, sequence, bids, asks, full] = JSON.parse(of) as PayloadPlain;
-  return { kind, venueTs, sequence, bids, asks, full: full ?? undefined };
+  const [kind, venueTs, sequence, bids, asks, full, depth] = JSON.parse(of) as PayloadPlain;
+  return { kind, venueTs, sequence, bids, asks, full: full ?? undefined, depth: depth ?? undefined };
 };
 
 /** Only the newest waiting payload can be unformatted. */
@@ -124,7 +126,7 @@ export const feedBook = (book: BookState, rule: BookRule, { record, chain }: Boo
   const { values, venue_ts: venueTs, received_at: receivedAt } = record;
   if (chain.kind === 'confirmation') return { became: isConfirmed(book.sync, chain) ? 'changed' : 'waiting', venueTs };
   const { kind, bids, asks, sequence } = values;
-  const payload = { kind, bids, asks, sequence, venueTs, full: chain.full };
+  const payload = { kind, bids, asks, sequence, venueTs, full: chain.full, depth: chain.depth };
   const step = stepBookSync<Payload | PayloadText>(rule, book.sync, { chain, payload, receivedAt });
   book.sync = makeBookSync();
   const apply = step.apply.map(parsePayload);

@@ -263,6 +263,47 @@ t.test('figures too wide for the book are refused and change nothing', (t) => {
   t.end();
 });
 
+t.test('decimals of levels that are gone make no other figure too wide', (t) => {
+  const book = makeBook([['10.5', '0.000000000001']], [['11', '3']]);
+  applyUpdate(book, levels([['10.5', '0']], []));
+  applyUpdate(book, levels([['10.4', '12345.5']], []));
+  t.same(listTopLevels(book, 9), { bids: [['10.4', '12345.5']], asks: [['11', '3']] });
+  applyUpdate(book, levels([['10.40000000001', '1']], []));
+  const wide: Level = ['10.4', '1234567890123.5'];
+  t.throws(() => applyUpdate(makeBook([['10.5', '0.000001']], []), levels([wide], [])), VenueError);
+  applySnapshot(book, levels([wide], [['1000000', '3']]));
+  t.same(listTopLevels(book, 9), { bids: [wide], asks: [['1000000', '3']] });
+  t.end();
+});
+
+t.test(
+  'a whole side is no longer known to be whole when it has all the levels that its channel reaches (L-03)',
+  (t) => {
+    const book = createBook();
+    applySnapshot(book, { ...levels([['100', '1']], [['101', '1']]), full: { bids: true, asks: true } });
+    const complete = () => sumBookBands(book, LINEAR)['100bps']?.complete;
+    applyUpdate(book, { ...levels([['99.9', '1']], []), depth: 3 });
+    t.same(complete(), { bid: true, ask: true });
+    applyUpdate(book, { ...levels([['99.8', '1']], []), depth: 3 });
+    t.same(complete(), { bid: false, ask: true });
+    applyUpdate(book, { ...levels([['99.8', '0']], []), depth: 3 });
+    t.same(complete(), { bid: false, ask: true }, 'levels beyond may have been there before');
+    applyUpdate(
+      book,
+      levels(
+        [],
+        [
+          ['101.1', '1'],
+          ['101.2', '1'],
+          ['101.3', '1'],
+        ],
+      ),
+    );
+    t.same(complete(), { bid: false, ask: true }, 'a channel without a depth brings every change');
+    t.end();
+  },
+);
+
 t.test('sums beyond 2^53 keep every digit', (t) => {
   const bids = Array.from({ length: 40 }, (_, i): Level => [`${999_999 - i}`, `${1_999_999_999_990_000 + i}`]);
   const book = makeBook(

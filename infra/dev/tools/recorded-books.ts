@@ -29,7 +29,10 @@ export type BookForm = 'published' | 'assembled';
 /** An assembled book: its values are not those of its message. */
 type WholeBook = Omit<BookRecord, 'values'> & { readonly values: unknown };
 
-type Applied = Pick<BookRecord, 'values' | 'venue_ts'> & { readonly full: FullSides | undefined };
+type Applied = Pick<BookRecord, 'values' | 'venue_ts'> & {
+  readonly full: FullSides | undefined;
+  readonly depth: number | undefined;
+};
 type HeldBook = { sync: BookSync<Applied>; levels: Book; crossed: boolean };
 /** A book's message in the chain of its channel. */
 type Chained = { readonly chain: Chain; readonly channel?: string | undefined };
@@ -60,7 +63,7 @@ export class RecordedBooks {
     this.#books.set(place, book);
     const step = stepBookSync(this.#venue.bookRule, book.sync, {
       chain: isFirstSnapshot(this.#venue, book, chain) ? { ...chain, kind: 'snapshot' } : chain,
-      payload: { values: record.values, venue_ts: record.venue_ts, full: chain.full },
+      payload: { values: record.values, venue_ts: record.venue_ts, full: chain.full, depth: chain.depth },
     });
     book.sync = step.state;
     const broke = step.broke ? [toGap(record, 'sequence_break')] : [];
@@ -110,8 +113,8 @@ const openBook = (): HeldBook => ({ sync: makeBookSync<Applied>(), levels: creat
 /** A book that could not apply a message is no longer whole. */
 const applyAll = (book: HeldBook, messages: readonly Applied[]): void => {
   try {
-    for (const { values, full } of messages) {
-      (values.kind === 'snapshot' ? applySnapshot : applyUpdate)(book.levels, { ...values, full });
+    for (const { values, full, depth } of messages) {
+      (values.kind === 'snapshot' ? applySnapshot : applyUpdate)(book.levels, { ...values, full, depth });
     }
   } catch (error) {
     book.sync = makeBookSync();

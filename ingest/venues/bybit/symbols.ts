@@ -38,7 +38,9 @@ type BookIds = {
 export const toChain = ({ symbol, depth, kind, u, sides }: BookIds): Chain | null => {
   if (depth === TOP_DEPTH) return null;
   const chain: Chain = { symbol, kind, first: kind === 'snapshot' ? null : u, last: u, previous: null };
-  return kind === 'update' || sides === null ? chain : { ...chain, full: toFullSides(sides, Number(depth)) };
+  if (sides === null) return chain;
+  const levels = Number(depth);
+  return kind === 'update' ? { ...chain, depth: levels } : { ...chain, full: toFullSides(sides, levels) };
 };
 
 /** The ids follow the levels, so the end of the text is read. */

@@ -49,20 +49,22 @@ export const mapStream: Frame = (result, envelope, source) => {
   const sides = { bids: readLevels(toList(body.b), 'b'), asks: readLevels(toList(body.a), 'a') };
   const full = toFullSides(sides, stream.depth);
   const { symbol, depth } = stream;
-  return [toBook(body, { symbol, sides, full, channel: `obu.${depth}` }, { envelope, source })];
+  return [toBook(body, { symbol, sides, full, depth, channel: `obu.${depth}` }, { envelope, source })];
 };
 
 type BookOf = {
   readonly symbol: string;
   readonly sides: Sides;
   readonly full: FullSides | undefined;
+  /** Levels a side that the channel reaches; the diffs reach all. */
+  readonly depth?: number | undefined;
   readonly channel: string;
 };
 
 /** `full` marks a whole book among diffs; it needs no first id, and may have none. */
 const toBook = (
   body: Fields,
-  { symbol, sides, full, channel }: BookOf,
+  { symbol, sides, full, depth, channel }: BookOf,
   { envelope, source }: { readonly envelope: Fields; readonly source: Source },
 ): Mapped => {
   const last = readUpdateId(body, 'u');
@@ -71,7 +73,11 @@ const toBook = (
   const sequence = String(last);
   if (body.full !== true) {
     const chain = updateChain(symbol, { first: readUpdateId(body, 'U'), last });
-    return { ...toMapped(subject, 'book', { kind: 'update', ...sides, sequence }), chain, channel };
+    return {
+      ...toMapped(subject, 'book', { kind: 'update', ...sides, sequence }),
+      chain: { ...chain, depth },
+      channel,
+    };
   }
   const whole = sortSides(sides.bids, sides.asks);
   const mapped = toMapped(subject, 'book', { kind: 'snapshot', ...whole, sequence });

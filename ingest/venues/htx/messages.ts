@@ -219,8 +219,9 @@ const mapDepth =
     const mapped = toMapped(subject, 'book', values);
     if (!source.isFrame || !isChained(topic)) return [mapped];
     const chain = toChain(subject.symbol, values.kind, version === null ? null : BigInt(version));
-    const full = toFullSides({ bids, asks }, readDepth(topic) ?? 0);
-    return [{ ...mapped, chain: isUpdate ? chain : { ...chain, full }, channel: topic }];
+    const depth = readDepth(topic) ?? 0;
+    const reach = isUpdate ? { depth } : { full: toFullSides({ bids, asks }, depth) };
+    return [{ ...mapped, chain: { ...chain, ...reach }, channel: topic }];
   };
 
 /** Trades come in the `data` of a tick. One without direction has no taker: it was no trade of the market. */

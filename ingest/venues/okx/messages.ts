@@ -183,7 +183,9 @@ const mapBook = mapSwap((subject, element, { channel, action }) => {
   if (depth === undefined) return [toMapped(subject, 'book', { kind: 'snapshot', ...sortSides(bids, asks), sequence })];
   const chain = toChain(subject.symbol, { action, last, previous });
   if (!isFirst(action, previous))
-    return [{ ...toMapped(subject, 'book', { kind: 'update', bids, asks, sequence }), chain, channel }];
+    return [
+      { ...toMapped(subject, 'book', { kind: 'update', bids, asks, sequence }), chain: { ...chain, depth }, channel },
+    ];
   const values = { kind: 'snapshot' as const, ...sortSides(bids, asks), sequence };
   const full = toFullSides(values, depth);
   return [{ ...toMapped(subject, 'book', values), chain: { ...chain, full }, channel }];

@@ -16,6 +16,8 @@ export type Chain = {
   readonly previous: bigint | null;
   /** Snapshots only: sides with fewer levels than requested, which are therefore complete. */
   readonly full?: FullSides | undefined;
+  /** Updates only: the best levels a side that the channel has. A side that reaches them may continue beyond, where no change is sent. */
+  readonly depth?: number | undefined;
 };
 
 export type FullSides = { readonly bids: boolean; readonly asks: boolean };

@@ -86,6 +86,7 @@ t.test(
       bybit.map({}, frame(bookFrame(type, 9, depth, levels)), NO_LISTINGS)[0]?.chain;
     t.same(findChain('snapshot', 2)?.full, { bids: false, asks: true });
     t.equal(findChain('delta', 50)?.full, undefined);
+    t.equal(findChain('delta', 50)?.depth, 50, 'a delta reaches as far as its topic');
     t.equal(findChain('snapshot', 1), undefined);
     t.equal(bybit.sequence(bookFrame('snapshot', 9, 1)), null);
     t.end();
@@ -96,7 +97,7 @@ t.test('the quick check of a frame agrees with the mapper', (t) => {
   for (const file of [WS, TARDIS]) {
     for (const line of readRecording(`bybit/${file}`).filter(({ dir }) => dir === 'in')) {
       const mapped = bybit.map({}, toVenueMessage(line), NO_LISTINGS).find(({ chain }) => chain)?.chain ?? null;
-      const { full: _, ...ids } = mapped ?? { full: undefined };
+      const { full: _full, depth: _depth, ...ids } = mapped ?? { full: undefined, depth: undefined };
       t.same(bybit.sequence(line.raw) ?? {}, ids, line.raw.slice(0, 60));
     }
   }

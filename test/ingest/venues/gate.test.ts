@@ -278,6 +278,7 @@ t.test('a stream of a depth begins with a whole book', (t) => {
   t.match(map(diff), [
     { venue_symbol: 'BTC_USDT', values: { kind: 'update', bids: [['5', '0']], asks: [], sequence: '12' } },
   ]);
+  t.equal(venue.map({}, diff, { listings: new Map() })[0]?.chain?.depth, 400, 'a change reaches as far as its stream');
   t.same(venue.sequence(diff.payload.toString()), {
     symbol: 'BTC_USDT',
     kind: 'update',

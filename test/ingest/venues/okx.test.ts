@@ -544,6 +544,7 @@ t.test('what cannot be read is refused with its code', (t) => {
     data: [{ asks: [['1', '1', '0', '1']], bids: [], ts: '5', checksum: 0, seqId: 8, prevSeqId: 7, ...values }],
   });
   t.match(codeOf(frame(book({}))), /^gave \[\{/);
+  t.equal(okx.map({}, frame(book({})), NO_LISTINGS)[0]?.chain?.depth, 400, 'a change reaches as far as its channel');
   t.equal(codeOf(frame('{"arg":{"channel":"books"')), 'VENUE_BAD_FRAME', 'cut off');
   t.equal(codeOf(frame(book({ asks: [['x', '1']] }))), 'VENUE_BAD_FIGURE');
   t.equal(codeOf(frame(book({ asks: [['0', '1']] }))), 'VENUE_BAD_FIGURE');
