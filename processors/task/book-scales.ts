@@ -1,6 +1,5 @@
 // Figures of a book's levels as integers of one number of decimals, and what to do when they need more.
 import { VenueError } from '../../ingest/venues/contract/listings.ts';
-import type { Sides } from '../../ingest/venues/shared/book-sides.ts';
 import type { Level } from '../../schemas/records.ts';
 import type { Book } from './book-levels.ts';
 
@@ -8,6 +7,7 @@ import type { Book } from './book-levels.ts';
 const WIDEST = 2 ** 51;
 const POWERS = Array.from({ length: 23 }, (_, n) => 10 ** n);
 
+type Sides = { readonly bids: readonly Level[]; readonly asks: readonly Level[] };
 type ScaledSides = { readonly bids: number[]; readonly asks: number[] };
 
 /** Decimals of levels that are gone may have made the scales too large for the others: they are made smaller before a figure is refused. */
