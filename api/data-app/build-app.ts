@@ -226,6 +226,8 @@ export const buildApp = async (deps: AppDeps): Promise<FastifyInstance> => {
     // A part of a path is judged by its endpoint, however long: the head of a request has at most 16 KiB.
     routerOptions: { maxParamLength: 16_384 },
     forceCloseConnections: true,
+    // While readers of streams take their last event, calls are answered as ever: Fastify's own refusal has no code of ours.
+    return503OnClosing: false,
     trustProxy: trustedProxies.length === 0 ? false : [...trustedProxies],
     // Fastify answers these before any hook runs, so the receipt is set here too.
     frameworkErrors: (error, request, reply) => {

@@ -60,6 +60,25 @@ const waitFor = async ({ raw }: FastifyReply, awaited: Promise<void>): Promise<v
   }
 };
 
+/** The answers whose streams have begun. */
+class OpenAnswers {
+  readonly #ends = new Map<FastifyReply['raw'], Promise<void>>();
+
+  add(raw: FastifyReply['raw']): void {
+    const end = Promise.withResolvers<void>();
+    this.#ends.set(raw, end.promise);
+    raw.once('close', () => {
+      this.#ends.delete(raw);
+      end.resolve();
+    });
+  }
+
+  /** Resolves when all of them are gone: a stream that has ended is, within a few seconds, whether its client takes the rest or not. */
+  async allEnd(): Promise<void> {
+    await Promise.all(this.#ends.values());
+  }
+}
+
 /** A stream has no length, so its head names none (RFC 9110 section 8.6). */
 const writeHead = (reply: FastifyReply): FastifyReply => {
   reply.raw.writeHead(200, reply.getHeaders() as Record<string, string>).end();
@@ -87,6 +106,7 @@ export const addStream = (
 ): void => {
   prepareValidator(STREAM);
   const openings = createOpenings();
+  const answers = new OpenAnswers();
   const start = (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     const { call, account } = requireCall(request);
     const at = nowMicros();
@@ -108,6 +128,7 @@ export const addStream = (
     const lastEventId = readLastEventId(request);
     const begin = (): void => {
       const stream = hub.open({ account, request: asked, lastEventId, out: reply.raw, findKey, isInScope });
+      answers.add(reply.raw);
       reply.raw.once('close', () => stream.drop());
       if (!asked.withRules || moves === undefined) return;
       reply.raw.once(
@@ -132,9 +153,10 @@ export const addStream = (
     return reply;
   };
   app.route({ method: 'GET', url: STREAM.path, config: { operation: STREAM }, handler: start });
-  // Clients get a last event before their connections are closed.
+  // Clients get a last event before their connections are closed, also those that are behind.
   app.addHook('preClose', async () => {
     openings.stop();
     hub.close();
+    await answers.allEnd();
   });
 };

@@ -83,6 +83,7 @@ export class StreamHub {
   /** Everything that time alone has changed up to here is in the steps of the streams. */
   #advancedTo: Micros = 0;
   #isFlushScheduled = false;
+  #isClosed = false;
   #timer: NodeJS.Timeout | null = null;
 
   /** Entries applied before are not held: create it before the copy is filled. */
@@ -152,6 +153,7 @@ export class StreamHub {
     const stream = new Stream({ ...opening, id: `str_${randomUUID()}`, nowMicros: this.#nowMicros, onEnd }, tasks);
     this.#streams.add(stream);
     this.#greet(stream, lastEventId, now);
+    if (this.#isClosed) stream.end('shutdown');
     this.#timer ??= setInterval(() => this.#meterStep('stream tick', () => this.#tick()), TICK_MS).unref();
     return stream;
   }
@@ -165,8 +167,9 @@ export class StreamHub {
     this.#scheduleFlush();
   }
 
-  /** Sends every client its last event. */
+  /** Sends every client its last event, also those that come later. */
   close(): void {
+    this.#isClosed = true;
     for (const stream of [...this.#streams]) stream.end('shutdown');
   }
 

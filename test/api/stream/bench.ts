@@ -9,15 +9,17 @@ import { type Feed, listing, listingValues, market, markReading, NOW, type TestA
 
 export const SECOND: Micros = 1_000_000;
 
+type StreamApp = TestApp & { readonly hub: StreamHub };
+
 /** A listening app with a clock that only the test moves; the watermarks follow it by default. */
 export class Bench {
   readonly feed: Feed;
-  readonly test: TestApp;
+  readonly test: StreamApp;
   readonly url: string;
   now: Micros;
   readonly #clients: StreamClient[] = [];
 
-  private constructor(feed: Feed, test: TestApp, clock: { bench: Bench | null }, url: string) {
+  private constructor(feed: Feed, test: StreamApp, clock: { bench: Bench | null }, url: string) {
     this.feed = feed;
     this.test = test;
     this.url = url;
@@ -31,7 +33,7 @@ export class Bench {
     const hub = new StreamHub({ live: feed.memory, nowMicros, ...waits });
     const test = await testApp(feed, { nowMicros, hub });
     const url = await test.app.listen({ host: '127.0.0.1', port: 0 });
-    const bench = new Bench(feed, test, clock, url);
+    const bench = new Bench(feed, { ...test, hub }, clock, url);
     t.teardown(() => bench.close());
     return bench;
   }
