@@ -210,6 +210,9 @@ const setReceipt = (request: FastifyRequest, reply: FastifyReply): void => {
   if (readPath(request.url).startsWith('/v2')) reply.header('x-service-receipt', request.receiptId);
 };
 
+/** While readers of streams take their last event, calls are answered as ever: Fastify's own refusal has no code of ours. */
+const CLOSING = { forceCloseConnections: true, return503OnClosing: false } as const;
+
 /** Builds the app; nothing listens yet. Close with `app.close()`. */
 export const buildApp = async (deps: AppDeps): Promise<FastifyInstance> => {
   const levels = startServiceLevels(deps.live, deps.nowMicros);
@@ -225,9 +228,7 @@ export const buildApp = async (deps: AppDeps): Promise<FastifyInstance> => {
     bodyLimit: BODY_BYTES,
     // A part of a path is judged by its endpoint, however long: the head of a request has at most 16 KiB.
     routerOptions: { maxParamLength: 16_384 },
-    forceCloseConnections: true,
-    // While readers of streams take their last event, calls are answered as ever: Fastify's own refusal has no code of ours.
-    return503OnClosing: false,
+    ...CLOSING,
     trustProxy: trustedProxies.length === 0 ? false : [...trustedProxies],
     // Fastify answers these before any hook runs, so the receipt is set here too.
     frameworkErrors: (error, request, reply) => {

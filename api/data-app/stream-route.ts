@@ -9,7 +9,7 @@ import type { LiveMemory } from '../live/memory.ts';
 import type { RuleMoves } from '../rules/moves.ts';
 import type { Names } from '../selection/resolve.ts';
 import type { StreamHub } from '../stream/hub.ts';
-import { createOpenings } from '../stream/openings.ts';
+import { createOpenings, type Openings } from '../stream/openings.ts';
 import { readRequest, STREAM, type StreamInput } from '../stream/request.ts';
 import { checkInput } from './check-input.ts';
 import { readInput } from './read-input.ts';
@@ -99,6 +99,15 @@ const requireCall = ({ call }: FastifyRequest) => {
   throw makeKeyRequired();
 };
 
+type Open = { readonly openings: Openings; readonly answers: OpenAnswers; readonly hub: StreamHub };
+
+/** Clients get a last event before their connections are closed, also those that are behind. */
+const endStreams = async ({ openings, answers, hub }: Open): Promise<void> => {
+  openings.stop();
+  hub.close();
+  await answers.allEnd();
+};
+
 export const addStream = (
   app: FastifyInstance,
   { live, keys, nowMicros, choose, moves }: StreamDeps,
@@ -153,10 +162,5 @@ export const addStream = (
     return reply;
   };
   app.route({ method: 'GET', url: STREAM.path, config: { operation: STREAM }, handler: start });
-  // Clients get a last event before their connections are closed, also those that are behind.
-  app.addHook('preClose', async () => {
-    openings.stop();
-    hub.close();
-    await answers.allEnd();
-  });
+  app.addHook('preClose', () => endStreams({ openings, answers, hub }));
 };
