@@ -3,7 +3,7 @@ import { crc32 } from 'node:zlib';
 import t from 'tap';
 import type { MapContext } from '../../../ingest/venues/contract/mapping.ts';
 import { okx } from '../../../ingest/venues/okx/index.ts';
-import { type BookSync, makeBookSync, stepBookSync } from '../../../ingest/venues/shared/book-sync.ts';
+import { type BookSync, type Chain, makeBookSync, stepBookSync } from '../../../ingest/venues/shared/book-sync.ts';
 import { applySnapshot, applyUpdate, createBook } from '../../../processors/task/book.ts';
 import { listTopLevels } from '../../../processors/task/book-levels.ts';
 import type { BookRecord } from '../../../schemas/records.ts';
@@ -45,7 +45,9 @@ t.test('a book continues while each predecessor is the last id, and a hole is fo
     const text = `{"arg":{"channel":"books","instId":"BTC-USDT-SWAP"},${action === null ? '' : `"action":"${action}",`}"data":[{"asks":[],"bids":[],"ts":"5","checksum":0,"seqId":${seqId},"prevSeqId":${prevSeqId}}]}`;
     const chain = okx.sequence(text);
     const [mapped] = okx.map({}, frame(text), NO_LISTINGS);
-    t.same({ ...mapped?.chain, full: undefined }, { ...chain, full: undefined }, 'the cheap look sees the same chain');
+    // Which sides are whole, and how many levels the channel has, the mapping alone reads.
+    const toIds = (one: Chain | null | undefined) => ({ ...one, full: undefined, depth: undefined });
+    t.same(toIds(mapped?.chain), toIds(chain), 'the cheap look sees the same chain');
     if (!chain) return;
     const step = stepBookSync(okx.bookRule, sync, { chain, payload: null });
     sync = step.state;
