@@ -12,3 +12,7 @@ export declare const verifyProofText: (
   text: string,
   options?: { readonly rpc?: string | null; readonly tell?: (line: string) => void },
 ) => Promise<{ readonly verified: boolean; readonly onChain: boolean; readonly steps: readonly ProofStep[] }>;
+
+export type Anchored = { readonly network: string | null; readonly binding?: boolean };
+
+export declare const isRehearsal: (answer: Anchored) => boolean;

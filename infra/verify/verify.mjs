@@ -1013,6 +1013,7 @@ class Chain {
   }
 }
 
+/** A root on another chain than Base binds nobody: the steps hold there too. */
 const isRehearsal = (answer) => answer.network !== BASE || answer.binding === false;
 
 /** A chain that is not Base itself: another id, or another history under the same one. */
@@ -1253,7 +1254,7 @@ const verifyProofText = async (text, { rpc = null, tell = () => {} } = {}) => {
   return { verified: code === 0, onChain: rpc !== null && code === 0, day: answer.day, day_root: answer.day_root, steps: report.steps };
 };
 
-export { main, openArchive, verifyProofText };
+export { isRehearsal, main, openArchive, verifyProofText };
 
 /** Whether this file is what Node was started with, and not imported. */
 const isStarted = () => {

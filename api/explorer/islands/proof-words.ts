@@ -1,12 +1,5 @@
 // What the proof page concludes of the steps of the verifier, as the verifier says it itself.
-import type { ProofStep } from '../../../infra/verify/verify.mjs';
-
-const BASE = 'eip155:8453';
-
-type Anchored = { readonly network: string | null; readonly binding?: boolean };
-
-/** A root on another chain than Base binds nobody: the steps hold there too. */
-const isRehearsal = ({ network, binding }: Anchored): boolean => network !== BASE || binding === false;
+import { type Anchored, isRehearsal, type ProofStep } from '../../../infra/verify/verify.mjs';
 
 export const formatConclusion = (steps: readonly ProofStep[], proof: Anchored): string => {
   const failed = steps.filter(({ outcome }) => outcome === 'failed').map(({ name }) => name);

@@ -33,6 +33,7 @@ const LEVELS = 40;
 const CANDLES = ['candles'];
 /** `stats` too: the turnover of the day ranks venues and instruments (AC-02, AR-04). */
 const READINGS = ['mark', 'funding', 'oi', 'stats'];
+const LOOKED_AT: ReadonlySet<string> = new Set(READINGS);
 const PRICE_CANDLES: ReadonlySet<string> = new Set([...CANDLES, 'price_candles']);
 const EVERYTHING: ReadonlySet<string> = new Set([...PRICE_CANDLES, ...READINGS]);
 /** One look a minute: a value stays valid until the next but one. */
@@ -102,7 +103,7 @@ export const beginLastDays = (log: VirtualLog, { nowMs, shards, seed }: PastPlan
         advanceTo(readingMs);
         if (isLookedAt(readingMs)) {
           advanceTo(readingMs + LOOK_MS);
-          collector.look(new Set(READINGS));
+          collector.look(LOOKED_AT);
         }
         advanceTo(minute);
         advanceTo(Math.min(minute + LOOK_MS, toMs));
