@@ -10,6 +10,7 @@ import {
 } from '../infra/runtime/kafka/kafka.ts';
 import type { TopicSpec } from '../infra/runtime/kafka/topics.ts';
 import type { Logger } from '../infra/runtime/log.ts';
+import { hasTable } from '../infra/runtime/questdb/has-table.ts';
 import type { Cell, QuestdbReader } from '../infra/runtime/questdb/reader.ts';
 import type { RowSender } from '../infra/runtime/questdb/row-sender.ts';
 import { codecs } from '../schemas/avro/codec.ts';
@@ -33,19 +34,16 @@ export type LostTopics = {
   readonly log: Pick<Logger, 'warn'>;
 };
 
-type Restoring = LostTopics & {
-  /** Names of all tables that QuestDB has. */
-  readonly tables: ReadonlySet<string | null>;
-};
-
 const PATIENCE_MS = 60_000;
 
+type Ask = (text: string) => Promise<Cell[][]>;
+
 /** Rejects when QuestDB has not answered for a minute: a task that began without the versions would tell of every listing as of a new one. */
-const fetchRows = async ({ reader, log }: LostTopics, text: string): Promise<Cell[][]> => {
+const untilAnswered = async <T>({ reader, log }: LostTopics, read: (ask: Ask) => Promise<T>): Promise<T> => {
   const backoff = createBackoff({ minMs: 100, maxMs: 2_000 });
   for (const end = performance.now() + PATIENCE_MS; ; ) {
     try {
-      return await reader.query({ text });
+      return await read((text) => reader.query({ text }));
     } catch (err) {
       if (performance.now() > end) throw err;
       log.warn({ err }, 'Kafka has no topics of a venue: waiting for QuestDB, which may have its listings');
@@ -53,6 +51,8 @@ const fetchRows = async ({ reader, log }: LostTopics, text: string): Promise<Cel
     }
   }
 };
+
+const fetchRows = (spec: LostTopics, text: string): Promise<Cell[][]> => untilAnswered(spec, (ask) => ask(text));
 
 const toMicros = (cell: Cell | undefined): Micros | null => (typeof cell === 'string' ? Number(cell) : null);
 
@@ -90,13 +90,15 @@ const readCapabilities = async (spec: LostTopics, { id, name }: LostTopics['venu
  * Newest end of a stored window, by shard. All series of a task are sealed together, so this is how far it had sealed. The listings are named,
  * because their column has an index: by their venue QuestDB would read every row of the table.
  */
-const readSealed = async (spec: Restoring, venue: string, symbols: Iterable<string>): Promise<Map<number, Micros>> => {
+const readSealed = async (spec: LostTopics, venue: string, symbols: Iterable<string>): Promise<Map<number, Micros>> => {
   const sealed = new Map<number, Micros>();
   const named = Array.from(symbols, (symbol) => `'${formatListingId(venue, symbol).replaceAll("'", "''")}'`).join(', ');
   // An earlier version wrote the rows: it had no table of a layer that is new.
-  const tables = READINGS.map(({ table }) => toTableName(spec.namespace, table)).filter((name) =>
-    spec.tables.has(name),
-  );
+  const tables: string[] = [];
+  for (const { table } of READINGS) {
+    const name = toTableName(spec.namespace, table);
+    if (await untilAnswered(spec, (ask) => hasTable(ask, name))) tables.push(name);
+  }
   await spec.sender.waitVisible(tables);
   for (const table of tables) {
     const rows = await fetchRows(
@@ -123,7 +125,7 @@ const toWatermark = (task: string, end: Micros): WatermarkEntry => ({
 type Found = { readonly venue: string; readonly listings: number; readonly records: readonly Publication[] };
 
 /** What a venue has in QuestDB, as records: a record takes a fraction of the memory of its version. */
-const readVenue = async (spec: Restoring, venue: LostTopics['venues'][number]): Promise<Found> => {
+const readVenue = async (spec: LostTopics, venue: LostTopics['venues'][number]): Promise<Found> => {
   const names = nameTopics(spec.namespace);
   const listings = await readListings(spec, venue.id);
   if (listings.length === 0) return { venue: venue.id, listings: 0, records: [] };
@@ -186,11 +188,10 @@ export const restoreTopics = async (spec: LostTopics): Promise<void> => {
   const worked = existing.has(names.watermark) ? await readWorked(spec) : new Set();
   const missing = unseen.filter(({ id }) => !worked.has(id));
   if (missing.length === 0) return;
-  const tables = new Set((await fetchRows(spec, 'SELECT table_name FROM tables()')).map(([name = null]) => name));
-  if (!tables.has(toTableName(namespace, 'listings'))) return;
+  if (!(await untilAnswered(spec, (ask) => hasTable(ask, toTableName(namespace, 'listings'))))) return;
   // All venues are read before anything is written: of a try that QuestDB ends nothing is left in topics that are kept for ever.
   const found: Found[] = [];
-  for (const venue of missing) found.push(await readVenue({ ...spec, tables }, venue));
+  for (const venue of missing) found.push(await readVenue(spec, venue));
   const lost = found.filter(({ listings }) => listings > 0);
   if (lost.length === 0) return;
   await writeFound(spec, lost);

@@ -300,6 +300,17 @@ t.test('everything is written to Kafka by one publisher: kafkajs sends in one fi
   t.end();
 });
 
+t.test('nobody asks QuestDB for its tables(): while it starts they are a part', (t) => {
+  const services = ['ingest', 'processors', 'api', 'schemas', 'infra/runtime'];
+  for (const file of files.filter((one) => services.some((room) => within(one, room)))) {
+    const code = readFileSync(join(ROOT, file), 'utf8').replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '');
+    if (/(?<!wal_)\btables\(\)/.test(code))
+      t.fail(`${file} asks for tables(); use hasTable of infra/runtime/questdb/has-table.ts, or wal_tables()`);
+  }
+  t.pass('every file looked at');
+  t.end();
+});
+
 t.test('no venue is named outside its file, the registry, the simulator and tests', (t) => {
   const venues = readdirSync(join(ROOT, 'ingest/venues'), { withFileTypes: true })
     .filter((entry) => entry.isDirectory() && !['contract', 'shared'].includes(entry.name))

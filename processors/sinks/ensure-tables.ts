@@ -1,6 +1,7 @@
 // Brings a QuestDB to the tables and views of this version: creates, adds, widens keys, drops only what QuestDB was killed in creating.
 import { setTimeout as pause } from 'node:timers/promises';
 import { createBackoff } from '../../infra/runtime/backoff.ts';
+import { hasTable } from '../../infra/runtime/questdb/has-table.ts';
 import { toTableName } from '../../schemas/tables.ts';
 import { addColumn, createTable, createView, listViewTexts, setKeys } from './ddl.ts';
 import { TABLES, type TableSpec } from './tables.ts';
@@ -57,26 +58,30 @@ export async function ensureTables(run: Sql, { namespace }: { readonly namespace
 /**
  * QuestDB killed in a CREATE (9.3.4) shows the table or view after its next start, but has no log of it that it can read: IF NOT EXISTS passes
  * such a table over and every write to it is refused, and OR REPLACE of such a view fails. One whose creation runs, by another process, is not
- * in `tables()` yet.
+ * there yet.
  */
 async function dropUnfinished(sql: Sql, namespace: string): Promise<void> {
-  const found = await sql('SELECT table_name, table_type FROM tables() WHERE walEnabled');
-  // Asked last: what another process makes meanwhile is not in the first answer, or in both.
-  const logs = new Set((await sql('SELECT name FROM wal_tables()')).map(([name]) => name));
-  const ours = listOurNames(namespace);
-  for (const [name, type] of found) {
-    if (typeof name !== 'string' || logs.has(name) || !ours.has(name)) continue;
+  const logs = await listLogs(sql);
+  const found: string[] = [];
+  for (const name of listOurNames(namespace)) if (!logs.has(name) && (await hasTable(sql, name))) found.push(name);
+  if (found.length === 0) return;
+  // Another process may have made one after the first answer.
+  const newer = await listLogs(sql);
+  const views = new Set(listViewTexts(namespace).map(([name]) => name));
+  for (const name of found.filter((name) => !newer.has(name))) {
     // Each DROP reports the fault of the log, or that nothing is there, and drops all the same.
-    if (type === 'V') await sql(`DROP VIEW '${name}'`).catch(() => undefined);
+    if (views.has(name)) await sql(`DROP VIEW '${name}'`).catch(() => undefined);
     else await dropEmpty(sql, name);
   }
 }
 
-const listOurNames = (namespace: string): ReadonlySet<string> =>
-  new Set([
-    ...Object.keys(TABLES).map((table) => toTableName(namespace, table)),
-    ...listViewTexts(namespace).map(([name]) => name),
-  ]);
+const listLogs = async (sql: Sql): Promise<ReadonlySet<string | null | undefined>> =>
+  new Set((await sql('SELECT name FROM wal_tables()')).map(([name]) => name));
+
+const listOurNames = (namespace: string): readonly string[] => [
+  ...Object.keys(TABLES).map((table) => toTableName(namespace, table)),
+  ...listViewTexts(namespace).map(([name]) => name),
+];
 
 async function dropEmpty(sql: Sql, table: string): Promise<void> {
   const [[rows] = []] = await sql(`SELECT count() FROM '${table}'`);

@@ -192,7 +192,9 @@ t.test('all is read before anything is written: by an index, and of the layers t
   );
   const found = await readAll(nameTopics(spec.namespace).listings, codecs.listing.decode);
   t.same([...new Set(found.map(({ venue }) => venue))].sort(), ['binance', 'bybit']);
-  const tables = asked.flatMap((text) => /FROM '([^']+)'/.exec(text)?.[1] ?? []);
+  // A statement that only asks whether a table is there reads no rows.
+  const reads = asked.filter((text) => !text.endsWith('LIMIT 0'));
+  const tables = reads.flatMap((text) => /FROM '([^']+)'/.exec(text)?.[1] ?? []);
   t.same(
     tables.filter((table) => !visible.has(table)),
     [],
