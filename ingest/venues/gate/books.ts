@@ -31,6 +31,9 @@ const toList = (value: unknown): unknown => value ?? [];
 
 const readUpdateId = (result: Fields, name: 'U' | 'u'): bigint => BigInt(readId(result[name], name));
 
+/** Levels a side of a subscription with a depth; one without it, as ours, brings the changes of all levels. */
+const readDepth = ({ l }: Fields): number | undefined => (/^[1-9]\d*$/.test(String(l)) ? Number(l) : undefined);
+
 export const mapDiff: Frame = (result, envelope, source) => {
   const body = readFields(result, 'result');
   const symbol = readText(body.s, 's');
@@ -39,7 +42,9 @@ export const mapDiff: Frame = (result, envelope, source) => {
     bids: readNamedLevels(toList(body.b), NAMES, 'b'),
     asks: readNamedLevels(toList(body.a), NAMES, 'a'),
   };
-  return [toBook(body, { symbol, sides, full: undefined, channel: DIFFS }, { envelope, source })];
+  const depth = readDepth(body);
+  const full = depth === undefined ? undefined : toFullSides(sides, depth);
+  return [toBook(body, { symbol, sides, full, depth, channel: DIFFS }, { envelope, source })];
 };
 
 export const mapStream: Frame = (result, envelope, source) => {
@@ -56,7 +61,7 @@ type BookOf = {
   readonly symbol: string;
   readonly sides: Sides;
   readonly full: FullSides | undefined;
-  /** Levels a side that the channel reaches; the diffs reach all. */
+  /** Levels a side that the channel reaches; absent where it reaches all. */
   readonly depth?: number | undefined;
   readonly channel: string;
 };

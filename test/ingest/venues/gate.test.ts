@@ -290,6 +290,20 @@ t.test('a stream of a depth begins with a whole book', (t) => {
   t.end();
 });
 
+t.test('diffs that were asked for with a depth state it, and reach as far', (t) => {
+  const chainOf = (result: object) =>
+    venue.map({}, update('futures.order_book_update', result), { listings: new Map() })[0]?.chain;
+  const recorded = lineOf(OBSERVATORY, 5);
+  t.equal(venue.map({}, frame(recorded.raw), { listings: new Map() })[0]?.chain?.depth, 20, 'recorded');
+  const change = { t: 1700000000100, s: 'BTC_USDT', U: 11, u: 12, a: [{ p: '6', s: 1 }] };
+  t.equal(chainOf({ ...change, l: '100' })?.depth, 100);
+  for (const l of [undefined, null, '']) t.equal(chainOf({ ...change, l })?.depth, undefined, 'all levels');
+  const bids = [1, 2].map((p) => ({ p: String(p), s: 1 }));
+  t.same(chainOf({ ...change, full: true, b: bids, l: '2' })?.full, { bids: false, asks: true }, 'a whole book');
+  t.equal(chainOf({ ...change, full: true, b: bids })?.full, undefined, 'of no known depth');
+  t.end();
+});
+
 t.test('the stream of a depth had no event at first', (t) => {
   t.same(mapLine(ANNOUNCEMENT, 1), [], 'an acknowledgement has one');
   t.same(mapLine(ANNOUNCEMENT, 2), [
