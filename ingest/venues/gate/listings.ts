@@ -102,10 +102,10 @@ const toStatus = ({ status, in_delisting, position_size }: Fields): string => {
 
 type Worth = Pick<ListingValues, 'venue_kind' | 'contract_size'>;
 
-const readWorth = ({ quanto_multiplier }: Fields, market: Market): Worth => {
+const readWorth = ({ quanto_multiplier, type }: Fields, market: Market): Worth => {
   const size = readFigureOrNull(quanto_multiplier, 'quanto_multiplier');
-  // Zero: the contract is worth one unit of the quote currency at any price.
-  if (size === '0') return { venue_kind: 'inverse', contract_size: '1' };
+  // Zero: the contract is worth one unit of the quote currency at any price. For a contract named direct, it is no size.
+  if (size === '0' && type !== 'direct') return { venue_kind: 'inverse', contract_size: '1' };
   // The settlement currency differs from the quote: the size is an amount of the former, neither base nor quote.
   if (market === 'btc') return { venue_kind: 'quanto', contract_size: null };
   return { venue_kind: 'linear', contract_size: readRuleOrNull('contract_size', size, 'quanto_multiplier') };

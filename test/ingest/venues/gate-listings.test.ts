@@ -92,6 +92,12 @@ t.test('a size of zero is an inverse contract of one USD; other contracts in bit
     quote: 'USD',
     funding_interval: '4h',
   });
+  for (const quanto_multiplier of ['0', '-1', null]) {
+    const direct = { type: 'direct', quanto_multiplier };
+    const none = { contract_size: null, units: { contract_size: null } };
+    t.match(mapListing('usdt', { name: 'NEW_USDT', ...direct }), { venue_kind: 'linear', ...none });
+    t.match(mapListing('btc', { name: 'NEW_USD', ...direct }), { venue_kind: 'quanto', ...none });
+  }
   t.match(mapListing('btc', { name: 'ETH_USD', quanto_multiplier: '0.000001' }), {
     venue_kind: 'quanto',
     contract_size: null,
