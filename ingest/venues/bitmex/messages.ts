@@ -233,14 +233,15 @@ const takeLevels = (prices: LevelPrices, rows: readonly Row[], action: Action): 
   const sides: { bids: Level[]; asks: Level[] } = { bids: [], asks: [] };
   for (const { id, isBid, price: named, size } of rows) {
     const [key, other] = isBid ? [id, toAskKey(id)] : [toAskKey(id), id];
+    const known = prices.get(key);
     // The row of the other side has the same price.
-    const price = named ?? prices.get(key) ?? prices.get(other);
+    const price = named ?? known ?? prices.get(other);
     if (price === undefined) {
       noteUnexpected('bad_level');
       continue;
     }
     if (action === 'delete') prices.delete(key);
-    else if (named !== null) prices.set(key, named);
+    else if (price !== known) prices.set(key, price);
     (isBid ? sides.bids : sides.asks).push([price, size]);
   }
   return sides;

@@ -116,14 +116,14 @@ export const readInterval = (contract: Fields): number | null =>
   readCountOrNull(contract.fundingRateGranularity, 'fundingRateGranularity') ||
   null;
 
-/** The multiplier of an inverse contract is negative: -1 is one dollar. */
+/** The multiplier of an inverse contract is negative: -1 is one dollar. One of the other sign is no size of its kind. */
 const readWorth = (
   contract: Fields,
   kind: ListingValues['venue_kind'],
 ): { readonly contract_size: Digits | null; readonly transform: string } => {
   const signed = readFigureOrNull(contract.multiplier, 'multiplier');
-  const isTurned = kind === 'inverse' && signed?.startsWith('-') === true;
-  const size = isTurned ? subtract('0', signed) : signed;
+  const isInverse = kind === 'inverse';
+  const size = isInverse && signed !== null ? subtract('0', signed) : signed;
   const contract_size = readRuleOrNull('contract_size', size, 'multiplier');
-  return { contract_size, transform: isTurned ? 'scale:-1' : 'identity' };
+  return { contract_size, transform: isInverse ? 'scale:-1' : 'identity' };
 };

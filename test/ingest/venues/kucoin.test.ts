@@ -575,6 +575,12 @@ t.test(
       null,
       'a sign of inverse contracts',
     );
+    for (const multiplier of [0, 1, null])
+      t.match(
+        reference({ ...INVERSE, multiplier })?.listings[0]?.values,
+        { venue_kind: 'inverse', contract_size: null, rules_normalisation: { contract_size: undefined } },
+        `an inverse contract of ${multiplier}`,
+      );
     const listings = new Map(inverse?.listings.map((listing) => [listing.venue_symbol, listing]));
     const index = { dataList: [{ symbol: '.BXBT', timePoint: 1730557515000, value: 5 }] };
     const asked = answer('/api/v1/index/query?symbol=.BXBT', { code: '200000', data: index });
