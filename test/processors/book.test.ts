@@ -269,6 +269,16 @@ t.test('decimals of levels that are gone make no other figure too wide', (t) => 
   applyUpdate(book, levels([['10.4', '12345.5']], []));
   t.same(listTopLevels(book, 9), { bids: [['10.4', '12345.5']], asks: [['11', '3']] });
   applyUpdate(book, levels([['10.40000000001', '1']], []));
+  const mixed = makeBook([['11.2', '5']], [['11.25', '0.75']]);
+  applyUpdate(mixed, levels([], [['12.0000000001', '0.0000000001']]));
+  applyUpdate(mixed, levels([], [['12.0000000001', '0']]));
+  applyUpdate(mixed, levels([], [['123456789', '123456789']]));
+  const kept: readonly Level[] = [
+    ['11.25', '0.75'],
+    ['123456789', '123456789'],
+  ];
+  t.same(listTopLevels(mixed, 9), { bids: [['11.2', '5']], asks: kept }, 'decimals of any level that is left stay');
+  t.match(sumBookBands(mixed, LINEAR)['50bps'], { ask: '0.75', ask_value: '8.4375' });
   const wide: Level = ['10.4', '1234567890123.5'];
   t.throws(() => applyUpdate(makeBook([['10.5', '0.000001']], []), levels([wide], [])), VenueError);
   applySnapshot(book, levels([wide], [['1000000', '3']]));

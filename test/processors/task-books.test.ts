@@ -157,34 +157,39 @@ t.test('every window that ends while the book is crossed is stored as a gap with
   t.end();
 });
 
-t.test('a change keeps the depth of its channel, whether it is applied at once, waits, or waits in a checkpoint', (t) => {
-  const levelOf = (p: number) => ({ p: String(p), s: 1 });
-  const read = (kind: 'frame' | 'response', body: object): BookMessage => {
-    const payload = Buffer.from(JSON.stringify(body));
-    const request =
-      kind === 'frame' ? null : 'GET https://api.gateio.ws/api/v4/futures/usdt/order_book?contract=BTC_USDT&limit=100';
-    return gate.map({}, { kind, received_at: START, request, payload }, { listings: new Map() })[0] as BookMessage;
-  };
-  const whole = read('response', { id: 10, bids: [levelOf(9), levelOf(8)], asks: [levelOf(11)] });
-  const result = { t: START / 1000, s: 'BTC_USDT', U: 11, u: 11, b: [levelOf(7)], l: '3' };
-  const change = read('frame', { channel: 'futures.order_book_update', event: 'update', result });
-  const keep = (book: BookState): BookState => book;
-  const restart = (book: BookState): BookState => JSON.parse(JSON.stringify(book)) as BookState;
-  for (const [messages, between] of [
-    [[whole, change], keep],
-    [[change, whole], keep],
-    [[change, whole], restart],
-  ] as const) {
-    let book = createBookState('BTC_USDT', 'k1');
-    for (const message of messages) {
-      book = between(book);
-      feedBook(book, gate.bookRule, message);
+t.test(
+  'a change keeps the depth of its channel, whether it is applied at once, waits, or waits in a checkpoint',
+  (t) => {
+    const levelOf = (p: number) => ({ p: String(p), s: 1 });
+    const read = (kind: 'frame' | 'response', body: object): BookMessage => {
+      const payload = Buffer.from(JSON.stringify(body));
+      const request =
+        kind === 'frame'
+          ? null
+          : 'GET https://api.gateio.ws/api/v4/futures/usdt/order_book?contract=BTC_USDT&limit=100';
+      return gate.map({}, { kind, received_at: START, request, payload }, { listings: new Map() })[0] as BookMessage;
+    };
+    const whole = read('response', { id: 10, bids: [levelOf(9), levelOf(8)], asks: [levelOf(11)] });
+    const result = { t: START / 1000, s: 'BTC_USDT', U: 11, u: 11, b: [levelOf(7)], l: '3' };
+    const change = read('frame', { channel: 'futures.order_book_update', event: 'update', result });
+    const keep = (book: BookState): BookState => book;
+    const restart = (book: BookState): BookState => JSON.parse(JSON.stringify(book)) as BookState;
+    for (const [messages, between] of [
+      [[whole, change], keep],
+      [[change, whole], keep],
+      [[change, whole], restart],
+    ] as const) {
+      let book = createBookState('BTC_USDT', 'k1');
+      for (const message of messages) {
+        book = between(book);
+        feedBook(book, gate.bookRule, message);
+      }
+      const { bids, asks } = book.levels;
+      t.same([bids.keys.length, bids.full, asks.full], [3, false, true]);
     }
-    const { bids, asks } = book.levels;
-    t.same([bids.keys.length, bids.full, asks.full], [3, false, true]);
-  }
-  t.end();
-});
+    t.end();
+  },
+);
 
 t.test('a book goes out at the first change of a 100 ms bucket and once more at its end', (t) => {
   const log = begin();

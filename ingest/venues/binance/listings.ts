@@ -111,7 +111,7 @@ const STATUSES = makeWords({
 
 /** `PERPETUAL`, `TRADIFI_PERPETUAL`; in settlement `PERPETUAL_DELIVERING` (USD-M) or `PERPETUAL DELIVERING` (COIN-M); empty before trading. */
 const readStatus = ({ contractType, status, contractStatus }: Fields): string => {
-  const word = STATUSES[String(status ?? contractStatus)] ?? 'unknown';
+  const word = STATUSES[String(isAbsent(status) ? contractStatus : status)] ?? 'unknown';
   const type = String(contractType ?? '');
   if (/(^|_)PERPETUAL[ _]DELIVERING$/.test(type)) return word === 'delisted' ? word : 'settling';
   return type === '' || /(^|_)PERPETUAL$/.test(type) ? word : 'unknown';

@@ -60,7 +60,7 @@ export const mapReference = (_state: ReferenceState, message: VenueMessage): Ref
 };
 
 /** The kind is `type` in v3 (there `symbolType` is the asset's class), `symbolType` in v2, and in v1 only the symbol shows it. */
-const readKind = ({ symbolType, type }: Fields): unknown => type ?? symbolType ?? 'perpetual';
+const readKind = ({ symbolType, type }: Fields): unknown => (isAbsent(type) ? symbolType : type) ?? 'perpetual';
 
 /** False for spot, a delivery kind or a date in the symbol; any other kind, known or not, counts as perpetual. */
 const isPerpetual = (contract: Fields): boolean =>
@@ -124,7 +124,7 @@ const readFundingInterval = (value: unknown): ReturnType<typeof toFundingInterva
 
 /** The first name that the contract has: versions differ. */
 const findMember = (contract: Fields, names: readonly string[]): readonly [value: unknown, name: string] => {
-  const name = names.find((each) => each in contract && contract[each] !== '') ?? (names[0] as string);
+  const name = names.find((each) => !isAbsent(contract[each])) ?? (names[0] as string);
   return [contract[name], name];
 };
 

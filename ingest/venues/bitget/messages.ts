@@ -11,6 +11,7 @@ import { noteUnread } from '../shared/unexpected.ts';
 import {
   createMessageReader,
   type Fields,
+  isAbsent,
   isFields,
   isText,
   makeBadFrame,
@@ -67,7 +68,7 @@ type FrameMapper = (frame: Frame, source: MessageSource) => readonly Mapped[];
 
 const mapFrame = (body: Fields, source: MessageSource): readonly Mapped[] => {
   if (body.event === 'error') throw makeRefusal(String(body.msg));
-  if (body.event !== undefined || body.data === undefined) return [];
+  if (!isAbsent(body.event) || isAbsent(body.data)) return [];
   const arg = readFields(body.arg, 'arg');
   if (!isFutures(arg.instType)) return [];
   const channel = readText(arg.channel ?? arg.topic, 'channel');
@@ -127,7 +128,7 @@ const pickIds = (book: Fields, seen: BookIds): BookIds => {
 /** A whole requested book: recorded, never joined. A book merged to coarser prices has none of the venue's own levels. */
 const mapBookAnswer: AnswerMapper = (data, source) => {
   const book = readFields(data, 'data');
-  if (book.precision !== undefined && book.precision !== 'scale0') return [];
+  if (!isAbsent(book.precision) && book.precision !== 'scale0') return [];
   const symbol = readAskedSymbol(book, source);
   if (symbol === null) return [];
   const sides = sortSides(readLevels(book.bids ?? book.b, 'bids'), readLevels(book.asks ?? book.a, 'asks'));
@@ -153,7 +154,7 @@ const toTradeFields = (element: unknown): TradeFields => {
     return { time, price, size, side, id: null };
   }
   const trade = readFields(element, 'trade');
-  if ('p' in trade) return { time: trade.T, price: trade.p, size: trade.v, side: trade.S, id: trade.i };
+  if (!isAbsent(trade.p)) return { time: trade.T, price: trade.p, size: trade.v, side: trade.S, id: trade.i };
   return { time: trade.ts, price: trade.price, size: trade.size, side: trade.side, id: trade.tradeId ?? trade.execId };
 };
 

@@ -4,6 +4,7 @@ import { mapLayers } from '../shared/map-each.ts';
 import { listPresent, type Subject } from '../shared/mapped.ts';
 import {
   type Fields,
+  isAbsent,
   makeBadFrame,
   readAmountOrNull,
   readFields,
@@ -14,21 +15,20 @@ import {
 } from '../shared/wire.ts';
 import { type MessageSource, mapElements, readAskedSymbol, toMapped, toSubject } from './mapping.ts';
 
-/** The name of a member in v1, v2 or v3: the element has one of them. Named one by one, because a name from a list is looked up slowly. */
+/** The name of a member in v1, v2 or v3: the element has one of them, the others may be null. Named one by one, because a name from a list is looked up slowly. */
 const NAMES = {
-  last: ({ last, lastPr }: Fields) => (last !== undefined ? 'last' : lastPr !== undefined ? 'lastPr' : 'lastPrice'),
-  rate: ({ capitalRate }: Fields) => (capitalRate !== undefined ? 'capitalRate' : 'fundingRate'),
+  last: ({ last, lastPr }: Fields) => (!isAbsent(last) ? 'last' : !isAbsent(lastPr) ? 'lastPr' : 'lastPrice'),
+  rate: ({ capitalRate }: Fields) => (!isAbsent(capitalRate) ? 'capitalRate' : 'fundingRate'),
   next: ({ nextSettleTime, nextFundingTime }: Fields) =>
-    nextSettleTime !== undefined ? 'nextSettleTime' : nextFundingTime !== undefined ? 'nextFundingTime' : 'nextUpdate',
-  hours: ({ fundingRateInterval }: Fields) =>
-    fundingRateInterval !== undefined ? 'fundingRateInterval' : 'ratePeriod',
+    !isAbsent(nextSettleTime) ? 'nextSettleTime' : !isAbsent(nextFundingTime) ? 'nextFundingTime' : 'nextUpdate',
+  hours: ({ fundingRateInterval }: Fields) => (!isAbsent(fundingRateInterval) ? 'fundingRateInterval' : 'ratePeriod'),
   oi: ({ holding, holdingAmount }: Fields) =>
-    holding !== undefined ? 'holding' : holdingAmount !== undefined ? 'holdingAmount' : 'openInterest',
-  volume: ({ baseVolume }: Fields) => (baseVolume !== undefined ? 'baseVolume' : 'volume24h'),
-  turnover: ({ quoteVolume }: Fields) => (quoteVolume !== undefined ? 'quoteVolume' : 'turnover24h'),
+    !isAbsent(holding) ? 'holding' : !isAbsent(holdingAmount) ? 'holdingAmount' : 'openInterest',
+  volume: ({ baseVolume }: Fields) => (!isAbsent(baseVolume) ? 'baseVolume' : 'volume24h'),
+  turnover: ({ quoteVolume }: Fields) => (!isAbsent(quoteVolume) ? 'quoteVolume' : 'turnover24h'),
   change: ({ priceChangePercent, change24h }: Fields) =>
-    priceChangePercent !== undefined ? 'priceChangePercent' : change24h !== undefined ? 'change24h' : 'price24hPcnt',
-  stamp: ({ systemTime }: Fields) => (systemTime !== undefined ? 'systemTime' : 'ts'),
+    !isAbsent(priceChangePercent) ? 'priceChangePercent' : !isAbsent(change24h) ? 'change24h' : 'price24hPcnt',
+  stamp: ({ systemTime }: Fields) => (!isAbsent(systemTime) ? 'systemTime' : 'ts'),
 } as const;
 
 /** One ticker, of a frame or an answer: the layers whose members it has. */
@@ -123,7 +123,7 @@ export const mapOpenInterest: AnswerMapper = (data, source) => {
   return mapElements(answer.openInterestList ?? answer.list, (element) => {
     const symbol = readAskedSymbol(element, source);
     if (symbol === null) return [];
-    const [value, name] = 'size' in element ? [element.size, 'size'] : [element.openInterest, 'openInterest'];
+    const [value, name] = !isAbsent(element.size) ? [element.size, 'size'] : [element.openInterest, 'openInterest'];
     const oi = readSoleAmount(value, name);
     const subject = toSubject({ symbol, stamp: answer.ts, element }, source);
     return oi === null ? [] : [toMapped(subject, 'oi', { oi, oi_unit: 'base' as const })];

@@ -13,6 +13,7 @@ import { noteUnexpected, noteUnread } from '../shared/unexpected.ts';
 import {
   createMessageReader,
   type Fields,
+  isAbsent,
   isFields,
   isText,
   makeBadFrame,
@@ -64,7 +65,7 @@ export const mapMessage = (state: MapState, message: VenueMessage): readonly Map
 
 const mapFrame = (body: unknown, source: Source): readonly Mapped[] => {
   const frame = readFields(body, 'message');
-  if (frame.error !== undefined) throw makeRefusal(String(frame.error));
+  if (!isAbsent(frame.error)) throw makeRefusal(String(frame.error));
   if (typeof frame.table !== 'string') return [];
   const action = readAction(frame.action);
   if (isBookTable(frame.table)) return mapBook(frame, { table: frame.table, action, source });
@@ -356,7 +357,7 @@ const ANSWERS: ReadonlyMap<string, TableMapper> = new Map([
 ]);
 
 const mapAnswer = (path: string | null, body: unknown, source: Source): readonly Mapped[] => {
-  if (isFields(body) && body.error !== undefined) throw makeRefusal(JSON.stringify(body.error));
+  if (isFields(body) && !isAbsent(body.error)) throw makeRefusal(JSON.stringify(body.error));
   if (path === null) throw new VenueError('VENUE_UNKNOWN_LISTING', 'the request of this answer is not known');
   const mapper = ANSWERS.get(/\/api\/v1\/(.+)$/.exec(path)?.[1] ?? '');
   return mapper ? mapper(readRows(body), 'insert', source) : [];

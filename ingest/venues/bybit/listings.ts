@@ -21,7 +21,7 @@ import {
   readRuleOrNull,
   readText,
 } from '../shared/wire.ts';
-import { isDated, type Market } from './symbols.ts';
+import { isPerpetual, type Market } from './symbols.ts';
 
 /**
  * Folds instruments-info. Listings before their launch are a separate answer, which comes first and is held until the market's own: so a
@@ -84,7 +84,7 @@ type Source = { readonly market: Market; readonly message: VenueMessage; readonl
 
 const toListings = (result: Fields, { market, message, venueTs }: Source): ListingRows =>
   readListings({ rows: readList(result.list, 'list'), name: 'symbol' }, (instrument) => {
-    if (!isPerpetual(instrument)) return null;
+    if (!isListed(instrument)) return null;
     const venue_symbol = readText(instrument.symbol, 'symbol');
     const { received_at } = message;
     const values = toValues(instrument, market);
@@ -96,9 +96,9 @@ const toListings = (result: Fields, { market, message, venueTs }: Source): Listi
 const isAuctioned = ({ preListingInfo }: Fields): boolean =>
   (preListingInfo as Fields | null | undefined)?.curAuctionPhase === 'ContinuousTrading';
 
-/** False for a date in the symbol or a future type (`LinearFutures`); any other type, known or not, is undated. */
-const isPerpetual = ({ symbol, contractType }: Fields): boolean =>
-  !isDated(readText(symbol, 'symbol')) && !/Futures$/.test(String(contractType));
+/** False for a date or a spread in the symbol, or a future type (`LinearFutures`); any other type, known or not, is undated. */
+const isListed = ({ symbol, contractType }: Fields): boolean =>
+  isPerpetual(readText(symbol, 'symbol')) && !/Futures$/.test(String(contractType));
 
 const STATUSES = makeWords({
   PreLaunch: 'pre_launch',

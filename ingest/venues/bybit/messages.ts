@@ -12,6 +12,7 @@ import { noteUnread } from '../shared/unexpected.ts';
 import {
   createMessageReader,
   type Fields,
+  isAbsent,
   makeBadFrame,
   makeRefusal,
   NO_QUERY,
@@ -62,7 +63,7 @@ const mapAnswer = (endpoint: string | null, body: Fields, source: MessageSource)
   const mapper = ANSWERS.get(endpoint);
   if (!mapper) return [];
   const result = readFields(body.result, 'result');
-  const market = result.category ?? source.query.get('category');
+  const market = isAbsent(result.category) ? source.query.get('category') : result.category;
   return market === 'spot' || market === 'option' ? [] : mapper(result, { ...source, sentAt: body.time });
 };
 

@@ -66,7 +66,7 @@ export const mapMessage = (message: VenueMessage): readonly Mapped[] =>
     };
     if (typeof answer.ch === 'string') return mapChannel(answer, splitChannel(answer.ch), source);
     if (answer.op === 'notify') return mapNotice(answer, source);
-    if (answer.op !== undefined) return mapOperation(answer);
+    if (!isAbsent(answer.op)) return mapOperation(answer);
     return mapAnswer(answer, parseRequest(message.request)?.path ?? '', source);
   });
 
@@ -83,7 +83,7 @@ const mapChannel = (message: Fields, channel: Channel, source: Source): readonly
 };
 
 const listElements = ({ tick, data }: Fields): readonly unknown[] =>
-  tick === undefined ? readList(data, 'data') : [readFields(tick, 'tick')];
+  isAbsent(tick) ? readList(data, 'data') : [readFields(tick, 'tick')];
 
 /** Pushes of the notification socket, such as `public.*.funding_rate`. */
 const mapNotice = (message: Fields, source: Source): readonly Mapped[] => {

@@ -68,7 +68,7 @@ export const mapMessage = (message: VenueMessage): readonly Mapped[] => {
     const body = readFields(content, 'message');
     if (message.kind === 'frame') return mapFrame(body, source);
     if (body.result === 'error') throw makeRefusal(String(body.error));
-    return ANSWERS.find(([member]) => member in body)?.[1](body, source) ?? [];
+    return ANSWERS.find(([member]) => !isAbsent(body[member]))?.[1](body, source) ?? [];
   });
 };
 
@@ -82,7 +82,7 @@ const isUnified = ({ channel, data }: Fields): boolean =>
 const mapFrame: Mapper = (body, source) => {
   if (REFUSALS.has(body.event)) throw makeRefusal(String(body.message ?? body.event));
   if (isUnified(body)) return noteUnread();
-  if (body.event !== undefined || typeof body.feed !== 'string') return [];
+  if (!isAbsent(body.event) || typeof body.feed !== 'string') return [];
   const mapper = FEEDS.get(body.feed);
   if (mapper) return mapper(body, source);
   return PASSED_OVER.has(body.feed) ? [] : noteUnread();

@@ -167,7 +167,7 @@ const mapFunding: Mapper = (element, source) => {
 };
 
 /** Frames send `rate`, which the page of their members calls `fundingRate`, as answers do. */
-const nameRate = ({ rate }: Fields): string => (rate === undefined ? 'fundingRate' : 'rate');
+const nameRate = ({ rate }: Fields): string => (isAbsent(rate) ? 'fundingRate' : 'rate');
 
 const toFunding = (subject: Subject, element: Fields, name: string): Mapped | null => {
   const funding = readSoleFigure(element[name], name);

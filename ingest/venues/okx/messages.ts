@@ -12,6 +12,7 @@ import { noteUnread } from '../shared/unexpected.ts';
 import {
   createMessageReader,
   type Fields,
+  isAbsent,
   isText,
   makeBadFrame,
   makeRefusal,
@@ -70,12 +71,12 @@ const mapFrame = (body: unknown, source: Source): readonly Mapped[] => {
   if (frame.event === 'error') throw makeRefusal(`${String(frame.code)} ${String(frame.msg)}`);
   if (frame.event === 'channel-conn-count-error') throw makeRefusal(`${frame.event} ${String(frame.channel)}`);
   // Acknowledgements and notices, and answers to operations of an account.
-  if (frame.event !== undefined || frame.op !== undefined) return [];
+  if (!isAbsent(frame.event) || !isAbsent(frame.op)) return [];
   const arg = readFields(frame.arg, 'arg');
   const channel = readText(arg.channel, 'channel');
   const mapper = CHANNELS.get(channel);
   if (!mapper) return noteUnread();
-  const instId = arg.instId === undefined ? null : readText(arg.instId, 'instId');
+  const instId = isAbsent(arg.instId) ? null : readText(arg.instId, 'instId');
   return mapEach(readList(frame.data, 'data'), (item) =>
     mapper(Array.isArray(item) ? { row: item } : readFields(item, 'data'), {
       ...source,
@@ -104,7 +105,7 @@ const readSwap = (element: Fields, source: Source): string | null => {
 };
 
 const readInstrument = (element: Fields, { instId }: Source): string => {
-  const named = element.instId ?? instId;
+  const named = isAbsent(element.instId) ? instId : element.instId;
   if (named === null) throw new VenueError('VENUE_UNKNOWN_LISTING', 'the message names no instrument');
   return readText(named, 'instId');
 };

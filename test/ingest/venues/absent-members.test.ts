@@ -106,6 +106,48 @@ for (const venue of venues.values()) {
   });
 }
 
+/** Holders with the names on the way to them: messages of other kinds and versions have other members at the same place. */
+const listPlaces = (value: unknown, path = ''): readonly (readonly [path: string, holder: Holder])[] => {
+  if (typeof value !== 'object' || value === null || isRaw(value)) return [];
+  if (Array.isArray(value)) return value.flatMap((item) => listPlaces(item, path));
+  const inner = Object.entries(value).flatMap(([name, item]) => listPlaces(item, `${path}/${name}`));
+  return [[path, value as Holder], ...inner];
+};
+
+/** Members that any message may have: what it answers, and what went wrong. */
+const ENVELOPE = ['event', 'op', 'error', 'id'] as const;
+/** Members that hold a message of another kind, or that are keyed by symbol. */
+const OTHER_SHAPES: ReadonlySet<string> = new Set(['channel', 'ch', 'markets', 'oraclePrices', 'trading']);
+
+t.test('a null member of another kind or version of message changes nothing', (t) => {
+  for (const venue of venues.values()) {
+    const { seeds, context } = readSeeds(venue);
+    const opened = seeds.flatMap((seed) => openTree(seed) ?? []);
+    const names = new Map<string, Set<string>>([['', new Set(ENVELOPE)]]);
+    for (const [path, holder] of opened.flatMap(({ tree }) => listPlaces(tree)))
+      names.set(path, new Set([...(names.get(path) ?? []), ...Object.keys(holder)]));
+    const different = new Set<string>();
+    for (const read of readersOf(venue, context))
+      for (const { tree, encode } of opened) {
+        const before = toText(read, encode());
+        const shapes = new Set<string>();
+        for (const [path, holder] of before === null ? [] : listPlaces(tree)) {
+          const shape = `${path} ${Object.keys(holder).join()}`;
+          if (shapes.has(shape) || OTHER_SHAPES.has(path.split('/').at(-1) ?? '')) continue;
+          shapes.add(shape);
+          for (const name of names.get(path) ?? []) {
+            if (name in holder || OTHER_SHAPES.has(name)) continue;
+            holder[name] = null;
+            if (toText(read, encode()) !== before) different.add(`${name} in${path}: ${shape.slice(0, 100)}`);
+            delete holder[name];
+          }
+        }
+      }
+    t.same([...different], [], venue.id);
+  }
+  t.end();
+});
+
 const READINGS: ReadonlySet<string> = new Set(['ticker', 'mark', 'funding', 'oi', 'stats']);
 
 /** Numbers that say what the answer is, or of what. */

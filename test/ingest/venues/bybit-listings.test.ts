@@ -82,30 +82,34 @@ t.test('each rule of a listing has its derivation', (t) => {
   t.end();
 });
 
-t.test('inverse listings count dollars; dated futures are none; the funding interval is in minutes', (t) => {
-  const list = [
-    instrument('BTCUSD', { contractType: 'InversePerpetual', quoteCoin: 'USD', fundingInterval: 60 }),
-    instrument('BTCUSDU23', { contractType: 'InverseFutures' }),
-    instrument('XUSD', { contractType: 'InversePerpetual', status: 'Closed', deliveryTime: '1700000000000' }),
-  ];
-  const listings = listListings(answer('instruments-info?category=inverse', { category: 'inverse', list }));
-  t.match(listings, [
-    {
-      venue_symbol: 'BTCUSD',
-      values: {
-        venue_kind: 'inverse',
-        quantity_unit: 'quote',
-        contract_size: '1',
-        units: { contract_size: 'quote' },
-        funding_interval: '1h',
-        not_published: ['qty_decimals', 'min_notional', 'turnover_24h'],
+t.test(
+  'inverse listings count dollars; dated futures and spreads are none; the funding interval is in minutes',
+  (t) => {
+    const list = [
+      instrument('BTCUSD', { contractType: 'InversePerpetual', quoteCoin: 'USD', fundingInterval: 60 }),
+      instrument('BTCUSDU23', { contractType: 'InverseFutures' }),
+      instrument('SOLUSDT_SOL/USDT', { contractType: 'FundingRateArb' }),
+      instrument('XUSD', { contractType: 'InversePerpetual', status: 'Closed', deliveryTime: '1700000000000' }),
+    ];
+    const listings = listListings(answer('instruments-info?category=inverse', { category: 'inverse', list }));
+    t.match(listings, [
+      {
+        venue_symbol: 'BTCUSD',
+        values: {
+          venue_kind: 'inverse',
+          quantity_unit: 'quote',
+          contract_size: '1',
+          units: { contract_size: 'quote' },
+          funding_interval: '1h',
+          not_published: ['qty_decimals', 'min_notional', 'turnover_24h'],
+        },
       },
-    },
-    { venue_symbol: 'XUSD', values: { status: 'delisted', delisted_at: 1700000000000_000 } },
-  ]);
-  t.equal(listings.length, 2);
-  t.end();
-});
+      { venue_symbol: 'XUSD', values: { status: 'delisted', delisted_at: 1700000000000_000 } },
+    ]);
+    t.equal(listings.length, 2);
+    t.end();
+  },
+);
 
 t.test('multipliers before and behind a name are undone, names that begin with a digit are not', (t) => {
   for (const [baseCoin, base, multiplier] of [

@@ -155,6 +155,10 @@ const CHANNELS: Readonly<Record<string, readonly Channel[]>> = {
   gate: [gateStream(400), gateStream(50), gateDiffs],
 };
 
+type WholeLine = {
+  readonly values: { readonly bands: Readonly<Record<string, { readonly complete: unknown } | undefined>> };
+};
+
 /** Printed lines without their source. */
 const OPEN = { kind: 'ws', dir: 'open', url: 'wss://venue', raw: '' };
 const toLine = (raw: unknown): unknown => (raw === OPEN ? raw : { kind: 'ws', dir: 'in', raw: JSON.stringify(raw) });
@@ -193,6 +197,27 @@ t.test('channels of one book do not disturb each other', async (t) => {
       t.strictSame(await read(id, assembled, together), expected, `${id} ${assembled ? 'assembled' : 'as published'}`);
     }
   }
+});
+
+t.test('a whole side of a recording is no longer whole when it has the levels of its channel (L-03)', async (t) => {
+  const bookOf = (type: string, u: number, b: readonly (readonly string[])[]): unknown => ({
+    topic: 'orderbook.50.BTCUSDT',
+    type,
+    ts: TS,
+    data: { s: 'BTCUSDT', b, a: type === 'snapshot' ? [['11', '1']] : [], u, seq: u },
+  });
+  const bids = Array.from({ length: 50 }, (_, i) => [(10.999 - i / 1_000).toFixed(3), '1']);
+  const lines = await read('bybit', true, [
+    bookOf('snapshot', 2, bids.slice(0, 1)),
+    bookOf('delta', 3, bids.slice(1, 49)),
+    bookOf('delta', 4, bids.slice(49)),
+  ]);
+  const complete = lines.map((line) => (JSON.parse(`${line}}`) as WholeLine).values.bands['100bps']?.complete);
+  t.same(complete, [
+    { bid: true, ask: true },
+    { bid: true, ask: true },
+    { bid: false, ask: true },
+  ]);
 });
 
 const bybitTicker: Channel = (n) => ({
