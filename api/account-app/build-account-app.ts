@@ -6,6 +6,7 @@ import rateLimit from '@fastify/rate-limit';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify';
 import type { Pool } from 'pg';
 import { answerConnect } from '../../infra/runtime/connect-method.ts';
+import { CLOSING, finishAnswers } from '../../infra/runtime/finish-answers.ts';
 import type { Logger } from '../../infra/runtime/log.ts';
 import { isOutOfService } from '../../infra/runtime/postgres/away.ts';
 import { limitRequestTime } from '../../infra/runtime/request-time.ts';
@@ -66,7 +67,7 @@ const createApp = ({ log, urls, trustedProxies = [] }: AccountAppDeps): FastifyI
     logController: new LogController({ disableRequestLogging: true }),
     ...REQUEST_TIME,
     bodyLimit: BODY_BYTES,
-    forceCloseConnections: true,
+    ...CLOSING,
     trustProxy: trustedProxies.length === 0 ? false : [...trustedProxies],
     frameworkErrors: (_error, request, reply) => sendNothing(request, reply as unknown as FastifyReply, urls),
   }) as unknown as FastifyInstance;
@@ -147,6 +148,8 @@ export const buildAccountApp = async (deps: AccountAppDeps): Promise<{ app: Fast
     reply.send({ status: 'ok' }),
   );
   for (const module of deps.modules) await app.register(async (scope) => module.register(scope, site));
+  // In the last scope: hooks of modules run before.
+  await app.register(async (scope) => finishAnswers(scope));
   await app.ready();
   return { app, site };
 };
@@ -166,6 +169,7 @@ export const buildInternalApp = async (
   });
   for (const { registerInternal } of modules)
     if (registerInternal !== undefined) await app.register(async (scope) => registerInternal(scope, site));
+  finishAnswers(app);
   await app.ready();
   return app;
 };

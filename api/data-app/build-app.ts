@@ -5,6 +5,7 @@ import cors from '@fastify/cors';
 import helmet from '@fastify/helmet';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify';
 import { answerConnect } from '../../infra/runtime/connect-method.ts';
+import { CLOSING, finishAnswers } from '../../infra/runtime/finish-answers.ts';
 import { limitRequestTime } from '../../infra/runtime/request-time.ts';
 import type { ServiceError } from '../../schemas/errors.ts';
 import type { Call } from '../access/call.ts';
@@ -210,9 +211,6 @@ const setReceipt = (request: FastifyRequest, reply: FastifyReply): void => {
   if (readPath(request.url).startsWith('/v2')) reply.header('x-service-receipt', request.receiptId);
 };
 
-/** While readers of streams take their last event, calls are answered as ever: Fastify's own refusal has no code of ours. */
-const CLOSING = { forceCloseConnections: true, return503OnClosing: false } as const;
-
 /** Builds the app; nothing listens yet. Close with `app.close()`. */
 export const buildApp = async (deps: AppDeps): Promise<FastifyInstance> => {
   const levels = startServiceLevels(deps.live, deps.nowMicros);
@@ -265,6 +263,7 @@ export const buildApp = async (deps: AppDeps): Promise<FastifyInstance> => {
   addLettingGo(app);
   addOperations(app, deps, choose);
   addStream(app, { ...deps, choose }, hub);
+  finishAnswers(app);
   if (deps.files !== undefined) addFiles(app, deps.files, () => deps.nowMicros() / 1_000);
   addOperational(app, deps);
   addStatus(app, { ...deps, levels });

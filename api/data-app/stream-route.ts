@@ -9,7 +9,7 @@ import type { LiveMemory } from '../live/memory.ts';
 import type { RuleMoves } from '../rules/moves.ts';
 import type { Names } from '../selection/resolve.ts';
 import type { StreamHub } from '../stream/hub.ts';
-import { createOpenings, type Openings } from '../stream/openings.ts';
+import { createOpenings } from '../stream/openings.ts';
 import { readRequest, STREAM, type StreamInput } from '../stream/request.ts';
 import { checkInput } from './check-input.ts';
 import { readInput } from './read-input.ts';
@@ -60,25 +60,6 @@ const waitFor = async ({ raw }: FastifyReply, awaited: Promise<void>): Promise<v
   }
 };
 
-/** The answers whose streams have begun. */
-class OpenAnswers {
-  readonly #ends = new Map<FastifyReply['raw'], Promise<void>>();
-
-  add(raw: FastifyReply['raw']): void {
-    const end = Promise.withResolvers<void>();
-    this.#ends.set(raw, end.promise);
-    raw.once('close', () => {
-      this.#ends.delete(raw);
-      end.resolve();
-    });
-  }
-
-  /** Resolves when all of them are gone: a stream that has ended is, within a few seconds, whether its client takes the rest or not. */
-  async allEnd(): Promise<void> {
-    await Promise.all(this.#ends.values());
-  }
-}
-
 /** A stream has no length, so its head names none (RFC 9110 section 8.6). */
 const writeHead = (reply: FastifyReply): FastifyReply => {
   reply.raw.writeHead(200, reply.getHeaders() as Record<string, string>).end();
@@ -99,15 +80,6 @@ const requireCall = ({ call }: FastifyRequest) => {
   throw makeKeyRequired();
 };
 
-type Open = { readonly openings: Openings; readonly answers: OpenAnswers; readonly hub: StreamHub };
-
-/** Clients get a last event before their connections are closed, also those that are behind. */
-const endStreams = async ({ openings, answers, hub }: Open): Promise<void> => {
-  openings.stop();
-  hub.close();
-  await answers.allEnd();
-};
-
 export const addStream = (
   app: FastifyInstance,
   { live, keys, nowMicros, choose, moves }: StreamDeps,
@@ -115,7 +87,6 @@ export const addStream = (
 ): void => {
   prepareValidator(STREAM);
   const openings = createOpenings();
-  const answers = new OpenAnswers();
   const start = (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     const { call, account } = requireCall(request);
     const at = nowMicros();
@@ -137,7 +108,6 @@ export const addStream = (
     const lastEventId = readLastEventId(request);
     const begin = (): void => {
       const stream = hub.open({ account, request: asked, lastEventId, out: reply.raw, findKey, isInScope });
-      answers.add(reply.raw);
       reply.raw.once('close', () => stream.drop());
       if (!asked.withRules || moves === undefined) return;
       reply.raw.once(
@@ -162,5 +132,9 @@ export const addStream = (
     return reply;
   };
   app.route({ method: 'GET', url: STREAM.path, config: { operation: STREAM }, handler: start });
-  app.addHook('preClose', () => endStreams({ openings, answers, hub }));
+  // Clients get a last event before their connections are closed.
+  app.addHook('preClose', async () => {
+    openings.stop();
+    hub.close();
+  });
 };

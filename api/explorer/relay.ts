@@ -76,19 +76,25 @@ type RelayDeps = {
 
 type Relay = RelayDeps & {
   readonly dispatcher: Dispatcher;
+  /** Answers without an end: they are cut when the process ends. */
+  readonly endless: Set<AbortController>;
   /** The key of the caller. */
   readonly findKey: (request: FastifyRequest) => Promise<string | null>;
 };
 
 const passOn = async (relayed: RelayedCall, relay: Relay, exchange: Exchange) => {
-  const { site, dispatcher, findKey, checkSessionMs } = relay;
+  const { site, dispatcher, findKey, checkSessionMs, endless } = relay;
   const { request, reply } = exchange;
   const path = fillPath(relayed.path, request.params as Params);
   if (path === null) return sendProblem(site, exchange, NOT_FOUND);
   if (wantsOwn(request, relayed)) return requireSession(request, reply);
   const gone = new AbortController();
   // The browser has gone, or everything was sent: either way nothing more is read.
-  reply.raw.once('close', () => gone.abort());
+  reply.raw.once('close', () => {
+    endless.delete(gone);
+    gone.abort();
+  });
+  if (relayed.isEndless === true) endless.add(gone);
   const { origin, pathname } = new URL(site.urls.api);
   const key = relayed.needsKey ? await findKey(request) : null;
   let answer: Dispatcher.ResponseData;
@@ -121,6 +127,10 @@ export const addRelay = (app: FastifyInstance, deps: RelayDeps): void => {
   const { site } = deps;
   const dispatcher = new Agent({ headersTimeout: HEADERS_TIMEOUT_MS, bodyTimeout: BODY_TIMEOUT_MS });
   app.addHook('onClose', () => dispatcher.destroy());
+  const endless = new Set<AbortController>();
+  app.addHook('preClose', async () => {
+    for (const one of endless) one.abort();
+  });
   const keys = openExplorerKeys(site.pool, site.connectionSecret);
   const findKey = async ({ session }: FastifyRequest): Promise<string | null> =>
     session === null ? site.explorerKey : keys(session);
@@ -136,6 +146,6 @@ export const addRelay = (app: FastifyInstance, deps: RelayDeps): void => {
       method: relayed.method,
       url: `${RELAY_PREFIX}${relayed.path}`,
       exposeHeadRoute: false,
-      handler: (request, reply) => passOn(relayed, { ...deps, dispatcher, findKey }, { request, reply }),
+      handler: (request, reply) => passOn(relayed, { ...deps, dispatcher, findKey, endless }, { request, reply }),
     });
 };

@@ -9,6 +9,8 @@ export type RelayedCall = {
   readonly needsKey: boolean;
   /** Query parameters for what belongs to the account of the key: without a session they are refused. */
   readonly own?: readonly string[];
+  /** Its answer has no end of its own. */
+  readonly isEndless?: boolean;
 };
 
 const call = (method: 'GET' | 'POST', path: string): RelayedCall => ({ method, path, needsKey: true });
@@ -24,7 +26,7 @@ export const RELAYED: readonly RelayedCall[] = [
   call('GET', '/archive'),
   call('GET', '/archive/:listing/:layer/:day'),
   call('GET', '/anchors/proof'),
-  { ...call('GET', '/stream'), own: ['rules'] },
+  { ...call('GET', '/stream'), own: ['rules'], isEndless: true },
   openCall('GET', '/anchors/:day'),
   openCall('GET', '/venues'),
   openCall('GET', '/instruments'),

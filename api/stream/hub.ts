@@ -83,7 +83,6 @@ export class StreamHub {
   /** Everything that time alone has changed up to here is in the steps of the streams. */
   #advancedTo: Micros = 0;
   #isFlushScheduled = false;
-  #isClosed = false;
   #timer: NodeJS.Timeout | null = null;
 
   /** Entries applied before are not held: create it before the copy is filled. */
@@ -134,11 +133,11 @@ export class StreamHub {
    */
   awaitMissed(lastEventId: string, { selection, venues }: StreamRequest): Promise<void> | null {
     const id = parseEventId(lastEventId, selection, this.#listTasks(venues));
-    if (id === null) return null;
+    if (id === null || this.#arrivals.isClosed) return null;
     const isMissed = (): boolean => !this.#live.isWhole && !this.#ring.covers(id.places);
     const isAhead = (): boolean => isBeyond(id.places, this.#places);
     const wait = async (): Promise<void> => {
-      if (isMissed()) await this.#live.wholeWithin(this.#missedWithinMs);
+      if (isMissed()) await this.#arrivals.unlessClosed(this.#live.wholeWithin(this.#missedWithinMs));
       if (isAhead()) await this.#arrivals.until(() => !isAhead(), this.#aheadWithinMs);
     };
     return isMissed() || isAhead() ? wait() : null;
@@ -153,7 +152,7 @@ export class StreamHub {
     const stream = new Stream({ ...opening, id: `str_${randomUUID()}`, nowMicros: this.#nowMicros, onEnd }, tasks);
     this.#streams.add(stream);
     this.#greet(stream, lastEventId, now);
-    if (this.#isClosed) stream.end('shutdown');
+    if (this.#arrivals.isClosed) stream.end('shutdown');
     this.#timer ??= setInterval(() => this.#meterStep('stream tick', () => this.#tick()), TICK_MS).unref();
     return stream;
   }
@@ -169,7 +168,7 @@ export class StreamHub {
 
   /** Sends every client its last event, also those that come later. */
   close(): void {
-    this.#isClosed = true;
+    this.#arrivals.close();
     for (const stream of [...this.#streams]) stream.end('shutdown');
   }
 
@@ -179,13 +178,15 @@ export class StreamHub {
     // The node that issued it may have a clock ahead of this one's: what is due until then is sent here when it is due.
     const id =
       sent === null || sent.sentAt > now + CLOCKS_APART ? null : { ...sent, sentAt: Math.min(sent.sentAt, now) };
-    const resumed = id !== null && this.#ring.covers(id.places) && !isBeyond(id.places, this.#places);
+    const { isClosed } = this.#arrivals;
+    // A node that ends sends nothing after the id: the client resumes from it elsewhere.
+    const resumed = id !== null && (isClosed || (this.#ring.covers(id.places) && !isBeyond(id.places, this.#places)));
     const bufferFrom = this.#ring.from(now);
     const listings = selectNow(request, this.#live, now).length;
     stream.add('hello', makeHelloData(stream, this.#live, { listings, resumed, bufferFrom, now }));
     if (resumed) {
       stream.commit(lastEventId ?? '');
-      this.#replays.begin(stream, id, now);
+      if (!isClosed) this.#replays.begin(stream, id, now);
       return;
     }
     const from = id === null ? null : Math.min(id.sentAt, now);

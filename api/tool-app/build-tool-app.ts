@@ -3,6 +3,7 @@ import cors from '@fastify/cors';
 import { ProtocolErrorCode } from '@modelcontextprotocol/server';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify';
 import { answerConnect } from '../../infra/runtime/connect-method.ts';
+import { CLOSING, finishAnswers } from '../../infra/runtime/finish-answers.ts';
 import type { Logger } from '../../infra/runtime/log.ts';
 import { limitRequestTime } from '../../infra/runtime/request-time.ts';
 import { readPath, readQuery } from '../contract/request-url.ts';
@@ -139,7 +140,7 @@ export const buildToolApp = async (deps: ToolAppDeps): Promise<FastifyInstance> 
     ...REQUEST_TIME,
     http: { ...REQUEST_TIME.http, requireHostHeader: false, joinDuplicateHeaders: true },
     bodyLimit: BODY_BYTES,
-    forceCloseConnections: true,
+    ...CLOSING,
     trustProxy: trustedProxies.length === 0 ? false : [...trustedProxies],
     // A path that cannot be decoded: Fastify answers it before any hook runs.
     frameworkErrors: (_error, request, reply) => {
@@ -148,6 +149,7 @@ export const buildToolApp = async (deps: ToolAppDeps): Promise<FastifyInstance> 
     },
   }) as unknown as FastifyInstance;
   answerConnect(app.server);
+  finishAnswers(app);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, async (_request: FastifyRequest, body: Buffer) => {
     try {

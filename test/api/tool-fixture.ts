@@ -2,6 +2,7 @@
 import { type IncomingHttpHeaders, type OutgoingHttpHeaders, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import type { FastifyInstance } from 'fastify';
 import { openKeyStore } from '../../api/access/key-store.ts';
 import type { PlanCode } from '../../api/contract/plans.ts';
 import { OPERATIONS } from '../../api/operations/index.ts';
@@ -13,6 +14,7 @@ import type { Teardown } from '../support/engines.ts';
 import { type Feed, type TestApp, testApp } from './live-fixture.ts';
 
 export type ToolService = TestApp & {
+  readonly toolApp: FastifyInstance;
   readonly mcpUrl: string;
   readonly apiUrl: string;
   /** A plain POST, without a client. */
@@ -55,7 +57,7 @@ export const startToolService = async (t: Teardown, feed: Feed, over: Over = {})
       headers: { 'content-type': 'application/json', ...data.as('pro_plus'), ...headers },
       body: typeof body === 'string' ? body : JSON.stringify(body),
     });
-  return { ...data, mcpUrl, apiUrl, post };
+  return { ...data, toolApp: tools.app, mcpUrl, apiUrl, post };
 };
 
 /** In the order in which they are listed. */

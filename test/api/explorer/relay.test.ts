@@ -15,6 +15,7 @@ import { WEB_MODULES } from '../../../api/web-modules.ts';
 import { findFreePort } from '../../../infra/dev/engines/ports.ts';
 import { NotAnswered } from '../../../infra/runtime/fetch-json.ts';
 import { until } from '../../support/pipeline.ts';
+import { beginCall } from '../../support/slow-call.ts';
 import { StreamClient } from '../../support/stream-client.ts';
 import { market, markReading, testApp } from '../live-fixture.ts';
 import { ACCOUNT_URL, type Browser, startSite } from '../site-fixture.ts';
@@ -362,4 +363,19 @@ t.test('no answer to a browser contains a key', (t) => {
   t.ok(answered.length > 10_000);
   t.same(findKeyShapes(answered), []);
   t.end();
+});
+
+t.test('when the process ends a call in flight is answered, and a stream is not waited for', async (t) => {
+  const { one } = await member('ending');
+  const cookie = [...one.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+  const stream = await StreamClient.open(`${origin}/api/explore/stream?where=base%20%3D%20BTC&layers=mark`, { cookie });
+  await stream.until((events) => events.some(({ event }) => event === 'ready'));
+  const headers = { cookie, origin, 'sec-fetch-site': 'same-origin' };
+  const finish = await beginCall(app, { path: '/api/explore/snapshots', headers, body: JSON.stringify(BODY) });
+  const began = performance.now();
+  const closed = app.close();
+  t.equal(await finish(), 200);
+  await closed;
+  await stream.ended();
+  t.ok(performance.now() - began < 4_000);
 });

@@ -4,6 +4,7 @@ import { connect, type Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import t from 'tap';
 import { parseFrames } from '../../support/stream-client.ts';
+import { market } from '../live-fixture.ts';
 import { Bench, BTC } from './bench.ts';
 
 /** Connects over HTTP/1.0, so that what is received is the stream as it is, and reads nothing. */
@@ -62,3 +63,26 @@ t.test('a reader that takes nothing delays the end by five seconds, in which oth
   t.ok(tookMs > 4_000 && tookMs < 9_000, `${Math.round(tookMs)} ms`);
   socket.destroy();
 });
+
+t.test(
+  'a stream that waits for what it has missed keeps its place: it ends at once, under the id that it came with',
+  async (t) => {
+    const bench = await Bench.open(t, market(), { aheadWithinMs: 20_000 });
+    const other = await Bench.open(t);
+    for (const each of [bench, other]) await (await each.ready(BTC)).close();
+    other.mark('BTCUSDT', 2);
+    const { lastId: ahead } = await other.ready(BTC);
+    const waiting = await bench.stream(BTC, { ...bench.test.as('pro_plus'), 'last-event-id': ahead });
+    const began = performance.now();
+    await bench.test.app.close();
+    await waiting.ended();
+    t.ok(performance.now() - began < 3_000, 'nobody is waited for');
+    t.same(
+      waiting.events.map(({ event, id, data }) => [event, id, data.resumed ?? data.reason]),
+      [
+        ['hello', ahead, true],
+        ['bye', ahead, 'shutdown'],
+      ],
+    );
+  },
+);
