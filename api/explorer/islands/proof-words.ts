@@ -1,14 +1,24 @@
 // What the proof page concludes of the steps of the verifier, as the verifier says it itself.
 import { type Anchored, isRehearsal, type ProofStep } from '../../../infra/verify/verify.mjs';
 
-export const formatConclusion = (steps: readonly ProofStep[], proof: Anchored): string => {
-  const failed = steps.filter(({ outcome }) => outcome === 'failed').map(({ name }) => name);
-  const count = steps.filter(({ outcome }) => outcome === 'ok').length;
+/** `onChain`: a node of the chain was asked, and no step failed. */
+export type Checked = { readonly steps: readonly ProofStep[]; readonly onChain: boolean };
+
+const listNames = (steps: readonly ProofStep[], outcome: ProofStep['outcome']): readonly string[] =>
+  steps.filter((step) => step.outcome === outcome).map(({ name }) => name);
+
+const describeHeld = (steps: readonly ProofStep[]): string => {
+  const [count, skipped] = [listNames(steps, 'ok').length, listNames(steps, 'skipped')];
+  const unchecked = skipped.length === 0 ? '.' : `; not checked: ${skipped.join(', ')}.`;
+  return `${skipped.length === 0 ? 'all ' : ''}${count} steps hold, the root on the chain among them${unchecked}`;
+};
+
+export const formatConclusion = ({ steps, onChain }: Checked, proof: Anchored): string => {
+  const failed = listNames(steps, 'failed');
   if (failed.length > 0) return `Not proven: ${failed.join(', ')} ${failed.length === 1 ? 'does' : 'do'} not hold.`;
-  if (steps.some(({ outcome }) => outcome === 'skipped'))
-    return `${count} steps hold. The chain itself was not asked: this site knows no node of it.`;
-  const held = `all ${count} steps hold, the root on the chain among them.`;
+  if (!onChain)
+    return `${listNames(steps, 'ok').length} steps hold. The chain itself was not asked: this site knows no node of it.`;
   return isRehearsal(proof)
-    ? `Proven in a rehearsal: ${held} The chain is not Base itself, so the anchor binds nobody.`
-    : `Proven: ${held}`;
+    ? `Proven in a rehearsal: ${describeHeld(steps)} The chain is not Base itself, so the anchor binds nobody.`
+    : `Proven: ${describeHeld(steps)}`;
 };

@@ -174,15 +174,17 @@ const check = async (): Promise<void> => {
   head.textContent = 'Recomputing…';
   try {
     const rpc = chain === undefined ? null : new URL(chain, location.href).href;
-    const { steps } = await verifyProofText(text.value, { rpc });
-    const proof = JSON.parse(text.value) as Proof;
-    head.textContent = formatConclusion(steps, proof);
+    // The text may be changed while it is checked.
+    const asked = text.value;
+    const checked = await verifyProofText(asked, { rpc });
+    const proof = JSON.parse(asked) as Proof;
+    head.textContent = formatConclusion(checked, proof);
     place.replaceChildren(
       renderElement(
         'section',
         {},
         renderElement('h2', {}, 'Steps'),
-        renderElement('ol', { class: 'steps' }, ...steps.map(renderCheckStep)),
+        renderElement('ol', { class: 'steps' }, ...checked.steps.map(renderCheckStep)),
       ),
       renderElement('section', {}, renderElement('h2', {}, 'The way of the row'), renderWay(proof)),
     );

@@ -1,4 +1,4 @@
-// The conclusion of the proof page: it claims no more than the verifier does.
+// The conclusion of the proof page: it claims no more than the verifier does, and no less.
 import t from 'tap';
 import { formatConclusion } from '../../../api/explorer/islands/proof-words.ts';
 import type { ProofStep } from '../../../infra/verify/verify.mjs';
@@ -6,19 +6,28 @@ import type { ProofStep } from '../../../infra/verify/verify.mjs';
 const step = (name: string, outcome: ProofStep['outcome'] = 'ok'): ProofStep => ({ name, outcome });
 const HELD = [step('form'), step('chain root')];
 const BASE = { network: 'eip155:8453', binding: true };
+const REHEARSAL = { ...BASE, binding: false };
 
 t.test('steps that hold prove a row on Base, and in a rehearsal elsewhere', (t) => {
-  t.equal(formatConclusion(HELD, BASE), 'Proven: all 2 steps hold, the root on the chain among them.');
-  t.match(formatConclusion(HELD, { ...BASE, binding: false }), /^Proven in a rehearsal: all 2 .* binds nobody\.$/);
-  t.match(formatConclusion(HELD, { network: 'eip155:31337' }), /^Proven in a rehearsal: /);
+  const checked = { steps: HELD, onChain: true };
+  t.equal(formatConclusion(checked, BASE), 'Proven: all 2 steps hold, the root on the chain among them.');
+  t.match(formatConclusion(checked, REHEARSAL), /^Proven in a rehearsal: all 2 .* binds nobody\.$/);
+  t.match(formatConclusion(checked, { network: 'eip155:31337' }), /^Proven in a rehearsal: /);
   t.end();
 });
 
-t.test('a step that fails or was not checked proves nothing', (t) => {
-  t.equal(formatConclusion([...HELD, step('path', 'failed')], BASE), 'Not proven: path does not hold.');
-  t.match(
-    formatConclusion([...HELD, step('transaction', 'skipped')], BASE),
-    /^2 steps hold\. The chain itself was not/,
-  );
+t.test('a step that fails proves nothing, nor do steps without the chain', (t) => {
+  const failed = [...HELD, step('path', 'failed')];
+  t.equal(formatConclusion({ steps: failed, onChain: false }, BASE), 'Not proven: path does not hold.');
+  const offline = [step('form'), step('path'), step('chain id', 'skipped'), step('chain root', 'skipped')];
+  t.match(formatConclusion({ steps: offline, onChain: false }, BASE), /^2 steps hold\. The chain itself was not/);
+  t.end();
+});
+
+t.test('an anchor whose transaction is not known is proven by the root that the chain holds', (t) => {
+  const checked = { steps: [...HELD, step('transaction', 'skipped')], onChain: true };
+  const held = '2 steps hold, the root on the chain among them; not checked: transaction.';
+  t.equal(formatConclusion(checked, BASE), `Proven: ${held}`);
+  t.match(formatConclusion(checked, REHEARSAL), `Proven in a rehearsal: ${held} `);
   t.end();
 });
