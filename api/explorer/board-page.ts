@@ -4,7 +4,14 @@ import { renderMessage } from '../account-app/components.ts';
 import type { Content } from '../account-app/shell.ts';
 import type { SiteModule } from '../account-app/site.ts';
 import { readQuery } from '../contract/request-url.ts';
-import { type BoardView, hasRangeOrder, readBoardView, toBoardAddress, toggleSort } from './board/board-address.ts';
+import {
+  type BoardView,
+  hasRangeOrder,
+  listLeftOut,
+  readBoardView,
+  toBoardAddress,
+  toggleSort,
+} from './board/board-address.ts';
 import {
   type BoardListing,
   type BoardRow,
@@ -35,8 +42,8 @@ type Shown = {
   /** The listings that the plan and the filter admit, and those of them that fit. */
   readonly admitted: readonly BoardListing[];
   readonly fitting: readonly BoardListing[];
-  /** Codes of the filter that no listing has. */
-  readonly unlisted: readonly string[];
+  /** Codes of the address that no listing has. */
+  readonly leftOut: readonly string[];
 };
 
 const listDistinct = (listings: readonly BoardListing[], member: 'base' | 'quote' | 'venue'): string[] =>
@@ -65,15 +72,9 @@ const pickKnown = (view: BoardView, listings: readonly BoardListing[]): BoardVie
   };
 };
 
-const listCodes = ({ filter: { bases, quotes, venues } }: BoardView): readonly string[] => [
-  ...bases,
-  ...quotes,
-  ...venues,
-];
-
-const makeShown = (asked: BoardView, directory: Directory, scope: Scope): Shown => {
+const makeShown = (query: URLSearchParams, directory: Directory, scope: Scope): Shown => {
   const inScope = filterScope(directory.listings, scope);
-  const view = pickKnown(asked, inScope);
+  const view = pickKnown(readBoardView(query), inScope);
   const admitted = filterListings(inScope, view.filter);
   const most = Math.min(Number(scope.limits['stream_listings'] ?? 0), MOST_LISTINGS);
   const fits = fitListings(admitted, most);
@@ -84,9 +85,8 @@ const makeShown = (asked: BoardView, directory: Directory, scope: Scope): Shown 
       .slice(0, MOST_IN_LIST),
   );
   const fitting = fits.length === admitted.length ? fits : fits.filter(({ base }) => bases.has(base));
-  const used = listCodes(view);
-  const unlisted = listCodes(asked).filter((code) => !used.includes(code));
-  return { view, measure: findMeasure(view.measure), directory, scope, admitted, fitting, unlisted };
+  const leftOut = listLeftOut(query, view);
+  return { view, measure: findMeasure(view.measure), directory, scope, admitted, fitting, leftOut };
 };
 
 const measureLinks = ({ view, scope }: Shown): Content =>
@@ -110,11 +110,11 @@ const filterField = (name: string, label: string, { codes, known }: Filter): Con
     <datalist id=${`known-${name}`}>${known.map((code) => html`<option value=${code}></option>`)}</datalist>
   </div>`;
 
-const filterForm = ({ view, directory, scope, unlisted }: Shown): Content => {
+const filterForm = ({ view, directory, scope, leftOut }: Shown): Content => {
   const listings = filterScope(directory.listings, scope);
   const { bases, quotes, venues } = view.filter;
   const order = new URLSearchParams(toBoardAddress(view).split('?')[1] ?? '').get('sort');
-  const isNarrowed = listCodes(view).length + unlisted.length > 0;
+  const isNarrowed = bases.length + quotes.length + venues.length + leftOut.length > 0;
   return html`<details open=${isNarrowed}><summary>Filter</summary><form method="get" action=${EXPLORE.board} class="board-filter">
     <input type="hidden" name="measure" value=${view.measure} />
     ${order === null ? null : html`<input type="hidden" name="sort" value=${order} />`}
@@ -123,7 +123,7 @@ const filterForm = ({ view, directory, scope, unlisted }: Shown): Content => {
     ${filterField('venue', 'Venue', { codes: venues, known: listDistinct(listings, 'venue') })}
     <button type="submit" class="quiet">Show</button>
   </form></details>
-  ${unlisted.length === 0 ? null : renderMessage('warn', html`<p>No listing has ${unlisted.join(', ')}: left out of the filter.</p>`)}`;
+  ${leftOut.length === 0 ? null : renderMessage('warn', html`<p>No listing of this board has ${leftOut.join(', ')}: left out of the filter.</p>`)}`;
 };
 
 const renderLegend = ({ measure }: Shown): Content => {
@@ -229,7 +229,7 @@ const register: SiteModule['register'] = (app, site) => {
     const read = await Promise.all([directory(), readScope(request)]).catch(toProblem);
     if (!Array.isArray(read)) return sendUnread(site, { request, reply }, read);
     const [known, scope] = read;
-    const shown = makeShown(readBoardView(readQuery(request.url)), known, scope);
+    const shown = makeShown(readQuery(request.url), known, scope);
     return sendExplorer(
       site,
       { request, reply },

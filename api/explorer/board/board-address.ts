@@ -1,4 +1,5 @@
 // A board as an address: measure, order and filter, so that a view can be shared; read from it and written back the same.
+import { clip } from '../../../schemas/sent-text.ts';
 import { type Filter, SORT_BY_NAME, SORT_BY_RANGE, type Sort } from './board-rows.ts';
 import { DEFAULT_MEASURE, findMeasure, type Measure, type MeasureId } from './measures.ts';
 
@@ -8,11 +9,39 @@ const CODE = /^[A-Za-z0-9_-]{1,40}$/;
 const MOST_CODES = 32;
 const BOARD_PATH = '/explore';
 
-const list = (text: string | null, spelling: (code: string) => string): readonly string[] =>
-  [...new Set((text ?? '').split(/[\s,]+/).filter((code) => CODE.test(code)))].slice(0, MOST_CODES).map(spelling);
-
 const toUpper = (code: string): string => code.toUpperCase();
 const toLower = (code: string): string => code.toLowerCase();
+
+const FILTERS = [
+  { name: 'base', member: 'bases', spell: toUpper },
+  { name: 'quote', member: 'quotes', spell: toUpper },
+  { name: 'venue', member: 'venues', spell: toLower },
+] as const;
+type FilterEntry = (typeof FILTERS)[number];
+
+/** Each code once, as codes are spelled. */
+const listAsked = (query: URLSearchParams, { name, spell }: FilterEntry): readonly string[] => {
+  const codes = query.getAll(name).flatMap((text) => text.split(/[\s,]+/));
+  return [...new Set(codes.filter((code) => code !== '').map(spell))];
+};
+
+const readFilter = (query: URLSearchParams): Filter => {
+  const [bases = [], quotes = [], venues = []] = FILTERS.map((entry) =>
+    listAsked(query, entry)
+      .filter((code) => CODE.test(code))
+      .slice(0, MOST_CODES),
+  );
+  return { bases, quotes, venues };
+};
+
+/** What a filter was asked for and does not have, with the member it was asked as: `base NOPE`. */
+export const listLeftOut = (query: URLSearchParams, { filter }: BoardView): readonly string[] =>
+  FILTERS.flatMap((entry) =>
+    listAsked(query, entry)
+      .filter((code) => !filter[entry.member].includes(code))
+      .slice(0, MOST_CODES)
+      .map((code) => `${entry.name} ${clip(code)}`),
+  );
 
 const readSort = (text: string | null): Sort => {
   const isDescending = text?.startsWith('-') === true;
@@ -30,11 +59,7 @@ export const readBoardView = (query: URLSearchParams): BoardView => {
   return {
     measure: measure.id,
     sort: sort.by === SORT_BY_RANGE && !hasRangeOrder(measure) ? readSort(null) : sort,
-    filter: {
-      bases: list(query.get('base'), toUpper),
-      quotes: list(query.get('quote'), toUpper),
-      venues: list(query.get('venue'), toLower),
-    },
+    filter: readFilter(query),
   };
 };
 
@@ -47,12 +72,7 @@ export const toBoardAddress = ({ measure, sort, filter }: BoardView): string => 
   if (measure !== DEFAULT_MEASURE) query.set('measure', measure);
   const order = formatSort(sort);
   if (order !== null) query.set('sort', order);
-  for (const [name, codes] of [
-    ['base', filter.bases],
-    ['quote', filter.quotes],
-    ['venue', filter.venues],
-  ] as const)
-    if (codes.length > 0) query.set(name, codes.join(','));
+  for (const { name, member } of FILTERS) if (filter[member].length > 0) query.set(name, filter[member].join(','));
   const text = String(query).replaceAll('%2C', ',');
   return text === '' ? BOARD_PATH : `${BOARD_PATH}?${text}`;
 };

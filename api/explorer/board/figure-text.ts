@@ -144,9 +144,9 @@ export const formatAgeMs = (ageMs: number): string => {
 export const formatClock = (ms: number): string => `${new Date(ms).toISOString().slice(11, 19)} UTC`;
 export const formatUtc = (ms: number): string => new Date(ms).toISOString().replace('T', ' ').slice(0, 19);
 
-/** `2026-11-29 06:39:03 to 06:40:00`; to the millisecond where both ends are of one second. */
+/** `2026-11-29 06:39:03 to 06:40:00`; a span that is shorter than a second to the millisecond. */
 export const formatSpan = (fromMs: number, toMs: number): string => {
-  const digits = formatUtc(fromMs) === formatUtc(toMs) ? 23 : 19;
+  const digits = toMs - fromMs < 1_000 ? 23 : 19;
   const [begin = '', end = ''] = [fromMs, toMs].map((ms) =>
     new Date(ms).toISOString().replace('T', ' ').slice(0, digits),
   );

@@ -1,6 +1,11 @@
 // The board as data: rows, filters and order, colours, addresses, the clock, and the picture that stays as large as its selection.
 import t from 'tap';
-import { readBoardView, toBoardAddress, toggleSort } from '../../../../api/explorer/board/board-address.ts';
+import {
+  listLeftOut,
+  readBoardView,
+  toBoardAddress,
+  toggleSort,
+} from '../../../../api/explorer/board/board-address.ts';
 import {
   type BoardListing,
   filterListings,
@@ -116,6 +121,21 @@ t.test('a view is its address, and what makes no sense is left aside', (t) => {
   for (const address of [path, `${path}?range=24h&listing=okx%7CBTC-USDT-SWAP&price=mark`, `${path}?rows=stored`])
     t.equal(toInstrumentAddress(path, readInstrumentView(new URLSearchParams(address.split('?')[1] ?? ''))), address);
   t.equal(readInstrumentView(new URLSearchParams('range=7d&rows=stored')).isRaw, false, 'too long for stored rows');
+  t.end();
+});
+
+t.test('what a filter does not take is named once, with the member that it was asked as', (t) => {
+  const leftOut = (text: string): readonly string[] => {
+    const query = new URLSearchParams(text);
+    const view = readBoardView(query);
+    const filter = { ...view.filter, bases: view.filter.bases.filter((code) => code === 'BTC') };
+    return listLeftOut(query, { ...view, filter });
+  };
+  t.same(leftOut('base=btc,BTC&quote=usdt&venue=OKX'), []);
+  t.same(leftOut('base=USDT,BTC,usdt&quote=USDT'), ['base USDT'], 'a quote of the same code is another member');
+  t.same(leftOut('base=BTC/USDT&venue=<b>'), ['base BTC/USDT', 'venue <b>']);
+  t.same(leftOut('base=BTC&base=NOPE'), ['base NOPE'], 'a member that is given twice');
+  t.match(leftOut(`base=${'A'.repeat(500)}`)[0], /^base A{10,100}…$/);
   t.end();
 });
 

@@ -127,12 +127,13 @@ t.test('points of a column stand below each other, and no digit is added', (t) =
   t.end();
 });
 
-t.test('a span names its day once, and its milliseconds where they alone tell its ends apart', (t) => {
+t.test('a span names its day once, and its milliseconds where it is shorter than a second', (t) => {
   const at = (text: string): number => Date.parse(`${text}Z`);
   for (const [from, to, shown] of [
     ['2026-11-29T06:39:03.100', '2026-11-29T06:40:00.900', '2026-11-29 06:39:03 to 06:40:00'],
     ['2026-11-28T06:39:03.100', '2026-11-29T06:39:03.100', '2026-11-28 06:39:03 to 2026-11-29 06:39:03'],
     ['2026-11-29T06:39:03.100', '2026-11-29T06:39:03.904', '2026-11-29 06:39:03.100 to 06:39:03.904'],
+    ['2026-11-29T23:59:59.900', '2026-11-30T00:00:00.100', '2026-11-29 23:59:59.900 to 2026-11-30 00:00:00.100'],
   ] as const)
     t.equal(formatSpan(at(from), at(to)), shown);
   t.end();
