@@ -22,15 +22,33 @@ const splitWords = (text: string): string[] => {
   );
 };
 
-/** Whole words about the first one of the query. */
-const cutExcerpt = (text: string, query: string): string => {
+const isPartOfWord = (character: string | undefined): boolean => /[\p{L}\p{N}]/u.test(character ?? '');
+
+/** Where a word is in the text: by itself, or as a part of a name such as `DQL_SCOPE`. */
+const findPlaces = (text: string, word: string): readonly number[] => {
+  const places: number[] = [];
+  const lower = text.toLowerCase();
+  for (let at = lower.indexOf(word); at >= 0; at = lower.indexOf(word, at + 1))
+    if (!isPartOfWord(lower[at - 1]) && !isPartOfWord(lower[at + word.length])) places.push(at);
+  return places;
+};
+
+type Stretch = { readonly from: number; readonly to: number };
+
+/** Whole words about a place. Null: there are letters without a space for longer than an excerpt. */
+const cutAbout = (text: string, at: number): Stretch | null => {
+  const from = at <= LEAD ? 0 : Math.min(text.indexOf(' ', at - LEAD), text.lastIndexOf(' ', at)) + 1;
+  const to = text.length <= from + EXCERPT ? text.length : text.lastIndexOf(' ', from + EXCERPT);
+  return to > at ? { from, to } : null;
+};
+
+/** About the first one of `words` that the text has, in the order in which the search found them. */
+const cutExcerpt = (text: string, words: readonly string[]): string => {
   const plain = text.replaceAll(/\s+/g, ' ').trim();
-  const first = query.split(/\s+/)[0]?.toLowerCase() ?? '';
-  const at = plain.toLowerCase().indexOf(first) - LEAD;
-  const from = at <= 0 ? 0 : plain.indexOf(' ', at) + 1;
-  if (plain.length <= from + EXCERPT) return `${from > 0 ? '… ' : ''}${plain.slice(from)}`;
-  const end = plain.lastIndexOf(' ', from + EXCERPT);
-  return `${from > 0 ? '… ' : ''}${plain.slice(from, end > from ? end : from + EXCERPT)} …`;
+  const places = words.flatMap((word) => findPlaces(plain, word));
+  const [about] = [...places, 0].flatMap((at) => cutAbout(plain, at) ?? []);
+  const { from, to } = about ?? { from: 0, to: EXCERPT };
+  return `${from > 0 ? '… ' : ''}${plain.slice(from, to)}${to < plain.length ? ' …' : ''}`;
 };
 
 export const createSearch = (pages: readonly (readonly [DocsPage, RenderedPage])[]): ((query: string) => Found) => {
@@ -46,9 +64,10 @@ export const createSearch = (pages: readonly (readonly [DocsPage, RenderedPage])
   index.addAll([...new Map(documents.map((document) => [document.id, document])).values()]);
   return (query) => {
     const found = index.search(query, { prefix: true, fuzzy: 0.15, boost: { title: 3 }, combineWith: 'AND' });
-    const hits = found
-      .slice(0, MOST_HITS)
-      .map(({ id, page, title, text }) => ({ address: id, page, title, excerpt: cutExcerpt(text, query) }));
+    const hits = found.slice(0, MOST_HITS).map(({ id, page, title, text, terms, match }) => {
+      const words = terms.filter((term) => match[term]?.includes('text'));
+      return { address: id, page, title, excerpt: cutExcerpt(text, words) };
+    });
     return { total: found.length, hits };
   };
 };

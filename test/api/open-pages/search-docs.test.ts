@@ -43,3 +43,23 @@ t.test('words of a picture are found by what it shows', (t) => {
   t.ok(search('forty').hits.some(({ address }) => address.startsWith('/docs/concepts')));
   t.end();
 });
+
+t.test(
+  'an excerpt has the word that was found, by itself and not inside another, in the form in which the text has it',
+  (t) => {
+    const split = (text: string): string[] => text.toLowerCase().split(/[^\p{L}\p{N}]+/u);
+    const texts = new Map(
+      pages.flatMap((page) =>
+        render(page).passages.map(
+          ({ id, text }) => [`/docs/${page.slug}${id === '' ? '' : `#${id}`}`, split(text)] as const,
+        ),
+      ),
+    );
+    for (const word of ['oi', 'url', 'age', 'key', 'it', 'run', 'mark', 'settle', 'stale'])
+      for (const { excerpt, address } of search(word).hits)
+        if (texts.get(address)?.includes(word)) t.ok(split(excerpt).includes(word), `${word}: ${address}: ${excerpt}`);
+    const rules = search('held').hits.find(({ address }) => address === '/docs/agents#rules');
+    t.match(rules?.excerpt, 'the query holds', 'the text says "holds"');
+    t.end();
+  },
+);
