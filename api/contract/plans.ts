@@ -1,6 +1,7 @@
 // Plans and their limits, read from the one file that states them (AC-02).
 import table from './plans.json' with { type: 'json' };
 
+/** Each covers what those before it cover. */
 export const PLAN_CODES = ['free', 'mini', 'standard', 'pro', 'pro_plus'] as const;
 export type PlanCode = (typeof PLAN_CODES)[number];
 
@@ -51,6 +52,9 @@ export const PLANS: Readonly<Record<PlanCode, Plan>> = {
 export const isPlanCode = (text: string): text is PlanCode => PLAN_CODES.some((code) => code === text);
 
 export const isNarrowing = (plan: Plan): boolean => plan.venues !== null || plan.instruments !== null;
+
+/** Whether all that a plan covers is covered by the other one. */
+export const isCovered = (code: PlanCode, by: PlanCode): boolean => PLAN_CODES.indexOf(code) <= PLAN_CODES.indexOf(by);
 
 /** The plan of a code; Free for none and for an unknown one. */
 export const findPlan = (code: string | null): Plan => PLANS[code !== null && isPlanCode(code) ? code : 'free'];

@@ -3,10 +3,12 @@ import { randomBytes } from 'node:crypto';
 import { makeServiceError } from '../../schemas/errors.ts';
 import type { JsonValue } from '../../schemas/json.ts';
 import type { Micros } from '../../schemas/records.ts';
+import { isCovered, type PlanCode } from '../contract/plans.ts';
 import type { LiveMemory } from '../live/memory.ts';
 
-/** Members of an answer before its items, in their order, and the scope that it was evaluated in; `items` are JSON texts. */
+/** Members of an answer before its items, in their order, and the plan and scope that it was evaluated in; `items` are JSON texts. */
 export type ScreenResult = {
+  readonly plan: PlanCode;
   readonly head: Readonly<Record<string, JsonValue | undefined>>;
   readonly scope?: JsonValue | undefined;
   readonly items: readonly string[];
@@ -55,10 +57,13 @@ export class ScreenPages {
     return this.#read(cursor, now) !== null;
   }
 
-  /** The page a cursor names; null for one that is unknown, too old, or of another question. */
-  find(cursor: string, { asked, now }: { readonly asked: string; readonly now: Micros }): Page | null {
+  /** The page a cursor names; null for one that is unknown, too old, of another question, or of a plan that covered more than the caller's. */
+  find(
+    cursor: string,
+    { asked, plan, now }: { readonly asked: string; readonly plan: PlanCode; readonly now: Micros },
+  ): Page | null {
     const read = this.#read(cursor, now);
-    if (read === null || read.kept.asked !== asked) return null;
+    if (read === null || read.kept.asked !== asked || !isCovered(read.kept.result.plan, plan)) return null;
     return { id: read.id, from: read.from, result: read.kept.result };
   }
 

@@ -285,8 +285,10 @@ const makeAnswer = (
 };
 
 /** The page that a cursor names, or the refusal of a cursor that names none. */
-const findPage = (cursor: string, asked: string, { live, evaluatedAt }: Context) => {
-  const page = findScreenPages(live).find(cursor, { asked, now: evaluatedAt });
+const findPage = (cursor: string, { input, compiled, plan }: Question, context: Context) => {
+  const { live, evaluatedAt } = context;
+  const asked = hashRequest(input, compiled, context);
+  const page = findScreenPages(live).find(cursor, { asked, plan: plan.code, now: evaluatedAt });
   if (page !== null) return page;
   throw new ServiceError([WRONG_CURSOR]);
 };
@@ -327,7 +329,7 @@ const evaluate = async (question: Question, context: Context): Promise<ScreenRes
     numberFormat: input.number_format ?? 'json',
     budget,
   });
-  return { head, scope, items };
+  return { plan: question.plan.code, head, scope, items };
 };
 
 const makeQuestion = (input: Input, context: Context, compiled: Compiled | null): Question => {
@@ -346,7 +348,7 @@ const makeQuestion = (input: Input, context: Context, compiled: Compiled | null)
 const judge = (input: Input, context: Context, compiled: Compiled | null): void => {
   const question = makeQuestion(input, context, compiled);
   if (input.cursor === undefined) selectFor(question, context);
-  else findPage(input.cursor, hashRequest(input, question.compiled, context), context);
+  else findPage(input.cursor, question, context);
 };
 
 const run = async (input: Input, context: Context, compiled: Compiled | null): Promise<Answer> => {
@@ -354,7 +356,7 @@ const run = async (input: Input, context: Context, compiled: Compiled | null): P
   const limit = Math.min(input.limit ?? DEFAULT_LIMIT, question.plan.limits.screen_limit);
   const pages = { limit, asked: hashRequest(input, question.compiled, context) };
   if (input.cursor !== undefined) {
-    const { result, from, id } = findPage(input.cursor, pages.asked, context);
+    const { result, from, id } = findPage(input.cursor, question, context);
     return makeAnswer(result, from, { context, input, pages: { ...pages, id } });
   }
   const result = await evaluate(question, context);

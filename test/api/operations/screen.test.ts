@@ -1,6 +1,7 @@
 // POST /v2/screen over the real app: shapes, order, paging, units, scope and every refusal (SC-01 to SC-07, S-06, E-01, E-06).
 import t from 'tap';
 import type { PaymentChecks } from '../../../api/access/call.ts';
+import { openKeyStore } from '../../../api/access/key-store.ts';
 import { Meter } from '../../../api/access/meter.ts';
 import { spendQuota } from '../../../api/access/quotas.ts';
 import { PLANS, type PlanCode } from '../../../api/contract/plans.ts';
@@ -14,6 +15,7 @@ import { storeAway } from '../../support/test-store.ts';
 import {
   capability,
   Feed,
+  KeyTable,
   listing,
   listingValues,
   market,
@@ -231,6 +233,36 @@ t.test('a cursor that was paid for belongs to its payer (SC-05)', async (t) => {
   t.equal((await ask('0xaa', { cursor })).page.returned, 3);
 });
 
+t.test('the pages of a result do not outlive the plan that it was made under (SC-05, S-07)', async (t) => {
+  const table = new KeyTable();
+  const key = table.add('pro');
+  const keys = openKeyStore(table as unknown as Parameters<typeof openKeyStore>[0]);
+  const { app } = await testApp(ladder(), { keys });
+  t.teardown(() => app.close());
+  const changePlan = (plan: PlanCode): void => {
+    Object.assign(table.row(key) ?? {}, { plan });
+    keys.forgetAll();
+  };
+  const ask = async (body: object = {}): Promise<Answer> => {
+    const payload = { query: 'any(venues where mark > 1)', limit: 3, ...body };
+    const headers = { authorization: `Bearer ${key}` };
+    return (await app.inject({ method: 'POST', url: '/v2/screen', headers, payload })).json<Answer>();
+  };
+  const { next_cursor: cursor } = (await ask()).page;
+  changePlan('pro_plus');
+  t.equal((await ask({ cursor })).page.returned, 3, 'a plan that covers more');
+  changePlan('free');
+  t.same(listFaults(await ask({ cursor })), ['DQL_JSON_SCHEMA /cursor'], 'a plan that covers less');
+  const narrowed = await ask();
+  t.match(narrowed.scope, { plan: 'free' });
+  changePlan('pro');
+  t.match(
+    (await ask({ cursor: narrowed.page.next_cursor })).scope,
+    { plan: 'free' },
+    'of the evaluation, as all of it',
+  );
+});
+
 t.test('a following page is no evaluation: it is answered when the evaluations of the day are used up', async (t) => {
   const meter = new Meter();
   const { app, keys, table } = await testApp(ladder(), { meter });
@@ -324,15 +356,17 @@ t.test('what cannot be evaluated in time is refused before anything is read, wit
 
 t.test('kept results are bounded by bytes: the oldest go first', async (t) => {
   const pages = new ScreenPages(1_000);
-  const keep = (asked: string) => pages.keep({ head: {}, items: ['x'.repeat(400)] }, { asked, now: NOW });
+  const keep = (asked: string) => pages.keep({ plan: 'pro', head: {}, items: ['x'.repeat(400)] }, { asked, now: NOW });
   const ids = ['a', 'b', 'c'].map(keep);
-  const found = ids.map((id, i) => pages.find(`${id}.0`, { asked: ['a', 'b', 'c'][i] ?? '', now: NOW }) !== null);
+  const isFound = (id: string, asked: string) => pages.find(`${id}.0`, { asked, plan: 'pro', now: NOW }) !== null;
+  const found = ids.map((id, i) => isFound(id, ['a', 'b', 'c'][i] ?? ''));
   t.same(found, [false, true, true]);
 });
 
 t.test('a result that is larger than all that is kept is refused, and drops no other (D-445)', (t) => {
   const pages = new ScreenPages(1_000);
-  const keep = (length: number) => pages.keep({ head: {}, items: ['a'.repeat(length)] }, { asked: 'q', now: NOW });
+  const keep = (length: number) =>
+    pages.keep({ plan: 'pro', head: {}, items: ['a'.repeat(length)] }, { asked: 'q', now: NOW });
   const whole = keep(1_000);
   t.throws(() => keep(1_001), { errors: [{ code: 'DQL_LIMIT', message: /1001 bytes, the limit is 1000/ }] });
   t.ok(pages.has(`${whole}.0`, NOW), 'the page of another caller is still there');
