@@ -79,7 +79,9 @@ const addRefusals = (app: FastifyInstance, deps: ToolAppDeps, path: string): voi
   app.decorateRequest('apiKey', '');
   app.addHook('onRequest', async (request, reply) => {
     // The route that is taken, and for a wrong method the one that would be: every spelling of the address is one of them.
-    if (request.routeOptions.url !== path && readPath(request.url) !== path) return;
+    // Elsewhere nothing reads a body.
+    if (request.routeOptions.url !== path && readPath(request.url) !== path)
+      return request.is404 ? sendRefused(reply, NOTHING) : undefined;
     const { method, headers, url } = request;
     const outcome = await admitRequest({ method, headers, query: readQuery(url), nowMs: deps.nowMs() }, deps);
     if (!isAdmitted(outcome)) return sendRefused(reply, outcome);

@@ -41,3 +41,16 @@ t.test('a path that cannot be decoded is one that nothing is at, after Host and 
   t.equal((await ask({ host: 'evil.test' })).status, 403);
   t.equal((await ask({ host, headers: { origin: 'http://evil.test' } })).status, 403);
 });
+
+t.test('where nothing is, no body is read: clients look for a token endpoint there (T-07)', async (t) => {
+  const { mcpUrl } = await startToolService(t, market());
+  for (const [path, type, body] of [
+    ['/token', 'application/x-www-form-urlencoded', 'grant_type=refresh_token'],
+    ['/nothing', 'application/json', '{'],
+    ['/nothing', 'application/json', 'x'.repeat(400_000)],
+  ] as const) {
+    const answer = await fetch(new URL(path, mcpUrl), { method: 'POST', headers: { 'content-type': type }, body });
+    t.equal(answer.status, 404, `${path} ${type} ${body.length}`);
+    t.match(await answer.json(), { errors: [{ code: 'NOT_FOUND' }] });
+  }
+});
