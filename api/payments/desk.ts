@@ -70,6 +70,7 @@ const checkBid = async ({ payment, offers }: Bid, { chain }: DeskDeps): Promise<
   const fault = findAuthorizationFault(payment, offer, Date.now());
   if (fault !== null) return { refused: fault };
   const signer = await checkSigner(payment, offer);
+  if (signer === 'nobody') return SIGNATURE;
   // The signature of a contract wallet may look like any other: then the facilitator queries the contract.
   if (signer === 'stranger' && !(await chain.isContract(toPaymentKey(payment).payer))) return SIGNATURE;
   return offer;

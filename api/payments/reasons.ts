@@ -23,6 +23,7 @@ const SPELLINGS: Readonly<Record<string, Reason>> = {
   invalid_exact_evm_authorization_value: 'invalid_exact_evm_payload_authorization_value_mismatch',
   invalid_exact_evm_payload_authorization_value: 'invalid_exact_evm_payload_authorization_value_mismatch',
   invalid_exact_evm_signature: 'invalid_exact_evm_payload_signature',
+  invalid_exact_evm_failed_to_parse_signature: 'invalid_exact_evm_payload_signature',
   invalid_exact_evm_recipient_mismatch: 'invalid_exact_evm_payload_recipient_mismatch',
   invalid_exact_evm_network_mismatch: 'invalid_network',
   invalid_exact_evm_asset_mismatch: 'invalid_asset',

@@ -1,6 +1,6 @@
 // Recovers the signer of a payment before the facilitator is called, so that a forged payer counts nowhere (P-11).
 import type { Hex } from 'viem';
-import { recoverTypedDataAddress } from 'viem/utils';
+import { parseErc6492Signature, recoverTypedDataAddress } from 'viem/utils';
 import type { SignedPayment } from './header.ts';
 import type { Offer } from './offers.ts';
 
@@ -24,12 +24,22 @@ const HALF_ORDER = 0x7fff_ffff_ffff_ffff_ffff_ffff_ffff_ffff_5d57_6e73_57a4_501d
 const isTakenByToken = (signature: string): boolean =>
   BigInt(`0x${signature.slice(66, 130)}`) <= HALF_ORDER && /1[bc]$/i.test(signature);
 
-/** `stranger`: for the token it is not the payer who signed. `contract`: only the chain can decide. About 5 ms of the main thread: it comes after every cheaper check. */
+/** A signature with the mark of ERC-6492 is the wrapper of a wallet's factory and signature, or it is none: libraries fail at any other. */
+const isReadable = (signature: string): boolean => {
+  try {
+    return parseErc6492Signature(signature as Hex).signature.length > 0;
+  } catch {
+    return false;
+  }
+};
+
+/** `nobody`: it is the signature of no wallet. `stranger`: for the token it is not the payer who signed. `contract`: only the chain can decide. About 5 ms of the main thread: it comes after every cheaper check. */
 export const checkSigner = async (
   { payload }: SignedPayment,
   offer: Offer,
-): Promise<'payer' | 'stranger' | 'contract'> => {
+): Promise<'payer' | 'stranger' | 'contract' | 'nobody'> => {
   const { authorization, signature } = payload;
+  if (!isReadable(signature)) return 'nobody';
   if (signature.length > PLAIN_LENGTH) return 'contract';
   if (signature.length < PLAIN_LENGTH) return 'stranger';
   const { from, to, value, validAfter, validBefore, nonce } = authorization;

@@ -65,7 +65,7 @@ t.test('every reason comes of a payment that is wrong in that way', async (t) =>
   await refuses(await sign(buyer, call, { validAfter: inSeconds(30) }), early);
   const other = await world.newBuyer();
   await refuses(await sign(buyer, call, { from: other.address }), 'invalid_exact_evm_payload_signature');
-  for (const respell of [withOtherV, withHighS]) {
+  for (const respell of [withOtherV, withHighS, withEmptyMark]) {
     const { payload, ...rest } = await sign(buyer, call);
     await refuses({ ...rest, payload: respell(payload as never) }, 'invalid_exact_evm_payload_signature');
   }
@@ -137,6 +137,12 @@ const withHighS = (payload: Signed): Signed => {
   return { ...payload, signature: `${rest}${high}${v === '1b' ? '1c' : '1b'}` };
 };
 
+/** The mark of a wallet that is to be deployed, and neither its factory nor its signature (ERC-6492). */
+const withEmptyMark = (payload: Signed): Signed => ({
+  ...payload,
+  signature: `${payload.signature}${'6492'.repeat(16)}`,
+});
+
 /** The same authorisation in other letters. */
 const upperCased = (payload: { signature: string; authorization: Record<string, string> }) => {
   const raise = (hex = ''): string => `0x${hex.slice(2).toUpperCase()}`;
@@ -157,6 +163,8 @@ t.test('the reason of a facilitator reaches a caller as a token, and its doubts 
     isRefusal(t, await asked('the_moon_is_full', status), 'facilitator_refused: the_moon_is_full');
     isRefusal(t, await asked('Error: http://10.0.0.7:8545 said\nno', status), 'facilitator_refused: unspecified');
     isRefusal(t, await asked('invalid_exact_evm_insufficient_balance', status), 'insufficient_funds');
+    const unread = 'invalid_exact_evm_failed_to_parse_signature';
+    isRefusal(t, await asked(unread, status), 'invalid_exact_evm_payload_signature');
     for (const reason of ['invalid_exact_evm_token_name_mismatch', 'unexpected_verify_error']) {
       t.equal(readErrorCode(await asked(reason, status)), 'UNAVAILABLE', reason);
     }
