@@ -1,12 +1,13 @@
 // One HTTP call to the data API for one call of a tool: arguments are the request, the bytes of the answer come back as they are (T-04, T-11).
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
 import type { Dispatcher } from 'undici';
 import { type ApiError, sortErrors } from '../../schemas/errors.ts';
 import { printErrors } from '../contract/errors-text.ts';
+import type { Shape } from '../contract/json-schema.ts';
 import { refuseUnreadable } from '../data-app/sent-errors.ts';
 import { findShapeFaults } from '../data-app/shape-faults.ts';
 import { printSelection } from '../language/printer.ts';
-import { toSelection, Where } from '../language/where-object.ts';
+import { toSelection, type Where } from '../language/where-object.ts';
 
 /** Bytes of an answer that model clients commonly still take (T-04). */
 export const MOST_BYTES = 65_536;
@@ -30,6 +31,8 @@ export type Arguments = Readonly<Record<string, unknown>>;
 export type CalledEndpoint = {
   readonly method: 'GET' | 'POST';
   readonly path: string;
+  /** Its members as a body would have them, none of them required. */
+  readonly members: Shape;
   /** Arguments that are sent unless the caller gives others. */
   readonly defaults: Arguments;
 };
@@ -37,16 +40,26 @@ export type CalledEndpoint = {
 /** Rejects when the API cannot be reached, does not answer in time, or the caller has gone. */
 export type CallApi = (endpoint: CalledEndpoint, args: Arguments, caller: Caller) => Promise<ApiAnswer>;
 
-const SELECTION = { input: Type.Object({ where: Type.Optional(Where) }) };
+/** Characters of values without a text of which none fits the head of a request. */
+const LONGEST_VALUES = 65_536;
 
-/** Characters of a selection of which no text fits the head of a request. */
-const LONGEST_SELECTION = 65_536;
+/** Of newer engines than the library of types knows: a number whose digits are kept. */
+const { isRawJSON } = JSON as unknown as { readonly isRawJSON: (value: unknown) => boolean };
 
-/** What is wrong with a selection that a URL would have to take as text: the API could not name it in what was sent. */
-const findFaults = ({ where }: Arguments): readonly ApiError[] => {
-  if (where === undefined || typeof where === 'string') return [];
-  if (JSON.stringify(where).length > LONGEST_SELECTION) return refuseUnreadable('HPE_HEADER_OVERFLOW').errors;
-  return sortErrors(findShapeFaults(SELECTION, { where }));
+const isPlain = (value: unknown): boolean => typeof value !== 'object' || isRawJSON(value);
+/** Whether a URL can have the value as it is meant; as text, null would be the word and an object a word like any other. */
+const hasText = (name: string, value: unknown): boolean => {
+  if (name === 'where') return typeof value === 'string';
+  return Array.isArray(value) ? value.every(isPlain) : isPlain(value);
+};
+
+/** What is wrong with values that a URL would have to take as text: the API could not name them in what was sent (D-177, D-695). */
+const findFaults = ({ members: input }: CalledEndpoint, args: Arguments): readonly ApiError[] => {
+  const textless = Object.entries(args).filter(([name, value]) => !hasText(name, value));
+  if (textless.length === 0) return [];
+  const values = Object.fromEntries(textless);
+  if (JSON.stringify(values).length > LONGEST_VALUES) return refuseUnreadable('HPE_HEADER_OVERFLOW').errors;
+  return sortErrors(findShapeFaults({ input }, values));
 };
 
 type SelectionObject = Exclude<Static<typeof Where>, string>;
@@ -78,11 +91,12 @@ const readRetryAfterS = (header: string | string[] | undefined, nowMs: number): 
 export const createCallApi = (baseUrl: string, dispatcher: Dispatcher): CallApi => {
   const { origin, pathname } = new URL(baseUrl);
   const prefix = pathname.replace(/\/+$/, '');
-  return async ({ method, path: endpoint, defaults }, args, { key, address, signal }) => {
-    const path = `${prefix}${endpoint}`;
+  return async (endpoint, args, { key, address, signal }) => {
+    const { method, defaults } = endpoint;
+    const path = `${prefix}${endpoint.path}`;
     const sent = { ...defaults, ...args };
     const isGet = method === 'GET';
-    const faults = isGet ? findFaults(sent) : [];
+    const faults = isGet ? findFaults(endpoint, sent) : [];
     if (faults.length > 0) return { status: 400, retryAfterS: null, text: printErrors(faults) };
     const answer = await dispatcher.request({
       origin,

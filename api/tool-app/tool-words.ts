@@ -107,6 +107,7 @@ const FIXES: Partial<Readonly<Record<ErrorCode, string>>> = {
   DQL_UNKNOWN_ASSET: 'Use a base that instruments lists.',
   DQL_UNKNOWN_INSTRUMENT: 'Use a code of the form BASE-PERP that instruments lists.',
   DQL_TIMEFRAME_UNSUPPORTED: 'Use one that the message lists.',
+  ANCHOR_NOT_FOUND: 'Ask history for an instant of the day at which the listing has a row.',
   NOT_FOUND: 'Name what exists, as the hint says.',
   ANCHOR_CHANGED: 'Report that the stored rows differ from the anchored ones.',
   RATE_LIMITED: 'Wait retry_after seconds, then repeat the call.',

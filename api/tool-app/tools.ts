@@ -2,6 +2,7 @@
 import type { Shape } from '../contract/json-schema.ts';
 import { listErrorCodes } from '../data-app/endpoint-codes.ts';
 import { makeOpenApi } from '../data-app/openapi.ts';
+import { Where } from '../language/where-object.ts';
 import type { Operation } from '../operations/operation.ts';
 import type { Arguments, CalledEndpoint } from './call-api.ts';
 import { makeToolInput, makeToolOutput, PAGE_ROWS } from './tool-schemas.ts';
@@ -90,6 +91,12 @@ const describeInput = ({ parameters = [], requestBody }: Described, example: Arg
   return makeToolInput({ properties, required, example });
 };
 
+/** Nothing of it is required or closed: it judges some members of a request alone. */
+const describeMembers = ({ input }: Operation): Shape => {
+  const own = listProperties(input);
+  return { type: 'object', properties: { ...own, ...(Object.hasOwn(own, 'where') ? { where: Where } : {}) } };
+};
+
 const toTool = (operation: Operation, described: Described): Tool => {
   const { name, method, path, example } = operation;
   const title = TOOL_WORDS[name]?.title ?? name;
@@ -100,6 +107,7 @@ const toTool = (operation: Operation, described: Described): Tool => {
     name,
     method,
     path,
+    members: describeMembers(operation),
     defaults,
     describe: (nowMs) => ({
       name,

@@ -13,7 +13,7 @@ const call = (answer: () => Promise<ApiAnswer>) => {
     isUnauthorized = true;
   };
   const caller = { key: 'key', address: null, signal: new AbortController().signal, onUnauthorized };
-  const tool = { method: 'GET', path: '/v2/venues', defaults: {} } as unknown as Tool;
+  const tool = { method: 'GET', path: '/v2/venues', members: {}, defaults: {} } as unknown as Tool;
   return callTool(tool, { args: {}, caller }, answer).then((result) => ({ result, isUnauthorized }));
 };
 
@@ -80,7 +80,7 @@ t.test('Retry-After is seconds or a date, and no wait is none', async (t) => {
     asked.push(header);
     const { result } = await call(() =>
       callApi(
-        { method: 'GET', path: '/v2/venues', defaults: {} },
+        { method: 'GET', path: '/v2/venues', members: {}, defaults: {} },
         {},
         { key: 'key', address: null, signal: new AbortController().signal },
       ),
@@ -115,6 +115,10 @@ t.test('what to do next names tools and pages, not addresses of the API that hav
     t.match(failure.next, /docs:\/\/dql|that instruments lists/);
     t.notMatch(failure.next, /GET/);
   }
+  const file = 'The final file of that day in GET /v2/archive has every row.';
+  const unproven = JSON.stringify({ errors: [{ code: 'ANCHOR_NOT_FOUND', message: 'There is no row.', hint: file }] });
+  const noRow = JSON.parse((await call(answered(404, unproven))).result.content[0].text) as { readonly next: string };
+  t.equal(noRow.next, 'Ask history for an instant of the day at which the listing has a row.');
   const scope = async (hint?: string): Promise<string> => {
     const text = JSON.stringify({ errors: [{ code: 'DQL_SCOPE', message: 'It has a value for each venue.', hint }] });
     return (JSON.parse((await call(answered(400, text))).result.content[0].text) as { readonly next: string }).next;
