@@ -2,6 +2,7 @@
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { Agent } from 'undici';
 import { readConfig } from '../infra/runtime/config.ts';
+import { isHelpAsked } from '../infra/runtime/print-outcome.ts';
 import { describeError } from '../schemas/thrown.ts';
 import { PERP_MCP_CONFIG } from './config.ts';
 import { OPERATIONS } from './operations/index.ts';
@@ -10,6 +11,10 @@ import { createMcpServer } from './tool-app/mcp-server.ts';
 import { PAGES } from './tool-app/pages.ts';
 import { ExactStdio } from './tool-app/stdio.ts';
 import { renderTools } from './tool-app/tools.ts';
+
+const USAGE = `usage: npm run --silent perp-mcp
+The tool server over standard input and output. Settings: ${Object.keys(PERP_MCP_CONFIG).join(', ')}.
+`;
 
 const serve = (): void => {
   const { BASE_URL: baseUrl, API_KEY: key } = readConfig(PERP_MCP_CONFIG, process.env);
@@ -26,7 +31,8 @@ const serve = (): void => {
 };
 
 try {
-  serve();
+  if (isHelpAsked(process.argv)) process.stdout.write(USAGE);
+  else serve();
 } catch (error) {
   // The client shows what stands on standard error.
   process.stderr.write(`${describeError(error)}\n`);

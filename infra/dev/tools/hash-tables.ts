@@ -5,6 +5,7 @@ import { parseArgs } from 'node:util';
 import { TABLES, type TableSpec } from '../../../processors/sinks/tables.ts';
 import { toTableName } from '../../../schemas/tables.ts';
 import { createBackoff } from '../../runtime/backoff.ts';
+import { isHelpAsked, type Outcome, printOutcome } from '../../runtime/print-outcome.ts';
 import { type Credentials, openQuestdbHttp, type QuestdbHttp } from '../../runtime/questdb/http.ts';
 
 export type TableHash = { readonly rows: number; readonly sha256: string };
@@ -94,8 +95,11 @@ async function addRows(hash: Hash, csv: AsyncIterable<Uint8Array>): Promise<void
   }
 }
 
-/** `hash-tables.ts --url http://127.0.0.1:9000 --namespace replay.`: one line a table, and the hash of all hashes. */
-async function main(): Promise<void> {
+const USAGE = `usage: node infra/dev/tools/hash-tables.ts [--url http://127.0.0.1:9000] [--namespace replay.]
+One line a table, and the hash of all hashes.`;
+
+async function hashAll(): Promise<Outcome> {
+  if (isHelpAsked(process.argv)) return { text: USAGE };
   const { values } = parseArgs({ options: { url: { type: 'string' }, namespace: { type: 'string', default: '' } } });
   const { QUESTDB_HTTP, QUESTDB_USER: user, QUESTDB_PASSWORD: password } = process.env;
   const auth = user === undefined || password === undefined ? {} : { auth: { user, password } };
@@ -103,7 +107,7 @@ async function main(): Promise<void> {
   const hashes = await hashTables({ url, namespace: values.namespace, ...auth });
   const all = createHash('sha256').update(JSON.stringify(hashes)).digest('hex');
   const lines = Object.entries(hashes).map(([table, { rows, sha256 }]) => `${sha256} ${table} ${rows}`);
-  process.stdout.write(`${[...lines, `${all} all`].join('\n')}\n`);
+  return { text: [...lines, `${all} all`].join('\n') };
 }
 
-if (import.meta.main) await main();
+if (import.meta.main) await printOutcome(hashAll());

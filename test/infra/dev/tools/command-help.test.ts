@@ -5,9 +5,12 @@ import t from 'tap';
 import { PROJECT_ROOT } from '../../../../infra/dev/engines/java.ts';
 
 const COMMANDS = [
-  ...['keys', 'rules', 'payments', 'anchors', 'replay', 'check-venues'].map((name) => `infra/dev/tools/${name}.ts`),
+  ...['keys', 'rules', 'payments', 'anchors', 'replay', 'check-venues', 'hash-tables'].map(
+    (name) => `infra/dev/tools/${name}.ts`,
+  ),
   'infra/tools/normalise.ts',
   'processors/nightly.ts',
+  'infra/verify/verify.mjs',
 ];
 
 const run = (file: string, ...args: readonly string[]) =>
@@ -30,7 +33,9 @@ for (const file of COMMANDS)
     t.end();
   });
 
-t.test('the tool server over standard input names the setting that it lacks', (t) => {
+t.test('the tool server over standard input names its settings, and the one that it lacks', (t) => {
+  const help = run('api/perp-mcp.ts', '--help');
+  t.match([help.status, help.stdout, help.stderr], [0, /^usage: [\s\S]*API_KEY/, '']);
   const { status, stderr } = run('api/perp-mcp.ts');
   t.equal(status, 1);
   t.match(stderr, /API_KEY is required/);
