@@ -365,3 +365,26 @@ t.test('a code that nothing has is named, and left out of the filter of the boar
   await examinePage(t, on, 'desktop-board-filter');
   await on.context.close();
 });
+
+t.test('on paper the board and the result of a query are whole', async (t) => {
+  const on = await visit(chromium, 'desktop');
+  const { page } = on;
+  await page.setViewportSize({ width: 700, height: 300 });
+  for (const path of ['/explore', '/explore/query']) {
+    await page.emulateMedia({ media: 'screen' });
+    await page.goto(`${origin}${path}`);
+    if (path === '/explore/query') await page.getByRole('button', { name: 'Run', exact: true }).click();
+    await page.locator('.table tbody tr').first().waitFor();
+    await page.emulateMedia({ media: 'print' });
+    const places: string[] = await page.evaluate(`[...document.querySelectorAll('.table, .result-place')]
+      .map((one) => getComputedStyle(one)).map(({ overflowY, maxHeight }) => overflowY + ' ' + maxHeight)`);
+    t.ok(places.length > 0, path);
+    t.same(
+      places.filter((one) => one !== 'visible none'),
+      [],
+      path,
+    );
+    t.equal(await page.locator('main button:not(.cell):visible').count(), 0, path);
+  }
+  await on.context.close();
+});

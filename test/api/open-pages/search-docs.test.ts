@@ -48,7 +48,7 @@ t.test(
   'an excerpt has the word that was found, by itself and not inside another, in the form in which the text has it',
   (t) => {
     const split = (text: string): string[] => text.toLowerCase().split(/[^\p{L}\p{N}]+/u);
-    const texts = new Map(
+    const texts = new Map<string, readonly string[]>(
       pages.flatMap((page) =>
         render(page).passages.map(
           ({ id, text }) => [`/docs/${page.slug}${id === '' ? '' : `#${id}`}`, split(text)] as const,
