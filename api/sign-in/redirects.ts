@@ -3,8 +3,11 @@
 /** Ports of loopback addresses vary: a program takes a free one each time. */
 const LOOPBACK = /^http:\/\/(localhost|127\.0\.0\.1)(:\d{1,5})?(\/|\?|$)/;
 const OWN_MACHINE: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
-/** With its host after two slashes: `https:agent.example` names a host to one reader, and a path of the page it stands on to another. */
-const HTTPS = /^https:\/\/[^/?]/i;
+/**
+ * With its host after two slashes: `https:agent.example` names a host to one reader, and a path of the page it stands on to another. A host has no
+ * character that ends a directive of the consent page's policy, in which it is named.
+ */
+const HTTPS = /^https:\/\/([\w.-]+|\[[\da-f:.]+\])(:\d*)?([/?]|$)/i;
 const LONGEST = 2_048;
 /** Visible ASCII without a backslash: what browsers leave out or turn may not mean the same to everybody. */
 const CLEAR = /^[\x21-\x5b\x5d-\x7e]+$/;

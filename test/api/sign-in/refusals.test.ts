@@ -53,6 +53,11 @@ t.test('redirects that are refused at registration', async (t) => {
     'http://localhost.agent.example/callback',
     'http://127.0.0.1:99999999/',
     'https://agent.example/\\callback',
+    // Hosts that no name service has; in the policy of the consent page they would be directives of their own.
+    'https://agent.example;sandbox/callback',
+    'https://agent.example,sandbox/callback',
+    'https://*/callback',
+    "https://'unsafe-inline'/callback",
     'javascript:alert(1)',
     'callback',
   ];
