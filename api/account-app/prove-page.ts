@@ -89,7 +89,8 @@ export const provePage: SiteModule = {
     app.post('/api/passkeys/prove', async (request, reply) => {
       const { sessionId, accountId } = readSession(request);
       const { response } = (request.body ?? {}) as { readonly response?: unknown };
-      if ((await checkPasskey(site.pool, { response, binding: sessionId }, rp)) !== accountId)
+      const shown = await checkPasskey(site.pool, { response, binding: sessionId }, rp);
+      if (shown?.accountId !== accountId)
         return sendProblem(site, { request, reply }, { status: 401, text: 'This is no passkey of your account.' });
       await proveSession(site.pool, sessionId);
       return reply

@@ -7,7 +7,7 @@ import { recordEvent } from '../accounts/events.ts';
 import { checkPasskey, requestPasskey } from '../accounts/passkeys.ts';
 import { runAttempt } from '../accounts/passwords.ts';
 import { endSession } from '../accounts/sessions.ts';
-import { beginSignedIn, type SignInOutcome, signIn } from '../accounts/signing-in.ts';
+import { enterWithPasskey, type SignInOutcome, signIn } from '../accounts/signing-in.ts';
 import { renderFault, renderField } from './components.ts';
 import { readAgent, readField } from './fields.ts';
 import { clearSessionCookie, setSessionCookie, toSafeNext } from './guards.ts';
@@ -147,15 +147,12 @@ const addPasskeyRoutes = (app: Parameters<SiteModule['register']>[0], site: Site
     async (request, reply) => {
       const { response } = (request.body ?? {}) as { readonly response?: unknown };
       const binding = site.forms.bindingOf(request) ?? '';
-      const accountId = await checkPasskey(site.pool, { response, binding }, rp);
-      if (accountId === null)
+      const shown = await checkPasskey(site.pool, { response, binding }, rp);
+      const agent = readAgent(request.headers);
+      const entered = shown === null ? null : await enterWithPasskey(site.pool, { ...shown, agent });
+      if (entered === null)
         return sendProblem(site, { request, reply }, { status: 401, text: 'This passkey is not known here.' });
-      const { token } = await beginSignedIn(site.pool, {
-        accountId,
-        agent: readAgent(request.headers),
-        method: 'passkey',
-      });
-      await enterSession(site, { request, reply }, token);
+      await enterSession(site, { request, reply }, entered.token);
       return reply
         .header('cache-control', 'no-store')
         .send({ next: toSafeNext(readField(request.body, 'next', 2_000)) });

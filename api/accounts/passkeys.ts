@@ -139,12 +139,15 @@ export const requestPasskey = async (
   return options;
 };
 
-/** The account whose passkey answered; null: the answer is not good. */
+/** The passkey that answered, and whose it is. */
+export type Shown = { readonly accountId: string; readonly credentialId: string };
+
+/** Null: the answer is not good. */
 export const checkPasskey = async (
   db: Db,
   { response, binding }: { readonly response: unknown; readonly binding: string },
   rp: RelyingParty,
-): Promise<string | null> => {
+): Promise<Shown | null> => {
   const taken = await takeChallenge(db, response, binding);
   const { id } = (response ?? {}) as { readonly id?: unknown };
   if (taken === null || typeof id !== 'string' || id.includes('\0')) return null;
@@ -167,7 +170,16 @@ export const checkPasskey = async (
   }).catch(() => null);
   if (verified?.verified !== true) return null;
   await db.query(USED, [id, verified.authenticationInfo.newCounter]);
-  return held.account_id;
+  return { accountId: held.account_id, credentialId: id };
+};
+
+/** Whether the account has this passkey still; looked at once its row is locked. */
+export const hasPasskey = async (db: Db, accountId: string, credentialId: string): Promise<boolean> => {
+  const { rowCount } = await db.query('select 1 from account_passkeys where credential_id = $1 and account_id = $2', [
+    credentialId,
+    accountId,
+  ]);
+  return rowCount === 1;
 };
 
 const REMOVE = 'delete from account_passkeys where credential_id = $1 and account_id = $2 returning name';

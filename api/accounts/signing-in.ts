@@ -1,9 +1,10 @@
 // Sign-up, sign-in and recovery by a code: each is one transaction, and answers alike for an address with an account and without one.
 import type { Pool } from 'pg';
 import { runInTransaction } from '../../infra/runtime/postgres/postgres.ts';
-import { createAccount, findAccount, lockAccountOf, setPassword } from './accounts.ts';
+import { createAccount, findAccount, lockAccount, lockAccountOf, setPassword } from './accounts.ts';
 import { type AccountAction, type Db, recordEvent } from './events.ts';
 import { writeLetter } from './mail.ts';
+import { hasPasskey, type Shown } from './passkeys.ts';
 import { hashPassword, isPasswordOf } from './passwords.ts';
 import { dropKeptCodes, makeMailedCode, renewCodes, takeCode } from './recovery-codes.ts';
 import { beginSession, endOtherSessions } from './sessions.ts';
@@ -50,9 +51,15 @@ const beginProven = async (client: Db, { accountId, agent, method }: Proven): Pr
   return { is: 'in', token, accountId };
 };
 
-/** Begins a session of a user who has proven their identity. */
-export const beginSignedIn = (pool: Pool, proven: Proven): Promise<SignedIn> =>
-  runInTransaction(pool, (client) => beginProven(client, proven));
+/** Begins a session of whoever has just shown this passkey; null: meanwhile it was removed, or the account closed. */
+export const enterWithPasskey = (
+  pool: Pool,
+  { accountId, credentialId, agent }: Shown & { readonly agent: string },
+): Promise<SignedIn | null> =>
+  runInTransaction(pool, async (client) => {
+    if (!(await lockAccount(client, accountId)) || !(await hasPasskey(client, accountId, credentialId))) return null;
+    return beginProven(client, { accountId, agent, method: 'passkey' });
+  });
 
 /** Whoever replaces a password ends every session: one that was checked meanwhile begins none after that. */
 const enterWithPassword = (pool: Pool, credentials: Credentials, checkedHash: string | null): Promise<SignInOutcome> =>

@@ -10,7 +10,8 @@ import {
   removePassword,
   requestNewPasskey,
 } from '../../../api/accounts/passkeys.ts';
-import { beginSession, endOtherSessions } from '../../../api/accounts/sessions.ts';
+import { beginSession, endOtherSessions, listSessions } from '../../../api/accounts/sessions.ts';
+import { enterWithPasskey } from '../../../api/accounts/signing-in.ts';
 import { waitFor } from '../../support/wait.ts';
 import { startSite } from '../site-fixture.ts';
 
@@ -88,6 +89,23 @@ t.test('a session that has ended meanwhile adds no passkey (D-512)', async (t) =
   await endOtherSessions(pool, accountId, null);
   t.notOk(await addPasskey(pool, { ...adding, response: makeResponse(challenge), name: 'new', rp: RP }));
   t.same(await listPasskeys(pool, accountId), []);
+});
+
+t.test('a passkey that is removed while it is being shown begins no session (D-512)', async (t) => {
+  const { pool } = await startSite(t);
+  const accountId = 'acc_a';
+  await pool.query('insert into accounts (account_id) values ($1)', [accountId]);
+  await pool.query(
+    "insert into account_passkeys select c, 'acc_a', 'x', 0, '{}', 'held' from unnest(array['c1', 'c2']) c",
+  );
+  const enter = (credentialId: string) => enterWithPasskey(pool, { accountId, credentialId, agent: 'test' });
+  t.match(await enter('c2'), { is: 'in', accountId });
+  t.equal(await removePasskey(pool, accountId, 'c1'), 'removed');
+  await endOtherSessions(pool, accountId, null);
+  t.equal(await enter('c1'), null);
+  t.same(await listSessions(pool, accountId), []);
+  await pool.query('update accounts set closed_at = now() where account_id = $1', [accountId]);
+  t.equal(await enter('c2'), null, 'of a closed account');
 });
 
 t.test('of two ways to sign in that are removed at once the last stays', async (t) => {
