@@ -114,17 +114,20 @@ const addEndpoint = (app: FastifyInstance, deps: ToolAppDeps, path: string): voi
   });
 };
 
+const wordFailure = (status: number): readonly [number, string] => {
+  if (status >= 500) return [ProtocolErrorCode.InternalError, 'The tool server failed.'];
+  if (status === 413) return [ProtocolErrorCode.InvalidRequest, `The body is larger than ${BODY_BYTES} bytes.`];
+  return status === 415
+    ? [ProtocolErrorCode.InvalidRequest, 'The Content-Type must be application/json.']
+    : [ProtocolErrorCode.ParseError, 'The body is not JSON in UTF-8.'];
+};
+
 /** Bodies that are no message: the framework's refusals as errors of the protocol. */
 const addFailures = (app: FastifyInstance, log: Logger): void => {
   app.setErrorHandler((error: { readonly statusCode?: number }, _request, reply) => {
     const { statusCode = 500 } = error;
     if (statusCode >= 500) log.error({ err: error }, 'request of the tool server failed');
-    const [code, message] =
-      statusCode === 413
-        ? [ProtocolErrorCode.InvalidRequest, `The body is larger than ${BODY_BYTES} bytes.`]
-        : statusCode >= 500
-          ? [ProtocolErrorCode.InternalError, 'The tool server failed.']
-          : [ProtocolErrorCode.ParseError, 'The body is not JSON in UTF-8.'];
+    const [code, message] = wordFailure(statusCode);
     const { text } = refuseRequest({ status: statusCode, code, message });
     return reply.code(statusCode).type('application/json').send(text);
   });
