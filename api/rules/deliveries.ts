@@ -10,6 +10,10 @@ import { type CallOptions, callWebhook } from './webhook-call.ts';
 const LOOK_EVERY_MS = 500;
 /** Messages on their way at a time. */
 const AT_ONCE = 16;
+/** Of these to webhooks that are late: the places that are left are for all others, also while every late one takes its full time. */
+const LATE_AT_ONCE = 12;
+/** An attempt that took this long holds a place as one that failed does, whatever was answered. */
+const SLOW_MS = 1_000;
 /** While it is being sent no other process sends it; longer than any call takes. */
 const LEASE_S = 30;
 /** The first wait after a failure; doubled each time. */
@@ -18,13 +22,13 @@ const LONGEST_WAIT_S = 3_600;
 export const GIVEN_UP_AFTER_H = 24;
 /** Ten minutes of attempts at least: while no process of ours runs, nobody refuses a message. */
 const LEAST_ATTEMPTS = 8;
-/** Failing webhooks that are remembered; one that is forgotten is tried as a new one. */
-const MOST_FAILING = 1_000;
+/** Late webhooks that are remembered; one that is forgotten is tried as a new one. */
+const MOST_LATE = 1_000;
 
 /**
- * The oldest message that is due of each webhook, with the name that its rule had at the move: every attempt carries the same. Those whose newest
- * attempt failed come last, the one that was tried longest ago first: however many there are, they hold up no other. Reads an entry or two of the
- * index for each webhook, however many messages of it wait.
+ * The oldest message that is due of each webhook, with the name that its rule had at the move: every attempt carries the same. Those that are late,
+ * whose newest attempt failed or was slow, come last, the one that was tried longest ago first, and at most `$4` of them: however many there are,
+ * they hold up no other. Reads an entry or two of the index for each webhook, however many messages of it wait.
  */
 const CLAIM = `
   with recursive waiting (webhook_id) as (
@@ -38,8 +42,12 @@ const CLAIM = `
       select delivery_id, webhook_id, next_at from rule_deliveries
       where state = 'waiting' and webhook_id = w.webhook_id and next_at <= now() order by next_at, delivery_id limit 1) d
     where w.disabled_at is null and w.webhook_id <> all($2::text[])),
+  ranked as (
+    select o.*, l.late, row_number() over (partition by l.late is null order by l.late, next_at, delivery_id) as place
+    from oldest o cross join lateral (select array_position($3::text[], webhook_id) as late) l),
   due as (
-    select delivery_id from oldest order by array_position($3::text[], webhook_id) nulls first, next_at, delivery_id limit $1),
+    select delivery_id from ranked where late is null or place <= $4
+    order by late nulls first, next_at, delivery_id limit $1),
   claimed as (
     update rule_deliveries d set next_at = now() + make_interval(secs => ${LEASE_S}), attempts = attempts + 1
     where d.delivery_id in (
@@ -128,8 +136,8 @@ export class Sending {
   readonly #deps: DeliveryDeps;
   readonly #onFault: (error: unknown) => void;
   readonly #byWebhook = new Map<string, Promise<void>>();
-  /** Webhooks whose newest attempt of this process failed, in the order of these attempts; `drop-oldest`. */
-  readonly #failing = new Set<string>();
+  /** Webhooks whose newest attempt of this process failed or was slow, in the order of these attempts; `drop-oldest`. */
+  readonly #late = new Set<string>();
 
   constructor(deps: DeliveryDeps, onFault: (error: unknown) => void) {
     this.#deps = deps;
@@ -140,16 +148,17 @@ export class Sending {
   async begin(): Promise<number> {
     const room = AT_ONCE - this.#byWebhook.size;
     if (room === 0) return 0;
-    const { rows } = await this.#deps.pool.query<Claimed>(CLAIM, [
-      room,
-      [...this.#byWebhook.keys()],
-      [...this.#failing],
-    ]);
+    const underWay = [...this.#byWebhook.keys()];
+    const late = underWay.filter((webhookId) => this.#late.has(webhookId)).length;
+    const values = [room, underWay, [...this.#late], LATE_AT_ONCE - late];
+    const { rows } = await this.#deps.pool.query<Claimed>(CLAIM, values);
+    const { nowMs } = this.#deps.calls;
     for (const claimed of rows) {
-      const sent = deliverClaimed(claimed, this.#deps).then(
-        (outcome) => this.#note(claimed.webhook_id, outcome),
-        this.#onFault,
-      );
+      const begunMs = nowMs();
+      const sent = deliverClaimed(claimed, this.#deps).then((outcome) => {
+        const isPrompt = outcome === 'delivered' && nowMs() - begunMs < SLOW_MS;
+        this.#note(claimed.webhook_id, isPrompt ? 'prompt' : 'late');
+      }, this.#onFault);
       this.#byWebhook.set(
         claimed.webhook_id,
         sent.finally(() => this.#byWebhook.delete(claimed.webhook_id)),
@@ -158,12 +167,12 @@ export class Sending {
     return rows.length;
   }
 
-  #note(webhookId: string, outcome: DeliveryOutcome): void {
-    this.#failing.delete(webhookId);
-    if (outcome === 'delivered') return;
-    this.#failing.add(webhookId);
-    const [oldest] = this.#failing;
-    if (this.#failing.size > MOST_FAILING && oldest !== undefined) this.#failing.delete(oldest);
+  #note(webhookId: string, attempt: 'prompt' | 'late'): void {
+    this.#late.delete(webhookId);
+    if (attempt === 'prompt') return;
+    this.#late.add(webhookId);
+    const [oldest] = this.#late;
+    if (this.#late.size > MOST_LATE && oldest !== undefined) this.#late.delete(oldest);
   }
 
   /** Resolves when one of them has arrived or failed; never while there is none. */

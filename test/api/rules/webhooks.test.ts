@@ -329,6 +329,74 @@ t.test('receivers that fail hold up no other, however many they are and whatever
   t.equal(quick.received.length, 2, 'before any of those that failed');
 });
 
+/** Twenty webhooks of one receiver and one of another, all of the account, and what makes a move of it. */
+const useCrowd = async (pool: Pool, urls: { readonly crowd: string; readonly quick: string }) => {
+  await pool.query("insert into accounts (account_id, plan) values ('acc_a', 'pro')");
+  const add = (id: string, url: string) =>
+    pool.query("insert into rule_webhooks (webhook_id, account_id, url, secret) values ($1, 'acc_a', $2, 's')", [
+      id,
+      url,
+    ]);
+  for (let i = 0; i < 20; i++) await add(`hook_${String(i).padStart(26, '0')}`, urls.crowd);
+  const move = await makeMoves(pool);
+  return { move, addQuick: () => add(`hook_${'Z'.repeat(26)}`, urls.quick) };
+};
+
+t.test('receivers that take a message slowly come after all others, whatever waits for them', async (t) => {
+  const pool = await freshPool(t);
+  let nowMs = Date.now();
+  const slow = await startReceiver(t, (reply) => {
+    nowMs += 1_000;
+    reply.end();
+  });
+  const quick = await startReceiver(t, (reply) => reply.end());
+  const { move, addQuick } = await useCrowd(pool, { crowd: slow.url, quick: quick.url });
+  for (let i = 0; i < 4; i++) await move(i);
+  const calls = { allowsLoopback: true, nowMs: () => nowMs };
+  const deps = { pool, calls, count: createRuleMetrics(new Registry()), log: createLog('test', 'silent') };
+  const sending = new Sending(deps, (error) => {
+    throw error;
+  });
+  for (let rounds = 0; rounds < 2; rounds++) {
+    await sending.begin();
+    await sending.allEnd();
+  }
+  await addQuick();
+  await move(4);
+  await sending.begin();
+  await sending.allEnd();
+  t.equal(quick.received.length, 1, 'before what waits longer for those that are slow');
+});
+
+t.test('receivers that failed or were slow leave places for the others', async (t) => {
+  const pool = await freshPool(t);
+  let isFailing = true;
+  const silent = await startReceiver(t, (reply) => {
+    if (isFailing) reply.writeHead(500).end();
+  });
+  const quick = await startReceiver(t, (reply) => reply.end());
+  const { move, addQuick } = await useCrowd(pool, { crowd: silent.url, quick: quick.url });
+  await move(0);
+  const calls = { ...LOCAL, timeoutMs: 2_000 };
+  const deps = { pool, calls, count: createRuleMetrics(new Registry()), log: createLog('test', 'silent') };
+  const sending = new Sending(deps, (error) => {
+    throw error;
+  });
+  for (let rounds = 0; rounds < 2; rounds++) {
+    await sending.begin();
+    await sending.allEnd();
+  }
+  isFailing = false;
+  await move(1);
+  t.equal(await sending.begin(), 12, 'of twenty whose newest attempt failed');
+  t.equal(await sending.begin(), 0, 'and no more of them while these are under way');
+  await addQuick();
+  await move(2);
+  t.equal(await sending.begin(), 1, 'another need not wait for any of them');
+  await sending.allEnd();
+  t.equal(quick.received.length, 1);
+});
+
 t.test('signed over timestamp and body; redirects are not followed; a slow receiver is left', async (t) => {
   const good = await startReceiver(t, (reply) => reply.end());
   t.match(await callWebhook({ ...MESSAGE, url: good.url }, LOCAL), { isDelivered: true, words: 'answered 200' });
