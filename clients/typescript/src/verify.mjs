@@ -18,6 +18,8 @@ import * as zlib from 'node:zlib';
 // --- What is published once and for all ---
 
 const BASE = 'eip155:8453';
+// Any chain may claim the id of Base; its first block tells which it is.
+const BASE_GENESIS = '0xf712aa9241cc24369b143cf6dce85f0902a9731e70d66818a3a5845b296c73dd';
 const ROOTS_SELECTOR = '0x081dc681'; // roots(uint32)
 const ANCHORED_TOPIC = '0xc65c085fad1f04cace9334a961f4b11c9ba3cd3e53ac7e3d686d950cc8c32b42'; // Anchored(uint32,bytes32,uint64)
 // SHA-256 of the code of the contract AnchorRoots on the chain.
@@ -86,6 +88,8 @@ const say = (text) => console.log(shown(text));
 class Report {
   failed = [];
   steps = [];
+  /** Whether the root lies on another chain than Base. */
+  rehearsal = false;
 
   constructor(tell = say) {
     this.tell = tell;
@@ -973,6 +977,16 @@ class Chain {
     requireEqual('the RPC serves another chain', this.answer.network, found);
   }
 
+  /** Whether the first block of the node's chain is another than that of Base. A node that does not tell it is believed. */
+  async hasOtherGenesis() {
+    const block = await this.ask('eth_getBlockByNumber', '0x0', false).catch((error) => {
+      if (!(error instanceof Refused)) throw error;
+      return null;
+    });
+    const found = isMembers(block) ? block.hash : null;
+    return isText(found) && /^0x[0-9a-fA-F]{64}$/.test(found) && found.toLowerCase() !== BASE_GENESIS;
+  }
+
   async checkCode() {
     const code = readData(await this.ask('eth_getCode', this.contract(), 'latest'), 'eth_getCode');
     if (code === '') refuse('there is no contract at this address');
@@ -1013,16 +1027,21 @@ class Chain {
   }
 }
 
+/** A root on another chain than Base binds nobody: the steps hold there too. */
 const isRehearsal = (answer) => answer.network !== BASE || answer.binding === false;
 
 /** A chain that is not Base itself: another id, or another history under the same one. */
 const describeChain = ({ network }) =>
   network === BASE ? `the chain has the id of Base (${BASE}) and is another one` : `the chain (${network ?? 'not known yet'}) is not Base (${BASE})`;
 
+const noteRehearsal = (report, answer) => {
+  report.tell(`note rehearsal: ${describeChain(answer)}, so the anchor binds nobody`);
+  report.rehearsal = true;
+};
+
 /** The steps on the chain; skipped without a URL. */
 const checkChain = async (report, answer, url) => {
-  if (isRehearsal(answer))
-    report.tell(`note rehearsal: ${describeChain(answer)}, so the anchor binds nobody`);
+  if (isRehearsal(answer)) noteRehearsal(report, answer);
   const chain = new Chain(answer, url);
   const checks = [() => chain.checkId(), () => chain.checkCode(), () => chain.checkRoot(), () => chain.checkTransaction()];
   for (const [at, [name, claim]] of Object.entries(CHAIN_STEPS).entries()) {
@@ -1030,6 +1049,7 @@ const checkChain = async (report, answer, url) => {
     else if (name === 'transaction' && answer.anchor.tx_hash === null) report.skip(name, 'the answer names no transaction');
     else await report.step(name, claim, checks[at]);
   }
+  if (url !== null && !report.rehearsal && !report.failed.includes('chain id') && (await chain.hasOtherGenesis())) noteRehearsal(report, answer);
 };
 
 const conclude = (report, answer, what, url) => {
@@ -1038,7 +1058,7 @@ const conclude = (report, answer, what, url) => {
   else if (url === null)
     report.tell(`Only the offline part was checked: ${what} leads to day_root ${day_root}. Give --rpc URL to check the chain.`);
   else {
-    const verified = isRehearsal(answer) ? 'VERIFIED in a rehearsal' : 'VERIFIED';
+    const verified = report.rehearsal ? 'VERIFIED in a rehearsal' : 'VERIFIED';
     report.tell(`${verified}: ${what} leads to the root that ${answer.anchor.contract.toLowerCase()} on ${network} holds for ${day}.`);
   }
   return report.failed.length > 0 ? 1 : 0;
@@ -1253,7 +1273,7 @@ const verifyProofText = async (text, { rpc = null, tell = () => {} } = {}) => {
   return { verified: code === 0, onChain: rpc !== null && code === 0, day: answer.day, day_root: answer.day_root, steps: report.steps };
 };
 
-export { main, openArchive, verifyProofText };
+export { isRehearsal, main, openArchive, verifyProofText };
 
 /** Whether this file is what Node was started with, and not imported. */
 const isStarted = () => {

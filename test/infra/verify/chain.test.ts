@@ -5,6 +5,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text as readText } from 'node:stream/consumers';
 import t, { type Test } from 'tap';
 import {
   type AnchorFacts,
@@ -28,6 +29,27 @@ t.setTimeout(900_000);
 const day = buildDay();
 const verifiers = openVerifiers(t, FOLDER);
 
+/** The first block of Base itself. */
+const BASE_GENESIS = '0xf712aa9241cc24369b143cf6dce85f0902a9731e70d66818a3a5845b296c73dd';
+
+/** Opens a node before the chain at `target` that gives its first block another hash; what is no block 0 passes unchanged. */
+const openNode = async (t: Test, target: string, genesis: unknown): Promise<string> => {
+  const server = createServer(async (request, response) => {
+    const body = await readText(request);
+    const answer = await fetch(target, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body });
+    const text = await answer.text();
+    const { method, params } = JSON.parse(body) as { method: string; params: unknown[] };
+    const isGenesis = method === 'eth_getBlockByNumber' && params[0] === '0x0';
+    response.end(isGenesis ? JSON.stringify({ jsonrpc: '2.0', id: 1, result: genesis }) : text);
+  });
+  await new Promise<void>((settle) => server.listen(0, '127.0.0.1', settle));
+  t.teardown(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+};
+
 type Expected = { readonly code: number; readonly steps?: readonly string[]; readonly report: RegExp };
 /** Holds that both print the same report, which fails at these steps and no other. */
 const requireReport = async (
@@ -49,7 +71,7 @@ const proofFile = async (facts: AnchorFacts, name = 'proof.json'): Promise<strin
 
 t.test('a posted root holds, anything else on the chain is refused by its step', async (t) => {
   const { endpoints } = await useEngines(t, ['anvil']);
-  const rpc = ['--rpc', endpoints.rpc_url];
+  const rpc = ['--rpc', await openNode(t, endpoints.rpc_url, { hash: BASE_GENESIS })];
   const chain = await openAnchorChain(endpoints.rpc_url);
   const contract = await chain.deploy();
   const posted = await chain.post(contract, DAY, `0x${day.root}`);
@@ -90,6 +112,28 @@ t.test('a posted root holds, anything else on the chain is refused by its step',
     await requireReport(t, unnamed, { code: 0, report: /^note rehearsal: the chain \(\) is not Base/m });
     const unknown = [await proofFile({ ...posted, network: null, binding: false })];
     await requireReport(t, unknown, { code: 0, report: /^note rehearsal: the chain \(not known yet\) is not Base/m });
+  });
+
+  await t.test('an answer that hides a rehearsal: the first block tells that the chain is not Base', async (t) => {
+    const proof = await proofFile(posted);
+    const hidden = await requireReport(t, [proof, '--rpc', endpoints.rpc_url], {
+      code: 0,
+      report: /^VERIFIED in a rehearsal: /m,
+    });
+    t.match(hidden, /^note rehearsal: the chain has the id of Base \(eip155:8453\) and is another one, so/m);
+    for (const genesis of [
+      null,
+      {},
+      { hash: null },
+      { hash: '0x12' },
+      { hash: BASE_GENESIS.toUpperCase().replace('X', 'x') },
+    ]) {
+      const words = [proof, '--rpc', await openNode(t, endpoints.rpc_url, genesis)];
+      await requireReport(t, words, { code: 0, report: /^VERIFIED: /m });
+    }
+    const other = [await proofFile({ ...posted, network: 'eip155:84532' }), '--rpc', endpoints.rpc_url];
+    const report = await requireReport(t, other, { code: 1, steps: ['chain id'], report: /is not Base/ });
+    t.equal(report.match(/^note rehearsal/gm)?.length, 1, 'noted once');
   });
 
   const other = await chain.deploy();
