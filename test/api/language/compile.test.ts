@@ -73,3 +73,17 @@ t.test('each instant of a clause that is given twice is judged (DQL-07, Q-02)', 
     'once, where the second has no instant',
   );
 });
+
+t.test('an instant out of range is refused with the range in both forms (N-03)', (t) => {
+  const [text, as_of] = ['instrument = BTC-PERP as of 1999-12-30', '1999-12-30'];
+  const condition = {
+    ...{ type: 'cmp', op: '=' },
+    ...{ left: { type: 'field', name: 'instrument' }, right: { type: 'code', value: 'BTC-PERP' } },
+  };
+  const object = { dql: '1', condition, as_of };
+  t.throws(() => compile({ text }, CODES, CONVERTED), { errors: [{ message: /an instant from 2000 to 2100/ }] });
+  t.throws(() => compile({ object, path: '/query_object' }, CODES, CONVERTED), {
+    errors: [{ path: '/query_object/as_of', message: /an instant from 2000 to 2100/ }],
+  });
+  t.end();
+});

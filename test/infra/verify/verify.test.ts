@@ -665,6 +665,11 @@ t.test('a day answer that was tampered with is refused by the step that it break
   }
 });
 
+t.test('--help prints the usage', async (t) => {
+  for (const words of [['--help'], ['proof.json', '-h']])
+    t.match(await verify(t, words, 0), /^usage: verify PROOF[^\n]+\n {7}verify DAY[^\n]+\n$/);
+});
+
 t.test('arguments and files that cannot be used end with 2 and the usage', async (t) => {
   const proof = await makeProof(day, { table: 'mark', index: 0 });
   const proofFile = write('proof.json', proof);

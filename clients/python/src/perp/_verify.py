@@ -1612,6 +1612,9 @@ def with_file(name):
 
 def main(arguments):
     """Prints the report; returns the exit code."""
+    if '--help' in arguments or '-h' in arguments:
+        print(USAGE)
+        return 0
     try:
         return run(arguments)
     except Unusable as unusable:
