@@ -23,6 +23,19 @@ t.test('names that would be cut alike keep the beginning of their symbol', (t) =
   t.end();
 });
 
+t.test('venues that begin alike are told apart', (t) => {
+  const names = ['bitget BTCUSDT', 'bitmex BTCUSDT', 'binance BTCUSDT', 'okx BTC-USDT-SWAP'];
+  for (const room of [10, 11, 12, 13, 14]) {
+    const shown = shortenNames(names, (text) => text.length <= room);
+    t.equal(new Set(shown).size, names.length, `${room}: ${shown.join(', ')}`);
+    t.same(
+      shown.filter((text) => text.length > room),
+      [],
+    );
+  }
+  t.end();
+});
+
 t.test('where nothing fits, one letter of the symbol is left', (t) => {
   t.same(
     shortenNames(['okx BTC-USDT-SWAP', 'okx ETH-USDT-SWAP'], () => false),
