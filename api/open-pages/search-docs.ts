@@ -22,6 +22,9 @@ const splitWords = (text: string): string[] => {
   );
 };
 
+/** A letter alone, as of `H-07`, is none: others do not begin with it, and there is nothing to read about it. */
+const isWord = (term: string): boolean => term.length > 1;
+
 const isPartOfWord = (character: string | undefined): boolean => /[\p{L}\p{N}]/u.test(character ?? '');
 
 /** Where a word is in the text: by itself, or as a part of a name such as `DQL_SCOPE`. */
@@ -63,9 +66,9 @@ export const createSearch = (pages: readonly (readonly [DocsPage, RenderedPage])
   // A heading that a file has twice is one address.
   index.addAll([...new Map(documents.map((document) => [document.id, document])).values()]);
   return (query) => {
-    const found = index.search(query, { prefix: true, fuzzy: 0.15, boost: { title: 3 }, combineWith: 'AND' });
+    const found = index.search(query, { prefix: isWord, fuzzy: 0.15, boost: { title: 3 }, combineWith: 'AND' });
     const hits = found.slice(0, MOST_HITS).map(({ id, page, title, text, terms, match }) => {
-      const words = terms.filter((term) => match[term]?.includes('text'));
+      const words = terms.filter((term) => isWord(term) && match[term]?.includes('text'));
       return { address: id, page, title, excerpt: cutExcerpt(text, words) };
     });
     return { total: found.length, hits };

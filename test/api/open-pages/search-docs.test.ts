@@ -59,6 +59,8 @@ t.test(
       for (const { excerpt, address } of search(word).hits)
         if (texts.get(address)?.includes(word)) t.ok(split(excerpt).includes(word), `${word}: ${address}: ${excerpt}`);
     const rules = search('held').hits.find(({ address }) => address === '/docs/agents#rules');
+    const [rule] = search('H-07').hits;
+    t.match(rule?.excerpt, /^Row members: at, status/, 'a rule is read from its beginning');
     t.match(rules?.excerpt, 'the query holds', 'the text says "holds"');
     t.end();
   },
