@@ -1,5 +1,6 @@
 // A process that ends while calls are in flight: they are answered before their connections are closed.
 import t from 'tap';
+import { until } from '../../support/pipeline.ts';
 import { beginCall } from '../../support/slow-call.ts';
 import { market, testApp } from '../live-fixture.ts';
 import { startToolService } from '../tool-fixture.ts';
@@ -39,3 +40,21 @@ t.test(
     t.equal(await finish(), null);
   },
 );
+
+t.test('a call that comes while others are waited for is answered, too', async (t) => {
+  const { app, as } = await testApp(market());
+  const url = await app.listen({ host: '127.0.0.1', port: 0 });
+  const call = { path: '/v2/snapshots', headers: as('pro'), body: '{"where":"base = BTC","layers":["mark"]}' };
+  const finishFirst = await beginCall(app, call);
+  const closed = app.close();
+  const finishSecond = await beginCall(app, call);
+  t.equal(await finishFirst(), 200);
+  await until('no connection is accepted', 4_000, async () =>
+    fetch(url).then(
+      () => null,
+      () => true,
+    ),
+  );
+  t.equal(await finishSecond(), 200);
+  await closed;
+});
