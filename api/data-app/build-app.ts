@@ -201,6 +201,8 @@ const addFailures = (app: FastifyInstance, methods: Methods): void => {
   app.setNotFoundHandler((request, reply) => sendNotFound(methods, request, reply));
   app.setErrorHandler((error, request, reply) => {
     const known: ServiceError | null = toServiceError(error);
+    // Closed at once, a client that is still sending would lose the answer: the rest is dropped, as after every other refusal.
+    if (known?.status === 413) reply.removeHeader('connection');
     if (known === null) request.log.error({ err: error, receipt_id: request.receiptId }, 'request failed');
     return sendErrors(reply, known ?? INTERNAL);
   });

@@ -129,6 +129,8 @@ const addFailures = (app: FastifyInstance, log: Logger): void => {
     if (statusCode >= 500) log.error({ err: error }, 'request of the tool server failed');
     const [code, message] = wordFailure(statusCode);
     const { text } = refuseRequest({ status: statusCode, code, message });
+    // Closed at once, a client that is still sending would lose the answer.
+    if (statusCode === 413) reply.removeHeader('connection');
     return reply.code(statusCode).type('application/json').send(text);
   });
   app.setNotFoundHandler((_request, reply) => sendRefused(reply, NOTHING));

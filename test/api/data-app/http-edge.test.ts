@@ -2,6 +2,7 @@
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib';
 import t from 'tap';
 import { OPERATIONS } from '../../../api/operations/index.ts';
+import { sendThenRead } from '../../support/send-then-read.ts';
 import { LISTED, listing, listingValues, market, NOW, testApp } from '../live-fixture.ts';
 
 t.test('an unchanged answer is 304 although its ages, and the instant in its cursor, moved (N-14)', async (t) => {
@@ -251,3 +252,16 @@ t.test('before the state has been read it answers 503, but lives', async (t) => 
   t.equal((await app.inject('/readyz')).statusCode, 503);
   t.equal((await app.inject('/healthz')).statusCode, 200);
 });
+
+t.test(
+  'a client that sends all of a body that is too large before it reads is answered, and goes on (N-13)',
+  async (t) => {
+    const { app, as } = await testApp(market());
+    t.teardown(() => app.close());
+    const { port } = new URL(await app.listen({ host: '127.0.0.1', port: 0 }));
+    const key = `Authorization: ${as('pro').authorization}`;
+    const head = ['POST /v2/snapshots HTTP/1.1', 'Host: a', key, 'Content-Type: application/json'];
+    const answers = await sendThenRead({ port: Number(port), head, mebibytes: 24, next: '/v2/venues' });
+    t.match(answers, /^HTTP\/1\.1 413 .*"PAYLOAD_TOO_LARGE".*HTTP\/1\.1 200 /s);
+  },
+);

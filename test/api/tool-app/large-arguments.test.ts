@@ -1,5 +1,6 @@
 // Arguments far larger than any that the API takes: refused in few words, whatever a caller makes of them (E-05, T-04, D-177, D-511).
 import t from 'tap';
+import { sendThenRead } from '../../support/send-then-read.ts';
 import { market } from '../live-fixture.ts';
 import { startToolService } from '../tool-fixture.ts';
 
@@ -52,4 +53,14 @@ t.test('a body larger than twenty messages is not read', async (t) => {
   const batch = Array.from({ length: 20 }, (_, id) => ({ ...call(`base = BTC${' '.repeat(15_000)}`), id }));
   const answers = (await (await post(batch)).json()) as unknown[];
   t.equal(answers.length, 20, 'a batch of twenty is');
+});
+
+t.test('a client that sends all of a body that is too large before it reads is answered, and goes on', async (t) => {
+  const { mcpUrl, as } = await startToolService(t, market());
+  const { port, host } = new URL(mcpUrl);
+  const key = `Authorization: ${as('pro').authorization}`;
+  const head = ['POST /mcp HTTP/1.1', `Host: ${host}`, key, 'Content-Type: application/json'];
+  const next = '/.well-known/oauth-protected-resource';
+  const answers = await sendThenRead({ port: Number(port), head, mebibytes: 24, next });
+  t.match(answers, /^HTTP\/1\.1 413 .*-32600.*HTTP\/1\.1 200 /s);
 });
