@@ -125,6 +125,8 @@ const addFailures = (app: FastifyInstance, site: Site): void => {
     if (problem.status === 500) site.log.error(about, 'request of the account site failed');
     if (problem === AWAY) site.log.warn(about, 'what a request of the account site needs does not answer');
     if (problem.retryAfterS !== undefined) reply.header('retry-after', String(problem.retryAfterS));
+    // Closed at once, a client that is still sending would lose the answer.
+    if (problem.status === 413) reply.removeHeader('connection');
     return sendProblem(site, { request, reply }, problem);
   });
   app.setNotFoundHandler((request, reply) => sendProblem(site, { request, reply }, NOTHING));

@@ -142,6 +142,8 @@ const addFailures = (app: FastifyInstance): void => {
     const { statusCode = 500 } = error;
     // A browser, or a failure of ours: answered as everywhere on the site.
     if (request.method === 'GET' || statusCode >= 500) throw error;
+    // Closed at once, a client that is still sending would lose the answer.
+    if (statusCode === 413) reply.removeHeader('connection');
     const description = statusCode === 413 ? `the body is larger than ${BODY_BYTES} bytes` : 'the body cannot be read';
     return reply
       .code(statusCode)

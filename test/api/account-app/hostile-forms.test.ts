@@ -3,6 +3,7 @@ import t from 'tap';
 import { openKeyStore } from '../../../api/access/key-store.ts';
 import { findFreePort } from '../../../infra/dev/engines/ports.ts';
 import { createRandom } from '../../../infra/dev/simulator/random.ts';
+import { sendThenRead } from '../../support/send-then-read.ts';
 import { market, testApp } from '../live-fixture.ts';
 import { ACCOUNT_URL, type Browser, hiddenFields, signUp, startSite } from '../site-fixture.ts';
 
@@ -189,4 +190,12 @@ t.test(`${COUNT} mutated requests`, async (t) => {
     }
   }
   t.same(faults, []);
+});
+
+t.test('a client that sends all of a form that is too large before it reads is answered, and goes on', async (t) => {
+  const { app } = await startSite(t);
+  const { port } = new URL(await app.listen({ host: '127.0.0.1', port: 0 }));
+  const head = ['POST /sign-in HTTP/1.1', 'Host: a', 'Content-Type: application/x-www-form-urlencoded'];
+  const answers = await sendThenRead({ port: Number(port), head, mebibytes: 24, next: '/sign-in' });
+  t.match(answers, /^HTTP\/1\.1 413 .*HTTP\/1\.1 200 /s);
 });

@@ -1,5 +1,6 @@
 // Requests that the sign-in refuses, and the cost of a refusal: nothing, the code, or the connection (T-08, T-09).
 import t, { type Test } from 'tap';
+import { sendThenRead } from '../../support/send-then-read.ts';
 import {
   type Asked,
   authorizeUrl,
@@ -99,6 +100,14 @@ t.test('a body of a program that is too large is refused in the form of the prot
     );
     t.match(await answer.json(), { error: 'invalid_request', error_description: /larger than 16384 bytes/ }, path);
   }
+});
+
+t.test('a program that sends all of a body that is too large before it reads is answered, and goes on', async (t) => {
+  const { port, host } = new URL((await startSignIn(t)).authUrl);
+  const head = ['POST /oauth/register HTTP/1.1', `Host: ${host}`, 'Content-Type: application/json'];
+  const next = '/.well-known/oauth-authorization-server';
+  const answers = await sendThenRead({ port: Number(port), head, mebibytes: 24, next });
+  t.match(answers, /^HTTP\/1\.1 413 .*invalid_request.*HTTP\/1\.1 200 /s);
 });
 
 t.test('authorisations that are refused, with iss wherever the browser is sent back', async (t) => {
