@@ -114,7 +114,7 @@ const addEndpoint = (app: FastifyInstance, deps: ToolAppDeps, path: string): voi
   });
 };
 
-const wordFailure = (status: number): readonly [number, string] => {
+const describeFailure = (status: number): readonly [number, string] => {
   if (status >= 500) return [ProtocolErrorCode.InternalError, 'The tool server failed.'];
   if (status === 413) return [ProtocolErrorCode.InvalidRequest, `The body is larger than ${BODY_BYTES} bytes.`];
   return status === 415
@@ -127,7 +127,7 @@ const addFailures = (app: FastifyInstance, log: Logger): void => {
   app.setErrorHandler((error: { readonly statusCode?: number }, _request, reply) => {
     const { statusCode = 500 } = error;
     if (statusCode >= 500) log.error({ err: error }, 'request of the tool server failed');
-    const [code, message] = wordFailure(statusCode);
+    const [code, message] = describeFailure(statusCode);
     const { text } = refuseRequest({ status: statusCode, code, message });
     // Closed at once, a client that is still sending would lose the answer.
     if (statusCode === 413) reply.removeHeader('connection');
