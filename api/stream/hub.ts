@@ -255,10 +255,7 @@ export class StreamHub {
     });
   }
 
-  /**
-   * Rows that have gathered are sent under the place of the last of them, and the instant of the last look at the clock: no id may pass
-   * unsent rows, nor what time has changed since.
-   */
+  /** Rows that have gathered go under the place of the last of them and the last look at the clock: no id passes unsent rows, nor what time changed since. */
   #endRows(): void {
     if (this.#rows.send()) this.#commit(this.#advancedTo);
   }
@@ -306,6 +303,9 @@ export class StreamHub {
       this.#advance(now);
       // What is due before any other entry is a step of its own: its id passes none of the rows that have gathered.
     } else if (this.#ends.isDue(now) || this.#board.isDue(venue, now)) this.#advanceAll(now);
+    // Each event of rows has the place of its last row: a client that is cut off after it receives none of them again.
+    const followers = isRow ? this.#board.followers(venue, entry?.symbol ?? '') : [];
+    if (entry !== null && isRow && this.#rows.holdsOthers(venue, entry, followers)) this.#endRows();
     this.#places.set(task, { offset: message.offset, index: message.index });
     this.#arrivals.look();
     this.#ids.forget();
@@ -313,7 +313,7 @@ export class StreamHub {
     if (this.#streams.size === 0) return;
     this.#appendedAt ??= message.recorded_at;
     if (entry === null) this.#publishReading(venue, message, now);
-    else if (isRow) this.#rows.add({ venue, entry }, { streams: this.#board.followers(venue, entry.symbol), now });
+    else if (isRow) this.#rows.add({ venue, entry }, { streams: followers, now });
     else this.#publishEntry(venue, entry, now);
     this.#commit(now);
     this.#scheduleFlush();

@@ -158,13 +158,31 @@ type Receivers = {
   readonly findMark?: (listing: LiveListing) => Mark | null;
 };
 
+type Placed = { readonly venue: string; readonly entry: LiveEntry; readonly row: Row; readonly kind: Kind };
+
+/** Rows of one place go into one event; candles are sent alone. */
+const printPlace = ({ venue, entry, row, kind }: Placed): string =>
+  `${venue}|${entry.symbol}|${kind.layer}|${kind.layer === 'candles' ? `${kind.timeframe}|${kind.priceType}|${row.at}` : ''}`;
+
 /** Rows on their way to the streams that follow their listing: a text is made once a format, events of one listing go together. */
 export class RowBatches {
   readonly #live: LiveMemory;
   #batches = new Map<string, Batch>();
+  /** Where the rows belong that have gathered. */
+  #place = '';
 
   constructor(live: LiveMemory) {
     this.#live = live;
+  }
+
+  /** Whether rows have gathered that the entry, which one of the streams wants, does not go with: they are an event of their own, before it. */
+  holdsOthers(venue: string, entry: LiveEntry, streams: Iterable<Stream>): boolean {
+    const [layer, { row }] = [findRowLayer(entry), entry];
+    if (this.#batches.size === 0 || layer === null || row === null) return false;
+    const kind = readKind(layer, row);
+    if (printPlace({ venue, entry, row, kind }) === this.#place) return false;
+    for (const stream of streams) if (wants(stream, kind)) return true;
+    return false;
   }
 
   add(
@@ -174,8 +192,7 @@ export class RowBatches {
     const [layer, { row, symbol }, venue] = [findRowLayer(entry), entry, this.#live.venue(code)];
     if (layer === null || row === null || venue === undefined) return;
     const kind = readKind(layer, row);
-    // Rows of one place go into one event; candles are sent alone.
-    const place = `${code}|${symbol}|${layer}|${layer === 'candles' ? `${kind.timeframe}|${kind.priceType}|${row.at}` : ''}`;
+    const place = printPlace({ venue: code, entry, row, kind });
     const sent = new Set<string>();
     for (const stream of streams) {
       const selected = stream.selected.get(toListingKey(code, symbol ?? ''));
@@ -183,6 +200,7 @@ export class RowBatches {
       const { listing } = selected;
       const { format } = stream.request;
       const key = `${place}|${format.key}`;
+      this.#place = place;
       let batch = this.#batches.get(key);
       if (batch === undefined) {
         const version = findVersionAt(listing.versions, row.instants.recorded_at ?? row.at) ?? selected.version;

@@ -219,6 +219,40 @@ t.test('a layer of rows may be requested by any of its names (L-01)', async (t) 
   t.same(await refusal(await bench.stream('layers=trades', bench.test.as('free'))), [403, 'PLAN_LIMIT /layers']);
 });
 
+t.test('a client that is cut off after any row receives those after it, and none again (ST-05)', async (t) => {
+  const bench = await Bench.open(t);
+  const query = 'where=base%20in%20(BTC%2C%20ETH)&layers=trade,candles&timeframe=5m&snapshot=false';
+  const client = await bench.ready(query);
+  bench.pass(SECOND);
+  const trade = (symbol: string, id: string) =>
+    bench.feed.entry('binance', {
+      ...{ kind: 'event', symbol },
+      row: { ...TRADE, texts: { ...TRADE.texts, listing: `binance|${symbol}`, id } },
+    });
+  const candle = (priceType: string) =>
+    bench.feed.entry('binance', {
+      ...{ kind: 'sealed', symbol: 'BTCUSDT' },
+      row: { ...CANDLE, texts: { ...CANDLE.texts, price_type: priceType } },
+    });
+  // All of these come within one turn of the process.
+  for (const id of ['1', '2']) trade('BTCUSDT', id);
+  trade('ETHUSDT', '3');
+  trade('BTCUSDT', '4');
+  candle('mark');
+  candle('index');
+  trade('BTCUSDT', '5');
+  await client.until(() => JSON.stringify(client.named('event').map(({ data }) => data.rows)).includes('"id":"5"'));
+  const listRows = (c: StreamClient) => c.events.filter(({ event }) => event === 'event' || event === 'candle');
+  const rows = listRows(client);
+  const listIds = ({ data }: (typeof rows)[number]) =>
+    ((data.rows ?? []) as { readonly id: string }[]).map(({ id }) => id).join() || 'candle';
+  t.same(rows.map(listIds), ['1,2', '3', '4', 'candle', 'candle', '5'], 'of one listing, as they follow each other');
+  for (const [i, { id }] of rows.entries()) {
+    const again = await bench.resume(query, id);
+    t.same(listRows(again).map(listIds), rows.slice(i + 1).map(listIds), `after row ${i}`);
+  }
+});
+
 t.test(
   'a candle is sent when it is complete, again when its row changes, and not again when it is sealed (ST-03)',
   async (t) => {
