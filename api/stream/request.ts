@@ -120,7 +120,7 @@ export const STREAM = {
   input: Input,
   output: Type.String({
     description:
-      'Server-sent events. First come `hello`, one `snapshot` per listing and layer, and `ready`. Then come `update` (every change), `event` (trades, liquidations), `candle`, `listing`, `gap` (events left out), `rule` (with `rules=true`) and a `heartbeat` every 15 s. `error` and `bye` end the stream. `StreamEvent` has the shape of each. A request with the header `Last-Event-ID` resumes a stream of the last 300 s.',
+      'Server-sent events. First come `hello`, one `snapshot` per listing and layer, and `ready`. Then come `update` (every change), `event` (trades, liquidations), `candle`, `listing`, `gap` (events left out), `rule` (with `rules=true`) and a `heartbeat` every 15 s. `error` and `bye` end the stream. `StreamEvent` has the shape of each. A request with the header `Last-Event-ID` resumes a stream of the last 300 s: send the id of the last event that came whole, with its blank line.',
   }),
   codes: [...WHERE_CODES, 'DQL_TIMEFRAME_UNSUPPORTED', ...SCOPE_CODES],
   example: {
