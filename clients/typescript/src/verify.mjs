@@ -1252,6 +1252,10 @@ const run = async (words) => {
 
 /** Prints the report; returns the exit code. */
 const main = async (words) => {
+  if (words.includes('--help') || words.includes('-h')) {
+    console.log(USAGE);
+    return 0;
+  }
   try {
     return await run(words);
   } catch (error) {
