@@ -43,10 +43,11 @@ type Source = { readonly receivedAt: VenueMessage['received_at']; readonly conte
 const cutLevels = createCutter({ names: ['bids', 'asks'] });
 const cutChanges = createCutter({ names: ['bids', 'asks'], words: ['new', 'change', 'delete'] });
 
-/** The first list of a book's message is one of levels; only `book.<instrument>.none.…` sends them without words. */
+/** The first list of a book's message is one of levels; only `book.<instrument>.none.…`, named before it, sends them without words. */
 const cutBook: typeof cutLevels = (text) => {
-  if (text[text.indexOf('[') + 1] !== '[') return null;
-  return text.includes('.none.') ? cutLevels(text) : cutChanges(text);
+  const list = text.indexOf('[');
+  if (text[list + 1] !== '[') return null;
+  return text.slice(0, list).includes('.none.') ? cutLevels(text) : cutChanges(text);
 };
 
 const readMessage = createMessageReader('"channel":"', cutBook);
@@ -69,7 +70,7 @@ const mapNotification = (params: Fields, source: Source): readonly Mapped[] => {
     case 'ticker':
       return mapTicker(readFields(data, 'data'), source);
     case 'book':
-      return mapBook(channel.split('.'), readFields(data, 'data'), source);
+      return mapBook(channel, readFields(data, 'data'), source);
     case 'trades':
       return mapTrades(data, source);
     case 'chart':
@@ -187,9 +188,13 @@ const mapIndex = (data: Fields, { receivedAt, context }: Source): readonly Mappe
   );
 };
 
+const BOOK = 'book.';
+
 /** `book.<instrument>.<interval>` is whole, then changes; `book.<instrument>.none.<depth>.<interval>` repeats the best levels. */
-const mapBook = (channel: readonly string[], data: Fields, source: Source): readonly Mapped[] => {
-  if (channel.length > 3) return channel[2] === 'none' ? mapLevels(data, source) : [];
+const mapBook = (channel: string, data: Fields, source: Source): readonly Mapped[] => {
+  const dot = channel.indexOf('.', BOOK.length);
+  const interval = dot < 0 ? '' : channel.slice(dot + 1);
+  if (interval.includes('.')) return interval.startsWith('none.') ? mapLevels(data, source) : [];
   const symbol = readText(data.instrument_name, 'instrument_name');
   if (!isPerpetual(symbol)) return [];
   const subject = {
@@ -205,7 +210,7 @@ const mapBook = (channel: readonly string[], data: Fields, source: Source): read
   const { kind } = chain;
   const sides = kind === 'snapshot' ? sortSides(bids, asks) : { bids, asks };
   const mapped = toMapped(subject, 'book', { kind, bids: sides.bids, asks: sides.asks, sequence });
-  return [{ record: mapped.record, element: data, chain, channel: channel[2] ?? '' }];
+  return [{ record: mapped.record, element: data, chain, channel: interval }];
 };
 
 /** Before 2021 there was no `type`; a snapshot was a message without a previous change. */
@@ -238,9 +243,9 @@ const mapLevels = (data: Fields, { receivedAt }: Source): readonly Mapped[] => {
   const symbol = readText(data.instrument_name, 'instrument_name');
   if (!isPerpetual(symbol)) return [];
   const subject = { symbol, venueTs: readMsOrNull(data.timestamp, 'timestamp'), receivedAt, element: data };
-  const sides = sortSides(readLevels(data.bids, 'bids'), readLevels(data.asks, 'asks'));
+  const { bids, asks } = sortSides(readLevels(data.bids, 'bids'), readLevels(data.asks, 'asks'));
   const sequence = readId(data.change_id, 'change_id');
-  return [toMapped(subject, 'book', { kind: 'snapshot', ...sides, sequence })];
+  return [toMapped(subject, 'book', { kind: 'snapshot', bids, asks, sequence })];
 };
 
 const HEAD_LENGTH = 200;

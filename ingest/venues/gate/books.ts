@@ -78,11 +78,9 @@ const toBook = (
   const sequence = String(last);
   if (body.full !== true) {
     const chain = updateChain(symbol, { first: readUpdateId(body, 'U'), last });
-    return {
-      ...toMapped(subject, 'book', { kind: 'update', ...sides, sequence }),
-      chain: { ...chain, depth },
-      channel,
-    };
+    const { bids, asks } = sides;
+    const { record, element } = toMapped(subject, 'book', { kind: 'update', bids, asks, sequence });
+    return { record, element, chain: { ...chain, depth }, channel };
   }
   const whole = sortSides(sides.bids, sides.asks);
   const mapped = toMapped(subject, 'book', { kind: 'snapshot', ...whole, sequence });
@@ -98,11 +96,14 @@ const mapOldWhole: Frame = (result, envelope, source) => {
   const symbol = readText(body.contract, 'contract');
   if (!isPerpetual(symbol)) return [];
   const venueTs = readMsOrNull(body.t, 't') ?? readSentAt(envelope);
-  const sides = sortSides(readNamedLevels(body.bids, NAMES, 'bids'), readNamedLevels(body.asks, NAMES, 'asks'));
+  const { bids, asks } = sortSides(
+    readNamedLevels(body.bids, NAMES, 'bids'),
+    readNamedLevels(body.asks, NAMES, 'asks'),
+  );
   const id = readIdOrNull(body.id, 'id');
   const sequence = id === '0' ? null : id;
   const subject = { symbol, venueTs, receivedAt: source.receivedAt, element: body };
-  const mapped = toMapped(subject, 'book', { kind: 'snapshot', ...sides, sequence });
+  const mapped = toMapped(subject, 'book', { kind: 'snapshot', bids, asks, sequence });
   return [withChain(mapped, sequence === null ? null : toSnapshotChain(symbol, BigInt(sequence)))];
 };
 
@@ -110,13 +111,7 @@ const withChain = (mapped: Mapped, chain: Chain | null): Mapped =>
   chain === null ? mapped : { record: mapped.record, element: mapped.element, chain, channel: 'order_book' };
 
 const mapOldChanges = (rows: readonly unknown[], envelope: Fields, source: Source): readonly Mapped[] => {
-  const bySymbol = new Map<string, Fields[]>();
-  for (const row of rows.map((each) => readFields(each, 'change'))) {
-    const symbol = readText(row.c, 'c');
-    const own = bySymbol.get(symbol);
-    if (own === undefined) bySymbol.set(symbol, [row]);
-    else own.push(row);
-  }
+  const bySymbol = Map.groupBy(rows as readonly Fields[], (row) => readText(readFields(row, 'change').c, 'c'));
   const mapped: Mapped[] = [];
   for (const [symbol, own] of bySymbol) {
     if (!isPerpetual(symbol)) continue;

@@ -61,20 +61,25 @@ export const parseNumber = (text: string): unknown => {
   let whole = 0;
   for (let at = first; at < text.length; at++) {
     const code = text.charCodeAt(at);
-    if (code === POINT) return parseShortFraction(text, at);
+    if (code === POINT) return parseShortFraction(text, at, first === 1 ? -whole : whole);
     if (!isDigitOrPoint(code)) return parseLongText(text);
     whole = whole * 10 + (code - ZERO);
   }
   return first === 1 ? -whole : whole;
 };
 
-const parseShortFraction = (text: string, point: number): unknown => {
+/** `whole`: what is before the point. */
+const parseShortFraction = (text: string, point: number, whole: number): unknown => {
   let code = ZERO;
+  let hasFraction = false;
   for (let at = point + 1; at < text.length; at++) {
     code = text.charCodeAt(at);
     if (!isDigitOrPoint(code)) return parseLongText(text);
+    if (code !== ZERO) hasFraction = true;
   }
-  return code === ZERO || TINY.test(text) ? Number(text) : new ShortFraction(text);
+  if (!hasFraction) return whole;
+  const isTiny = text.charCodeAt(point + 1) === ZERO && TINY.test(text);
+  return code === ZERO || isTiny ? Number(text) : new ShortFraction(text);
 };
 
 const isLong = (text: string): boolean => LONG.test(text) || (MAYBE_FAR.test(text) && FAR.test(`:${text}`));

@@ -256,6 +256,8 @@ const MOST_KINDS = 32;
 export class MessageShapes {
   readonly #label: string;
   readonly #kinds = new Map<number, KindShapes>();
+  /** Where the last message had the label: most have it there. */
+  #place = 0;
 
   /** `label`: what is before the kind in a text, such as `"channel":"`. */
   constructor(label: string) {
@@ -268,7 +270,8 @@ export class MessageShapes {
   }
 
   #findKind(text: string): KindShapes | undefined {
-    const label = text.indexOf(this.#label);
+    const label = text.startsWith(this.#label, this.#place) ? this.#place : text.indexOf(this.#label);
+    this.#place = Math.max(0, label);
     const from = label + this.#label.length;
     let kind = 0;
     if (label >= 0) for (let at = from; at < from + KIND_LETTERS; at++) kind = (kind * 31 + text.charCodeAt(at)) | 0;
