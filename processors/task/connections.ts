@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { GapCause } from '../../schemas/gap-causes.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { FOLLOWED, type LostBody, type OpenBody, type Span } from '../../schemas/topics.ts';
-import { toWindowEnd } from '../../schemas/windows.ts';
+import { COUNTS_WITHIN, isCounted, toWindowEnd } from '../../schemas/windows.ts';
 import type { Connection, ConnectionView, TaskView } from './state.ts';
 import type { Store } from './store.ts';
 
@@ -212,6 +212,44 @@ export const noteUnreadable = ({ changeConnection }: Store, connId: string, rece
     if (!isNoted) unreadable.push(receivedAt);
   });
 
+/** Late stretches of a connection that are kept apart: in between what came counts. */
+const MOST_LATE = 64;
+
+/**
+ * Notes a message of a connection that was recorded too late for an event in it to count (N-11). Messages are recorded in the order of receipt, so nothing
+ * that was received after it counts either, up to 100 s before its record.
+ */
+export const noteLate = ({ state, changeConnection }: Store, connId: string, receivedAt: Micros): void => {
+  if (isCounted(state.recordedAt, receivedAt)) return;
+  changeConnection(connId, (connection) => {
+    const { late = [] } = connection;
+    const last = late.at(-1);
+    const to = state.recordedAt - COUNTS_WITHIN;
+    const isJoined = last !== undefined && (receivedAt <= last.to || late.length >= MOST_LATE);
+    connection.late = isJoined ? [...late.slice(0, -1), { ...last, to }] : [...late, { from: receivedAt, to }];
+  });
+};
+
+/** The alive spans of a connection without the stretches of which nothing was recorded in time. */
+export const listTimelySpans = (connection: ConnectionView): readonly Pick<Span, 'from' | 'to'>[] => {
+  const { late = [] } = connection;
+  return listSpans(connection).flatMap((span) => {
+    const end = span.to ?? Number.POSITIVE_INFINITY;
+    const cuts = late.filter(({ from, to }) => to > span.from && from < end);
+    const starts = [span.from, ...cuts.map(({ to }) => to)];
+    return starts
+      .map((from, i) => ({ from, to: cuts[i]?.from ?? span.to }))
+      .filter(({ from, to }) => from < (to ?? Number.POSITIVE_INFINITY));
+  });
+};
+
+/** Whether a connection of the listing and layer had such a stretch within the window. */
+export const wasLate = (state: TaskView, { layer, symbol, from, at }: WindowQuery): boolean =>
+  [...state.connections.values()].some(
+    (connection) =>
+      isCovering(connection, layer, symbol) && connection.late?.some((late) => late.to > from && late.from < at),
+  );
+
 /** True when a connection of the listing and layer had an unreadable frame within the window. */
 export const hadUnreadable = (state: TaskView, query: WindowQuery): boolean => {
   for (const connection of state.connections.values()) {
@@ -315,6 +353,7 @@ export const pruneConnections = (store: Store, forgotten: (connId: string) => vo
       connection.ended = spans;
       connection.failures = keepSince(connection.failures, ({ at }) => at, horizon);
       connection.unreadable = connection.unreadable.filter((at) => at > horizon);
+      if (connection.late) connection.late = connection.late.filter(({ to }) => to > horizon);
       const explainedTo = connection.failures.at(-1)?.at ?? 0;
       return isOut(connection) && Math.max(connection.span.to ?? 0, explainedTo) < horizon;
     });

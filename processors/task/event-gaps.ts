@@ -5,7 +5,7 @@ import type { CoverName } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { Row, Span } from '../../schemas/topics.ts';
 import { EVENT_GAP_WINDOW_MS } from '../../schemas/windows.ts';
-import { findLossCause, hadUnreadable, isAbout, listSpans, type WindowQuery } from './connections.ts';
+import { findLossCause, hadUnreadable, isAbout, listTimelySpans, type WindowQuery, wasLate } from './connections.ts';
 import type { TaskContext } from './context.ts';
 import { makeEventGapRow } from './rows.ts';
 import type { ListingView, TaskView } from './state.ts';
@@ -13,10 +13,11 @@ import { findGapCause, joinStretches, type LayerWindow, listCollectedWindows, ty
 
 type Stretch = Window & { readonly cause: GapCause };
 
-const listServingSpans = (state: TaskView, layer: CoverName, symbol: string): Span[] =>
+/** Without the times of which nothing was recorded while it could count. */
+const listServingSpans = (state: TaskView, layer: CoverName, symbol: string): Pick<Span, 'from' | 'to'>[] =>
   [...state.connections.values()]
     .filter((connection) => isAbout(connection, layer, symbol))
-    .flatMap(listSpans)
+    .flatMap(listTimelySpans)
     .sort((a, b) => a.from - b.from);
 
 /** Parts of a window in which none of the spans, ascending by start, was alive. */
@@ -51,7 +52,8 @@ const listGaps = (state: TaskView, listing: ListingView, window: LayerWindow): r
   // With several losses in a window each part has its own; before the first connection there was none.
   const losses = parts.map((part) => {
     const loss = findLossCause(state, { layer, symbol, ...part });
-    return { ...part, cause: loss ?? (cause === 'collector_down' ? cause : 'unknown') };
+    const isUnrecorded = cause === 'collector_down' || wasLate(state, { layer, symbol, ...part });
+    return { ...part, cause: loss ?? (isUnrecorded ? 'collector_down' : 'unknown') };
   });
   return fillUnreadable(state, losses, { layer, symbol, from, at });
 };

@@ -9,7 +9,14 @@ import { isCounted, toWindowEnd } from '../../schemas/windows.ts';
 import { applyReading, type Subject } from './accept.ts';
 import { applyBook, endBooks, loseChange } from './book-readings.ts';
 import { applyAnswer, applyCandle, canBeMinute, type PricedAnswer } from './candles.ts';
-import { failToConnect, loseConnection, nameConnection, noteUnreadable, openConnection } from './connections.ts';
+import {
+  failToConnect,
+  loseConnection,
+  nameConnection,
+  noteLate,
+  noteUnreadable,
+  openConnection,
+} from './connections.ts';
 import { createSpanChange, isOwnSymbol, pushDeadLetter, type TaskContext, toVenueMessage } from './context.ts';
 import { applyEvent } from './events.ts';
 import { pushConnectionGap } from './gap-records.ts';
@@ -113,6 +120,7 @@ function* applyData(context: TaskContext, message: RawMessage): Interruptible {
   const { store, state } = context;
   nameConnection(store, toNamed(message, message.received_at), createSpanChange(context));
   if (!advanceSeq(store, message)) return;
+  noteLate(store, message.conn_id, message.received_at);
   const records = mapMessage(context, message);
   const connection = state.connections.get(message.conn_id);
   if (!connection) return;

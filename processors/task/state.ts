@@ -39,7 +39,12 @@ export type Connection = {
   failures: { readonly at: Micros; readonly cause: GapCause }[];
   /** Instants of unreadable frames, one a bucket of ten seconds. */
   unreadable: Micros[];
+  /** Stretches of receipt whose messages were recorded too late for an event to count; absent in a state from before they were kept. */
+  late?: readonly Stretch[];
 };
+
+/** `[from, to)`. */
+export type Stretch = { readonly from: Micros; readonly to: Micros };
 
 /** The last counting reading of a window, without its bands and element, and its offset for ties. Never changed, only replaced. */
 export type Candidate = { readonly reading: Reading; readonly offset: number };
