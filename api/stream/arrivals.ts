@@ -3,27 +3,22 @@ import { awaitAtMost } from '../../infra/runtime/pause.ts';
 
 export class Arrivals {
   readonly #waiting = new Set<() => void>();
-  readonly #closed = Promise.withResolvers<void>();
   #isClosed = false;
 
   get isClosed(): boolean {
     return this.#isClosed;
   }
 
-  /** Resolves when `isThere` holds after something has arrived, after `forMs` at the latest. */
+  /** Resolves when `isThere` holds after something has arrived, after `forMs` at the latest. What is over leaves nothing behind. */
   async until(isThere: () => boolean, forMs: number): Promise<void> {
+    if (this.#isClosed) return;
     const there = Promise.withResolvers<void>();
     const look = (): void => {
-      if (isThere()) there.resolve();
+      if (this.#isClosed || isThere()) there.resolve();
     };
     this.#waiting.add(look);
-    await awaitAtMost(this.unlessClosed(there.promise), forMs);
+    await awaitAtMost(there.promise, forMs);
     this.#waiting.delete(look);
-  }
-
-  /** Resolves as soon as the work has, or all waiting is over. */
-  async unlessClosed(work: Promise<unknown>): Promise<void> {
-    await Promise.race([work, this.#closed.promise]);
   }
 
   /** Something has arrived. */
@@ -34,6 +29,6 @@ export class Arrivals {
   /** Nothing is waited for any longer. */
   close(): void {
     this.#isClosed = true;
-    this.#closed.resolve();
+    this.look();
   }
 }

@@ -111,6 +111,8 @@ export class StreamHub {
       return () => {
         this.#ring.join(ring);
         this.#ring.leaveOut(this.#news.join(news));
+        // The copy is whole once all of its parts have taken over.
+        queueMicrotask(() => this.#arrivals.look());
       };
     });
   }
@@ -133,11 +135,11 @@ export class StreamHub {
    */
   awaitMissed(lastEventId: string, { selection, venues }: StreamRequest): Promise<void> | null {
     const id = parseEventId(lastEventId, selection, this.#listTasks(venues));
-    if (id === null || this.#arrivals.isClosed) return null;
+    if (id === null) return null;
     const isMissed = (): boolean => !this.#live.isWhole && !this.#ring.covers(id.places);
     const isAhead = (): boolean => isBeyond(id.places, this.#places);
     const wait = async (): Promise<void> => {
-      if (isMissed()) await this.#arrivals.unlessClosed(this.#live.wholeWithin(this.#missedWithinMs));
+      if (isMissed()) await this.#arrivals.until(() => !isMissed(), this.#missedWithinMs);
       if (isAhead()) await this.#arrivals.until(() => !isAhead(), this.#aheadWithinMs);
     };
     return isMissed() || isAhead() ? wait() : null;
