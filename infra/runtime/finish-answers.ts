@@ -17,20 +17,20 @@ type ClosingApp = {
 /** Has `app.close()` wait for the answers that have begun, five seconds at most. Hooks that end endless answers run before this one's. */
 export const finishAnswers = (app: ClosingApp): void => {
   const { server } = app;
-  const ends = new Map<ServerResponse, Promise<void>>();
+  const ends = new Set<Promise<void>>();
   server.on('request', (_request, answer: ServerResponse) => {
-    const end = Promise.withResolvers<void>();
-    ends.set(answer, end.promise);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    ends.add(promise);
     answer.once('close', () => {
-      ends.delete(answer);
-      end.resolve();
+      ends.delete(promise);
+      resolve();
     });
   });
   const finish = async (): Promise<void> => {
-    await Promise.all(ends.values());
-    // From here on no connection is accepted; what came meanwhile is answered too.
+    await Promise.all(ends);
+    // From here on no connection is accepted; what comes over those that are there is answered too.
     server.close();
-    await Promise.all(ends.values());
+    while (ends.size > 0) await Promise.all(ends);
   };
   app.addHook('preClose', () => awaitAtMost(finish(), WITHIN_MS));
 };

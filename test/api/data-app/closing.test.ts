@@ -1,7 +1,7 @@
 // A process that ends while calls are in flight: they are answered before their connections are closed.
 import t from 'tap';
-import { until } from '../../support/pipeline.ts';
-import { beginCall } from '../../support/slow-call.ts';
+import { beginCall, openSocket } from '../../support/slow-call.ts';
+import { waitFor } from '../../support/wait.ts';
 import { market, testApp } from '../live-fixture.ts';
 import { startToolService } from '../tool-fixture.ts';
 
@@ -41,20 +41,18 @@ t.test(
   },
 );
 
-t.test('a call that comes while others are waited for is answered, too', async (t) => {
+t.test('calls that come while others are finished are answered too, then no new connection is taken', async (t) => {
   const { app, as } = await testApp(market());
-  const url = await app.listen({ host: '127.0.0.1', port: 0 });
-  const call = { path: '/v2/snapshots', headers: as('pro'), body: '{"where":"base = BTC","layers":["mark"]}' };
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  const call = { path: '/v2/snapshots', headers: as('pro'), body: JSON.stringify({ where: 'base = BTC' }) };
+  const silent = await openSocket(app);
   const finishFirst = await beginCall(app, call);
   const closed = app.close();
   const finishSecond = await beginCall(app, call);
   t.equal(await finishFirst(), 200);
-  await until('no connection is accepted', 4_000, async () =>
-    fetch(url).then(
-      () => null,
-      () => true,
-    ),
-  );
-  t.equal(await finishSecond(), 200);
+  await waitFor('no new connection is taken', () => !app.server.listening);
+  const finishLast = await beginCall(app, { ...call, socket: silent });
+  t.equal(await finishSecond(), 200, 'of a connection that came meanwhile');
+  t.equal(await finishLast(), 200, 'of a connection that was open and silent');
   await closed;
 });
