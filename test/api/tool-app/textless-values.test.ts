@@ -29,6 +29,9 @@ t.test('null and objects are no texts, nor are lists of them', async (t) => {
     ['instruments', { cursor: null }, '/cursor', '"cursor" is null, not a string.'],
     ['instruments', { limit: {} }, '/limit', '"limit" is an object, not a whole number.'],
     ['instruments', { units: [['base']] }, '/units', '"units" is a list, not one of its values.'],
+    ['instruments', { where: null }, '/where', '"where" is null, not a string or an object.'],
+    ['instruments', { where: 5 }, '/where', '"where" is 5, not a string or an object.'],
+    ['instruments', { where: ['base = BTC'] }, '/where', '"where" is a list, not a string or an object.'],
     ['agent_state', { rule_id: [null] }, '/rule_id/0', '"rule_id/0" is null, not a string.'],
     ['agent_state', { fresh: {} }, '/fresh', '"fresh" is an object, not true or false.'],
   ] as const) {
@@ -54,4 +57,14 @@ t.test('what is larger than the head of a request is refused in one word', async
   const fail = await openCalls(t);
   const { errors } = await fail('agent_state', { rule_id: Array(20_000).fill(null) });
   t.match(errors, [{ message: 'The URL and headers are larger than 16 KiB.' }]);
+});
+
+/** Of newer engines than the library of types knows. */
+const { rawJSON } = JSON as unknown as { readonly rawJSON: (text: string) => unknown };
+
+t.test('a number has a text, also one that no double holds', async (t) => {
+  const client = await connectClient(t, await startToolService(t, market()), { era: 'modern' });
+  const args = { limit: rawJSON('12345678901234567890') };
+  const { isError, content } = await client.callTool({ name: 'instruments', arguments: args });
+  t.notOk(isError, JSON.stringify(content));
 });
