@@ -76,25 +76,21 @@ type RelayDeps = {
 
 type Relay = RelayDeps & {
   readonly dispatcher: Dispatcher;
-  /** Answers without an end: they are cut when the process ends. */
-  readonly endless: Set<AbortController>;
+  /** Aborts when the process ends: answers without an end are cut then. */
+  readonly ending: AbortSignal;
   /** The key of the caller. */
   readonly findKey: (request: FastifyRequest) => Promise<string | null>;
 };
 
 const passOn = async (relayed: RelayedCall, relay: Relay, exchange: Exchange) => {
-  const { site, dispatcher, findKey, checkSessionMs, endless } = relay;
+  const { site, dispatcher, findKey, checkSessionMs, ending } = relay;
   const { request, reply } = exchange;
   const path = fillPath(relayed.path, request.params as Params);
   if (path === null) return sendProblem(site, exchange, NOT_FOUND);
   if (wantsOwn(request, relayed)) return requireSession(request, reply);
   const gone = new AbortController();
   // The browser has gone, or everything was sent: either way nothing more is read.
-  reply.raw.once('close', () => {
-    endless.delete(gone);
-    gone.abort();
-  });
-  if (relayed.isEndless === true) endless.add(gone);
+  reply.raw.once('close', () => gone.abort());
   const { origin, pathname } = new URL(site.urls.api);
   const key = relayed.needsKey ? await findKey(request) : null;
   let answer: Dispatcher.ResponseData;
@@ -104,7 +100,7 @@ const passOn = async (relayed: RelayedCall, relay: Relay, exchange: Exchange) =>
       ...{
         headers: pickHeaders(request, key),
         body: (request.body as Buffer | undefined) ?? null,
-        signal: gone.signal,
+        signal: relayed.isEndless === true ? AbortSignal.any([gone.signal, ending]) : gone.signal,
       },
     });
   } catch {
@@ -127,13 +123,12 @@ export const addRelay = (app: FastifyInstance, deps: RelayDeps): void => {
   const { site } = deps;
   const dispatcher = new Agent({ headersTimeout: HEADERS_TIMEOUT_MS, bodyTimeout: BODY_TIMEOUT_MS });
   app.addHook('onClose', () => dispatcher.destroy());
-  const endless = new Set<AbortController>();
-  app.addHook('preClose', async () => {
-    for (const one of endless) one.abort();
-  });
+  const ending = new AbortController();
+  app.addHook('preClose', async () => ending.abort());
   const keys = openExplorerKeys(site.pool, site.connectionSecret);
   const findKey = async ({ session }: FastifyRequest): Promise<string | null> =>
     session === null ? site.explorerKey : keys(session);
+  const relay = { ...deps, dispatcher, ending: ending.signal, findKey };
   // Bytes are passed on, not read.
   app.removeContentTypeParser('application/json');
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
@@ -146,6 +141,6 @@ export const addRelay = (app: FastifyInstance, deps: RelayDeps): void => {
       method: relayed.method,
       url: `${RELAY_PREFIX}${relayed.path}`,
       exposeHeadRoute: false,
-      handler: (request, reply) => passOn(relayed, { ...deps, dispatcher, findKey, endless }, { request, reply }),
+      handler: (request, reply) => passOn(relayed, relay, { request, reply }),
     });
 };

@@ -365,17 +365,19 @@ t.test('no answer to a browser contains a key', (t) => {
   t.end();
 });
 
-t.test('when the process ends a call in flight is answered, and a stream is not waited for', async (t) => {
+t.test('when the process ends a call in flight is answered, and no stream is waited for', async (t) => {
   const { one } = await member('ending');
   const cookie = [...one.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
-  const stream = await StreamClient.open(`${origin}/api/explore/stream?where=base%20%3D%20BTC&layers=mark`, { cookie });
+  const open = () => StreamClient.open(`${origin}/api/explore/stream?where=base%20%3D%20BTC&layers=mark`, { cookie });
+  const stream = await open();
   await stream.until((events) => events.some(({ event }) => event === 'ready'));
   const headers = { cookie, origin, 'sec-fetch-site': 'same-origin' };
   const finish = await beginCall(app, { path: '/api/explore/snapshots', headers, body: JSON.stringify(BODY) });
   const began = performance.now();
   const closed = app.close();
+  await stream.ended();
+  t.equal((await open()).status, 503, 'a page that opens its stream again comes back later');
   t.equal(await finish(), 200);
   await closed;
-  await stream.ended();
   t.ok(performance.now() - began < 4_000);
 });
