@@ -1,4 +1,4 @@
-// The node of the chain on which days are anchored, for the proof page: four kinds of reading, so that a page can look for itself.
+// The node of the chain on which days are anchored, for the proof page: what the verifier reads, so that a page can look for itself.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { fetchBytes } from '../../infra/runtime/http.ts';
 import { isFromElsewhere } from '../account-app/guards.ts';
@@ -9,7 +9,13 @@ import { requireExplorer } from './guard.ts';
 export const CHAIN_PATH = '/api/explore/chain';
 
 /** The methods that the verifier calls on a node; none changes anything. */
-const METHODS: ReadonlySet<unknown> = new Set(['eth_chainId', 'eth_getCode', 'eth_call', 'eth_getTransactionReceipt']);
+export const CHAIN_METHODS: ReadonlySet<unknown> = new Set([
+  'eth_chainId',
+  'eth_getCode',
+  'eth_call',
+  'eth_getTransactionReceipt',
+  'eth_getBlockByNumber',
+]);
 const MOST_PARAMS = 2_000;
 const MOST_BYTES = 1_000_000;
 const TIMEOUT_MS = 15_000;
@@ -29,7 +35,7 @@ export const addChain = (app: FastifyInstance, site: Site): void => {
     const exchange = { request, reply };
     const { method, params } = (request.body ?? {}) as { readonly method?: unknown; readonly params?: unknown };
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
-    if (!METHODS.has(method) || !Array.isArray(params) || body.length > MOST_PARAMS)
+    if (!CHAIN_METHODS.has(method) || !Array.isArray(params) || body.length > MOST_PARAMS)
       return sendProblem(site, exchange, NOT_ASKED);
     try {
       const answer = await fetchBytes({

@@ -11,8 +11,10 @@ export type ProofStep = {
 export declare const verifyProofText: (
   text: string,
   options?: { readonly rpc?: string | null; readonly tell?: (line: string) => void },
-) => Promise<{ readonly verified: boolean; readonly onChain: boolean; readonly steps: readonly ProofStep[] }>;
-
-export type Anchored = { readonly network: string | null; readonly binding?: boolean };
-
-export declare const isRehearsal: (answer: Anchored) => boolean;
+) => Promise<{
+  readonly verified: boolean;
+  readonly onChain: boolean;
+  /** Whether the root lies on another chain than Base. */
+  readonly rehearsal: boolean;
+  readonly steps: readonly ProofStep[];
+}>;

@@ -1274,10 +1274,10 @@ const verifyProofText = async (text, { rpc = null, tell = () => {} } = {}) => {
   if (!('row' in answer)) unusable('the answer is for a day: the files of a table are verified with it, by this program itself');
   const report = new Report(tell);
   const code = await verifyProof('answer', answer, rpc, report);
-  return { verified: code === 0, onChain: rpc !== null && code === 0, day: answer.day, day_root: answer.day_root, steps: report.steps };
+  return { verified: code === 0, onChain: rpc !== null && code === 0, rehearsal: report.rehearsal, day: answer.day, day_root: answer.day_root, steps: report.steps };
 };
 
-export { isRehearsal, main, openArchive, verifyProofText };
+export { main, openArchive, verifyProofText };
 
 /** Whether this file is what Node was started with, and not imported. */
 const isStarted = () => {

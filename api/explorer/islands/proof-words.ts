@@ -1,8 +1,8 @@
 // What the proof page concludes of the steps of the verifier, as the verifier says it itself.
-import { type Anchored, isRehearsal, type ProofStep } from '../../../infra/verify/verify.mjs';
+import type { ProofStep } from '../../../infra/verify/verify.mjs';
 
-/** `onChain`: a node of the chain was asked, and no step failed. */
-export type Checked = { readonly steps: readonly ProofStep[]; readonly onChain: boolean };
+/** `onChain`: a node of the chain was asked, and no step failed. `rehearsal`: the chain is not Base. */
+export type Checked = { readonly steps: readonly ProofStep[]; readonly onChain: boolean; readonly rehearsal: boolean };
 
 const listNames = (steps: readonly ProofStep[], outcome: ProofStep['outcome']): readonly string[] =>
   steps.filter((step) => step.outcome === outcome).map(({ name }) => name);
@@ -13,12 +13,12 @@ const describeHeld = (steps: readonly ProofStep[]): string => {
   return `${skipped.length === 0 ? 'all ' : ''}${count} steps hold, the root on the chain among them${unchecked}`;
 };
 
-export const formatConclusion = ({ steps, onChain }: Checked, proof: Anchored): string => {
+export const formatConclusion = ({ steps, onChain, rehearsal }: Checked): string => {
   const failed = listNames(steps, 'failed');
   if (failed.length > 0) return `Not proven: ${failed.join(', ')} ${failed.length === 1 ? 'does' : 'do'} not hold.`;
   if (!onChain)
     return `${listNames(steps, 'ok').length} steps hold. The chain itself was not asked: this site knows no node of it.`;
-  return isRehearsal(proof)
+  return rehearsal
     ? `Proven in a rehearsal: ${describeHeld(steps)} The chain is not Base itself, so the anchor binds nobody.`
     : `Proven: ${describeHeld(steps)}`;
 };

@@ -178,7 +178,7 @@ const check = async (): Promise<void> => {
     const asked = text.value;
     const checked = await verifyProofText(asked, { rpc });
     const proof = JSON.parse(asked) as Proof;
-    head.textContent = formatConclusion(checked, proof);
+    head.textContent = formatConclusion(checked);
     place.replaceChildren(
       renderElement(
         'section',

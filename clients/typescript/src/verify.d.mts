@@ -14,6 +14,8 @@ export type ProofCheck = {
   readonly verified: boolean;
   /** Whether the root was also found on the chain. */
   readonly onChain: boolean;
+  /** Whether the root lies on another chain than Base, where an anchor binds nobody. */
+  readonly rehearsal: boolean;
   readonly day: string;
   readonly day_root: string;
   readonly steps: readonly ProofStep[];

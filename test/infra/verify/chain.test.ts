@@ -1,12 +1,13 @@
 // Both verifiers of anchored data (AN-10) against a real chain: the posted root holds; another value, contract, chain or transaction is refused.
 import { createHash } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text as readText } from 'node:stream/consumers';
 import t, { type Test } from 'tap';
+import { verifyProofText } from '../../../infra/verify/verify.mjs';
 import {
   type AnchorFacts,
   buildDay,
@@ -121,6 +122,10 @@ t.test('a posted root holds, anything else on the chain is refused by its step',
       report: /^VERIFIED in a rehearsal: /m,
     });
     t.match(hidden, /^note rehearsal: the chain has the id of Base \(eip155:8453\) and is another one, so/m);
+    const content = readFileSync(join(FOLDER, proof), 'utf8');
+    const checkBy = (node: string) => verifyProofText(content, { rpc: node });
+    t.match(await checkBy(endpoints.rpc_url), { onChain: true, rehearsal: true }, 'for programs too');
+    t.match(await checkBy(rpc[1] as string), { onChain: true, rehearsal: false });
     for (const genesis of [
       null,
       {},
