@@ -67,10 +67,12 @@ export const createSearch = (pages: readonly (readonly [DocsPage, RenderedPage])
   index.addAll([...new Map(documents.map((document) => [document.id, document])).values()]);
   return (query) => {
     const found = index.search(query, { prefix: isWord, fuzzy: 0.15, boost: { title: 3 }, combineWith: 'AND' });
-    const hits = found.slice(0, MOST_HITS).map(({ id, page, title, text, terms, match }) => {
-      const words = terms.filter((term) => isWord(term) && match[term]?.includes('text'));
-      return { address: id, page, title, excerpt: cutExcerpt(text, words) };
-    });
+    const hits = found.slice(0, MOST_HITS).map(({ id, page, title, text, terms }) => ({
+      address: id,
+      page,
+      title,
+      excerpt: cutExcerpt(text, terms.filter(isWord)),
+    }));
     return { total: found.length, hits };
   };
 };

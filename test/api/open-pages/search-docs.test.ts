@@ -39,6 +39,18 @@ t.test('an excerpt has no marks of Markdown, no space before a comma or full sto
   t.end();
 });
 
+t.test('letters without a space for long are cut before, or shown whole about the word in them', (t) => {
+  const [page] = pages as readonly [(typeof pages)[number]];
+  const excerptOf = (text: string): string | undefined => {
+    const passages = [{ id: '', title: 'Paths', text }];
+    return createSearch([[page, { html: '', headings: [], passages }]])('target').hits[0]?.excerpt;
+  };
+  const [short, long] = ['abc/'.repeat(25), 'abc/'.repeat(60)];
+  t.equal(excerptOf(`See ${short}target/abc at the end.`), `… ${short}target/abc at the end.`);
+  t.equal(excerptOf(`See ${long}target at the end.`), 'See …');
+  t.end();
+});
+
 t.test('words of a picture are found by what it shows', (t) => {
   t.ok(search('forty').hits.some(({ address }) => address.startsWith('/docs/concepts')));
   t.end();
