@@ -297,7 +297,8 @@ t.test('diffs that were asked for with a depth state it, and reach as far', (t) 
   t.equal(venue.map({}, frame(recorded.raw), { listings: new Map() })[0]?.chain?.depth, 20, 'recorded');
   const change = { t: 1700000000100, s: 'BTC_USDT', U: 11, u: 12, a: [{ p: '6', s: 1 }] };
   t.equal(chainOf({ ...change, l: '100' })?.depth, 100);
-  for (const l of [undefined, null, '']) t.equal(chainOf({ ...change, l })?.depth, undefined, 'all levels');
+  for (const l of [undefined, null, '', '0', '2.5', -2])
+    t.equal(chainOf({ ...change, l })?.depth, undefined, 'all levels');
   const bids = [1, 2].map((p) => ({ p: String(p), s: 1 }));
   t.same(chainOf({ ...change, full: true, b: bids, l: '2' })?.full, { bids: false, asks: true }, 'a whole book');
   t.equal(chainOf({ ...change, full: true, b: bids })?.full, undefined, 'of no known depth');

@@ -135,6 +135,14 @@ t.test('what a filter does not take is named once, with the member that it was a
   t.same(leftOut('base=USDT,BTC,usdt&quote=USDT'), ['base USDT'], 'a quote of the same code is another member');
   t.same(leftOut('base=BTC/USDT&venue=<b>'), ['base BTC/USDT', 'venue <b>']);
   t.same(leftOut('base=BTC&base=NOPE'), ['base NOPE'], 'a member that is given twice');
+  const many = Array.from({ length: 70 }, (_, i) => `v${i}`);
+  const venue = many.join(',');
+  t.equal(readBoardView(new URLSearchParams({ venue })).filter.venues.length, 32);
+  t.same(
+    leftOut(`venue=${venue}`),
+    many.slice(32, 64).map((code) => `venue ${code}`),
+    'so many are taken, and named',
+  );
   t.match(leftOut(`base=${'A'.repeat(500)}`)[0], /^base A{10,100}…$/);
   t.end();
 });
