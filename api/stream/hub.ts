@@ -148,8 +148,7 @@ export class StreamHub {
   /** Starts a stream on `out`; everything up to `ready` is written before this returns, of a long replay its beginning. */
   open({ lastEventId, ...opening }: Opening): Stream {
     const now = this.#advanceAll();
-    const { venues } = opening.request;
-    const tasks = this.#listTasks(venues);
+    const tasks = this.#listTasks(opening.request.venues);
     const onEnd = (ended: Stream): void => this.#forget(ended);
     const stream = new Stream({ ...opening, id: `str_${randomUUID()}`, nowMicros: this.#nowMicros, onEnd }, tasks);
     this.#streams.add(stream);
@@ -180,21 +179,20 @@ export class StreamHub {
     // The node that issued it may have a clock ahead of this one's: what is due until then is sent here when it is due.
     const id =
       sent === null || sent.sentAt > now + CLOCKS_APART ? null : { ...sent, sentAt: Math.min(sent.sentAt, now) };
-    const { isClosed } = this.#arrivals;
     // A node that ends sends nothing after the id: the client resumes from it elsewhere.
+    const { isClosed } = this.#arrivals;
     const resumed = id !== null && (isClosed || (this.#ring.covers(id.places) && !isBeyond(id.places, this.#places)));
-    const bufferFrom = this.#ring.from(now);
     const listings = selectNow(request, this.#live, now).length;
-    stream.add('hello', makeHelloData(stream, this.#live, { listings, resumed, bufferFrom, now }));
+    const told = { listings, resumed, bufferFrom: this.#ring.from(now), now };
+    stream.add('hello', makeHelloData(stream, this.#live, told));
     if (resumed) {
       stream.commit(lastEventId ?? '');
       if (!isClosed) this.#replays.begin(stream, id, now);
       return;
     }
     const from = id === null ? null : Math.min(id.sentAt, now);
-    const isExpired = lastEventId !== null;
     const gap = { from, to: now, reason: 'resume_expired', dropped: null, scope: {} } as const;
-    this.#sendPicture(stream, isExpired ? gap : null, now);
+    this.#sendPicture(stream, lastEventId === null ? null : gap, now);
   }
 
   /** The picture as of now, after a gap if there is one. */
