@@ -39,7 +39,7 @@ const PATIENCE_MS = 60_000;
 type Ask = (text: string) => Promise<Cell[][]>;
 
 /** Rejects when QuestDB has not answered for a minute: a task that began without the versions would tell of every listing as of a new one. */
-const readPatiently = async <T>({ reader, log }: LostTopics, read: (ask: Ask) => Promise<T>): Promise<T> => {
+const awaitAnswer = async <T>({ reader, log }: LostTopics, read: (ask: Ask) => Promise<T>): Promise<T> => {
   const backoff = createBackoff({ minMs: 100, maxMs: 2_000 });
   for (const end = performance.now() + PATIENCE_MS; ; ) {
     try {
@@ -52,7 +52,7 @@ const readPatiently = async <T>({ reader, log }: LostTopics, read: (ask: Ask) =>
   }
 };
 
-const fetchRows = (spec: LostTopics, text: string): Promise<Cell[][]> => readPatiently(spec, (ask) => ask(text));
+const fetchRows = (spec: LostTopics, text: string): Promise<Cell[][]> => awaitAnswer(spec, (ask) => ask(text));
 
 const toMicros = (cell: Cell | undefined): Micros | null => (typeof cell === 'string' ? Number(cell) : null);
 
@@ -97,7 +97,7 @@ const readSealed = async (spec: LostTopics, venue: string, symbols: Iterable<str
   const tables: string[] = [];
   for (const { table } of READINGS) {
     const name = toTableName(spec.namespace, table);
-    if (await readPatiently(spec, (ask) => hasTable(ask, name))) tables.push(name);
+    if (await awaitAnswer(spec, (ask) => hasTable(ask, name))) tables.push(name);
   }
   await spec.sender.waitVisible(tables);
   for (const table of tables) {
@@ -188,7 +188,7 @@ export const restoreTopics = async (spec: LostTopics): Promise<void> => {
   const worked = existing.has(names.watermark) ? await readWorked(spec) : new Set();
   const missing = unseen.filter(({ id }) => !worked.has(id));
   if (missing.length === 0) return;
-  if (!(await readPatiently(spec, (ask) => hasTable(ask, toTableName(namespace, 'listings'))))) return;
+  if (!(await awaitAnswer(spec, (ask) => hasTable(ask, toTableName(namespace, 'listings'))))) return;
   // All venues are read before anything is written: of a try that QuestDB ends nothing is left in topics that are kept for ever.
   const found: Found[] = [];
   for (const venue of missing) found.push(await readVenue(spec, venue));
