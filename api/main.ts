@@ -238,6 +238,14 @@ const watchStores = ({ pool }: Base, { isDatabaseReady }: TurnoverPart, { histor
 
 type WatchedStores = ReturnType<typeof watchStores>;
 
+type Closing = { readonly close: () => Promise<unknown> };
+
+/** Five seconds each at most. Calls of tools are calls of the data API: it ends last. Messages to receivers may take ten, so they end meanwhile. */
+const endApps = async (tools: Closing | null, app: Closing): Promise<void> => {
+  await tools?.close();
+  await app.close();
+};
+
 const start = async (): Promise<Stop> => {
   const base = openBase();
   const { config, log, nowMicros, pool, live, registry, baseUrl } = base;
@@ -280,9 +288,8 @@ const start = async (): Promise<Stop> => {
   const tools = await startTools(config, app.listeningOrigin, { keys, secret, log });
   log.info({ base_url: config.BASE_URL, venues: config.VENUES, simulated: config.SIMULATED }, 'listening');
   return async () => {
-    await tools?.close();
-    await app.close();
-    const parts = [rules, payments, settlement, notices, turnover, streams, metered, stored, base];
+    await Promise.all([endApps(tools, app), rules.stop()]);
+    const parts = [payments, settlement, notices, turnover, streams, metered, stored, base];
     for (const part of parts) await part.stop();
   };
 };
