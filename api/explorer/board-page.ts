@@ -8,6 +8,7 @@ import {
   type BoardView,
   hasRangeOrder,
   listLeftOut,
+  MOST_CODES,
   readBoardView,
   toBoardAddress,
   toggleSort,
@@ -123,7 +124,7 @@ const filterForm = ({ view, directory, scope, leftOut }: Shown): Content => {
     ${filterField('venue', 'Venue', { codes: venues, known: listDistinct(listings, 'venue') })}
     <button type="submit" class="quiet">Show</button>
   </form></details>
-  ${leftOut.length === 0 ? null : renderMessage('warn', html`<p>No listing of this board has ${leftOut.join(', ')}: left out of the filter.</p>`)}`;
+  ${leftOut.length === 0 ? null : renderMessage('warn', html`<p>Left out of the filter: ${leftOut.join(', ')}. It takes codes of the listings of this board, ${MOST_CODES} of each kind.</p>`)}`;
 };
 
 const renderLegend = ({ measure }: Shown): Content => {

@@ -354,14 +354,14 @@ t.test('a code that nothing has is named, and left out of the filter of the boar
   const on = await visit(chromium, 'desktop');
   const { page } = on;
   await page.goto(`${origin}/explore?base=NOPE,BTC`);
-  await page.getByText('No listing of this board has base NOPE: left out of the filter.').waitFor();
+  await page.getByText('Left out of the filter: base NOPE.').waitFor();
   t.equal(await page.getByLabel('Base').inputValue(), 'BTC');
   t.equal(await page.locator('#board tbody tr').count(), 1);
   await page.goto(`${origin}/explore?base=NOPE`);
-  t.equal(await page.getByText('No listing of this board has base NOPE').isVisible(), true);
+  t.equal(await page.getByText('Left out of the filter: base NOPE.').isVisible(), true);
   t.equal(await page.getByLabel('Base').isVisible(), true, 'the filter is open to be mended');
   await page.goto(`${origin}/explore?base=BTC`);
-  t.equal(await page.getByText('No listing of this board').count(), 0);
+  t.equal(await page.getByText('Left out of the filter').count(), 0);
   await examinePage(t, on, 'desktop-board-filter');
   await on.context.close();
 });

@@ -6,7 +6,8 @@ import { DEFAULT_MEASURE, findMeasure, type Measure, type MeasureId } from './me
 export type BoardView = { readonly measure: MeasureId; readonly sort: Sort; readonly filter: Filter };
 
 const CODE = /^[A-Za-z0-9_-]{1,40}$/;
-const MOST_CODES = 32;
+/** Of one kind in a filter. */
+export const MOST_CODES = 32;
 const BOARD_PATH = '/explore';
 
 const toUpper = (code: string): string => code.toUpperCase();
