@@ -129,6 +129,8 @@ type Received = {
   readonly connId: string;
   readonly frame: PaperFrame;
 };
+/** `[from, to)`. */
+type Stretch = { readonly from: Micros; readonly to: Micros };
 /** A book message that is a reading. */
 type ReceivedBook = Received & { readonly book: PaperBook; readonly standing: Standing };
 type Reading = Received & { readonly standing?: Standing } & { readonly late: boolean; readonly end: Micros };
@@ -165,6 +167,8 @@ export class Oracle {
   readonly #spans: Span[] = [];
   readonly #covers = new Map<string, readonly string[]>();
   readonly #unreadable: { readonly connId: string; readonly receivedAt: Micros; readonly place: number }[] = [];
+  /** Stretches of receipt of a connection of which nothing was recorded in time to count, with the record that shows it (D-705). */
+  readonly #untimely: (Stretch & { readonly connId: string; readonly place: number })[] = [];
   readonly #versions = new Map<string, Version[]>();
   readonly #books = new Map<string, ReceivedBook[]>();
 
@@ -217,6 +221,8 @@ export class Oracle {
         name(connId, receivedAt, place);
         if (record.seq <= (seqs.get(connId) ?? 0)) continue;
         seqs.set(connId, record.seq);
+        const countsFrom = recordedAt - COUNTS_WITHIN;
+        if (receivedAt < countsFrom) this.#untimely.push({ connId, place, from: receivedAt, to: countsFrom });
         if ((body as PaperFrame).l === 'bad') this.#unreadable.push({ connId, receivedAt, place });
         else this.#received.push({ place, recordedAt, receivedAt, connId, frame: body as PaperFrame });
       }
@@ -706,7 +712,19 @@ export class Oracle {
     });
   }
 
-  /** Stretches without a connection: as known at the seal of their window, before it as known when the newest window ended (H-16k). */
+  /** Parts of a connection's life in which what it brought was recorded in time, as far as known before a record. */
+  #timely({ connId, from, to }: Stretch & { readonly connId: string }, known: number): Stretch[] {
+    const parts: Stretch[] = [];
+    const late = this.#untimely.filter((one) => one.connId === connId && one.place < known);
+    let start = from;
+    for (const one of late.sort((a, b) => a.from - b.from)) {
+      if (one.from > start) parts.push({ from: start, to: Math.min(one.from, to) });
+      start = Math.max(start, one.to);
+    }
+    return [...parts, { from: start, to }].filter((part) => part.from < part.to);
+  }
+
+  /** Stretches without a connection that was in time: as known at the seal of their window, before it as known when the newest window ended (H-16k). */
   #eventGaps({ listing, delistedAt }: Version, from: Micros, to: Micros): JsonValue[] {
     const { symbol } = listing;
     const gaps: { from: Micros; to: Micros; cause: string }[] = [];
@@ -724,16 +742,24 @@ export class Oracle {
       const cause = isSealed ? seen : 'unknown';
       const spans = this.#spans
         .filter(({ connId, fromKnown }) => this.#serves(connId, 'liquidation') && fromKnown < known)
-        .map((span) => ({ from: span.from, to: span.toKnown < known ? span.to : null }))
+        .map((span) => ({ ...span, to: (span.toKnown < known ? span.to : null) ?? Number.POSITIVE_INFINITY }))
+        .flatMap((span) => this.#timely(span, known))
         .sort((a, b) => a.from - b.from);
+      const isUntimely = (part: Stretch): boolean =>
+        this.#untimely.some(
+          ({ connId, place, from, to }) =>
+            this.#serves(connId, 'liquidation') && place < known && from < part.to && to > part.from,
+        );
       let reached = at - 10 * SECOND;
       if (seen === 'parse_error') put({ from: reached, to: at, cause });
       else {
         for (const span of [...spans, { from: at, to: at }]) {
           if (span.from > reached && reached < at) {
-            put({ from: reached, to: Math.min(span.from, at), cause: cause === 'no_update' ? 'unknown' : cause });
+            const part = { from: reached, to: Math.min(span.from, at) };
+            const unexplained = isUntimely(part) ? 'collector_down' : 'unknown';
+            put({ ...part, cause: cause === 'no_update' ? unexplained : cause });
           }
-          reached = Math.max(reached, span.to ?? Number.POSITIVE_INFINITY);
+          reached = Math.max(reached, span.to);
         }
       }
     }
