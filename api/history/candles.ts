@@ -108,10 +108,13 @@ const judge = (subject: Subject, openTime: Micros, candle: StoredCandle | undefi
 
 type Counted = { readonly expected: number; readonly present: number; readonly noTrades: number };
 
-/** Minutes of a period: as it was sealed, or by counting those that are known. */
-const countMinutes = ({ minutes, options }: Subject, openTime: Micros, candle: StoredCandle | undefined): Counted => {
+/** Minutes of a period: as it was sealed, or by counting those that are known. Of a period before what is kept there is none. */
+const countMinutes = (subject: Subject, openTime: Micros, candle: StoredCandle | undefined): Counted => {
+  const { minutes, selected, options } = subject;
   const { length } = options.asked;
   const expected = length / MICROS_PER_MINUTE;
+  if (openTime + length <= computeRetentionFrom('candles', selected.version, options.evaluatedAt))
+    return { expected, present: 0, noTrades: 0 };
   if (candle !== undefined) return { expected, present: candle.present, noTrades: candle.noTrades };
   let [present, noTrades] = [0, 0];
   for (let at = openTime; at < openTime + length; at += MICROS_PER_MINUTE) {

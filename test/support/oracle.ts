@@ -648,7 +648,9 @@ export class Oracle {
     const minutes = within.map((at) => this.#minute(symbol, at));
     const records = minutes.flatMap(({ record }) => (record === null ? [] : [record]));
     const noTrades = minutes.filter(({ record, cause }) => record === null && cause === null).length;
-    const counted = { expected, present: records.length, no_trades: noTrades };
+    // Of a period that holds the first sight of the listing, minutes that were published before it are counted (H-16c).
+    const before = opens.filter((at) => !within.includes(at) && this.#minute(symbol, at).record !== null);
+    const counted = { expected, present: records.length + before.length, no_trades: noTrades };
     if (open + length <= keptFrom) return missing({ ...counted, present: 0, no_trades: 0 }, { reason: 'not_retained' });
     const isSealed = this.#sealedBy(open + length) !== Number.POSITIVE_INFINITY;
     const isWhole = records.length + noTrades === expected;

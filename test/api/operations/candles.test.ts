@@ -411,6 +411,31 @@ t.test(
   },
 );
 
+t.test(
+  'a period before the first sight of a listing has no minutes, one that holds it has those that were published',
+  async (t) => {
+    const symbol = 'EARLYUSDT';
+    const feed = settledMarket(minute(4) + 105 * SECOND);
+    const seenAt = minute(1) + 7 * SECOND;
+    const values = listingValues({ venue_symbol: symbol });
+    feed.list({ ...listing('binance', values, { writtenAt: seenAt }), first_seen_at: seenAt });
+    feed.watermark('binance', minute(5) + 40 * SECOND);
+    await write([present(minute(0), { symbol }), present(minute(1), { symbol })]);
+    const listCounts = async (timeframe: string) =>
+      readRows(
+        await ask(
+          { ...FOUR, where: `symbol = "${symbol}"`, timeframe, to: '2026-01-15T11:05Z' },
+          { feed, nowMicros: () => minute(5) + 40 * SECOND },
+        ),
+      ).map(({ status, base_candles }) => [status, base_candles.present]);
+    t.same((await listCounts('1m')).slice(0, 2), [
+      ['missing', 0],
+      ['present', 1],
+    ]);
+    t.same(await listCounts('5m'), [['missing', 2]], 'not sealed yet (H-16c)');
+  },
+);
+
 t.test('settles when two minutes have passed and the store shows everything that counts', async (t) => {
   const settledAt = async (history: Micros, now: Micros): Promise<boolean | undefined> => {
     const feed = settledMarket(history);
