@@ -17,7 +17,7 @@ import { isBeyond, makeStartId, parseEventId } from './positions.ts';
 import { Replays } from './replays.ts';
 import { type StreamRequest, selectNow } from './request.ts';
 import { type Applied, Ring } from './ring.ts';
-import { RowBatches } from './row-events.ts';
+import { placeRow, RowBatches } from './row-events.ts';
 import { RowNews } from './row-news.ts';
 import { formatGap, type Gap, Stream } from './stream.ts';
 import { TrackBoard } from './track-board.ts';
@@ -182,9 +182,8 @@ export class StreamHub {
     // A node that ends sends nothing after the id: the client resumes from it elsewhere.
     const { isClosed } = this.#arrivals;
     const resumed = id !== null && (isClosed || (this.#ring.covers(id.places) && !isBeyond(id.places, this.#places)));
-    const listings = selectNow(request, this.#live, now).length;
-    const told = { listings, resumed, bufferFrom: this.#ring.from(now), now };
-    stream.add('hello', makeHelloData(stream, this.#live, told));
+    const [listings, bufferFrom] = [selectNow(request, this.#live, now).length, this.#ring.from(now)];
+    stream.add('hello', makeHelloData(stream, this.#live, { listings, resumed, bufferFrom, now }));
     if (resumed) {
       stream.commit(lastEventId ?? '');
       if (!isClosed) this.#replays.begin(stream, id, now);
@@ -304,8 +303,9 @@ export class StreamHub {
       // What is due before any other entry is a step of its own: its id passes none of the rows that have gathered.
     } else if (this.#ends.isDue(now) || this.#board.isDue(venue, now)) this.#advanceAll(now);
     // Each event of rows has the place of its last row: a client that is cut off after it receives none of them again.
-    const followers = isRow ? this.#board.followers(venue, entry?.symbol ?? '') : [];
-    if (entry !== null && isRow && this.#rows.holdsOthers(venue, entry, followers)) this.#endRows();
+    const placed = isRow && entry !== null && this.#streams.size > 0 ? placeRow(venue, entry) : null;
+    const streams = placed === null ? [] : this.#board.followers(venue, placed.symbol ?? '');
+    if (placed !== null && this.#rows.holdsOthers(placed, streams)) this.#endRows();
     this.#places.set(task, { offset: message.offset, index: message.index });
     this.#arrivals.look();
     this.#ids.forget();
@@ -313,8 +313,8 @@ export class StreamHub {
     if (this.#streams.size === 0) return;
     this.#appendedAt ??= message.recorded_at;
     if (entry === null) this.#publishReading(venue, message, now);
-    else if (isRow) this.#rows.add({ venue, entry }, { streams: followers, now });
-    else this.#publishEntry(venue, entry, now);
+    else if (placed !== null) this.#rows.add(placed, { streams, now });
+    else if (!isRow) this.#publishEntry(venue, entry, now);
     this.#commit(now);
     this.#scheduleFlush();
   }

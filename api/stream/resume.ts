@@ -15,7 +15,7 @@ import {
 import { PastLog } from './past-log.ts';
 import { type EventId, printEventId, printPlaces } from './positions.ts';
 import type { Ring, RingEntry } from './ring.ts';
-import { RowBatches } from './row-events.ts';
+import { placeRow, RowBatches } from './row-events.ts';
 import type { Stream } from './stream.ts';
 import { isSame, type LayerStatus, type Sight, type Track } from './track.ts';
 import { formatHole, TrackBoard, toListingKey } from './track-board.ts';
@@ -130,8 +130,10 @@ export class Replay {
     this.#endListing(toListingKey(venue, entry.symbol ?? ''), entry.recorded_at);
     if (entry.kind === 'listing') this.#changeListing(entry);
     if (entry.reading !== null && track !== undefined) this.#sendReading(track, entry.reading);
+    const placed = placeRow(venue, entry);
+    if (placed === null) return;
     const findMark = (listing: LiveListing): Mark | null => this.#findMark(listing, entry.recorded_at);
-    this.#rows.add({ venue, entry }, { streams: [this.#stream], now: this.#changed.now, findMark });
+    this.#rows.add(placed, { streams: [this.#stream], now: this.#changed.now, findMark });
     this.#rows.send();
   }
 

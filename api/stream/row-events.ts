@@ -158,11 +158,23 @@ type Receivers = {
   readonly findMark?: (listing: LiveListing) => Mark | null;
 };
 
-type Placed = { readonly venue: string; readonly entry: LiveEntry; readonly row: Row; readonly kind: Kind };
+/** A row as it is sent: those of one `place` that follow each other are one event. */
+export type PlacedRow = {
+  readonly venue: string;
+  readonly symbol: string | null;
+  readonly row: Row;
+  readonly kind: Kind;
+  readonly place: string;
+};
 
-/** Rows of one place go into one event; candles are sent alone. */
-const printPlace = ({ venue, entry, row, kind }: Placed): string =>
-  `${venue}|${entry.symbol}|${kind.layer}|${kind.layer === 'candles' ? `${kind.timeframe}|${kind.priceType}|${row.at}` : ''}`;
+/** Null: no stream is told of such an entry. Candles are sent alone. */
+export const placeRow = (venue: string, entry: LiveEntry): PlacedRow | null => {
+  const [layer, { row, symbol }] = [findRowLayer(entry), entry];
+  if (layer === null || row === null) return null;
+  const kind = readKind(layer, row);
+  const own = layer === 'candles' ? `${kind.timeframe}|${kind.priceType}|${row.at}` : '';
+  return { venue, symbol, row, kind, place: `${venue}|${symbol}|${layer}|${own}` };
+};
 
 /** Rows on their way to the streams that follow their listing: a text is made once a format, events of one listing go together. */
 export class RowBatches {
@@ -175,24 +187,16 @@ export class RowBatches {
     this.#live = live;
   }
 
-  /** Whether rows have gathered that the entry, which one of the streams wants, does not go with: they are an event of their own, before it. */
-  holdsOthers(venue: string, entry: LiveEntry, streams: Iterable<Stream>): boolean {
-    const [layer, { row }] = [findRowLayer(entry), entry];
-    if (this.#batches.size === 0 || layer === null || row === null) return false;
-    const kind = readKind(layer, row);
-    if (printPlace({ venue, entry, row, kind }) === this.#place) return false;
+  /** Whether rows have gathered that this one, which one of the streams wants, does not go with: they are an event of their own, before it. */
+  holdsOthers({ kind, place }: PlacedRow, streams: Iterable<Stream>): boolean {
+    if (this.#batches.size === 0 || place === this.#place) return false;
     for (const stream of streams) if (wants(stream, kind)) return true;
     return false;
   }
 
-  add(
-    { venue: code, entry }: { readonly venue: string; readonly entry: LiveEntry },
-    { streams, now, findMark }: Receivers,
-  ): void {
-    const [layer, { row, symbol }, venue] = [findRowLayer(entry), entry, this.#live.venue(code)];
-    if (layer === null || row === null || venue === undefined) return;
-    const kind = readKind(layer, row);
-    const place = printPlace({ venue: code, entry, row, kind });
+  add({ venue: code, symbol, row, kind, place }: PlacedRow, { streams, now, findMark }: Receivers): void {
+    const venue = this.#live.venue(code);
+    if (venue === undefined) return;
     const sent = new Set<string>();
     for (const stream of streams) {
       const selected = stream.selected.get(toListingKey(code, symbol ?? ''));
