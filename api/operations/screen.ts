@@ -20,7 +20,7 @@ import {
   Texts,
   Units,
 } from '../contract/parameters.ts';
-import type { Plan } from '../contract/plans.ts';
+import type { Plan, PlanCode } from '../contract/plans.ts';
 import { findReachRefusals, isSettled, listVersions } from '../history/past.ts';
 import { type Compiled, compile, type Demands } from '../language/compile.ts';
 import { VERSION } from '../language/limits.ts';
@@ -285,10 +285,12 @@ const makeAnswer = (
 };
 
 /** The page that a cursor names, or the refusal of a cursor that names none. */
-const findPage = (cursor: string, { input, compiled, plan }: Question, context: Context) => {
-  const { live, evaluatedAt } = context;
-  const asked = hashRequest(input, compiled, context);
-  const page = findScreenPages(live).find(cursor, { asked, plan: plan.code, now: evaluatedAt });
+const findPage = (
+  cursor: string,
+  by: { readonly asked: string; readonly plan: PlanCode },
+  { live, evaluatedAt }: Context,
+) => {
+  const page = findScreenPages(live).find(cursor, { ...by, now: evaluatedAt });
   if (page !== null) return page;
   throw new ServiceError([WRONG_CURSOR]);
 };
@@ -348,7 +350,10 @@ const makeQuestion = (input: Input, context: Context, compiled: Compiled | null)
 const judge = (input: Input, context: Context, compiled: Compiled | null): void => {
   const question = makeQuestion(input, context, compiled);
   if (input.cursor === undefined) selectFor(question, context);
-  else findPage(input.cursor, question, context);
+  else {
+    const asked = hashRequest(input, question.compiled, context);
+    findPage(input.cursor, { asked, plan: question.plan.code }, context);
+  }
 };
 
 const run = async (input: Input, context: Context, compiled: Compiled | null): Promise<Answer> => {
@@ -356,7 +361,7 @@ const run = async (input: Input, context: Context, compiled: Compiled | null): P
   const limit = Math.min(input.limit ?? DEFAULT_LIMIT, question.plan.limits.screen_limit);
   const pages = { limit, asked: hashRequest(input, question.compiled, context) };
   if (input.cursor !== undefined) {
-    const { result, from, id } = findPage(input.cursor, question, context);
+    const { result, from, id } = findPage(input.cursor, { asked: pages.asked, plan: question.plan.code }, context);
     return makeAnswer(result, from, { context, input, pages: { ...pages, id } });
   }
   const result = await evaluate(question, context);
