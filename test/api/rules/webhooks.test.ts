@@ -299,20 +299,26 @@ t.test('an account has five webhooks, also when more are added at once', async (
   t.equal((await listWebhooks(pool, 'acc_a')).length, 5);
 });
 
-t.test('receivers that fail hold up no other, however many they are and whatever waits for them', async (t) => {
-  const pool = await freshPool(t);
+/** Twenty webhooks of one receiver and one of another, all of the account, and what makes a move of it. */
+const useCrowd = async (pool: Pool, urls: { readonly crowd: string; readonly quick: string }) => {
   await pool.query("insert into accounts (account_id, plan) values ('acc_a', 'pro')");
-  const failing = await startReceiver(t, (reply) => reply.writeHead(500).end());
-  const quick = await startReceiver(t, (reply) => reply.end());
   const add = (id: string, url: string) =>
     pool.query("insert into rule_webhooks (webhook_id, account_id, url, secret) values ($1, 'acc_a', $2, 's')", [
       id,
       url,
     ]);
-  for (let i = 0; i < 20; i++) await add(`hook_${String(i).padStart(26, '0')}`, failing.url);
+  for (let i = 0; i < 20; i++) await add(`hook_${String(i).padStart(26, '0')}`, urls.crowd);
   const move = await makeMoves(pool);
+  return { move, addQuick: () => add(`hook_${'Z'.repeat(26)}`, urls.quick) };
+};
+
+t.test('receivers that fail hold up no other, however many they are and whatever waits for them', async (t) => {
+  const pool = await freshPool(t);
+  const failing = await startReceiver(t, (reply) => reply.writeHead(500).end());
+  const quick = await startReceiver(t, (reply) => reply.end());
+  const { move, addQuick } = await useCrowd(pool, { crowd: failing.url, quick: quick.url });
   for (let i = 0; i < 4; i++) await move(i);
-  await add(`hook_${'Z'.repeat(26)}`, quick.url);
+  await addQuick();
   await move(4);
   const deps = { pool, calls: LOCAL, count: createRuleMetrics(new Registry()), log: createLog('test', 'silent') };
   const sending = new Sending(deps, (error) => {
@@ -328,19 +334,6 @@ t.test('receivers that fail hold up no other, however many they are and whatever
   await sending.allEnd();
   t.equal(quick.received.length, 2, 'before any of those that failed');
 });
-
-/** Twenty webhooks of one receiver and one of another, all of the account, and what makes a move of it. */
-const useCrowd = async (pool: Pool, urls: { readonly crowd: string; readonly quick: string }) => {
-  await pool.query("insert into accounts (account_id, plan) values ('acc_a', 'pro')");
-  const add = (id: string, url: string) =>
-    pool.query("insert into rule_webhooks (webhook_id, account_id, url, secret) values ($1, 'acc_a', $2, 's')", [
-      id,
-      url,
-    ]);
-  for (let i = 0; i < 20; i++) await add(`hook_${String(i).padStart(26, '0')}`, urls.crowd);
-  const move = await makeMoves(pool);
-  return { move, addQuick: () => add(`hook_${'Z'.repeat(26)}`, urls.quick) };
-};
 
 t.test('receivers that take a message slowly come after all others, whatever waits for them', async (t) => {
   const pool = await freshPool(t);
