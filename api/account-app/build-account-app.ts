@@ -10,6 +10,7 @@ import { CLOSING, finishAnswers } from '../../infra/runtime/finish-answers.ts';
 import type { Logger } from '../../infra/runtime/log.ts';
 import { isOutOfService } from '../../infra/runtime/postgres/away.ts';
 import { limitRequestTime } from '../../infra/runtime/request-time.ts';
+import { keepConnection } from '../../infra/runtime/too-large.ts';
 import { formatCount } from '../../schemas/counts.ts';
 import { PasswordsBusy } from '../accounts/passwords.ts';
 import { openSessions } from '../accounts/sessions.ts';
@@ -125,8 +126,7 @@ const addFailures = (app: FastifyInstance, site: Site): void => {
     if (problem.status === 500) site.log.error(about, 'request of the account site failed');
     if (problem === AWAY) site.log.warn(about, 'what a request of the account site needs does not answer');
     if (problem.retryAfterS !== undefined) reply.header('retry-after', String(problem.retryAfterS));
-    // Closed at once, a client that is still sending would lose the answer.
-    if (problem.status === 413) reply.removeHeader('connection');
+    keepConnection(reply, problem.status);
     return sendProblem(site, { request, reply }, problem);
   });
   app.setNotFoundHandler((request, reply) => sendProblem(site, { request, reply }, NOTHING));

@@ -7,6 +7,7 @@ import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, 
 import { answerConnect } from '../../infra/runtime/connect-method.ts';
 import { CLOSING, finishAnswers } from '../../infra/runtime/finish-answers.ts';
 import { limitRequestTime } from '../../infra/runtime/request-time.ts';
+import { keepConnection } from '../../infra/runtime/too-large.ts';
 import type { ServiceError } from '../../schemas/errors.ts';
 import type { Call } from '../access/call.ts';
 import type { Account } from '../access/key-store.ts';
@@ -201,8 +202,7 @@ const addFailures = (app: FastifyInstance, methods: Methods): void => {
   app.setNotFoundHandler((request, reply) => sendNotFound(methods, request, reply));
   app.setErrorHandler((error, request, reply) => {
     const known: ServiceError | null = toServiceError(error);
-    // Closed at once, a client that is still sending would lose the answer: the rest is dropped, as after every other refusal.
-    if (known?.status === 413) reply.removeHeader('connection');
+    keepConnection(reply, known?.status);
     if (known === null) request.log.error({ err: error, receipt_id: request.receiptId }, 'request failed');
     return sendErrors(reply, known ?? INTERNAL);
   });

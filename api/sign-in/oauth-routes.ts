@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type Provider from 'oidc-provider';
 import { isOutOfService } from '../../infra/runtime/postgres/away.ts';
+import { keepConnection } from '../../infra/runtime/too-large.ts';
 import { formatCount } from '../../schemas/counts.ts';
 import type { Problem } from '../account-app/shell.ts';
 import { makeMetadataDocuments } from '../tool-app/metadata.ts';
@@ -142,8 +143,7 @@ const addFailures = (app: FastifyInstance): void => {
     const { statusCode = 500 } = error;
     // A browser, or a failure of ours: answered as everywhere on the site.
     if (request.method === 'GET' || statusCode >= 500) throw error;
-    // Closed at once, a client that is still sending would lose the answer.
-    if (statusCode === 413) reply.removeHeader('connection');
+    keepConnection(reply, statusCode);
     const description = statusCode === 413 ? `the body is larger than ${BODY_BYTES} bytes` : 'the body cannot be read';
     return reply
       .code(statusCode)

@@ -6,6 +6,7 @@ import { answerConnect } from '../../infra/runtime/connect-method.ts';
 import { CLOSING, finishAnswers } from '../../infra/runtime/finish-answers.ts';
 import type { Logger } from '../../infra/runtime/log.ts';
 import { limitRequestTime } from '../../infra/runtime/request-time.ts';
+import { keepConnection } from '../../infra/runtime/too-large.ts';
 import { readPath, readQuery } from '../contract/request-url.ts';
 import { parseMessage } from './digits.ts';
 import { createExchange, refuseRequest } from './exchange.ts';
@@ -129,8 +130,7 @@ const addFailures = (app: FastifyInstance, log: Logger): void => {
     if (statusCode >= 500) log.error({ err: error }, 'request of the tool server failed');
     const [code, message] = describeFailure(statusCode);
     const { text } = refuseRequest({ status: statusCode, code, message });
-    // Closed at once, a client that is still sending would lose the answer.
-    if (statusCode === 413) reply.removeHeader('connection');
+    keepConnection(reply, statusCode);
     return reply.code(statusCode).type('application/json').send(text);
   });
   app.setNotFoundHandler((_request, reply) => sendRefused(reply, NOTHING));
