@@ -174,6 +174,27 @@ t.test('a reorganisation of five blocks removes the transaction: the very same b
   t.equal(await postedTimes(day), 1);
 });
 
+t.test('a day whose block was removed keeps its nonce, whatever day is posted next', async (t) => {
+  const [a, b] = [await newDay(), await newDay()];
+  const poster = createPoster(deepChain, owner);
+  await advanceOnce(a.day, poster);
+  await advanceOnce(a.day, poster);
+  const [first] = await readTransactions(a.day);
+  t.match(first, { state: 'mined' });
+  await node.request('anvil_reorg', 1, []);
+  await node.holdBlocks();
+  t.teardown(() => node.releaseBlocks());
+  // Nodes take the transactions of removed blocks into their pool again (Ethereum's Geth; anvil forgets them).
+  const { rows } = await pool.query<{ raw: Hex }>('select raw from anchor_transactions where day = $1', [a.day]);
+  await node.reader.request({ method: 'eth_sendRawTransaction', params: [rows[0]?.raw as Hex] });
+  await advanceOnce(b.day, poster);
+  t.match(await readTransactions(b.day), [{ state: 'open', nonce: String(Number(first?.nonce) + 1) }]);
+  await node.mine();
+  await node.mine(64);
+  t.match(await advanceOnce(a.day, poster), { kind: 'confirmed', landed: { hash: first?.hash } });
+  t.match(await advanceOnce(b.day, poster), { kind: 'confirmed' });
+});
+
 t.test('a transaction that is stuck is replaced by one of the same nonce with a higher fee', async (t) => {
   const { day } = await newDay();
   let nowMs = Date.now();

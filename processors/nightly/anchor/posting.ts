@@ -212,11 +212,12 @@ type Look = {
 
 const look = async (purpose: Purpose, poster: Poster, queries: Queries): Promise<Look> => {
   const { chain, owner, reached } = poster;
-  const kept = await readUndecided(queries, toSender(poster), purpose);
-  const held = await purpose.held(kept);
-  if (held === 'other') return refuseForeign(purpose.day);
   // Read before the receipts, so that every transaction it counts has a receipt.
   const mined = await chain.nonceOf(owner.address);
+  const { day, contract } = purpose;
+  const kept = await readUndecided(queries, toSender(poster), { day, contract, mined });
+  const held = await purpose.held(kept);
+  if (held === 'other') return refuseForeign(day);
   const market = await chain.market();
   const seen = await readReceipts(kept, poster);
   reached('looked');

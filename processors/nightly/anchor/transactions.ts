@@ -26,9 +26,13 @@ type Row = {
 
 const COLUMNS = `tx_hash as hash, to_char(day, 'YYYY-MM-DD') as day, contract, nonce, raw, max_fee_per_gas as max_fee,
   max_priority_fee_per_gas as priority_fee, signed_at, state`;
-/** Open transactions of any purpose, because nonces are mined in order; and mined ones of `day`, because a block may be removed. */
+/**
+ * Open transactions of any purpose, because nonces are mined in order; mined ones of `day`, because a block may be removed; and those of any
+ * purpose that the chain no longer counts: their block was removed, and their nonce stays theirs.
+ */
 const UNDECIDED = `select ${COLUMNS} from anchor_transactions where genesis_hash = $1 and sender = $2
-  and (state = 'open' or (state = 'mined' and day is not distinct from $3 and ($4::text is null or contract = $4)))
+  and (state = 'open' or (state = 'mined' and
+    (nonce >= $5 or (day is not distinct from $3 and ($4::text is null or contract = $4)))))
   order by nonce, max_fee_per_gas`;
 const STORE = `insert into anchor_transactions
   (genesis_hash, tx_hash, day, contract, sender, nonce, raw, max_fee_per_gas, max_priority_fee_per_gas, signed_at)
@@ -42,13 +46,20 @@ const toKept = ({ nonce, max_fee, priority_fee, signed_at, hash, day, contract, 
   signedAtMs: signed_at.getTime(),
 });
 
-/** `contract` null: any contract, for a deployment, whose address is unknown before it is signed. */
+type Asked = {
+  readonly day: Day | null;
+  /** Null: any contract, for a deployment, whose address is unknown before it is signed. */
+  readonly contract: Hex | null;
+  /** Number of the sender's mined transactions. */
+  readonly mined: number;
+};
+
 export const readUndecided = async (
   queries: Queries,
   { genesisHash, sender }: Sender,
-  { day, contract }: { readonly day: Day | null; readonly contract: Hex | null },
+  { day, contract, mined }: Asked,
 ): Promise<readonly Kept[]> => {
-  const { rows } = await queries.query<Row>(UNDECIDED, [genesisHash, sender, day, contract]);
+  const { rows } = await queries.query<Row>(UNDECIDED, [genesisHash, sender, day, contract, mined]);
   return rows.map(toKept);
 };
 
