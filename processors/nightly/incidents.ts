@@ -1,4 +1,5 @@
 // Incidents: what an operator must look at; reported once while open (OP-01, OP-03).
+import { makeStorable } from '../../infra/runtime/postgres/storable.ts';
 import type { NightlyContext } from './step.ts';
 
 type Incident = {
@@ -17,7 +18,7 @@ export const reportIncident = async (
   const { rowCount } = await database.query(
     `insert into incidents (kind, subject, note, details) values ($1, $2, $3, $4)
      on conflict (kind, subject) where state = 'open' do nothing`,
-    [kind, subject, note, details],
+    [kind, subject, makeStorable(note), details],
   );
   if (rowCount === 1) log.error({ subject, ...details }, note);
 };

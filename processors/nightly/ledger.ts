@@ -2,6 +2,7 @@
 import type { Pool, PoolClient } from 'pg';
 import { pauseUnlessAborted } from '../../infra/runtime/pause.ts';
 import { runLocked } from '../../infra/runtime/postgres/advisory-lock.ts';
+import { makeStorable } from '../../infra/runtime/postgres/storable.ts';
 import { describeError } from '../../schemas/thrown.ts';
 import type { Day } from './day.ts';
 import type { StepState } from './schedule.ts';
@@ -69,7 +70,7 @@ const workThrough = async (
   } catch (error) {
     // How the step ends is said by the runner that has the lock now.
     if (lost.aborted) return { result: 'failed', error: lost.reason };
-    await client.query(END, [day, step, 'failed', describeError(error).slice(0, 1_000)]);
+    await client.query(END, [day, step, 'failed', makeStorable(describeError(error)).slice(0, 1_000)]);
     return { result: 'failed', error };
   }
 };

@@ -3,8 +3,9 @@ import t from 'tap';
 import { migrate } from '../../infra/postgres/migrate.ts';
 import { openPostgres } from '../../infra/runtime/postgres/postgres.ts';
 import type { AnchorChain } from '../../processors/nightly/anchor/chain.ts';
+import { encodePost } from '../../processors/nightly/anchor/contract.ts';
 import { STUCK_MS } from '../../processors/nightly/anchor/decide.ts';
-import { advanceDay, readClosedDay } from '../../processors/nightly/anchor/post-day.ts';
+import { advanceDay, readClosedDay, recordProblem } from '../../processors/nightly/anchor/post-day.ts';
 import { addClosedDay, createPoster, openAnchors } from '../support/anchor-chain.ts';
 import { ownEngines, useEngines } from '../support/engines.ts';
 
@@ -69,4 +70,23 @@ t.test('nor of one that it has sign a nonce that is used: the day is signed agai
   await advanceOver(second, chain, STUCK_MS);
   t.match(await advanceOver(second, chain), { kind: 'confirmed' });
   t.equal((await node.postings(contract)).length, posted + 2, 'each day once');
+});
+
+t.test('a root that one node does not show and another refuses to replace needs nobody', async (t) => {
+  const day = '2026-01-14';
+  const root = await addClosedDay(pool, day);
+  const hash = await node.wallet(owner.account).sendTransaction({ to: contract, data: encodePost(day, root) });
+  await node.reader.waitForTransactionReceipt({ hash });
+  const behind = await advanceOver(day, { ...chain, rootOf: async () => null }).catch((error: unknown) => error);
+  t.match(behind, { name: 'ChainError', fault: 'posted', message: /the contract has a root of the day by now/ });
+  t.match(await advanceOver(day, chain), { kind: 'confirmed', landed: { hash } });
+});
+
+t.test('what a node says is recorded, whatever characters it has', async (t) => {
+  const day = '2026-01-15';
+  await addClosedDay(pool, day);
+  // Anvil repeats the bytes with which a contract refused.
+  await recordProblem(pool, day, new Error('execution reverted: custom error 0xe29e659c: \0\0\u0001%'));
+  const { rows } = await pool.query('select problem, status from anchor_days where day = $1', [day]);
+  t.same(rows, [{ problem: 'execution reverted: custom error 0xe29e659c: \uFFFD\uFFFD\u0001%', status: 'pending' }]);
 });

@@ -181,6 +181,17 @@ t.test('a runner that was killed in the middle leaves its work to the next', asy
   );
 });
 
+t.test('a failure is recorded, and tried again as any other, whatever characters its words have', async (t) => {
+  const bad = makeStep('nul', 0, async () => Promise.reject(new Error('a node said \0')));
+  await t.rejects(runTask({ step: bad, day: '2026-01-15' }, ledger, { context: makeContext(), mode: 'once' }), {
+    message: 'a node said \0',
+  });
+  t.match(
+    (await ledger.states('2026-01-15')).find(({ step }) => step === 'nul'),
+    { state: 'failed', report: 'a node said \uFFFD' },
+  );
+});
+
 t.test('steps of one lock wait for each other, whatever their days, until they are to stop', async (t) => {
   const [begun, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const order: string[] = [];

@@ -9,3 +9,6 @@ export const isStorableJson = (value: unknown): boolean => {
   if (typeof value !== 'object' || value === null) return true;
   return Object.entries(value).every(([name, member]) => isStorable(name) && isStorableJson(member));
 };
+
+/** The text with U+FFFD for what cannot be stored: a failure that is recorded has words of others in it, as those of a node of a chain. */
+export const makeStorable = (text: string): string => text.replaceAll('\0', '\uFFFD').toWellFormed();

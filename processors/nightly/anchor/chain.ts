@@ -9,6 +9,7 @@ import {
   TimeoutError,
   TransactionNotFoundError,
   TransactionReceiptNotFoundError,
+  toFunctionSelector,
 } from 'viem';
 import { openChainTransport } from '../../../infra/runtime/chain-transport.ts';
 import { type ChainIdentity, isBinding, toDayNumber } from '../../../schemas/anchor-chain.ts';
@@ -25,8 +26,11 @@ const PAGE_BLOCKS = 9_000;
 const BASE_FEE_FACTOR = 2n;
 const NO_ROOT = '0'.repeat(64);
 
-/** `refused`: the node was reached and refused the request; `unreachable`: it does not respond. */
-type ChainFault = 'refused' | 'unreachable';
+/**
+ * `refused`: the node was reached and refused the request; `unreachable`: it does not respond; `posted`: the contract has a root of the day that is
+ * to be posted, which another node of the same address did not show.
+ */
+type ChainFault = 'refused' | 'unreachable' | 'posted';
 
 /** The node does not respond, or responds with an error. */
 export class ChainError extends Error {
@@ -88,11 +92,19 @@ const isAway = (error: unknown): boolean =>
   !(error instanceof BaseError) ||
   error.walk((one) => one instanceof HttpRequestError || one instanceof TimeoutError) !== null;
 
+const ALREADY_ANCHORED = toFunctionSelector('AlreadyAnchored(uint32)');
+
+/** Whether the contract refused because the day has its root. */
+const isPosted = (error: unknown): boolean =>
+  error instanceof BaseError &&
+  error.walk((one) => String((one as { readonly data?: unknown }).data).startsWith(ALREADY_ANCHORED)) !== null;
+
 /** Runs a query; rejects with ChainError only. */
 const ask = async <T>(what: string, question: () => Promise<T>): Promise<T> => {
   try {
     return await question();
   } catch (error) {
+    if (isPosted(error)) throw new ChainError(`${what}: the contract has a root of the day by now`, 'posted');
     const text = describeChainError(error).replaceAll(/\bhttps?:\/\/\S+/g, 'the node');
     throw new ChainError(`${what}: ${text}`, isAway(error) ? 'unreachable' : 'refused');
   }
