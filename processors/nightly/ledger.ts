@@ -17,7 +17,9 @@ export type Outcome =
   /** Another runner works on it. */
   | { readonly result: 'busy' }
   /** The step was already done. */
-  | { readonly result: 'known' };
+  | { readonly result: 'known' }
+  /** This runner is to stop. */
+  | { readonly result: 'stopped' };
 
 export type Attempt = {
   readonly step: string;
@@ -25,7 +27,7 @@ export type Attempt = {
   /** Held by one attempt at a time, for any step and day: the others wait. Absent: one lock for each step and day, and the others are `busy`. */
   readonly lock?: string;
   readonly mode: 'once' | 'again';
-  /** Ends the wait for a lock: the outcome is `busy`. */
+  /** This runner is to stop: ends the wait for a lock (`busy`), and a step that heeds it (`stopped`). */
   readonly signal?: AbortSignal;
   /** Called once when another runner holds the lock. */
   readonly waiting?: () => void;
@@ -59,7 +61,7 @@ const isDone = async (client: PoolClient, step: string, day: Day): Promise<boole
 
 const workThrough = async (
   { client, lost }: { readonly client: PoolClient; readonly lost: AbortSignal },
-  [day, step]: [Day, string],
+  { day, step, signal }: Attempt,
   work: Work,
 ): Promise<Outcome> => {
   await client.query(BEGIN, [day, step]);
@@ -70,6 +72,8 @@ const workThrough = async (
   } catch (error) {
     // How the step ends is said by the runner that has the lock now.
     if (lost.aborted) return { result: 'failed', error: lost.reason };
+    // No failure, after which the step would rest: as after a kill the next runner takes it up at once.
+    if (signal?.aborted === true) return { result: 'stopped' };
     await client.query(END, [day, step, 'failed', makeStorable(describeError(error)).slice(0, 1_000)]);
     return { result: 'failed', error };
   }
@@ -78,13 +82,15 @@ const workThrough = async (
 /** Does the work while this process holds its lock; null: another one holds it. */
 const attemptNow = (
   pool: Pool,
-  { step, day, mode, lock = `${step} ${day}` }: Attempt,
+  attempt: Attempt,
   work: Work,
-): Promise<Outcome | null> =>
-  runLocked(pool, { kind: LOCK, name: lock }, async (client, lost) => {
+): Promise<Outcome | null> => {
+  const { step, day, mode, lock = `${step} ${day}` } = attempt;
+  return runLocked(pool, { kind: LOCK, name: lock }, async (client, lost) => {
     if (mode === 'once' && (await isDone(client, step, day))) return { result: 'known' };
-    return workThrough({ client, lost }, [day, step], work);
+    return workThrough({ client, lost }, attempt, work);
   });
+};
 
 export const openLedger = (pool: Pool): Ledger => ({
   states: async (since) => (await pool.query<StepState>(STATES, [since])).rows,

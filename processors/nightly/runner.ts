@@ -33,7 +33,7 @@ const reportFullDisk = async ({ step, day }: Task, error: unknown, context: Nigh
   });
 };
 
-/** Runs one step of one day; returns its report, or null while another runner works on it. Rejects with the step's own failure. */
+/** Runs one step of one day; returns its report, or null: another runner works on it, or this one is to stop. Rejects with the step's own failure. */
 export const runTask = async (
   { step, day }: Task,
   ledger: Ledger,
@@ -59,6 +59,10 @@ export const runTask = async (
     return null;
   }
   if (outcome.result === 'known') return 'done before';
+  if (outcome.result === 'stopped') {
+    log.info({ step: step.name, day }, 'nightly step stopped, the next runner takes it up');
+    return null;
+  }
   const seconds = (performance.now() - began) / 1_000;
   metrics.ended(step.name, outcome.result, seconds);
   if (outcome.result === 'failed') {

@@ -342,6 +342,18 @@ t.test('a transaction that the chain refused is a failure; the next attempt begi
   t.match(await readRow(day), { status: 'confirmed', problem: null });
 });
 
+t.test('a stop while a day waits for its blocks is no problem of the day', async (t) => {
+  const { day } = await newDay();
+  await node.holdBlocks();
+  t.teardown(() => node.releaseBlocks());
+  const signal = AbortSignal.timeout(1_000);
+  await t.rejects(anchor.run(day, makeContext(settings, { signal })), { name: /AbortError|TimeoutError/ });
+  t.match(await readRow(day), { status: 'submitted', problem: null });
+  await node.releaseBlocks();
+  await node.mine();
+  t.match(await anchor.run(day, makeContext()), /in block/);
+});
+
 t.test('two posters at once post a day once', async (t) => {
   const many = [await newDay(), await newDay(), await newDay()];
   await Promise.all([1, 2].flatMap(() => many.map(({ day }) => anchor.run(day, makeContext()))));

@@ -192,6 +192,21 @@ t.test('a failure is recorded, and tried again as any other, whatever characters
   );
 });
 
+t.test('a step that a stop ends has not failed: the next runner takes it up at once', async (t) => {
+  const stopping = new AbortController();
+  const stopped = makeStep('stopped', 0, async (_day, { signal }) => {
+    stopping.abort();
+    signal?.throwIfAborted();
+    return 'ok';
+  });
+  const task = { step: stopped, day: '2026-01-15' };
+  const context = makeContext({ signal: stopping.signal });
+  t.equal(await runTask(task, ledger, { context, mode: 'once' }), null);
+  const states = (await ledger.states('2026-01-15')).filter(({ step }) => step === 'stopped');
+  t.match(states, [{ state: 'running', attempts: 1 }]);
+  t.same(listDueTasks([stopped], states, findDayStart('2026-01-15')), [task]);
+});
+
 t.test('steps of one lock wait for each other, whatever their days, until they are to stop', async (t) => {
   const [begun, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const order: string[] = [];

@@ -56,8 +56,10 @@ export const anchorDay = async (closed: ClosedDay, anchoring: Anchoring): Promis
   try {
     return await post(closed, anchoring);
   } catch (error) {
-    await recordProblem(anchoring.database, closed.day, error);
-    if (error instanceof PostingError) await report(closed, error, anchoring);
+    const isFault = error instanceof PostingError;
+    // A stop in the middle is no problem of the day.
+    if (isFault || anchoring.signal?.aborted !== true) await recordProblem(anchoring.database, closed.day, error);
+    if (isFault) await report(closed, error, anchoring);
     throw error;
   }
 };
