@@ -25,6 +25,9 @@ const readDigits = (double: string | null, kept: string | null): Digits | null =
 /** Venue to instrument to the sum over its listings that have a figure; null where none has. */
 type Turnover = Record<string, Record<string, Digits | null>>;
 
+const hasFigure = (turnover: Turnover): boolean =>
+  Object.values(turnover).some((ofVenue) => Object.values(ofVenue).some((digits) => digits !== null));
+
 const readTurnover = async (
   { questdb, namespace }: NightlyContext,
   at: string,
@@ -58,6 +61,8 @@ export const turnover: Step = {
     const found = await readTurnover(context, at, before);
     const venues = Object.keys(found).length;
     if (venues === 0) return 'nothing was listed at 00:00';
+    // A row without figures would choose by names (D-740).
+    if (!hasFigure(found)) return 'no listing has a figure of the day before';
     const { rowCount } = await context.database.query(
       "insert into daily_turnover (day, source, turnover) values ($1, 'history', $2) on conflict (day) do nothing",
       [day, found],

@@ -330,6 +330,15 @@ t.test('the turnover waits for stored history to reach 00:00, and not for ever',
   t.match(await run(2 * HOUR_MS, 0), '4 instruments at 2 venues');
 });
 
+t.test('a midnight after a day without any figure changes no choice: the newest turnover stays', async (t) => {
+  const day = '2026-01-18';
+  await write([stats('okx', 'ETH-USDT-SWAP', '2026-01-17T22:00:00.000Z', '')]);
+  const nowMs = (): number => findDayStart(day) + 12 * HOUR_MS;
+  t.equal(await turnover.run(day, makeContext({ nowMs })), 'no listing has a figure of the day before');
+  const { rows } = await pool.query("select max(day)::text as newest from daily_turnover where source = 'history'");
+  t.same(rows, [{ newest: '2026-01-16' }]);
+});
+
 /** An API that answers by path and body; the edge that the re-check calls. */
 const startAnswers = async (answer: (body: { readonly id: number }, asked: number) => [number, unknown]) => {
   const asked = new Map<number, number>();
