@@ -29,14 +29,17 @@ export type Series<F extends Digits> = Known<F> & { readonly place: string };
 
 export const toIso = (ms: number): string => new Date(ms).toISOString();
 
-const INSTANT = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.(\d{1,6}))?)?(?:Z|[+-]\d{2}:\d{2}))?$/;
+const INSTANT = /^(\d{4}-\d{2}-\d{2})(?:T(?!24)\d{2}:\d{2}(?::\d{2}(?:\.(\d{1,6}))?)?(?:Z|[+-]\d{2}:\d{2}))?$/;
 
 /** An instant in the form of the answers, with which it compares as text. What is no instant stays as it is: the service refuses it. */
 export const toAnswerForm = (text: string): string => {
   const found = INSTANT.exec(text);
   const ms = Date.parse(text);
   if (found === null || Number.isNaN(ms)) return text;
-  const micros = (found[1] ?? '').slice(3).padEnd(3, '0');
+  const [, day = '', fraction = ''] = found;
+  // `Date` takes a day beyond the end of its month for one of the next.
+  if (toIso(Date.parse(day)).slice(0, 10) !== day) return text;
+  const micros = fraction.slice(3).padEnd(3, '0');
   return micros === '000' ? toIso(ms) : `${toIso(ms).slice(0, -1)}${micros}Z`;
 };
 const compareTexts = (a: string, b: string): number => (a < b ? -1 : Number(a > b));

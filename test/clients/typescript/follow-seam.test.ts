@@ -286,7 +286,8 @@ t.test('a beginning in any form is compared in the form of the answers', (t) => 
   );
   t.equal(toAnswerForm('2024-02-29'), '2024-02-29T00:00:00.000Z');
   t.equal(toAnswerForm('2026-01-15T12:00Z'), '2026-01-15T12:00:00.000Z');
-  for (const text of ['2026-01-15T12:00', '2026-13-01', 'yesterday', '15 Jan 2026', '2026-01-15T12:00:00.1234567Z'])
-    t.equal(toAnswerForm(text), text, 'the service refuses it');
+  const wrong = ['2026-01-15T12:00', '2026-13-01', 'yesterday', '15 Jan 2026', '2026-01-15T12:00:00.1234567Z'];
+  const unreal = ['2027-02-29', '2027-02-29T00:00:00Z', '2026-11-31', '2026-01-15T24:00:00Z', '2026-01-15T24:00+01:00'];
+  for (const text of [...wrong, ...unreal]) t.equal(toAnswerForm(text), text, 'the service refuses it');
   t.end();
 });
