@@ -8,6 +8,8 @@ import { type Purchase, replaceKey } from './purchases.ts';
 
 /** A signed message is good for so long after the instant it states. */
 const MESSAGE_MS = 600_000;
+/** The page that states the instant may be of a process whose clock is ahead by so much, or ours was set back since. */
+const CLOCKS_APART_MS = 5_000;
 
 /** The query to the chain: whether a contract wallet accepts the message as its own. */
 export type MessageChain = Pick<PaymentChain, 'isMessageOf'>;
@@ -90,7 +92,7 @@ export const recoverKey = async (
   const { transaction, issuedAt, signature } = recovery;
   const payer = recovery.payer.toLowerCase();
   const issuedMs = Date.parse(issuedAt);
-  if (!(issuedMs <= nowMs && nowMs < issuedMs + MESSAGE_MS)) return null;
+  if (!(issuedMs <= nowMs + CLOCKS_APART_MS && nowMs < issuedMs + MESSAGE_MS)) return null;
   if (!(await isSignedBy(payer, writeRecoveryMessage(baseUrl, recovery), { signature, chain }))) return null;
   return runInTransaction(pool, async (client) => {
     if (!(await before(client))) return null;

@@ -82,4 +82,8 @@ t.test('a key is not refused to a wallet that nobody could ask: it may send the 
   // Nothing is looked up before the signature is known to be good.
   const deps: RecoveryDeps = { pool: {} as RecoveryDeps['pool'], chain, baseUrl: 'http://api.test', nowMs };
   await t.rejects(recoverKey(recovery, deps), WalletUndecided);
+  const issuedMs = Date.parse(recovery.issuedAt);
+  // The page is of another process, or the clock was set back since.
+  await t.rejects(recoverKey(recovery, { ...deps, nowMs: issuedMs - 5_000 }), WalletUndecided);
+  t.equal(await recoverKey(recovery, { ...deps, nowMs: issuedMs - 5_001 }), null, 'a message of the future');
 });

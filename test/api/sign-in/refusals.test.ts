@@ -244,6 +244,9 @@ t.test('a renewal repeated within ten seconds is answered with the same tokens',
   service.clock.pass(4_000);
   const { expires_in: leftS } = (await (await renew(service, granted)).json()) as Tokens;
   t.ok(leftS <= firstS - 4, 'what is left is counted down');
+  service.clock.pass(-10_000);
+  const { expires_in: longestS } = (await (await renew(service, granted)).json()) as Tokens;
+  t.equal(longestS, firstS, 'a clock behind that of the first answer adds nothing');
   t.same(await reasons(service), [null]);
 });
 
