@@ -2,7 +2,7 @@
 import { parseArgs } from 'node:util';
 import { MS_PER_DAY } from '../../schemas/instants.ts';
 import { describeError } from '../../schemas/thrown.ts';
-import { addDays, type Day, findDayStart, toDayAt } from './day.ts';
+import { addDays, type Day, findDayStart, isDay, toDayAt } from './day.ts';
 import type { Ledger } from './ledger.ts';
 import { runDue, runTask } from './runner.ts';
 import { findLatestDue, MOST_DAYS, type StepState, type Task } from './schedule.ts';
@@ -32,9 +32,7 @@ export class UsageError extends Error {
 }
 
 const parseDay = (text: string, nowMs: number): Day => {
-  const isDay =
-    /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(findDayStart(text)) && toDayAt(findDayStart(text)) === text;
-  if (!isDay) throw new UsageError(`"${text}" is no day such as 2026-01-15`);
+  if (!isDay(text)) throw new UsageError(`"${text}" is no day such as 2026-01-15`);
   if (findDayStart(text) > nowMs) throw new UsageError(`${text} has not begun`);
   return text;
 };

@@ -11,7 +11,7 @@ import {
   readClosedDays,
 } from '../../../processors/nightly/anchor/post-day.ts';
 import { openChain, openOwner } from '../../../processors/nightly/anchor/poster.ts';
-import { findDayStart } from '../../../processors/nightly/day.ts';
+import { findDayStart, isDay } from '../../../processors/nightly/day.ts';
 import { createNightlyMetrics } from '../../../processors/nightly/metrics.ts';
 import { MS_PER_DAY } from '../../../schemas/instants.ts';
 import { describeError } from '../../../schemas/thrown.ts';
@@ -127,8 +127,7 @@ const parse = (argv: readonly string[]): { readonly command: Command; readonly a
     const command = COMMANDS[name];
     if (command === undefined || rest.length > 0)
       throw new Error(name === '' ? 'no command' : `"${positionals.join(' ')}" is no command`);
-    if (day !== null && (!/^\d{4}-\d{2}-\d{2}$/.test(day) || Number.isNaN(findDayStart(day))))
-      throw new Error(`"${day}" is no day such as 2026-01-15`);
+    if (day !== null && !isDay(day)) throw new Error(`"${day}" is no day such as 2026-01-15`);
     return { command, asked: { day, early: values.early } };
   } catch (error) {
     throw new OperatorError(`${describeError(error)}\n${USAGE}`);

@@ -42,3 +42,12 @@ t.test('the tool server over standard input names its settings, and the one that
   t.notMatch(stderr, /^\s+at /m, 'no stack');
   t.end();
 });
+
+t.test('a day that its month does not have is refused before anything is asked', (t) => {
+  for (const day of ['2027-02-29', '2026-11-31']) {
+    const { status, stderr } = run('infra/dev/tools/anchors.ts', 'post', day);
+    t.not(status, 0);
+    t.match(stderr, `"${day}" is no day such as 2026-01-15`);
+  }
+  t.end();
+});
