@@ -1,7 +1,8 @@
 // Compares the clock of this process with that of the database: a step deletes, ends and closes by the day that its clock names (D-508).
 import type { NightlyContext } from './step.ts';
 
-const MOST_APART_MS = 60_000;
+/** No step runs while the clocks are further apart. */
+export const MOST_APART_MS = 60_000;
 
 const READ = 'select (extract(epoch from clock_timestamp()) * 1000)::float8 as ms';
 

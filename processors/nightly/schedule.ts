@@ -1,4 +1,5 @@
 // Selects the steps of days to run now: pure, from the recorded states.
+import { MOST_APART_MS } from './clock.ts';
 import { addDays, type Day, findDayStart, toDayAt } from './day.ts';
 import type { Step } from './step.ts';
 
@@ -22,8 +23,14 @@ const RETRY_MAX_MS = 1_800_000;
 /** The newest day whose step is due. */
 export const findLatestDue = ({ dueMs }: Pick<Step, 'dueMs'>, nowMs: number): Day => toDayAt(nowMs - dueMs);
 
-const computeRetryAt = ({ attempts, endedAt }: StepState): number =>
-  (endedAt?.getTime() ?? 0) + Math.min(RETRY_MAX_MS, RETRY_MIN_MS * 2 ** Math.min(attempts - 1, 10));
+const computeWaitMs = ({ attempts }: StepState): number =>
+  Math.min(RETRY_MAX_MS, RETRY_MIN_MS * 2 ** Math.min(attempts - 1, 10));
+
+/** Whether a failed attempt is to be repeated later. One that ended further ahead than clocks are apart ended before they were set back. */
+const isWaiting = (state: StepState, nowMs: number): boolean => {
+  const passedMs = nowMs - (state.endedAt?.getTime() ?? 0);
+  return state.state === 'failed' && passedMs >= -MOST_APART_MS && passedMs < computeWaitMs(state);
+};
 
 /** Missing days of a step, oldest first; a step that never ran starts with the newest due day. */
 export const listMissingDays = (step: Step, states: readonly StepState[], nowMs: number): Day[] => {
@@ -46,7 +53,7 @@ export const listDueTasks = (steps: readonly Step[], states: readonly StepState[
     const days = listMissingDays(step, states, nowMs);
     const waits = (day: Day | undefined): boolean => {
       const held = states.find((state) => state.step === step.name && state.day === day);
-      return held?.state === 'failed' && computeRetryAt(held) > nowMs;
+      return held !== undefined && isWaiting(held, nowMs);
     };
     if (step.independentDays === true) return days.filter((day) => !waits(day)).map((day) => ({ step, day }));
     return waits(days[0]) ? [] : days.map((day) => ({ step, day }));

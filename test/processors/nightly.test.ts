@@ -59,6 +59,11 @@ t.test('a day is due at its time, missing days come oldest first, a failure hold
   t.equal(tasks([...since, failed], '2026-01-15T03:01Z').length, 4);
   t.equal(tasks([...since, { ...failed, attempts: 3 }], '2026-01-15T03:03:59Z').length, 2, 'later each time');
   t.equal(tasks([...since, { ...failed, state: 'running' }], '2026-01-15T03:00:01Z').length, 4, 'a killed one at once');
+  t.equal(
+    tasks([...since, failed], '2026-01-15T02:58:59Z').length,
+    4,
+    'no longer where the clocks were set back since',
+  );
   t.end();
 });
 
