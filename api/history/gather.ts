@@ -1,11 +1,11 @@
 // Reads what an answer needs for a few listings: series of each layer, marks for conversions, losses of connections.
 import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
-import type { TaskId } from '../../schemas/topics.ts';
+import type { Span as AliveSpan, TaskId } from '../../schemas/topics.ts';
 import { COUNTS_WITHIN, SEALS_AFTER, toSealInstant } from '../../schemas/windows.ts';
 import { type LiveListing, type Selected, toListingId } from '../live/listing-book.ts';
 import { type LiveMemory, NO_PARTITIONS } from '../live/memory.ts';
-import { findLoss, findPartition } from '../live/partition.ts';
+import { findPartition, findSpan } from '../live/partition.ts';
 import type { Span } from './past.ts';
 import { joinSeries, type ReadingRow, type RecentSeries } from './series.ts';
 import type { HistoryReader, Range, RowQuestion, Rows, Sources, StoredSpan } from './store.ts';
@@ -121,17 +121,23 @@ export type HeardRow = readonly [listing: Named, row: ReadingRow];
 /** Losses of connections as they counted for a listing at an instant. */
 export type Losses = (listing: Named, reading: StoredReading, at: Micros) => Micros | null;
 
+/** `isWhole`: the store shows every loss that can count at `at`. */
+type AskedLoss = { readonly receivedAt: Micros; readonly at: Micros; readonly isWhole: boolean };
+
 /** A loss counts at `at` as a reading does: recorded in time. Silence of a collector is a rule on the log and needs no record (F-02). */
 const isCounted = ({ recordedAt, cause }: StoredSpan, at: Micros): boolean =>
   cause === 'collector_down' || recordedAt <= at + COUNTS_WITHIN;
 
-const findStoredLoss = (spans: readonly StoredSpan[], received: Micros, at: Micros): Micros | null => {
-  let lost: Micros | null = null;
-  for (const span of spans) {
-    if (span.from > received || span.to < received || !isCounted(span, at)) continue;
-    if (lost === null || span.to < lost) lost = span.to;
-  }
-  return lost;
+/**
+ * When the span on which something came was lost, as far as that counts at `at`: the newest span that began by its receipt, as live answers have it
+ * (F-05). Messages that a stall held back begin a span before the end of the one that nothing named meanwhile. `held`: of memory, which alone has
+ * spans that go on; it does not know when a loss was recorded, so its losses are for what the store cannot show yet.
+ */
+const findLossOf = (stored: readonly StoredSpan[], held: AliveSpan | null, asked: AskedLoss): Micros | null => {
+  const own = stored.findLast(({ from }) => from <= asked.receivedAt);
+  if (own === undefined || (held !== null && held.from <= asked.receivedAt && held.from > own.from))
+    return asked.isWhole ? null : (held?.to ?? null);
+  return own.to >= asked.receivedAt - COUNTS_WITHIN && isCounted(own, asked.at) ? own.to : null;
 };
 
 /** Names the task of a listing: a connection may have ended for one shard and not for another. */
@@ -178,16 +184,18 @@ export const gatherLosses = async (
     const from = rows.reduce((least, { reading }) => Math.min(least, reading.received_at), latest);
     for (let i = 0; i < connections.length; i += SPANS_PER_STATEMENT) {
       const asked = connections.slice(i, i + SPANS_PER_STATEMENT);
-      const found = await reader.spans(asked, { task, from, to: latest });
+      const found = await reader.spans(asked, { task, from: from - COUNTS_WITHIN, to: latest });
       for (const [conn, ended] of found) spans.set(`${task}|${conn}`, ended);
     }
   }
   return (listing, reading, at) => {
     const { venue, venueSymbol } = listing;
     const task = nameTask(listing);
-    const stored = findStoredLoss(spans.get(`${task}|${reading.conn_id}`) ?? [], reading.received_at, at);
-    // Memory does not know when a loss was recorded, so it is used only for what the store cannot show yet.
-    if (stored !== null || at + SEALS_AFTER <= (visible.get(task) ?? 0)) return stored;
-    return findLoss(live.venue(venue)?.partitions ?? NO_PARTITIONS, venueSymbol, reading);
+    const held = findSpan(live.venue(venue)?.partitions ?? NO_PARTITIONS, venueSymbol, reading);
+    return findLossOf(spans.get(`${task}|${reading.conn_id}`) ?? [], held, {
+      receivedAt: reading.received_at,
+      at,
+      isWhole: at + SEALS_AFTER <= (visible.get(task) ?? 0),
+    });
   };
 };

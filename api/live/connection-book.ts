@@ -37,15 +37,20 @@ export class ConnectionBook {
     }
   }
 
-  /** End of the span on which something received at `receivedAt` came; null while it lives or when it is not known. */
-  lostAt(connId: string, receivedAt: Micros): Micros | null {
+  /** The span on which something received at `receivedAt` came: the newest that began by then, or the first; null when none is known. */
+  spanOf(connId: string, receivedAt: Micros): Span | null {
     const spans = this.#spans.get(connId);
     if (spans === undefined) return null;
     for (let i = spans.length - 1; i >= 0; i--) {
       const span = spans[i] as Span;
-      if (span.from <= receivedAt) return span.to;
+      if (span.from <= receivedAt) return span;
     }
-    return spans[0]?.to ?? null;
+    return spans[0] ?? null;
+  }
+
+  /** End of that span; null while it lives or when it is not known. */
+  lostAt(connId: string, receivedAt: Micros): Micros | null {
+    return this.spanOf(connId, receivedAt)?.to ?? null;
   }
 
   /** All spans that are known. */

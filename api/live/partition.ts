@@ -1,7 +1,7 @@
 // The state that a memory copy keeps of one partition of a venue's `live`: its place, its watermarks, its connections, its rows.
 import type { Micros } from '../../schemas/records.ts';
 import { toShard } from '../../schemas/shards.ts';
-import type { Place, Reading } from '../../schemas/topics.ts';
+import type { Place, Reading, Span } from '../../schemas/topics.ts';
 import { ConnectionBook } from './connection-book.ts';
 import { KEPT, RecentRows } from './recent-rows.ts';
 
@@ -42,13 +42,15 @@ export type Partitions = ReadonlyMap<number, Partition>;
 export const findPartition = (partitions: ReadonlyMap<number, unknown>, venueSymbol: string): number =>
   partitions.size > 1 ? toShard(venueSymbol, partitions.size) : 0;
 
-/** When the connection of a reading was lost, by the log of the listing; null while it lives or when it is not known. */
-export const findLoss = (
-  partitions: Partitions,
-  venueSymbol: string,
-  { conn_id: connId, received_at: receivedAt }: Pick<Reading, 'conn_id' | 'received_at'>,
-): Micros | null =>
-  partitions.get(findPartition(partitions, venueSymbol))?.connections.lostAt(connId, receivedAt) ?? null;
+type Heard = Pick<Reading, 'conn_id' | 'received_at'>;
+
+/** The alive span on which a reading came, by the log of the listing; null when it is not known. */
+export const findSpan = (partitions: Partitions, venueSymbol: string, heard: Heard): Span | null =>
+  partitions.get(findPartition(partitions, venueSymbol))?.connections.spanOf(heard.conn_id, heard.received_at) ?? null;
+
+/** When the connection of a reading was lost; null while it lives or when it is not known. */
+export const findLoss = (partitions: Partitions, venueSymbol: string, heard: Heard): Micros | null =>
+  findSpan(partitions, venueSymbol, heard)?.to ?? null;
 
 /** The smallest of the tasks' watermarks; null while one has published none. */
 const findLeast = (partitions: Partitions, read: (partition: Partition) => Micros | null): Micros | null => {

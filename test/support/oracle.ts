@@ -391,13 +391,11 @@ export class Oracle {
     return isUnreadable ? 'parse_error' : 'no_update';
   }
 
-  /** When the connection that brought a reading was lost, as far as that counts at `at` (F-01, N-11). */
+  /** When the connection that brought a reading was lost, as far as that counts at `at` (F-01, N-11): the end of the newest span that began by its receipt. */
   #lostAt({ connId, receivedAt }: Reading, at: Micros): Micros | null {
-    const ends = this.#spans.flatMap(({ connId: id, from, to, cause, recordedAt }) => {
-      if (id !== connId || to === null || from > receivedAt || to < receivedAt) return [];
-      return cause === 'collector_down' || recordedAt <= at + COUNTS_WITHIN ? [to] : [];
-    });
-    return ends.length === 0 ? null : Math.min(...ends);
+    const own = this.#spans.findLast((span) => span.connId === connId && span.from <= receivedAt);
+    if (own === undefined || own.to === null) return null;
+    return own.cause === 'collector_down' || own.recordedAt <= at + COUNTS_WITHIN ? own.to : null;
   }
 
   #status(reading: Reading, layer: PaperLayer, at: Micros, boundMs: number) {

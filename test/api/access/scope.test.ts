@@ -86,8 +86,7 @@ const VENUES = ['aster', 'binance', 'okx'] as const;
 const isRankedHigher = (one: string, other: string, turnover: ReadonlyMap<string, ReadonlyMap<string, string>>) => {
   const sum = (instrument: string): number =>
     [...turnover.values()].reduce((so, figures) => so + Number(figures.get(instrument) ?? 0), 0);
-  const isRanked = (instrument: string): boolean =>
-    [...turnover.values()].some((figures) => figures.has(instrument));
+  const isRanked = (instrument: string): boolean => [...turnover.values()].some((figures) => figures.has(instrument));
   if (!isRanked(one)) return false;
   return !isRanked(other) || sum(one) > sum(other) || (sum(one) === sum(other) && one < other);
 };
