@@ -179,9 +179,10 @@ const makeRowObject = (subject: Subject, openTime: Micros): Row | null => {
   };
 };
 
-/** Units of the members shown; the volume's is that of the newest candle that states one. */
-const findUnits = ({ selected, candles, options }: Subject): JsonValue => {
-  const rows = [...candles.values()];
+/** Units of the members shown; the volume's is that of the newest candle that states one. What is not retained is not shown, though it may be stored. */
+const findUnits = (subject: Subject): JsonValue => {
+  const { selected, candles, options } = subject;
+  const rows = [...candles.values()].filter((row) => judge(subject, row.openTime, row) === PRESENT);
   const newest = rows.reduce<StoredCandle | null>(
     (held, row) => (row.quantityUnit !== null && row.openTime >= (held?.openTime ?? 0) ? row : held),
     null,
