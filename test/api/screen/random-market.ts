@@ -33,7 +33,10 @@ export class Dice {
 }
 
 const TIMEFRAMES_READ = ['5m', '1h'] as const;
-const SOURCES = ['close', 'open', 'high', 'low', 'volume', 'mark_close', 'index_close'] as const;
+const PRICES = ['open', 'high', 'low', 'close'];
+const SOURCES = [...PRICES, 'volume', ...['mark', 'index'].flatMap((type) => PRICES.map((name) => `${type}_${name}`))];
+/** Volumes that no venue has. */
+const NEVER = ['mark_volume', 'index_volume'] as const;
 const SAMPLED = ['mark', 'funding', 'oi', 'spread'] as const;
 const MEMBERS: Readonly<Record<string, readonly string[]>> = {
   ticker: ['last'],
@@ -47,6 +50,8 @@ const MEMBERS: Readonly<Record<string, readonly string[]>> = {
 const STALE = ['connection_lost', 'state_lag', 'horizon_unknown', 'horizon_passed', 'freshness_bound'];
 
 const value = (dice: Dice): number => dice.of([0, 1, 2, 3, 5, 10, 0.5, 0.1, 0.0001, 7.25, -1, 100]);
+/** What a query may write: products and quotients of these leave the range of doubles at both ends (DQL-15). */
+const written = (dice: Dice): number => (dice.is(0.1) ? dice.of([1e200, -1e200, 1e308, 1e-200, 5e-324]) : value(dice));
 
 const layer = (dice: Dice, name: string): SlowLayer => {
   const bare = (status: SlowLayer['status'], reason: string, ageMs: number | null = null): SlowLayer => ({
@@ -86,7 +91,7 @@ const listing = (dice: Dice, base: string, venue: string, i: number): SlowListin
   for (const timeframe of TIMEFRAMES_READ) {
     for (const name of [...SOURCES, ...SAMPLED]) columns[`${name} ${timeframe}`] = column(dice, false);
     columns[`candles ${timeframe}`] = column(dice, true);
-    columns[`mark_volume ${timeframe}`] = { status: 'not_published', reason: 'venue_capability' };
+    for (const name of NEVER) columns[`${name} ${timeframe}`] = { status: 'not_published', reason: 'venue_capability' };
   }
   return {
     ...{ venue, base, instrument: `${base}-PERP`, symbol: `${base}${i}`, tickSize: dice.of([0.1, 1]), columns },
@@ -123,10 +128,10 @@ class Writer {
   series(depth: number): Json {
     const dice = this.#dice;
     const kind = depth <= 0 ? dice.roll() * 0.4 : dice.roll();
-    if (kind < 0.3) return { type: 'source', name: dice.is(0.06) ? 'mark_volume' : dice.of(SOURCES) };
+    if (kind < 0.3) return { type: 'source', name: dice.is(0.06) ? dice.of(NEVER) : dice.of(SOURCES) };
     if (kind < 0.4) return field(dice.of(SAMPLED));
     if (kind < 0.52)
-      return this.#arith(this.series(depth - 1), dice.is(0.5) ? num(value(dice)) : this.series(depth - 1));
+      return this.#arith(this.series(depth - 1), dice.is(0.5) ? num(written(dice)) : this.series(depth - 1));
     if (kind < 0.58) return this.#call('abs', [this.series(depth - 1)], false);
     return this.#windowed(depth);
   }
@@ -155,8 +160,20 @@ class Writer {
     return this.#call(dice.of(names), [s, small(dice)], true);
   }
 
-  #arith(left: Json, right: Json): Json {
-    return { type: 'arith', op: this.#dice.of(['+', '-', '*', '/']), left, right };
+  #arith(left: Json, right: Json, op = this.#dice.of(['+', '-', '*', '/'])): Json {
+    return { type: 'arith', op, left, right };
+  }
+
+  #depth(): Json {
+    const side = this.#dice.of(['bid', 'ask']);
+    const [name, band] = this.#dice.is(0.5) ? [`depth_${side}`, '10bps'] : [`depth_${side}_value`, '25bps'];
+    return this.#call(name, [{ type: 'code', value: band }], false);
+  }
+
+  /** Two or three. */
+  #join(make: () => Json): Json {
+    const args = Array.from({ length: this.#dice.is(0.7) ? 2 : 3 }, make);
+    return { type: this.#dice.of(['and', 'or']), args };
   }
 
   /** A number at a listing. */
@@ -169,8 +186,9 @@ class Writer {
         .filter((name) => !/^depth|interval|time/.test(name));
       return field(dice.of([...fields, 'tick_size', 'venues_listed', 'venues_answered']));
     }
-    if (kind < 0.35) return this.#call(dice.of(['depth_bid', 'depth_ask']), [{ type: 'code', value: '10bps' }], false);
-    if (kind < 0.4) return num(value(dice));
+    if (kind < 0.35) return this.#depth();
+    if (kind < 0.38) return num(written(dice));
+    if (kind < 0.4) return this.#arith(field('funding_interval'), { type: 'duration', value: '8h' }, '/');
     if (kind < 0.5) return this.#call('gaps', [small(dice)], true);
     if (kind < 0.58) return this.#call('abs', [this.number(depth - 1)], false);
     if (kind < 0.75) return this.#arith(this.number(depth - 1), this.number(depth - 1));
@@ -182,9 +200,7 @@ class Writer {
   condition(depth: number): Json {
     const dice = this.#dice;
     const kind = dice.roll();
-    if (depth > 0 && kind < 0.25) {
-      return { type: dice.of(['and', 'or']), args: [this.condition(depth - 1), this.condition(depth - 1)] };
-    }
+    if (depth > 0 && kind < 0.25) return this.#join(() => this.condition(depth - 1));
     const about = field(dice.of(['last', 'mark', 'funding', 'oi', 'bid', 'volume_24h']));
     if (kind < 0.33)
       return this.#cmp('=', this.#call('status', [about], false), {
@@ -198,16 +214,13 @@ class Writer {
       });
     if (kind < 0.45) return this.#cmp('<', field('time_to_funding'), field('funding_interval'));
     if (kind < 0.52) {
-      const values = dice
-        .of([
-          ['binance', 'okx'],
-          ['bybit', 'okx'],
-        ])
-        .map((code) => ({ type: 'code', value: code }));
-      return { type: 'in', left: field('venue'), values };
+      const lists = { venue: [['binance', 'okx'], ['bybit', 'okx'], ['okx']], quote: [['USDT'], ['USDC', 'USDT']] };
+      const key = dice.of(['venue', 'quote'] as const);
+      const values = dice.of<string[]>(lists[key]).map((code) => ({ type: 'code', value: code }));
+      return { type: 'in', left: field(key), values };
     }
     if (kind < 0.62) {
-      const b = dice.is(0.4) ? num(value(dice)) : this.series(1);
+      const b = dice.is(0.4) ? num(written(dice)) : this.series(1);
       return this.#call(dice.of(['crossover', 'crossunder']), [this.series(1), b], true);
     }
     return this.#cmp(dice.of(['=', '<', '>', '<=', '>=']), this.number(depth), this.number(1));
@@ -222,27 +235,36 @@ class Writer {
     const dice = this.#dice;
     const kind = dice.roll();
     if (depth > 0 && kind < 0.2)
-      return this.#arith(this.amount(depth - 1), dice.is(0.5) ? num(value(dice)) : this.amount(0));
+      return this.#arith(this.amount(depth - 1), dice.is(0.5) ? num(written(dice)) : this.amount(0));
     if (kind < 0.25) return this.#call('abs', [this.amount(0)], false);
     if (kind < 0.32) return field(dice.of(['venues_listed', 'venues_answered']));
     if (kind < 0.55) return { type: 'count', where: this.condition(1) };
     const where = dice.is(0.5) ? { where: this.condition(1) } : {};
-    if (kind < 0.7)
-      return { type: 'agg', fn: 'sum', expr: field(dice.of(['turnover_24h', 'oi', 'volume_24h'])), ...where };
+    if (kind < 0.7) return { type: 'agg', fn: 'sum', expr: this.#additive(), ...where };
     return { type: 'agg', fn: dice.of(['max', 'min']), expr: this.number(1), ...where };
+  }
+
+  /** What may be summed (DQL-24). */
+  #additive(): Json {
+    const dice = this.#dice;
+    const plain = field(dice.of(['turnover_24h', 'oi', 'volume_24h']));
+    const kind = dice.roll();
+    if (kind < 0.6) return plain;
+    if (kind < 0.7) return this.#depth();
+    if (kind < 0.8) return this.#call('rolling_sum', [{ type: 'source', name: 'volume' }, small(dice)], true);
+    return this.#arith(plain, dice.is(0.5) ? field('mark') : num(written(dice)), dice.of(['*', '/']));
   }
 
   top(depth: number): Json {
     const dice = this.#dice;
     const kind = dice.roll();
-    if (depth > 0 && kind < 0.25)
-      return { type: dice.of(['and', 'or']), args: [this.top(depth - 1), this.top(depth - 1)] };
+    if (depth > 0 && kind < 0.25) return this.#join(() => this.top(depth - 1));
     if (kind < 0.32) return this.#cmp('=', field('base'), { type: 'code', value: dice.of(['BTC', 'ETH']) });
     if (kind < 0.65) return { type: dice.of(['any', 'all']), where: this.condition(2) };
     return this.#cmp(
       dice.of(['=', '<', '>', '<=', '>=']),
       this.amount(1),
-      dice.is(0.7) ? num(value(dice)) : this.amount(0),
+      dice.is(0.7) ? num(written(dice)) : this.amount(0),
     );
   }
 }
@@ -254,6 +276,11 @@ export const randomQuery = (dice: Dice): Json => {
   const select = Array.from({ length: 1 + dice.below(3) }, () =>
     dice.of([() => writer.number(2), () => writer.condition(1), () => writer.amount(1), () => writer.series(1)])(),
   );
-  const order_by = dice.is(0.5) ? { order_by: [{ expr: writer.amount(0), dir: dice.of(['asc', 'desc']) }] } : {};
-  return { dql: '1', condition: writer.top(2), timeframe, select, ...order_by };
+  const key = (): Json => ({
+    expr: dice.is(0.1) ? field('instrument') : writer.amount(0),
+    dir: dice.of(['asc', 'desc']),
+  });
+  const order_by = Array.from({ length: dice.of([0, 0, 1, 1, 2]) }, key);
+  const order = order_by.length === 0 ? {} : { order_by };
+  return { dql: '1', condition: writer.top(2), timeframe, select, ...order };
 };
