@@ -134,10 +134,15 @@ const expected = (bars: readonly Published[]) => {
 t.test(
   'a longer candle has the first and last price, the extremes and the sums of its minutes, exactly (H-12, H-13)',
   (t) => {
-    const digits = fc.integer({ min: 1, max: 99_999 }).map((n) => new ExactDecimal(n).div(1000).toString());
+    const short = fc.integer({ min: 1, max: 99_999 }).map((n) => new ExactDecimal(n).div(1000).toString());
+    // More digits than a double has, on both sides of the point.
+    const long = fc
+      .tuple(fc.bigInt({ min: 1n, max: 10n ** 40n }), fc.nat(30))
+      .map(([n, scale]) => new ExactDecimal(String(n)).div(new ExactDecimal(10).pow(scale)).toString());
+    const digits = fc.oneof({ weight: 3, arbitrary: short }, { weight: 1, arbitrary: long });
     const priced = fc.record({ open: digits, high: digits, low: digits, close: digits });
     const unpriced = fc.constant({ open: null, high: null, low: null, close: null });
-    const amounts = fc.record({ volume: digits, turnover: fc.option(digits, { freq: 5 }) });
+    const amounts = fc.record({ volume: fc.option(digits, { freq: 9 }), turnover: fc.option(digits, { freq: 5 }) });
     const bar = fc.oneof(
       fc.constant(null),
       fc.record({ prices: priced, amounts, trades: fc.option(fc.nat(9), { freq: 5 }) }),
