@@ -21,7 +21,8 @@ class QueryReader {
 
   read(object: JsonObject, path: string): Query {
     this.#shape.members(object, path, { required: ['dql'], optional: CLAUSES });
-    if (!CLAUSES.some((name) => Object.hasOwn(object, name))) {
+    // A misspelt clause is told as such, not as a query without one.
+    if (this.#shape.faults.isEmpty && !CLAUSES.some((name) => Object.hasOwn(object, name))) {
       const hint = 'Send a condition, or at least where.';
       this.#shape.faults.add('DQL_SYNTAX', { path }, { message: 'The query is empty.', hint });
     }
