@@ -162,24 +162,33 @@ export const findNearest = (name: string, known: Iterable<string>, most = MOST_S
   return found.slice(0, most).map((f) => f.known);
 };
 
-/** Damerau-Levenshtein distance (adjacent transpositions count once); above `FARTHEST` the value is only a lower bound. */
+/** Letters `i` and `j` counted from 1 are those before them, swapped with up to one letter put in or taken out between. */
+const computeSwap = (a: string, b: string, { i, j, rows }: { i: number; j: number; rows: readonly number[][] }): number => {
+  const swaps = (lettersOfA: number, lettersOfB: number): number =>
+    i >= lettersOfA && j >= lettersOfB && a[i - lettersOfA] === b[j - 1] && b[j - lettersOfB] === a[i - 1]
+      ? (rows[lettersOfA - 1]?.[j - lettersOfB] ?? 0) + lettersOfA + lettersOfB - 3
+      : Number.POSITIVE_INFINITY;
+  return Math.min(swaps(2, 2), swaps(2, 3), swaps(3, 2));
+};
+
+/** Damerau-Levenshtein distance, in which two swapped letters may be edited between; above `FARTHEST` the value is only a lower bound. */
 export const computeEditDistance = (a: string, b: string): number => {
-  let before: number[] = [];
-  let last = Array.from({ length: b.length + 1 }, (_, j) => j);
+  let rows = [Array.from({ length: b.length + 1 }, (_, j) => j)];
   for (let i = 1; i <= a.length; i++) {
+    const last = rows[0] ?? [];
     const row = [i];
     let least = i;
     for (let j = 1; j <= b.length; j++) {
-      const same = a[i - 1] === b[j - 1];
-      let best = Math.min((last[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1, (last[j - 1] ?? 0) + (same ? 0 : 1));
-      const swapped = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
-      if (swapped) best = Math.min(best, (before[j - 2] ?? 0) + 1);
+      const letter = a[i - 1];
+      const same = letter === b[j - 1];
+      const near = Math.min((last[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1, (last[j - 1] ?? 0) + (same ? 0 : 1));
+      const isSwappable = !same && (letter === b[j - 2] || letter === b[j - 3]);
+      const best = isSwappable ? Math.min(near, computeSwap(a, b, { i, j, rows })) : near;
       row.push(best);
       if (best < least) least = best;
     }
     if (least > FARTHEST) return least;
-    before = last;
-    last = row;
+    rows = [row, ...rows.slice(0, 2)];
   }
-  return last[b.length] ?? 0;
+  return rows[0]?.[b.length] ?? 0;
 };

@@ -76,6 +76,8 @@ t.test('suggestions are at most three names within two edits, nearest first (E-0
   t.same(findNearest('bniance', venues), ['binance'], 'two letters swapped are one edit');
   t.same(findNearest('ibnanec', venues), ['binance'], 'two swaps are two edits');
   t.same(findNearest('okex', venues), ['okx']);
+  t.same(findNearest('ea', ['age', 'ema']), ['ema', 'age'], 'swapped with a letter put between are two edits');
+  t.same(findNearest('hgbihest', ['highest']), ['highest'], 'swapped with a letter taken out between are two edits');
   t.same(findNearest('BYBIT', venues), ['bybit'], 'letter case does not matter');
   t.same(findNearest('hyperliquid', venues), []);
   t.same(
