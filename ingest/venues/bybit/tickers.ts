@@ -191,10 +191,13 @@ const merge = (held: Ticker, sent: Ticker): Ticker => {
 /** Messages may arrive out of order by this much; a larger step back means that the venue's clock was set back. */
 const NEIGHBOURS: Micros = 2_000_000;
 
+/** A message this far behind was not overtaken on its connection: recordings that are read one after another may be years apart. */
+const OVERTAKEN_FOR: Micros = 10_000_000;
+
 /** Behind by clock or sequence, and not ahead by the other: either may restart, but not both with one message. */
 const isOvertaken = (position: Position, by: Position): boolean => {
   const clock = position.venueTs === null || by.venueTs === null ? 0 : position.venueTs - by.venueTs;
-  if (clock > 0) return false;
+  if (clock > 0 || clock < -OVERTAKEN_FOR) return false;
   const sequence = position.cs === null || by.cs === null ? 0n : BigInt(position.cs) - BigInt(by.cs);
   if (clock < -NEIGHBOURS && sequence === 0n) return false;
   return sequence <= 0n && (clock < 0 || sequence < 0n);

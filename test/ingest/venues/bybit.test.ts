@@ -443,6 +443,26 @@ t.test('a delayed delta replaces no newer value, and adds the members that only 
   t.end();
 });
 
+t.test('a message that is far older than the one before was not overtaken: another recording begins', (t) => {
+  const state: MapState = {};
+  map(tickerFrame('snapshot', FULL, 1800000000000, 99), state);
+  const older = { ...FULL, lastPrice: '28', fundingRate: '0.0002' };
+  t.same(
+    map(tickerFrame('snapshot', older, 1700000000000, 10), state).map(({ layer, venue_ts }) => [layer, venue_ts]),
+    [
+      ['ticker', 1700000000000_000],
+      ['funding', 1700000000000_000],
+    ],
+    'its values replace the newer ones',
+  );
+  t.same(map(tickerFrame('delta', { lastPrice: '29' }, 1700000000100, 11), state), [
+    makeLast('AUSDT', 1700000000100, '29'),
+  ]);
+  t.same(map(tickerFrame('delta', { lastPrice: '30' }, 1699999990101, 9), state), [], 'ten seconds are not far');
+  t.equal(map(tickerFrame('delta', { lastPrice: '30' }, 1699999990099, 8), state).length, 1);
+  t.end();
+});
+
 t.test('a delta that overtakes the first full message is not lost', (t) => {
   const state: MapState = {};
   t.same(map(tickerFrame('delta', { lastPrice: '31' }, 1700000000200, 12), state), []);
