@@ -7,7 +7,7 @@ import { VenueError, type VenueMessage } from '../contract/listings.ts';
 import type { Mapped, SymbolQuantity } from '../contract/mapping.ts';
 import { sortSides } from '../shared/book-sides.ts';
 import { readCandlePrices } from '../shared/candle-prices.ts';
-import { createCutter, LevelList } from '../shared/level-lists.ts';
+import { createCutter } from '../shared/level-lists.ts';
 import { mapEach, mapLayers } from '../shared/map-each.ts';
 import { bindMapped, isEmptyDay, listPresent, type Subject as MappedSubject } from '../shared/mapped.ts';
 import { noteUnread } from '../shared/unexpected.ts';
@@ -36,6 +36,8 @@ import {
   readSide,
   readTaker,
   readText,
+  toParsedLevels,
+  toScannedNames,
 } from '../shared/wire.ts';
 import { readBookFrame } from './book-frames.ts';
 import { PRICE_TYPES, toChain, toQuantity } from './symbols.ts';
@@ -220,12 +222,11 @@ const mapBookSnapshot: Mapper = (body, source) => {
 };
 
 const readSizedLevels = (value: unknown, name: string): readonly Level[] =>
-  value instanceof LevelList
-    ? value.levels
-    : readList(value, name).map((item): Level => {
-        const level = readFields(item, name);
-        return [readPrice(level.price, name), readSize(level.qty)];
-      });
+  toScannedNames(value) ??
+  readList(toParsedLevels(value), name).map((item): Level => {
+    const level = readFields(item, name);
+    return [readPrice(level.price, name), readSize(level.qty)];
+  });
 
 /** Has no sequence: it is not part of the feed's chain. */
 const mapOrderBook: Mapper = (body, source) => {

@@ -18,9 +18,12 @@ export type LevelForm = {
 /** Levels read from the text; in JSON they are the venue's own text. */
 class CutList {
   readonly levels: readonly Level[];
+  /** The levels are objects; all of them are, or none is. */
+  readonly isNamed: boolean;
   readonly #text: string;
   constructor(levels: readonly Level[], text: string) {
     this.levels = levels;
+    this.isNamed = text.charCodeAt(1) === OPEN_OBJECT;
     this.#text = text;
   }
   toJSON(): unknown {
@@ -138,7 +141,7 @@ const scanList = (text: string, from: number, starts: Starts): CutList | null =>
   if (text.charCodeAt(at) === CLOSE_LIST) at += 1;
   else {
     for (;;) {
-      const level = scanLevel(text, at, starts);
+      const level = text.charCodeAt(at) === text.charCodeAt(from + 1) ? scanLevel(text, at, starts) : null;
       if (level === null) return null;
       levels.push(level);
       at = end + 1;

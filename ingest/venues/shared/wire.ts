@@ -237,14 +237,21 @@ export const readInstantOrNull = (value: unknown, name: string): Micros | null =
   return at;
 };
 
+/** A list that was read from the text, as JSON.parse gives it. */
+export const toParsedLevels = (value: unknown): unknown => (value instanceof LevelList ? value.toJSON() : value);
+
 /** `[price, size]` levels. Throws when a price is not above zero or a size is below it. */
 export const readLevels = (value: unknown, name: string): readonly Level[] => {
-  if (value instanceof LevelList) return value.levels;
-  return readList(value, name).map((level): Level => {
+  if (value instanceof LevelList && !value.isNamed) return value.levels;
+  return readList(toParsedLevels(value), name).map((level): Level => {
     if (!Array.isArray(level)) throw makeBadFrame(`${name} holds no level`, 'bad_level');
     return [readPrice(level[0], name), readAmount(level[1], name)];
   });
 };
+
+/** Levels that are objects, where they were read from the text; null otherwise. */
+export const toScannedNames = (value: unknown): readonly Level[] | null =>
+  value instanceof LevelList && (value.isNamed || value.levels.length === 0) ? value.levels : null;
 
 /** The same for levels that are objects; `names` are those of price and size. */
 export const readNamedLevels = (
@@ -252,8 +259,9 @@ export const readNamedLevels = (
   [priceName, sizeName]: readonly [string, string],
   name: string,
 ): readonly Level[] => {
-  if (value instanceof LevelList) return value.levels;
-  return readList(value, name).map((item): Level => {
+  const scanned = toScannedNames(value);
+  if (scanned !== null) return scanned;
+  return readList(toParsedLevels(value), name).map((item): Level => {
     const level = readFields(item, name);
     return [readPrice(level[priceName], name), readAmount(level[sizeName], name)];
   });

@@ -133,6 +133,30 @@ t.test('levels that are objects, their members in any order', (t) => {
   t.end();
 });
 
+t.test('levels of the other form, or of both, are read by the scan as without it', (t) => {
+  const side = makeSide(fc.oneof(listLevel, namedLevel));
+  const pair = `[${[1, 2].map((price) => `["${price}","5"]`).join()}]`;
+  const named = pair.replaceAll(/\["(\d)","5"\]/g, '{"p":"$1","s":"5"}');
+  const mixed = `${pair.slice(0, -1)},{"p":"3","s":"5"}]`;
+  for (const [what, { cut, read }] of [
+    ['lists', { ...NAMED, read: LISTS.read }],
+    ['objects', NAMED],
+  ] as const) {
+    const form: Form = { cut, sidesOf: readBoth, read };
+    const readCut = createMessageReader('"kind":"', cut);
+    for (const levels of [pair, named, mixed, '[]']) {
+      const text = makeMessage(`"b":${levels},"a":[]`);
+      t.equal(runForm(text, form, readCut), runForm(text, form), `${what}: ${levels}`);
+    }
+    const isSame = (bids: string, asks: string): boolean => {
+      const text = makeMessage(`"b":${bids},"a":${asks}`);
+      return runForm(text, form, readCut) === runForm(text, form);
+    };
+    t.doesNotThrow(() => fc.assert(fc.property(side, side, isSame), { numRuns: 500 }), what);
+  }
+  t.end();
+});
+
 t.test('levels that start with a word', (t) => {
   const word = fc.oneof(
     { weight: 20, arbitrary: fc.constantFrom('"new"', '"change"', '"delete"') },
