@@ -184,6 +184,8 @@ export const createCutter = ({ names, keys, isPaired, words }: LevelForm): ((tex
         continue;
       }
       const { name, label } = member;
+      // A list is known by its member's name.
+      if (cuts.some((cut) => cut.name === name)) return null;
       const before = text.charCodeAt(from - label.length - 1);
       if (before !== COMMA && before !== OPEN_OBJECT) return null;
       const lists = scan(text, from, starts);

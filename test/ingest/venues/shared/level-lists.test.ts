@@ -191,6 +191,8 @@ t.test('what could be another member is left to JSON.parse', (t) => {
     `"x":"\\"\\u0000","b":${one},"a":[]`,
     `"b":[["1.50",2.50]],"a":[["1.50","2.50"]]`,
     `"b":${one},"a":[["1","2"]`,
+    `"b":${one},"a":${one},"x":{"b":[["3","4"]]},"x":{}`,
+    `"x":{"b":[["3","4"]]},"x":1,"b":${one},"a":${one}`,
   ]) {
     const text = makeMessage(members);
     const readCut = createMessageReader('"kind":"', LISTS.cut);
