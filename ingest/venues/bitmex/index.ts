@@ -2,7 +2,7 @@
 //
 // Tables over one socket path: each starts with its partial. Nothing is numbered, so a gap in a book is not detectable. Candles are of trades only.
 import type { Venue } from '../contract/venue.ts';
-import type { BookRule } from '../shared/book-sync.ts';
+import { UNNUMBERED_STREAM } from '../shared/book-rules.ts';
 import { ON_CHANGE } from '../shared/deliveries.ts';
 import { mapReference } from './listings.ts';
 import { mapMessage } from './messages.ts';
@@ -13,8 +13,6 @@ const ENDPOINTS = {
   rest: 'https://www.bitmex.com/api/v1',
   ws: 'wss://ws.bitmex.com/realtime',
 };
-
-const bookRule: BookRule = { style: 'stream', bufferLimit: 0, continues: () => 'apply', isUnnumbered: true };
 
 /** The columns a listing is made of; prices come from the sockets. */
 const COLUMNS = [
@@ -65,7 +63,7 @@ export const bitmex: Venue = {
   },
   ping: { everyMs: 20_000, frame: 'ping' },
   sequence: readChain,
-  bookRule,
+  bookRule: UNNUMBERED_STREAM,
   subscriptionOf: readSubscription,
   renew: toRenewal,
   closedMinute: readClosedMinute,

@@ -3,7 +3,7 @@
 // One ticker topic carries last, mark, index, funding, open interest and 24 h figures; books are a snapshot and deltas on the socket; candles of
 // mark and index prices are published by REST only. Dated futures share the sockets and are never mapped.
 import type { Venue } from '../contract/venue.ts';
-import type { BookRule } from '../shared/book-sync.ts';
+import { COUNTED_STREAM } from '../shared/book-rules.ts';
 import { ON_CHANGE } from '../shared/deliveries.ts';
 import { mapReference } from './listings.ts';
 import { mapMessage } from './messages.ts';
@@ -23,16 +23,6 @@ const ENDPOINTS = {
   rest: 'https://api.bybit.com',
   linear_ws: 'wss://stream.bybit.com/v5/public/linear',
   inverse_ws: 'wss://stream.bybit.com/v5/public/inverse',
-};
-
-/** The socket sends its own snapshots; then each `u` is the last one plus one. A repeat of the last is skipped. */
-const bookRule: BookRule = {
-  style: 'stream',
-  bufferLimit: 0,
-  continues: ({ last }, next) => {
-    if (next.last === last) return 'skip';
-    return next.last === last + 1n ? 'apply' : 'break';
-  },
 };
 
 export const bybit: Venue = {
@@ -80,7 +70,8 @@ export const bybit: Venue = {
   },
   ping: { everyMs: 20_000, frame: '{"op":"ping"}' },
   sequence: readChain,
-  bookRule,
+  // `u`; the socket sends its own snapshots.
+  bookRule: COUNTED_STREAM,
   bookConfirmation,
   subscriptionOf: readSubscription,
   renew: toRenewal,

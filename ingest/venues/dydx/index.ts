@@ -4,16 +4,13 @@
 // margined at the oracle price: it is the mark, and there is no separate index. Most messages have no venue stamp. Books have no sequence, and
 // really cross, because validators see orders at different moments; a crossed book is not served (L-03).
 import type { Venue } from '../contract/venue.ts';
-import type { BookRule } from '../shared/book-sync.ts';
+import { UNNUMBERED_STREAM } from '../shared/book-rules.ts';
 import { NOT_PUBLISHED, ON_CHANGE } from '../shared/deliveries.ts';
 import { mapReference } from './listings.ts';
 import { mapMessage, readChain, readNewestMinute, readSubscription } from './messages.ts';
 import { askedMinutes, planDydx, STREAMS_PER_CONNECTION, toCandlesRequest, toRenewal } from './plan.ts';
 
 const ENDPOINTS = { rest: 'https://indexer.dydx.trade', ws: 'wss://indexer.dydx.trade/v4/ws' };
-
-/** Book messages have no numbers: each continues the subscription's snapshot. */
-const bookRule: BookRule = { style: 'stream', bufferLimit: 0, continues: () => 'apply', isUnnumbered: true };
 
 export const dydx: Venue = {
   id: 'dydx',
@@ -59,7 +56,7 @@ export const dydx: Venue = {
     }
   },
   sequence: readChain,
-  bookRule,
+  bookRule: UNNUMBERED_STREAM,
   subscriptionOf: readSubscription,
   renew: toRenewal,
   newestMinute: readNewestMinute,

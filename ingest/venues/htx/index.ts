@@ -4,7 +4,7 @@
 // in two styles, and closes connections that do not answer. Open interest is only published by request. Every quantity counts contracts.
 import type { Delivery } from '../contract/feed.ts';
 import type { Venue } from '../contract/venue.ts';
-import type { BookRule } from '../shared/book-sync.ts';
+import { COUNTED_STREAM } from '../shared/book-rules.ts';
 import { ON_CHANGE } from '../shared/deliveries.ts';
 import { mapReference } from './listings.ts';
 import { mapMessage } from './messages.ts';
@@ -40,16 +40,6 @@ const POLLED: Delivery = {
   cadence: OI_EVERY_MS,
   horizonMs: 2 * OI_EVERY_MS,
   horizonSource: 'assumed',
-};
-
-/** `high_freq` numbers its messages: each version is the last one plus one; a repeat of the last is skipped. Only a new subscription sends a snapshot. */
-const bookRule: BookRule = {
-  style: 'stream',
-  bufferLimit: 0,
-  continues: ({ last }, next) => {
-    if (next.last === last) return 'skip';
-    return next.last === last + 1n ? 'apply' : 'break';
-  },
 };
 
 export const htx: Venue = {
@@ -105,7 +95,8 @@ export const htx: Venue = {
   },
   decode: inflate,
   sequence: readChain,
-  bookRule,
+  // Of `high_freq`; only a new subscription sends a snapshot.
+  bookRule: COUNTED_STREAM,
   sendsMarksApart: true,
   subscriptionOf: readSubscription,
   renew: toRenewal,

@@ -4,7 +4,7 @@
 // a message. Liquidations are marked on trades.
 import type { Delivery } from '../contract/feed.ts';
 import type { Venue } from '../contract/venue.ts';
-import type { BookRule } from '../shared/book-sync.ts';
+import { COUNTED_STREAM } from '../shared/book-rules.ts';
 import { ON_CHANGE } from '../shared/deliveries.ts';
 import { mapReference } from './listings.ts';
 import { mapMessage } from './messages.ts';
@@ -19,18 +19,6 @@ const ENDPOINTS = {
 
 /** Requested once the minute is over (F-02). */
 const EVERY_MINUTE: Delivery = { policy: 'on', cadence: 60_000, horizonMs: 120_000, horizonSource: 'assumed' };
-
-/** `seq` of a product rises by one a message; a snapshot has its own. */
-const bookRule: BookRule = {
-  style: 'stream',
-  bufferLimit: 0,
-  continues: ({ last }, next) => {
-    if (next.last === null) return 'break';
-    // A repeat is skipped; an older number is a restarted feed.
-    if (next.last === last) return 'skip';
-    return next.last === last + 1n ? 'apply' : 'break';
-  },
-};
 
 export const krakenFutures: Venue = {
   id: 'kraken-futures',
@@ -69,7 +57,8 @@ export const krakenFutures: Venue = {
   // The venue closes a socket that has not pinged for 60 s.
   ping: { everyMs: 20_000, frame: null },
   sequence: readChain,
-  bookRule,
+  // `seq` of a product; a snapshot has its own.
+  bookRule: COUNTED_STREAM,
   subscriptionOf: readSubscription,
   renew: toRenewal,
   // No frame has minutes: each is requested once it is over.
