@@ -116,7 +116,7 @@ export class Outlet {
         // Kafka may have stalled meanwhile, and waiting records may be on disk now.
       } while (this.#spooling && !this.#closing);
     };
-    const inTime = await Promise.race([flushAll().then(() => true), pauseUnref(LAST_FLUSH_MS)]);
+    const inTime = await Promise.race([flushAll().then(() => true), awaitLastFlush()]);
     clearInterval(this.#watch);
     this.#closing = true;
     this.#over.resolve();
@@ -131,7 +131,7 @@ export class Outlet {
     const isKept = await spool.sync();
     if (isKept) log.warn({ bytes: spool.bytes() }, 'messages are left on disk for the next process');
     else log.error({ bytes: spool.pendingBytes() }, 'messages are lost: neither Kafka nor the disk takes them');
-    await Promise.race([publisher.abandon(), pauseUnref(LAST_FLUSH_MS)]);
+    await Promise.race([publisher.abandon(), awaitLastFlush()]);
     await this.#draining;
   }
 
@@ -209,9 +209,9 @@ export class Outlet {
   }
 }
 
-const pauseUnref = (ms: number): Promise<false> =>
+const awaitLastFlush = (): Promise<false> =>
   new Promise((resolve) => {
-    setTimeout(() => resolve(false), ms).unref();
+    setTimeout(() => resolve(false), LAST_FLUSH_MS).unref();
   });
 
 function* splitChunks(records: readonly SpoolRecord[]): Generator<readonly SpoolRecord[]> {

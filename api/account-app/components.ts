@@ -2,7 +2,7 @@
 import { html } from 'htm/preact';
 import type { Content } from './shell.ts';
 
-export type Tone = 'good' | 'bad' | 'warn';
+type Tone = 'good' | 'bad' | 'warn';
 
 /** Screen readers announce it at once when it is about a failure. */
 export const renderMessage = (tone: Tone, content: Content): Content =>
@@ -15,7 +15,7 @@ const toFaultId = (field: string): string => `${field}-fault`;
 export const renderFault = (content: Content, of?: string): Content =>
   renderMessage('bad', html`<p id=${of === undefined ? undefined : toFaultId(of)}>${content}</p>`);
 
-export type Field = {
+type Field = {
   readonly name: string;
   readonly label: string;
   readonly type?: 'text' | 'email' | 'password' | 'date';
@@ -71,16 +71,16 @@ export const renderCopyable = (
 const padTwo = (figure: number): string => String(figure).padStart(2, '0');
 
 /** An instant in UTC, to the minute; the local time is in its title once the script runs. */
-export const renderInstant = (at: Date | null, fallback = 'Never'): Content => {
-  if (at === null) return fallback;
+export const renderInstant = (at: Date | null): Content => {
+  if (at === null) return 'Never';
   const day = at.toISOString().slice(0, 10);
   const clock = `${padTwo(at.getUTCHours())}:${padTwo(at.getUTCMinutes())}`;
   return html`<time datetime=${at.toISOString()} data-local>${`${day} ${clock} UTC`}</time>`;
 };
 
 /** The day alone, where the minute is of no use; its instant is in the title. */
-export const renderDay = (at: Date | null, fallback = 'Never'): Content => {
-  if (at === null) return fallback;
+export const renderDay = (at: Date | null): Content => {
+  if (at === null) return 'Never';
   const text = at.toISOString();
   return html`<time datetime=${text} title=${text} data-local>${text.slice(0, 10)}</time>`;
 };
@@ -88,7 +88,7 @@ export const renderDay = (at: Date | null, fallback = 'Never'): Content => {
 export const renderTag = (tone: Tone | 'plain', text: string): Content =>
   html`<span class=${tone === 'plain' ? 'tag' : `tag ${tone}`}>${text}</span>`;
 
-export type Column = { readonly label: string; readonly isNumber?: boolean; readonly isAction?: boolean };
+type Column = { readonly label: string; readonly isNumber?: boolean; readonly isAction?: boolean };
 
 /** A table that scrolls by itself on a phone. */
 export const renderTable = (caption: string, columns: readonly Column[], rows: readonly Content[]): Content =>

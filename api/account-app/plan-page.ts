@@ -16,13 +16,13 @@ import type { Site, SiteModule } from './site.ts';
 
 const PATH = '/plan';
 
-const formatCountOr = (count: number | null, words: string): string => (count === null ? words : formatFigure(count));
+const formatCountOrAll = (count: number | null): string => (count === null ? 'All' : formatFigure(count));
 
 /** The lines that a person compares plans by; GET /v2/account has all limits of a key. */
 const LINES: readonly (readonly [label: string, of: (plan: Plan) => string])[] = [
   ['Price, 30 days', ({ price_usd }) => (price_usd === 0 ? 'Free' : `$${price_usd}`)],
-  ['Venues', ({ venues }) => formatCountOr(venues, 'All')],
-  ['Instruments', ({ instruments }) => formatCountOr(instruments, 'All')],
+  ['Venues', ({ venues }) => formatCountOrAll(venues)],
+  ['Instruments', ({ instruments }) => formatCountOrAll(instruments)],
   ['History', ({ history_days }) => (history_days === null ? 'All kept' : `${history_days} days`)],
   ['Raw messages and rows', ({ raw }) => (raw ? 'Yes' : 'No')],
   ...SOLD_LAYERS.map(

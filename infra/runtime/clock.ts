@@ -4,8 +4,6 @@ import type { Micros } from '../../schemas/records.ts';
 type Clock = {
   /** Never less than an earlier result. */
   readonly nowMicros: () => Micros;
-  /** How far this clock is ahead of a broker's append time, in milliseconds; the guard alarms at 1 s and closes at 5 s. */
-  readonly offsetFromMs: (brokerMs: number) => number;
 };
 
 type ClockSources = {
@@ -39,5 +37,5 @@ export const createClock = ({ wallMicros, monotonicMicros }: ClockSources = mach
     answered = Math.max(answered, Math.floor(now));
     return answered;
   };
-  return { nowMicros, offsetFromMs: (brokerMs) => nowMicros() / 1_000 - brokerMs };
+  return { nowMicros };
 };

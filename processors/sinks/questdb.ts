@@ -24,6 +24,9 @@ import { ensureTables } from './ensure-tables.ts';
 import type { SinkMetrics } from './metrics.ts';
 import { TABLES } from './tables.ts';
 
+/** Overflow policy `block`: above it the sink reads no more from Kafka, which retains rows for 48 hours. */
+const MOST_ROWS = 20_000;
+
 type SinkDeps = {
   readonly handle: KafkaHandle;
   /** Writes rows; closed by the caller, after the sink stopped. */
@@ -39,9 +42,6 @@ type SinkDeps = {
   readonly log: Logger;
   /** Interval between flushes; shorter when the buffer is full. */
   readonly flushEveryMs?: number;
-  /** Overflow policy `block`: above it the sink reads no more from Kafka, which retains rows for 48 hours. */
-  readonly maxBufferedRows?: number;
-  readonly onFatal?: (error: unknown) => void;
 };
 
 /** Progress of a partition of `rows.<venue>` in a batch. */
@@ -74,7 +74,6 @@ class Sink {
   readonly #stopping = new AbortController();
   readonly #published = new Map<string, Micros>();
   readonly #uncommitted = new Map<string, Progress>();
-  readonly #maxRows: number;
   #failure: string | null = null;
   #batch = createBatch();
   #taken = Promise.withResolvers<void>();
@@ -85,7 +84,6 @@ class Sink {
     this.#publisher = publisher;
     this.#names = nameTopics(deps.namespace);
     this.#venueByTopic = new Map(deps.venues.map((venue) => [this.#names.rows(venue), venue]));
-    this.#maxRows = deps.maxBufferedRows ?? 20_000;
   }
 
   get topics(): readonly string[] {
@@ -103,13 +101,13 @@ class Sink {
 
   async add({ topic, partition, messages, highWatermark }: GroupBatch): Promise<void> {
     const stopped = this.#stopping.signal;
-    while (this.#batch.count >= this.#maxRows && !stopped.aborted) await this.#taken.promise;
+    while (this.#batch.count >= MOST_ROWS && !stopped.aborted) await this.#taken.promise;
     if (stopped.aborted) return;
     for (const message of messages) this.#addEntry(topic, partition, message);
     const next = (messages.at(-1)?.offset ?? -1) + 1;
     this.#deps.metrics.buffered(this.#batch.count);
     this.#deps.metrics.lag(this.#toTask(topic, partition), highWatermark - next);
-    if (this.#batch.count >= this.#maxRows) this.#full.resolve();
+    if (this.#batch.count >= MOST_ROWS) this.#full.resolve();
   }
 
   #addEntry(topic: string, partition: number, message: Message): void {
@@ -275,10 +273,9 @@ export async function startSink(deps: SinkDeps): Promise<RunningSink> {
       return undefined;
     },
     onBatch: (batch) => sink.add(batch),
-    ...(deps.onFatal === undefined ? {} : { onFatal: deps.onFatal }),
   });
   deps.metrics.watchProblem(() => sink.problem());
-  const running = sink.run(member).catch(deps.onFatal ?? endProcess);
+  const running = sink.run(member).catch(endProcess);
   return {
     problem: () => sink.problem(),
     stop: async () => {

@@ -18,8 +18,8 @@ export function listClassArchiveOptions(name: 'kafka' | 'questdb'): readonly str
   return existsSync(file) ? [`-XX:SharedArchiveFile=${file}`] : [];
 }
 
-export function findJavaCommand(env: NodeJS.ProcessEnv = process.env): string {
-  const home = env.JAVA_HOME;
+export function findJavaCommand(): string {
+  const home = process.env.JAVA_HOME;
   return home !== undefined && existsSync(join(home, 'bin', 'java')) ? join(home, 'bin', 'java') : 'java';
 }
 

@@ -42,8 +42,8 @@ const printFigures = ({ layer, columns }: AnchoredTable): readonly string[] => {
 };
 
 /** The section of docs/endpoints.md. */
-export const printArchiveFiles = (tables: readonly AnchoredTable[] = ANCHORED_TABLES): string => {
-  const common = new Set(tables.flatMap(({ columns }) => columns.filter(hasWords).map(({ name }) => name)));
+export const printArchiveFiles = (): string => {
+  const common = new Set(ANCHORED_TABLES.flatMap(({ columns }) => columns.filter(hasWords).map(({ name }) => name)));
   return [
     `A file has every stored row of one listing, layer and UTC day: readings, gaps and late rows, in the order of its leaves. \`book\` is archived as \`book_bands\`. The
 formats have the same rows. Figures are texts with the digits of the venue; in Parquet instants are timestamps in microseconds, counts and milliseconds
@@ -54,6 +54,6 @@ integers. In CSV an empty cell is null.`,
     ),
     `The figures are those of the [layer](#layers), in the venue's units: \`oi_unit\`, \`volume_unit\` and \`quantity_unit\` name the unit of the quantities of their row,
 and \`funding_interval_ms\` is \`funding_interval\`. What is computed from others (\`basis\`, \`spread\`, \`funding_8h\`) is in no file.`,
-    printTable(['layer', 'figures and their units'], tables.map(printFigures)),
+    printTable(['layer', 'figures and their units'], ANCHORED_TABLES.map(printFigures)),
   ].join('\n\n');
 };

@@ -158,11 +158,13 @@ const printErrorsTable = (endpoints: readonly Endpoint[]): string => {
   return printTable(['code', 'status', 'again?', 'meaning', 'what to do'], rows);
 };
 
+const ENDPOINTS: readonly Endpoint[] = [...OPERATIONS, STREAM];
+
 /** The whole file. */
-export const printEndpointDocs = (endpoints: readonly Endpoint[] = [...OPERATIONS, STREAM]): string =>
+export const printEndpointDocs = (): string =>
   `${[
-    printHead(endpoints),
-    ...endpoints.map(printSection),
+    printHead(ENDPOINTS),
+    ...ENDPOINTS.map(printSection),
     '## Layers',
     printLayersTable(),
     printLayerMembersTable(),
@@ -173,7 +175,7 @@ export const printEndpointDocs = (endpoints: readonly Endpoint[] = [...OPERATION
     '## Plans',
     printTable(['limit', ...PLAN_NAMES], PLAN_ROWS),
     '## Errors',
-    printErrorsTable(endpoints),
+    printErrorsTable(ENDPOINTS),
   ].join('\n\n')}\n`;
 
 /** Every file that `npm run docs` generates. */

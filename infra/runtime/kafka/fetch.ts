@@ -141,16 +141,6 @@ export class PartitionFetcher {
     await slot.handling;
   }
 
-  /** The next delivery begins at `offset`. */
-  seek(topic: string, partition: number, offset: number): void {
-    const slot = this.#slots.get(formatPartition({ topic, partition }));
-    if (slot === undefined) return;
-    slot.next = offset;
-    slot.epoch = null;
-    slot.waiting = null;
-    this.#ask();
-  }
-
   async stop(): Promise<void> {
     this.#ended.abort();
     await Promise.all([...this.#slots.values()].map(({ topic, partition }) => this.unassign(topic, partition)));
@@ -273,7 +263,7 @@ export class PartitionFetcher {
     }
   }
 
-  /** Drops a response for a position that is no longer current (seek, reassignment). */
+  /** Drops a response for a position that is no longer current (reassignment). */
   #accept(key: string, answer: PartitionAnswer, from: ReadonlyMap<string, number>): void {
     const slot = this.#slots.get(key);
     if (slot === undefined || slot.next !== from.get(key)) return;

@@ -18,14 +18,8 @@ export type GroupBatch = TopicPartition & {
   readonly messages: readonly Message[];
   readonly highWatermark: number;
 };
-type BatchContext = {
-  /** True once the partition was reassigned: stop, the next owner has begun. */
-  readonly isStale: () => boolean;
-  /** The next batch begins at `offset`; call it before returning. */
-  readonly seek: (offset: number) => void;
-};
 
-export type GroupOptions = {
+type GroupOptions = {
   readonly groupId: string;
   readonly topics: readonly string[];
   /** The handle's client id belongs to one living process: another member under it is dead and is removed before joining. */
@@ -36,10 +30,8 @@ export type GroupOptions = {
   ) => readonly Assigned[] | undefined | Promise<readonly Assigned[] | undefined>;
   /** Partitions that were assigned to another member; their handlers have returned. The other member may have begun already. */
   readonly onRevoked?: (partitions: readonly TopicPartition[]) => void | Promise<void>;
-  /** As in readPartitions: one call at a time a partition, partitions in parallel. */
-  readonly onBatch: (batch: GroupBatch, context: BatchContext) => void | Promise<void>;
-  /** A handler threw or the group refused us permanently; default: the process ends. */
-  readonly onFatal?: (error: unknown) => void;
+  /** As in readPartitions: one call at a time a partition, partitions in parallel. A throw ends the process. */
+  readonly onBatch: (batch: GroupBatch) => void | Promise<void>;
 };
 
 export type GroupMember = {
@@ -176,7 +168,7 @@ class Membership implements GroupMember {
 
   readonly #onFatal = (error: unknown): void => {
     if (this.#stopped) return;
-    if (this.#isJoined) (this.#options.onFatal ?? endProcess)(error);
+    if (this.#isJoined) endProcess(error);
     else this.#joined.reject(error);
   };
 
@@ -237,12 +229,8 @@ class Membership implements GroupMember {
 
   async #read({ topic, partition }: TopicPartition, start: Start): Promise<void> {
     const { onBatch } = this.#options;
-    const context: BatchContext = {
-      isStale: () => this.#stopped || !this.#held.has(formatPartition({ topic, partition })),
-      seek: (offset) => this.#fetcher.seek(topic, partition, offset),
-    };
     await this.#fetcher.assign({ topic, partition }, { start }, ({ messages, highWatermark }) =>
-      messages.length === 0 ? undefined : onBatch({ topic, partition, messages, highWatermark }, context),
+      messages.length === 0 ? undefined : onBatch({ topic, partition, messages, highWatermark }),
     );
   }
 }

@@ -163,8 +163,8 @@ const toSigned = (value: unknown, name: string): Signed => {
 };
 
 /** A size whose sign is the side; null, and counted, for zero, which has none (V-03a). */
-const toSided = (value: unknown, name: string): Signed | null => {
-  const signed = toSigned(value, name);
+const toSided = (size: unknown): Signed | null => {
+  const signed = toSigned(size, 'size');
   if (signed.amount !== '0') return signed;
   noteUnexpected('no_side');
   return null;
@@ -191,7 +191,7 @@ const isSeconds = (value: unknown): boolean => {
 const mapTrades: Frame = (result, envelope, source) =>
   mapElements(result, (trade) => {
     if (trade.is_internal === true) return [];
-    const sided = toSided(trade.size, 'size');
+    const sided = toSided(trade.size);
     if (sided === null) return [];
     const values = {
       id: readIdOrNull(trade.id, 'id'),
@@ -211,7 +211,7 @@ const readOrderStamp = ({ time_ms, time }: Fields): Micros | null =>
 /** The liquidation's order: a sale (a size below zero) closes a long. */
 const mapLiquidations: Frame = (result, envelope, source) =>
   mapElements(result, (order) => {
-    const sided = toSided(order.size, 'size');
+    const sided = toSided(order.size);
     if (sided === null) return [];
     const values = {
       id: null,
@@ -227,7 +227,7 @@ const mapLiquidations: Frame = (result, envelope, source) =>
 /** The answer has the position instead: above zero it was a long. Each step of a close repeats the whole position, so the order's size is read. */
 const mapPastLiquidations = (body: unknown, source: Source): readonly Mapped[] =>
   mapElements(body, (order) => {
-    const position = toSided(order.size, 'size');
+    const position = toSided(order.size);
     if (position === null) return [];
     const { amount } = toSigned(order.order_size ?? order.size, 'order_size');
     const filled = readPriceUnlessZero(order.fill_price, 'fill_price');
