@@ -33,7 +33,7 @@ export const findPricePolicy = (
 };
 
 /** The versions that are valid at an instant; null where nothing was known yet. */
-export type ValidVersions = { readonly capability: CapabilityVersion | null; readonly version: ListingVersion | null };
+type ValidVersions = { readonly capability: CapabilityVersion | null; readonly version: ListingVersion | null };
 
 /**
  * Whether a layer was off at an instant since `since` (F-04). `turns` are the later instants, in any order, at which a version replaced another;

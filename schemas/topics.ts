@@ -263,7 +263,7 @@ export type CheckpointEntry = {
 };
 
 /** Source of a normalised record in `md.*`. */
-export type Source = { readonly partition: number; readonly offset: number };
+type Source = { readonly partition: number; readonly offset: number };
 
 /** Value of `dead-letters`. */
 export type DeadLetter = {

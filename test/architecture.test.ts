@@ -204,6 +204,48 @@ t.test('no files import each other in a circle, types included', (t) => {
   t.end();
 });
 
+/** Read from outside: the package of the client, and what stands for modules of Node in a browser. */
+const READ_OUTSIDE = [
+  'clients/typescript/src/index.ts',
+  'clients/typescript/src/node.ts',
+  'api/account-app/islands/node',
+];
+
+/** Names that files import, as `file name`; `file *` where one is imported whole. */
+const listTakenNames = (): ReadonlySet<string> => {
+  const taken = new Set<string>();
+  for (const file of files) {
+    const text = readFileSync(join(ROOT, file), 'utf8');
+    const toPath = (target = ''): string => relative(ROOT, resolve(ROOT, dirname(file), target));
+    for (const [, names, target] of text.matchAll(/^(?:import|export) (?:type )?\{([^}]*)\} from '(\.[^']+)'/gm))
+      for (const name of names?.split(',') ?? [])
+        taken.add(
+          `${toPath(target)} ${name
+            .trim()
+            .replace(/^type /, '')
+            .replace(/ as .*$/, '')}`,
+        );
+    for (const [, target] of text.matchAll(/(?:^(?:import|export) (?:type )?\*(?: as \w+)? from |\bimport\()\s*'(\.[^']+)'/gm))
+      taken.add(`${toPath(target)} *`);
+  }
+  return taken;
+};
+
+t.test('what a file exports another one imports', (t) => {
+  const taken = listTakenNames();
+  let exported = 0;
+  for (const file of files.filter((one) => !within(one, 'test') && !READ_OUTSIDE.some((room) => within(one, room)))) {
+    const text = readFileSync(join(ROOT, file), 'utf8');
+    for (const [, name] of text.matchAll(/^export (?:async )?(?:const|function\*?|class|type|interface) (\w+)/gm)) {
+      exported += 1;
+      if (taken.has(`${file} ${name}`) || taken.has(`${file} *`)) continue;
+      t.fail(`${file} exports ${name}, which no file imports; leave out \`export\`, so that readers look no further`);
+    }
+  }
+  t.ok(exported > 1_000, `${exported} exports looked at`);
+  t.end();
+});
+
 t.test('the language imports schemas only', (t) => {
   for (const { from, to, bare } of imports) {
     if (bare || !within(from, 'api/language') || within(to, 'api/language') || within(to, 'schemas')) continue;

@@ -26,7 +26,7 @@ const toLimits = ({ limits }: Plan, quota: Quota): Limits => {
 const takeOne = (meter: Meter, { keyId, plan }: Account, { quota, nowMs }: Spending): Promise<Refusal | null> =>
   meter.admit(nameQuota(keyId, quota), toLimits(plan, quota), nowMs);
 
-export type Spending = { readonly quota: Quota; readonly count: number; readonly nowMs: number };
+type Spending = { readonly quota: Quota; readonly count: number; readonly nowMs: number };
 
 /**
  * Takes what a call needs, or nothing and throws LimitReached. Whether it needs any is known only after its body was read. The lease counts it with

@@ -32,7 +32,7 @@ const FIRST_LOOK_EVERY_MS = 1_000;
 /** A venue that is down holds back the choice of a first day for so long. */
 const PATIENCE: Micros = 120_000_000;
 
-export type TurnoverKeeper = {
+type TurnoverKeeper = {
   /** The newest known; null while none is stored. */
   readonly current: () => StoredTurnover | null;
   /** Looks for a newer one now; rejects when the store is unavailable. */
@@ -40,7 +40,7 @@ export type TurnoverKeeper = {
   readonly stop: () => Promise<void>;
 };
 
-export type TurnoverDeps = {
+type TurnoverDeps = {
   readonly pool: Pick<Pool, 'query'>;
   readonly live: LiveMemory;
   readonly nowMicros: () => Micros;

@@ -40,7 +40,7 @@ const measureVenue = ({ listings }: LiveVenue, at: Micros): OfVenue => {
 };
 
 /** `whole`: every served venue has reported whether it publishes statistics, and those that do have them for nearly all their listings. */
-export type Measured = 'nothing' | 'half' | 'whole';
+type Measured = 'nothing' | 'half' | 'whole';
 
 /** New listings of a venue wait for their first statistics. */
 const isWhole = (venue: LiveVenue, { listed, measured }: OfVenue): boolean => {

@@ -6,7 +6,7 @@ import { buildSync, stop as stopEsbuild } from 'esbuild';
 import type { FastifyInstance } from 'fastify';
 import { canUnpack, packAsset } from './packing.ts';
 
-export type AssetFiles = Readonly<Record<string, URL>>;
+type AssetFiles = Readonly<Record<string, URL>>;
 export type Assets = {
   /** The address of a script or a style sheet by its name; throws for a name that no module gave. */
   readonly script: (name: string) => string;

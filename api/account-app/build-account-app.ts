@@ -22,7 +22,7 @@ import { addHeaders, listHeaders } from './headers.ts';
 import { isJsonPath, type Problem, sendProblem } from './shell.ts';
 import type { Site, SiteModule, SiteUrls } from './site.ts';
 
-export type AccountAppDeps = {
+type AccountAppDeps = {
   readonly pool: Pool;
   readonly urls: SiteUrls;
   readonly modules: readonly SiteModule[];

@@ -15,7 +15,7 @@ export type FormTokens = {
   readonly bindingOf: (request: FastifyRequest) => string | null;
 };
 
-export type FormSettings = { readonly secret: Buffer; readonly isSecure: boolean };
+type FormSettings = { readonly secret: Buffer; readonly isSecure: boolean };
 
 export const createFormTokens = ({ secret, isSecure }: FormSettings): FormTokens => {
   const cookie = isSecure ? '__Host-browser' : 'browser';

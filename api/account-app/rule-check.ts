@@ -26,7 +26,7 @@ const readCatalogue = async (site: Site): Promise<Held> => {
   return read;
 };
 
-export type Word = { readonly word: string; readonly says: string };
+type Word = { readonly word: string; readonly says: string };
 
 /** Words that a query may have, each with its kind. */
 export const readWords = async (site: Site): Promise<readonly Word[]> => {

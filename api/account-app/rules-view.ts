@@ -88,7 +88,7 @@ const renderUnitsField = ({ units }: RuleFields): Content =>
     </select>
   </div>`;
 
-export type RuleForm = { readonly path: string; readonly fields: RuleFields; readonly verb: string };
+type RuleForm = { readonly path: string; readonly fields: RuleFields; readonly verb: string };
 
 export const renderRuleForm = (site: Site, exchange: Exchange, { path, fields, verb }: RuleForm): Content =>
   html`<form method="post" action=${path} class="panel">

@@ -7,9 +7,9 @@ import { limitTime } from '../../infra/runtime/within.ts';
 import { readLetterBacklog } from '../accounts/mail.ts';
 import { readPasswordLoad } from '../accounts/passwords.ts';
 
-export type LetterOutcome = 'sent' | 'failed';
+type LetterOutcome = 'sent' | 'failed';
 
-export type CountWeb = {
+type CountWeb = {
   readonly letter: (outcome: LetterOutcome) => void;
   readonly tidied: (table: string, rows: number) => void;
   /** Counts the requests of an app; call it before the app is ready. */

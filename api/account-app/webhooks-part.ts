@@ -74,8 +74,8 @@ const showSecret = (
   });
 
 type OneHook = { readonly Params: { readonly webhook_id: string } };
-export type ShowRules = (exchange: Exchange, problem: Content) => Promise<FastifyReply>;
-export type Attempt = (exchange: Exchange, work: () => Promise<FastifyReply>) => Promise<FastifyReply>;
+type ShowRules = (exchange: Exchange, problem: Content) => Promise<FastifyReply>;
+type Attempt = (exchange: Exchange, work: () => Promise<FastifyReply>) => Promise<FastifyReply>;
 
 /** `attempt` does the work, or shows the page of rules with its faults. */
 export const addHookForms = (

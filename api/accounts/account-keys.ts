@@ -63,7 +63,7 @@ const OWN = `select 1 from api_keys where key_id = $1 and account_id = $2 and ki
 export const listOwnKeys = async (db: Db, accountId: string): Promise<readonly OwnKey[]> =>
   (await db.query<OwnKey>(LIST, [accountId])).rows;
 
-export type NewKey = {
+type NewKey = {
   /** Its plan decides how many keys there may be: the best one of the account. */
   readonly session: Pick<Session, 'accountId' | 'sessionId' | 'plan'>;
   readonly name: string;
@@ -71,7 +71,7 @@ export type NewKey = {
   /** Id of the form that was sent: sent twice, it makes one key. */
   readonly formId: string;
 };
-export type MadeKey =
+type MadeKey =
   | { readonly is: 'made'; readonly key: string; readonly entry: OwnKey }
   | { readonly is: 'full'; readonly most: number }
   /** So many were made within 24 hours. */

@@ -29,7 +29,7 @@ const ACCOUNT_ACTIONS = [
 ] as const;
 export type AccountAction = (typeof ACCOUNT_ACTIONS)[number];
 
-export type Details = Readonly<Record<string, string | number | boolean | null>>;
+type Details = Readonly<Record<string, string | number | boolean | null>>;
 
 /** No secret and no address of mail belongs in `details`. */
 export const recordEvent = async (

@@ -7,7 +7,7 @@ import { recordEvent } from './events.ts';
 
 const MOVE = `update api_keys set account_id = $2 where key_id = $1`;
 
-export type LinkDeps = {
+type LinkDeps = {
   readonly pool: Pool;
   readonly chain: MessageChain;
   readonly baseUrl: string;

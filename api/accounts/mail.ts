@@ -6,7 +6,7 @@ import { createOutageLog } from '../../infra/runtime/outage-log.ts';
 import { pauseUnlessAborted } from '../../infra/runtime/pause.ts';
 import type { Db } from './events.ts';
 
-export type Letter = {
+type Letter = {
   readonly accountId: string;
   readonly recipient: string;
   readonly subject: string;
@@ -53,7 +53,7 @@ export const readLetterBacklog = async (db: Db): Promise<{ readonly waiting: num
   (await db.query<{ waiting: number; oldestS: number }>(BACKLOG)).rows[0] ?? { waiting: 0, oldestS: 0 };
 
 type Post = (letter: Due) => Promise<unknown>;
-export type MailDeps = {
+type MailDeps = {
   readonly pool: Pool;
   readonly log: Pick<Logger, 'warn'>;
   readonly count: (outcome: 'sent' | 'failed') => void;

@@ -52,7 +52,7 @@ export const listPasskeys = async (db: Db, accountId: string): Promise<readonly 
   (await db.query<Passkey>(LIST, [accountId])).rows;
 
 /** By the session that its browser has. */
-export type Adding = { readonly accountId: string; readonly email: string; readonly sessionId: string };
+type Adding = { readonly accountId: string; readonly email: string; readonly sessionId: string };
 
 /** The options with which the browser makes a passkey. */
 export const requestNewPasskey = async (

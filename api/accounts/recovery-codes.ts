@@ -51,7 +51,7 @@ export const makeMailedCode = async (db: Db, accountId: string, nowMs: number): 
   return code;
 };
 
-export type CodeKind = 'kept' | 'mailed';
+type CodeKind = 'kept' | 'mailed';
 
 /** Uses a code of that kind up, of any when `only` is null; null: it is none of this account's, was used or has expired. */
 export const takeCode = async (

@@ -3,7 +3,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import type { Pool } from 'pg';
 
 /** `forms` signs form tokens, `connections` makes the keys of connections, `internal` opens the private listener. */
-export type SiteKeyName = 'forms' | 'connections' | 'internal';
+type SiteKeyName = 'forms' | 'connections' | 'internal';
 
 /** 32 bytes. The first process that reads the key makes it; `given`, the text of a setting, replaces it. */
 export const readSiteKey = async (

@@ -31,7 +31,7 @@ const makeStatement = (table: string, condition: string): string => `
   delete from ${table} where ctid = any (array(
     select ctid from ${table} where ${condition} limit ${ROWS} for update skip locked))`;
 
-export type CountTidied = (table: string, rows: number) => void;
+type CountTidied = (table: string, rows: number) => void;
 
 /** One round over all tables. Rejects when the store is unavailable; tables done before that stay done. */
 export const tidyOnce = async (db: Db, count: CountTidied): Promise<void> => {

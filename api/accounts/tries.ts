@@ -4,7 +4,7 @@ import { toSource } from '../contract/source-address.ts';
 import type { Db } from './events.ts';
 
 /** `mail`: a mailbox from one network, letters to it, or the holder of a session; `mailbox`: one from anywhere. */
-export type Subject = { readonly kind: 'mail' | 'mailbox' | 'network'; readonly value: string };
+type Subject = { readonly kind: 'mail' | 'mailbox' | 'network'; readonly value: string };
 
 /** Tries without a wait, and the longest wait. A whole office may share a network; whoever knows the address of a mailbox may try it. */
 const LIMITS = {

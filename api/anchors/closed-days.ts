@@ -7,7 +7,7 @@ import type { Micros } from '../../schemas/records.ts';
 import type { SetName } from '../contract/archive.ts';
 
 /** How far the posting of a root is; members that are not known yet are null (AN-03). */
-export type Posting = {
+type Posting = {
   readonly status: AnchorStatus;
   readonly contract: string | null;
   readonly txHash: string | null;

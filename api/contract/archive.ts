@@ -5,7 +5,7 @@ import type { Micros } from '../../schemas/records.ts';
 
 export const ARCHIVE_FORMATS = ['parquet', 'csv', 'jsonl'] as const;
 export type ArchiveFormat = (typeof ARCHIVE_FORMATS)[number];
-export type Tier = 'core' | 'top100' | 'other';
+type Tier = 'core' | 'top100' | 'other';
 
 /** Price of a file in atomic USDC; `other` is not sold by the call. */
 export const TIER_PRICES: Readonly<Record<Tier, number | null>> = { core: 100_000, top100: 50_000, other: null };

@@ -14,7 +14,7 @@ export const SERVICE_LIMITS = [
   'x402_challenges_per_minute',
   'x402_unpaid_in_flight_per_payer',
 ] as const;
-export type ServiceLimit = (typeof SERVICE_LIMITS)[number];
+type ServiceLimit = (typeof SERVICE_LIMITS)[number];
 
 export type Refusal = {
   readonly limit: ServiceLimit;

@@ -21,7 +21,7 @@ declare module 'fastify' {
   }
 }
 
-export type AccessHookDeps = Omit<AccessDeps, 'onFault'> & { readonly log: Pick<Logger, 'warn'> };
+type AccessHookDeps = Omit<AccessDeps, 'onFault'> & { readonly log: Pick<Logger, 'warn'> };
 
 const toCall = (request: FastifyRequest, operation: Endpoint): Call => ({
   operation,

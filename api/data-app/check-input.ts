@@ -35,7 +35,7 @@ const withoutFaulty = (members: JsonObject, faults: readonly ApiError[]): JsonOb
 
 const toSpoilt = (faults: readonly ApiError[]): Spoilt => new Set(faults.flatMap((error) => toPath(error).slice(0, 1)));
 
-export type Checked = { readonly input: unknown; readonly understood: unknown };
+type Checked = { readonly input: unknown; readonly understood: unknown };
 
 const understand = (
   endpoint: ReadableEndpoint,

@@ -1,6 +1,6 @@
 // Changes for users: entries of CHANGELOG.md, as JSON and as an Atom feed (VER-02).
 
-export type ChangeKind = 'added' | 'changed' | 'deprecated' | 'removed' | 'data';
+type ChangeKind = 'added' | 'changed' | 'deprecated' | 'removed' | 'data';
 export type Change = {
   readonly date: string;
   readonly kind: ChangeKind;

@@ -4,7 +4,7 @@ import type { Content } from '../account-app/shell.ts';
 import type { Form } from './board/figure-text.ts';
 
 /** What is the same for a whole table is on the table, as `data-layer` and so on (`islands/live-cells.ts`). */
-export type ShownFigure = {
+type ShownFigure = {
   /** `venue|venue_symbol`. */
   readonly listing: string;
   readonly layer?: string;

@@ -42,7 +42,7 @@ const toScope = ({ venues, instruments, layers, limits, plan }: Account): Scope 
   mayReadRaw: isPlanCode(plan.code) && PLANS[plan.code].raw,
 });
 
-export type Scopes = (request: Pick<FastifyRequest, 'session'>) => Promise<Scope>;
+type Scopes = (request: Pick<FastifyRequest, 'session'>) => Promise<Scope>;
 
 const createScopes = (site: Site): Scopes => {
   const keys = openExplorerKeys(site.pool, site.connectionSecret);

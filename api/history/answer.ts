@@ -35,7 +35,7 @@ import type { StoredRow } from './stored-row.ts';
 
 const RAW_ROWS = ENDPOINT_LIMITS.history_raw_rows;
 
-export type HistoryOptions = {
+type HistoryOptions = {
   readonly evaluatedAt: Micros;
   readonly asked: RequestedTimes;
   readonly layers: readonly ReadingLayer[];

@@ -51,7 +51,7 @@ export type CandlesQuestion = {
   readonly from: Micros;
   readonly to: Micros;
 };
-export type CandleOptions = {
+type CandleOptions = {
   readonly evaluatedAt: Micros;
   readonly asked: CandlesQuestion;
   readonly units: UnitsMode;

@@ -69,7 +69,7 @@ const fromRow = ({ at, texts, instants, figures }: Row): StoredLiquidation => ({
 const isEvent = ({ texts, flags }: Row): boolean => texts.status === 'present' && flags.late !== true;
 
 /** Events with `from <= received_at < to` (DQL-33g). */
-export type EventQuestion = Span & { readonly listings: readonly Selected[]; readonly side: Side | null };
+type EventQuestion = Span & { readonly listings: readonly Selected[]; readonly side: Side | null };
 
 const listRecentEvents = (live: LiveMemory, { listings, side, from, to }: EventQuestion): StoredLiquidation[] =>
   listings.flatMap(({ listing }) =>

@@ -22,7 +22,7 @@ export type FittedItems = Items & {
   readonly fits: (refused: Refused) => string;
 };
 
-export type Fitting = {
+type Fitting = {
   /** Adds a listing: its bytes, rows and all, and its rows; `least`: how many steps an answer that has it needs. */
   readonly add: (bytes: number, rows: readonly SizedRow[], least?: number) => void;
   /** Bytes of all listings. */
@@ -100,7 +100,7 @@ export type FittedItem = {
 };
 
 /** How the items of an answer over a window, or over instants, are made. */
-export type ItemsPlan<Asked> = {
+type ItemsPlan<Asked> = {
   readonly asked: Asked;
   readonly limit: ItemsLimit;
   /** Listings read at a time. */

@@ -117,7 +117,7 @@ export const gatherSeries = async (
 
 type Named = Pick<LiveListing, 'venue' | 'venueSymbol'>;
 /** A row of a listing that an answer needs. */
-export type HeardRow = readonly [listing: Named, row: ReadingRow];
+type HeardRow = readonly [listing: Named, row: ReadingRow];
 /** Losses of connections as they counted for a listing at an instant. */
 export type Losses = (listing: Named, reading: StoredReading, at: Micros) => Micros | null;
 

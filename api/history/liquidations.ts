@@ -31,7 +31,7 @@ export type Place = {
   readonly id: string;
 };
 
-export type LiquidationOptions = {
+type LiquidationOptions = {
   readonly evaluatedAt: Micros;
   readonly asked: Span;
   readonly side: Side | null;
@@ -43,7 +43,7 @@ export type LiquidationOptions = {
   readonly keepsRows: boolean;
 };
 
-export type LiquidationPage = {
+type LiquidationPage = {
   readonly items: Items;
   readonly returned: number;
   /** Gaps that begin on this page. */

@@ -48,7 +48,7 @@ export const findNewestAt = (readings: readonly ReadingRow[], at: Micros): Readi
 /** The answer for a period `(start, end]` or for an instant: a reading, or why there is none. Both null: nothing was ever received. */
 export type AnswerAt = { readonly at: Micros; readonly row: ReadingRow | null; readonly gapCause: GapCause | null };
 
-export type Period = { readonly start: Micros; readonly end: Micros };
+type Period = { readonly start: Micros; readonly end: Micros };
 
 /** Periods of `length` in `(from, to]`; both ends lie on boundaries. */
 export const listPeriods = (from: Micros, to: Micros, length: Micros): Period[] => {

@@ -9,7 +9,7 @@ import type { Micros } from '../../schemas/records.ts';
 import { hashSettledItems } from '../../schemas/settled-items.ts';
 import { isNarrowing, type Plan } from '../contract/plans.ts';
 
-export type SettledAnswer = {
+type SettledAnswer = {
   readonly path: string;
   readonly input: unknown;
   /** As they were sent. */

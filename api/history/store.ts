@@ -63,7 +63,7 @@ const refuseTooSlow = () =>
   });
 
 /** A statement about the values of its `IN`, which `values` or the text hold already. None: it has no lines, and `IN ()` is no SQL. */
-export type ListQuery = QuestdbQuery & { readonly among: readonly string[] };
+type ListQuery = QuestdbQuery & { readonly among: readonly string[] };
 
 /** `$1, $2 …` for `values`, after the parameters that exist already. */
 export const listPlaceholders = (values: readonly unknown[], before: number): string =>

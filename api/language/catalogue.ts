@@ -4,7 +4,7 @@ import { type CandleSource, FIELDS, type Field, SOURCES } from './fields.ts';
 import { FUNCTIONS, type FunctionSpec } from './functions.ts';
 
 /** Venue codes on which a field or source does not exist. */
-export type Absence = {
+type Absence = {
   readonly ofField: (field: Field) => readonly string[];
   readonly ofSource: (source: CandleSource) => readonly string[];
 };

@@ -19,7 +19,7 @@ const UNKNOWN: Readonly<Record<CodeKey, { readonly code: ErrorCode; readonly wha
 };
 const NAMED_IN_MESSAGE = 10;
 
-export type UnknownCode = { readonly code: ErrorCode; readonly message: string; readonly hint: string };
+type UnknownCode = { readonly code: ErrorCode; readonly message: string; readonly hint: string };
 
 const sorted = new WeakMap<ReadonlyMap<string, string>, readonly string[]>();
 

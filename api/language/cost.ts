@@ -10,7 +10,7 @@ import type { CallNode, Node, SourceNode } from './tree.ts';
 export type Complexity = { readonly nodes: number; readonly bars: number; readonly cost: number };
 
 /** A series call inside no other, or a bare source: what is read once for each listing. */
-export type Atom = {
+type Atom = {
   readonly node: CallNode | SourceNode;
   readonly period: Timeframe | undefined;
   readonly bars: number;

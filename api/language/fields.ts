@@ -4,9 +4,9 @@ import { CANDLES, READINGS } from '../../schemas/layers/index.ts';
 import type { LayerField, ReadingDeclaration } from '../../schemas/layers/layer.ts';
 import type { MemberUnit, ReadingLayer } from '../../schemas/layers.ts';
 
-export type Scope = 'instrument' | 'venue';
-export type FieldType = 'code' | 'number' | 'duration';
-export type FieldLayer = ReadingLayer | 'reference';
+type Scope = 'instrument' | 'venue';
+type FieldType = 'code' | 'number' | 'duration';
+type FieldLayer = ReadingLayer | 'reference';
 
 export type Field = {
   readonly name: string;

@@ -2,7 +2,7 @@
 import { RULES, type Rule } from './indicators.ts';
 
 /** How a call gets its value: over windows of its series, over two series, over trade candles, from a layer, or from its argument. */
-export type How =
+type How =
   | { readonly by: 'window'; readonly rule: Rule }
   | { readonly by: 'cross'; readonly holds: (a: number, b: number) => boolean }
   | { readonly by: 'candles'; readonly what: 'atr' | 'gaps' }
@@ -26,7 +26,7 @@ export type Parameter =
   /** A venue field of a layer, named and not read. */
   | 'field';
 
-export type Given = {
+type Given = {
   /** Most bars of any series argument. */
   readonly series: number;
   /** The window argument; 0 without one. */

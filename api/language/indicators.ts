@@ -2,7 +2,7 @@
 import { computeSum } from './sums.ts';
 
 /** Elements `[from, from + length)` of a series, oldest first; every one of them is there. */
-export type Window = { readonly values: Float64Array; readonly from: number; readonly length: number };
+type Window = { readonly values: Float64Array; readonly from: number; readonly length: number };
 
 /** Literal arguments of a call beside its series. */
 export type Arguments = {
@@ -13,11 +13,7 @@ export type Arguments = {
 };
 
 /** Computes every element of a series at once: `count` windows that start at 0, 1, 2 … */
-export type Slide = (
-  values: Float64Array,
-  window: number,
-  given: Arguments & { readonly count: number },
-) => Float64Array;
+type Slide = (values: Float64Array, window: number, given: Arguments & { readonly count: number }) => Float64Array;
 
 /** How a function reads its series: how many elements a value needs, what one costs beside an addition (1), and the value. */
 export type Rule = { readonly window: (n: number) => number; readonly weight?: number } & (

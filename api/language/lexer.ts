@@ -4,7 +4,7 @@ import { clip } from '../../schemas/sent-text.ts';
 import { Faults } from './faults.ts';
 import { Source } from './source.ts';
 
-export type TokenKind =
+type TokenKind =
   | 'string'
   | 'instant'
   | 'code'

@@ -4,7 +4,7 @@ import type { ApiError } from '../../schemas/errors.ts';
 export const SELECTION_KEYS = ['instrument', 'base', 'venue', 'quote', 'symbol'] as const;
 export type SelectionKey = (typeof SELECTION_KEYS)[number];
 
-export type Position = NonNullable<ApiError['position']>;
+type Position = NonNullable<ApiError['position']>;
 /** The place of a code in the request: a position in the text form, a JSON pointer in the object form. */
 export type Origin = { readonly position: Position } | { readonly path: string };
 export type Code = { readonly text: string; readonly origin: Origin };

@@ -14,15 +14,15 @@ type Common = {
 /** The timeframe a node is read at; the checker sets it. */
 type Timed = { readonly period?: Timeframe };
 
-export type NumberNode = Common & { readonly type: 'number'; readonly value: Digits };
-export type DurationNode = Common & { readonly type: 'duration'; readonly value: string };
+type NumberNode = Common & { readonly type: 'number'; readonly value: Digits };
+type DurationNode = Common & { readonly type: 'duration'; readonly value: string };
 export type CodeNode = Common & {
   readonly type: 'code';
   readonly value: string;
   /** A name without quotes: where no code is spelt so, a field may be meant. */
   readonly isWord?: boolean;
 };
-export type StatusNode = Common & { readonly type: 'status'; readonly value: Status };
+type StatusNode = Common & { readonly type: 'status'; readonly value: Status };
 export type Literal = NumberNode | DurationNode | CodeNode | StatusNode;
 export type FieldNode = Common & Timed & { readonly type: 'field'; readonly name: string };
 export type SourceNode = Common & Timed & { readonly type: 'source'; readonly name: string };

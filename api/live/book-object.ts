@@ -8,7 +8,7 @@ import type { BookLevels, ListingVersion, Reading } from '../../schemas/topics.t
 import { chooseQuantityUnit, convertQuantity, type UnitsMode } from '../../schemas/units.ts';
 import { findCountedUnit, findMarkFor, type Mark, makeConversion } from './members.ts';
 
-export type BookQuestion = {
+type BookQuestion = {
   readonly book: Reading | null;
   /** The bands of the same change as the book; others would not match the levels. */
   readonly depth: Reading | null;

@@ -26,7 +26,7 @@ const STRETCH_MS = 4;
 /** The only one of its topic. */
 const WATERMARK_PARTITION = 0;
 
-export type FollowDeps = {
+type FollowDeps = {
   readonly kafka: KafkaHandle;
   readonly memory: LiveMemory;
   readonly venues: readonly string[];

@@ -7,7 +7,7 @@ import type { BookLevels, ListingVersion, Reading } from '../../schemas/topics.t
 import { convertQuantity, type UnitsMode } from '../../schemas/units.ts';
 import { findCountedUnit, findMarkFor, type Mark, makeInstants, makeMembers, makeUnits } from './members.ts';
 
-export type LayerQuestion = {
+type LayerQuestion = {
   readonly reading: Reading | null;
   readonly policy: Policy;
   readonly lostAt: Micros | null;

@@ -17,15 +17,15 @@ import type { LiveListing } from './listing-book.ts';
 export type Mark = { readonly digits: Digits; readonly receivedAt: Micros };
 
 /** The parts of a reading that its members are made from. */
-export type Measured = Pick<Reading, 'layer' | 'values' | 'null_reasons' | 'quantity_unit'>;
-export type MembersQuestion = {
+type Measured = Pick<Reading, 'layer' | 'values' | 'null_reasons' | 'quantity_unit'>;
+type MembersQuestion = {
   readonly units: UnitsMode;
   /** In force when the reading was recorded (H-16k). */
   readonly version: ListingVersion;
 };
 
 /** Members of a reading, ready to print in any number format. `conversion` only where quantities were converted. */
-export type Members = {
+type Members = {
   readonly values: JsonValue;
   readonly nullReasons: JsonValue | undefined;
   readonly conversion: JsonValue | undefined;

@@ -47,7 +47,7 @@ export type AppliedEntry = {
   readonly replaced: HeldReading | null;
 };
 /** Called for every applied entry of `live`, after it. */
-export type Observer = (applied: AppliedEntry) => void;
+type Observer = (applied: AppliedEntry) => void;
 
 export class LiveMemory {
   readonly #venues = new Map<string, LiveVenue>();

@@ -36,7 +36,7 @@ const NOTHING = { since: null, watermark: null } as const;
 
 export const toPlace = ({ offset, index }: Place): Place => ({ offset, index });
 
-export type Partitions = ReadonlyMap<number, Partition>;
+type Partitions = ReadonlyMap<number, Partition>;
 
 /** The partition that has all of a listing (design section 5): its shard. */
 export const findPartition = (partitions: ReadonlyMap<number, unknown>, venueSymbol: string): number =>

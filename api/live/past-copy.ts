@@ -17,7 +17,7 @@ const MOST_AGE: Micros = 720_000_000;
 /** Longest time without a turn for requests. */
 const SLICE_MS = 4;
 
-export type PastDeps = {
+type PastDeps = {
   readonly kafka: KafkaHandle;
   readonly memory: LiveMemory;
   readonly venues: readonly string[];

@@ -4,7 +4,7 @@ import { codecs } from '../../schemas/avro/codec.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { StateEntry } from '../../schemas/topics.ts';
 
-export type Round = {
+type Round = {
   readonly entries: readonly StateEntry[];
   readonly watermark: Micros;
   readonly liveOffset: number;
@@ -115,7 +115,7 @@ export const readNewestRounds = async (reading: Reading): Promise<Rounds> => {
 const ROUND_EVERY_MS = 60_000;
 const WRITTEN_WITHIN_MS = 15_000;
 
-export type PastRound = Round & { readonly isOldEnough: boolean };
+type PastRound = Round & { readonly isOldEnough: boolean };
 
 /** For each partition the newest complete round of a time up to `before`, else the oldest complete one. */
 export const readRoundsBefore = async (reading: Reading, before: Micros): Promise<ReadonlyMap<number, PastRound>> => {

@@ -7,7 +7,7 @@ import type { LiveMemory, LiveVenue } from './memory.ts';
 /** A slot lost longer ago than this was given up with its listings, and does not concern the present. */
 const FORGET_LOST: Micros = 3_600_000_000;
 
-export type VenueState = { readonly state: 'live' | 'degraded' | 'down'; readonly since: Micros | null };
+type VenueState = { readonly state: 'live' | 'degraded' | 'down'; readonly since: Micros | null };
 
 /** From an instant on, so many more connections are open, and so many more things are wrong. */
 type Turn = { readonly at: Micros; readonly open: number; readonly wrong: number };

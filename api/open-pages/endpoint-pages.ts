@@ -8,8 +8,8 @@ export const ENDPOINTS: readonly Endpoint[] = [...OPERATIONS, STREAM] as readonl
 
 export const toEndpointSlug = ({ name }: Pick<Endpoint, 'name'>): string => `endpoints/${name.replaceAll('_', '-')}`;
 
-export type EndpointPage = { readonly endpoint: Endpoint; readonly anchor: string; readonly markdown: string };
-export type EndpointParts = {
+type EndpointPage = { readonly endpoint: Endpoint; readonly anchor: string; readonly markdown: string };
+type EndpointParts = {
   /** The text before and after the endpoints: the list of them, layers, causes of gaps. */
   readonly common: string;
   readonly pages: readonly EndpointPage[];

@@ -5,9 +5,9 @@ import MarkdownIt from 'markdown-it';
 import anchor from 'markdown-it-anchor';
 import type { DocsPage } from './pages.ts';
 
-export type Heading = { readonly id: string; readonly title: string; readonly level: number };
+type Heading = { readonly id: string; readonly title: string; readonly level: number };
 /** A heading with the text below it, for the search. */
-export type Passage = { readonly id: string; readonly title: string; readonly text: string };
+type Passage = { readonly id: string; readonly title: string; readonly text: string };
 export type RenderedPage = {
   readonly html: string;
   readonly headings: readonly Heading[];

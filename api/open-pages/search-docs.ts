@@ -3,7 +3,7 @@ import MiniSearch from 'minisearch';
 import type { DocsPage } from './pages.ts';
 import type { RenderedPage } from './render-markdown.ts';
 
-export type Hit = { readonly address: string; readonly page: string; readonly title: string; readonly excerpt: string };
+type Hit = { readonly address: string; readonly page: string; readonly title: string; readonly excerpt: string };
 /** The best hits, and how many there are. */
 export type Found = { readonly total: number; readonly hits: readonly Hit[] };
 

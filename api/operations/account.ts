@@ -72,7 +72,7 @@ const describePlan = (plan: Plan, facts: KeyFacts): JsonValue => ({
   expires_at: facts.kind === 'purchased' ? formatInstantOrNull(facts.expires_at) : null,
 });
 
-export type UsedOf = { readonly used: number; readonly limit: number };
+type UsedOf = { readonly used: number; readonly limit: number };
 /** What a key has used of a UTC day. */
 export type Today = {
   readonly day: string;

@@ -14,7 +14,7 @@ import { computeRetentionFrom } from '../history/past.ts';
 import type { LiveListing } from '../live/listing-book.ts';
 import { type Mark, makeConversion, toFigureOrNull, toOptional } from '../live/members.ts';
 
-export type RecordOptions = {
+type RecordOptions = {
   readonly at: Micros;
   readonly units: UnitsMode;
   readonly includeRaw: boolean;

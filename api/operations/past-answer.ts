@@ -26,7 +26,7 @@ export const PastVersions = {
   receipt_id: Type.String(),
 };
 
-export type PastQuestion = { readonly names: Names; readonly plan: Plan; readonly span: Span };
+type PastQuestion = { readonly names: Names; readonly plan: Plan; readonly span: Span };
 
 /**
  * The listings that were listed at some time of the span. Names outside the plan are reported with the faults that `refused` finds, given how many

@@ -16,7 +16,7 @@ export type ScreenResult = {
 
 type Kept = { readonly result: ScreenResult; readonly asked: string; readonly until: Micros; readonly bytes: number };
 /** Where a page begins in a kept result. */
-export type Page = { readonly id: string; readonly from: number; readonly result: ScreenResult };
+type Page = { readonly id: string; readonly from: number; readonly result: ScreenResult };
 
 const KEPT_FOR: Micros = 300_000_000;
 const MOST_BYTES = 64 * 1_048_576;

@@ -21,7 +21,7 @@ import { MOST_UNSETTLED, type Standing } from './store.ts';
 
 const RETRY_S = 5;
 
-export type ChecksDeps = ChallengeDeps & {
+type ChecksDeps = ChallengeDeps & {
   /** Null: payments are off. */
   readonly desk: PaymentDesk | null;
   readonly count?: CountPayment;

@@ -16,7 +16,7 @@ import type { PaymentKey, PaymentStore, Standing } from './store.ts';
 
 const AGAIN_MS = 500;
 
-export type DeskDeps = {
+type DeskDeps = {
   readonly store: PaymentStore;
   readonly purchases: Purchases;
   readonly facilitator: Facilitator;
@@ -36,7 +36,7 @@ export type Bid = {
 };
 
 /** The outcome of the purchase of a plan. */
-export type PlanOutcome =
+type PlanOutcome =
   | { readonly is: 'bought'; readonly purchase: Purchase }
   | { readonly is: 'failed'; readonly reason: string }
   | { readonly is: 'unknown' }

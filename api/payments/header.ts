@@ -46,7 +46,7 @@ export type SignedPayment = {
   readonly payload: { readonly signature: string; readonly authorization: Static<typeof Authorization> };
 };
 /** Why a header is no payment; a whole sentence. */
-export type Malformed = { readonly malformed: string };
+type Malformed = { readonly malformed: string };
 
 const NOT_BASE64 = 'The payment header is not base64.';
 const NOT_JSON = 'The payment header is not a JSON object in base64.';
@@ -101,7 +101,7 @@ export const decodePayment = (text: string): SignedPayment | Malformed => {
 export const readPayment = (headers: IncomingHttpHeaders): SignedPayment | Malformed =>
   decodePayment(String(headers['payment-signature'] ?? headers['x-payment'] ?? ''));
 
-export type Settlement = {
+type Settlement = {
   readonly success: boolean;
   readonly errorReason?: string;
   readonly transaction: string;

@@ -4,7 +4,7 @@ import { bindMetrics, type Registry } from '../../infra/runtime/metrics.ts';
 import type { PaymentStore } from './store.ts';
 
 const PAYMENT_EVENTS = ['offered', 'refused', 'verified', 'served', 'settled', 'failed', 'unknown'] as const;
-export type PaymentEvent = (typeof PAYMENT_EVENTS)[number];
+type PaymentEvent = (typeof PAYMENT_EVENTS)[number];
 export type CountPayment = (event: PaymentEvent) => void;
 
 export const createPaymentMetrics = (registry: Registry, store: Pick<PaymentStore, 'overdue'>): CountPayment => {

@@ -21,9 +21,7 @@ export type Offer = {
   readonly maxTimeoutSeconds: number;
   readonly extra: { readonly name: string; readonly version: string } & Bought;
 };
-export type Bought =
-  | { readonly kind: 'call'; readonly class: string }
-  | { readonly kind: 'plan'; readonly plan: PlanCode };
+type Bought = { readonly kind: 'call'; readonly class: string } | { readonly kind: 'plan'; readonly plan: PlanCode };
 
 export const ATOMIC_PER_USD = 1_000_000;
 const MAX_TIMEOUT_S = 60;

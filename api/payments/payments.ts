@@ -13,7 +13,7 @@ export type PaymentSettings = {
   readonly rpcUrl: string | null;
 };
 
-export type Payments = { readonly checks: PaymentChecks; readonly stop: () => Promise<void> };
+type Payments = { readonly checks: PaymentChecks; readonly stop: () => Promise<void> };
 
 /** Needs none of facilitator, chain and database to start. */
 export const startPayments = async (

@@ -30,7 +30,7 @@ export type SettlementDeps = {
   readonly log: Logger;
 };
 
-export type Decision =
+type Decision =
   | { readonly is: 'settled'; readonly transaction: string }
   | ({ readonly is: 'failed' } & Failure)
   | { readonly is: 'unknown' };

@@ -31,7 +31,7 @@ export type Standing = {
 /** `payersFault`: the token shows that the payer's balance or a cancelled nonce is the cause (P-05). */
 export type Failure = { readonly reason: string; readonly payersFault: boolean };
 
-export type NewPayment = PaymentKey &
+type NewPayment = PaymentKey &
   Settleable & {
     readonly receiptId: string;
     readonly class: string | null;

@@ -5,7 +5,7 @@ import { type Codes, foldCase } from '../language/codes.ts';
 import { type Compiled, compile } from '../language/compile.ts';
 import type { RuleDraft } from './rule.ts';
 
-export type RuleQuery = Pick<RuleDraft, 'query' | 'units'>;
+type RuleQuery = Pick<RuleDraft, 'query' | 'units'>;
 
 /** The query of a rule, compiled. Throws ServiceError with all its faults, each with its place in the text. */
 export const compileRule = ({ query, units }: RuleQuery, codes: Codes): Compiled =>

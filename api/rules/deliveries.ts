@@ -185,7 +185,7 @@ export class Sending {
   }
 }
 
-export type Deliveries = { readonly stop: () => Promise<void> };
+type Deliveries = { readonly stop: () => Promise<void> };
 
 /** Starts to deliver; any number of processes may. What one that died had claimed is sent again. */
 export const startDeliveries = (deps: DeliveryDeps): Deliveries => {

@@ -72,7 +72,7 @@ const judge = async ({ plan }: Question, facts: readonly Facts[], budget: Budget
   return { state: 'false', reason: null, ...found };
 };
 
-export type Market = { readonly live: LiveMemory; readonly history: HistoryStore | null };
+type Market = { readonly live: LiveMemory; readonly history: HistoryStore | null };
 
 /** The question now, over the newest state. Throws as a screen does. */
 export const evaluateNow = async (

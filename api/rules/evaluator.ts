@@ -28,7 +28,7 @@ const TIDY_EVERY_MS = 3_600_000;
 /** Plans of accounts may have changed. */
 const RELOAD_EVERY_MS = 60_000;
 
-export type EvaluatorDeps = FreshDeps & {
+type EvaluatorDeps = FreshDeps & {
   readonly nowMicros: () => Micros;
   readonly count: CountRules;
   readonly log: Pick<Logger, 'warn' | 'error'>;

@@ -4,7 +4,7 @@ import { MICROS_PER_SECOND } from '../../schemas/instants.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { Plan } from '../contract/plans.ts';
 
-export type Rhythm = { readonly phase: number; readonly intervalS: number };
+type Rhythm = { readonly phase: number; readonly intervalS: number };
 
 /** The interval of a rule under a plan: the larger of its own and the plan's (AG-03). */
 export const computeIntervalS = (intervalS: number, { limits }: Plan): number =>

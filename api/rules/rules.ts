@@ -14,7 +14,7 @@ export const RULES_CHANNEL = 'rules';
 /** The PostgreSQL channel for moves. */
 export const MOVES_CHANNEL = 'rule_moves';
 
-export type RulesDeps = FreshDeps & {
+type RulesDeps = FreshDeps & {
   readonly registry: Registry;
   /** Webhooks may lead to this machine: simulated runs only. */
   readonly allowsLoopback: boolean;

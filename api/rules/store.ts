@@ -49,7 +49,7 @@ export const fromRow = (row: RuleRow): Rule => ({
 });
 
 /** Who makes a change: an account its own rules, an operator (null) all; `actor` is written to the versions. */
-export type Owner = { readonly accountId: string | null; readonly actor: string };
+type Owner = { readonly accountId: string | null; readonly actor: string };
 
 const INSERT = `
   insert into rules as r (rule_id, account_id, name, query, interval_s, units, freshness, enabled, shared, phase)

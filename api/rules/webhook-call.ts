@@ -11,7 +11,7 @@ const TIMEOUT_MS = 10_000;
 const LONGEST_URL = 2_000;
 export const SIGNATURE_HEADER = 'x-service-signature';
 
-export type WebhookCall = { readonly url: string; readonly secret: string; readonly body: string };
+type WebhookCall = { readonly url: string; readonly secret: string; readonly body: string };
 export type CallOptions = {
   /** In simulated runs: messages may go to this machine, and over plain HTTP. */
   readonly allowsLoopback: boolean;
@@ -19,7 +19,7 @@ export type CallOptions = {
   readonly resolve?: Resolve;
   readonly timeoutMs?: number;
 };
-export type CallOutcome = {
+type CallOutcome = {
   readonly isDelivered: boolean;
   readonly words: string;
   /** The receiver says that there will be none here again: 410 Gone (RFC 9110, section 15.5.11). */

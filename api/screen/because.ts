@@ -6,7 +6,7 @@ import type { Element, Instrument } from './instrument.ts';
 import { isLeaf } from './plan.ts';
 import { NO_VALUE, type Unknown, type Value } from './values.ts';
 
-export type Cause = { readonly expr: string; readonly element: Element | null; readonly unknown: Unknown };
+type Cause = { readonly expr: string; readonly element: Element | null; readonly unknown: Unknown };
 
 const isOpen = (value: Value): boolean =>
   value.kind === 'unknown' || value.kind === 'interval' || (value.kind === 'truth' && value.value === null);

@@ -33,13 +33,13 @@ export type CapturedColumn = {
   /** Of the newest element, where its double does not give them back. */
   readonly digits: Digits | null;
 };
-export type AbsentColumn = Unknown & { readonly units?: Units | null };
+type AbsentColumn = Unknown & { readonly units?: Units | null };
 export type Captured = CapturedColumn | AbsentColumn;
 /** By `toSpecId`. */
 export type Windows = ReadonlyMap<string, Captured>;
 export const NO_WINDOWS: Windows = new Map();
 
-export type CaptureOptions = {
+type CaptureOptions = {
   /** T. */
   readonly at: Micros;
   readonly now: Micros;

@@ -16,7 +16,7 @@ import type { Captured, CapturedColumn } from './capture.ts';
 import type { Facts } from './facts.ts';
 import { type Elements, UNIT_UNKNOWN_AT } from './series.ts';
 
-export type ConvertDeps = { readonly live: LiveMemory; readonly begin: () => HistoryReader };
+type ConvertDeps = { readonly live: LiveMemory; readonly begin: () => HistoryReader };
 /** The mark at the end of a period, when it was present there. */
 type Marks = (end: Micros) => Digits | null;
 

@@ -13,7 +13,7 @@ import { findHeldAt } from '../live/listing-view.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import type { LayerAnswer, LayerState, LayerStates, Terms } from './facts.ts';
 
-export type PastQuestion = {
+type PastQuestion = {
   readonly reader: HistoryReader;
   readonly live: LiveMemory;
   readonly listings: readonly Selected[];

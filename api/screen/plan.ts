@@ -13,9 +13,9 @@ import { toSpecId } from '../series/column-spec.ts';
 import type { Leaf } from './evaluate.ts';
 import { countSteps, listColumns, requireFunction } from './series.ts';
 
-export type Level = 'instrument' | 'venue';
+type Level = 'instrument' | 'venue';
 /** A leaf of the query; leaves of one text are one slot. */
-export type Slot = { readonly leaf: Leaf; readonly text: string; readonly level: Level };
+type Slot = { readonly leaf: Leaf; readonly text: string; readonly level: Level };
 /** An expression that the answer shows, by its canonical text. */
 export type Shown = { readonly key: string; readonly node: Node };
 

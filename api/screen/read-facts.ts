@@ -15,7 +15,7 @@ import { readPastLayers } from './past-layers.ts';
 import type { Plan } from './plan.ts';
 import type { Budget } from './screen.ts';
 
-export type Reading = {
+type Reading = {
   readonly live: LiveMemory;
   /** Null while no store of history is configured. */
   readonly history: HistoryStore | null;
@@ -25,7 +25,7 @@ export type Reading = {
 };
 
 /** Facts being read: those from memory are taken at once, the rest when it is complete. */
-export type PendingFacts = { readonly complete: () => Promise<Facts[]> };
+type PendingFacts = { readonly complete: () => Promise<Facts[]> };
 
 const requireStore = (history: HistoryStore | null): HistoryReader => {
   if (history !== null) return history.begin();

@@ -133,7 +133,7 @@ export const groupFacts = (facts: readonly Facts[]): [string, Facts[]][] => {
   return [...groups].sort(([a], [b]) => compareBytes(a, b));
 };
 
-export type ScreenOptions = {
+type ScreenOptions = {
   readonly includeUnknown: boolean;
   readonly numberFormat: NumberFormat;
   readonly budget: Budget;

@@ -19,7 +19,7 @@ export const UNIT_UNKNOWN_AT = 5;
 export type Elements = { readonly values: Float64Array; readonly reasons: Uint8Array | null };
 
 /** The newest elements of a column, as many as were captured. */
-export type ReadColumn = (spec: ColumnSpec) => Elements;
+type ReadColumn = (spec: ColumnSpec) => Elements;
 
 const requireTimeframe = (node: SourceNode | FieldNode | CallNode): Timeframe => {
   if (node.period === undefined) throw new Error(`"${node.name}" has no period after checking`);

@@ -7,7 +7,7 @@ import { findVersionAt, isListed, type Selected } from '../live/listing-book.ts'
 import type { Directory } from './directory.ts';
 
 /** A code in catalogue spelling with its place in the request. */
-export type Named = { readonly code: string; readonly origin: Origin };
+type Named = { readonly code: string; readonly origin: Origin };
 /** Names in catalogue spelling; a key that was not given is absent and selects everything. */
 export type Names = Partial<Readonly<Record<CodeKey | 'symbol', readonly Named[]>>>;
 
@@ -45,7 +45,7 @@ export type Narrowing = {
 };
 const NOTHING_NARROWED: Narrowing = { venues: null, instruments: null };
 
-export type SelectOptions = {
+type SelectOptions = {
   /** The instant whose listings are meant. */
   readonly at: Micros;
   /** Listings delisted by `at` but not by this instant are selected too; `at` when left out. */

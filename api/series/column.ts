@@ -32,7 +32,7 @@ const UNITS: readonly (QuantityUnit | null)[] = [null, 'base', 'contracts', 'quo
 /** The number of a row whose minutes count in different units. */
 const DIFFERENT = UNITS.length;
 
-export type ColumnOptions = {
+type ColumnOptions = {
   /** Keeps when each row was recorded: whether the layer still held it at its period's end depends on that (F-04). */
   readonly isSampled?: boolean;
   /** For conversions: the version in force is that of the instant a row was recorded, the unit is the row's own. */

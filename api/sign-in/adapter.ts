@@ -9,7 +9,7 @@ import type { Units } from './units.ts';
 export const SCOPE = 'market:read';
 export const OFFLINE = 'offline_access';
 
-export type AdapterDeps = {
+type AdapterDeps = {
   readonly units: Units;
   readonly connections: Connections;
   readonly issuer: string;

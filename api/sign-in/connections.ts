@@ -15,7 +15,7 @@ const ALLOWED_MS = 120_000;
 
 export type EndReason = 'user' | 'replaced' | 'client' | 'reuse' | 'account_closed' | 'expired';
 
-export type Allowed = {
+type Allowed = {
   readonly accountId: string;
   readonly clientId: string;
   readonly clientName: string | null;
@@ -25,7 +25,7 @@ export type Allowed = {
 };
 
 /** The provider's grant, which tokens belong to. */
-export type LiveConnection = {
+type LiveConnection = {
   readonly connection_id: string;
   readonly account_id: string;
   readonly client_id: string;
@@ -119,7 +119,7 @@ export class NoRoom extends Error {
   override readonly name = 'NoRoom';
 }
 
-export type ConnectionDeps = {
+type ConnectionDeps = {
   readonly units: Units;
   /** The key of a connection, by its id. */
   readonly keyOf: (connectionId: string) => string;

@@ -19,7 +19,7 @@ export type Asking = {
 };
 
 /** The request of a browser: its cookie determines which interaction it may answer. */
-export type Browser = { readonly req: IncomingMessage; readonly res: ServerResponse };
+type Browser = { readonly req: IncomingMessage; readonly res: ServerResponse };
 
 const readName = (name: unknown): string | null => (typeof name === 'string' && name.trim() !== '' ? name : null);
 

@@ -37,7 +37,7 @@ export type Exchanges = {
   readonly middleware: (ctx: KoaContextWithOIDC, next: () => Promise<void>) => Promise<void>;
 };
 
-export type ExchangeDeps = {
+type ExchangeDeps = {
   readonly units: Units;
   readonly renewals: Renewals;
   readonly mcpUrl: string;

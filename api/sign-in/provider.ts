@@ -16,7 +16,7 @@ const CODE_S = 60;
 /** How long a consent page may stay open. */
 const PAGE_S = 600;
 
-export type ProviderDeps = {
+type ProviderDeps = {
   readonly units: Units;
   readonly connections: Connections;
   readonly exchanges: Exchanges;

@@ -25,7 +25,7 @@ const FETCHES_PER_HOUR = 60;
 
 const HOUR_MS = 3_600_000;
 
-export type SignInSpec = {
+type SignInSpec = {
   readonly pool: Pool;
   /** `AUTH_URL`; a slash at its end does not count. */
   readonly authUrl: string;

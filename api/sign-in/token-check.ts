@@ -28,7 +28,7 @@ type Row = {
 };
 
 /** `key` is what the tool server calls the API with; the token itself goes nowhere (T-11). */
-export type TokenAnswer =
+type TokenAnswer =
   | { readonly active: false }
   | {
       readonly active: true;
@@ -40,7 +40,7 @@ export type TokenAnswer =
 
 const INACTIVE: TokenAnswer = { active: false };
 
-export type TokenCheckDeps = {
+type TokenCheckDeps = {
   readonly units: Units;
   readonly keyOf: (connectionId: string) => string;
   readonly mcpUrl: string;
@@ -69,7 +69,7 @@ export const createTokenCheck = ({ units: { alone }, keyOf, mcpUrl, nowMs, log }
     return { active: true, key, key_id: row.key_id, plan: row.plan, expires_at: row.expires_at.toISOString() };
   };
 };
-export type TokenCheck = ReturnType<typeof createTokenCheck>;
+type TokenCheck = ReturnType<typeof createTokenCheck>;
 
 /** Its route on the private listener, which requires the secret. */
 export const addTokenCheckRoute = (app: FastifyInstance, { check, log }: { check: TokenCheck; log: Logger }): void => {

@@ -13,7 +13,7 @@ const KEPT_MS = 10_000;
 const DAYS = 90;
 const MOST_INCIDENTS = 1_000;
 
-export type IncidentState = 'open' | 'closed' | 'wontfix';
+type IncidentState = 'open' | 'closed' | 'wontfix';
 export type IncidentRow = {
   readonly id: string;
   readonly kind: string;

@@ -10,7 +10,7 @@ import type { ServiceLevels } from './service-levels.ts';
 import type { Quantiles } from './sliding-quantiles.ts';
 import type { IncidentRow, KeptStatus, PresenceRow, StatusStore } from './status-store.ts';
 
-export type StatusDeps = {
+type StatusDeps = {
   readonly live: LiveMemory;
   readonly nowMicros: () => Micros;
   readonly simulated: boolean;
@@ -19,7 +19,7 @@ export type StatusDeps = {
   readonly store?: StatusStore;
 };
 
-export type Status = {
+type Status = {
   /** Text of /status.json; at most ten seconds old. */
   readonly document: () => Promise<string>;
   /** Text of /incidents.json. Rejects when it was never read. */

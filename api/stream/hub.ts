@@ -40,7 +40,7 @@ const MISSED_WITHIN_MS = 60_000;
 /** Nodes are apart by less: what an id is beyond for longer will not come, because the log was begun anew. */
 const AHEAD_WITHIN_MS = 2_000;
 
-export type HubDeps = {
+type HubDeps = {
   readonly live: LiveMemory;
   readonly nowMicros: () => Micros;
   /** How long a stream that comes back waits for what it has missed while that is being read; a minute when left out. */
@@ -50,7 +50,7 @@ export type HubDeps = {
   readonly meterStep?: MeterStep;
 };
 
-export type Opening = {
+type Opening = {
   readonly account: Account;
   readonly request: StreamRequest;
   /** `Last-Event-ID` as it came. */

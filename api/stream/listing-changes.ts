@@ -12,7 +12,7 @@ import type { Stream } from './stream.ts';
 import type { Track } from './track.ts';
 import { type TrackBoard, toListingKey } from './track-board.ts';
 
-export type ListingChange = 'added' | 'changed' | 'delisted';
+type ListingChange = 'added' | 'changed' | 'delisted';
 export type Changed = {
   readonly live: LiveMemory;
   readonly board: TrackBoard;
@@ -22,7 +22,7 @@ export type Changed = {
 };
 
 /** A moment, now or one that is replayed: its instant, what sends a snapshot of a track as of then, and the mark that was present. */
-export type Moment = {
+type Moment = {
   readonly at: Micros;
   readonly sendSnapshot: (track: Track<Stream>) => void;
   readonly findMark: (listing: LiveListing) => Mark | null;

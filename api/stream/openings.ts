@@ -1,7 +1,7 @@
 // Streams begin one after another, with a rest after each.
 import { createRests } from './rests.ts';
 
-export type Openings = {
+type Openings = {
   /** Begins it now when the queue is empty, else in its turn. */
   readonly add: (begin: () => void) => void;
   /** How many wait. */

@@ -10,7 +10,7 @@ import type { Gap, Stream } from './stream.ts';
 /** The longest rest after a slice: by then everything else has had its turn. */
 const MOST_REST_MS = 20;
 
-export type ReplaysDeps = {
+type ReplaysDeps = {
   readonly ring: Ring;
   /** Looks at the clock and sends all streams what time alone has changed; answers the instant. */
   readonly look: () => Micros;

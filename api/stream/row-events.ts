@@ -159,7 +159,7 @@ type Receivers = {
 };
 
 /** A row as it is sent: those of one `place` that follow each other are one event. */
-export type PlacedRow = {
+type PlacedRow = {
   readonly venue: string;
   readonly symbol: string | null;
   readonly row: Row;

@@ -11,7 +11,7 @@ import { makeStartId, toPartId } from './positions.ts';
 import type { StreamRequest } from './request.ts';
 import type { Track } from './track.ts';
 
-export type Reason = 'rotate' | 'shutdown' | 'key_ended' | 'plan_changed';
+type Reason = 'rotate' | 'shutdown' | 'key_ended' | 'plan_changed';
 /** The part that is left out: nothing named means everything selected. */
 export type Gap = {
   readonly from: Micros | null;
@@ -25,7 +25,7 @@ export type Gap = {
 export const formatGap = ({ from, to, reason, dropped, scope }: Gap): string =>
   writeJson({ from: formatInstantOrNull(from), to: formatInstant(to), reason, dropped, scope });
 
-export type StreamDeps = {
+type StreamDeps = {
   readonly id: string;
   readonly account: Account;
   readonly request: StreamRequest;

@@ -10,7 +10,7 @@ import { findHeldAt, findLostAt, makeLayerState, type VenueView } from '../live/
 import type { Mark } from '../live/members.ts';
 import type { Format } from './request.ts';
 
-export type Change = 'value' | 'status' | 'both';
+type Change = 'value' | 'status' | 'both';
 export type LayerStatus = Pick<StatusAnswer, 'status' | 'reason' | 'gap_cause'>;
 
 /** A listing and layer at one instant. `mark`: the one that its quantities convert with (N-07), the present one when left out. */

@@ -22,7 +22,7 @@ import {
   WRONG_METHOD,
 } from './refusals.ts';
 
-export type ToolAppDeps = McpDeps &
+type ToolAppDeps = McpDeps &
   RefusalDeps & {
     /** Addresses of proxies whose X-Forwarded-For is believed: the client's address is passed on (T-11). */
     readonly trustedProxies?: readonly string[];

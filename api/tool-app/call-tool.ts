@@ -4,7 +4,7 @@ import { parseKeepingDigits } from './digits.ts';
 import { type Failure, readErrors, toFailure, UNREACHABLE } from './failures.ts';
 import type { Tool } from './tools.ts';
 
-export type ToolResult =
+type ToolResult =
   | {
       readonly content: [{ readonly type: 'text'; readonly text: string }];
       readonly structuredContent: Record<string, unknown>;

@@ -18,13 +18,13 @@ const STREAMED = 'subscriptions/listen';
 /** Headers that repeat members of the body, and are checked against it. */
 const PROTOCOL_HEADERS = ['content-type', 'mcp-protocol-version', 'mcp-method', 'mcp-name'] as const;
 
-export type Posted = {
+type Posted = {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: unknown;
   readonly caller: ToolCaller;
 };
 /** Null text: there is nothing to answer. */
-export type Answered = { readonly status: number; readonly text: string | null };
+type Answered = { readonly status: number; readonly text: string | null };
 
 type Fault = { readonly status: number; readonly code: number; readonly message: string; readonly id?: unknown };
 

@@ -15,7 +15,7 @@ export type RefusalDeps = Addresses & {
   readonly onFault: (error: unknown) => void;
 };
 
-export type ToolRequest = {
+type ToolRequest = {
   readonly method: string;
   readonly headers: IncomingHttpHeaders;
   readonly query: URLSearchParams;
@@ -86,7 +86,7 @@ const UNCHECKED: Refused = {
 const BEARER = /^bearer +(\S+)$/i;
 
 /** The key that the request counts on: its own, or that of the connection of its token. */
-export type Admitted = { readonly key: string };
+type Admitted = { readonly key: string };
 
 const admitToken = async (
   token: string,

@@ -8,7 +8,7 @@ import { compileShape } from '../contract/shapes.ts';
 const ANSWER_MS = 2_000;
 
 /** `key` is what the API is called with instead of the token. */
-export type TokenFound = { readonly key: string } | 'refused' | 'unreachable';
+type TokenFound = { readonly key: string } | 'refused' | 'unreachable';
 
 export type Tokens = {
   readonly find: (token: string) => Promise<TokenFound>;

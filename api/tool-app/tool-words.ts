@@ -5,7 +5,7 @@ import type { Arguments } from './call-api.ts';
 /** The instant at which a full hour began, so many hours before the newest. */
 export type HourAgo = (hours: number) => string;
 
-export type ToolWords = {
+type ToolWords = {
   readonly title: string;
   readonly use: string;
   readonly avoid: string;

@@ -14,7 +14,7 @@ export type Tool = CalledEndpoint & {
 };
 
 /** A tool as `tools/list` has it. */
-export type ToolEntry = {
+type ToolEntry = {
   readonly name: string;
   readonly title: string;
   readonly description: string;

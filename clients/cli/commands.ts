@@ -154,7 +154,7 @@ export const COMMANDS: readonly Entry[] = [
   { usage: 'logout', summary: 'forget it', act: logOut },
 ];
 
-export type Group = { readonly name: string; readonly summary: string; readonly commands: readonly Entry[] };
+type Group = { readonly name: string; readonly summary: string; readonly commands: readonly Entry[] };
 
 export const GROUPS: readonly Group[] = [
   {

@@ -6,7 +6,7 @@ import type { Row } from './output.ts';
 import { formatCount } from './rows.ts';
 import type { Settings } from './settings.ts';
 
-export type Finding = {
+type Finding = {
   readonly outcome: 'ok' | 'warn' | 'FAIL';
   readonly check: string;
   readonly says: string;

@@ -33,7 +33,7 @@ export const toExitCode = (error: unknown): number => {
   return EXIT.refused;
 };
 
-export type Position = { readonly line: number; readonly column: number; readonly length: number };
+type Position = { readonly line: number; readonly column: number; readonly length: number };
 
 /** Where lines end in positions (DQL-01). */
 const LINE_END = /\r\n|\n|\r/;

@@ -4,7 +4,7 @@ import { EXIT } from './exit.ts';
 /** npm passes on what the terminal has sent to every process already: one Ctrl-C arrives up to three times. */
 const SAME_WITHIN_MS = 1_000;
 
-export type Interrupted = {
+type Interrupted = {
   readonly on: (signal: 'SIGINT' | 'SIGTERM', act: () => void) => unknown;
   readonly exit: (code: number) => unknown;
 };

@@ -7,7 +7,7 @@ import { pauseUnlessAborted } from '../runtime/pause.ts';
 import { isAway } from '../runtime/postgres/away.ts';
 import { migrate } from './migrate.ts';
 
-export type PreparedDatabase = {
+type PreparedDatabase = {
   /** Whether its tables have the version of this process. */
   readonly isReady: () => boolean;
   readonly stop: () => Promise<void>;

@@ -24,7 +24,7 @@ export type EqualRow = LeafRow & {
   readonly canonical: string;
   readonly leaf: Buffer;
 };
-export type Comparison = {
+type Comparison = {
   readonly table: AnchoredTable;
   readonly rows: AsyncIterable<readonly LeafRow[]>;
   readonly range: LeafRange;
@@ -32,7 +32,7 @@ export type Comparison = {
   /** Called for each row in leaf order: whether it is the row to find; absent: none is. */
   readonly isMeant?: (row: LeafRow) => boolean;
 };
-export type Compared = {
+type Compared = {
   /** The difference between the rows and their leaves, count and hashes; null: none. */
   readonly difference: string | null;
   /** The last row in leaf order that `isMeant` selects and that equals its leaf. */

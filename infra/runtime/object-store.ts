@@ -24,7 +24,7 @@ export type ObjectStore = {
 };
 
 /** Response headers of the link: `Content-Disposition` and `Content-Type`. */
-export type PresignedLink = { readonly expiresInS: number; readonly disposition: string; readonly type: string };
+type PresignedLink = { readonly expiresInS: number; readonly disposition: string; readonly type: string };
 
 /** Key parts are letters, digits and `. _ - = %`; an empty part, `.` and `..` are invalid. */
 const KEY = /^[A-Za-z0-9_%=-][A-Za-z0-9._%=-]*(?:\/[A-Za-z0-9_%=-][A-Za-z0-9._%=-]*)*$/;

@@ -13,7 +13,7 @@ export type ParquetColumn = {
   readonly cells: readonly ParquetCell[];
 };
 
-export type ParquetOptions = {
+type ParquetOptions = {
   /** Key-value metadata of the file. */
   readonly metadata?: Readonly<Record<string, string>>;
   /** Called after every row group with the bytes so far and the share of rows they hold; a throw ends the work. */
@@ -70,14 +70,14 @@ class ForwardingWriter extends ByteWriter {
   }
 }
 
-export type ParquetFile = {
+type ParquetFile = {
   /** Adds rows: for each column, in the order of the columns, equally many cells. */
   readonly append: (cells: readonly (readonly ParquetCell[])[]) => Promise<void>;
   /** Bytes written so far. */
   readonly bytes: () => number;
   readonly finish: () => Promise<void>;
 };
-export type ParquetSink = {
+type ParquetSink = {
   readonly metadata?: Readonly<Record<string, string>>;
   /** Receives the file's bytes, piece by piece in order. */
   readonly write: (bytes: Uint8Array) => void | Promise<void>;

@@ -1,6 +1,6 @@
 // How long a client may take to send a request and to take its answer, as options of a server.
 
-export type RequestTime = {
+type RequestTime = {
   readonly requestTimeout: number;
   readonly connectionTimeout: number;
   readonly http: { readonly headersTimeout: number; readonly connectionsCheckingInterval: number };

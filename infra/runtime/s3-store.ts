@@ -6,7 +6,7 @@ import type { ReadableStream } from 'node:stream/web';
 import { AwsClient } from 'aws4fetch';
 import { checkKey, clearWorkFolders, encodeKey, makeWorkFolder, type ObjectStore } from './object-store.ts';
 
-export type S3Settings = {
+type S3Settings = {
   /** `https://s3.eu-central-1.amazonaws.com`; the bucket is the first part of the path. */
   readonly endpoint: string;
   readonly bucket: string;
@@ -26,7 +26,7 @@ const HEAD_MS = 30_000;
 const PART_MS = 300_000;
 
 /** An error response of the server, with its own code. */
-export class S3Error extends Error {
+class S3Error extends Error {
   override readonly name = 'S3Error';
   readonly status: number;
   constructor(what: string, status: number, body: string) {

@@ -22,7 +22,7 @@ export type GapGroup = {
 };
 
 /** Missing data of a venue with one cause; gap rows that follow each other within `BREAK` are one incident. */
-export type GapIncident = {
+type GapIncident = {
   /** Stored incidents that it is made of, the earliest first; several when a later row joined them. */
   readonly ids: readonly string[];
   readonly venue: string;
@@ -56,7 +56,7 @@ type GapTable = {
   readonly only: string;
 };
 const OWN_SPAN = { from: 'from_at', endsAfter: 0, only: 'from_at IS NOT NULL' };
-export const GAP_TABLES: readonly GapTable[] = [
+const GAP_TABLES: readonly GapTable[] = [
   ...READINGS.map(({ table, recordName }) => ({ ...OWN_SPAN, table, layer: recordName, end: 'at' })),
   ...EVENTS.map(({ table, recordName }) => ({ ...OWN_SPAN, table, layer: recordName, end: 'received_at' })),
   // Of candles the minutes: a longer one is a gap because one of them is.

@@ -12,7 +12,7 @@ import type { Ledger } from './ledger.ts';
 import { findLatestDue, listDueTasks, listMissingDays, MOST_DAYS, type Task } from './schedule.ts';
 import type { NightlyContext, Step } from './step.ts';
 
-export type Runner = {
+type Runner = {
   /** Why nothing can be done now; empty without a problem. */
   readonly problems: () => readonly string[];
   readonly stop: () => Promise<void>;

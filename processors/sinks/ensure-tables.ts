@@ -15,7 +15,7 @@ export class TableMismatch extends Error {
 }
 
 /** A table has rows and no log that QuestDB can read: only an operator can decide about them. */
-export class TableUnreadable extends Error {
+class TableUnreadable extends Error {
   override readonly name = 'TableUnreadable';
 }
 

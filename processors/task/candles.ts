@@ -76,7 +76,7 @@ const SETTLES_AFTER: Micros = MINUTE_SETTLES_MS * 1_000;
 const CLOCK_SLACK: Micros = 5_000_000;
 
 /** An answer of candles: the requested minutes, if known, and the minutes of each listing in it, oldest first. */
-export type CandleAnswer = { readonly asked: CoveredMinutes | null; readonly opens: readonly Micros[] };
+type CandleAnswer = { readonly asked: CoveredMinutes | null; readonly opens: readonly Micros[] };
 
 /** The last minute of an answer still runs: it is not recorded. */
 const isRunning = ({ received_at, values }: CandleRecord, { opens }: CandleAnswer): boolean =>

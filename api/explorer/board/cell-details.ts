@@ -30,7 +30,7 @@ const listFigureLines = (cell: Cell, quote: string): readonly Detail[] => {
 const listLine = (label: string, text: string | null): readonly Detail[] => (text === null ? [] : [{ label, text }]);
 
 /** `quote`: the currency of the listing. */
-export type DetailContext = { readonly nowMs: number; readonly quote: string };
+type DetailContext = { readonly nowMs: number; readonly quote: string };
 
 export const listCellDetails = (
   cell: Cell,

@@ -7,7 +7,7 @@ export const RANGES = [
   { id: '24h', label: '24 hours', spanMs: 86_400_000, intervalMs: 300_000, interval: '5m', timeframe: '15m' },
   { id: '7d', label: '7 days', spanMs: 604_800_000, intervalMs: 1_800_000, interval: '30m', timeframe: '1h' },
 ] as const;
-export type RangeId = (typeof RANGES)[number]['id'];
+type RangeId = (typeof RANGES)[number]['id'];
 export type HistoryRange = (typeof RANGES)[number];
 
 export const parseRange = (id: string | null | undefined): HistoryRange =>

@@ -2,7 +2,7 @@
 // drawn is what all points would draw; a hole ends one run of points, and the next begins after it.
 
 /** Places of points that are joined by a line, in their order. */
-export type Run = readonly number[];
+type Run = readonly number[];
 
 export type Columns = {
   readonly fromMs: number;

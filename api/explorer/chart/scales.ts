@@ -48,7 +48,7 @@ const TIME_STEPS = [
   ...[1, 2, 5, 10, 30].map((n) => n * DAY),
 ];
 
-export type TimeTicks = { readonly stepMs: number; readonly at: readonly number[] };
+type TimeTicks = { readonly stepMs: number; readonly at: readonly number[] };
 
 /** Round instants in UTC, about `count` of them. */
 export const makeTimeTicks = (fromMs: number, toMs: number, count: number): TimeTicks => {

@@ -41,7 +41,7 @@ export const listLineNames = (items: readonly { readonly venue: string; readonly
 const chooseInterval = ({ intervalMs, interval }: HistoryRange, layer: string) =>
   intervalMs >= (WINDOW_MS[layer] ?? 0) ? { interval, stepMs: intervalMs } : { interval: '1m', stepMs: 60_000 };
 
-export type HistoryQuestion = {
+type HistoryQuestion = {
   /** Selection of listings. */
   readonly where: string;
   readonly range: HistoryRange;

@@ -9,7 +9,7 @@ import { callApi, openStream, Refused } from './call.ts';
  */
 export type FeedState = 'connecting' | 'live' | 'lost' | 'refused' | 'paused' | 'resting' | 'ended';
 
-export type FeedCounts = { snapshots: number; updates: number; connections: number };
+type FeedCounts = { snapshots: number; updates: number; connections: number };
 
 type Hello = {
   readonly evaluated_at: string;
@@ -18,7 +18,7 @@ type Hello = {
   readonly freshness: Readonly<Record<string, string>>;
 };
 
-export type FeedEvents = {
+type FeedEvents = {
   /** Keys of listings whose readings changed; everything, when it is null. */
   readonly onTold: (told: LayerUpdate | null) => void;
   readonly onState: (state: FeedState, words: string) => void;

@@ -7,7 +7,7 @@ import { type FeedState, LiveFeed } from './live-feed.ts';
 import { measureClockError } from './page-clock.ts';
 import { findElement } from './page-element.ts';
 
-export type LivePage = { readonly feed: LiveFeed; readonly cells: LiveCells };
+type LivePage = { readonly feed: LiveFeed; readonly cells: LiveCells };
 
 type LiveOptions = {
   readonly table: HTMLElement;

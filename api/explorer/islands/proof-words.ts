@@ -2,7 +2,7 @@
 import type { ProofStep } from '../../../infra/verify/verify.mjs';
 
 /** `onChain`: a node of the chain was asked, and no step failed. `rehearsal`: the chain is not Base. */
-export type Checked = { readonly steps: readonly ProofStep[]; readonly onChain: boolean; readonly rehearsal: boolean };
+type Checked = { readonly steps: readonly ProofStep[]; readonly onChain: boolean; readonly rehearsal: boolean };
 
 const listNames = (steps: readonly ProofStep[], outcome: ProofStep['outcome']): readonly string[] =>
   steps.filter((step) => step.outcome === outcome).map(({ name }) => name);

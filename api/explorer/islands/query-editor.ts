@@ -21,7 +21,7 @@ export type Catalogue = {
 };
 type Described = { readonly name: string; readonly unit: string; readonly scope: string; readonly description: string };
 
-export type Editor = {
+type Editor = {
   readonly text: () => string;
   /** Replaces the whole text; it can be undone. */
   readonly setText: (text: string) => void;
@@ -29,7 +29,7 @@ export type Editor = {
   readonly focus: () => void;
 };
 
-export type EditorDeps = {
+type EditorDeps = {
   readonly host: HTMLElement;
   readonly text: string;
   /** Null until it has come. */

@@ -13,7 +13,7 @@ export type Cell = {
   /** Stamps and source, or the reason why nothing is shown. */
   readonly tip: string;
 };
-export type Row = {
+type Row = {
   /** Leading cells that name the row. */
   readonly names: readonly string[];
   readonly cells: readonly (Cell | null)[];

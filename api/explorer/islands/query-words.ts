@@ -1,7 +1,7 @@
 // Words of a query as the editor colours and completes them: no grammar, which the service has; text in, marks out.
 
-export type WordKind = 'keyword' | 'name' | 'function' | 'code' | 'number' | 'string' | 'instant' | 'op';
-export type Word = { readonly kind: WordKind; readonly text: string; readonly from: number; readonly to: number };
+type WordKind = 'keyword' | 'name' | 'function' | 'code' | 'number' | 'string' | 'instant' | 'op';
+type Word = { readonly kind: WordKind; readonly text: string; readonly from: number; readonly to: number };
 
 export const KEYWORDS = [
   ...['any', 'all', 'count', 'max', 'min', 'sum', 'venues', 'where', 'and', 'or', 'in', 'select', 'order', 'by', 'asc'],

@@ -27,7 +27,7 @@ export type Caller = {
   readonly onRetry: (retry: Retry) => void;
 };
 
-export type CallRequest = {
+type CallRequest = {
   readonly operation: EndpointName;
   readonly request: Readonly<Record<string, unknown>>;
   /** Type that the answer must have; when it is left out the answer is read as JSON. */

@@ -8,7 +8,7 @@ type Seen = {
   readonly rev: number | null;
 };
 
-export type Delivered = {
+type Delivered = {
   readonly place: string;
   readonly receivedAt: Instant | null;
   readonly values: { readonly [name: string]: Digits | null };

@@ -54,7 +54,7 @@ export class ApiError extends Error {
   }
 }
 
-export type ClientFault = { readonly code: ClientCode; readonly message: string; readonly hint?: string };
+type ClientFault = { readonly code: ClientCode; readonly message: string; readonly hint?: string };
 
 export const isApiError = (error: unknown): error is ApiError => error instanceof ApiError;
 

@@ -25,7 +25,7 @@ export type Row<F extends Digits> = {
 /** Rows in their order, and the ends of the windows of which there may be more later, ascending. */
 export type Known<F extends Digits> = { readonly rows: readonly Row<F>[]; readonly open: readonly string[] };
 /** The part of an answer for one listing and layer. */
-export type Series<F extends Digits> = Known<F> & { readonly place: string };
+type Series<F extends Digits> = Known<F> & { readonly place: string };
 
 export const toIso = (ms: number): string => new Date(ms).toISOString();
 

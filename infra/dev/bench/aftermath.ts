@@ -86,7 +86,7 @@ const workThrough = async (
   return hashNamespace(world, namespace);
 };
 
-export type AftermathSpec = {
+type AftermathSpec = {
   readonly dir: string;
   readonly plan: SoakPlan;
   readonly sent: SentFrames;

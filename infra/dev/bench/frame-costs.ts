@@ -7,7 +7,7 @@ import type { Run } from './run.ts';
 
 /** Records and bytes of a topic since it was made. */
 type Written = { readonly records: number; readonly bytes: number };
-export type LogSizes = ReadonlyMap<string, Written>;
+type LogSizes = ReadonlyMap<string, Written>;
 
 /** Topics of Kafka's own. */
 const INTERNAL = '__';

@@ -6,12 +6,12 @@ import { findQuantile, sum } from './figures.ts';
 import { countDescriptors, EVERY_PROCESS, findPid, type ProcessName, readProcessUsage } from './machine.ts';
 import { type Run, readSentCount, VENUE } from './run.ts';
 
-export type ProcessSample = { readonly pid: number; readonly ownMb: number; readonly descriptors: number };
+type ProcessSample = { readonly pid: number; readonly ownMb: number; readonly descriptors: number };
 
 /** Milliseconds the tasks were behind since the previous sample: the usual value, and the maximum. */
-export type LagSample = { readonly usualMs: number; readonly highestMs: number };
+type LagSample = { readonly usualMs: number; readonly highestMs: number };
 
-export type TableHealth = {
+type TableHealth = {
   /** Names of tables that accept no more writes. */
   readonly suspended: readonly string[];
   /** Transactions of all tables that are not yet applied. */
@@ -19,7 +19,7 @@ export type TableHealth = {
 };
 
 /** Since the beginning of the log, so that a killed process loses no counts. */
-export type Totals = {
+type Totals = {
   /** Frames the simulator handed to sockets. */
   readonly sent: number;
   /** Records in raw, ticks and connections among them. */

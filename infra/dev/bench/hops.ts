@@ -14,7 +14,7 @@ import { type Figure, findQuantile, makeFigure, makeUpperAim } from './figures.t
 import { runRounds } from './rounds.ts';
 import { type Run, VENUE } from './run.ts';
 
-export type HopsSpec = {
+type HopsSpec = {
   readonly rate: number;
   /** Per round. */
   readonly seconds: number;

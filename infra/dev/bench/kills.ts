@@ -6,7 +6,7 @@ import { waitUntil } from './until.ts';
 
 /** The sink is a part of the processors. */
 export const VICTIMS = ['ingest', 'processors', 'api'] as const;
-export type Victim = (typeof VICTIMS)[number];
+type Victim = (typeof VICTIMS)[number];
 export type Kill = {
   readonly victim: Victim;
   /** Milliseconds until it was ready again; null when it was not within a minute. */

@@ -142,7 +142,7 @@ const measureRound = async (run: Run, frames: readonly Buffer[], seconds: number
   ];
 };
 
-export type LimitsSpec = { readonly seconds: number; readonly rounds: number };
+type LimitsSpec = { readonly seconds: number; readonly rounds: number };
 
 /** Measured while the venue refuses connections, so that the service idles. */
 export const measureLimits = async (run: Run, { seconds, rounds }: LimitsSpec): Promise<Figure[]> => {

@@ -10,8 +10,8 @@ export const EVERY_PROCESS = [...PROCESSES, 'nightly', 'postgres'] as const;
 export type ProcessName = (typeof EVERY_PROCESS)[number];
 
 /** `ownMb`: the process's own part of the resident memory; mapped files (columns, logs) are the system's cache and grow with the data. */
-export type Usage = { readonly cpuSeconds: number; readonly residentMb: number; readonly ownMb: number };
-export type UsageByProcess = ReadonlyMap<ProcessName, Usage>;
+type Usage = { readonly cpuSeconds: number; readonly residentMb: number; readonly ownMb: number };
+type UsageByProcess = ReadonlyMap<ProcessName, Usage>;
 
 /** Linux counts CPU time in hundredths of a second, whatever the kernel's own tick is (man 5 proc, sysconf(_SC_CLK_TCK)). */
 const TICKS_PER_SECOND = 100;

@@ -12,7 +12,7 @@ import type { Venue } from '../../../ingest/venues/contract/venue.ts';
 import type { Recorded, Session } from './mapping-sessions.ts';
 
 /** Reads one message; returns the number of records. */
-export type Read = (message: VenueMessage) => number;
+type Read = (message: VenueMessage) => number;
 /** A reader at the beginning of a session, without state of earlier messages. */
 export type Open = (session: Session) => Read;
 

@@ -31,7 +31,7 @@ const warm = (open: Open, sessions: readonly Session[]): number => {
 };
 
 /** Processor time of each reader in one round, microseconds for all sessions once. */
-export type Round<Name extends string> = Readonly<Record<Name, number>>;
+type Round<Name extends string> = Readonly<Record<Name, number>>;
 
 /** Every reader reads the sessions as often as the others; which one is first changes from round to round. */
 export const measureRounds = <Name extends string>(
@@ -50,7 +50,7 @@ export const measureRounds = <Name extends string>(
 };
 
 /** The median, and the bounds that contain the true one in 19 of 20 benches (order statistics; no assumption on how values are spread). */
-export type Median = { readonly median: number; readonly from: number; readonly to: number };
+type Median = { readonly median: number; readonly from: number; readonly to: number };
 
 export const computeMedian = (values: readonly number[]): Median => {
   const sorted = values.toSorted((a, b) => a - b);

@@ -14,7 +14,7 @@ type CpuProfile = {
   readonly timeDeltas: readonly number[];
 };
 
-export type ProfileSpec = {
+type ProfileSpec = {
   readonly dir: string;
   readonly pid: number;
   /** Wall time of the end of the measurement, and its length. */

@@ -10,7 +10,7 @@ import { waitUntil } from './until.ts';
 
 export const VENUE = 'binance';
 
-export type Counters = {
+type Counters = {
   /** Frames the simulator handed to sockets. */
   readonly sent: number;
   /** Messages the collector wrote. */

@@ -26,7 +26,7 @@ import { type Figure, makeFigure, makeUpperAim, renderTable } from './figures.ts
 import { ROUNDS, runRounds } from './rounds.ts';
 import { listListed, makeCandle, makeMarket, NOW } from './screen-market.ts';
 
-export type ScreenSpec = {
+type ScreenSpec = {
   readonly questdb_http: string;
   readonly questdb_pg: string;
   readonly questdb_user: string;

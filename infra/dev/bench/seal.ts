@@ -9,7 +9,7 @@ import { combineRounds } from './rounds.ts';
 import type { Run } from './run.ts';
 import { waitUntil } from './until.ts';
 
-export type SealSpec = {
+type SealSpec = {
   /** The first windows seal about 110 s after the first reading. */
   readonly waitMs: number;
   /** Per round: the shortest window's length, so that each round has its seals. */

@@ -4,7 +4,7 @@ import { type Call, listTimes, measureCall, measureStringify, toCallFigures } fr
 import { type Figure, findQuantile, makeFigure } from './figures.ts';
 import { runRounds } from './rounds.ts';
 
-export type SnapshotsSpec = {
+type SnapshotsSpec = {
   readonly client: ApiClient;
   /** Process ids of the API. */
   readonly passes: readonly number[];

@@ -10,7 +10,7 @@ import type { Load } from './soak.ts';
 import { renderColumns } from './table.ts';
 
 /** One quantity of one process. */
-export type Growth = {
+type Growth = {
   readonly process: ProcessName;
   readonly of: 'memory, MB' | 'descriptors';
   readonly lives: number;

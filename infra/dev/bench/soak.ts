@@ -9,7 +9,7 @@ import type { SoakPlan } from './plan.ts';
 import type { Run } from './run.ts';
 import { readSentFrames, type SentFrames } from './sent-frames.ts';
 
-export type Answers = { readonly answeredMs: readonly number[]; readonly failed: number };
+type Answers = { readonly answeredMs: readonly number[]; readonly failed: number };
 
 export type Load = {
   readonly samples: readonly Sample[];
@@ -89,7 +89,7 @@ const lookOften = async (run: Run, watch: HealthWatch, lastingMs: number): Promi
   return { samples, missed };
 };
 
-export type SoakParts = { readonly run: Run; readonly client: ApiClient; readonly reader: QuestdbReader };
+type SoakParts = { readonly run: Run; readonly client: ApiClient; readonly reader: QuestdbReader };
 
 /** Ends with the rate down to one frame a second; reads the frames sent until then from the simulator. */
 export const runSoak = async ({ run, client, reader }: SoakParts, plan: SoakPlan): Promise<Load> => {

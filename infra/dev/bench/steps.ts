@@ -6,7 +6,7 @@ import { fetchText, type Run } from './run.ts';
 /** Steps up to each bound in milliseconds, ascending; the last bound is infinite. */
 type Buckets = readonly (readonly [bound: number, steps: number])[];
 /** By process and step, such as `processors: records`, also without waits for a core. */
-export type StepCounts = ReadonlyMap<string, Buckets>;
+type StepCounts = ReadonlyMap<string, Buckets>;
 
 const METERED = ['processors', 'api'] as const;
 const BUCKET = /^process_step_(cpu_)?seconds_bucket\{le="([^"]+)",step="([^"]+)"\} (\d+)$/gm;

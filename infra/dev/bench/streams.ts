@@ -10,7 +10,7 @@ import type { Run } from './run.ts';
 import type { ReaderData, ReaderReport } from './stream-reader.ts';
 import { waitUntil } from './until.ts';
 
-export type StreamsSpec = {
+type StreamsSpec = {
   readonly clients: number;
   readonly listings: number;
   readonly rate: number;

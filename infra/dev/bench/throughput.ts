@@ -17,7 +17,7 @@ import { combineRounds, computeSpread } from './rounds.ts';
 import type { Run } from './run.ts';
 import { readSteps, toStepFigures } from './steps.ts';
 
-export type ThroughputSpec = {
+type ThroughputSpec = {
   readonly rate: number;
   /** How long the rate is held: divided into as many parts as there are rounds. */
   readonly seconds: number;

@@ -14,7 +14,7 @@ import {
 } from './process-identity.ts';
 
 /** Passwords generated at the first start; kept in a file only its owner can read. */
-export interface Secrets {
+interface Secrets {
   readonly questdb_password: string;
   readonly questdb_readonly_password: string;
   readonly postgres_password: string;
@@ -38,7 +38,7 @@ export interface DataDir {
 }
 
 /** Another living process holds the folder, or it cannot be used. */
-export class DataDirError extends Error {
+class DataDirError extends Error {
   override readonly name = 'DataDirError';
 }
 

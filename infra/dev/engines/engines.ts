@@ -26,7 +26,7 @@ export interface EngineEndpoints {
   readonly rpc_url: string | null;
 }
 
-export interface EngineOptions {
+interface EngineOptions {
   /** Folder of all data of the engines. */
   readonly dir: string;
   readonly kafka?: boolean;
@@ -65,7 +65,7 @@ export interface Engines {
 }
 
 /** An external engine was configured only in part, or an engine is not part of the run. */
-export class EngineError extends Error {
+class EngineError extends Error {
   override readonly name = 'EngineError';
 }
 

@@ -10,7 +10,7 @@ import { findEngineJars, findJavaCommand, LIGHT_JVM, listClassArchiveOptions } f
 import { runOnce } from './run-once.ts';
 import type { Supervised, Supervisor } from './supervisor.ts';
 
-export interface KafkaPorts {
+interface KafkaPorts {
   readonly broker: number;
   readonly controller: number;
 }
@@ -24,7 +24,7 @@ export interface KafkaCluster {
   readonly brokers: readonly ClusterBroker[];
 }
 
-export interface ClusterBroker extends Supervised {
+interface ClusterBroker extends Supervised {
   /** Starts it again with an empty disk, as a replaced machine. It must be down. */
   restartEmpty(): Promise<void>;
 }
@@ -56,7 +56,7 @@ interface Node {
 
 const makeClusterId = (): string => randomBytes(16).toString('base64url');
 
-export interface KafkaOptions {
+interface KafkaOptions {
   readonly ports: KafkaPorts;
   /** Override those of its file. */
   readonly settings?: KafkaProperties;

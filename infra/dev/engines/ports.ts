@@ -25,7 +25,7 @@ export const STANDARD_PORTS = {
 
 export type PortSetting = keyof typeof STANDARD_PORTS;
 
-export class PortError extends Error {
+class PortError extends Error {
   override readonly name = 'PortError';
 }
 

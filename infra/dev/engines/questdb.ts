@@ -7,7 +7,7 @@ import type { DataDir } from './data-dir.ts';
 import { findEngineJars, findJavaCommand, LIGHT_JVM, listClassArchiveOptions } from './java.ts';
 import type { Supervised, Supervisor } from './supervisor.ts';
 
-export interface QuestdbPorts {
+interface QuestdbPorts {
   readonly http: number;
   readonly pg: number;
   readonly min: number;

@@ -1,7 +1,7 @@
 /** Runs a short command to its end, for the set-up steps of the engines. */
 import { type SpawnOptions, spawn } from 'node:child_process';
 
-export class CommandError extends Error {
+class CommandError extends Error {
   override readonly name = 'CommandError';
 }
 

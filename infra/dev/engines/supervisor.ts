@@ -50,7 +50,7 @@ export interface Supervisor {
   stop(): Promise<void>;
 }
 
-export class ProcessError extends Error {
+class ProcessError extends Error {
   override readonly name = 'ProcessError';
 }
 

@@ -8,7 +8,7 @@ const DOES = ['hold', 'delay', 'drop', 'fail', 'refuse'] as const;
 const MOMENTS = ['before', 'after'] as const;
 
 /** One kind of fault of one kind of call. */
-export type Fault = {
+type Fault = {
   readonly on: Call;
   /** Before the call is processed, or once its outcome is known and before the response. */
   readonly at: (typeof MOMENTS)[number];

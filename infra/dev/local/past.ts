@@ -12,9 +12,9 @@ import type { Progress } from './progress.ts';
 export type ArchivedPast = Extract<PastMessage, { archived: unknown }>['archived'];
 
 /** `again`: a start was interrupted while it wrote. `finish`: it is in the log, its days are not archived yet. */
-export type PastWork = 'first' | 'again' | 'finish';
+type PastWork = 'first' | 'again' | 'finish';
 
-export type PastFolder = {
+type PastFolder = {
   readonly dir: string;
   readonly env: NodeJS.ProcessEnv;
   /** Whether this start removes all data. */

@@ -11,7 +11,7 @@ import { runUntilStopped } from './until-stopped.ts';
 
 const ENDPOINTS_FILE = process.env.ENDPOINTS_FILE ?? join(PROJECT_ROOT, '.local', 'endpoints.json');
 
-export type RunOptions = Pick<ServiceOptions, 'venues' | 'source' | 'settings' | 'past'> & {
+type RunOptions = Pick<ServiceOptions, 'venues' | 'source' | 'settings' | 'past'> & {
   readonly defaultDir: string;
 };
 

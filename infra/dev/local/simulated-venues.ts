@@ -2,7 +2,7 @@
 import type { ProcessSpec } from '../engines/supervisor.ts';
 import { listSmallProcessArguments, type Ports } from './processes.ts';
 
-export type SimulatedVenues = {
+type SimulatedVenues = {
   readonly venues: readonly string[];
   /** SIM_*. */
   readonly settings?: Readonly<Record<string, string>>;

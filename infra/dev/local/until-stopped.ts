@@ -9,7 +9,7 @@ const SAME_WISH_MS = 2000;
 const STOP_DEADLINE_MS = 120_000;
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-export type Stop = () => Promise<void>;
+type Stop = () => Promise<void>;
 
 /**
  * Starts, and stops in order at the first request, also during the start. Exit codes: 0 stopped in order, 1 failed (start or stop threw, or the

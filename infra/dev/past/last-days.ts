@@ -61,7 +61,7 @@ const moveEndToStart = (listing: SimListing, seed: number, seconds: number): Sim
   return { ...listing, startPrice: Math.max(1, Math.round(listing.startPrice / factor)) };
 };
 
-export type LastDays = {
+type LastDays = {
   /** Writes every further minute that has ended at that time. */
   readonly writeTo: (nowMs: number) => void;
 };

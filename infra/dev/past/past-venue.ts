@@ -28,7 +28,7 @@ export const findListings = (venue: SimulatedVenue, symbols: readonly string[]):
   venue.listings(KNOWN_LISTINGS).filter(({ symbol }) => symbols.includes(symbol));
 
 /** Frames that a venue of the past sends less often than the simulator would; its market moves at the usual rate. */
-export type Pace = {
+type Pace = {
   /** Whether the streams of each second send at this instant. */
   readonly sendsSecond: (atMs: number) => boolean;
   /** Books and trades between the seconds. */
@@ -60,7 +60,7 @@ const paceVenue = (venue: SimulatedVenue, { sendsSecond, sendsChanges }: Pace): 
 
 const toSecond = (ms: number): number => Math.floor(ms / 1_000) * 1_000;
 
-export type PastVenue = {
+type PastVenue = {
   readonly id: string;
   readonly listings: readonly SimListing[];
   readonly clock: VirtualClock;

@@ -31,7 +31,7 @@ export type VenueHost = {
   readonly close: () => void;
 };
 
-export type HostOptions = {
+type HostOptions = {
   readonly nowMs: () => number;
   readonly seed: number;
   readonly listings: number;

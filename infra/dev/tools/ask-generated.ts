@@ -19,9 +19,9 @@ const PROGRESS_MS = 5_000;
 const LONGEST_WAIT_S = 60;
 
 type Kind = 'screen' | 'parse';
-export type Question = { readonly kind: Kind; readonly seed: number; readonly body: string };
-export type Failure = Question & { readonly status: number; readonly answer: string };
-export type Tally = {
+type Question = { readonly kind: Kind; readonly seed: number; readonly body: string };
+type Failure = Question & { readonly status: number; readonly answer: string };
+type Tally = {
   readonly statuses: Record<string, number>;
   readonly codes: Record<string, number>;
   /** The first queries with a 5xx, or without a response (status 0). */
@@ -32,7 +32,7 @@ export type Tally = {
   slowest: { readonly ms: number; readonly kind: Kind; readonly seed: number };
 };
 
-export type Asking = {
+type Asking = {
   readonly url: string;
   readonly keys: readonly string[];
   readonly screens: number;

@@ -15,7 +15,7 @@ import type { ObjectStore } from '../../runtime/object-store.ts';
 export type Kept = { readonly database: Pool; readonly store: ObjectStore; readonly anchors: AnchorSettings };
 
 /** One line of the report. */
-export type CheckLine = { readonly text: string; readonly isFault: boolean };
+type CheckLine = { readonly text: string; readonly isFault: boolean };
 
 const makeGood = (text: string): CheckLine => ({ text: `ok     ${text}`, isFault: false });
 const makeFault = (text: string): CheckLine => ({ text: `FAULT  ${text}`, isFault: true });

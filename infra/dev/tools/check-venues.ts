@@ -110,7 +110,7 @@ const listDeadLetterLines = ({ deadLetters }: VenueCheck): readonly string[] =>
       `    ${example.replaceAll(/\p{Cc}/gu, ' ')}`,
     ]);
 
-export type Report = { readonly lines: readonly string[]; readonly isGood: boolean };
+type Report = { readonly lines: readonly string[]; readonly isGood: boolean };
 
 /** The findings, and whether everything stated arrived and could be read. */
 export const reportCheck = ({ id, name }: Venue, check: VenueCheck, seconds: number): Report => {

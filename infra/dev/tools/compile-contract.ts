@@ -6,7 +6,7 @@ import { createRequire } from 'node:module';
 const INFRA = new URL('../../', import.meta.url);
 /** Name of a contract -> folder of its source and artefact, below `infra`. */
 const FOLDERS = { AnchorRoots: 'contract', LocalUsdc: 'dev/facilitator', LocalMulticall: 'dev/facilitator' } as const;
-export type ContractName = keyof typeof FOLDERS;
+type ContractName = keyof typeof FOLDERS;
 export const CONTRACT_NAMES = Object.keys(FOLDERS) as readonly ContractName[];
 
 /** The bytes depend on every one of these; no metadata hash, so that comments and paths do not change them. */
@@ -16,7 +16,7 @@ const SETTINGS = {
   metadata: { bytecodeHash: 'none', appendCBOR: false },
 } as const;
 
-export type ContractArtefact = {
+type ContractArtefact = {
   readonly contract: string;
   readonly compiler: string;
   readonly settings: typeof SETTINGS;

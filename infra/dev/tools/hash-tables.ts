@@ -9,7 +9,7 @@ import { isHelpAsked, type Outcome, printOutcome } from '../../runtime/print-out
 import { type Credentials, openQuestdbHttp, type QuestdbHttp } from '../../runtime/questdb/http.ts';
 
 export type TableHash = { readonly rows: number; readonly sha256: string };
-export type HashOptions = {
+type HashOptions = {
   /** Format of QUESTDB_HTTP. */
   readonly url: string;
   readonly auth?: Credentials;

@@ -4,7 +4,7 @@ import { codecs } from '../../../schemas/avro/codec.ts';
 import { nameTopics } from '../../../schemas/topics.ts';
 import { fetchEndOffsets, type KafkaHandle, readToEnd } from '../../runtime/kafka/kafka.ts';
 
-export type Reached = {
+type Reached = {
   readonly venues: readonly string[];
   readonly namespace: string;
   /** Consumer group of the sink that writes the rows. */

@@ -5,7 +5,7 @@ import { makeKeyId } from '../../../api/contract/ids.ts';
 import type { PlanCode } from '../../../api/contract/plans.ts';
 import { OperatorError } from './command-line.ts';
 
-export type KeyState = 'live' | 'expired' | 'revoked';
+type KeyState = 'live' | 'expired' | 'revoked';
 
 /** A key as operators see it, without the key itself. */
 export type KeyEntry = {
@@ -23,7 +23,7 @@ export type KeyEntry = {
   readonly compromised_at: Date | null;
 };
 
-export type NewKey = {
+type NewKey = {
   readonly plan: PlanCode;
   readonly name: string;
   /** Created when it does not exist. */

@@ -44,7 +44,7 @@ export type Counts = {
   readonly unexpected: Map<Unexpected, number>;
 };
 
-export type NormaliseOptions = {
+type NormaliseOptions = {
   readonly venue: Venue;
   readonly files: readonly string[];
   readonly assembled: boolean;

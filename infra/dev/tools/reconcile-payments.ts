@@ -20,12 +20,12 @@ const TOKEN = parseAbi([
   'event Transfer(address indexed from, address indexed to, uint256 value)',
 ]);
 
-export type PaymentChainSettings = { readonly rpcUrl: string; readonly asset: Address; readonly payTo: Address };
+type PaymentChainSettings = { readonly rpcUrl: string; readonly asset: Address; readonly payTo: Address };
 
 /** One finding; `isFault`: ledger and chain differ, and an operator must check. */
-export type Finding = { readonly isFault: boolean; readonly text: string };
+type Finding = { readonly isFault: boolean; readonly text: string };
 
-export type Reconciled = {
+type Reconciled = {
   readonly findings: readonly Finding[];
   /** Settled payments of the period, and authorised transfers to us on the chain in it. */
   readonly settled: number;

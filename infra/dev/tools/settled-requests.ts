@@ -21,7 +21,7 @@ export type AnsweredQuestion = Question & {
 };
 type Answer = { readonly settled: boolean; readonly items_sha256: string };
 /** A settled response, and how many earlier ones were not settled. */
-export type SettledAnswer = Answer & { readonly text: string; readonly unsettled: number };
+type SettledAnswer = Answer & { readonly text: string; readonly unsettled: number };
 
 const makeCall = async (
   { base_url, keys }: Service,
@@ -35,7 +35,7 @@ const makeCall = async (
   return { status: answer.status, text: await answer.text() };
 };
 
-export type Patience = { readonly tries: number; readonly waitMs: number };
+type Patience = { readonly tries: number; readonly waitMs: number };
 
 /** Repeats the request until it is settled; rejects when it never is, or is refused. */
 export const askSettled = async (
@@ -57,7 +57,7 @@ export const askSettled = async (
   }
 };
 
-export type Drawing = { readonly draw: () => number; readonly symbols: readonly string[] };
+type Drawing = { readonly draw: () => number; readonly symbols: readonly string[] };
 type Span = { readonly since: Micros; readonly until: Micros };
 
 const MODES = ['interval', 'interval', 'at', 'raw', 'candles', 'liquidations', 'screen', 'screen'] as const;

@@ -26,7 +26,7 @@ export type LayerSeen = {
   readonly lagsMs: number[];
 };
 
-export type DeadLetter = { readonly code: string; readonly message: string; count: number; readonly example: string };
+type DeadLetter = { readonly code: string; readonly message: string; count: number; readonly example: string };
 
 /** Most samples kept of each figure: a minute of a large venue has millions. */
 const KEPT = 20_000;

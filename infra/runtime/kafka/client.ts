@@ -74,7 +74,7 @@ const createLogCreator =
     log.debug({ kafkajs: namespace, detail: rest }, message);
   };
 
-export type KafkaSettings = {
+type KafkaSettings = {
   readonly brokers: readonly string[];
   readonly clientId: string;
   /** Plain text and no authentication without it. */

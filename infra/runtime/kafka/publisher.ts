@@ -57,7 +57,7 @@ export type Publisher = {
 };
 
 /** In the order of publication: records in flight first. */
-export type Withdrawn = { readonly underWay: readonly Publication[]; readonly waiting: readonly Publication[] };
+type Withdrawn = { readonly underWay: readonly Publication[]; readonly waiting: readonly Publication[] };
 
 /** The publisher was abandoned. */
 export class Abandoned extends Error {

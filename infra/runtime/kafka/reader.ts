@@ -21,7 +21,7 @@ type ReaderOptions = {
   /** A handler threw, or the log ends before our position; default: the process ends. */
   readonly onFatal?: (error: unknown) => void;
 };
-export type ReadOptions = TopicReading & ReaderOptions;
+type ReadOptions = TopicReading & ReaderOptions;
 export type Reader = {
   /** Resolves when the running handlers have returned, so a handler must not await it. */
   readonly stop: () => Promise<void>;

@@ -2,10 +2,10 @@
 import type { Pool, PoolClient } from 'pg';
 
 /** The two halves of a lock's key: a number for each kind of work (an arbitrary constant), and a text of which PostgreSQL computes the other half. */
-export type AdvisoryLock = { readonly kind: number; readonly name: string };
+type AdvisoryLock = { readonly kind: number; readonly name: string };
 
 /** The connection that held the lock was cut. */
-export class LockLost extends Error {
+class LockLost extends Error {
   override readonly name = 'LockLost';
   constructor(name: string) {
     super(`the lock "${name}" is lost with its connection to PostgreSQL: another process may do this work now`);

@@ -12,7 +12,7 @@ export const toMarket = (symbol: string): Market => (symbol.endsWith('USD') ? 'i
 /** Linear books, trades, open interest and volume count the base asset, inverse ones US dollars. */
 export const toQuantityUnit = (symbol: string): QuantityUnit => (toMarket(symbol) === 'linear' ? 'base' : 'quote');
 /** `BTCUSDT-25DEC26`, `BTC-25DEC26`, options (`BTC-6JAN23-17500-C`) and inverse futures by month code (`BTCUSDU23`). */
-export const isDated = (symbol: string): boolean =>
+const isDated = (symbol: string): boolean =>
   symbol.includes('-') || (hasDigitEnd(symbol) && /USD[FGHJKMNQUVXZ]\d{2}$/.test(symbol));
 
 /** False for dated instruments and for spreads, which are two instruments: `SOLUSDT_SOL/USDT`. */

@@ -5,7 +5,7 @@ import { makeBadFigure, readFigure } from './wire.ts';
 
 type Names = 'open' | 'high' | 'low' | 'close';
 type Sent = Readonly<Record<Names, unknown>>;
-export type CandlePrices = Readonly<Record<Names, Digits | null>>;
+type CandlePrices = Readonly<Record<Names, Digits | null>>;
 
 const NONE: CandlePrices = { open: null, high: null, low: null, close: null };
 

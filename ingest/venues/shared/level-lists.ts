@@ -4,7 +4,7 @@ import type { Digits, Level } from '../../../schemas/records.ts';
 import { PLACE, PLACE_TEXT, toJsonOfList } from './element-text.ts';
 
 /** The form of a venue's book levels. */
-export type LevelForm = {
+type LevelForm = {
   /** Members that hold a list of levels each. */
   readonly names: readonly string[];
   /** Members of a level that is an object: price, size, other figures. A level that is a list starts with price and size. */

@@ -10,10 +10,7 @@ import { PostingError } from './posting.ts';
 const DUE_MS = 7 * MS_PER_DAY + 2 * 3_600_000;
 
 /** What the step needs of the context. */
-export type Anchoring = Pick<
-  NightlyContext,
-  'database' | 'anchors' | 'nowMs' | 'metrics' | 'log' | 'reached' | 'signal'
->;
+type Anchoring = Pick<NightlyContext, 'database' | 'anchors' | 'nowMs' | 'metrics' | 'log' | 'reached' | 'signal'>;
 
 const isClosedWithoutRows = async (day: Day, { database }: Anchoring): Promise<boolean> => {
   const { rowCount } = await database.query(

@@ -17,7 +17,7 @@ export type Signed = Fees & {
 /** With its state on the chain. */
 export type Seen = Signed & { readonly receipt: Receipt | null; readonly isKnown: boolean };
 
-export type NonceAction =
+type NonceAction =
   | { readonly kind: 'mined'; readonly transaction: Seen; readonly receipt: Receipt }
   /** A transaction of the owner that is not ours has had the nonce for longer than nodes differ. */
   | { readonly kind: 'lost' }
@@ -67,7 +67,7 @@ export type Situation = {
   readonly head: number;
   readonly confirmations: number;
 };
-export type Next =
+type Next =
   | { readonly kind: 'confirmed'; readonly landed: Landed }
   | { readonly kind: 'wait'; readonly hash: Hex | null; readonly landed: Landed | null }
   | { readonly kind: 'sign' }

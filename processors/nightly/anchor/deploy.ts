@@ -7,7 +7,7 @@ import { advance, type Poster, type Purpose, toSender } from './posting.ts';
 import type { Queries } from './transactions.ts';
 
 /** `block` is null for a contract deployed elsewhere. */
-export type Deployed = { readonly contract: Hex; readonly block: number | null; readonly isNew: boolean };
+type Deployed = { readonly contract: Hex; readonly block: number | null; readonly isNew: boolean };
 
 /** The owner's newest contract that the chain still has. */
 const findDeployed = async (queries: Queries, poster: Poster): Promise<Deployed | null> => {

@@ -20,7 +20,7 @@ export const POSTING_PLACES = ['locked', 'looked', 'signed', 'stored', 'sent', '
 export type PostingPlace = (typeof POSTING_PLACES)[number];
 
 /** Why an operator must act before the day can be posted; it stays `failed` until a later attempt succeeds. */
-export type PostingFault = 'foreign_root' | 'reverted' | 'refused' | 'misconfigured';
+type PostingFault = 'foreign_root' | 'reverted' | 'refused' | 'misconfigured';
 export class PostingError extends Error {
   override readonly name = 'PostingError';
   readonly fault: PostingFault;

@@ -61,7 +61,7 @@ const openHashed = async (format: ArchiveFormat, path: string): Promise<HashedFi
   };
 };
 
-export type RowWriter = {
+type RowWriter = {
   readonly append: (rows: readonly FileRow[]) => Promise<void>;
   readonly finish: () => Promise<WrittenFile>;
   readonly release: () => Promise<void>;

@@ -8,7 +8,7 @@ import type { Day } from '../day.ts';
 import type { Tier } from './tiers.ts';
 
 /** Listing, layer and day of a set of files. */
-export type SetName = {
+type SetName = {
   readonly day: Day;
   readonly venue: string;
   readonly venueSymbol: string;
@@ -57,7 +57,7 @@ export const putSet = async (client: PoolClient, set: FileSet): Promise<void> =>
 export const recordSet = (database: Pool, set: FileSet): Promise<void> =>
   runInTransaction(database, (client) => putSet(client, set));
 
-export type RecordedSet = SetName & { readonly rows: number; readonly final: boolean };
+type RecordedSet = SetName & { readonly rows: number; readonly final: boolean };
 
 /** The current sets of a day. */
 export const readSets = async (database: Pool, day: Day): Promise<readonly RecordedSet[]> => {

@@ -13,7 +13,7 @@ const TOP = 100;
 const MIDNIGHTS = 30;
 
 /** Venue to instrument to turnover in quote currency at one midnight; null: no figure. */
-export type Turnover = Readonly<Record<string, Readonly<Record<string, Digits | null>>>>;
+type Turnover = Readonly<Record<string, Readonly<Record<string, Digits | null>>>>;
 
 /** Ranks instruments by their mean over the midnights that have a figure; ties by code. */
 export const rankInstruments = (midnights: readonly Turnover[]): Tiers => {

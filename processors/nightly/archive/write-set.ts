@@ -20,7 +20,7 @@ export type ArchiveTarget = LeafSource & {
   readonly signal?: AbortSignal | undefined;
 };
 
-export type SetQuestion = {
+type SetQuestion = {
   readonly table: AnchoredTable;
   readonly listing: DayListing;
   readonly day: Day;

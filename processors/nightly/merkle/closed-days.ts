@@ -15,7 +15,7 @@ export const fixClosing = async (database: Pool, day: Day, closedAt: Micros): Pr
   return (await readClosing(database, day)) ?? closedAt;
 };
 
-export type ClosedPartition = Partition & { readonly leaf: string };
+type ClosedPartition = Partition & { readonly leaf: string };
 
 /** Complete partitions, in the order of the day tree. */
 export const readPartitions = async (database: Pool, day: Day): Promise<readonly ClosedPartition[]> => {

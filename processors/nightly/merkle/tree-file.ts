@@ -37,7 +37,7 @@ const openLevel = async (path: string): Promise<LevelFile> => {
 };
 
 export type FinishedTree = { readonly path: string; readonly size: number; readonly root: Hash };
-export type TreeFile = {
+type TreeFile = {
   readonly append: (leaf: Hash) => void | Promise<void>;
   /** The file, durable on this machine's disk; null for a tree without leaves, which has no root (AN-09). */
   readonly finish: () => Promise<FinishedTree | null>;
