@@ -11,9 +11,13 @@ const SCRIPTS = [
   { name: 'verify.mjs', type: 'text/javascript; charset=utf-8', needs: 'Node 22.15 or newer', runs: 'node' },
   { name: 'verify.py', type: 'text/x-python; charset=utf-8', needs: 'Python 3.9 or newer', runs: 'python3' },
 ] as const;
-/** Long commands scroll in their own box, and the page follows the colours of the reader; the policy of the API admits this text alone. */
-const STYLE =
-  ':root{color-scheme:light dark;background:Canvas;color:CanvasText}body{max-width:60rem;margin:1rem auto;padding:0 1rem;font-family:system-ui,sans-serif;line-height:1.5}pre{overflow-x:auto}';
+/** The site's colours and type. Long commands scroll in their own box; the policy of the API admits this text alone. */
+const STYLE = [
+  ':root{color-scheme:light dark;background:light-dark(#fff,#0f1419);color:light-dark(#16202b,#e6ebf0)}',
+  'body{max-width:48rem;margin:2rem auto;padding:0 1rem;font:1rem/1.55 system-ui,sans-serif}h1{font-size:1.75rem}h2{margin-top:2rem;font-size:1.15rem}',
+  'a{color:light-dark(#0b6e5a,#45c4a3)}pre,code{font-family:ui-monospace,Menlo,Consolas,monospace;font-size:.875rem}',
+  'pre{overflow-x:auto;padding:.75rem 1rem;border:1px solid light-dark(#dde3e9,#2a343e);border-radius:8px;background:light-dark(#f2f5f7,#161d24)}',
+].join('');
 const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64');
 const POLICY = `default-src 'none';style-src 'sha256-${STYLE_HASH}';frame-ancestors 'none'`;
 /** The scripts change only with a release. */
@@ -43,7 +47,8 @@ ${scripts.join('\n')}
 </ul>
 <h2>One row</h2>
 <pre tabindex="0">
-curl -s -H "Authorization: Bearer $KEY" "${baseUrl}${anchorProof.path}?${EXAMPLE}" &gt; PROOF.json
+curl -s -H "Authorization: Bearer $KEY" -o PROOF.json \\
+  "${baseUrl}${anchorProof.path}?${EXAMPLE}"
 ${runs.join('\n')}
 </pre>
 <p>Either script is enough. URL is any node of the chain that the answer names, such as https://mainnet.base.org. Without <code>--rpc</code> the steps on the chain are
