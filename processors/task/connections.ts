@@ -4,7 +4,7 @@ import type { GapCause } from '../../schemas/gap-causes.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { FOLLOWED, type LostBody, type OpenBody, type Span } from '../../schemas/topics.ts';
 import { COUNTS_WITHIN, isCounted, toWindowEnd } from '../../schemas/windows.ts';
-import type { Connection, ConnectionView, TaskView } from './state.ts';
+import type { Connection, ConnectionView, Stretch, TaskView } from './state.ts';
 import type { Store } from './store.ts';
 
 /** A connection is out when the log is more than this past the last record that names it (F-02). */
@@ -74,12 +74,13 @@ export const nameConnection = (store: Store, named: Named, changed: SpanChange):
   const { state } = store;
   if (!state.connections.has(named.connId)) {
     const span: Span = { conn_id: named.connId, slot: named.slot, from: named.openedAt, to: null, cause: null };
-    store.addConnection(createConnection(span, state.recordedAt));
+    store.addConnection({ ...createConnection(span, state.recordedAt), receivedAt: named.receivedAt });
     changed(span);
     return;
   }
   store.changeConnection(named.connId, (connection) => {
     connection.namedAt = state.recordedAt;
+    connection.receivedAt = Math.max(connection.receivedAt ?? 0, named.receivedAt);
     if (!isOut(connection) || connection.closed) return;
     if (isKeptAlone(connection)) connection.covers = [];
     const { span, slot } = connection;
@@ -230,9 +231,19 @@ export const noteLate = ({ state, changeConnection }: Store, connId: string, rec
   });
 };
 
+/**
+ * These stretches, and one from the newest receipt of a connection that is behind: what it received after that is recorded later, if ever. One that is
+ * closed has nothing more, and what came within three seconds is as alive as its span.
+ */
+const listLate = ({ recordedAt }: TaskView, connection: ConnectionView): readonly Stretch[] => {
+  const { late = [], receivedAt: from = connection.namedAt, namedAt, closed } = connection;
+  const to = recordedAt - COUNTS_WITHIN;
+  return closed || namedAt - from <= OUT_AFTER || from + 1 >= to ? late : [...late, { from: from + 1, to }];
+};
+
 /** The alive spans of a connection without the stretches of which nothing was recorded in time. */
-export const listTimelySpans = (connection: ConnectionView): readonly Pick<Span, 'from' | 'to'>[] => {
-  const { late = [] } = connection;
+export const listTimelySpans = (state: TaskView, connection: ConnectionView): readonly Pick<Span, 'from' | 'to'>[] => {
+  const late = listLate(state, connection);
   return listSpans(connection).flatMap((span) => {
     const end = span.to ?? Number.POSITIVE_INFINITY;
     const cuts = late.filter(({ from, to }) => to > span.from && from < end);
@@ -247,7 +258,8 @@ export const listTimelySpans = (connection: ConnectionView): readonly Pick<Span,
 export const wasLate = (state: TaskView, { layer, symbol, from, at }: WindowQuery): boolean =>
   [...state.connections.values()].some(
     (connection) =>
-      isCovering(connection, layer, symbol) && connection.late?.some((late) => late.to > from && late.from < at),
+      isCovering(connection, layer, symbol) &&
+      listLate(state, connection).some((late) => late.to > from && late.from < at),
   );
 
 /** True when a connection of the listing and layer had an unreadable frame within the window. */

@@ -17,7 +17,7 @@ type Stretch = Window & { readonly cause: GapCause };
 const listServingSpans = (state: TaskView, layer: CoverName, symbol: string): Pick<Span, 'from' | 'to'>[] =>
   [...state.connections.values()]
     .filter((connection) => isAbout(connection, layer, symbol))
-    .flatMap(listTimelySpans)
+    .flatMap((connection) => listTimelySpans(state, connection))
     .sort((a, b) => a.from - b.from);
 
 /** Parts of a window in which none of the spans, ascending by start, was alive. */

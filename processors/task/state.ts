@@ -28,6 +28,8 @@ export type Connection = {
   openedAt: Micros;
   /** `recorded_at` of the last record that names it. */
   namedAt: Micros;
+  /** The newest receipt of a record that names it; absent in a state from before it was kept. */
+  receivedAt?: Micros;
   lastSeq: number;
   covers: readonly { readonly layers: readonly string[]; readonly symbols: readonly string[] | null }[];
   span: Span;

@@ -105,3 +105,71 @@ t.test('what counts by a millisecond is no gap', (t) => {
   t.same(gapsAt(131.001), [[31, 31.001, 'collector_down']]);
   t.end();
 });
+
+/** Halves of seconds of which trades were received that are neither in an answer nor in a gap. */
+const listSilent = (log: TestLog): number[] => {
+  const gaps = listGaps(log);
+  return listTradeRows(log)
+    .filter(({ texts, flags }) => texts.status === 'present' && flags.late)
+    .map(({ at }) => (at - START) / SECOND)
+    .filter((at) => !gaps.some(([from, to]) => at > from && at <= to));
+};
+
+t.test('while a backlog is recorded, no window is sealed with a part that is neither recorded nor a gap', (t) => {
+  const log = begin();
+  log.run(20 * SECOND, ['k1']);
+  for (let step = 0; step < 30; step++) {
+    const began = 24 + step * 3;
+    tradeLater(log, [began, began + 0.5, began + 1, began + 1.5, began + 2, began + 2.5], 141.5 + step * 2.7);
+  }
+  log.run(300 * SECOND, ['k1']);
+  t.ok(listTradeRows(log).filter(({ flags }) => flags.late).length > 100);
+  t.same(listSilent(log), []);
+  t.end();
+});
+
+t.test('a log that stands again before its backlog is recorded leaves no silence', (t) => {
+  const log = begin();
+  log.run(30 * SECOND, ['k1']);
+  // The rest of the first stall comes after the second one.
+  tradeLater(log, [35, 41, 44], 300);
+  tradeLater(log, [60, 150, 199, 210, 290, 299, 301, 350], 500);
+  log.run(300 * SECOND, ['k1']);
+  t.same(listSilent(log), []);
+  t.same(listGaps(log), [[33.001, 400, 'collector_down']]);
+  t.end();
+});
+
+t.test('a backlog of which the rest never comes is a gap until its connection is out', (t) => {
+  const log = begin();
+  log.run(30 * SECOND, ['k1']);
+  tradeLater(log, [35, 41, 44], 300);
+  log.now = START + 303 * SECOND;
+  log.open('k2', 'market', [{ layers: ['trades', 'liquidation'], symbols: null }]);
+  log.run(300 * SECOND, ['k2']);
+  t.same(listGaps(log), [[33.001, 303, 'collector_down']]);
+  t.end();
+});
+
+t.test('a log that stands again while it is less than 100 s behind leaves no silence', (t) => {
+  const log = begin();
+  log.run(30 * SECOND, ['k1']);
+  tradeLater(log, [35, 41, 60], 120);
+  tradeLater(log, [61, 70, 78, 81, 90, 179], 180);
+  log.run(300 * SECOND, ['k1']);
+  t.same(listSilent(log), []);
+  t.same(listGaps(log), [
+    [33.001, 35, 'collector_down'],
+    [60.000001, 80, 'collector_down'],
+  ]);
+  t.end();
+});
+
+t.test('a record that is in time shows that nothing more is behind', (t) => {
+  const log = begin();
+  log.run(30 * SECOND, ['k1']);
+  tradeLater(log, [35], 200);
+  log.run(300 * SECOND, ['k1']);
+  t.same(listGaps(log), [[33.001, 100, 'collector_down']]);
+  t.end();
+});

@@ -131,6 +131,9 @@ type Received = {
 };
 /** `[from, to)`. */
 type Stretch = { readonly from: Micros; readonly to: Micros };
+/** `newest`: the newest receipt of the connection by then; null once it is lost. */
+type Naming = Pick<Received, 'place' | 'recordedAt'> & { readonly newest: Micros | null };
+type Untimely = Stretch & Pick<Received, 'place' | 'connId'>;
 /** A book message that is a reading. */
 type ReceivedBook = Received & { readonly book: PaperBook; readonly standing: Standing };
 type Reading = Received & { readonly standing?: Standing } & { readonly late: boolean; readonly end: Micros };
@@ -168,7 +171,9 @@ export class Oracle {
   readonly #covers = new Map<string, readonly string[]>();
   readonly #unreadable: { readonly connId: string; readonly receivedAt: Micros; readonly place: number }[] = [];
   /** Stretches of receipt of a connection of which nothing was recorded in time to count, with the record that shows it (D-705). */
-  readonly #untimely: (Stretch & { readonly connId: string; readonly place: number })[] = [];
+  readonly #untimely: Untimely[] = [];
+  /** Records that name a connection, by its name. */
+  readonly #named = new Map<string, Naming[]>();
   readonly #versions = new Map<string, Version[]>();
   readonly #books = new Map<string, ReceivedBook[]>();
 
@@ -193,6 +198,13 @@ export class Oracle {
     };
     for (const [place, record] of this.#records.entries()) {
       const { recordedAt, receivedAt, kind, connId, body } = record;
+      for (const one of this.#listNamed(record)) {
+        const known = this.#named.get(one) ?? [];
+        this.#named.set(one, known);
+        const before = known.length === 0 ? 0 : (known.at(-1)?.newest ?? null);
+        const newest = kind === 'lost' || before === null ? null : Math.max(before, receivedAt);
+        known.push({ place, recordedAt, newest });
+      }
       for (const span of this.#spans) {
         const last = named.get(span.connId) ?? 0;
         // A dead collector's connections end by the rule on the log, before the record that shows it (F-02).
@@ -227,6 +239,11 @@ export class Oracle {
         else this.#received.push({ place, recordedAt, receivedAt, connId, frame: body as PaperFrame });
       }
     }
+  }
+
+  #listNamed({ kind, slot, connId, body }: OracleRecord): readonly string[] {
+    if (kind === 'tick') return (body as { connections: { conn_id: string }[] }).connections.map((one) => one.conn_id);
+    return kind === 'capability' || slot === 'reference' ? [] : [connId];
   }
 
   #list({ listings }: PaperReference, { recordedAt, receivedAt }: OracleRecord, place: number): void {
@@ -712,12 +729,23 @@ export class Oracle {
     });
   }
 
-  /** Parts of a connection's life in which what it brought was recorded in time, as far as known before a record. */
+  /**
+   * What of a connection was recorded too late to count, as far as known before a record. The newest record of one that is behind shows that what it
+   * received since comes after it.
+   */
+  #lateOf(connId: string, known: number): readonly Stretch[] {
+    const late = this.#untimely.filter((one) => one.connId === connId && one.place < known);
+    const last = this.#named.get(connId)?.findLast(({ place }) => place < known);
+    const from = (last?.newest ?? Number.POSITIVE_INFINITY) + 1;
+    const to = (this.#records[known]?.recordedAt ?? this.#now) - COUNTS_WITHIN;
+    return last !== undefined && last.recordedAt - from >= OUT_AFTER && from < to ? [...late, { from, to }] : late;
+  }
+
+  /** Parts of a connection's life in which what it brought was recorded in time. */
   #timely({ connId, from, to }: Stretch & { readonly connId: string }, known: number): Stretch[] {
     const parts: Stretch[] = [];
-    const late = this.#untimely.filter((one) => one.connId === connId && one.place < known);
     let start = from;
-    for (const one of late.sort((a, b) => a.from - b.from)) {
+    for (const one of this.#lateOf(connId, known).toSorted((a, b) => a.from - b.from)) {
       if (one.from > start) parts.push({ from: start, to: Math.min(one.from, to) });
       start = Math.max(start, one.to);
     }
@@ -746,9 +774,10 @@ export class Oracle {
         .flatMap((span) => this.#timely(span, known))
         .sort((a, b) => a.from - b.from);
       const isUntimely = (part: Stretch): boolean =>
-        this.#untimely.some(
-          ({ connId, place, from, to }) =>
-            this.#serves(connId, 'liquidation') && place < known && from < part.to && to > part.from,
+        [...this.#covers.keys()].some(
+          (connId) =>
+            this.#serves(connId, 'liquidation') &&
+            this.#lateOf(connId, known).some(({ from, to }) => from < part.to && to > part.from),
         );
       let reached = at - 10 * SECOND;
       if (seen === 'parse_error') put({ from: reached, to: at, cause });
