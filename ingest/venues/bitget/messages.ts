@@ -68,7 +68,7 @@ type FrameMapper = (frame: Frame, source: MessageSource) => readonly Mapped[];
 
 const mapFrame = (body: Fields, source: MessageSource): readonly Mapped[] => {
   if (body.event === 'error') throw makeRefusal(String(body.msg));
-  if (!isAbsent(body.event) || isAbsent(body.data)) return [];
+  if (!isAbsent(body.event) || (isAbsent(body.data) && isAbsent(body.action))) return [];
   const arg = readFields(body.arg, 'arg');
   if (!isFutures(arg.instType)) return [];
   const channel = readText(arg.channel ?? arg.topic, 'channel');

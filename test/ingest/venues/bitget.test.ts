@@ -550,6 +550,11 @@ t.test('what cannot be read is refused with its code', (t) => {
       { ...answer('v3/market/tickers', []), payload: Buffer.from('{"code":"40034","msg":"no"}') },
       'VENUE_BAD_FRAME',
     ],
+    [
+      'no data',
+      frame({ action: 'update', arg: { instType: 'usdt-futures', topic: 'ticker', symbol: 'AUSDT' }, data: null }),
+      'VENUE_BAD_FRAME',
+    ],
     ['a price of letters', v3('publicTrade', [{ ...data, p: 'abc' }]), 'VENUE_BAD_FIGURE'],
     ['a price of zero', v3('publicTrade', [{ ...data, p: '0' }]), 'VENUE_BAD_FIGURE'],
     ['a negative size', v3('publicTrade', [{ ...data, v: '-1' }]), 'VENUE_BAD_FIGURE'],
