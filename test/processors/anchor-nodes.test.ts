@@ -82,6 +82,23 @@ t.test('a root that one node does not show and another refuses to replace needs 
   t.match(await advanceOver(day, chain), { kind: 'confirmed', landed: { hash } });
 });
 
+t.test('a node that takes a transaction and never shows it is asked once a block', async (t) => {
+  const day = '2026-01-16';
+  await addClosedDay(pool, day);
+  await node.holdBlocks();
+  t.teardown(() => node.releaseBlocks());
+  // The pool of Base's sequencer is private: other nodes pass on what they are sent, and do not show it before it is mined.
+  const silent: AnchorChain = {
+    ...chain,
+    isKnown: async () => false,
+    send: (raw) => chain.send(raw).catch(() => undefined),
+  };
+  t.match(await advanceOver(day, silent), { kind: 'waiting', moved: true }, 'signed and sent');
+  t.match(await advanceOver(day, silent), { kind: 'waiting', moved: false }, 'sent again, which shows nothing at once');
+  await node.mine();
+  t.match(await advanceOver(day, silent), { kind: 'confirmed' });
+});
+
 t.test('what a node says is recorded, whatever characters it has', async (t) => {
   const day = '2026-01-15';
   await addClosedDay(pool, day);

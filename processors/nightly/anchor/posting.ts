@@ -176,11 +176,12 @@ const moveNonce = async (
       return { hash: null, landed: null, reverted: null, moved: true };
     case 'send':
     case 'wait': {
-      const { hash } = action.transaction;
+      const { hash, state } = action.transaction;
       // Includes transactions whose block a reorganisation has removed.
       await recordState(queries, sender, { hashes, state: 'open' });
-      const moved = action.kind === 'send' && (await catchRefusal(sendStored(action.transaction, poster, queries)));
-      return { hash, landed: null, reverted: null, moved };
+      const isSent = action.kind === 'send' && (await catchRefusal(sendStored(action.transaction, poster, queries)));
+      // A node need not show what it was sent before: it is sent once more after a block, not at once.
+      return { hash, landed: null, reverted: null, moved: isSent && state === 'mined' };
     }
     case 'replace': {
       const { day, contract, raw, nonce } = sameNonce[0];
