@@ -6,8 +6,8 @@ import { type LogRecord, Task, type TaskSpec } from '../../processors/task/task.
 import type { OpenBody, RawMessage } from '../../schemas/topics.ts';
 import { openFrozenStore } from './frozen-store.ts';
 
-/** 2026-01-15T12:00:00Z, the start of every test's log, in microseconds. */
-export const START = 1_768_478_400_000_000;
+/** The start of every test's log, in microseconds; another one by LOG_START, as of a run over a midnight of `history-oracle`. */
+export const START = Date.parse(process.env['LOG_START'] ?? '2026-01-15T12:00:00Z') * 1_000;
 export const SECOND = 1_000_000;
 
 export type Appended = LogRecord & { readonly message: RawMessage };

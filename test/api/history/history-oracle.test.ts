@@ -21,6 +21,7 @@ import { testApp } from '../live-fixture.ts';
 
 /** Questions a stage; the full form runs 200 of each kind: ORACLE_QUESTIONS=200. */
 const QUESTIONS = Number(process.env['ORACLE_QUESTIONS'] ?? 16);
+/** Over the midnight before a leap day: LOG_START=2028-02-28T23:50:00Z. */
 const SEED = Number(process.env['ORACLE_SEED'] ?? 11);
 /** Seconds of the log at which questions are sent; a little after windows end. The last one is long after the last frame. */
 const STAGES = [303, 443, 583, 743, 783, 823, 1_093, 1_273, 1_503];
