@@ -65,6 +65,28 @@ t.test('a node that began before its host had the time does not stay behind', as
   t.same(await node.unready(), []);
 });
 
+t.test(
+  'a node that is ready serves nothing of after its own instant: a few seconds behind, it goes with the log (F-05)',
+  async (t) => {
+    const node = openNode({ off: -2 * MICROS_PER_SECOND });
+    node.tell(BEGUN);
+    t.equal(node.nowMicros(), BEGUN);
+    node.pass(MICROS_PER_SECOND);
+    t.equal(node.nowMicros(), BEGUN, 'not back to its own clock');
+    node.tell(BEGUN + MICROS_PER_SECOND);
+    t.equal(node.nowMicros(), BEGUN + MICROS_PER_SECOND);
+    t.same(await node.unready(), []);
+    const far = openNode({ off: -5 * MICROS_PER_SECOND - 1_000 });
+    far.tell(BEGUN);
+    t.equal(
+      far.nowMicros(),
+      BEGUN - 5 * MICROS_PER_SECOND - 1_000,
+      'further behind it goes with its wall, and is not ready',
+    );
+    t.match(await far.unready(), ['The clock of this node is 5001 ms behind that of the log.']);
+  },
+);
+
 t.test('a broker a day ahead, and a wall clock a day ahead or an hour back, move nothing alone', async (t) => {
   const node = openNode();
   node.tell(BEGUN + MICROS_PER_DAY);
