@@ -15,6 +15,9 @@ export const ANSWER_MS = 30_000;
 /** Days compared with instants and intervals of days are those of UTC, whatever zone the server took from its machine. */
 const IN_UTC = '-c TimeZone=UTC';
 
+// The driver writes an instant in the zone of the process, and a column of days reads the day that is written.
+pg.defaults.parseInputDatesAsUTC = true;
+
 /** The address with the zone of its sessions, after what its own `options` say. */
 const toUtcAddress = (url: string): ReturnType<typeof parsePostgresAddress> => {
   const address = parsePostgresAddress(url, DATABASE_NAMES.address);

@@ -23,6 +23,24 @@ t.test('days are those of UTC on a server of any zone, and options of the addres
   t.same(rows, [{ zone: 'UTC', geqo: 'off', isDay: true, isMonth: true }]);
 });
 
+t.test('an instant is of its day of UTC in a process of any zone', async (t) => {
+  const pool = openPostgres(await (await useEngines(t, ['postgres'])).database(), { max: 1 });
+  const { TZ = 'UTC' } = process.env;
+  t.teardown(() => {
+    process.env['TZ'] = TZ;
+    return pool.end();
+  });
+  for (const zone of [ZONE, 'Pacific/Kiritimati', 'UTC']) {
+    process.env['TZ'] = zone;
+    for (const text of ['2028-02-29T00:00:00.000Z', '2027-12-31T23:59:59.999Z']) {
+      const at = new Date(text);
+      const sql = 'select $1::date::text as day, $2::timestamptz = $3::timestamptz as same';
+      const { rows } = await pool.query(sql, [at, at, text]);
+      t.same(rows, [{ day: text.slice(0, 10), same: true }], `${zone} ${text}`);
+    }
+  }
+});
+
 t.test('a database that is read only, as a standby is, can be read and is not ready', async (t) => {
   const pool = openPostgres(await (await useEngines(t, ['postgres'])).database(), { max: 1 });
   t.teardown(() => pool.end());
