@@ -328,6 +328,8 @@ export class StreamHub {
 
   #publishEntry(venue: string, entry: LiveEntry, now: Micros): void {
     const board = this.#board;
+    // Before any track is looked at, so that the id of the step says that the venue is behind.
+    board.checkLag(venue, now);
     switch (entry.kind) {
       case 'connection':
         for (const track of board.ofVenue(venue)) {
@@ -341,8 +343,6 @@ export class StreamHub {
         this.#changeListing(findListing(this.#live, entry), now);
         return;
       case 'watermark':
-        board.checkLag(venue, now);
-        return;
       case 'sealed':
       case 'event':
       case 'provisional':
