@@ -27,6 +27,8 @@ const SYMBOLS = ['BTCUSDT', 'SOLUSDT', 'XRPUSDT'] as const;
 const LAYERS = ['mark', 'funding'] as const;
 
 const symbol = fc.nat(SYMBOLS.length - 1);
+/** Whether the pipeline does; while it does not for five seconds, every status is `state_lag`. */
+const keepsUp = fc.constantFrom(true, true, false);
 const step = fc.oneof(
   {
     weight: 8,
@@ -43,7 +45,7 @@ const step = fc.oneof(
     arbitrary: fc.record({ kind: fc.constant('list'), symbol, endsIn: fc.constantFrom(null, null, null, 0, 5) }),
   },
   { weight: 1, arbitrary: fc.record({ kind: fc.constantFrom('lose', 'open') }) },
-  { weight: 2, arbitrary: fc.record({ kind: fc.constant('pass'), seconds: fc.nat(6) }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('pass'), seconds: fc.nat(6), keepsUp }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('policy'), on: fc.boolean() }) },
 );
 type Step = typeof step extends fc.Arbitrary<infer S> ? S : never;
@@ -108,6 +110,7 @@ class World {
     skips: number;
     endsIn: number | null;
     seconds: number;
+    keepsUp: boolean;
     on: boolean;
   }): void {
     const venueSymbol = SYMBOLS[each.symbol] ?? '';
@@ -127,7 +130,7 @@ class World {
         return this.#list(venueSymbol, each.endsIn);
       case 'pass':
         this.now += each.seconds * SECOND;
-        return this.#publish({ kind: 'watermark', watermark: this.now });
+        return each.keepsUp ? this.#publish({ kind: 'watermark', watermark: this.now }) : undefined;
       case 'policy':
         return this.#publish({
           kind: 'capability',
