@@ -202,7 +202,9 @@ class Checker {
       this.#type(place, message, 'Use numbers, or durations as the language allows.');
       return makeChecked(made, 'broken');
     }
-    const period = meetPeriods(left, right, { faults: this.#findings.faults, place });
+    const met = meetPeriods(left, right, { faults: this.#findings.faults, place });
+    // A duration, and what two of them give, is no series: it may meet series of any timeframe.
+    const period = kind === 'series' || kind === 'broken' ? met : null;
     return makeChecked(made, kind, { period, ...findAdditivity(op, left, right) });
   }
 
