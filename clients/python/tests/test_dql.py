@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from datetime import timedelta
-from decimal import Decimal
+from decimal import Decimal, localcontext
 from typing import Any, Callable
 
 import pytest
@@ -137,6 +137,9 @@ CORNERS: list[tuple[q.Query, str]] = [
     (q.query(q.any(-q.basis > 0)), "any(venues where 0 - basis > 0)"),
     (q.query(q.any(q.age(q.bid) < timedelta(seconds=3600))), "any(venues where age(bid) < 1h)"),
     (q.query(q.base.is_in("BTC")), "base = BTC"),
+    (q.query(q.any(q.status(q.mark).is_in("stale", "off", "stale"))), "any(venues where status(mark) in (stale, off))"),
+    (q.query(q.any(q.status(q.mark).is_in("stale"))), "any(venues where status(mark) = stale)"),
+    (q.query(q.any(q.mark > "12345678901234567890123456789.5bps")), "any(venues where mark > 1234567890123456789012345.67895)"),
     (q.query(q.any((q.sma(q.close, 20, "1h") > 1) & (q.sma(q.close, 5, "4h") > 1)), timeframe="1h"), "any(venues where sma(close, 20) > 1 and sma(close, 5, 4h) > 1) timeframe 1h"),
     (q.query(q.any(q.sma(q.ema(q.close, 5, "4h"), 2, "4h") > 1), timeframe="1h"), "any(venues where sma(ema(close, 5), 2, 4h) > 1) timeframe 1h"),
     (q.query(where=q.where(symbol="BTCUSDT", base="BTC")), 'where base = BTC and symbol = "BTCUSDT"'),
@@ -151,6 +154,12 @@ def test_corners(query: q.Query, text: str, client: perp.Client) -> None:
     assert client.dql.check(query).canonical == text
 
 
+def test_digits_of_a_text_are_kept_whatever_decimals_are_rounded_to() -> None:
+    with localcontext() as context:
+        context.prec = 3
+        assert str(q.funding > "1.23456bps") == "funding > 0.000123456"
+
+
 def test_mistakes_of_python_are_told() -> None:
     with pytest.raises(TypeError, match="join conditions with & and |"):
         if q.any(q.mark > 0):
@@ -163,6 +172,8 @@ def test_mistakes_of_python_are_told() -> None:
         q.mark > float("nan")
     with pytest.raises(ValueError, match="needs a value"):
         q.base.is_in()
+    with pytest.raises(ValueError, match="no time zone"):
+        q.query(as_of="2026-01-15T09:30")
     with pytest.raises(ValueError, match="not a name of a selection"):
         from perp._dql_tree import print_selection
 

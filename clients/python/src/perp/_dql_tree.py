@@ -157,8 +157,10 @@ def literal(value: Union[Number, str, timedelta]) -> Leaf:
     found = _SCALED.fullmatch(value)
     if found is None:
         return Leaf(format_duration(value))
-    number = Decimal(found[1])
-    return Leaf(print_number(number.scaleb({"bps": -4, "%": -2}.get(found[2] or "", 0))))
+    # Not `scaleb`: it rounds to the digits that the caller's decimals have.
+    sign, digits, exponent = Decimal(found[1]).as_tuple()
+    shift = {"bps": -4, "%": -2}.get(found[2] or "", 0)
+    return Leaf(print_number(Decimal((sign, digits, int(exponent) + shift))))
 
 
 def print_code(code: str) -> str:

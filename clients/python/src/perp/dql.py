@@ -17,7 +17,7 @@ from decimal import Decimal
 from typing import Generic, Iterable, Literal, Mapping, Sequence, TypeVar, Union
 
 from . import _dql_tree as tree
-from ._instants import Instant, format_duration, from_micros, to_micros
+from ._instants import Instant, asked_micros, format_duration, from_micros
 from .types import Status, Timeframe
 
 Plain = Union[int, float, Decimal, str, timedelta]
@@ -191,9 +191,12 @@ class StatusOf(Expr):
     __slots__ = ()
 
     def __eq__(self, other: Status) -> VenueCondition:  # type: ignore[override]
-        return VenueCondition(tree.Compare("=", self.node, tree.Leaf(other)))
+        return self.is_in(other)
 
     __hash__ = Expr.__hash__
+
+    def is_in(self, *statuses: Status) -> VenueCondition:
+        return VenueCondition(tree.is_in(self.node, [tree.Leaf(status) for status in statuses]))
 
 
 def _node_of(value: Union[Expr, Plain]) -> tree.Node:
@@ -481,7 +484,7 @@ def query(
     parts = [
         [] if condition is None else [tree.print_node(condition.node, period)],
         [] if period is None else [f"timeframe {period}"],
-        [] if as_of is None else [f"as of {from_micros(to_micros(as_of))}"],
+        [] if as_of is None else [f"as of {from_micros(asked_micros(as_of))}"],
         [] if where is None else [f"where {where}"],
         [f"select {', '.join(chosen)}"] if chosen else [],
         [f"order by {', '.join(ordered)}"] if ordered else [],
