@@ -141,7 +141,6 @@ const FLOORS = [
     'operations',
     'stream',
     'status',
-    'docs',
     'data-app',
     'tool-app',
     'account-app',
@@ -165,6 +164,13 @@ t.test('each folder of the API imports only the floors below it', (t) => {
     t.fail(`${from} imports ${to}; move what it needs to api/${floor} or below, because api/${below} stands above`);
   }
   t.pass('every import looked at');
+  t.end();
+});
+
+t.test('the manual of the API names its floors, lowest first', (t) => {
+  const manual = readFileSync(join(ROOT, 'api/README.md'), 'utf8');
+  const rows = [...manual.matchAll(/^\| `([\w-]+)\/` \|/gm)].map(([, floor]) => floor);
+  t.same(rows, FLOORS, 'the table of folders in api/README.md is FLOORS');
   t.end();
 });
 
@@ -225,7 +231,9 @@ const listTakenNames = (): ReadonlySet<string> => {
             .replace(/^type /, '')
             .replace(/ as .*$/, '')}`,
         );
-    for (const [, target] of text.matchAll(/(?:^(?:import|export) (?:type )?\*(?: as \w+)? from |\bimport\()\s*'(\.[^']+)'/gm))
+    for (const [, target] of text.matchAll(
+      /(?:^(?:import|export) (?:type )?\*(?: as \w+)? from |\bimport\()\s*'(\.[^']+)'/gm,
+    ))
       taken.add(`${toPath(target)} *`);
   }
   return taken;

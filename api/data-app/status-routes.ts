@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import type { FastifyInstance } from 'fastify';
 import { makeUnavailable } from '../../schemas/errors.ts';
-import { parseChangelog, renderAtom } from '../docs/changelog.ts';
+import { parseChangelog, renderAtom } from '../status/changelog.ts';
 import type { ServiceLevels } from '../status/service-levels.ts';
 import { createStatus } from '../status/status.ts';
 import type { AppDeps } from './app-deps.ts';

@@ -4,7 +4,7 @@ import { html } from 'htm/preact';
 import { renderTag } from '../account-app/components.ts';
 import { type Content, sendPage } from '../account-app/shell.ts';
 import type { SiteModule } from '../account-app/site.ts';
-import { type Change, parseChangelog } from '../docs/changelog.ts';
+import { type Change, parseChangelog } from '../status/changelog.ts';
 
 /** Text between backticks as code. */
 const renderText = (text: string): Content =>

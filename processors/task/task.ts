@@ -7,7 +7,7 @@ import { computeWatermark, pushDeadLetter, type TaskContext } from './context.ts
 import { applyMessage } from './intake.ts';
 import { createOutputs, type Outputs } from './outputs.ts';
 import { countPresences, type Presences } from './presence.ts';
-import { beginRecovered, resumePublishing } from './recover.ts';
+import { beginRecovered, resumePublishing } from './recovery-start.ts';
 import { createState, type TaskState, type TaskView } from './state.ts';
 import { createStore, type Snapshot, type Store } from './store.ts';
 import { advanceTime, beginLog, publishTime } from './time.ts';

@@ -7,7 +7,7 @@ import type { Pool } from 'pg';
 import { Registry } from 'prom-client';
 import { openAnchors } from '../../../api/anchors/anchors.ts';
 import { openClosedDays } from '../../../api/anchors/closed-days.ts';
-import { openParquetRows, openRowFiles } from '../../../processors/nightly/anchored/row-files.ts';
+import { openParquetRows, openRowFiles } from '../../../processors/nightly/archive/row-files.ts';
 import { close } from '../../../processors/nightly/merkle/close.ts';
 import { openTreeFile } from '../../../processors/nightly/merkle/tree-file.ts';
 import { createNightlyMetrics } from '../../../processors/nightly/metrics.ts';

@@ -3,8 +3,8 @@ import type { Pool, PoolClient } from 'pg';
 import { runInTransaction } from '../../../infra/runtime/postgres/postgres.ts';
 import { ANCHOR_SCHEMA_VERSION } from '../../../schemas/anchored.ts';
 import type { Micros } from '../../../schemas/records.ts';
-import type { ArchiveFormat } from '../anchored/row-files.ts';
 import type { Day } from '../day.ts';
+import type { ArchiveFormat } from './row-files.ts';
 import type { Tier } from './tiers.ts';
 
 /** Listing, layer and day of a set of files. */

@@ -6,10 +6,10 @@ import { type LeafSource, readLeafRows } from '../../../infra/runtime/questdb/le
 import { type AnchoredTable, createRowWriter } from '../../../schemas/anchored.ts';
 import { type Hash, hashLeaf } from '../../../schemas/merkle/hash.ts';
 import type { Micros } from '../../../schemas/records.ts';
-import { type FileRow, openRowFiles, type RowFiles, type WrittenFile } from '../anchored/row-files.ts';
 import type { Day } from '../day.ts';
 import type { DayListing } from './listings.ts';
 import type { FileSet, StoredFile } from './manifest.ts';
+import { type FileRow, openRowFiles, type RowFiles, type WrittenFile } from './row-files.ts';
 import type { Tier } from './tiers.ts';
 
 /** `reached` is called at places where a kill must leave no partial state; once `signal` is aborted nothing more is stored. */

@@ -1,7 +1,7 @@
 // The changelog as JSON and Atom (VER-02): every line of CHANGELOG.md is an entry, ids never change.
 import { readFileSync } from 'node:fs';
 import t from 'tap';
-import { parseChangelog, renderAtom } from '../../../api/docs/changelog.ts';
+import { parseChangelog, renderAtom } from '../../../api/status/changelog.ts';
 import { market, testApp } from '../live-fixture.ts';
 
 const OURS = readFileSync(new URL('../../../CHANGELOG.md', import.meta.url), 'utf8');
