@@ -5,40 +5,18 @@ import { binance } from '../../ingest/venues/binance/index.ts';
 import type { Venue } from '../../ingest/venues/contract/venue.ts';
 import { codecs } from '../../schemas/avro/codec.ts';
 import { listRows, runTask, SECOND, START, TestLog } from '../support/task-driver.ts';
+import { reference, symbolInfo } from '../support/task-logs.ts';
 
 const ON = { policy: 'on', cadence: 'live', horizonMs: null, horizonSource: 'connection' } as const;
 const venue: Venue = { ...binance, layers: { ...binance.layers, trades: ON, liquidation: ON } };
 const SPEC = { venue, partition: 0, shards: 1 };
-const SYMBOL = {
-  symbol: 'BTCUSDT',
-  pair: 'BTCUSDT',
-  contractType: 'PERPETUAL',
-  onboardDate: 1569398400000,
-  deliveryDate: 4133404800000,
-  status: 'TRADING',
-  baseAsset: 'BTC',
-  quoteAsset: 'USDT',
-  marginAsset: 'USDT',
-  pricePrecision: 2,
-  quantityPrecision: 3,
-  filters: [
-    { filterType: 'PRICE_FILTER', tickSize: '0.10' },
-    { filterType: 'LOT_SIZE', stepSize: '0.001', minQty: '0.001' },
-  ],
-};
-const OTHER = { ...SYMBOL, symbol: 'ETHUSDT', pair: 'ETHUSDT', baseAsset: 'ETH' };
 
 const begin = (): TestLog => {
   const log = new TestLog();
   log.capability(venue);
   log.open('trades', 'trades', [{ layers: ['trades'], symbols: null }]);
   log.open('events', 'events', [{ layers: ['liquidation'], symbols: null }]);
-  const answer = (path: string, body: unknown): unknown =>
-    log.json('response', 'reference', 'c1.reference', body, {
-      request: `GET https://fapi.binance.com/fapi/v1/${path}`,
-    });
-  answer('fundingInfo', []);
-  answer('exchangeInfo', { symbols: [SYMBOL] });
+  reference(log);
   return log;
 };
 
@@ -264,12 +242,7 @@ t.test('a loss at the very end of a window begins the gap of the next one', (t) 
 t.test('before any connection the cause is that no collector ran, or unknown while one did', (t) => {
   const log = new TestLog();
   log.capability(venue);
-  const answer = (path: string, body: unknown): unknown =>
-    log.json('response', 'reference', 'c1.reference', body, {
-      request: `GET https://fapi.binance.com/fapi/v1/${path}`,
-    });
-  answer('fundingInfo', []);
-  answer('exchangeInfo', { symbols: [SYMBOL] });
+  reference(log);
   log.run(30 * SECOND, []);
   log.run(30 * SECOND, [], 250_000, null);
   log.run(35 * SECOND, []);
@@ -313,7 +286,7 @@ t.test('of the window in which a listing ended, the time without a connection is
   log.json('lost', 'events', 'events', { lost_at: log.now, cause: 'venue_down', detail: '' });
   log.run(3 * SECOND, ['trades']);
   const request = 'GET https://fapi.binance.com/fapi/v1/exchangeInfo';
-  log.json('response', 'reference', 'c1.reference', { symbols: [OTHER] }, { request });
+  log.json('response', 'reference', 'c1.reference', { symbols: [symbolInfo('ETHUSDT')] }, { request });
   log.run(200 * SECOND, ['trades']);
   t.same(listGaps(log, 'liquidations'), [[22, 30, 'not_listed']]);
   t.same(listGaps(log, 'trades'), []);

@@ -2,7 +2,7 @@
 import type { Cover } from '../../ingest/venues/contract/feed.ts';
 import type { Row } from '../../schemas/topics.ts';
 import { listRows, runTask, SECOND, START, TestLog } from './task-driver.ts';
-import { allLayers, MINUTE } from './task-logs.ts';
+import { allLayers, MINUTE, reference } from './task-logs.ts';
 
 export const SPEC = { venue: allLayers, partition: 0, shards: 1 };
 
@@ -11,33 +11,7 @@ export const COVERS: readonly Cover[] = [{ layers: ['trades', 'liquidation', 'ca
 export const begin = (covers: readonly Cover[] = COVERS): TestLog => {
   const log = new TestLog();
   log.capability(allLayers);
-  const symbol = {
-    symbol: 'BTCUSDT',
-    pair: 'BTCUSDT',
-    contractType: 'PERPETUAL',
-    onboardDate: 1569398400000,
-    deliveryDate: 4133404800000,
-    status: 'TRADING',
-    baseAsset: 'BTC',
-    quoteAsset: 'USDT',
-    marginAsset: 'USDT',
-    pricePrecision: 2,
-    quantityPrecision: 3,
-    filters: [
-      { filterType: 'PRICE_FILTER', tickSize: '0.10' },
-      { filterType: 'LOT_SIZE', stepSize: '0.001', minQty: '0.001' },
-    ],
-  };
-  log.json('response', 'reference', 'c1.reference', [], {
-    request: 'GET https://fapi.binance.com/fapi/v1/fundingInfo',
-  });
-  log.json(
-    'response',
-    'reference',
-    'c1.reference',
-    { symbols: [symbol] },
-    { request: 'GET https://fapi.binance.com/fapi/v1/exchangeInfo' },
-  );
+  reference(log);
   log.open('k1', 'market', covers);
   return log;
 };
