@@ -14,6 +14,8 @@ export type PollSlotDeps = {
   readonly log: Logger;
   /** Longer than a request's deadline: a request without an answer after this time was never sent. Twelve seconds by default. */
   readonly starvedAfterMs?: number;
+  /** The venue's maximum silence (F-02): thirty seconds by default. */
+  readonly silenceMs?: number;
   /** Wall time in milliseconds; the machine's by default. */
   readonly wallMs?: () => number;
 };
@@ -21,7 +23,6 @@ export type PollSlotDeps = {
 const LOST_AFTER_PERIODS = 3;
 /** Requests in a row without an answer that show silence; one of a slot that asks seldom shows none. */
 const LOST_AFTER_REFUSALS = 3;
-/** The venue's maximum silence (F-02). */
 const SILENCE_MS = 30_000;
 /** Unanswered requests of a slot; the next request waits until one is answered (overflow policy `block`). */
 const MOST_WAITING = 8;
@@ -131,9 +132,10 @@ class PollSlotRunner implements SlotRunner<PollSlot> {
 
   /** A period of mark and index candles is nearly as long as their minutes may take: three of them would explain no gap. */
   #isSilent(): boolean {
+    const { silenceMs = SILENCE_MS } = this.#deps;
     const sinceMs = performance.now() - this.#answeredMs;
     if (sinceMs >= LOST_AFTER_PERIODS * this.#slot.everyMs) return true;
-    return this.#refusals >= LOST_AFTER_REFUSALS && sinceMs >= SILENCE_MS;
+    return this.#refusals >= LOST_AFTER_REFUSALS && sinceMs >= silenceMs;
   }
 
   /** Ends the connection when more urgent requests use the venue's whole limit. */
