@@ -1,8 +1,11 @@
-// Calls that wait until something of the log has arrived at this node, or the node ends.
+// Calls that wait until something of the log has arrived at this node, or what came before it was joined, or the node ends.
 import { awaitAtMost } from '../../infra/runtime/pause.ts';
 
+type Waiting = Set<() => void>;
+
 export class Arrivals {
-  readonly #waiting = new Set<() => void>();
+  readonly #waiting: Waiting = new Set();
+  readonly #forPast: Waiting = new Set();
   #isClosed = false;
 
   get isClosed(): boolean {
@@ -10,15 +13,13 @@ export class Arrivals {
   }
 
   /** Resolves when `isThere` holds after something has arrived, after `forMs` at the latest. What is over leaves nothing behind. */
-  async until(isThere: () => boolean, forMs: number): Promise<void> {
-    if (this.#isClosed) return;
-    const there = Promise.withResolvers<void>();
-    const look = (): void => {
-      if (this.#isClosed || isThere()) there.resolve();
-    };
-    this.#waiting.add(look);
-    await awaitAtMost(there.promise, forMs);
-    this.#waiting.delete(look);
+  until(isThere: () => boolean, forMs: number): Promise<void> {
+    return this.#wait(this.#waiting, isThere, forMs);
+  }
+
+  /** Likewise of what the past may bring: no arrival has a cost for those that wait for it. */
+  untilJoined(isThere: () => boolean, forMs: number): Promise<void> {
+    return this.#wait(this.#forPast, isThere, forMs);
   }
 
   /** Something has arrived. */
@@ -26,9 +27,26 @@ export class Arrivals {
     for (const look of this.#waiting) look();
   }
 
+  /** The past was joined. */
+  lookBack(): void {
+    for (const look of this.#forPast) look();
+  }
+
   /** Nothing is waited for any longer. */
   close(): void {
     this.#isClosed = true;
     this.look();
+    this.lookBack();
+  }
+
+  async #wait(waiting: Waiting, isThere: () => boolean, forMs: number): Promise<void> {
+    if (this.#isClosed) return;
+    const there = Promise.withResolvers<void>();
+    const look = (): void => {
+      if (this.#isClosed || isThere()) there.resolve();
+    };
+    waiting.add(look);
+    await awaitAtMost(there.promise, forMs);
+    waiting.delete(look);
   }
 }

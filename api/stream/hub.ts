@@ -112,7 +112,7 @@ export class StreamHub {
         this.#ring.join(ring);
         this.#ring.leaveOut(this.#news.join(news));
         // The copy is whole once all of its parts have taken over.
-        queueMicrotask(() => this.#arrivals.look());
+        queueMicrotask(() => this.#arrivals.lookBack());
       };
     });
   }
@@ -139,7 +139,7 @@ export class StreamHub {
     const isMissed = (): boolean => !this.#live.isWhole && !this.#ring.covers(id.places);
     const isAhead = (): boolean => isBeyond(id.places, this.#places);
     const wait = async (): Promise<void> => {
-      if (isMissed()) await this.#arrivals.until(() => !isMissed(), this.#missedWithinMs);
+      if (isMissed()) await this.#arrivals.untilJoined(() => !isMissed(), this.#missedWithinMs);
       if (isAhead()) await this.#arrivals.until(() => !isAhead(), this.#aheadWithinMs);
     };
     return isMissed() || isAhead() ? wait() : null;

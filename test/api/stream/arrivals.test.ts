@@ -47,3 +47,21 @@ t.test('waits that are over hold no memory, however many there were', async (t) 
   const bytes = (await waitOften(5_000)) - before;
   t.ok(bytes < 2_000_000, `${bytes} bytes`);
 });
+
+t.test('what waits for the past is looked at when that was joined, not at every arrival', async (t) => {
+  const arrivals = new Arrivals();
+  let looks = 0;
+  const isThere = (): boolean => {
+    looks += 1;
+    return true;
+  };
+  const wait = arrivals.untilJoined(isThere, LONG_MS);
+  arrivals.look();
+  t.equal(looks, 0);
+  arrivals.lookBack();
+  await wait;
+  t.equal(looks, 1);
+  const last = arrivals.untilJoined(() => false, LONG_MS);
+  arrivals.close();
+  await last;
+});
