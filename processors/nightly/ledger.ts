@@ -80,11 +80,7 @@ const workThrough = async (
 };
 
 /** Does the work while this process holds its lock; null: another one holds it. */
-const attemptNow = (
-  pool: Pool,
-  attempt: Attempt,
-  work: Work,
-): Promise<Outcome | null> => {
+const attemptNow = (pool: Pool, attempt: Attempt, work: Work): Promise<Outcome | null> => {
   const { step, day, mode, lock = `${step} ${day}` } = attempt;
   return runLocked(pool, { kind: LOCK, name: lock }, async (client, lost) => {
     if (mode === 'once' && (await isDone(client, step, day))) return { result: 'known' };
