@@ -128,6 +128,10 @@ type AskedLoss = { readonly receivedAt: Micros; readonly at: Micros; readonly is
 const isCounted = ({ recordedAt, cause }: StoredSpan, at: Micros): boolean =>
   cause === 'collector_down' || recordedAt <= at + COUNTS_WITHIN;
 
+/** Whether something that came then may have come on a span that began before. Only one that is closed for good is followed by none (F-02). */
+const isOn = ({ to, cause }: StoredSpan, receivedAt: Micros): boolean =>
+  to >= receivedAt || (cause !== 'collector_down' && to >= receivedAt - COUNTS_WITHIN);
+
 /**
  * When the span on which something came was lost, as far as that counts at `at`: the newest span that began by its receipt, as live answers have it
  * (F-05). Messages that a stall held back begin a span before the end of the one that nothing named meanwhile. `held`: of memory, which alone has
@@ -137,7 +141,7 @@ const findLossOf = (stored: readonly StoredSpan[], held: AliveSpan | null, asked
   const own = stored.findLast(({ from }) => from <= asked.receivedAt);
   if (own === undefined || (held !== null && held.from <= asked.receivedAt && held.from > own.from))
     return asked.isWhole ? null : (held?.to ?? null);
-  return own.to >= asked.receivedAt - COUNTS_WITHIN && isCounted(own, asked.at) ? own.to : null;
+  return isOn(own, asked.receivedAt) && isCounted(own, asked.at) ? own.to : null;
 };
 
 /** Names the task of a listing: a connection may have ended for one shard and not for another. */

@@ -412,6 +412,8 @@ export class Oracle {
   #lostAt({ connId, receivedAt }: Reading, at: Micros): Micros | null {
     const own = this.#spans.findLast((span) => span.connId === connId && span.from <= receivedAt);
     if (own === undefined || own.to === null) return null;
+    // After a silence another span may have begun; a lost connection is closed for good.
+    if (own.cause === 'collector_down' && own.to < receivedAt) return null;
     return own.cause === 'collector_down' || own.recordedAt <= at + COUNTS_WITHIN ? own.to : null;
   }
 

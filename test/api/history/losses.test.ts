@@ -89,7 +89,7 @@ t.test('a loss that was recorded too late counts in no answer about before (N-11
 });
 
 t.test('whatever part of the spans the store shows, history and live answers agree', async (t) => {
-  const life = fc.record({ quiet: fc.integer({ min: 1, max: 20 }), overlap: fc.integer({ min: -3, max: 3 }) });
+  const life = fc.record({ quiet: fc.integer({ min: 1, max: 20 }), overlap: fc.nat(3) });
   const lives = fc.array(life, { maxLength: 6 });
   const agrees = async (
     chain: readonly { readonly quiet: number; readonly overlap: number }[],
@@ -105,9 +105,10 @@ t.test('whatever part of the spans the store shows, history and live answers agr
       return isAlive && i === chain.length - 1 ? span(began, null) : span(began, to);
     });
     const ended = all.flatMap((one) => (one.to === null ? [] : [{ ...one, recordedAt: one.to + SECOND }]));
+    const latest = all.at(-1)?.to ?? at(100);
     const { live, history } = await askBoth(
       { memory: all, store: ended.slice(0, shown), visible: shown >= ended.length ? 500 : 0 },
-      received / 4,
+      Math.min(received / 4, (latest - at(0)) / SECOND),
       150,
     );
     return live === history;
