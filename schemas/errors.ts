@@ -163,7 +163,11 @@ export const findNearest = (name: string, known: Iterable<string>, most = MOST_S
 };
 
 /** Letters `i` and `j` counted from 1 are those before them, swapped with up to one letter put in or taken out between. */
-const computeSwap = (a: string, b: string, { i, j, rows }: { i: number; j: number; rows: readonly number[][] }): number => {
+const computeSwap = (
+  a: string,
+  b: string,
+  { i, j, rows }: { i: number; j: number; rows: readonly number[][] },
+): number => {
   const swaps = (lettersOfA: number, lettersOfB: number): number =>
     i >= lettersOfA && j >= lettersOfB && a[i - lettersOfA] === b[j - 1] && b[j - lettersOfB] === a[i - 1]
       ? (rows[lettersOfA - 1]?.[j - lettersOfB] ?? 0) + lettersOfA + lettersOfB - 3
