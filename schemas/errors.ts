@@ -139,7 +139,7 @@ export const makeShapeFault = (path: string, message: string, hint: string): Api
 export const makeServiceError = (
   code: ErrorCode,
   message: string,
-  extra: Omit<ApiError, 'code' | 'message'> = {},
+  extra: Omit<ApiError, 'code' | 'message'>,
 ): ServiceError => new ServiceError([{ code, message, ...extra }]);
 
 /** What cannot be read for now, although nothing is wrong with the call. */

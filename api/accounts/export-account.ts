@@ -24,7 +24,7 @@ const LETTERS = 'select recipient, subject, made_at, sent_at from mail_outbox wh
 /** Of a module's own tables: its name and its rows. */
 export type ExportPart = (pool: Pool, accountId: string) => Promise<readonly [name: string, rows: unknown]>;
 
-export const exportAccount = async (pool: Pool, accountId: string, parts: readonly ExportPart[] = []) => {
+export const exportAccount = async (pool: Pool, accountId: string, parts: readonly ExportPart[]) => {
   const account = await readAccount(pool, accountId);
   await recordEvent(pool, { accountId, action: 'exported' });
   return {

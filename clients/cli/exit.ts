@@ -50,7 +50,7 @@ const underlineText = (text: string, { line, column, length }: Position): readon
 export type SentTexts = Readonly<Record<string, string | undefined>>;
 
 /** Every fault with its place and hint, then the receipt. */
-export const listErrorLines = (error: unknown, texts: SentTexts = {}): readonly string[] => {
+export const listErrorLines = (error: unknown, texts: SentTexts): readonly string[] => {
   if (error instanceof UsageError) return [error.message, error.hint];
   if (!(error instanceof ApiError)) return [error instanceof Error ? error.message : String(error)];
   const faults = error.errors.flatMap(({ code, message, hint, path, position }) => {

@@ -60,7 +60,7 @@ export const readLayers = (options: Options): readonly string[] | undefined =>
   readTextOption(options, 'layers')?.split(LAYERS).filter(Boolean);
 
 /** Members of a request that options name alike; what is not given is left out. */
-export const makeRequest = <Request>({ options }: Run, more: Readonly<Record<string, unknown>> = {}): Request => {
+export const makeRequest = <Request>({ options }: Run, more: Readonly<Record<string, unknown>>): Request => {
   const { where, units, freshness } = options;
   return withoutUndefined({ where, units, freshness, ...more }) as Request;
 };

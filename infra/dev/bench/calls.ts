@@ -14,7 +14,7 @@ const DISTURBED = 0.25;
 const sumWaitedMs = (pids: readonly number[]): number => sum(pids.map((pid) => readMainThread(pid)?.waitedMs ?? 0));
 
 /** `passes` are the processes that work for a call one after the other; the caller always does. */
-export const measureCall = async (work: () => Promise<unknown>, passes: readonly number[] = []): Promise<Call> => {
+export const measureCall = async (work: () => Promise<unknown>, passes: readonly number[]): Promise<Call> => {
   const pids = [process.pid, ...passes];
   const [stolen, waited, began] = [readStolenMs(), sumWaitedMs(pids), performance.now()];
   await work();
@@ -53,7 +53,7 @@ type Parts = Pick<Figure, 'limitIs' | 'note'> & {
 };
 
 /** Median and high percentiles of the calls; with an aim also their own time, without the share that other guests and processes took. */
-export const toCallFigures = (name: string, calls: readonly Call[], parts: Partial<Parts> = {}): Figure[] => {
+export const toCallFigures = (name: string, calls: readonly Call[], parts: Partial<Parts>): Figure[] => {
   const { aimMs = null, bare = [], limitIs = '', note = '' } = parts;
   const limitAt = (q: number, of: readonly number[]) => ({ limit: findQuantile(of, q), limitIs });
   const aim = aimMs === null ? null : makeUpperAim(aimMs);

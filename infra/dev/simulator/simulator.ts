@@ -133,7 +133,7 @@ async function listen(control: ControlDeps, port: number): Promise<Server> {
   return server;
 }
 
-export async function startSimulator(options: SimulatorOptions = {}): Promise<Simulator> {
+export async function startSimulator(options: SimulatorOptions): Promise<Simulator> {
   const nowMs = options.nowMs ?? Date.now;
   const log = openLog(options.logPath ?? null);
   const sent = createSentLog();
