@@ -46,7 +46,7 @@ export type Connection = {
 };
 
 /** `[from, to)`. */
-type Stretch = { readonly from: Micros; readonly to: Micros };
+export type Stretch = { readonly from: Micros; readonly to: Micros };
 
 /** The last counting reading of a window, without its bands and element, and its offset for ties. Never changed, only replaced. */
 export type Candidate = { readonly reading: Reading; readonly offset: number };
