@@ -91,6 +91,13 @@ const isRankedHigher = (one: string, other: string, turnover: ReadonlyMap<string
   return !isRanked(other) || sum(one) > sum(other) || (sum(one) === sum(other) && one < other);
 };
 
+/** Equal ones by code. */
+const isKnownBefore = (one: string, other: string, all: readonly Drawn[]): boolean => {
+  const days = (instrument: string): number =>
+    Math.max(...all.filter(({ base }) => `B${base}-PERP` === instrument).map(({ seenDaysAgo }) => seenDaysAgo));
+  return days(one) > days(other) || (days(one) === days(other) && one < other);
+};
+
 t.test(
   'no listed instrument is left out while the plan has room, and none that comes later takes the place of another',
   async (t) => {
@@ -134,8 +141,11 @@ t.test(
               (instrument) => listed.has(instrument) && !choice.instruments?.includes(instrument),
             );
             const arrived = choice.instruments.filter((instrument) => !before.includes(instrument));
-            // Only one that the day's turnover ranks higher takes a place; those that fill free places keep them.
-            const isDisplaced = gone.every((left) => arrived.every((one) => isRankedHigher(one, left, turnover)));
+            // Only one that the day's turnover ranks higher takes a place, or one that is listed again and was known before.
+            const mayTake = (one: string, left: string): boolean =>
+              isRankedHigher(one, left, turnover) ||
+              (!isRankedHigher(left, one, turnover) && isKnownBefore(one, left, all));
+            const isDisplaced = gone.every((left) => arrived.every((each) => mayTake(each, left)));
             t.ok(isDisplaced || venues !== null, name);
           }
           before = choice.instruments ?? [];
