@@ -1,4 +1,4 @@
-// The clock by which a node answers: its own, which only goes forward, and never behind the log, unless the wall is far from it (D-509, D-743).
+// The clock by which a node answers: its own, which only goes forward, and never behind the log, unless that is far from wall and clock (D-509, D-770).
 import { STATE_LAG } from '../../schemas/freshness.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { LiveMemory } from './memory.ts';
@@ -10,12 +10,13 @@ type Clocks = {
   readonly wallMicros: () => Micros;
 };
 
-/** The log's time as far as the wall agrees with it: a log that is far ahead of the wall is not believed, and the node is not ready. */
-const findAgreed = (log: Micros, wall: Micros): Micros => (log - wall > STATE_LAG ? wall : log);
+/** The log's time as far as the host agrees with it: a log that is far ahead of both clocks of the host is not believed, and the node is not ready. */
+const findAgreed = (log: Micros, [own, wall]: readonly [own: Micros, wall: Micros]): Micros =>
+  log - Math.max(own, wall) > STATE_LAG ? wall : log;
 
 /**
  * The clock of a node that was suspended, or began before its host had the time, would take months to come up by slewing, and readings that are long
- * stale would be present. The log's time corrects it as far as the wall agrees: neither of them moves it alone by more than clocks may be apart.
+ * stale would be present. The log's time corrects it as far as wall or clock agree: none of them moves it alone by more than clocks may be apart.
  */
 export const createAnswerClock = (
   live: Pick<LiveMemory, 'logTime'>,
@@ -23,7 +24,8 @@ export const createAnswerClock = (
 ): (() => Micros) => {
   let answered = 0;
   return () => {
-    answered = Math.max(answered, ownMicros(), findAgreed(live.logTime, wallMicros()));
+    const [own, wall] = [ownMicros(), wallMicros()];
+    answered = Math.max(answered, own, findAgreed(live.logTime, [own, wall]));
     return answered;
   };
 };

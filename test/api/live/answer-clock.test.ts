@@ -87,6 +87,20 @@ t.test(
   },
 );
 
+t.test('a node that is a few seconds behind goes with the log also after its wall was set back (F-05)', async (t) => {
+  const node = openNode({ off: -2 * MICROS_PER_SECOND });
+  node.tell(BEGUN);
+  node.host.wall -= HOUR;
+  for (let second = 1; second <= 10; second++) {
+    node.pass(MICROS_PER_SECOND);
+    node.tell(BEGUN + second * MICROS_PER_SECOND);
+    t.equal(node.nowMicros(), BEGUN + second * MICROS_PER_SECOND);
+    t.same(await node.unready(), []);
+  }
+  node.tell(BEGUN + MICROS_PER_DAY);
+  t.ok(node.nowMicros() < BEGUN + 11 * MICROS_PER_SECOND, 'a log that is far from both is not believed');
+});
+
 t.test('a broker a day ahead, and a wall clock a day ahead or an hour back, move nothing alone', async (t) => {
   const node = openNode();
   node.tell(BEGUN + MICROS_PER_DAY);
