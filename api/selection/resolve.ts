@@ -1,7 +1,7 @@
 // Resolves names to listings: unknown codes are errors that name the known ones; the rest selects (S-03 to S-05, E-08).
-import { type ApiError, ServiceError } from '../../schemas/errors.ts';
 import type { Micros } from '../../schemas/records.ts';
-import { type CodeKey, findSpelledCode, makeUnknownCode } from '../language/codes.ts';
+import { type CodeKey, findSpelledCode, makeUnknownCode, UNKNOWN_CODES } from '../language/codes.ts';
+import { Faults } from '../language/faults.ts';
 import type { Origin, Selection } from '../language/selection.ts';
 import { findVersionAt, isListed, type Selected } from '../live/listing-book.ts';
 import type { Directory } from './directory.ts';
@@ -16,22 +16,24 @@ export type MissingPair =
   | { readonly symbol: string; readonly venue: string };
 
 const CODE_KEYS = ['instrument', 'base', 'venue', 'quote'] as const;
-/** Catalogue spelling of every code. Throws ServiceError with every unknown one. */
-export const resolveNames = (selection: Selection, directory: Directory): Names => {
-  const errors: ApiError[] = [];
+
+/** Catalogue spelling of every code. Throws ServiceError with the first unknown ones. */
+export const resolveNames = (selection: Selection, { codes }: Directory): Names => {
+  const faults = new Faults(null);
   const names: { -readonly [K in keyof Names]: Names[K] } = {};
   for (const key of CODE_KEYS) {
     const named: Named[] = [];
     for (const code of selection[key] ?? []) {
-      const spelt = findSpelledCode(key, code.text, directory.codes);
-      if (spelt === undefined) errors.push({ ...makeUnknownCode(key, code.text, directory.codes), ...code.origin });
+      const spelt = findSpelledCode(key, code.text, codes);
+      if (spelt === undefined)
+        faults.addAt(UNKNOWN_CODES[key], code.origin, () => makeUnknownCode(key, code.text, codes));
       else named.push({ code: spelt, origin: code.origin });
     }
     if (selection[key] !== undefined) names[key] = named;
   }
   if (selection.symbol !== undefined)
     names.symbol = selection.symbol.map(({ text, origin }) => ({ code: text, origin }));
-  if (errors.length > 0) throw new ServiceError(errors);
+  faults.throwIfAny();
   return names;
 };
 
