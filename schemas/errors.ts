@@ -149,13 +149,31 @@ export const makeUnavailable = (message: string, hint = 'Repeat the call in a fe
 const FARTHEST = 2;
 export const MOST_SUGGESTED = 3;
 
+/** A bit for each letter of a text; some share one. */
+const findLetters = (text: string): number => {
+  let letters = 0;
+  for (let at = 0; at < text.length; at++) letters |= 1 << (text.charCodeAt(at) & 31);
+  return letters;
+};
+
+const countBits = (bits: number): number => {
+  let count = 0;
+  for (let left = bits; left !== 0; left &= left - 1) count += 1;
+  return count;
+};
+
 /** Known names within two edits of `name`, which may be of any length, nearest first, at most `most` (E-08). */
 export const findNearest = (name: string, known: Iterable<string>, most = MOST_SUGGESTED): string[] => {
   const lower = name.toLowerCase();
+  const letters = findLetters(lower);
   const found: { readonly known: string; readonly distance: number }[] = [];
   for (const candidate of known) {
     if (Math.abs(candidate.length - name.length) > FARTHEST) continue;
-    const distance = computeEditDistance(lower, candidate.toLowerCase());
+    const lowerCandidate = candidate.toLowerCase();
+    const ofCandidate = findLetters(lowerCandidate);
+    // An edit brings one letter and takes one away at most: this leaves out most of thousands of names for a hundredth of the distance.
+    if (countBits(letters & ~ofCandidate) > FARTHEST || countBits(ofCandidate & ~letters) > FARTHEST) continue;
+    const distance = computeEditDistance(lower, lowerCandidate);
     if (distance <= FARTHEST) found.push({ known: candidate, distance });
   }
   found.sort((a, b) => a.distance - b.distance || (a.known < b.known ? -1 : 1));
