@@ -6,6 +6,7 @@ import type { AnchorChain } from '../../processors/nightly/anchor/chain.ts';
 import { encodePost } from '../../processors/nightly/anchor/contract.ts';
 import { STUCK_MS } from '../../processors/nightly/anchor/decide.ts';
 import { advanceDay, readClosedDay, recordProblem } from '../../processors/nightly/anchor/post-day.ts';
+import { type Kept, readUndecided, recordState, storeSigned } from '../../processors/nightly/anchor/transactions.ts';
 import { addClosedDay, createPoster, openAnchors } from '../support/anchor-chain.ts';
 import { ownEngines, useEngines } from '../support/engines.ts';
 
@@ -106,4 +107,19 @@ t.test('what a node says is recorded, whatever characters it has', async (t) => 
   await recordProblem(pool, day, new Error('execution reverted: custom error 0xe29e659c: \0\0\u0001%'));
   const { rows } = await pool.query('select problem, status from anchor_days where day = $1', [day]);
   t.same(rows, [{ problem: 'execution reverted: custom error 0xe29e659c: \uFFFD\uFFFD\u0001%', status: 'pending' }]);
+});
+
+t.test('bytes that were replaced are open again when they are signed once more', async (t) => {
+  const sender = { genesisHash: `0x${'1'.repeat(64)}`, sender: `0x${'2'.repeat(40)}` } as const;
+  const kept: Kept = {
+    ...{ hash: `0x${'3'.repeat(64)}`, raw: '0x02', day: null, contract, nonce: 7, state: 'open' },
+    ...{ maxFee: 418n, priorityFee: 3n, signedAtMs: Date.now() },
+  };
+  await storeSigned(pool, sender, kept);
+  await recordState(pool, sender, { hashes: [kept.hash], state: 'replaced' });
+  // The block of what replaced it was removed, and the market asks for the same fees.
+  await storeSigned(pool, sender, kept);
+  t.match(await readUndecided(pool, sender, { day: null, contract: null, mined: 7 }), [
+    { hash: kept.hash, state: 'open' },
+  ]);
 });

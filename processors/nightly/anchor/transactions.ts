@@ -34,9 +34,11 @@ const UNDECIDED = `select ${COLUMNS} from anchor_transactions where genesis_hash
   and (state = 'open' or (state = 'mined' and
     (nonce >= $5 or (day is not distinct from $3 and ($4::text is null or contract = $4)))))
   order by nonce, max_fee_per_gas`;
+/** Bytes that were replaced may be signed again, once the block of what replaced them was removed: at the same fees they are the same. */
 const STORE = `insert into anchor_transactions
   (genesis_hash, tx_hash, day, contract, sender, nonce, raw, max_fee_per_gas, max_priority_fee_per_gas, signed_at)
-  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`;
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+  on conflict (genesis_hash, tx_hash) do update set state = 'open', signed_at = excluded.signed_at`;
 
 const toKept = ({ nonce, max_fee, priority_fee, signed_at, hash, day, contract, raw, state }: Row): Kept => ({
   ...{ hash, day, contract, raw, state },
