@@ -56,6 +56,10 @@ const findVenueName = ({ directory }: Shown, venue: string): string => directory
 const makeTitle = (shown: Shown, listing: BoardListing): string =>
   `${findVenueName(shown, listing.venue)} ${listing.venue_symbol}`;
 
+/** What a price or a quantity is in. */
+const listUnits = ({ form }: SideColumn, { base, quote }: BoardListing): { quote?: string; base?: string } =>
+  form === 'quantity' ? { quote, base } : form === 'price' ? { quote } : {};
+
 const renderSideTable = (shown: Shown): Content => {
   const layers = SIDE_LAYERS.filter((layer) => shown.scope.layers.includes(layer));
   const columns = SIDE.filter(({ layer }) => layers.includes(layer));
@@ -71,8 +75,7 @@ const renderSideTable = (shown: Shown): Content => {
             html`<tr>
               <th scope="row">${findVenueName(shown, listing.venue)} <span class="muted">${listing.venue_symbol}</span></th>
               ${columns.map((figure) => {
-                const quote = ['quantity', 'price'].includes(figure.form) ? { quote: listing.quote } : {};
-                return html`<td>${renderLiveCell({ ...figure, ...quote, listing: toListingKey(listing) })}</td>`;
+                return html`<td>${renderLiveCell({ ...figure, ...listUnits(figure, listing), listing: toListingKey(listing) })}</td>`;
               })}
             </tr>`,
         )}

@@ -15,9 +15,11 @@ type ShownFigure = {
   readonly measure?: string;
   /** Shown beside the age where the quote currency appears nowhere else. */
   readonly quote?: string;
+  /** Of a quantity on a page about one asset: the figure states its unit whole, and no currency is beside the age. */
+  readonly base?: string;
 };
 
-export const renderLiveCell = ({ listing, layer, member, form, label, measure, quote }: ShownFigure): Content =>
+export const renderLiveCell = ({ listing, layer, member, form, label, measure, quote, base }: ShownFigure): Content =>
   html`<button
     type="button"
     class="cell waiting"
@@ -29,7 +31,8 @@ export const renderLiveCell = ({ listing, layer, member, form, label, measure, q
     data-label=${label}
     data-measure=${measure}
     data-quote=${quote}
-  ><span class="figure">…</span><span class="age">${quote}</span></button>`;
+    data-base=${base}
+  ><span class="figure">…</span><span class="age">${base === undefined ? quote : ''}</span></button>`;
 
 /** The line that shows whether figures are live, with the button that stops them (WCAG 2.2.2). */
 export const renderLiveLine = (): Content =>

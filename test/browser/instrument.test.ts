@@ -73,6 +73,9 @@ t.test('open interest has one unit, prices their currency, and every line a name
     .locator('.key')
     .evaluateAll((keys) => keys.map((key) => (key as HTMLElement).style.borderTop));
   t.equal(new Set(borders).size, LISTINGS.length, 'no two lines have the same key');
+  const size = page.locator('#side button.cell.figure[data-layer="oi"]');
+  t.equal(await size.locator('.figure').textContent(), '1\u202f921 BTC', 'a quantity has its own unit');
+  t.match(await size.locator('.age').textContent(), /^\d+ s$/, 'and no currency that it is not in');
   await shoot(on, 'instrument-lines');
   t.same(await findViolations(on), []);
   t.same(on.faults, []);

@@ -4,7 +4,7 @@ import { openAccountStore } from '../../api/access/account-store.ts';
 import { openKeyStore } from '../../api/access/key-store.ts';
 import { hashKey, makeKey } from '../../api/access/keys.ts';
 import { findFreePort } from '../../infra/dev/engines/ports.ts';
-import { market, testApp } from '../api/live-fixture.ts';
+import { market, reading, testApp } from '../api/live-fixture.ts';
 import { startSite } from '../api/site-fixture.ts';
 import { openChromium } from '../support/browser.ts';
 import type { Teardown } from '../support/engines.ts';
@@ -27,7 +27,13 @@ export const openExplorer = async (t: Teardown): Promise<OpenExplorer> => {
     "insert into api_keys (key_id, account_id, hash, display, name, plan) values ('key_open', 'acc_open', $1, 'sk_', 'open', 'pro')",
     [hashKey(explorerKey)],
   );
-  const data = await testApp(market(), { keys: openKeyStore(pool), accounts: openAccountStore(pool), baseUrl: apiUrl });
+  const feed = market();
+  feed.read(
+    'binance',
+    'BTCUSDT',
+    reading({ layer: 'oi', values: { oi: '1920.5' }, instants: {}, quantity_unit: 'base' }),
+  );
+  const data = await testApp(feed, { keys: openKeyStore(pool), accounts: openAccountStore(pool), baseUrl: apiUrl });
   await data.app.listen({ host: '127.0.0.1', port: apiPort });
   await app.listen({ host: '127.0.0.1', port });
   t.teardown(() => data.app.close());

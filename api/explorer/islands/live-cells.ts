@@ -8,7 +8,7 @@ import type { LiveFeed } from './live-feed.ts';
 
 /**
  * A button of the page: `data-listing`, and of its own or of its table `data-layer`, `data-member`, `data-form`, `data-label`, perhaps `data-measure`
- * and `data-quote`. `data-names` of the table has the names of venues.
+ * `data-quote` and `data-base`. `data-names` of the table has the names of venues.
  */
 type LiveCell = {
   readonly button: HTMLButtonElement;
@@ -20,6 +20,7 @@ type LiveCell = {
   readonly form: Form;
   readonly scale: Scale | null;
   readonly quote: string;
+  readonly base: string;
   readonly title: string;
   /** Cells of one row share the largest figure of a share. */
   readonly row: Element | null;
@@ -38,9 +39,9 @@ const formatTitle = (listing: string, { label = '', names = '{}' }: DOMStringMap
 
 const readCell = (button: HTMLButtonElement): LiveCell => {
   const said: DOMStringMap = { ...button.closest('table')?.dataset, ...button.dataset };
-  const { listing = '', layer = '', member = '', form = 'quantity', measure, quote = '' } = said;
+  const { listing = '', layer = '', member = '', form = 'quantity', measure, quote = '', base = '' } = said;
   return {
-    ...{ button, listing, layer, member, form: form as Form, quote, row: button.closest('tr') },
+    ...{ button, listing, layer, member, form: form as Form, quote, base, row: button.closest('tr') },
     title: formatTitle(listing, said),
     scale: measure === undefined ? null : findMeasure(measure).scale,
     figure: button.querySelector('.figure') as HTMLElement,
@@ -50,13 +51,13 @@ const readCell = (button: HTMLButtonElement): LiveCell => {
   };
 };
 
-/** A currency is beside the age, where the cell names it. */
-const formatFigure = ({ form, quote }: LiveCell, cell: Cell): string => {
+/** A currency is beside the age where the cell names it, but for a quantity whose asset is known. */
+const formatFigure = ({ form, quote, base }: LiveCell, cell: Cell): string => {
   switch (cell.kind) {
     case 'figure':
-      return form === 'quantity'
-        ? formatQuantity(cell.digits, cell.unit, quote === '' ? undefined : '')
-        : formatForm(form, cell.digits);
+      if (form !== 'quantity') return formatForm(form, cell.digits);
+      if (base !== '') return formatQuantity(cell.digits, cell.unit === 'base' ? base : cell.unit, quote);
+      return formatQuantity(cell.digits, cell.unit, quote === '' ? undefined : '');
     case 'withheld':
     case 'absent':
       return cell.label;
@@ -67,9 +68,9 @@ const formatFigure = ({ form, quote }: LiveCell, cell: Cell): string => {
   }
 };
 
-const formatAge = ({ quote }: LiveCell, cell: Cell): string => {
+const formatAge = ({ quote, base }: LiveCell, cell: Cell): string => {
   const age = cell.kind === 'figure' || cell.kind === 'withheld' ? cell.ageMs : null;
-  return `${quote} ${age === null ? '' : formatAgeMs(age)}`.trim();
+  return `${base === '' ? quote : ''} ${age === null ? '' : formatAgeMs(age)}`.trim();
 };
 
 /** Figures that may be compared: contracts are another size on each venue, and a quote currency is a unit of its own. */
