@@ -72,6 +72,8 @@ type Subject = {
   /** Minutes of periods that have no candle. */
   readonly minutes: ReadonlyMap<Micros, StoredCandle>;
   readonly marks: Marks | null;
+  /** Candles of periods that end by then are not kept. */
+  readonly retentionFrom: Micros;
   readonly options: CandleOptions;
 };
 
@@ -89,11 +91,10 @@ const findPolicyAt = ({ capabilities, selected, options }: Subject, at: Micros):
 
 /** Decides the answer for the period that opens at `openTime` (L-07, H-07, H-11, H-16f, H-16k). */
 const judge = (subject: Subject, openTime: Micros, candle: StoredCandle | undefined): Verdict => {
-  const { selected, options } = subject;
+  const { retentionFrom, options } = subject;
   const { length } = options.asked;
   const policy = findPolicyAt(subject, openTime + length);
-  const kept = computeRetentionFrom('candles', selected.version, options.evaluatedAt);
-  const isKept = openTime + length > kept;
+  const isKept = openTime + length > retentionFrom;
   if (!isKept && (policy === null || policy === 'on')) return makeMissing(NOT_RETAINED);
   if (policy !== 'on') {
     const status = policy ?? 'off';
@@ -103,18 +104,19 @@ const judge = (subject: Subject, openTime: Micros, candle: StoredCandle | undefi
   const isUnlisted = subject.unlisted.some(
     ({ from, to }) => openTime + length > toLastMinuteEnd(from) && openTime < to,
   );
-  return makeMissing(explainMissing(candle?.gapCause ?? (isUnlisted ? 'not_listed' : 'unknown'), openTime, kept));
+  return makeMissing(
+    explainMissing(candle?.gapCause ?? (isUnlisted ? 'not_listed' : 'unknown'), openTime, retentionFrom),
+  );
 };
 
 type Counted = { readonly expected: number; readonly present: number; readonly noTrades: number };
 
 /** Minutes of a period: as it was sealed, or by counting those that are known. Of a period before what is kept there is none. */
 const countMinutes = (subject: Subject, openTime: Micros, candle: StoredCandle | undefined): Counted => {
-  const { minutes, selected, options } = subject;
+  const { minutes, retentionFrom, options } = subject;
   const { length } = options.asked;
   const expected = length / MICROS_PER_MINUTE;
-  if (openTime + length <= computeRetentionFrom('candles', selected.version, options.evaluatedAt))
-    return { expected, present: 0, noTrades: 0 };
+  if (openTime + length <= retentionFrom) return { expected, present: 0, noTrades: 0 };
   if (candle !== undefined) return { expected, present: candle.present, noTrades: candle.noTrades };
   let [present, noTrades] = [0, 0];
   for (let at = openTime; at < openTime + length; at += MICROS_PER_MINUTE) {
@@ -209,11 +211,11 @@ const makeRows = (subject: Subject): readonly { readonly steps: number; readonly
 
 /** Members of an item beside its rows. */
 const makeItemHead = (subject: Subject): Row => {
-  const { selected, options } = subject;
+  const { selected, retentionFrom } = subject;
   return {
     ...nameListing(selected),
     units: findUnits(subject),
-    retention_from: formatInstant(computeRetentionFrom('candles', selected.version, options.evaluatedAt)),
+    retention_from: formatInstant(retentionFrom),
   };
 };
 
@@ -280,6 +282,7 @@ const gatherSubjects = async (
       candles: candles.get(id) ?? new Map(),
       minutes: minutes.get(id) ?? new Map(),
       marks: marks.get(id) ?? null,
+      retentionFrom: computeRetentionFrom('candles', one.version, evaluatedAt),
       options,
     };
   });
