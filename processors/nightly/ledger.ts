@@ -2,8 +2,7 @@
 import type { Pool, PoolClient } from 'pg';
 import { pauseUnlessAborted } from '../../infra/runtime/pause.ts';
 import { runLocked } from '../../infra/runtime/postgres/advisory-lock.ts';
-import { makeStorable } from '../../infra/runtime/postgres/storable.ts';
-import { describeError } from '../../schemas/thrown.ts';
+import { describeStorable } from '../../infra/runtime/postgres/storable.ts';
 import type { Day } from './day.ts';
 import type { StepState } from './schedule.ts';
 
@@ -74,7 +73,7 @@ const workThrough = async (
     if (lost.aborted) return { result: 'failed', error: lost.reason };
     // No failure, after which the step would rest: as after a kill the next runner takes it up at once.
     if (signal?.aborted === true) return { result: 'stopped' };
-    await client.query(END, [day, step, 'failed', makeStorable(describeError(error)).slice(0, 1_000)]);
+    await client.query(END, [day, step, 'failed', describeStorable(error)]);
     return { result: 'failed', error };
   }
 };

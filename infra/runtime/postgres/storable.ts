@@ -1,4 +1,5 @@
 // Texts that PostgreSQL cannot store: a query for one fails, where the result should be empty.
+import { describeError } from '../../../schemas/thrown.ts';
 
 /** False for a text with a zero character (PostgreSQL, section 8.3) or a lone surrogate, which UTF-8 does not have and `jsonb` refuses. */
 export const isStorable = (text: string): boolean => !text.includes('\0') && text.isWellFormed();
@@ -10,5 +11,10 @@ export const isStorableJson = (value: unknown): boolean => {
   return Object.entries(value).every(([name, member]) => isStorable(name) && isStorableJson(member));
 };
 
+const MOST_LETTERS = 1_000;
+
 /** The text with U+FFFD for what cannot be stored: a failure that is recorded has words of others in it, as those of a node of a chain. */
 export const makeStorable = (text: string): string => text.replaceAll('\0', '\uFFFD').toWellFormed();
+
+/** What was thrown, as a column of failures keeps it. */
+export const describeStorable = (error: unknown): string => makeStorable(describeError(error).slice(0, MOST_LETTERS));

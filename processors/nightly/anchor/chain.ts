@@ -97,7 +97,10 @@ const ALREADY_ANCHORED = toFunctionSelector('AlreadyAnchored(uint32)');
 /** Whether the contract refused because the day has its root. */
 const isPosted = (error: unknown): boolean =>
   error instanceof BaseError &&
-  error.walk((one) => String((one as { readonly data?: unknown }).data).startsWith(ALREADY_ANCHORED)) !== null;
+  error.walk((one) => {
+    const { data } = one as { readonly data?: unknown };
+    return typeof data === 'string' && data.startsWith(ALREADY_ANCHORED);
+  }) !== null;
 
 /** Runs a query; rejects with ChainError only. */
 const ask = async <T>(what: string, question: () => Promise<T>): Promise<T> => {

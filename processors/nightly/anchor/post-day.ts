@@ -1,9 +1,8 @@
 // Posts the root of one closed day and follows it until confirmation; PostgreSQL has its state at every moment (AN-03).
 import type { Pool } from 'pg';
 import type { Hex } from 'viem';
-import { makeStorable } from '../../../infra/runtime/postgres/storable.ts';
+import { describeStorable } from '../../../infra/runtime/postgres/storable.ts';
 import type { AnchorStatus } from '../../../schemas/anchor-chain.ts';
-import { describeError } from '../../../schemas/thrown.ts';
 import type { Day } from '../day.ts';
 import type { AnchorChain } from './chain.ts';
 import { encodePost } from './contract.ts';
@@ -55,8 +54,7 @@ export const isSettled = async (closed: ClosedDay, chain: AnchorChain): Promise<
 
 /** Records why an attempt ended; `failed` when an operator must act. */
 export const recordProblem = async (database: Pool, day: Day, error: unknown): Promise<void> => {
-  const text = makeStorable(describeError(error));
-  await database.query(RECORD_PROBLEM, [day, text.slice(0, 1_000), error instanceof PostingError]);
+  await database.query(RECORD_PROBLEM, [day, describeStorable(error), error instanceof PostingError]);
 };
 
 const toPurpose = ({ day, root }: ClosedDay, contract: Hex, { chain }: { readonly chain: AnchorChain }): Purpose => ({
