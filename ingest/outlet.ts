@@ -1,6 +1,7 @@
 // Sends raw messages to Kafka: directly while it acknowledges, through the disk spool while it does not, always in one order.
 import type { Publication, Publisher } from '../infra/runtime/kafka/kafka.ts';
 import type { Logger } from '../infra/runtime/log.ts';
+import { awaitAtMost } from '../infra/runtime/pause.ts';
 import { createEndings } from './endings.ts';
 import type { Segment, Spool } from './spool.ts';
 import type { SpoolRecord } from './spool-format.ts';
@@ -116,7 +117,11 @@ export class Outlet {
         // Kafka may have stalled meanwhile, and waiting records may be on disk now.
       } while (this.#spooling && !this.#closing);
     };
-    const inTime = await Promise.race([flushAll().then(() => true), awaitLastFlush()]);
+    let inTime = false;
+    const flushing = flushAll().then(() => {
+      inTime = true;
+    });
+    await awaitAtMost(flushing, LAST_FLUSH_MS);
     clearInterval(this.#watch);
     this.#closing = true;
     this.#over.resolve();
@@ -131,7 +136,7 @@ export class Outlet {
     const isKept = await spool.sync();
     if (isKept) log.warn({ bytes: spool.bytes() }, 'messages are left on disk for the next process');
     else log.error({ bytes: spool.pendingBytes() }, 'messages are lost: neither Kafka nor the disk takes them');
-    await Promise.race([publisher.abandon(), awaitLastFlush()]);
+    await awaitAtMost(publisher.abandon(), LAST_FLUSH_MS);
     await this.#draining;
   }
 
@@ -208,11 +213,6 @@ export class Outlet {
     return this.#options.spool.isLastRecovered(segment) ? this.#endings.take() : [];
   }
 }
-
-const awaitLastFlush = (): Promise<false> =>
-  new Promise((resolve) => {
-    setTimeout(() => resolve(false), LAST_FLUSH_MS).unref();
-  });
 
 function* splitChunks(records: readonly SpoolRecord[]): Generator<readonly SpoolRecord[]> {
   let chunk: SpoolRecord[] = [];
