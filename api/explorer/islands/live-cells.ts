@@ -7,7 +7,7 @@ import { findMeasure, type Scale } from '../board/measures.ts';
 import type { LiveFeed } from './live-feed.ts';
 
 /**
- * A button of the page: `data-listing`, and of its own or of its table `data-layer`, `data-member`, `data-form`, `data-label`, perhaps `data-measure`
+ * A button of the page: `data-listing`, and of its own or of its table `data-layer`, `data-member`, `data-form`, `data-label`, perhaps `data-measure`,
  * `data-quote` and `data-base`. `data-names` of the table has the names of venues.
  */
 type LiveCell = {

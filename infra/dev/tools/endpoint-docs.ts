@@ -7,9 +7,7 @@ import { PLAN_NAMES, PLAN_ROWS } from '../../../api/contract/plan-rows.ts';
 import type { PlanLimits } from '../../../api/contract/plans.ts';
 import { listErrorCodes } from '../../../api/data-app/endpoint-codes.ts';
 import { GAPS_HEADER } from '../../../api/data-app/envelope-headers.ts';
-import { toAnchor } from '../../../api/open-pages/endpoint-pages.ts';
-import { OPERATIONS } from '../../../api/operations/index.ts';
-import { STREAM } from '../../../api/stream/request.ts';
+import { ENDPOINTS, toAnchor } from '../../../api/open-pages/endpoint-pages.ts';
 import { formatDuration, formatSeconds } from '../../../schemas/durations.ts';
 import { CATALOGUE } from '../../../schemas/errors.ts';
 import { GAP_CAUSES } from '../../../schemas/gap-causes.ts';
@@ -157,8 +155,6 @@ const printErrorsTable = (endpoints: readonly Endpoint[]): string => {
     ]);
   return printTable(['code', 'status', 'again?', 'meaning', 'what to do'], rows);
 };
-
-const ENDPOINTS: readonly Endpoint[] = [...OPERATIONS, STREAM];
 
 /** The whole file. */
 export const printEndpointDocs = (): string =>
