@@ -15,6 +15,7 @@ import { readClosedDay } from '../../../../processors/nightly/anchor/post-day.ts
 import { createNightlyMetrics } from '../../../../processors/nightly/metrics.ts';
 import { addClosedDay } from '../../../support/anchor-chain.ts';
 import { ownEngines, useEngines } from '../../../support/engines.ts';
+import { until } from '../../../support/pipeline.ts';
 
 t.setTimeout(900_000);
 const DAY = '2026-01-10';
@@ -44,6 +45,7 @@ t.test('the contract is kept with its chain, and created again with a new one', 
     (await pool.query("select state from nightly_steps where step = 'anchor' and day = $1", [DAY])).rows[0]?.state;
 
   const first = await ownEngines(t, ['anvil']);
+  const begunMs = Date.now();
   const url = first.endpoints.rpc_url;
   const local = await ensure(url);
   t.match(local, { anchor_contract: /^0x[0-9a-f]{40}$/, anchor_owner_key_file: join(folder, 'anchor-owner.key') });
@@ -58,6 +60,8 @@ t.test('the contract is kept with its chain, and created again with a new one', 
   t.same(await ensure(url), local, 'restarted with its state');
   t.equal(await readState(), 'done');
 
+  // A chain is known by its first block, which has the second in which it was made.
+  await until('another second', 5_000, async () => (Date.now() - begunMs > 1_000 ? true : null));
   const second = await ownEngines(t, ['anvil']);
   const anew = await ensure(second.endpoints.rpc_url);
   t.equal(await readState(), 'failed', 'the day is due again');
