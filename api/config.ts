@@ -15,7 +15,7 @@ export const API_CONFIG = {
   QUESTDB_PG: {
     type: 'string',
     default: null,
-    description: `QuestDB PostgreSQL wire, for history; ${PG_TLS_HINT}; unset: history answers 503.`,
+    description: `QuestDB PostgreSQL wire, for history; ${PG_TLS_HINT}; unset: history requests are answered with 503.`,
   },
   ...QUESTDB_LOGIN_CONFIG,
   HOST: { type: 'string', default: '127.0.0.1', description: 'Address the data API listens on.' },
@@ -36,7 +36,7 @@ export const API_CONFIG = {
   INTERNAL_URL: {
     type: 'url',
     default: 'http://127.0.0.1:8083',
-    description: 'Private listener of the sign-in, which checks access tokens; asked only where AUTH_URL is set.',
+    description: 'Private listener of the sign-in, which checks access tokens; used only if AUTH_URL is set.',
   },
   INTERNAL_SECRET: {
     type: 'string',
@@ -52,7 +52,7 @@ export const API_CONFIG = {
   SIMULATED: {
     type: 'boolean',
     default: false,
-    description: 'The venues are simulated, and answers of /readyz say so.',
+    description: 'The venues are simulated; responses of /readyz state it.',
   },
   WEBHOOKS_LOOPBACK: {
     type: 'boolean',
@@ -64,5 +64,5 @@ export const API_CONFIG = {
 
 export const PERP_MCP_CONFIG = {
   BASE_URL: { type: 'url', default: 'http://127.0.0.1:8080', description: 'How the data API is reached.' },
-  API_KEY: { type: 'string', secret: true, description: 'Key that every call counts on.' },
+  API_KEY: { type: 'string', secret: true, description: 'API key with which all calls are made.' },
 } as const satisfies ConfigSpec;

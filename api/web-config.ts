@@ -11,7 +11,7 @@ export const WEB_CONFIG = {
     type: 'url',
     default: null,
     description:
-      'How people reach the account site: a name, since passkeys work on no address; http://localhost:ACCOUNT_PORT when unset.',
+      'Public URL of the account site. It needs a host name, because passkeys do not work with an IP address; http://localhost:ACCOUNT_PORT when unset.',
   },
   AUTH_URL: { type: 'url', default: null, description: 'Issuer of the OAuth sign-in; ACCOUNT_URL when unset.' },
   BASE_URL: { type: 'url', default: 'http://127.0.0.1:8080', description: 'How clients reach the data API.' },
@@ -20,7 +20,7 @@ export const WEB_CONFIG = {
     default: null,
     description: 'How this process reaches the data API; BASE_URL when unset.',
   },
-  MCP_URL: { type: 'url', default: null, description: 'How agents reach the tool server; unset: there is none.' },
+  MCP_URL: { type: 'url', default: null, description: 'Public URL of the tool server; unset: no tool server.' },
   INTERNAL_HOST: {
     type: 'string',
     default: '127.0.0.1',
@@ -35,19 +35,19 @@ export const WEB_CONFIG = {
     type: 'string',
     default: null,
     secret: true,
-    description: 'Bearer of requests to the private listener; unset: made once and kept in PostgreSQL.',
+    description: 'Bearer token of requests to the private listener; unset: generated once and stored in PostgreSQL.',
   },
   COOKIE_SECRET: {
     type: 'string',
     default: null,
     secret: true,
-    description: 'Signs form tokens; unset: made once and kept in PostgreSQL.',
+    description: 'Signs form tokens; unset: generated once and stored in PostgreSQL.',
   },
   CONNECTION_SECRET: {
     type: 'string',
     default: null,
     secret: true,
-    description: 'Makes the keys of connections; unset: made once and kept in PostgreSQL.',
+    description: 'The keys of connections are derived from it; unset: generated once and stored in PostgreSQL.',
   },
   EXPLORER_KEY: {
     type: 'string',

@@ -36,12 +36,12 @@ export const INGEST_CONFIG = {
   SPOOL_DIR: {
     type: 'string',
     default: '.local/spool',
-    description: 'Folder for messages that Kafka has not acknowledged. Each collector makes a folder of its own in it.',
+    description: 'Folder for messages that Kafka has not acknowledged. Each collector creates its own subfolder.',
   },
   SPOOL_MAX_BYTES: {
     type: 'integer',
     default: 2 * 1024 ** 3,
-    description: 'When the spool holds more bytes than this, the collector ends its connections.',
+    description: 'Size of the spool in bytes above which the collector ends its connections.',
   },
   ...METRICS_CONFIG,
   METRICS_PORT: {

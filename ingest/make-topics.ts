@@ -15,7 +15,7 @@ export const makeTopics = async (
   specs: readonly TopicSpec[],
   signal: AbortSignal,
 ): Promise<void> => {
-  const outages = createOutageLog(handle.log, 'the topics could not be looked at, trying again');
+  const outages = createOutageLog(handle.log, 'the topics could not be read, trying again');
   while (!signal.aborted) {
     try {
       return await ensureTopics(handle, specs);

@@ -135,7 +135,7 @@ export class Outlet {
     if (!this.#spooling) this.#spill();
     const isKept = await spool.sync();
     if (isKept) log.warn({ bytes: spool.bytes() }, 'messages are left on disk for the next process');
-    else log.error({ bytes: spool.pendingBytes() }, 'messages are lost: neither Kafka nor the disk takes them');
+    else log.error({ bytes: spool.pendingBytes() }, 'messages are lost: neither Kafka nor the disk accepts them');
     await awaitAtMost(publisher.abandon(), LAST_FLUSH_MS);
     await this.#draining;
   }
@@ -156,7 +156,7 @@ export class Outlet {
     const kept = [...underWay, ...waiting].filter(isKept) as readonly SpoolRecord[];
     for (const record of kept) spool.append(record);
     this.#underWay = underWay.filter(isKept).length;
-    log.warn({ messages: kept.length }, 'Kafka does not take what comes in: it goes to disk');
+    log.warn({ messages: kept.length }, 'Kafka does not acknowledge messages in time: new ones are written to disk');
     this.#startSpooling();
   }
 

@@ -40,7 +40,7 @@ export const lockFolder = (dir: string): void => {
   const file = join(dir, 'owner');
   const owner = readOwner(file);
   if (owner !== null)
-    throw new Error(`${dir} belongs to process ${owner}: each collector that runs needs a COLLECTOR_ID of its own`);
+    throw new Error(`${dir} belongs to process ${owner}: each running collector needs its own COLLECTOR_ID`);
   writeFileSync(file, `${process.pid} ${readStart(process.pid)}`);
 };
 

@@ -159,7 +159,7 @@ export class Spool {
     const isTorn = this.isLastRecovered(segment);
     this.#options.log[isTorn ? 'warn' : 'error'](
       { path, dropped: bytes - wholeBytes },
-      'end of a spool file is not whole',
+      'the end of a spool file is incomplete',
     );
     return records;
   }

@@ -7,8 +7,8 @@ import { QUESTDB_LOGIN_CONFIG } from '../infra/runtime/questdb/reader.ts';
 
 export const PROCESSORS_CONFIG = {
   ...KAFKA_CONFIG,
-  VENUES: { type: 'list', description: 'Venue codes whose raw topics are worked on.' },
-  SHARDS: { type: 'integer', default: 1, description: 'Partitions of each raw topic when it is made.' },
+  VENUES: { type: 'list', description: 'Codes of the venues whose raw topics are processed.' },
+  SHARDS: { type: 'integer', default: 1, description: 'Partitions of each raw topic when it is created.' },
   KAFKA_REPLICATION: {
     type: 'integer',
     default: -1,
@@ -21,12 +21,12 @@ export const PROCESSORS_CONFIG = {
     type: 'string',
     default: null,
     description:
-      'Name that no other living process has: a restart then takes over at once. Without it the group waits 6 s.',
+      'A name that no other running process has. With it a restarted process takes over its tasks immediately; without it the group waits 6 s.',
   },
   OWNER_TICKS: {
     type: 'boolean',
     default: true,
-    description: 'The owner of a quiet partition appends ticks; off when a finished log is worked through again.',
+    description: 'Whether the owner of a quiet partition appends ticks; false to process a finished log again.',
   },
   SINK: { type: 'boolean', default: true, description: 'Also write rows into QuestDB.' },
   QUESTDB_HTTP: {

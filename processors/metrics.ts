@@ -43,7 +43,7 @@ export const createProcessorMetrics = (registry: Registry): ProcessorMetrics => 
   );
   const watermark = makeGauge(
     'processor_watermark_seconds',
-    'W that a task has published, its outputs acknowledged: seconds since 1970.',
+    'Watermark W that a task has published after its outputs were acknowledged, in seconds since 1970.',
     ['task'],
   );
   const presence = makeGauge('processor_present_share', "Share of this process's listings whose value is present.", [

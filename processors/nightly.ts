@@ -40,7 +40,7 @@ const startScheduled = async (): Promise<Stop> => {
 const findSettings = (env: Environment): Environment => {
   const found = withRunningService(env);
   if (found === null)
-    throw new UsageError('no database: set DATABASE_URL and QUESTDB_PG, or run `npm run demo` beside this');
+    throw new UsageError('no database: set DATABASE_URL and QUESTDB_PG, or run `npm run demo` in another terminal');
   return found;
 };
 

@@ -309,7 +309,7 @@ const SETTLE_EVERY_MS = 250;
 /** Settles the meter again and again; the function it gives settles once more, everything, and ends it. */
 export const keepSettled = (meter: Meter, log: Pick<Logger, 'warn'>): (() => Promise<void>) => {
   let settling: Promise<void> = Promise.resolve();
-  const outages = createOutageLog(log, 'the store of counters is away: this process meters alone');
+  const outages = createOutageLog(log, 'the store of counters is unavailable: this process meters alone');
   const settle = async (options?: { readonly idleMs: number }): Promise<void> => {
     try {
       await meter.settle(Date.now(), options);

@@ -99,11 +99,11 @@ type Refusal = Problem & { readonly retryAfterS?: number };
 
 const BUSY: Refusal = {
   ...{ status: 503, retryAfterS: 1 },
-  text: 'Too many people sign in at this moment. Try again in a second.',
+  text: 'Too many users are signing in. Try again in a second.',
 };
 const AWAY: Refusal = {
   ...{ status: 503, retryAfterS: 5 },
-  text: 'Something that this page needs does not answer now. Try again in a few seconds.',
+  text: 'A service that this page needs does not respond. Try again in a few seconds.',
 };
 
 /** The text for the person behind a failed request; only the log has the cause. `waitS`: what `Retry-After` says already. */

@@ -74,7 +74,7 @@ export const addConfirmForms = (app: FastifyInstance, site: Site): void => {
     if (wait > 0)
       return showCodeForm(site, exchange, {
         status: 429,
-        note: renderFault(`Too many tries. Wait ${formatCount(wait, 'second')}.`),
+        note: renderFault(`Too many attempts. Wait ${formatCount(wait, 'second')}.`),
       });
     if (!(await confirm(site, accountId, readField(request.body, 'code', 100))))
       return showCodeForm(site, exchange, {

@@ -13,7 +13,7 @@ type Feature = { readonly title: string; readonly text: Content; readonly href: 
 const listFeatures = (explorer: 'open' | 'closed'): readonly Feature[] => [
   {
     title: 'Every figure has its age',
-    text: 'A value comes with the venue’s stamp, the time of receipt and its status. A stale figure is withheld, and the reason is stated.',
+    text: 'Each value has the venue’s timestamp, the time of receipt and a status. A stale figure is withheld, and the reason is stated.',
     href: '/docs/concepts',
     label: 'Concepts',
   },

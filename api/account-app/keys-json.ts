@@ -58,7 +58,7 @@ export const addKeysJson = (app: FastifyInstance, site: Site): void => {
         code: 'PLAN_LIMIT',
         text:
           made.is === 'often'
-            ? `An account makes at most ${made.most} keys in 24 hours; use one that you have.`
+            ? `An account can create at most ${made.most} keys in 24 hours; use an existing one.`
             : 'All keys of the plan are in use; revoke one.',
       });
     return reply

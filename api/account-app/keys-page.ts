@@ -125,7 +125,7 @@ const showKeys = async (site: Site, exchange: Exchange, shown: Shown = {}) => {
       ${shown.problem}${renderCompromised(keys)}${renderNewKeyForm(site, exchange, shown)}
       ${
         keys.length === 0
-          ? html`<p class="muted">You have no key yet. Make one: the page then shows its first call, ready to run.</p>`
+          ? html`<p class="muted">You have no key yet. Create one; the page then shows a first call that you can run.</p>`
           : renderTable(
               'Your keys',
               COLUMNS,
@@ -197,20 +197,20 @@ const makeKey = async (site: Site, exchange: Exchange) => {
       return showKeys(site, exchange, {
         problem: renderMessage(
           'warn',
-          html`<p>This key was made and shown before. If you did not keep it, revoke it and make another.</p>`,
+          html`<p>This key was created and shown before. If you did not save it, revoke it and create another.</p>`,
         ),
       });
     case 'full':
       return showKeys(site, exchange, {
         problem: renderFault(
-          `Your plan has room for ${formatCount(made.most, 'key')}, and no room is left. Revoke one that you do not need.`,
+          `Your plan allows ${formatCount(made.most, 'key')}, and you have reached this number. Revoke one that you do not need.`,
         ),
         status: 403,
       });
     case 'often':
       return showKeys(site, exchange, {
         problem: renderFault(
-          `An account makes at most ${formatCount(made.most, 'key')} in 24 hours. Use one that you have.`,
+          `An account can create at most ${formatCount(made.most, 'key')} in 24 hours. Use an existing one.`,
         ),
         status: 403,
       });

@@ -27,7 +27,7 @@ const showStart = (site: Site, exchange: Exchange, problem: Content = null) =>
       ${problem}
       <form method="post" action=${SIGN_PATH} class="panel">
         ${renderFormField(site, exchange, SIGN_PATH)}
-        ${renderField({ name: 'transaction', label: 'Transaction of the purchase', hint: 'The hash in the answer to the purchase, and in your wallet.', attributes: { placeholder: '0x…', maxlength: 66, spellcheck: 'false' } })}
+        ${renderField({ name: 'transaction', label: 'Transaction of the purchase', hint: 'The transaction hash, as in the response to the purchase and in your wallet.', attributes: { placeholder: '0x…', maxlength: 66, spellcheck: 'false' } })}
         ${renderField({ name: 'payer', label: 'Address of the wallet that paid', attributes: { placeholder: '0x…', maxlength: 42, spellcheck: 'false' } })}
         <button type="submit">Continue</button>
       </form>`,
@@ -72,7 +72,7 @@ const NO_PURCHASE =
 
 const AWAY = {
   ...{ status: 503, code: 'UNAVAILABLE' },
-  text: 'The chain does not answer whether your wallet, which is a contract, signed this. Go back and link the key again in a few seconds: the signature is good for ten minutes.',
+  text: 'The chain does not respond, so the signature of your wallet, which is a contract, cannot be checked. Go back and link the key again in a few seconds: the signature is valid for ten minutes.',
 };
 
 /** To the person whose wallet could not be asked; only the log has the cause. */

@@ -54,7 +54,7 @@ export const renderMatchedNow = (now: MatchedNow | null): Content => {
       <p>
         ${matched.length === 0 ? 'It matches nothing' : html`It matches <strong>${formatShownCodes(matched)}</strong>`} at
         ${' '}<time datetime=${at}>${at}</time>${isMore ? ', as far as one page of your plan shows' : ''}.
-        ${unknown.length === 0 ? '' : ` Unknown, for want of an input: ${formatShownCodes(unknown)}.`}
+        ${unknown.length === 0 ? '' : ` Unknown because an input is not known: ${formatShownCodes(unknown)}.`}
       </p>`,
   );
 };
@@ -151,7 +151,7 @@ const renderMoveRow = ({ at, from, to, reason, matched, matchedTotal }: Transiti
 
 export const renderMoveTable = (moves: readonly Transition[]): Content =>
   moves.length === 0
-    ? html`<p class="muted">It has not moved yet.</p>`
+    ? html`<p class="muted">Its state has not changed yet.</p>`
     : renderTable('Last moves', makeColumns('At', 'From', 'To', 'Why'), moves.map(renderMoveRow));
 
 export const renderStateLead = (state: OwnState, rule: Rule): Content =>

@@ -104,7 +104,7 @@ const addPasskeyRoutes = (app: FastifyInstance, site: Site, show: Show): void =>
     return sendProblem(
       site,
       { request, reply },
-      { status: 400, text: 'This passkey was not taken. Load the page again and repeat.' },
+      { status: 400, text: 'This passkey was not accepted. Load the page again and repeat.' },
     );
   });
   app.post<{ Params: { id: string } }>(`${PATH}/passkeys/:id/remove`, async (request, reply) => {

@@ -42,7 +42,7 @@ const renderPasswordPart = (
       <input type="hidden" name="username" autocomplete="username" value=${exchange.request.session?.email} />
       ${
         passwordHash === null
-          ? html`<p class="muted">You sign in with a passkey alone.</p>`
+          ? html`<p class="muted">You sign in with a passkey only.</p>`
           : renderField({
               name: 'current',
               label: 'Current password',
@@ -74,7 +74,7 @@ const renderPasskeyRow = (
 const needsPart = (site: Site, exchange: Exchange, { needsPasskey, passwordHash }: Account): Content => {
   if (passwordHash === null) return null;
   const path = `${SECURITY_PATH}/passkey-needed`;
-  const label = needsPasskey ? 'Let the password alone sign in' : 'Ask for a passkey after the password';
+  const label = needsPasskey ? 'Allow sign-in with the password only' : 'Ask for a passkey after the password';
   return html`<div class="actions">
     ${renderAction(site, exchange, { path, label, style: 'quiet' })}
     ${renderAction(site, exchange, { path: `${SECURITY_PATH}/password/remove`, label: 'Remove the password', style: 'quiet' })}
@@ -86,7 +86,7 @@ const renderPasskeysPart = (
   exchange: Exchange,
   { account, passkeys }: { account: Account; passkeys: readonly Passkey[] },
 ): Content =>
-  html`<h2>Passkeys ${account.needsPasskey ? renderTag('good', 'Asked for after the password') : null}</h2>
+  html`<h2>Passkeys ${account.needsPasskey ? renderTag('good', 'Requested after the password') : null}</h2>
     <p>A passkey of your device or password manager signs you in without anything to type or to steal.</p>
     ${
       passkeys.length === 0

@@ -76,7 +76,7 @@ export const showPasskeyStep = async (
 };
 
 export const formatWait = (seconds: number): string =>
-  `Too many tries. Wait ${formatCount(seconds, 'second')}, then try again.`;
+  `Too many attempts. Wait ${formatCount(seconds, 'second')}, then try again.`;
 
 /** Puts the new session in the place of what this browser was signed in as, and ends that. The form is done: no failure of what follows takes its place. */
 export const enterSession = async (site: Site, { request, reply }: Exchange, token: string): Promise<void> => {

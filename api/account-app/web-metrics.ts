@@ -41,7 +41,10 @@ const addLoad = (registry: Registry, pool: Pool): void => {
 
 const addBacklog = (registry: Registry, pool: Pool): void => {
   const { makeGauge } = bindMetrics(registry);
-  const oldest = makeGauge('perp_web_letters_oldest_seconds', 'Age of the oldest letter that waits; 0: none does.');
+  const oldest = makeGauge(
+    'perp_web_letters_oldest_seconds',
+    'Age of the oldest message that waits; 0: no message waits.',
+  );
   new Gauge({
     name: 'perp_web_letters_waiting',
     help: 'Letters of the last day that were not sent.',
@@ -64,7 +67,7 @@ export const createWebMetrics = (registry: Registry, pool: Pool): CountWeb => {
     labelNames: ['route'],
   });
   const letters = makeCounter('perp_web_letters_total', 'Attempts to send a letter.', ['outcome']);
-  const tidied = makeCounter('perp_web_tidied_rows_total', 'Rows that were past their time and are gone.', ['table']);
+  const tidied = makeCounter('perp_web_tidied_rows_total', 'Expired rows that were deleted.', ['table']);
   for (const outcome of ['sent', 'failed'] as const) letters.inc({ outcome }, 0);
   addLoad(registry, pool);
   addBacklog(registry, pool);

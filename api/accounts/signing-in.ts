@@ -159,8 +159,8 @@ export const mailCode = async (
       '',
       use === 'password'
         ? `Enter it at ${site}/recover within half an hour to set a new password.`
-        : `Enter it on the page that you asked on (${site}/security) within half an hour to confirm your address.`,
-      'If you did not ask for it, somebody else did: nothing has changed, and you need not do anything.',
+        : `Enter it on the page where you requested it (${site}/security) within half an hour to confirm your address.`,
+      'If you did not request it, someone else did. Nothing has changed, and you do not need to do anything.',
       '',
     ].join('\n');
     await writeLetter(client, { accountId, recipient: email, subject: 'Your code', body });

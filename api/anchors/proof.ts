@@ -53,7 +53,7 @@ const refuseNoRow = ({ table, venue, venueSymbol, day }: ProofQuestion): Service
 
 const refuseChanged = (table: string, day: string): ServiceError =>
   makeServiceError('ANCHOR_CHANGED', `Stored rows of ${table} of ${day} differ from what was anchored.`, {
-    hint: 'No proof is given until they are found equal again; the final files hold what was anchored.',
+    hint: 'No proof is returned until they are equal again. The final files contain the anchored rows.',
   });
 
 /** Rows of whole days are dropped when they are this old; a day on the safe side, for a window may end at 24:00. */

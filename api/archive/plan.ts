@@ -51,7 +51,7 @@ export const findFileRefusals = (
   const errors = findRowRefusals(rows, { plan, choice }, { venue: '/listing', instrument: '/listing' });
   const from = plan.history_days === null ? null : evaluatedAt - plan.history_days * MICROS_PER_DAY;
   if (from !== null && (parseInstant(day) ?? 0) + MICROS_PER_DAY < from) {
-    const message = `The plan ${plan.name} goes back to ${formatInstant(from)}; the day ${day} ended before.`;
+    const message = `The plan ${plan.name} includes history from ${formatInstant(from)} on; the day ${day} ended before that.`;
     errors.push({ code: 'PLAN_LIMIT', message, hint: 'Ask for a later day.', path: '/day' });
   }
   return errors;

@@ -17,7 +17,7 @@ export const Layers = Type.Optional(
   Type.Array(Type.String({ pattern: `^(${LAYER_NAMES.join('|')})$` }), {
     minItems: 1,
     maxItems: 32,
-    description: `Layers to answer: ${READING_LAYERS.join(', ')}. Default: all layers of the plan.`,
+    description: `Layers to return: ${READING_LAYERS.join(', ')}. Default: all layers of the plan.`,
   }),
 );
 

@@ -46,8 +46,8 @@ const findByteLimit = (request: FastifyRequest): number => readByteLimit(request
 /** A header that lowers the limit to what is no limit (T-04, E-01 step 6). */
 export const findByteLimitFaults = (request: FastifyRequest): ApiError[] => {
   if (readByteLimit(request) !== null) return [];
-  const message = `"${clip(String(request.headers['x-service-max-bytes']))}" is no limit of an answer's bytes.`;
-  const hint = `Send a whole number from ${LEAST_BYTES} to ${RESPONSE_BYTES}, or leave the header out.`;
+  const message = `"${clip(String(request.headers['x-service-max-bytes']))}" is not a valid limit for the size of an answer.`;
+  const hint = `Send a whole number from ${LEAST_BYTES} to ${RESPONSE_BYTES}, or omit the header.`;
   return [{ code: 'DQL_JSON_SCHEMA', message, hint, path: '/headers/x-service-max-bytes' }];
 };
 
@@ -75,7 +75,7 @@ const makeHint = (answer: Answer, { input }: Operation, refused: Refused): strin
   if (rows === null || !names.includes('limit'))
     return names.length === 0 ? 'Allow a larger answer.' : `Narrow ${names.join(' or ')}.`;
   const others = names.filter((name) => name !== 'limit').join(' or ');
-  return `${others === '' ? 'Send' : `Narrow ${others}, or send`} limit ${rows}: so many rows fit in an answer.`;
+  return `${others === '' ? 'Send' : `Narrow ${others}, or send`} limit ${rows}: this number of rows fits in an answer.`;
 };
 
 /** The refusal of a body of `bytes`, with what would fit. */

@@ -47,7 +47,7 @@ const describeMemory = (registry: Registry, live: LiveMemory, nowMicros: () => M
   });
   new Gauge({
     name: 'perp_api_memory_entries',
-    help: 'What the memory copy holds.',
+    help: 'Number of items in the memory copy.',
     labelNames: ['kind'],
     registers,
     collect() {
@@ -55,7 +55,7 @@ const describeMemory = (registry: Registry, live: LiveMemory, nowMicros: () => M
     },
   });
   const help =
-    '1 once the minutes before the start are read: calls about them and streams that come back need not wait.';
+    '1 once the minutes before the start have been read. Until then, calls about them and resumed streams wait.';
   watchGauge('perp_api_whole', help, () => (live.isReady() && live.isWhole ? 1 : 0));
   watchGauge(
     'perp_api_series_cache_bytes',
@@ -92,7 +92,7 @@ export const createApiMetrics = (registry: Registry, live: LiveMemory, nowMicros
       watchCounter('perp_api_key_notices_lost_total', 'How often that connection was lost.', losses);
     },
     watchMeter(meter) {
-      const help = 'Requests that this process metered by itself because the store of counters did not answer.';
+      const help = 'Requests that this process metered alone because the store of counters did not respond.';
       watchCounter('perp_api_metered_alone_total', help, () => meter.takenAlone);
     },
   };

@@ -14,7 +14,7 @@ const WORDS: Readonly<Record<string, string>> = {
   served_at:
     'Everything recorded up to this instant is in the answer. History at this instant may be one reading behind until the sampling window of the layer has closed.',
   as_of: 'Instant that the answer describes.',
-  'screen.as_of': 'Instant that the query asks about; null when it asks about now.',
+  'screen.as_of': 'Instant to which the query applies; null when it applies to now.',
   receipt_id: 'Id of this answer, also in the header `X-Service-Receipt`. Quote it to support.',
   settled:
     'True when the answer can no longer change: its last instant is at least 120 s past and everything recorded in time is applied.',
@@ -26,9 +26,9 @@ const WORDS: Readonly<Record<string, string>> = {
   catalogue:
     'Version of the catalogue, to be compared for equality only; null for an instant before the first version.',
   'screen.catalogue': 'Version of the catalogue under which the past was read; only when the query has `as of`.',
-  units: 'Units that quantities are in: as published, base asset or quote currency.',
+  units: 'Units of quantities: as published, base asset or quote currency.',
   freshness: 'Freshness bound of each layer. A reading older than its bound is stale.',
-  scope: 'What a narrowing plan covers today; absent when the plan narrows nothing.',
+  scope: 'Data that a narrowing plan covers today; absent when the plan narrows nothing.',
   'scope.venues': 'Codes of the venues that the plan covers.',
   'scope.instruments': 'Number of instruments that the plan covers, or `all`.',
   'scope.plan': 'Code of the plan.',
@@ -51,7 +51,7 @@ const WORDS: Readonly<Record<string, string>> = {
   included: 'True when the plan of this key may fetch the file.',
   'archive_file.url': 'Link to the file. It needs no credentials.',
   'archive_file.expires_at': 'Instant at which the link expires.',
-  items_note: 'Present when the list is cut: how many items of how many it shows.',
+  items_note: 'Present when the list is truncated; states how many of how many items it shows.',
   missing: 'Pairs of instrument (or symbol) and venue that the request names and that no listing has.',
   // Agent rules.
   'agent_state.rules': 'One item per rule, in the order of the ids sent, else oldest first.',
@@ -60,7 +60,7 @@ const WORDS: Readonly<Record<string, string>> = {
   'agent_state.rules.state':
     '`true` when the query holds for at least one instrument, else `unknown` when it may hold for one, else `false`.',
   'agent_state.rules.reason': 'Why the state is `unknown`; null when it is known.',
-  previous_state: 'State last returned to this key or payer; null at the first read. Reading updates it.',
+  previous_state: 'State last returned to this key or payer; null at the first read. Each read updates it.',
   changed: 'True when `state` differs from `previous_state`.',
   'agent_state.rules.evaluated_at': 'Instant at which the rule was last evaluated; null when it never was.',
   'agent_state.rules.since': 'Instant since which the rule has been in this state.',
@@ -111,12 +111,12 @@ const WORDS: Readonly<Record<string, string>> = {
   'page.returned': 'Number of items on this page.',
   next_cursor: 'Cursor of the next page: send it as `cursor` with the same request. Null on the last page.',
   from: 'Start of the window that was applied.',
-  to: 'End of the window that was applied. A later end is cut at now.',
+  to: 'End of the window that was applied. An end in the future is replaced by the current instant.',
   mode: 'How rows were selected.',
   interval: 'Length of a period; only in mode `interval`.',
   timeframe: 'Timeframe of the candles.',
   'screen.timeframe': 'Period of the clause `timeframe`; null when the query has none.',
-  price_type: 'Price that the candles are made of: trades, the mark or the index of the venue.',
+  price_type: 'Price from which the candles are made: trades, the mark or the index of the venue.',
   // A receipt.
   'receipt.receipt_id': 'Receipt of the paid call.',
   'receipt.state':
@@ -151,7 +151,7 @@ const WORDS: Readonly<Record<string, string>> = {
   price_decimals: 'Number of decimals of a price.',
   qty_decimals: 'Number of decimals of a quantity.',
   'items.units': 'Unit of each figure, by name.',
-  quantity_unit: 'Unit in which the venue counts quantities: `base`, `contracts` or `quote`.',
+  quantity_unit: 'Unit in which the venue states quantities: `base`, `contracts` or `quote`.',
   oi_sides:
     '`one` when open interest counts each position once, `two` when it counts both sides; null when it is not known.',
   funding_interval: 'Time between two funding settlements.',
@@ -179,12 +179,12 @@ const WORDS: Readonly<Record<string, string>> = {
   listed_at: 'Instant at which the venue listed it; null when the venue does not say.',
   first_seen_at: 'Instant at which the service first saw it.',
   delisted_at: 'Instant at which it was delisted; null when it is listed.',
-  retention_from: 'Start of what is kept. What lies before it is `not_retained`.',
+  retention_from: 'Earliest instant for which data is kept. Earlier data is `not_retained`.',
   raw: 'Message of the venue; only with `include_raw`.',
   // A reading.
   status:
     '`present` (current), `stale` (received, no longer current), `missing` (nothing received), `not_published` (by the venue), `off` (not collected). Only `present` has numbers in `values`.',
-  'because.reason': 'Why it is unknown: a reason of a reading, or `insufficient_history` or `unit_unknown`.',
+  'because.reason': 'Reason for the unknown value: a reason of a reading, or `insufficient_history` or `unit_unknown`.',
   reason:
     'Why it is not `present`. Of `stale`: `connection_lost`, `state_lag`, `horizon_unknown`, `horizon_passed`, `freshness_bound`. Of `missing`: `no_value`, `gap`, `not_retained`. Of `not_published`: `venue_capability`. Of `off`: `policy_off`.',
   gap_cause:
@@ -196,7 +196,7 @@ const WORDS: Readonly<Record<string, string>> = {
     'Milliseconds from `venue_ts` to the instant of evaluation. It is negative when the clock of the venue is ahead.',
   valid_until: 'Instant after which the reading is not current; null while it is valid as long as its connection.',
   horizon_source:
-    'Where the horizon comes from: `connection` (valid as long as the connection), `documented`, `assumed`, `measured` or `venue_declared`; null when none is known.',
+    'Source of the horizon: `connection` (valid as long as the connection), `documented`, `assumed`, `measured` or `venue_declared`; null when none is known.',
   anchor: 'Timestamp from which the horizon counts: `venue` (`venue_ts`) or `receipt` (`received_at`).',
   values:
     'Figures, by name; empty unless `status` is `present`. A figure that has no value is null and is named in `null_reasons`.',
@@ -209,7 +209,7 @@ const WORDS: Readonly<Record<string, string>> = {
   withheld: 'Figures of a stale reading; only with `allow_stale`.',
   rows: 'Rows, ascending.',
   at: 'Instant of the row. Its status and ages are as of this instant.',
-  late: 'True when the row was recorded too late to count in any answer but this one.',
+  late: 'True when the row was recorded too late to count in any answer other than this one.',
   // Candles and liquidations.
   ...listSentences(CANDLES.members),
   ...listSentences(liquidation.members),
@@ -219,7 +219,7 @@ const WORDS: Readonly<Record<string, string>> = {
     '`present`, `missing` (a gap or not retained), `not_published` (by the venue), `off` (not collected).',
   'candle.row.status':
     '`present`, `missing` (a gap or not retained), `not_published` (by the venue), `off` (not collected).',
-  base_candles: 'Minutes of which the candle is made.',
+  base_candles: 'Minutes from which the candle is made.',
   'base_candles.expected': 'Number of minutes in the period.',
   'base_candles.present': 'Number of minutes that the venue published.',
   no_trades: 'Number of minutes that are proven to be without trades.',
@@ -227,13 +227,13 @@ const WORDS: Readonly<Record<string, string>> = {
     '`full`: the venue publishes every liquidation. `sampled`: it publishes some. `none`: it publishes none.',
   value: 'Value in quote currency: price times quantity.',
   'rows.id': 'Id of the liquidation within its listing.',
-  gaps: 'Stretches of the window in which nothing could be received, or which are not kept.',
-  'gaps.gap_cause': 'Cause of the gap, or `not_retained` when the stretch lies before `retention_from`.',
-  'gaps.from': 'Start of the stretch.',
-  'gaps.to': 'End of the stretch.',
+  gaps: 'Parts of the window in which nothing could be received, or which are not kept.',
+  'gaps.gap_cause': 'Cause of the gap, or `not_retained` when it is before `retention_from`.',
+  'gaps.from': 'Start of the gap.',
+  'gaps.to': 'End of the gap.',
   // Books.
   depth: 'Levels per side that were applied.',
-  liquidity_note: 'What the figures do not promise.',
+  liquidity_note: 'What the figures do not guarantee.',
   size_unit: 'Unit of the sizes.',
   sequence: 'Sequence number of the venue; null when it has none.',
   collected_levels: 'Number of levels that the service holds.',
@@ -312,10 +312,10 @@ const WORDS: Readonly<Record<string, string>> = {
   key: 'The key of the request.',
   'key.name': 'Name of the key.',
   key_id: 'Id of the key. It is not the key itself.',
-  created_at: 'Instant at which it was made.',
+  created_at: 'Instant at which it was created.',
   expires_at: 'Instant at which it expires; null when it does not.',
   'key.kind':
-    '`account` (made at the account site), `purchased` (bought with USDC) or `connection` (of an application, by OAuth).',
+    '`account` (created on the account site), `purchased` (bought with USDC) or `connection` (of an application, by OAuth).',
   plan: 'Plan of the key.',
   code: 'Code of the plan.',
   'plan.name': 'Name of the plan.',

@@ -17,7 +17,7 @@ const findLiveProblems = (live: LiveMemory, at: number): string[] => {
     behind > STATE_LAG ? [`The clock of this node is ${Math.floor(behind / 1_000)} ms behind that of the log.`] : [];
   for (const { venue } of live.venues()) {
     const watermark = live.watermark(venue);
-    if (watermark === null) problems.push(`Nothing has come of ${venue}.`);
+    if (watermark === null) problems.push(`Nothing has been received from ${venue}.`);
     else if (at - watermark > STATE_LAG)
       problems.push(`${venue} is ${Math.floor((at - watermark) / 1_000)} ms behind.`);
   }
@@ -30,8 +30,8 @@ type Judged = Pick<AppDeps, 'live' | 'nowMicros' | 'areKeysReachable' | 'isHisto
 export const findUnready = async (deps: Judged): Promise<string[]> => {
   const { live, nowMicros, areKeysReachable, isHistoryReachable = async () => true } = deps;
   const [areKeys, isHistory] = await Promise.all([areKeysReachable(), isHistoryReachable()]);
-  const problems = areKeys ? [] : ['The store of keys does not answer, or is read only.'];
-  if (!isHistory) problems.push('Stored history does not answer.');
+  const problems = areKeys ? [] : ['The store of keys does not respond or is read-only.'];
+  if (!isHistory) problems.push('The store of history does not respond.');
   return [...problems, ...findLiveProblems(live, nowMicros())];
 };
 

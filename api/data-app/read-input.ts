@@ -58,7 +58,7 @@ const findStrayParameters = (query: URLSearchParams): ApiError[] =>
   [...new Set(query.keys())].map((name) =>
     makeShapeFault(
       `/${toPointerName(name)}`,
-      `"${clip(name)}" stands in the URL, where this endpoint takes nothing.`,
+      `"${clip(name)}" is in the URL, but this endpoint takes no parameters there.`,
       'Send it in the body.',
     ),
   );

@@ -34,7 +34,10 @@ export const sendErrors = (reply: FastifyReply, error: ServiceError): FastifyRep
 /** Codes of the HTTP parser with a text of their own. */
 const UNREADABLE: Readonly<Record<string, readonly [message: string, hint: string]>> = {
   HPE_HEADER_OVERFLOW: ['The URL and headers are larger than 16 KiB.', 'Shorten them; long selections go in a body.'],
-  ERR_HTTP_REQUEST_TIMEOUT: ['The request did not come to its end in time.', 'Send it again, in one go.'],
+  ERR_HTTP_REQUEST_TIMEOUT: [
+    'The request was not complete in time.',
+    'Send the complete request again without pauses.',
+  ],
 };
 
 /** A request that never became one. */

@@ -21,13 +21,13 @@ const AWAY: Problem = {
 const BUSY: Problem = {
   status: 429,
   code: 'RATE_LIMITED',
-  text: 'The API states what a key may see at most once a second, and this key has just been asked about. Try again in a few seconds.',
+  text: 'The API reports the rights of a key at most once a second, and those of this key were just requested. Try again in a few seconds.',
 };
 
 const REFUSED: Problem = {
   status: 503,
   code: 'UNAVAILABLE',
-  text: 'The data API answers, but not with what this page needs. Try again in a few seconds.',
+  text: 'The data API returned an unexpected response. Try again in a few seconds.',
 };
 
 /** The problem that a page shows when its directory or scope could not be read. */

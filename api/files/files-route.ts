@@ -36,7 +36,7 @@ const askStore = async <T>(asked: Promise<T>, { log }: FastifyRequest): Promise<
     return await asked;
   } catch (err) {
     if ((err as NodeJS.ErrnoException).code === 'ENOENT') throw refuseNoFile();
-    log.warn({ err }, 'the store of archive files does not answer');
+    log.warn({ err }, 'the store of archive files does not respond');
     throw makeUnavailable('The file cannot be read now.');
   }
 };

@@ -77,13 +77,13 @@ export const refuseHole = ({ from, to }: Span, selected: readonly Selected[], li
     if (!live.isWhole)
       throw makeUnavailable(
         'The last minutes have not been read yet.',
-        'Repeat the call in a few seconds, or ask for an earlier window.',
+        'Repeat the call in a few seconds, or request an earlier window.',
       );
     const upper = live.recentFrom(one.listing);
     if (upper <= lower || from >= upper) continue;
     throw makeUnavailable(
       `History of ${one.listing.venue} is behind since ${formatInstant(lower)}.`,
-      'Repeat the call in a minute, or ask for an earlier window.',
+      'Repeat the call in a minute, or request an earlier window.',
     );
   }
 };

@@ -45,7 +45,9 @@ export const Input = Type.Object(
     ),
     from: Type.Optional(makeInstantInput('Start of the window, for `interval` and `raw`.')),
     to: Type.Optional(
-      makeInstantInput('End of the window, for `interval` and `raw`. A later end than now is cut at now.'),
+      makeInstantInput(
+        'End of the window, for `interval` and `raw`. An end in the future is replaced by the current instant.',
+      ),
     ),
     include_gaps: Type.Optional(
       Type.Boolean({ description: 'Whether instants without a reading are rows. Default true.' }),
@@ -53,7 +55,7 @@ export const Input = Type.Object(
     freshness: Type.Optional(Freshness),
     allow_stale: Type.Optional(
       Type.Boolean({
-        description: 'Whether the numbers of stale readings are answered under `withheld`. Default false.',
+        description: 'Whether the numbers of stale readings are returned under `withheld`. Default false.',
       }),
     ),
   },
@@ -105,7 +107,7 @@ const findOrderFaults = (at: readonly string[]): ApiError[] => {
   return instants.flatMap((now, i): ApiError[] => {
     const before = instants[i - 1] ?? null;
     if (now === null || before === null || now > before) return [];
-    const message = `"${at[i]}" does not come after the instant before it.`;
+    const message = `"${at[i]}" is not later than the instant before it.`;
     return [makeShapeFault(`/at/${i}`, message, 'Send instants ascending.')];
   });
 };
@@ -147,7 +149,7 @@ export const findFutureFaults = ({ at = [], as_of }: Partial<Input>, evaluatedAt
   return all.flatMap(({ text, path }): ApiError[] => {
     const instant = parseInstant(text) ?? 0;
     if (instant <= evaluatedAt) return [];
-    const message = `"${formatInstant(instant)}" lies in the future.`;
+    const message = `"${formatInstant(instant)}" is in the future.`;
     return [{ code: 'DQL_AS_OF_RANGE', message, hint: `Now is ${formatInstant(evaluatedAt)}.`, path }];
   });
 };

@@ -47,7 +47,7 @@ type ScopeAt = { readonly where: Where; readonly findings: Findings };
 
 export const refuseScope = (place: Place, name: string, { where, findings }: ScopeAt): void =>
   findings.faults.add('DQL_SCOPE', place, {
-    message: `"${name}" has a value for each venue and stands where there is one value for the instrument.`,
+    message: `"${name}" has one value per venue and cannot be used where one value per instrument is expected.`,
     hint:
       where.isKey === true
         ? 'Order by one value of the instrument: write max(venues, ...) or min(venues, ...) around it.'
@@ -104,7 +104,7 @@ const findCallPeriod = (node: CallNode, where: Where, findings: Findings): Perio
   const outer = where.series;
   if (outer !== null && outer !== 'unknown' && own !== 'unknown' && own !== outer) {
     findings.faults.add('DQL_TIMEFRAME_MISMATCH', node.timeframe.place, {
-      message: `"${clip(node.name)}" of "${own}" stands inside a series of "${outer}".`,
+      message: `"${clip(node.name)}" of "${own}" is inside a series of "${outer}".`,
       hint: 'Use one timeframe inside a call.',
     });
     return 'unknown';
@@ -318,7 +318,7 @@ export const checkCall = (node: CallNode, where: Where, tools: Tools): Checked =
     const message = `"${spec.name}" is not a series.`;
     findings.faults.add('DQL_TYPE', node.place, {
       message,
-      hint: 'A series is made of sources, sampleable fields and series functions.',
+      hint: 'A series consists of sources, sampleable fields and series functions.',
     });
   }
   const isVenue = spec.scope === 'venue';

@@ -144,7 +144,7 @@ class Checker {
     if (may.includes(type)) return false;
     this.#type(
       place,
-      'A series is made of sources, sampleable fields, series functions and numbers.',
+      'A series consists of sources, sampleable fields, series functions and numbers.',
       'Write a series here, such as close.',
     );
     return true;
@@ -198,7 +198,7 @@ class Checker {
     const made = makeArith(op, { left: left.node, right: right.node }, place);
     const kind = findArithmeticKind(op, left.kind, right.kind);
     if (kind === null) {
-      const message = `"${op}" does not go with ${describeKind(left.kind)} and ${describeKind(right.kind)}.`;
+      const message = `"${op}" cannot be applied to ${describeKind(left.kind)} and ${describeKind(right.kind)}.`;
       this.#type(place, message, 'Use numbers, or durations as the language allows.');
       return makeChecked(made, 'broken');
     }
@@ -214,7 +214,7 @@ class Checker {
     const right = this.#besides(node.right, left, where);
     const made = makeCmp(op, { left: left.node, right: right.node }, place);
     if (left.kind !== 'broken' && right.kind !== 'broken' && !this.#compares(node, left, right)) {
-      const message = `"${op}" does not compare ${describeKind(left.kind)} with ${describeKind(right.kind)}.`;
+      const message = `"${op}" cannot compare ${describeKind(left.kind)} with ${describeKind(right.kind)}.`;
       this.#type(place, message, findComparisonHint(left.kind));
       return makeChecked(made, 'boolean');
     }
@@ -268,7 +268,7 @@ class Checker {
       if (made.type !== wanted && wanted !== 'broken' && wanted !== 'boolean') {
         this.#type(
           value.place,
-          `The list of "in" holds ${describeKind(value.type)} beside ${describeKind(left.kind)}.`,
+          `The list of "in" contains ${describeKind(value.type)}, but its left side is ${describeKind(left.kind)}.`,
           'Use values of one kind.',
         );
       }
@@ -300,8 +300,8 @@ class Checker {
   #refuseNesting(place: Place, name: string, where: Where): void {
     if (!where.quantified) return;
     this.#findings.faults.add('DQL_NESTING', place, {
-      message: `"${name}" stands inside a quantifier or aggregate.`,
-      hint: 'Split the condition, so that each stands for itself.',
+      message: `"${name}" is inside a quantifier or aggregate.`,
+      hint: 'Split the condition into separate parts.',
     });
   }
 
@@ -347,8 +347,8 @@ class Checker {
 }
 
 const findComparisonHint = (left: Kind): string => {
-  if (left === 'code') return 'Write a code behind "=", such as base = BTC.';
-  if (left === 'status') return 'Write a status behind "=", such as status(mark) = stale.';
+  if (left === 'code') return 'Write a code after "=", such as base = BTC.';
+  if (left === 'status') return 'Write a status after "=", such as status(mark) = stale.';
   return left === 'duration' ? 'Write a duration such as 5s.' : 'Compare values of one kind.';
 };
 

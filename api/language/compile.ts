@@ -87,8 +87,8 @@ const NO_DEMANDS: Demands = { where: null, refuseQuantitySums: false, outOfRange
 const refuseClauses = ({ asOf, select, orderBy }: CheckedQuery, faults: Faults): void => {
   const found = [
     { name: 'as of', place: asOf?.place, hint: 'A rule is evaluated as of now: leave it out.' },
-    { name: 'select', place: select[0]?.place, hint: 'A rule answers only whether it holds: leave it out.' },
-    { name: 'order by', place: orderBy[0]?.expr.place, hint: 'A rule answers only whether it holds: leave it out.' },
+    { name: 'select', place: select[0]?.place, hint: 'A rule states only whether its query holds: remove it.' },
+    { name: 'order by', place: orderBy[0]?.expr.place, hint: 'A rule states only whether its query holds: remove it.' },
   ];
   for (const { name, place, hint } of found) {
     if (place !== undefined) faults.add('DQL_SYNTAX', place, { message: `A rule has no "${name}".`, hint });
@@ -98,7 +98,7 @@ const refuseClauses = ({ asOf, select, orderBy }: CheckedQuery, faults: Faults):
 const withSelection = (query: Query, where: Selection | null, faults: Faults): Query => {
   if (where === null) return query;
   if (query.where === null) return { ...query, where };
-  const message = 'The selection is given twice, in the query and beside it.';
+  const message = 'The selection is given twice: in the query and in the request.';
   faults.add('DQL_DUPLICATE_CLAUSE', { path: '/where' }, { message, hint: 'Give it once.' });
   return { ...query, repeated: [...query.repeated, { ...NO_CLAUSES, where }] };
 };

@@ -146,11 +146,11 @@ export class ExpressionParser {
       const number = makeNumber(value, joinPlaces(token, stream.take()));
       return isNegative ? (negateNode(number, number.place) as Literal) : number;
     }
-    if (isNegative) stream.stop('a number', 'Write a number behind "-".');
+    if (isNegative) stream.stop('a number', 'Write a number after "-".');
     if (kind === 'duration') return makeDuration(this.durationOf(stream.take()), token);
     if (kind === 'name' || kind === 'code' || kind === 'string')
       return this.#readWord(position === 'status' ? 'status' : 'code');
-    return stream.stop('a value', 'A list of "in" holds literals only.');
+    return stream.stop('a value', 'A list of "in" can contain only literals.');
   }
 
   /** sum_expr = mul_expr , { ( "+" | "-" ) , mul_expr } ; mul_expr = unary , { ( "*" | "/" ) , unary } ; */
@@ -192,7 +192,7 @@ export class ExpressionParser {
       case 'code':
         return this.#readNamed();
       case 'string':
-        return stream.stop('an expression', 'A quoted string stands only where a code is compared.');
+        return stream.stop('an expression', 'A quoted string can be used only in a comparison with a code.');
       case 'instant':
         return stream.stop('an expression', `Write "as of ${formatTokenInstant(token)}" as a clause.`);
       default:
@@ -334,7 +334,7 @@ export class ExpressionParser {
         PARENTHESES + stream.countNested('group'),
         PARENTHESES,
       );
-      stream.faults.add('DQL_COMPLEXITY', open, { message, hint: 'Leave out the ones that change nothing.' });
+      stream.faults.add('DQL_COMPLEXITY', open, { message, hint: 'Remove the ones that have no effect.' });
       throw HALT;
     }
     stream.take();

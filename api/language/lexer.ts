@@ -119,7 +119,7 @@ const HINTS: readonly (readonly [RegExp, string | ((text: string) => string)])[]
   [/^[0-9.]+e[+-]?[0-9]+(?:bps|%)?$/, 'Write a number with an exponent of at most 400 in size.'],
   [/^[0-9]|^\.[0-9]/, 'Write a number such as 0.5, 1e6, 1bps or 0.01%.'],
   [/^['`‘’“”„«»＂＇]/, 'Write a string in double quotes, such as "BTC".'],
-  [/^%/, 'Write "%" directly behind its number, as in 0.01%.'],
+  [/^%/, 'Write "%" directly after its number, as in 0.01%.'],
   [/^[≥≧]/, 'Write ">=".'],
   [/^[≤≦]/, 'Write "<=".'],
   [/^[×∗·]/, 'Write "*".'],
@@ -241,7 +241,7 @@ class Lexer {
   #invalid(text: string, from: number): Token {
     const token = this.#token('invalid', text, from);
     this.#faults.add('DQL_SYNTAX', token, () => ({
-      message: `"${clip(text)}" cannot stand here.`,
+      message: `"${clip(text)}" is not allowed here.`,
       hint: findHintFor(text),
     }));
     return token;

@@ -131,7 +131,7 @@ export class TokenStream {
     const { token } = this;
     if (token.kind !== 'invalid' && token !== this.#stoppedAt) {
       this.#stoppedAt = token;
-      const found = token.kind === 'end' ? 'The text ends' : `"${clip(token.text)}" stands`;
+      const found = token.kind === 'end' ? 'The text ends' : `"${clip(token.text)}" was found`;
       const message = `${found} where ${wanted} is expected.`;
       this.faults.add('DQL_SYNTAX', token, { message, hint: this.#findUnitHint() ?? hint });
     }

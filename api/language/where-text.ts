@@ -26,7 +26,7 @@ type Term = { readonly key: SelectionKey; readonly codes: readonly Code[] };
 const refuseKey = ({ faults }: TokenStream, token: Token): void => {
   const key = SELECTION_KEYS.find((k) => k === token.text.toLowerCase());
   if (key !== undefined) {
-    const message = `"${token.text}" stands where a name in lower case is expected.`;
+    const message = `"${token.text}" is used where a lower-case name is expected.`;
     faults.add('DQL_SYNTAX', token, { message, hint: `Write ${key}.` });
     return;
   }

@@ -24,7 +24,10 @@ export const stopAtCode = (stream: TokenStream, place: 'function' | 'field'): ne
   if (known) stream.stop('a name in lower case', `Write ${lower}.`);
   const spelt = findSpelling(token.text);
   if (spelt !== null) stream.stop('an expression', `Write ${spelt}.`);
-  return stream.stop('an expression', 'A code stands only on the right of "=" or in "in", beside a code field.');
+  return stream.stop(
+    'an expression',
+    'A code can be used only on the right side of "=" or in a list of "in", compared with a code field.',
+  );
 };
 
 /** A `not` that a word follows is no field: reading stops at that word, as behind any name (DQL-06). */

@@ -71,7 +71,7 @@ export const findFreshnessLimits = (freshness: FreshnessInput | undefined): ApiE
   listOverrides(freshness).flatMap(({ text, path }): ApiError[] => {
     const ms = parseDuration(text) ?? 0;
     if (ms >= LEAST_MS && ms <= MOST_MS) return [];
-    const message = `The freshness bound "${text}" lies outside ${formatSeconds(LEAST_MS)} to ${formatSeconds(MOST_MS)}.`;
+    const message = `The freshness bound "${text}" is outside ${formatSeconds(LEAST_MS)} to ${formatSeconds(MOST_MS)}.`;
     return [{ code: 'DQL_LIMIT', message, hint: 'Send a bound within the range.', path }];
   });
 

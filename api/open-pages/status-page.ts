@@ -157,7 +157,7 @@ const formatSummary = ({ venues }: Status): string => {
 
 const renderBody = ({ status, incidents, isOld }: KnownStatus): Content =>
   html`<h1>Status</h1>
-    ${isOld ? html`<p class="message warn" role="status">The API does not answer. This is what it said last.</p>` : null}
+    ${isOld ? html`<p class="message warn" role="status">The API does not respond. This is its last response.</p>` : null}
     <p>
       <strong>${formatSummary(status)}</strong> <span class="muted">As of ${renderTextInstant(status.evaluated_at)}.</span>
     </p>

@@ -97,7 +97,7 @@ const renderAnswer = (tried: TriedCall | 'no_call'): Content =>
       : html`<h3 id="try-answer">
           Answer ${renderTag(tried.status < 400 ? 'good' : 'bad', String(tried.status))} <span class="muted small-text">${tried.ms} ms</span>
         </h3>
-        ${tried.location === null ? null : html`<p>It leads to a link that holds for 15 minutes: <code class="breaks">${tried.location}</code></p>`}
+        ${tried.location === null ? null : html`<p>It redirects to a link that is valid for 15 minutes: <code class="breaks">${tried.location}</code></p>`}
         ${tried.text === '' ? null : html`<pre tabindex="0" role="region" aria-labelledby="try-answer"><code>${tried.text}</code></pre>`}
         ${tried.cutLines === 0 ? null : html`<p class="muted small-text">${tried.cutLines} more lines are not shown.</p>`}`;
 
@@ -127,7 +127,7 @@ const describeTerms = ({ request }: Exchange, { key }: Endpoint): string => {
   if (key === 'open') return 'This endpoint needs no key.';
   return request.session === null
     ? 'Runs with the key of this demo.'
-    : 'Runs by the plan of your account and counts in its limits; no key of yours is needed.';
+    : 'Runs under the plan of your account and counts against its limits; you need no key.';
 };
 
 /** Signed out: the request and the recorded answer are above; the sign-in leads back here. */

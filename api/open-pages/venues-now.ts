@@ -34,12 +34,12 @@ export const renderVenuesNow = (known: KnownStatus | null): Content => {
   if (known === null)
     return renderMessage(
       'warn',
-      html`<p>The API does not answer: when each venue last sent something is not known.</p>`,
+      html`<p>The API does not respond, so it is not known when each venue last sent data.</p>`,
     );
   const { status, isOld } = known;
   return html`<section aria-labelledby="now">
     <h2 id="now">Served here</h2>
-    ${isOld ? renderMessage('warn', html`<p>The API does not answer. This is what it said last.</p>`) : null}
+    ${isOld ? renderMessage('warn', html`<p>The API does not respond. This is its last response.</p>`) : null}
     <p class="muted">As of ${renderTextInstant(status.evaluated_at)}; a reading counts for each listing and layer. More on the${' '}<a href="/status">status page</a>.</p>
     ${renderTable('Venues served here', COLUMNS, status.venues.map(renderRow))}
   </section>`;

@@ -198,7 +198,7 @@ export const agentState = defineOperation({
   class: 'agent_state',
   price: computePriceOfRules([]),
   cacheS: null,
-  summary: 'State of agent rules, and what it was in the last answer.',
+  summary: 'States of agent rules, and their states in the previous answer.',
   tool: true,
   input: Input,
   output: Output,

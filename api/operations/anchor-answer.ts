@@ -44,9 +44,9 @@ const refuseNoRoot = (day: string, first: string | null, evaluatedAt: Micros): S
   const instant = formatInstant(due);
   if (evaluatedAt < due)
     return makeServiceError('ANCHOR_NOT_FOUND', `${day} is not closed yet.`, {
-      hint: `Its root comes at ${instant} or later.`,
+      hint: `Its root will be available at ${instant} or later.`,
     });
-  const hint = `It was due at ${instant}, and comes once all rows of the day are stored; a day without rows has none.`;
+  const hint = `It was due at ${instant} and will be available once all rows of the day are stored. A day without rows has no root.`;
   return makeServiceError('ANCHOR_NOT_FOUND', `${day} has no root.`, { hint });
 };
 

@@ -142,7 +142,7 @@ export const anchorProof = defineOperation({
   price: null,
   tool: true,
   cacheS: null,
-  summary: 'Proof that one row was held and is unchanged.',
+  summary: 'Proof that one row was stored and is unchanged.',
   input: ProofInput,
   output: Output,
   codes: [...SCOPE_CODES, ...(['DQL_UNKNOWN_VENUE', 'ANCHOR_NOT_FOUND', 'ANCHOR_CHANGED'] as const)],

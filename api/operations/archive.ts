@@ -33,7 +33,7 @@ const Input = Type.Object(
     cursor: Type.Optional(
       Type.String({
         maxLength: 1_024,
-        description: '`page.next_cursor` of the page before, with the same request. It does not expire.',
+        description: '`page.next_cursor` of the previous page, with the same request. It does not expire.',
       }),
     ),
   },

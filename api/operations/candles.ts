@@ -48,7 +48,7 @@ const Input = Type.Object(
       '1h',
     ),
     price_type: Type.Optional(
-      Type.Enum([...PRICE_TYPES], { description: 'Price that the candles are made of. Default `trade`.' }),
+      Type.Enum([...PRICE_TYPES], { description: 'Price from which the candles are made. Default `trade`.' }),
     ),
     from: makeInstantInput('First open time, inclusive. It is moved up to a boundary of the timeframe.'),
     to: makeInstantInput('Last open time, exclusive. It is moved down to a boundary of the timeframe.'),

@@ -57,7 +57,7 @@ export const dqlParse = defineOperation({
   class: 'reference',
   price: null,
   cacheS: null,
-  summary: 'Checks a query: canonical form, names, complexity, or every fault.',
+  summary: 'Checks a query: returns its canonical form, names and complexity, or every fault.',
   input: Input,
   output: Output,
   codes: [...QUERY_CODES, 'DQL_LIMIT'],

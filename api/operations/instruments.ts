@@ -53,7 +53,7 @@ const Input = Type.Object(
     cursor: Type.Optional(
       Type.String({
         description:
-          '`page.next_cursor` of the page before, with the same request. All pages describe the same instant.',
+          '`page.next_cursor` of the previous page, with the same request. All pages describe the same instant.',
       }),
     ),
   },

@@ -41,20 +41,20 @@ const Input = Type.Object(
   {
     where: Type.Optional(Where),
     from: makeInstantInput('Start of the window, inclusive, by `received_at`.'),
-    to: makeInstantInput('End of the window, exclusive. A later end than now is cut at now.'),
+    to: makeInstantInput('End of the window, exclusive. An end in the future is replaced by the current instant.'),
     units: Units,
     number_format: NumberFormatParameter,
     include_synthetic: IncludeSynthetic,
     side: Type.Optional(
       Type.Enum(['long', 'short'], {
-        description: 'Position that was closed: a `long` is closed by a sell. Both when left out.',
+        description: 'Position that was closed: a `long` is closed by a sell. Default: both.',
       }),
     ),
     limit: Type.Optional(
       Type.Integer({ minimum: 1, description: `Rows per page. Default ${LIMIT}, at most ${MOST}.` }),
     ),
     cursor: Type.Optional(
-      Type.String({ maxLength: 1_024, description: '`page.next_cursor` of the page before, with the same request.' }),
+      Type.String({ maxLength: 1_024, description: '`page.next_cursor` of the previous page, with the same request.' }),
     ),
   },
   { additionalProperties: false },
@@ -201,7 +201,7 @@ export const liquidations = defineOperation({
   price: null,
   rows: true,
   cacheS: null,
-  summary: 'Liquidations of a period; the plans from Standard on have them.',
+  summary: 'Liquidations of a period; available in the plan Standard and above.',
   input: Input,
   output: Output,
   codes: [...WHERE_CODES, ...SCOPE_CODES],

@@ -62,7 +62,7 @@ export const receipt = defineOperation({
   class: 'receipt',
   price: null,
   cacheS: null,
-  summary: 'What became of the payment of one call.',
+  summary: 'Outcome of the payment of one call.',
   input: Input,
   output: Output,
   codes: ['NOT_FOUND'],

@@ -75,7 +75,7 @@ const Input = Type.Object(
       }),
     ),
     include_unknown: Type.Optional(
-      Type.Boolean({ description: 'Whether instruments whose result is unknown are answered too. Default false.' }),
+      Type.Boolean({ description: 'Whether instruments whose result is unknown are returned too. Default false.' }),
     ),
     units: Units,
     number_format: NumberFormatParameter,

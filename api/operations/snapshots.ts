@@ -54,7 +54,7 @@ const Input = Type.Object(
     include_raw: IncludeRaw,
     allow_stale: Type.Optional(
       Type.Boolean({
-        description: 'Whether the numbers of stale readings are answered under `withheld`. Default false.',
+        description: 'Whether the numbers of stale readings are returned under `withheld`. Default false.',
       }),
     ),
     freshness: Type.Optional(Freshness),
@@ -151,7 +151,8 @@ const selectWithin = (input: Input, names: Names, context: Context): Selected[] 
 const findServedAt = ({ live, evaluatedAt }: Context, venues: ReadonlySet<string>): Micros => {
   let least = Number.POSITIVE_INFINITY;
   for (const venue of venues) least = Math.min(least, live.watermark(venue) ?? Number.POSITIVE_INFINITY);
-  if (least === Number.POSITIVE_INFINITY) throw makeUnavailable('No state of the venues asked has arrived yet.');
+  if (least === Number.POSITIVE_INFINITY)
+    throw makeUnavailable('No state of the requested venues has been received yet.');
   return Math.min(least, evaluatedAt);
 };
 

@@ -16,7 +16,8 @@ const NONE_SENT = 'PAYMENT-SIGNATURE header is required';
 const RETRY = 'Sign a new payment and repeat the call.';
 /** Where a new payment by the same payer would be wrong, or refused too (P-03, P-04). */
 const HINTS: Readonly<Record<string, string>> = {
-  already_presented: 'This payment is used or in use: take its answer, and sign a new payment only for another call.',
+  already_presented:
+    'This payment has been used or is in use. Use its answer, and sign a new payment only for another call.',
   payer_blocked: 'Send a key, or pay from another address: this payer is refused for up to 24 hours.',
   insufficient_funds: 'Add USDC to the payer, then sign a new payment and repeat the call.',
 };

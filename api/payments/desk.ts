@@ -181,7 +181,7 @@ const buyPlan = async (deps: DeskDeps, bid: Bid): Promise<PlanOutcome> => {
     else await store.doubt(receiptId);
     return decision;
   } catch (err) {
-    log.warn({ err, receipt_id: receiptId }, 'the purchase of a plan was not recorded, the chain will be asked');
+    log.warn({ err, receipt_id: receiptId }, 'the purchase of a plan was not recorded, the chain will be queried');
     return { is: 'unknown' };
   } finally {
     settlement.held.delete(receiptId);
@@ -198,5 +198,5 @@ export const openDesk = (deps: DeskDeps): PaymentDesk => ({
     deps.purchases
       .end(receiptId, bid.receiptId, left)
       // The claim expires by itself, and the same authorisation can request again.
-      .catch((err: unknown) => deps.log.warn({ err, receipt_id: receiptId }, 'a delivered key was not noted')),
+      .catch((err: unknown) => deps.log.warn({ err, receipt_id: receiptId }, 'a delivered key was not recorded')),
 });

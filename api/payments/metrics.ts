@@ -9,9 +9,11 @@ export type CountPayment = (event: PaymentEvent) => void;
 
 export const createPaymentMetrics = (registry: Registry, store: Pick<PaymentStore, 'overdue'>): CountPayment => {
   const { makeCounter, makeGauge } = bindMetrics(registry);
-  const payments = makeCounter('perp_payments_total', 'Payments by how far they came; offered: 402 answers.', [
-    'event',
-  ]);
+  const payments = makeCounter(
+    'perp_payments_total',
+    'Payments by the state that they reached; offered: 402 answers.',
+    ['event'],
+  );
   for (const event of PAYMENT_EVENTS) payments.inc({ event }, 0);
   const overdue = makeGauge(
     'perp_payments_overdue',

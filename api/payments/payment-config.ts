@@ -19,7 +19,7 @@ export const PAYMENT_CONFIG = {
   FACILITATOR_URL: {
     type: 'url',
     default: null,
-    description: 'x402 facilitator that verifies and settles payments; unset: payments answer 503.',
+    description: 'x402 facilitator that verifies and settles payments; unset: payments are answered with 503.',
   },
   FACILITATOR_HEADERS: {
     type: 'json',
@@ -31,7 +31,8 @@ export const PAYMENT_CONFIG = {
     type: 'url',
     default: null,
     secret: true,
-    description: 'Node of the payment network, which decides what became of a payment; unset: payments answer 503.',
+    description:
+      'Node of the payment network, queried for the outcome of payments; unset: payments are answered with 503.',
   },
 } as const satisfies ConfigSpec;
 

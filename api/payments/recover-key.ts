@@ -57,7 +57,7 @@ const isSignedBy = async (
   // A contract wallet answers for itself.
   if (signer?.toLowerCase() === payer) return true;
   return chain.isMessageOf(payer, message, signature).catch((cause: unknown) => {
-    throw new WalletUndecided('the chain does not answer whose signature it is', { cause });
+    throw new WalletUndecided('the chain does not respond about the owner of a signature', { cause });
   });
 };
 

@@ -56,7 +56,7 @@ const decide = async (deps: SettlementDeps, open: OpenPayment, outcome: Settled)
     return { is: 'failed', reason: outcome.reason, payersFault: !(await deps.chain.canPay(open)) };
   } catch (err) {
     // While the chain is unavailable it is queried every few seconds; the age of unknown payments raises the alarm.
-    deps.log.debug({ err, receipt_id: open.receiptId }, 'the chain does not answer about a payment');
+    deps.log.debug({ err, receipt_id: open.receiptId }, 'the chain does not respond about a payment');
     return UNKNOWN;
   }
 };
@@ -137,7 +137,7 @@ export const startSettlement = (deps: SettlementDeps): Settlement => {
     runs.set(receiptId, (runs.get(receiptId) ?? 0) + 1);
     const done = work()
       .catch((err: unknown) =>
-        log.warn({ err, receipt_id: receiptId }, 'a settlement was not recorded, the chain will be asked'),
+        log.warn({ err, receipt_id: receiptId }, 'a settlement was not recorded, the chain will be queried'),
       )
       .finally(() => leave(receiptId));
     underWay.add(done);
@@ -180,7 +180,7 @@ const repeat = (
   { log, noteFailure }: { readonly log: Logger; readonly noteFailure: () => void },
 ): (() => Promise<void>) => {
   const stopping = new AbortController();
-  const outages = createOutageLog(log, 'payments cannot be looked through, trying again');
+  const outages = createOutageLog(log, 'pending payments cannot be read, trying again');
   const loop = async (): Promise<void> => {
     while (!stopping.signal.aborted) {
       try {

@@ -125,7 +125,10 @@ const deliverClaimed = async (claimed: Claimed, { pool, calls, count }: Delivery
   const outcome = rows[0]?.state === 'dead' ? 'dead' : 'failed';
   count.delivered(outcome);
   if (isGone)
-    await pool.query(DISABLE_GONE, [webhookId, `Disabled: its receiver ${words}, which means that it is gone.`]);
+    await pool.query(DISABLE_GONE, [
+      webhookId,
+      `Disabled: its receiver ${words}, which means that it no longer exists.`,
+    ]);
   else if (outcome === 'dead')
     await pool.query(DISABLE, [webhookId, id, `Disabled: no message could be delivered for 24 hours (${words}).`]);
   return outcome;

@@ -229,7 +229,7 @@ const captureAbsence = ({ spec, bars }: Need, selected: Selected, options: Captu
 
 const require = (source: Source | null): Source => {
   if (source !== null) return source;
-  throw makeServiceError('DQL_LIMIT', 'The series of the query are more than the service holds at a time.', {
+  throw makeServiceError('DQL_LIMIT', 'The query needs more series than the service can hold at a time.', {
     hint: 'Narrow where, or use smaller windows.',
   });
 };

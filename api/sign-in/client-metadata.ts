@@ -18,7 +18,8 @@ const KEPT: ReadonlySet<string> = new Set([...DESCRIBED, 'client_id', 'client_id
 
 /** Runs for every client that is registered, read or fetched, before the library judges what is left of its metadata. */
 export const checkClient = (metadata: Record<string, unknown>): void => {
-  if (!isStorableJson(metadata)) throw new errors.InvalidClientMetadata('a text has a character that none may have');
+  if (!isStorableJson(metadata))
+    throw new errors.InvalidClientMetadata('a text contains a character that is not allowed');
   for (const name of Object.keys(metadata)) if (!KEPT.has(name)) delete metadata[name];
   const { redirect_uris: redirects, client_name: name } = metadata;
   if (Array.isArray(redirects)) {

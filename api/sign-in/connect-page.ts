@@ -73,7 +73,7 @@ const renderBody = (site: Site, exchange: { request: FastifyRequest; reply: Fast
     ${
       shown.earlier === undefined
         ? null
-        : html`<p>It takes the place of the connection that this application has had since ${toDay(shown.earlier.created_at)}.</p>`
+        : html`<p>It replaces the connection that this application has had since ${toDay(shown.earlier.created_at)}.</p>`
     }
     <form method="post" action=${path}>
       ${renderFormField(site, exchange, path)} ${renderRoom(shown)}

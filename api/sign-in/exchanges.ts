@@ -62,7 +62,7 @@ const isResource = (text: string, mcpUrl: string): boolean =>
 /** Those that a browser follows. */
 const PAGES: ReadonlySet<Exchange['kind']> = new Set(['authorize', 'resume']);
 const PROBLEM_WORDS =
-  'The program that sent you here asked for something that cannot be done, or its request is too old. Go back to it and connect again.';
+  'The request of the application that sent you here is not valid or has expired. Go back to the application and connect again.';
 
 /** Nothing of these is a transaction. */
 const PASSED_ON: ReadonlySet<Exchange['kind']> = new Set(['register', 'preflight']);

@@ -37,7 +37,7 @@ export const QUERIES: readonly (readonly [question: string, query: string])[] = 
     'any(venues where turnover_24h > 0) select turnover_24h order by sum(venues where status(turnover_24h) = present, turnover_24h) desc',
   ],
   [
-    'Which prices are within five per cent of their average of 20 hours?',
+    'Which prices are within five per cent of their 20-hour average?',
     'any(venues where abs(close / ema(close, 20) - 1) < 5%) timeframe 1h select close, ema(close, 20)',
   ],
   [
@@ -66,8 +66,8 @@ number     = 12, 0.5, 1bps (0.0001), 0.01% (0.0001)      duration = 30s, 2m, 1h,
 instant    = 2026-01-15T12:00:00Z                        never "yesterday" or "noon"`;
 
 const RULES = [
-  'A field of scope venue stands inside `any(venues where ...)`, `all(...)`, `count(...)` or an aggregate; bare it is `DQL_SCOPE`. Quantifiers do not nest. In `select` a bare field lists the value of each venue.',
-  'A comparison with a stale or missing input is neither true nor false; where the result depends on it, the instrument is left out. `include_unknown: true` answers it with `result: "unknown"` and `because`.',
+  'A field of scope venue must be inside `any(venues where ...)`, `all(...)`, `count(...)` or an aggregate; elsewhere it is the error `DQL_SCOPE`. Quantifiers do not nest. In `select` a bare field lists the value of each venue.',
+  'A comparison with a stale or missing input is neither true nor false. If the result depends on it, the instrument is omitted. `include_unknown: true` returns it with `result: "unknown"` and `because`.',
   'A series (a candle source, or a sampleable field at a period) needs a period: the clause `timeframe 1h`, or a last argument as in `ema(close, 20, 1h)`. The newest completed candle is used, never a forming one.',
   '`sum` adds additive fields only; quantities of different units (oi, sizes, volume_24h) need `units: "base"` or `"quote"`.',
   'An instrument is `BTC-PERP`, a base is `BTC`. Prices are in the quote currency of each listing; there is no price across venues.',

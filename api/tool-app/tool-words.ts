@@ -51,7 +51,7 @@ export const TOOL_WORDS: Readonly<Record<string, ToolWords>> = {
   },
   screen: {
     title: 'Screen the market',
-    use: 'Finds instruments by a condition in the query language DQL and answers the values that decided. A field of a venue stands inside any(venues where ...), all(...), count(...) or an aggregate max, min, sum(venues, expr); indicators such as ema(close, 20) need timeframe. Add select for further values and order by for the order; end with as of <instant> to ask about the past. Read docs://dql before writing a longer query.',
+    use: 'Finds instruments by a condition in the query language DQL and returns the values that decided. A venue-scoped field must be inside any(venues where ...), all(...), count(...) or an aggregate max, min, sum(venues, expr); indicators such as ema(close, 20) need timeframe. Add select for further values and order by for the order; end with as of <instant> to ask about the past. Read docs://dql before writing a longer query.',
     avoid:
       'Not for the values of instruments that are already known: use snapshots. A percentage is written 0.01% or as the fraction 0.0001, a basis point 1bps.',
     example: {
@@ -67,7 +67,7 @@ export const TOOL_WORDS: Readonly<Record<string, ToolWords>> = {
     title: 'Candles',
     use: "Completed candles of trades, of the venue's mark, or of its index (price_type) for the window from..to. A longer candle exists only when every minute of it exists; a missing candle is a row with status missing.",
     avoid:
-      'Not for funding, open interest or books: use history. A forming candle is never answered. Choose timeframe and window so that one listing has at most about 100 rows; an answer has at most 65,536 bytes.',
+      'Not for funding, open interest or books: use history. A forming candle is never returned. Choose timeframe and window so that one listing has at most about 100 rows; an answer has at most 65,536 bytes.',
     example: {
       question: 'What were the 15-minute candles of BTC in the last full hour, and which are missing?',
       args: (hourAgo) => ({ where: 'base = BTC', timeframe: '15m', from: hourAgo(1), to: hourAgo(0) }),
@@ -75,19 +75,19 @@ export const TOOL_WORDS: Readonly<Record<string, ToolWords>> = {
   },
   account: {
     title: 'Plan and limits of this key',
-    use: 'The plan of this key, the venues, instruments and layers it may read, its limits, and what is left of today. Use it after PLAN_LIMIT, PLAN_VENUE_NOT_INCLUDED or RATE_LIMITED. It is free and not counted, at most once a second.',
+    use: 'The plan of this key, the venues, instruments and layers it may read, its limits, and what is left of today. Use it after PLAN_LIMIT, PLAN_VENUE_NOT_INCLUDED or RATE_LIMITED. It is free and not counted; call it at most once a second.',
     avoid: 'Not for market data.',
   },
   agent_state: {
     title: 'State of agent rules',
-    use: 'Whether each rule of this account holds: true, false, or unknown with the reason, and the state last returned to this key. Rules are made at the account site, never here.',
+    use: 'Whether each rule of this account holds: true, false, or unknown with the reason, and the state last returned to this key. Rules are created on the account site, never here.',
     avoid:
-      'Not for a condition that is no rule: use screen. Send fresh only when the state of the last evaluation is too old; it counts against the evaluations of the day.',
+      'Not for a condition that is not a rule: use screen. Send fresh only when the state of the last evaluation is too old; it counts against the evaluations of the day.',
     example: { question: 'Which of my rules hold, and what changed since my last answer?', args: () => ({}) },
   },
   anchor_proof: {
     title: 'Proof of a stored row',
-    use: 'Proves that one stored row lies under the daily root that was posted on a public chain: the row, its path to the root, and where the root was posted. A day is anchored a week after it ends.',
+    use: 'Proves that one stored row is included in the daily root that was posted on a public chain: the row, its path to the root, and where the root was posted. A day is anchored a week after it ends.',
     avoid:
       'Not to read history: use history or candles. It proves that the row was stored, not that the venue was right.',
     example: {
@@ -122,7 +122,7 @@ export const fixFor = (code: ErrorCode): string | undefined => FIXES[code] ?? CA
 
 /** Facts about every tool with readings in its answer. */
 export const STALE_WORDS =
-  'A value that is not current has status "stale" with a reason and is left out of values; it is never zero. allow_stale puts it under withheld.values: name its age when you use it.';
+  'A value that is not current has status "stale" with a reason and is omitted from values; it is never zero. allow_stale puts it under withheld.values: state its age when you use it.';
 
 /** Sent when a client connects (interface, Tool-server endpoint). */
 export const INSTRUCTIONS = [

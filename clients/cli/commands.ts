@@ -96,7 +96,7 @@ export const COMMANDS: readonly Entry[] = [
       UNITS,
       FRESHNESS,
       ['--limit <rows>', 'rows of a page'],
-      ['--include-unknown', 'also those for which it may hold'],
+      ['--include-unknown', 'also return those for which it may hold'],
     ],
     act: printScreen,
   },
@@ -176,7 +176,7 @@ export const GROUPS: readonly Group[] = [
     commands: [
       {
         usage: 'verify [file]',
-        summary: 'check a proof, of a file or asked for by venue, symbol, layer and instant',
+        summary: 'check a proof from a file, or one requested by venue, symbol, layer and instant',
         flags: PROOF_FLAGS,
         act: verify,
       },

@@ -58,7 +58,7 @@ const checkReady = async (baseUrl: string, signal: AbortSignal): Promise<Finding
   } catch (error) {
     signal.throwIfAborted();
     if (!(error instanceof SyntaxError)) return makeFailed('service', makeUnreachable(baseUrl, error));
-    const says = `${baseUrl} is the address of another service: it answers no JSON. Check the address.`;
+    const says = `${baseUrl} is the address of another service: its response is not JSON. Check the address.`;
     return { outcome: 'FAIL', check: 'service', says, exit: EXIT.unavailable };
   }
 };

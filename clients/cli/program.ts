@@ -75,7 +75,7 @@ export const buildProgram = (world: World): Command => {
     .option('--parquet', 'Parquet, of history, candles and liquidations')
     .addOption(new Option('-o, --output <format>', 'format').choices(['table', 'json', 'csv', 'parquet']))
     .option('--base-url <url>', 'address of the service')
-    .option('--key-file <file>', 'file that holds the key')
+    .option('--key-file <file>', 'file that contains the key')
     .addHelpText('before', EXAMPLES)
     .addHelpText('after', AFTER)
     .showHelpAfterError('Add --help to see how it is called.')

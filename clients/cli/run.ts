@@ -34,7 +34,7 @@ const FORMATS: readonly Format[] = ['table', 'json', 'csv', 'parquet'];
 /** Default: a table on a terminal, else an object a line. */
 const chooseFormat = (options: Options, { out }: World): Format => {
   const chosen = FORMATS.filter((format) => options[format] === true || options['output'] === format);
-  if (chosen.length > 1) throw new UsageError(`Both ${chosen.join(' and ')} are asked for.`, 'Give one format.');
+  if (chosen.length > 1) throw new UsageError(`Both ${chosen.join(' and ')} were given.`, 'Give one format.');
   return chosen[0] ?? (out.isTTY === true ? 'table' : 'json');
 };
 

@@ -47,7 +47,7 @@ const readKeyFile = (path: string): string => {
   try {
     return readFileSync(path, 'utf8').trim();
   } catch {
-    throw new UsageError(`The key file ${path} cannot be read.`, 'Give a file that holds the key alone.');
+    throw new UsageError(`The key file ${path} cannot be read.`, 'Give a file that contains only the key.');
   }
 };
 

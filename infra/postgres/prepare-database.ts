@@ -49,7 +49,7 @@ export const prepareDatabase = async (
     await prepare();
   } catch (err) {
     if (!isAway(err)) throw err;
-    log.warn({ err }, 'PostgreSQL is away: what needs it answers 503 until it is there');
+    log.warn({ err }, 'PostgreSQL is unavailable: requests that need it are answered with 503 until it is available');
     goingOn = goOn();
   }
   return {

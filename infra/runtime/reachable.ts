@@ -4,7 +4,7 @@ import { limitTime } from './within.ts';
 const PATIENCE_MS = 2_000;
 
 /** Reason of a process that needs it. */
-export const POSTGRES_AWAY = 'PostgreSQL does not answer within two seconds, or is read only';
+export const POSTGRES_AWAY = 'PostgreSQL does not respond within two seconds, or is read-only';
 
 /**
  * `ping` resolves to whether the store can be used, and rejects while it is away. No response within two seconds counts as away. Concurrent callers

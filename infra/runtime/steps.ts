@@ -63,7 +63,11 @@ const readThreadCpu = (): number => {
 export const meterSteps = (registry: Registry): MeterStep => {
   const { makeHistogram } = bindMetrics(registry);
   const options = { buckets: BUCKETS, labelNames: ['step'] };
-  const seconds = makeHistogram('process_step_seconds', 'How long a step held the thread of the process.', options);
+  const seconds = makeHistogram(
+    'process_step_seconds',
+    'Time for which a step held the thread of the process.',
+    options,
+  );
   const cpu = makeHistogram('process_step_cpu_seconds', 'Of it, the time for which the thread had a core.', options);
   return (step, work) => {
     const began = performance.now();

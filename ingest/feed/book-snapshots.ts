@@ -130,7 +130,7 @@ class SnapshotRequests implements BookSnapshots {
     const chain = venue.sequence(payload.toString());
     // An answer may omit the book's symbol; the request names it.
     if (chain?.kind === 'snapshot') client.watch.take({ ...chain, kind, symbol: need.symbol }, performance.now());
-    else log.warn({ symbol: need.symbol }, 'an answer is no book snapshot');
+    else log.warn({ symbol: need.symbol }, 'a response is not a book snapshot');
   }
 
   #onFailure({ client, need }: Turn, error: unknown): void {

@@ -30,12 +30,12 @@ export const createMeters = (registry: Registry): Meters => {
     'what',
   ]);
   const bytes = makeCounter('ingest_bytes_total', 'Payload bytes written.', ['venue']);
-  const open = makeGauge('ingest_connections_open', 'Connections now open (a poll slot counts as one).', ['venue']);
+  const open = makeGauge('ingest_connections_open', 'Open connections (a poll slot counts as one).', ['venue']);
   const lost = makeCounter('ingest_connections_lost_total', 'Ends of connections and failed attempts, by cause.', [
     'venue',
     'cause',
   ]);
-  const answers = makeCounter('ingest_rest_answers_total', 'REST answers by status; none is no answer.', [
+  const answers = makeCounter('ingest_rest_answers_total', 'REST responses by status; `none` means no response.', [
     'venue',
     'status',
   ]);
@@ -46,19 +46,19 @@ export const createMeters = (registry: Registry): Meters => {
   ]);
   const snapshots = makeCounter(
     'ingest_book_snapshots_total',
-    'Book snapshots asked for: join, confirm a quiet book, refresh an old one.',
+    'Book snapshots requested: to start a book, to confirm a quiet one, to refresh an old one.',
     ['venue', 'why'],
   );
   const fillIns = makeCounter('ingest_fill_ins_total', 'Requests for what sockets left out: candle, confirmation.', [
     'venue',
     'kind',
   ]);
-  const renewed = makeCounter('ingest_subscriptions_renewed_total', 'Subscriptions begun again after their silence.', [
+  const renewed = makeCounter('ingest_subscriptions_renewed_total', 'Subscriptions renewed after silence.', ['venue']);
+  const paused = makeGauge('ingest_sockets_paused', 'Sockets that are not read because Kafka accepts no more.', [
     'venue',
   ]);
-  const paused = makeGauge('ingest_sockets_paused', 'Sockets not read because Kafka does not take more.', ['venue']);
   const offset = makeGauge('ingest_clock_offset_seconds', "Collector's clock ahead of the broker's.");
-  const skipped = makeCounter('ingest_ticks_skipped_total', 'Ticks not written because Kafka does not take more.', []);
+  const skipped = makeCounter('ingest_ticks_skipped_total', 'Ticks not written because Kafka accepts no more.', []);
   return {
     venue: (venue) => ({
       message: (slot, what, size) => {

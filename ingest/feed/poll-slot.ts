@@ -143,7 +143,7 @@ class PollSlotRunner implements SlotRunner<PollSlot> {
     const { starvedAfterMs = 12_000 } = this.#deps;
     const isStuck = this.#waiting.size >= Math.min(MOST_WAITING, this.#slot.requests.length);
     if (isStuck && performance.now() - this.#answeredMs >= Math.max(this.#slot.everyMs, starvedAfterMs)) {
-      this.#lose('venue_rate_limit', "the venue's limit leaves nothing for it");
+      this.#lose('venue_rate_limit', "the venue's rate limit leaves no budget for it");
     }
   }
 

@@ -12,7 +12,7 @@ const ANSWERS_WITHIN_MS = 10_000;
 
 const explain = (error: unknown, topic: string): unknown =>
   error instanceof DOMException && error.name === 'TimeoutError'
-    ? new Error(`Kafka does not give ${topic}: how far stored history has come is not known`, { cause: error })
+    ? new Error(`Kafka does not give ${topic}: the watermark of stored history is not known`, { cause: error })
     : error;
 
 /** The minimum over all tasks; a task without written rows keeps it at 0. Rejects while Kafka does not answer. */

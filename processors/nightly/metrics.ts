@@ -27,7 +27,7 @@ export const createNightlyMetrics = (registry: Registry): NightlyMetrics => {
   );
   const rechecked = makeCounter(
     'nightly_rechecked_requests_total',
-    'Settled requests asked again; anything but equal is an alarm.',
+    'Settled requests that were repeated, by result; any result other than `equal` is an alarm.',
     ['result'],
   );
   const compared = makeCounter(

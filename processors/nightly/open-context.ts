@@ -42,7 +42,7 @@ export const openContext = async (
     api: baseUrl === null || key === null ? null : { baseUrl, key },
     store: openArchiveStore(config),
     historyWatermark: async () => {
-      if (kafka === null) throw new Error('set KAFKA_BROKERS: how far stored history has come is not known');
+      if (kafka === null) throw new Error('set KAFKA_BROKERS: the watermark of stored history is not known');
       return readHistoryWatermark(kafka, namespace);
     },
     isBinding: async () => {

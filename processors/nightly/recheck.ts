@@ -52,7 +52,7 @@ const sendOnce = async (kept: Kept, { api: { baseUrl, key }, signal }: Asking): 
 };
 
 const compareAnswer = (kept: Kept, { status, text }: Answered): Verdict => {
-  if (status === 401 || status === 403) throw new Error(`RECHECK_KEY may not ask this: ${text.slice(0, 200)}`);
+  if (status === 401 || status === 403) throw new Error(`RECHECK_KEY may not make this request: ${text.slice(0, 200)}`);
   if (status !== 200) return { result: 'refused', is: `${status} ${text.slice(0, 200)}` };
   const { settled } = JSON.parse(text) as { readonly settled: boolean };
   const items = findItems(text);
@@ -100,7 +100,7 @@ const selectRequests = async (day: Day, { database, nowMs }: NightlyContext): Pr
 
 export const recheck: Step = {
   name: 'recheck',
-  summary: 'settled requests asked again, hashes compared',
+  summary: 'settled requests repeated, hashes compared',
   dueMs: DUE_MS,
   lock: 'recheck',
   run: async (day, context) => {
@@ -122,6 +122,6 @@ export const recheck: Step = {
       if (index % TELL_EVERY === TELL_EVERY - 1)
         progress(`${day} recheck: ${index + 1} of ${kept.length}, ${wrong} differ`);
     }
-    return `${kept.length} requests asked again, ${wrong} differ`;
+    return `${kept.length} requests repeated, ${wrong} differ`;
   },
 };

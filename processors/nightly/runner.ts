@@ -24,7 +24,7 @@ const TICK_MS = 20_000;
 const reportFullDisk = async ({ step, day }: Task, error: unknown, context: NightlyContext): Promise<void> => {
   const { code } = error as NodeJS.ErrnoException;
   if (code !== 'ENOSPC' && code !== 'EDQUOT') return;
-  const note = `The disk of step ${step.name} is full; the step is tried again until there is room.`;
+  const note = `The disk of step ${step.name} is full; the step is retried until there is space.`;
   await reportIncident(context, {
     kind: 'disk_full',
     subject: step.name,
@@ -60,14 +60,14 @@ export const runTask = async (
   }
   if (outcome.result === 'known') return 'done before';
   if (outcome.result === 'stopped') {
-    log.info({ step: step.name, day }, 'nightly step stopped, the next runner takes it up');
+    log.info({ step: step.name, day }, 'nightly step stopped, the next runner continues it');
     return null;
   }
   const seconds = (performance.now() - began) / 1_000;
   metrics.ended(step.name, outcome.result, seconds);
   if (outcome.result === 'failed') {
     await reportFullDisk({ step, day }, outcome.error, context);
-    log.warn({ err: outcome.error, step: step.name, day }, 'nightly step failed, it is tried again later');
+    log.warn({ err: outcome.error, step: step.name, day }, 'nightly step failed, it will be retried');
     throw outcome.error;
   }
   log.info({ step: step.name, day, seconds, report: outcome.report }, 'nightly step done');

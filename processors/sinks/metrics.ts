@@ -25,7 +25,7 @@ export const createSinkMetrics = (registry: Registry): SinkMetrics => {
   let problem = (): string | null => null;
   watchGauge('sink_questdb_away', '1 while rows wait for QuestDB.', () => (problem() === null ? 0 : 1));
   const buffered = makeGauge('sink_buffered_rows', 'Rows read from Kafka and not yet being written.');
-  const lag = makeGauge('sink_lag_records', 'Records not yet read from rows.', ['task']);
+  const lag = makeGauge('sink_lag_records', 'Records of `rows` that have not been read yet.', ['task']);
   const watermark = makeGauge('sink_history_watermark_seconds', 'History W of a task, seconds since 1970.', ['task']);
   return {
     written: (table, rows) => written.inc({ table }, rows),

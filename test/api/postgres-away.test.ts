@@ -41,10 +41,10 @@ t.test('an API without PostgreSQL from its start on', { timeout: 600_000 }, asyn
     for (const path of ['/v2/venues', '/v2/instruments', '/v2/dql/catalogue', '/openapi.json'])
       t.equal((await send(baseUrl, { path, ...GET })).status, 200, path);
     t.equal((await send(baseUrl, CALL)).status, 402);
-    t.match(await readiness(), /"not_ready".*The store of keys does not answer, or is read only\./);
+    t.match(await readiness(), /"not_ready".*The store of keys does not respond or is read-only\./);
     const also = await judged();
     t.equal(also.status, 503, 'on the listener of metrics too');
-    t.match(await also.text(), /^The store of keys does not answer, or is read only\.$/m);
+    t.match(await also.text(), /^The store of keys does not respond or is read-only\.$/m);
   });
 
   await t.test('what needs it is 503 with a time to retry', async (t) => {

@@ -115,7 +115,7 @@ t.test(
       .waitFor();
     await shoot(on, 'desktop-security-passkey');
     await press(on, 'Ask for a passkey after the password');
-    await page.getByText('Asked for after the password').first().waitFor();
+    await page.getByText('Requested after the password').first().waitFor();
 
     await press(on, 'Sign out');
     await press(on, 'Sign in with a passkey');

@@ -165,7 +165,7 @@ async function signedInAt({ account_url: site }: ServiceEndpoints, account: Demo
 }
 
 const pastThere = (demo: { readOutput: () => string }): Promise<unknown> =>
-  waitFor('the past is archived', () => demo.readOutput().includes('The past is there'));
+  waitFor('the past is archived', () => demo.readOutput().includes('The past is ready'));
 
 type FileItem = {
   readonly listing: string;

@@ -347,7 +347,7 @@ t.test('a folder has one living owner, and a dead one does not count', async (t)
   const start = stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? '';
   writeFileSync(join(dir, 'owner'), `${pid} ${start}`);
   writeFileSync(join(dir, '000000000007.spool'), Buffer.concat(encodeRecord(record(7))));
-  await t.rejects(openSpool(dir), new RegExp(`belongs to process ${pid}: .*COLLECTOR_ID of its own`));
+  await t.rejects(openSpool(dir), new RegExp(`belongs to process ${pid}: .*its own COLLECTOR_ID`));
   if (start !== '') {
     const reused = join(folder(t), 'c1');
     mkdirSync(reused);

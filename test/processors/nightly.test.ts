@@ -387,7 +387,7 @@ t.test('settled requests are sent again: a changed or refused one is one inciden
   });
   t.teardown(close);
   const context = makeContext({ nowMs, api });
-  t.equal(await recheck.run('2026-01-20', context), '4 requests asked again, 2 differ');
+  t.equal(await recheck.run('2026-01-20', context), '4 requests repeated, 2 differ');
   t.same(
     [...asked].sort(),
     [
@@ -399,8 +399,8 @@ t.test('settled requests are sent again: a changed or refused one is one inciden
     'a request to a busy service is repeated, also one that takes too long; one whose answer retention may have changed is not',
   );
   await pool.query('update settled_requests set checked_at = $1', ['2026-01-20T05:00:00Z']);
-  t.equal(await recheck.run('2026-01-20', context), '0 requests asked again, 0 differ', 'once a day');
-  t.equal(await recheck.run('2026-01-21', context), '4 requests asked again, 2 differ');
+  t.equal(await recheck.run('2026-01-20', context), '0 requests repeated, 0 differ', 'once a day');
+  t.equal(await recheck.run('2026-01-21', context), '4 requests repeated, 2 differ');
   const { rows } = await pool.query('select kind, state, details from incidents order by incident_id');
   t.match(rows, [
     { kind: 'settled_answer_changed', state: 'open', details: { was: SHA(2), is: SHA(9), path: '/v2/candles' } },
@@ -438,7 +438,7 @@ t.test('the re-check fails, to be tried again, where it cannot judge', async (t)
   const nowMs = (): number => Date.parse('2026-01-20T05:00:00Z');
   const run = (api: NightlyContext['api']) => recheck.run('2026-01-22', makeContext({ nowMs, api }));
   await t.rejects(run(unsettled.api), /reads as unsettled/);
-  await t.rejects(run({ ...unsettled.api, key: 'sk_wrong' }), /RECHECK_KEY may not ask this/);
+  await t.rejects(run({ ...unsettled.api, key: 'sk_wrong' }), /RECHECK_KEY may not make this request/);
   await t.rejects(run(null), /set BASE_URL and RECHECK_KEY/);
   const { rows } = await pool.query('select count(*)::int as open from incidents');
   t.same(rows, [{ open: 2 }], 'none of these is an incident');
@@ -455,7 +455,7 @@ t.test(
     const { api, asked, close } = await startAnswers(({ id }) => [200, makeAnswer(id)]);
     t.teardown(close);
     const nowMs = (): number => Date.parse('2026-01-20T05:00:00Z');
-    t.equal(await recheck.run('2026-01-20', makeContext({ nowMs, api })), '2 requests asked again, 0 differ');
+    t.equal(await recheck.run('2026-01-20', makeContext({ nowMs, api })), '2 requests repeated, 0 differ');
     t.same([...asked.keys()].sort(), [1, 3]);
   },
 );

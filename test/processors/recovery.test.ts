@@ -287,7 +287,7 @@ t.test('outputs with offsets beyond the log: an operator must look', async (t) =
   const value = codecs.live.encode({ ...first, offset: 1_000_000 });
   world.publisher.publish({ topic: world.names.live('binance'), partition: 0, key: null, value });
   await world.publisher.flush();
-  await t.rejects(world.live(RECORDS.length), /the log was cut or made anew/);
+  await t.rejects(world.live(RECORDS.length), /the log was truncated or recreated/);
 });
 
 t.test('a log that lacks what was applied or acknowledged ends the task with the reason', async (t) => {

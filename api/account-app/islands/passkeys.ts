@@ -32,7 +32,7 @@ const run = async ({ dataset }: HTMLElement): Promise<void> => {
 
 const describeError = (error: unknown): string => {
   const { name, message } = error as Error;
-  if (name === 'NotAllowedError') return 'No passkey was given. Try again, or sign in another way.';
+  if (name === 'NotAllowedError') return 'No passkey was received. Try again, or sign in another way.';
   if (name === 'InvalidStateError') return 'This device has a passkey of this account already.';
   return message;
 };

@@ -3,9 +3,9 @@ import { GAP_CAUSES } from '../../../schemas/gap-causes.ts';
 
 const REASONS: Readonly<Record<string, string>> = {
   connection_lost: 'The connection that brought it was lost.',
-  horizon_passed: 'It has outlived its horizon: the venue has not said it again in time.',
+  horizon_passed: 'Its horizon has passed: the venue has not published it again in time.',
   state_lag: 'Our own processing is behind.',
-  horizon_unknown: 'Nothing proves that it still holds.',
+  horizon_unknown: 'Nothing proves that it is still valid.',
   freshness_bound: 'It is older than the freshness bound.',
   no_value: 'Nothing was said yet.',
   not_retained: 'This time is not kept.',
@@ -13,7 +13,7 @@ const REASONS: Readonly<Record<string, string>> = {
   venue_capability: 'The venue does not publish it.',
   policy_off: 'It is not collected.',
   unit_unknown: 'Its unit is not known.',
-  stream_lost: 'This page has lost its stream; nothing is known since.',
+  stream_lost: 'This page has lost its stream; later changes are not known.',
 };
 
 const isCause = (cause: string): cause is keyof typeof GAP_CAUSES => Object.hasOwn(GAP_CAUSES, cause);

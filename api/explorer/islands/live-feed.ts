@@ -178,7 +178,7 @@ export class LiveFeed {
   #watch(): void {
     this.#timer = setTimeout(() => {
       if (performance.now() - this.#receivedMs <= this.#silenceMs) return this.#watch();
-      this.#setState('lost', 'The stream has fallen silent; connecting again');
+      this.#setState('lost', 'The stream is silent; connecting again');
       return this.open();
     }, 1_000);
   }

@@ -17,7 +17,7 @@ export const formatConclusion = ({ steps, onChain, rehearsal }: Checked): string
   const failed = listNames(steps, 'failed');
   if (failed.length > 0) return `Not proven: ${failed.join(', ')} ${failed.length === 1 ? 'does' : 'do'} not hold.`;
   if (!onChain)
-    return `${listNames(steps, 'ok').length} steps hold. The chain itself was not asked: this site knows no node of it.`;
+    return `${listNames(steps, 'ok').length} steps hold. The chain itself was not queried, because this site has no node for it.`;
   return rehearsal
     ? `Proven in a rehearsal: ${describeHeld(steps)} The chain is not Base itself, so the anchor binds nobody.`
     : `Proven: ${describeHeld(steps)}`;

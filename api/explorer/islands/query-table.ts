@@ -107,7 +107,7 @@ const REASONS: Readonly<Record<string, string>> = {
   horizon_passed: 'it outlived the time for which the venue vouches',
   state_lag: 'the service itself was behind',
   horizon_unknown: 'nothing proves that it was current',
-  freshness_bound: 'it is older than the bound that was asked for',
+  freshness_bound: 'it is older than the requested bound',
   no_value: 'the venue stated no value',
   not_retained: 'the past is not kept that far back',
   gap: 'nobody reported in this period',

@@ -142,7 +142,7 @@ export type VenuesAnswer = {
   readonly evaluated_at: Instant;
   /** One item per venue, ordered by code. */
   readonly items: readonly Venue[];
-  /** Present when the list is cut: how many items of how many it shows. */
+  /** Present when the list is truncated; states how many of how many items it shows. */
   readonly items_note?: string;
 };
 
@@ -153,7 +153,7 @@ export type InstrumentsAnswer<F extends Digits = number> = {
   readonly as_of: Instant;
   /** Version of the catalogue, to be compared for equality only; null for an instant before the first version. */
   readonly catalogue: string | null;
-  /** Units that quantities are in: as published, base asset or quote currency. */
+  /** Units of quantities: as published, base asset or quote currency. */
   readonly units: Units;
   /** Instant at which the newest listing version in use was written; null when the answer is about now. */
   readonly listings_as_of: string | null;
@@ -238,7 +238,7 @@ export type ScreenAnswer = {
   readonly query: Query;
   /** Instant T at which the service evaluated the answer. */
   readonly evaluated_at: Instant;
-  /** Instant that the query asks about; null when it asks about now. */
+  /** Instant to which the query applies; null when it applies to now. */
   readonly as_of: string | null;
   /** True when the answer can no longer change: its last instant is at least 120 s past and everything recorded in time is applied. */
   readonly settled: boolean;
@@ -246,7 +246,7 @@ export type ScreenAnswer = {
   readonly catalogue?: string | null;
   /** Period of the clause `timeframe`; null when the query has none. */
   readonly timeframe: string | null;
-  /** Units that quantities are in: as published, base asset or quote currency. */
+  /** Units of quantities: as published, base asset or quote currency. */
   readonly units: Units;
   /** Freshness bound of each layer. A reading older than its bound is stale. */
   readonly freshness: { readonly [name: string]: string };
@@ -256,7 +256,7 @@ export type ScreenAnswer = {
   readonly capabilities_as_of: string | null;
   /** SHA-256, in hex, of the bytes of `instruments`; only when the query has `as of`. */
   readonly items_sha256?: string;
-  /** What a narrowing plan covers today; absent when the plan narrows nothing. */
+  /** Data that a narrowing plan covers today; absent when the plan narrows nothing. */
   readonly scope?: Scope;
   /** Id of this answer, also in the header `X-Service-Receipt`. Quote it to support. */
   readonly receipt_id: string;
@@ -280,7 +280,7 @@ export type ScreenRequest = {
   readonly limit?: number;
   /** `page.next_cursor` of the page before, with the same request, within 300 s of the first page. All pages are of one evaluation. */
   readonly cursor?: string;
-  /** Whether instruments whose result is unknown are answered too. Default false. */
+  /** Whether instruments whose result is unknown are returned too. Default false. */
   readonly include_unknown?: boolean;
   /** Units of quantities: as published (default), base asset or quote currency. Prices and rates are never converted. */
   readonly units?: Units;
@@ -295,11 +295,11 @@ export type SnapshotsAnswer<F extends Digits = number> = {
   readonly served_at: Instant;
   /** Id of this answer, also in the header `X-Service-Receipt`. Quote it to support. */
   readonly receipt_id: string;
-  /** Units that quantities are in: as published, base asset or quote currency. */
+  /** Units of quantities: as published, base asset or quote currency. */
   readonly units: Units;
   /** Freshness bound of each layer. A reading older than its bound is stale. */
   readonly freshness: { readonly [name: string]: string };
-  /** What a narrowing plan covers today; absent when the plan narrows nothing. */
+  /** Data that a narrowing plan covers today; absent when the plan narrows nothing. */
   readonly scope?: Scope;
   /** One item per listing, ordered by venue and symbol. */
   readonly items: readonly ListingReadings<F>[];
@@ -313,11 +313,11 @@ export type SnapshotsRequest = {
   readonly units?: Units;
   /** Accepted without effect. */
   readonly include_synthetic?: boolean;
-  /** Layers to answer: ticker, mark, funding, oi, book, stats, venue_depth. Default: all layers of the plan. */
+  /** Layers to return: ticker, mark, funding, oi, book, stats, venue_depth. Default: all layers of the plan. */
   readonly layers?: readonly string[];
   /** Whether `raw` has the message of the venue. It needs the plan Standard or above. */
   readonly include_raw?: boolean;
-  /** Whether the numbers of stale readings are answered under `withheld`. Default false. */
+  /** Whether the numbers of stale readings are returned under `withheld`. Default false. */
   readonly allow_stale?: boolean;
   readonly freshness?: Freshness;
 };
@@ -335,9 +335,9 @@ export type HistoryAnswer<F extends Digits = number> = {
   readonly interval?: string;
   /** Start of the window that was applied. */
   readonly from?: Instant;
-  /** End of the window that was applied. A later end is cut at now. */
+  /** End of the window that was applied. An end in the future is replaced by the current instant. */
   readonly to?: Instant;
-  /** Units that quantities are in: as published, base asset or quote currency. */
+  /** Units of quantities: as published, base asset or quote currency. */
   readonly units: Units;
   /** Freshness bound of each layer. A reading older than its bound is stale. */
   readonly freshness: { readonly [name: string]: string };
@@ -345,7 +345,7 @@ export type HistoryAnswer<F extends Digits = number> = {
   readonly listings_as_of: string | null;
   /** Instant at which the newest venue capability version in use was written; null when the answer is about now. */
   readonly capabilities_as_of: string | null;
-  /** What a narrowing plan covers today; absent when the plan narrows nothing. */
+  /** Data that a narrowing plan covers today; absent when the plan narrows nothing. */
   readonly scope?: Scope;
   /** Id of this answer, also in the header `X-Service-Receipt`. Quote it to support. */
   readonly receipt_id: string;
@@ -359,7 +359,7 @@ export type HistoryRequest = {
   readonly units?: Units;
   /** Accepted without effect. */
   readonly include_synthetic?: boolean;
-  /** Layers to answer: ticker, mark, funding, oi, book, stats, venue_depth. Default: all layers of the plan. */
+  /** Layers to return: ticker, mark, funding, oi, book, stats, venue_depth. Default: all layers of the plan. */
   readonly layers?: readonly string[];
   /** Mode: one row per period, with the last reading received in it; at most 2000 rows per listing and layer. Needs `from` and `to`. */
   readonly interval?: '10s' | '30s' | '1m' | '2m' | '3m' | '5m' | '15m' | '30m' | '1h' | '4h' | '12h' | '1d';
@@ -371,12 +371,12 @@ export type HistoryRequest = {
   readonly raw?: boolean;
   /** Start of the window, for `interval` and `raw`. RFC 3339, or a date. */
   readonly from?: string;
-  /** End of the window, for `interval` and `raw`. A later end than now is cut at now. RFC 3339, or a date. */
+  /** End of the window, for `interval` and `raw`. An end in the future is replaced by the current instant. RFC 3339, or a date. */
   readonly to?: string;
   /** Whether instants without a reading are rows. Default true. */
   readonly include_gaps?: boolean;
   readonly freshness?: Freshness;
-  /** Whether the numbers of stale readings are answered under `withheld`. Default false. */
+  /** Whether the numbers of stale readings are returned under `withheld`. Default false. */
   readonly allow_stale?: boolean;
 };
 
@@ -389,19 +389,19 @@ export type CandlesAnswer<F extends Digits = number> = {
   readonly items_sha256: string;
   /** Timeframe of the candles. */
   readonly timeframe: string;
-  /** Price that the candles are made of: trades, the mark or the index of the venue. */
+  /** Price from which the candles are made: trades, the mark or the index of the venue. */
   readonly price_type: PriceType;
   /** Start of the window that was applied. */
   readonly from: Instant;
-  /** End of the window that was applied. A later end is cut at now. */
+  /** End of the window that was applied. An end in the future is replaced by the current instant. */
   readonly to: Instant;
-  /** Units that quantities are in: as published, base asset or quote currency. */
+  /** Units of quantities: as published, base asset or quote currency. */
   readonly units: Units;
   /** Instant at which the newest listing version in use was written; null when the answer is about now. */
   readonly listings_as_of: string | null;
   /** Instant at which the newest venue capability version in use was written; null when the answer is about now. */
   readonly capabilities_as_of: string | null;
-  /** What a narrowing plan covers today; absent when the plan narrows nothing. */
+  /** Data that a narrowing plan covers today; absent when the plan narrows nothing. */
   readonly scope?: Scope;
   /** Id of this answer, also in the header `X-Service-Receipt`. Quote it to support. */
   readonly receipt_id: string;
@@ -417,7 +417,7 @@ export type CandlesRequest = {
   readonly include_synthetic?: boolean;
   /** One of 1m, 2m, 3m, 5m, 15m, 30m, 1h, 4h, 12h, 1d. An answer has at most 1500 candles per listing. */
   readonly timeframe: string;
-  /** Price that the candles are made of. Default `trade`. */
+  /** Price from which the candles are made. Default `trade`. */
   readonly price_type?: PriceType;
   /** First open time, inclusive. It is moved up to a boundary of the timeframe. RFC 3339, or a date. */
   readonly from: string;
@@ -432,13 +432,13 @@ export type CandlesRequest = {
 export type BooksAnswer<F extends Digits = number> = {
   /** Instant T at which the service evaluated the answer. */
   readonly evaluated_at: Instant;
-  /** Units that quantities are in: as published, base asset or quote currency. */
+  /** Units of quantities: as published, base asset or quote currency. */
   readonly units: Units;
   /** Levels per side that were applied. */
   readonly depth: number;
-  /** What the figures do not promise. */
+  /** What the figures do not guarantee. */
   readonly liquidity_note: string;
-  /** What a narrowing plan covers today; absent when the plan narrows nothing. */
+  /** Data that a narrowing plan covers today; absent when the plan narrows nothing. */
   readonly scope?: Scope;
   /** Id of this answer, also in the header `X-Service-Receipt`. Quote it to support. */
   readonly receipt_id: string;
@@ -465,15 +465,15 @@ export type LiquidationsAnswer<F extends Digits = number> = {
   readonly items_sha256: string;
   /** Start of the window that was applied. */
   readonly from: Instant;
-  /** End of the window that was applied. A later end is cut at now. */
+  /** End of the window that was applied. An end in the future is replaced by the current instant. */
   readonly to: Instant;
-  /** Units that quantities are in: as published, base asset or quote currency. */
+  /** Units of quantities: as published, base asset or quote currency. */
   readonly units: Units;
   /** Instant at which the newest listing version in use was written; null when the answer is about now. */
   readonly listings_as_of: string | null;
   /** Instant at which the newest venue capability version in use was written; null when the answer is about now. */
   readonly capabilities_as_of: string | null;
-  /** What a narrowing plan covers today; absent when the plan narrows nothing. */
+  /** Data that a narrowing plan covers today; absent when the plan narrows nothing. */
   readonly scope?: Scope;
   /** Id of this answer, also in the header `X-Service-Receipt`. Quote it to support. */
   readonly receipt_id: string;
@@ -487,17 +487,17 @@ export type LiquidationsRequest = {
   readonly where?: Where;
   /** Start of the window, inclusive, by `received_at`. RFC 3339, or a date. */
   readonly from: string;
-  /** End of the window, exclusive. A later end than now is cut at now. RFC 3339, or a date. */
+  /** End of the window, exclusive. An end in the future is replaced by the current instant. RFC 3339, or a date. */
   readonly to: string;
   /** Units of quantities: as published (default), base asset or quote currency. Prices and rates are never converted. */
   readonly units?: Units;
   /** Accepted without effect. */
   readonly include_synthetic?: boolean;
-  /** Position that was closed: a `long` is closed by a sell. Both when left out. */
+  /** Position that was closed: a `long` is closed by a sell. Default: both. */
   readonly side?: 'long' | 'short';
   /** Rows per page. Default 500, at most 5000. */
   readonly limit?: number;
-  /** `page.next_cursor` of the page before, with the same request. */
+  /** `page.next_cursor` of the previous page, with the same request. */
   readonly cursor?: string;
 };
 
@@ -524,7 +524,7 @@ export type AgentStateAnswer = {
       | 'plan_venue'
       | 'evaluation_error'
       | null;
-    /** State last returned to this key or payer; null at the first read. Reading updates it. */
+    /** State last returned to this key or payer; null at the first read. Each read updates it. */
     readonly previous_state: 'true' | 'false' | 'unknown' | null;
     /** True when `state` differs from `previous_state`. */
     readonly changed: boolean;
@@ -811,7 +811,7 @@ export type Listing<F extends Digits = number> = {
   readonly conversion?: Conversion<F>;
   /** Why a figure is null, by name of the figure. */
   readonly null_reasons?: { readonly [name: string]: string };
-  /** Unit in which the venue counts quantities: `base`, `contracts` or `quote`. */
+  /** Unit in which the venue states quantities: `base`, `contracts` or `quote`. */
   readonly quantity_unit: string;
   /** `one` when open interest counts each position once, `two` when it counts both sides; null when it is not known. */
   readonly oi_sides: string | null;
@@ -837,7 +837,7 @@ export type Listing<F extends Digits = number> = {
   readonly first_seen_at: string | null;
   /** Instant at which it was delisted; null when it is listed. */
   readonly delisted_at: string | null;
-  /** Start of what is kept. What lies before it is `not_retained`. */
+  /** Earliest instant for which data is kept. Earlier data is `not_retained`. */
   readonly retention_from: string | null;
   /** Timestamp of the venue; null when it sends none. */
   readonly venue_ts: string | null;
@@ -858,13 +858,13 @@ export type ListingLayer = {
   readonly history_cadence: string;
   /** Time for which a reading is valid; null when it is valid as long as its connection, or when no horizon is known. */
   readonly horizon: string | null;
-  /** Where the horizon comes from: `connection` (valid as long as the connection), `documented`, `assumed`, `measured` or `venue_declared`; null when none is known. */
+  /** Source of the horizon: `connection` (valid as long as the connection), `documented`, `assumed`, `measured` or `venue_declared`; null when none is known. */
   readonly horizon_source: string | null;
   /** Timestamp from which the horizon counts: `venue` (`venue_ts`) or `receipt` (`received_at`). */
   readonly anchor: string | null;
   /** Default freshness bound; null when the layer has none. */
   readonly freshness: string | null;
-  /** Start of what is kept. What lies before it is `not_retained`. */
+  /** Earliest instant for which data is kept. Earlier data is `not_retained`. */
   readonly retention_from: Instant;
 };
 
@@ -914,7 +914,7 @@ export type CatalogueSource = {
   readonly scope: 'instrument' | 'venue';
   /** Layer that it is read from; `argument` for the layer of its argument. */
   readonly layer: 'candles';
-  /** Price that the candles are made of: trades, the mark or the index of the venue. */
+  /** Price from which the candles are made: trades, the mark or the index of the venue. */
   readonly price_type: PriceType;
   /** Unit of the value. `quantity` stands for `base`, `contracts` or `quote`, by listing and `units`; `argument` for the unit of the argument. */
   readonly unit: string;
@@ -996,7 +996,7 @@ export type UnknownInput = {
   readonly symbol: string | null;
   /** `present` (current), `stale` (received, no longer current), `missing` (nothing received), `not_published` (by the venue), `off` (not collected). Only `present` has numbers in `values`. */
   readonly status: string;
-  /** Why it is unknown: a reason of a reading, or `insufficient_history` or `unit_unknown`. */
+  /** Reason for the unknown value: a reason of a reading, or `insufficient_history` or `unit_unknown`. */
   readonly reason: string;
 };
 
@@ -1017,7 +1017,7 @@ export type Reading<F extends Digits = number> = {
   readonly venue_age_ms: number | null;
   /** Instant after which the reading is not current; null while it is valid as long as its connection. */
   readonly valid_until: string | null;
-  /** Where the horizon comes from: `connection` (valid as long as the connection), `documented`, `assumed`, `measured` or `venue_declared`; null when none is known. */
+  /** Source of the horizon: `connection` (valid as long as the connection), `documented`, `assumed`, `measured` or `venue_declared`; null when none is known. */
   readonly horizon_source: HorizonSource | null;
   /** Timestamp from which the horizon counts: `venue` (`venue_ts`) or `receipt` (`received_at`). */
   readonly anchor: HorizonAnchor | null;
@@ -1093,7 +1093,7 @@ export type ListingHistory<F extends Digits = number> = {
 export type LayerHistory<F extends Digits = number> = {
   /** Unit of each figure, by name. */
   readonly units: { readonly [name: string]: string };
-  /** Start of what is kept. What lies before it is `not_retained`. */
+  /** Earliest instant for which data is kept. Earlier data is `not_retained`. */
   readonly retention_from: Instant;
   /** Rows, ascending. */
   readonly rows: readonly HistoryRow<F>[];
@@ -1120,7 +1120,7 @@ export type HistoryRow<F extends Digits = number> = {
   readonly venue_age_ms: number | null;
   /** Instant after which the reading is not current; null while it is valid as long as its connection. */
   readonly valid_until: string | null;
-  /** Where the horizon comes from: `connection` (valid as long as the connection), `documented`, `assumed`, `measured` or `venue_declared`; null when none is known. */
+  /** Source of the horizon: `connection` (valid as long as the connection), `documented`, `assumed`, `measured` or `venue_declared`; null when none is known. */
   readonly horizon_source: string | null;
   /** Timestamp from which the horizon counts: `venue` (`venue_ts`) or `receipt` (`received_at`). */
   readonly anchor: HorizonAnchor | null;
@@ -1134,7 +1134,7 @@ export type HistoryRow<F extends Digits = number> = {
   readonly withheld?: Withheld<F>;
   /** Why a figure is null, by name of the figure. */
   readonly null_reasons?: { readonly [name: string]: string };
-  /** True when the row was recorded too late to count in any answer but this one. */
+  /** True when the row was recorded too late to count in any answer other than this one. */
   readonly late?: boolean;
 };
 
@@ -1149,7 +1149,7 @@ export type ListingCandles<F extends Digits = number> = {
   readonly quote: string;
   /** Unit of each figure, by name. */
   readonly units: { readonly [name: string]: string };
-  /** Start of what is kept. What lies before it is `not_retained`. */
+  /** Earliest instant for which data is kept. Earlier data is `not_retained`. */
   readonly retention_from: Instant;
   /** Rows, ascending. */
   readonly rows: readonly Candle<F>[];
@@ -1182,7 +1182,7 @@ export type Candle<F extends Digits = number> = {
   readonly turnover?: F | null;
   /** Number of trades, where published. */
   readonly trades?: number;
-  /** Minutes of which the candle is made. */
+  /** Minutes from which the candle is made. */
   readonly base_candles: BaseCandles;
   /** Inputs with which quantities were converted; only when `units` is not `published`. */
   readonly conversion?: Conversion<F>;
@@ -1224,7 +1224,7 @@ export type Book<F extends Digits = number> = {
   readonly venue_age_ms: number | null;
   /** Instant after which the reading is not current; null while it is valid as long as its connection. */
   readonly valid_until: string | null;
-  /** Where the horizon comes from: `connection` (valid as long as the connection), `documented`, `assumed`, `measured` or `venue_declared`; null when none is known. */
+  /** Source of the horizon: `connection` (valid as long as the connection), `documented`, `assumed`, `measured` or `venue_declared`; null when none is known. */
   readonly horizon_source: string | null;
   /** Timestamp from which the horizon counts: `venue` (`venue_ts`) or `receipt` (`received_at`). */
   readonly anchor: string | null;
@@ -1286,13 +1286,13 @@ export type ListingLiquidations<F extends Digits = number> = {
   readonly quote: string;
   /** `full`: the venue publishes every liquidation. `sampled`: it publishes some. `none`: it publishes none. */
   readonly completeness: 'full' | 'sampled' | 'none';
-  /** Start of what is kept. What lies before it is `not_retained`. */
+  /** Earliest instant for which data is kept. Earlier data is `not_retained`. */
   readonly retention_from: Instant;
   /** Unit of each figure, by name. */
   readonly units: { readonly [name: string]: string };
   /** Rows, ascending. */
   readonly rows: readonly Liquidation<F>[];
-  /** Stretches of the window in which nothing could be received, or which are not kept. */
+  /** Parts of the window in which nothing could be received, or which are not kept. */
   readonly gaps: readonly Gap[];
 };
 
@@ -1320,11 +1320,11 @@ export type Liquidation<F extends Digits = number> = {
 };
 
 export type Gap = {
-  /** Start of the stretch. */
+  /** Start of the gap. */
   readonly from: Instant;
-  /** End of the stretch. */
+  /** End of the gap. */
   readonly to: Instant;
-  /** Cause of the gap, or `not_retained` when the stretch lies before `retention_from`. */
+  /** Cause of the gap, or `not_retained` when it is before `retention_from`. */
   readonly gap_cause: string;
 };
 
@@ -1415,11 +1415,11 @@ export type AccountKey = {
   readonly key_id: string;
   /** Name of the key. */
   readonly name: string;
-  /** Instant at which it was made. */
+  /** Instant at which it was created. */
   readonly created_at: Instant;
   /** Instant at which it expires; null when it does not. */
   readonly expires_at: string | null;
-  /** `account` (made at the account site), `purchased` (bought with USDC) or `connection` (of an application, by OAuth). */
+  /** `account` (created on the account site), `purchased` (bought with USDC) or `connection` (of an application, by OAuth). */
   readonly kind: 'account' | 'purchased' | 'connection';
 };
 
@@ -1520,7 +1520,7 @@ export type HelloEvent = {
   readonly evaluated_at: Instant;
   /** Version of the catalogue, to be compared for equality only; null for an instant before the first version. */
   readonly catalogue: string | null;
-  /** Units that quantities are in: as published, base asset or quote currency. */
+  /** Units of quantities: as published, base asset or quote currency. */
   readonly units: Units;
   /** Freshness bound of each layer. A reading older than its bound is stale. */
   readonly freshness: { readonly [name: string]: string };
@@ -1599,7 +1599,7 @@ export type CandleEvent<F extends Digits = number> = {
   readonly instrument: string;
   /** Timeframe of the candle. */
   readonly timeframe: Timeframe;
-  /** Price that the candles are made of: trades, the mark or the index of the venue. */
+  /** Price from which the candles are made: trades, the mark or the index of the venue. */
   readonly price_type: PriceType;
   /** The candle, or the gap in its place. */
   readonly row: Candle<F>;
@@ -1742,7 +1742,7 @@ export type InstrumentsRequest = {
   readonly include_raw?: boolean;
   /** Listings per page. Default and at most 5000. */
   readonly limit?: number;
-  /** `page.next_cursor` of the page before, with the same request. All pages describe the same instant. */
+  /** `page.next_cursor` of the previous page, with the same request. All pages describe the same instant. */
   readonly cursor?: string;
 };
 
@@ -1766,7 +1766,7 @@ export type ArchiveRequest = {
   readonly to?: string;
   /** Files per page. Default 100, at most 1000. */
   readonly limit?: number;
-  /** `page.next_cursor` of the page before, with the same request. It does not expire. */
+  /** `page.next_cursor` of the previous page, with the same request. It does not expire. */
   readonly cursor?: string;
 };
 

@@ -159,7 +159,7 @@ const makeNotJson = ({ status }: Response, cause: unknown): ApiError =>
     [
       {
         code: 'BAD_ANSWER',
-        message: 'The answer is no JSON object.',
+        message: 'The answer is not a JSON object.',
         hint: 'Check the base URL: it may be that of another service.',
       },
     ],

@@ -58,7 +58,7 @@ const parseEvent = <F extends Digits>({ id, event, data }: Frame): LiveEvent<F> 
 const awaitEnd = (ms: number, signal: AbortSignal): { readonly end: Promise<never>; readonly letGo: () => void } => {
   let letGo = (): void => undefined;
   const end = new Promise<never>((_, fail) => {
-    const timer = setTimeout(() => fail(new Error(`nothing came for ${ms} ms`)), limitTimer(ms));
+    const timer = setTimeout(() => fail(new Error(`nothing was received for ${ms} ms`)), limitTimer(ms));
     const stop = (): void => fail(signal.reason);
     signal.addEventListener('abort', stop);
     letGo = () => {

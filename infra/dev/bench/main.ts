@@ -178,7 +178,7 @@ const main = async (): Promise<void> => {
     // During the start, or a second time: the engines' guard ends what runs.
     if (isStopping || running === null) process.exit(130);
     isStopping = true;
-    progress.print('stopping (again to stop at once)');
+    progress.print('stopping (repeat to stop immediately)');
     await running.stop();
     process.exit(130);
   };

@@ -103,7 +103,7 @@ async function takeLock(path: string, log: (line: string) => void): Promise<stri
       if (holder !== null && isAlive(holder)) {
         await waitForRelease(holder, path, log);
       } else {
-        log(`taking over ${path}: the process that held it (${holder?.pid ?? 'unknown'}) is gone`);
+        log(`taking over ${path}: the process that held it (${holder?.pid ?? 'unknown'}) has ended`);
         setAside(lock, `${mine}.stale`, holder);
       }
     }

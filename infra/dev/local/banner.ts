@@ -11,7 +11,7 @@ type Shown = Pick<ServiceOptions, 'venues' | 'source'> & { readonly endpointsFil
 export function formatBanner({ endpoints, engines }: Service, { venues, source, endpointsFile }: Shown): string {
   const what =
     source === 'simulated'
-      ? `Simulated venues (${venues.join(', ')}): figures are invented by infra/dev/simulator, nothing here is a market.`
+      ? `Simulated venues (${venues.join(', ')}): infra/dev/simulator invents all figures; they are not market data.`
       : `Live venues: ${venues.join(', ')}.`;
   const body = JSON.stringify({ where: 'base = BTC', layers: ['mark', 'funding', 'book'] });
   const lines = [
@@ -72,7 +72,7 @@ export function listPastLines(
   const screen = JSON.stringify({ query: 'any(venues where ema(close, 20, 1h) > 0) where base = BTC' });
   const lines = [
     '',
-    `The past is there: the last days of binance:BTCUSDT, and ${oldDay}, closed under its root.`,
+    `The past is ready: the last days of binance:BTCUSDT, and ${oldDay}, which is closed under its root.`,
     '',
     '  # files of yesterday, one of them, and its rows (pip install duckdb pandas pyarrow)',
     `  curl -s '${base}/v2/archive?from=${yesterday}&to=${yesterday}' ${free}`,

@@ -55,7 +55,7 @@ type PastOptions = {
 /** One sentence: the first line of the failure, and its consequence. */
 const explainFailure = (error: Error): string => {
   const [reason = ''] = error.message.split('\n');
-  return `it could not be finished (${reason}); everything else runs, and the next start goes on with it`;
+  return `it could not be finished (${reason}); everything else runs, and the next start continues it`;
 };
 
 /** Begins to make the past at once, which needs no engine. */

@@ -35,7 +35,7 @@ export function runUntilStopped(progress: Progress, start: (signal: AbortSignal)
     askedAt = performance.now();
     asked.abort();
     setTimeout(() => process.exit(1), STOP_DEADLINE_MS).unref();
-    progress.print(`${reason}: stopping (again to stop at once)`);
+    progress.print(`${reason}: stopping (repeat to stop immediately)`);
     await started.then(
       (stopStarted) => stopStarted(),
       () => undefined,
@@ -46,5 +46,5 @@ export function runUntilStopped(progress: Progress, start: (signal: AbortSignal)
   const request = (reason: string, code: number): void =>
     void stop(reason, code).catch((error: unknown) => fail('could not stop in order', error));
   for (const signal of SIGNALS) process.on(signal, () => request(signal, 128 + constants.signals[signal]));
-  watchParent(() => request('the starting process is gone', 1));
+  watchParent(() => request('the starting process has ended', 1));
 }

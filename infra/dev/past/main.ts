@@ -105,7 +105,7 @@ const waitForStored = async (nowMs: number, target: Target): Promise<void> => {
     if (reachedMs >= wantedMs) break;
     if (performance.now() - writtenMs >= PRINT_EVERY_MS) {
       writtenMs = performance.now();
-      postProgress(`stored up to ${reachedMs === 0 ? 'nothing yet' : new Date(reachedMs).toISOString()}`);
+      postProgress(reachedMs === 0 ? 'nothing is stored yet' : `stored up to ${new Date(reachedMs).toISOString()}`);
     }
     await Promise.race([pause(LOOK_EVERY_MS), failed]);
   }

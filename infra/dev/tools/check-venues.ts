@@ -99,7 +99,7 @@ const formatClock = ({ layers }: VenueCheck): string => {
   if (!Number.isFinite(least)) return 'clock: no message carried a stamp';
   return least < 0
     ? `clock: the venue's is ahead of ours by ${formatMs(-least)} or more`
-    : `clock: the fastest message came ${formatMs(least)} after its stamp, so the venue's is behind ours by no more than that`;
+    : `clock: the fastest message came ${formatMs(least)} after its stamp, so the venue's clock is behind ours by at most that`;
 };
 
 const listDeadLetterLines = ({ deadLetters }: VenueCheck): readonly string[] =>
@@ -134,7 +134,7 @@ export const reportCheck = ({ id, name }: Venue, check: VenueCheck, seconds: num
     ].join('  '),
     ...layers.map(({ text }) => text),
     ...(listings.size === 0
-      ? ['no listing came: the endpoint that names them did not answer, and nothing was subscribed']
+      ? ['no listings were received: their endpoint did not respond, so nothing was subscribed']
       : []),
     ...books,
     formatClock(check),

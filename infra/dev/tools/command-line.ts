@@ -7,7 +7,7 @@ export class OperatorError extends Error {
   override readonly name = 'OperatorError';
 }
 
-export const NO_DATABASE = 'no database: set DATABASE_URL, or run `npm run demo` beside this';
+export const NO_DATABASE = 'no database: set DATABASE_URL, or run `npm run demo` in another terminal';
 
 /** Readers of a command's arguments; their refusals end with the usage. */
 export const describeCommandLine = <const O extends NonNullable<ParseArgsConfig['options']>>(

@@ -115,7 +115,7 @@ const askPast = async (body: Readonly<Record<string, unknown>>): Promise<History
     .filter(({ final }) => final)
     .map((one) => one.day)
     .sort();
-  if (day === undefined) throw new Error('the demo has no closed day yet: wait until it says that the past is there');
+  if (day === undefined) throw new Error('the demo has no closed day yet: wait until it prints that the past is ready');
   const { where, from, to } = PAST;
   return ask('/v2/snapshots/history', { where, from: `${day}T${from}`, to: `${day}T${to}`, ...body });
 };

@@ -133,7 +133,7 @@ const readRunning = (): Running => {
 
 const requireFound = (address: string | null | undefined, setting: string): string => {
   if (address) return address;
-  throw new OperatorError(`no service: set ${setting}, or run \`npm run demo\` beside this`);
+  throw new OperatorError(`no service: set ${setting}, or run \`npm run demo\` in another terminal`);
 };
 
 type Addresses = { readonly databaseUrl: string; readonly baseUrl: () => string };

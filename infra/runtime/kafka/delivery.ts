@@ -57,7 +57,7 @@ export const findFirstEpoch = ({ messages }: PartitionAnswer, from: number): num
 const BEGIN_AGAIN =
   'With all processes stopped delete all topics of the service: it goes on with its history (docs/deployment.md, Backups).';
 /** The history of a replay is its recordings, and topics of the service may lie beside its own. */
-const REPLAY_AGAIN = 'Replay again in another TOPIC_NAMESPACE, and leave the topics of others alone.';
+const REPLAY_AGAIN = 'Replay again in another TOPIC_NAMESPACE, and do not delete topics of other namespaces.';
 
 /** The log lacks records that were read from it: it was truncated or recreated, which an operator must judge. */
 export class LogCut extends RangeError {
@@ -65,7 +65,7 @@ export class LogCut extends RangeError {
 
   /** `found` begins with the name of the topic. */
   constructor(found: string) {
-    super(`${found}: the log was cut or made anew. ${isReplay(found) ? REPLAY_AGAIN : BEGIN_AGAIN}`);
+    super(`${found}: the log was truncated or recreated. ${isReplay(found) ? REPLAY_AGAIN : BEGIN_AGAIN}`);
   }
 }
 

@@ -29,7 +29,7 @@ export const evictPredecessors = async (handle: KafkaHandle, groupId: string): P
     const dead = await findPredecessors(handle, groupId);
     if (dead.length > 0) await takeOut(handle, groupId, dead);
   } catch (error) {
-    handle.log.warn({ err: error, groupId }, 'predecessor not taken out: its session ends by itself');
+    handle.log.warn({ err: error, groupId }, 'the predecessor was not removed from the group: its session will expire');
   }
 };
 

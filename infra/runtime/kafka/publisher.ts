@@ -122,7 +122,7 @@ class PublishQueue {
 
   constructor(handle: KafkaHandle, limits: Required<PublisherOptions>) {
     this.#limits = limits;
-    this.#outages = createOutageLog(handle.log, 'Kafka did not take a batch, trying again');
+    this.#outages = createOutageLog(handle.log, 'Kafka did not accept a batch, trying again');
     this.#sender = openSender(handle, { compresses: limits.compresses });
   }
 

@@ -45,7 +45,7 @@ class PostgresListener implements Listener {
   constructor(options: ListenOptions) {
     this.#options = options;
     this.#names = Object.keys(options.channels);
-    this.#outages = createOutageLog(options.log, 'notices of PostgreSQL do not come, trying again');
+    this.#outages = createOutageLog(options.log, 'notifications of PostgreSQL cannot be received, trying again');
     this.#address = parsePostgresAddress(options.url, DATABASE_NAMES.address);
     this.#connect();
   }

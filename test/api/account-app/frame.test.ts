@@ -73,7 +73,7 @@ t.test('what needs the database is 503 while it is silent, and the rest is serve
   const { app } = await startSite(t, { pool });
   const cookie = [...member.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
   const away = { statusCode: 503, headers: { 'retry-after': '5' } };
-  t.match(await app.inject({ url: '/keys', headers: { cookie } }), { ...away, body: /does not answer now/ });
+  t.match(await app.inject({ url: '/keys', headers: { cookie } }), { ...away, body: /does not respond/ });
   const asked = await app.inject({ url: '/api/keys', headers: { cookie } });
   t.match(asked, away);
   t.match(asked.json(), { errors: [{ code: 'UNAVAILABLE' }] });

@@ -48,7 +48,7 @@ t.test('a form that is sent twice makes one key; forms at once make no more than
   t.equal(many.filter(({ statusCode }) => statusCode === 201).length, 1, 'the free plan has two');
   t.match(
     many.find(({ statusCode }) => statusCode === 403),
-    { body: /Your plan has room for 2 keys/ },
+    { body: /Your plan allows 2 keys/ },
   );
   const { rows } = await pool.query(CREATED, [await readAccount(pool, email)]);
   t.match(rows, [{ n: 2 }], 'no key without its line in the audit, and no line without its key');

@@ -16,6 +16,6 @@ t.test('the page says that it cannot be decided now, and no word of a wrong sign
   const page = await one.submit('/plan/link', named, '/plan/link/sign');
   t.match(page, { statusCode: 200, body: /Sign this message/ });
   const answer = await one.submitFrom(page.body, { signature: `0x${'11'.repeat(97)}` }, '/plan/link');
-  t.match(answer, { statusCode: 503, headers: { 'retry-after': '5' }, body: /chain does not answer/ });
+  t.match(answer, { statusCode: 503, headers: { 'retry-after': '5' }, body: /chain does not respond/ });
   t.notMatch(answer.body, /no live purchase/);
 });

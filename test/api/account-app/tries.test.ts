@@ -40,7 +40,7 @@ t.test(
       t.equal(tries.filter(({ statusCode }) => statusCode === 429).length, 7);
       t.match(
         tries.find(({ statusCode }) => statusCode === 429),
-        { headers: { 'retry-after': /^\d+$/ }, body: /Too many tries/ },
+        { headers: { 'retry-after': /^\d+$/ }, body: /Too many attempts/ },
       );
     }
     await pool.query('update sign_in_tries set blocked_until = now()');
@@ -98,7 +98,7 @@ t.test('a visitor who comes when too many sign in is asked to retry later, and n
   t.equal(checked + refused.length, answers.length);
   for (const { headers, body } of refused) {
     t.equal(headers['retry-after'], '1');
-    t.match(body, /Too many people sign in at this moment/);
+    t.match(body, /Too many users are signing in/);
   }
   t.equal(
     (await tries()) - before,

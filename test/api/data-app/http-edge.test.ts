@@ -236,7 +236,7 @@ t.test('is not ready while stored history does not answer (OP-01), and serves wh
   t.teardown(() => app.close());
   const answer = await app.inject('/readyz');
   t.equal(answer.statusCode, 503);
-  t.same(answer.json(), { status: 'not_ready', simulated: true, problems: ['Stored history does not answer.'] });
+  t.same(answer.json(), { status: 'not_ready', simulated: true, problems: ['The store of history does not respond.'] });
   t.equal((await app.inject('/v2/instruments')).statusCode, 200);
 });
 

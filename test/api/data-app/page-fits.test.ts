@@ -33,7 +33,7 @@ for (const [name, call] of Object.entries(CALLS)) {
       const refused = await send(500);
       t.equal(refused.statusCode, 400);
       const hint = refused.json<Refusal>().errors?.[0]?.hint ?? '';
-      const limit = Number(/limit (\d+): so many rows fit/.exec(hint)?.[1]);
+      const limit = Number(/limit (\d+): this number of rows fits/.exec(hint)?.[1]);
       t.ok(limit > 0, hint);
       t.equal((await send(limit)).statusCode, 200, `${bytes}: ${limit}`);
       t.equal((await send(limit + 2)).statusCode, 400);

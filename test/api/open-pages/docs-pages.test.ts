@@ -198,5 +198,5 @@ t.test('the status page shows what the API reports, and its last report while th
   t.match(many, 'The newest 50 are shown', 'a list that is cut says so');
 
   report = hangUp;
-  t.match(await readPage(), 'This is what it said last.');
+  t.match(await readPage(), 'This is its last response.');
 });

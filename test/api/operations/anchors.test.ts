@@ -74,7 +74,7 @@ t.test('days that are none, are not closed, or will never be', async (t) => {
   for (const day of ['2026-01-12', '20260118', '2099-12-31']) {
     const [status, code, words] = await readAnswer(day);
     t.same([status, code], [404, 'ANCHOR_NOT_FOUND'], day);
-    t.match(words, /is not closed yet\. Its root comes at \d{4}-\d\d-\d\dT02:00:00\.000Z or later\./);
+    t.match(words, /is not closed yet\. Its root will be available at \d{4}-\d\d-\d\dT02:00:00\.000Z or later\./);
   }
   t.match((await readAnswer('2026-01-12'))[2], '2026-01-19T02:00:00.000Z');
   t.match(await readAnswer('2026-01-11'), [

@@ -47,7 +47,7 @@ t.test('while what the provider keeps cannot be read every address is 503, and g
   };
   for (const [what, answer] of Object.entries(pages)) {
     t.match([answer.status, answer.headers.get('retry-after')], [503, '5'], what);
-    t.match(await answer.text(), /does not answer now/, what);
+    t.match(await answer.text(), /does not respond/, what);
   }
   const programs = {
     code: await exchangeCode(service, form),

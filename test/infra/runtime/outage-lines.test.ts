@@ -73,7 +73,7 @@ t.test('a sender and a reader that wait for Kafka', async (t) => {
   await handle.close();
   t.ok(lines.length <= 4, `${connections} connections, ${lines.length} lines: ${[...new Set(lines)].join('; ')}`);
   t.ok(lines.includes('Kafka cannot be read, trying again'));
-  t.ok(lines.includes('Kafka did not take a batch, trying again'));
+  t.ok(lines.includes('Kafka did not accept a batch, trying again'));
 });
 
 t.test('rows that wait for QuestDB', async (t) => {

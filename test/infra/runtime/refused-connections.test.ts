@@ -78,7 +78,7 @@ t.test('PostgreSQL that is away at the start and then refuses the login is one e
   await waitFor('it is tried again', () => attempts >= 4);
   await database.stop();
   await pool.end();
-  const away = 'PostgreSQL is away: what needs it answers 503 until it is there';
+  const away = 'PostgreSQL is unavailable: requests that need it are answered with 503 until it is available';
   t.same(lines, [away, 'PostgreSQL cannot be prepared, trying again']);
 });
 

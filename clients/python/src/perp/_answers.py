@@ -189,7 +189,7 @@ class AnchorDay(Answer[shapes.AnchorDayAnswer]):
 
 
 class Receipt(Answer[shapes.ReceiptAnswer]):
-    """What became of the payment of one call."""
+    """Outcome of the payment of one call."""
 
 
 class Proof(Answer[shapes.AnchorProofAnswer]):

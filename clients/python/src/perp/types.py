@@ -166,7 +166,7 @@ class VenuesAnswer(TypedDict):
     items: list[Venue]
     """One item per venue, ordered by code."""
     items_note: NotRequired[str]
-    """Present when the list is cut: how many items of how many it shows."""
+    """Present when the list is truncated; states how many of how many items it shows."""
 
 
 class InstrumentsAnswer(TypedDict):
@@ -177,7 +177,7 @@ class InstrumentsAnswer(TypedDict):
     catalogue: Union[str, None]
     """Version of the catalogue, to be compared for equality only; null for an instant before the first version."""
     units: Units
-    """Units that quantities are in: as published, base asset or quote currency."""
+    """Units of quantities: as published, base asset or quote currency."""
     listings_as_of: Union[str, None]
     """Instant at which the newest listing version in use was written; null when the answer is about now."""
     capabilities_as_of: Union[str, None]
@@ -262,7 +262,7 @@ class ScreenAnswer(TypedDict):
     evaluated_at: Instant
     """Instant T at which the service evaluated the answer."""
     as_of: Union[str, None]
-    """Instant that the query asks about; null when it asks about now."""
+    """Instant to which the query applies; null when it applies to now."""
     settled: bool
     """True when the answer can no longer change: its last instant is at least 120 s past and everything recorded in time is applied."""
     catalogue: NotRequired[Union[str, None]]
@@ -270,7 +270,7 @@ class ScreenAnswer(TypedDict):
     timeframe: Union[str, None]
     """Period of the clause `timeframe`; null when the query has none."""
     units: Units
-    """Units that quantities are in: as published, base asset or quote currency."""
+    """Units of quantities: as published, base asset or quote currency."""
     freshness: dict[str, str]
     """Freshness bound of each layer. A reading older than its bound is stale."""
     listings_as_of: Union[str, None]
@@ -280,7 +280,7 @@ class ScreenAnswer(TypedDict):
     items_sha256: NotRequired[str]
     """SHA-256, in hex, of the bytes of `instruments`; only when the query has `as of`."""
     scope: NotRequired[Scope]
-    """What a narrowing plan covers today; absent when the plan narrows nothing."""
+    """Data that a narrowing plan covers today; absent when the plan narrows nothing."""
     receipt_id: str
     """Id of this answer, also in the header `X-Service-Receipt`. Quote it to support."""
     instruments: list[ScreenInstrument]
@@ -304,7 +304,7 @@ class ScreenRequest(TypedDict):
     cursor: NotRequired[str]
     """`page.next_cursor` of the page before, with the same request, within 300 s of the first page. All pages are of one evaluation."""
     include_unknown: NotRequired[bool]
-    """Whether instruments whose result is unknown are answered too. Default false."""
+    """Whether instruments whose result is unknown are returned too. Default false."""
     units: NotRequired[Units]
     """Units of quantities: as published (default), base asset or quote currency. Prices and rates are never converted."""
     number_format: NotRequired[NumberFormat]
@@ -321,11 +321,11 @@ class SnapshotsAnswer(TypedDict):
     receipt_id: str
     """Id of this answer, also in the header `X-Service-Receipt`. Quote it to support."""
     units: Units
-    """Units that quantities are in: as published, base asset or quote currency."""
+    """Units of quantities: as published, base asset or quote currency."""
     freshness: dict[str, str]
     """Freshness bound of each layer. A reading older than its bound is stale."""
     scope: NotRequired[Scope]
-    """What a narrowing plan covers today; absent when the plan narrows nothing."""
+    """Data that a narrowing plan covers today; absent when the plan narrows nothing."""
     items: list[ListingReadings]
     """One item per listing, ordered by venue and symbol."""
     missing: list[MissingPair]
@@ -341,11 +341,11 @@ class SnapshotsRequest(TypedDict):
     include_synthetic: NotRequired[bool]
     """Accepted without effect."""
     layers: NotRequired[list[str]]
-    """Layers to answer: ticker, mark, funding, oi, book, stats, venue_depth. Default: all layers of the plan."""
+    """Layers to return: ticker, mark, funding, oi, book, stats, venue_depth. Default: all layers of the plan."""
     include_raw: NotRequired[bool]
     """Whether `raw` has the message of the venue. It needs the plan Standard or above."""
     allow_stale: NotRequired[bool]
-    """Whether the numbers of stale readings are answered under `withheld`. Default false."""
+    """Whether the numbers of stale readings are returned under `withheld`. Default false."""
     freshness: NotRequired[Freshness]
 
 
@@ -432,13 +432,13 @@ class BooksAnswer(TypedDict):
     evaluated_at: Instant
     """Instant T at which the service evaluated the answer."""
     units: Units
-    """Units that quantities are in: as published, base asset or quote currency."""
+    """Units of quantities: as published, base asset or quote currency."""
     depth: int
     """Levels per side that were applied."""
     liquidity_note: str
-    """What the figures do not promise."""
+    """What the figures do not guarantee."""
     scope: NotRequired[Scope]
-    """What a narrowing plan covers today; absent when the plan narrows nothing."""
+    """Data that a narrowing plan covers today; absent when the plan narrows nothing."""
     receipt_id: str
     """Id of this answer, also in the header `X-Service-Receipt`. Quote it to support."""
     items: list[Book]
@@ -502,7 +502,7 @@ class AgentStateAnswerRules(TypedDict):
     reason: Union[Literal['never_evaluated', 'stale_input', 'missing_input', 'not_published', 'disabled', 'plan_venue', 'evaluation_error'], None]
     """Why the state is `unknown`; null when it is known."""
     previous_state: Union[Literal['true', 'false', 'unknown'], None]
-    """State last returned to this key or payer; null at the first read. Reading updates it."""
+    """State last returned to this key or payer; null at the first read. Each read updates it."""
     changed: bool
     """True when `state` differs from `previous_state`."""
     since: Instant
@@ -765,7 +765,7 @@ class Listing(TypedDict):
     null_reasons: NotRequired[dict[str, str]]
     """Why a figure is null, by name of the figure."""
     quantity_unit: str
-    """Unit in which the venue counts quantities: `base`, `contracts` or `quote`."""
+    """Unit in which the venue states quantities: `base`, `contracts` or `quote`."""
     oi_sides: Union[str, None]
     """`one` when open interest counts each position once, `two` when it counts both sides; null when it is not known."""
     funding_interval: Union[str, None]
@@ -791,7 +791,7 @@ class Listing(TypedDict):
     delisted_at: Union[str, None]
     """Instant at which it was delisted; null when it is listed."""
     retention_from: Union[str, None]
-    """Start of what is kept. What lies before it is `not_retained`."""
+    """Earliest instant for which data is kept. Earlier data is `not_retained`."""
     venue_ts: Union[str, None]
     """Timestamp of the venue; null when it sends none."""
     received_at: Union[str, None]
@@ -812,13 +812,13 @@ class ListingLayer(TypedDict):
     horizon: Union[str, None]
     """Time for which a reading is valid; null when it is valid as long as its connection, or when no horizon is known."""
     horizon_source: Union[str, None]
-    """Where the horizon comes from: `connection` (valid as long as the connection), `documented`, `assumed`, `measured` or `venue_declared`; null when none is known."""
+    """Source of the horizon: `connection` (valid as long as the connection), `documented`, `assumed`, `measured` or `venue_declared`; null when none is known."""
     anchor: Union[str, None]
     """Timestamp from which the horizon counts: `venue` (`venue_ts`) or `receipt` (`received_at`)."""
     freshness: Union[str, None]
     """Default freshness bound; null when the layer has none."""
     retention_from: Instant
-    """Start of what is kept. What lies before it is `not_retained`."""
+    """Earliest instant for which data is kept. Earlier data is `not_retained`."""
 
 
 class CandleFacts(TypedDict):
@@ -868,7 +868,7 @@ class CatalogueSource(TypedDict):
     layer: Literal['candles']
     """Layer that it is read from; `argument` for the layer of its argument."""
     price_type: PriceType
-    """Price that the candles are made of: trades, the mark or the index of the venue."""
+    """Price from which the candles are made: trades, the mark or the index of the venue."""
     unit: str
     """Unit of the value. `quantity` stands for `base`, `contracts` or `quote`, by listing and `units`; `argument` for the unit of the argument."""
     description: str
@@ -950,7 +950,7 @@ class UnknownInput(TypedDict):
     status: str
     """`present` (current), `stale` (received, no longer current), `missing` (nothing received), `not_published` (by the venue), `off` (not collected). Only `present` has numbers in `values`."""
     reason: str
-    """Why it is unknown: a reason of a reading, or `insufficient_history` or `unit_unknown`."""
+    """Reason for the unknown value: a reason of a reading, or `insufficient_history` or `unit_unknown`."""
 
 
 class Reading(TypedDict):
@@ -971,7 +971,7 @@ class Reading(TypedDict):
     valid_until: Union[str, None]
     """Instant after which the reading is not current; null while it is valid as long as its connection."""
     horizon_source: Union[HorizonSource, None]
-    """Where the horizon comes from: `connection` (valid as long as the connection), `documented`, `assumed`, `measured` or `venue_declared`; null when none is known."""
+    """Source of the horizon: `connection` (valid as long as the connection), `documented`, `assumed`, `measured` or `venue_declared`; null when none is known."""
     anchor: Union[HorizonAnchor, None]
     """Timestamp from which the horizon counts: `venue` (`venue_ts`) or `receipt` (`received_at`)."""
     values: dict[str, FigureOrNull]
@@ -1047,7 +1047,7 @@ class LayerHistory(TypedDict):
     units: dict[str, str]
     """Unit of each figure, by name."""
     retention_from: Instant
-    """Start of what is kept. What lies before it is `not_retained`."""
+    """Earliest instant for which data is kept. Earlier data is `not_retained`."""
     rows: list[HistoryRow]
     """Rows, ascending."""
     history_cadence: str
@@ -1074,7 +1074,7 @@ class HistoryRow(TypedDict):
     valid_until: Union[str, None]
     """Instant after which the reading is not current; null while it is valid as long as its connection."""
     horizon_source: Union[str, None]
-    """Where the horizon comes from: `connection` (valid as long as the connection), `documented`, `assumed`, `measured` or `venue_declared`; null when none is known."""
+    """Source of the horizon: `connection` (valid as long as the connection), `documented`, `assumed`, `measured` or `venue_declared`; null when none is known."""
     anchor: Union[HorizonAnchor, None]
     """Timestamp from which the horizon counts: `venue` (`venue_ts`) or `receipt` (`received_at`)."""
     values: dict[str, FigureOrNull]
@@ -1088,7 +1088,7 @@ class HistoryRow(TypedDict):
     null_reasons: NotRequired[dict[str, str]]
     """Why a figure is null, by name of the figure."""
     late: NotRequired[bool]
-    """True when the row was recorded too late to count in any answer but this one."""
+    """True when the row was recorded too late to count in any answer other than this one."""
 
 
 class ListingCandles(TypedDict):
@@ -1103,7 +1103,7 @@ class ListingCandles(TypedDict):
     units: dict[str, str]
     """Unit of each figure, by name."""
     retention_from: Instant
-    """Start of what is kept. What lies before it is `not_retained`."""
+    """Earliest instant for which data is kept. Earlier data is `not_retained`."""
     rows: list[Candle]
     """Rows, ascending."""
 
@@ -1136,7 +1136,7 @@ class Candle(TypedDict):
     trades: NotRequired[int]
     """Number of trades, where published."""
     base_candles: BaseCandles
-    """Minutes of which the candle is made."""
+    """Minutes from which the candle is made."""
     conversion: NotRequired[Conversion]
     """Inputs with which quantities were converted; only when `units` is not `published`."""
     null_reasons: NotRequired[dict[str, str]]
@@ -1186,7 +1186,7 @@ class Book(TypedDict):
     valid_until: Union[str, None]
     """Instant after which the reading is not current; null while it is valid as long as its connection."""
     horizon_source: Union[str, None]
-    """Where the horizon comes from: `connection` (valid as long as the connection), `documented`, `assumed`, `measured` or `venue_declared`; null when none is known."""
+    """Source of the horizon: `connection` (valid as long as the connection), `documented`, `assumed`, `measured` or `venue_declared`; null when none is known."""
     anchor: Union[str, None]
     """Timestamp from which the horizon counts: `venue` (`venue_ts`) or `receipt` (`received_at`)."""
     size_unit: Literal['base', 'contracts', 'quote']
@@ -1246,13 +1246,13 @@ class ListingLiquidations(TypedDict):
     completeness: Literal['full', 'sampled', 'none']
     """`full`: the venue publishes every liquidation. `sampled`: it publishes some. `none`: it publishes none."""
     retention_from: Instant
-    """Start of what is kept. What lies before it is `not_retained`."""
+    """Earliest instant for which data is kept. Earlier data is `not_retained`."""
     units: dict[str, str]
     """Unit of each figure, by name."""
     rows: list[Liquidation]
     """Rows, ascending."""
     gaps: list[Gap]
-    """Stretches of the window in which nothing could be received, or which are not kept."""
+    """Parts of the window in which nothing could be received, or which are not kept."""
 
 
 class Liquidation(TypedDict):
@@ -1376,11 +1376,11 @@ class AccountKey(TypedDict):
     name: str
     """Name of the key."""
     created_at: Instant
-    """Instant at which it was made."""
+    """Instant at which it was created."""
     expires_at: Union[str, None]
     """Instant at which it expires; null when it does not."""
     kind: Literal['account', 'purchased', 'connection']
-    """`account` (made at the account site), `purchased` (bought with USDC) or `connection` (of an application, by OAuth)."""
+    """`account` (created on the account site), `purchased` (bought with USDC) or `connection` (of an application, by OAuth)."""
 
 
 class AccountPlan(TypedDict):
@@ -1474,7 +1474,7 @@ class HelloEvent(TypedDict):
     catalogue: Union[str, None]
     """Version of the catalogue, to be compared for equality only; null for an instant before the first version."""
     units: Units
-    """Units that quantities are in: as published, base asset or quote currency."""
+    """Units of quantities: as published, base asset or quote currency."""
     freshness: dict[str, str]
     """Freshness bound of each layer. A reading older than its bound is stale."""
     layers: list[str]
@@ -1553,7 +1553,7 @@ class CandleEvent(TypedDict):
     timeframe: Timeframe
     """Timeframe of the candle."""
     price_type: PriceType
-    """Price that the candles are made of: trades, the mark or the index of the venue."""
+    """Price from which the candles are made: trades, the mark or the index of the venue."""
     row: Candle
     """The candle, or the gap in its place."""
 

@@ -71,7 +71,7 @@ t.test('a venue that does not answer: nothing came, and why', async (t) => {
   t.notOk(isGood);
   t.match(lines.join('\n'), /mark .*NOTHING CAME/);
   t.ok(
-    lines.some((line) => line.startsWith('no listing came: ')),
+    lines.some((line) => line.startsWith('no listings were received: ')),
     lines.join('\n'),
   );
 });

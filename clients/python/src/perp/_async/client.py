@@ -374,7 +374,7 @@ class AsyncClient:
         return Proof("proof", reply.content, reply.headers)
 
     async def receipt(self, receipt_id: str) -> Receipt:
-        """What became of the payment of one call. No key needed."""
+        """Outcome of the payment of one call. No key needed."""
         reply = await self._http.get(f"/v2/receipts/{quote(receipt_id, safe='')}")
         return Receipt("receipt", reply.content, reply.headers)
 
