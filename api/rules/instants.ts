@@ -1,4 +1,4 @@
-// When a rule is evaluated: whole seconds that follow from its name and its interval alone (AG-03).
+// The instants at which a rule is evaluated: whole seconds that follow from its id and its interval alone (AG-03).
 import { parseDuration } from '../../schemas/durations.ts';
 import { MICROS_PER_SECOND } from '../../schemas/instants.ts';
 import type { Micros } from '../../schemas/records.ts';
