@@ -73,7 +73,7 @@ t.test(
     const rules = search('held').hits.find(({ address }) => address === '/docs/agents#rules');
     const [rule] = search('H-07').hits;
     t.match(rule?.excerpt, /^Row members: at, status/, 'a rule is read from its beginning');
-    t.match(rules?.excerpt, 'the query holds', 'the text says "holds"');
+    t.match(rules?.excerpt, 'holds for an instrument', 'the text says "holds"');
     t.end();
   },
 );
