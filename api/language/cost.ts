@@ -5,7 +5,7 @@ import { FUNCTIONS, type FunctionSpec } from './functions.ts';
 import { describeOverLimit, LIMITS, TIMEFRAMES, type Timeframe } from './limits.ts';
 import { printNode } from './printer.ts';
 import { SELECTION_KEYS, type Selection } from './selection.ts';
-import type { CallNode, Node, SourceNode } from './tree.ts';
+import { type CallNode, listChildren, type Node, type SourceNode } from './tree.ts';
 
 export type Complexity = { readonly nodes: number; readonly bars: number; readonly cost: number };
 
@@ -14,30 +14,6 @@ type Atom = {
   readonly node: CallNode | SourceNode;
   readonly period: Timeframe | undefined;
   readonly bars: number;
-};
-
-export const listChildren = (node: Node): readonly Node[] => {
-  switch (node.type) {
-    case 'call':
-    case 'and':
-    case 'or':
-      return node.args;
-    case 'arith':
-    case 'cmp':
-      return [node.left, node.right];
-    case 'in':
-      return [node.left, ...node.values];
-    case 'any':
-    case 'all':
-    case 'count':
-      return [node.where];
-    case 'agg':
-      return node.where === undefined ? [node.expr] : [node.where, node.expr];
-    case 'broken':
-      return node.parts;
-    default:
-      return [];
-  }
 };
 
 const visitNode = (node: Node, see: (node: Node) => void): void => {

@@ -221,3 +221,28 @@ export const negateNode = (node: Node, place: Place): Node => {
   const { value } = node;
   return makeNumber(value === '0' ? '0' : value.startsWith('-') ? value.slice(1) : `-${value}`, place);
 };
+
+/** The nodes directly below, in the order of the text. */
+export const listChildren = (node: Node): readonly Node[] => {
+  switch (node.type) {
+    case 'call':
+    case 'and':
+    case 'or':
+      return node.args;
+    case 'arith':
+    case 'cmp':
+      return [node.left, node.right];
+    case 'in':
+      return [node.left, ...node.values];
+    case 'any':
+    case 'all':
+    case 'count':
+      return [node.where];
+    case 'agg':
+      return node.where === undefined ? [node.expr] : [node.where, node.expr];
+    case 'broken':
+      return node.parts;
+    default:
+      return [];
+  }
+};

@@ -1,6 +1,6 @@
 // Why a result is unknown: the inputs that no known one could outweigh (SC-07).
 import { printNode } from '../language/printer.ts';
-import type { AggregateNode, Node } from '../language/tree.ts';
+import { type AggregateNode, listChildren, type Node } from '../language/tree.ts';
 import { listParts } from './evaluate.ts';
 import type { Element, Instrument } from './instrument.ts';
 import { isLeaf } from './plan.ts';
@@ -10,22 +10,6 @@ type Cause = { readonly expr: string; readonly element: Element | null; readonly
 
 const isOpen = (value: Value): boolean =>
   value.kind === 'unknown' || value.kind === 'interval' || (value.kind === 'truth' && value.value === null);
-
-const listChildren = (node: Node): readonly Node[] => {
-  switch (node.type) {
-    case 'call':
-    case 'and':
-    case 'or':
-      return node.args;
-    case 'arith':
-    case 'cmp':
-      return [node.left, node.right];
-    case 'in':
-      return [node.left, ...node.values];
-    default:
-      return [];
-  }
-};
 
 /** Causes of an expression whose value is open, in the order of its text, then of the listings. */
 const listCauses = (node: Node, instrument: Instrument, element: Element | null): Cause[] => {

@@ -15,7 +15,7 @@ import { followLive } from '../../api/live/follow.ts';
 import { LiveMemory } from '../../api/live/memory.ts';
 import { openReceipts } from '../../api/payments/receipts.ts';
 import { StreamHub } from '../../api/stream/hub.ts';
-import { ensureDemoKeys } from '../../infra/dev/tools/demo-keys.ts';
+import { ensureDemoKeys } from '../../infra/dev/local/demo-keys.ts';
 import { migrate } from '../../infra/postgres/migrate.ts';
 import { createPublisher, ensureTopics, type KafkaHandle, openKafka } from '../../infra/runtime/kafka/kafka.ts';
 import { listTopicSpecs } from '../../infra/runtime/kafka/topics.ts';

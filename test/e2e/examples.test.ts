@@ -12,8 +12,8 @@ import { OPERATIONS } from '../../api/operations/index.ts';
 import type { Operation } from '../../api/operations/operation.ts';
 import { receipt } from '../../api/operations/receipt.ts';
 import { STREAM } from '../../api/stream/request.ts';
+import { ARCHIVED_DAY, fillPath, formatExampleCommand, INSTANTS } from '../../infra/dev/documents/endpoint-examples.ts';
 import { findFreePort } from '../../infra/dev/engines/ports.ts';
-import { ARCHIVED_DAY, fillPath, formatExampleCommand, INSTANTS } from '../../infra/dev/tools/endpoint-examples.ts';
 import { findSchemaFaults } from '../support/closed-schema.ts';
 import {
   type Block,

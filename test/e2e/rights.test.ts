@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import kafkajs from 'kafkajs';
 import t from 'tap';
 import { findFreePort } from '../../infra/dev/engines/ports.ts';
-import { ensureDemoKeys } from '../../infra/dev/tools/demo-keys.ts';
+import { ensureDemoKeys } from '../../infra/dev/local/demo-keys.ts';
 import { openKafka } from '../../infra/runtime/kafka/kafka.ts';
 import { createLog } from '../../infra/runtime/log.ts';
 import { createAuthority } from '../support/certificates.ts';

@@ -1,7 +1,7 @@
 // The whole path over secured connections: collector, Kafka by SASL_SSL, processors, QuestDB and PostgreSQL by TLS, an answer; metrics on a set host.
 import t from 'tap';
 import { findFreePort } from '../../infra/dev/engines/ports.ts';
-import { ensureDemoKeys } from '../../infra/dev/tools/demo-keys.ts';
+import { ensureDemoKeys } from '../../infra/dev/local/demo-keys.ts';
 import { createAuthority } from '../support/certificates.ts';
 import { ownEngines } from '../support/engines.ts';
 import { type Child, startChild, startSimulator } from '../support/pipeline.ts';

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { findFreePort } from '../../infra/dev/engines/ports.ts';
-import { type DemoKeys, ensureDemoKeys } from '../../infra/dev/tools/demo-keys.ts';
+import { type DemoKeys, ensureDemoKeys } from '../../infra/dev/local/demo-keys.ts';
 import type { TestEndpoints } from './engines.ts';
 import { fetchFrom } from './http.ts';
 import { TEST_FOLDER } from './test-folder.ts';

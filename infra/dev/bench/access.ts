@@ -21,9 +21,9 @@ import { openPaymentChecks } from '../../../api/payments/checks.ts';
 import { migrate } from '../../postgres/migrate.ts';
 import { createLog } from '../../runtime/log.ts';
 import { openPostgres } from '../../runtime/postgres/postgres.ts';
+import { createKey } from '../../tools/key-admin.ts';
 import { startEngines } from '../engines/engines.ts';
 import { PROJECT_ROOT } from '../engines/java.ts';
-import { createKey } from '../tools/key-admin.ts';
 import { computeMean, findQuantile } from './figures.ts';
 
 const DIR = join(PROJECT_ROOT, '.local', 'bench-access');

@@ -3,9 +3,9 @@ import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { writePrivateFile } from '../../runtime/private-file.ts';
 import type { EngineEndpoints } from '../engines/engines.ts';
-import type { DemoAccounts } from '../tools/demo-accounts.ts';
-import type { DemoKeys } from '../tools/demo-keys.ts';
 import type { LocalAnchors } from './anchors.ts';
+import type { DemoAccounts } from './demo-accounts.ts';
+import type { DemoKeys } from './demo-keys.ts';
 import type { LocalPayments } from './payments.ts';
 
 /** Contents of `.local/endpoints.json`; an address is null while nothing serves there. */

@@ -10,10 +10,10 @@ import { SERVICE_LIMITS } from '../../../api/contract/limits.ts';
 import { PLAN_CODES, PLANS, type PlanCode } from '../../../api/contract/plans.ts';
 import { OPERATIONS } from '../../../api/operations/index.ts';
 import { STREAM } from '../../../api/stream/request.ts';
-import { fillPath } from '../../../infra/dev/tools/endpoint-examples.ts';
-import { createKey, revokeKey } from '../../../infra/dev/tools/key-admin.ts';
+import { fillPath } from '../../../infra/dev/documents/endpoint-examples.ts';
 import { migrate } from '../../../infra/postgres/migrate.ts';
 import { openPostgres } from '../../../infra/runtime/postgres/postgres.ts';
+import { createKey, revokeKey } from '../../../infra/tools/key-admin.ts';
 import { type Teardown, useEngines } from '../../support/engines.ts';
 import { market, testApp } from '../live-fixture.ts';
 

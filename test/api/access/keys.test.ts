@@ -14,18 +14,18 @@ import { createSharedPermits } from '../../../api/access/permits.ts';
 import { createSharedPlaces, PLACES_CHANNEL } from '../../../api/access/place-store.ts';
 import { Places } from '../../../api/access/places.ts';
 import { PLANS } from '../../../api/contract/plans.ts';
-import { changePlan, createKey, revokeKey } from '../../../infra/dev/tools/key-admin.ts';
-import { runKeys } from '../../../infra/dev/tools/keys.ts';
 import { migrate } from '../../../infra/postgres/migrate.ts';
 import { createLog } from '../../../infra/runtime/log.ts';
 import { listenPostgres } from '../../../infra/runtime/postgres/listener.ts';
 import { openPostgres } from '../../../infra/runtime/postgres/postgres.ts';
+import { changePlan, createKey, revokeKey } from '../../../infra/tools/key-admin.ts';
+import { runKeys } from '../../../infra/tools/keys.ts';
 import { type Teardown, useEngines } from '../../support/engines.ts';
 import { waitFor } from '../../support/wait.ts';
 import { market, testApp } from '../live-fixture.ts';
 
 const log = createLog('test', 'silent');
-const TOOL = fileURLToPath(new URL('../../../infra/dev/tools/keys.ts', import.meta.url));
+const TOOL = fileURLToPath(new URL('../../../infra/tools/keys.ts', import.meta.url));
 
 const until = async (holds: () => boolean | Promise<boolean>, what: string): Promise<number> => {
   const begun = performance.now();

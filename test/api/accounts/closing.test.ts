@@ -17,7 +17,7 @@ import { addWebhook, listWebhooks, removeWebhook } from '../../../api/rules/webh
 import { openConnections } from '../../../api/sign-in/connections.ts';
 import { createUnits } from '../../../api/sign-in/units.ts';
 import { createRandom } from '../../../infra/dev/simulator/random.ts';
-import { createKey } from '../../../infra/dev/tools/key-admin.ts';
+import { createKey } from '../../../infra/tools/key-admin.ts';
 import { ACCOUNT_URL, type Browser, connect, PASSWORD, readAccount, signUp, startSite } from '../site-fixture.ts';
 
 t.setTimeout(0);

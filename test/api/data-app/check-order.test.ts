@@ -4,7 +4,7 @@ import type { Endpoint } from '../../../api/contract/endpoint.ts';
 import { OPERATIONS } from '../../../api/operations/index.ts';
 import type { Receipt } from '../../../api/payments/receipts.ts';
 import { STREAM } from '../../../api/stream/request.ts';
-import { fillPath } from '../../../infra/dev/tools/endpoint-examples.ts';
+import { fillPath } from '../../../infra/dev/documents/endpoint-examples.ts';
 import { CATALOGUE, type ErrorCode } from '../../../schemas/errors.ts';
 import { listing, listingValues, market, testApp } from '../live-fixture.ts';
 

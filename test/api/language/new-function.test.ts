@@ -5,8 +5,8 @@ import { checkTouchList, copyTree, findFailures } from '../../support/scratch-co
 t.test('a function is an entry in the table, a rule and a case', async (t) => {
   const copy = copyTree(t);
   checkTouchList(t, 'a function', 'midpoint', copy.add('new-function'));
-  copy.run('infra/dev/tools/endpoint-docs.ts');
+  copy.run('infra/dev/documents/endpoint-docs.ts');
   t.equal(copy.checkTypes(['api', 'test/api/language']), '', 'the copy compiles');
-  const files = ['test/api/language/scripts.test.ts', 'test/infra/dev/tools/endpoint-docs.test.ts'];
+  const files = ['test/api/language/scripts.test.ts', 'test/infra/dev/documents/endpoint-docs.test.ts'];
   t.same(findFailures(copy, files), []);
 });

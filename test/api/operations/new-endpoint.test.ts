@@ -7,12 +7,12 @@ import { checkTouchList, copyTree, findFailures } from '../../support/scratch-co
 t.test('an endpoint is two files, a line in the registry, words of its members and a row of faults', async (t) => {
   const copy = copyTree(t);
   checkTouchList(t, 'an endpoint', 'sample', copy.add('new-endpoint'));
-  copy.run('infra/dev/tools/endpoint-docs.ts');
+  copy.run('infra/dev/documents/endpoint-docs.ts');
   t.match(
     readFileSync(join(copy.root, 'docs/endpoints.md'), 'utf8'),
     /GET \/v2\/sample[\s\S]*Number of venues known\./,
   );
   t.equal(copy.checkTypes(['api', 'test/api/data-app/check-order.test.ts']), '', 'the copy compiles');
-  const files = ['test/api/data-app/check-order.test.ts', 'test/infra/dev/tools/endpoint-docs.test.ts'];
+  const files = ['test/api/data-app/check-order.test.ts', 'test/infra/dev/documents/endpoint-docs.test.ts'];
   t.same(findFailures(copy, files), []);
 });

@@ -14,7 +14,7 @@ import { OPERATIONS } from '../../../api/operations/index.ts';
 import { makeChallengeAnswer } from '../../../api/payments/challenge.ts';
 import { ChallengeMeter } from '../../../api/payments/challenge-meter.ts';
 import { REASONS, toReason } from '../../../api/payments/reasons.ts';
-import { fillPath } from '../../../infra/dev/tools/endpoint-examples.ts';
+import { fillPath } from '../../../infra/dev/documents/endpoint-examples.ts';
 import { market, TERMS, testApp } from '../live-fixture.ts';
 
 const PAYABLE = OPERATIONS.filter(({ price }) => price !== null);

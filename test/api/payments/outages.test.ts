@@ -2,9 +2,9 @@
 import t from 'tap';
 import type { ArchiveManifest } from '../../../api/contract/archive.ts';
 import type { FileLinks } from '../../../api/files/links.ts';
-import { createKey } from '../../../infra/dev/tools/key-admin.ts';
 import { migrate } from '../../../infra/postgres/migrate.ts';
 import { openPostgres } from '../../../infra/runtime/postgres/postgres.ts';
+import { createKey } from '../../../infra/tools/key-admin.ts';
 import { type Teardown, useEngines } from '../../support/engines.ts';
 import { startPaymentWorld } from '../../support/payment-world.ts';
 import { openPostgresLine } from '../../support/postgres-line.ts';

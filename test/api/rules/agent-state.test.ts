@@ -12,7 +12,7 @@ import type { Rule, RuleDraft, RuleState } from '../../../api/rules/rule.ts';
 import { makeRuleId } from '../../../api/rules/rule-id.ts';
 import { changeRule, createRule, readTransitions, removeRule } from '../../../api/rules/store.ts';
 import { findDirectory } from '../../../api/selection/directory.ts';
-import { createKey } from '../../../infra/dev/tools/key-admin.ts';
+import { createKey } from '../../../infra/tools/key-admin.ts';
 import { formatInstant } from '../../../schemas/instants.ts';
 import type { Teardown } from '../../support/engines.ts';
 import { startPaymentWorld } from '../../support/payment-world.ts';

@@ -10,7 +10,7 @@ import {
   readTransitions,
   removeRule,
 } from '../../../api/rules/store.ts';
-import { createKey } from '../../../infra/dev/tools/key-admin.ts';
+import { createKey } from '../../../infra/tools/key-admin.ts';
 import { freshPool } from '../payments/paid-api.ts';
 
 const OWNER = { accountId: 'acc_a', actor: 'account acc_a' };

@@ -2,7 +2,7 @@
 import type { PoolClient } from 'pg';
 import t, { type Test } from 'tap';
 import { endAllConnections, endConnection, listConnections } from '../../../api/accounts/connections.ts';
-import { createKey } from '../../../infra/dev/tools/key-admin.ts';
+import { createKey } from '../../../infra/tools/key-admin.ts';
 import { signInStep } from '../../../processors/nightly/sign-in.ts';
 import { waitFor } from '../../support/wait.ts';
 import {

@@ -3,10 +3,10 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import t from 'tap';
+import { CLIENT_VERIFIER } from '../../../infra/dev/documents/client-sources.ts';
+import { listStaleFiles } from '../../../infra/dev/documents/endpoint-docs.ts';
+import { PYTHON_TYPES } from '../../../infra/dev/documents/python-types.ts';
 import { PROJECT_ROOT } from '../../../infra/dev/engines/java.ts';
-import { CLIENT_VERIFIER } from '../../../infra/dev/tools/client-sources.ts';
-import { listStaleFiles } from '../../../infra/dev/tools/endpoint-docs.ts';
-import { PYTHON_TYPES } from '../../../infra/dev/tools/python-types.ts';
 
 t.test('what `npm run docs` prints is current, and a change of it is found', (t) => {
   t.same(listStaleFiles(), [], '`npm run docs` prints them again');

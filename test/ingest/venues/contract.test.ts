@@ -2,7 +2,7 @@
 //
 // MUTATIONS=100000 node test/ingest/venues/contract.test.ts: number of damaged messages per venue; prints their outcomes.
 import t from 'tap';
-import { readStatement } from '../../../infra/dev/tools/venue-docs.ts';
+import { readStatement } from '../../../infra/dev/documents/venue-docs.ts';
 import type { VenueMessage } from '../../../ingest/venues/contract/listings.ts';
 import type { MapState } from '../../../ingest/venues/contract/mapping.ts';
 import type { Venue } from '../../../ingest/venues/contract/venue.ts';

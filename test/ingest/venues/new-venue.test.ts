@@ -12,7 +12,7 @@ t.test('a venue is a folder and one line outside it', async (t) => {
   t.same(added.edited, ['ingest/venues/rooms.ts']);
   // The sample has Aster's messages: its recordings are Aster's.
   cpSync(fixturePath('aster'), join(copy.root, 'test/fixtures/examplex'), { recursive: true });
-  copy.run('infra/dev/tools/endpoint-docs.ts');
+  copy.run('infra/dev/documents/endpoint-docs.ts');
   copy.run('test/ingest/venues/listings-table.test.ts', { GOLDEN_UPDATE: '1' });
 
   t.equal(copy.checkTypes(['ingest', 'processors', 'test/ingest/venues']), '', 'the copy compiles');
@@ -21,7 +21,7 @@ t.test('a venue is a folder and one line outside it', async (t) => {
   t.same(findFailures(copy, files, '/^examplex:/'), []);
   const whole = [
     'test/ingest/venues/asked-minutes.test.ts',
-    'test/infra/dev/tools/venue-docs.test.ts',
+    'test/infra/dev/documents/venue-docs.test.ts',
     'test/architecture.test.ts',
   ];
   t.same(findFailures(copy, whole), []);

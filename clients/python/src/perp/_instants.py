@@ -12,6 +12,8 @@ Duration = Union[str, timedelta]
 
 _DURATION = re.compile(r"(0|[1-9][0-9]{0,8})(s|m|h|d)")
 _SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
+_LOCAL = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?")
+_ASKED = re.compile(rf"{_LOCAL.pattern}(Z|[+-][0-9]{{2}}:[0-9]{{2}})|[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}")
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _MICROSECOND = timedelta(microseconds=1)
 
@@ -41,9 +43,11 @@ def to_micros(value: Instant) -> int:
 
 
 def asked_micros(value: Instant) -> int:
-    """Likewise, of an argument: a text with a time and without a zone is refused, as the service does and as a datetime without one is."""
-    if isinstance(value, str) and len(value) > len("2026-01-15") and datetime.fromisoformat(value).tzinfo is None:
-        raise ValueError(f"{value!r} has no time zone: write Z behind it where it is UTC")
+    """Likewise, of an argument: a text that the service would refuse is refused (N-03), as a datetime without a zone is."""
+    if isinstance(value, str) and _ASKED.fullmatch(value) is None:
+        if _LOCAL.fullmatch(value):
+            raise ValueError(f"{value!r} has no time zone: write Z behind it where it is UTC")
+        raise ValueError(f"{value!r} is no instant: write '2026-01-15T12:00:00Z' with at most six digits of a second, or a date")
     return to_micros(value)
 
 

@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
+import { renderVenueDocs } from '../../../../infra/dev/documents/venue-docs.ts';
 import { PROJECT_ROOT } from '../../../../infra/dev/engines/java.ts';
-import { renderVenueDocs } from '../../../../infra/dev/tools/venue-docs.ts';
 
 t.test('the tables of venues are those of their rooms', (t) => {
   const rendered = [...renderVenueDocs()];

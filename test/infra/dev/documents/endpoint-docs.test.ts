@@ -8,9 +8,9 @@ import { makeOpenApi } from '../../../../api/data-app/openapi.ts';
 import { OPERATIONS } from '../../../../api/operations/index.ts';
 import { STREAM_EVENTS } from '../../../../api/stream/events.ts';
 import { STREAM } from '../../../../api/stream/request.ts';
-import { printArchiveFiles } from '../../../../infra/dev/tools/archive-columns.ts';
-import { ENDPOINT_DOCS, printEndpointDocs } from '../../../../infra/dev/tools/endpoint-docs.ts';
-import { formatWideJson } from '../../../../infra/dev/tools/endpoint-examples.ts';
+import { printArchiveFiles } from '../../../../infra/dev/documents/archive-columns.ts';
+import { ENDPOINT_DOCS, printEndpointDocs } from '../../../../infra/dev/documents/endpoint-docs.ts';
+import { formatWideJson } from '../../../../infra/dev/documents/endpoint-examples.ts';
 import { ANCHORED_TABLES } from '../../../../schemas/anchored.ts';
 import { CANDLES, EVENTS, READINGS } from '../../../../schemas/layers/index.ts';
 import { market, NOW } from '../../../api/live-fixture.ts';
@@ -32,7 +32,7 @@ t.test('every column of an archive file has its meaning, or is a figure of its l
       t.equal(
         ofRows.includes(`\n| \`${name}\` |`),
         !Object.hasOwn(parts.get(layer) ?? {}, name),
-        `${name} of ${layer} is either; what is no figure has its words in infra/dev/tools/archive-columns.ts`,
+        `${name} of ${layer} is either; what is no figure has its words in infra/dev/documents/archive-columns.ts`,
       );
   t.end();
 });

@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
+import { drawPictures, PICTURES } from '../../../../infra/dev/documents/draw-pictures.ts';
 import { PROJECT_ROOT } from '../../../../infra/dev/engines/java.ts';
-import { drawPictures, PICTURES } from '../../../../infra/dev/tools/draw-pictures.ts';
 
 t.test('the pictures are drawn from the recording, have words, and nothing that a page would refuse', (t) => {
   const concepts = readFileSync(join(PROJECT_ROOT, 'docs/guides/concepts.md'), 'utf8');

@@ -1,6 +1,6 @@
 // What the command lines of operators share: their arguments, and the error that an operator can correct.
 import { type ParseArgsConfig, parseArgs } from 'node:util';
-import { describeError } from '../../../schemas/thrown.ts';
+import { describeError } from '../../schemas/thrown.ts';
 
 /** An error that the operator can correct, by its message. */
 export class OperatorError extends Error {

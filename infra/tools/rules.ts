@@ -1,7 +1,7 @@
 // `npm run rules -- list|add|show|disable|enable|share|remove|transitions|webhooks ...`: agent rules by command, for operators (AG-01, AG-06).
 import type { Pool } from 'pg';
-import { checkRule, fetchCodes } from '../../../api/rules/check-rule.ts';
-import { type Rule, readDraft, toRuleJson } from '../../../api/rules/rule.ts';
+import { checkRule, fetchCodes } from '../../api/rules/check-rule.ts';
+import { type Rule, readDraft, toRuleJson } from '../../api/rules/rule.ts';
 import {
   changeRule,
   createRule,
@@ -10,14 +10,14 @@ import {
   readTransitions,
   removeRule,
   type Transition,
-} from '../../../api/rules/store.ts';
-import { listWebhooks } from '../../../api/rules/webhooks.ts';
-import { ServiceError } from '../../../schemas/errors.ts';
-import { formatInstant } from '../../../schemas/instants.ts';
-import { runOnDatabase } from '../../postgres/migrate.ts';
-import { type ConfigSpec, readConfig } from '../../runtime/config.ts';
-import { isHelpAsked, printOutcome } from '../../runtime/print-outcome.ts';
-import { readEndpoints } from '../../runtime/running-service.ts';
+} from '../../api/rules/store.ts';
+import { listWebhooks } from '../../api/rules/webhooks.ts';
+import { ServiceError } from '../../schemas/errors.ts';
+import { formatInstant } from '../../schemas/instants.ts';
+import { runOnDatabase } from '../postgres/migrate.ts';
+import { type ConfigSpec, readConfig } from '../runtime/config.ts';
+import { isHelpAsked, printOutcome } from '../runtime/print-outcome.ts';
+import { readEndpoints } from '../runtime/running-service.ts';
 import { describeCommandLine, OperatorError } from './command-line.ts';
 
 const USAGE = `usage: npm run rules -- COMMAND [--json] [--by NAME]

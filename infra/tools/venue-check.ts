@@ -1,21 +1,16 @@
 // Counts the messages of a venue while it is collected: for each layer how many, how often and how old; and unreadable ones with the cause.
-import type { CollectedVenue } from '../../../ingest/venues/contract/feed.ts';
+import type { CollectedVenue } from '../../ingest/venues/contract/feed.ts';
 import {
   type ReferenceState,
   type Unexpected,
   VenueError,
   type VenueMessage,
-} from '../../../ingest/venues/contract/listings.ts';
-import {
-  type Mapped,
-  type MappedVenue,
-  type MapState,
-  UnreadablePart,
-} from '../../../ingest/venues/contract/mapping.ts';
-import { type BookSync, isWhole, makeBookSync, stepBookSync } from '../../../ingest/venues/shared/book-sync.ts';
-import { watchUnexpected } from '../../../ingest/venues/shared/unexpected.ts';
-import type { ListingRecord, Micros } from '../../../schemas/records.ts';
-import type { CapabilityBody, LostBody, RawMessage } from '../../../schemas/topics.ts';
+} from '../../ingest/venues/contract/listings.ts';
+import { type Mapped, type MappedVenue, type MapState, UnreadablePart } from '../../ingest/venues/contract/mapping.ts';
+import { type BookSync, isWhole, makeBookSync, stepBookSync } from '../../ingest/venues/shared/book-sync.ts';
+import { watchUnexpected } from '../../ingest/venues/shared/unexpected.ts';
+import type { ListingRecord, Micros } from '../../schemas/records.ts';
+import type { CapabilityBody, LostBody, RawMessage } from '../../schemas/topics.ts';
 
 export type LayerSeen = {
   records: number;

@@ -1,8 +1,8 @@
 // `npm run payments`: what operators see of payments, the ledger compared with the chain, payers blocked by hand (P-05, P-07).
 import { HTTPFacilitatorClient } from '@x402/core/server';
 import t from 'tap';
-import { OperatorError } from '../../../../infra/dev/tools/command-line.ts';
-import { runPayments } from '../../../../infra/dev/tools/payments.ts';
+import { OperatorError } from '../../../infra/tools/command-line.ts';
+import { runPayments } from '../../../infra/tools/payments.ts';
 import {
   freshPool,
   offersFor,
@@ -11,8 +11,8 @@ import {
   sign,
   startPaidApi,
   withPayment,
-} from '../../../api/payments/paid-api.ts';
-import { startPaymentWorld } from '../../../support/payment-world.ts';
+} from '../../api/payments/paid-api.ts';
+import { startPaymentWorld } from '../../support/payment-world.ts';
 
 const CALL = { body: { where: 'base = BTC', layers: ['mark'] } };
 

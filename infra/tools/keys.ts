@@ -1,12 +1,12 @@
 // `npm run keys -- create|list|revoke|plan ...`: API keys by command, for operators; `key_events` records every change.
 import type { Pool } from 'pg';
-import { isPlanCode, PLAN_CODES, type PlanCode } from '../../../api/contract/plans.ts';
-import { parseDuration } from '../../../schemas/durations.ts';
-import { parseInstant } from '../../../schemas/instants.ts';
-import { runOnDatabase } from '../../postgres/migrate.ts';
-import { type ConfigSpec, readConfig } from '../../runtime/config.ts';
-import { isHelpAsked, printOutcome } from '../../runtime/print-outcome.ts';
-import { readEndpoints } from '../../runtime/running-service.ts';
+import { isPlanCode, PLAN_CODES, type PlanCode } from '../../api/contract/plans.ts';
+import { parseDuration } from '../../schemas/durations.ts';
+import { parseInstant } from '../../schemas/instants.ts';
+import { runOnDatabase } from '../postgres/migrate.ts';
+import { type ConfigSpec, readConfig } from '../runtime/config.ts';
+import { isHelpAsked, printOutcome } from '../runtime/print-outcome.ts';
+import { readEndpoints } from '../runtime/running-service.ts';
 import { describeCommandLine, NO_DATABASE, OperatorError } from './command-line.ts';
 import { changePlan, createKey, type KeyEntry, listKeys, revokeKey } from './key-admin.ts';
 

@@ -1,11 +1,11 @@
 // A venue checked over the simulator: every stated layer comes at its cadence; reports unreadable messages, a silent layer and missing answers.
 import t from 'tap';
-import { startSimulator } from '../../../../infra/dev/simulator/simulator.ts';
-import { checkVenue, reportCheck } from '../../../../infra/dev/tools/check-venues.ts';
-import type { VenueCheck } from '../../../../infra/dev/tools/venue-check.ts';
-import type { Venue } from '../../../../ingest/venues/contract/venue.ts';
-import { venues } from '../../../../ingest/venues/index.ts';
-import { waitFor } from '../../../support/wait.ts';
+import { startSimulator } from '../../../infra/dev/simulator/simulator.ts';
+import { checkVenue, reportCheck } from '../../../infra/tools/check-venues.ts';
+import type { VenueCheck } from '../../../infra/tools/venue-check.ts';
+import type { Venue } from '../../../ingest/venues/contract/venue.ts';
+import { venues } from '../../../ingest/venues/index.ts';
+import { waitFor } from '../../support/wait.ts';
 
 t.setTimeout(900_000);
 const venue = venues.get('binance') as Venue;

@@ -4,18 +4,18 @@
 //
 // Endpoints are the venue's own; VENUE_ENDPOINTS overrides them, as for the collector (simulators).
 import { parseArgs } from 'node:util';
-import { startCollector } from '../../../ingest/feed/collector.ts';
-import { createMeters } from '../../../ingest/feed/meters.ts';
-import { parseEndpoints } from '../../../ingest/main.ts';
-import type { Venue } from '../../../ingest/venues/contract/venue.ts';
-import { venues } from '../../../ingest/venues/index.ts';
-import { describeError } from '../../../schemas/thrown.ts';
-import type { LayerCapability } from '../../../schemas/topics.ts';
-import { createClock } from '../../runtime/clock.ts';
-import { createLog } from '../../runtime/log.ts';
-import { createMetrics } from '../../runtime/metrics.ts';
-import { pauseUnlessAborted } from '../../runtime/pause.ts';
-import { isHelpAsked } from '../../runtime/print-outcome.ts';
+import { startCollector } from '../../ingest/feed/collector.ts';
+import { createMeters } from '../../ingest/feed/meters.ts';
+import { parseEndpoints } from '../../ingest/main.ts';
+import type { Venue } from '../../ingest/venues/contract/venue.ts';
+import { venues } from '../../ingest/venues/index.ts';
+import { describeError } from '../../schemas/thrown.ts';
+import type { LayerCapability } from '../../schemas/topics.ts';
+import { createClock } from '../runtime/clock.ts';
+import { createLog } from '../runtime/log.ts';
+import { createMetrics } from '../runtime/metrics.ts';
+import { pauseUnlessAborted } from '../runtime/pause.ts';
+import { isHelpAsked } from '../runtime/print-outcome.ts';
 import { type LayerSeen, VenueCheck } from './venue-check.ts';
 
 type CheckOptions = {

@@ -51,7 +51,7 @@ export const PROCESS_CONFIGS = {
 /** The whole file. */
 export const printEnvExample = (): string =>
   [
-    '# Made by infra/dev/tools/env-example.ts. `npm run demo` and `npm start` set what a local run needs; a process alone reads these.\n',
+    '# Made by infra/dev/documents/env-example.ts. `npm run demo` and `npm start` set what a local run needs; a process alone reads these.\n',
     printSection('every process', EVERY),
     printSection('local runs', LOCAL),
     ...Object.entries(PROCESS_CONFIGS).map(([title, spec]) => printSection(title, describeConfig(spec))),

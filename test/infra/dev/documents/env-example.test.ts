@@ -1,7 +1,7 @@
 // `.env.example` names every setting of every process; GOLDEN_UPDATE=1 writes it again.
 import { readFileSync, writeFileSync } from 'node:fs';
 import t from 'tap';
-import { PROCESS_CONFIGS, printEnvExample } from '../../../../infra/dev/tools/env-example.ts';
+import { PROCESS_CONFIGS, printEnvExample } from '../../../../infra/dev/documents/env-example.ts';
 import { ConfigError, readConfig } from '../../../../infra/runtime/config.ts';
 
 const FILE = new URL('../../../../.env.example', import.meta.url);

@@ -1,8 +1,8 @@
 // Operations on keys for operators: each change and its audit entry are one statement, so neither exists without the other.
 import type { Pool } from 'pg';
-import { hashKey, makeKey, shortenKey } from '../../../api/access/keys.ts';
-import { makeKeyId } from '../../../api/contract/ids.ts';
-import type { PlanCode } from '../../../api/contract/plans.ts';
+import { hashKey, makeKey, shortenKey } from '../../api/access/keys.ts';
+import { makeKeyId } from '../../api/contract/ids.ts';
+import type { PlanCode } from '../../api/contract/plans.ts';
 import { OperatorError } from './command-line.ts';
 
 type KeyState = 'live' | 'expired' | 'revoked';

@@ -1,4 +1,4 @@
-// Records the data of the pictures of the concepts from a running demo: `node infra/dev/tools/record-pictures.ts` after `npm run demo` (a minute).
+// Records the data of the pictures of the concepts from a running demo: `node infra/dev/documents/record-pictures.ts` after `npm run demo` (a minute).
 // It cuts one connection of one simulated venue, requests the closed day of the demo's past, and writes docs/guides/pictures/recorded.json;
 // `npm run docs` draws the pictures from that. `--past` records only the data of the past.
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -136,7 +136,7 @@ const recordPresent = async (): Promise<Omit<Recorded, 'gaps' | 'late'>> => {
   const samples = await recordSamples();
   return {
     provenance: {
-      command: 'node infra/dev/tools/record-pictures.ts',
+      command: 'node infra/dev/documents/record-pictures.ts',
       source: 'npm run demo: simulated venues, invented figures',
       listing: `${VENUE}:${SYMBOL}; gaps and late rows: ${PAST.where}`,
       fault: `disconnect of the mark stream for ${CUT_MS} ms, ${(CUT_AT * EVERY_MS) / 1_000} s after the begin`,

@@ -2,13 +2,11 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import t from 'tap';
-import { PROJECT_ROOT } from '../../../../infra/dev/engines/java.ts';
+import { PROJECT_ROOT } from '../../../infra/dev/engines/java.ts';
 
 const COMMANDS = [
-  ...['keys', 'rules', 'payments', 'anchors', 'replay', 'check-venues', 'hash-tables'].map(
-    (name) => `infra/dev/tools/${name}.ts`,
-  ),
-  'infra/tools/normalise.ts',
+  ...['keys', 'rules', 'payments', 'anchors', 'check-venues', 'normalise'].map((name) => `infra/tools/${name}.ts`),
+  ...['replay', 'hash-tables'].map((name) => `infra/dev/tools/${name}.ts`),
   'processors/nightly.ts',
   'infra/verify/verify.mjs',
 ];
@@ -45,7 +43,7 @@ t.test('the tool server over standard input names its settings, and the one that
 
 t.test('a day that its month does not have is refused before anything is asked', (t) => {
   for (const day of ['2027-02-29', '2026-11-31']) {
-    const { status, stderr } = run('infra/dev/tools/anchors.ts', 'post', day);
+    const { status, stderr } = run('infra/tools/anchors.ts', 'post', day);
     t.not(status, 0);
     t.match(stderr, `"${day}" is no day such as 2026-01-15`);
   }
