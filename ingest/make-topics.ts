@@ -1,4 +1,4 @@
-// Creates the topics of a collector, however long Kafka is away at its start.
+// Creates the topics of a collector, and retries while Kafka is unavailable at its start.
 import { setTimeout as pause } from 'node:timers/promises';
 import { ensureTopics, type KafkaHandle, TopicMismatch, TopicRightMissing } from '../infra/runtime/kafka/kafka.ts';
 import type { TopicSpec } from '../infra/runtime/kafka/topics.ts';

@@ -1,4 +1,4 @@
-// When a task begins its next checkpoint: once a restart would read long enough without it, and the last one has paid (D-57).
+// Decides when a task begins its next checkpoint: when a restart without it would take long enough, and the cost of the last one has been recovered (D-57).
 // The tasks of a process restart together, so the records and items of all of them count.
 
 /** A second and a half of a restart: about 10,000 records a second are applied again. */

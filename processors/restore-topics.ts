@@ -1,4 +1,4 @@
-// Where Kafka starts empty: writes the topics that are kept for ever again from QuestDB, before a task begins (design section 5, D-563).
+// If Kafka starts empty, writes the topics that are kept for ever from QuestDB, before a task begins (design section 5, D-563).
 import { setTimeout as pause } from 'node:timers/promises';
 import { createBackoff } from '../infra/runtime/backoff.ts';
 import {

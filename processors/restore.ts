@@ -1,4 +1,4 @@
-// Where a task starts: at its newest complete checkpoint, else at the log's start with the remains of earlier lives (design section 5).
+// Finds the start of a task: its newest complete checkpoint, else the log's start with the remains of earlier lives (design section 5).
 import {
   fetchEndOffsets,
   fetchOffsetsSince,

@@ -1,4 +1,4 @@
-// One call on its way through the checks: what was sent, what it costs, what the checks let it have, and the refusal as it goes out.
+// One call as the checks process it: what was sent, what it costs, what the checks grant, and the refusal that is sent.
 import type { IncomingHttpHeaders } from 'node:http';
 import type { ApiError } from '../../schemas/errors.ts';
 import type { Endpoint } from '../contract/endpoint.ts';

@@ -1,4 +1,4 @@
-// Keys that are derived from a secret and a name, so that they are stored nowhere and can be made again for each call.
+// Keys that are derived from a secret and a name, so that they need not be stored and can be derived again for each call.
 import { createHmac, hkdfSync } from 'node:crypto';
 import { composeKey, toBase62 } from './keys.ts';
 

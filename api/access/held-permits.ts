@@ -1,4 +1,4 @@
-// What one process holds and owes of one key: permits in hand, permits to return, counts to report (AC-03). Values and arithmetic only.
+// The accounts of one process for one key: permits held, permits to return, counts to report (AC-03). Values and arithmetic only.
 import { MS_PER_DAY } from '../../schemas/instants.ts';
 import type { Refusal } from '../contract/limits.ts';
 import type { PlanLimits } from '../contract/plans.ts';

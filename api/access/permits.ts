@@ -1,4 +1,4 @@
-// Where permits of keys come from: one row a key in PostgreSQL for all processes, or memory alone.
+// The source of the permits of keys: one row per key in PostgreSQL for all processes, or memory alone.
 import { randomUUID } from 'node:crypto';
 import type { Pool } from 'pg';
 import { limitTime } from '../../infra/runtime/within.ts';

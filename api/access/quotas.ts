@@ -1,4 +1,4 @@
-// What a plan counts by day besides requests: DQL evaluations, fresh agent evaluations, archive files (AC-02). Each is metered
+// The daily quotas of a plan besides requests: DQL evaluations, fresh agent evaluations, archive files (AC-02). Each is metered
 // like requests, over all processes, under a name of its own.
 import { LimitReached, type Refusal } from '../contract/limits.ts';
 import type { Plan } from '../contract/plans.ts';

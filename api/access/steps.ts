@@ -1,4 +1,4 @@
-// The checks of a request before its body is read, in the order of E-01: URL, credentials, payment, limits of the key. They are only here.
+// The checks of a request before its body is read, in the order of E-01: URL, credentials, payment, limits of the key. No other file makes them.
 import { CATALOGUE, type ErrorCode, ServiceError } from '../../schemas/errors.ts';
 import type { ArchiveManifest } from '../contract/archive.ts';
 import type { Endpoint } from '../contract/endpoint.ts';

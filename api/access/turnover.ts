@@ -1,4 +1,4 @@
-// 24 h turnover by venue and instrument, as the memory copy has it and as plans choose by it (AC-02).
+// 24 h turnover by venue and instrument, from the memory copy; plans select venues and instruments by it (AC-02).
 import { add, addPresent, compare } from '../../schemas/decimals.ts';
 import type { Digits, Micros } from '../../schemas/records.ts';
 import type { Plan } from '../contract/plans.ts';

@@ -1,4 +1,4 @@
-// Anchored days as operations get them: what is known of a day, the proof of a row, and where verifiers are served.
+// The interface of anchored days for operations: the record of a day, the proof of a row, and the address of the verifiers.
 import { Readable } from 'node:stream';
 import type { ObjectStore } from '../../infra/runtime/object-store.ts';
 import type { LeafSource } from '../../infra/runtime/questdb/leaf-rows.ts';

@@ -1,4 +1,4 @@
-// Closed days as PostgreSQL has them: root, partitions, how far the posting is, where the leaves of a listing are (AN-01 to AN-05).
+// Closed days in PostgreSQL: root, partitions, state of the posting, position of the leaves of a listing (AN-01 to AN-05).
 import type { Pool } from 'pg';
 import type { LeafRange } from '../../infra/runtime/kept-leaves.ts';
 import { isStorable } from '../../infra/runtime/postgres/storable.ts';

@@ -1,4 +1,4 @@
-// The content of the archive, read from PostgreSQL as the nightly step wrote it: pages of the list, and one file of it (AR-01, AR-02).
+// The content of the archive, which the nightly step wrote to PostgreSQL: pages of the list, and single files (AR-01, AR-02).
 import type { Pool } from 'pg';
 import { isStorable } from '../../infra/runtime/postgres/storable.ts';
 import { ARCHIVE_LAYERS, type ArchiveFile, type ArchiveManifest } from '../contract/archive.ts';

@@ -1,4 +1,4 @@
-// Which archive files a plan may fetch (AR-05): its venues, instruments, layers, and how far back; which rows it may have proved (AN-06).
+// The archive files that a plan may fetch (AR-05), by venue, instrument, layer and age; and the rows for which it may request a proof (AN-06).
 import type { ApiError } from '../../schemas/errors.ts';
 import { formatInstant, MICROS_PER_DAY, parseInstant } from '../../schemas/instants.ts';
 import type { Micros } from '../../schemas/records.ts';

@@ -1,4 +1,4 @@
-// Files of the archive as callers know them: names, formats, tiers with their prices, what the manifest answers (AR-01 to AR-04).
+// Files of the archive as callers see them: names, formats, tiers with their prices, the contents of the manifest (AR-01 to AR-04).
 import { ANCHORED_TABLES } from '../../schemas/anchored.ts';
 import { ALL_LAYERS } from '../../schemas/layers/index.ts';
 import type { Micros } from '../../schemas/records.ts';

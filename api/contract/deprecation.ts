@@ -1,4 +1,4 @@
-// Headers of an endpoint that will go (VER-01): Deprecation (RFC 9745), Sunset (RFC 8594) and a link to the announcement.
+// Headers of an endpoint that will be removed (VER-01): Deprecation (RFC 9745), Sunset (RFC 8594) and a link to the announcement.
 import { MS_PER_DAY } from '../../schemas/instants.ts';
 
 export type Deprecation = {

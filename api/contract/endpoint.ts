@@ -1,4 +1,4 @@
-// The declaration of an endpoint: enough for its checks, its shape and its place in the documents.
+// The declaration of an endpoint, from which its checks, its schema and its documentation are made.
 import type { ApiError, ErrorCode } from '../../schemas/errors.ts';
 import type { ArchiveManifest } from './archive.ts';
 import type { Deprecation } from './deprecation.ts';

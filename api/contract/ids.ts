@@ -1,4 +1,4 @@
-// Ids that sort by the time they were made: a prefix and the Crockford base32 of a UUIDv7 (N-12, RFC 9562 section 5.7).
+// Ids that sort by the time at which they were created: a prefix and the Crockford base32 of a UUIDv7 (N-12, RFC 9562 section 5.7).
 import { randomBytes } from 'node:crypto';
 import { printCrockford } from './crockford.ts';
 

@@ -1,4 +1,4 @@
-// A JSON Schema as far as ours go: what every walk over the shapes of requests and answers reads.
+// The subset of JSON Schema that this service uses: every walk over the schemas of requests and answers reads it.
 
 export type Shape = {
   readonly $ref?: string;

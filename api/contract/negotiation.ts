@@ -1,4 +1,4 @@
-// Content negotiation (RFC 9110 sections 12.4.2, 12.5.1, 12.5.3): which of what is offered a request likes best.
+// Content negotiation (RFC 9110 sections 12.4.2, 12.5.1, 12.5.3): which of the offered representations a request prefers.
 
 type Liking = { readonly weight: number; readonly place: number };
 const UNNAMED: Liking = { weight: 0, place: -1 };

@@ -1,4 +1,4 @@
-// Members that several operations take or answer, each declared once.
+// Members that several operations accept or return, each declared once.
 import Type from 'typebox';
 import { DURATION_FORM } from '../../schemas/durations.ts';
 import type { ErrorCode } from '../../schemas/errors.ts';

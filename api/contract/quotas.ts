@@ -1,4 +1,4 @@
-// What a plan counts by day besides requests, and the limit of the plan that bounds each (AC-02).
+// The daily quotas of a plan besides requests, and the limit of the plan for each (AC-02).
 export const LIMIT_OF_QUOTA = {
   dql: 'dql_per_day',
   agent_evaluations: 'agent_evaluations_per_day',

@@ -1,4 +1,4 @@
-// The target of a request as the router divides and decodes it, so that whatever looks at the address decides by the route that is taken.
+// The target of a request, divided and decoded as the router does it, so that every check of the address agrees with the route that is taken.
 
 /** `http://host/path` is the path of a request too (RFC 9112 section 3.2.2). */
 const ORIGIN = /^https?:\/\/[^/?#]*/i;

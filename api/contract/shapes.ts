@@ -1,4 +1,4 @@
-/** Checks of a shape that another service or a header sent: yes or no. Requests of callers are told their faults (`api/data-app/shape-faults.ts`). */
+/** Checks of the shape of data from another service or a header: valid or not. For requests of callers, `api/data-app/shape-faults.ts` reports each fault. */
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { Static, TSchema } from 'typebox';
 

@@ -1,4 +1,4 @@
-// The checks of access as a hook before the body is read, and the end of what they let a request have (E-01 steps 2 to 5, AC-03).
+// The checks of access as a hook before the body is read, and the release of what they granted to a request (E-01 steps 2 to 5, AC-03).
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Logger } from '../../infra/runtime/log.ts';
 import type { Call } from '../access/call.ts';

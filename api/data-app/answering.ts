@@ -1,4 +1,4 @@
-// The answer of a request while it is made: a client that leaves does not end the work at it, and what it takes of a limit stays taken as long.
+// The answer of a request while it is made: if the client disconnects, the work continues, and its share of a limit stays occupied until it ends.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { AnswerEnd } from '../access/call.ts';
 

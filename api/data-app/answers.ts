@@ -1,4 +1,4 @@
-// How answers leave: the bytes of an operation's answer, with its caching (N-10, N-14, T-04).
+// Sends answers: the bytes of an operation's answer, and its caching (N-10, N-14, T-04).
 import { createHash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import {

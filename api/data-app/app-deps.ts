@@ -1,4 +1,4 @@
-// The parts that the data app is built from.
+// The dependencies of the data app.
 import type { Logger } from '../../infra/runtime/log.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { AccountStore } from '../access/account-store.ts';

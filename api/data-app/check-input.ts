@@ -1,4 +1,4 @@
-// Steps 6 and 7 of E-01 as one list: the shape of a request, and the language and selection of every member that the shape left whole.
+// Steps 6 and 7 of E-01 as one list: the shape of a request, and the language and selection of every member whose shape is valid.
 import { type ApiError, makeUnavailable, ServiceError } from '../../schemas/errors.ts';
 import { isJsonObject, type JsonObject } from '../../schemas/json-object.ts';
 import type { Micros } from '../../schemas/records.ts';

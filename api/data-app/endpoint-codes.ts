@@ -1,4 +1,4 @@
-// Which codes an endpoint may answer: what follows from its method, key and price, and what it declares itself.
+// The error codes that an endpoint may return: those that follow from its method, key and price, and those that it declares.
 import { CATALOGUE, type ErrorCode } from '../../schemas/errors.ts';
 import type { Endpoint } from '../contract/endpoint.ts';
 

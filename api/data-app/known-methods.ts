@@ -1,4 +1,4 @@
-// Which methods an address has: to distinguish a wrong method from a wrong path, and for `Allow` (E-01 step 1, RFC 9110 section 9.3.7).
+// The methods of an address: to distinguish a wrong method from a wrong path, and for `Allow` (E-01 step 1, RFC 9110 section 9.3.7).
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { makeServiceError } from '../../schemas/errors.ts';
 import { CLIPPED_PATH, clip } from '../../schemas/sent-text.ts';

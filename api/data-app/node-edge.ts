@@ -1,4 +1,4 @@
-// Requests that Node would refuse or close without an answer of ours: heads without a host, unknown expectations, what is no HTTP.
+// Requests that Node would refuse or close without our answer: heads without a host, unknown expectations, data that is not HTTP.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { FastifyInstance } from 'fastify';

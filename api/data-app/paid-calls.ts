@@ -1,4 +1,4 @@
-// Payments on their way through a request: refused, taken before the evaluation, ended with the answer; and plans bought (E-01 steps 9 and 11).
+// Payments during a request: refused, accepted before the evaluation, settled with the answer; and purchases of plans (E-01 steps 9 and 11).
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { ApiError } from '../../schemas/errors.ts';
 import type { CallPayment, PlanPayment, Refused } from '../access/call.ts';

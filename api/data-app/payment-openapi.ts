@@ -1,4 +1,4 @@
-// What the OpenAPI document states of payments: the header that pays in the place of a key, the 402 and its headers, the answer to a bought plan (P-01, P-06).
+// The part of the OpenAPI document about payments: the header that replaces a key, the 402 and its headers, the answer to the purchase of a plan (P-01, P-06).
 import type { Endpoint } from '../contract/endpoint.ts';
 
 const makeText = (description: string) => ({ type: 'string', description });

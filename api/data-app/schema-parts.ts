@@ -1,4 +1,4 @@
-// The parts of a shape: what a walk over shapes goes by.
+// The parts of a schema, for walks over schemas.
 import type { Shape } from '../contract/json-schema.ts';
 
 type Members = Readonly<Record<string, Shape>>;

@@ -1,4 +1,4 @@
-// Errors as they leave: in their one shape, with the headers of their status (E-05); and which failures a caller may see.
+// Errors as they are sent: in their one shape, with the headers of their status (E-05); and the failures that a caller may see.
 import type { FastifyReply } from 'fastify';
 import { CATALOGUE, makeServiceError, ServiceError } from '../../schemas/errors.ts';
 import { printErrors } from '../contract/errors-text.ts';

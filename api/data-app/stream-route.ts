@@ -1,4 +1,4 @@
-// GET /v2/stream as a route: ordinary errors while it can still answer in JSON, then a stream that the hub writes (ST-01).
+// GET /v2/stream as a route: JSON errors until the stream has started, then a stream that the hub writes (ST-01).
 import { isDeepStrictEqual } from 'node:util';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Micros } from '../../schemas/records.ts';

@@ -1,4 +1,4 @@
-// The columns that every table of an endpoint has, whatever its rows are, and even when it has none (N-15).
+// The columns that every table of an endpoint has, regardless of its rows, and even without rows (N-15).
 import type { Endpoint } from '../contract/endpoint.ts';
 import type { Shape } from '../contract/json-schema.ts';
 

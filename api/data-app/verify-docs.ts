@@ -1,4 +1,4 @@
-// GET /docs/verify: both verifiers of anchored data and how they are used, open to everyone (AN-10).
+// GET /docs/verify: both verifiers of anchored data and their use, without a key (AN-10).
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { FastifyInstance, FastifyReply } from 'fastify';

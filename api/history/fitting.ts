@@ -1,4 +1,4 @@
-// Which part of a window fits into an answer: the bytes of its rows, by how much of the window each needs (H-08).
+// Finds the part of a window that fits into an answer, by the bytes of its rows and the part of the window that each covers (H-08).
 import { makeServiceError } from '../../schemas/errors.ts';
 import type { Selected } from '../live/listing-book.ts';
 import type { Items, RowGroup } from './row-groups.ts';

@@ -1,4 +1,4 @@
-// The limits of a history answer: within the plan, no finer than what is kept, no larger than an answer (H-04, H-08, H-09).
+// The limits of a history answer: it must be within the plan, not finer than stored history, and not larger than an answer may be (H-04, H-08, H-09).
 import { formatDuration } from '../../schemas/durations.ts';
 import type { ApiError } from '../../schemas/errors.ts';
 import { formatInstant } from '../../schemas/instants.ts';

@@ -1,4 +1,4 @@
-// The listing's own mark at a past instant, which conversions of quantities are made with (N-07).
+// The listing's own mark at a past instant, with which quantities are converted (N-07).
 import { findStatusAt } from '../../schemas/freshness.ts';
 import { findListingPolicy } from '../../schemas/policies.ts';
 import type { Micros } from '../../schemas/records.ts';

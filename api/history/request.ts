@@ -1,4 +1,4 @@
-// The request of a history answer: its shape, which instants it means, and what a mode may not have (H-02 to H-04).
+// The request of a history answer: its shape, the instants that it selects, and the parameters that a mode excludes (H-02 to H-04).
 import Type, { type Static } from 'typebox';
 import { parseDuration } from '../../schemas/durations.ts';
 import { type ApiError, makeShapeFault } from '../../schemas/errors.ts';

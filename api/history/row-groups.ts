@@ -1,4 +1,4 @@
-// Rows of an answer as values, by what names them: every format but JSON is rendered from them (N-15).
+// Rows of an answer as values, grouped by their listing and layer: every format other than JSON is rendered from them (N-15).
 import type { JsonValue } from '../../schemas/json.ts';
 
 /** A row by its members; absent ones are left out. */

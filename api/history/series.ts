@@ -1,4 +1,4 @@
-// Rows of one listing and layer as one series: what is stored and what is still in memory, without seam or overlap; and which row answers a period or an instant (H-06).
+// Rows of one listing and layer as one series: stored rows and rows in memory, without a gap or an overlap; and the row for a period or an instant (H-06).
 import type { GapCause } from '../../schemas/gap-causes.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { StoredReading, StoredRow } from './stored-row.ts';

@@ -1,4 +1,4 @@
-// Statements over stored history: rows of windows, of periods, as of instants, and lives of connections. Every one in a total order.
+// Statements over stored history: rows of windows, of periods, as of instants, and alive spans of connections. Each has a total order.
 import { isUnconnected } from '../../infra/runtime/postgres/connection.ts';
 import type { Cell, QuestdbQuery, QuestdbReader } from '../../infra/runtime/questdb/reader.ts';
 import { watchReachable } from '../../infra/runtime/reachable.ts';

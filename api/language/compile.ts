@@ -1,4 +1,4 @@
-// A query from either form to its checked tree, canonical pair and complexity; or every fault of it.
+// Compiles a query of either form into its checked tree, canonical pair and complexity, or reports all of its faults.
 import { makeServiceError } from '../../schemas/errors.ts';
 import type { JsonValue } from '../../schemas/json.ts';
 import type { JsonObject } from '../../schemas/json-object.ts';

@@ -1,4 +1,4 @@
-// Tokens to the tree of one expression (DQL-06): recursive descent that goes on after a fault at commas and closing parentheses.
+// Parses tokens into the tree of one expression (DQL-06): recursive descent that continues after a fault at commas and closing parentheses.
 import { formatDuration, parseDuration } from '../../schemas/durations.ts';
 import { formatInstant, parseInstant } from '../../schemas/instants.ts';
 import { clip } from '../../schemas/sent-text.ts';

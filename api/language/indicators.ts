@@ -1,4 +1,4 @@
-// What the functions over periods compute, each from one fixed window, oldest element first (DQL-28). NaN and infinities mean: no value.
+// The computations of the functions over periods, each over one fixed window, oldest element first (DQL-28). NaN and infinities mean: no value.
 import { computeSum } from './sums.ts';
 
 /** Elements `[from, from + length)` of a series, oldest first; every one of them is there. */

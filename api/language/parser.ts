@@ -1,4 +1,4 @@
-// Tokens to the tree of a query: a condition and its clauses (DQL-06, DQL-07); goes on after a fault at clauses and commas.
+// Parses tokens into the tree of a query: a condition and its clauses (DQL-06, DQL-07); continues after a fault at clauses and commas.
 import { parseInstant } from '../../schemas/instants.ts';
 import { clip } from '../../schemas/sent-text.ts';
 import { ExpressionParser } from './expression-parser.ts';

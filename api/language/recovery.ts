@@ -1,4 +1,4 @@
-// How reading goes on after a fault in an expression: at commas and closing parentheses, with what was read before it.
+// Error recovery of the expression parser: it continues at commas and closing parentheses, with what was read before the fault.
 import { Halt, type TokenStream } from './token-stream.ts';
 import type { Node } from './tree.ts';
 

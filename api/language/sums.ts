@@ -1,4 +1,4 @@
-// Sums that lose nothing a double can hold: Neumaier's compensated summation, in the order given (N-05 rule 3).
+// Sums without avoidable loss of precision: Neumaier's compensated summation, in the given order (N-05 rule 3).
 
 /** Sum of `values[from]` to `values[to - 1]`. */
 export const computeSum = (values: ArrayLike<number>, from = 0, to = values.length): number => {

@@ -1,4 +1,4 @@
-// Tokens one after the other, for the parsers of queries and of selections: looking, taking, stopping, recovering.
+// The stream of tokens for the parsers of queries and of selections: peek, take, stop, recover.
 import type { Position } from '../../schemas/errors.ts';
 import { clip } from '../../schemas/sent-text.ts';
 import { Faults } from './faults.ts';

@@ -1,4 +1,4 @@
-// Words in the place of an expression that begin none: keywords, names in upper case, codes (DQL-03, DQL-34d).
+// Words that are used where an expression is expected but cannot begin one: keywords, names in upper case, codes (DQL-03, DQL-34d).
 import { FIELDS, SOURCES } from './fields.ts';
 import { FUNCTIONS } from './functions.ts';
 import { findSpelling, NO_NOT, type Token } from './lexer.ts';

@@ -1,4 +1,4 @@
-// The clock by which a node answers: its own, which only goes forward, and never behind the log, unless that is far from wall and clock (D-509, D-770).
+// The clock for answers of a node: its own clock, which never goes backwards and never stays behind the log, unless the log is far from wall clock and own clock (D-509, D-770).
 import { STATE_LAG } from '../../schemas/freshness.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { LiveMemory } from './memory.ts';

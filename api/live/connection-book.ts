@@ -1,4 +1,4 @@
-// Alive spans of connections as one task has them, by connection: when the connection of a reading was lost (F-01, F-02).
+// Alive spans of connections as one task knows them, by connection: when the connection of a reading was lost (F-01, F-02).
 import type { Micros } from '../../schemas/records.ts';
 import type { Span } from '../../schemas/topics.ts';
 

@@ -1,4 +1,4 @@
-// One listing as an answer sees it at T: its readings with their policy, connection and mark.
+// The view of one listing at T for an answer: its readings with their policy, connection and mark.
 import { findStatusAt } from '../../schemas/freshness.ts';
 import type { JsonValue, NumberFormat } from '../../schemas/json.ts';
 import type { ReadingLayer } from '../../schemas/layers.ts';

@@ -1,4 +1,4 @@
-// An entry of `live` as it came, and the newest readings of a listing: decoded on first use, since most are never used.
+// An entry of `live` as received, and the newest readings of a listing: decoded on first use, because most are never used.
 import { codecs, decodeLiveHead, type LiveHead } from '../../schemas/avro/codec.ts';
 import type { ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';

@@ -1,4 +1,4 @@
-// The minutes before a node began to follow, read behind its first answers into a copy of their own and joined to the one that answers.
+// The minutes before a node began to follow `live`: read after its first answers into a second copy, which is then joined to the first.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { fetchEndOffsets, type KafkaHandle, type Message, readPartitions } from '../../infra/runtime/kafka/kafka.ts';
 import { runStretch } from '../../infra/runtime/steps.ts';

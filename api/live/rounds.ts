@@ -1,4 +1,4 @@
-// State rounds of a venue, as a node begins from them: the newest whole one, found from the end of the topic, and one of some time ago.
+// State rounds of a venue from which a node starts: the newest complete one, found from the end of the topic, and an earlier one.
 import { fetchOffsetsSince, type KafkaHandle, readToEnd } from '../../infra/runtime/kafka/kafka.ts';
 import { codecs } from '../../schemas/avro/codec.ts';
 import type { Micros } from '../../schemas/records.ts';

@@ -1,4 +1,4 @@
-// Whether a memory copy knows the minutes before it began to follow: a copy that begins at a late round is joined later by one that began earlier.
+// Whether a memory copy has the minutes before it began to follow: a copy that starts at a late round is later joined by one that started earlier.
 import { awaitAtMost } from '../../infra/runtime/pause.ts';
 
 /** How long a call waits for the minutes before, at most. */

@@ -1,4 +1,4 @@
-// How many 402 answers a source address gets in a minute, first challenges and refusals alike (P-05).
+// Limits the 402 answers that a source address gets in a minute, both first challenges and refusals (P-05).
 import { toSource } from '../contract/source-address.ts';
 
 /** Answers a source address may have in a minute. */

@@ -1,4 +1,4 @@
-// The course of a payment: the checks of step 9 in their order, its end with the answer, and the purchase of a plan (P-04, P-06, P-11).
+// The course of a payment: the checks of step 9 in their order, its settlement with the answer, and the purchase of a plan (P-04, P-06, P-11).
 import { setTimeout as pause } from 'node:timers/promises';
 import { createBackoff } from '../../infra/runtime/backoff.ts';
 import type { Logger } from '../../infra/runtime/log.ts';

@@ -1,4 +1,4 @@
-// Which offer a payment means, and what of it differs (P-02, P-03). Pure; what is signed is checked apart from what is claimed.
+// Finds the offer that a payment is for, and how the payment differs from it (P-02, P-03). Pure; signed data is checked separately from claimed data.
 import type { Accepted, SignedPayment } from './header.ts';
 import type { Offer } from './offers.ts';
 import type { Reason } from './reasons.ts';

@@ -1,4 +1,4 @@
-// Metrics of payments: how many came how far, and how long what is not settled waits.
+// Metrics of payments: the number of payments by state, and the age of unsettled ones.
 import { Gauge } from 'prom-client';
 import { bindMetrics, type Registry } from '../../infra/runtime/metrics.ts';
 import type { PaymentStore } from './store.ts';

@@ -1,4 +1,4 @@
-// Payments where they are on: store, facilitator, chain and settlement of one process put together.
+// Assembles the payments of a process, where they are enabled: store, facilitator, chain and settlement.
 import type { Pool } from 'pg';
 import type { Logger } from '../../infra/runtime/log.ts';
 import type { Registry } from '../../infra/runtime/metrics.ts';

@@ -1,4 +1,4 @@
-// Settings of payments: who is paid in what, by which facilitator, on which chain.
+// Settings of payments: receiver, token, facilitator and chain.
 import { type Config, ConfigError, type ConfigSpec } from '../../infra/runtime/config.ts';
 import type { PaymentSettings } from './payments.ts';
 

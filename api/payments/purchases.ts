@@ -1,4 +1,4 @@
-// Plans bought with USDC in PostgreSQL: the key is made in the transaction of the ledger row, and delivered once (P-06).
+// Plans bought with USDC, in PostgreSQL: the key is created in the transaction of the ledger row and delivered once (P-06).
 import type { Pool, PoolClient } from 'pg';
 import { runInTransaction } from '../../infra/runtime/postgres/postgres.ts';
 import { limitTime } from '../../infra/runtime/within.ts';

@@ -1,4 +1,4 @@
-// Why a payment is refused, with the reasons of a 402 (P-03). Facilitators spell the same reasons in their own ways.
+// The reasons for which a payment is refused, as in a 402 (P-03). Facilitators spell the same reasons differently.
 
 export const REASONS = [
   'insufficient_funds',

@@ -1,4 +1,4 @@
-// Settles payments after their answers, and finds out what became of those whose outcome is unknown: the chain decides (P-04).
+// Settles payments after their answers, and determines unknown outcomes from the chain, which decides (P-04).
 import type { Logger } from '../../infra/runtime/log.ts';
 import { createOutageLog } from '../../infra/runtime/outage-log.ts';
 import { pauseUnlessAborted } from '../../infra/runtime/pause.ts';

@@ -1,4 +1,4 @@
-// Recovers the signer of a payment before the facilitator is called, so that a forged payer counts nowhere (P-11).
+// Recovers the signer of a payment before the facilitator is called, so that a forged payer is never counted (P-11).
 import type { Hex } from 'viem';
 import { parseErc6492Signature, recoverTypedDataAddress } from 'viem/utils';
 import type { SignedPayment } from './header.ts';

@@ -1,4 +1,4 @@
-// Payments in PostgreSQL: each move between two states is one statement, so that of any number of processes one makes it (P-04, P-07).
+// Payments in PostgreSQL: each change between two states is one statement, so that only one of several processes makes it (P-04, P-07).
 import type { Pool } from 'pg';
 import { limitTime } from '../../infra/runtime/within.ts';
 import type { PlanCode } from '../contract/plans.ts';

@@ -1,4 +1,4 @@
-// Checks the query of a rule: the language with the codes of the catalogue, and no clause that a rule has no use for (AG-01).
+// Checks the query of a rule: the language with the codes of the catalogue, and no clause that a rule does not support (AG-01).
 import { fetchJson } from '../../infra/runtime/fetch-json.ts';
 import { type ApiError, makeUnavailable, ServiceError } from '../../schemas/errors.ts';
 import { type Codes, foldCase } from '../language/codes.ts';

@@ -1,4 +1,4 @@
-// Delivers moves of rules to webhooks from a queue in PostgreSQL: at least once, tried again for a day, then given up with a notice (AG-06).
+// Delivers moves of rules to webhooks from a queue in PostgreSQL: at least once, retried for a day, then abandoned with a notice (AG-06).
 import type { Pool } from 'pg';
 import type { Logger } from '../../infra/runtime/log.ts';
 import { pauseUnlessAborted } from '../../infra/runtime/pause.ts';

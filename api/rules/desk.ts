@@ -1,4 +1,4 @@
-// States of rules as callers are given them: of the account of a key, and of rules that others share (AG-04, AG-05).
+// States of rules as they are returned to callers: rules of the account of a key, and rules that others share (AG-04, AG-05).
 import { runInTransaction } from '../../infra/runtime/postgres/postgres.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { findPlan } from '../contract/plans.ts';

@@ -1,4 +1,4 @@
-// The result of a question at an instant: the state of its instruments together, and which of them it holds for (AG-02, AG-04).
+// The result of a question at an instant: its state over all instruments, and the instruments for which it holds (AG-02, AG-04).
 import { findStatusAt } from '../../schemas/freshness.ts';
 import type { ReadingLayer } from '../../schemas/layers.ts';
 import { findListingPolicy } from '../../schemas/policies.ts';

@@ -1,4 +1,4 @@
-// `fresh=true`: rules evaluated at the instant of a call, each at most once per second, whichever process is asked (AG-03).
+// `fresh=true`: rules evaluated at the instant of a call, each at most once per second over all processes (AG-03).
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import type { Micros } from '../../schemas/records.ts';

@@ -1,4 +1,4 @@
-// Stored history for the evaluations of rules: a store that gave no answer is not waited for again until it answers.
+// Stored history for the evaluations of rules: after a store has not responded, evaluations do not wait for it until it responds again.
 import { setTimeout as pause } from 'node:timers/promises';
 import { type HistoryStore, storeAway } from '../history/store.ts';
 

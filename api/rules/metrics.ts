@@ -1,4 +1,4 @@
-// Metrics of the rules of one process: evaluations, what was passed over, how far behind the instants are.
+// Metrics of the rules of one process: evaluations, skipped instants, the lag of the instants.
 import { bindMetrics, type Registry } from '../../infra/runtime/metrics.ts';
 import type { Micros } from '../../schemas/records.ts';
 

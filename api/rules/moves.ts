@@ -1,4 +1,4 @@
-// Moves of rules as they happen, for streams of their accounts: PostgreSQL notifies every process of each, and each reads what is followed.
+// Moves of rules for the streams of their accounts: PostgreSQL notifies every process of each move, and the process reads those that its streams follow.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import { createBackoff } from '../../infra/runtime/backoff.ts';

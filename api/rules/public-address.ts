@@ -1,4 +1,4 @@
-// Which addresses a webhook may be sent to: those of the public internet only, whatever a name resolves to.
+// The addresses to which a webhook may be sent: only those of the public internet, regardless of what a name resolves to.
 import { Resolver } from 'node:dns/promises';
 import { BlockList, isIPv4, isIPv6 } from 'node:net';
 

@@ -1,4 +1,4 @@
-// Writes down what rules were found to be: one statement for many, in which each counts at most once an instant.
+// Stores the states that evaluations found: one statement for many rules, in which each rule counts at most once per instant.
 import type { Pool } from 'pg';
 import type { Micros } from '../../schemas/records.ts';
 import type { Outcome } from './evaluation.ts';

@@ -1,4 +1,4 @@
-// The enabled rules of the shards that this process holds, each with its next instant; read from PostgreSQL, again where one changed.
+// The enabled rules of the shards that this process holds, each with its next instant; read from PostgreSQL, and read again after a change.
 import type { Pool } from 'pg';
 import type { Micros } from '../../schemas/records.ts';
 import { findPlan, type Plan } from '../contract/plans.ts';

@@ -1,4 +1,4 @@
-// Names of rules: 128 random bits, so that they cannot be guessed (AG-01), and what follows from a name alone: its second and its shard.
+// Ids of rules: 128 random bits, so that they cannot be guessed (AG-01), and what follows from an id alone: its second and its shard.
 import { createHash, randomBytes } from 'node:crypto';
 import { CROCKFORD, printCrockford } from '../contract/crockford.ts';
 

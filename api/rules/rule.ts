@@ -1,4 +1,4 @@
-// What a rule is, and how one is read from what its owner sends (AG-01).
+// The definition of a rule, and its parsing from what its owner sends (AG-01).
 import { isStorable } from '../../infra/runtime/postgres/storable.ts';
 import { formatDuration, parseDuration } from '../../schemas/durations.ts';
 import { type ApiError, findNearest, makeShapeFault, ServiceError } from '../../schemas/errors.ts';

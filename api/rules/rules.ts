@@ -1,4 +1,4 @@
-// The rules of one process put together: states for callers, evaluation of its share, and the notices of PostgreSQL both live by.
+// Assembles the rules of one process: states for callers, evaluation of its share, and the notifications of PostgreSQL that both need.
 import type { Logger } from '../../infra/runtime/log.ts';
 import type { Registry } from '../../infra/runtime/metrics.ts';
 import { startDeliveries } from './deliveries.ts';

@@ -1,4 +1,4 @@
-// Rules in PostgreSQL, as their owners change them: each change is one transaction with its version and the move that it makes (AG-01, AG-06).
+// Changes of rules by their owners, in PostgreSQL: each change is one transaction with its version and its move (AG-01, AG-06).
 import type { Pool, PoolClient } from 'pg';
 import { runInTransaction } from '../../infra/runtime/postgres/postgres.ts';
 import { formatCount } from '../../schemas/counts.ts';

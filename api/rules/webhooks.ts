@@ -1,4 +1,4 @@
-// Webhooks of accounts: where moves of its rules are sent, and what became of the messages.
+// Webhooks of accounts: the addresses to which moves of rules are sent, and the outcome of the messages.
 import { randomBytes } from 'node:crypto';
 import type { Pool } from 'pg';
 import { runInTransaction } from '../../infra/runtime/postgres/postgres.ts';

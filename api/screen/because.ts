@@ -1,4 +1,4 @@
-// Why a result is unknown: the inputs that no known one could outweigh (SC-07).
+// The inputs that made a result unknown, because no known input could decide it (SC-07).
 import { printNode } from '../language/printer.ts';
 import { type AggregateNode, listChildren, type Node } from '../language/tree.ts';
 import { listParts } from './evaluate.ts';

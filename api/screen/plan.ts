@@ -1,4 +1,4 @@
-// The needs of a checked query before it can be evaluated: numbered leaves, layers, columns, and the members of its answer (DQL-18, SC-03).
+// The plan of a checked query: numbered leaves, the layers and columns to read, and the members of its answer (DQL-18, SC-03).
 import { READING_LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import { compareBytes } from '../../schemas/text-order.ts';
 import type { UnitsMode } from '../../schemas/units.ts';

@@ -1,4 +1,4 @@
-// Every name ever listed, for reading selections: codes known, their catalogue spelling, listings by instrument (S-03, S-04).
+// Every name ever listed, for resolving selections: known codes, their catalogue spelling, listings by instrument (S-03, S-04).
 import { compareBytes } from '../../schemas/text-order.ts';
 import { type CodeKey, type Codes, foldCase } from '../language/codes.ts';
 import type { LiveListing } from '../live/listing-book.ts';

@@ -1,4 +1,4 @@
-// What a column of a series holds: one member of one kind of row at one timeframe.
+// The content of a column of a series: one member of one kind of row at one timeframe.
 import { parseDuration } from '../../schemas/durations.ts';
 import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros, PriceType } from '../../schemas/records.ts';

@@ -1,4 +1,4 @@
-// Calls that wait until something of the log has arrived at this node, or what came before it was joined, or the node ends.
+// Calls that wait until an entry of the log has been received by this node, or the minutes before its start were joined, or the node ends.
 import { awaitAtMost } from '../../infra/runtime/pause.ts';
 
 type Waiting = Set<() => void>;

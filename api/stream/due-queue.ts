@@ -1,4 +1,4 @@
-// Moments at which something has to be looked at again, soonest first: a binary heap, so that waiting costs nothing.
+// Instants at which something must be checked again, soonest first: a binary heap, so that waiting costs nothing.
 import type { Micros } from '../../schemas/records.ts';
 
 type Due<T> = { readonly at: Micros; readonly subject: T };

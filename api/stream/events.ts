@@ -1,4 +1,4 @@
-// The events of the stream as shapes (ST-03, ST-09): what clients read them with. The OpenAPI document has each by name.
+// The schemas of the events of the stream (ST-03, ST-09), for clients. The OpenAPI document has each by name.
 import Type, { type TSchema } from 'typebox';
 import {
   AnswerUnits,

@@ -1,4 +1,4 @@
-// Ids of streams that have received everything: what streams of the same tasks share is printed once a moment.
+// Ids of streams that have received everything: the part that streams of the same tasks share is printed once per step.
 import type { Place } from '../../schemas/topics.ts';
 import { type EventId, printMoment, printPlaces } from './positions.ts';
 import type { Stream } from './stream.ts';

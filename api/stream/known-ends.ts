@@ -1,4 +1,4 @@
-// Ends of listings that are known ahead: each is waited for once, whatever the number of streams that follow its listing until then.
+// Ends of listings that are known in advance: each has one timer, regardless of the number of streams that follow its listing.
 import type { Micros } from '../../schemas/records.ts';
 import type { LiveListing, Selected } from '../live/listing-book.ts';
 import { DueQueue } from './due-queue.ts';

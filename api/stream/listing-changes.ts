@@ -1,4 +1,4 @@
-// A stream's listings as they come, change and go (ST-03 `listing`, ST-08), now or as of an entry that is replayed.
+// The listings of a stream as they are added, changed and removed (ST-03 `listing`, ST-08), now or as of an entry that is replayed.
 import { writeJson } from '../../schemas/json.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { LiveEntry } from '../../schemas/topics.ts';

@@ -1,4 +1,4 @@
-// The unsent events of one client: written as fast as it reads, merged when it is slow, given up when it is too slow (ST-06).
+// The unsent events of one client: written as fast as it reads, merged when it is slow, and the connection closed when it is too slow (ST-06).
 import type { Writable } from 'node:stream';
 import type { Micros } from '../../schemas/records.ts';
 

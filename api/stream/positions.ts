@@ -1,4 +1,4 @@
-// How far the client of a stream has received it: a place in every task's `live`, printed as an event id (ST-02, ST-05).
+// The position up to which the client of a stream has received it: a place in every task's `live`, printed as an event id (ST-02, ST-05).
 import type { Micros } from '../../schemas/records.ts';
 import { isAbove, type Place } from '../../schemas/topics.ts';
 

@@ -1,4 +1,4 @@
-// The streams that resume, on their way to the present: a slice at a time, as fast as its client takes them, and others in between (ST-05, ST-06).
+// The replays of resumed streams: one slice at a time, as fast as the client reads, interleaved with other replays (ST-05, ST-06).
 import type { Micros } from '../../schemas/records.ts';
 import type { Changed } from './listing-changes.ts';
 import type { EventId } from './positions.ts';

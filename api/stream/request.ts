@@ -1,4 +1,4 @@
-// GET /v2/stream: the declaration of its input, and what a valid request selects and how it is printed (ST-01, ST-08).
+// GET /v2/stream: the declaration of its input, the selection of a valid request, and its output format (ST-01, ST-08).
 import { createHash } from 'node:crypto';
 import Type, { type Static } from 'typebox';
 import { type ApiError, findNearest } from '../../schemas/errors.ts';

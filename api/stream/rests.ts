@@ -1,4 +1,4 @@
-// Slices of work one after another: the process rests after each as long as it took, so that whoever comes by the hundred delays no others.
+// Runs slices of work one after another: after each slice the process pauses for the same time, so that hundreds of them do not delay other work.
 
 export type Rests = {
   /** Whether no slice is due or being taken: the next one may be taken now. */

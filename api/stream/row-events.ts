@@ -1,4 +1,4 @@
-// Trades, liquidations and candles as streams send them: rows of the log, as they come (ST-03 `event`, `candle`).
+// Trades, liquidations and candles as streams send them: rows of the log, as they are received (ST-03 `event`, `candle`).
 import type { GapCause } from '../../schemas/gap-causes.ts';
 import { formatInstant, formatInstantOrNull } from '../../schemas/instants.ts';
 import { type JsonValue, makeRawJson, writeJson } from '../../schemas/json.ts';

@@ -1,4 +1,4 @@
-// The tracks of all streams: shared by format, found by listing, checked again after a change or when their time comes (ST-07).
+// The tracks of all streams: shared by format, found by listing, checked again after a change or when they are due (ST-07).
 import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { LiveListing } from '../live/listing-book.ts';

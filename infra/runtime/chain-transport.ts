@@ -1,4 +1,4 @@
-// The line to a node of a chain: each answer has a deadline for its whole body.
+// The transport to a node of a chain: each answer has a deadline for its whole body.
 import { type HttpTransport, http } from 'viem';
 
 /**

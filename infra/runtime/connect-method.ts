@@ -1,4 +1,4 @@
-// CONNECT is a method that no path of ours has: Node gives it away as a bare socket, and closes one that nobody takes without an answer.
+// The method CONNECT, which no path supports: Node passes it on as a bare socket, and closes it without an answer if nothing handles it.
 import { type Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 

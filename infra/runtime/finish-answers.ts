@@ -1,4 +1,4 @@
-// How an app ends: what it is answering is answered to the end, then its connections are closed.
+// Ends an app: requests in flight are answered, then its connections are closed.
 import type { Server, ServerResponse } from 'node:http';
 import { awaitAtMost } from './pause.ts';
 

@@ -1,4 +1,4 @@
-// Pauses that end early: of a loop by a stop, of a wait by what is awaited.
+// Pauses that can end early: the pause of a loop by a stop, a wait by the event that is awaited.
 import { setTimeout as pause } from 'node:timers/promises';
 
 /** Resolves after `ms` milliseconds, or as soon as `signal` aborts. Never rejects: the caller looks at the signal. */

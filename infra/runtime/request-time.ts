@@ -1,4 +1,4 @@
-// How long a client may take to send a request and to take its answer, as options of a server.
+// The time limits for a client to send a request and to read its answer, as options of a server.
 
 type RequestTime = {
   readonly requestTimeout: number;

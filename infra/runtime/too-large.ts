@@ -1,4 +1,4 @@
-// What follows the refusal of a body that is too large.
+// Handles the connection after the refusal of a body that is too large.
 
 /** The part of a Fastify reply that is used here. */
 type Refusal = { readonly removeHeader: (name: string) => unknown };

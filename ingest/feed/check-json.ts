@@ -1,4 +1,4 @@
-// Tells whether a frame is JSON without making its values: a sixth of the time of JSON.parse, for which each level of a book is a list and two texts.
+// Checks whether a frame is JSON without creating its values: a sixth of the time of JSON.parse, for which each level of a book is a list and two texts.
 
 const TEXT = String.raw`"[^"\\\x00-\x1f]*"`;
 const SCALAR = String.raw`${TEXT}|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?|true|false|null`;

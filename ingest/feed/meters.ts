@@ -1,4 +1,4 @@
-// What a collector counts of one venue, under the names of its metrics.
+// The metrics of a collector for one venue.
 import { bindMetrics, type Registry } from '../../infra/runtime/metrics.ts';
 
 export type VenueMeters = {

@@ -1,4 +1,4 @@
-// Admits attempts in the order they came, at most as many a minute as the venue allows.
+// Admits attempts in the order of their arrival, at most as many per minute as the venue allows.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Burst } from '../venues/contract/feed.ts';
 import { createRateWindow } from './rate-window.ts';

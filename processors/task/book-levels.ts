@@ -1,4 +1,4 @@
-// What a book holds, and its levels as digits.
+// The content of a book, and its levels as digits.
 import { attachLevelTexts, formatLevel } from '../../schemas/avro/write-levels.ts';
 import type { Digits, Level } from '../../schemas/records.ts';
 

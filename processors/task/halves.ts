@@ -1,4 +1,4 @@
-// Mark and index that come in different messages, over a lost connection: what came before it is not joined with what comes after (F-04, D-476).
+// Mark and index that arrive in different messages: values from before a lost connection are not joined with values from after it (F-04, D-476).
 import { LAYERS } from '../../schemas/layers.ts';
 import type { MarkRecord } from '../../schemas/records.ts';
 import type { ConnectionView, LayerState, TaskView } from './state.ts';

@@ -1,4 +1,4 @@
-// Decides whether a failure of PostgreSQL means that it is away or out of service: callers then wait, or ask their own callers to.
+// Decides whether a failure of PostgreSQL means that it is unavailable: callers then wait, or ask their own callers to wait.
 import type { Pool } from 'pg';
 import { makeUnavailable } from '../../../schemas/errors.ts';
 import { limitTime, NoAnswer } from '../within.ts';

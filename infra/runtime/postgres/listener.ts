@@ -1,4 +1,4 @@
-// Notices of PostgreSQL (LISTEN/NOTIFY) on a dedicated connection, which is reopened whenever it is lost.
+// Notifications of PostgreSQL (LISTEN/NOTIFY) on a dedicated connection, which is reopened whenever it is lost.
 import pg from 'pg';
 import { createBackoff } from '../backoff.ts';
 import type { Logger } from '../log.ts';

@@ -1,4 +1,4 @@
-// First part of a venue's contract, read by every process: who the venue is, its messages, its errors, its listings.
+// First part of a venue's contract, read by every process: the venue's identity, its messages, its errors, its listings.
 import type { ListingRecord, Micros } from '../../../schemas/records.ts';
 
 /** Base URLs by name. */

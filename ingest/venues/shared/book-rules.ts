@@ -1,4 +1,4 @@
-// Rules of books that several venues number alike; the snapshots of these feeds come on the socket.
+// Rules of books for venues that number messages in the same way; the snapshots of these feeds arrive on the socket.
 import type { BookRule } from './book-sync.ts';
 
 /** Each message has the number after the last one. A repeat is skipped; any other number is a gap, or a restarted numbering. */

@@ -1,4 +1,4 @@
-// The values of a listing, from what its venue says of it: what is left out is null (records.md, V-03).
+// The values of a listing, from its venue's data: missing values are null (records.md, V-03).
 import { formatDuration } from '../../../schemas/durations.ts';
 import { type PriceType, TIMEFRAMES } from '../../../schemas/layers/candle.ts';
 import { BANDS } from '../../../schemas/layers.ts';

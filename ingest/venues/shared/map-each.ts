@@ -1,4 +1,4 @@
-// Maps the elements of a message one by one: an element that cannot be read does not take the others with it.
+// Maps the elements of a message one by one: an element that cannot be read does not affect the others.
 import { VenueError, VenueRefusal } from '../contract/listings.ts';
 import { type Mapped, UnreadablePart } from '../contract/mapping.ts';
 

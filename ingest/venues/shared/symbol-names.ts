@@ -1,4 +1,4 @@
-// What the venues' names say: multipliers ahead of a base, dates at the end of a symbol.
+// Parses venue symbols: multipliers before a base, dates at the end of a symbol.
 import type { Digits } from '../../../schemas/records.ts';
 import { makeWords } from './wire.ts';
 
