@@ -23,8 +23,8 @@ export const refuseOther = (place: string, { offset, recordedAt }: Applied, foun
 };
 
 /**
- * Null for bytes that are no raw message: another producer wrote to the topic. Throws for one of a later version of the service: what is passed over
- * here is a gap for ever, while it waits in Kafka for a process that can read it.
+ * Null for bytes that are not a raw message: another producer wrote to the topic. Throws for a message of a later version of the service: skipping it
+ * would be a permanent gap, but it can wait in Kafka for a process that can read it.
  */
 export const readRaw = (value: Buffer): RawMessage | null => {
   try {

@@ -38,7 +38,7 @@ const PATIENCE_MS = 60_000;
 
 type Ask = (text: string) => Promise<Cell[][]>;
 
-/** Rejects when QuestDB has not answered for a minute: a task that began without the versions would tell of every listing as of a new one. */
+/** Rejects when QuestDB has not responded for a minute: a task that started without the versions would report every listing as a new one. */
 const awaitAnswer = async <T>({ reader, log }: LostTopics, read: (ask: Ask) => Promise<T>): Promise<T> => {
   const backoff = createBackoff({ minMs: 100, maxMs: 2_000 });
   for (const end = performance.now() + PATIENCE_MS; ; ) {
@@ -165,7 +165,7 @@ const writeFound = async ({ handle, namespace, topics }: LostTopics, found: read
   }
 };
 
-/** Venues whose tasks have worked on this Kafka: a topic of theirs that is not seen is a missing right, or was deleted by itself. */
+/** Venues whose tasks have used this Kafka: if one of their topics is not visible, a right is missing, or only this topic was deleted. */
 const readWorked = async ({ handle, namespace }: LostTopics): Promise<ReadonlySet<string>> => {
   const worked = new Set<string>();
   await readToEnd(handle, { topic: nameTopics(namespace).watermark, from: () => 'earliest' }, ({ value }) => {

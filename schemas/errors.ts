@@ -1,7 +1,7 @@
 // The error catalogue: every code with its status, whether to retry, and what to do (E-05, E-06, E-08).
 type Entry = { readonly status: number; readonly retry: boolean; readonly meaning: string; readonly fix: string };
 
-/** A call may be repeated as it is where the service is busy or failed. */
+/** A call may be repeated unchanged if the service is busy or has failed. */
 const makeEntry = (status: number, meaning: string, fix: string): Entry => ({
   status,
   retry: status === 429 || status >= 500,
@@ -105,13 +105,13 @@ export type ApiError = {
 
 const MOST_ERRORS = 20;
 
-/** Limits of the language are judged of a valid request only, so they are told where nothing else is wrong (E-01, D-65). */
+/** Limits of the language apply to valid requests only, so they are reported only if there is no other fault (E-01, D-65). */
 export const withoutLateLimits = <T extends { readonly code: ErrorCode }>(errors: readonly T[]): readonly T[] => {
   const lawless = errors.filter(({ code }) => code !== 'DQL_COMPLEXITY');
   return lawless.length > 0 ? lawless : errors;
 };
 
-/** The errors to tell: sorted by position, then those without one by path; at most 20 (E-05). */
+/** The errors to report: sorted by position, then those without a position by path; at most 20 (E-05). */
 export const sortErrors = (errors: readonly ApiError[]): readonly ApiError[] =>
   [...withoutLateLimits(errors)]
     .sort((a, b) => {
@@ -179,7 +179,7 @@ export const findNearest = (name: string, known: Iterable<string>, most = MOST_S
     if (Math.abs(candidate.length - name.length) > FARTHEST) continue;
     const lowerCandidate = candidate.toLowerCase();
     const ofCandidate = findLetters(lowerCandidate);
-    // An edit brings one letter and takes one away at most: this leaves out most of thousands of names for a hundredth of the distance.
+    // An edit adds at most one letter and removes at most one: this check excludes most of thousands of names at a hundredth of the cost of the distance.
     if (countBits(letters & ~ofCandidate) > FARTHEST || countBits(ofCandidate & ~letters) > FARTHEST) continue;
     const distance = computeEditDistance(lower, lowerCandidate);
     if (distance <= FARTHEST) found.push({ known: candidate, distance });
@@ -188,7 +188,7 @@ export const findNearest = (name: string, known: Iterable<string>, most = MOST_S
   return found.slice(0, most).map((f) => f.known);
 };
 
-/** Letters `i` and `j` counted from 1 are those before them, swapped with up to one letter put in or taken out between. */
+/** The distance if the letters that end at `i` and `j` (counted from 1) are swapped, with at most one letter inserted or deleted between them. */
 const computeSwap = (
   a: string,
   b: string,

@@ -42,7 +42,7 @@ const SOURCES: ReadonlyMap<string, CoverName> = new Map(
   READINGS.flatMap(({ name, source }) => (source === undefined ? [] : [[name, source as ReadingLayer]])),
 );
 
-/** The layer whose messages bring it: its own, unless it is derived from another's. */
+/** The layer whose messages contain it: its own, unless it is derived from another layer. */
 export const resolveSource = (name: CoverName): CoverName => SOURCES.get(name) ?? name;
 
 /** Whether the venue's limits exclude candles of a price, by `off` of the listing's record (V-03a). */

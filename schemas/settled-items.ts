@@ -13,7 +13,7 @@ const STRINGS_AND_BRACKETS = /"(?:[^"\\]|\\.)*"|[[\]]/g;
 export const hashSettledItems = (items: string): string =>
   createHash('sha256').update(items.replaceAll(RETENTION, '')).digest('hex');
 
-/** The array `items` of an answer, as it stands there; null: there is none. */
+/** The text of the array `items` of an answer, unchanged; null: there is none. */
 export const findItems = (answer: string): string | null => {
   const at = answer.indexOf(ITEMS);
   if (at === -1) return null;

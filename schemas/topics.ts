@@ -166,8 +166,8 @@ export const isAbove = (a: Place, b: Place): boolean =>
 const ALONE: ReadonlySet<LiveEntry['kind']> = new Set(['event', 'sealed']);
 
 /**
- * Whether two entries tell of one listing what one record changed: a reader applies them together, so that layers made of one message agree.
- * Entries that stand alone belong to no other.
+ * Whether two entries report changes of one listing by the same record: a reader applies them together, so that layers made from one message agree.
+ * Other entries are applied alone.
  */
 export const isOneChange = (
   a: Pick<LiveEntry, 'offset' | 'symbol' | 'kind'>,

@@ -56,8 +56,8 @@ export const isPriceCollected = ({ state }: TaskContext, listing: ListingView, p
   isPriceCollectedBy(findListingAt(listing, state.recordedAt), findCapabilityAt(state, state.recordedAt), priceType);
 
 /**
- * Whether a minute ended while it was not collected: what is told of it afterwards neither represents it nor proves it empty. Nothing decided it
- * before the first versions, and versions are forgotten some time after the minutes that they decided are sealed.
+ * Whether a minute ended while it was not collected: later records of it neither represent it nor prove it empty. No version applied before the first
+ * ones, and versions are deleted some time after the minutes to which they applied are sealed.
  */
 const wasUncollected = (
   { state }: TaskContext,
@@ -147,8 +147,8 @@ export const applyCandle = (
 };
 
 /**
- * A running minute is for other consumers only: no answer shows it. It never comes behind the whole one, and is not published late. One with trades is
- * not a minute without them, whatever comes next.
+ * A running minute is for other consumers only: no answer shows it. It is never published after the complete one, and never late. A running minute with
+ * trades proves that the minute has trades, regardless of later records.
  */
 const pushRunning = (context: TaskContext, { connection, listing }: Subject, record: CandleRecord): void => {
   const { open_time: openTime, price_type: priceType } = record.values;
@@ -169,8 +169,8 @@ const isPast = ({ values }: CandleRecord, { openedAt }: ConnectionView): boolean
   values.open_time + MICROS_PER_MINUTE < openedAt - PAST;
 
 /**
- * Since when the connection brought a price and all of it was read: its opening, or the end of the last stretch in which the price was not
- * collected. What it brought before says nothing about what came after.
+ * The instant since which every record of a price on the connection was read: its opening, or the end of the last stretch in which the price was not
+ * collected. Earlier records prove nothing about later minutes.
  */
 const readSince = (
   { state }: TaskContext,
@@ -222,7 +222,7 @@ const proveBefore = (
   const since = readSince(context, series, connection);
   const isOwn =
     held?.connId === connection.conn_id && held.received_at >= connection.span.from && held.recordedAt >= since;
-  // A late record of before an unread stretch says nothing about the minute in which that stretch ended.
+  // A late record from before an unread stretch proves nothing about the minute in which that stretch ended.
   const isCut = (at: Micros): boolean => at < since && since > connection.span.from;
   const isTold = (at: Micros): boolean =>
     isCounted(recordedAt, at + MICROS_PER_MINUTE) && !wasUncollected(context, series, at);

@@ -61,7 +61,7 @@ export const createConnection = (span: Span, namedAt: Micros): Connection => ({
 /** What a connection covers that is kept for its last span alone (`pruneConnections`): there may be many, and covers name thousands of listings. */
 const NOTHING: Connection['covers'] = [{ layers: [], symbols: [] }];
 
-/** Whether it is gone but for its last span. */
+/** Whether only the last span of the connection is kept. */
 const isKeptAlone = (connection: ConnectionView | undefined): boolean =>
   connection === undefined ||
   (connection.covers.length > 0 && connection.covers.every(({ layers }) => layers.length === 0));
@@ -110,8 +110,8 @@ const isEndedAfter = (a: ConnectionView, b: ConnectionView): boolean => {
 };
 
 /**
- * Notes why a connection could not be opened, on the one of its slot with the same covers that was the last to end, or is alive. Where there is none,
- * because it would have been the first or brought listings that none had, the attempt stands for it: as a connection that was never alive.
+ * Records why a connection could not be opened, on the connection of its slot with the same covers that ended last or is alive. If there is none,
+ * because it would have been the first, or the first with these listings, the attempt is recorded as a connection that was never alive.
  */
 export const failToConnect = (
   store: Store,
@@ -137,7 +137,7 @@ export const wasOpen = ({ span, ended }: ConnectionView): boolean => span.to ===
 /** A target of deliveries: a layer, or events. */
 type Delivered = { delivered: string[] };
 
-/** Whether `a` goes before `b`: one that is alive before one that is out, then the one opened last (F-02). */
+/** Whether `a` precedes `b`: a connection that is alive precedes one that is out, then the one opened last precedes (F-02). */
 const isRankedAbove = (a: ConnectionView, b: ConnectionView): boolean => {
   if (isOut(a) !== isOut(b)) return !isOut(a);
   return a.openedAt > b.openedAt || (a.openedAt === b.openedAt && a.conn_id > b.conn_id);
@@ -174,7 +174,7 @@ export type WindowQuery = {
   readonly at: Micros;
 };
 
-/** Whether at every moment of the window one of the spans was alive. */
+/** Whether at every instant of the window one of the spans was alive. */
 const isCovered = (spans: readonly Span[], { from, at }: WindowQuery): boolean => {
   let reached = from;
   for (const span of [...spans].sort((a, b) => a.from - b.from)) {
@@ -204,7 +204,7 @@ export const findLossCause = (state: TaskView, query: WindowQuery): GapCause | n
 /** Windows and minutes, which unreadable frames explain, begin and end on it. */
 const UNREADABLE_BUCKET_MS = 10_000;
 
-/** Notes an unreadable frame. One a bucket says it all: a venue that changes its messages makes thousands a second, which a checkpoint cannot hold. */
+/** Records an unreadable frame. One per bucket is enough: a venue that changes its messages sends thousands a second, too many for a checkpoint. */
 export const noteUnreadable = ({ changeConnection }: Store, connId: string, receivedAt: Micros): void =>
   changeConnection(connId, ({ unreadable }) => {
     const last = unreadable.at(-1);
@@ -213,7 +213,7 @@ export const noteUnreadable = ({ changeConnection }: Store, connId: string, rece
     if (!isNoted) unreadable.push(receivedAt);
   });
 
-/** Late stretches of a connection that are kept apart: in between what came counts. */
+/** Late stretches of a connection that are kept separately: messages between two of them count. */
 const MOST_LATE = 64;
 
 /**
@@ -232,8 +232,8 @@ export const noteLate = ({ state, changeConnection }: Store, connId: string, rec
 };
 
 /**
- * These stretches, and one from the newest receipt of a connection that is behind: what it received after that is recorded later, if ever. One that is
- * closed has nothing more, and what came within three seconds is as alive as its span.
+ * These stretches, and one from the newest receipt of a connection that is behind: messages that it received later are recorded later, if ever. A closed
+ * connection has no more messages, and within three seconds of a record the span itself is alive.
  */
 const listLate = ({ recordedAt }: TaskView, connection: ConnectionView): readonly Stretch[] => {
   const { late = [], receivedAt: from = connection.namedAt, namedAt, closed } = connection;
@@ -315,7 +315,7 @@ const listReceipts = ({ listings }: TaskView): Receipts => {
   return receipts;
 };
 
-/** Ended spans that a window may need, and those on which a newest reading came: it was valid until the end of its span (F-01, D-642). */
+/** Ended spans that a window may need, and those that delivered a newest reading: it was valid until the end of its span (F-01, D-642). */
 const keepSpans = (ended: readonly Span[], since: Micros, receipts: () => readonly Micros[]): Span[] =>
   ended.filter((span, i) => {
     const next = ended[i + 1];
@@ -323,7 +323,7 @@ const keepSpans = (ended: readonly Span[], since: Micros, receipts: () => readon
     return receipts().some((at) => at >= span.from && at < next.from);
   });
 
-/** Marks the spans that ended before one of their slot that is gone: it is not known any more what followed them. */
+/** Marks the spans that ended before a deleted span of their slot: it is no longer known what followed them. */
 const noteFollowed = ({ state, changeConnection }: Store, gone: readonly Span[]): void => {
   if (gone.length === 0) return;
   const latest = new Map<string, Micros>();
@@ -345,8 +345,8 @@ const keepAlone = (connection: Connection): void => {
 };
 
 /**
- * Deletes what no unsealed window can need: old ended spans, and old connections but those to keep. Of one that a reading is of its spans stay,
- * because a node that begins knows ends of connections from here alone. `forgotten` is called for each connection that can bring nothing more.
+ * Deletes what no unsealed window can need: old ended spans, and old connections except those to keep. The spans of a connection that has a newest reading
+ * are kept, because a starting node learns the ends of connections only from here. `forgotten` is called for each connection that can deliver nothing more.
  */
 export const pruneConnections = (store: Store, forgotten: (connId: string) => void): void => {
   const { state } = store;

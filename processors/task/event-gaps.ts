@@ -75,13 +75,13 @@ export const listEventGapRows = ({ state, venue, out }: TaskContext, listing: Li
     );
   });
 
-/** Whether nothing can be missing of a range, as is the rule: asked of the whole of it before each of its windows is looked at. */
+/** Whether nothing can be missing in a range, which is the usual case: checked for the whole range before its windows are checked one by one. */
 const isWithoutGaps = (state: TaskView, { symbol }: ListingView, range: LayerWindow): boolean =>
   range.from >= state.lostBefore &&
   listUncovered(listServingSpans(state, range.layer, symbol), range).length === 0 &&
   !hadUnreadable(state, { symbol, ...range });
 
-/** The same for windows that are not sealed, of the events that answers show: as it stands at `range.at`, without a cause (H-16k). */
+/** The same for unsealed windows, for the events that answers show: the state at `range.at`, without a cause (H-16k). */
 export const listOpenEventGapRows = ({ state, venue }: TaskContext, listing: ListingView, range: Window): Row[] =>
   EVENTS.filter(({ isAnswered }) => isAnswered).flatMap(({ name: layer, table }) => {
     if (isWithoutGaps(state, listing, { layer, ...range })) return [];

@@ -68,7 +68,7 @@ const rememberId = (events: EventState, id: string, at: Micros): void => {
   events.seen.set(id, at);
 };
 
-/** Ids are stored in order of arrival, so the oldest come first. */
+/** Ids are stored in order of arrival, so the oldest are first. */
 const forgetOld = (events: EventState, now: Micros): void => {
   const { seen } = events;
   for (const [id, at] of seen) {
@@ -93,8 +93,8 @@ const makeNthKey = ({ seen }: EventState, connection: ConnectionView, content: s
 };
 
 /**
- * The venue's id, or one of our own; null for a repeat, and for an event before the collection started. Events of every connection are taken;
- * only one that the venue neither numbers nor stamps must come from the active connection.
+ * The venue's id, or one of our own; null for a repeat, and for an event before the collection started. Events of every connection are accepted; only an
+ * event that the venue neither numbers nor stamps must be from the active connection.
  */
 const identify = (context: TaskContext, subject: Subject, { record, index }: EventMessage): string | null => {
   const { connection } = subject;

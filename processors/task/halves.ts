@@ -30,7 +30,7 @@ export const dropCutOffParts = (state: TaskView, layer: LayerState, record: Mark
   }
 };
 
-/** Names the connection of the parts just measured, and tells whether their layer waits for the other half: at most for its bound of freshness. */
+/** Records the connection of the parts just accepted, and returns whether their layer waits for the other half, at most for its freshness bound. */
 export const isHalfAwaited = (layer: LayerState, record: MarkRecord, { conn_id }: ConnectionView): boolean => {
   const { received_at } = record;
   for (const name of HALVES) {
@@ -38,7 +38,7 @@ export const isHalfAwaited = (layer: LayerState, record: MarkRecord, { conn_id }
     if (part !== undefined && record.values[name] !== null) layer.parts[name] = { ...part, conn_id, received_at };
   }
   const isAwaited = !isWhole(layer) && layer.halfSince !== undefined && received_at - layer.halfSince < WAIT;
-  // A layer whose other half did not come has one half only: it does not wait again after the next loss.
+  // A layer whose other half was not received has one half only: it does not wait again after the next loss.
   if (!isAwaited) delete layer.halfSince;
   return isAwaited;
 };

@@ -31,7 +31,7 @@ const MOST_AHEAD: Micros = 5_000_000;
 
 /**
  * Applies one raw record. An unreadable one becomes a dead letter with its code, and processing continues. Yields after each record of a message.
- * What is stamped too far ahead of the log is not read: no later reading would replace it until the log comes there (D-510).
+ * A message whose timestamp is too far ahead of the log is not read: no later reading would replace it until the log reaches that time (D-510).
  */
 export function* applyMessage(context: TaskContext, message: RawMessage): Interruptible {
   const { state } = context;

@@ -73,7 +73,7 @@ export function* applyReference(context: TaskContext, message: RawMessage): Inte
   if (fault !== null) pushDeadLetter(context, { ...fault, payload: message.payload });
 }
 
-/** What a reference answer does not tell of the listings that are known. */
+/** The fault of a reference answer that lacks known listings; null when there is none. */
 const findFault = (answer: ReferenceAnswer, known: number): { readonly code: string; readonly text: string } | null => {
   if (isEmptyAnswer(answer) && known > 0)
     return { code: 'VENUE_BAD_FRAME', text: `an answer without listings, where ${known} were known` };

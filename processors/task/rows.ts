@@ -194,7 +194,7 @@ export const makeEventGapRow = (
     readonly at: Micros;
     readonly cause: GapCause;
     readonly srcOffset: number;
-    /** Of one that is not sealed: end of the newest window when it was told. */
+    /** For an unsealed gap: the end of the newest window when it was published. */
     readonly announcedAt?: Micros;
   },
 ): Row => ({

@@ -203,7 +203,7 @@ export const parseListing = (text: string): ListingState => {
     ...plain,
     layers: new Map(plain.layers.map(([name, layer]) => [name, fromPlainLayer(name, layer)])),
     events: new Map(plain.events.map(([layer, events]) => [layer, fromPlainEvents(events)])),
-    // What was told of sealed minutes is not in a state from before it was kept.
+    // A state of an earlier version does not have the published figures of sealed minutes.
     candles: Object.fromEntries(
       Object.entries(plain.candles).map(([price, of]) => [price, { ...of, told: of.told ?? {} }]),
     ),

@@ -134,7 +134,7 @@ export type CandleState = Changeable & {
   readonly minutes: Record<number, Minute>;
   /** Minutes proved to have no trades, by open time (H-12); false: trades of it were seen, so that nothing proves it. */
   readonly proved: Record<number, boolean>;
-  /** Figures told last of sealed minutes, by open time, for some minutes: a record that repeats them is no correction. */
+  /** Figures last published for sealed minutes, by open time, kept for some minutes: a record that repeats them is not a correction. */
   readonly told: Record<number, string>;
   /** Newest minute delivered by each alive span of a connection. */
   readonly newest: Record<string, Micros>;

@@ -23,7 +23,7 @@ export type LogRecord = {
 export type TaskSpec = {
   readonly venue: MappedVenue;
   readonly partition: number;
-  /** Partitions of the raw topic: a task maps only the listings of its own. */
+  /** Number of partitions of the raw topic: a task maps only the listings of its own partition. */
   readonly shards: number;
   /** A restored state; without it the task starts empty. */
   readonly state?: TaskState;
@@ -88,7 +88,7 @@ export class Task {
     return completeWork(this.apply(record));
   }
 
-  /** As `process`, with pauses. Until it is complete the state is none that a checkpoint may begin with, and no other record may be applied. */
+  /** As `process`, with pauses. Until it is complete, no checkpoint may begin with the state, and no other record may be applied. */
   *apply({ offset, timestampMs, message, payload = new Uint8Array() }: LogRecord): Interruptible<Outputs> {
     const context = this.#context;
     const { store, state } = context;

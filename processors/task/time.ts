@@ -76,7 +76,7 @@ function* announceTo(context: TaskContext, [ms, layers]: Sampling, at: Micros): 
   }
 }
 
-/** Tells the gaps of all windows that are not sealed, those told before too: a late record may have shown that there was none (H-16k). */
+/** Publishes the gaps of all unsealed windows, including those published before: a late record may have shown that there was no gap (H-16k). */
 const announceEventGaps = (context: TaskContext, listing: ListingView, to: Micros): void => {
   const { state } = context;
   const sealed = findLastEnd(computeWatermark(state) - SEALS_AFTER, EVENT_GAP_WINDOW_MS);

@@ -21,7 +21,7 @@ export const findCapabilityAt = ({ capability, capabilitiesBefore }: TaskView, a
 
 /**
  * Whether a layer is collected while these versions are valid: its policy is on and the venue publishes it. `layer` is a name of a
- * capability. A window that ends at such an instant is then a row, whatever changes before its seal.
+ * capability. A window that ends at such an instant is a row, regardless of changes before its seal.
  */
 export const isLayerCollected = (
   listing: ListingVersion | null,

@@ -94,7 +94,7 @@ const joinLostWindows = (listing: ListingView, life: Window, { windowMs, lostTo 
   return windows;
 };
 
-/** Windows in the listing's life at whose ends the layer was collected. Uncollected time has no cost, whatever its length. */
+/** Windows in the listing's life at whose ends the layer was collected. Uncollected time has no cost, regardless of its length. */
 export const listCollectedWindows = (state: TaskView, listing: ListingView, question: Question): readonly Window[] => {
   const { layer, windowMs } = question;
   const step = windowMs * 1000;
