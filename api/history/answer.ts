@@ -180,7 +180,7 @@ const NO_SERIES: ReadonlyMap<string, readonly StoredRow[]> = new Map();
 
 /** In the order of an item's layers. */
 type LayerTexts = Readonly<Record<string, LayerText>>;
-/** What was found of a listing: the answers of each layer asked, and its marks. */
+/** The results for a listing: the answers of each requested layer, and its marks. */
 type Found = {
   readonly selected: Selected;
   readonly answers: readonly (readonly AnswerAt[])[];
@@ -248,7 +248,7 @@ export const countRows = (asked: RequestedTimes, layer: ReadingLayer): number =>
 const findStepLength = (asked: Exclude<RequestedTimes, { mode: 'at' }>): Micros =>
   asked.mode === 'interval' ? asked.length : MICROS_PER_SECOND;
 
-/** So many first steps of the times. */
+/** The given number of first steps of the requested times. */
 const shortenTimes = (asked: RequestedTimes, steps: number): RequestedTimes => {
   if (asked.mode === 'at') return { ...asked, instants: asked.instants.slice(0, steps) };
   return { ...asked, to: Math.min(asked.to, asked.from + steps * findStepLength(asked)) };

@@ -30,7 +30,7 @@ export type StoredCandle = {
   readonly noTrades: number;
 };
 
-/** Candles of one timeframe and price type whose `open_time` lies in `[from, to)`. */
+/** Candles of one timeframe and price type whose `open_time` is in `[from, to)`. */
 export type CandleQuestion = {
   readonly timeframe: Timeframe;
   readonly priceType: PriceType;
@@ -53,7 +53,7 @@ export const toNoVolumeReason = (priceType: PriceType): 'no_value' | 'venue_capa
 export type WhyMissing = { readonly reason: string; readonly gap_cause?: GapCause };
 export const NOT_RETAINED: WhyMissing = { reason: 'not_retained' };
 
-/** Why a candle does not exist. Minutes before a listing's first sight are not retained, and that goes before not listed (H-16f). */
+/** The reason why a candle does not exist. Minutes before the listing was first seen are not retained; this reason precedes `not_listed` (H-16f). */
 export const explainMissing = (cause: GapCause, openTime: Micros, kept: Micros): WhyMissing =>
   cause === 'not_listed' && openTime < kept ? NOT_RETAINED : { reason: 'gap', gap_cause: cause };
 

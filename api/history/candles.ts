@@ -63,7 +63,7 @@ type CandleOptions = {
   readonly keepsRows: boolean;
 };
 
-/** What is the same for all rows of a listing. */
+/** The data that all rows of a listing share. */
 type Subject = {
   readonly selected: Selected;
   readonly capabilities: readonly CapabilityVersion[];
@@ -111,7 +111,7 @@ const judge = (subject: Subject, openTime: Micros, candle: StoredCandle | undefi
 
 type Counted = { readonly expected: number; readonly present: number; readonly noTrades: number };
 
-/** Minutes of a period: as it was sealed, or by counting those that are known. Of a period before what is kept there is none. */
+/** Minutes of a period: as sealed, or counted from the known minutes. A period before the retention floor has none. */
 const countMinutes = (subject: Subject, openTime: Micros, candle: StoredCandle | undefined): Counted => {
   const { minutes, retentionFrom, options } = subject;
   const { length } = options.asked;

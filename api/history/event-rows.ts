@@ -137,7 +137,7 @@ export const joinGaps = (gaps: readonly StoredGap[], { from, to }: Span): Stored
     .map((gap) => ({ ...gap, from: Math.max(gap.from, from), to: Math.min(gap.to, to) }));
 };
 
-/** What is left of a gap outside of spans. */
+/** The parts of a gap outside of the spans. */
 export const leaveOut = (gap: StoredGap, spans: readonly Span[]): readonly StoredGap[] => {
   let parts: readonly StoredGap[] = [gap];
   for (const { from, to } of spans) {
@@ -170,7 +170,7 @@ const findUnknownSpans = (live: LiveMemory, listing: Listing, { from, to }: Span
 /** Gaps of a listing: of windows that are sealed, and of those that are not. */
 type ListingGaps = { readonly sealed: StoredGap[]; readonly open: StoredGap[] };
 
-/** What memory knows at one moment: the rows, and how far they are sealed. */
+/** The content of memory at one instant: the rows, and the instant up to which they are sealed. */
 const listRecentGaps = (live: LiveMemory, listing: Listing, span: Span): ListingGaps => {
   const { venue, venueSymbol } = listing;
   const missing = [...live.recentRows(venue, TABLE, venueSymbol)].filter(({ row }) => row.texts.status === 'missing');
@@ -182,7 +182,7 @@ const listRecentGaps = (live: LiveMemory, listing: Listing, span: Span): Listing
   };
 };
 
-/** The seal of a window takes the place of what was told of it before. */
+/** The seal of a window replaces what was published for it before. */
 const joinSeals = ({ sealed, open }: ListingGaps, span: Span): StoredGap[] =>
   joinGaps([...sealed, ...open.flatMap((gap) => leaveOut(gap, sealed))], span);
 

@@ -5,7 +5,7 @@ import type { Items, RowGroup } from './row-groups.ts';
 
 /** How large an answer may grow, and the limit of its caller, who may have lowered it: a refusal names that one and what fits in it (T-04). */
 export type ItemsLimit = { readonly stopsAt: number; readonly named: number };
-/** Bytes of a table: of what it has besides rows, and of every `every`th row, in the order of its groups. */
+/** Bytes of a table: of everything other than its rows, and of every `every`th row, in the order of its groups. */
 export type LineSizes = { readonly head: number; readonly every: number; readonly lines: readonly number[] };
 /** An answer that is too large, and its limit, in bytes. */
 export type Refused = {
@@ -23,20 +23,20 @@ export type FittedItems = Items & {
 };
 
 type Fitting = {
-  /** Adds a listing: its bytes, rows and all, and its rows; `least`: how many steps an answer that has it needs. */
+  /** Adds a listing: its bytes including rows, and its rows; `least`: the number of steps that an answer with this listing needs. */
   readonly add: (bytes: number, rows: readonly SizedRow[], least?: number) => void;
   /** Bytes of all listings. */
   readonly countBytes: () => number;
-  /** The most steps whose answer has at most so many bytes; Infinity for all of them. */
+  /** The largest number of steps whose answer has at most the given number of bytes; Infinity for all steps. */
   readonly countSteps: (limit: number) => number;
 };
 
 const ENVELOPE_BYTES = 800;
-/** Units that follow from other rows change a few bytes beside them. */
+/** Units that follow from other rows change a few more bytes. */
 const EXACT = 0.995;
 /** Texts are counted by characters, which may be several bytes. */
 const ROUGH = 0.95;
-/** A column that comes late is an empty cell of the lines before it. */
+/** A column that first appears in a later row is an empty cell of the rows before. */
 const MEASURED = 0.98;
 
 export const countLineBytes = ({ head, every, lines }: LineSizes): number =>
@@ -108,11 +108,11 @@ type ItemsPlan<Asked> = {
   readonly makeItems: (group: readonly Selected[], asked: Asked) => Promise<readonly FittedItem[]>;
   /** How many first steps an answer needs that has a listing: one that was listed later is in none before (N-10). */
   readonly countLeast: (one: Selected) => number;
-  /** What is asked, cut to so many first steps. */
+  /** The request, cut to the given number of first steps. */
   readonly shorten: (steps: number) => Asked;
-  /** Says what fits. */
+  /** Makes the hint that states what fits. */
   readonly describeFit: (fits: Asked) => string;
-  /** Throws ServiceError where so many rows are too many. */
+  /** Throws ServiceError if the number of rows is too large. */
   readonly refuseTooMany?: (rows: number) => void;
 };
 

@@ -128,7 +128,7 @@ type AskedLoss = { readonly receivedAt: Micros; readonly at: Micros; readonly is
 const isCounted = ({ recordedAt, cause }: StoredSpan, at: Micros): boolean =>
   cause === 'collector_down' || recordedAt <= at + COUNTS_WITHIN;
 
-/** Whether something that came then may have come on a span that began before. Only one that is closed for good is followed by none (F-02). */
+/** Whether a message received then may have been received on a span that began before. Only a span that is finally closed has no successor (F-02). */
 const isOn = ({ to, cause }: StoredSpan, receivedAt: Micros): boolean =>
   to >= receivedAt || (cause !== 'collector_down' && to >= receivedAt - COUNTS_WITHIN);
 

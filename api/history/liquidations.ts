@@ -169,7 +169,7 @@ const toGap = ({ from, to, cause }: StoredGap): Row => ({
   gap_cause: cause,
 });
 
-/** The first `limit` rows of the page and one more, in order; rows that came at the instant of the place before are looked at again. */
+/** The first `limit` rows of the page and one more, in order; rows with the same instant as the previous place are read again. */
 const readRowsFrom = async (
   sources: Sources,
   selected: readonly Selected[],
@@ -201,7 +201,7 @@ type Part = { readonly events: readonly Event[]; readonly made: readonly Row[]; 
 const measurePage = (parts: readonly Part[], rows: readonly Event[], options: LiquidationOptions): PageSizes => {
   const places = new Map(rows.map((event, i) => [event, i + 1] as const));
   const measure = (row: Row): number => Buffer.byteLength(writeJson(row, options)) + 1;
-  // A gap is on a page whose last row came after it began.
+  // A gap is on a page whose last row was received after the gap began.
   const countBefore = (from: Micros): number => {
     let [low, high] = [0, rows.length];
     while (low < high) {

@@ -9,7 +9,7 @@ import type { Mark } from '../live/members.ts';
 import type { Losses } from './gather.ts';
 import { findNewestAt, type ReadingRow } from './series.ts';
 
-/** What is known of a listing's marks over an answer. */
+/** The known marks of a listing within the period of an answer. */
 export type Marks = {
   readonly listing: Pick<LiveListing, 'venue' | 'venueSymbol' | 'versions'>;
   readonly capabilities: readonly CapabilityVersion[];

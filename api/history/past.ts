@@ -11,7 +11,7 @@ import { findVersionAt, type LiveListing, type Selected } from '../live/listing-
 import type { LiveMemory } from '../live/memory.ts';
 import { WHOLE_WITHIN_MS } from '../live/whole.ts';
 
-/** Rows read at a time: what an answer holds besides its own text. */
+/** Rows read at a time: the memory of an answer in addition to its text. */
 export const ROWS_AT_A_TIME = 20_000;
 /** An instant is settled this long after it, once everything recorded in time can be read (N-11). */
 const SETTLE_AFTER: Micros = 120_000_000;
@@ -41,7 +41,7 @@ export const findMeantFrom = (live: LiveMemory): ((one: Selected) => Micros) => 
   };
 };
 
-/** Up to this instant a venue's rows are shown by the store, and its versions, which come on `live`, are known to this copy. */
+/** Up to this instant the store shows a venue's rows, and this copy knows its versions, which arrive on `live`. */
 const findKnownTo = (live: LiveMemory, venue: string): Micros =>
   Math.min(live.historyWatermark(venue) ?? 0, live.watermark(venue) ?? 0);
 
@@ -88,7 +88,7 @@ export const refuseHole = ({ from, to }: Span, selected: readonly Selected[], li
   }
 };
 
-/** When the newest of the versions was written; null when there is none. */
+/** The instant at which the newest version was written; null when there is none. */
 export const findNewestVersion = (versions: readonly ({ readonly written_at: Micros } | null)[]): string | null => {
   const at = Math.max(0, ...versions.map((version) => version?.written_at ?? 0));
   return at === 0 ? null : formatInstant(at);
@@ -124,7 +124,7 @@ export const findUnlistedSpans = ({ versions }: LiveListing, { written_at }: Lis
     const to = known[i + 1]?.written_at ?? Number.POSITIVE_INFINITY;
     if (from === null || from >= to) continue;
     const last = spans.at(-1);
-    // Another version of a listing that is gone goes on with the same stretch.
+    // Another version of a delisted listing continues the same stretch.
     if (last !== undefined && last.to >= from) spans[spans.length - 1] = { from: last.from, to };
     else spans.push({ from, to });
   }
@@ -152,7 +152,7 @@ export const findWindowFaults = (from: string | undefined, to: string | undefine
 /** `path`: the member of the request that the refusal names. */
 type Reach = { readonly evaluatedAt: Micros; readonly path: string };
 
-/** The earliest instant moves with the clock: one that a refusal or `history_from` told is good for so long. */
+/** The earliest instant moves with the clock: an instant that a refusal or `history_from` reported stays valid for this time. */
 const TOLD_FOR: Micros = 60_000_000;
 
 /** A window that starts before the plan's history (H-09). */

@@ -125,7 +125,7 @@ export const refine = (input: Partial<Input>, spoilt: Spoilt): ApiError[] => [
   ...findOrderFaults(input.at ?? []),
 ];
 
-/** The instants meant. Periods are moved in to boundaries and cut at now; what is left may be nothing (H-02, H-04). */
+/** The requested instants. Periods are moved inwards to boundaries and cut at now; the result may be empty (H-02, H-04). */
 export const readParameters = (input: Input, evaluatedAt: Micros): RequestedTimes => {
   const texts = input.at ?? (input.as_of === undefined ? undefined : [input.as_of]);
   if (texts !== undefined) return { mode: 'at', instants: texts.map((text) => parseInstant(text) ?? 0) };
@@ -142,7 +142,7 @@ export const findFirstInstant = (asked: RequestedTimes): Micros =>
 export const findLastInstant = (asked: RequestedTimes): Micros =>
   asked.mode === 'at' ? (asked.instants.at(-1) ?? 0) : asked.to;
 
-/** Instants that have not come yet. */
+/** Instants in the future. */
 export const findFutureFaults = ({ at = [], as_of }: Partial<Input>, evaluatedAt: Micros): ApiError[] => {
   const named = at.map((text, i) => ({ text, path: `/at/${i}` }));
   const all = as_of === undefined ? named : [...named, { text: as_of, path: '/as_of' }];

@@ -6,10 +6,10 @@ export type Row = { readonly [member: string]: JsonValue | undefined };
 
 /** Rows of one listing, or of one of its layers. */
 export type RowGroup = {
-  /** Members of the listing, and of the layer, that lead each row: all but the rows and what is beside them (N-15). */
+  /** Members of the listing, and of the layer, that begin each row: all members except the rows and those that accompany them (N-15). */
   readonly head: Row;
   readonly rows: readonly Row[];
 };
 
-/** The items of an answer: the JSON array exactly as it is sent and hashed, and their rows where a format renders them again. */
+/** The items of an answer: the JSON array exactly as it is sent and hashed, and their rows if another format renders them. */
 export type Items = { readonly text: string; readonly groups: readonly RowGroup[] };

@@ -45,7 +45,7 @@ const findLastEnded = (rows: readonly StoredRow[], at: Micros): number => {
 export const findNewestAt = (readings: readonly ReadingRow[], at: Micros): ReadingRow | null =>
   readings[findLastEnded(readings, at)] ?? null;
 
-/** The answer for a period `(start, end]` or for an instant: a reading, or why there is none. Both null: nothing was ever received. */
+/** The answer for a period `(start, end]` or for an instant: a reading, or the reason for its absence. Both null: nothing was ever received. */
 export type AnswerAt = { readonly at: Micros; readonly row: ReadingRow | null; readonly gapCause: GapCause | null };
 
 type Period = { readonly start: Micros; readonly end: Micros };

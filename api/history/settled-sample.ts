@@ -23,7 +23,7 @@ export type SettledSample = {
   readonly stop: () => Promise<void>;
 };
 
-/** A busy minute is sampled, a quiet day is kept whole: so many at once, and one more each ten seconds. */
+/** A busy minute is sampled, a quiet day is stored completely: this number at once, and one more every ten seconds. */
 const BURST = 200;
 const REFILL_MS = 10_000;
 const FLUSH_MS = 1_000;
@@ -50,14 +50,14 @@ type Kept = {
   readonly hash: string;
   readonly path: string;
   readonly request: unknown;
-  /** Of `hashSettledItems`: another day's answer has it too. */
+  /** The hash of `hashSettledItems`: an answer on another day has the same. */
   readonly items_sha256: string;
   readonly earliest_s: number;
 };
 
 type Asked = { readonly hash: string; readonly earliest: Micros };
 
-/** Members in one order: PostgreSQL returns those of a request in an order of its own, and the nightly check sends them so. */
+/** Members in a fixed order: PostgreSQL returns the members of a request in its own order, and the nightly check sends them in that order. */
 const sortMembers = (_name: string, value: unknown): unknown =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
     ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
@@ -71,7 +71,7 @@ const toAsked = ({ path, input, plan }: SettledAnswer): Asked | null => {
   return { hash: createHash('sha256').update(`${path}\n${text}`).digest('hex'), earliest };
 };
 
-/** The oldest reading that the items show: where nothing came for days, it is of before the instants that are named. */
+/** The oldest reading in the items: if nothing was received for days, it is older than the requested instants. */
 const findOldest = (items: string): Micros => {
   let oldest = '~';
   for (const [, text = ''] of items.matchAll(RECEIVED)) if (text < oldest) oldest = text;

@@ -49,11 +49,11 @@ const isTimeout = (error: Error): boolean => /timeout, query aborted|statement t
 /** The refusal while the store cannot be queried. */
 export const storeAway = (): ServiceError => makeUnavailable('Stored history cannot be read now.');
 
-/** Turns a failure of the store into an answer to retry while it is unavailable or slow; a fault of this service stays as it is. */
+/** Converts a failure of the store into an answer to retry if the store is unavailable or slow; a fault of this service is not converted. */
 export const explainStore = (error: unknown): unknown =>
   error instanceof Error && (isAway(error) || isTimeout(error)) ? Object.assign(storeAway(), { cause: error }) : error;
 
-/** Whether such an answer was made because the store said nothing, not even that it cannot. */
+/** Whether such an answer was made because the store did not respond at all. */
 export const isSilence = (error: unknown): boolean =>
   error instanceof ServiceError && error.cause instanceof Error && !('severity' in error.cause);
 
@@ -205,7 +205,7 @@ export type HistoryStore = {
   readonly isReachable: () => Promise<boolean>;
 };
 
-/** `probe` has connections of its own: while answers use every other one the store is busy, not away. */
+/** `probe` has separate connections: while answers use all others, the store is busy, not unavailable. */
 export const createHistoryStore = (
   reader: QuestdbReader,
   namespace: string,

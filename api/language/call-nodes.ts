@@ -12,7 +12,7 @@ export const makeTimedCall = (token: Token, args: readonly Node[], end: Token): 
   return makeCall(token.text, { args: isTimed ? args.slice(0, -1) : args, timeframe }, joinPlaces(token, end));
 };
 
-/** A call that is not closed: how a function reads what is there is unknown, but its name was read. */
+/** A call that is not closed: its arguments cannot be assigned to the function, but its name was read. */
 export const makeOpenCall = (token: Token, parts: readonly Node[]): Node =>
   FUNCTIONS.has(token.text)
     ? makeBroken(token, parts, 'call')

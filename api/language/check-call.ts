@@ -134,7 +134,7 @@ const countArguments = ({ spec, node }: Call, findings: Findings): void => {
   );
 };
 
-/** Digits of a number as written: a double would round what lies just beside a limit. */
+/** Digits of a number as written: a double would round a value close to a limit. */
 const readLiteral = (node: Node): Digits | null => (node.type === 'number' ? node.value : null);
 
 type Argument = { readonly node: Node; readonly call: Call };
@@ -142,7 +142,7 @@ type Argument = { readonly node: Node; readonly call: Call };
 const NAMED_OR_LITERAL: readonly Parameter[] = ['window', 'percent', 'method', 'band', 'field'];
 const BARE: readonly Node['type'][] = ['number', 'duration', 'code', 'status', 'field', 'source'];
 
-/** What stands in the place of a literal or a name is judged as an argument of an unknown function is (Q-02, DQL-11). */
+/** An expression in the place of a literal or a name is checked like an argument of an unknown function (Q-02, DQL-11). */
 const checkInside = ({ node, call }: Argument, tools: Tools): void => {
   if (!BARE.includes(node.type)) checkArgumentsOfUnknown([node], call.inner, tools);
 };
@@ -264,7 +264,7 @@ const checkResult = ({ spec, period }: Call, node: CallNode, args: readonly Chec
   const [first] = args;
   const ofArgument = first === undefined || first.kind === 'broken' ? null : first.additive;
   const additive = spec.additive === 'argument' ? ofArgument : spec.additive === 'always';
-  // A rank or a change of a quantity is none itself (N-08).
+  // A rank or a change of a quantity is not itself a quantity (N-08).
   const isQuantity = spec.unit === 'quantity' || (spec.unit === 'argument' && first?.isQuantity === true);
   if (spec.returns === 'argument') {
     const kind = first?.kind === 'series' || first?.kind === 'number' ? first.kind : 'broken';

@@ -19,7 +19,7 @@ export type CheckedQuery = {
   /** Names read and functions called, each once. */
   readonly names: { readonly instrument: ReadonlySet<string>; readonly venue: ReadonlySet<string> };
   readonly functions: ReadonlySet<string>;
-  /** Codes that expressions name, beside those of the selection. */
+  /** Codes that expressions name, in addition to those of the selection. */
   readonly named: Selection;
   /** Sums that screen refuses under `units: published` (DQL-24, DQL-33e). */
   readonly quantitySums: readonly Place[];

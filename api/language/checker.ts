@@ -131,7 +131,7 @@ class Checker {
     this.#findings.faults.add('DQL_TYPE', place, { message, hint });
   }
 
-  /** What is only too deep keeps its parts, so that they count (DQL-32). */
+  /** A node that is only too deep keeps its parts, so that they are counted (DQL-32). */
   #broken({ place, parts, of, dropped }: BrokenNode, where: Where): Checked {
     if (of === 'call') checkArgumentsOfUnknown(parts, where, this.#tools);
     const kept = of === 'call' ? [] : parts.map((part) => this.check(part, where).node);
@@ -226,12 +226,12 @@ class Checker {
     if (isNumeric(left.kind)) return isNumeric(right.kind);
     if (left.kind === 'duration') return right.kind === 'duration';
     if (op !== '=' || left.kind !== right.kind) return false;
-    // DQL-34d: the right side of codes and statuses is a literal, the left one is none.
+    // DQL-34d: the right side of codes and statuses is a literal, the left side is not.
     if (left.kind === 'code') return l.type === 'field' && r.type === 'code';
     return left.kind === 'status' && l.type === 'call' && r.type === 'status';
   }
 
-  /** The right side; a code beside a code field is brought to catalogue spelling. */
+  /** The right side; a code that is compared with a code field gets its catalogue spelling. */
   #besides(node: Node, left: Checked, where: Where): Checked {
     if (node.type === 'code' && left.node.type === 'field' && left.kind === 'code') return this.#code(node, left.node);
     return this.check(node, where);

@@ -45,7 +45,7 @@ const refuseLength = (text: string): void => {
   });
 };
 
-/** What an answer says is the query can be sent again (DQL-09): figures, symbols and a selection beside the query may make it longer. */
+/** The query that an answer returns can be sent again (DQL-09); figures, symbols and a separate selection may make it longer. */
 const checkCanonicalLength = (string: string, faults: Faults): void => {
   const bytes = Buffer.byteLength(string);
   if (bytes <= LIMITS.source_bytes) return;
@@ -110,7 +110,7 @@ const refuse = ({ quantitySums }: CheckedQuery, demands: Demands, faults: Faults
   }
 };
 
-/** Every instant that was given is judged. */
+/** Every given instant is checked. */
 const refuseInstants = (query: Query, demands: Demands, faults: Faults): void => {
   for (const { asOf } of [query, ...query.repeated]) {
     const words = asOf === null ? null : demands.outOfRange(asOf.at);

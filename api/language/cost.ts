@@ -9,7 +9,7 @@ import { type CallNode, listChildren, type Node, type SourceNode } from './tree.
 
 export type Complexity = { readonly nodes: number; readonly bars: number; readonly cost: number };
 
-/** A series call inside no other, or a bare source: what is read once for each listing. */
+/** A series call that is not inside another one, or a bare source: it is read once for each listing. */
 type Atom = {
   readonly node: CallNode | SourceNode;
   readonly period: Timeframe | undefined;
@@ -78,7 +78,7 @@ const listAtoms = (query: CheckedQuery): readonly Atom[] => {
   return [...found.values()];
 };
 
-/** Timeframes read, ascending by length; an unused clause is none of them (DQL-34b). */
+/** Timeframes that are read, ascending by length; an unused clause is not included (DQL-34b). */
 export const listTimeframes = (query: CheckedQuery): readonly Timeframe[] => {
   const read = new Set<string>();
   for (const root of listExpressions(query)) {
@@ -150,7 +150,7 @@ const computeDepthCost = (query: CheckedQuery): number => {
   return [...calls.values()].reduce((sum, cost) => sum + cost, 0);
 };
 
-/** Complexity of a query without faults; what is over a limit goes to `faults`. */
+/** Complexity of a query without faults; exceeded limits are added to `faults`. */
 export const checkCost = (query: CheckedQuery, faults: Faults): Complexity => {
   const { nodes, seriesCalls } = countNodes(query);
   const atoms = listAtoms(query);

@@ -90,7 +90,7 @@ export class ExpressionParser {
     return comparison;
   }
 
-  /** The right side of `=`: a word is a code beside a code field, a status beside `status(F)`; a NAME before "(" is a call (DQL-34d). */
+  /** The right side of `=`: a word is a code if the left side is a code field, a status if it is `status(F)`; a NAME before "(" is a call (DQL-34d). */
   #readBeside(position: Position): Node {
     const { token, next } = this.#stream;
     const isCode = token.kind === 'string' || (token.kind === 'code' && position === 'code');

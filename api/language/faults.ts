@@ -46,7 +46,7 @@ export class Faults {
     return this.#faults.length === 0;
   }
 
-  /** Whether reading was cut off at the depth of nodes, which was told there (DQL-30). */
+  /** Whether parsing stopped at the depth limit of nodes, which was reported there (DQL-30). */
   get isTooDeep(): boolean {
     return this.#isTooDeep;
   }
@@ -77,14 +77,14 @@ export class Faults {
     this.#faults.push(...this.#faults.splice(before).filter((fault) => fault.code !== code));
   }
 
-  /** A place in the form of the answer; null where there is none. */
+  /** A place in the form of the answer; null when there is none. */
   originOf(place: Place): Located | null {
     if (place === null) return null;
     if ('path' in place) return { path: place.path };
     return this.#source === null ? null : { position: this.#source.positionOf(place) };
   }
 
-  /** The first twenty of those to tell, in order, with their texts. */
+  /** The first twenty faults to report, in order, with their texts. */
   told(): ApiError[] {
     const first = [...withoutLateLimits(this.#faults)].sort(compareFaults).slice(0, MOST_TOLD);
     return first.map(({ code, origin, words }): ApiError => ({ code, ...words(), ...origin }));

@@ -31,7 +31,7 @@ const makeFields = (same: Same, table: readonly Row[]): Field[] =>
 
 const reference = { layer: 'reference', sampleable: false, additive: false } as const;
 
-/** A field as the file of its layer declares it: of a member, or computed beside them. */
+/** A field as the file of its layer declares it: a member, or a computed field. */
 const toField = (layer: ReadingDeclaration<ReadingLayer>, name: string, declared: LayerField): Field => {
   const member = declared.computed ?? layer.members[name];
   if (member === undefined) throw new Error(`field ${name} of layer ${layer.name} is no member and is not computed`);

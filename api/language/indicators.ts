@@ -4,7 +4,7 @@ import { computeSum } from './sums.ts';
 /** Elements `[from, from + length)` of a series, oldest first; every one of them is there. */
 type Window = { readonly values: Float64Array; readonly from: number; readonly length: number };
 
-/** Literal arguments of a call beside its series. */
+/** Literal arguments of a call in addition to its series. */
 export type Arguments = {
   readonly n: number;
   /** Percentage of `percentile`, in its canonical digits: a double cannot hold every one exactly. */
@@ -15,7 +15,7 @@ export type Arguments = {
 /** Computes every element of a series at once: `count` windows that start at 0, 1, 2 … */
 type Slide = (values: Float64Array, window: number, given: Arguments & { readonly count: number }) => Float64Array;
 
-/** How a function reads its series: how many elements a value needs, what one costs beside an addition (1), and the value. */
+/** How a function reads its series: the number of elements that a value needs, the cost of one relative to an addition (1), and the value. */
 export type Rule = { readonly window: (n: number) => number; readonly weight?: number } & (
   | { readonly compute: (window: Window, given: Arguments) => number }
   | { readonly slide: Slide }
@@ -109,7 +109,7 @@ const computeNearestRank = (p: string, n: number): number => {
 /** The percentile among values in ascending order. */
 const computePercentile = (sorted: Float64Array, n: number, { p, isLinear }: Arguments): number => {
   if (!isLinear) return sorted[computeNearestRank(p, n) - 1] as number;
-  // One h gives the place and the share above it: an exact place beside a rounded share would lie outside of the two values (N-05, DQL-28).
+  // The position and the share above it are computed from the same h: an exact position with a rounded share would be outside of the two values (N-05, DQL-28).
   const h = ((n - 1) * Number(p)) / 100;
   const i = Math.floor(h);
   const low = sorted[i] as number;
@@ -128,7 +128,7 @@ const findPlace = (sorted: Float64Array, n: number, value: number): number => {
   return low;
 };
 
-/** Keeps the window sorted while it moves: a sort a window would cost a screen its time budget. Absent elements are none of it. */
+/** Keeps the window sorted while it moves: sorting each window would exceed the time budget of a screen. Absent elements are not included. */
 const slidePercentile: Slide = (values, window, given) => {
   const out = new Float64Array(given.count);
   const sorted = new Float64Array(window + 1);

@@ -28,7 +28,7 @@ export type Where = {
   readonly venueNames: boolean;
   /** Inside a quantifier or aggregate. */
   readonly quantified: boolean;
-  /** In a key of `order by`, where no condition stands. */
+  /** In a key of `order by`, where a condition is not allowed. */
   readonly isKey?: true;
   /** Of the enclosing series call whose S this is; null elsewhere. */
   readonly series: Period | null;

@@ -248,7 +248,7 @@ class Lexer {
   }
 }
 
-/** Tokens of the source with an `end` last. What is no token is a fault and an `invalid` token. */
+/** Tokens of the source, followed by an `end`. Text that is not a token is a fault and an `invalid` token. */
 export const readTokens = (source: Source, faults: Faults): Token[] => new Lexer(source, faults).read();
 
 const WHOLE_CODE = new RegExp(`^(?:${CODE.source})$`);

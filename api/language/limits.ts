@@ -26,7 +26,7 @@ export const LIMITS = {
 /** Parentheses may nest this deep; they make no nodes, so `depth` does not see them (DQL-34g). */
 export const PARENTHESES = 64;
 
-/** What every limit says: the figure and the limit (DQL-32). */
+/** The text of every limit: the figure and the limit (DQL-32). */
 export const describeOverLimit = (what: string, figure: number, most: number): string =>
   `${what} ${figure}, the limit is ${most}.`;
 

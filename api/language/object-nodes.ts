@@ -246,7 +246,7 @@ export class NodeReader {
     this.shape.unknown(`${path}/type`, type, { of: 'a type of node', known: NODE_TYPES });
   }
 
-  /** Deeper chains are over the limits whatever they hold, so no body can overflow the stack. */
+  /** Deeper chains exceed the limits regardless of their content, so no body can overflow the stack. */
   #nest(place: Place, read: () => Node): Node {
     if (this.#nested === NESTED) {
       const message = describeOverLimit('The nodes of the query nest to a depth of at least', NESTED + 1, LIMITS.depth);

@@ -37,7 +37,7 @@ export class ObjectShape {
     }));
   }
 
-  /** A name that is none of the known ones. */
+  /** A name that is not known. */
   unknown(path: string, name: string, { of, known }: { readonly of: string; readonly known: readonly string[] }): void {
     this.#add(path, () => {
       const near = findNearest(name, known);

@@ -21,7 +21,7 @@ class QueryReader {
 
   read(object: JsonObject, path: string): Query {
     this.#shape.members(object, path, { required: ['dql'], optional: CLAUSES });
-    // A misspelt clause is told as such, not as a query without one.
+    // A misspelt clause is reported as such, not as a query without the clause.
     if (Object.keys(object).every((name) => name === 'dql')) {
       const hint = 'Send a condition, or at least where.';
       this.#shape.faults.add('DQL_SYNTAX', { path }, { message: 'The query is empty.', hint });

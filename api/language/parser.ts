@@ -11,7 +11,7 @@ import { readSelection, type SelectionTerms } from './where-text.ts';
 const CLAUSES = 'Clauses are timeframe, as of, where, select, order by.';
 const CONDITION = 'Write a condition such as any(venues where funding > 1bps).';
 
-/** How many items a clause may have, what they are, and what is left of a faulty one. */
+/** The number of items that a clause may have, their kind, and the remains of a faulty item. */
 type Items<T> = { readonly most: number; readonly of: string; readonly over: (left: Node) => T };
 
 type Reading = { -readonly [K in keyof Query]: Query[K] };
@@ -64,7 +64,7 @@ class Parser {
     return stream.stop(wanted, CLAUSES);
   }
 
-  /** Reads a part of the query that a clause or the end must follow; goes on at the next clause. */
+  /** Reads a part of the query that must be followed by a clause or the end; after a fault it continues at the next clause. */
   #atTop(read: () => Node | null): Node | null {
     const stream = this.#stream;
     const { token } = stream;

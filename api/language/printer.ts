@@ -31,7 +31,7 @@ const printWithin = (node: Node, least: number): string => {
 const printCode = (code: string): string => (isBareCode(code) ? code : JSON.stringify(code));
 
 const printCall = ({ name, args, timeframe }: CallNode): string => {
-  // A band or method is a name of its own, whatever it looks like.
+  // A band or method is a name, regardless of its spelling.
   const parts = args.map((arg) => (arg.type === 'code' ? arg.value : printNode(arg)));
   return `${name}(${[...parts, ...(timeframe?.text == null ? [] : [timeframe.text])].join(', ')})`;
 };

@@ -4,7 +4,7 @@ import type { Node } from './tree.ts';
 
 const WANTED = { ',)': '"," or ")"', ',': '","', ')': '")"' } as const;
 
-/** Where reading stops, whole nodes are left here; the parser that goes on puts them into a broken node, so that their faults are found too. */
+/** Complete nodes that were read before the parser stopped. The parser that continues puts them into a broken node, so that their faults are found too. */
 export class Recovery {
   readonly #stream: TokenStream;
   readonly #left: Node[] = [];
@@ -13,7 +13,7 @@ export class Recovery {
     this.#stream = stream;
   }
 
-  /** For `and` and `or` the sides: the last may have gone on, so it is unknown whether it is a condition. */
+  /** For `and` and `or`, their sides: the last one may be incomplete, so it is not known whether it is a condition. */
   leave(node: Node): void {
     if (node.type === 'and' || node.type === 'or') this.#left.push(...node.args);
     else this.#left.push(node);

@@ -8,7 +8,7 @@ import { SELECTION_KEYS } from './selection.ts';
 import { Source } from './source.ts';
 import { AGGREGATES, QUANTIFIERS } from './tree.ts';
 
-/** Thrown where reading stops after its fault was noted; the parsers catch it where they can go on. */
+/** Thrown where parsing stops, after the fault was recorded; the parsers catch it where they can continue. */
 export class Halt extends Error {}
 /** One for all: its stack is never read, and making one costs more than the reading around it. */
 export const HALT = new Halt();
@@ -96,19 +96,19 @@ export class TokenStream {
     return this.#source.positionOf(token);
   }
 
-  /** Whether a token is on the right of `=` beside a field of codes: then a word is a code (DQL-03). */
+  /** Whether a token is on the right side of `=` with a code field on the left: then a word is a code (DQL-03). */
   #isCodeAt(at: number): boolean {
     return this.#tokens[at - 1]?.text === '=' && CODE_FIELDS.has(this.#tokens[at - 2]?.text ?? '');
   }
 
-  /** Whether `where` here is that of a quantifier or aggregate: behind `venues`, or behind what stands for it in `any(venue where ...)`. */
+  /** Whether `where` belongs to a quantifier or aggregate: it follows `venues`, or the word used instead of it, as in `any(venue where ...)`. */
   get #isInnerWhere(): boolean {
     if (this.previous?.text.toLowerCase() === 'venues' && !this.#isCodeAt(this.#at - 1)) return true;
     const back = [1, 2].find((one) => this.#tokens[this.#at - one]?.text === '(');
     return back !== undefined && OPENERS.has(this.#tokens[this.#at - back - 1]?.text.toLowerCase() ?? '');
   }
 
-  /** Whether a clause begins here: by the keyword, which is none as a code and inside of a quantifier's head (DQL-03). */
+  /** Whether a clause begins here with its keyword; a code, or a word inside a quantifier's head, is not a keyword (DQL-03). */
   get isClause(): boolean {
     const { word } = this;
     if (this.#isCodeAt(this.#at)) return false;
@@ -126,7 +126,7 @@ export class TokenStream {
     return isFigure(joined) ? `Write ${joined}.` : null;
   }
 
-  /** Reading cannot go on: `wanted` is expected here. An invalid token has reported its fault already, as has one where reading stopped. */
+  /** Parsing cannot continue: `wanted` is expected here. An invalid token, or one where parsing stopped, has already reported its fault. */
   stop(wanted: string, hint: string): never {
     const { token } = this;
     if (token.kind !== 'invalid' && token !== this.#stoppedAt) {
@@ -146,7 +146,7 @@ export class TokenStream {
     return this.stop('the end of the code', `Write it in quotes: "${clip(whole)}".`);
   }
 
-  /** Skips to a comma or closing parenthesis of this level; false when a clause or the end comes first. */
+  /** Skips to a comma or closing parenthesis of this level; false when a clause or the end is found first. */
   skipToSeparator(): boolean {
     for (let open = 0; !this.isEnd && !this.isClause; this.take()) {
       if (this.isOp('(')) open++;

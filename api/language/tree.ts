@@ -64,7 +64,7 @@ export type BrokenNode = Common & {
   readonly type: 'broken';
   readonly of: 'expression' | 'call';
   readonly parts: Node[];
-  /** Of too deep a tree: how many nodes it has besides its parts. */
+  /** For a tree that is too deep: the number of nodes in addition to its parts. */
   readonly dropped: number;
 };
 

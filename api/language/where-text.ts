@@ -22,7 +22,7 @@ export type SelectionTerms = Partial<Record<SelectionKey, readonly Code[]>>;
 
 type Term = { readonly key: SelectionKey; readonly codes: readonly Code[] };
 
-/** A key in another letter case is none (DQL-34d); another word is no name of a selection. */
+/** A key in another letter case is not a key (DQL-34d); any other word is not a name of a selection. */
 const refuseKey = ({ faults }: TokenStream, token: Token): void => {
   const key = SELECTION_KEYS.find((k) => k === token.text.toLowerCase());
   if (key !== undefined) {
@@ -45,7 +45,7 @@ const readCode = (stream: TokenStream, key: SelectionKey | undefined): Code => {
   return { text: value, origin: { position: stream.positionOf(stream.takeCode()) } };
 };
 
-/** A code of a list; null after a fault that the list goes on behind. */
+/** A code of a list; null after a fault after which the list continues. */
 const readListed = (stream: TokenStream, key: SelectionKey | undefined): Code | null => {
   try {
     const code = readCode(stream, key);
@@ -100,7 +100,7 @@ const readTerm = (stream: TokenStream, before: SelectionTerms): Term | null => {
   return { key, codes };
 };
 
-/** Codes of a key that is given twice are all judged. */
+/** All codes of a key that is given twice are checked. */
 const addTerm = (selection: SelectionTerms, term: Term | null): void => {
   if (term !== null) selection[term.key] = [...(selection[term.key] ?? []), ...term.codes];
 };
@@ -108,7 +108,7 @@ const addTerm = (selection: SelectionTerms, term: Term | null): void => {
 type Reading = {
   /** Receives the terms. */
   readonly into: SelectionTerms;
-  /** Whether the selection may end at the token that comes next. */
+  /** Whether the selection may end at the next token. */
   readonly mayEnd: () => boolean;
 };
 

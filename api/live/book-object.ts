@@ -99,7 +99,7 @@ const makePresentMembers = (question: BookQuestion, book: Reading, levels: BookL
   };
 };
 
-/** Everything after `quote` of an item. A book that is not present has empty sides and no bands, whatever is remembered. */
+/** Everything after `quote` of an item. A book that is not present has empty sides and no bands, even if an older book is in memory. */
 export const makeBookObject = (question: BookQuestion): Record<string, JsonValue | undefined> => {
   const { answer, version, units: mode } = question;
   // A layer that is off or not published has no reading, even if one is in memory.

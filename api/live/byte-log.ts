@@ -60,7 +60,7 @@ export class ByteLog {
     return chunk;
   }
 
-  /** Bytes longer than a chunk get one of their own. */
+  /** Bytes longer than a chunk get a separate chunk. */
   #allocate(length: number): Buffer {
     if (length > CHUNK) return Buffer.allocUnsafeSlow(length);
     const chunk = this.#spare ?? Buffer.allocUnsafeSlow(CHUNK);

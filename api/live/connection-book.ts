@@ -37,7 +37,7 @@ export class ConnectionBook {
     }
   }
 
-  /** The span on which something received at `receivedAt` came: the newest that began by then, or the first; null when none is known. */
+  /** The span on which a message with this `receivedAt` was received: the newest that had begun by then, or the first; null when none is known. */
   spanOf(connId: string, receivedAt: Micros): Span | null {
     const spans = this.#spans.get(connId);
     if (spans === undefined) return null;

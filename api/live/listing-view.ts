@@ -26,7 +26,7 @@ export type ViewOptions = {
 
 type MarkOptions = Pick<ViewOptions, 'at' | 'bounds'> & { readonly newest?: Reading | null };
 
-/** What is the same for every listing of a venue in one answer. */
+/** The data that all listings of a venue share in one answer. */
 export type VenueView = {
   readonly venue: LiveVenue;
   readonly capability: CapabilityVersion | null;

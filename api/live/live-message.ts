@@ -14,7 +14,7 @@ export class LiveMessage implements LiveHead, HeldReading {
   readonly kind: LiveEntry['kind'];
   readonly symbol: string | null;
   readonly layer: ReadingLayer | null;
-  /** A reading's own, since it is held and would keep the whole batch it came in; of the others good while the entry is applied. */
+  /** A copy for readings, which are kept and would otherwise retain the whole batch; for other entries, valid only while the entry is applied. */
   readonly bytes: Buffer;
   #reading: Reading | null = null;
 

@@ -25,7 +25,7 @@ const ANSWERED_EVENTS: ReadonlySet<string> = new Set(
 
 const ROW_KINDS: ReadonlySet<LiveEntry['kind']> = new Set(['provisional', 'sealed', 'event']);
 export const NO_PARTITIONS: ReadonlyMap<number, Partition> = new Map();
-/** W lies so far before the record it was published with. */
+/** The distance of W from the record with which it was published. */
 const BEHIND_RECORD: Micros = 1_000;
 
 export type LiveVenue = {
@@ -119,7 +119,7 @@ export class LiveMemory {
     else if (!ROW_KINDS.has(message.kind)) this.#applyBody(venue, at, { entry: message.entry(), message });
   }
 
-  /** Applies one entry of `live`; what is not above the highest place seen of its partition is a repeat and is dropped. */
+  /** Applies one entry of `live`; an entry that is not above the highest known place of its partition is a repeat and is dropped. */
   applyLive(venueCode: string, partition: number, bytes: Buffer): void {
     const venue = this.#require(venueCode);
     const at = this.#partition(venue, partition);
@@ -213,18 +213,18 @@ export class LiveMemory {
     return findHistoryWatermark(this.#venues.get(venueCode)?.partitions ?? NO_PARTITIONS);
   }
 
-  /** What is kept of the task that has a listing: up to its history W the store shows the listing's rows, whatever other tasks have reached. */
+  /** The state of the task that has a listing: up to its history W the store shows the listing's rows, regardless of other tasks. */
   partitionOf({ venue, venueSymbol }: Pick<LiveListing, 'venue' | 'venueSymbol'>): Partition | undefined {
     const partitions = this.#venues.get(venue)?.partitions ?? NO_PARTITIONS;
     return partitions.get(findPartition(partitions, venueSymbol));
   }
 
-  /** Rows of a listing that ended or came after this are in this copy, whatever the history store shows. */
+  /** Rows of a listing that ended or were received after this instant are in this copy, regardless of the history store. */
   recentFrom(listing: Pick<LiveListing, 'venue' | 'venueSymbol'>): Micros {
     return findRecentFrom(this.partitionOf(listing));
   }
 
-  /** False from `expectPast` to `join`: then rows, and what readings took the place of, are known only of what came since this copy was ready. */
+  /** False from `expectPast` to `join`: meanwhile rows and replaced readings are known only since this copy was ready. */
   get isWhole(): boolean {
     return this.#whole.isWhole;
   }

@@ -10,13 +10,13 @@ export type Partition = {
   offset: number;
   index: number;
   watermark: Micros | null;
-  /** Everything recorded after this was kept; null while nothing came. Rows that were published before are unknown. */
+  /** Everything recorded after this instant was kept; null while nothing was received. Rows that were published before are unknown. */
   since: Micros | null;
   /** W visible in the history store. */
   history: Micros | null;
   /** Its place when it had been followed to the end that it had at the start, from which on everything was kept; null before. */
   readyAt: Place | null;
-  /** A connection that concerns several shards has a life in each: its records come one by one to each log. */
+  /** A connection that concerns several shards has a separate life in each log, because its records are appended to each log separately. */
   readonly connections: ConnectionBook;
   readonly recent: RecentRows;
 };
@@ -44,7 +44,7 @@ export const findPartition = (partitions: ReadonlyMap<number, unknown>, venueSym
 
 type Heard = Pick<Reading, 'conn_id' | 'received_at'>;
 
-/** The alive span on which a reading came, by the log of the listing; null when it is not known. */
+/** The alive span on which a reading was received, by the log of the listing; null when it is not known. */
 export const findSpan = (partitions: Partitions, venueSymbol: string, heard: Heard): Span | null =>
   partitions.get(findPartition(partitions, venueSymbol))?.connections.spanOf(heard.conn_id, heard.received_at) ?? null;
 
@@ -72,6 +72,6 @@ export const findWatermark = (partitions: Partitions): Micros | null =>
 export const findHistoryWatermark = (partitions: Partitions): Micros | null =>
   findLeast(partitions, ({ history }) => history);
 
-/** Rows that ended or came after this are held, whatever the history store shows. */
+/** Rows that ended or were received after this instant are kept, regardless of the history store. */
 export const findRecentFrom = ({ since, watermark }: Pick<Partition, 'since' | 'watermark'> = NOTHING): Micros =>
   since === null || watermark === null ? 0 : Math.max(0, since, watermark - KEPT);

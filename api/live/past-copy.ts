@@ -12,7 +12,7 @@ import { findStartsAfter, readRoundsBefore } from './rounds.ts';
 
 /** A round this old leaves what streams resume in to be read from `live`. */
 const ROUND_AGE: Micros = 300_000_000;
-/** `live` is kept for a quarter of an hour: what is read must outlast the reading. */
+/** `live` is kept for a quarter of an hour: the entries must not expire while they are read. */
 const MOST_AGE: Micros = 720_000_000;
 /** Longest time without a turn for requests. */
 const SLICE_MS = 4;
@@ -129,12 +129,12 @@ const readVenue = async (kafka: KafkaHandle, { topic, stretches, signal, ...read
   }
 };
 
-/** Reads the minutes before into a copy of their own, up to where the node began to keep what it applies, and joins the two. */
+/** Reads the minutes before into a second copy, up to where the node began to keep what it applies, and joins the two. */
 export const joinPast = async (deps: PastDeps, names: Topics, signal: AbortSignal): Promise<void> => {
   const { kafka, memory, venues } = deps;
   const past = new LiveMemory(venues);
   const join = memory.join(past);
-  // One slice at a time, whatever comes side by side.
+  // One slice at a time, even if several are requested at once.
   const turns = new Turns(1);
   await Promise.all(
     venues.map(async (venue) => {

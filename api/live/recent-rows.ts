@@ -25,15 +25,15 @@ const toRowKey = (series: string, row: Row): string => {
   return `${series}|${row.at}|${price_type}|${timeframe}|${id}|${isLate(row) ? row.integers.src_offset : ''}`;
 };
 
-/** A row that is held as it came: tens of thousands are, each is thirty objects, and most are never looked at. */
+/** A row that is kept in encoded form: there are tens of thousands, each has thirty objects when decoded, and most are never read. */
 export class RecentRow {
   readonly sealed: boolean;
   readonly series: string;
   readonly end: Micros;
   readonly visibleFrom: Micros;
-  /** When its window or candle first had a row: what comes later takes the row's place, not this. */
+  /** The instant at which its window or candle first had a row: later rows replace the row, not this instant. */
   cameAt: Micros;
-  /** Of a gap between events that is not sealed: end of the newest window when it was told; null of all others. */
+  /** For an unsealed gap between events: the end of the newest window when it was published; null for all others. */
   readonly #announcedAt: Micros | null;
   readonly #place: BytePlace;
   readonly #log: ByteLog;
@@ -52,12 +52,12 @@ export class RecentRow {
     this.#log = log;
   }
 
-  /** Whether it was not told again at the end of the newest window, as a gap that still stands is. */
+  /** Whether it was not published again at the end of the newest window, as a gap that is still open would be. */
   isWithdrawn(watermark: Micros): boolean {
     return this.#announcedAt !== null && this.#announcedAt < findLastEnd(watermark, EVENT_GAP_WINDOW_MS);
   }
 
-  /** Its bytes are not looked at any more. */
+  /** Its bytes are no longer read. */
   free(): void {
     this.#log.free(this.#place);
   }
@@ -70,7 +70,7 @@ export class RecentRow {
 }
 
 export class RecentRows {
-  /** In order of first appearance, which is the order of the log: the oldest come first. */
+  /** In order of first appearance, which is the order of the log: the oldest are first. */
   readonly #rows = new Map<string, RecentRow>();
   readonly #log = new ByteLog();
   readonly #bySeries = new Map<string, Map<string, RecentRow>>();
@@ -90,7 +90,7 @@ export class RecentRows {
     this.#put(key, new RecentRow(row, { series, sealed, cameAt, log: this.#log, place: this.#log.append(bytes) }));
   }
 
-  /** Drops what QuestDB shows by the history watermark, and what is too old in any case. */
+  /** Drops rows that QuestDB shows according to the history watermark, and rows that are too old. */
   prune(watermark: Micros, history: Micros | null): void {
     for (const [key, row] of this.#rows) {
       const { series, end, visibleFrom: visible } = row;
@@ -104,7 +104,7 @@ export class RecentRows {
     }
   }
 
-  /** Takes over the rows of earlier entries, as if they had come here first; what came here since has replaced some, QuestDB shows others. */
+  /** Adds the rows of earlier entries, as if they had been received first; later rows have replaced some of them, and QuestDB shows others. */
   join(past: RecentRows, history: Micros | null): void {
     const since = [...this.#rows];
     this.#rows.clear();

@@ -86,10 +86,10 @@ const readChoices = async (
 
 /** Entries read at first: the marker is among the last, and the rounds of a small venue are whole in them. */
 const FIRST_REACH = 128;
-/** Each further look reaches so many times as far back, unless a marker gives the distance. */
+/** Each further attempt goes back this many times as far, unless a marker gives the distance. */
 const FURTHER = 16;
 
-/** The newest complete round of each partition; none of a partition that has none. What is read grows with a round, not with the topic. */
+/** The newest complete round of each partition, if there is one. The amount read grows with the size of a round, not of the topic. */
 export const readNewestRounds = async (reading: Reading): Promise<Rounds> => {
   const rounds = new Map<number, Round>();
   const begins = new Map<number, number>();
@@ -111,7 +111,7 @@ export const readNewestRounds = async (reading: Reading): Promise<Rounds> => {
   return rounds;
 };
 
-/** Rounds come once so often, and are written within moments. */
+/** The interval between rounds; a round is written within a short time. */
 const ROUND_EVERY_MS = 60_000;
 const WRITTEN_WITHIN_MS = 15_000;
 

@@ -9,7 +9,7 @@ const FORGET_LOST: Micros = 3_600_000_000;
 
 type VenueState = { readonly state: 'live' | 'degraded' | 'down'; readonly since: Micros | null };
 
-/** From an instant on, so many more connections are open, and so many more things are wrong. */
+/** The changes of the numbers of open connections and of faults at an instant. */
 type Turn = { readonly at: Micros; readonly open: number; readonly wrong: number };
 
 /** A slot is lost from the end of its last open connection until another one opens or it is forgotten. */
