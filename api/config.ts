@@ -10,7 +10,7 @@ import { TOOL_CONFIG } from './tool-app/tool-config.ts';
 
 export const API_CONFIG = {
   ...KAFKA_CONFIG,
-  VENUES: { type: 'list', description: 'Venue codes that are served.' },
+  VENUES: { type: 'list', description: 'Codes of the venues that are served.' },
   DATABASE_URL: { type: 'url', secret: true, description: `PostgreSQL with accounts and keys; ${PG_TLS_HINT}.` },
   QUESTDB_PG: {
     type: 'string',
@@ -20,17 +20,18 @@ export const API_CONFIG = {
   ...QUESTDB_LOGIN_CONFIG,
   HOST: { type: 'string', default: '127.0.0.1', description: 'Address the data API listens on.' },
   PORT: { type: 'integer', default: 8080, description: 'Port of the data API; 0 takes a free one.' },
-  BASE_URL: { type: 'url', default: null, description: 'How clients reach the data API; http://HOST:PORT when unset.' },
+  BASE_URL: { type: 'url', default: null, description: 'Public URL of the data API; http://HOST:PORT when unset.' },
   TRUSTED_PROXIES: {
     type: 'list',
     default: [],
-    description: 'Addresses of proxies before the data API and the tool server, whose X-Forwarded-For is believed.',
+    description: 'Addresses of proxies in front of the data API and the tool server, whose X-Forwarded-For is trusted.',
   },
   ...TOOL_CONFIG,
   ACCOUNT_URL: {
     type: 'url',
     default: null,
-    description: 'Account site: /llms.txt and /changelog lead there, its pages may call the tool server.',
+    description:
+      'URL of the account site: /llms.txt and /changelog redirect to it, and its pages may call the tool server.',
   },
   AUTH_URL: { type: 'url', default: null, description: 'Issuer of the OAuth sign-in; unset: keys only.' },
   INTERNAL_URL: {
@@ -43,7 +44,7 @@ export const API_CONFIG = {
     default: null,
     secret: true,
     description:
-      'Bearer of requests to the private listener, as the web process has it; unset: the one kept in PostgreSQL.',
+      'Bearer token of requests to the private listener, the same as in the web process; unset: the one stored in PostgreSQL.',
   },
   ...ARCHIVE_CONFIG,
   ...METRICS_CONFIG,
@@ -57,12 +58,12 @@ export const API_CONFIG = {
   WEBHOOKS_LOOPBACK: {
     type: 'boolean',
     default: false,
-    description: 'Webhooks of rules may lead to this machine and over plain HTTP; simulated runs only.',
+    description: 'Allows webhooks of rules to loopback addresses and over plain HTTP; simulated runs only.',
   },
   ...PAYMENT_CONFIG,
 } as const satisfies ConfigSpec;
 
 export const PERP_MCP_CONFIG = {
-  BASE_URL: { type: 'url', default: 'http://127.0.0.1:8080', description: 'How the data API is reached.' },
+  BASE_URL: { type: 'url', default: 'http://127.0.0.1:8080', description: 'URL of the data API.' },
   API_KEY: { type: 'string', secret: true, description: 'API key with which all calls are made.' },
 } as const satisfies ConfigSpec;

@@ -14,17 +14,17 @@ export const WEB_CONFIG = {
       'Public URL of the account site. It needs a host name, because passkeys do not work with an IP address; http://localhost:ACCOUNT_PORT when unset.',
   },
   AUTH_URL: { type: 'url', default: null, description: 'Issuer of the OAuth sign-in; ACCOUNT_URL when unset.' },
-  BASE_URL: { type: 'url', default: 'http://127.0.0.1:8080', description: 'How clients reach the data API.' },
+  BASE_URL: { type: 'url', default: 'http://127.0.0.1:8080', description: 'Public URL of the data API.' },
   DATA_API_URL: {
     type: 'url',
     default: null,
-    description: 'How this process reaches the data API; BASE_URL when unset.',
+    description: 'URL of the data API for this process; BASE_URL when unset.',
   },
   MCP_URL: { type: 'url', default: null, description: 'Public URL of the tool server; unset: no tool server.' },
   INTERNAL_HOST: {
     type: 'string',
     default: '127.0.0.1',
-    description: 'Address of the private listener: never a public one.',
+    description: 'Address of the private listener; never a public address.',
   },
   INTERNAL_PORT: {
     type: 'integer',
@@ -54,28 +54,28 @@ export const WEB_CONFIG = {
     default: null,
     secret: true,
     description:
-      'Opens the explorer to everybody who reaches the site, with this API key; unset: whoever is signed in explores with the plan of the account.',
+      'API key with which visitors use the explorer without signing in; unset: only signed-in users can use it, with the plan of their account.',
   },
   RPC_URL: {
     type: 'url',
     default: null,
     secret: true,
     description:
-      'Node of the chain that days are anchored on, for the proof page; unset: it checks up to the root of the day.',
+      'Node of the chain on which days are anchored, for the proof page; unset: the page checks up to the root of the day.',
   },
   TRUSTED_PROXIES: {
     type: 'list',
     default: [],
-    description: 'Addresses of proxies before the site, whose X-Forwarded-For is believed.',
+    description: 'Addresses of proxies in front of the site, whose X-Forwarded-For is trusted.',
   },
   SMTP_URL: {
     type: 'url',
     default: null,
     secret: true,
     description:
-      'Mail server, smtps://user:password@host; unset: letters wait in the table mail_outbox for the operator.',
+      'Mail server, smtps://user:password@host; unset: messages stay in the table mail_outbox for the operator.',
   },
-  MAIL_FROM: { type: 'string', default: null, description: 'Sender of letters; needed with SMTP_URL.' },
+  MAIL_FROM: { type: 'string', default: null, description: 'Sender address of mail; required with SMTP_URL.' },
   PAYMENT_RPC_URL: {
     type: 'url',
     default: null,
@@ -85,5 +85,5 @@ export const WEB_CONFIG = {
   },
   ...METRICS_CONFIG,
   METRICS_PORT: { type: 'integer', default: 9105, description: 'Port of /metrics, /healthz and /readyz.' },
-  SIMULATED: { type: 'boolean', default: false, description: 'The venues are simulated, and every page says so.' },
+  SIMULATED: { type: 'boolean', default: false, description: 'The venues are simulated; every page states it.' },
 } as const satisfies ConfigSpec;

@@ -13,7 +13,7 @@ export const PROCESSORS_CONFIG = {
     type: 'integer',
     default: -1,
     description:
-      "Copies of each partition of the topics it creates; -1 leaves it to the brokers' default.replication.factor.",
+      "Copies of each partition of the topics that it creates; -1 uses the brokers' default.replication.factor.",
   },
   TOPIC_NAMESPACE: { type: 'string', default: '', description: 'Prefix of topics and tables; empty is live.' },
   PROCESSOR_GROUP: { type: 'string', default: 'processors', description: 'Consumer group that shares the tasks.' },
@@ -28,7 +28,7 @@ export const PROCESSORS_CONFIG = {
     default: true,
     description: 'Whether the owner of a quiet partition appends ticks; false to process a finished log again.',
   },
-  SINK: { type: 'boolean', default: true, description: 'Also write rows into QuestDB.' },
+  SINK: { type: 'boolean', default: true, description: 'Whether the process also writes rows into QuestDB.' },
   QUESTDB_HTTP: {
     type: 'string',
     default: null,
@@ -43,7 +43,8 @@ export const PROCESSORS_CONFIG = {
   PRESENT_ALARM_PERCENT: {
     type: 'integer',
     default: 95,
-    description: "An alarm when less of a venue's listings are present in a layer for a minute.",
+    description:
+      "Share in percent: an alarm is raised when less of a venue's listings are present in a layer for a minute.",
   },
   ...METRICS_CONFIG,
   METRICS_PORT: { type: 'integer', default: 9102, description: 'Port of /metrics, /healthz and /readyz.' },

@@ -6,9 +6,9 @@ const SECTIONS: readonly DocsSection[] = ['Guides', 'Reference', 'Data'];
 
 const listNotes = ({ base, mcp }: SiteUrls): readonly string[] => [
   `* The API is at ${base}; its OpenAPI document at ${base}/openapi.json.`,
-  '* The key goes into the header `Authorization: Bearer KEY`, never into a URL. Snapshots, history, screen, candles, agent state and archive files can be paid per call: without a key they answer 402 with the price in USDC.',
-  '* `status` of a value says whether it is current. A value that is not current is withheld: null is never zero, and nothing is carried forward. A gap is a row with its cause.',
-  '* `number_format: "string"` gives the digits of the venue.',
+  '* Send the key in the header `Authorization: Bearer KEY`, never in a URL. Snapshots, history, screen, candles, agent state and archive files can be paid per call: without a key the response is 402 with the price in USDC.',
+  '* `status` of a value states whether it is current. A value that is not current is withheld: null is never zero, and nothing is carried forward. A gap is a row with its cause.',
+  '* `number_format: "string"` returns the digits of the venue.',
   ...(mcp === null ? [] : [`* The tool server (MCP, Streamable HTTP) is at ${mcp}.`]),
 ];
 

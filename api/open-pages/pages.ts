@@ -38,7 +38,7 @@ const printRow = (cells: readonly (string | number)[]): string => `| ${cells.joi
 const printErrors = (): string =>
   [
     '# Errors',
-    'A refused request answers `{"errors": [{"code", "message", "position", "hint", "path"}]}` with every fault found. `position` is the place of a fault in the text of a query or selection (`line`, `column`, `offset`, `length`), `path` the JSON pointer of a member or parameter. A 429 and a 503 have `Retry-After`.',
+    'The response to a refused request is `{"errors": [{"code", "message", "position", "hint", "path"}]}` with every fault found. `position` is the place of a fault in the text of a query or selection (`line`, `column`, `offset`, `length`), `path` the JSON pointer of a member or parameter. A 429 and a 503 have `Retry-After`.',
     [
       printRow(['code', 'status', 'try again', 'meaning', 'what to do']),
       printRow(['---', '---', '---', '---', '---']),
@@ -51,7 +51,7 @@ const printErrors = (): string =>
 const printPlans = (): string =>
   [
     '# Plans and prices',
-    'Each key has one plan, and limits apply per key. A day is a UTC day. A plan for 30 days is bought with USDC by a payable call without a key (the answer 402 offers it), and does not renew. A plan with a number of venues or instruments covers the venues with the largest volume and the instruments with the largest turnover of 24 h, chosen daily at 00:00 UTC; `scope` of an answer states what it covers.',
+    'Each key has one plan, and limits apply per key. A day is a UTC day. A plan for 30 days can be bought with USDC by a payable call without a key (the 402 response offers it); it does not renew automatically. A plan with a number of venues or instruments covers the venues with the largest volume and the instruments with the largest turnover of 24 h, chosen daily at 00:00 UTC; `scope` of an answer states what it covers.',
     `Every plan has the layers ${PLANS.free.layers.map((layer) => `\`${layer}\``).join(', ')}.`,
     [
       printRow(['limit', ...PLAN_NAMES]),
@@ -88,7 +88,7 @@ const listGuidePages = (): readonly DocsPage[] => [
   fromFile('Guides', 'docs/guides/start.md', {
     slug: 'start',
     title: 'Start in two minutes',
-    summary: 'The first calls, and what their answers mean.',
+    summary: 'The first calls and the meaning of their answers.',
   }),
   fromFile('Guides', 'docs/guides/concepts.md', {
     slug: 'concepts',
@@ -108,7 +108,7 @@ const listGuidePages = (): readonly DocsPage[] => [
   fromFile('Guides', 'clients/python/README.md', {
     slug: 'python',
     title: 'Python',
-    summary: 'The Python client: answers as frames, exact digits, live, archive and proof.',
+    summary: 'The Python client: data frames, exact digits, live stream, archive and proofs.',
   }),
   fromFile('Guides', 'clients/typescript/README.md', {
     slug: 'typescript',

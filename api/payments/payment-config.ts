@@ -6,13 +6,13 @@ export const PAYMENT_CONFIG = {
   PAYMENT_PAY_TO: {
     type: 'string',
     default: null,
-    description: 'Address that payments go to; unset: nothing is sold per call.',
+    description: 'Address that receives payments; unset: nothing is sold per call.',
   },
   PAYMENT_NETWORK: { type: 'string', default: 'eip155:8453', description: 'CAIP-2 name of the payment network.' },
   PAYMENT_ASSET: {
     type: 'string',
     default: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913',
-    description: 'Token contract payments are made in (USDC).',
+    description: 'Token contract of payments (USDC).',
   },
   PAYMENT_TOKEN_NAME: { type: 'string', default: 'USD Coin', description: "Name in the token's EIP-712 domain." },
   PAYMENT_TOKEN_VERSION: { type: 'string', default: '2', description: "Version in the token's EIP-712 domain." },

@@ -9,11 +9,15 @@ export const TOOL_CONFIG = {
   MCP_URL: {
     type: 'url',
     default: null,
-    description: 'How agents reach the tool server, with its path; unset: there is none.',
+    description: 'Public URL of the tool server with its path; unset: no tool server.',
   },
   MCP_PORT: { type: 'integer', default: 8081, description: 'Port of the tool server, on HOST.' },
-  MCP_HOSTS: { type: 'list', default: [], description: 'Further hosts (host:port) that requests to it may name.' },
-  MCP_ORIGINS: { type: 'list', default: [], description: 'Further origins whose pages may call it.' },
+  MCP_HOSTS: {
+    type: 'list',
+    default: [],
+    description: 'Additional values of the Host header (host:port) that the tool server accepts.',
+  },
+  MCP_ORIGINS: { type: 'list', default: [], description: 'Additional origins whose pages may call the tool server.' },
 } as const satisfies ConfigSpec;
 
 /** Its own settings and those of the process that runs it. */

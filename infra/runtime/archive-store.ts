@@ -25,7 +25,7 @@ export const ARCHIVE_CONFIG = {
   ARCHIVE_S3_PRESIGN: {
     type: 'boolean',
     default: true,
-    description: 'Links lead to the bucket; false: through the API, where clients do not reach the bucket.',
+    description: 'Whether links lead to the bucket; false: to the API, for clients that cannot reach the bucket.',
   },
 } as const satisfies ConfigSpec;
 

@@ -13,7 +13,7 @@ export const KAFKA_SECURITY_CONFIG = {
   KAFKA_TLS_CERT_FILE: {
     type: 'string',
     default: null,
-    description: 'PEM file of the certificate of this client, where the brokers ask for one.',
+    description: 'PEM file of the certificate of this client, if the brokers require one.',
   },
   KAFKA_TLS_KEY_FILE: { type: 'string', default: null, description: 'PEM file of its private key.' },
   KAFKA_TLS_SERVER_NAME: {

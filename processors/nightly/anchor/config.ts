@@ -2,7 +2,12 @@
 import type { ConfigSpec } from '../../../infra/runtime/config.ts';
 
 export const ANCHOR_CONFIG = {
-  RPC_URL: { type: 'url', default: null, secret: true, description: 'Node of the chain that day roots are posted on.' },
+  RPC_URL: {
+    type: 'url',
+    default: null,
+    secret: true,
+    description: 'Node of the chain on which day roots are posted.',
+  },
   ANCHOR_CONTRACT: {
     type: 'string',
     default: null,
