@@ -56,7 +56,7 @@ export const addAccess = (app: FastifyInstance, deps: AccessHookDeps): void => {
     if (operation === undefined) return;
     const call = toCall(request, operation);
     request.call = call;
-    // The framework refuses a malformed media type before it reads the body; its size is judged first (E-01 step 5).
+    // The framework refuses a malformed media type before it reads the body; the size must be checked first (E-01 step 5).
     if (operation.method === 'POST' && !isJsonType(request))
       request.headers = { 'content-type': 'application/octet-stream' };
     const refused = await checkAccess(call, access);

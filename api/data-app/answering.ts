@@ -38,7 +38,7 @@ export const watchEnd = (reply: FastifyReply, end: (left: AnswerEnd) => void): (
   };
   const cut = (): void => once('cut');
   raw.once('finish', () => once(raw.req.socket?.destroyed === true ? 'cut' : 'whole'));
-  // While somebody works at the answer nothing is over: a payment would buy the same work again and again, and be settled for none.
+  // While work on the answer continues, the call is not over: otherwise a payment could start the same work repeatedly and be settled for none of it.
   const leave = (): void => {
     if (request.answering === null) cut();
     else void request.answering.then(cut, cut);

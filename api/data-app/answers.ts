@@ -43,7 +43,7 @@ const readByteLimit = ({ headers }: FastifyRequest): number | null => {
 /** Bytes that the answer may have; a header that is no limit was refused before it is made. */
 const findByteLimit = (request: FastifyRequest): number => readByteLimit(request) ?? RESPONSE_BYTES;
 
-/** A header that lowers the limit to what is no limit (T-04, E-01 step 6). */
+/** The fault of a limit header whose value is not a valid limit (T-04, E-01 step 6). */
 export const findByteLimitFaults = (request: FastifyRequest): ApiError[] => {
   if (readByteLimit(request) !== null) return [];
   const message = `"${clip(String(request.headers['x-service-max-bytes']))}" is not a valid limit for the size of an answer.`;
@@ -82,7 +82,7 @@ const makeHint = (answer: Answer, { input }: Operation, refused: Refused): strin
 const refuseTooLarge = (bytes: number, limit: number, hint: string): ServiceError =>
   makeServiceError('DQL_LIMIT', `The answer has ${bytes} bytes, the limit is ${limit}.`, { hint });
 
-/** Weak, over the answer without what is volatile; the same answer from any node has the same tag. */
+/** A weak tag over the answer without its volatile parts; the same answer from any node has the same tag. */
 const computeEtag = (text: string): string =>
   `W/"${createHash('sha256').update(text.replace(VOLATILE, '')).digest('base64url').slice(0, 27)}"`;
 
@@ -97,7 +97,7 @@ const isMatching = (request: FastifyRequest, etag: string): boolean => {
 /** Whether rows are requested in another format than JSON. */
 export const wantsTable = ({ headers }: FastifyRequest): boolean => chooseFormat(headers.accept) !== 'json';
 
-/** Bytes of items as JSON that an operation may make for this request: tables are judged by their own bytes afterwards. */
+/** Bytes of items as JSON that an operation may produce for this request; tables are checked by their own bytes afterwards. */
 export const findItemsLimit = (request: FastifyRequest): ItemsLimit =>
   wantsTable(request)
     ? { stopsAt: TABLE_SOURCE_BYTES, named: TABLE_SOURCE_BYTES }

@@ -64,7 +64,7 @@ const describeMemory = (registry: Registry, live: LiveMemory, nowMicros: () => M
   );
 };
 
-/** The gauges read 0 until the returned function has named where the sizes come from. */
+/** The gauges are 0 until the returned function has set the source of the sizes. */
 const describeStreams = (registry: Registry): ApiMetrics['watchStreams'] => {
   const { watchGauge } = bindMetrics(registry);
   let read = (): { readonly streams: number; readonly waitingBytes: number } => ({ streams: 0, waitingBytes: 0 });

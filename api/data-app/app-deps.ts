@@ -18,11 +18,11 @@ import type { ApiMetrics } from './api-metrics.ts';
 
 export type AppDeps = Omit<AccessDeps, 'onFault'> & {
   readonly live: LiveMemory;
-  /** Streams over it; made before the copy is filled, since it observes what is applied. */
+  /** Streams over the copy; created before the copy is filled, because the hub observes what is applied. */
   readonly hub: StreamHub;
   /** How clients reach the API. */
   readonly baseUrl: string;
-  /** The account site, which has the documentation and the changelog as pages; absent: there is none. */
+  /** The account site, which has the documentation and the changelog as pages; absent when there is no site. */
   readonly accountUrl?: string;
   /** Addresses of proxies whose X-Forwarded-For is trusted: limits by address count the address in it (P-05). */
   readonly trustedProxies?: readonly string[];
@@ -36,7 +36,7 @@ export type AppDeps = Omit<AccessDeps, 'onFault'> & {
   readonly turnover?: () => StoredTurnover | null;
   /** Links to archive files, and the store they lead to; absent: there is no archive. */
   readonly files?: FileLinks;
-  /** Closed days and their proofs; absent: there are none. */
+  /** Closed days and their proofs; absent when there are none. */
   readonly anchors?: Anchors;
   /** Agent rules; absent: they cannot be read. */
   readonly rules?: AgentRules;
@@ -45,7 +45,7 @@ export type AppDeps = Omit<AccessDeps, 'onFault'> & {
   readonly nowMicros: () => Micros;
   /** Whether the store of keys answers, for /readyz. */
   readonly areKeysReachable: () => Promise<boolean>;
-  /** Whether stored history answers, for /readyz; absent: there is none. */
+  /** Whether the store of history responds, for /readyz; absent when there is no store. */
   readonly isHistoryReachable?: () => Promise<boolean>;
   /** Incidents and presence of the past; absent: the status leaves them out. */
   readonly statusStore?: StatusStore;

@@ -157,7 +157,7 @@ const makeContext = (
 };
 
 const addOperations = (app: FastifyInstance, deps: AppDeps, choose: ChooseScope): void => {
-  /** Steps 6 and 7 at a T of their own. */
+  /** Steps 6 and 7, at a separate T. */
   const check = (operation: Operation, request: FastifyRequest, call: Call) => {
     const context = makeContext(request, call, { deps, choose });
     return { context, ...checkInput(operation, readInput(request, call), context) };
@@ -198,7 +198,7 @@ const addOperations = (app: FastifyInstance, deps: AppDeps, choose: ChooseScope)
 };
 
 const addFailures = (app: FastifyInstance, methods: Methods): void => {
-  // Nothing comes here: its own handler makes fastify run the hooks for what has no route.
+  // Never called: with this handler fastify runs the hooks for requests without a route.
   app.setNotFoundHandler((request, reply) => sendNotFound(methods, request, reply));
   app.setErrorHandler((error, request, reply) => {
     const known: ServiceError | null = toServiceError(error);
@@ -222,11 +222,11 @@ export const buildApp = async (deps: AppDeps): Promise<FastifyInstance> => {
   const app = fastify({
     loggerInstance: deps.log,
     logController: new LogController({ disableRequestLogging: true }),
-    // Of a header of one value, such as Authorization, Node keeps the first; joined, two are a value that is none (RFC 9110 section 5.3).
+    // For a header with a single value, such as Authorization, Node keeps the first; two values joined would not be valid (RFC 9110 section 5.3).
     ...REQUEST_TIME,
     http: { ...REQUEST_TIME.http, requireHostHeader: false, joinDuplicateHeaders: true },
     bodyLimit: BODY_BYTES,
-    // A part of a path is judged by its endpoint, however long: the head of a request has at most 16 KiB.
+    // The endpoint checks the parts of its path, regardless of their length: the head of a request has at most 16 KiB.
     routerOptions: { maxParamLength: 16_384 },
     ...CLOSING,
     trustProxy: trustedProxies.length === 0 ? false : [...trustedProxies],
@@ -242,7 +242,7 @@ export const buildApp = async (deps: AppDeps): Promise<FastifyInstance> => {
   app.decorateRequest('receiptId', '');
   app.addHook('onRequest', async (request, reply) => {
     setReceipt(request, reply);
-    // What may be kept says so itself (N-14).
+    // Answers that may be cached set their own header (N-14).
     reply.header('cache-control', 'no-store');
   });
   app.addHook('onResponse', async (request, reply) => {

@@ -69,7 +69,7 @@ export const checkInput = (
   const finer = endpoint.refine(ofShape, toSpoilt(shape));
   const found = [...shape, ...finer];
   if (!state.live.isReady()) {
-    // No name is known yet: only the shape can be judged.
+    // No names are known yet: only the shape can be checked.
     if (found.length + apart.length > 0) throw new ServiceError([...apart, ...found]);
     throw makeUnavailable('The service has not read its state yet.');
   }

@@ -37,7 +37,7 @@ const JUDGED_TOGETHER: ReadonlySet<ErrorCode> = new Set([
 export const listCodesByStatus = (endpoint: Endpoint): ReadonlyMap<number, readonly ErrorCode[]> => {
   const codes = listErrorCodes(endpoint);
   const byStatus = Map.groupBy(codes, (code) => CATALOGUE[code].status);
-  // Without a selection nothing is judged together: its DQL_LIMIT is of the bytes of the answer.
+  // Without a selection there are no limits over several listings: DQL_LIMIT applies to the bytes of the answer.
   const together = codes.filter((code) => endpoint.codes.includes('DQL_COMPLEXITY') && JUDGED_TOGETHER.has(code));
   return new Map(
     [...byStatus].map(([status, own]) => [

@@ -3,7 +3,7 @@ import { type JsonValue, writeJson } from '../../schemas/json.ts';
 import type { Endpoint } from '../contract/endpoint.ts';
 import { isMap } from './row-formats.ts';
 
-/** The rows, and what has a header of its own in every answer. */
+/** The rows, and the members that have a separate header in every answer. */
 const WITHOUT: ReadonlySet<string> = new Set(['items', 'receipt_id']);
 
 /** `items_sha256` as `X-Service-Items-Sha256`. */
@@ -24,7 +24,7 @@ export const makeEnvelopeHeaders = (body: JsonValue): Record<string, string> => 
 /** The number of gaps, which are rows of no table. */
 export const GAPS_HEADER = 'X-Service-Gaps';
 
-/** The headers that an endpoint's tables may have, and the member of the answer that each stands for. */
+/** The headers that an endpoint's tables may have, with the member of the answer that each represents. */
 export const listEnvelopeHeaders = ({ output, rows }: Endpoint): ReadonlyMap<string, string> => {
   if (rows !== true) return new Map();
   const { properties = {} } = output;

@@ -56,7 +56,7 @@ export const sendNotFound = (methods: Methods, request: FastifyRequest, reply: F
   );
 };
 
-/** Step 1 of E-01: a request without a route is refused before its body is looked at. */
+/** Step 1 of E-01: a request without a route is refused before its body is read. */
 export const addRouteCheck = (app: FastifyInstance, methods: Methods): void => {
   app.addHook('onRequest', async (request, reply) =>
     request.is404 ? sendNotFound(methods, request, reply) : undefined,

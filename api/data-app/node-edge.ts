@@ -18,7 +18,7 @@ const hasHost = ({ httpVersion, rawHeaders }: IncomingMessage): boolean => {
   return host === undefined ? httpVersion === '1.0' : hosts.length === 1 && HOST.test(host);
 };
 
-/** What Node would refuse without a body: a head that names no host is refused as every other, an expectation that is unknown is none. */
+/** Requests that Node would refuse without a body: a head without a host is refused with a body, an unknown expectation is ignored. */
 export const addHeadCheck = (app: FastifyInstance): void => {
   app.addHook('onRequest', async ({ raw }, reply) =>
     hasHost(raw) ? undefined : sendErrors(reply, refuseUnreadable()),

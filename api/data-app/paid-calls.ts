@@ -19,7 +19,7 @@ export const sendRefused = (reply: FastifyReply, { status, headers, body }: Send
     .send(JSON.stringify('errors' in body ? { ...body, errors: writeErrors(body.errors) } : body));
 };
 
-/** What is charged: 200, and the redirect to a file. */
+/** Statuses that are charged: 200, and the redirect to a file. */
 const CHARGED: ReadonlySet<number> = new Set([200, 302]);
 
 /** Step 9; null: the call may be evaluated, and the payment ends with its answer. */
@@ -36,7 +36,7 @@ export const addLettingGo = (app: FastifyInstance): void => {
   });
 };
 
-/** Nothing of the request but its payment is looked at (P-06). */
+/** Only the payment of the request is checked (P-06). */
 export const buyPlan = async (reply: FastifyReply, payment: PlanPayment): Promise<FastifyReply> => {
   const answer = await payment.buy();
   if (answer.end !== undefined) watchEnd(reply, (left) => void answer.end?.(left));

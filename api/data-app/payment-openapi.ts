@@ -95,7 +95,7 @@ const isPayable = ({ key, price }: Endpoint): boolean => key === 'required' && p
 export const listSecurity = (endpoint: Endpoint): Record<string, never[]>[] =>
   endpoint.key === 'open' ? [{}, { key: [] }] : [{ key: [] }, ...(isPayable(endpoint) ? [{ payment: [] }] : [])];
 
-/** What a payable operation has besides others. */
+/** Additional parts of a payable operation. */
 export const planAnswer = (endpoint: Endpoint) =>
   isPayable(endpoint) ? { 'x-plan-purchase': { $ref: '#/components/schemas/PlanPurchase' } } : {};
 

@@ -13,7 +13,7 @@ export type Read = {
   readonly input: unknown;
   /** Faults of members of the input. */
   readonly faults: readonly ApiError[];
-  /** Faults of what is no member of it: headers, parameters of a URL that takes none, members given twice in a body. */
+  /** Faults outside of its members: headers, parameters of a URL that accepts none, members that are given twice in a body. */
   readonly apart: readonly ApiError[];
 };
 
@@ -63,7 +63,7 @@ const findStrayParameters = (query: URLSearchParams): ApiError[] =>
     ),
   );
 
-/** A body as JSON. A body that is none, or no UTF-8, is a fault of shape; of a member given twice the last is judged with the others. */
+/** A body as JSON. A body that is not JSON, or not UTF-8, is a fault of shape; if a member is given twice, the last one is checked with the others. */
 const readBody = (body: Buffer, apart: readonly ApiError[]): Read => {
   const none = makeShapeFault('', 'The body is empty.', 'Send a JSON object, such as {}.');
   if (body.length === 0) throw new ServiceError([...apart, none]);
@@ -80,7 +80,7 @@ const readBody = (body: Buffer, apart: readonly ApiError[]): Read => {
 /** Parameters mean nothing to JSON (RFC 8259 section 11), but for a charset, which can only be UTF-8. */
 const JSON_BODY = /^application\/json *(?:;(?!\s*charset=(?!"?utf-8"?\s*(?:;|$)))[^;]*)*$/i;
 
-/** Whether the media type that was sent is JSON, whatever the framework is shown instead. */
+/** Whether the media type that was sent is JSON, independent of the one that the framework sees. */
 export const isJsonType = ({ raw }: FastifyRequest): boolean => JSON_BODY.test(raw.headers['content-type'] ?? '');
 
 /** Whether the body was sent in an encoding, such as gzip: none is taken. */

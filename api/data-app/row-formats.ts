@@ -40,7 +40,7 @@ const AT_A_TIME = 500;
 type Progress = (bytes: number, share: number) => void;
 
 type Table = {
-  /** Columns that stand first, with rows or without. */
+  /** Columns that are always first, with or without rows. */
   readonly columns: readonly string[];
   readonly groups: readonly RowGroup[];
   readonly numberFormat: NumberFormat;
@@ -63,7 +63,7 @@ const visitRows = async ({ groups }: Table, visit: Visit): Promise<number> => {
   return count;
 };
 
-/** Whether a value has members of its own. */
+/** Whether a value is an object with members. */
 export const isMap = (value: JsonValue): value is Row =>
   typeof value === 'object' &&
   value !== null &&
@@ -126,7 +126,7 @@ const formatCsvCell = (cell: string | null | undefined): string => {
 const writeCsv = async (table: Table): Promise<Buffer> => {
   const { numberFormat, onBytes } = table;
   const columns = new Map<string, number>();
-  // The first line without its end; later ones with theirs and without the empty cells of columns that came after them.
+  // The first line without its line end; later lines with it, and without the empty cells of columns that were added later.
   let headBytes = -1;
   const addColumn = (column: string): number => {
     headBytes += Buffer.byteLength(formatCsvCell(column)) + 1;
@@ -231,7 +231,7 @@ export const writeRows = ({ format, metadata, ...table }: RowsRequest): Promise<
   }
 };
 
-/** Rows that are looked at to measure a table. */
+/** Number of rows that are read to measure a table. */
 const MEASURED_ROWS = 20_000;
 
 type Sample = { readonly every: number; readonly groups: readonly RowGroup[] };
@@ -291,7 +291,7 @@ const measureNews = async (table: Table): Promise<number[]> => {
   return news;
 };
 
-/** What each row takes of a table of `whole` bytes: its line; in Parquet a share, by what is new in it, of what the file has beyond that of one row. */
+/** The bytes of each row in a table of `whole` bytes: its line; in Parquet, a share of the bytes beyond those of a one-row file, by its new values. */
 export const measureTable = async (table: RowsRequest, whole: number): Promise<LineSizes> => {
   const sample = takeSample(table);
   if (table.format !== 'parquet') return measureLines(table, sample);

@@ -3,7 +3,7 @@ import type { Shape } from '../contract/json-schema.ts';
 
 type Members = Readonly<Record<string, Shape>>;
 
-/** Called with a part; `name` is that of a member, and absent where a part has none of its own. */
+/** Called with a part; `name` is the name of the member, and absent for a part that is not a member. */
 type Change = (part: Shape, name?: string) => Shape;
 
 const mapMembers = (members: Members, change: (part: Shape, name: string) => Shape): Members =>

@@ -31,7 +31,7 @@ export const sendErrors = (reply: FastifyReply, error: ServiceError): FastifyRep
     .send(printErrors(errors));
 };
 
-/** Codes of the HTTP parser with a text of their own. */
+/** Codes of the HTTP parser that have a specific text. */
 const UNREADABLE: Readonly<Record<string, readonly [message: string, hint: string]>> = {
   HPE_HEADER_OVERFLOW: ['The URL and headers are larger than 16 KiB.', 'Shorten them; long selections go in a body.'],
   ERR_HTTP_REQUEST_TIMEOUT: [

@@ -7,7 +7,7 @@ import type { Endpoint } from '../contract/endpoint.ts';
 import type { Shape } from '../contract/json-schema.ts';
 
 const ajv = new Ajv2020({ allErrors: true, strict: false, verbose: true });
-// Forms of texts are for readers of the document. `refine` judges them here, with words of their own.
+// Patterns of texts are for readers of the document. `refine` checks them here, with specific messages.
 ajv.removeKeyword('pattern').removeKeyword('propertyNames');
 const compiled = new WeakMap<Shape, ValidateFunction>();
 

@@ -24,7 +24,7 @@ type StreamDeps = {
   readonly moves?: RuleMoves;
 };
 
-/** How long a client waits before it comes again. */
+/** The time for which a client waits before it reconnects. */
 const RETRY_MS = 3_000;
 const HEADERS = {
   'content-type': 'text/event-stream',
@@ -39,7 +39,7 @@ const readLastEventId = ({ headers }: FastifyRequest): string | null => {
   return typeof text === 'string' && text !== '' ? text : null;
 };
 
-/** The stream's place among those of its key is given up when its connection is gone, not with the request. */
+/** The stream's place of its key is released when its connection has ended, not with the request. */
 const keepPlace = ({ call }: FastifyRequest): (() => void) => {
   const place = call?.leases.stream ?? null;
   if (call !== null) call.leases.stream = null;
@@ -121,7 +121,7 @@ export const addStream = (
         try {
           begin();
         } catch (error) {
-          // The answer has begun: the client can only be let go.
+          // The answer has begun: the connection can only be closed.
           request.log.error({ err: error }, 'a stream could not begin');
           reply.raw.destroy();
         }

@@ -2,7 +2,7 @@
 import type { Endpoint } from '../contract/endpoint.ts';
 import type { Shape } from '../contract/json-schema.ts';
 
-/** What holds rows, and the rows themselves: no columns of their own. */
+/** Members that contain rows, and the rows themselves: they have no columns. */
 const NO_COLUMNS: ReadonlySet<string> = new Set(['layers', 'rows', 'gaps']);
 
 /** Members that are always there, as paths; maps keyed by data have only what they hold. */

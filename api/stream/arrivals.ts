@@ -12,12 +12,12 @@ export class Arrivals {
     return this.#isClosed;
   }
 
-  /** Resolves when `isThere` holds after something has arrived, after `forMs` at the latest. What is over leaves nothing behind. */
+  /** Resolves when `isThere` is true after an arrival, or after `forMs` at the latest. A finished wait leaves nothing behind. */
   until(isThere: () => boolean, forMs: number): Promise<void> {
     return this.#wait(this.#waiting, isThere, forMs);
   }
 
-  /** Likewise of what the past may bring: no arrival has a cost for those that wait for it. */
+  /** The same for the minutes before the start, when they are joined: arrivals cost nothing for these waits. */
   untilJoined(isThere: () => boolean, forMs: number): Promise<void> {
     return this.#wait(this.#forPast, isThere, forMs);
   }

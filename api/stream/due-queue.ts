@@ -20,12 +20,12 @@ export class DueQueue<T> {
     }
   }
 
-  /** Whether there is a moment at or before `now`. */
+  /** Whether an instant at or before `now` is queued. */
   isDue(now: Micros): boolean {
     return this.#at(0) <= now;
   }
 
-  /** The soonest moment at or before `now`, taken off; null when there is none. */
+  /** Removes and returns the earliest instant at or before `now`; null when there is none. */
   take(now: Micros): Due<T> | null {
     const [top] = this.#heap;
     if (top === undefined || top.at > now) return null;

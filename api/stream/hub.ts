@@ -22,28 +22,28 @@ import { RowNews } from './row-news.ts';
 import { formatGap, type Gap, Stream } from './stream.ts';
 import { TrackBoard } from './track-board.ts';
 
-/** The clock is checked this often: a change that time brings is sent well within a second (ST-07). */
+/** The interval at which the clock is checked: a change that only time causes is sent well within a second (ST-07). */
 const TICK_MS = 250;
 const TICK: Micros = TICK_MS * 1_000;
 /** Clocks of nodes differ by less: one that is further off alarms. */
 const CLOCKS_APART: Micros = 1_000_000;
 const ROTATE: Micros = 86_400_000_000;
-/** Kinds of entries that change what a stream sends, besides rows; the others only move its place. */
+/** Kinds of entries, other than rows, that change what a stream sends; the others only advance its place. */
 const CHANGING: ReadonlySet<string> = new Set<LiveEntry['kind']>(['reading', 'connection', 'listing', 'capability']);
 
 const toApplied = ({ venue, partition, message, before, replaced }: AppliedEntry): Applied => ({
   ...{ venue, task: `${venue}/${partition}`, message, before, replaced },
 });
 
-/** A stream waits longer than a call: what it has missed cannot be requested again once it has begun anew. */
+/** A stream waits longer than a call, because what it has missed cannot be requested again once a new stream has begun. */
 const MISSED_WITHIN_MS = 60_000;
-/** Nodes are apart by less: what an id is beyond for longer will not come, because the log was begun anew. */
+/** Nodes differ by less than this: if an id is ahead of the node for longer, its entries will not arrive, because the log was recreated. */
 const AHEAD_WITHIN_MS = 2_000;
 
 type HubDeps = {
   readonly live: LiveMemory;
   readonly nowMicros: () => Micros;
-  /** How long a stream that comes back waits for what it has missed while that is being read; a minute when left out. */
+  /** The time for which a resumed stream waits for missed entries that are still being read; a minute by default. */
   readonly missedWithinMs?: number;
   /** How long it waits for what its client has received from a node that is ahead of this one; two seconds when left out. */
   readonly aheadWithinMs?: number;
@@ -53,11 +53,11 @@ type HubDeps = {
 type Opening = {
   readonly account: Account;
   readonly request: StreamRequest;
-  /** `Last-Event-ID` as it came. */
+  /** `Last-Event-ID` as received. */
   readonly lastEventId: string | null;
   readonly out: Writable;
   readonly findKey: () => Promise<KeyAnswer>;
-  /** Whether the plan narrows to what it did when the stream began: it is chosen anew each day (AC-02). */
+  /** Whether the scope of the plan is the same as when the stream began: it is selected again each day (AC-02). */
   readonly isInScope: () => boolean;
 };
 
@@ -167,7 +167,7 @@ export class StreamHub {
     this.#scheduleFlush();
   }
 
-  /** Sends every client its last event, also those that come later. */
+  /** Sends every client its last event, including clients that connect later. */
   close(): void {
     this.#arrivals.close();
     for (const stream of [...this.#streams]) stream.end('shutdown');
@@ -176,7 +176,7 @@ export class StreamHub {
   #greet(stream: Stream, lastEventId: string | null, now: Micros): void {
     const { request, tasks } = stream;
     const sent = lastEventId === null ? null : parseEventId(lastEventId, request.selection, tasks);
-    // The node that issued it may have a clock ahead of this one's: what is due until then is sent here when it is due.
+    // The clock of the node that issued the id may be ahead of this one's: changes that are due until then are sent here when they are due.
     const id =
       sent === null || sent.sentAt > now + CLOCKS_APART ? null : { ...sent, sentAt: Math.min(sent.sentAt, now) };
     // A node that ends sends nothing after the id: the client resumes from it elsewhere.
@@ -229,7 +229,7 @@ export class StreamHub {
     this.#board.advance(now);
   }
 
-  /** The same for the lag of venues too, which no single moment brings; ends that step. */
+  /** The same for the lag of venues, which no single instant causes; ends that step. */
   #advanceAll(now = this.#nowMicros()): Micros {
     this.#endRows();
     this.#advance(now);
@@ -263,7 +263,7 @@ export class StreamHub {
     for (const stream of this.#streams) if (stream.hasDrafts) stream.commit(this.#idOf(stream, now));
   }
 
-  /** The id of what comes beside the log: one that is replayed has received no more than its newest id says. */
+  /** The id of events that are not from the log: a stream in a replay has received no more than its newest id states. */
   #idOf(stream: Stream, now: Micros): string {
     return this.#replays.has(stream) ? stream.lastId : this.#printId(stream, now);
   }
@@ -274,7 +274,7 @@ export class StreamHub {
     return this.#ids.print(stream, { sentAt, lagging });
   }
 
-  /** Tasks of the venues that have come anywhere; of one that has brought nothing new yet everything follows that comes. */
+  /** Tasks of the venues that are known; for a task without new entries, everything that is received later follows. */
   #listTasks(venues: readonly string[]): readonly string[] {
     return venues
       .flatMap((venue) =>
@@ -300,7 +300,7 @@ export class StreamHub {
     if (changes) {
       this.#endRows();
       this.#advance(now);
-      // What is due before any other entry is a step of its own: its id passes none of the rows that have gathered.
+      // Changes that are due before any other entry are a separate step: its id passes none of the collected rows.
     } else if (this.#ends.isDue(now) || this.#board.isDue(venue, now)) this.#advanceAll(now);
     // Each event of rows has the place of its last row: a client that is cut off after it receives none of them again.
     const placed = isRow && entry !== null && this.#streams.size > 0 ? placeRow(venue, entry) : null;
@@ -328,7 +328,7 @@ export class StreamHub {
 
   #publishEntry(venue: string, entry: LiveEntry, now: Micros): void {
     const board = this.#board;
-    // Before any track is looked at, so that the id of the step says that the venue is behind.
+    // Before any track is checked, so that the id of the step states that the venue is behind.
     board.checkLag(venue, now);
     switch (entry.kind) {
       case 'connection':

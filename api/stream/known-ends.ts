@@ -24,7 +24,7 @@ export class KnownEnds {
     return this.#due.isDue(now);
   }
 
-  /** A listing whose end has come, the one that ended first; null when there is none. */
+  /** The listing that ended first among those whose end has passed; null when there is none. */
   take(now: Micros): LiveListing | null {
     const due = this.#due.take(now);
     if (due === null) return null;

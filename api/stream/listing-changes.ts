@@ -21,7 +21,7 @@ export type Changed = {
   readonly awaitEnd: (selected: Selected) => void;
 };
 
-/** A moment, now or one that is replayed: its instant, what sends a snapshot of a track as of then, and the mark that was present. */
+/** The present or a replayed point of the log: its instant, the function that sends a snapshot of a track as of then, and the mark that was present. */
 type Moment = {
   readonly at: Micros;
   readonly sendSnapshot: (track: Track<Stream>) => void;
@@ -68,7 +68,7 @@ const sendListing = (stream: Stream, listing: LiveListing, { live, at, findMark,
 export const findListing = (live: LiveMemory, { listing: version }: LiveEntry): LiveListing | undefined =>
   version === null ? undefined : live.venue(version.venue)?.listings.get(version.venue_symbol);
 
-/** The present. A version holds as soon as it is read, also where this node's clock is behind that of the log. */
+/** The present. A version is valid as soon as it is read, even if this node's clock is behind the log. */
 const makePresentMoment = (stream: Stream, { versions }: LiveListing, { live, board, now }: Changed): Moment => {
   const at = Math.max(now, versions.at(-1)?.written_at ?? now);
   const { bounds } = stream.request.format;
@@ -82,7 +82,7 @@ const makePresentMoment = (stream: Stream, { versions }: LiveListing, { live, bo
   };
 };
 
-/** Handles a version of a listing, or its end: follows it, lets it go, or sends its new record; at present, or at a moment that is replayed. */
+/** Handles a version of a listing, or its end: follows it, removes it, or sends its new record, at present or at a replayed point. */
 export const changeListing = (
   stream: Stream,
   listing: LiveListing,
@@ -107,13 +107,13 @@ export const changeListing = (
     changed.awaitEnd(after);
     stream.selected.set(key, after);
     sendListing(stream, listing, { ...told, change: 'changed' });
-    // What is collected of it may be something else now; a replay sends the statuses at its end.
+    // Different layers may be collected for it now; a replay sends the statuses at its end.
     if (moment === undefined)
       for (const track of board.ofListing(listing.venue, listing.venueSymbol)) board.refresh(track, changed.now);
   }
 };
 
-/** Brings a stream's listings to the present: ends that were known ahead, so that no entry reports them, and what else differs. */
+/** Updates a stream's listings to the present: ends that were known in advance, which no entry reports, and other differences. */
 export const settleListings = (stream: Stream, changed: Changed): void => {
   const present = new Map(
     selectNow(stream.request, changed.live, changed.now).map((selected) => {
@@ -121,7 +121,7 @@ export const settleListings = (stream: Stream, changed: Changed): void => {
       return [toListingKey(venue, venueSymbol), selected] as const;
     }),
   );
-  // Ends come first: they make room within the plan.
+  // Ends are first, because they free places of the plan.
   for (const [key, { listing }] of [...stream.selected]) {
     if (!present.has(key)) changeListing(stream, listing, changed);
   }

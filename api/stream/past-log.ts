@@ -50,7 +50,7 @@ export class PastLog {
         if (!this.#isLater(listing, sentAt)) continue;
         const written = this.#written.get(toListingKey(code, listing.venueSymbol)) ?? Number.POSITIVE_INFINITY;
         const version = findVersionAt(listing.versions, written - 1);
-        // Its end, which what follows may have revoked, was told when it came.
+        // Its end, which later entries may have revoked, was reported at that time.
         if (version === null || (version.delisted_at ?? Number.POSITIVE_INFINITY) <= sentAt) continue;
         // Of an id within a replay the places are newer than the instant.
         const at = Math.max(version.written_at, Math.min(sentAt, written - 1));
@@ -69,7 +69,7 @@ export class PastLog {
     const reading = this.readingThen(track);
     const task = `${code}/${findPartition(venue.partitions, track.listing.venueSymbol)}`;
     if (reading !== null && this.#connections.has(`${task}|${reading.conn_id}`)) return null;
-    // The version that comes after the id may have been written before the instant: what it switches off was not known.
+    // A version after the id may have been written before the instant: at that time it was not known that it switches layers off.
     const written = this.#written.get(toListingKey(code, track.listing.venueSymbol)) ?? Number.POSITIVE_INFINITY;
     const at = Math.min(id.sentAt, written - 1);
     const view = { ...makeVenueView(live, venue, at), stateLag: false };
@@ -89,7 +89,7 @@ export class PastLog {
     return passed.isHeld() ? passed.entry().reading : track.listing.readings.get(track.layer);
   }
 
-  /** The replay has come past an entry. */
+  /** The replay has passed an entry. */
   pass(held: RingEntry): void {
     if (held.track !== null) this.#passed.set(held.track, held);
   }

@@ -11,7 +11,7 @@ const SHAPE = /^([\w-]{11})\.([0-9a-z]{1,11})(~?)\.([\w-]+)$/;
 export type EventId = {
   /** Name of the selection and format it was issued under. */
   readonly selection: string;
-  /** Status changes that time alone brings have been sent up to here. */
+  /** Status changes that only time causes have been sent up to this instant. */
   readonly sentAt: Micros;
   /** Some venue was behind then, or a part of a step was received: what the client knows of statuses cannot be derived. */
   readonly lagging: boolean;
@@ -65,7 +65,7 @@ const readVarints = (bytes: Buffer): number[] | null => {
   return scale === 1 ? values : null;
 };
 
-/** The common part of the ids of one moment, for any selection; one that would be too long for ST-02 cannot be resumed from. */
+/** The common part of the ids of one step, for any selection; an id that would be too long for ST-02 cannot be used to resume. */
 export const printMoment = ({ sentAt, lagging }: Omit<EventId, 'places' | 'selection'>, places: string): string => {
   const text = `.${sentAt.toString(36)}${lagging ? '~' : ''}.${places}`;
   // One that is not lagging leaves room for the mark of a part.
@@ -82,7 +82,7 @@ export const toPartId = (id: string): string => id.replace(/^([\w-]{11}\.[0-9a-z
 /** Id of the frames before the picture is complete: nothing can be resumed from it. */
 export const makeStartId = (selection: string): string => selection + NOWHERE;
 
-/** The content of an id, or null when it is none of this selection over these tasks. */
+/** The content of an id, or null when the id does not belong to this selection over these tasks. */
 export const parseEventId = (text: string, selection: string, tasks: readonly string[]): EventId | null => {
   const parts = text.length > LONGEST ? null : SHAPE.exec(text);
   if (parts === null || parts[1] !== selection) return null;

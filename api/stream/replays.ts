@@ -15,9 +15,9 @@ type ReplaysDeps = {
   /** Looks at the clock and sends all streams what time alone has changed; answers the instant. */
   readonly look: () => Micros;
   readonly changedAt: (now: Micros) => Changed;
-  /** The stream has come to the present. */
+  /** The stream has reached the present. */
   readonly onPresent: (stream: Stream, now: Micros) => void;
-  /** The stream, which follows no listing, begins anew after a gap. */
+  /** The stream, which follows no listing, begins again after a gap. */
   readonly onLost: (stream: Stream, gap: Gap) => void;
 };
 
@@ -33,12 +33,12 @@ export class Replays {
     this.#rests = createRests(() => this.#takeTurn(), MOST_REST_MS);
   }
 
-  /** Whether the stream has not come to the present yet. */
+  /** Whether the stream has not reached the present yet. */
   has(stream: Stream): boolean {
     return this.#going.has(stream);
   }
 
-  /** Begins at once; what is short is whole when this returns. */
+  /** Begins immediately; a short replay is complete when this returns. */
   begin(stream: Stream, id: EventId, now: Micros): void {
     const replay = new Replay(stream, id, { ...this.#deps.changedAt(now), ring: this.#deps.ring });
     this.#going.set(stream, replay);

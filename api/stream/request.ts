@@ -32,7 +32,7 @@ import events from './example.json' with { type: 'json' };
 
 const DEFAULT_LAYERS = READING_LAYERS.filter((layer) => LAYERS[layer].isStreamedUnasked);
 const OTHER_LAYERS = READING_LAYERS.filter((layer) => !LAYERS[layer].isStreamedUnasked);
-/** Layers of rows, each published once as it comes, ascending. */
+/** Layers of rows, each row published once when it is received, ascending. */
 const ROW_LAYERS = [...ROW_STREAMS.keys()].sort();
 /** A collection and one of it name the same (L-01). */
 const ROW_NAMES: ReadonlyMap<string, RowLayer> = new Map(
@@ -256,7 +256,7 @@ export const readRequest = (
 export const selectAt = ({ names, narrowing }: StreamRequest, live: LiveMemory, at: Micros): Selected[] =>
   selectListings(names, findDirectory(live), { at, narrowing });
 
-/** The listings of a stream at present. A version holds as soon as it is read, also where this node's clock is behind that of the log. */
+/** The listings of a stream at present. A version is valid as soon as it is read, even if this node's clock is behind the log. */
 export const selectNow = (request: StreamRequest, live: LiveMemory, now: Micros): Selected[] => {
   const findAhead = ({ versions }: LiveListing): Micros | null => {
     const writtenAt = versions.at(-1)?.written_at ?? now;

@@ -32,7 +32,7 @@ export const createRests = (next: () => void, mostMs = Number.POSITIVE_INFINITY)
         rest(Math.min(performance.now() - began, mostMs));
       }
     },
-    // What a slice itself asks for comes after its rest.
+    // Slices that a slice requests run after its pause.
     wake: () => {
       if (!isTaking) rest(0);
     },

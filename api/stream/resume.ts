@@ -137,7 +137,7 @@ export class Replay {
     this.#rows.send();
   }
 
-  /** The end of a listing that was known ahead came before what follows. */
+  /** The end of a listing, known in advance, was before the following entry. */
   #endListing(key: string, at: Micros): void {
     const selected = this.#stream.selected.get(key);
     const end = selected?.version.delisted_at ?? null;
@@ -196,7 +196,7 @@ export class Replay {
     this.#stream.add('update', track.data(sight, change), track.key);
   }
 
-  /** At the moment it was read, which is never before it was received. */
+  /** At the instant at which it was read, which is never before its receipt. */
   #sight(track: Track<Stream>, reading: Reading | null, from: Micros): Sight | null {
     const { live } = this.#changed;
     const venue = live.venue(track.listing.venue);

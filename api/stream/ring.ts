@@ -42,7 +42,7 @@ export type RingEntry = Place & {
   replaced(): Reading | null;
 };
 
-/** `floor`: the newest place that is not held; what lies above it is. */
+/** `floor`: the newest place that is not kept; all places above it are. */
 type Task = { readonly name: string; readonly venue: string; floor: Place };
 
 const readVenue = (task: string): string => task.slice(0, task.lastIndexOf('/'));
@@ -52,7 +52,7 @@ class HeldTrack {
   readonly name: string;
   /** Number of its newest entry. */
   newest = NONE;
-  /** The reading before its oldest entry that is held: as it is held elsewhere, or copied here. */
+  /** The reading before its oldest kept entry: shared with another owner, or copied here. */
   #before: HeldReading | null = null;
   #copy: Buffer | null = null;
   #copied = 0;
@@ -110,7 +110,7 @@ export class Ring {
   readonly #most: number;
   readonly #columns: Columns;
   readonly #bytes = new ByteLog();
-  /** Numbers of the oldest entry that is held, and of the one that comes next. */
+  /** Numbers of the oldest kept entry, and of the next entry. */
   #first = 0;
   #next = 0;
   readonly #tasks: Task[] = [];
@@ -125,7 +125,7 @@ export class Ring {
     this.#columns = new Columns(most);
   }
 
-  /** A task is followed from `place` on; one that is followed goes on. Answers its number. */
+  /** Follows a task from `place` on, unless it is already followed. Returns its number. */
   begin(task: string, place: Place): number {
     const known = this.#taskNumbers.get(task);
     if (known !== undefined) return known;
@@ -133,9 +133,9 @@ export class Ring {
     return this.#tasks.push({ name: task, venue: readVenue(task), floor: place }) - 1;
   }
 
-  /** Takes over what came before: `past` ends where this ring began, and is pushed into no more. */
+  /** Adds the earlier entries: `past` ends where this ring began, and receives no more entries. */
   join(past: Ring): void {
-    // The entries dropped here came after all that is held there.
+    // The entries dropped here are newer than all that are kept there.
     if (this.#first > 0) return;
     for (const [number, { name, floor }] of past.#tasks.entries()) {
       const task = this.#tasks[this.begin(name, floor)] as Task;
@@ -172,7 +172,7 @@ export class Ring {
     this.#dropOld(now);
   }
 
-  /** Entries at these places are left out from now on: what came before has told them. */
+  /** Entries at these places are omitted from now on, because earlier entries have reported them. */
   leaveOut(places: ReadonlySet<string>): void {
     if (places.size === 0) return;
     for (let number = this.#first; number < this.#next; number++)
@@ -192,7 +192,7 @@ export class Ring {
     return true;
   }
 
-  /** Number of the entry that comes next. */
+  /** Number of the next entry. */
   get end(): number {
     return this.#next;
   }

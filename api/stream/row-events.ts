@@ -27,7 +27,7 @@ const LAYER_OF: ReadonlyMap<string, RowLayer> = new Map(
   [...ROW_STREAMS].map(([streamed, { table }]) => [table, streamed] as const),
 );
 
-/** A candle is sent when it is complete; that there is none is decided by its seal. */
+/** A candle is sent when it is complete; its absence is decided by its seal. */
 const isDecided = (kind: LiveEntry['kind'], { texts }: Row): boolean =>
   kind === 'sealed' || (kind === 'provisional' && texts.gap_cause === undefined);
 
@@ -130,7 +130,7 @@ const formatRow = (row: Row, { layer }: Kind, context: Context): string => {
   return writeJson(object, { numberFormat: context.format.numberFormat });
 };
 
-/** Data of one event: a candle alone, or trades or liquidations that came one after the other. */
+/** Data of one event: a single candle, or consecutive trades or liquidations. */
 const writeData = (rows: readonly string[], { layer, timeframe, priceType }: Kind, context: Context): string => {
   const { venue, venueSymbol } = context.listing;
   const head = { venue, venue_symbol: venueSymbol, instrument: context.version.record.values.instrument };
@@ -158,7 +158,7 @@ type Receivers = {
   readonly findMark?: (listing: LiveListing) => Mark | null;
 };
 
-/** A row as it is sent: those of one `place` that follow each other are one event. */
+/** A row as it is sent: consecutive rows of one `place` are one event. */
 type PlacedRow = {
   readonly venue: string;
   readonly symbol: string | null;
@@ -167,7 +167,7 @@ type PlacedRow = {
   readonly place: string;
 };
 
-/** Null: no stream is told of such an entry. Candles are sent alone. */
+/** Null: the entry is not sent to any stream. Candles are sent one per event. */
 export const placeRow = (venue: string, entry: LiveEntry): PlacedRow | null => {
   const [layer, { row, symbol }] = [findRowLayer(entry), entry];
   if (layer === null || row === null) return null;
@@ -187,7 +187,7 @@ export class RowBatches {
     this.#live = live;
   }
 
-  /** Whether rows have gathered that this one, which one of the streams wants, does not go with: they are an event of their own, before it. */
+  /** Whether collected rows cannot share an event with this row, which one of the streams follows: they are a separate event before it. */
   holdsOthers({ kind, place }: PlacedRow, streams: Iterable<Stream>): boolean {
     if (this.#batches.size === 0 || place === this.#place) return false;
     for (const stream of streams) if (wants(stream, kind)) return true;

@@ -9,10 +9,10 @@ import { findRowLayer } from './row-events.ts';
 const KEPT: Micros = 900_000_000;
 
 type Told = { readonly text: string; readonly at: Micros };
-/** A candle of which it is not known whether it was told before the first entry that came here. */
+/** A candle of which it is not known whether it was sent before the first entry received here. */
 type Unsure = Told & { readonly place: string };
 
-/** Where entries come from. */
+/** The source of entries. */
 type Origin = { readonly venue: string; readonly task: string };
 
 const toKey = (venue: string, symbol: string, { at, texts }: Row): string =>
@@ -34,9 +34,9 @@ const forgetOld = (held: Map<string, Told>, before: Micros): void => {
 };
 
 export class RowNews {
-  /** Candles that were told and may still change, in the order in which they became complete. */
+  /** Candles that were sent and may still change, in the order in which they became complete. */
   readonly #told = new Map<string, Told>();
-  /** Null once all that came before was taken over. */
+  /** Null once all earlier entries have been added. */
   #unsure: Map<string, Unsure> | null = new Map();
 
   /** Takes in an entry of the log, null for a reading. The answer follows from the log alone: nodes that have followed it send the same. */
@@ -54,7 +54,7 @@ export class RowNews {
     return before?.text !== text;
   }
 
-  /** Takes over what was told before the first entry that came here. Answers the places of those taken for news that were none. */
+  /** Adds what was sent before the first entry received here. Returns the places of rows that were treated as new but were not. */
   join(past: RowNews): ReadonlySet<string> {
     const repeats = new Set<string>();
     for (const [key, { text, place }] of this.#unsure ?? []) if (past.#told.get(key)?.text === text) repeats.add(place);

@@ -157,14 +157,14 @@ export class Stream {
     this.#finish(reason, { drop: false });
   }
 
-  /** The client is gone. */
+  /** The client has disconnected. */
   drop(): void {
     if (this.#isEnded) return;
     this.#isEnded = true;
     this.#onEnd(this);
   }
 
-  /** Too slow to be served: what waits is given up, and the client may come again (ST-06). */
+  /** Too slow to be served: waiting events are discarded, and the client may connect again (ST-06). */
   #giveUp(): void {
     if (!this.#isEnded) this.#finish('rotate', { drop: true });
   }

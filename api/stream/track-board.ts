@@ -19,11 +19,11 @@ export class TrackBoard {
   readonly #live: LiveMemory;
   /** By listing, then by format and layer. */
   readonly #tracks = new Map<string, Map<string, StreamTrack>>();
-  /** Streams that follow a listing, whatever of it. */
+  /** Streams that follow any layer of a listing. */
   readonly #followers = new Map<string, Set<Stream>>();
   #trackCount = 0;
   readonly #due = new DueQueue<StreamTrack>();
-  /** Venues whose watermark lies too far back, as reported to streams (L-07 `state_lag`). */
+  /** Venues whose watermark is too far behind, as reported to streams (L-07 `state_lag`). */
   readonly #behind = new Set<string>();
 
   constructor(live: LiveMemory) {
@@ -100,7 +100,7 @@ export class TrackBoard {
     return track.see({ view: makeVenueView(this.#live, venue, at), reading: listing.readings.get(layer), at });
   }
 
-  /** Adds a snapshot of the track to the step of a stream; false when there is none to give. */
+  /** Adds a snapshot of the track to the step of a stream; false when there is none. */
   sendSnapshot(stream: Stream, track: StreamTrack, now: Micros): boolean {
     const sight = this.presentSight(track, now);
     if (sight === null) return false;
@@ -108,12 +108,12 @@ export class TrackBoard {
     return true;
   }
 
-  /** Whether a moment of some track has come, or the venue has fallen behind or caught up. */
+  /** Whether a track is due, or the venue has fallen behind or caught up. */
   isDue(venue: string, now: Micros): boolean {
     return this.#due.isDue(now) || this.#live.isBehind(venue, now) !== this.#behind.has(venue);
   }
 
-  /** Looks at every track whose moment has come. */
+  /** Checks every track that is due. */
   advance(now: Micros): void {
     for (let due = this.#due.take(now); due !== null; due = this.#due.take(now)) {
       const track = due.subject;
@@ -138,7 +138,7 @@ export class TrackBoard {
     const sight = this.presentSight(track, now);
     if (sight === null) return;
     const [before, after] = [track.reading, sight.reading];
-    // While the copy is being read anew it holds older readings than the ones sent.
+    // While the copy is being read again it has older readings than the ones sent.
     if (before !== null && (after === null || after.recorded_at < before.recorded_at)) return;
     const isNew = after !== null && (before === null || after.rev !== before.rev);
     const isMoved = this.#take(track, sight);
@@ -166,7 +166,7 @@ export class TrackBoard {
     { listing, layer, now }: { listing: LiveListing; layer: ReadingLayer; now: Micros },
   ): StreamTrack {
     const track = new Track<Stream>(listing, layer, stream.request.format);
-    // Before its moment waits: one of a track without readers means nothing.
+    // Before its instant is queued: the instant of a track without readers has no effect.
     track.readers.add(stream);
     this.#trackCount++;
     const sight = this.presentSight(track, now);
@@ -174,14 +174,14 @@ export class TrackBoard {
     return track;
   }
 
-  /** Makes what is seen the track's own; true when the status is another one. */
+  /** Stores the observed state in the track; true when the status has changed. */
   #take(track: StreamTrack, sight: Sight): boolean {
     const { status, reason, gap_cause } = track.status(sight);
     const isMoved = !isSame({ status, reason, gap_cause }, track.told);
     track.reading = sight.reading;
     track.told = { status, reason, gap_cause };
     const moment = track.nextMoment(sight);
-    // The queue may have an earlier moment already; when it comes, the track is put in again.
+    // The queue may already have an earlier instant; when it is due, the track is queued again.
     if (moment < track.queuedAt) {
       track.queuedAt = moment;
       this.#due.push(moment, track);
@@ -191,12 +191,12 @@ export class TrackBoard {
   }
 }
 
-/** Whether a moment in the queue is the one that a track with readers waits for. */
+/** Whether a queued instant is the one for which a track with readers waits. */
 const isAwaited = (at: Micros, track: StreamTrack): boolean => at === track.queuedAt && track.readers.size > 0;
 
 type Placed = { readonly rev: number; readonly recorded_at: Micros };
 
-/** The `gap` event for readings missing between two: the log was read anew past them (ST-03). */
+/** The `gap` event for readings missing between two others: the log was read again past them (ST-03). */
 export const formatHole = ({ listing, layer }: StreamTrack, before: Placed, after: Placed): string =>
   formatGap({
     from: before.recorded_at,

@@ -34,7 +34,7 @@ export class Track<Reader> {
   readonly readers = new Set<Reader>();
   reading: Reading | null = null;
   told: LayerStatus = { status: 'missing', reason: 'no_value', gap_cause: null };
-  /** Soonest moment in the queue of moments. */
+  /** Earliest instant of the track in the queue. */
   queuedAt: Micros = Number.POSITIVE_INFINITY;
 
   constructor(listing: LiveListing, layer: ReadingLayer, format: Format) {

@@ -24,7 +24,7 @@ t.test('the record at the applied offset was appended when it was applied, or be
   t.throws(() => refuseOther('raw/0', APPLIED, found(7, RECORDED_MS + 1)), {
     name: 'LogCut',
     message:
-      /^raw\/0 has another record at 7 .*: the log was truncated or recreated\..* delete all topics .* goes on with its history/,
+      /^raw\/0 has another record at 7 .*: the log was truncated or recreated\..* delete all topics .* continues with its history/,
   });
   for (const offset of [6, 8]) t.doesNotThrow(() => refuseOther('raw/0', APPLIED, found(offset, RECORDED_MS + 1)));
   t.end();

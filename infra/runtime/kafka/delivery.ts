@@ -55,7 +55,7 @@ export const findFirstEpoch = ({ messages }: PartitionAnswer, from: number): num
 
 /** A new namespace would begin without the history that is stored (D-563). */
 const BEGIN_AGAIN =
-  'With all processes stopped delete all topics of the service: it goes on with its history (docs/deployment.md, Backups).';
+  'Stop all processes, then delete all topics of the service: it continues with its history (docs/deployment.md, Backups).';
 /** The history of a replay is its recordings, and topics of the service may lie beside its own. */
 const REPLAY_AGAIN = 'Replay again in another TOPIC_NAMESPACE, and do not delete topics of other namespaces.';
 
