@@ -47,7 +47,11 @@ const TICK_MS = 250;
 export const startCollector = (options: CollectorOptions): Collector => {
   const { venue, shards, meters, log, random, nowMicros } = options;
   const endpoints = { ...venue.endpoints, ...options.endpoints };
-  const connections = createConnectionLog(options);
+  const connections = createConnectionLog({
+    ...options,
+    onStandstill: (micros) =>
+      runners.renew('collector_down', `this process stood still for ${micros / MICROS_PER_MS} ms`),
+  });
   const rest = openRestClient(options);
   const declare = createDeclaration(venue, connections);
   const findShard = (venueSymbol: string): number => toShard(venueSymbol, shards);
@@ -145,6 +149,12 @@ class SlotRunners {
       else if (!isDeepStrictEqual(runner.run.slot(), slot)) this.#replace(runner, slot);
     }
     this.#endLeaving();
+  }
+
+  renew(cause: LossCause, detail: string): void {
+    this.#deps.log.warn({ cause, detail }, 'every connection is opened again');
+    for (const { run } of this.#runners.values()) run.renew(cause, detail);
+    for (const run of this.#leaving.keys()) run.renew(cause, detail);
   }
 
   stop(cause: LossCause, detail: string): void {

@@ -53,6 +53,8 @@ type ConnectionLogOptions = {
   readonly collector: string;
   readonly shards: number;
   readonly meters: VenueMeters;
+  /** This process stood still for longer than `STANDSTILL`: every connection must end, before what waited in it meanwhile is written. */
+  readonly onStandstill?: (duration: Micros) => void;
 };
 
 const COLLECTOR_SLOT = 'collector';
@@ -63,10 +65,18 @@ const COLLECTOR_SLOT = 'collector';
  */
 const PAUSE: Micros = 1_250_000;
 
+/**
+ * Tasks count every connection of a silent collector as lost after this time (F-02). What a venue sent meanwhile waited in the buffers of this machine:
+ * nobody knows when it came, and stamped with the instant at which it is read it would be present.
+ */
+const STANDSTILL: Micros = 3_000_000;
+
 type SourceOptions = Pick<ConnectionLogOptions, 'writer' | 'nowMicros' | 'meters'> & {
   readonly connId: string;
   readonly names: SourceNames;
   readonly onLost: (source: LoggedSource) => void;
+  /** Called before a message is written; may end this source. */
+  readonly look: () => void;
 };
 
 const toBytes = (body: OpenBody | LostBody | TickBody | CapabilityBody): Buffer => Buffer.from(JSON.stringify(body));
@@ -102,10 +112,12 @@ class LoggedSource implements Source {
   }
 
   frame(payload: Uint8Array): void {
+    this.#options.look();
     if (!this.#ended) this.#write({ kind: 'frame', request: null, payload });
   }
 
   response(request: string, payload: Uint8Array, shards: readonly number[] = this.names.shards): void {
+    this.#options.look();
     if (this.#ended) return;
     this.#options.meters.message(this.names.slot, 'response', payload.byteLength);
     this.#write({ kind: 'response', request, payload }, shards);
@@ -141,12 +153,19 @@ class LoggedSource implements Source {
 }
 
 export const createConnectionLog = (options: ConnectionLogOptions): ConnectionLog => {
-  const { writer, nowMicros, collector, shards, meters } = options;
+  const { writer, nowMicros, collector, shards, meters, onStandstill } = options;
   const everyShard = listShards(shards);
   const open = new Set<LoggedSource>();
   const startedAt = nowMicros();
   let count = 0;
+  let lookedAt = startedAt;
 
+  const look = (): void => {
+    const at = nowMicros();
+    const duration = at - lookedAt;
+    lookedAt = at;
+    if (duration > STANDSTILL) onStandstill?.(duration);
+  };
   const onLost = (source: LoggedSource): void => {
     if (open.delete(source)) meters.connections(open.size);
   };
@@ -154,7 +173,7 @@ export const createConnectionLog = (options: ConnectionLogOptions): ConnectionLo
     count += 1;
     // The start instant keeps the name unique across restarts with the same collector id.
     const connId = `${collector}.${names.slot}.${count}.${startedAt}`;
-    return new LoggedSource({ writer, nowMicros, meters, connId, names, onLost });
+    return new LoggedSource({ writer, nowMicros, meters, connId, names, onLost, look });
   };
   const writeOwn = (shard: number, kind: 'tick' | 'capability', body: TickBody | CapabilityBody): boolean => {
     const own = { slot: COLLECTOR_SLOT, conn_id: collector, seq: 0, received_at: nowMicros() };
@@ -172,6 +191,7 @@ export const createConnectionLog = (options: ConnectionLogOptions): ConnectionLo
     attach: startSource,
     failed: ({ covers, ...names }, cause, detail) => startSource(names).lost(cause, detail, covers),
     tick: () => {
+      look();
       if (writer.isFull()) return meters.tickSkipped();
       const written = everyShard.filter((shard) => writeOwn(shard, 'tick', toTick(collector, open, shard)));
       if (written.length === shards) for (const source of open) source.named(nowMicros());

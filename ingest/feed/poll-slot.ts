@@ -37,6 +37,8 @@ class PollSlotRunner implements SlotRunner<PollSlot> {
   readonly #starving: NodeJS.Timeout;
   #slot: PollSlot;
   #source: Source | null = null;
+  /** Answers to requests of before a renewal are not written. */
+  #renewals = 0;
   #answeredMs = performance.now();
   /** Since the newest answer. */
   #refusals = 0;
@@ -60,6 +62,11 @@ class PollSlotRunner implements SlotRunner<PollSlot> {
     // First, so that the log has no moment without either: a window without an answer was not lost.
     this.#source = this.#open();
     predecessor?.lost('connection_lost', 'its successor took over');
+  }
+
+  renew(cause: LossCause, detail: string): void {
+    this.#renewals += 1;
+    this.#lose(cause, detail);
   }
 
   stop(cause: LossCause, detail: string): void {
@@ -104,10 +111,11 @@ class PollSlotRunner implements SlotRunner<PollSlot> {
 
   async #ask(request: PollRequest): Promise<void> {
     const { rest, log, wallMs = Date.now } = this.#deps;
+    const renewals = this.#renewals;
     try {
       const asked = resolveSince(request, wallMs());
       const payload = await rest.ask(asked, asked.urgency ?? 'poll');
-      if (this.#isOver) return;
+      if (this.#isOver || renewals !== this.#renewals) return;
       this.#answeredMs = performance.now();
       this.#refusals = 0;
       this.#answers += 1;

@@ -6,6 +6,8 @@ export type SlotRunner<S> = {
   readonly slot: () => S;
   /** Switches to a new definition of the same slot; the old connection ends once the new one is settled. */
   readonly replace: (slot: S) => void;
+  /** Ends the open connections and what is asked; new ones follow. */
+  readonly renew: (cause: LossCause, detail: string) => void;
   readonly stop: (cause: LossCause, detail: string) => void;
 };
 

@@ -224,6 +224,7 @@ class SocketLink implements Link {
     const { slot, source } = this;
     const deps = this.#deps;
     source.frame(payload);
+    if (this.#over.signal.aborted) return;
     try {
       this.#onText((deps.venue.decode?.(payload) ?? payload).toString(), payload.byteLength);
     } catch (error) {

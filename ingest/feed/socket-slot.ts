@@ -75,9 +75,13 @@ class LinkKeeper implements SocketSlotRunner {
     this.#over.abort();
   }
 
+  renew(cause: LossCause, detail: string): void {
+    for (const { link } of [...this.#live]) link.end(cause, detail);
+  }
+
   stop(cause: LossCause, detail: string): void {
     this.retire();
-    for (const { link } of [...this.#live]) link.end(cause, detail);
+    this.renew(cause, detail);
   }
 
   /** Ends the predecessors of a settled link; opens a link when none serves the current slot. */

@@ -7,7 +7,7 @@ import type { Venue } from '../../../ingest/venues/contract/venue.ts';
 import { toShard } from '../../../schemas/shards.ts';
 import type { TickBody } from '../../../schemas/topics.ts';
 import { waitFor } from '../../support/wait.ts';
-import { openMemory, paper, readBody, silentLog, startPaper, type Written } from '../paper-venue.ts';
+import { openMemory, paper, readBody, silentLog, startPaper, toText, type Written } from '../paper-venue.ts';
 import { clock, connIds } from './slot-parts.ts';
 
 /** A whole collector on a server of its own. */
@@ -171,6 +171,41 @@ t.test('a collector that stops records every connection as lost, once', async (t
   await new Promise((resolve) => setImmediate(resolve));
   t.equal(memory.written.length, end);
 });
+
+t.test(
+  'after a standstill of the process every connection is opened again, and what waited in it is not written',
+  async (t) => {
+    let stoodMicros = 0;
+    const symbols = [...listSymbols(0), ...listSymbols(1)];
+    const { server, memory } = await runCollector(t, () => symbols, {
+      nowMicros: () => clock.nowMicros() + stoodMicros,
+    });
+    await waitFor('two connections', () => memory.of('open').length === 2);
+    const isHeard = (text: string) => memory.of('frame').filter((frame) => toText(frame) === text).length;
+    server.sendAll('before');
+    await waitFor('a frame of each', () => isHeard('before') === 2);
+    stoodMicros += 2_500_000;
+    server.sendAll('a moment later');
+    await waitFor('a frame of each', () => isHeard('a moment later') === 2);
+    t.same(memory.of('lost'), [], 'the log counts them as alive (F-02)');
+
+    stoodMicros += 3_500_000;
+    server.sendAll('waited');
+    await waitFor('two more connections', () => memory.of('open').length === 4);
+    t.same(
+      memory
+        .of('lost')
+        .map((lost) => [lost.conn_id, readBody(lost).cause])
+        .toSorted(),
+      connIds(memory.of('open').slice(0, 2))
+        .map((connId) => [connId, 'collector_down'])
+        .toSorted(),
+    );
+    server.sendAll('after');
+    await waitFor('a frame of each', () => isHeard('after') === 2);
+    t.equal(isHeard('waited'), 0, 'nobody knows when it came');
+  },
+);
 
 t.test('requests to a venue that does not answer are repeated, and ticks continue meanwhile', async (t) => {
   const server = await startPaper({ answer: (_path, response) => response.writeHead(500).end() });

@@ -117,6 +117,35 @@ t.test('a poll slot with a long period is lost by the silence of the venue, long
   await waitFor('open again', () => memory.of('open').length === 2);
 });
 
+t.test('a poll slot that is renewed writes no answer to what it asked before', async (t) => {
+  const waiting: (() => void)[] = [];
+  let holds = true;
+  const server = await startPaper({
+    answer: (path, response) => {
+      if (holds) waiting.push(() => response.end(`{"waited":"${path}"}`));
+      else response.end('{}');
+    },
+  });
+  const memory = openMemory();
+  const { connections, rest, stop, shared } = createParts(server, memory);
+  const requests = ['a', 'b'].map((name) => ({ ...toRequest(`${server.rest}/${name}`), weight: 1 }));
+  const slot = { kind: 'poll' as const, id: 'oi', shards: [0], requests, everyMs: 40, covers: [] };
+  const runner = runPollSlot(slot, { connections, rest, meters: shared.meters, log: silentLog });
+  t.teardown(async () => {
+    runner.stop('collector_down', 'end of test');
+    stop();
+    await server.close();
+  });
+  await waitFor('two requests', () => waiting.length >= 2);
+  runner.renew('collector_down', 'this process stood still');
+  holds = false;
+  for (const answer of waiting) answer();
+  await waitFor('answers', () => memory.of('response').length >= 4);
+  t.same(new Set(memory.of('response').map(toText)), new Set(['{}']));
+  t.equal(readBody(memory.of('lost')[0] as Written).cause, 'collector_down');
+  t.equal(memory.of('open').length, 2);
+});
+
 t.test('polls are spread over their period', async (t) => {
   const server = await startPaper({ answer: (_path, response) => response.end('{}') });
   const { connections, rest, stop } = createParts(server, openMemory());
