@@ -69,7 +69,7 @@ const PAUSE: Micros = 1_250_000;
  * Tasks count every connection of a silent collector as lost after this time (F-02). What a venue sent meanwhile waited in the buffers of this machine:
  * nobody knows when it came, and stamped with the instant at which it is read it would be present.
  */
-const STANDSTILL: Micros = 3_000_000;
+export const STANDSTILL: Micros = 3_000_000;
 
 type SourceOptions = Pick<ConnectionLogOptions, 'writer' | 'nowMicros' | 'meters'> & {
   readonly connId: string;

@@ -4,13 +4,14 @@ import { setTimeout as pause } from 'node:timers/promises';
 import WebSocket from 'ws';
 import { LIMITS } from '../../infra/runtime/kafka/topics.ts';
 import type { Logger } from '../../infra/runtime/log.ts';
+import { MICROS_PER_MS } from '../../schemas/instants.ts';
 import type { CollectedVenue, SocketSlot } from '../venues/contract/feed.ts';
 import { VenueError } from '../venues/contract/listings.ts';
 import type { BookClient, BookSnapshots } from './book-snapshots.ts';
 import { createBookWatch } from './book-watch.ts';
 import type { ClosedMinutes } from './candle-watch.ts';
 import { checkJson } from './check-json.ts';
-import type { ConnectionLog, LossCause, Source } from './connection-log.ts';
+import { type ConnectionLog, type LossCause, type Source, STANDSTILL } from './connection-log.ts';
 import type { FillInClient, FillIns } from './fill-ins.ts';
 import { createLinkWatch, type LinkWatch } from './link-watch.ts';
 import type { VenueMeters } from './meters.ts';
@@ -314,7 +315,8 @@ class SocketLink implements Link {
 
   /** Overflow policy `block`: further messages wait in the socket's buffers, then at the venue. */
   async #readLess(): Promise<void> {
-    const { connections, meters } = this.#deps;
+    const { connections, meters, wallMs } = this.#deps;
+    const fromMs = wallMs();
     this.#paused = true;
     meters.paused(1);
     this.#socket.pause();
@@ -322,6 +324,9 @@ class SocketLink implements Link {
     if (this.#over.signal.aborted) return;
     this.#paused = false;
     meters.paused(-1);
+    const unreadMs = wallMs() - fromMs;
+    if (unreadMs > STANDSTILL / MICROS_PER_MS)
+      return this.end('storage_failure', `not read for ${Math.round(unreadMs)} ms: the disk takes no more`);
     // This process paused the socket: the silence was not the venue's.
     this.#dataMs = performance.now();
     this.#watch.forgive();

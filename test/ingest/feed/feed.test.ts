@@ -213,6 +213,35 @@ t.test('while the log takes no more a socket is not read, and nothing of it is m
 });
 
 t.test(
+  'a socket that was not read for longer than connections of a silent collector are alive is opened again',
+  async (t) => {
+    const server = await startPaper();
+    const memory = openMemory();
+    const { stop, shared } = createParts(server, memory);
+    let passedMs = 0;
+    const runner = runSocketSlot(makeSlot(server.ws), { ...shared, wallMs: () => shared.wallMs() + passedMs });
+    t.teardown(async () => {
+      runner.stop('collector_down', 'end of test');
+      stop();
+      await server.close();
+    });
+    const isHeard = (text: string) => memory.of('frame').filter((frame) => toText(frame) === text).length;
+    await waitFor('subscribed', () => memory.of('frame').length === 3);
+    const release = memory.block();
+    server.sendAll('the last one read');
+    await waitFor('it', () => isHeard('the last one read') === 1);
+    server.sendAll('waited');
+    passedMs = 3_500;
+    release();
+    await waitFor('a second connection', () => memory.of('open').length === 2);
+    t.match(readBody(memory.of('lost')[0] as Written), { cause: 'storage_failure', detail: /^not read for 3\d{3} ms/ });
+    server.sendAll('after');
+    await waitFor('a frame of it', () => isHeard('after') === 1);
+    t.equal(isHeard('waited'), 0, 'nobody knows when it came');
+  },
+);
+
+t.test(
   'a book gets a snapshot at its first diff and again after a hole, under the connection it serves and for its shard only',
   async (t) => {
     let snapshot = 10;
