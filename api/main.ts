@@ -86,7 +86,7 @@ const openBase = () => {
   const live = new LiveMemory(config.VENUES);
   const clocks = { ownMicros: createClock().nowMicros, wallMicros: () => Date.now() * MICROS_PER_MS };
   const nowMicros = createAnswerClock(live, clocks);
-  const stopWatch = watchLead(live, clocks, (lead) => {
+  const stopWatch = watchLead(live, { ...clocks, nowMicros }, (lead) => {
     log.fatal(
       { lead_ms: lead / MICROS_PER_MS },
       'the clock here is ahead of the wall and the log: a new process begins with theirs',

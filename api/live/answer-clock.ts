@@ -10,31 +10,44 @@ type Clocks = {
   readonly wallMicros: () => Micros;
 };
 
-/** The log's time as far as the host agrees with it: a log that is far ahead of both clocks of the host is not believed, and the node is not ready. */
-const findAgreed = (log: Micros, [own, wall]: readonly [own: Micros, wall: Micros]): Micros =>
-  log - Math.max(own, wall) > STATE_LAG ? wall : log;
+/** A log that is far ahead of both clocks of the host is not believed, and the node is not ready. */
+const isBelieved = (log: Micros, { own, wall }: HostTime): boolean => log - Math.max(own, wall) <= STATE_LAG;
+
+type HostTime = { readonly own: Micros; readonly wall: Micros };
+
+/** By how much the node's own clock is moved forward: to the newest time of the log, and to the wall at most where that agrees with the log. */
+const moveLead = (lead: Micros, log: Micros, { own, wall }: HostTime): Micros => {
+  const moved = isBelieved(log, { own, wall }) ? Math.max(lead, log - own) : lead;
+  return Math.abs(wall - log) <= STATE_LAG ? Math.min(moved, Math.max(0, wall - own)) : moved;
+};
 
 /**
  * The clock of a node that was suspended, or began before its host had the time, would take months to come up by slewing, and readings that are long
- * stale would be present. The log's time corrects it as far as wall or clock agree: none of them moves it alone by more than clocks may be apart.
+ * stale would be present. The log's time corrects it as far as wall or clock agree: none of them moves it alone by more than clocks may be apart. It
+ * stays corrected while the log stands or is behind, or nothing would show that it is.
  */
 export const createAnswerClock = (
   live: Pick<LiveMemory, 'logTime'>,
   { ownMicros, wallMicros }: Clocks,
 ): (() => Micros) => {
   let answered = 0;
+  let lead = 0;
   return () => {
-    const [own, wall] = [ownMicros(), wallMicros()];
-    answered = Math.max(answered, own, findAgreed(live.logTime, [own, wall]));
+    const { logTime } = live;
+    const host = { own: ownMicros(), wall: wallMicros() };
+    lead = moveLead(lead, logTime, host);
+    answered = Math.max(answered, host.own + lead, isBelieved(logTime, host) ? logTime : host.wall);
     return answered;
   };
 };
 
+type AnswerClock = Pick<Clocks, 'wallMicros'> & { readonly nowMicros: () => Micros };
+
 /** How far the node's clock is ahead where the wall and the log agree that it is, by more than 5 s; else 0. The log's time comes at most that late. */
-export const findLead = (live: Pick<LiveMemory, 'logTime'>, { ownMicros, wallMicros }: Clocks): Micros => {
-  const [own, wall] = [ownMicros(), wallMicros()];
+export const findLead = (live: Pick<LiveMemory, 'logTime'>, { nowMicros, wallMicros }: AnswerClock): Micros => {
+  const [now, wall] = [nowMicros(), wallMicros()];
   const isLogOfWall = Math.abs(wall - live.logTime) <= STATE_LAG;
-  return isLogOfWall && own - wall > STATE_LAG ? own - wall : 0;
+  return isLogOfWall && now - wall > STATE_LAG ? now - wall : 0;
 };
 
 const LOOK_EVERY_MS = 1_000;
@@ -42,7 +55,7 @@ const LOOK_EVERY_MS = 1_000;
 /** Calls `onLead` when the clock is ahead: it cannot go back. Returns the stop. */
 export const watchLead = (
   live: Pick<LiveMemory, 'logTime'>,
-  clocks: Clocks,
+  clocks: AnswerClock,
   onLead: (micros: Micros) => void,
 ): (() => void) => {
   const timer = setInterval(() => {

@@ -54,6 +54,8 @@ export class LiveMemory {
   readonly #observers: Observer[] = [];
   readonly #whole = new Whole<LiveMemory>();
   #version = 0;
+  /** Of the newest applied entry. */
+  #recordedAt: Micros = 0;
 
   /** `venues` are the ones served, whether or not they have published anything yet. */
   constructor(venues: readonly string[]) {
@@ -112,8 +114,7 @@ export class LiveMemory {
     const at = this.#partition(venue, partition);
     const message = decodeAbove(at, bytes);
     if (message === null) return;
-    at.offset = message.offset;
-    at.index = message.index;
+    this.#advance(at, message);
     at.since = message.recorded_at;
     if (message.kind === 'reading') this.#applyReading(venue, message);
     else if (!ROW_KINDS.has(message.kind)) this.#applyBody(venue, at, { entry: message.entry(), message });
@@ -126,8 +127,7 @@ export class LiveMemory {
     const message = decodeAbove(at, bytes);
     if (message === null) return;
     const before = toPlace(at);
-    at.offset = message.offset;
-    at.index = message.index;
+    this.#advance(at, message);
     const isReading = message.kind === 'reading';
     const entry = isReading ? null : message.entry();
     const replaced = isReading ? this.#applyReading(venue, message) : null;
@@ -179,9 +179,9 @@ export class LiveMemory {
     return findWatermark(this.#venues.get(venueCode)?.partitions ?? NO_PARTITIONS);
   }
 
-  /** The newest W of all tasks; 0 while none has published one. */
+  /** The newest instant of the log that this copy has: of an applied entry, or W of a task; 0 while there is none. */
   get logTime(): Micros {
-    let newest = 0;
+    let newest = this.#recordedAt;
     for (const { partitions } of this.#venues.values())
       for (const { watermark } of partitions.values()) if (watermark !== null && watermark > newest) newest = watermark;
     return newest;
@@ -303,6 +303,12 @@ export class LiveMemory {
       default:
         entry.kind satisfies never;
     }
+  }
+
+  #advance(at: Partition, { offset, index, recorded_at: recordedAt }: LiveMessage): void {
+    at.offset = offset;
+    at.index = index;
+    if (recordedAt > this.#recordedAt) this.#recordedAt = recordedAt;
   }
 
   /** Answers what it took the place of. */

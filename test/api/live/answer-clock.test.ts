@@ -8,6 +8,7 @@ import { codecs } from '../../../schemas/avro/codec.ts';
 import { MICROS_PER_DAY, MICROS_PER_SECOND } from '../../../schemas/instants.ts';
 import type { Micros } from '../../../schemas/records.ts';
 import { makeLiveEntry } from '../../../schemas/topics.ts';
+import { markReading } from '../live-fixture.ts';
 
 const HOUR = 3_600 * MICROS_PER_SECOND;
 /** Half a minute before a year ends. */
@@ -26,12 +27,23 @@ const openNode = ({ off = 0 } = {}) => {
   return {
     host,
     nowMicros,
-    lead: () => findLead(live, { ownMicros, wallMicros }),
+    lead: () => findLead(live, { nowMicros, wallMicros }),
     /** W of the only task. */
     tell: (watermark: Micros): void => {
       offset += 1;
       const entry = { recorded_at: watermark, offset, index: 0, kind: 'watermark', watermark } as const;
       live.applyLive('okx', 0, codecs.live.encode(makeLiveEntry(entry)));
+    },
+    /** A price that the task published before the next W. */
+    tellPrice: (recordedAt: Micros): void => {
+      offset += 1;
+      const reading = { ...markReading('6'), received_at: recordedAt - 20_000, recorded_at: recordedAt };
+      const place = { recorded_at: recordedAt, offset, index: 0 };
+      live.applyLive(
+        'okx',
+        0,
+        codecs.live.encode(makeLiveEntry({ ...place, kind: 'reading', symbol: 'BTC', reading })),
+      );
     },
     pass: (micros: Micros): void => {
       host.wall += micros;
@@ -51,7 +63,70 @@ t.test('a node that was suspended for an hour answers as of now with the first w
   t.equal(node.nowMicros(), BEGUN + HOUR - 250_000);
   node.pass(MICROS_PER_SECOND);
   node.tell(BEGUN + HOUR + 750_000);
-  t.equal(node.nowMicros(), BEGUN + HOUR + 750_000, 'and goes on with the log');
+  const ahead = node.nowMicros() - (BEGUN + HOUR + 750_000);
+  t.ok(ahead >= 0 && ahead < 1_000, 'and goes on, slewed towards the wall by half a millisecond a second');
+  t.end();
+});
+
+t.test('a node that was suspended notices when the log stands (L-07)', async (t) => {
+  const node = openNode();
+  node.tell(BEGUN - 250_000);
+  node.nowMicros();
+  node.host.wall += HOUR;
+  node.tell(BEGUN + HOUR - 250_000);
+  t.same(await node.unready(), []);
+  node.pass(5 * MICROS_PER_SECOND + 1_000);
+  // Slewed towards the wall meanwhile, by half a millisecond a second.
+  t.ok(Math.abs(node.nowMicros() - (BEGUN + HOUR + 4_751_000)) < 3_000);
+  t.match(await node.unready(), [/^okx is 500\d ms behind\.$/]);
+  node.host.wall -= HOUR;
+  node.pass(MICROS_PER_SECOND);
+  t.match(await node.unready(), [/^okx is 600\d ms behind\.$/], 'whatever the wall does');
+});
+
+t.test(
+  'after every clock of a service stepped and was set back a node ends, since its own cannot go back',
+  async (t) => {
+    const node = openNode();
+    node.tell(BEGUN - 250_000);
+    node.nowMicros();
+    node.host.wall += 60 * MICROS_PER_SECOND;
+    node.tell(BEGUN + 60 * MICROS_PER_SECOND - 250_000);
+    t.equal(node.lead(), 0);
+    node.host.wall -= 60 * MICROS_PER_SECOND;
+    for (let second = 1; second <= 60; second++) {
+      node.pass(MICROS_PER_SECOND);
+      // The broker's time does not go back in the log.
+      node.tell(BEGUN + 60 * MICROS_PER_SECOND - 250_000);
+      const [problem = ''] = await node.unready();
+      t.equal(problem.includes('behind'), second > 5, `${second} s: ${problem}`);
+    }
+    t.ok(node.lead() > 50 * MICROS_PER_SECOND, 'the log and the wall agree again');
+  },
+);
+
+t.test('a node that was suspended knows how far behind a log is that works through what waited (L-07)', async (t) => {
+  const node = openNode();
+  node.host.wall += HOUR;
+  node.tell(BEGUN + HOUR - 250_000);
+  node.nowMicros();
+  node.pass(30 * MICROS_PER_SECOND);
+  for (const done of [1, 10, 20]) {
+    node.tell(BEGUN + HOUR + done * MICROS_PER_SECOND);
+    const behind = 29_750 - done * 1_000;
+    t.match(await node.unready(), [new RegExp(`^okx is ${String(behind).slice(0, -2)}\\d\\d ms behind`)]);
+  }
+  node.tell(BEGUN + HOUR + 29_750_000);
+  t.same(await node.unready(), []);
+});
+
+t.test('nothing that is served was received after the instant of the answer (F-05)', (t) => {
+  const node = openNode();
+  node.host.wall += HOUR;
+  node.tell(BEGUN + HOUR - 250_000);
+  t.equal(node.nowMicros(), BEGUN + HOUR - 250_000);
+  node.tellPrice(BEGUN + HOUR - 100_000);
+  t.equal(node.nowMicros(), BEGUN + HOUR - 100_000, 'W of it has not come yet');
   t.end();
 });
 
