@@ -129,10 +129,11 @@ class PollSlotRunner implements SlotRunner<PollSlot> {
     }
   }
 
-  async #onRefusal(request: PollRequest, { status, retryAtMs, message }: RestError): Promise<void> {
+  async #onRefusal(request: PollRequest, error: RestError): Promise<void> {
+    const { status, retryAtMs, message } = error;
     this.#refusals += 1;
     // The venue answers no request until its pause ends: the connection ends without waiting for silence.
-    if (this.#isSilent() || retryAtMs !== null) this.#lose(toLossCause(status), message);
+    if (this.#isSilent() || retryAtMs !== null) this.#lose(toLossCause(status, error), message);
     if (retryAtMs === null) return;
     await this.#sleepUntil(retryAtMs);
     if (!this.#isOver) await this.#ask(request);

@@ -11,8 +11,15 @@ export type SlotRunner<S> = {
   readonly stop: (cause: LossCause, detail: string) => void;
 };
 
-/** `status` null: no answer. */
-export const toLossCause = (status: number | null): LossCause => {
+/** This machine has no descriptor, port, buffer or memory left: the venue was never asked. */
+const OUR_OWN: ReadonlySet<unknown> = new Set(['EMFILE', 'ENFILE', 'EADDRNOTAVAIL', 'ENOBUFS', 'ENOMEM']);
+
+const isOurOwn = (error: unknown): boolean =>
+  error instanceof Error && (('code' in error && OUR_OWN.has(error.code)) || isOurOwn(error.cause));
+
+/** `status` null: no answer, because of `error`. */
+export const toLossCause = (status: number | null, error: unknown): LossCause => {
   if (status === 429 || status === 418) return 'venue_rate_limit';
+  if (status === null && isOurOwn(error)) return 'collector_down';
   return status === null || status >= 500 ? 'venue_down' : 'connection_lost';
 };

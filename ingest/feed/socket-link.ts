@@ -84,7 +84,7 @@ const fetchAddress = async (slot: SocketSlot, { venue, rest }: LinkDeps): Promis
   try {
     return venue.prepare.socketUrl(await rest.ask(venue.prepare.request(slot.url), 'connection'));
   } catch (error) {
-    if (error instanceof RestError) throw new ConnectFailure(toLossCause(error.status), error.message);
+    if (error instanceof RestError) throw new ConnectFailure(toLossCause(error.status, error), error.message);
     if (error instanceof VenueError) throw new ConnectFailure('venue_down', error.message);
     throw error;
   }
@@ -102,7 +102,7 @@ const openHandshake = (url: string, headers: CollectedVenue['headers'] = {}): Pr
       request.destroy();
       reject(toRefusal(answer));
     });
-    socket.once('error', (error) => reject(new ConnectFailure('venue_down', error.message)));
+    socket.once('error', (error) => reject(new ConnectFailure(toLossCause(null, error), error.message)));
     socket.once('open', () => {
       resolve(socket);
       // Frames that arrived with the handshake wait until the caller has attached its listeners.

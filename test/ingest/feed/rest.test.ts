@@ -6,6 +6,7 @@ import { createBookWatch } from '../../../ingest/feed/book-watch.ts';
 import { createMeters } from '../../../ingest/feed/meters.ts';
 import { runPollSlot } from '../../../ingest/feed/poll-slot.ts';
 import { createRestClient, RestError } from '../../../ingest/feed/rest-client.ts';
+import { toLossCause } from '../../../ingest/feed/slot-runner.ts';
 import type { Urgency } from '../../../ingest/venues/contract/feed.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
 import { waitFor } from '../../support/wait.ts';
@@ -144,6 +145,24 @@ t.test('a poll slot that is renewed writes no answer to what it asked before', a
   t.same(new Set(memory.of('response').map(toText)), new Set(['{}']));
   t.equal(readBody(memory.of('lost')[0] as Written).cause, 'collector_down');
   t.equal(memory.of('open').length, 2);
+});
+
+t.test('what this machine has no room for is not a fault of the venue (L-08)', (t) => {
+  const failWith = (code: string): Error => {
+    const error = Object.assign(new Error(`connect ${code} 192.0.2.1:443`), { code });
+    // As fetch has it.
+    return new RestError(toRequest('http://192.0.2.1/'), null, {
+      cause: new TypeError('fetch failed', { cause: error }),
+    });
+  };
+  for (const code of ['EMFILE', 'ENFILE', 'EADDRNOTAVAIL', 'ENOBUFS', 'ENOMEM']) {
+    t.equal(toLossCause(null, failWith(code)), 'collector_down', code);
+    t.equal(toLossCause(null, (failWith(code).cause as Error).cause), 'collector_down', `${code} of a socket`);
+  }
+  for (const code of ['ECONNREFUSED', 'ECONNRESET', 'EHOSTUNREACH'])
+    t.equal(toLossCause(null, failWith(code)), 'venue_down', code);
+  t.equal(toLossCause(429, failWith('EMFILE')), 'venue_rate_limit');
+  t.end();
 });
 
 t.test('polls are spread over their period', async (t) => {
