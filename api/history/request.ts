@@ -65,16 +65,12 @@ export type Input = Static<typeof Input>;
 
 const MODES = ['interval', 'at', 'as_of', 'raw'] as const;
 
-/** Members that select the instants (H-02, H-03). */
+/** Members that select the instants (H-02, H-03). One with a fault counts, but for "raw": it may have meant false (E-01). */
 const findModeFaults = (input: Partial<Input>, spoilt: Spoilt): ApiError[] => {
-  if (MODES.some((name) => spoilt.has(name))) return [];
-  const modes = [
-    input.interval === undefined ? [] : ['interval'],
-    input.at === undefined ? [] : ['at'],
-    input.as_of === undefined ? [] : ['as_of'],
-    input.raw === true ? ['raw'] : [],
-  ].flat();
-  if (modes.length === 1) return [];
+  const modes = MODES.filter((name) =>
+    name === 'raw' ? input.raw === true : input[name] !== undefined || spoilt.has(name),
+  );
+  if (modes.length === 1 || (modes.length === 0 && spoilt.has('raw'))) return [];
   const message = modes.length === 0 ? 'No mode is given.' : `"${modes.join('" and "')}" are given together.`;
   return [makeShapeFault('', message, 'Send exactly one of interval, at (or as_of), raw: true.')];
 };

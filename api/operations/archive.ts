@@ -75,24 +75,33 @@ const computeDigest = ({ where, layer, from, to }: Partial<Input>): string =>
 const writeCursor = (input: Input, { venue, venueSymbol, layer, day }: SetName): string =>
   printCursor([computeDigest(input), venue, venueSymbol, layer, day]);
 
-const readCursor = (input: Partial<Input>): SetName | null => {
-  const parts = parseCursor(input.cursor ?? '', 5);
+type Cursor = { readonly digest: string; readonly after: SetName };
+
+/** Null for anything that is no cursor of any list. */
+const readCursor = (text: string): Cursor | null => {
+  const parts = parseCursor(text, 5);
   if (parts === null || !parts.every((part) => typeof part === 'string' && isStorable(part))) return null;
   const [digest, venue, venueSymbol, layer, day] = parts as [string, string, string, string, string];
-  return digest === computeDigest(input) && findDayFaults(day, '').length === 0
-    ? { venue, venueSymbol, layer, day }
-    : null;
+  return findDayFaults(day, '').length === 0 ? { digest, after: { venue, venueSymbol, layer, day } } : null;
+};
+
+/** A cursor of no list; of another list, when the members that a cursor belongs to are whole. */
+const findCursorFaults = (input: Partial<Input>, { isWhole }: { readonly isWhole: boolean }): ApiError[] => {
+  if (input.cursor === undefined) return [];
+  const read = readCursor(input.cursor);
+  return read === null || (isWhole && read.digest !== computeDigest(input)) ? [WRONG_CURSOR] : [];
 };
 
 const refine = (input: Partial<Input>, spoilt: Spoilt): ApiError[] => {
-  const { layer, from, to, cursor } = input;
-  const faults = [...findArchiveLayerFaults(layer), ...findDayFaults(from, '/from'), ...findDayFaults(to, '/to')];
-  if (faults.length === 0 && from !== undefined && to !== undefined && from > to) {
+  const { layer, from, to } = input;
+  const days = [...findDayFaults(from, '/from'), ...findDayFaults(to, '/to')];
+  const faults = [...findArchiveLayerFaults(layer), ...days];
+  const isWhole = faults.length === 0 && ['where', 'layer', 'from', 'to'].every((name) => !spoilt.has(name));
+  faults.push(...findCursorFaults(input, { isWhole }));
+  if (days.length === 0 && from !== undefined && to !== undefined && from > to) {
     const message = `"from" ${from} is after "to" ${to}.`;
     faults.push({ code: 'DQL_JSON_SCHEMA', message, hint: 'Swap them.', path: '/from' });
   }
-  const isWhole = faults.length === 0 && ['where', 'layer', 'from', 'to'].every((name) => !spoilt.has(name));
-  if (isWhole && cursor !== undefined && readCursor(input) === null) faults.push(WRONG_CURSOR);
   return faults;
 };
 
@@ -133,7 +142,7 @@ const run = async (input: Input, context: Context, names: Names): Promise<Answer
     layer: input.layer === undefined ? null : (toArchiveLayer(input.layer) ?? null),
     from: input.from ?? null,
     to: input.to ?? null,
-    after: readCursor(input),
+    after: input.cursor === undefined ? null : (readCursor(input.cursor)?.after ?? null),
     limit: limit + 1,
   });
   const files = found.slice(0, limit);

@@ -102,6 +102,14 @@ t.test('pages follow one another to the end; a cursor belongs to its request', a
     const text = Buffer.from(JSON.stringify(forged)).toString('base64url');
     t.same(listFaults(await get(`/v2/archive?cursor=${text}`, as('pro_plus'))), ['DQL_JSON_SCHEMA /cursor'], text);
   }
+  for (const [query = '', ...faults] of [
+    ['layer=x&from=2026-01-14&to=2026-01-13', 'DQL_JSON_SCHEMA /from', 'DQL_JSON_SCHEMA /layer'],
+    ['cursor=x&layer=x', 'DQL_JSON_SCHEMA /cursor', 'DQL_JSON_SCHEMA /layer'],
+    ['cursor=x&from=2026-01-14&to=2026-01-13', 'DQL_JSON_SCHEMA /cursor', 'DQL_JSON_SCHEMA /from'],
+    [`cursor=${page.next_cursor}&layer=x`, 'DQL_JSON_SCHEMA /layer'],
+  ]) {
+    t.same(listFaults(await get(`/v2/archive?${query}`, as('pro_plus'))), faults, query);
+  }
   const count = async (query: string): Promise<number> =>
     (await get(`/v2/archive?${query}`, as('pro_plus'))).json().page.returned;
   t.equal((await get('/v2/archive?limit=1001', as('pro'))).json().page.limit, 1_000, 'H-16g');

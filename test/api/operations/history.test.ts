@@ -534,6 +534,14 @@ t.test('faulty requests are refused with all faults at once', async (t) => {
   const none = [400, 'DQL_JSON_SCHEMA '];
   t.same(await faults({}), none);
   t.same(await faults({ interval: '10s', raw: true, from: MINUTE.from, to: MINUTE.to }), none);
+  t.same(
+    await faults({ interval: '7m', at: ['2026-01-15'] }),
+    [...none, 'DQL_JSON_SCHEMA /interval'],
+    'two modes, one spoilt',
+  );
+  t.same(await faults({ at: '2026-01-15', as_of: '2026-01-15' }), [...none, 'DQL_JSON_SCHEMA /at']);
+  t.same(await faults({ raw: 'no', at: ['2026-01-15'] }), [400, 'DQL_JSON_SCHEMA /raw'], 'it may have meant false');
+  t.same(await faults({ raw: 'yes' }), [400, 'DQL_JSON_SCHEMA /raw']);
   t.same(await faults({ interval: '10s' }), [400, 'DQL_JSON_SCHEMA /from', 'DQL_JSON_SCHEMA /to']);
   t.same(await faults({ interval: '7m', from: MINUTE.from, to: MINUTE.to }), [400, 'DQL_JSON_SCHEMA /interval']);
   t.same(await faults({ interval: '10s', from: MINUTE.to, to: MINUTE.from }), [400, 'DQL_JSON_SCHEMA /to']);
