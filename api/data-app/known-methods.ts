@@ -50,7 +50,7 @@ export const sendNotFound = (methods: Methods, request: FastifyRequest, reply: F
   reply.header('allow', allowed);
   return sendErrors(
     reply,
-    makeServiceError('METHOD_NOT_ALLOWED', `${request.method} is not a method of ${path}.`, {
+    makeServiceError('METHOD_NOT_ALLOWED', `"${request.method}" is not a method of ${path}.`, {
       hint: `Use ${allowed}.`,
     }),
   );

@@ -37,17 +37,17 @@ const toStart = (day: string): Micros => Date.parse(`${day}T00:00:00.000Z`) * MI
 
 const refuseNoRoot = (day: string, first: string | null, evaluatedAt: Micros): ServiceError => {
   if (first !== null && day < first) {
-    const message = `${day} is before the first anchored day, ${first}.`;
+    const message = `"${day}" is before the first anchored day, ${first}.`;
     return makeServiceError('ANCHOR_NOT_FOUND', message, { hint: `Ask for ${first} or a later day.` });
   }
   const due = toStart(day) + POSTED_AFTER;
   const instant = formatInstant(due);
   if (evaluatedAt < due)
-    return makeServiceError('ANCHOR_NOT_FOUND', `${day} is not closed yet.`, {
+    return makeServiceError('ANCHOR_NOT_FOUND', `"${day}" is not closed yet.`, {
       hint: `Its root will be available at ${instant} or later.`,
     });
   const hint = `It was due at ${instant} and will be available once all rows of the day are stored. A day without rows has no root.`;
-  return makeServiceError('ANCHOR_NOT_FOUND', `${day} has no root.`, { hint });
+  return makeServiceError('ANCHOR_NOT_FOUND', `"${day}" has no root.`, { hint });
 };
 
 /** The closed day. Throws ServiceError ANCHOR_NOT_FOUND when it has no root. */

@@ -20,5 +20,5 @@ export const describeOutOfRange = (
   if (at <= evaluatedAt && (earliest === null || at >= earliest)) return null;
   const from = earliest === null ? 'now' : formatInstant(earliest);
   const range = `${from} to ${formatInstant(evaluatedAt)}`;
-  return { message: `${formatInstant(at)} is outside ${range}.`, hint: `Ask for an instant from ${range}.` };
+  return { message: `"${formatInstant(at)}" is outside ${range}.`, hint: `Ask for an instant from ${range}.` };
 };
