@@ -19,7 +19,7 @@ const isSame = (a: string, b: string): boolean => a.toLowerCase() === b.toLowerC
 const isMeant = ({ amount, extra }: Accepted, entry: Offer): boolean => {
   if (amount !== entry.amount) return false;
   if (extra?.kind === undefined) return true;
-  return extra.kind === entry.extra.kind && (entry.extra.kind === 'call' || extra.plan === entry.extra.plan);
+  return extra.kind === entry.extra.kind && extra.plan === (entry.extra.kind === 'plan' ? entry.extra.plan : undefined);
 };
 
 /** Whether the payment is for a plan: its request is not looked at (P-06). */

@@ -110,6 +110,11 @@ t.test('a payment is for the entry that it names, or the refusal names what diff
   t.equal(findAmount({ amount: '9000000', extra: {} }), '9000000');
   for (const other of ['05000', '5000.0', '']) t.match(findAmount({ amount: other }), /value_mismatch$/);
   t.match(findAmount({ amount: '9000000', extra: { kind: 'plan', plan: 'pro' } }), /value_mismatch$/);
+  t.match(
+    findAmount({ extra: { kind: 'call', plan: 'mini' } }),
+    /value_mismatch$/,
+    'no entry has this kind and this plan',
+  );
   t.equal(isForPlan(read({ amount: '9000000', extra: {} }), OFFERS), true);
   t.equal(isForPlan(read({ extra: { kind: 'plan' } }), OFFERS), true, 'whatever its amount');
   t.equal(isForPlan(read({}), OFFERS), false);
