@@ -5,12 +5,13 @@ import { toFacilitatorEvmSigner } from '@x402/evm';
 import { ExactEvmScheme } from '@x402/evm/exact/facilitator';
 import {
   BaseError,
-  createWalletClient,
+  createClient,
   HttpRequestError,
   http,
   publicActions,
   TimeoutError,
   type Transport,
+  walletActions,
 } from 'viem';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { giveEther, makeLocalBase } from './local-usdc.ts';
@@ -37,9 +38,16 @@ export const createFacilitator = async (rpcUrl: string): Promise<Facilitator> =>
   const inTurn = createTurns();
   const pendingSettlementStore = new InMemoryPendingSettlementStore();
   const schemeOver = (transport: Transport): x402Facilitator => {
-    const client = createWalletClient({ account, chain: makeLocalBase(rpcUrl), transport, pollingInterval: 20 }).extend(
-      publicActions,
-    );
+    const client = createClient({
+      account,
+      chain: makeLocalBase(rpcUrl),
+      transport,
+      pollingInterval: 20,
+      // The newest block of a chain that mines only when something is sent may be old: at its time a payment signed since is not yet valid.
+      experimental_blockTag: 'pending',
+    })
+      .extend(publicActions)
+      .extend(walletActions);
     const signer = toFacilitatorEvmSigner(
       {
         address: account.address,

@@ -2,6 +2,7 @@
 import { HTTPFacilitatorClient } from '@x402/core/server';
 import { type PaymentRequired, type PaymentRequirements, SettleError } from '@x402/core/types';
 import t from 'tap';
+import { createPublicClient, http } from 'viem';
 import {
   NETWORK,
   type PaymentWorld,
@@ -63,6 +64,25 @@ t.test('a payment that is wrong is refused with its reason', async (t) => {
   t.equal(await readReason({ validAfter: String(now + 600) }), 'invalid_exact_evm_payload_authorization_valid_after');
   t.equal(await readReason({ from: poor.address }), 'invalid_exact_evm_signature');
 });
+
+t.test(
+  'a payment signed after the newest block is valid at once: the chain mines only when something is sent',
+  async (t) => {
+    const world = await startPaymentWorld(t);
+    const client = new HTTPFacilitatorClient({ url: world.facilitatorUrl });
+    const buyer = await world.newBuyer();
+    const offer = makeOffer(world);
+    const chain = createPublicClient({ transport: http(world.rpcUrl) });
+    const { timestamp } = await chain.getBlock();
+    await waitFor('a newest block of two seconds ago', () => Date.now() / 1_000 > Number(timestamp) + 2);
+    const payload = await signPayment(buyer, offer, { validAfter: String(timestamp + 1n) });
+
+    t.equal((await chain.getBlock()).timestamp, timestamp, 'nothing was mined meanwhile');
+    t.same(await client.verify(payload, offer), { isValid: true, payer: buyer.address });
+    t.match(await client.settle(payload, offer), { success: true, transaction: /^0x[0-9a-f]{64}$/ });
+    t.equal(await world.balanceOf(world.payTo), 5_000n);
+  },
+);
 
 t.test('twenty payments settle at once', async (t) => {
   const world = await startPaymentWorld(t);
