@@ -68,7 +68,8 @@ t.test('every endpoint answers every credential by the order of checks', async (
     t.match(answer.headers['x-service-receipt'], /^rcp_/, 'every /v2 answer has a receipt (N-12)');
     t.equal(answer.headers['www-authenticate'], status === 401 ? 'Bearer' : undefined);
     if (status === 405) t.ok(answer.headers.allow);
-    if (status === 405) t.match(answer.json().errors, [{ message: `"${method}" is not a method of ` }], 'in quotes (E-05)');
+    if (status === 405)
+      t.match(answer.json().errors, [{ message: `"${method}" is not a method of ` }], 'in quotes (E-05)');
     if (status >= 400) t.equal(answer.headers['content-type'], 'application/json; charset=utf-8');
   }
 });

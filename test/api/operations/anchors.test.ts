@@ -74,7 +74,10 @@ t.test('days that are none, are not closed, or will never be', async (t) => {
   for (const day of ['2026-01-12', '20260118', '2099-12-31']) {
     const [status, code, words] = await readAnswer(day);
     t.same([status, code], [404, 'ANCHOR_NOT_FOUND'], day);
-    t.match(words, /^"\d{4}-\d\d-\d\d" is not closed yet\. Its root will be available at \d{4}-\d\d-\d\dT02:00:00\.000Z or later\./);
+    t.match(
+      words,
+      /^"\d{4}-\d\d-\d\d" is not closed yet\. Its root will be available at \d{4}-\d\d-\d\dT02:00:00\.000Z or later\./,
+    );
   }
   t.match((await readAnswer('2026-01-12'))[2], '2026-01-19T02:00:00.000Z');
   t.match(await readAnswer('2026-01-11'), [
@@ -82,7 +85,11 @@ t.test('days that are none, are not closed, or will never be', async (t) => {
     'ANCHOR_NOT_FOUND',
     /^"2026-01-11" has no root\. It was due at 2026-01-18T02:00:00\.000Z/,
   ]);
-  t.match(await readAnswer('2026-01-09'), [404, 'ANCHOR_NOT_FOUND', /^"2026-01-09" is before the first anchored day, 2026-01-10/]);
+  t.match(await readAnswer('2026-01-09'), [
+    404,
+    'ANCHOR_NOT_FOUND',
+    /^"2026-01-09" is before the first anchored day, 2026-01-10/,
+  ]);
   const proof = await api.proof({ ...BTC, layer: 'mark', at: '2026-01-15T12:00:00Z' });
   t.equal(proof.status, 404);
   t.match(proof.body, { errors: [{ code: 'ANCHOR_NOT_FOUND', hint: /2026-01-22T02:00:00\.000Z/ }] });

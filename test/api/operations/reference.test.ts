@@ -254,8 +254,12 @@ t.test('describes the past by the versions of then', async (t) => {
   for (const asOf of ['2026-01-09', '2026-01-16']) {
     const { status, json } = await get(feed, `/v2/instruments?as_of=${asOf}`);
     t.equal(status, 400);
-    const message = new RegExp(`^"${asOf}T00:00:00.000Z" lies outside `);
-    t.match(json?.errors, [{ code: 'DQL_AS_OF_RANGE', message, path: '/as_of' }], 'the offending text in quotes (E-05)');
+    const message = new RegExp(`^"${asOf}T00:00:00.000Z" is outside `);
+    t.match(
+      json?.errors,
+      [{ code: 'DQL_AS_OF_RANGE', message, path: '/as_of' }],
+      'the offending text in quotes (E-05)',
+    );
   }
   const step7 = await get(feed, '/v2/instruments?where=venue=kraken&as_of=2026-01-16');
   t.equal(step7.status, 400);
