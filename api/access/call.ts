@@ -29,14 +29,14 @@ export type Call = {
 /** What one call costs, in atomic USDC. */
 export type Price = { readonly amount: number; readonly class: string; readonly path: string };
 
-/** A refusal as it goes out; the first step that gives one answers. */
+/** A refusal as it is sent; the first step that refuses answers the call. */
 export type Refused = {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: { readonly errors: readonly ApiError[] };
 };
 
-/** How an answer left: `cut` when not all of its bytes went, or it was none that is charged. */
+/** The outcome of sending an answer: `cut` when not all of its bytes were sent, or when its status is not charged. */
 export type AnswerEnd = 'whole' | 'cut';
 
 /** A payment for this call that was presented (E-01 step 4). */
@@ -61,7 +61,7 @@ export type PlanAnswer = {
   readonly end?: (left: AnswerEnd) => Promise<void>;
 };
 
-/** A payment for a plan: nothing of the request but the payment is looked at (P-06). */
+/** A payment for a plan: only the payment of the request is checked (P-06). */
 export type PlanPayment = { readonly buys: 'plan'; readonly buy: () => Promise<PlanAnswer> };
 export type Payment = CallPayment | PlanPayment;
 

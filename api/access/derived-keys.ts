@@ -4,7 +4,7 @@ import { composeKey, toBase62 } from './keys.ts';
 
 const KEY_CHARACTERS = 32;
 
-/** 32 bytes. What is derived from a secret for one purpose is of no use for another. */
+/** 32 bytes. A value that is derived from a secret for one purpose cannot be used for another. */
 export const deriveSecret = (secret: Buffer, purpose: string): Buffer =>
   Buffer.from(hkdfSync('sha256', secret, '', purpose, 32));
 

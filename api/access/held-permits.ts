@@ -6,7 +6,7 @@ import { type Ask, type Grant, TOGETHER_MS } from './permits.ts';
 
 /** The share of a second's permits that a process may hold: what `kill -9` can cost a key. */
 const AHEAD_S = 0.25;
-/** How long a reached day limit is not asked about again. It may be raised meanwhile, or a request may turn out not to count. */
+/** The time after which a reached day limit is checked again: it may have been raised, or a request may turn out not to count. */
 const DAY_AGAIN_MS = 1_000;
 
 export type Limits = Pick<PlanLimits, 'requests_per_second' | 'burst' | 'requests_per_day'> & {
@@ -50,7 +50,7 @@ export type Held = {
   isAsking: boolean;
 };
 
-/** How many permits a process may hold when it uses so many a second. */
+/** The number of permits that a process may hold at the given rate of use per second. */
 export const computeAhead = ({
   requests_per_second: rate,
   ahead,
@@ -109,7 +109,7 @@ const toAsk = (held: Held): Ask => ({
   used: {},
 });
 
-/** Asks for permits and reports nothing. A correction of the day that the store does not know yet moves the day's limit instead. */
+/** Requests permits and reports nothing. A correction of the day that the store does not know yet changes the day's limit instead. */
 export const askForPermits = (held: Held): Ask => ({
   ...toAsk(held),
   waiting: held.waiting,
@@ -117,7 +117,7 @@ export const askForPermits = (held: Held): Ask => ({
   dayLimit: held.limits.requests_per_day - held.dayChange - held.unconfirmed,
 });
 
-/** Moves what is to be reported out of `held`. Its correction of the day counts as unconfirmed until the store answers. */
+/** Moves the counts to report out of `held`. The correction of the day is unconfirmed until the store responds. */
 export const takeReport = (held: Held): Ask => {
   const { returned, dayChange, used } = held;
   held.unconfirmed += dayChange;
@@ -134,7 +134,7 @@ const findRefusedBy = (grant: Grant, held: Held, nowMs: number): Denial =>
         untilMs: nowMs + Math.max(1, ((1 - grant.tokens) / held.limits.requests_per_second) * 1_000),
       };
 
-/** Why there is surely no permit now; null: the store must be asked. A clock that is further back than `TOGETHER_MS` was set back. */
+/** The reason why no permit is available now; null: the store must be queried. A clock that is back by more than `TOGETHER_MS` was set back. */
 export const findDenial = ({ refused }: Held, nowMs: number): Denial | null =>
   refused !== null && refused.untilMs > nowMs && nowMs > refused.fromMs - TOGETHER_MS ? refused : null;
 
@@ -147,7 +147,7 @@ export const toRefusal = ({ limit, untilMs }: Denial, limits: Limits, nowMs: num
 export const computeSecondsToMidnight = (nowMs: number): number =>
   Math.max(1, Math.ceil((MS_PER_DAY - (nowMs % MS_PER_DAY)) / 1_000));
 
-/** Takes granted permits into hand, or notes why there are none. */
+/** Adds granted permits, or records the reason why there are none. */
 export const receiveGrant = (held: Held, grant: Grant, nowMs: number): void => {
   held.permits += grant.permits;
   held.refused = grant.permits > 0 ? null : findRefusedBy(grant, held, nowMs);

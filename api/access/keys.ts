@@ -6,7 +6,7 @@ const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 const RANDOM_LENGTH = 32;
 const CHECKSUM_LENGTH = 4;
 const SHAPE = /^sk_[0-9A-Za-z]{36}$/;
-/** The same anywhere in a text: a key in a URL value counts whatever surrounds it. */
+/** The same anywhere in a text: a key in a URL value is detected regardless of the surrounding text. */
 const SHAPE_WITHIN = /sk_[0-9A-Za-z]{36}/g;
 const DISPLAYED = 8;
 
@@ -21,11 +21,11 @@ const computeChecksum = (body: string): string => {
   return text;
 };
 
-/** So many random characters of a key. */
+/** The given number of random characters for a key. */
 export const makeRandomCharacters = (count: number): string =>
   Array.from({ length: count }, () => ALPHABET[randomInt(ALPHABET.length)]).join('');
 
-/** So many base62 characters of a digest: random to anyone without its secret. */
+/** The given number of base62 characters of a digest: random for anyone without its secret. */
 export const toBase62 = (digest: Buffer, count: number): string => {
   let rest = BigInt(`0x${digest.toString('hex')}`);
   return Array.from({ length: count }, () => {

@@ -32,7 +32,7 @@ const IDLE_MS = 500;
 const FORGET_MS = 60_000;
 /** A request waits no longer than this for the store; then its process meters alone. */
 const ANSWER_MS = 1_000;
-/** After a failure the store is left alone for this long, and the process meters by itself. */
+/** After a failure the store is not used for this time, and the process meters alone. */
 const AWAY_MS = 2_000;
 
 const UNCOUNTED = new Set([401, 429, 304]);
@@ -142,7 +142,7 @@ export class Meter {
     return (this.#held.get(keyId)?.granted ?? null) !== null;
   }
 
-  /** Reports to the store what is owed of this key and reads its day; of `others` only what is owed. Rejects when the store is unavailable. */
+  /** Reports the counts of this key to the store and reads its day; for `others` it only reports the counts. Rejects when the store is unavailable. */
   async report(
     keyId: string,
     limits: Limits,
@@ -154,7 +154,7 @@ export class Meter {
 
   /** Reports all counts, of places too, and returns unused permits; `idleMs` 0 returns all of them. Rejects when the store is unavailable. */
   async settle(nowMs: number, { idleMs = IDLE_MS }: { readonly idleMs?: number } = {}): Promise<void> {
-    // Never rejects: a process without the store counts by itself.
+    // Never rejects: a process without the store counts alone.
     const placesSettled = this.places.settle({ idleMs });
     const owing: Held[] = [];
     for (const held of this.#held.values()) {
@@ -208,7 +208,7 @@ export class Meter {
     }
   }
 
-  /** Permits of the store; false when it is unavailable or late. A late answer is taken in all the same. */
+  /** Permits from the store; false when it is unavailable or late. A late answer is still applied. */
   async #requestPermits(held: Held, nowMs: number): Promise<boolean> {
     if (nowMs < this.#awayUntilMs || held.isAsking) return false;
     const isAnswered = await limitTime(this.#exchange(held, nowMs), ANSWER_MS).catch(() => false);
@@ -224,7 +224,7 @@ export class Meter {
       if (grant === undefined) return false;
       this.#endAlone();
       held.tokens = grant.tokens;
-      // Permits of a day that ended meanwhile are void; a waiting request asks again.
+      // Permits of a day that has ended meanwhile are void; a waiting request requests new ones.
       if (held.day !== toDayNumber(ask)) return true;
       held.granted = grant.granted;
       receiveGrant(held, grant, nowMs);

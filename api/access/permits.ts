@@ -108,7 +108,7 @@ const toJson = (ask: Ask): Readonly<Record<string, unknown>> => ({
   used: ask.used,
 });
 
-/** The function answers in its own order; of a key with asks of two days the later day counts. */
+/** The function returns grants in its own order; if a key has requests for two days, the later day applies. */
 const sortGrants = (asks: readonly Ask[], rows: readonly GrantRow[]): Grant[] => {
   const byKey = new Map(rows.map((row) => [row.key_id, row]));
   return asks.map(({ keyId }) => {

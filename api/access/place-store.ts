@@ -15,7 +15,7 @@ export type PlaceAsk = {
 export type PlaceGrant = { readonly granted: number; readonly othersBusy: number };
 
 export type PlaceStore = {
-  /** One grant per ask, in their order. Rejects when the store does not answer; the next report corrects whatever it did. */
+  /** One grant per request, in their order. Rejects when the store does not respond; the next report corrects any effect. */
   readonly exchange: (asks: readonly PlaceAsk[]) => Promise<PlaceAnswer>;
 };
 export type PlaceAnswer = {
@@ -26,7 +26,7 @@ export type PlaceAnswer = {
   readonly processes: number;
 };
 
-/** Grants of a process that counts by itself. */
+/** Grants of a process that counts alone. */
 export const grantAlone = (asks: readonly PlaceAsk[]): readonly PlaceGrant[] =>
   asks.map(({ most, held, wanted }) => ({ granted: Math.max(0, Math.min(wanted, most - held)), othersBusy: 0 }));
 

@@ -16,12 +16,12 @@ const IDLE_MS = 500;
 /** Others are given this long to give back places they hold and do not use. */
 const WAIT_MS = 150;
 const ASK_AGAIN_MS = 15;
-/** After a refusal the key is taken for full for this long, so that refusing costs no query each. */
+/** After a refusal the key is regarded as full for this time, so that further refusals need no query. */
 const FULL_MS = 50;
 /** A process reports itself and its use this often; the store forgets a process after five seconds. */
 const SEEN_EVERY_MS = 500;
 const ANSWER_MS = 1_000;
-/** After a failure the store is left alone for this long, and the process counts by itself. */
+/** After a failure the store is not used for this time, and the process counts alone. */
 const AWAY_MS = 2_000;
 
 type Usage = { readonly held: number; readonly busy: number };
@@ -57,7 +57,7 @@ export class Places {
     this.#store = store;
   }
 
-  /** Takes one of the `most` places that all processes have together; false when they are in use. What is taken must be freed. */
+  /** Takes one of the `most` places that all processes share; false when all are in use. The caller must free it. */
   async take(name: string, most: number): Promise<boolean> {
     const held = this.#of(name, most);
     if (occupyPlace(held)) return true;
@@ -79,7 +79,7 @@ export class Places {
     return false;
   }
 
-  /** Whether there is surely no place: this process uses them all, or a moment ago all processes did. */
+  /** Whether it is certain that no place is free: this process uses all of them, or all processes together did a moment ago. */
   isFull(name: string, most: number): boolean {
     const held = this.#held.get(name);
     return held !== undefined && (held.busy >= most || (held.busy >= held.held && held.fullUntil > performance.now()));
@@ -93,7 +93,7 @@ export class Places {
     held.usedAt = performance.now();
   }
 
-  /** Frees a place and gives it back at once: for what is taken seldom and held long. */
+  /** Frees a place and returns it immediately: for places that are taken rarely and held for long. */
   async giveUp(name: string): Promise<void> {
     this.free(name);
     await this.giveBackIdle(name);
@@ -169,7 +169,7 @@ export class Places {
     });
   }
 
-  /** From the store; while it is unavailable, from what this process counts by itself. Never rejects. */
+  /** From the store; while it is unavailable, from this process's own count. Never rejects. */
   async #requestPlaces(asks: readonly PlaceAsk[]): Promise<readonly PlaceGrant[]> {
     const now = performance.now();
     if (now < this.#awayUntil || this.#isLate) return this.#grantWithoutStore(asks);
@@ -189,7 +189,7 @@ export class Places {
     }
   }
 
-  /** What this process may take while the store is unavailable; the store is told everything again afterwards. */
+  /** The places that this process may take while the store is unavailable; everything is reported to the store again afterwards. */
   #grantWithoutStore(asks: readonly PlaceAsk[]): readonly PlaceGrant[] {
     for (const { name } of asks) {
       const held = this.#held.get(name);
@@ -198,7 +198,7 @@ export class Places {
     return grantAlone(asks);
   }
 
-  /** A late report must not overtake the next one: there is none until this one has ended. */
+  /** A late report must not overtake the next one: the next report starts only after this one has ended. */
   async #exchangeOnce(asks: readonly PlaceAsk[]): Promise<PlaceAnswer> {
     this.#isLate = true;
     try {

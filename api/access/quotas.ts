@@ -11,7 +11,7 @@ import type { Meter } from './meter.ts';
 /** The name a quota of a key is metered and counted under. */
 export const nameQuota = (keyId: string, quota: Quota): string => `${keyId}/${quota}`;
 
-/** The bucket is as large as the day: only the day limits. A process holds no more than it may of requests. */
+/** The bucket has the size of the day's limit, so only the day limits. A process holds at most as many permits as for requests. */
 const toLimits = ({ limits }: Plan, quota: Quota): Limits => {
   const day = limits[LIMIT_OF_QUOTA[quota]];
   return {

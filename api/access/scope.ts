@@ -36,7 +36,7 @@ export const createScopeChooser = (live: LiveMemory, stored: () => StoredTurnove
   };
 };
 
-/** The scopes of one request: what is selected and what is told of it are of one choice, whatever comes while it is answered. */
+/** The scopes of one request: the selection and the reported scope are from the same state, even if it changes while the request is answered. */
 export const holdScopes = (choose: ChooseScope, at: Micros): ((plan: Plan) => ScopeChoice) => {
   const held = new Map<PlanCode, ScopeChoice>();
   return (plan) => {

@@ -57,7 +57,7 @@ export const refuseKeyInUrl = (
 ): Refused | null => {
   let isRefused = false;
   for (const [name, value] of query) {
-    // Sent without a name, it stands where the name would.
+    // A key that is sent without a parameter name is in the place of the name.
     const shapes = [name, value].flatMap(findKeyShapes);
     for (const key of shapes.filter(isKey)) keys.markCompromised(key).catch(onFault);
     isRefused ||= shapes.length > 0 || KEY_NAMES.has(name.toLowerCase());
@@ -123,7 +123,7 @@ const quotePrice = async (call: Call, quote: NonNullable<Endpoint['quote']>, dep
     call.price = { amount: quoted.price, class: quoted.class, path: call.path };
     return null;
   }
-  // A payment is read before the parameters: of one for a plan they are never looked at (P-06), of another step 6 finds the same faults.
+  // A payment is read before the parameters: for a payment for a plan they are never read (P-06), for any other step 6 finds the same faults.
   const { price, class: requestClass } = call.operation;
   if (price !== null && hasPayment(call)) {
     call.price = { amount: price, class: requestClass, path: call.path };
@@ -142,7 +142,7 @@ const presentPayment: Step = async (call, { payments }) => {
   return null;
 };
 
-/** Account calls are not requests: one a second, under a name of their own (AC-01). */
+/** Account calls are not counted as requests: one a second, metered under a separate name (AC-01). */
 const ACCOUNT_LIMITS: Limits = {
   requests_per_second: 1,
   burst: 1,
@@ -193,7 +193,7 @@ const placeStream: Step = async ({ account, operation, leases }, { meter: { plac
   return null;
 };
 
-/** E-01, steps 2 to 5; step 1 is the router's, the body's come after. */
+/** E-01, steps 2 to 5. The router makes step 1; the steps of the body follow. */
 const STEPS: readonly Step[] = [refuseKeyInUrl, checkCredentials, presentPayment, meterKey, placeStream];
 
 /** The first refusal, or null when the body may be read. */

@@ -47,7 +47,7 @@ type TurnoverDeps = {
   readonly log: Pick<Logger, 'warn' | 'info'>;
 };
 
-/** Reads at once and goes on looking, for a notice may be lost and a first day has to wait for statistics. */
+/** Reads immediately and continues to poll, because a notification may be lost and the first day has to wait for statistics. */
 export const keepTurnover = ({ pool, live, nowMicros, log }: TurnoverDeps): TurnoverKeeper => {
   const outages = createOutageLog(log, 'the turnover that plans choose by could not be read');
   let held: StoredTurnover | null = null;

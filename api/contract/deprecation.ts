@@ -4,7 +4,7 @@ import { MS_PER_DAY } from '../../schemas/instants.ts';
 export type Deprecation = {
   /** Day of its entry in the changelog. */
   readonly announced: string;
-  /** First day on which it may be gone: at least 180 days later. */
+  /** First day on which it may be removed: at least 180 days later. */
   readonly sunset: string;
 };
 

@@ -19,7 +19,7 @@ export type RequestClass =
   | 'stream'
   | 'archive';
 
-/** Members that were sent with a fault of their own: nothing follows from their absence. */
+/** Members that were sent but are faulty: no conclusion may be drawn from their absence. */
 export type Spoilt = ReadonlySet<string>;
 
 /** The input from a URL: parameters of its path and of its query. */
@@ -59,7 +59,7 @@ export type Endpoint<Input = unknown> = {
   /** Query parameters of a GET, body of a POST. */
   readonly input: Shape;
   readonly output: Shape;
-  /** Codes it may answer besides those that follow from its method, key and price. */
+  /** Error codes that it may return in addition to those that follow from its method, key and price. */
   readonly codes: readonly ErrorCode[];
   readonly example: {
     /** The caller's question, in one sentence. */

@@ -17,8 +17,8 @@ const findLiking = (ranges: ReadonlyMap<string, Liking>, names: readonly string[
   names.map((name) => ranges.get(name)).find((liking) => liking !== undefined) ?? UNNAMED;
 
 /**
- * The media type that a request likes best: of equals the one whose range stands first, then the one offered first.
- * The most specific range that a type lies in says how much it is liked. Undefined: none is taken, or nothing is said.
+ * The media type that a request prefers; among equal ones, the one whose range is first, then the one offered first.
+ * The most specific matching range determines the quality of a type. Undefined: no type is acceptable, or there is no preference.
  */
 export const chooseMediaType = <T extends string>(accept: string | undefined, offered: readonly T[]): T | undefined => {
   const ranges = readRanges(accept ?? '');

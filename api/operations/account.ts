@@ -64,7 +64,7 @@ const Output = Type.Object({
   now: Type.Object({ streams: Type.Integer(), requests_in_flight: Type.Integer() }),
 });
 
-/** A bought key ends with its plan; another key may end while its plan goes on. */
+/** A bought key ends with its plan; another key may end before its plan. */
 const describePlan = (plan: Plan, facts: KeyFacts): JsonValue => ({
   code: plan.code,
   name: plan.name,

@@ -99,7 +99,7 @@ type StatesQuestion = {
   readonly ids: readonly string[] | null;
 };
 
-/** Any failure besides a caller's fault is one of the store of rules. */
+/** Any failure other than a caller's fault is a failure of the store of rules. */
 const refuseForNow = (error: unknown): never => {
   if (error instanceof ServiceError) throw error;
   throw makeUnavailable('Rules cannot be read now.');

@@ -108,7 +108,7 @@ const refine = ({ timeframe, from, to }: Partial<Input>): ApiError[] => [
   ...findWindowFaults(from, to),
 ];
 
-/** Periods whose open time lies in the window and that are over: bounds are moved in (H-16d). */
+/** Periods that have ended and whose open time is in the window: bounds are moved inwards (H-16d). */
 const readParameters = (input: Input, evaluatedAt: Micros): CandlesQuestion => {
   const timeframe = readTimeframe(input.timeframe) ?? '1m';
   const length = (parseDuration(timeframe) ?? 0) * 1_000;
@@ -117,7 +117,7 @@ const readParameters = (input: Input, evaluatedAt: Micros): CandlesQuestion => {
   return { timeframe, length, priceType: input.price_type ?? 'trade', from, to: Math.max(from, to) };
 };
 
-/** The instant that an answer is about, whether or not it has come: one that was cut before it grows (N-10, N-11). */
+/** The instant to which an answer applies, even if it is in the future: an answer that was cut at an earlier instant can still grow (N-10, N-11). */
 const findWantedEnd = (input: Input): Micros => readParameters(input, Number.POSITIVE_INFINITY).to;
 
 const findCandleLimits = ({ from, to, length }: CandlesQuestion): ApiError[] => {

@@ -17,7 +17,7 @@ export const WRONG_CURSOR: ApiError = {
 export const printCursor = (values: readonly unknown[]): string =>
   Buffer.from(JSON.stringify(values)).toString('base64url');
 
-/** The values of a cursor; null for a text that has not so many. */
+/** The values of a cursor; null for a text with another number of values. */
 export const parseCursor = (text: string, count: number): unknown[] | null => {
   try {
     const values: unknown = JSON.parse(Buffer.from(text, 'base64url').toString());

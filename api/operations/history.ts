@@ -123,7 +123,7 @@ const findLastWindow = (asked: RequestedTimes, layers: readonly ReadingLayer[]):
   return Math.max(asked.to, ...layers.map((layer) => toWindowEnd(asked.to - 1, LAYERS[layer].windowMs)));
 };
 
-/** The instant that an answer is about, whether or not it has come: one that was cut before it grows (N-10, N-11). */
+/** The instant to which an answer applies, even if it is in the future: an answer that was cut at an earlier instant can still grow (N-10, N-11). */
 const findWantedEnd = (input: Input, layers: readonly ReadingLayer[]): Micros =>
   findLastWindow(readParameters(input, Number.POSITIVE_INFINITY), layers);
 

@@ -187,7 +187,7 @@ const findDescribedInstant = ({ as_of, cursor }: Partial<Input>, evaluatedAt: Mi
   return pinned ?? (as_of === undefined ? null : parseInstant(as_of)) ?? evaluatedAt;
 };
 
-/** An instant of which nothing is known, or that has not come. */
+/** An instant for which no data exists, or that is in the future. */
 const findRangeFaults = (input: Partial<Input>, reading: Reading): ApiError[] => {
   const at = findDescribedInstant(input, reading.evaluatedAt);
   const outOfRange = at === reading.evaluatedAt ? null : describeOutOfRange(at, reading);

@@ -11,7 +11,7 @@ export const findEarliestKnown = (live: LiveMemory): Micros | null =>
     return first !== null && (least === null || first < least) ? first : least;
   }, null);
 
-/** Message and hint for an instant of which nothing is known, or that has not come; null for all others. */
+/** Message and hint for an instant for which no data exists, or that is in the future; null for all others. */
 export const describeOutOfRange = (
   at: Micros,
   { live, evaluatedAt }: { readonly live: LiveMemory; readonly evaluatedAt: Micros },

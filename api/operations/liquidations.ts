@@ -153,7 +153,7 @@ const selectWithin = ({ asked, names, plan }: Question, context: Context): Selec
   ]);
 };
 
-/** The window as it is answered: a later end is cut at now, and stays there on the pages that follow. */
+/** The window that is applied: an end in the future is replaced by now, and stays fixed on the following pages. */
 const readParameters = (input: Input, cursor: Cursor | null, evaluatedAt: number): Span => {
   const from = parseInstant(input.from) ?? 0;
   const to = Math.min(parseInstant(input.to) ?? 0, cursor?.to ?? evaluatedAt, evaluatedAt);

@@ -61,7 +61,7 @@ const makeLayerEntry = (
 
 const NONE: LayerCapability = { policy: 'off', cadence_ms: null, horizon_ms: null, horizon_source: null };
 
-/** The listing with its newest readings, which tell the clock of each horizon; null for a past instant, of which they tell nothing. */
+/** The listing with its newest readings, which determine the clock of each horizon; null for a past instant, for which they are not relevant. */
 type Present = Pick<LiveListing, 'readings'> | null;
 
 /** `layers` of a listing by the record's names (L-01); every kind is named, whether collected or not. */
@@ -119,7 +119,7 @@ const describeRules = (version: ListingVersion, { units: mode, mark }: RecordOpt
   return { lot, min, conversion, nullReasons: toOptional(reasons) };
 };
 
-// Decoded records carry more than their members, so what is written is named.
+// Decoded records have more than their members, so the members to write are listed.
 const toTransform = ({ venue_field, transform }: FieldTransform): JsonValue => ({ venue_field, transform });
 
 const describeRulesNormalisation = ({ rules_normalisation: rules }: ListingValues): Record<string, JsonValue> =>

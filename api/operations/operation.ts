@@ -23,12 +23,12 @@ export type Caller = {
   /** Whose call it is; never shown. */
   readonly keyId: string;
   readonly plan: Plan;
-  /** Null when the key is gone; rejects when the store of keys is unavailable. */
+  /** Null when the key no longer exists; rejects when the store of keys is unavailable. */
   readonly read: (day: string) => Promise<KeyFacts | null>;
   /** Open streams and requests being answered, over all processes. */
   readonly streams: () => Promise<number>;
   readonly inFlight: () => Promise<number>;
-  /** Takes so many of the day's quota, once a call, before the work; an answer of 5xx gives them back. Throws LimitReached when they are not there. */
+  /** Spends the given number of the day's quota, once per call, before the work; a 5xx answer returns them. Throws LimitReached when the quota is exceeded. */
   readonly spend: (quota: Quota, count: number) => Promise<void>;
 };
 
@@ -47,7 +47,7 @@ export type Context = {
   /** T of this call, from the service's clock. */
   readonly evaluatedAt: Micros;
   readonly receiptId: string;
-  /** Bytes of `items` as JSON that the answer may have; what is sent is judged again in its own format. */
+  /** Bytes of `items` as JSON that the answer may have; the body is checked again in the format in which it is sent. */
   readonly itemsLimit: ItemsLimit;
   /** Whether a body reaches the caller: HEAD gives none, and one that is too large is refused. */
   readonly reaches: (body: JsonValue) => boolean;
@@ -81,9 +81,9 @@ export type Answer = {
   readonly numberFormat: NumberFormat;
   /** Rows as values, where they may also be requested as a table (N-15); empty unless the context keeps them. */
   readonly groups?: readonly RowGroup[];
-  /** Gaps beside the rows of `items`: a table has no rows for them, so their count is a header (N-15). */
+  /** Gaps that accompany the rows of `items`: a table has no rows for them, so their count is a header (N-15). */
   readonly gaps?: number;
-  /** The same page with at most so many rows, its cursor behind the last of them; absent where an answer has no pages. */
+  /** The same page with at most the given number of rows, its cursor after the last one; absent if an answer has no pages. */
   readonly shorten?: (rows: number) => Answer;
   /** Bytes of each row of the page, with its comma, where rows differ in size. */
   readonly measureRows?: () => readonly number[];
@@ -98,7 +98,7 @@ export type Answer = {
 };
 
 export type Operation<Input = unknown, Understood = unknown> = ReadableEndpoint<Input, Understood> & {
-  /** Throws what step 8 finds, before anything is read; `run` throws the same. Of a call with a price it comes before step 9. */
+  /** Throws the faults of step 8, before anything is read; `run` throws the same. For a call with a price it runs before step 9. */
   readonly judge: (input: Input, context: Context, understood: Understood) => unknown;
   readonly run: (input: Input, context: Context, understood: Understood) => Answer | Promise<Answer>;
 };

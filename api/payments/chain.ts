@@ -112,7 +112,7 @@ const findOutcome = async (
   if (hash !== null)
     return (await hasPaid(client, hash, payment)) ? { is: 'paid', transaction: hash.toLowerCase() } : { is: 'spent' };
   if ((await findEvent(client, 'AuthorizationCanceled', { ...payment, ...search })) !== null) return { is: 'spent' };
-  // A node that is behind finds no event in blocks that it does not have, and says so with the same empty list.
+  // A node that is behind finds no event in blocks that it does not have, and returns the same empty list.
   if (timestamp < BigInt(payment.payload.authorization.validBefore) + BEHIND_S)
     throw new Error('the event of a used nonce was not found');
   return { is: 'spent' };
@@ -123,7 +123,7 @@ const REFUSALS = [ContractFunctionRevertedError, ContractFunctionZeroDataError, 
 const isAnswerOfContract = (error: unknown): boolean =>
   error instanceof BaseError && error.walk((one) => REFUSALS.some((refusal) => one instanceof refusal)) !== null;
 
-/** The contract's own answer; false where there is none. */
+/** The answer of the contract; false when there is none. */
 const askWallet = async (client: PublicClient, address: Hex, [hash, signature]: readonly [Hex, Hex]) => {
   if ((await client.getCode({ address })) === undefined) return false;
   try {
@@ -173,7 +173,7 @@ export const openPaymentChain = (rpcUrl: string, withinMs = ANSWERS_WITHIN_MS): 
     async isMessageOf(payer, message, given) {
       const [address, signature] = [payer as Hex, given as Hex];
       if (await client.verifyMessage({ address, message, signature })) return true;
-      // The library says false of a node that does not answer, too.
+      // The library also returns false for a node that does not respond.
       return askWallet(client, address, [hashMessage(message), signature]);
     },
   };

@@ -22,7 +22,7 @@ const HINTS: Readonly<Record<string, string>> = {
   insufficient_funds: 'Add USDC to the payer, then sign a new payment and repeat the call.',
 };
 
-/** `error` names what is wrong with a payment; null: none was sent. */
+/** `error` names the fault of a payment; null: no payment was sent. */
 const makeBody = (
   { operation }: Call,
   price: Price,

@@ -62,7 +62,7 @@ const refuseMalformed = (message: string): Refused => ({
   },
 });
 
-/** A payment with the call it came with, for refusals that quote the price anew. */
+/** A payment with the call for which it was sent, for refusals that quote the price again. */
 type PaidCall = { readonly call: Call; readonly price: Price; readonly bid: Bid };
 
 const openKey = ({ plan, key, keyId, expiresAt, transaction, network, payer, receiptId }: Purchase) => {
@@ -77,7 +77,7 @@ const openKey = ({ plan, key, keyId, expiresAt, transaction, network, payer, rec
   };
 };
 
-/** The obstacle to a payment before its request is looked at (P-11); `claim`: its plan waits to be delivered. */
+/** The obstacle to a payment before its request is read (P-11); `claim`: its plan waits to be delivered. */
 const findHindrance = (
   standing: Standing,
   { payload }: SignedPayment,
@@ -91,7 +91,7 @@ const findHindrance = (
 };
 
 type Refusals = {
-  /** The price anew, and why this payment does not count. */
+  /** The price again, and the reason why this payment is not accepted. */
   readonly refuse: (asked: Omit<PaidCall, 'bid'>, error: string) => Refused;
   readonly refuseNotTaken: (asked: PaidCall, why: NotTaken) => Refused;
   /** Of a payment for a plan: another request may have come with it since it was looked at. */

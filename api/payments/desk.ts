@@ -162,7 +162,7 @@ const endBid = async (deps: DeskDeps, bid: Bid, left: AnswerEnd): Promise<void> 
   await releasePayment(deps, bid.receiptId);
 };
 
-/** Settled before it is answered; whatever is not recorded now the chain decides (P-06). */
+/** Settled before it is answered; the chain decides about anything that is not recorded now (P-06). */
 const buyPlan = async (deps: DeskDeps, bid: Bid): Promise<PlanOutcome> => {
   const { store, purchases, settlement, count, log } = deps;
   const refused = await take(deps, bid);
@@ -197,6 +197,6 @@ export const openDesk = (deps: DeskDeps): PaymentDesk => ({
   endDelivery: ({ receiptId }, bid, left) =>
     deps.purchases
       .end(receiptId, bid.receiptId, left)
-      // The claim expires by itself, and the same authorisation can request again.
+      // The claim expires automatically, and the same authorisation can be presented again.
       .catch((err: unknown) => deps.log.warn({ err, receipt_id: receiptId }, 'a delivered key was not recorded')),
 });

@@ -16,7 +16,7 @@ const VERIFY_MS = 5_000;
 const SETTLE_MS = 30_000;
 const TRANSACTION = /^0x[0-9a-f]{64}$/;
 
-/** A payment matched to our own offer; the caller's `accepted` goes nowhere. */
+/** A payment matched to our own offer; the caller's `accepted` is not forwarded. */
 export type Settleable = { readonly payload: SignedPayment['payload']; readonly offer: Offer };
 /** `refused`: nothing was sent to the chain. `unknown`: something may have been. */
 export type Settled =
@@ -52,7 +52,7 @@ const readOutcome = ({ success, ...told }: Settlement): Settled => {
   return isSent ? { is: 'unknown', why: errorReason } : { is: 'refused', reason };
 };
 
-/** What went wrong, without the texts of the facilitator and its node. */
+/** The kind of failure, without the texts of the facilitator and its node. */
 const findCause = (error: unknown): string =>
   error instanceof FacilitatorResponseError ? error.name : error instanceof Error ? error.name : 'no answer';
 

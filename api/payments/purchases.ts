@@ -10,7 +10,7 @@ import type { PaymentKey } from './store.ts';
 
 const ANSWER_MS = 5_000;
 const KEY_DAYS = 30;
-/** The answer is some hundred bytes: a request that has not delivered it within this time is gone. */
+/** The answer has some hundred bytes: a request that has not delivered it within this time has failed. */
 const CLAIM_S = 60;
 const ACTOR = 'payments';
 
@@ -26,7 +26,7 @@ export type Purchase = {
   readonly receiptId: string;
 };
 
-/** `$6`: the process that delivers the key at once; null: none yet. A wallet has an account of its own until it is linked to another. */
+/** `$6`: the process that delivers the key immediately; null: none yet. A wallet has a separate account until it is linked to another one. */
 const SETTLE = `
   with ended as (
     update payments set state = 'settled', transaction = $2, ended_at = now()

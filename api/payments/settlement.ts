@@ -11,7 +11,7 @@ import type { Failure, OpenPayment, PaymentStore } from './store.ts';
 
 /** Payments of other processes, and outcomes that are unknown, are looked for this often. */
 const SWEEP_EVERY_MS = 1_000;
-/** Leases end while the database is away: for so long after it the processes that live renew theirs before anything of others is taken for left. */
+/** Leases expire while the database is unavailable: for this time afterwards running processes renew theirs before payments of others count as abandoned. */
 const RENEWED_WITHIN_MS = 5_000;
 /** Taken up in one sweep of each kind; the rest waits for the next. */
 const MOST_AT_ONCE = 20;
@@ -83,7 +83,7 @@ const settleOpen = async (deps: SettlementDeps, open: OpenPayment): Promise<void
   await recordDecision(deps, open, await decide(deps, open, outcome));
 };
 
-/** An unknown outcome: as the chain has it, else sent again. What was sent before may still be under way, so no refusal ends it. */
+/** Resolves an unknown outcome from the chain, else sends the payment again. The first call may still be in flight, so a refusal does not end it. */
 const reconcile = async (deps: SettlementDeps, open: OpenPayment): Promise<void> => {
   const decided = await askChain(deps, open).catch(() => UNKNOWN);
   if (decided === UNKNOWN) return;
@@ -119,11 +119,11 @@ const watchOverdue = ({ store, log }: SettlementDeps): (() => Promise<void>) => 
 export const startSettlement = (deps: SettlementDeps): Settlement => {
   const { store, log } = deps;
   const held = new Set<string>();
-  /** Runs by payment: one that finds it taken up does not end the lease of the one that has it. */
+  /** Runs by payment: a run that finds the payment in use does not end the lease of the other run. */
   const runs = new Map<string, number>();
   const underWay = new Set<Promise<void>>();
   const watch = watchOverdue(deps);
-  // A process that starts may do so as the database comes back.
+  // A process may start while the database becomes available again.
   let failedMs = performance.now();
 
   const leave = (receiptId: string): void => {

@@ -24,7 +24,7 @@ const HALF_ORDER = 0x7fff_ffff_ffff_ffff_ffff_ffff_ffff_ffff_5d57_6e73_57a4_501d
 const isTakenByToken = (signature: string): boolean =>
   BigInt(`0x${signature.slice(66, 130)}`) <= HALF_ORDER && /1[bc]$/i.test(signature);
 
-/** A signature with the mark of ERC-6492 is the wrapper of a wallet's factory and signature, or it is none: libraries fail at any other. */
+/** A signature with the mark of ERC-6492 must be the wrapper of a wallet's factory and signature: libraries fail on any other. */
 const isReadable = (signature: string): boolean => {
   try {
     return parseErc6492Signature(signature as Hex).signature.length > 0;

@@ -109,7 +109,7 @@ const SETTLE = `
 const FAIL = 'select fail_payment($1, $2, $3) as failed';
 
 const TIDY = [
-  // A lease that lies further ahead is of before the clock was set back: the process that has it renews it, unless it has ended.
+  // A lease that ends further in the future was taken before the clock was set back: its process renews it, unless the process has ended.
   `update payments set lease_until = ${LEASE}
     where state in ('presented', 'verified', 'settling') and lease_until > now() + interval '${2 * LEASE_S} seconds'`,
   `delete from payments p where ${IS_GONE}`,
@@ -191,7 +191,7 @@ export const openPaymentStore = (pool: Pick<Pool, 'query'>) => {
       const { rows } = await query<{ failed: boolean }>(FAIL, [receiptId, reason, payersFault]);
       return rows[0]?.failed ?? false;
     },
-    /** Cleans up what ended processes left, and what is no longer needed. */
+    /** Deletes rows of processes that have ended, and rows that are no longer needed. */
     async tidy(): Promise<void> {
       for (const text of TIDY) await query(text);
     },

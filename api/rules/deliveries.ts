@@ -12,7 +12,7 @@ const LOOK_EVERY_MS = 500;
 const AT_ONCE = 16;
 /** Of these to webhooks that are late: the places that are left are for all others, also while every late one takes its full time. */
 const LATE_AT_ONCE = 12;
-/** An attempt that took this long holds a place as one that failed does, whatever was answered. */
+/** An attempt that took at least this time is treated like a failed one, regardless of the response. */
 const SLOW_MS = 1_000;
 /** While it is being sent no other process sends it; longer than any call takes. */
 const LEASE_S = 30;
@@ -20,7 +20,7 @@ const LEASE_S = 30;
 const FIRST_WAIT_S = 5;
 const LONGEST_WAIT_S = 3_600;
 export const GIVEN_UP_AFTER_H = 24;
-/** Ten minutes of attempts at least: while no process of ours runs, nobody refuses a message. */
+/** At least ten minutes of attempts: while no process runs, no message is refused. */
 const LEAST_ATTEMPTS = 8;
 /** Late webhooks that are remembered; one that is forgotten is tried as a new one. */
 const MOST_LATE = 1_000;
@@ -147,7 +147,7 @@ export class Sending {
     this.#onFault = onFault;
   }
 
-  /** Takes what is due, as far as there is room, and begins to send it; answers how many. Rejects when the store is unavailable. */
+  /** Takes the messages that are due, as far as places are free, and starts to send them; returns their number. Rejects when the store is unavailable. */
   async begin(): Promise<number> {
     const room = AT_ONCE - this.#byWebhook.size;
     if (room === 0) return 0;

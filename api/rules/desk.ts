@@ -75,7 +75,7 @@ const toCallerName = (caller: RuleCaller): string => ('keyId' in caller ? caller
 
 const readEvaluatedAt = ({ evaluated_at: at }: StatusRow): Micros | null => (at === null ? null : readMicros(at));
 
-/** `at`: what comes next comes after it. */
+/** `at`: later states have a later instant. */
 const toStatus = (row: StatusRow, at: Micros): RuleStatus => {
   const rule = fromRow(row);
   const intervalS = computeIntervalS(rule.intervalS, findPlan(row.plan));

@@ -160,7 +160,7 @@ export class MarketAt {
     const watermark = live.watermark(code) ?? 0;
     const venue: VenueAt = {
       capability: findVersionAt(live.venue(code)?.capabilities ?? [], this.at),
-      // The instant is due when every venue has come to it, but those that are too far behind.
+      // The instant is due when every venue has reached it, except those that are too far behind.
       stateLag: watermark < this.at,
       watermark: Math.min(watermark, this.at),
     };

@@ -44,7 +44,7 @@ export type Evaluator = {
   readonly stop: () => Promise<void>;
 };
 
-/** Everything recorded up to here is applied, whatever lags too far behind left aside (L-07 `state_lag`). */
+/** Everything recorded up to this instant is applied; venues that are too far behind are not considered (L-07 `state_lag`). */
 const computeHorizon = (live: LiveMemory, now: Micros): Micros => {
   const watermarks = [...live.venues()]
     .map(({ venue }) => live.watermark(venue) ?? 0)

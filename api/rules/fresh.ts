@@ -48,7 +48,7 @@ const GIVE_BACK = `
   update rule_states s set fresh_at = null from given where s.rule_id = given.rule_id`;
 /** The second that follows an evaluation begins with its instant. */
 const STAMP = 'update rule_states set fresh_at = $3 where rule_id = $1 and fresh_at = $2';
-/** A rule that was claimed within the second and whose state is not written yet, nor begun anew since. */
+/** A rule that was claimed within the second and whose state has neither been written nor reset since. */
 const AWAITED = `
   select 1 from rule_states s join rules r using (rule_id)
   where s.rule_id = any($1) and r.enabled and s.fresh_at > $2::bigint - ${FRESH_EVERY}
@@ -108,7 +108,7 @@ export const openFreshEvaluation = (deps: FreshDeps): EvaluateFresh => {
       const claimed = await evaluateClaimed(others, at, spend);
       others = others.filter((id) => !claimed.has(id));
       if (others.length === 0 || !isAwaited || performance.now() >= until) return;
-      // What nobody evaluates any more may have been given back since it was looked at: it is claimed once more.
+      // A rule that no process evaluates any more may have been released since it was read: it is claimed once more.
       isAwaited = (await pool.query(AWAITED, [others, at])).rowCount !== 0;
       if (isAwaited) await pause(LOOK_EVERY_MS);
     }

@@ -6,7 +6,7 @@ import type { Micros } from '../../schemas/records.ts';
 export type DeliveryOutcome = 'delivered' | 'failed' | 'dead';
 
 export type CountRules = {
-  /** So many questions answered for so many rules. */
+  /** Counts questions that were evaluated, and the rules that they served. */
   readonly evaluated: (questions: number, rules: number) => void;
   readonly failed: () => void;
   /** Instants that are too long ago to be evaluated. */
@@ -24,7 +24,7 @@ type RulesNow = {
   readonly overdue: Micros;
 };
 
-/** A rule may be evaluated once a day: what it measured says nothing an hour later. */
+/** A rule may be evaluated only once a day: its measurement is not relevant an hour later. */
 const MEASURED_FOR_MS = 60_000;
 
 export const createRuleMetrics = (registry: Registry, nowMs = () => performance.now()): CountRules => {

@@ -112,7 +112,7 @@ class Moves implements RuleMoves {
     };
   }
 
-  /** Never rejects: it goes on until nothing is left to send. */
+  /** Never rejects: it continues until nothing is left to send. */
   async #sendAll(): Promise<void> {
     if (this.#isSending) return;
     this.#isSending = true;

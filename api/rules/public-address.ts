@@ -38,7 +38,7 @@ export type Resolve = (host: string) => Promise<readonly Address[]>;
 const toAddresses = (family: 4 | 6, texts: readonly string[]): Address[] =>
   texts.map((address) => ({ address, family }));
 
-/** Names of the machine itself (RFC 6761), which no server is asked for. */
+/** Names of the machine itself (RFC 6761), which are not resolved by a server. */
 const OWN_NAME = /^(?:.+\.)?localhost\.?$/;
 const OWN: readonly Address[] = [...toAddresses(4, ['127.0.0.1']), ...toAddresses(6, ['::1'])];
 const DNS_TIMES = { timeout: 2_000, tries: 2 } as const;

@@ -105,7 +105,7 @@ const CHARACTERS_A_LISTING = 64;
 const countSelected = (key: string, selected: readonly Selected[]): number =>
   selected.length + Math.ceil(key.length / CHARACTERS_A_LISTING);
 
-/** Selected listings of questions at instants, kept while the catalogue stays as it is. */
+/** Selected listings of questions at instants, kept until the catalogue changes. */
 export class Selections {
   readonly #live: LiveMemory;
   #directory: Directory | null = null;

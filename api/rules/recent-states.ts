@@ -17,7 +17,7 @@ import { isBetweenInstants } from './instants.ts';
 const KEPT: Micros = 30_000_000;
 /** Applied entries of a task may be this far ahead of its published watermark. */
 const AHEAD: Micros = 1_000_000;
-/** `drop-oldest`: what is older cannot be evaluated any more. */
+/** `drop-oldest`: older instants can no longer be evaluated. */
 const MOST_CHANGES = 400_000;
 
 type Named = Pick<LiveListing, 'venue' | 'venueSymbol'>;
@@ -84,7 +84,7 @@ export class RecentStates {
     this.#bytes = new ByteLog();
     this.#count = 0;
     this.#since = 0;
-    // Of each task: one that lags tells nothing of the others.
+    // Per task: a task that lags says nothing about the others.
     for (const { partitions } of this.#live.venues())
       for (const { watermark } of partitions.values())
         if (watermark !== null) this.#since = Math.max(this.#since, watermark + AHEAD);
@@ -110,7 +110,7 @@ export class RecentStates {
     return codecs.live.decode(this.#bytes.at(next.bytes)).reading;
   }
 
-  /** When the connection a reading of a listing came on was lost, as was known at `at`. */
+  /** The instant at which the connection of a listing's reading was lost, as known at `at`. */
   lostAt({ venue, venueSymbol }: Named, reading: Reading | null, at: Micros): Micros | null {
     const partitions = this.#live.venue(venue)?.partitions;
     if (reading === null || partitions === undefined) return null;
@@ -123,7 +123,7 @@ export class RecentStates {
 
   /** Takes over what was noted of the entries before those that this copy received. */
   #join(past: RecentStates): void {
-    // Keeping began anew since: the earlier entries are not needed.
+    // Keeping was restarted since: the earlier entries are not needed.
     if (past.#bytes !== this.#bytes) return;
     for (const [key, knownAt] of past.#ends) this.#ends.set(key, Math.min(this.#ends.get(key) ?? knownAt, knownAt));
     for (const { venue, listings } of past.#live.venues()) {

@@ -22,7 +22,7 @@ const ANY = `select exists (select 1 from rules where enabled) as any`;
 export class RuleBook {
   readonly #pool: Pick<Pool, 'query'>;
   readonly #held = new Map<string, HeldRule>();
-  /** Rules by their next instant; one that has another by now is passed over. */
+  /** Rules by their next instant; an entry of a rule with another next instant by now is skipped. */
   readonly #agenda = new Map<Micros, HeldRule[]>();
 
   constructor(pool: Pick<Pool, 'query'>) {
@@ -38,7 +38,7 @@ export class RuleBook {
     return (await this.#pool.query<{ any: boolean }>(ANY)).rows[0]?.any ?? false;
   }
 
-  /** Reads the rules of shards, or those named of them; instants before `from` are passed over. */
+  /** Reads the rules of shards, or the named ones among them; instants before `from` are skipped. */
   async load(shards: ReadonlySet<number>, ids: readonly string[] | null, from: Micros): Promise<void> {
     const { rows } = await this.#pool.query<Row>(LOAD, [[...shards], ids]);
     for (const id of ids ?? [...this.#held.keys()]) this.#held.delete(id);

@@ -99,7 +99,7 @@ const findDraftFaults = (sent: JsonObject): ApiError[] => {
   ];
 };
 
-/** A rule as an owner sends it; what is left out is usual. Throws ServiceError with every fault of its members. */
+/** A rule as an owner sends it; omitted members get their defaults. Throws ServiceError with every fault of its members. */
 export const readDraft = (sent: unknown): RuleDraft => {
   if (!isJsonObject(sent))
     throw new ServiceError([makeShapeFault('', 'The body is not an object.', 'Send a JSON object.')]);

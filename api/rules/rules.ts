@@ -25,7 +25,7 @@ export type Rules = {
   readonly desk: AgentRules;
   readonly moves: RuleMoves;
   readonly noteMove: (transitionId: string) => void;
-  /** A rule was changed, by whomever; what is missed is read within a minute. */
+  /** A rule was changed by any process; a missed change is read within a minute. */
   readonly noteChange: (ruleId: string) => void;
   /** Notices may have been missed: rules are read again, and streams receive the states again. */
   readonly noteAll: () => void;

@@ -86,7 +86,7 @@ const IS_BUSY = `
 const COUNT = `select count(*)::integer as count from rules where account_id = $1 and rule_id <> $2`;
 /** A closing that is under way is waited for, and nothing is made of a closed account. */
 const PLAN = `select best_plan(account_id) as plan from accounts where account_id = $1 and closed_at is null for share`;
-/** Changes of one account come one after the other, so that two never pass its limit together. */
+/** Changes of one account are serialised, so that two of them never exceed its limit together. */
 const LOCK = `select pg_advisory_xact_lock(hashtextextended($1, 7305124))`;
 
 type Queryable = Pick<Pool, 'query'>;
@@ -278,7 +278,7 @@ export type Transition = {
   readonly matchedTotal: number;
 };
 
-/** bigint comes as text from the driver. */
+/** The driver returns bigint as text. */
 export const readMicros = (text: string): Micros => Number(text);
 
 export type TransitionRow = {

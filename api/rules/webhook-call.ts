@@ -22,7 +22,7 @@ export type CallOptions = {
 type CallOutcome = {
   readonly isDelivered: boolean;
   readonly words: string;
-  /** The receiver says that there will be none here again: 410 Gone (RFC 9110, section 15.5.11). */
+  /** The receiver states that it no longer exists: 410 Gone (RFC 9110, section 15.5.11). */
   readonly isGone?: true;
 };
 
@@ -30,7 +30,7 @@ type CallOutcome = {
 const signWebhook = (secret: string, seconds: number, body: string): string =>
   `t=${seconds},v1=${createHmac('sha256', secret).update(`${seconds}.${body}`).digest('hex')}`;
 
-/** Why an address is none for a webhook; null: it is one. */
+/** The reason why an address is not allowed for a webhook; null: it is allowed. */
 export const findWebhookFault = (
   text: string,
   { allowsLoopback }: { readonly allowsLoopback: boolean },
@@ -44,7 +44,7 @@ export const findWebhookFault = (
   return 'The address does not begin with https://.';
 };
 
-/** The connection goes to one of the addresses that were checked: a name that resolves anew would be another address. */
+/** The connection goes to one of the addresses that were checked: resolving the name again could return another address. */
 const createPinnedLookup = (addresses: readonly Address[]): LookupFunction =>
   ((_host: string, { all }: { all?: boolean }, done: (...found: unknown[]) => void) => {
     if (all) done(null, [...addresses]);
@@ -72,7 +72,7 @@ const send = (
     const timer = setTimeout(() => call.destroy(new NoAnswer(timeoutMs)), timeoutMs);
     call.once('response', (answer) => {
       settle(answer.statusCode ?? 0);
-      // Nothing of the answer but its status is looked at.
+      // Only the status of the answer is read.
       answer.destroy();
     });
     call.once('error', fail);
@@ -91,7 +91,7 @@ const explain = (error: unknown): string => {
   return error instanceof NoAnswer ? 'no answer in time' : 'the connection failed';
 };
 
-/** Sends the message once; never throws. Delivered is what is answered with a status of 200 to 299. */
+/** Sends the message once; never throws. A message is delivered if the status is from 200 to 299. */
 export const callWebhook = async (call: WebhookCall, options: CallOptions): Promise<CallOutcome> => {
   const fault = findWebhookFault(call.url, options);
   if (fault !== null) return { isDelivered: false, words: fault };

@@ -43,9 +43,9 @@ type CaptureOptions = {
   /** T. */
   readonly at: Micros;
   readonly now: Micros;
-  /** W of the listing's venue in a live answer; null in one about the past, where every period ended by T is looked at. */
+  /** W of the listing's venue in a live answer; null in an answer about the past, where every period that ended by T is used. */
   readonly watermark: Micros | null;
-  /** Candles that came later do not count, unless the watermark alone decides; without it all that came do. */
+  /** Candles that were received later do not count, unless the watermark alone decides; without this instant all received candles count. */
   readonly cameBy?: Micros;
   readonly columns: Columns;
   /** Of the listing's venue, ascending. */
@@ -66,7 +66,7 @@ const lacksField = (spec: ColumnSpec & { kind: 'layer' }, { version }: Selected)
   return (FIELDS.get(spec.member)?.needs ?? []).some((name) => not_published.includes(name));
 };
 
-/** Why a column is unknown whatever is stored; null: its elements count. */
+/** The reason why a column is unknown regardless of its stored rows; null: its elements count. */
 const findAbsence = (
   spec: ColumnSpec,
   selected: Selected,
@@ -138,7 +138,7 @@ const findNewestPeriod = (
 /** The last `bars` periods of a column up to `last`. */
 type Stretch = Source & { readonly last: number };
 
-/** Why each absent element is none; blanks what retention has dropped. */
+/** The reason of each absent element; clears elements that retention has dropped. */
 const explain = (
   values: Float64Array,
   { column, spec, last }: Stretch,
@@ -217,7 +217,7 @@ const captureColumn = (stretch: Stretch, selected: Selected, { now, units: mode 
   };
 };
 
-/** A column that is unknown whatever is stored; null: its elements count. A stale one still has its unit (N-08). */
+/** A column that is unknown regardless of its stored rows; null: its elements count. A stale column still has its unit (N-08). */
 const captureAbsence = ({ spec, bars }: Need, selected: Selected, options: CaptureOptions): AbsentColumn | null => {
   const absence = findAbsence(spec, selected, options);
   if (absence?.status !== 'stale') return absence;

@@ -18,7 +18,7 @@ import {
   type Value,
 } from './values.ts';
 
-/** What is read and not computed: fields, sources, and calls other than `abs`. */
+/** Leaves that are read, not computed: fields, sources, and calls other than `abs`. */
 export type Leaf = FieldNode | SourceNode | CallNode;
 
 export type Environment<Element> = {

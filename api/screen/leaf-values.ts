@@ -30,7 +30,7 @@ export type LeafValue = {
   readonly ageMs: number | null;
   readonly status: Status;
   readonly reason: string | null;
-  /** Of an indicator: the end of the newest period looked at, and how many were. */
+  /** For an indicator: the end of the newest period used, and the number of periods. */
   readonly period: { readonly timeframe: string; readonly bars: number; readonly end: Micros | null } | null;
   /** Of a depth: the band, its mid, and the levels summed. */
   readonly depth: { readonly band: string; readonly reference: Digits | null; readonly levels: Digits | null } | null;
@@ -148,7 +148,7 @@ const makeLeafValue = (
 const findVersion = ({ recorded_at }: StoredReading, { listing, version }: Facts): ListingVersion =>
   findVersionAt(listing.versions, recorded_at) ?? version;
 
-/** Time that has passed is none: the venue has not published the next settlement yet (L-02), unless it never does (DQL-33c). */
+/** An instant that has passed has no remaining time: the venue has not published the next settlement yet (L-02), unless it never does (DQL-33c). */
 const computeTimeToFunding = (reading: StoredReading, facts: Facts): Value => {
   const next = reading.instants.next_funding_at;
   const { at } = facts.terms;
@@ -189,7 +189,7 @@ const findUnitOfMember = (member: string, layer: ReadingLayer, facts: Facts): st
   return findUnit(member, layer, chooseQuantityUnit(counted, facts.terms.units));
 };
 
-/** Whether the listing never has a field; one that its reading has is published, whatever the listing states. */
+/** Whether the listing never has a field; a field of its reading is published, regardless of the listing's statement. */
 const isNeverPublished = (member: string, reading: StoredReading | null, { version }: Facts): boolean => {
   const held = member === 'time_to_funding' ? reading?.instants.next_funding_at : reading?.values[member];
   const { not_published } = version.record.values;

@@ -56,16 +56,16 @@ const convertUnits = async (plan: Plan, facts: Facts[], reading: Reading): Promi
   return readWithin(convertFacts(facts, specs, { live, begin: () => requireStore(history) }), reading);
 };
 
-/** The state of memory at an instant: now, or a moment ago (the rules). All reads of one instant see one state. */
+/** The state of memory at an instant: now, or shortly before (for rules). All reads of one instant see one state. */
 export type Moment = {
   readonly isBehind: (venue: string) => boolean;
   readonly layersOf: (one: Selected) => LayerStates;
   readonly watermarkOf: (venue: string) => Micros;
-  /** Candles that came after the instant do not count. */
+  /** Candles that were received after the instant do not count. */
   readonly excludesLater?: true;
 };
 
-/** Facts of a moment; layers are taken at once, series when they are loaded. */
+/** Facts at an instant; layers are read immediately, series when they are loaded. */
 export const readFactsAt = (
   plan: Plan,
   selected: readonly Selected[],

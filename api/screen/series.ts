@@ -7,7 +7,7 @@ import { applyOperator } from '../language/operators.ts';
 import type { ArithNode, CallNode, FieldNode, Node, SourceNode } from '../language/tree.ts';
 import type { CandleMember, ColumnSpec } from '../series/column-spec.ts';
 
-/** Why an element is none, the first that applies when several do (DQL-33f); 0: it is one. */
+/** The reason why an element is absent, the first one if several apply (DQL-33f); 0: it is present. */
 export const REASONS = ['', 'no_value', 'gap', 'not_retained', 'insufficient_history', 'unit_unknown'] as const;
 const NO_VALUE_AT = 1;
 export const GAP_AT = 2;
@@ -108,7 +108,7 @@ const pickNewest = ({ values, reasons }: Elements, count: number): Elements => (
 
 const pickFirst = (a: number, b: number): number => (a === 0 ? b : b === 0 ? a : Math.min(a, b));
 
-/** Marks what came out as no number; gives `reasons` only where there is one. */
+/** Marks results that are not numbers; returns `reasons` only if there is one. */
 const settle = (values: Float64Array, given: Uint8Array | null): Elements => {
   let reasons = given;
   for (let i = 0; i < values.length; i++) {
