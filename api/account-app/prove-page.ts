@@ -91,7 +91,7 @@ export const provePage: SiteModule = {
       const { response } = (request.body ?? {}) as { readonly response?: unknown };
       const shown = await checkPasskey(site.pool, { response, binding: sessionId }, rp);
       if (shown?.accountId !== accountId)
-        return sendProblem(site, { request, reply }, { status: 401, text: 'This is no passkey of your account.' });
+        return sendProblem(site, { request, reply }, { status: 401, text: 'This is not a passkey of your account.' });
       await proveSession(site.pool, sessionId);
       return reply
         .header('cache-control', 'no-store')

@@ -12,7 +12,7 @@ const LEAST_DAYS = 180;
 
 const toStartOfDay = (day: string): number => {
   const at = Date.parse(`${day}T00:00:00Z`);
-  if (Number.isNaN(at)) throw new Error(`"${day}" is no day`);
+  if (Number.isNaN(at)) throw new Error(`"${day}" is not a day`);
   return at;
 };
 

@@ -85,9 +85,7 @@ const findRangeFaults = ({ interval, raw, at, as_of, from, to }: Partial<Input>,
     if (spoilt.has('interval') || spoilt.has('raw')) return [];
     if (at === undefined && as_of === undefined) return [];
     return bounds.flatMap(([name, text]) =>
-      text === undefined
-        ? []
-        : [makeShapeFault(`/${name}`, `"${name}" does not apply to instants.`, `Leave ${name} out.`)],
+      text === undefined ? [] : [makeShapeFault(`/${name}`, `"${name}" does not apply to instants.`, `Omit ${name}.`)],
     );
   }
   const absent = bounds.flatMap(([name, text]) =>

@@ -66,7 +66,7 @@ type Tools = { readonly checker: ReturnType<typeof createChecker>; readonly faul
 const checkSelected = (node: Node, { checker, faults }: Tools): Node => {
   const isLiteral = node.type === 'code' || node.type === 'status';
   if (isLiteral) {
-    const message = `"${node.value}" is no expression to select.`;
+    const message = `"${node.value}" is not an expression that can be selected.`;
     faults.add('DQL_TYPE', node.place, { message, hint: 'Select fields, calls or arithmetic.' });
   }
   return checker.check(node, IN_SELECT).node;

@@ -134,7 +134,7 @@ const membership: Reader = {
       if (!isLiteral(value) && value.type !== 'broken') {
         nodes.shape.fault(
           `${path}/${i}`,
-          'A value of "in" is no literal.',
+          'A value of "in" is not a literal.',
           `Send a node of type ${LITERALS.join(', ')}.`,
         );
       }

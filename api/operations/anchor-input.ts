@@ -66,11 +66,7 @@ export const findTable = (name: string): AnchoredTable | undefined => {
 export const toRowDay = (at: Micros, kind: RowKind): string => toDayOf(kind === 'readings' ? at - 1 : at);
 
 const makeStrangeFault = (name: string, layer: string, owner: string): ApiError =>
-  makeShapeFault(
-    `/${name}`,
-    `"${name}" is a parameter of ${owner}, and "${clip(layer)}" is none.`,
-    `Leave ${name} out.`,
-  );
+  makeShapeFault(`/${name}`, `"${name}" is a parameter of ${owner} only, not of "${clip(layer)}".`, `Omit ${name}.`);
 
 /** Parameters of another table, and one that this table needs. */
 const findNamingFaults = ({ layer, price_type, id, seq }: Partial<ProofInput>, spoilt: Spoilt): ApiError[] => {
@@ -90,7 +86,7 @@ const findMinuteFaults = ({ layer, at, seq }: Partial<ProofInput>, spoilt: Spoil
   const instant = parseInstant(at ?? '');
   if (instant === null || findTable(layer ?? '')?.table !== 'candles') return [];
   if (instant % MICROS_PER_MINUTE === 0 || seq !== undefined || spoilt.has('seq')) return [];
-  return [makeShapeFault('/at', `"${at}" is no minute.`, 'Send the minute in which the candle opens.')];
+  return [makeShapeFault('/at', `"${at}" is not a full minute.`, 'Send the minute in which the candle opens.')];
 };
 
 export const findProofFaults = (input: Partial<ProofInput>, spoilt: Spoilt): ApiError[] => [

@@ -68,7 +68,9 @@ const findIntervalFaults = (interval: unknown): ApiError[] => {
 const checkFreshness = (freshness: unknown): ApiError[] => {
   const isText = typeof freshness === 'string';
   if (!isText && (!isJsonObject(freshness) || Object.values(freshness).some((bound) => typeof bound !== 'string')))
-    return [makeShapeFault('/freshness', '"freshness" is no bound.', 'Write a duration, or durations by layer.')];
+    return [
+      makeShapeFault('/freshness', '"freshness" is not a valid bound.', 'Write a duration, or durations by layer.'),
+    ];
   const given = freshness as FreshnessInput;
   const faults = findFreshnessFaults(given);
   return faults.length > 0 ? faults : findFreshnessLimits(given);

@@ -35,7 +35,7 @@ export const findWebhookFault = (
   text: string,
   { allowsLoopback }: { readonly allowsLoopback: boolean },
 ): string | null => {
-  if (!URL.canParse(text)) return 'The address is no absolute URL.';
+  if (!URL.canParse(text)) return 'The address is not an absolute URL.';
   const { href, protocol, username, password } = new URL(text);
   // As it is stored and sent: other letters than those of ASCII are several characters there.
   if (href.length > LONGEST_URL) return 'The address is too long.';

@@ -24,7 +24,7 @@ export const parseChangelog = (text: string): readonly Change[] => {
     else if (entry !== null) {
       const [, kind = '', words = ''] = entry;
       if (!KINDS.includes(kind))
-        throw new Error(`CHANGELOG.md: "${kind}" is no kind of entry; use ${KINDS.join(', ')}`);
+        throw new Error(`CHANGELOG.md: "${kind}" is not a kind of entry; use ${KINDS.join(', ')}`);
       changes.push({ date, kind: kind as ChangeKind, text: words, endpoints: [] });
     } else if (/^ {2}\S/.test(line) && changes.length > 0) {
       const last = changes.pop() as Change;

@@ -17,7 +17,7 @@ export const explainListen = (error: unknown, { host, port }: Place): unknown =>
   const code = error instanceof Error && 'code' in error ? error.code : null;
   if (code === 'EADDRINUSE') return new Error(`port ${port[1]} of ${port[0]} is taken`, { cause: error });
   if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
-    return new Error(`${host[1]} of ${host[0]} is no address of this machine`, { cause: error });
+    return new Error(`${host[1]} of ${host[0]} is not an address of this machine`, { cause: error });
   return error;
 };
 

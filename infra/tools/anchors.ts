@@ -121,8 +121,8 @@ const parse = (argv: readonly string[]): { readonly command: Command; readonly a
     const [name = '', day = null, ...rest] = positionals;
     const command = COMMANDS[name];
     if (command === undefined || rest.length > 0)
-      throw new Error(name === '' ? 'no command' : `"${positionals.join(' ')}" is no command`);
-    if (day !== null && !isDay(day)) throw new Error(`"${day}" is no day such as 2026-01-15`);
+      throw new Error(name === '' ? 'no command' : `"${positionals.join(' ')}" is not a command`);
+    if (day !== null && !isDay(day)) throw new Error(`"${day}" is not a day such as 2026-01-15`);
     return { command, asked: { day, early: values.early } };
   } catch (error) {
     throw new OperatorError(`${describeError(error)}\n${USAGE}`);

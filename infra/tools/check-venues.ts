@@ -88,7 +88,11 @@ const makeLayerLine = (check: VenueCheck, layer: string, { policy, cadence_ms: s
     `${seen.symbols.size}`.padStart(9),
     formatMs(computeMedian(seen.lagsMs)).padStart(10),
   ].join('  ');
-  const verdict = isWrong ? '  NOTHING CAME' : policy !== 'on' && seen.records > 0 ? `  came, though ${policy}` : '';
+  const verdict = isWrong
+    ? '  NOTHING RECEIVED'
+    : policy !== 'on' && seen.records > 0
+      ? `  received, although ${policy}`
+      : '';
   return { text: `${facts}${verdict}`, isWrong };
 };
 

@@ -37,7 +37,7 @@ type Command = (pool: Pool, args: Arguments, actor: string) => Promise<Output>;
 
 const parsePlan = (text: string | undefined): PlanCode => {
   if (text !== undefined && isPlanCode(text)) return text;
-  throw new OperatorError(`"${text ?? ''}" is no plan; use one of ${PLAN_CODES.join(', ')}`);
+  throw new OperatorError(`"${text ?? ''}" is not a plan; use one of ${PLAN_CODES.join(', ')}`);
 };
 
 const parseExpiry = (text: string | undefined, nowMs: number): Date | null => {

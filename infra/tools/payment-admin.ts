@@ -52,7 +52,7 @@ const BLOCK = `
 /** Throws OperatorError for an invalid address. */
 const toPayer = (text: string): string => {
   if (/^0x[0-9a-fA-F]{40}$/.test(text)) return text.toLowerCase();
-  throw new OperatorError(`"${text}" is no address such as 0x0123…, 40 hexadecimal digits`);
+  throw new OperatorError(`"${text}" is not an address such as 0x0123…, 40 hexadecimal digits`);
 };
 
 /** Newest first. */

@@ -54,14 +54,14 @@ type Command = (args: Arguments, tools: Tools) => Promise<Output>;
 
 const toMs = (text: string): number => {
   const ms = parseDuration(text);
-  if (ms === null || ms <= 0) throw new OperatorError(`"${text}" is no duration such as 12h`);
+  if (ms === null || ms <= 0) throw new OperatorError(`"${text}" is not a duration such as 12h`);
   return ms;
 };
 
 const toLimit = (text: string): number => {
   const limit = Number(text);
   if (Number.isInteger(limit) && limit > 0) return limit;
-  throw new OperatorError(`"${text}" is no number of rows`);
+  throw new OperatorError(`"${text}" is not a number of rows`);
 };
 
 /** `5000` is `0.005`. */

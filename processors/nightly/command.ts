@@ -32,7 +32,7 @@ export class UsageError extends Error {
 }
 
 const parseDay = (text: string, nowMs: number): Day => {
-  if (!isDay(text)) throw new UsageError(`"${text}" is no day such as 2026-01-15`);
+  if (!isDay(text)) throw new UsageError(`"${text}" is not a day such as 2026-01-15`);
   if (findDayStart(text) > nowMs) throw new UsageError(`${text} has not begun`);
   return text;
 };
@@ -116,7 +116,7 @@ export const runCommand = async (
   const step = steps.find(({ name }) => name === asked.step);
   if (step === undefined) {
     throw new UsageError(
-      asked.step === undefined ? formatUsage(steps) : `"${asked.step}" is no step\n${formatUsage(steps)}`,
+      asked.step === undefined ? formatUsage(steps) : `"${asked.step}" is not a step\n${formatUsage(steps)}`,
     );
   }
   const day = asked.day === undefined ? findLatestDue(step, nowMs) : parseDay(asked.day, nowMs);

@@ -370,11 +370,11 @@ t.test('what is not set or not right is named, and no message shows the key', as
   const elsewhere = owner.account.address;
   const rows: readonly (readonly [Partial<AnchorSettings>, RegExp])[] = [
     [{ ownerKey: null }, /^set ANCHOR_OWNER_KEY/],
-    [{ ownerKey: `${owner.key}0` }, /^ANCHOR_OWNER_KEY is no private key: 0x and 64 hex digits$/],
-    [{ ownerKey: `0x${'0'.repeat(64)}` }, /^ANCHOR_OWNER_KEY is no private key of this curve$/],
+    [{ ownerKey: `${owner.key}0` }, /^ANCHOR_OWNER_KEY is not a private key: 0x and 64 hex digits$/],
+    [{ ownerKey: `0x${'0'.repeat(64)}` }, /^ANCHOR_OWNER_KEY is not a private key of this curve$/],
     [{ ownerKey: stranger.key }, /^ANCHOR_OWNER_KEY is of 0x.*, the contract 0x.* belongs to 0x/],
     [{ contract: null }, /^set ANCHOR_CONTRACT/],
-    [{ contract: 'AnchorRoots' }, /^ANCHOR_CONTRACT is no address$/],
+    [{ contract: 'AnchorRoots' }, /^ANCHOR_CONTRACT is not an address$/],
     [{ contract: elsewhere }, /has no contract at 0x/],
     [{ rpcUrl: null }, /^set RPC_URL/],
   ];

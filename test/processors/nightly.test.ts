@@ -161,7 +161,7 @@ t.test(
     t.match(await command('--list'), /good {8}due 01:00 UTC.*2026-01-15 {2}bad {8} failed {3}1x.*disk on fire/s);
     await t.rejects(command('--step', 'good', '--day', '2026-01-16'), { message: '2026-01-16 has not begun' });
     await t.rejects(command('--step', 'good', '--day', '2026-02-30'), /is no day/);
-    await t.rejects(command('--step', 'best'), /"best" is no step\nusage/);
+    await t.rejects(command('--step', 'best'), /"best" is not a step\nusage/);
     await t.rejects(command('--step', 'bad'), /disk on fire/);
     await t.rejects(command('--day', '2026-01-15'), /disk on fire/);
     const later = makeStep('later', 24 * HOUR_MS);

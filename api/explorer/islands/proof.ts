@@ -189,7 +189,7 @@ const check = async (): Promise<void> => {
       renderElement('section', {}, renderElement('h2', {}, 'The way of the row'), renderWay(proof)),
     );
   } catch (error) {
-    head.textContent = `This is no proof: ${(error as Error).message}`;
+    head.textContent = `This is not a proof: ${(error as Error).message}`;
     place.replaceChildren(...outline);
   }
 };

@@ -73,7 +73,7 @@ export const sliceConditions = ({ table, designated, dayIncludes }: AnchoredTabl
 /** Throws for a text that is no day. */
 export const parseDaySlice = (day: string): Slice => {
   const from = parseInstant(day);
-  if (from === null) throw new Error(`"${day}" is no day such as 2026-01-15`);
+  if (from === null) throw new Error(`"${day}" is not a day such as 2026-01-15`);
   return { from, to: from + MICROS_PER_DAY };
 };
 

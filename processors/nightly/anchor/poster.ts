@@ -24,11 +24,11 @@ const ADDRESS = /^0x[0-9a-fA-F]{40}$/;
 export const openOwner = (ownerKey: string | null): PrivateKeyAccount => {
   if (ownerKey === null) throw new PostingError('misconfigured', 'set ANCHOR_OWNER_KEY: nobody can sign');
   if (!KEY.test(ownerKey))
-    throw new PostingError('misconfigured', 'ANCHOR_OWNER_KEY is no private key: 0x and 64 hex digits');
+    throw new PostingError('misconfigured', 'ANCHOR_OWNER_KEY is not a private key: 0x and 64 hex digits');
   try {
     return privateKeyToAccount(ownerKey as Hex);
   } catch {
-    throw new PostingError('misconfigured', 'ANCHOR_OWNER_KEY is no private key of this curve');
+    throw new PostingError('misconfigured', 'ANCHOR_OWNER_KEY is not a private key of this curve');
   }
 };
 
@@ -41,7 +41,7 @@ export const openChain = ({ rpcUrl }: AnchorSettings): Promise<AnchorChain> => {
 export const checkContract = async (chain: AnchorChain, { contract }: AnchorSettings): Promise<Hex> => {
   if (contract === null)
     throw new PostingError('misconfigured', 'set ANCHOR_CONTRACT: `npm run anchors -- deploy` makes one');
-  if (!ADDRESS.test(contract)) throw new PostingError('misconfigured', 'ANCHOR_CONTRACT is no address');
+  if (!ADDRESS.test(contract)) throw new PostingError('misconfigured', 'ANCHOR_CONTRACT is not an address');
   const address = contract.toLowerCase() as Hex;
   const code = await chain.codeAt(address);
   if (code === DEPLOYED_CODE) return address;

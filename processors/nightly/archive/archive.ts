@@ -25,7 +25,7 @@ export const ARCHIVE_PLACES = ['tiers-fixed', 'rows-written', 'file-stored', 'se
 
 export const makeArchiveTarget = (context: NightlyContext): ArchiveTarget => {
   const { database, questdb, namespace, store, reached, signal } = context;
-  if (store === null) throw new Error('set ARCHIVE_DIR: there is no place for archive files');
+  if (store === null) throw new Error('set ARCHIVE_DIR: there is no store for archive files');
   return { database, questdb, namespace, store, reached, signal };
 };
 

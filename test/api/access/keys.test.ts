@@ -95,7 +95,7 @@ t.test('operators create, list, change and revoke keys by command, and every cha
 
   await t.rejects(run('plan', made.key_id, 'free'), /is revoked/);
   await t.rejects(run('revoke', 'key_none'), { message: 'there is no key "key_none"; `list` shows them' });
-  await t.rejects(run('create', '--plan', 'gold', '--name', 'x'), /"gold" is no plan/);
+  await t.rejects(run('create', '--plan', 'gold', '--name', 'x'), /"gold" is not a plan/);
   await t.rejects(run('create', '--plan', 'free', '--name', 'x', '--expires', 'soon'), /"soon" is neither/);
   await t.rejects(run('create', '--plan', 'free', '--name', 'x', '--expires', '2020-01-01T00:00:00Z'), /in the future/);
   for (const expires of ['999999999d', '100000d', '876000h'])

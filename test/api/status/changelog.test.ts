@@ -14,7 +14,7 @@ t.test('entries come newest day first, with the endpoints they name', (t) => {
     { date: '2026-01-01', kind: 'added', text: 'a `GET /v2/venues` and `POST /v2/venues`.', endpoints: ['/v2/venues'] },
     { date: '2026-01-01', kind: 'data', text: 'b.', endpoints: [] },
   ]);
-  t.throws(() => parseChangelog('## 2026-01-01\n- mended: x'), /"mended" is no kind/);
+  t.throws(() => parseChangelog('## 2026-01-01\n- mended: x'), /"mended" is not a kind/);
   const atom = renderAtom(parseChangelog(text), 'https://api.test');
   t.match(atom, '<content type="text">c &lt;&amp;&gt;.</content>');
   t.match(atom, '<id>tag:api.test,2026-01-01:change-2</id>');

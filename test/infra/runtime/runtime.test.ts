@@ -204,7 +204,10 @@ t.test('metrics and health are served, and a taken port is reported by its setti
   t.equal((await get('/other'))[0], 404);
   await t.rejects(serveMetrics(createMetrics(), server.port), /METRICS_PORT is taken/);
   // An address kept for documentation, which no machine has (RFC 5737).
-  await t.rejects(serveMetrics(createMetrics(), 0, { host: '192.0.2.1' }), /192.0.2.1 of METRICS_HOST is no address/);
+  await t.rejects(
+    serveMetrics(createMetrics(), 0, { host: '192.0.2.1' }),
+    /192.0.2.1 of METRICS_HOST is not an address/,
+  );
   const other = await serveMetrics(registry, 0, { host: '127.0.0.2' });
   t.equal((await fetch(`http://127.0.0.2:${other.port}/healthz`)).status, 200);
   await t.rejects(fetch(`http://127.0.0.1:${other.port}/healthz`), 'only there');
@@ -227,7 +230,7 @@ t.test('an app that cannot listen names the settings of its port and of its addr
   const reject = (host: string, at: number, message: RegExp) =>
     t.rejects(listenOn(app, { host: ['INTERNAL_HOST', host], port: ['INTERNAL_PORT', at] }), message);
   await reject('127.0.0.1', port, new RegExp(`^port ${port} of INTERNAL_PORT is taken$`));
-  await reject('192.0.2.1', 0, /^192\.0\.2\.1 of INTERNAL_HOST is no address of this machine$/);
+  await reject('192.0.2.1', 0, /^192\.0\.2\.1 of INTERNAL_HOST is not an address of this machine$/);
   await listenOn(app, { host: ['INTERNAL_HOST', '127.0.0.1'], port: ['INTERNAL_PORT', 0] });
 });
 

@@ -198,8 +198,8 @@ t.test('check names what does not agree', async (t) => {
 });
 
 t.test('what cannot be understood is refused with the usage', async (t) => {
-  await t.rejects(run('post yesterday'), /"yesterday" is no day such as 2026-01-15\nusage: npm run anchors/);
-  await t.rejects(run('undo'), /"undo" is no command\nusage/);
+  await t.rejects(run('post yesterday'), /"yesterday" is not a day such as 2026-01-15\nusage: npm run anchors/);
+  await t.rejects(run('undo'), /"undo" is not a command\nusage/);
   const away = await run('check', { RPC_URL: 'http://127.0.0.1:1/secret-path' }).catch((error: Error) => error.message);
   t.match(away, /^identity of the chain: /);
   t.notMatch(away, 'secret-path');

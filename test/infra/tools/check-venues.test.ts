@@ -69,7 +69,7 @@ t.test('a venue that does not answer: nothing came, and why', async (t) => {
   const check = await checkVenue({ venue, endpoints: Object.fromEntries(away), seconds: 1 });
   const { lines, isGood } = reportCheck(venue, check, 1);
   t.notOk(isGood);
-  t.match(lines.join('\n'), /mark .*NOTHING CAME/);
+  t.match(lines.join('\n'), /mark .*NOTHING RECEIVED/);
   t.ok(
     lines.some((line) => line.startsWith('no listings were received: ')),
     lines.join('\n'),

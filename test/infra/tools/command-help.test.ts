@@ -45,7 +45,7 @@ t.test('a day that its month does not have is refused before anything is asked',
   for (const day of ['2027-02-29', '2026-11-31']) {
     const { status, stderr } = run('infra/tools/anchors.ts', 'post', day);
     t.not(status, 0);
-    t.match(stderr, `"${day}" is no day such as 2026-01-15`);
+    t.match(stderr, `"${day}" is not a day such as 2026-01-15`);
   }
   t.end();
 });
