@@ -45,7 +45,12 @@ const MOST = 5_000;
 const Input = Type.Object(
   {
     where: Type.Optional(SelectionText),
-    as_of: Type.Optional(makeInstantInput('Instant that the answer describes. Default now.', '2026-01-15T12:00:00Z')),
+    as_of: Type.Optional(
+      makeInstantInput(
+        'Instant that the answer describes. Default now. Marks of the past are not read: a quantity that needs one to be converted is null.',
+        '2026-01-15T12:00:00Z',
+      ),
+    ),
     units: Units,
     include_raw: IncludeRaw,
     number_format: NumberFormatParameter,
@@ -219,7 +224,7 @@ const cutPage = (all: readonly Selected[], input: Input, at: Micros): Page => {
   return { selected, limit, next };
 };
 
-/** The listing's present mark where a conversion may need it; a past mark is not in the memory copy. */
+/** The listing's present mark where a conversion may need it; marks of the past are not read (D-776). */
 const findMark = (listing: LiveListing, input: Input, { live, evaluatedAt }: Context): Mark | null => {
   if (input.units === undefined || input.units === 'published' || input.as_of !== undefined) return null;
   const venue = live.venue(listing.venue);

@@ -1734,7 +1734,7 @@ export type VenuesRequest = Record<string, never>;
 export type InstrumentsRequest = {
   /** Selection of listings as text, such as `base in (BTC, ETH) and quote = USDT`. All listings when left out. */
   readonly where?: string;
-  /** Instant that the answer describes. Default now. RFC 3339, or a date. */
+  /** Instant that the answer describes. Default now. Marks of the past are not read: a quantity that needs one to be converted is null. RFC 3339, or a date. */
   readonly as_of?: string;
   /** Units of quantities: as published (default), base asset or quote currency. Prices and rates are never converted. */
   readonly units?: Units;
