@@ -22,8 +22,8 @@ export type KeyAnswer = Account | 'unknown' | 'unreachable';
 
 export type KeyStore = {
   readonly find: (key: string, nowMs: number) => Promise<KeyAnswer>;
-  /** Notes that a key was seen in a URL; it stays valid until its owner revokes it (E-02). */
-  readonly markCompromised: (key: string) => Promise<void>;
+  /** Notes that keys were seen in a URL; they stay valid until their owners revoke them (E-02). */
+  readonly markCompromised: (keys: readonly string[]) => Promise<void>;
   /** The key with this SHA-256 (base64, as the database's notice has it) was changed. */
   readonly forget: (hash: string) => void;
   /** Notices may have been missed. */
@@ -48,16 +48,16 @@ const FIND = `
   from api_keys
   where hash = $1 and revoked_at is null and (expires_at is null or expires_at > now())`;
 /**
- * The first time is written to the audit and to a letter to the owner; the account site shows it. The account is locked first, as by all who change its
+ * One statement for all keys of a URL: anyone can put hundreds of the right shape into one. The first time is written to the audit and to a letter to the owner; the account site shows it. The account is locked first, as by all who change its
  * keys, so that a closing that is under way is waited for: a closed account gets no letter.
  */
 const MARK = `
   with owner as (
     select a.account_id, a.email from accounts a
-    where a.account_id = (select account_id from api_keys where hash = $1 and compromised_at is null) for share),
+    where a.account_id in (select account_id from api_keys where hash = any($1::bytea[]) and compromised_at is null) for share),
   marked as (
     update api_keys k set compromised_at = now() from owner o
-    where k.hash = $1 and k.compromised_at is null and k.account_id = o.account_id
+    where k.hash = any($1::bytea[]) and k.compromised_at is null and k.account_id = o.account_id
     returning key_id, o.account_id, o.email, name, display, revoked_at is not null as is_revoked,
       coalesce(expires_at <= now(), false) as is_expired),
   letter as (
@@ -106,8 +106,8 @@ class CachedKeys implements KeyStore {
     }
   };
 
-  readonly markCompromised = async (key: string): Promise<void> => {
-    await this.#pool.query(MARK, [hashKey(key)]);
+  readonly markCompromised = async (keys: readonly string[]): Promise<void> => {
+    await this.#pool.query(MARK, [keys.map(hashKey)]);
   };
 
   readonly forget = (hash: string): void => {

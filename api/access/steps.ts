@@ -56,12 +56,14 @@ export const refuseKeyInUrl = (
   { keys, onFault }: Pick<AccessDeps, 'keys' | 'onFault'>,
 ): Refused | null => {
   let isRefused = false;
+  const sent = new Set<string>();
   for (const [name, value] of query) {
     // A key that is sent without a parameter name is in the place of the name.
     const shapes = [name, value].flatMap(findKeyShapes);
-    for (const key of shapes.filter(isKey)) keys.markCompromised(key).catch(onFault);
+    for (const key of shapes.filter(isKey)) sent.add(key);
     isRefused ||= shapes.length > 0 || KEY_NAMES.has(name.toLowerCase());
   }
+  if (sent.size > 0) keys.markCompromised([...sent]).catch(onFault);
   if (!isRefused) return null;
   return refuse('KEY_IN_URL', {
     message: 'A key was sent in the URL and must be treated as compromised.',

@@ -231,6 +231,7 @@ export class KeyTable {
   readonly compromised: string[] = [];
   isAway = false;
   lookups = 0;
+  marks = 0;
 
   add(plan: string): string {
     const key = makeKey();
@@ -248,11 +249,15 @@ export class KeyTable {
     return this.rows.find((row) => row.hash.equals(hashKey(key)));
   }
 
-  async query(text: string, [hash]: readonly Buffer[]): Promise<{ rows: StoredKey[] }> {
+  async query(text: string, [hashes]: readonly (Buffer | readonly Buffer[])[]): Promise<{ rows: StoredKey[] }> {
     if (this.isAway) throw new Error('connection refused');
-    const found = this.rows.filter((row) => row.hash.equals(hash as Buffer) && !row.revoked);
-    if (text.includes('update api_keys')) this.compromised.push(...found.map((row) => row.key_id));
-    else this.lookups++;
+    const found = this.rows.filter(
+      (row) => [hashes].flat().some((hash) => row.hash.equals(hash as Buffer)) && !row.revoked,
+    );
+    if (text.includes('update api_keys')) {
+      this.marks++;
+      this.compromised.push(...found.map((row) => row.key_id));
+    } else this.lookups++;
     return { rows: found };
   }
 }

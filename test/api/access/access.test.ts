@@ -108,6 +108,16 @@ t.test('every real key of a URL is marked, whatever else refuses it first (E-02)
   t.same(table.compromised, marked);
 });
 
+t.test('a URL of hundreds of keys is one statement, whoever made them up (E-02)', async (t) => {
+  const { app, keys, table } = await testApp(market());
+  t.teardown(() => app.close());
+  const sent = [...Array.from({ length: 300 }, makeKey), keys.pro, keys.free, keys.pro];
+  const answer = await app.inject(`/v2/venues?${sent.join('&')}`);
+  t.same([answer.statusCode, ...codes(answer.body)], [400, 'KEY_IN_URL']);
+  t.equal(table.marks, 1);
+  t.same(table.compromised.toSorted(), [keys.free, keys.pro].map((key) => table.row(key)?.key_id).toSorted());
+});
+
 t.test('a key that is sent without a name is in the URL like any other (E-02)', async (t) => {
   for (const write of [
     (key: string) => `?${key}`,

@@ -122,8 +122,8 @@ t.test('a key seen in a URL is marked on the page, and its owner gets a letter, 
   await signUp(one);
   const key = KEY.exec((await one.submit('/keys', { name: 'leaked', expires: '' })).body)?.[0] ?? '';
   const store = openKeyStore(pool);
-  await store.markCompromised(key);
-  await store.markCompromised(key);
+  await store.markCompromised([key]);
+  await store.markCompromised([key]);
   t.match((await one.get('/keys')).body, /“leaked” was sent in a URL/);
   const letters = async () => (await pool.query('select subject, body from mail_outbox order by mail_id')).rows;
   t.match(await letters(), [{ subject: /seen in a URL/, body: /"leaked".* It still works\.\n\nMake another one/s }]);
@@ -135,7 +135,7 @@ t.test('a key seen in a URL is marked on the page, and its owner gets a letter, 
   ] as const) {
     const gone = KEY.exec((await one.submit('/keys', { name, expires: '' })).body)?.[0] ?? '';
     await pool.query(`update api_keys set ${ending} where hash = $1`, [hashKey(gone)]);
-    await store.markCompromised(gone);
+    await store.markCompromised([gone]);
     const { body } = (await letters()).at(-1);
     t.match(body, state);
     t.match(body, `"${name}"`);

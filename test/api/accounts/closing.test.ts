@@ -82,7 +82,7 @@ const ACTS: Readonly<Record<string, Act>> = {
   'makes new codes': ({ one, page }) => one.submitFrom(page, {}, '/security/codes'),
   'makes a key': ({ one }) => sendJson(one, '/api/keys', { name: 'another' }),
   'asks for the key of pages': ({ account }) => preparePageKey(pool, Buffer.alloc(32, 3), account),
-  'sends a key in a URL': ({ key }) => openKeyStore(pool).markCompromised(key),
+  'sends a key in a URL': ({ key }) => openKeyStore(pool).markCompromised([key]),
   'links a bought key': async ({ account, email }) =>
     linkKey(await buyPlan(email), account, {
       pool,
