@@ -16,8 +16,15 @@ const POINT = 0x2e;
 const ZERO = 0x30;
 const NINE = 0x39;
 
-/** Digits under N-05 rule 1: no `+`, no leading or trailing zeros, no exponent, `-0` is `0`. Throws DecimalError. */
-export const toCanonicalDigits = (text: string): Digits => trimPlain(text) ?? rewrite(text);
+/** Digits under N-05 rule 1: no `+`, no leading or trailing zeros, no exponent, `-0` is `0`. Null: the text is no decimal. */
+export const findCanonicalDigits = (text: string): Digits | null => trimPlain(text) ?? rewrite(text);
+
+/** The same; throws DecimalError. */
+export const toCanonicalDigits = (text: string): Digits => {
+  const digits = findCanonicalDigits(text);
+  if (digits === null) throw new DecimalError(`"${text.slice(0, 80)}" is not a decimal`);
+  return digits;
+};
 
 /** Fast path for `1250`, `0.5` or `-12.50`, nearly every figure: one pass, trailing zeros cut. Null: any other spelling. */
 const trimPlain = (text: string): Digits | null => {
@@ -40,7 +47,7 @@ const trimPlain = (text: string): Digits | null => {
   return text.slice(0, Math.max(point, last + 1));
 };
 
-const rewrite = (text: string): Digits => {
+const rewrite = (text: string): Digits | null => {
   const found = text.length <= LONGEST ? DECIMAL.exec(text) : null;
   const [, sign = '', whole = '', fraction = '', exponentText = '0'] = found ?? [];
   const exponent = Number(exponentText);
@@ -49,7 +56,7 @@ const rewrite = (text: string): Digits => {
     // An accepted figure must be readable again, also when the expanded exponent made it longer.
     if (expanded.length <= LONGEST) return expanded;
   }
-  throw new DecimalError(`"${text.slice(0, 80)}" is not a decimal`);
+  return null;
 };
 
 /** Text of `digits × 10^-scale` with that sign. */

@@ -1,5 +1,5 @@
 // JSON as sent by callers, with the digits of numbers that a double rounds (DQL-09.1).
-import { DecimalError, isExactDouble, toCanonicalDigits } from './decimals.ts';
+import { findCanonicalDigits, isExactDouble } from './decimals.ts';
 import type { Digits } from './records.ts';
 
 /** By the containing object, then by member. */
@@ -10,14 +10,9 @@ const MAY_ROUND = /[0-9.]{16}|[0-9][eE]/;
 
 /** Digits that a double does not represent: canonical, or as sent when they are longer than a figure may be. */
 const toExactDigits = (source: string): Digits | null => {
-  try {
-    const digits = toCanonicalDigits(source);
-    return isExactDouble(digits) ? null : digits;
-  } catch (error) {
-    // Longer than any market figure, as a literal of a query may be.
-    if (error instanceof DecimalError) return source;
-    throw error;
-  }
+  // Longer than any market figure, as a literal of a query may be. A body may have thousands, and an exception each would cost more than all else.
+  const digits = findCanonicalDigits(source);
+  return digits !== null && isExactDouble(digits) ? null : (digits ?? source);
 };
 
 type Context = { readonly source?: string };

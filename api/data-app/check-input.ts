@@ -15,17 +15,25 @@ const toPath = ({ path = '' }: ApiError): Path =>
   path
     .split('/')
     .slice(1)
-    .map((name) => name.replaceAll('~1', '/').replaceAll('~0', '~'));
+    .map((name) => (name.includes('~') ? name.replaceAll('~1', '/').replaceAll('~0', '~') : name));
 
 /** The members without those that the paths name: of each path the deepest member of an object. Strangers send both by the thousand. */
 const withoutPaths = (members: JsonObject, paths: readonly Path[]): JsonObject => {
   const byMember = Map.groupBy(paths, ([first]) => first);
   return Object.fromEntries(
     Object.entries(members).flatMap(([name, value]): [string, unknown][] => {
-      const inside = byMember.get(name)?.map((path) => path.slice(1));
-      if (inside === undefined) return [[name, value]];
-      if (inside.some(({ length }) => length === 0) || !isJsonObject(value)) return [];
-      return [[name, withoutPaths(value, inside)]];
+      const named = byMember.get(name);
+      if (named === undefined) return [[name, value]];
+      if (!isJsonObject(value) || named.some(({ length }) => length === 1)) return [];
+      return [
+        [
+          name,
+          withoutPaths(
+            value,
+            named.map((path) => path.slice(1)),
+          ),
+        ],
+      ];
     }),
   );
 };
@@ -33,7 +41,14 @@ const withoutPaths = (members: JsonObject, paths: readonly Path[]): JsonObject =
 const withoutFaulty = (members: JsonObject, faults: readonly ApiError[]): JsonObject =>
   faults.length === 0 ? members : withoutPaths(members, faults.map(toPath));
 
-const toSpoilt = (faults: readonly ApiError[]): Spoilt => new Set(faults.flatMap((error) => toPath(error).slice(0, 1)));
+const toSpoilt = (faults: readonly ApiError[]): Spoilt => {
+  const spoilt = new Set<string>();
+  for (const error of faults) {
+    const [first] = toPath(error);
+    if (first !== undefined) spoilt.add(first);
+  }
+  return spoilt;
+};
 
 type Checked = { readonly input: unknown; readonly understood: unknown };
 

@@ -109,19 +109,34 @@ const makeEnumFault = ({ instancePath, params, data }: ErrorObject, name: string
   return makeShapeFault(instancePath, `${name} is ${describeValue(data)}, not one of its values.`, hint);
 };
 
+/** The place of the first of the errors at the end that lie within a union: its own error stands directly behind them. */
+const findStartWithin = (errors: readonly ErrorObject[], union: ErrorObject): number => {
+  const branches = `${union.schemaPath}/`;
+  return (
+    1 +
+    errors.findLastIndex(
+      ({ schemaPath, instancePath }) =>
+        !schemaPath.startsWith(branches) || !instancePath.startsWith(union.instancePath),
+    )
+  );
+};
+
 /** Faults of the alternatives of a union whose own kind fits what was sent; those of the other kinds have no meaning. */
 const withoutOtherKinds = (errors: readonly ErrorObject[]): readonly ErrorObject[] => {
-  let kept = errors;
-  for (const union of errors.filter((e) => e.keyword === 'anyOf')) {
-    const prefix = `${union.schemaPath}/`;
-    const findBranch = (e: ErrorObject): string | null =>
-      e.schemaPath.startsWith(prefix) && e.instancePath.startsWith(union.instancePath)
-        ? (e.schemaPath.slice(prefix.length).split('/')[0] ?? null)
-        : null;
-    const isWrongKind = (e: ErrorObject): boolean => e.keyword === 'type' && e.instancePath === union.instancePath;
-    const otherKinds = new Set(kept.filter((e) => findBranch(e) !== null && isWrongKind(e)).map(findBranch));
-    const inRightKind = kept.some((e) => findBranch(e) !== null && !otherKinds.has(findBranch(e)));
-    kept = kept.filter((e) => (e === union ? !inRightKind : findBranch(e) === null || !otherKinds.has(findBranch(e))));
+  const kept: ErrorObject[] = [];
+  for (const error of errors) {
+    if (error.keyword !== 'anyOf') {
+      kept.push(error);
+      continue;
+    }
+    const within = kept.splice(findStartWithin(kept, error));
+    const begin = error.schemaPath.length + 1;
+    const findBranch = ({ schemaPath }: ErrorObject): string => schemaPath.slice(begin, schemaPath.indexOf('/', begin));
+    const isWrongKind = (e: ErrorObject): boolean => e.keyword === 'type' && e.instancePath === error.instancePath;
+    const otherKinds = new Set(within.filter(isWrongKind).map(findBranch));
+    const ofRightKind = within.filter((e) => !otherKinds.has(findBranch(e)));
+    for (const one of ofRightKind) kept.push(one);
+    if (ofRightKind.length === 0) kept.push(error);
   }
   return kept;
 };
@@ -142,8 +157,30 @@ const toFault = (error: ErrorObject): ApiError => {
   return error.keyword === 'anyOf' ? makeUnionFault(error) : makeValueFault(error);
 };
 
+/** A body can hold tens of thousands of wrong items, of which twenty are told: of one list no more than this are looked at. */
+const MOST_OF_A_LIST = 1_000;
+
+const isListAt = (input: unknown, path: string): boolean => {
+  let value = input;
+  for (const name of path.split('/').slice(1)) value = (value as Record<string, unknown> | null | undefined)?.[name];
+  return Array.isArray(value);
+};
+
+/** The first faults of each list; one is enough to spoil it. */
+const cutLists = (errors: readonly ErrorObject[], input: unknown): readonly ErrorObject[] => {
+  if (errors.length <= MOST_OF_A_LIST) return errors;
+  const byParent = new Map<string, { count: number; readonly isList: boolean }>();
+  return errors.filter(({ instancePath }) => {
+    const parent = instancePath.slice(0, Math.max(0, instancePath.lastIndexOf('/')));
+    const held = byParent.get(parent) ?? { count: 0, isList: isListAt(input, parent) };
+    byParent.set(parent, held);
+    held.count++;
+    return !held.isList || held.count <= MOST_OF_A_LIST;
+  });
+};
+
 /** The faults of the shape of an input, member by member. */
 export const findShapeFaults = (endpoint: Pick<Endpoint, 'input'>, input: unknown): ApiError[] => {
   const validate = findValidator(endpoint.input);
-  return validate(input) ? [] : withoutOtherKinds(validate.errors ?? []).map(toFault);
+  return validate(input) ? [] : withoutOtherKinds(cutLists(validate.errors ?? [], input)).map(toFault);
 };

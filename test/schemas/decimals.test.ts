@@ -10,6 +10,7 @@ import {
   compare,
   DecimalError,
   divide,
+  findCanonicalDigits,
   formatDouble,
   isExactDouble,
   isPositive,
@@ -98,6 +99,7 @@ t.test('what is no decimal is refused, also when its expansion would be absurdly
   ];
   for (const text of [...wrong, '1e400', '1e-399', '1.5e-398', '1e401', '1e-999999999', '9'.repeat(401)]) {
     t.throws(() => toCanonicalDigits(text), DecimalError, JSON.stringify(text.slice(0, 20)));
+    t.equal(findCanonicalDigits(text), null, 'without an exception');
   }
   t.end();
 });

@@ -1,6 +1,7 @@
 // What a refused body costs: a stranger may send the largest one again and again, so the work grows with its size and not with its square.
 import t from 'tap';
 import { checkInput } from '../../../api/data-app/check-input.ts';
+import { findShapeFaults } from '../../../api/data-app/shape-faults.ts';
 import type { LiveMemory } from '../../../api/live/memory.ts';
 import { OPERATIONS } from '../../../api/operations/index.ts';
 import { ServiceError } from '../../../schemas/errors.ts';
@@ -48,3 +49,26 @@ for (const endpoint of OPERATIONS.filter(({ method }) => method === 'POST')) {
     }
   });
 }
+
+t.test('of a list of wrong items only the first are looked at, each list apart', (t) => {
+  const snapshots = OPERATIONS.find(({ path }) => path === '/v2/snapshots');
+  if (snapshots === undefined) throw new Error('there is no such endpoint');
+  const wrong = Array<number>(MANY).fill(1);
+  const faults = findShapeFaults(snapshots, { where: { base: wrong, quote: wrong }, layers: wrong });
+  for (const member of ['where/base', 'where/quote', 'layers']) {
+    const ofList = faults.filter(({ path }) => path?.startsWith(`/${member}/`)).length;
+    t.ok(ofList >= 20 && ofList <= FEW, `${member}: ${ofList} faults`);
+  }
+  t.notOk(
+    faults.some(({ path }) => path === '/where'),
+    'an object is of the right kind, however much of it is wrong',
+  );
+  const mixed = findShapeFaults(snapshots, { where: Object.fromEntries(wrong.map((_, i) => [i, i])), units: 7 });
+  t.equal(
+    mixed.filter(({ path }) => path?.startsWith('/where/')).length,
+    MANY,
+    'members of an object are each removed',
+  );
+  t.ok(mixed.some(({ path }) => path === '/units'));
+  t.end();
+});
