@@ -48,7 +48,7 @@ export const readChain = (text: string): Chain | null => {
   if (text.startsWith('{"retCode":')) return readAnswerChain(text);
   const [, depth, symbol] = /"topic":"orderbook\.(\d+)\.([^"\\]+)"/.exec(text.slice(0, 200)) ?? [];
   if (depth === undefined || symbol === undefined || !isPerpetual(symbol)) return null;
-  const id = /"u":(\d+)/.exec(text.slice(-200))?.[1] ?? /"u":(\d+)/.exec(text)?.[1];
+  const id = /"u":(\d{1,40})\b/.exec(text.slice(-200))?.[1] ?? /"u":(\d{1,40})\b/.exec(text)?.[1];
   if (id === undefined) return null;
   const u = BigInt(id);
   const isSnapshot = text.slice(0, 200).includes('"type":"snapshot"');
@@ -57,7 +57,7 @@ export const readChain = (text: string): Chain | null => {
 
 const readAnswerChain = (text: string): Chain | null => {
   const symbol = /"result":\{"s":"([^"\\]+)"/.exec(text)?.[1];
-  const u = /"u":(\d+)/.exec(text)?.[1];
+  const u = /"u":(\d{1,40})\b/.exec(text)?.[1];
   return symbol === undefined || u === undefined ? null : makeSnapshotChain(symbol, BigInt(u));
 };
 
@@ -66,10 +66,17 @@ const STEADY = /"topic":"((?:tickers|kline\.1|orderbook\.\d+)\.[^"\\]+)"/;
 
 export const readSubscription = (text: string): string | null => STEADY.exec(text.slice(0, 200))?.[1] ?? null;
 
+const CLOSED = '"confirm":true';
+
 /** The minute that a candle frame closes; `start` and `confirm` are members of one object. */
 export const readClosedMinute = (text: string): ClosedMinute | null => {
   const symbol = /"topic":"kline\.1\.([^"\\]+)"/.exec(text.slice(0, 200))?.[1];
   if (symbol === undefined) return null;
-  const start = /"start":(\d+)[^{}]*"confirm":true/.exec(text)?.[1];
-  return start === undefined ? null : { symbol, openMs: Number(start) };
+  if (!text.includes(CLOSED)) return null;
+  // Not one pattern over both members: it would try each `start` against the rest of the frame.
+  for (const members of text.split(/[{}]/)) {
+    const start = /"start":(\d+)/.exec(members.slice(0, Math.max(0, members.lastIndexOf(CLOSED))))?.[1];
+    if (start !== undefined) return { symbol, openMs: Number(start) };
+  }
+  return null;
 };

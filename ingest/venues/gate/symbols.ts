@@ -56,9 +56,9 @@ export const readChain = (text: string): Chain | null => {
   if (channel === undefined) return readBodyChain(text);
   if (channel !== 'order_book_update' && channel !== 'obu') return null;
   const result = text.slice(Math.max(0, text.indexOf('"result":')));
-  const first = /"U":(\d+)/.exec(result)?.[1];
-  const last = /"u":(\d+)/.exec(result)?.[1];
-  const name = /"s":"([^"\\]*_[^"\\]*)"/.exec(result)?.[1];
+  const first = /"U":(\d{1,40})\b/.exec(result)?.[1];
+  const last = /"u":(\d{1,40})\b/.exec(result)?.[1];
+  const name = /"s":"([^"\\_]*_[^"\\]*)"/.exec(result)?.[1];
   if (last === undefined || name === undefined) return null;
   const symbol = channel === 'obu' ? parseStream(name)?.symbol : name;
   if (symbol === undefined || !isPerpetual(symbol)) return null;
@@ -67,7 +67,7 @@ export const readChain = (text: string): Chain | null => {
 };
 
 const readBodyChain = (text: string): Chain | null => {
-  const id = text.includes('"asks":[') && text.includes('"current":') ? /"id":(\d+)/.exec(text)?.[1] : undefined;
+  const id = text.includes('"asks":[') && text.includes('"current":') ? /"id":(\d{1,40})\b/.exec(text)?.[1] : undefined;
   return id === undefined ? null : toSnapshotChain('', BigInt(id));
 };
 
@@ -83,17 +83,20 @@ export const readSubscription = (text: string): string | null => {
   return name === undefined ? null : `${channel}:${name}`;
 };
 
+/** The name of a minute of trades. */
+const MINUTE = /"n":"1m_(?!mark_|index_)([^"\\]+)"/;
+
 type Candle = ClosedMinute & { readonly isClosed: boolean | null };
 
 /** The newest minute of trades in a frame; closed is null where the venue does not state it. */
 const readCandle = (text: string): Candle | null => {
   if (readChannel(text) !== 'candlesticks') return null;
-  const candles = [...text.matchAll(/\{[^{}]*"n":"1m_(?!mark_|index_)([^"\\]+)"[^{}]*\}/g)];
-  const last = candles.at(-1);
-  const open = /"t":(\d+)/.exec(last?.[0] ?? '')?.[1];
-  const symbol = last?.[1];
+  // Names are looked for inside of an object: one pattern over both would try each name against the rest of the frame.
+  const candle = text.match(/\{[^{}]*\}/g)?.findLast((object) => MINUTE.test(object)) ?? '';
+  const open = /"t":(\d+)/.exec(candle)?.[1];
+  const symbol = MINUTE.exec(candle)?.[1];
   if (symbol === undefined || open === undefined) return null;
-  const flag = /"w":(true|false)/.exec(last?.[0] ?? '')?.[1];
+  const flag = /"w":(true|false)/.exec(candle)?.[1];
   return { symbol, openMs: Number(open) * 1_000, isClosed: flag === undefined ? null : flag === 'true' };
 };
 

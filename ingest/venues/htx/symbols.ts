@@ -47,12 +47,12 @@ export const toChain = (symbol: string, kind: 'snapshot' | 'update', version: bi
 
 /** Chain of a frame of the book; REST answers have a `status` and are not part of it. */
 export const readChain = (text: string): Chain | null => {
-  const [, channel] = /"ch":"(market\.[^"]+\.depth\.[^"]+)"/.exec(text) ?? [];
+  const [, channel] = /"ch":"(market\.[^"]+)"/.exec(text) ?? [];
   const named = channel === undefined ? null : splitChannel(channel);
   if (named === null || readDepth(named.topic) === null || !isChained(named.topic) || !isSwap(named.symbol))
     return null;
   if (!text.includes('"tick"') || text.includes('"status"')) return null;
-  const version = /"version":(\d+)/.exec(text)?.[1];
+  const version = /"version":(\d{1,40})\b/.exec(text)?.[1];
   const kind = text.includes('"event":"update"') ? 'update' : 'snapshot';
   return toChain(named.symbol, kind, version === undefined ? null : BigInt(version));
 };

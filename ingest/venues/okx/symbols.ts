@@ -43,7 +43,7 @@ export const readChain = (text: string): Chain | null => {
   if (channel === undefined || symbol === undefined || !DEPTHS.has(channel) || !isSwap(symbol)) return null;
   if (!text.includes('"data":[')) return null;
   const id = (name: string): bigint | null => {
-    const digits = new RegExp(`"${name}":"?(-?\\d+)`).exec(text)?.[1];
+    const digits = new RegExp(`"${name}":"?(-?\\d{1,40})\\b`).exec(text)?.[1];
     return digits === undefined ? null : BigInt(digits);
   };
   const action = /"action":"(\w+)"/.exec(text)?.[1];
