@@ -9,15 +9,33 @@ import type { Supervised, Supervisor } from './supervisor.ts';
 /** Base mainnet, the specified chain of payments and anchors. */
 const CHAIN_ID = 8453;
 
+interface AnvilOptions {
+  readonly port: number;
+  /** Blocks are mined this often, and whenever something is sent; null: only then. */
+  readonly blockSeconds: number | null;
+}
+
 /** Starts the chain; resolves once it returns its chain id. Its state is written at a clean stop and every minute. */
-export async function startAnvil(supervisor: Supervisor, dataDir: DataDir, port: number): Promise<Supervised> {
+export async function startAnvil(supervisor: Supervisor, dataDir: DataDir, options: AnvilOptions): Promise<Supervised> {
+  const { port, blockSeconds } = options;
   const folder = join(dataDir.path, 'anvil');
   mkdirSync(folder, { recursive: true });
   const state = ['--state', join(folder, 'state.json'), '--state-interval', '60'];
+  const mining = blockSeconds === null ? [] : ['--mixed-mining', '--block-time', String(blockSeconds)];
   return supervisor.start({
     name: 'anvil',
     command: findAnvilBinary(),
-    args: ['--host', '127.0.0.1', '--port', String(port), '--chain-id', String(CHAIN_ID), '--quiet', ...state],
+    args: [
+      '--host',
+      '127.0.0.1',
+      '--port',
+      String(port),
+      '--chain-id',
+      String(CHAIN_ID),
+      '--quiet',
+      ...mining,
+      ...state,
+    ],
     isReady: () => isAnswering(`http://127.0.0.1:${port}`),
   });
 }

@@ -44,6 +44,8 @@ interface EngineOptions {
   readonly alsoPorts?: readonly PortSetting[];
   /** For a run of minutes, such as a test or a demo: Kafka and QuestDB start with less work and serve more slowly. */
   readonly isLight?: boolean;
+  /** The chain mines a block this often, as a real one does; absent: only when something is sent. */
+  readonly blockSeconds?: number;
   /** Aborts a start in order: what has started is stopped, and the start fails. */
   readonly signal?: AbortSignal;
 }
@@ -91,7 +93,11 @@ export async function startEngines(options: EngineOptions): Promise<Engines> {
     options.signal?.throwIfAborted();
     options.signal?.addEventListener('abort', () => void supervisor.stop(), { once: true });
     const ports = await choosePorts(settings, options.ports ?? 'standard', env);
-    const started = await startAll(embedded, { supervisor, dataDir, ports, isLight: options.isLight ?? false, log });
+    const started = await startAll(embedded, {
+      ...{ supervisor, dataDir, ports, log },
+      isLight: options.isLight ?? false,
+      blockSeconds: options.blockSeconds ?? null,
+    });
     const endpoints = pickWanted(wanted, { ...listEmbeddedEndpoints(embedded, dataDir, ports), ...outside.endpoints });
     return { endpoints, supervisor, dataDir, ports, ...makeControls(started, supervisor, dataDir) };
   } catch (error) {
@@ -106,6 +112,7 @@ interface Run {
   readonly dataDir: DataDir;
   readonly ports: Readonly<Record<PortSetting, number>>;
   readonly isLight: boolean;
+  readonly blockSeconds: number | null;
   readonly log: (line: string) => void;
 }
 
@@ -123,7 +130,8 @@ async function startAll(names: readonly EngineName[], run: Run): Promise<Map<Eng
   return new Map(results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : [])));
 }
 
-function startOne(name: EngineName, { supervisor, dataDir, ports, isLight, log }: Run): Promise<Supervised> {
+function startOne(name: EngineName, run: Run): Promise<Supervised> {
+  const { supervisor, dataDir, ports, isLight, blockSeconds, log } = run;
   switch (name) {
     case 'kafka':
       return startKafka(supervisor, dataDir, {
@@ -138,7 +146,7 @@ function startOne(name: EngineName, { supervisor, dataDir, ports, isLight, log }
     case 'postgres':
       return startPostgres(supervisor, dataDir, { port: ports.POSTGRES_PORT, log });
     case 'anvil':
-      return startAnvil(supervisor, dataDir, ports.RPC_PORT);
+      return startAnvil(supervisor, dataDir, { port: ports.RPC_PORT, blockSeconds });
     default:
       return name satisfies never;
   }

@@ -24,6 +24,9 @@ import {
 } from './processes.ts';
 import { startSimulator } from './simulated-venues.ts';
 
+/** The chain decides that an unsettled payment has expired by the time of its newest block, which would stand still while nobody pays. */
+const BLOCK_SECONDS = 15;
+
 export interface Service {
   readonly endpoints: ServiceEndpoints;
   readonly engines: Engines;
@@ -54,6 +57,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
         data: work === 'again' ? 'wipe' : (options.data ?? 'keep'),
         ports: options.ports ?? 'standard',
         isLight: isLight(options),
+        ...(simulated ? { blockSeconds: BLOCK_SECONDS } : {}),
         alsoPorts: settings,
         env,
         log: progress.print,

@@ -31,12 +31,14 @@ function scratch(t: { teardown(work: () => unknown): unknown }): string {
   return dir;
 }
 
-async function chainId(url: string | null): Promise<unknown> {
-  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_chainId', params: [] });
+async function askChain(url: string | null, method: string, params: readonly unknown[] = []): Promise<unknown> {
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
   const headers = { 'content-type': 'application/json' };
   const response = await fetch(url ?? '', { method: 'POST', headers, body });
   return ((await response.json()) as { result: unknown }).result;
 }
+
+const chainId = (url: string | null): Promise<unknown> => askChain(url, 'eth_chainId');
 
 async function sql(url: string | null, text: string): Promise<unknown[]> {
   const client = new pg.Client({ connectionString: url ?? '' });
@@ -97,6 +99,20 @@ t.test('engines start, keep their data and passwords to themselves, and stop wit
   const wiped = await startEngines({ dir, ...SMALL, ports: 'free', env: {}, data: 'wipe' });
   await t.rejects(sql(wiped.endpoints.database_url, 'SELECT * FROM kept'), /does not exist/, 'wipe removes them');
   await wiped.stop();
+});
+
+t.test('a chain mines by the clock where it is told to, and at once what is sent', async (t) => {
+  const start = async (blockSeconds: number): Promise<string | null> => {
+    const engines = await startEngines({ dir: scratch(t), ...ONLY_ANVIL, ports: 'free', env: {}, blockSeconds });
+    t.teardown(() => engines.stop());
+    return engines.endpoints.rpc_url;
+  };
+  const [slow, quick] = [await start(3_600), await start(1)];
+  const [from, to] = (await askChain(slow, 'eth_accounts')) as readonly string[];
+  const hash = await askChain(slow, 'eth_sendTransaction', [{ from, to, value: '0x1' }]);
+  await waitFor('a receipt within the hour', async () => askChain(slow, 'eth_getTransactionReceipt', [hash]));
+  t.equal(await askChain(slow, 'eth_blockNumber'), '0x1');
+  await waitFor('blocks of nothing', async () => Number(await askChain(quick, 'eth_blockNumber')) > 1);
 });
 
 t.test('killing the starting process with -9 leaves nothing behind, and its lock is taken over', async (t) => {
