@@ -16,6 +16,7 @@ import {
 } from '../contract/archive.ts';
 import type { Quote, Sent } from '../contract/endpoint.ts';
 import { InstantText, makeDayInput, SCOPE_CODES } from '../contract/parameters.ts';
+import { foldCase } from '../language/codes.ts';
 import { findArchiveLayerFaults, findDayFaults, makeArchiveLayerInput, requireArchive } from './archive-input.ts';
 import answer from './examples/archive-file.json' with { type: 'json' };
 import { requirePlan } from './listing-input.ts';
@@ -60,7 +61,7 @@ const refine = ({ listing, layer, day }: Partial<Input>): ApiError[] => {
 /** The set that the members name, which have no faults. */
 const readName = ({ listing, layer, day }: Input): SetName => {
   const colon = listing.indexOf(':');
-  const name = { venue: listing.slice(0, colon), venueSymbol: listing.slice(colon + 1) };
+  const name = { venue: foldCase('venue', listing.slice(0, colon)), venueSymbol: listing.slice(colon + 1) };
   return { ...name, layer: toArchiveLayer(layer) ?? layer, day };
 };
 

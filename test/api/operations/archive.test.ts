@@ -141,6 +141,15 @@ t.test('a file is a 302 to a link that gives its very bytes, in each format', as
   }
 });
 
+t.test('a venue is matched without regard to letter case, a symbol by its bytes (S-03)', async (t) => {
+  const { sha256 } = (await get(FILE, as('pro_plus'))).json();
+  const upper = await get(FILE.replace('binance', 'BINANCE'), as('pro_plus'));
+  t.equal(upper.statusCode, 302, upper.body);
+  t.equal(upper.json().sha256, sha256);
+  t.equal((await get(FILE.replace('binance', 'Binance'))).statusCode, 402);
+  t.equal((await get(FILE.replace('BTCUSDT', 'btcusdt'), as('pro_plus'))).statusCode, 404);
+});
+
 t.test('faults of form, what is not there, what the plan has not, in this order', async (t) => {
   for (const [path, status, faults] of [
     ['/v2/archive/BTC/book/2026-01-32?format=xml', 400, ['/day', '/format', '/layer', '/listing']],
