@@ -4,11 +4,10 @@ import { DURATION_FORM } from '../../schemas/durations.ts';
 import type { ErrorCode } from '../../schemas/errors.ts';
 import { DAY_FORM, INSTANT_FORM } from '../../schemas/instants.ts';
 
-export const Units = Type.Optional(
-  Type.Enum(['published', 'base', 'quote'], {
-    description:
-      'Units of quantities: as published (default), base asset or quote currency. Prices and rates are never converted.',
-  }),
+export const makeUnitsInput = (description: string) =>
+  Type.Optional(Type.Enum(['published', 'base', 'quote'], { description }));
+export const Units = makeUnitsInput(
+  'Units of quantities: as published (default), base asset or quote currency. Prices and rates are never converted.',
 );
 
 export const NumberFormatParameter = Type.Optional(

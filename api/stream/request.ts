@@ -13,9 +13,9 @@ import { findLayer, hasLayer, LAYER_NAMES } from '../contract/layer-names.ts';
 import {
   IncludeSynthetic,
   makeDurationInput,
+  makeUnitsInput,
   NumberFormatParameter,
   SCOPE_CODES,
-  Units,
   WHERE_CODES,
 } from '../contract/parameters.ts';
 import type { Plan } from '../contract/plans.ts';
@@ -62,7 +62,9 @@ const Input = Type.Object(
         description: `Layers separated by commas, of ${STREAMED.join(', ')}. Default: the first six that the plan has.`,
       }),
     ),
-    units: Units,
+    units: makeUnitsInput(
+      'Units of quantities: as published (default), base asset or quote currency. A quantity is converted with the mark that is present when its event is sent; a newer mark sends no event of other layers. Prices and rates are never converted.',
+    ),
     number_format: NumberFormatParameter,
     include_synthetic: IncludeSynthetic,
     freshness: Type.Optional(

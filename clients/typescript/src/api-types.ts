@@ -1815,7 +1815,7 @@ export type StreamRequest = {
   readonly where?: string;
   /** Layers separated by commas, of ticker, mark, funding, oi, book, stats, book_bands, candles, liquidation, trade. Default: the first six that the plan has. */
   readonly layers?: string;
-  /** Units of quantities: as published (default), base asset or quote currency. Prices and rates are never converted. */
+  /** Units of quantities: as published (default), base asset or quote currency. A quantity is converted with the mark that is present when its event is sent; a newer mark sends no event of other layers. Prices and rates are never converted. */
   readonly units?: Units;
   /** Accepted without effect. */
   readonly include_synthetic?: boolean;

@@ -45,6 +45,7 @@ t.test('readings and rows have the figures and the mark that they had live, what
     candles: client.named('candle').map(({ data }) => data.row),
   });
   const told = listTold(first);
+  t.equal(told.updates.length, 5, 'a newer mark sends no event of open interest (D-780)');
   t.match(told.updates[0], [1, { oi: 120_000 }, { mark: 60_000 }]);
   t.match(told.updates[4], [5, { oi: 120_008 }, { mark: 60_004 }]);
   t.match(told.candles[4], { volume: 180_012, conversion: { mark: 60_004 } });
