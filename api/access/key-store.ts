@@ -48,8 +48,9 @@ const FIND = `
   from api_keys
   where hash = $1 and revoked_at is null and (expires_at is null or expires_at > now())`;
 /**
- * One statement for all keys of a URL: anyone can put hundreds of the right shape into one. The first time is written to the audit and to a letter to the owner; the account site shows it. The account is locked first, as by all who change its
- * keys, so that a closing that is under way is waited for: a closed account gets no letter.
+ * One statement for all keys of a URL: anyone can put hundreds of the right shape into one. The first time is written to the audit and to a letter to
+ * the owner; the account site shows it. The account is locked first, as by all who change its keys, so that a closing that is under way is waited for:
+ * a closed account gets no letter.
  */
 const MARK = `
   with owner as (
