@@ -60,7 +60,7 @@ const read = (input: QueryInput): { readonly query: Query; readonly faults: Faul
     return { query, faults: stream.faults };
   }
   refuseVersion(input.object, input.path);
-  const faults = new Faults(null);
+  const faults = new Faults(null, input.path);
   return { query: readObject(input.object, input.path, faults), faults };
 };
 

@@ -4,7 +4,7 @@ import { clip } from '../../schemas/sent-text.ts';
 import type { Origin as Located } from './selection.ts';
 import type { Source, Span } from './source.ts';
 
-/** The place of something: in the text, at a JSON pointer of the object, or (limits of the whole) none. */
+/** The place of something: in the text, at a JSON pointer of the object, or (limits of the whole) none in particular. */
 export type Place = Span | { readonly path: string } | null;
 export type Words = { readonly message: string; readonly hint: string };
 type Origin = Located | Record<never, never>;
@@ -34,12 +34,14 @@ const compareFaults = (a: Fault, b: Fault): number => {
 
 export class Faults {
   readonly #source: Source | null;
+  readonly #whole: Origin;
   readonly #faults: Fault[] = [];
   #isTooDeep = false;
 
-  /** `source` is the text that spans lie in; null for the object form. */
-  constructor(source: Source | null) {
+  /** `source` is the text that spans lie in; null for the object form. `whole` is the path of the object, the place of what no part of it is alone. */
+  constructor(source: Source | null, whole?: string) {
     this.#source = source;
+    this.#whole = whole === undefined ? {} : { path: whole };
   }
 
   get isEmpty(): boolean {
@@ -62,7 +64,7 @@ export class Faults {
 
   /** `words` runs only for the faults that are returned: suggestions cost, and a caller can make thousands of faults. */
   add(code: ErrorCode, place: Place, words: Words | (() => Words)): void {
-    this.addAt(code, this.originOf(place) ?? {}, words);
+    this.addAt(code, this.originOf(place) ?? this.#whole, words);
   }
 
   /** As `add`, for what carries its place in the form of the answer. */

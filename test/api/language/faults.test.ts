@@ -129,7 +129,37 @@ t.test('a deep object keeps what encloses it: no fault of scope, kind or timefra
     }
   }
   const deep = more({ type: 'cmp', op: '>', left: field('mark'), right: one }, 8);
-  t.same(ofObject({ dql: '1', condition: { type: 'any', where: deep } }), ['DQL_COMPLEXITY']);
+  t.same(ofObject({ dql: '1', condition: { type: 'any', where: deep } }), ['DQL_COMPLEXITY ']);
+});
+
+t.test('a limit that an object is over is told at the object or at a part of it (DQL-08, DQL-32)', async (t) => {
+  const isOver = (left: Json): Json => ({ type: 'cmp', op: '>', left, right: one });
+  const list = (count: number, make: (n: number) => Json): Json[] =>
+    Array.from({ length: count }, (_, n) => make(n + 1));
+  const average = (n: number): Json => ({
+    type: 'call',
+    name: 'sma',
+    args: [
+      { type: 'source', name: 'close' },
+      { type: 'number', value: n },
+    ],
+    timeframe: '1h',
+  });
+  const objects: readonly { [name: string]: Json }[] = [
+    { condition: { type: 'and', args: list(100, () => isOver(field('venues_listed'))) } },
+    { condition: { type: 'or', args: list(17, () => ({ type: 'any', where: isOver(field('mark')) })) } },
+    { condition: { type: 'any', where: { type: 'or', args: list(33, (n) => isOver(average(n))) } } },
+    { condition: { type: 'any', where: isOver(times(field('mark'), 40)) } },
+    { where: { symbol: ['x'.repeat(9_000)] } },
+  ];
+  for (const query of objects) {
+    const faults = tellFaults({ object: { dql: '1', ...query }, path: '/query_object' });
+    t.ok(faults.length > 0);
+    for (const { code, path, position, message } of faults) {
+      t.same([code, position], ['DQL_COMPLEXITY', undefined], message);
+      t.match(path, /^\/query_object/, message);
+    }
+  }
 });
 
 t.test('a fault in a deep expression is reported all the same', async (t) => {
