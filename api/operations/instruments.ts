@@ -1,8 +1,9 @@
 // GET /v2/instruments: listings with their rules and layers, now or as of a past instant (V-02 to V-05).
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import Type, { type Static } from 'typebox';
 import { type ApiError, makeServiceError } from '../../schemas/errors.ts';
 import { formatInstant, parseInstant } from '../../schemas/instants.ts';
-import { type JsonValue, writeJson } from '../../schemas/json.ts';
+import { type JsonValue, makeRawJson, writeJson } from '../../schemas/json.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { clip } from '../../schemas/sent-text.ts';
 import { compareBytes } from '../../schemas/text-order.ts';
@@ -235,44 +236,68 @@ const findMark = (listing: LiveListing, input: Input, { live, evaluatedAt }: Con
   });
 };
 
-type Described = Selected & { readonly capability: CapabilityVersion | null };
+type Described = Selected & { readonly capability: CapabilityVersion | null; readonly mark: Mark | null };
 
-const describe = (page: Page, live: Context['live'], at: Micros): Described[] =>
+/** Everything that live state says of the page, read in one go. */
+const describe = (page: Page, at: Micros, { input, context }: { input: Input; context: Context }): Described[] =>
   page.selected.map((selected) => {
-    const venue = live.venue(selected.listing.venue);
-    return { ...selected, capability: findVersionAt(venue?.capabilities ?? [], at) };
+    const venue = context.live.venue(selected.listing.venue);
+    return {
+      ...selected,
+      capability: findVersionAt(venue?.capabilities ?? [], at),
+      mark: findMark(selected.listing, input, context),
+    };
   });
 
-const run = (input: Input, context: Context, names: Names): Answer => {
+/** Listings written before other calls have their turn: some milliseconds. Anyone may ask for thousands. */
+const LISTINGS_A_TURN = 64;
+
+/** The records of a page as they are sent. */
+const writeRecords = async (described: readonly Described[], at: Micros, input: Input): Promise<string[]> => {
+  const numberFormat = input.number_format ?? 'json';
+  const texts: string[] = [];
+  for (const { listing, version, capability, mark } of described) {
+    if (texts.length % LISTINGS_A_TURN === LISTINGS_A_TURN - 1) await nextTurn();
+    const record = makeListingRecord(
+      input.as_of === undefined ? listing : null,
+      { version, capability },
+      { at, units: input.units ?? 'published', includeRaw: input.include_raw ?? false, mark },
+    );
+    texts.push(writeJson(record, { numberFormat }));
+  }
+  return texts;
+};
+
+const run = async (input: Input, context: Context, names: Names): Promise<Answer> => {
   const { live, evaluatedAt } = context;
   const at = findDescribedInstant(input, evaluatedAt);
   refuseRaw(input, context);
-  const page = cutPage(selectListings(names, findDirectory(live), { at }), input, at);
-  const described = describe(page, live, at);
-  const units = input.units ?? 'published';
+  const all = selectListings(names, findDirectory(live), { at });
+  const page = cutPage(all, input, at);
+  const described = describe(page, at, { input, context });
+  const catalogue = computeCatalogueVersion(live, at);
+  const texts = await writeRecords(described, at, input);
   const isPast = input.as_of !== undefined;
-  const items = described.map(({ listing, version, capability }): JsonValue => {
-    const mark = findMark(listing, input, context);
-    return makeListingRecord(
-      isPast ? null : listing,
-      { version, capability },
-      { at, units, includeRaw: input.include_raw ?? false, mark },
-    );
-  });
-  const body: JsonValue = {
-    evaluated_at: formatInstant(evaluatedAt),
-    as_of: formatInstant(at),
-    catalogue: computeCatalogueVersion(live, at),
-    units,
-    listings_as_of: isPast ? findNewestVersion(described.map(({ version }) => version)) : null,
-    capabilities_as_of: isPast ? findNewestVersion(described.map(({ capability }) => capability)) : null,
-    items,
-    page: { limit: page.limit, returned: described.length, next_cursor: page.next },
+  const answerPage = ({ selected, limit, next }: Page): Answer => {
+    const shown = described.slice(0, selected.length);
+    const body: JsonValue = {
+      evaluated_at: formatInstant(evaluatedAt),
+      as_of: formatInstant(at),
+      catalogue,
+      units: input.units ?? 'published',
+      listings_as_of: isPast ? findNewestVersion(shown.map(({ version }) => version)) : null,
+      capabilities_as_of: isPast ? findNewestVersion(shown.map(({ capability }) => capability)) : null,
+      items: texts.slice(0, shown.length).map(makeRawJson),
+      page: { limit, returned: shown.length, next_cursor: next },
+    };
+    return {
+      body,
+      numberFormat: input.number_format ?? 'json',
+      shorten: (rows) => answerPage(cutPage(all, { ...input, limit: rows }, at)),
+      measureRows: () => texts.slice(0, shown.length).map((text) => Buffer.byteLength(text) + 1),
+    };
   };
-  const shorten = (rows: number): Answer => run({ ...input, limit: rows }, context, names);
-  const numberFormat = input.number_format ?? 'json';
-  const measureRows = () => items.map((item) => Buffer.byteLength(writeJson(item, { numberFormat })) + 1);
-  return { body, numberFormat, shorten, measureRows };
+  return answerPage(page);
 };
 
 export const instruments = defineOperation({
