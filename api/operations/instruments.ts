@@ -9,6 +9,7 @@ import { clip } from '../../schemas/sent-text.ts';
 import { compareBytes } from '../../schemas/text-order.ts';
 import type { CapabilityVersion } from '../../schemas/topics.ts';
 import type { Spoilt } from '../contract/endpoint.ts';
+import { ENDPOINT_LIMITS } from '../contract/endpoint-limits.ts';
 import {
   AnswerPage,
   AnswerUnits,
@@ -55,7 +56,12 @@ const Input = Type.Object(
     units: Units,
     include_raw: IncludeRaw,
     number_format: NumberFormatParameter,
-    limit: Type.Optional(Type.Integer({ minimum: 1, description: `Listings per page. Default and at most ${MOST}.` })),
+    limit: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        description: `Listings per page. Default and at most ${MOST}; without it a page ends where the answer is full.`,
+      }),
+    ),
     cursor: Type.Optional(
       Type.String({
         description:
@@ -252,10 +258,14 @@ const describe = (page: Page, at: Micros, { input, context }: { input: Input; co
 /** Listings written before other calls have their turn: some milliseconds. Anyone may ask for thousands. */
 const LISTINGS_A_TURN = 64;
 
-/** The records of a page as they are sent. */
+/** Bytes of the records of a page without `limit`, which ends where the answer is full: 14 venues list more (D-803). The rest is for the other members. */
+const RECORD_BYTES = ENDPOINT_LIMITS.response_bytes - 4_096;
+
+/** The records of a page as they are sent; without `limit` those that fit. */
 const writeRecords = async (described: readonly Described[], at: Micros, input: Input): Promise<string[]> => {
   const numberFormat = input.number_format ?? 'json';
   const texts: string[] = [];
+  let bytes = 0;
   for (const { listing, version, capability, mark } of described) {
     if (texts.length % LISTINGS_A_TURN === LISTINGS_A_TURN - 1) await nextTurn();
     const record = makeListingRecord(
@@ -263,7 +273,10 @@ const writeRecords = async (described: readonly Described[], at: Micros, input: 
       { version, capability },
       { at, units: input.units ?? 'published', includeRaw: input.include_raw ?? false, mark },
     );
-    texts.push(writeJson(record, { numberFormat }));
+    const text = writeJson(record, { numberFormat });
+    bytes += Buffer.byteLength(text) + 1;
+    if (input.limit === undefined && bytes > RECORD_BYTES && texts.length > 0) break;
+    texts.push(text);
   }
   return texts;
 };
@@ -273,10 +286,11 @@ const run = async (input: Input, context: Context, names: Names): Promise<Answer
   const at = findDescribedInstant(input, evaluatedAt);
   refuseRaw(input, context);
   const all = selectListings(names, findDirectory(live), { at });
-  const page = cutPage(all, input, at);
-  const described = describe(page, at, { input, context });
+  const asked = cutPage(all, input, at);
+  const described = describe(asked, at, { input, context });
   const catalogue = computeCatalogueVersion(live, at);
   const texts = await writeRecords(described, at, input);
+  const page = texts.length < described.length ? cutPage(all, { ...input, limit: texts.length }, at) : asked;
   const isPast = input.as_of !== undefined;
   const answerPage = ({ selected, limit, next }: Page): Answer => {
     const shown = described.slice(0, selected.length);

@@ -1740,7 +1740,7 @@ export type InstrumentsRequest = {
   readonly units?: Units;
   /** Whether `raw` has the message of the venue. It needs the plan Standard or above. */
   readonly include_raw?: boolean;
-  /** Listings per page. Default and at most 5000. */
+  /** Listings per page. Default and at most 5000; without it a page ends where the answer is full. */
   readonly limit?: number;
   /** `page.next_cursor` of the previous page, with the same request. All pages describe the same instant. */
   readonly cursor?: string;

@@ -6,18 +6,25 @@ const LISTINGS = 500;
 /** A step may write so many. */
 const MOST_A_TURN = 100;
 
-const feed = new Feed(['binance']);
-feed.venue('binance');
-for (let i = 0; i < LISTINGS; i++) {
-  const base = `A${i}`;
-  feed.list(
-    listing('binance', listingValues({ instrument: `${base}-PERP`, venue_symbol: `${base}USDT`, base }), {
-      writtenAt: LISTED,
-    }),
-  );
-}
+const makeFeed = (listings: number): Feed => {
+  const feed = new Feed(['binance']);
+  feed.venue('binance');
+  for (let i = 0; i < listings; i++) {
+    const base = `A${i}`;
+    feed.list(
+      listing('binance', listingValues({ instrument: `${base}-PERP`, venue_symbol: `${base}USDT`, base }), {
+        writtenAt: LISTED,
+      }),
+    );
+  }
+  return feed;
+};
+const feed = makeFeed(LISTINGS);
 
-type Page = { readonly items: readonly unknown[]; readonly page: { readonly next_cursor: string | null } };
+type Page = {
+  readonly items: readonly { readonly venue_symbol: string }[];
+  readonly page: { readonly limit: number; readonly returned: number; readonly next_cursor: string | null };
+};
 
 t.test('turns of other calls', async (t) => {
   const { app } = await testApp(feed);
@@ -46,4 +53,29 @@ t.test('a page that is made shorter continues where it ends', async (t) => {
   t.same(shorter.items, whole.items.slice(0, shown));
   const rest = await app.inject(`/v2/instruments?cursor=${shorter.page.next_cursor}`);
   t.same(rest.json<Page>().items, whole.items.slice(shown));
+});
+
+t.test('a page without limit ends where the answer is full; one that is asked for is refused (D-803)', async (t) => {
+  const { app } = await testApp(makeFeed(6_000));
+  t.teardown(() => app.close());
+  const symbols: string[] = [];
+  const readPage = async (query: string): Promise<string | null> => {
+    const answer = await app.inject(`/v2/instruments${query}`);
+    t.equal(answer.statusCode, 200);
+    const { items, page } = answer.json<Page>();
+    t.ok(answer.rawPayload.byteLength <= 8_388_608, `${answer.rawPayload.byteLength} bytes`);
+    t.ok(items.length > 2_000 || page.next_cursor === null, `${items.length} listings`);
+    t.same([page.returned, page.limit >= items.length], [items.length, true]);
+    symbols.push(...items.map(({ venue_symbol: symbol }) => symbol));
+    return page.next_cursor;
+  };
+  let cursor = await readPage('');
+  while (cursor !== null) cursor = await readPage(`?cursor=${cursor}`);
+  t.equal(new Set(symbols).size, 6_000);
+  t.equal(symbols.length, 6_000, 'each once');
+  const asked = await app.inject('/v2/instruments?limit=5000');
+  t.equal(asked.statusCode, 400);
+  t.match(asked.json(), { errors: [{ code: 'DQL_LIMIT' }] });
+  const lowered = await app.inject({ url: '/v2/instruments', headers: { 'x-service-max-bytes': '200000' } });
+  t.match(lowered.json(), { errors: [{ code: 'DQL_LIMIT' }] });
 });
