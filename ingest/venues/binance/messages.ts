@@ -19,10 +19,10 @@ import {
   readAmountOrNull,
   readFields,
   readFigureOrNull,
-  readId,
   readLevels,
   readMsOrNull,
   readPriceUnlessZero,
+  readSequence,
   readSoleAmount,
   readText,
 } from '../shared/wire.ts';
@@ -110,19 +110,19 @@ const mapDepth: Mapper = (element, source) => {
   const symbol = readSymbol(element.s);
   if (symbol === null) return [];
   const subject = { symbol, venueTs: readStamp(element), source, element };
-  const sequence = readId(element.u, 'u');
+  const last = readSequence(element.u, 'u');
+  const sequence = String(last);
   const bids = readLevels(element.b, 'b');
   const asks = readLevels(element.a, 'a');
   if (PARTIAL.test(source.stream)) {
     return [toMapped(subject, 'book', { kind: 'snapshot', ...sortSides(bids, asks), sequence })];
   }
-  const first = BigInt(readId(element.U, 'U'));
   const chain: Chain = {
     symbol,
     kind: 'update',
-    first,
-    last: BigInt(sequence),
-    previous: BigInt(readId(element.pu, 'pu')),
+    first: readSequence(element.U, 'U'),
+    last,
+    previous: readSequence(element.pu, 'pu'),
   };
   return [{ ...toMapped(subject, 'book', { kind: 'update', bids, asks, sequence }), chain }];
 };
@@ -130,16 +130,16 @@ const mapDepth: Mapper = (element, source) => {
 const mapSnapshot: Mapper = (element, source) => {
   const symbol = readAskedSymbol(element, source);
   if (symbol === null) return [];
-  const sequence = readId(element.lastUpdateId, 'lastUpdateId');
+  const last = readSequence(element.lastUpdateId, 'lastUpdateId');
   const sides = sortSides(readLevels(element.bids, 'bids'), readLevels(element.asks, 'asks'));
   const subject = { symbol, venueTs: readStamp(element), source, element };
   const limit = source.query.get('limit');
   const chain: Chain = {
-    ...makeSnapshotChain(symbol, BigInt(sequence)),
+    ...makeSnapshotChain(symbol, last),
     kind: limit === CONFIRMING_LEVELS ? 'confirmation' : 'snapshot',
     full: limit === null ? undefined : toFullSides(sides, Number(limit)),
   };
-  return [{ ...toMapped(subject, 'book', { kind: 'snapshot', ...sides, sequence }), chain }];
+  return [{ ...toMapped(subject, 'book', { kind: 'snapshot', ...sides, sequence: String(last) }), chain }];
 };
 
 /** Mark, index (absent on COIN-M) and the coming funding; `T` is the next settlement here, not a stamp. Dated contracts have no funding. */

@@ -19,12 +19,12 @@ import {
   parseRequest,
   readAmount,
   readFields,
-  readId,
   readIdTextOrNull,
   readLevels,
   readList,
   readMsOrNull,
   readPrice,
+  readSequence,
   readSide,
   readSoleAmount,
   readTaker,
@@ -81,16 +81,15 @@ const mapBookFrame: FrameMapper = (frame, source) => {
   const symbol = readSymbol(book.s);
   const depth = symbol === null ? null : readDepth(String(frame.topic));
   if (symbol === null || depth === null) return [];
-  const sequence = readId(book.u, 'u');
+  const u = readSequence(book.u, 'u');
   const bids = readLevels(book.b, 'b');
   const asks = readLevels(book.a, 'a');
-  const u = BigInt(sequence);
   const kind = toBookKind(frame.type, u);
   // `cts` is the matching engine's.
   const venueTs = readMsOrNull(frame.cts, 'cts') ?? readMsOrNull(frame.ts, 'ts');
   const subject = { symbol, venueTs, receivedAt: source.receivedAt, element: book };
   const sides = kind === 'snapshot' ? sortSides(bids, asks) : { bids, asks };
-  const mapped = toMapped(subject, 'book', { kind, bids: sides.bids, asks: sides.asks, sequence });
+  const mapped = toMapped(subject, 'book', { kind, bids: sides.bids, asks: sides.asks, sequence: String(u) });
   const chain = toChain({ symbol, depth, kind, u, sides });
   return [chain ? { record: mapped.record, element: book, chain, channel: depth } : mapped];
 };
@@ -104,11 +103,11 @@ const mapBookAnswer: AnswerMapper = (result, source) => {
   if (symbol === null) return [];
   const venueTs = readMsOrNull(result.cts, 'cts') ?? readRowStamp(result, 'ts', source);
   const sides = sortSides(readLevels(result.b, 'b'), readLevels(result.a, 'a'));
-  const sequence = readId(result.u, 'u');
+  const u = readSequence(result.u, 'u');
   const subject = { symbol, venueTs, receivedAt: source.receivedAt, element: result };
-  const mapped = toMapped(subject, 'book', { kind: 'snapshot', ...sides, sequence });
+  const mapped = toMapped(subject, 'book', { kind: 'snapshot', ...sides, sequence: String(u) });
   if (source.query.get('limit') !== CONFIRMING_LEVELS) return [mapped];
-  return [{ ...mapped, chain: { ...makeSnapshotChain(symbol, BigInt(sequence)), kind: 'confirmation' } }];
+  return [{ ...mapped, chain: { ...makeSnapshotChain(symbol, u), kind: 'confirmation' } }];
 };
 
 const mapTrades: FrameMapper = (frame, source) => {

@@ -24,13 +24,13 @@ import {
   readAmountOrNull,
   readFields,
   readFigureOrNull,
-  readId,
   readIdText,
   readLevels,
   readList,
   readMsOrNull,
   readPrice,
   readPriceUnlessZero,
+  readSequence,
   readTaker,
   readText,
 } from '../shared/wire.ts';
@@ -203,22 +203,21 @@ const mapBook = (channel: string, data: Fields, source: Source): readonly Mapped
     receivedAt: source.receivedAt,
     element: data,
   };
-  const sequence = readId(data.change_id, 'change_id');
+  const last = readSequence(data.change_id, 'change_id');
   const bids = readChanges(data.bids, 'bids');
   const asks = readChanges(data.asks, 'asks');
-  const chain = toChain(data, symbol, sequence);
+  const chain = toChain(data, symbol, last);
   const { kind } = chain;
   const sides = kind === 'snapshot' ? sortSides(bids, asks) : { bids, asks };
-  const mapped = toMapped(subject, 'book', { kind, bids: sides.bids, asks: sides.asks, sequence });
+  const mapped = toMapped(subject, 'book', { kind, bids: sides.bids, asks: sides.asks, sequence: String(last) });
   return [{ record: mapped.record, element: data, chain, channel: interval }];
 };
 
 /** Before 2021 there was no `type`; a snapshot was a message without a previous change. */
-const toChain = (data: Fields, symbol: string, sequence: string): BookChain => {
-  const last = BigInt(sequence);
+const toChain = (data: Fields, symbol: string, last: bigint): BookChain => {
   const isSnapshot = data.type === 'snapshot' || (isAbsent(data.type) && isAbsent(data.prev_change_id));
   if (isSnapshot) return { symbol, kind: 'snapshot', first: null, last, previous: null, full: WHOLE };
-  return { symbol, kind: 'update', first: null, last, previous: BigInt(readId(data.prev_change_id, 'prev_change_id')) };
+  return { symbol, kind: 'update', first: null, last, previous: readSequence(data.prev_change_id, 'prev_change_id') };
 };
 
 type BookChain = Chain & { readonly kind: 'snapshot' | 'update' };
@@ -244,7 +243,7 @@ const mapLevels = (data: Fields, { receivedAt }: Source): readonly Mapped[] => {
   if (!isPerpetual(symbol)) return [];
   const subject = { symbol, venueTs: readMsOrNull(data.timestamp, 'timestamp'), receivedAt, element: data };
   const { bids, asks } = sortSides(readLevels(data.bids, 'bids'), readLevels(data.asks, 'asks'));
-  const sequence = readId(data.change_id, 'change_id');
+  const sequence = String(readSequence(data.change_id, 'change_id'));
   return [toMapped(subject, 'book', { kind: 'snapshot', bids, asks, sequence })];
 };
 

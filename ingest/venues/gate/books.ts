@@ -10,12 +10,12 @@ import {
   makeBadFrame,
   readFields,
   readFigure,
-  readId,
-  readIdOrNull,
   readLevels,
   readMsOrNull,
   readNamedLevels,
   readPrice,
+  readSequence,
+  readSequenceOrNull,
   readText,
 } from '../shared/wire.ts';
 import { type Frame, readSeconds, readSentAt, type Source, toMapped } from './mapping.ts';
@@ -28,8 +28,6 @@ const DIFFS = 'order_book_update';
 
 /** A message omits a side that it does not change. */
 const toList = (value: unknown): unknown => value ?? [];
-
-const readUpdateId = (result: Fields, name: 'U' | 'u'): bigint => BigInt(readId(result[name], name));
 
 /** Levels a side of a subscription with a depth; one without it, as ours, brings the changes of all levels. */
 const readDepth = ({ l }: Fields): number | undefined => (/^[1-9]\d*$/.test(String(l)) ? Number(l) : undefined);
@@ -72,12 +70,12 @@ const toBook = (
   { symbol, sides, full, depth, channel }: BookOf,
   { envelope, source }: { readonly envelope: Fields; readonly source: Source },
 ): Mapped => {
-  const last = readUpdateId(body, 'u');
+  const last = readSequence(body.u, 'u');
   const venueTs = readMsOrNull(body.t, 't') ?? readSentAt(envelope);
   const subject = { symbol, venueTs, receivedAt: source.receivedAt, element: body };
   const sequence = String(last);
   if (body.full !== true) {
-    const chain = updateChain(symbol, { first: readUpdateId(body, 'U'), last });
+    const chain = updateChain(symbol, { first: readSequence(body.U, 'U'), last });
     const { bids, asks } = sides;
     const { record, element } = toMapped(subject, 'book', { kind: 'update', bids, asks, sequence });
     return { record, element, chain: { ...chain, depth }, channel };
@@ -100,11 +98,12 @@ const mapOldWhole: Frame = (result, envelope, source) => {
     readNamedLevels(body.bids, NAMES, 'bids'),
     readNamedLevels(body.asks, NAMES, 'asks'),
   );
-  const id = readIdOrNull(body.id, 'id');
-  const sequence = id === '0' ? null : id;
+  const id = readSequenceOrNull(body.id, 'id');
+  const last = id === 0n ? null : id;
+  const sequence = last === null ? null : String(last);
   const subject = { symbol, venueTs, receivedAt: source.receivedAt, element: body };
   const mapped = toMapped(subject, 'book', { kind: 'snapshot', bids, asks, sequence });
-  return [withChain(mapped, sequence === null ? null : toSnapshotChain(symbol, BigInt(sequence)))];
+  return [withChain(mapped, last === null ? null : toSnapshotChain(symbol, last))];
 };
 
 const withChain = (mapped: Mapped, chain: Chain | null): Mapped =>
@@ -115,14 +114,14 @@ const mapOldChanges = (rows: readonly unknown[], envelope: Fields, source: Sourc
   const mapped: Mapped[] = [];
   for (const [symbol, own] of bySymbol) {
     if (!isPerpetual(symbol)) continue;
-    const ids = own.map(({ id }) => readIdOrNull(id, 'id'));
+    const ids = own.map(({ id }) => readSequenceOrNull(id, 'id'));
     const first = ids[0] ?? null;
     const last = ids.at(-1) ?? null;
+    const sequence = last === null ? null : String(last);
     const subject = { symbol, venueTs: readSentAt(envelope), receivedAt: source.receivedAt, element: own };
     const { bids, asks } = toSides(own);
-    const book = toMapped(subject, 'book', { kind: 'update', bids, asks, sequence: last });
-    const isChained = first !== null && last !== null;
-    mapped.push(withChain(book, isChained ? updateChain(symbol, { first: BigInt(first), last: BigInt(last) }) : null));
+    const book = toMapped(subject, 'book', { kind: 'update', bids, asks, sequence });
+    mapped.push(withChain(book, first === null || last === null ? null : updateChain(symbol, { first, last })));
   }
   return mapped;
 };
@@ -155,12 +154,16 @@ export const mapBookAnswer = (body: unknown, source: Source): readonly Mapped[] 
   const book = readFields(body, 'order book');
   const sides = sortSides(readNamedLevels(book.bids, NAMES, 'bids'), readNamedLevels(book.asks, NAMES, 'asks'));
   const venueTs = readSeconds(book.update, 'update') ?? readSeconds(book.current, 'current');
-  const sequence = readIdOrNull(book.id, 'id');
+  const last = readSequenceOrNull(book.id, 'id');
   const subject = { symbol, venueTs, receivedAt: source.receivedAt, element: book };
-  const mapped = toMapped(subject, 'book', { kind: 'snapshot', ...sides, sequence });
-  if (sequence === null) return [mapped];
+  const mapped = toMapped(subject, 'book', {
+    kind: 'snapshot',
+    ...sides,
+    sequence: last === null ? null : String(last),
+  });
+  if (last === null) return [mapped];
   const limit = source.query.get('limit');
   if (limit !== null && !/^\d+$/.test(limit)) throw makeBadFrame('limit is no number of levels');
   const full = limit === null ? undefined : toFullSides(sides, Number(limit));
-  return [{ ...mapped, chain: toSnapshotChain(symbol, BigInt(sequence), full), channel: DIFFS }];
+  return [{ ...mapped, chain: toSnapshotChain(symbol, last, full), channel: DIFFS }];
 };

@@ -28,6 +28,7 @@ import {
   readMsOrNull,
   readPrice,
   readPriceUnlessZero,
+  readSequenceOrNull,
   readSide,
   readSoleAmount,
   readSoleFigure,
@@ -209,16 +210,17 @@ const mapDepth =
   (element, source) => {
     const subject = readSubject(element, source);
     if (subject === null) return [];
-    const version = readIdOrNull(element.version, 'version');
+    const version = readSequenceOrNull(element.version, 'version');
+    const sequence = version === null ? null : String(version);
     const isUpdate = element.event === 'update';
     const bids = readLevelsOrNone(element.bids, 'bids');
     const asks = readLevelsOrNone(element.asks, 'asks');
     const values = isUpdate
-      ? { kind: 'update' as const, bids, asks, sequence: version }
-      : { kind: 'snapshot' as const, ...sortSides(bids, asks), sequence: version };
+      ? { kind: 'update' as const, bids, asks, sequence }
+      : { kind: 'snapshot' as const, ...sortSides(bids, asks), sequence };
     const mapped = toMapped(subject, 'book', values);
     if (!source.isFrame || !isChained(topic)) return [mapped];
-    const chain = toChain(subject.symbol, values.kind, version === null ? null : BigInt(version));
+    const chain = toChain(subject.symbol, values.kind, version);
     const depth = readDepth(topic) ?? 0;
     const reach = isUpdate ? { depth } : { full: toFullSides({ bids, asks }, depth) };
     return [{ ...mapped, chain: { ...chain, ...reach }, channel: topic }];

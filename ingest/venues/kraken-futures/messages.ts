@@ -25,7 +25,6 @@ import {
   readFields,
   readFigure,
   readFigureOrNull,
-  readId,
   readIdTextOrNull,
   readInstantOrNull,
   readLevels,
@@ -33,6 +32,7 @@ import {
   readMsOrNull,
   readPrice,
   readPriceUnlessZero,
+  readSequence,
   readSide,
   readTaker,
   readText,
@@ -195,17 +195,11 @@ const mapBook: Mapper = (body, source) => {
   if (subject === null) return [];
   const side = readSide(body.side, SIDES, 'side');
   const level: Level = [readPrice(body.price, 'price'), readSize(body.qty)];
-  const sequence = readId(body.seq, 'seq');
+  const last = readSequence(body.seq, 'seq');
   const bids = side === 'buy' ? [level] : [];
   const asks = side === 'sell' ? [level] : [];
-  const { record, element } = toMapped(subject, 'book', { kind: 'update', bids, asks, sequence });
-  return [
-    {
-      record,
-      element,
-      chain: toChain(subject.symbol, 'update', BigInt(sequence)),
-    },
-  ];
+  const { record, element } = toMapped(subject, 'book', { kind: 'update', bids, asks, sequence: String(last) });
+  return [{ record, element, chain: toChain(subject.symbol, 'update', last) }];
 };
 
 const mapBookSnapshot: Mapper = (body, source) => {
@@ -215,10 +209,10 @@ const mapBookSnapshot: Mapper = (body, source) => {
     source,
   );
   if (subject === null) return [];
-  const sequence = readId(body.seq, 'seq');
+  const last = readSequence(body.seq, 'seq');
   const sides = sortSides(readSizedLevels(body.bids, 'bids'), readSizedLevels(body.asks, 'asks'));
-  const mapped = toMapped(subject, 'book', { kind: 'snapshot', ...sides, sequence });
-  return [{ ...mapped, chain: toChain(subject.symbol, 'snapshot', BigInt(sequence)) }];
+  const mapped = toMapped(subject, 'book', { kind: 'snapshot', ...sides, sequence: String(last) });
+  return [{ ...mapped, chain: toChain(subject.symbol, 'snapshot', last) }];
 };
 
 const readSizedLevels = (value: unknown, name: string): readonly Level[] =>

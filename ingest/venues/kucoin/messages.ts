@@ -22,7 +22,6 @@ import {
   readCountOrNull,
   readFields,
   readFigureOrNull,
-  readId,
   readIdOrNull,
   readIdTextOrNull,
   readLevels,
@@ -30,6 +29,7 @@ import {
   readMsOrNull,
   readPrice,
   readPriceUnlessZero,
+  readSequence,
   readSide,
   readSoleFigure,
   readTaker,
@@ -224,7 +224,7 @@ const SIDES = ['buy', 'sell'] as const;
 
 /** `price,side,size`: one level a message. A price of zero changes nothing but the sequence. */
 const mapChange = mapSymbol('timestamp', (subject, data) => {
-  const sequence = readId(data.sequence, 'sequence');
+  const sequence = readSequence(data.sequence, 'sequence');
   const [price, sideText, size] = readText(data.change, 'change').split(',');
   const side = readSide(sideText, SIDES, 'side');
   const isNone = readAmount(price, 'change') === '0';
@@ -233,9 +233,9 @@ const mapChange = mapSymbol('timestamp', (subject, data) => {
     kind: 'update' as const,
     bids: side === 'buy' ? levels : [],
     asks: side === 'sell' ? levels : [],
-    sequence,
+    sequence: String(sequence),
   };
-  return [{ ...toMapped(subject, 'book', values), chain: updateChain(subject.symbol, BigInt(sequence)) }];
+  return [{ ...toMapped(subject, 'book', values), chain: updateChain(subject.symbol, sequence) }];
 });
 
 /** The best levels only: whole messages outside the chain. */
@@ -250,7 +250,7 @@ const mapWhole: Mapper = (data, source) =>
   mapTop(data, source).map((mapped) => ({
     ...mapped,
     chain: {
-      ...makeSnapshotChain(mapped.record.venue_symbol ?? '', BigInt(readId(data.sequence, 'sequence'))),
+      ...makeSnapshotChain(mapped.record.venue_symbol ?? '', readSequence(data.sequence, 'sequence')),
       full: { bids: true, asks: true },
     },
   }));

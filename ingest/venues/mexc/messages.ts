@@ -28,6 +28,8 @@ import {
   readMsOrNull,
   readPrice,
   readPriceUnlessZero,
+  readSequence,
+  readSequenceOrNull,
   readSoleFigure,
   readTaker,
   readText,
@@ -181,30 +183,30 @@ const readBook = (element: Fields, source: Source) => ({
   subject: toSubject(element, source, ['cts', 'timestamp']),
   bids: readLevels(element.bids, 'bids'),
   asks: readLevels(element.asks, 'asks'),
-  version: readId(element.version, 'version'),
+  version: readSequence(element.version, 'version'),
 });
 
 const mapUpdate: Mapper = (element, source) => {
   const { subject, bids, asks, version } = readBook(element, source);
-  const sequence = readIdOrNull(element.end, 'end') ?? version;
-  const begin = readIdOrNull(element.begin, 'begin');
-  const range = { begin: begin === null ? null : BigInt(begin), end: BigInt(sequence) };
-  const chain = updateChain(subject.symbol, range);
+  const begin = readSequenceOrNull(element.begin, 'begin');
+  const end = readSequenceOrNull(element.end, 'end') ?? version;
+  const sequence = String(end);
+  const chain = updateChain(subject.symbol, { begin, end });
   return [{ ...toMapped(subject, 'book', { kind: 'update', bids, asks, sequence }), chain }];
 };
 
 /** The best levels only: whole messages outside the chain. */
 const mapTop: Mapper = (element, source) => {
   const { subject, bids, asks, version } = readBook(element, source);
-  return [toMapped(subject, 'book', { kind: 'snapshot', ...sortSides(bids, asks), sequence: version })];
+  return [toMapped(subject, 'book', { kind: 'snapshot', ...sortSides(bids, asks), sequence: String(version) })];
 };
 
 const mapWhole: Mapper = (element, source) => {
   const { subject, bids, asks, version } = readBook(element, source);
   const limit = Number(source.query.get('limit') ?? 0);
   const full = limit === 0 ? undefined : toFullSides({ bids, asks }, limit);
-  const values = { kind: 'snapshot' as const, ...sortSides(bids, asks), sequence: version };
-  const chain = { ...makeSnapshotChain(subject.symbol, BigInt(version)), full };
+  const values = { kind: 'snapshot' as const, ...sortSides(bids, asks), sequence: String(version) };
+  const chain = { ...makeSnapshotChain(subject.symbol, version), full };
   return [{ ...toMapped(subject, 'book', values), chain }];
 };
 

@@ -28,6 +28,7 @@ import {
   readMsOrNull,
   readPrice,
   readPriceUnlessZero,
+  readSequenceOrNull,
   readSide,
   readSoleAmount,
   readTaker,
@@ -168,14 +169,9 @@ const mapOpenInterest = mapSwap((subject, element) => {
   return oi === null ? [] : [toMapped(subject, 'oi', { oi, oi_unit: 'contracts' })];
 });
 
-const readSequence = (value: unknown, name: string): bigint | null => {
-  const id = readIdOrNull(value, name);
-  return id === null ? null : BigInt(id);
-};
-
 const mapBook = mapSwap((subject, element, { channel, action }) => {
-  const last = readSequence(element.seqId, 'seqId');
-  const previous = readSequence(element.prevSeqId, 'prevSeqId');
+  const last = readSequenceOrNull(element.seqId, 'seqId');
+  const previous = readSequenceOrNull(element.prevSeqId, 'prevSeqId');
   if (action !== undefined && action !== 'snapshot' && action !== 'update') throw makeBadFrame('action is unknown');
   const bids = readLevels(element.bids, 'bids');
   const asks = readLevels(element.asks, 'asks');

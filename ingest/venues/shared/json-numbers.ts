@@ -8,7 +8,7 @@ const { rawJSON } = JSON as unknown as { readonly rawJSON: (text: string) => unk
 
 /** A number in the venue's own text. */
 export abstract class NumberText {
-  readonly text: string;
+  declare readonly text: string;
   constructor(text: string) {
     this.text = text;
   }

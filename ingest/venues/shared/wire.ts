@@ -184,6 +184,14 @@ export const readId = (value: unknown, name: string): string => {
   return text;
 };
 
+/** The number of a message in a book's chain (may exceed 2^53). */
+export const readSequence = (value: unknown, name: string): bigint =>
+  // From the number itself: its text would only be made to be read again.
+  BigInt(typeof value === 'number' && Number.isSafeInteger(value) ? value : readId(value, name));
+
+export const readSequenceOrNull = (value: unknown, name: string): bigint | null =>
+  isAbsent(value) ? null : readSequence(value, name);
+
 /** An id of any text; a number keeps its digits. */
 export const readIdText = (value: unknown, name: string): string =>
   typeof value === 'string' && value !== '' ? value : readId(value, name);
