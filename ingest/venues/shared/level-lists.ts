@@ -37,10 +37,13 @@ export class ChangeList extends CutList {}
 
 type Lists = CutList | readonly CutList[];
 type Member = { readonly name: string; readonly label: string };
+/** A member whose lists were cut out of the text, and where they were. */
 type Cut = { readonly name: string; readonly from: number; readonly to: number; readonly lists: Lists };
 
-/** A message without its levels (a place for each list), and the lists by the member's name. */
-export type CutMessage = { readonly rest: string; readonly lists: ReadonlyMap<string, Lists> };
+/** A message without its levels (a place for each list), and the members that have them. */
+export type CutMessage = { readonly rest: string; readonly cuts: readonly CutMember[] };
+/** A search in one or two of them is faster than a map, which would be made for each message. */
+export type CutMember = { readonly name: string; readonly lists: unknown };
 
 const QUOTE = 0x22;
 const COMMA = 0x2c;
@@ -204,36 +207,40 @@ const findMember = (text: string, at: number, members: readonly Member[]): Membe
 };
 
 const cutLists = (text: string, cuts: readonly Cut[]): CutMessage => {
-  const lists = new Map<string, Lists>();
   let rest = '';
   let from = 0;
   for (const cut of cuts) {
     rest += text.slice(from, cut.from) + PLACE_TEXT;
     from = cut.to;
-    lists.set(cut.name, cut.lists);
   }
-  return { rest: rest + text.slice(from), lists };
+  return { rest: rest + text.slice(from), cuts };
+};
+
+/** The lists of a member; undefined for one of which none were cut out. */
+export const findLists = (cuts: readonly CutMember[], name: string): unknown => {
+  for (const cut of cuts) if (cut.name === name) return cut.lists;
+  return undefined;
 };
 
 /**
  * Inserts the lists where they were cut out; returns how many found their place. Of a member that exists twice the last counts, as in
  * JSON.parse: it finds its place, or none does.
  */
-export const placeLists = (value: unknown, lists: CutMessage['lists']): number => {
+export const placeLists = (value: unknown, cuts: readonly CutMember[]): number => {
   let placed = 0;
   if (Array.isArray(value)) {
-    for (const item of value) if (typeof item === 'object') placed += placeLists(item, lists);
+    for (const item of value) if (typeof item === 'object') placed += placeLists(item, cuts);
     return placed;
   }
   if (typeof value !== 'object' || value === null) return 0;
   const members = value as Record<string, unknown>;
   for (const name of Object.keys(members)) {
     const member = members[name];
-    if (typeof member === 'object') placed += placeLists(member, lists);
+    if (typeof member === 'object') placed += placeLists(member, cuts);
     if (member !== PLACE) continue;
-    const list = lists.get(name);
-    if (list === undefined) continue;
-    members[name] = list;
+    const lists = findLists(cuts, name);
+    if (lists === undefined) continue;
+    members[name] = lists;
     placed += 1;
   }
   return placed;

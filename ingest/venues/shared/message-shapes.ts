@@ -1,6 +1,7 @@
 // Parses messages by their shape: names and brackets of a message met before are a pattern, and its groups are the values of the next one (D-638).
 import { PLACE, PLACE_TEXT } from './element-text.ts';
 import { NUMBER_PATTERN, parseNumber } from './json-numbers.ts';
+import { type CutMember, findLists } from './level-lists.ts';
 
 /** What stands at a place of a shape; `group` is the pattern's. */
 type Node =
@@ -148,29 +149,31 @@ const readShape = (text: string): Shape | null => {
   }
 };
 
-type Lists = ReadonlyMap<string, unknown>;
-
-const buildObject = ({ names, members, template }: ObjectNode, found: RegExpExecArray, lists: Lists): unknown => {
+const buildObject = (
+  { names, members, template }: ObjectNode,
+  found: RegExpExecArray,
+  cuts: readonly CutMember[],
+): unknown => {
   const object: Record<string, unknown> = template === null ? {} : { ...template };
-  for (let at = 0; at < names.length; at++) object[names[at] as string] = buildValue(members[at] as Node, found, lists);
+  for (let at = 0; at < names.length; at++) object[names[at] as string] = buildValue(members[at] as Node, found, cuts);
   return object;
 };
 
-const buildValue = (node: Node, found: RegExpExecArray, lists: Lists): unknown => {
+const buildValue = (node: Node, found: RegExpExecArray, cuts: readonly CutMember[]): unknown => {
   switch (node.kind) {
     case 'text':
       return found[node.group];
     case 'number':
       return parseNumber(found[node.group] as string);
     case 'object':
-      return buildObject(node, found, lists);
+      return buildObject(node, found, cuts);
     case 'list': {
       const list: unknown[] = [];
-      for (const item of node.items) list.push(buildValue(item, found, lists));
+      for (const item of node.items) list.push(buildValue(item, found, cuts));
       return list;
     }
     case 'cut':
-      return lists.get(node.name) ?? PLACE;
+      return findLists(cuts, node.name) ?? PLACE;
     default: {
       const word = found[node.group];
       return word === 'null' ? null : word === 'true';
@@ -196,30 +199,30 @@ class KindShapes {
   #tried = 0;
   #known = 0;
 
-  parse(text: string, lists: Lists): unknown {
+  parse(text: string, cuts: readonly CutMember[]): unknown {
     if (this.#pause > 0) {
       this.#pause -= 1;
       return undefined;
     }
-    const message = this.#tryShapes(text, lists);
+    const message = this.#tryShapes(text, cuts);
     if (message === undefined) this.#meet(text);
     else this.#known += 1;
     this.#judge();
     return message;
   }
 
-  #tryShapes(text: string, lists: Lists): unknown {
+  #tryShapes(text: string, cuts: readonly CutMember[]): unknown {
     const shapes = this.#shapes;
     for (let at = 0; at < shapes.length; at++) {
       const shape = shapes[at] as Shape;
-      if (text.length < shape.from || text.length > shape.to || shape.cuts !== lists.size) continue;
+      if (text.length < shape.from || text.length > shape.to || shape.cuts !== cuts.length) continue;
       const found = shape.pattern.exec(text);
       if (found === null) continue;
       if (at > 0) {
         shapes[at] = shapes[at - 1] as Shape;
         shapes[at - 1] = shape;
       }
-      return buildValue(shape.root, found, lists);
+      return buildValue(shape.root, found, cuts);
     }
     return undefined;
   }
@@ -264,9 +267,9 @@ export class MessageShapes {
     this.#label = label;
   }
 
-  /** The parsed message, with `lists` where they were cut out. Undefined: it is of no known shape. */
-  parse(text: string, lists: Lists): unknown {
-    return text.length > LONGEST ? undefined : this.#findKind(text)?.parse(text, lists);
+  /** The parsed message, with the lists of `cuts` where they were cut out. Undefined: it is of no known shape. */
+  parse(text: string, cuts: readonly CutMember[]): unknown {
+    return text.length > LONGEST ? undefined : this.#findKind(text)?.parse(text, cuts);
   }
 
   #findKind(text: string): KindShapes | undefined {

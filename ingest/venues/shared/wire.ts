@@ -4,7 +4,7 @@ import { parseInstant } from '../../../schemas/instants.ts';
 import type { Digits, Level, Micros } from '../../../schemas/records.ts';
 import { type Unexpected, VenueError, VenueRefusal } from '../contract/listings.ts';
 import { NumberText, parseMessage } from './json-numbers.ts';
-import { type CutMessage, LevelList, placeLists } from './level-lists.ts';
+import { type CutMember, type CutMessage, LevelList, placeLists } from './level-lists.ts';
 import { MessageShapes } from './message-shapes.ts';
 import { noteUnexpected } from './unexpected.ts';
 
@@ -17,18 +17,18 @@ const isNoWord = (error: unknown): boolean => error instanceof TypeError && /to 
 
 type Cutter = (text: string) => CutMessage | null;
 
-const NO_LISTS: CutMessage['lists'] = new Map();
+const NO_CUTS: readonly CutMember[] = [];
 type Shapes = Pick<MessageShapes, 'parse'>;
 const NO_SHAPES: Shapes = { parse: () => undefined };
 
 /** Parses the message, with its level lists read from the text by `cut` if possible. */
 const parseByShape = (text: string, shapes: Shapes, cut: Cutter): unknown => {
   const found = cut(text);
-  if (found === null) return shapes.parse(text, NO_LISTS) ?? parseMessage(text);
-  const known = shapes.parse(found.rest, found.lists);
+  if (found === null) return shapes.parse(text, NO_CUTS) ?? parseMessage(text);
+  const known = shapes.parse(found.rest, found.cuts);
   if (known !== undefined) return known;
   const message = parseMessage(found.rest);
-  return placeLists(message, found.lists) === found.lists.size ? message : parseMessage(text);
+  return placeLists(message, found.cuts) === found.cuts.length ? message : parseMessage(text);
 };
 
 export const decodeText = (payload: Uint8Array): string =>

@@ -11,6 +11,8 @@ import {
   readId,
   readList,
   readMessage,
+  readSequence,
+  readSequenceOrNull,
 } from '../../../../ingest/venues/shared/wire.ts';
 import { toCanonicalDigits } from '../../../../schemas/decimals.ts';
 
@@ -133,6 +135,38 @@ t.test('the element shows numbers as numbers, long ones with all their digits', 
   t.equal(readRawText('"0.10"'), '{"value":"0.10"}');
   t.equal(readRawText('1545896669105000123'), '{"value":1545896669105000123}');
   t.equal(readRawText('[0.123456789012345678,{"a":1}]'), '{"value":[0.123456789012345678,{"a":1}]}');
+  t.end();
+});
+
+t.test('the number of a message in a chain is exact, from a number as from a text', (t) => {
+  for (const [text, sequence] of [
+    ['35064314497', 35064314497n],
+    ['9007199254740991', 9007199254740991n],
+    ['9007199254740993', 9007199254740993n],
+    ['1545896669105000123', 1545896669105000123n],
+    ['123456789012345e6', 123456789012345000000n],
+    ['-1', -1n],
+    ['"007"', 7n],
+    ['"9007199254740993"', 9007199254740993n],
+  ] as const) {
+    t.equal(
+      read(text, (value) => readSequence(value, 'v')),
+      sequence,
+      text,
+    );
+    t.equal(
+      read(text, (value) => readSequenceOrNull(value, 'v')),
+      sequence,
+      text,
+    );
+  }
+  t.equal(readSequenceOrNull(undefined, 'v'), null);
+  for (const text of ['1.5', '1e40', '"1e5"', '"0x10"', '""', 'null', '{}', 'true'])
+    t.equal(
+      catchCode(() => read(text, (value) => readSequence(value, 'v'))),
+      'VENUE_BAD_FRAME',
+      text,
+    );
   t.end();
 });
 
