@@ -218,7 +218,7 @@ for (const [look, colours] of LOOKS) {
         t.equal((await check(JSON.stringify(changed)))[failing], 'failed', failing);
       await examinePage(t, on, `${look}-proof-broken`);
       await check('{"row": 1}');
-      t.match(await page.locator('#proof-head').textContent(), /This is no proof/);
+      t.match(await page.locator('#proof-head').textContent(), /^This is not a proof: day is missing or is not a text/);
       t.ok(await outline.isVisible(), 'and again when a text is none');
       t.same(on.faults, []);
       await on.context.close();

@@ -121,7 +121,7 @@ t.test('the next demo shows that its venues are simulated, and its example works
   t.same(again.keys, endpoints.keys, 'a second start keeps the keys');
   t.same(again.accounts, endpoints.accounts, 'and the accounts');
   t.equal(again.anchor_contract, endpoints.anchor_contract, 'and the contract of the anchors');
-  t.match(second.readOutput(), /taking over .*is gone/);
+  t.match(second.readOutput(), /taking over .*has ended/);
   t.notMatch(second.readOutput(), 'messages are in the log', 'the past is written once');
   const next = running();
   const secondOutOfOrder = endOfAll();
@@ -234,7 +234,7 @@ async function checkProofPage(t: Test, { account_url: site }: ServiceEndpoints):
   const { page, faults } = await visit(await openChromium(t), 'desktop');
   await page.goto(`${site}/explore/proof`);
   // Until then it shows its current step, followed by dots.
-  const head = page.locator('#proof-head').filter({ hasText: /\.$|^This is no proof/ });
+  const head = page.locator('#proof-head').filter({ hasText: /\.$|^This is not a proof/ });
   await head.waitFor({ timeout: BOUND_MS });
   t.match(
     await head.textContent(),

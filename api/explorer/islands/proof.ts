@@ -177,6 +177,9 @@ const check = async (): Promise<void> => {
     // The text may be changed while it is checked.
     const asked = text.value;
     const checked = await verifyProofText(asked, { rpc });
+    // A text that lacks a member has no way to show.
+    const unreadable = checked.steps.find(({ name, outcome }) => name === 'form' && outcome === 'failed');
+    if (unreadable !== undefined) throw new Error(unreadable.reason);
     const proof = JSON.parse(asked) as Proof;
     head.textContent = formatConclusion(checked);
     place.replaceChildren(

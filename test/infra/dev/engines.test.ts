@@ -128,7 +128,7 @@ t.test('killing the starting process with -9 leaves nothing behind, and its lock
   t.ok(existsSync(join(dir, 'lock')), 'the lock is still there');
   const lines: string[] = [];
   const engines = await startEngines({ dir, ...SMALL, ports: 'free', env: {}, log: (line) => lines.push(line) });
-  t.match(lines.join('\n'), `the process that held it (${elsewhere.pid}) is gone`);
+  t.match(lines.join('\n'), `the process that held it (${elsewhere.pid}) has ended`);
   t.same(await sql(engines.endpoints.database_url, 'SELECT 1 AS one'), [{ one: 1 }]);
   await engines.stop();
 });
