@@ -9,6 +9,6 @@ t.test('an announced end is stated with its day, its date and its announcement',
     link: '<https://api.test/changelog.json>; rel="deprecation"; type="application/json"',
   });
   t.throws(() => makeDeprecationHeaders({ announced: '2026-01-01', sunset: '2026-06-29' }, ''), /180 days/);
-  t.throws(() => makeDeprecationHeaders({ announced: '2026-13-01', sunset: '2027-06-29' }, ''), /no day/);
+  t.throws(() => makeDeprecationHeaders({ announced: '2026-13-01', sunset: '2027-06-29' }, ''), /not a day/);
   t.end();
 });
