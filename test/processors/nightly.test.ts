@@ -160,7 +160,7 @@ t.test(
     t.equal(await command('--step', 'good', '--day', '2026-01-15'), 'run 2');
     t.match(await command('--list'), /good {8}due 01:00 UTC.*2026-01-15 {2}bad {8} failed {3}1x.*disk on fire/s);
     await t.rejects(command('--step', 'good', '--day', '2026-01-16'), { message: '2026-01-16 has not begun' });
-    await t.rejects(command('--step', 'good', '--day', '2026-02-30'), /is no day/);
+    await t.rejects(command('--step', 'good', '--day', '2026-02-30'), /is not a day/);
     await t.rejects(command('--step', 'best'), /"best" is not a step\nusage/);
     await t.rejects(command('--step', 'bad'), /disk on fire/);
     await t.rejects(command('--day', '2026-01-15'), /disk on fire/);
