@@ -36,7 +36,7 @@ t.test('a layer is two files, two registries and a case in the task', async (t) 
   t.same(report.columns.slice(at, at + own.length), own);
   t.match(report.select, /r\.quantity_unit quantity_unit, r\.measured_at::long measured_at, r\.premium premium/);
 
-  t.match(report.openapi, /Layers to answer: ticker, mark, funding, oi, book, stats, venue_depth, premium\./);
+  t.match(report.openapi, /Layers to return: ticker, mark, funding, oi, book, stats, venue_depth, premium\./);
   t.match(report.openapi, /of ticker, mark, funding, oi, book, stats, book_bands, premium, candles/, 'on the stream');
   t.match(report.docs, /\| `premium` \| `premium` fraction, `impact_size` quantity \| 45s \| 10s \|/);
   t.match(report.field, { layer: 'premium', unit: 'quantity', additive: true, sampleable: true });
