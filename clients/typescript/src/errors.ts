@@ -100,7 +100,7 @@ export const readError = async (response: Response): Promise<ApiError> => {
 };
 
 const makeForeign = (found: string, facts: Facts): ApiError => {
-  const message = `The answer is not one of the API: ${found}`;
+  const message = `The answer is not from the API: ${found}`;
   return new ApiError(
     [{ code: 'BAD_ANSWER', message, hint: 'Check the base URL, and any proxy on the way to it.' }],
     facts,

@@ -57,7 +57,7 @@ export const findFirstEpoch = ({ messages }: PartitionAnswer, from: number): num
 const BEGIN_AGAIN =
   'Stop all processes, then delete all topics of the service: it continues with its history (docs/deployment.md, Backups).';
 /** The history of a replay is its recordings, and topics of the service may lie beside its own. */
-const REPLAY_AGAIN = 'Replay again in another TOPIC_NAMESPACE, and do not delete topics of other namespaces.';
+const REPLAY_AGAIN = 'Replay again in another TOPIC_NAMESPACE, and do not change the topics of other namespaces.';
 
 /** The log lacks records that were read from it: it was truncated or recreated, which an operator must judge. */
 export class LogCut extends RangeError {

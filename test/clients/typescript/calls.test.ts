@@ -270,7 +270,7 @@ t.test('errors of another form are those of another service', async (t) => {
   for (const errors of [['no upstream'], [null], [{ code: 7 }], 'x']) {
     const edge = await openEdgeServer(t, [answerJson(403, { errors })]);
     const client = createClient({ baseUrl: edge.url, key: 'k' });
-    await t.rejects(client.venues(), { code: 'BAD_ANSWER', status: 403, message: /no answer of the API/ });
+    await t.rejects(client.venues(), { code: 'BAD_ANSWER', status: 403, message: /not from the API/ });
   }
 });
 
