@@ -284,7 +284,7 @@ t.test('an answer of another service is reported, a silent one ends, and a calle
   const lost = createClient({ baseUrl: proxy.url, key: null });
   t.match(await catchError(lost.venues()), { code: 'BAD_ANSWER', status: 404, message: /Not here/ });
   for (const _ of ['null', '[]', 'a page'])
-    t.match(await catchError(lost.venues()), { code: 'BAD_ANSWER', status: 200, message: /no JSON object/ });
+    t.match(await catchError(lost.venues()), { code: 'BAD_ANSWER', status: 200, message: /not a JSON object/ });
   const table = { timeframe: '1m', from: '2026-01-01', to: '2026-01-02', format: 'parquet' } as const;
   for (const ask of [() => lost.table('candles', table), () => lost.text('venues', {}), () => lost.live().next()])
     t.match(await catchError(ask()), { code: 'BAD_ANSWER', status: 200, message: /text\/html instead of/ });
