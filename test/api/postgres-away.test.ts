@@ -80,7 +80,7 @@ t.test('an API without PostgreSQL from its start on', { timeout: 600_000 }, asyn
         'select pg_terminate_backend(pid) from pg_stat_activity where datname = $1 and pid <> pg_backend_pid()',
         [name],
       );
-      await waitFor('the API says so', async () => (await readiness()).includes('or is read only'));
+      await waitFor('the API says so', async () => (await readiness()).includes('or is read-only'));
       t.equal((await fetch(`${baseUrl}/readyz`)).status, 503);
       t.equal((await judged()).status, 503, 'on the listener of metrics too');
       await pool.query('set default_transaction_read_only = off');
