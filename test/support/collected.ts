@@ -177,5 +177,11 @@ export const collectAll = async (t: Test, venues: readonly Venue[], options: Mar
   });
   const nameAll = (missing: (collected: Collected) => readonly string[], of: readonly Collected[] = all) =>
     of.flatMap((collected) => missing(collected).map((what) => `${collected.venue.id} ${what}`));
-  return { simulator, all, nameAll, nowMs, minuteEndMs: startedMs + aheadMs + options.firstMinuteMs };
+  /** Reads as it waits: 25 s of messages read in one go are a standstill of the collectors, which share this process (D-796). */
+  const reachInstant = (what: string, atMs: number) =>
+    nothingMissing(what, () => {
+      for (const collected of all) collected.read();
+      return nowMs() < atMs ? ['time'] : [];
+    });
+  return { simulator, all, nameAll, reachInstant, minuteEndMs: startedMs + aheadMs + options.firstMinuteMs };
 };
