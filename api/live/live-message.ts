@@ -67,6 +67,13 @@ export class NewestReadings {
     this.#held.set(layer, held);
   }
 
+  /** Those of now: later ones do not replace them. */
+  copy(): NewestReadings {
+    const copy = new NewestReadings();
+    for (const [layer, held] of this.#held) copy.set(layer, held);
+    return copy;
+  }
+
   *values(): Generator<Reading> {
     for (const { reading } of this.#held.values()) if (reading !== null) yield reading;
   }

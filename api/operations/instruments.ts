@@ -242,16 +242,22 @@ const findMark = (listing: LiveListing, input: Input, { live, evaluatedAt }: Con
   });
 };
 
-type Described = Selected & { readonly capability: CapabilityVersion | null; readonly mark: Mark | null };
+type Described = Pick<Selected, 'version'> & {
+  readonly capability: CapabilityVersion | null;
+  readonly mark: Mark | null;
+  /** Null for a past instant. */
+  readonly present: Pick<LiveListing, 'readings'> | null;
+};
 
-/** Everything that live state says of the page, read in one go. */
+/** Everything that live state says of the page, read in one go: later readings are not in it. */
 const describe = (page: Page, at: Micros, { input, context }: { input: Input; context: Context }): Described[] =>
-  page.selected.map((selected) => {
-    const venue = context.live.venue(selected.listing.venue);
+  page.selected.map(({ listing, version }) => {
+    const venue = context.live.venue(listing.venue);
     return {
-      ...selected,
+      version,
       capability: findVersionAt(venue?.capabilities ?? [], at),
-      mark: findMark(selected.listing, input, context),
+      mark: findMark(listing, input, context),
+      present: input.as_of === undefined ? { readings: listing.readings.copy() } : null,
     };
   });
 
@@ -266,10 +272,10 @@ const writeRecords = async (described: readonly Described[], at: Micros, input: 
   const numberFormat = input.number_format ?? 'json';
   const texts: string[] = [];
   let bytes = 0;
-  for (const { listing, version, capability, mark } of described) {
+  for (const { present, version, capability, mark } of described) {
     if (texts.length % LISTINGS_A_TURN === LISTINGS_A_TURN - 1) await nextTurn();
     const record = makeListingRecord(
-      input.as_of === undefined ? listing : null,
+      present,
       { version, capability },
       { at, units: input.units ?? 'published', includeRaw: input.include_raw ?? false, mark },
     );

@@ -1,6 +1,6 @@
 // The list of instruments is open to anyone and may be thousands long: other calls have their turns while it is written.
 import t from 'tap';
-import { Feed, LISTED, listing, listingValues, testApp } from '../live-fixture.ts';
+import { Feed, LISTED, listing, listingValues, reading, testApp } from '../live-fixture.ts';
 
 const LISTINGS = 500;
 /** A step may write so many. */
@@ -21,8 +21,9 @@ const makeFeed = (listings: number): Feed => {
 };
 const feed = makeFeed(LISTINGS);
 
+type Item = { readonly venue_symbol: string; readonly layers: { readonly funding: { readonly anchor: string | null } } };
 type Page = {
-  readonly items: readonly { readonly venue_symbol: string }[];
+  readonly items: readonly Item[];
   readonly page: { readonly limit: number; readonly returned: number; readonly next_cursor: string | null };
 };
 
@@ -40,6 +41,27 @@ t.test('turns of other calls', async (t) => {
   isOver = true;
   t.equal(answer.json<Page>().items.length, LISTINGS);
   t.ok(turns > LISTINGS / MOST_A_TURN, `${turns} turns`);
+});
+
+t.test('what is published while a list is written is not in it (F-05)', async (t) => {
+  const feed = makeFeed(LISTINGS);
+  const { app } = await testApp(feed);
+  t.teardown(() => app.close());
+  const readAnchors = async (): Promise<readonly (string | null)[]> => {
+    const { items } = (await app.inject('/v2/instruments')).json<Page>();
+    return items.map(({ layers }) => layers.funding.anchor);
+  };
+  for (let i = 0; i < LISTINGS; i++) feed.read('binance', `A${i}USDT`, reading());
+  const answer = readAnchors();
+  let turns = 0;
+  const change = (): void => {
+    for (let i = 0; i < LISTINGS; i++) feed.read('binance', `A${i}USDT`, reading({ anchor: 'receipt' }));
+    turns++;
+    if (turns < LISTINGS / MOST_A_TURN) setImmediate(change);
+  };
+  setImmediate(change);
+  t.equal(new Set(await answer).size, 1, 'all of one instant');
+  t.same(new Set(await readAnchors()), new Set(['receipt']));
 });
 
 t.test('a page that is made shorter continues where it ends', async (t) => {
