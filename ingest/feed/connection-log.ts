@@ -75,7 +75,7 @@ type SourceOptions = Pick<ConnectionLogOptions, 'writer' | 'nowMicros' | 'meters
   readonly connId: string;
   readonly names: SourceNames;
   readonly onLost: (source: LoggedSource) => void;
-  /** Called before a message is written; may end this source. */
+  /** Called before a message or the end is written; may end this source. */
   readonly look: () => void;
 };
 
@@ -124,6 +124,8 @@ class LoggedSource implements Source {
   }
 
   lost(cause: LossCause, detail: string, covers?: readonly Cover[]): void {
+    // After a standstill a timer, as that of an answer that did not come, may run before the tick.
+    if (!this.#ended) this.#options.look();
     if (this.#ended) return;
     this.#ended = true;
     const lostAt = Math.max(this.#lastReceipt, this.#options.nowMicros());

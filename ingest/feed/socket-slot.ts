@@ -45,6 +45,8 @@ class LinkKeeper implements SocketSlotRunner {
   /** Oldest first: a successor overlaps with its predecessor. */
   #live: Live[] = [];
   #attempting = false;
+  /** An attempt of before a renewal ends: frames may have come with its handshake long before they are read. */
+  #renewals = 0;
   #waitMs = 0;
 
   constructor(slot: SocketSlot, deps: SocketSlotDeps) {
@@ -76,6 +78,7 @@ class LinkKeeper implements SocketSlotRunner {
   }
 
   renew(cause: LossCause, detail: string): void {
+    this.#renewals += 1;
     for (const { link } of [...this.#live]) link.end(cause, detail);
   }
 
@@ -115,15 +118,19 @@ class LinkKeeper implements SocketSlotRunner {
     await connections.ready();
     await pacer(this.#over.signal);
     const slot = this.#slot;
+    const renewals = this.#renewals;
     try {
       const link = await openLink(slot, { ...this.#deps, closed: this.#closed });
       this.#adopt(link);
       this.#outages.noteSuccess();
       this.#waitMs = 0;
       if (this.#over.signal.aborted) link.end('collector_down', 'stopped while connecting');
+      else if (renewals !== this.#renewals) link.end('collector_down', 'this process stood still while connecting');
     } catch (error) {
       if (!(error instanceof ConnectFailure)) throw error;
-      this.#onFailure(slot, error);
+      // What did not answer meanwhile may have answered to nobody.
+      const isOurs = renewals !== this.#renewals && error.loss === 'venue_down';
+      this.#onFailure(slot, isOurs ? new ConnectFailure('collector_down', error.message, error.waitMs) : error);
     }
   }
 

@@ -79,6 +79,26 @@ t.test('a handshake answered 429 is a rate limit and its Retry-After is kept', a
   );
 });
 
+t.test('a connection that was being opened during a standstill ends before a frame of it is written', async (t) => {
+  const { memory, runner } = await runSlot(t, ({ ws }) => makeSlot(ws), {
+    handshake: (n) => {
+      if (n < 2) runner.renew('collector_down', 'this process stood still');
+      return n === 1 ? 503 : 101;
+    },
+  });
+  await waitFor('frames', () => memory.of('frame').length === 3);
+  const ids = connIds(memory.written);
+  t.same(
+    memory.of('lost').map((lost) => [ids.indexOf(lost.conn_id), readBody(lost).cause]),
+    [
+      [0, 'collector_down'],
+      [1, 'collector_down'],
+    ],
+  );
+  t.same(connIds(memory.of('open')), [ids[0], ids[2]]);
+  t.same(connIds(memory.of('frame')), [ids[2]], 'nobody knows when the frames of the first one came');
+});
+
 t.test('nobody listening is venue_down, in one line of the log', async (t) => {
   const server = await startPaper();
   await server.close();

@@ -14,7 +14,7 @@ import { createSubscriptionWatch } from '../../../ingest/feed/subscription-watch
 import { toCapability } from '../../../ingest/venues/contract/feed.ts';
 import type { Venue } from '../../../ingest/venues/contract/venue.ts';
 import type { Chain } from '../../../ingest/venues/shared/book-sync.ts';
-import { openMemory, paper } from '../paper-venue.ts';
+import { openMemory, paper, readBody, type Written } from '../paper-venue.ts';
 
 type Spent = { readonly atMs: number; readonly weight: number };
 
@@ -462,6 +462,36 @@ t.test('a connection is alive again after a pause that may be the end of a span 
   receiving.response('GET /late', Buffer.from('{}'));
   receiving.lost('venue_down', '');
   t.equal(countWritten(), written, 'nothing of a connection is recorded after its end');
+});
+
+t.test('a connection that ends after a standstill ended by it, whatever notices first', async (t) => {
+  const memory = openMemory();
+  let now = 1_000_000_000;
+  const connections = createConnectionLog({
+    writer: memory,
+    nowMicros: () => now,
+    collector: 'c1',
+    shards: 1,
+    meters: createMeters(new Registry()).venue('paper'),
+    onStandstill: () => {
+      for (const source of sources) source.lost('collector_down', 'stood still');
+    },
+  });
+  const sources = ['a', 'b'].map((slot) => connections.open({ slot, shards: [0], url: 'ws://test', covers: [] }));
+  now += 60_000_000;
+  sources[0]?.lost('venue_rate_limit', 'no answer for 60 s');
+  t.same(
+    memory.of('lost').map((lost) => [lost.slot, readBody(lost).cause]),
+    [
+      ['a', 'collector_down'],
+      ['b', 'collector_down'],
+    ],
+  );
+  now += 1_000_000;
+  const next = connections.open({ slot: 'a', shards: [0], url: 'ws://test', covers: [] });
+  now += 1_500_000;
+  next.lost('venue_rate_limit', '');
+  t.equal(readBody(memory.of('lost')[2] as Written).cause, 'venue_rate_limit');
 });
 
 t.test('a minute on the boundary of two spans is requested, and frames after the end are ignored', async (t) => {
