@@ -78,8 +78,11 @@ export const startCollector = (options: CollectorOptions): Collector => {
   const ticks = setInterval(() => connections.tick(), TICK_MS);
   const everyShard = listShards(shards);
   const source = connections.attach({ slot: 'reference', shards: everyShard });
-  const { ready } = connections;
-  const reference = followReference({ venue, endpoints, rest, source, ready, nowMicros, onListings, random, log });
+  const { ready, countStandstills } = connections;
+  const reference = followReference({
+    ...{ venue, endpoints, rest, source, ready, countStandstills },
+    ...{ nowMicros, onListings, random, log },
+  });
 
   return {
     isPlanned: () => runners.size > 0,

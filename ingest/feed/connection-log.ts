@@ -42,6 +42,8 @@ export type ConnectionLog = {
   /** Writes one tick a shard, naming the open connections that write to it. Writes nothing while Kafka accepts nothing more. */
   readonly tick: () => void;
   readonly capability: (body: CapabilityBody) => void;
+  /** How often this process stood still so far: an answer to a request of before came at an instant that nobody knows. */
+  readonly countStandstills: () => number;
   readonly isFull: () => boolean;
   readonly ready: () => Promise<void>;
 };
@@ -161,12 +163,15 @@ export const createConnectionLog = (options: ConnectionLogOptions): ConnectionLo
   const startedAt = nowMicros();
   let count = 0;
   let lookedAt = startedAt;
+  let standstills = 0;
 
   const look = (): void => {
     const at = nowMicros();
     const duration = at - lookedAt;
     lookedAt = at;
-    if (duration > STANDSTILL) onStandstill?.(duration);
+    if (duration <= STANDSTILL) return;
+    standstills += 1;
+    onStandstill?.(duration);
   };
   const onLost = (source: LoggedSource): void => {
     if (open.delete(source)) meters.connections(open.size);
@@ -200,6 +205,10 @@ export const createConnectionLog = (options: ConnectionLogOptions): ConnectionLo
     },
     capability: (body) => {
       for (const shard of everyShard) writeOwn(shard, 'capability', body);
+    },
+    countStandstills: () => {
+      look();
+      return standstills;
     },
     isFull: () => writer.isFull(),
     ready: () => writer.ready(),

@@ -22,6 +22,8 @@ type ReferenceOptions = {
   readonly source: Source;
   /** Resolves when Kafka accepts more. */
   readonly ready: () => Promise<void>;
+  /** How often this process stood still so far. */
+  readonly countStandstills: () => number;
   readonly nowMicros: () => Micros;
   /** Called after each round with an answer: every listing of every scope that has answered so far. */
   readonly onListings: (listings: readonly ListingRecord[]) => void;
@@ -106,11 +108,12 @@ class ReferenceFollower implements Reference {
   }
 
   async #ask(request: VenueRequest): Promise<boolean> {
-    const { ready, rest, source, log } = this.#options;
+    const { ready, rest, source, countStandstills, log } = this.#options;
     try {
       await ready();
+      const before = countStandstills();
       const payload = await rest.ask(request, 'connection');
-      if (this.#over.signal.aborted) return false;
+      if (this.#over.signal.aborted || countStandstills() !== before) return false;
       const named = `${request.method} ${request.url}`;
       source.response(named, payload);
       this.#fold(named, payload);

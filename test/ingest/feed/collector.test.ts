@@ -172,6 +172,19 @@ t.test('a collector that stops records every connection as lost, once', async (t
   t.equal(memory.written.length, end);
 });
 
+t.test('listings that were requested before a standstill are requested again', async (t) => {
+  let stoodMicros = 0;
+  let requests = 0;
+  const listings = (): readonly string[] => {
+    requests += 1;
+    if (requests === 1) stoodMicros += 3_500_000;
+    return requests === 1 ? listSymbols(0) : listSymbols(1);
+  };
+  const { memory } = await runCollector(t, listings, { nowMicros: () => clock.nowMicros() + stoodMicros });
+  await waitFor('listings', () => memory.of('response').length > 0);
+  t.equal(toText(memory.of('response')[0] as Written), JSON.stringify(listSymbols(1)), 'nobody knows when the first came');
+});
+
 t.test(
   'after a standstill of the process every connection is opened again, and what waited in it is not written',
   async (t) => {

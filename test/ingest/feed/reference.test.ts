@@ -32,6 +32,7 @@ const follow = (
     rest: { ask } as unknown as RestClient,
     source: { response: () => undefined } as never,
     ready: async () => undefined,
+    countStandstills: () => 0,
     nowMicros: () => 1,
     onListings: (listings) => onListings(listings.map(({ venue_symbol }) => venue_symbol).join()),
     random: () => 0.999,
