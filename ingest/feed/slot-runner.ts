@@ -14,8 +14,11 @@ export type SlotRunner<S> = {
 /** This machine has no descriptor, port, buffer or memory left: the venue was never asked. */
 const OUR_OWN: ReadonlySet<unknown> = new Set(['EMFILE', 'ENFILE', 'EADDRNOTAVAIL', 'ENOBUFS', 'ENOMEM']);
 
-const isOurOwn = (error: unknown): boolean =>
-  error instanceof Error && (('code' in error && OUR_OWN.has(error.code)) || isOurOwn(error.cause));
+/** Of a host with several addresses all attempts have to be: on a machine without IPv6 one of them always is. */
+const isOurOwn = (error: unknown): boolean => {
+  if (error instanceof AggregateError) return error.errors.length > 0 && error.errors.every(isOurOwn);
+  return error instanceof Error && (('code' in error && OUR_OWN.has(error.code)) || isOurOwn(error.cause));
+};
 
 /** `status` null: no answer, because of `error`. */
 export const toLossCause = (status: number | null, error: unknown): LossCause => {
