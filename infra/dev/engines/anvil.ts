@@ -9,6 +9,9 @@ import type { Supervised, Supervisor } from './supervisor.ts';
 /** Base mainnet, the specified chain of payments and anchors. */
 const CHAIN_ID = 8453;
 
+/** Accounts and storage are kept of so many blocks. By default anvil writes those of thousands to the home directory: 2 GB a day at a block every 15 s. */
+const STATES = '64';
+
 interface AnvilOptions {
   readonly port: number;
   /** Blocks are mined this often, and whenever something is sent; null: only then. */
@@ -21,7 +24,8 @@ export async function startAnvil(supervisor: Supervisor, dataDir: DataDir, optio
   const folder = join(dataDir.path, 'anvil');
   mkdirSync(folder, { recursive: true });
   const state = ['--state', join(folder, 'state.json'), '--state-interval', '60'];
-  const mining = blockSeconds === null ? [] : ['--mixed-mining', '--block-time', String(blockSeconds)];
+  const mining =
+    blockSeconds === null ? [] : ['--mixed-mining', '--block-time', String(blockSeconds), '--prune-history', STATES];
   return supervisor.start({
     name: 'anvil',
     command: findAnvilBinary(),

@@ -21,7 +21,10 @@ const makeFeed = (listings: number): Feed => {
 };
 const feed = makeFeed(LISTINGS);
 
-type Item = { readonly venue_symbol: string; readonly layers: { readonly funding: { readonly anchor: string | null } } };
+type Item = {
+  readonly venue_symbol: string;
+  readonly layers: { readonly funding: { readonly anchor: string | null } };
+};
 type Page = {
   readonly items: readonly Item[];
   readonly page: { readonly limit: number; readonly returned: number; readonly next_cursor: string | null };

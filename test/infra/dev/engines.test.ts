@@ -112,6 +112,9 @@ t.test('a chain mines by the clock where it is told to, and at once what is sent
   const hash = await askChain(slow, 'eth_sendTransaction', [{ from, to, value: '0x1' }]);
   await waitFor('a receipt within the hour', async () => askChain(slow, 'eth_getTransactionReceipt', [hash]));
   t.equal(await askChain(slow, 'eth_blockNumber'), '0x1');
+  await askChain(slow, 'anvil_mine', ['0x200']);
+  t.match(await askChain(slow, 'eth_getTransactionReceipt', [hash]), { blockNumber: '0x1' });
+  t.equal(await askChain(slow, 'eth_getBalance', [to, '0x1']), undefined, 'a day of blocks does not fill the disk');
   await waitFor('blocks of nothing', async () => Number(await askChain(quick, 'eth_blockNumber')) > 1);
 });
 

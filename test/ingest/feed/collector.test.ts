@@ -182,7 +182,11 @@ t.test('listings that were requested before a standstill are requested again', a
   };
   const { memory } = await runCollector(t, listings, { nowMicros: () => clock.nowMicros() + stoodMicros });
   await waitFor('listings', () => memory.of('response').length > 0);
-  t.equal(toText(memory.of('response')[0] as Written), JSON.stringify(listSymbols(1)), 'nobody knows when the first came');
+  t.equal(
+    toText(memory.of('response')[0] as Written),
+    JSON.stringify(listSymbols(1)),
+    'nobody knows when the first came',
+  );
 });
 
 t.test(

@@ -166,7 +166,10 @@ t.test('what this machine has no room for is not a fault of the venue (L-08)', (
   const failAt = (...codes: readonly string[]): Error =>
     Object.assign(new AggregateError(codes.map((code) => (failWith(code).cause as Error).cause)), { code: codes[0] });
   t.equal(toLossCause(null, failAt('EADDRNOTAVAIL', 'ECONNREFUSED')), 'venue_down', 'one address refused');
-  t.equal(toLossCause(null, new TypeError('fetch failed', { cause: failAt('EADDRNOTAVAIL', 'ETIMEDOUT') })), 'venue_down');
+  t.equal(
+    toLossCause(null, new TypeError('fetch failed', { cause: failAt('EADDRNOTAVAIL', 'ETIMEDOUT') })),
+    'venue_down',
+  );
   t.equal(toLossCause(null, failAt('EMFILE', 'EMFILE')), 'collector_down');
   t.end();
 });
