@@ -50,16 +50,18 @@ const FIND = `
 /**
  * One statement for all keys of a URL: anyone can put hundreds of the right shape into one. The first time is written to the audit and to a letter to
  * the owner; the account site shows it. The account is locked first, as by all who change its keys, so that a closing that is under way is waited for:
- * a closed account gets no letter.
+ * a closed account gets no letter. Keys are locked in one order: two URLs that share some would each wait for the other.
  */
 const MARK = `
   with owner as (
     select a.account_id, a.email from accounts a
     where a.account_id in (select account_id from api_keys where hash = any($1::bytea[]) and compromised_at is null) for share),
+  seen as (
+    select k.key_id, o.account_id, o.email from api_keys k join owner o on k.account_id = o.account_id
+    where k.hash = any($1::bytea[]) and k.compromised_at is null order by k.key_id for update of k),
   marked as (
-    update api_keys k set compromised_at = now() from owner o
-    where k.hash = any($1::bytea[]) and k.compromised_at is null and k.account_id = o.account_id
-    returning key_id, o.account_id, o.email, name, display, revoked_at is not null as is_revoked,
+    update api_keys k set compromised_at = now() from seen s where k.key_id = s.key_id
+    returning k.key_id, s.account_id, s.email, name, display, revoked_at is not null as is_revoked,
       coalesce(expires_at <= now(), false) as is_expired),
   letter as (
     insert into mail_outbox (account_id, recipient, subject, body)

@@ -248,3 +248,27 @@ t.test('a key in a URL is marked and audited once, whatever else is wrong, and s
   t.match(rows, [{ compromised_at: Date, revoked_at: null }]);
   t.equal((await app.inject({ url: '/v2/venues', headers: { authorization: `Bearer ${key}` } })).statusCode, 200);
 });
+
+t.test('URLs that share some of their keys are marked at once, and no key is left out (E-02)', async (t) => {
+  const pool = openPostgres(await (await useEngines(t, ['postgres'])).database(), { max: 12 });
+  t.teardown(() => pool.end());
+  await migrate(pool);
+  const keys: string[] = [];
+  for (let i = 0; i < 120; i++) {
+    const asked = { plan: 'pro', name: 'table', accountId: `acc_${i % 40}`, expiresAt: null } as const;
+    keys.push((await createKey(pool, asked, 'test')).key);
+  }
+  const { markCompromised } = openKeyStore(pool);
+  const urls = Array.from({ length: 10 }, (_, url) => keys.filter((_key, i) => (i * 7 + url) % 10 < 6));
+  for (let round = 0; round < 20; round++) {
+    await pool.query('update api_keys set compromised_at = null');
+    await Promise.all(urls.map(markCompromised));
+  }
+  const { rows } = await pool.query(
+    "select count(*)::int as marks from key_events where action = 'compromised' group by key_id",
+  );
+  t.same(
+    rows.map(({ marks }) => marks),
+    keys.map(() => 20),
+  );
+});
