@@ -78,7 +78,7 @@ type SourceOptions = Pick<ConnectionLogOptions, 'writer' | 'nowMicros' | 'meters
   readonly names: SourceNames;
   readonly onLost: (source: LoggedSource) => void;
   /** Called before a message or the end is written; may end this source. */
-  readonly look: () => void;
+  readonly checkStandstill: () => void;
 };
 
 const toBytes = (body: OpenBody | LostBody | TickBody | CapabilityBody): Buffer => Buffer.from(JSON.stringify(body));
@@ -114,12 +114,12 @@ class LoggedSource implements Source {
   }
 
   frame(payload: Uint8Array): void {
-    this.#options.look();
+    this.#options.checkStandstill();
     if (!this.#ended) this.#write({ kind: 'frame', request: null, payload });
   }
 
   response(request: string, payload: Uint8Array, shards: readonly number[] = this.names.shards): void {
-    this.#options.look();
+    this.#options.checkStandstill();
     if (this.#ended) return;
     this.#options.meters.message(this.names.slot, 'response', payload.byteLength);
     this.#write({ kind: 'response', request, payload }, shards);
@@ -127,7 +127,7 @@ class LoggedSource implements Source {
 
   lost(cause: LossCause, detail: string, covers?: readonly Cover[]): void {
     // After a standstill a timer, as that of an answer that did not come, may run before the tick.
-    if (!this.#ended) this.#options.look();
+    if (!this.#ended) this.#options.checkStandstill();
     if (this.#ended) return;
     this.#ended = true;
     const lostAt = Math.max(this.#lastReceipt, this.#options.nowMicros());
@@ -162,13 +162,13 @@ export const createConnectionLog = (options: ConnectionLogOptions): ConnectionLo
   const open = new Set<LoggedSource>();
   const startedAt = nowMicros();
   let count = 0;
-  let lookedAt = startedAt;
+  let checkedAt = startedAt;
   let standstills = 0;
 
-  const look = (): void => {
+  const checkStandstill = (): void => {
     const at = nowMicros();
-    const duration = at - lookedAt;
-    lookedAt = at;
+    const duration = at - checkedAt;
+    checkedAt = at;
     if (duration <= STANDSTILL) return;
     standstills += 1;
     onStandstill?.(duration);
@@ -180,7 +180,7 @@ export const createConnectionLog = (options: ConnectionLogOptions): ConnectionLo
     count += 1;
     // The start instant keeps the name unique across restarts with the same collector id.
     const connId = `${collector}.${names.slot}.${count}.${startedAt}`;
-    return new LoggedSource({ writer, nowMicros, meters, connId, names, onLost, look });
+    return new LoggedSource({ writer, nowMicros, meters, connId, names, onLost, checkStandstill });
   };
   const writeOwn = (shard: number, kind: 'tick' | 'capability', body: TickBody | CapabilityBody): boolean => {
     const own = { slot: COLLECTOR_SLOT, conn_id: collector, seq: 0, received_at: nowMicros() };
@@ -198,7 +198,7 @@ export const createConnectionLog = (options: ConnectionLogOptions): ConnectionLo
     attach: startSource,
     failed: ({ covers, ...names }, cause, detail) => startSource(names).lost(cause, detail, covers),
     tick: () => {
-      look();
+      checkStandstill();
       if (writer.isFull()) return meters.tickSkipped();
       const written = everyShard.filter((shard) => writeOwn(shard, 'tick', toTick(collector, open, shard)));
       if (written.length === shards) for (const source of open) source.named(nowMicros());
@@ -207,7 +207,7 @@ export const createConnectionLog = (options: ConnectionLogOptions): ConnectionLo
       for (const shard of everyShard) writeOwn(shard, 'capability', body);
     },
     countStandstills: () => {
-      look();
+      checkStandstill();
       return standstills;
     },
     isFull: () => writer.isFull(),
