@@ -53,14 +53,14 @@ export const CATALOGUE = {
   DQL_DUPLICATE_CLAUSE: makeEntry(400, 'A clause or key is given twice.', 'Give it once.'),
   DQL_AS_OF_RANGE: makeEntry(
     400,
-    'The instant is in the future, or before the earliest stored data.',
+    'The instant is in the future, or before the earliest retained instant.',
     'Use an instant within the stated range.',
   ),
   AUTH_REQUIRED: makeEntry(401, 'The endpoint needs a key.', 'Send Authorization: Bearer <API_KEY>.'),
   AUTH_INVALID: makeEntry(401, 'The key is not accepted.', 'Send a live key as Authorization: Bearer <API_KEY>.'),
   PAYMENT_REQUIRED: makeEntry(
     402,
-    'The call must be paid for, and no acceptable payment was sent.',
+    'The call must be paid for, and no payment was accepted.',
     'Send a key, or sign an entry of accepts.',
   ),
   PLAN_LIMIT: makeEntry(403, 'The request is beyond the plan.', 'Stay within the plan or change it.'),

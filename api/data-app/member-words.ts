@@ -14,7 +14,7 @@ const WORDS: Readonly<Record<string, string>> = {
   served_at:
     'Everything recorded up to this instant is in the answer. History at this instant may be one reading behind until the sampling window of the layer has closed.',
   as_of: 'Instant that the answer describes.',
-  'screen.as_of': 'Instant to which the query applies; null when it applies to now.',
+  'screen.as_of': 'Instant about which the query asks; null when it asks about the present.',
   receipt_id: 'Id of this answer, also in the header `X-Service-Receipt`. Quote it to support.',
   settled:
     'True when the answer can no longer change: its last instant is at least 120 s past and everything recorded in time is applied.',

@@ -103,7 +103,7 @@ const formatClock = ({ layers }: VenueCheck): string => {
   if (!Number.isFinite(least)) return 'clock: no message carried a stamp';
   return least < 0
     ? `clock: the venue's is ahead of ours by ${formatMs(-least)} or more`
-    : `clock: the fastest message came ${formatMs(least)} after its stamp, so the venue's clock is behind ours by at most that`;
+    : `clock: the fastest message was received ${formatMs(least)} after its timestamp, so the venue's clock is behind ours by at most that`;
 };
 
 const listDeadLetterLines = ({ deadLetters }: VenueCheck): readonly string[] =>

@@ -326,7 +326,7 @@ class SocketLink implements Link {
     meters.paused(-1);
     const unreadMs = wallMs() - fromMs;
     if (unreadMs > STANDSTILL / MICROS_PER_MS)
-      return this.end('storage_failure', `not read for ${Math.round(unreadMs)} ms: the disk takes no more`);
+      return this.end('storage_failure', `not read for ${Math.round(unreadMs)} ms: the disk accepts no more`);
     // This process paused the socket: the silence was not the venue's.
     this.#dataMs = performance.now();
     this.#watch.forgive();

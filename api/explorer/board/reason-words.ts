@@ -1,11 +1,11 @@
-// Why a figure is withheld, in a sentence: reasons of statuses, causes of gaps, and what the page itself knows.
+// The sentences that explain why a figure is withheld: reasons of statuses, causes of gaps, and reasons of the page itself.
 import { GAP_CAUSES } from '../../../schemas/gap-causes.ts';
 
 const REASONS: Readonly<Record<string, string>> = {
   connection_lost: 'The connection that brought it was lost.',
   horizon_passed: 'Its horizon has passed: the venue has not published it again in time.',
   state_lag: 'Our own processing is behind.',
-  horizon_unknown: 'Nothing proves that it is still valid.',
+  horizon_unknown: 'Nothing proves that it is current.',
   freshness_bound: 'It is older than the freshness bound.',
   no_value: 'Nothing was said yet.',
   not_retained: 'This time is not kept.',

@@ -34,7 +34,7 @@ def format_instant(value: Instant) -> str:
         return value.astimezone(timezone.utc).isoformat(timespec="microseconds").replace("+00:00", "Z")
     if isinstance(value, date):
         return value.isoformat()
-    raise ValueError(f"{value!r} is no instant: write '2026-01-15T12:00:00Z', a date, or a datetime with a time zone")
+    raise ValueError(f"{value!r} is not an instant: write '2026-01-15T12:00:00Z', a date, or a datetime with a time zone")
 
 
 def to_micros(value: Instant) -> int:
@@ -46,8 +46,8 @@ def asked_micros(value: Instant) -> int:
     """Likewise, of an argument: a text that the service would refuse is refused (N-03), as a datetime without a zone is."""
     if isinstance(value, str) and _ASKED.fullmatch(value) is None:
         if _LOCAL.fullmatch(value):
-            raise ValueError(f"{value!r} has no time zone: write Z behind it where it is UTC")
-        raise ValueError(f"{value!r} is no instant: write '2026-01-15T12:00:00Z' with at most six digits of a second, or a date")
+            raise ValueError(f"{value!r} has no time zone: add Z if it is UTC")
+        raise ValueError(f"{value!r} is not an instant: write '2026-01-15T12:00:00Z' with at most six digits of a second, or a date")
     return to_micros(value)
 
 
