@@ -1,4 +1,4 @@
-// How to connect an agent's client to the tool server: by a sign-in in the browser, or with a key.
+// The instructions that connect an agent's client to the tool server: by a sign-in in the browser, or with a key.
 import { html } from 'htm/preact';
 import { renderCopyable } from './components.ts';
 import type { Content } from './shell.ts';

@@ -76,7 +76,7 @@ const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect 
 /** Bundles everything that the modules gave; throws when a file has an error. */
 export const buildAssets = (scripts: AssetFiles, styles: AssetFiles): Assets => {
   const [js, css] = [bundleFiles(scripts, 'js'), bundleFiles(styles, 'css')];
-  // It keeps a process of 70 MB for later calls; none comes, and no other call is under way in a synchronous function.
+  // The bundler keeps a process of 70 MB for later calls; there are none, and no other call runs during a synchronous function.
   void stopEsbuild();
   const icon = nameAsset('icon', 'svg', Buffer.from(ICON));
   const byPath = new Map([...js.values(), ...css.values(), icon].map((asset) => [asset.path, asset]));

@@ -1,4 +1,4 @@
-// The account site as an app of its own: guards and frame here, pages in modules that join by a line of `api/web-modules.ts`. `web.ts` listens.
+// The account site as a separate app: guards and frame are here, pages are modules with a line each in `api/web-modules.ts`. `web.ts` listens.
 import { timingSafeEqual } from 'node:crypto';
 import cookie from '@fastify/cookie';
 import formbody from '@fastify/formbody';
@@ -38,7 +38,7 @@ type AccountAppDeps = {
   readonly sendsMail: boolean;
   readonly nowMs: () => number;
   readonly log: Logger;
-  /** Addresses of proxies whose X-Forwarded-For is believed. */
+  /** Addresses of proxies whose X-Forwarded-For is trusted. */
   readonly trustedProxies?: readonly string[];
   /** Counts the requests. */
   readonly watch?: (app: FastifyInstance) => void;
@@ -46,7 +46,7 @@ type AccountAppDeps = {
 
 const BODY_BYTES = 65_536;
 const REQUEST_TIME = limitRequestTime(30_000);
-/** Requests a minute from one address, of whatever page; forms that check a secret have limits of their own. */
+/** Requests a minute from one address, over all pages; forms that check a secret have separate limits. */
 const REQUESTS_A_MINUTE = 600;
 
 const OWN_SCRIPTS = { site: new URL('./islands/site.ts', import.meta.url) };
@@ -64,7 +64,7 @@ const sendNothing = (request: Pick<FastifyRequest, 'url'>, reply: FastifyReply, 
 const createApp = ({ log, urls, trustedProxies = [] }: AccountAppDeps): FastifyInstance =>
   fastify({
     loggerInstance: log,
-    // A line a request would hold addresses of pages with what people typed into them.
+    // A log line per request would contain page addresses with the users' input in them.
     logController: new LogController({ disableRequestLogging: true }),
     ...REQUEST_TIME,
     bodyLimit: BODY_BYTES,

@@ -1,4 +1,4 @@
-// /security: the owner confirms the address of mail with a code that is sent there; only where letters are sent.
+// /security: the owner confirms the mail address with a code that is sent there; only if the service sends mail.
 import type { FastifyInstance } from 'fastify';
 import { html } from 'htm/preact';
 import { runInTransaction } from '../../infra/runtime/postgres/postgres.ts';
@@ -46,7 +46,7 @@ const showCodeForm = (site: Site, exchange: Exchange, { status, note }: Problem 
       </form>`,
   });
 
-/** Uses the code up; false: it is none of this account's. */
+/** Uses the code up; false: it is not a code of this account. */
 const confirm = ({ pool }: Site, accountId: string, code: string): Promise<boolean> =>
   runInTransaction(pool, async (client) => {
     if (!(await lockAccount(client, accountId))) return false;

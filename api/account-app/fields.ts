@@ -1,4 +1,4 @@
-// Fields of forms as they were sent: texts of bounded length; whatever else came counts as absent.
+// Fields of forms as they were sent: texts of bounded length; any other value counts as absent.
 
 /** The text of a field; empty when it is absent, repeated or longer than `most`. */
 export const readField = (body: unknown, name: string, most = 1_000): string => {

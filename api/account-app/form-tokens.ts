@@ -1,4 +1,4 @@
-// Form tokens: a form is accepted only from the browser that was given it, for the address it was made for (AC-05).
+// Form tokens: a form is accepted only from the browser to which it was sent, for the address for which it was made (AC-05).
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 

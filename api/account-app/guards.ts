@@ -25,10 +25,10 @@ export const clearSessionCookie = (site: Site, reply: FastifyReply): void => {
   reply.clearCookie(toCookieName(site), { path: '/', httpOnly: true, sameSite: 'lax', secure: isSecure(site) });
 };
 
-/** From this age of a session on, each page gives its cookie anew: it ends 30 days after the last one. */
+/** From this age of a session on, each page renews its cookie, which expires after 30 days. */
 const RENEWED_AFTER_MS = 86_400_000;
 
-/** Reads the session of every request that may have one. The cookie of one that is used goes on with it. */
+/** Reads the session of every request that may have one. The cookie of a session in use is renewed with it. */
 export const addSessions = (app: FastifyInstance, site: Site): void => {
   app.decorateRequest('session', null);
   app.addHook('onRequest', async (request, reply) => {
@@ -39,7 +39,7 @@ export const addSessions = (app: FastifyInstance, site: Site): void => {
     if (token === undefined || session === null || request.method !== 'GET' || isJsonPath(request)) return;
     if (site.nowMs() - session.createdAt.getTime() >= RENEWED_AFTER_MS) setSessionCookie(site, reply, token);
   });
-  // A body may take half a minute: a session that was found before it may have ended since, and what it sends is not done.
+  // A body may take half a minute: a session that was valid before it may have ended since, and its request is then refused.
   app.addHook('preHandler', async (request, reply) => {
     if (SAFE.has(request.method) || request.session === null) return undefined;
     return (await site.sessions.isLive(request.session.sessionId)) ? undefined : refuseEnded(request, reply);

@@ -1,7 +1,7 @@
 // Headers of every page: nothing inline, nothing from elsewhere, never in a frame (AC-05).
 import type { FastifyInstance } from 'fastify';
 
-/** `formAction`: further origins that a form's answer may lead to, as the consent page has them. */
+/** `formAction`: further origins to which a form's answer may redirect, as on the consent page. */
 export const makeContentSecurityPolicy = ({
   formAction = [],
 }: {

@@ -75,7 +75,7 @@ const AWAY = {
   text: 'The chain does not respond, so the signature of your wallet, which is a contract, cannot be checked. Go back and link the key again in a few seconds: the signature is valid for ten minutes.',
 };
 
-/** To the person whose wallet could not be asked; only the log has the cause. */
+/** Shown to the user when the chain could not be queried about a wallet; only the log has the cause. */
 const refuseForNow = (site: Site, exchange: Exchange, err: WalletUndecided) => {
   site.log.warn({ err }, 'the chain that decides about a wallet does not answer');
   exchange.reply.header('retry-after', '5');

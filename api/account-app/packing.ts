@@ -1,4 +1,4 @@
-// Brotli for what the site sends: assets once at start, pages as they are made.
+// Compresses what the site sends with brotli: assets once at start, pages when they are rendered.
 import { brotliCompressSync, constants } from 'node:zlib';
 import type { FastifyRequest } from 'fastify';
 import { isCodingTaken } from '../contract/negotiation.ts';

@@ -1,4 +1,4 @@
-// The site as authenticators know it.
+// The identity of the site for authenticators (WebAuthn relying party).
 import type { RelyingParty } from '../accounts/passkeys.ts';
 import { SITE_NAME } from './shell.ts';
 import type { Site } from './site.ts';

@@ -69,7 +69,7 @@ type Screened = {
 };
 type Refused = { readonly errors?: ServiceError['errors'] };
 
-/** Null: it is no answer of the API, but of a proxy before it. */
+/** Null: it is not an answer of the API, but of a proxy in front of it. */
 const readScreened = (text: string): (Screened & Refused) | null => {
   try {
     return JSON.parse(text) as Screened & Refused;
@@ -78,7 +78,7 @@ const readScreened = (text: string): (Screened & Refused) | null => {
   }
 };
 
-/** What a valid draft matches now, by the account's plan and within its limits; null: the data API does not answer. Throws ServiceError with its refusal. */
+/** What a valid draft matches now, by the account's plan and within its limits; null: the data API does not respond. Throws ServiceError with its refusal. */
 export const matchNow = async (
   site: Site,
   { query, units, freshness }: RuleDraft,

@@ -1,4 +1,4 @@
-// /rules: write a rule, check it, see what it matches now and how it moved, and where its moves are sent; whole without script (AG-01, AG-06).
+// /rules: write a rule, check it, see its current matches, its moves and the webhooks that receive them; works without script (AG-01, AG-06).
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { html } from 'htm/preact';
 import { ServiceError } from '../../schemas/errors.ts';

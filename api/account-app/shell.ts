@@ -1,4 +1,4 @@
-// The frame of every page: head, navigation, main part, foot; rendered on the server, whole without script.
+// The frame of every page: head, navigation, main part, foot; rendered on the server, complete without script.
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
@@ -16,7 +16,7 @@ export type Exchange = { readonly request: FastifyRequest; readonly reply: Fasti
 export type PageContent = {
   readonly title: string;
   readonly body: Content;
-  /** 200 when left out. */
+  /** 200 by default. */
   readonly status?: number;
   /** Names of scripts and style sheets that modules gave, beside those of every page. */
   readonly islands?: readonly string[];
@@ -133,7 +133,7 @@ const KINDS: Readonly<Record<number, Kind>> = {
   503: { code: 'UNAVAILABLE', title: 'Not available' },
 };
 
-/** Whether programs ask here: they are answered in JSON. */
+/** Whether the address is for programs, which get JSON. */
 export const isJsonPath = ({ url }: Pick<FastifyRequest, 'url'>): boolean => readPath(url).startsWith('/api/');
 
 /** A refusal as a page, or as JSON below `/api/`. */

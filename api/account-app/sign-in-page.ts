@@ -16,7 +16,7 @@ import { type Content, type Exchange, renderFormField, sendPage, sendProblem } f
 import type { Site, SiteModule } from './site.ts';
 
 const PATH = '/sign-in';
-/** Of one address of the network; each mailbox and each network has its own growing wait besides. */
+/** Per network address; in addition, each mailbox and each network has a growing wait. */
 export const SECRET_CHECKS = { max: 60, timeWindow: '1 minute' };
 /** Longer than any answer of an authenticator. */
 const PASSKEY_BYTES = 32_768;
@@ -78,7 +78,7 @@ export const showPasskeyStep = async (
 export const formatWait = (seconds: number): string =>
   `Too many attempts. Wait ${formatCount(seconds, 'second')}, then try again.`;
 
-/** Puts the new session in the place of what this browser was signed in as, and ends that. The form is done: no failure of what follows takes its place. */
+/** Replaces the earlier session of this browser, and ends it. The form has succeeded: a later failure does not replace its answer. */
 export const enterSession = async (site: Site, { request, reply }: Exchange, token: string): Promise<void> => {
   const { session } = request;
   setSessionCookie(site, reply, token);

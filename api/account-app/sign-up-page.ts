@@ -1,4 +1,4 @@
-// /sign-up: an address and a password make a free account; the recovery codes are shown once, then the way leads to the keys.
+// /sign-up: an address and a password make a free account; the recovery codes are shown once, with a link to the page of keys.
 import { html } from 'htm/preact';
 import { normaliseEmail } from '../accounts/accounts.ts';
 import { findPasswordFault, SHORTEST_PASSWORD } from '../accounts/passwords.ts';
@@ -12,7 +12,7 @@ import { type Content, type Exchange, renderFormField, sendPage } from './shell.
 import type { Site, SiteModule } from './site.ts';
 
 const PATH = '/sign-up';
-/** Accounts that one address of the network may make in an hour. */
+/** Accounts that one network address may create in an hour. */
 const SIGN_UPS = { max: 60, timeWindow: '1 hour' };
 
 export const NEW_PASSWORD = {
@@ -70,7 +70,7 @@ const TAKEN = html`There is an account with this address. <a href="/sign-in">Sig
 
 type Made = { readonly email: string; readonly token: string };
 
-/** The account is made, and its codes are shown only now: no failure of what follows takes their place. */
+/** The account is created, and its codes are shown only now: a later failure must not replace them. */
 const followUp = async (site: Site, { request, reply }: Exchange, { email, token }: Made): Promise<void> => {
   const { session } = request;
   const attempt = <T>(work: Promise<T>): Promise<T | null> =>

@@ -41,7 +41,7 @@ export type Site = {
   readonly exportParts: readonly ExportPart[];
   /** The venues are simulated, and every page states that. */
   readonly simulated: boolean;
-  /** Whether letters are sent; otherwise they wait for the operator. */
+  /** Whether the service sends mail; otherwise messages wait for the operator. */
   readonly sendsMail: boolean;
   readonly nowMs: () => number;
   readonly log: Logger;

@@ -1,4 +1,4 @@
-// Metrics of the web process: requests by route and status, passwords that wait for their turn, letters, rows that were tidied away.
+// Metrics of the web process: requests by route and status, passwords that wait to be checked, mail, expired rows that were deleted.
 import type { FastifyInstance } from 'fastify';
 import type { Pool } from 'pg';
 import { Gauge } from 'prom-client';

@@ -1,4 +1,4 @@
-// Webhooks on the page of rules: where moves are sent, what became of the messages; a secret is shown once (AG-06).
+// Webhooks on the page of rules: their addresses, the outcome of their messages; a secret is shown once (AG-06).
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { html } from 'htm/preact';
 import { addWebhook, enableWebhook, listWebhooks, removeWebhook, type Webhook } from '../rules/webhooks.ts';
@@ -57,7 +57,7 @@ const renderSecret = (secret: string): Content =>
     renderCopyable('webhook-secret', secret, { isSecret: true, wraps: true }),
   ]);
 
-/** The webhook is made, and its secret is shown only now: a page of rules that cannot be read does not take its place. */
+/** The webhook is created, and its secret is shown only now: a failure to read the page of rules must not replace it. */
 const showSecret = (
   site: Site,
   exchange: Exchange,

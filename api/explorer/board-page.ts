@@ -30,7 +30,7 @@ import { requireExplorer } from './guard.ts';
 import { renderCellTip, renderLiveCell, renderLiveLine } from './live-cell.ts';
 import { findScopes, type Scope } from './scopes.ts';
 
-/** A page with more is unreadable, whatever the plan allows. */
+/** A page with more listings is unreadable, regardless of the plan. */
 const MOST_LISTINGS = 400;
 /** Codes in one list of a selection. */
 const MOST_IN_LIST = 32;
@@ -60,7 +60,7 @@ const writeWhere = ({ view: { filter }, admitted, fitting }: Shown): string | nu
   return terms.length === 0 ? null : terms.join(' and ');
 };
 
-/** Names that nothing has are left aside: the API would refuse them. */
+/** Names that no listing has are omitted, because the API would refuse them. */
 const pickKnown = (view: BoardView, listings: readonly BoardListing[]): BoardView => {
   const known = (codes: readonly string[], member: 'base' | 'quote' | 'venue'): string[] => {
     const all = listDistinct(listings, member);

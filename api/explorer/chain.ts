@@ -1,4 +1,4 @@
-// The node of the chain on which days are anchored, for the proof page: what the verifier reads, so that a page can look for itself.
+// The node of the chain on which days are anchored, for the proof page: it returns what the verifier reads, so that the page can check the chain itself.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { fetchBytes } from '../../infra/runtime/http.ts';
 import { isFromElsewhere } from '../account-app/guards.ts';
@@ -28,7 +28,7 @@ const ELSEWHERE = { status: 403, code: 'FORBIDDEN', text: 'This request came fro
 export const addChain = (app: FastifyInstance, site: Site): void => {
   const url = site.chainUrl;
   if (url === null) return;
-  // Refuses other sites for this call alone: their links may lead to the page.
+  // Refuses other sites for this call only: their links may lead to the page.
   const refuseElsewhere = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> =>
     isFromElsewhere(request, site) ? sendProblem(site, { request, reply }, ELSEWHERE) : undefined;
   app.post(CHAIN_PATH, { onRequest: [refuseElsewhere, requireExplorer(site)] }, async (request, reply) => {

@@ -65,7 +65,7 @@ const readDirectory = async (api: string): Promise<Directory> => {
   return { listings, venues: new Map(venues.items.map(({ venue, name }) => [venue, name])) };
 };
 
-/** Reads anew when what is kept is a minute old; while a reading fails, what is kept is given. */
+/** Reads again when the stored directory is a minute old; while reading fails, the stored one is returned. */
 export const openDirectory = ({ urls, nowMs }: Site): (() => Promise<Directory>) => {
   let kept: { readonly directory: Directory; readonly atMs: number } | null = null;
   let reading: Promise<Directory> | null = null;

@@ -3,7 +3,7 @@ import { html } from 'htm/preact';
 import type { Content } from '../account-app/shell.ts';
 import type { Form } from './board/figure-text.ts';
 
-/** What is the same for a whole table is on the table, as `data-layer` and so on (`islands/live-cells.ts`). */
+/** Attributes that apply to a whole table are on the table, such as `data-layer` (`islands/live-cells.ts`). */
 type ShownFigure = {
   /** `venue|venue_symbol`. */
   readonly listing: string;

@@ -1,4 +1,4 @@
-// `/explore/proof`: choose a row, see its way to the posted root; the island recomputes every step in the browser by the program that outsiders run.
+// `/explore/proof`: choose a row and see its path to the posted root; the island recomputes every step in the browser with the public verifier.
 import { html } from 'htm/preact';
 import { fetchJson } from '../../infra/runtime/fetch-json.ts';
 import type { Content, Exchange, sendPage } from '../account-app/shell.ts';
@@ -15,7 +15,7 @@ type Anchored = { readonly anchored: { readonly day: string } | null; readonly h
 
 const UNKNOWN_DAY: NewestDay = { day: null, words: 'The newest anchored day is not known at this moment.' };
 
-/** The newest anchored day according to the status: a status that could not be read does not say that there is none. */
+/** The newest anchored day according to the status: a status that could not be read does not mean that there is none. */
 const readNewestDay = async ({ urls }: Site): Promise<NewestDay> => {
   try {
     const status = await fetchJson(`${urls.api}/status.json`, { withinMs: STATUS_MS });

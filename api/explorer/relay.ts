@@ -32,7 +32,7 @@ const writeQuery = ({ url }: FastifyRequest): string => {
   return text === '' ? '' : `?${text}`;
 };
 
-/** Whether a visitor asks for what belongs to the account whose key is lent. */
+/** Whether a visitor requests data of the account whose key the explorer uses. */
 const wantsOwn = (request: FastifyRequest, { own = [] }: RelayedCall): boolean => {
   const query = readQuery(request.url);
   return request.session === null && own.some((name) => query.has(name));
@@ -43,7 +43,7 @@ const pickHeaders = ({ headers }: FastifyRequest, key: string | null): Record<st
   return { ...Object.fromEntries(sent), ...(key === null ? {} : { authorization: `Bearer ${key}` }) };
 };
 
-/** The bytes as they come, read no faster than they are taken; a stream ends soon after its session. */
+/** The bytes unchanged, read no faster than the browser reads them; a stream ends soon after its session. */
 async function* relayWhileAllowed(
   body: Readable,
   { isAllowed, everyMs }: { readonly isAllowed: () => Promise<boolean>; readonly everyMs: number },

@@ -1,11 +1,11 @@
-// The calls that the site makes with the explorer's key for whoever looks: named, so that what belongs to the account of that key is none of them.
+// The calls that the site makes with the explorer's key for visitors: an explicit list, so that it contains no data of the account of that key.
 import type { Endpoint } from '../contract/endpoint.ts';
 
 export type RelayedCall = {
   readonly method: 'GET' | 'POST';
   /** Below `/v2` of the data API and below the prefix of the relay; parameters begin with a colon. */
   readonly path: string;
-  /** Calls that everybody may make are made without a key and are not counted. */
+  /** Open calls are made without a key and are not counted. */
   readonly needsKey: boolean;
   /** Query parameters for what belongs to the account of the key: without a session they are refused. */
   readonly own?: readonly string[];

@@ -1,4 +1,4 @@
-// What a key may see, for the pages of the explorer: read once a minute and key, because GET /v2/account is answered once a second (AC-01).
+// The rights of a key, for the pages of the explorer: read once a minute and key, because GET /v2/account is answered once a second (AC-01).
 import { setTimeout as delay } from 'node:timers/promises';
 import type { FastifyRequest } from 'fastify';
 import { fetchJson, NotAnswered } from '../../infra/runtime/fetch-json.ts';
@@ -21,7 +21,7 @@ type Account = Omit<Scope, 'mayReadRaw'> & { readonly plan: { readonly code: str
 type Kept = { readonly scope: Promise<Scope>; readonly atMs: number };
 
 const KEPT_MS = 60_000;
-/** Keys whose scopes are kept; above it the one read first is dropped, and read anew when its next page is. */
+/** Number of keys whose scopes are kept; above it the oldest one is dropped, and read again for its next page. */
 const MOST_KEPT = 1_000;
 /** Another process, or the owner of the key, may have spent its second. */
 const TRIES = 3;

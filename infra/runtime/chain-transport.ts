@@ -2,8 +2,8 @@
 import { type HttpTransport, http } from 'viem';
 
 /**
- * Asked a second time when the first answer fails. The library's own deadline ends with the head of the answer: a node that sends that and no more
- * would be waited for as long as `fetch` waits for the next byte, which is minutes.
+ * A request is repeated once when the first answer fails. The library's own deadline ends with the head of the answer: the body of a node that sends
+ * nothing more would be awaited for as long as `fetch` waits for the next byte, which is minutes.
  */
 export const openChainTransport = (rpcUrl: string, withinMs: number): HttpTransport =>
   http(rpcUrl, {

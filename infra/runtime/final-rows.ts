@@ -1,4 +1,4 @@
-// Rows of a closed day out of the listing's final file: past retention it is all that is stored of them (AR-08).
+// Reads the rows of a closed day from the listing's final file, which is their only copy after retention (AR-08).
 import { pipeline, type Readable } from 'node:stream';
 import { createZstdDecompress } from 'node:zlib';
 import type { AnchoredCell, AnchoredTable } from '../../schemas/anchored.ts';
@@ -21,7 +21,7 @@ const toRow = ({ columns }: AnchoredTable, line: string): LeafRow => {
 };
 
 async function* readRows(table: AnchoredTable, file: Readable): AsyncGenerator<readonly LeafRow[]> {
-  // Whatever fails ends the reading of the text.
+  // Any failure ends the reading of the text.
   const text = pipeline(file, createZstdDecompress(), () => undefined).setEncoding('utf8');
   let rest = '';
   for await (const piece of text) {

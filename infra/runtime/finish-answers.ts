@@ -5,7 +5,7 @@ import { awaitAtMost } from './pause.ts';
 /** A process has three times as long for all of its parts (lifecycle.ts). */
 const WITHIN_MS = 5_000;
 
-/** Options of an app that ends so. Calls that come meanwhile are answered as ever: Fastify's own refusal has no code of ours. */
+/** Options of an app that ends in this way. Requests received meanwhile are answered normally: Fastify's own refusal has no code of the catalogue. */
 export const CLOSING = { forceCloseConnections: true, return503OnClosing: false } as const;
 
 /** The part of a Fastify app that is used here. */
@@ -14,7 +14,7 @@ type ClosingApp = {
   readonly addHook: (name: 'preClose', hook: () => Promise<void>) => unknown;
 };
 
-/** Has `app.close()` wait for the answers that have begun, five seconds at most. Hooks that end endless answers run before this one's. */
+/** Makes `app.close()` wait for the answers that have begun, for at most five seconds. Hooks that end endless answers run before this one's. */
 export const finishAnswers = (app: ClosingApp): void => {
   const { server } = app;
   const ends = new Set<Promise<void>>();
@@ -28,7 +28,7 @@ export const finishAnswers = (app: ClosingApp): void => {
   });
   const finish = async (): Promise<void> => {
     await Promise.all(ends);
-    // From here on no connection is accepted; what comes over those that are there is answered too.
+    // From here on no connection is accepted; requests on open connections are still answered.
     server.close();
     while (ends.size > 0) await Promise.all(ends);
   };

@@ -10,7 +10,7 @@ export type ByteRange = { readonly start: number; readonly end: number };
 export type ObjectStore = {
   /** A new folder on the store's own disk for files in progress, of one attempt alone: who opens it removes it. */
   readonly workFolder: (name: string) => Promise<string>;
-  /** Removes what killed attempts have left. For the process that alone may write now: an attempt of another one fails at its next file. */
+  /** Removes the files of killed attempts. Only for the process that has the right to write: an attempt of any other process fails at its next file. */
   readonly clearWork: () => Promise<void>;
   /** Moves a durable file into the store; an existing key is replaced whole. */
   readonly put: (key: string, path: string) => Promise<void>;
@@ -58,7 +58,7 @@ export const encodeKey = (key: string): string => key.split('/').map(encodeURICo
 
 const findWorkFolders = (folder: string): string => join(folder, '.partial');
 
-/** Whoever had a folder of this name before may still write into it: each has its own. */
+/** A former owner may still write into a folder of the same name, so each attempt has its own. */
 export const makeWorkFolder = async (folder: string, name: string): Promise<string> => {
   const parent = findWorkFolders(folder);
   await mkdir(parent, { recursive: true });

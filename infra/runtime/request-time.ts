@@ -6,13 +6,13 @@ type RequestTime = {
   readonly http: { readonly headersTimeout: number; readonly connectionsCheckingInterval: number };
 };
 
-/** Longer than any answer is worked at: nothing passes on the connection meanwhile. */
+/** Longer than the work on any answer, during which nothing passes on the connection. */
 const IDLE_MS = 120_000;
 
 /**
- * Node gives the head of a request the shorter of its two deadlines and the whole the longer, so both are set: of `requestTimeout` alone the
- * other stays at a minute, and a body has that long. It looks for what is late every half minute unless it is told otherwise. A client that
- * takes nothing of its answer for `idleMs` is gone: what it was to be sent is not held for ever.
+ * Node applies the shorter of its two deadlines to the head of a request and the longer one to the whole request, so both are set: with only
+ * `requestTimeout` the other stays at a minute, and a body has that long. By default Node checks for late requests every half minute. A client that
+ * reads nothing of its answer for `idleMs` is disconnected, so that the rest of the answer is not kept for ever.
  */
 export const limitRequestTime = (ms: number, idleMs = IDLE_MS): RequestTime => ({
   requestTimeout: ms,

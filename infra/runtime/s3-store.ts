@@ -15,7 +15,7 @@ type S3Settings = {
   readonly secretAccessKey: string;
   /** Folder of this machine for files in progress. */
   readonly workFolder: string;
-  /** Milliseconds until an answer has begun; 30 seconds when left out. */
+  /** Milliseconds until an answer has begun; 30 seconds by default. */
   readonly headMs?: number;
 };
 
@@ -72,7 +72,7 @@ const createAsker = (client: Client, root: string, headMs: number): Asker => {
     });
 };
 
-/** For a body that is passed on at its reader's pace: the deadline ends with the head, and a server that stops sending is given up by fetch itself. */
+/** For a body that is passed on at its reader's pace: the deadline ends with the head, and `fetch` itself ends a request whose server stops sending. */
 const createOpener = (client: Client, root: string, headMs: number) => {
   return async (key: string, headers: Readonly<Record<string, string>>): Promise<Response> => {
     const late = new AbortController();

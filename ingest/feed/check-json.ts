@@ -20,7 +20,7 @@ const PLAIN_JSON = new RegExp(`^${makeNested(`(?:${SCALAR})`, DEPTH)}$`);
 /** Characters of a text that is tried: the engine keeps a place to return to for each item of a list. */
 export const LONGEST = 100_000;
 
-/** Whether the text is JSON as frames have it. False tells nothing. */
+/** True for JSON in the form that frames have. False proves nothing: the text may still be JSON. */
 export const isPlainJson = (text: string): boolean => text.length <= LONGEST && PLAIN_JSON.test(text);
 
 /** Throws the SyntaxError of `JSON.parse` for a text that is no JSON. */

@@ -55,7 +55,7 @@ type ConnectionLogOptions = {
   readonly collector: string;
   readonly shards: number;
   readonly meters: VenueMeters;
-  /** This process stood still for longer than `STANDSTILL`: every connection must end, before what waited in it meanwhile is written. */
+  /** Called when this process stood still for longer than `STANDSTILL`: every connection must end before the data that waited in it is written. */
   readonly onStandstill?: (duration: Micros) => void;
 };
 
@@ -63,13 +63,13 @@ const COLLECTOR_SLOT = 'collector';
 
 /**
  * A task treats a connection as out 3 s after the last record that names it (F-02). A record may be appended up to 1.6 s after its write, or be
- * taken back then and follow with the next one (`Outlet`): with a pause of 1.4 s here the log may have one of 3 s. The rest is reserve.
+ * taken back then and follow with the next one (`Outlet`): with a pause of 1.4 s here the log may have one of 3 s. The rest is a reserve.
  */
 const PAUSE: Micros = 1_250_000;
 
 /**
- * Tasks count every connection of a silent collector as lost after this time (F-02). What a venue sent meanwhile waited in the buffers of this machine:
- * nobody knows when it came, and stamped with the instant at which it is read it would be present.
+ * Tasks count every connection of a silent collector as lost after this time (F-02). Data that a venue sent meanwhile waited in the buffers of this
+ * machine: its instant of receipt is unknown, and with the instant at which it is read as `received_at` it would be `present`.
  */
 export const STANDSTILL: Micros = 3_000_000;
 

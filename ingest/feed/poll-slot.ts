@@ -21,7 +21,7 @@ export type PollSlotDeps = {
 };
 
 const LOST_AFTER_PERIODS = 3;
-/** Requests in a row without an answer that show silence; one of a slot that asks seldom shows none. */
+/** Consecutive requests without an answer that show silence; a single one of a slot with rare requests does not. */
 const LOST_AFTER_REFUSALS = 3;
 const SILENCE_MS = 30_000;
 /** Unanswered requests of a slot; the next request waits until one is answered (overflow policy `block`). */
@@ -37,7 +37,7 @@ class PollSlotRunner implements SlotRunner<PollSlot> {
   readonly #starving: NodeJS.Timeout;
   #slot: PollSlot;
   #source: Source | null = null;
-  /** Answers to requests of before a renewal are not written. */
+  /** Number of renewals: answers to requests from before a renewal are not written. */
   #renewals = 0;
   #answeredMs = performance.now();
   /** Since the newest answer. */
@@ -139,7 +139,7 @@ class PollSlotRunner implements SlotRunner<PollSlot> {
     if (!this.#isOver) await this.#ask(request);
   }
 
-  /** A period of mark and index candles is nearly as long as their minutes may take: three of them would explain no gap. */
+  /** Three periods of mark and index candles end after a missing minute is sealed, too late to explain its gap, so refusals in a row count too. */
   #isSilent(): boolean {
     const { silenceMs = SILENCE_MS } = this.#deps;
     const sinceMs = performance.now() - this.#answeredMs;

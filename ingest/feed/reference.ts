@@ -76,7 +76,7 @@ class ReferenceFollower implements Reference {
     let failed: readonly VenueRequest[] = [];
     while (!this.#over.signal.aborted) {
       this.#askedMs = performance.now();
-      // Before the round: what hurries during a long one is not forgotten at its end.
+      // Before the round, so that a request for the next round during a long one is not lost at its end.
       this.#waiting = new AbortController();
       failed = await this.#askAll(this.#listRequests(failed));
       if (failed.length === 0) this.#backoff.reset();

@@ -6,12 +6,12 @@ export type SlotRunner<S> = {
   readonly slot: () => S;
   /** Switches to a new definition of the same slot; the old connection ends once the new one is settled. */
   readonly replace: (slot: S) => void;
-  /** Ends the open connections and what is asked; new ones follow. */
+  /** Ends the open connections and discards pending requests; new ones follow. */
   readonly renew: (cause: LossCause, detail: string) => void;
   readonly stop: (cause: LossCause, detail: string) => void;
 };
 
-/** This machine has no descriptor, port, buffer or memory left: the venue was never asked. */
+/** Codes for a machine that has no descriptor, port, buffer or memory left: the request never reached the venue. */
 const OUR_OWN: ReadonlySet<unknown> = new Set(['EMFILE', 'ENFILE', 'EADDRNOTAVAIL', 'ENOBUFS', 'ENOMEM']);
 
 /** Of a host with several addresses all attempts have to be: on a machine without IPv6 one of them always is. */

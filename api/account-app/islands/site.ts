@@ -17,7 +17,7 @@ const enableCopying = (button: HTMLButtonElement): void => {
 
 for (const button of document.querySelectorAll<HTMLButtonElement>('button[data-copy]')) enableCopying(button);
 
-/** A second press of an impatient hand sends nothing. */
+/** A second press of the button sends nothing. */
 document.addEventListener('submit', (event) => {
   const form = event.target as HTMLFormElement;
   if (event.defaultPrevented) return;
@@ -25,7 +25,7 @@ document.addEventListener('submit', (event) => {
   form.dataset['sent'] = 'yes';
 });
 
-/** A page that comes back from the history may be sent again. */
+/** A page that is restored from the browser's history may be sent again. */
 addEventListener('pageshow', () => {
   for (const form of document.querySelectorAll('form')) delete form.dataset['sent'];
 });

@@ -35,7 +35,7 @@ const readFilter = (query: URLSearchParams): Filter => {
   return { bases, quotes, venues };
 };
 
-/** What a filter was asked for and does not have, with the member it was asked as: `base NOPE`. */
+/** Codes of the filter that no listing has, each with its member: `base NOPE`. */
 export const listLeftOut = (query: URLSearchParams, { filter }: BoardView): readonly string[] =>
   FILTERS.flatMap((entry) =>
     listAsked(query, entry)
@@ -50,7 +50,7 @@ const readSort = (text: string | null): Sort => {
   return CODE.test(by) ? { by, isAscending: !isDescending } : { by: SORT_BY_NAME, isAscending: true };
 };
 
-/** Whether differences between venues compare: quantities are of another asset in each row, and of several units within one. */
+/** Whether differences between venues can be compared: quantities are of a different asset in each row, and of several units within a row. */
 export const hasRangeOrder = ({ scale }: Measure): boolean => scale.kind !== 'share';
 
 /** Parts that cannot be understood are ignored. */

@@ -1,4 +1,4 @@
-// What a cell shows at an instant: a figure with its age, or why there is none. A figure that may no longer hold is never shown (L-07).
+// The content of a cell at an instant: a figure with its age, or the reason for its absence. A figure that may no longer be current is never shown (L-07).
 import type { Reading } from './reading.ts';
 import { describeReason, formatReason } from './reason-words.ts';
 

@@ -1,4 +1,4 @@
-// The service's clock as far as a page can know it: from the instants that the stream states, never behind by more than the way takes.
+// A page's estimate of the service's clock, from the instants that the stream states: it is behind by at most the delay of a message.
 
 /** How long a sample counts; two such stretches are kept. */
 const STRETCH_MS = 60_000;

@@ -1,4 +1,4 @@
-// Names of lanes as their place has room for them. Squeezed letters cannot be read, so a name that is too long is cut.
+// Names of lanes, cut to the width of their place: compressed letters cannot be read.
 
 type Fits = (text: string) => boolean;
 

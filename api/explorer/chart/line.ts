@@ -5,7 +5,7 @@ import { describeReason, formatReason } from '../board/reason-words.ts';
 /** A row of `POST /v2/snapshots/history`, figures as digits. */
 export type HistoryRow = Omit<Reading, 'age_ms'> & { readonly at: string; readonly late?: boolean };
 
-/** Why a stretch of time has no figure, from after `fromMs` up to `toMs`. */
+/** A period without a figure, from after `fromMs` up to `toMs`, with its reason. */
 export type Hole = {
   readonly fromMs: number;
   readonly toMs: number;

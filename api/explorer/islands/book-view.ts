@@ -1,4 +1,4 @@
-// The book of one listing: levels with bars of their size, and sums within bands of the mid; withheld as a whole when it does not hold.
+// The book of one listing: levels with bars of their size, and sums within bands of the mid; withheld as a whole when it is not current.
 import { alignPoints, formatClock, formatForm } from '../board/figure-text.ts';
 import type { Level, ReadingStatus } from '../board/reading.ts';
 import { describeReason, formatReason } from '../board/reason-words.ts';
@@ -27,7 +27,7 @@ type Answer = { readonly evaluated_at: string; readonly liquidity_note: string; 
 const REFRESH_MS = 5_000;
 const IDLE_MS = 300_000;
 const USES = ['pointermove', 'pointerdown', 'keydown', 'scroll'] as const;
-/** Three answers have failed to come by then: whether the book still holds is not known. */
+/** Three refreshes have failed by then: it is not known whether the book is still current. */
 const HOLDS_MS = 15_000;
 const DEPTH = 10;
 
@@ -144,7 +144,7 @@ export const showBook = (section: HTMLElement, listing: DOMStringMap): void => {
       }, HOLDS_MS);
     } catch (error) {
       clearTimeout(expiry);
-      // The earlier value may no longer hold.
+      // The earlier value may no longer be current.
       place.replaceChildren();
       statusElement.textContent = (error as Error).message;
     }

@@ -68,6 +68,6 @@ export const readWhole = async <T>(body: Promise<T>): Promise<T> => {
 export const callJson = async <T>(path: string, asked: CallOptions = {}): Promise<T> =>
   JSON.parse(await readWhole((await callApi(path, asked)).text())) as T;
 
-/** The live stream; the browser itself comes again after a loss, with the id of the last event. Close it with the page. */
+/** The live stream; after a loss the browser itself reconnects with the id of the last event. Close it with the page. */
 export const openStream = (query: Readonly<Record<string, string>>): EventSource =>
   new EventSource(`${RELAY}/stream?${new URLSearchParams(query)}`);

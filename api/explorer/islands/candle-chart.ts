@@ -34,7 +34,7 @@ type Answer = {
 
 const toHole = ({ open_time, close_time, status, reason, gap_cause }: Row): Hole => {
   const cause = gap_cause ?? null;
-  // A minute that is proved to be without trades is no fault of anybody: it has no price all the same.
+  // A minute that is proven to have had no trades is not a gap, but it has no price either.
   const why = status === 'present' ? 'no_trades' : (reason ?? status);
   return {
     ...{ fromMs: Date.parse(open_time), toMs: Date.parse(close_time), reason: why, cause },

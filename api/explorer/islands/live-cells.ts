@@ -1,4 +1,4 @@
-// Cells of the page that show a figure of a reading: painted at most ten times a second, each only when what it shows has changed.
+// Cells of the page that show a figure of a reading: painted at most ten times a second, each only when its content has changed.
 import { type Cell, toCell } from '../board/cell.ts';
 import { type Detail, listCellDetails } from '../board/cell-details.ts';
 import { computeColourStep } from '../board/colour-step.ts';

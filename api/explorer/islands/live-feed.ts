@@ -46,7 +46,7 @@ export class LiveFeed {
   #receivedMs = 0;
   #tries = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
-  /** Asks why the stream was refused; it ends with whatever the user does meanwhile. */
+  /** Requests the reason for which the stream was refused; any action of the user ends it. */
   #asking: AbortController | null = null;
 
   constructor(query: Readonly<Record<string, string>>, events: FeedEvents) {
@@ -93,7 +93,7 @@ export class LiveFeed {
     this.#watch();
   }
 
-  /** The picture stays as it is; its clock is for the caller to stop. */
+  /** The picture is not changed; the caller stops its clock. */
   pause(): void {
     this.close();
     this.#setState('paused', 'Paused');
@@ -174,7 +174,7 @@ export class LiveFeed {
     this.#timer = setTimeout(() => this.open(), waitMs);
   }
 
-  /** Three heartbeats missed: the connection is broken, whatever the browser thinks of it. */
+  /** Three heartbeats missed: the connection is broken, even if the browser has not noticed it. */
   #watch(): void {
     this.#timer = setTimeout(() => {
       if (performance.now() - this.#receivedMs <= this.#silenceMs) return this.#watch();

@@ -5,12 +5,12 @@ export type Paged = {
 };
 
 const SHORTEST_MS = 1_000;
-/** A period that more than one page holds is asked for again by an end of it that is so many times shorter. */
+/** If a period does not fit into one page, an end of it that is shorter by this factor is requested. */
 const SHORTER = 8;
-/** After so many answers that would leave room in a page so many times longer, it is asked for again: a burst of events has passed. */
+/** After this number of answers that leave room for a period longer by the factor, the longer one is requested again: a burst has passed. */
 const LONGER_AFTER = 10;
 
-/** Each call reads the newest part again; `ask` requests so many milliseconds that end now. Remembers how long the part was that fitted. */
+/** Each call reads the newest part again; `ask` requests the given number of milliseconds up to now. Keeps the length of the part that fitted. */
 export const createNewestReader = <Answer extends Paged>(
   spanMs: number,
   ask: (lengthMs: number) => Promise<Answer>,

@@ -1,4 +1,4 @@
-// The service's clock before its first event: a page says when it was made. The browser's own clock may be wrong by hours.
+// The service's clock before the first event: a page states when it was made. The browser's own clock may be wrong by hours.
 import { findElement } from './page-element.ts';
 
 const readMadeMs = (): number => Date.parse(findElement<HTMLTimeElement>('made-at').dateTime);

@@ -3,7 +3,7 @@ import { callJson, Refused } from './call.ts';
 
 const WAITS_MS = [1_000, 2_000, 4_000];
 const TOO_MANY = 429;
-/** Longer than the site itself waits for the API: a connection that has gone without a word ends here. */
+/** Longer than the site itself waits for the API: it ends a connection that was lost without being closed. */
 const LONGEST_MS = 40_000;
 
 let last: Promise<unknown> = Promise.resolve();
@@ -27,6 +27,6 @@ export const callPatiently = <T>(path: string, { body }: { readonly body: unknow
   return call;
 };
 
-/** Why a part of the page was not read. What was read before stays on the page, and so do the words that say until when it reaches. */
+/** The reason for which a part of the page was not read. Earlier data stays on the page, with the text that states its end. */
 export const describeFailure = (error: unknown, shown: string): string =>
   shown === '' ? (error as Error).message : `${(error as Error).message} Shown: ${shown}`;

@@ -1,7 +1,7 @@
-// What the proof page concludes of the steps of the verifier, as the verifier says it itself.
+// The conclusion of the proof page from the steps of the verifier, in the words of the verifier.
 import type { ProofStep } from '../../../infra/verify/verify.mjs';
 
-/** `onChain`: a node of the chain was asked, and no step failed. `rehearsal`: the chain is not Base. */
+/** `onChain`: a node of the chain was queried, and no step failed. `rehearsal`: the chain is not Base. */
 type Checked = { readonly steps: readonly ProofStep[]; readonly onChain: boolean; readonly rehearsal: boolean };
 
 const listNames = (steps: readonly ProofStep[], outcome: ProofStep['outcome']): readonly string[] =>

@@ -58,7 +58,7 @@ const showFaults = (faults: readonly ApiFault[]): void => {
 
 type Told<T> = { readonly answer: T | null; readonly refusal: string };
 
-/** The JSON of an answer, or why there is none: what could not be read is not nothing. */
+/** The JSON of an answer, or the reason why it could not be read, which is not the same as an empty answer. */
 const fetchTold = async <T>(path: string): Promise<Told<T>> => {
   try {
     return { answer: await callJson<T>(path), refusal: '' };
@@ -70,7 +70,7 @@ const fetchTold = async <T>(path: string): Promise<Told<T>> => {
 
 let offers = 0;
 
-/** Tables with their rows, and listings with a file of the table: what is known of the day is offered, nothing else is refused here. */
+/** Offers the known tables of the day with their rows, and the listings with a file of the table; other values are not refused here. */
 const offer = async (): Promise<void> => {
   const [day, layer] = [findInput('day').value, findElement<HTMLSelectElement>('layer').value];
   if (day === '') return;

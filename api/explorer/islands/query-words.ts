@@ -1,4 +1,4 @@
-// Words of a query as the editor colours and completes them: no grammar, which the service has; text in, marks out.
+// Words of a query for colouring and completion in the editor. It has no grammar, which only the service has; text in, marks out.
 
 type WordKind = 'keyword' | 'name' | 'function' | 'code' | 'number' | 'string' | 'instant' | 'op';
 type Word = { readonly kind: WordKind; readonly text: string; readonly from: number; readonly to: number };

@@ -111,10 +111,10 @@ const showFaults = (faults: readonly ApiFault[]): void => {
 type Parsed = { readonly complexity: { readonly nodes: number; readonly bars: number; readonly cost: number } };
 
 let checks = 0;
-/** The last run, when it was refused: a text may be written well and be refused all the same. */
+/** The last run, if it was refused: a text without faults can still be refused. */
 let refused: { readonly text: string; readonly faults: readonly ApiFault[] } | null = null;
 
-/** Nothing is wrong with how a text is written: what remains is what its run was refused for. */
+/** The text has no faults: only the refusal of its run remains. */
 const showRefused = (text: string): readonly ApiFault[] => {
   const faults = refused?.text === text ? refused.faults : [];
   showFaults(faults);

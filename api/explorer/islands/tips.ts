@@ -23,7 +23,7 @@ const putBubble = (bubble: HTMLElement, element: HTMLElement): void => {
   bubble.style.top = `${isAbove ? at.top - size.height - GAP_PX : at.bottom + GAP_PX}px`;
 };
 
-/** Watches a part of the page; elements that come later are watched too. */
+/** Watches a part of the page, including elements that are added later. */
 export const enableTips = (part: HTMLElement): void => {
   const bubble = addBubble();
   let told: HTMLElement | null = null;

@@ -19,7 +19,7 @@ export type SocketLimits = {
   readonly maxBufferedBytes: number;
 };
 
-/** Nothing ends a connection but a reader that is far behind: venues state what they limit beside it. */
+/** The defaults: only a reader that is far behind is disconnected. Each venue states its other limits. */
 export const UNLIMITED = {
   pingEveryMs: Number.POSITIVE_INFINITY,
   pongWithinMs: Number.POSITIVE_INFINITY,

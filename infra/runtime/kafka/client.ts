@@ -141,7 +141,7 @@ export class TopicMismatch extends Error {
   override readonly name = 'TopicMismatch';
 }
 
-/** A right on topics that this user lacks: waiting brings none. */
+/** A right on topics that this user lacks: waiting does not help. */
 export class TopicRightMissing extends Error {
   override readonly name = 'TopicRightMissing';
   constructor(right: string, topics: readonly string[]) {
@@ -164,10 +164,10 @@ const countPartitions = async (admin: Admin, names: readonly string[]): Promise<
   return new Map(topics.map(({ name, partitions }) => [name, count(partitions)]));
 };
 
-/** Throws TopicRightMissing where it is a right that is missing; anything else passes while brokers come and go. */
+/** Throws TopicRightMissing when a right is missing; every other failure is temporary, while brokers start and stop. */
 const passOver = async (admin: Admin, names: readonly string[], error: unknown): Promise<Map<string, Count>> => {
   if (!isUnauthorised(error)) return new Map();
-  // The answer is refused whole and names no topic.
+  // The whole request is refused, and the refusal names no topic.
   const asked = names.map((name) =>
     countPartitions(admin, [name]).then(
       () => [],

@@ -350,7 +350,7 @@ export class PartitionFetcher {
       this.#handle.log.error({ topic, partition, from: next, to: earliest }, 'retention passed a reader');
       slot.next = earliest;
       slot.epoch = null;
-      // What reads to an end beyond which the log begins now has reached it.
+      // A read whose end is below the new start of the log is complete.
       this.#deliver(slot, { messages: [], next: earliest, highWatermark: latest });
     });
   }

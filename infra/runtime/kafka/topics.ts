@@ -42,7 +42,10 @@ const keepFor = (ms: number): Record<string, string> => ({
   'retention.ms': String(ms),
   'segment.ms': String(Math.max(MINUTE_MS, Math.round(ms / 4))),
 });
-/** A broker keeps a file and two memory maps open for each segment: by its own period, as short as an hour, those of a topic without end do not end. */
+/**
+ * A broker keeps a file and two memory maps open for each segment. With the broker's own period, which may be an hour, their number would grow without
+ * limit in a topic that is kept for ever.
+ */
 const SELDOM = { 'segment.ms': String(400 * 24 * HOUR_MS) };
 const FOREVER = { 'cleanup.policy': 'delete', 'retention.ms': '-1', 'retention.bytes': '-1', ...SELDOM };
 const CHECKPOINTS = {
@@ -93,7 +96,7 @@ export const listTopicSpecs = ({
   ];
 };
 
-/** Those of a collector, which writes no other. */
+/** The topics of a collector, which writes to no others. */
 export const listRawTopicSpecs = (plan: TopicPlan): readonly TopicSpec[] => {
   const raw = new Set(plan.venues.map(nameTopics(plan.namespace).raw));
   return listTopicSpecs(plan).filter(({ topic }) => raw.has(topic));

@@ -109,8 +109,8 @@ const explain = <E extends Error | null | undefined>(error: E, names: AddressNam
 };
 
 /**
- * For every connection: a server that is gone without a word (a lost machine, a broken line) would hold a statement that it had received for ever.
- * Node.js asks ten times, a second apart, so such a connection ends after twenty seconds.
+ * For every connection: if a server disappears without closing it (a lost machine, a broken line), a statement would wait for ever. Node.js probes ten
+ * times, a second apart, so such a connection ends after twenty seconds.
  */
 export const KEEP_ALIVE = { keepAlive: true, keepAliveInitialDelayMillis: 10_000 } as const;
 

@@ -13,8 +13,8 @@ export const isStorableJson = (value: unknown): boolean => {
 
 const MOST_LETTERS = 1_000;
 
-/** The text with U+FFFD for what cannot be stored: a failure that is recorded has words of others in it, as those of a node of a chain. */
+/** The text with U+FFFD for what cannot be stored: a recorded failure may contain text from outside, such as that of a chain node. */
 export const makeStorable = (text: string): string => text.replaceAll('\0', '\uFFFD').toWellFormed();
 
-/** What was thrown, as a column of failures keeps it. */
+/** The text of a thrown value for a column of failures. */
 export const describeStorable = (error: unknown): string => makeStorable(describeError(error).slice(0, MOST_LETTERS));

@@ -2,8 +2,8 @@
 import pg from 'pg';
 
 /**
- * Whether a table or view of that name is there, also one that cannot be read. `tables()` cannot tell: while QuestDB (9.3.4) starts it lists only
- * those it has come to. Rejects when the statement `run` is given was not answered.
+ * Whether a table or view of that name exists, even if it cannot be read. `tables()` is not reliable: while QuestDB (9.3.4) starts, it lists only the
+ * tables that were loaded so far. Rejects when the statement given to `run` was not answered.
  */
 export const hasTable = async (run: (text: string) => Promise<unknown>, name: string): Promise<boolean> => {
   try {

@@ -37,13 +37,13 @@ export type QuestdbReader = {
 };
 type QuestdbReaderOptions = {
   readonly max: number;
-  /** The server ends queries after this time; a server that does not even do that is given up `GRACE_MS` later. */
+  /** The server ends queries after this time; if the server does not even do that, the connection is closed `GRACE_MS` later. */
   readonly timeoutMs: number;
   readonly auth?: Credentials;
   readonly log?: Logger;
 };
 
-/** A QuestDB that is frozen holds up the end of a process no longer: it loses nothing, since rows that are not confirmed are written again. */
+/** A frozen QuestDB delays the end of a process by at most this time. Nothing is lost, because unconfirmed rows are written again. */
 export const CLOSE_MS = 2_000;
 
 /** Time for the server to report its own timeout. */

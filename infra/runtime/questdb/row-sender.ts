@@ -133,7 +133,7 @@ class TableSenders implements RowSender {
     });
     for (const { sender, agent } of this.#senders.values()) {
       await sender.reset().close();
-      // Ends when its request does: one that QuestDB holds is not waited for.
+      // The connection ends with its request; a request that QuestDB does not answer is not awaited.
       void agent.close();
     }
     this.#senders.clear();

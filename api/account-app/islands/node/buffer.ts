@@ -1,4 +1,4 @@
-// What pages have in place of Node's `Buffer`: bytes of a text, of hex and of a list, and their hex. Put in where a program names it.
+// The replacement of Node's `Buffer` in pages: bytes of a text, of hex and of a list, and their hex. The bundler inserts it where a program names it.
 
 class Bytes extends Uint8Array {
   override toString(encoding?: string): string {

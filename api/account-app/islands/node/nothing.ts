@@ -1,4 +1,4 @@
-// What pages have in place of files, their addresses and packed bytes: nothing. A program that is bundled for a page must not reach for them.
+// The empty replacement of files, their addresses and compressed bytes in pages: a program that is bundled for a page must not use them.
 
 const refuseAbsent = (): never => {
   throw new Error('this is not there in a page');

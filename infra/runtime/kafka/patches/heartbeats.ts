@@ -6,7 +6,7 @@ type ConsumerGroup = { lastRequest: number; heartbeat: Heartbeat };
 
 /**
  * kafkajs 2.2.4 sends the next heartbeat when the wall clock is an interval past the last one. Set back by an hour, a member sends none for an hour:
- * the broker gives its partitions to others while it goes on with them.
+ * the broker gives its partitions to others while the member continues to process them.
  */
 const repairHeartbeats = (): void => {
   const { prototype } = requirePart<{ readonly prototype: ConsumerGroup }>('kafkajs/src/consumer/consumerGroup');

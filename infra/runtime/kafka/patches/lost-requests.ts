@@ -18,7 +18,7 @@ const { KafkaJSConnectionClosedError: Closed } = requirePart<{
 
 /**
  * kafkajs 2.2.4 waits for what is in flight, then ends the socket, the timer of requests and the connection. A request whose bytes were ready just
- * between was sent all the same: nothing answered it and nothing gave it up, so whoever had sent it waited without end.
+ * between was still sent: it was neither answered nor rejected, so its sender waited for ever.
  */
 const repairDisconnect = (): void => {
   const { prototype } = requirePart<{ readonly prototype: Connection }>('kafkajs/src/network/connection');
