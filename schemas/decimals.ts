@@ -16,7 +16,7 @@ const POINT = 0x2e;
 const ZERO = 0x30;
 const NINE = 0x39;
 
-/** Digits under N-05 rule 1: no `+`, no leading or trailing zeros, no exponent, `-0` is `0`. Null: the text is no decimal. */
+/** Digits under N-05 rule 1: no `+`, no leading or trailing zeros, no exponent, `-0` is `0`. Null: the text is not a decimal. */
 export const findCanonicalDigits = (text: string): Digits | null => trimPlain(text) ?? rewrite(text);
 
 /** The same; throws DecimalError. */

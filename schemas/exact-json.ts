@@ -10,7 +10,7 @@ const MAY_ROUND = /[0-9.]{16}|[0-9][eE]/;
 
 /** Digits that a double does not represent: canonical, or as sent when they are longer than a figure may be. */
 const toExactDigits = (source: string): Digits | null => {
-  // Longer than any market figure, as a literal of a query may be. A body may have thousands, and an exception each would cost more than all else.
+  // Null: longer than any market figure, as a literal of a query may be. A body may have thousands of them, and exceptions would cost more than all other work.
   const digits = findCanonicalDigits(source);
   return digits !== null && isExactDouble(digits) ? null : (digits ?? source);
 };

@@ -48,9 +48,9 @@ const FIND = `
   from api_keys
   where hash = $1 and revoked_at is null and (expires_at is null or expires_at > now())`;
 /**
- * One statement for all keys of a URL: anyone can put hundreds of the right shape into one. The first time is written to the audit and to a letter to
- * the owner; the account site shows it. The account is locked first, as by all who change its keys, so that a closing that is under way is waited for:
- * a closed account gets no letter. Keys are locked in one order: two URLs that share some would each wait for the other.
+ * One statement marks all keys of a URL, because a URL can contain hundreds of texts in the form of a key. The first occurrence is written to the audit
+ * and sent to the owner by mail; the account site shows it. The account is locked first, as in every change of its keys, so that the statement waits
+ * for a closing in progress: a closed account gets no mail. Keys are locked in one order; otherwise two URLs that share keys could wait for each other.
  */
 const MARK = `
   with owner as (

@@ -109,7 +109,7 @@ const makeEnumFault = ({ instancePath, params, data }: ErrorObject, name: string
   return makeShapeFault(instancePath, `${name} is ${describeValue(data)}, not one of its values.`, hint);
 };
 
-/** The place of the first of the errors at the end that lie within a union: its own error stands directly behind them. */
+/** The index from which on the errors at the end of the list are within a union; the union's own error directly follows them. */
 const findStartWithin = (errors: readonly ErrorObject[], union: ErrorObject): number => {
   const branches = `${union.schemaPath}/`;
   return (
@@ -157,7 +157,7 @@ const toFault = (error: ErrorObject): ApiError => {
   return error.keyword === 'anyOf' ? makeUnionFault(error) : makeValueFault(error);
 };
 
-/** A body can hold tens of thousands of wrong items, of which twenty are told: of one list no more than this are looked at. */
+/** A body can contain tens of thousands of wrong items, of which twenty are reported: at most this number is checked per list. */
 const MOST_OF_A_LIST = 1_000;
 
 const isListAt = (input: unknown, path: string): boolean => {
@@ -166,7 +166,7 @@ const isListAt = (input: unknown, path: string): boolean => {
   return Array.isArray(value);
 };
 
-/** The first faults of each list; one is enough to spoil it. */
+/** The first faults of each list; a single fault makes the list unusable for later checks. */
 const cutLists = (errors: readonly ErrorObject[], input: unknown): readonly ErrorObject[] => {
   if (errors.length <= MOST_OF_A_LIST) return errors;
   const byParent = new Map<string, { count: number; readonly isList: boolean }>();

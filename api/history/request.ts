@@ -65,7 +65,7 @@ export type Input = Static<typeof Input>;
 
 const MODES = ['interval', 'at', 'as_of', 'raw'] as const;
 
-/** Members that select the instants (H-02, H-03). One with a fault counts, but for "raw": it may have meant false (E-01). */
+/** Faults of the members that select the instants (H-02, H-03). A faulty member counts as given, except "raw": false may have been meant (E-01). */
 const findModeFaults = (input: Partial<Input>, spoilt: Spoilt): ApiError[] => {
   const modes = MODES.filter((name) =>
     name === 'raw' ? input.raw === true : input[name] !== undefined || spoilt.has(name),

@@ -38,7 +38,7 @@ export class Faults {
   readonly #faults: Fault[] = [];
   #isTooDeep = false;
 
-  /** `source` is the text that spans lie in; null for the object form. `whole` is the path of the object, the place of what no part of it is alone. */
+  /** `source` is the text that spans lie in; null for the object form. `whole` is the path of the object, the place of faults that concern it as a whole. */
   constructor(source: Source | null, whole?: string) {
     this.#source = source;
     this.#whole = whole === undefined ? {} : { path: whole };

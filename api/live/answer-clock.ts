@@ -1,4 +1,4 @@
-// The clock for answers of a node: its own clock, which never goes backwards and never stays behind the log, unless the log is far from wall clock and own clock (D-509, D-770).
+// The clock for answers of a node: its own clock, which never goes backwards, moved forward to the time of the log (D-509, D-770, D-797).
 import { STATE_LAG } from '../../schemas/freshness.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { LiveMemory } from './memory.ts';
@@ -15,16 +15,17 @@ const isBelieved = (log: Micros, { own, wall }: HostTime): boolean => log - Math
 
 type HostTime = { readonly own: Micros; readonly wall: Micros };
 
-/** By how much the node's own clock is moved forward: to the newest time of the log, and to the wall at most where that agrees with the log. */
+/** How far the node's own clock is moved forward: to the newest time of the log, but not beyond the wall clock if the wall clock agrees with the log. */
 const moveLead = (lead: Micros, log: Micros, { own, wall }: HostTime): Micros => {
   const moved = isBelieved(log, { own, wall }) ? Math.max(lead, log - own) : lead;
   return Math.abs(wall - log) <= STATE_LAG ? Math.min(moved, Math.max(0, wall - own)) : moved;
 };
 
 /**
- * The clock of a node that was suspended, or began before its host had the time, would take months to come up by slewing, and readings that are long
- * stale would be present. The log's time corrects it as far as wall or clock agree: none of them moves it alone by more than clocks may be apart. It
- * stays corrected while the log stands or is behind, or nothing would show that it is.
+ * The clock of a node that was suspended, or that started before its host had the correct time, would need months of slewing, and meanwhile readings
+ * that became stale long ago would be `present`. The log's time corrects it if the wall clock or the node's clock agrees with the log: none of the three
+ * alone moves it by more than the permitted difference of clocks. The correction remains while the log stands still or is behind; otherwise nothing
+ * would show that the log is behind.
  */
 export const createAnswerClock = (
   live: Pick<LiveMemory, 'logTime'>,

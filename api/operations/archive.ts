@@ -77,7 +77,7 @@ const writeCursor = (input: Input, { venue, venueSymbol, layer, day }: SetName):
 
 type Cursor = { readonly digest: string; readonly after: SetName };
 
-/** Null for anything that is no cursor of any list. */
+/** Null for a text that is not a cursor of any list. */
 const readCursor = (text: string): Cursor | null => {
   const parts = parseCursor(text, 5);
   if (parts === null || !parts.every((part) => typeof part === 'string' && isStorable(part))) return null;
@@ -85,7 +85,7 @@ const readCursor = (text: string): Cursor | null => {
   return findDayFaults(day, '').length === 0 ? { digest, after: { venue, venueSymbol, layer, day } } : null;
 };
 
-/** A cursor of no list; of another list, when the members that a cursor belongs to are whole. */
+/** The fault of a cursor that cannot be read, or that belongs to another list if the members on which it depends are valid. */
 const findCursorFaults = (input: Partial<Input>, { isWhole }: { readonly isWhole: boolean }): ApiError[] => {
   if (input.cursor === undefined) return [];
   const read = readCursor(input.cursor);

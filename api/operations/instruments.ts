@@ -249,7 +249,7 @@ type Described = Pick<Selected, 'version'> & {
   readonly present: Pick<LiveListing, 'readings'> | null;
 };
 
-/** Everything that live state says of the page, read in one go: later readings are not in it. */
+/** Everything that the page needs from live state, read in one step: later readings are not in it. */
 const describe = (page: Page, at: Micros, { input, context }: { input: Input; context: Context }): Described[] =>
   page.selected.map(({ listing, version }) => {
     const venue = context.live.venue(listing.venue);
@@ -261,10 +261,10 @@ const describe = (page: Page, at: Micros, { input, context }: { input: Input; co
     };
   });
 
-/** Listings written before other calls have their turn: some milliseconds. Anyone may ask for thousands. */
+/** Number of listings that are written before other calls get their turn, a few milliseconds of work: anyone may request thousands. */
 const LISTINGS_A_TURN = 64;
 
-/** Bytes of the records of a page without `limit`, which ends where the answer is full: 14 venues list more (D-803). The rest is for the other members. */
+/** Bytes of the records of a page without `limit`; 14 venues have more listings than fit (D-803). The rest is for the other members of the answer. */
 const RECORD_BYTES = ENDPOINT_LIMITS.response_bytes - 4_096;
 
 /** The records of a page as they are sent; without `limit` those that fit. */

@@ -62,7 +62,7 @@ export type ReadingDeclaration<N extends string = string> = Named<N> & {
   readonly kind: 'reading';
   /** `layer` of its normalised records and name of its topic `md.<record>`; null where it is derived from the records of `source`. */
   readonly record: string | null;
-  /** The layer from whose messages it is derived, if it has none itself: its policy, losses and gaps are those of that layer. */
+  /** The layer from whose messages this one is derived, if it has no messages itself: policy, losses and gaps are those of that layer. */
   readonly source?: string;
   /** Freshness bound in milliseconds (F-03). */
   readonly freshnessMs: number;

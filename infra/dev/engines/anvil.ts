@@ -14,7 +14,7 @@ const STATES = '64';
 
 interface AnvilOptions {
   readonly port: number;
-  /** Blocks are mined this often, and whenever something is sent; null: only then. */
+  /** Interval of blocks, in addition to a block for each transaction; null: a block for each transaction only. */
   readonly blockSeconds: number | null;
 }
 

@@ -44,7 +44,7 @@ interface EngineOptions {
   readonly alsoPorts?: readonly PortSetting[];
   /** For a run of minutes, such as a test or a demo: Kafka and QuestDB start with less work and serve more slowly. */
   readonly isLight?: boolean;
-  /** The chain mines a block this often, as a real one does; absent: only when something is sent. */
+  /** Interval in which the chain mines blocks, as a real one does; absent: a block for each transaction only. */
   readonly blockSeconds?: number;
   /** Aborts a start in order: what has started is stopped, and the start fails. */
   readonly signal?: AbortSignal;

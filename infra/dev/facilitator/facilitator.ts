@@ -43,7 +43,7 @@ export const createFacilitator = async (rpcUrl: string): Promise<Facilitator> =>
       chain: makeLocalBase(rpcUrl),
       transport,
       pollingInterval: 20,
-      // The newest block of a chain that mines only when something is sent may be old: at its time a payment signed since is not yet valid.
+      // On a chain that mines only when a transaction is sent, the newest block may be old: at its time, a payment that was signed later is not yet valid.
       experimental_blockTag: 'pending',
     })
       .extend(publicActions)

@@ -24,7 +24,7 @@ import {
 } from './processes.ts';
 import { startSimulator } from './simulated-venues.ts';
 
-/** The chain decides that an unsettled payment has expired by the time of its newest block, which would stand still while nobody pays. */
+/** Whether an unsettled payment has expired is decided by the time of the newest block, which would not advance while nobody pays. */
 const BLOCK_SECONDS = 15;
 
 export interface Service {

@@ -73,7 +73,7 @@ export const readClosedMinute = (text: string): ClosedMinute | null => {
   const symbol = /"topic":"kline\.1\.([^"\\]+)"/.exec(text.slice(0, 200))?.[1];
   if (symbol === undefined) return null;
   if (!text.includes(CLOSED)) return null;
-  // Not one pattern over both members: it would try each `start` against the rest of the frame.
+  // A single pattern over both members would try each `start` against the rest of the frame.
   for (const members of text.split(/[{}]/)) {
     const start = /"start":(\d+)/.exec(members.slice(0, Math.max(0, members.lastIndexOf(CLOSED))))?.[1];
     if (start !== undefined) return { symbol, openMs: Number(start) };

@@ -91,7 +91,7 @@ type Candle = ClosedMinute & { readonly isClosed: boolean | null };
 /** The newest minute of trades in a frame; closed is null where the venue does not state it. */
 const readCandle = (text: string): Candle | null => {
   if (readChannel(text) !== 'candlesticks') return null;
-  // Names are looked for inside of an object: one pattern over both would try each name against the rest of the frame.
+  // Names are searched within one object: a single pattern over both would try each name against the rest of the frame.
   const candle = text.match(/\{[^{}]*\}/g)?.findLast((object) => MINUTE.test(object)) ?? '';
   const open = /"t":(\d+)/.exec(candle)?.[1];
   const symbol = MINUTE.exec(candle)?.[1];

@@ -8,7 +8,7 @@ const { rawJSON } = JSON as unknown as { readonly rawJSON: (text: string) => unk
 
 /** A number in the venue's own text. */
 export abstract class NumberText {
-  /** Declared: a field would be defined first and assigned then, for each figure of a message. */
+  /** Only declared: a field would first be defined and then assigned, for each figure of a message. */
   declare readonly text: string;
   constructor(text: string) {
     this.text = text;

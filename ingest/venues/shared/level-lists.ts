@@ -42,7 +42,7 @@ type Cut = { readonly name: string; readonly from: number; readonly to: number; 
 
 /** A message without its levels (a place for each list), and the members that have them. */
 export type CutMessage = { readonly rest: string; readonly cuts: readonly CutMember[] };
-/** A search in one or two of them is faster than a map, which would be made for each message. */
+/** A search in one or two members is faster than a map, which would have to be created for each message. */
 export type CutMember = { readonly name: string; readonly lists: unknown };
 
 const QUOTE = 0x22;
@@ -216,7 +216,7 @@ const cutLists = (text: string, cuts: readonly Cut[]): CutMessage => {
   return { rest: rest + text.slice(from), cuts };
 };
 
-/** The lists of a member; undefined for one of which none were cut out. */
+/** The lists of a member; undefined if no lists of it were cut out. */
 export const findLists = (cuts: readonly CutMember[], name: string): unknown => {
   for (const cut of cuts) if (cut.name === name) return cut.lists;
   return undefined;

@@ -186,7 +186,7 @@ export const readId = (value: unknown, name: string): string => {
 
 /** The number of a message in a book's chain (may exceed 2^53). */
 export const readSequence = (value: unknown, name: string): bigint =>
-  // From the number itself: its text would only be made to be read again.
+  // Read from the number itself: a text would be created only to be parsed again.
   BigInt(typeof value === 'number' && Number.isSafeInteger(value) ? value : readId(value, name));
 
 export const readSequenceOrNull = (value: unknown, name: string): bigint | null =>
