@@ -22,7 +22,7 @@ export const confirmPart = (site: Site, exchange: Exchange, { email, confirmedAt
   if (!site.sendsMail) return null;
   if (confirmedAt !== null) return html`<h2>Address ${renderTag('good', 'Confirmed')}</h2><p>${email}</p>`;
   return html`<h2>Address</h2>
-    <p>${email} is not confirmed yet: letters may not reach you.</p>
+    <p>${email} is not confirmed yet: mail may not reach you.</p>
     <form method="post" action=${CONFIRM_PATH}>
       ${renderFormField(site, exchange, CONFIRM_PATH)}
       <button type="submit" class="quiet">Send me a code</button>
@@ -38,7 +38,7 @@ const showCodeForm = (site: Site, exchange: Exchange, { status, note }: Problem 
     width: 'narrow',
     body: html`<h1>Confirm your address</h1>
       ${note}
-      <p>A code is on its way to ${exchange.request.session?.email}. It is good for half an hour, once.</p>
+      <p>A code was sent to ${exchange.request.session?.email}. It is valid for half an hour and can be used once.</p>
       <form method="post" action=${CODE_PATH}>
         ${renderFormField(site, exchange, CODE_PATH)}
         ${renderField({ name: 'code', label: 'Code of the letter', autocomplete: 'one-time-code' })}
@@ -79,7 +79,7 @@ export const addConfirmForms = (app: FastifyInstance, site: Site): void => {
     if (!(await confirm(site, accountId, readField(request.body, 'code', 100))))
       return showCodeForm(site, exchange, {
         status: 400,
-        note: renderFault('This code is not good: it was used, has expired, or is another one.'),
+        note: renderFault('This code is not valid: it was used, has expired, or is not the code that was sent.'),
       });
     return sendPage(site, exchange, {
       title: 'Address confirmed',

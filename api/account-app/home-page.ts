@@ -70,7 +70,7 @@ export const homePage: SiteModule = {
         {
           title: 'Perpetual-futures market data',
           description:
-            'Perpetual-futures market data that says how old each number is, who said it and whether it still holds.',
+            'Perpetual-futures market data with the age, the source and the validity of each number.',
           body: html`<div class="hero">
           <h1>Market data that says how old it is</h1>
           <p class="lead">

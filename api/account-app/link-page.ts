@@ -52,7 +52,7 @@ const showMessage = (site: Site, exchange: Exchange, { asked, problem }: Step) =
       <form method="post" action=${PATH} class="panel" data-wallet=${asked.payer}>
         ${renderFormField(site, exchange, PATH)}
         ${Object.entries(asked).map(([name, value]) => html`<input type="hidden" name=${name} value=${value} />`)}
-        ${renderField({ name: 'signature', label: 'Signature', hint: 'Of any tool that signs a personal message (EIP-191).', attributes: { placeholder: '0x…', maxlength: 8_196, spellcheck: 'false' } })}
+        ${renderField({ name: 'signature', label: 'Signature', hint: 'From any tool that signs personal messages (EIP-191).', attributes: { placeholder: '0x…', maxlength: 8_196, spellcheck: 'false' } })}
         <p class="actions">
           <button type="button" class="quiet" data-sign hidden>Sign with the wallet of this browser</button>
           <button type="submit">Link the key</button>

@@ -96,7 +96,7 @@ const renderWhyPlan = ({ plan, ownPlan }: Session): Content =>
         'good',
         html`<p>
           ${PLANS[plan].name} is the plan of your best live key; the account's own plan is ${PLANS[ownPlan].name}. Agents that you connect have
-          the better one, and keys that you make here have the account's.
+          the better one, and keys that you create here have the account's.
         </p>`,
       );
 
@@ -109,7 +109,7 @@ const showPlan = async (site: Site, exchange: Exchange) => {
   return sendPage(site, exchange, {
     title: 'Plan',
     body: html`<h1>Plan ${plan.name}</h1>
-      <p class="lead">Limits hold for each key by itself; the day is the UTC day.</p>
+      <p class="lead">Limits apply to each key separately; a day is a UTC day.</p>
       ${renderWhyPlan(session)}
       <h2>Today</h2>
       ${
@@ -121,7 +121,7 @@ const showPlan = async (site: Site, exchange: Exchange) => {
       ${renderAllLimits(plan)}
       <h2>Plans</h2>
       <p>
-        A larger plan is bought with USDC, 30 days at a time, by the API itself: a request without a key is answered 402 with the price of each
+        A larger plan is bought with USDC, 30 days at a time, by the API itself: a request without a key is answered with 402 and the price of each
         plan. No card and no subscription. <a href="/plan/link">Link a bought key</a> to this account.
       </p>
       ${renderPlansTable(plan)}`,

@@ -45,7 +45,7 @@ const showAll = async (site: Site, exchange: Exchange, { problem, fields = NEW_R
     status,
     islands: ISLANDS,
     body: html`<h1>Agent rules</h1>
-      <p class="lead">A rule is a query that is evaluated again and again; an agent reads whether it holds, and what changed.</p>
+      <p class="lead">A rule is a query that is evaluated repeatedly; an agent reads whether it holds, and what has changed.</p>
       ${renderRuleTable(rules, states)}
       <h2>New rule</h2>
       ${problem}${renderRuleForm(site, exchange, { path: PATH, fields, verb: 'Make the rule' })}${await renderHooksPart(site, exchange)}`,

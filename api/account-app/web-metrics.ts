@@ -24,12 +24,12 @@ const addLoad = (registry: Registry, pool: Pool): void => {
   const { watchGauge, watchCounter } = bindMetrics(registry);
   watchGauge(
     'perp_web_passwords_waiting',
-    'Passwords that are checked or wait for it.',
+    'Passwords that are being checked or wait to be checked.',
     () => readPasswordLoad().waiting,
   );
   watchCounter(
     'perp_web_passwords_refused_total',
-    'Passwords that were not checked, for too many waited: answered 503.',
+    'Passwords that were not checked because too many waited; the response was 503.',
     () => readPasswordLoad().refused,
   );
   watchGauge(
@@ -47,7 +47,7 @@ const addBacklog = (registry: Registry, pool: Pool): void => {
   );
   new Gauge({
     name: 'perp_web_letters_waiting',
-    help: 'Letters of the last day that were not sent.',
+    help: 'Messages of the last day that were not sent.',
     registers: [registry],
     async collect() {
       // While the database is unavailable the last figures remain.
@@ -66,7 +66,7 @@ export const createWebMetrics = (registry: Registry, pool: Pool): CountWeb => {
     buckets: BUCKETS,
     labelNames: ['route'],
   });
-  const letters = makeCounter('perp_web_letters_total', 'Attempts to send a letter.', ['outcome']);
+  const letters = makeCounter('perp_web_letters_total', 'Attempts to send a message.', ['outcome']);
   const tidied = makeCounter('perp_web_tidied_rows_total', 'Expired rows that were deleted.', ['table']);
   for (const outcome of ['sent', 'failed'] as const) letters.inc({ outcome }, 0);
   addLoad(registry, pool);

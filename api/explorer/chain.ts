@@ -20,8 +20,8 @@ const MOST_PARAMS = 2_000;
 const MOST_BYTES = 1_000_000;
 const TIMEOUT_MS = 15_000;
 
-const AWAY = { status: 503, code: 'UNAVAILABLE', text: 'The node of the chain does not answer.' };
-const NOT_ASKED = { status: 403, code: 'FORBIDDEN', text: 'This is not asked of the node here.' };
+const AWAY = { status: 503, code: 'UNAVAILABLE', text: 'The node of the chain does not respond.' };
+const NOT_ASKED = { status: 403, code: 'FORBIDDEN', text: 'This call to the node is not allowed here.' };
 const ELSEWHERE = { status: 403, code: 'FORBIDDEN', text: 'This request came from another site.' };
 
 /** Nothing is added where the site knows no node (RPC_URL). */

@@ -186,7 +186,7 @@ const renderBody = (shown: Shown): Content =>
     <h2>Over time</h2>
     ${renderRangeLinks(shown)}
     <p class="muted small-text">
-      Nothing is drawn where no value holds; the lanes below each chart show why. Arrow keys move the line of a chart.
+      Nothing is drawn where no value is valid; the lanes below each chart show why. Arrow keys move the line of a chart.
     </p>
     <div id="charts" data-where=${shown.where} data-range=${shown.view.range} data-raw=${shown.view.isRaw ? 'yes' : 'no'}>
       ${CHARTS.filter(({ layer }) => shown.scope.layers.includes(layer)).map((chart) => renderChart(chart, shown.listings))}

@@ -60,7 +60,7 @@ const renderRowForm = ({ day, layer, listing, at, seq }: ProofQuery, newest: New
     <div class="field">
       <label for="at">Instant of the row</label>
       <input id="at" name="at" value=${at} placeholder="end of the day" autocomplete="off" />
-      <span class="hint">The newest row up to this instant is proved. For candles: their minute; 12:00 when left empty.</span>
+      <span class="hint">The newest row up to this instant is proved. For candles: their minute; 12:00 if it is empty.</span>
     </div>
     <div class="field">
       <label for="seq">or its number</label>
@@ -93,10 +93,10 @@ const renderAnswerPart = (site: Site): Content =>
       ${outline}
     </div>
     <section>
-      <h2>The proof as it came</h2>
+      <h2>The proof as received</h2>
       <p class="muted">
-        Change a character, or paste a proof from elsewhere, and check again: the step that does not hold says so. Nothing of it leaves this page
-        but what is asked of the chain. The same by a program of one file: <a href=${`${site.urls.base}/docs/verify`}>verify.py and verify.mjs</a>.
+        Change a character, or paste another proof, and check again: the step that fails is marked. Nothing of it leaves this page except the
+        queries to the chain. The same check as a single-file program: <a href=${`${site.urls.base}/docs/verify`}>verify.py and verify.mjs</a>.
       </p>
       <textarea id="proof-text" rows="10" spellcheck="false" aria-label="The proof as JSON"></textarea>
       <p class="actions"><button type="button" id="proof-check" class="quiet">Check this text</button></p>
@@ -106,12 +106,12 @@ const show = async (site: Site, exchange: Exchange): Promise<ReturnType<typeof s
   const asked = parseRequest(exchange.request.query);
   return sendExplorer(site, exchange, {
     title: 'Proof',
-    description: 'The way of one row to the root that was posted on the chain, recomputed in your browser.',
+    description: 'The path of one row to the root that was posted on the chain, recomputed in your browser.',
     islands: ['proof'],
     styles: ['query', 'proof'],
     body: html`<h1>Proof of a row</h1>
       <p class="lead">
-        Every stored row of a closed day is a leaf of a hash tree, whose root stands on a public chain. Your browser recomputes every step.
+        Every stored row of a closed day is a leaf of a hash tree, whose root is posted on a public chain. Your browser recomputes every step.
       </p>
       ${renderRowForm(asked, await readNewestDay(site))} ${renderAnswerPart(site)}`,
   });

@@ -103,7 +103,7 @@ const listGuidePages = (): readonly DocsPage[] => [
   fromFile('Guides', 'docs/guides/agents.md', {
     slug: 'agents',
     title: 'Agents',
-    summary: 'The tool server (MCP): how clients connect, what the tools do, what a failure says.',
+    summary: 'The tool server (MCP): how clients connect, what the tools do, and the meaning of failures.',
   }),
   fromFile('Guides', 'clients/python/README.md', {
     slug: 'python',
@@ -162,7 +162,7 @@ const listDataPages = (): readonly DocsPage[] => [
     ...fromFile('Data', 'docs/venues.md', {
       slug: 'venues',
       title: 'Venues',
-      summary: 'What each venue publishes, how often, in which units, what it leaves out, and its last reading.',
+      summary: 'What each venue publishes, how often, in which units, what it omits, and its last reading.',
     }),
     live: 'venues',
   },

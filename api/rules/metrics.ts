@@ -29,13 +29,13 @@ const MEASURED_FOR_MS = 60_000;
 
 export const createRuleMetrics = (registry: Registry, nowMs = () => performance.now()): CountRules => {
   const { makeCounter, makeGauge } = bindMetrics(registry);
-  const questions = makeCounter('perp_rules_questions_total', 'Questions that rules ask, evaluated.');
+  const questions = makeCounter('perp_rules_questions_total', 'Questions of rules that were evaluated.');
   const rules = makeCounter('perp_rules_evaluations_total', 'Rules evaluated at their instants.');
   const failures = makeCounter('perp_rules_failures_total', 'Evaluations that failed.');
-  const passed = makeCounter('perp_rules_skipped_total', 'Instants of rules that were passed over.');
+  const passed = makeCounter('perp_rules_skipped_total', 'Instants of rules that were skipped.');
   const lag = makeGauge(
     'perp_rules_lag_seconds',
-    'From an instant to its states being stored: of the one evaluated last, or the age of the oldest that waits.',
+    'Time from an instant until its states are stored: for the instant evaluated last, or the age of the oldest one that waits.',
   );
   const deliveries = makeCounter('perp_rules_deliveries_total', 'Attempts to deliver moves to webhooks.', ['outcome']);
   const held = makeGauge('perp_rules_held', 'Rules of this process, and replaced readings it keeps for them.', [

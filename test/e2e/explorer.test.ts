@@ -143,12 +143,12 @@ t.test('what a fault has touched is withheld with its reason until it is whole a
   await Promise.all(Object.entries(CAUSES).map(seen));
   const tip = page.getByRole('tooltip');
   await findCell(on, CUT).hover();
-  t.match(await tip.textContent(), /The connection that brought it was lost\./, 'on hover');
+  t.match(await tip.textContent(), /The connection that delivered it was lost\./, 'on hover');
   await page.keyboard.press('Escape');
   t.equal(await tip.isVisible(), false, 'dismissed by Escape');
   await page.mouse.move(0, 0);
   await findCell(on, CUT).focus();
-  t.match(await tip.textContent(), /The connection that brought it was lost\./, 'on focus');
+  t.match(await tip.textContent(), /The connection that delivered it was lost\./, 'on focus');
   t.equal(await findCell(on, CUT).getAttribute('aria-describedby'), await tip.getAttribute('id'));
   await shoot(on, 'board-withheld');
   t.same(await findCutTexts(on), [], 'reasons fit their cells');

@@ -2,13 +2,13 @@
 import { GAP_CAUSES } from '../../../schemas/gap-causes.ts';
 
 const REASONS: Readonly<Record<string, string>> = {
-  connection_lost: 'The connection that brought it was lost.',
+  connection_lost: 'The connection that delivered it was lost.',
   horizon_passed: 'Its horizon has passed: the venue has not published it again in time.',
   state_lag: 'Our own processing is behind.',
   horizon_unknown: 'Nothing proves that it is current.',
   freshness_bound: 'It is older than the freshness bound.',
-  no_value: 'Nothing was said yet.',
-  not_retained: 'This time is not kept.',
+  no_value: 'Nothing was received yet.',
+  not_retained: 'Data of this time is not kept.',
   gap: 'There is a gap.',
   venue_capability: 'The venue does not publish it.',
   policy_off: 'It is not collected.',

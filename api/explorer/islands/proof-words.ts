@@ -19,6 +19,6 @@ export const formatConclusion = ({ steps, onChain, rehearsal }: Checked): string
   if (!onChain)
     return `${listNames(steps, 'ok').length} steps hold. The chain itself was not queried, because this site has no node for it.`;
   return rehearsal
-    ? `Proven in a rehearsal: ${describeHeld(steps)} The chain is not Base itself, so the anchor binds nobody.`
+    ? `Proven in a rehearsal: ${describeHeld(steps)} The chain is not Base itself, so the anchor is not binding.`
     : `Proven: ${describeHeld(steps)}`;
 };

@@ -189,7 +189,7 @@ const check = async (): Promise<void> => {
         renderElement('h2', {}, 'Steps'),
         renderElement('ol', { class: 'steps' }, ...checked.steps.map(renderCheckStep)),
       ),
-      renderElement('section', {}, renderElement('h2', {}, 'The way of the row'), renderWay(proof)),
+      renderElement('section', {}, renderElement('h2', {}, 'The path of the row'), renderWay(proof)),
     );
   } catch (error) {
     head.textContent = `This is not a proof: ${(error as Error).message}`;
@@ -220,7 +220,7 @@ const prove = async (): Promise<void> => {
     ...(seq === '' ? {} : { seq }),
   });
   history.replaceState(null, '', `${location.pathname}?${shown}`);
-  head.textContent = 'Asking for the proof…';
+  head.textContent = 'Requesting the proof…';
   showFaults([]);
   try {
     const answer = await callApi(

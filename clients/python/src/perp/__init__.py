@@ -1,4 +1,4 @@
-"""Perpetual-futures market data that says how old each number is, who said it and whether it still holds.
+"""Perpetual-futures market data with the age, the source and the validity of each number.
 
     import perp
 
