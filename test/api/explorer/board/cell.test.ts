@@ -32,10 +32,10 @@ t.test('a present reading is its digits with an age that grows', (t) => {
 
 t.test('stale and missing readings are withheld with their reason', (t) => {
   for (const [over, label, words] of [
-    [{ status: 'stale', reason: 'connection_lost' }, 'connection lost', /connection that brought it was lost/],
+    [{ status: 'stale', reason: 'connection_lost' }, 'connection lost', /connection that delivered it was lost/],
     [{ status: 'stale', reason: 'horizon_passed' }, 'horizon passed', /horizon has passed/],
     [{ status: 'missing', reason: 'gap', gap_cause: 'crossed_book' }, 'crossed book', /The book was crossed/],
-    [{ status: 'missing', reason: 'no_value', received_at: null }, 'no value', /Nothing was said/],
+    [{ status: 'missing', reason: 'no_value', received_at: null }, 'no value', /Nothing was received/],
     [{ status: 'stale', reason: 'moon_phase' }, 'moon phase', /^moon phase$/],
     [{ status: 'missing', reason: 'gap', gap_cause: 'policy_off' }, 'policy off', /not collected/],
   ] as const) {
