@@ -4,7 +4,7 @@
 export const GAP_CAUSES = {
   collector_down: 'No collector of ours ran.',
   connection_lost: 'The connection to the venue was lost.',
-  venue_down: 'The venue did not answer, or answered with a fault of its own.',
+  venue_down: 'The venue did not respond, or responded with an error.',
   venue_maintenance: 'The venue announced maintenance.',
   venue_rate_limit: 'The venue refused requests above its limits.',
   parse_error: 'A message could not be read.',

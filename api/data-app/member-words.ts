@@ -350,7 +350,7 @@ const WORDS: Readonly<Record<string, string>> = {
   'heartbeat.served_at': 'Everything recorded up to this instant has been sent.',
   'heartbeat.lag_ms': 'Milliseconds from `served_at` to `at`; null while `served_at` is null.',
   'ready.served_at': 'Everything recorded up to this instant has been sent.',
-  'gap.from': 'Start of the time whose events are left out; null when it is not known.',
+  'gap.from': 'Start of the period whose events are omitted; null when it is not known.',
   'gap.to': 'End of that time.',
   'gap.scope.layer': 'Layer; absent for every layer.',
 };

@@ -39,7 +39,7 @@ export const openFileLinks = (store: ObjectStore, secret: FileLinks['secret'], b
   make: async (key, nowMs) => {
     const expires = Math.floor(nowMs / 1_000) + LINK_S;
     const name = readObjectName(key);
-    if (name === null) throw new Error(`"${key}" is no archive file`);
+    if (name === null) throw new Error(`"${key}" is not an archive file`);
     const url =
       store.presign === null
         ? `${baseUrl.replace(/\/$/, '')}${writeLink(await secret(), key, expires)}`

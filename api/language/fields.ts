@@ -34,7 +34,7 @@ const reference = { layer: 'reference', sampleable: false, additive: false } as 
 /** A field as the file of its layer declares it: a member, or a computed field. */
 const toField = (layer: ReadingDeclaration<ReadingLayer>, name: string, declared: LayerField): Field => {
   const member = declared.computed ?? layer.members[name];
-  if (member === undefined) throw new Error(`field ${name} of layer ${layer.name} is no member and is not computed`);
+  if (member === undefined) throw new Error(`field ${name} of layer ${layer.name} is not a member and is not computed`);
   return {
     name,
     scope: 'venue',

@@ -24,7 +24,7 @@ const MOST = 1_000;
 const Input = Type.Object(
   {
     where: Type.Optional(SelectionText),
-    layer: Type.Optional(makeArchiveLayerInput('Archived layer. All layers when left out.')),
+    layer: Type.Optional(makeArchiveLayerInput('Archived layer. Default: all layers.')),
     from: Type.Optional(makeDayInput('First day, inclusive.', '2026-01-10')),
     to: Type.Optional(makeDayInput('Last day, inclusive.', '2026-01-15')),
     limit: Type.Optional(

@@ -28,7 +28,7 @@ export class Instrument {
   said(leaf: Leaf, at: Element | null): LeafValue {
     const element = at ?? (this.elements[0] as Element);
     const slot = this.plan.slotOf.get(leaf);
-    if (slot === undefined) throw new Error(`"${leaf.name}" is no leaf of the plan`);
+    if (slot === undefined) throw new Error(`"${leaf.name}" is not a leaf of the plan`);
     const held = element.said[slot];
     if (held !== undefined) return held;
     const said = readLeaf(leaf, element.facts, this.#group);

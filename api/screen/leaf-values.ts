@@ -112,7 +112,7 @@ const readReference = (name: string, facts: Facts, group: readonly Facts[]): Lea
     case 'min_qty':
       return readRule(name, facts);
     default:
-      throw new Error(`"${name}" is no reference field`);
+      throw new Error(`"${name}" is not a reference field`);
   }
 };
 

@@ -28,13 +28,13 @@ const requireTimeframe = (node: SourceNode | FieldNode | CallNode): Timeframe =>
 
 const toSourceSpec = (node: SourceNode): ColumnSpec => {
   const source = SOURCES.get(node.name);
-  if (source === undefined) throw new Error(`"${node.name}" is no source`);
+  if (source === undefined) throw new Error(`"${node.name}" is not a source`);
   return { kind: 'candles', priceType: source.priceType, member: source.member, timeframe: requireTimeframe(node) };
 };
 
 const toFieldSpec = (node: FieldNode): ColumnSpec => {
   const layer = FIELDS.get(node.name)?.layer;
-  if (layer === undefined || layer === 'reference') throw new Error(`"${node.name}" is no series`);
+  if (layer === undefined || layer === 'reference') throw new Error(`"${node.name}" is not a series`);
   return { kind: 'layer', layer, member: node.name, timeframe: requireTimeframe(node) };
 };
 
@@ -47,7 +47,7 @@ const listTradeColumns = (node: CallNode, members: readonly CandleMember[]): Col
 
 export const requireFunction = ({ name }: CallNode): FunctionSpec => {
   const spec = FUNCTIONS.get(name);
-  if (spec === undefined) throw new Error(`"${name}" is no function`);
+  if (spec === undefined) throw new Error(`"${name}" is not a function`);
   return spec;
 };
 
@@ -184,10 +184,10 @@ const computeSeriesCall = (node: CallNode, count: number, read: ReadColumn): Ele
     }
     case 'candles':
       if (how.what === 'atr') return computeAverageTrueRange(node, count, read);
-      throw new Error(`"${node.name}" is no series`);
+      throw new Error(`"${node.name}" is not a series`);
     case 'cross':
     case 'layer':
-      throw new Error(`"${node.name}" is no series`);
+      throw new Error(`"${node.name}" is not a series`);
     default:
       return how satisfies never;
   }
@@ -207,7 +207,7 @@ const computeSeries = (node: Node, count: number, read: ReadColumn): Elements =>
     case 'call':
       return computeSeriesCall(node, count, read);
     default:
-      throw new Error(`"${node.type}" is no series`);
+      throw new Error(`"${node.type}" is not a series`);
   }
 };
 

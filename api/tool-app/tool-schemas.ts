@@ -18,7 +18,7 @@ const MOST_MEMBERS = 32;
 const MEMBERS: Readonly<Record<string, Shape>> = {
   where: {
     ...Where,
-    description: 'Listings asked for, as text or as an object; all of the plan when left out.',
+    description: 'Selection of listings, as text or as an object. Default: all listings of the plan.',
     examples: ['base = BTC and quote = USDT', { base: ['BTC', 'ETH'] }],
   },
   query: { description: 'The question in DQL: text, or its machine form as an object.' },

@@ -23,8 +23,8 @@ const WHERE = ['-w, --where <selection>', "listings, such as 'base = BTC and quo
 const LAYERS = ['-l, --layers <list>', 'layers separated by commas, such as mark,funding'] as const;
 const PERIOD = [
   ['--from <instant>', 'start, such as 2026-01-15T12:00:00Z'],
-  ['--to <instant>', 'end; now when left out'],
-  ['--last <duration>', 'starts this long before the end, such as 2h; 1h when --from is left out too'],
+  ['--to <instant>', 'end; default: now'],
+  ['--last <duration>', 'length of the window before the end, such as 2h; default without --from: 1h'],
 ] as const;
 const TABLE_OUT = ['--out <file>', 'file for --parquet'] as const;
 const UNITS = new Option('-u, --units <units>', 'unit of quantities').choices(['published', 'base', 'quote']);
@@ -108,7 +108,7 @@ export const COMMANDS: readonly Entry[] = [
       LAYERS,
       UNITS,
       ...PERIOD,
-      ['--interval <length>', 'one row a period; 1m when left out'],
+      ['--interval <length>', 'one row per period; default: 1m'],
       ['--raw', 'every stored row; plans from Standard'],
       ['--at <instants>', 'the newest reading at each instant; separated by commas'],
       FRESHNESS,
@@ -150,7 +150,7 @@ export const COMMANDS: readonly Entry[] = [
   { usage: 'account', summary: 'plan, limits and counters of the key', act: printAccount },
   { usage: 'receipt <receipt_id>', summary: 'what became of the payment of one call', act: printReceipt },
   { usage: 'doctor', summary: 'key, address, clock, plan, and what is stale and why', flags: [WHERE], act: runDoctor },
-  { usage: 'login', summary: 'keep the key, read from standard input, in a file of your own', act: logIn },
+  { usage: 'login', summary: 'store the key, read from standard input, in a file that only you can read', act: logIn },
   { usage: 'logout', summary: 'forget it', act: logOut },
 ];
 

@@ -43,13 +43,13 @@ const syncFolder = async (folder: string): Promise<void> => {
 
 /** Returns the key; throws for one that is no path inside a store. */
 export const checkKey = (key: string): string => {
-  if (!KEY.test(key)) throw new Error(`"${key}" is no key of a file`);
+  if (!KEY.test(key)) throw new Error(`"${key}" is not a key of a file`);
   return key;
 };
 
 const toPath = (folder: string, key: string): string => {
   const path = normalize(join(folder, checkKey(key)));
-  if (!path.startsWith(`${normalize(folder)}${sep}`)) throw new Error(`"${key}" is no key of a file`);
+  if (!path.startsWith(`${normalize(folder)}${sep}`)) throw new Error(`"${key}" is not a key of a file`);
   return path;
 };
 

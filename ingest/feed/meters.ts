@@ -49,7 +49,7 @@ export const createMeters = (registry: Registry): Meters => {
     'Book snapshots requested: to start a book, to confirm a quiet one, to refresh an old one.',
     ['venue', 'why'],
   );
-  const fillIns = makeCounter('ingest_fill_ins_total', 'Requests for what sockets left out: candle, confirmation.', [
+  const fillIns = makeCounter('ingest_fill_ins_total', 'Requests for data that sockets omitted: candle, confirmation.', [
     'venue',
     'kind',
   ]);

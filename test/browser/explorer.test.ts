@@ -58,7 +58,7 @@ for (const [look, colours] of LOOKS) {
 
     await write(on, 'any(venues where funding_8h > 99)');
     await page.getByRole('button', { name: 'Run', exact: true }).click();
-    await page.getByText('No instrument meets the query. Those with an unknown result are left out').waitFor();
+    await page.getByText('The query holds for no instrument. Instruments with an unknown result are omitted').waitFor();
 
     await write(on, 'any(venues where oi > 0) select mark, oi');
     await page.getByLabel('Include instruments with an unknown result').check();

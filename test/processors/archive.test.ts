@@ -272,6 +272,6 @@ t.test('the files of a day are written again up to its sixth day (AR-03)', async
 
 t.test('a key that leads out of the store is refused', async (t) => {
   for (const key of ['../x', 'a/../../x', '/etc/passwd', '', 'a//b', '.partial/x', 'a/.hidden'])
-    await t.rejects(store.read(key), /is no key/, key);
+    await t.rejects(store.read(key), /is not a key/, key);
   t.equal(await store.size('2026-01-10/none'), null);
 });

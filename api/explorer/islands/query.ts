@@ -215,7 +215,7 @@ const explainNothing = ({ mode, unknown }: Question): string => {
   if (mode === 'snapshots') return 'No listing is in this selection.';
   return unknown
     ? 'The query is false for every instrument.'
-    : 'No instrument meets the query. Those with an unknown result are left out unless you include them.';
+    : 'The query holds for no instrument. Instruments with an unknown result are omitted unless you include them.';
 };
 
 const run = async ({ keepsAddress = false } = {}): Promise<void> => {

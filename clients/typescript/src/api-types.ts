@@ -1732,7 +1732,7 @@ export type StreamEvent<F extends Digits = number> =
 export type VenuesRequest = Record<string, never>;
 
 export type InstrumentsRequest = {
-  /** Selection of listings as text, such as `base in (BTC, ETH) and quote = USDT`. All listings when left out. */
+  /** Selection of listings as text, such as `base in (BTC, ETH) and quote = USDT`. Default: all listings. */
   readonly where?: string;
   /** Instant that the answer describes. Default now. Marks of the past are not read: a quantity that needs one to be converted is null. RFC 3339, or a date. */
   readonly as_of?: string;
@@ -1756,9 +1756,9 @@ export type AgentStateRequest = {
 };
 
 export type ArchiveRequest = {
-  /** Selection of listings as text, such as `base in (BTC, ETH) and quote = USDT`. All listings when left out. */
+  /** Selection of listings as text, such as `base in (BTC, ETH) and quote = USDT`. Default: all listings. */
   readonly where?: string;
-  /** Archived layer. All layers when left out. */
+  /** Archived layer. Default: all layers. */
   readonly layer?: string;
   /** First day, inclusive. */
   readonly from?: string;
@@ -1811,7 +1811,7 @@ export type ReceiptRequest = {
 export type AccountRequest = Record<string, never>;
 
 export type StreamRequest = {
-  /** Selection of listings as text, such as `base = BTC and quote = USDT`. All listings when left out. */
+  /** Selection of listings as text, such as `base = BTC and quote = USDT`. Default: all listings. */
   readonly where?: string;
   /** Layers separated by commas, of ticker, mark, funding, oi, book, stats, book_bands, candles, liquidation, trade. Default: the first six that the plan has. */
   readonly layers?: string;

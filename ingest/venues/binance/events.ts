@@ -201,7 +201,7 @@ type CandleFields = Readonly<Record<'t' | 'o' | 'h' | 'l' | 'c' | 'v' | 'q' | 'n
 /** Mark and index candles have zeros as volumes; they are no figures. */
 const toCandle = (subject: Subject, { t, o, h, l, c, v, q, n, priceType, closed }: CandleFields): readonly Mapped[] => {
   const open_time = readMsOrNull(t, 't');
-  if (open_time === null) throw makeBadFrame('t is no instant');
+  if (open_time === null) throw makeBadFrame('t is not an instant');
   const isTraded = priceType === 'trade';
   const volume = isTraded ? readAmount(v, 'v') : null;
   const prices = readCandlePrices({ open: o, high: h, low: l, close: c }, volume);

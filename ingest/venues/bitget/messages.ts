@@ -233,7 +233,7 @@ const toCandle = (
     ? [row.start, row.open, row.high, row.low, row.close, row.volume, row.turnover]
     : readList(row, 'candle');
   const open_time = readMsOrNull(start, 'start');
-  if (open_time === null) throw makeBadFrame('start is no instant');
+  if (open_time === null) throw makeBadFrame('start is not an instant');
   const isTraded = priceType === 'trade';
   const traded = isTraded ? readAmount(volume, 'volume') : null;
   const prices = readCandlePrices({ open, high, low, close }, traded);

@@ -72,7 +72,7 @@ const readHours = (value: unknown, name: string): number | null => {
   const hours = readAmountOrNull(value, name);
   if (hours === null) return null;
   const ms = Number(hours) * MS_PER_HOUR;
-  if (!Number.isSafeInteger(ms)) throw makeBadFrame(`${name} is no interval`, 'bad_figure');
+  if (!Number.isSafeInteger(ms)) throw makeBadFrame(`${name} is not an interval`, 'bad_figure');
   // Zero means: none yet.
   return ms === 0 ? null : ms;
 };

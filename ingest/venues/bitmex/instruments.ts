@@ -24,7 +24,7 @@ export const readInterval = (value: unknown): number | null => {
   const at = readInstantOrNull(value, 'fundingInterval');
   if (at === null) return null;
   const ms = at / 1000 - ZERO_INTERVAL_MS;
-  if (!Number.isSafeInteger(ms) || ms > 366 * 86_400_000) throw makeBadFrame('fundingInterval is no interval');
+  if (!Number.isSafeInteger(ms) || ms > 366 * 86_400_000) throw makeBadFrame('fundingInterval is not an interval');
   return ms === 0 ? null : ms;
 };
 

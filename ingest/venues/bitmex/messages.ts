@@ -85,7 +85,7 @@ const dropOtherPool =
 
 const readAction = (value: unknown): Action => {
   if (value === 'partial' || value === 'insert' || value === 'update' || value === 'delete') return value;
-  throw makeBadFrame('action is no action');
+  throw makeBadFrame('action is not a known action');
 };
 
 /** Rows of perpetuals. A full row of an instrument has its type. */

@@ -231,7 +231,7 @@ type CandleFields = Readonly<Record<'start' | 'open' | 'high' | 'low' | 'close' 
 
 const toCandle = (subject: Subject, fields: CandleFields): readonly Mapped[] => {
   const open_time = readMsOrNull(fields.start, 'start');
-  if (open_time === null) throw makeBadFrame('start is no instant');
+  if (open_time === null) throw makeBadFrame('start is not an instant');
   const isTraded = fields.priceType === 'trade';
   const volume = isTraded ? readAmount(fields.volume, 'volume') : null;
   const prices = readCandlePrices(fields, volume);

@@ -351,7 +351,7 @@ const mapCandles = (result: Fields, query: URLSearchParams | undefined, { receiv
 /** `tick` is the start. */
 const toCandle = (subject: Subject, fields: Fields): readonly Mapped[] => {
   const open_time = readMsOrNull(fields.tick, 'tick');
-  if (open_time === null) throw makeBadFrame('tick is no instant');
+  if (open_time === null) throw makeBadFrame('tick is not an instant');
   const volume = readAmount(fields.volume, 'volume');
   const { open, high, low, close } = fields;
   const prices = readCandlePrices({ open, high, low, close }, volume);

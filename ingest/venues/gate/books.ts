@@ -163,7 +163,7 @@ export const mapBookAnswer = (body: unknown, source: Source): readonly Mapped[] 
   });
   if (last === null) return [mapped];
   const limit = source.query.get('limit');
-  if (limit !== null && !/^\d+$/.test(limit)) throw makeBadFrame('limit is no number of levels');
+  if (limit !== null && !/^\d+$/.test(limit)) throw makeBadFrame('limit is not a number of levels');
   const full = limit === null ? undefined : toFullSides(sides, Number(limit));
   return [{ ...mapped, chain: toSnapshotChain(symbol, last, full), channel: DIFFS }];
 };

@@ -21,7 +21,7 @@ export const readSeconds = (value: unknown, name: string): Micros | null => {
   if (typeof value === 'number' && Number.isInteger(value) && value > 0 && value <= LATEST_SECONDS)
     return value * 1_000_000;
   const [, seconds, fraction = ''] = /^(\d{1,11})(?:\.(\d+))?$/.exec(String(value)) ?? [];
-  if (seconds === undefined || Number(seconds) > LATEST_SECONDS) throw makeBadFrame(`${name} is no instant`);
+  if (seconds === undefined || Number(seconds) > LATEST_SECONDS) throw makeBadFrame(`${name} is not an instant`);
   const at = Number(seconds) * 1_000_000 + Number(fraction.slice(0, 6).padEnd(6, '0'));
   return at === 0 ? null : at;
 };

@@ -282,7 +282,7 @@ type CandleOf = { readonly priceType: PriceType; readonly turnover: Digits | nul
 /** `w` marks a closed window. The turnover is `a` in frames (since 2026), `sum` in answers. */
 const toCandle = (subject: Subject, candle: Fields, { priceType, turnover }: CandleOf): readonly Mapped[] => {
   const open_time = readSeconds(candle.t, 't');
-  if (open_time === null) throw makeBadFrame('t is no instant');
+  if (open_time === null) throw makeBadFrame('t is not an instant');
   const isTraded = priceType === 'trade';
   const volume = isTraded ? readAmountOrNull(candle.v, 'v') : null;
   const prices = readCandlePrices(

@@ -283,7 +283,7 @@ const mapClosedPosition = mapSwap(
 const toCandle = (subject: Subject, element: Fields, priceType: PriceType): Mapped | null => {
   const seconds = readCountOrNull(element.id, 'id');
   const open_time = seconds === null ? null : readMsOrNull(seconds * 1000, 'id');
-  if (open_time === null) throw makeBadFrame('id is no instant');
+  if (open_time === null) throw makeBadFrame('id is not an instant');
   const isTraded = priceType === 'trade';
   const volume = isTraded ? readAmount(element.vol, 'vol') : null;
   const { open, high, low, close } = element;

@@ -120,7 +120,7 @@ const toValues = (coin: Fields, venue_symbol: string, quote: string): ListingVal
   const market = toMarket(venue_symbol);
   const asset = market === '' ? venue_symbol : venue_symbol.slice(market.length + 1);
   const sizeDecimals = readCountOrNull(coin.szDecimals, 'szDecimals');
-  if (sizeDecimals === null || sizeDecimals > 18) throw makeBadFrame('szDecimals is no number of decimals');
+  if (sizeDecimals === null || sizeDecimals > 18) throw makeBadFrame('szDecimals is not a number of decimals');
   // A price has at most five significant figures and 6 - szDecimals decimals: no fixed step, and the endpoint has none.
   return makeListingValues({
     venue_symbol,

@@ -234,7 +234,7 @@ const inflate = (packed: string): string => {
   try {
     return inflateRawSync(Buffer.from(packed, 'base64'), { maxOutputLength: MOST_BYTES }).toString();
   } catch {
-    throw makeBadFrame('data is no deflate', 'unreadable');
+    throw makeBadFrame('data is not deflate data', 'unreadable');
   }
 };
 
@@ -316,7 +316,7 @@ const mapCandle = (value: unknown, { receivedAt }: Source): readonly Mapped[] =>
   const symbol = readText(candle.s, 's');
   if (candle.i !== '1m' || !isPerpetual(symbol)) return [];
   const open_time = readMsOrNull(candle.t, 't');
-  if (open_time === null) throw makeBadFrame('t is no instant');
+  if (open_time === null) throw makeBadFrame('t is not an instant');
   const volume = readAmount(candle.v, 'v');
   const prices = readCandlePrices({ open: candle.o, high: candle.h, low: candle.l, close: candle.c }, volume);
   if (prices === null) return [];

@@ -129,6 +129,6 @@ const readPrecision = (value: unknown): number | null => {
   if (isAbsent(value)) return null;
   const decimals = Number(value);
   if (!Number.isInteger(decimals) || Math.abs(decimals) > 30)
-    throw makeBadFrame(`${PRECISION} is no number of decimals`);
+    throw makeBadFrame(`${PRECISION} is not a number of decimals`);
   return decimals;
 };

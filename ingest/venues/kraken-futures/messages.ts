@@ -323,7 +323,7 @@ const mapMinute: Mapper = (body, source) => {
 /** Mark and index candles have a volume of zero; it is no figure. */
 const toCandle = (subject: Subject, candle: Fields, price_type: PriceType): readonly Mapped[] => {
   const open_time = readMsOrNull(candle.time, 'time');
-  if (open_time === null) throw makeBadFrame('time is no instant');
+  if (open_time === null) throw makeBadFrame('time is not an instant');
   const isTraded = price_type === 'trade';
   const volume = isTraded ? readAmountOrNull(candle.volume, 'volume') : null;
   const { open, high, low, close } = candle;

@@ -105,7 +105,7 @@ const toValues = (contract: Fields): ListingValues => {
 
 /** `isQuanto` is true for some linear contracts: the settlement currency decides. */
 const readKind = (contract: Fields): ListingValues['venue_kind'] => {
-  if (typeof contract.isInverse !== 'boolean') throw makeBadFrame('isInverse is no flag');
+  if (typeof contract.isInverse !== 'boolean') throw makeBadFrame('isInverse is not a flag');
   if (contract.isInverse) return 'inverse';
   return contract.settleCurrency === contract.quoteCurrency ? 'linear' : 'quanto';
 };

@@ -48,7 +48,7 @@ export const readStamp = (value: unknown, name: string): Micros | null => {
   const stamp = BigInt(readId(value, name));
   if (stamp === 0n) return null;
   const micros = stamp >= FIRST_NANOS ? stamp / 1000n : stamp >= FIRST_MICROS ? stamp : stamp * 1000n;
-  if (stamp < 0n || micros > LATEST_MICROS) throw makeBadFrame(`${name} is no instant`);
+  if (stamp < 0n || micros > LATEST_MICROS) throw makeBadFrame(`${name} is not an instant`);
   return Number(micros);
 };
 

@@ -102,7 +102,7 @@ const readStatus = ({ instType, ctType, state }: Fields): string =>
 
 const toListing = (item: Fields, message: VenueMessage, intervals: Intervals): ListingRecord => {
   const venue_symbol = readText(item.instId, 'instId');
-  if (!isSwap(venue_symbol)) throw makeBadFrame(`${venue_symbol} is no swap`);
+  if (!isSwap(venue_symbol)) throw makeBadFrame(`${venue_symbol} is not a swap`);
   return {
     layer: 'listing',
     venue: 'okx',

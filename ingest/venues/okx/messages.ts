@@ -276,7 +276,7 @@ const toCandle = (symbol: string, row: readonly unknown[], parts: CandleParts): 
   const { volume, volume_unit, turnover, priceType, closed, source } = parts;
   const [start, open, high, low, close] = row;
   const open_time = readMsOrNull(start, 'ts');
-  if (open_time === null) throw makeBadFrame('ts is no instant');
+  if (open_time === null) throw makeBadFrame('ts is not an instant');
   const prices = readCandlePrices({ open, high, low, close }, volume);
   if (prices === null) return [];
   const values = {

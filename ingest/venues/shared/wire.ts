@@ -85,23 +85,23 @@ const makeNotA = (value: unknown, what: string): VenueError =>
   makeBadFrame(what, value === undefined ? 'missing_member' : 'bad_shape');
 export const makeRefusal = (what: string): VenueRefusal => new VenueRefusal(what.slice(0, 120));
 export const makeBadFigure = (name: string, value: unknown): VenueError =>
-  new VenueError('VENUE_BAD_FIGURE', `${name}: ${String(JSON.stringify(value)).slice(0, 60)} is no figure`);
+  new VenueError('VENUE_BAD_FIGURE', `${name}: ${String(JSON.stringify(value)).slice(0, 60)} is not a figure`);
 
 export const isFields = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof NumberText);
 
 export const readFields = (value: unknown, name: string): Fields => {
-  if (!isFields(value)) throw makeNotA(value, `${name} is no object`);
+  if (!isFields(value)) throw makeNotA(value, `${name} is not an object`);
   return value;
 };
 
 export const readList = (value: unknown, name: string): readonly unknown[] => {
-  if (!Array.isArray(value)) throw makeNotA(value, `${name} is no array`);
+  if (!Array.isArray(value)) throw makeNotA(value, `${name} is not an array`);
   return value;
 };
 
 export const readText = (value: unknown, name: string): string => {
-  if (typeof value !== 'string' || value === '') throw makeNotA(value, `${name} is no text`);
+  if (typeof value !== 'string' || value === '') throw makeNotA(value, `${name} is not a text`);
   return value;
 };
 
@@ -180,7 +180,7 @@ export const readId = (value: unknown, name: string): string => {
   // An id above 2^53 arrives as a `LongNumber`, so this number is exact.
   if (typeof value === 'number' && Number.isInteger(value) && Math.abs(value) < 1e21) return String(value);
   const text = value instanceof NumberText ? value.text : value;
-  if (typeof text !== 'string' || !/^-?\d{1,40}$/.test(text)) throw makeNotA(value, `${name} is no id`);
+  if (typeof text !== 'string' || !/^-?\d{1,40}$/.test(text)) throw makeNotA(value, `${name} is not an id`);
   return text;
 };
 
@@ -217,7 +217,7 @@ const toCount = (text: string): unknown => {
 export const readCountOrNull = (value: unknown, name: string): number | null => {
   if (isAbsent(value)) return null;
   const count = typeof value === 'string' ? toCount(value) : value;
-  if (typeof count !== 'number' || !Number.isSafeInteger(count) || count < 0) throw makeBadFrame(`${name} is no count`);
+  if (typeof count !== 'number' || !Number.isSafeInteger(count) || count < 0) throw makeBadFrame(`${name} is not a count`);
   return count;
 };
 
@@ -228,7 +228,7 @@ const LATEST_MS = 4_102_444_800_000;
 export const readMsOrNull = (value: unknown, name: string): Micros | null => {
   const ms = readCountOrNull(value, name);
   if (ms === null || ms === 0) return null;
-  if (ms > LATEST_MS) throw makeBadFrame(`${name} is no instant`);
+  if (ms > LATEST_MS) throw makeBadFrame(`${name} is not an instant`);
   return ms * 1000;
 };
 
@@ -240,7 +240,7 @@ export const readInstantOrNull = (value: unknown, name: string): Micros | null =
   if (isAbsent(value)) return null;
   if (value === lastInstant.text) return lastInstant.at;
   const at = typeof value === 'string' ? parseInstant(value.replace(/(\.\d{6})\d+/, '$1')) : null;
-  if (at === null) throw makeBadFrame(`${name} is no instant`);
+  if (at === null) throw makeBadFrame(`${name} is not an instant`);
   lastInstant = { text: value, at };
   return at;
 };
@@ -281,7 +281,7 @@ type SideWords = readonly [buy: unknown, sell: unknown];
 export const readSide = (value: unknown, [buy, sell]: SideWords, name: string): 'buy' | 'sell' => {
   if (value === buy) return 'buy';
   if (value === sell) return 'sell';
-  throw makeBadFrame(`${name} is no side`, 'unknown_side');
+  throw makeBadFrame(`${name} is not a side`, 'unknown_side');
 };
 
 /** The taker's side; null, and counted, for a trade without one: it is not recorded (V-03a). */

@@ -98,7 +98,7 @@ const compareListing = async (
 
 const comparePartition = async (target: ArchiveTarget, due: Due, signal?: AbortSignal): Promise<string | null> => {
   const table = ANCHORED_TABLES.find(({ table }) => table === due.table);
-  if (table === undefined) return `${due.table} is no anchored table`;
+  if (table === undefined) return `${due.table} is not an anchored table`;
   const ranges = await readRanges(target, due, table.layer);
   for (const range of ranges) {
     signal?.throwIfAborted();

@@ -306,6 +306,6 @@ def wide_frame(frame: pandas.DataFrame, figure: str) -> pandas.DataFrame:
         layers = [layer for layer, members in MEMBERS.items() if figure in members]
         frame = frame[frame["layer"].isin(layers)]
     if figure not in frame.columns:
-        raise KeyError(f"{figure} is no figure of these rows: they have {', '.join(map(str, frame.columns))}")
+        raise KeyError(f"{figure} is not a figure of these rows: they have {', '.join(map(str, frame.columns))}")
     names = frame["venue"].astype(str) + ":" + frame["venue_symbol"].astype(str)
     return frame.assign(listing=names).pivot(columns="listing", values=figure)
