@@ -7,7 +7,7 @@ import { isUnconnected } from './connection.ts';
 /** Connection failures and a server that is starting or stopping (PostgreSQL, annex A, classes 08 and 57; Node.js, common system errors). */
 const AWAY_CODE = /^(?:08...|57P0[123]|53300|ECONN|ETIMEDOUT|EPIPE|EHOST|ENET|ENOTFOUND|EAI_AGAIN)/;
 /**
- * Failures of a server that responds but cannot do its work at present: no space, memory or connection left, a rollback (deadlock, serialization),
+ * Failures of a server that responds but cannot do its work at present: no space, memory or connection left, a rollback (deadlock, serialisation),
  * read-only after a failover, a timeout of a statement or lock, a failing disk (annex A, classes 53, 40, 25, 55, 57, 58).
  */
 const UNABLE_CODE = /^(?:53...|40(?:001|003|P01)|25(?:006|P0[34])|55P03|57(?:014|P05)|58030)$/;
