@@ -50,7 +50,7 @@ const show = async (site: Site, exchange: Exchange) => {
     title: 'Connected applications',
     body: html`<h1>Connected applications</h1>
       <p class="lead">
-        They read market data with limits of their own, and can change nothing of your account. ${connections.length} of ${MOST} are connected.
+        They read market data with separate limits, and cannot change anything in your account. ${connections.length} of ${MOST} are connected.
       </p>
       ${
         connections.length === 0

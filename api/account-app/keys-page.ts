@@ -137,7 +137,7 @@ const showKeys = async (site: Site, exchange: Exchange, shown: Shown = {}) => {
 
 const renderAnswer = (tried: TriedCall): Content =>
   tried.is === 'away'
-    ? renderMessage('warn', html`<p>The data API does not answer at this moment. Run it again in a few seconds.</p>`)
+    ? renderMessage('warn', html`<p>The data API does not respond at the moment. Run it again in a few seconds.</p>`)
     : html`<h3 id="answer">
           Answer ${tried.status === 200 ? renderTag('good', '200') : renderTag('bad', String(tried.status))}
           <span class="muted small-text">${tried.ms} ms</span>

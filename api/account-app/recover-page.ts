@@ -41,7 +41,7 @@ const renderMailForm = (site: Site, exchange: Exchange): Content =>
         type: 'email',
         autocomplete: 'username',
         hint: site.sendsMail
-          ? 'We mail you a code that is good for half an hour.'
+          ? 'We mail you a code that is valid for half an hour.'
           : 'This service sends no mail. The operator can read the code that you request here: contact the operator and state who you are.',
       })}
       <button type="submit" class="quiet">Ask for a code</button>

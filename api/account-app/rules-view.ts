@@ -46,7 +46,7 @@ const formatShownCodes = (codes: readonly string[]): string => formatCodes(codes
 /** What a valid query matches now; null: the data API could not be queried. */
 export const renderMatchedNow = (now: MatchedNow | null): Content => {
   if (now === null)
-    return renderMessage('warn', html`<p>The query is valid. What it matches now cannot be read at this moment.</p>`);
+    return renderMessage('warn', html`<p>The query is valid. What it matches now cannot be read at the moment.</p>`);
   const { at, matched, unknown, isMore } = now;
   return renderMessage(
     'good',

@@ -87,7 +87,7 @@ const renderPasskeysPart = (
   { account, passkeys }: { account: Account; passkeys: readonly Passkey[] },
 ): Content =>
   html`<h2>Passkeys ${account.needsPasskey ? renderTag('good', 'Requested after the password') : null}</h2>
-    <p>A passkey of your device or password manager signs you in without anything to type or to steal.</p>
+    <p>A passkey of your device or password manager signs you in without a text that you type or that can be stolen.</p>
     ${
       passkeys.length === 0
         ? html`<p class="muted">You have none yet.</p>`

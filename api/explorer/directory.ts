@@ -16,7 +16,7 @@ export type Directory = {
 const AWAY: Problem = {
   status: 503,
   code: 'UNAVAILABLE',
-  text: 'The data API does not answer. Try again in a few seconds.',
+  text: 'The data API does not respond. Try again in a few seconds.',
 };
 const BUSY: Problem = {
   status: 429,

@@ -13,7 +13,7 @@ const STATUS_MS = 3_000;
 type NewestDay = { readonly day: string | null; readonly words: string };
 type Anchored = { readonly anchored: { readonly day: string } | null; readonly history_read_at: string | null };
 
-const UNKNOWN_DAY: NewestDay = { day: null, words: 'The newest anchored day is not known at this moment.' };
+const UNKNOWN_DAY: NewestDay = { day: null, words: 'The newest anchored day is not known at the moment.' };
 
 /** The newest anchored day according to the status: a status that could not be read does not mean that there is none. */
 const readNewestDay = async ({ urls }: Site): Promise<NewestDay> => {

@@ -65,7 +65,7 @@ const giveHeaders = (reply: FastifyReply, headers: Dispatcher.ResponseData['head
   reply.header('cache-control', 'no-store');
 };
 
-const AWAY = { status: 503, code: 'UNAVAILABLE', text: 'The data API does not answer. Try again in a few seconds.' };
+const AWAY = { status: 503, code: 'UNAVAILABLE', text: 'The data API does not respond. Try again in a few seconds.' };
 const NOT_FOUND = { status: 404, code: 'NOT_FOUND', text: 'There is nothing at this address.' };
 const ELSEWHERE = { status: 403, code: 'FORBIDDEN', text: 'This request came from another site.' };
 

@@ -169,7 +169,7 @@ const register: SiteModule['register'] = (app, site) => {
     const known = await readStatus();
     const body =
       known === null
-        ? html`<h1>Status</h1><p>The API does not answer, and has not answered since this site was started.</p>`
+        ? html`<h1>Status</h1><p>The API does not respond, and has not responded since this site was started.</p>`
         : renderBody(known);
     const status = known === null ? 503 : 200;
     return sendPage(site, { request, reply }, { title: 'Status', width: 'wide', styles: ['docs'], status, body });

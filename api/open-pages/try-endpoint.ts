@@ -87,7 +87,7 @@ const renderInputFields = ({ input }: Endpoint, filled: Filled): Content => {
 };
 
 const NO_CALL = html`<p>A part of the path is empty, or leads to another endpoint. Correct it and run it again.</p>`;
-const AWAY = html`<p>The API does not answer at this moment. Run it again in a few seconds.</p>`;
+const AWAY = html`<p>The API does not respond at the moment. Run it again in a few seconds.</p>`;
 
 const renderAnswer = (tried: TriedCall | 'no_call'): Content =>
   tried === 'no_call'

@@ -235,8 +235,8 @@ t.test('what cannot be read is not said to be nothing, nor is an answer to an ea
   await page.route('**/api/explore/archive?*', (route) => route.abort());
   await page.goto(`${origin}/explore/proof?day=2026-01-10`);
   await page.locator('#layer-hint').filter({ hasText: 'The data API does not answer.' }).waitFor();
-  await page.locator('#listing-hint').filter({ hasText: 'The service does not answer.' }).waitFor();
-  await page.getByText('The newest anchored day is not known at this moment.').waitFor();
+  await page.locator('#listing-hint').filter({ hasText: 'The service does not respond.' }).waitFor();
+  await page.getByText('The newest anchored day is not known at the moment.').waitFor();
 
   const held = Promise.withResolvers<() => Promise<void>>();
   await page.route('**/api/explore/dql/parse', async (route) => {

@@ -23,7 +23,7 @@ export class Refused extends Error {
   }
 }
 
-const AWAY: ApiFault = { code: 'UNAVAILABLE', message: 'The service does not answer. Try again in a few seconds.' };
+const AWAY: ApiFault = { code: 'UNAVAILABLE', message: 'The service does not respond. Try again in a few seconds.' };
 
 const readFaults = async (answer: Response): Promise<readonly ApiFault[]> => {
   try {

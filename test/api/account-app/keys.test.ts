@@ -174,7 +174,7 @@ t.test(
     await api.close();
     t.match(await one.submitFrom(page.body, {}, '/keys/run'), {
       statusCode: 200,
-      body: /does not answer at this moment/,
+      body: /does not respond at the moment/,
     });
   },
 );

@@ -183,7 +183,7 @@ t.test('a page waits when the second of its key was spent elsewhere', async (t) 
 t.test('a page that cannot be shown states why, and no cause that is none', (t) => {
   t.match(toProblem(new NotAnswered('x', 429)), { status: 429, text: /once a second/ });
   t.match(toProblem(new NotAnswered('x', 401)), { status: 503, text: /unexpected response/ });
-  t.match(toProblem(new TypeError('fetch failed')), { status: 503, text: /does not answer/ });
+  t.match(toProblem(new TypeError('fetch failed')), { status: 503, text: /does not respond/ });
   t.end();
 });
 

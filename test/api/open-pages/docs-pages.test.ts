@@ -158,7 +158,7 @@ t.test('the search finds each function and each error code', async (t) => {
 t.test('the status page says that it is not known what the API has not told', async (t) => {
   const answer = await get('/status');
   t.equal(answer.statusCode, 503, 'no API has ever answered here');
-  t.match(answer.body, 'does not answer');
+  t.match(answer.body, 'does not respond');
 });
 
 t.test('the status page shows what the API reports, and its last report while the API is away', async (t) => {
