@@ -290,7 +290,7 @@ const WORDS: Readonly<Record<string, string>> = {
     '`instrument`: usable anywhere. `venue`: inside a quantifier, an aggregate or `select`.',
   'dql_catalogue.sources.scope': '`venue`: inside a quantifier, an aggregate or `select`.',
   'dql_catalogue.functions.scope':
-    '`venue`: inside a quantifier, an aggregate or `select`. `instrument`: wherever its argument may stand.',
+    '`venue`: inside a quantifier, an aggregate or `select`. `instrument`: wherever its argument is allowed.',
   layer: 'Layer that it is read from; `argument` for the layer of its argument.',
   unit: 'Unit of the value. `quantity` stands for `base`, `contracts` or `quote`, by listing and `units`; `argument` for the unit of the argument.',
   description: 'What it is.',
