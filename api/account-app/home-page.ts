@@ -69,8 +69,7 @@ export const homePage: SiteModule = {
         { request, reply },
         {
           title: 'Perpetual-futures market data',
-          description:
-            'Perpetual-futures market data with the age, the source and the validity of each number.',
+          description: 'Perpetual-futures market data with the age, the source and the validity of each number.',
           body: html`<div class="hero">
           <h1>Market data that says how old it is</h1>
           <p class="lead">

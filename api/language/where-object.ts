@@ -19,8 +19,7 @@ const SelectionObject = Type.Object(
 );
 
 export const SelectionText = Type.String({
-  description:
-    'Selection of listings as text, such as `base in (BTC, ETH) and quote = USDT`. Default: all listings.',
+  description: 'Selection of listings as text, such as `base in (BTC, ETH) and quote = USDT`. Default: all listings.',
   examples: ['base = BTC and quote = USDT'],
 });
 

@@ -89,8 +89,16 @@ const findDraftFaults = (sent: JsonObject): ApiError[] => {
     ...findMemberFaults(sent),
     ...(isNamed
       ? []
-      : [makeShapeFault('/name', 'The name is missing, is not a text, or is too long.', `Give 1 to ${NAME_LENGTH} characters.`)]),
-    ...(isAsked ? [] : [makeShapeFault('/query', 'The query is missing or is not a text.', 'Send the text of a query.')]),
+      : [
+          makeShapeFault(
+            '/name',
+            'The name is missing, is not a text, or is too long.',
+            `Give 1 to ${NAME_LENGTH} characters.`,
+          ),
+        ]),
+    ...(isAsked
+      ? []
+      : [makeShapeFault('/query', 'The query is missing or is not a text.', 'Send the text of a query.')]),
     ...findIntervalFaults(sent['interval'] ?? USUAL_INTERVAL),
     ...(units === undefined || RULE_UNITS.some((one) => one === units)
       ? []

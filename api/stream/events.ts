@@ -119,7 +119,10 @@ export const STREAM_EVENTS = {
   gap: Type.Object({
     from: NullableInstant,
     to: InstantText,
-    reason: Type.Enum(['resume_expired', 'slow_reader', 'pipeline_restart'], makeDescribed('Reason for which events are omitted.')),
+    reason: Type.Enum(
+      ['resume_expired', 'slow_reader', 'pipeline_restart'],
+      makeDescribed('Reason for which events are omitted.'),
+    ),
     dropped: Type.Union(
       [Type.Integer(), Type.Null()],
       makeDescribed('Number of omitted events; null when it is not known.'),

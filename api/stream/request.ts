@@ -52,8 +52,7 @@ const Input = Type.Object(
   {
     where: Type.Optional(
       Type.String({
-        description:
-          'Selection of listings as text, such as `base = BTC and quote = USDT`. Default: all listings.',
+        description: 'Selection of listings as text, such as `base = BTC and quote = USDT`. Default: all listings.',
       }),
     ),
     layers: Type.Optional(

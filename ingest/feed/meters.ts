@@ -49,10 +49,11 @@ export const createMeters = (registry: Registry): Meters => {
     'Book snapshots requested: to start a book, to confirm a quiet one, to refresh an old one.',
     ['venue', 'why'],
   );
-  const fillIns = makeCounter('ingest_fill_ins_total', 'Requests for data that sockets omitted: candle, confirmation.', [
-    'venue',
-    'kind',
-  ]);
+  const fillIns = makeCounter(
+    'ingest_fill_ins_total',
+    'Requests for data that sockets omitted: candle, confirmation.',
+    ['venue', 'kind'],
+  );
   const renewed = makeCounter('ingest_subscriptions_renewed_total', 'Subscriptions renewed after silence.', ['venue']);
   const paused = makeGauge('ingest_sockets_paused', 'Sockets that are not read because Kafka accepts no more.', [
     'venue',

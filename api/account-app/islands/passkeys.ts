@@ -13,7 +13,9 @@ const post = async (url: string, body: unknown = {}): Promise<Record<string, unk
   const text = await answer.text();
   const json = text === '' ? {} : (JSON.parse(text) as Record<string, unknown>);
   if (!answer.ok)
-    throw new Error((json['errors'] as { message: string }[] | undefined)?.[0]?.message ?? 'The site does not respond.');
+    throw new Error(
+      (json['errors'] as { message: string }[] | undefined)?.[0]?.message ?? 'The site does not respond.',
+    );
   return json;
 };
 

@@ -128,7 +128,8 @@ export const showBook = (section: HTMLElement, listing: DOMStringMap): void => {
   readWhileSeen(section, REFRESH_MS, async () => {
     if (performance.now() - usedMs > IDLE_MS) {
       clearTimeout(expiry);
-      statusElement.textContent = 'Not followed while nobody uses the page: move the pointer or press a key to continue.';
+      statusElement.textContent =
+        'Not followed while nobody uses the page: move the pointer or press a key to continue.';
       return place.replaceChildren();
     }
     try {

@@ -238,7 +238,7 @@ export type ScreenAnswer = {
   readonly query: Query;
   /** Instant T at which the service evaluated the answer. */
   readonly evaluated_at: Instant;
-  /** Instant to which the query applies; null when it applies to now. */
+  /** Instant about which the query asks; null when it asks about the present. */
   readonly as_of: string | null;
   /** True when the answer can no longer change: its last instant is at least 120 s past and everything recorded in time is applied. */
   readonly settled: boolean;
@@ -933,7 +933,7 @@ export type CatalogueFunction = {
   readonly signature: string;
   /** Type of the value. */
   readonly type: 'series' | 'number' | 'boolean' | 'duration' | 'status';
-  /** `venue`: inside a quantifier, an aggregate or `select`. `instrument`: wherever its argument may stand. */
+  /** `venue`: inside a quantifier, an aggregate or `select`. `instrument`: wherever its argument is allowed. */
   readonly scope: 'instrument' | 'venue';
   /** Layer that it is read from; `argument` for the layer of its argument. */
   readonly layer: string;
@@ -1630,13 +1630,13 @@ export type HeartbeatEvent = {
 };
 
 export type GapEvent = {
-  /** Start of the time whose events are left out; null when it is not known. */
+  /** Start of the period whose events are omitted; null when it is not known. */
   readonly from: string | null;
   /** End of that time. */
   readonly to: Instant;
-  /** Why events are left out. */
+  /** Reason for which events are omitted. */
   readonly reason: 'resume_expired' | 'slow_reader' | 'pipeline_restart';
-  /** Number of events left out; null when it is not known. */
+  /** Number of omitted events; null when it is not known. */
   readonly dropped: number | null;
   /** What the gap concerns; empty when it concerns everything. */
   readonly scope: GapScope;

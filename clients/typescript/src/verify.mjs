@@ -642,7 +642,7 @@ const openCsv = (data) => {
 
 const openJsonl = (data) => {
   const first = parseJson(splitLines(data).next().value);
-  if (!isMembers(first)) breakOff('a line that is no object');
+  if (!isMembers(first)) breakOff('a line that is not an object');
   const names = Object.keys(first);
   const rows = function* () {
     for (const line of splitLines(data)) {
@@ -1096,7 +1096,7 @@ const checkColumns = (answer) => {
   const missing = table.columns.find((name) => !(name in answer.row));
   if (missing !== undefined) refuse(`${missing} is missing`);
   const other = Object.keys(answer.row).find((name) => !table.columns.includes(name));
-  if (other !== undefined) refuse(`${other} is no column of ${table.name}`);
+  if (other !== undefined) refuse(`${other} is not a column of ${table.name}`);
 };
 
 const checkRowDay = ({ table, row, day }) => {
@@ -1215,7 +1215,7 @@ const readArguments = (words) => {
       url = words[at];
       if (!/^https?:\/\/./.test(url)) unusable('--rpc takes an http or https URL');
     } else if (words[at].startsWith('--')) {
-      unusable(`${words[at]} is no option`);
+      unusable(`${words[at]} is not an option`);
     } else {
       files.push(words[at]);
     }

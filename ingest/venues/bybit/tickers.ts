@@ -22,7 +22,8 @@ const MS_PER_HOUR = 3_600_000;
 
 const readHoursOrNull = (value: unknown, name: string): string | null => {
   const hours = readAmountOrNull(value, name);
-  if (!Number.isSafeInteger(Number(hours) * MS_PER_HOUR)) throw makeBadFrame(`${name} is not an interval`, 'bad_figure');
+  if (!Number.isSafeInteger(Number(hours) * MS_PER_HOUR))
+    throw makeBadFrame(`${name} is not an interval`, 'bad_figure');
   return hours;
 };
 

@@ -217,7 +217,8 @@ const toCount = (text: string): unknown => {
 export const readCountOrNull = (value: unknown, name: string): number | null => {
   if (isAbsent(value)) return null;
   const count = typeof value === 'string' ? toCount(value) : value;
-  if (typeof count !== 'number' || !Number.isSafeInteger(count) || count < 0) throw makeBadFrame(`${name} is not a count`);
+  if (typeof count !== 'number' || !Number.isSafeInteger(count) || count < 0)
+    throw makeBadFrame(`${name} is not a count`);
   return count;
 };
 

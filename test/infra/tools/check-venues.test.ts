@@ -47,7 +47,9 @@ t.test('every stated layer comes, at the cadence stated, and everything is read'
       layer,
     );
   t.ok(lines.includes('dead letters: none'));
-  t.ok(lines.some((line) => /^clock: the (?:fastest message was received|venue's is ahead of ours by) \d+ ms/.test(line)));
+  t.ok(
+    lines.some((line) => /^clock: the (?:fastest message was received|venue's is ahead of ours by) \d+ ms/.test(line)),
+  );
   t.equal(check.wholeBooks, 3);
 });
 

@@ -262,7 +262,7 @@ class ScreenAnswer(TypedDict):
     evaluated_at: Instant
     """Instant T at which the service evaluated the answer."""
     as_of: Union[str, None]
-    """Instant to which the query applies; null when it applies to now."""
+    """Instant about which the query asks; null when it asks about the present."""
     settled: bool
     """True when the answer can no longer change: its last instant is at least 120 s past and everything recorded in time is applied."""
     catalogue: NotRequired[Union[str, None]]
@@ -887,7 +887,7 @@ class CatalogueFunction(TypedDict):
     type: Literal['series', 'number', 'boolean', 'duration', 'status']
     """Type of the value."""
     scope: Literal['instrument', 'venue']
-    """`venue`: inside a quantifier, an aggregate or `select`. `instrument`: wherever its argument may stand."""
+    """`venue`: inside a quantifier, an aggregate or `select`. `instrument`: wherever its argument is allowed."""
     layer: str
     """Layer that it is read from; `argument` for the layer of its argument."""
     unit: str
