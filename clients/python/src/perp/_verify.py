@@ -989,7 +989,7 @@ def open_jsonl(data):
     lines = (data[:-1] if data.endswith(b'\n') else data).split(b'\n')
     first = parse_json(lines[0])
     if not isinstance(first, Members):
-        raise Broken('a line that is no object')
+        raise Broken('a line that is not an object')
     names = list(first)
 
     def rows():
@@ -1442,7 +1442,7 @@ class Proof:
         missing = [name for name in table.columns if name not in answer['row']]
         other = [name for name in answer['row'] if name not in table.columns]
         if missing or other:
-            raise Refused(f'{missing[0]} is missing' if missing else f'{other[0]} is no column of {table.name}')
+            raise Refused(f'{missing[0]} is missing' if missing else f'{other[0]} is not a column of {table.name}')
 
     def check_row_day(self):
         table, row = find_named_table(self.answer['table']), self.answer['row']
@@ -1579,7 +1579,7 @@ def read_arguments(arguments):
             if not re.match('https?://.', url):
                 raise Unusable('--rpc takes an http or https URL')
         elif argument.startswith('--'):
-            raise Unusable(f'{argument} is no option')
+            raise Unusable(f'{argument} is not an option')
         else:
             files.append(argument)
     if not files:
