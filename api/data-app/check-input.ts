@@ -25,15 +25,8 @@ const withoutPaths = (members: JsonObject, paths: readonly Path[]): JsonObject =
       const named = byMember.get(name);
       if (named === undefined) return [[name, value]];
       if (!isJsonObject(value) || named.some(({ length }) => length === 1)) return [];
-      return [
-        [
-          name,
-          withoutPaths(
-            value,
-            named.map((path) => path.slice(1)),
-          ),
-        ],
-      ];
+      const inside = named.map((path) => path.slice(1));
+      return [[name, withoutPaths(value, inside)]];
     }),
   );
 };

@@ -269,16 +269,12 @@ const RECORD_BYTES = ENDPOINT_LIMITS.response_bytes - 4_096;
 
 /** The records of a page as they are sent; without `limit` those that fit. */
 const writeRecords = async (described: readonly Described[], at: Micros, input: Input): Promise<string[]> => {
-  const numberFormat = input.number_format ?? 'json';
+  const { units = 'published', number_format: numberFormat = 'json', include_raw: includeRaw = false } = input;
   const texts: string[] = [];
   let bytes = 0;
   for (const { present, version, capability, mark } of described) {
     if (texts.length % LISTINGS_A_TURN === LISTINGS_A_TURN - 1) await nextTurn();
-    const record = makeListingRecord(
-      present,
-      { version, capability },
-      { at, units: input.units ?? 'published', includeRaw: input.include_raw ?? false, mark },
-    );
+    const record = makeListingRecord(present, { version, capability }, { at, units, includeRaw, mark });
     const text = writeJson(record, { numberFormat });
     bytes += Buffer.byteLength(text) + 1;
     if (input.limit === undefined && bytes > RECORD_BYTES && texts.length > 0) break;
@@ -298,13 +294,14 @@ const run = async (input: Input, context: Context, names: Names): Promise<Answer
   const texts = await writeRecords(described, at, input);
   const page = texts.length < described.length ? cutPage(all, { ...input, limit: texts.length }, at) : asked;
   const isPast = input.as_of !== undefined;
+  const { units = 'published', number_format: numberFormat = 'json' } = input;
   const answerPage = ({ selected, limit, next }: Page): Answer => {
     const shown = described.slice(0, selected.length);
     const body: JsonValue = {
       evaluated_at: formatInstant(evaluatedAt),
       as_of: formatInstant(at),
       catalogue,
-      units: input.units ?? 'published',
+      units,
       listings_as_of: isPast ? findNewestVersion(shown.map(({ version }) => version)) : null,
       capabilities_as_of: isPast ? findNewestVersion(shown.map(({ capability }) => capability)) : null,
       items: texts.slice(0, shown.length).map(makeRawJson),
@@ -312,7 +309,7 @@ const run = async (input: Input, context: Context, names: Names): Promise<Answer
     };
     return {
       body,
-      numberFormat: input.number_format ?? 'json',
+      numberFormat,
       shorten: (rows) => answerPage(cutPage(all, { ...input, limit: rows }, at)),
       measureRows: () => texts.slice(0, shown.length).map((text) => Buffer.byteLength(text) + 1),
     };
