@@ -1,7 +1,11 @@
-// Settings of the collector process.
-import type { ConfigSpec } from '../infra/runtime/config.ts';
+// Settings of the collector process, and the checks of what they name.
+import { type ConfigSpec, type Environment, readConfig } from '../infra/runtime/config.ts';
 import { KAFKA_CONFIG } from '../infra/runtime/kafka/settings.ts';
 import { METRICS_CONFIG } from '../infra/runtime/metrics.ts';
+import { isJsonObject } from '../schemas/json-object.ts';
+import { nameTopics } from '../schemas/topics.ts';
+import type { CollectedVenue } from './venues/contract/feed.ts';
+import { collectedVenues } from './venues/index.ts';
 
 export const INGEST_CONFIG = {
   ...KAFKA_CONFIG,
@@ -55,3 +59,62 @@ export const INGEST_CONFIG = {
     description: 'Prefix of the names of all topics; empty for live data.',
   },
 } as const satisfies ConfigSpec;
+
+/** Endpoints by venue. Throws unless the JSON is an object of objects of strings. */
+export const parseEndpoints = (value: unknown): Readonly<Record<string, Readonly<Record<string, string>>>> => {
+  if (!isJsonObject(value)) throw new Error('VENUE_ENDPOINTS must be a JSON object by venue');
+  return Object.fromEntries(Object.entries(value).map(([venue, urls]) => [venue, parseUrls(venue, urls)]));
+};
+
+const listKnown = (): string => [...collectedVenues.keys()].join(', ');
+
+/** Throws for an unknown venue; `place` is where a setting names it. */
+const findVenue = (id: string, place: string): CollectedVenue => {
+  const venue = collectedVenues.get(id);
+  if (!venue) throw new Error(`${place} is an unknown venue; known: ${listKnown()}`);
+  return venue;
+};
+
+const parseUrls = (venue: string, urls: unknown): Record<string, string> => {
+  if (!isJsonObject(urls)) throw new Error(`VENUE_ENDPOINTS.${venue} must be a JSON object of URLs by endpoint`);
+  const known = Object.keys(findVenue(venue, `VENUE_ENDPOINTS.${venue}`).endpoints);
+  return Object.fromEntries(
+    Object.entries(urls).map(([name, url]) => {
+      if (typeof url !== 'string' || !URL.canParse(url))
+        throw new Error(`VENUE_ENDPOINTS.${venue}.${name} must be a URL`);
+      if (!known.includes(name))
+        throw new Error(`VENUE_ENDPOINTS.${venue}.${name} is unknown; known: ${known.join(', ')}`);
+      return [name, url];
+    }),
+  );
+};
+
+/** REST weight a minute by venue. Throws unless the JSON is an object of integers by known venue. */
+const parseRestWeights = (value: unknown): Readonly<Record<string, number>> => {
+  if (!isJsonObject(value)) throw new Error('VENUE_REST_WEIGHTS must be a JSON object by venue');
+  return Object.fromEntries(
+    Object.entries(value).map(([venue, weight]) => {
+      findVenue(venue, `VENUE_REST_WEIGHTS.${venue}`);
+      if (!Number.isSafeInteger(weight) || Number(weight) < 1)
+        throw new Error(`VENUE_REST_WEIGHTS.${venue} must be a whole number above 0`);
+      return [venue, Number(weight)];
+    }),
+  );
+};
+
+const parseVenues = (ids: readonly string[]): readonly CollectedVenue[] => {
+  if (ids.length === 0) throw new Error(`VENUES names no venue; known: ${listKnown()}`);
+  return ids.map((id) => findVenue(id, `VENUES: ${id}`));
+};
+
+/** Throws for a setting that cannot be used, naming it and what is known. */
+export const readSettings = (env: Environment) => {
+  const config = readConfig(INGEST_CONFIG, env);
+  const venues = parseVenues(config.VENUES);
+  const endpoints = parseEndpoints(config.VENUE_ENDPOINTS);
+  const restWeights = parseRestWeights(config.VENUE_REST_WEIGHTS);
+  if (config.SHARDS < 1) throw new Error(`SHARDS must be at least 1, found ${config.SHARDS}`);
+  const rawTopic = nameTopics(config.TOPIC_NAMESPACE).raw;
+  return { config, venues, endpoints, restWeights, collector: config.COLLECTOR_ID, rawTopic };
+};
+export type Settings = ReturnType<typeof readSettings>;

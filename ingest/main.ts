@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { createClock } from '../infra/runtime/clock.ts';
-import { hideSecrets, readConfig } from '../infra/runtime/config.ts';
+import { type Environment, hideSecrets } from '../infra/runtime/config.ts';
 import { countBuffersAsHeap } from '../infra/runtime/heap.ts';
 import { createPublisher, endProcess, type KafkaHandle, openKafka } from '../infra/runtime/kafka/kafka.ts';
 import { loadKafkaSecurity } from '../infra/runtime/kafka/settings.ts';
@@ -11,20 +11,16 @@ import { runProcess, type Stop } from '../infra/runtime/lifecycle.ts';
 import { createLog, type Logger } from '../infra/runtime/log.ts';
 import { createMetrics, serveMetrics } from '../infra/runtime/metrics.ts';
 import { codecs } from '../schemas/avro/codec.ts';
-import { isJsonObject } from '../schemas/json-object.ts';
 import type { Micros } from '../schemas/records.ts';
-import { nameTopics } from '../schemas/topics.ts';
 import { ALARM_MS, CLOSE_MS, guardClock } from './clock-guard.ts';
-import { INGEST_CONFIG } from './config.ts';
+import { INGEST_CONFIG, readSettings, type Settings } from './config.ts';
 import { type Collector, startCollector } from './feed/collector.ts';
 import { createMeters, type Meters } from './feed/meters.ts';
 import { makeTopics } from './make-topics.ts';
-import { Outlet } from './outlet.ts';
-import { listUnreadyReasons, registerOutletMeters } from './outlet-meters.ts';
-import { createRawWriter } from './publish.ts';
-import { Spool } from './spool.ts';
-import type { CollectedVenue } from './venues/contract/feed.ts';
-import { collectedVenues } from './venues/index.ts';
+import { registerOutletMeters } from './outlet/meters.ts';
+import { Outlet, type OutletState } from './outlet/outlet.ts';
+import { createRawWriter } from './outlet/raw-writer.ts';
+import { Spool } from './outlet/spool.ts';
 
 countBuffersAsHeap();
 
@@ -33,63 +29,7 @@ const LOOK_EVERY_MS = 250;
 /** A start waits this long for Kafka, then collects to disk. */
 const FIRST_WAIT_MS = 5_000;
 
-/** Endpoints by venue. Throws unless the JSON is an object of objects of strings. */
-export const parseEndpoints = (value: unknown): Readonly<Record<string, Readonly<Record<string, string>>>> => {
-  if (!isJsonObject(value)) throw new Error('VENUE_ENDPOINTS must be a JSON object by venue');
-  return Object.fromEntries(Object.entries(value).map(([venue, urls]) => [venue, parseUrls(venue, urls)]));
-};
-
-/** Throws for an unknown venue; `place` is where a setting names it. */
-const findVenue = (id: string, place: string): CollectedVenue => {
-  const venue = collectedVenues.get(id);
-  if (!venue) throw new Error(`${place} is an unknown venue; known: ${[...collectedVenues.keys()].join(', ')}`);
-  return venue;
-};
-
-const parseUrls = (venue: string, urls: unknown): Record<string, string> => {
-  if (!isJsonObject(urls)) throw new Error(`VENUE_ENDPOINTS.${venue} must be a JSON object of URLs by endpoint`);
-  const known = Object.keys(findVenue(venue, `VENUE_ENDPOINTS.${venue}`).endpoints);
-  return Object.fromEntries(
-    Object.entries(urls).map(([name, url]) => {
-      if (typeof url !== 'string' || !URL.canParse(url))
-        throw new Error(`VENUE_ENDPOINTS.${venue}.${name} must be a URL`);
-      if (!known.includes(name))
-        throw new Error(`VENUE_ENDPOINTS.${venue}.${name} is unknown; known: ${known.join(', ')}`);
-      return [name, url];
-    }),
-  );
-};
-
-/** REST weight a minute by venue. Throws unless the JSON is an object of integers by known venue. */
-export const parseRestWeights = (value: unknown): Readonly<Record<string, number>> => {
-  if (!isJsonObject(value)) throw new Error('VENUE_REST_WEIGHTS must be a JSON object by venue');
-  return Object.fromEntries(
-    Object.entries(value).map(([venue, weight]) => {
-      findVenue(venue, `VENUE_REST_WEIGHTS.${venue}`);
-      if (!Number.isSafeInteger(weight) || Number(weight) < 1)
-        throw new Error(`VENUE_REST_WEIGHTS.${venue} must be a whole number above 0`);
-      return [venue, Number(weight)];
-    }),
-  );
-};
-
-const parseVenues = (ids: readonly string[]): readonly CollectedVenue[] => {
-  if (ids.length === 0) throw new Error('VENUES names no venue');
-  return ids.map((id) => findVenue(id, `VENUES: ${id}`));
-};
-
-const readSettings = (env: Readonly<Record<string, string | undefined>>) => {
-  const config = readConfig(INGEST_CONFIG, env);
-  const venues = parseVenues(config.VENUES);
-  const endpoints = parseEndpoints(config.VENUE_ENDPOINTS);
-  const restWeights = parseRestWeights(config.VENUE_REST_WEIGHTS);
-  if (config.SHARDS < 1) throw new Error(`SHARDS must be at least 1, found ${config.SHARDS}`);
-  const rawTopic = nameTopics(config.TOPIC_NAMESPACE).raw;
-  return { config, venues, endpoints, restWeights, collector: config.COLLECTOR_ID, rawTopic };
-};
-type Settings = ReturnType<typeof readSettings>;
-
-export const startIngest = async (env: Readonly<Record<string, string | undefined>>): Promise<Stop> => {
+export const startIngest = async (env: Environment): Promise<Stop> => {
   const settings = readSettings(env);
   const { config } = settings;
   const log = createLog('ingest');
@@ -134,6 +74,22 @@ export const startIngest = async (env: Readonly<Record<string, string | undefine
     await handle.close();
     await server.close();
   };
+};
+
+/** Kafka lacks older messages than these: the collector works below its capacity. */
+const FIRST_WORRY_MS = 1_500;
+
+/** Reasons why the collector works below capacity, as text; empty when it works fully. */
+const listUnreadyReasons = (state: OutletState, spoolBytes: number, clockOffsetMs: number): readonly string[] => {
+  const reasons: string[] = [];
+  if (state.behindMs > FIRST_WORRY_MS) {
+    const behind = `Kafka lacks messages of the last ${(state.behindMs / 1_000).toFixed(1)} s`;
+    reasons.push(`${behind}: ${state.queuedBytes} bytes in memory, ${spoolBytes} in the spool`);
+  }
+  if (state.refusal !== null) reasons.push(`connections are ended: ${state.refusal}`);
+  if (Math.abs(clockOffsetMs) > ALARM_MS)
+    reasons.push(`the clock is ${Math.round(clockOffsetMs)} ms ahead of the broker's`);
+  return reasons;
 };
 
 /** Waits for Kafka at most `FIRST_WAIT_MS`: messages received before Kafka answers go to the spool. */

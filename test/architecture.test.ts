@@ -76,7 +76,7 @@ const RULES: readonly Rule[] = [
   {
     room: 'ingest/feed',
     may: [
-      ...['ingest/feed', 'ingest/publish.ts', 'infra/runtime', 'schemas'],
+      ...['ingest/feed', 'ingest/outlet/raw-writer.ts', 'infra/runtime', 'schemas'],
       ...['ingest/venues/contract/feed.ts', 'ingest/venues/contract/listings.ts', 'ingest/venues/shared/book-sync.ts'],
     ],
     because: 'a collector takes the feed of a venue and its listings: it maps no message and knows no venue',

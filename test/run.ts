@@ -57,7 +57,7 @@ const ALONE_FIRST = ['truth', 'owners'].map(toEndToEnd);
 const SERVICES = ['purity', 'examples', 'mutated-frames', 'state-lag', 'stream'].map(toEndToEnd);
 /** Each starts engines of its own, which take most of a core until they run: one at a time, longest first. */
 const OWN_ENGINES = [
-  ...['e2e/local', 'ingest/outlet', 'processors/sink', 'processors/nightly-kills', 'e2e/secure', 'e2e/rights'],
+  ...['e2e/local', 'ingest/outlet/outlet', 'processors/sink', 'processors/nightly-kills', 'e2e/secure', 'e2e/rights'],
   ...['infra/runtime/kafka/kafka', 'infra/dev/engines', 'infra/runtime/security', 'infra/runtime/questdb'],
 ].map(toTest);
 /** Started first, longest first, so that none runs alone at the end; the rest in the order of their names. */

@@ -4,9 +4,9 @@
 //
 // Endpoints are the venue's own; VENUE_ENDPOINTS overrides them, as for the collector (simulators).
 import { parseArgs } from 'node:util';
+import { parseEndpoints } from '../../ingest/config.ts';
 import { startCollector } from '../../ingest/feed/collector.ts';
 import { createMeters } from '../../ingest/feed/meters.ts';
-import { parseEndpoints } from '../../ingest/main.ts';
 import type { Venue } from '../../ingest/venues/contract/venue.ts';
 import { venues } from '../../ingest/venues/index.ts';
 import { describeError } from '../../schemas/thrown.ts';

@@ -5,7 +5,7 @@ import { MICROS_PER_MS } from '../../schemas/instants.ts';
 import type { ListingRecord, Micros } from '../../schemas/records.ts';
 import { listShards, toShard } from '../../schemas/shards.ts';
 import type { CapabilityBody } from '../../schemas/topics.ts';
-import type { RawWriter } from '../publish.ts';
+import type { RawWriter } from '../outlet/raw-writer.ts';
 import { type CollectedVenue, type PollSlot, type Slot, toCapability } from '../venues/contract/feed.ts';
 import { createBookSnapshots } from './book-snapshots.ts';
 import { type ConnectionLog, createConnectionLog, type LossCause } from './connection-log.ts';

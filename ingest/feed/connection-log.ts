@@ -2,7 +2,7 @@
 import type { Micros } from '../../schemas/records.ts';
 import { listShards } from '../../schemas/shards.ts';
 import type { CapabilityBody, LostBody, OpenBody, RawMessage, TickBody } from '../../schemas/topics.ts';
-import type { RawWriter } from '../publish.ts';
+import type { RawWriter } from '../outlet/raw-writer.ts';
 import type { Cover } from '../venues/contract/feed.ts';
 import type { VenueMeters } from './meters.ts';
 

@@ -7,7 +7,7 @@ import { digestFrame } from '../../infra/dev/simulator/sent-log.ts';
 import { type Simulator, startSimulator } from '../../infra/dev/simulator/simulator.ts';
 import { openKafka, readToEnd } from '../../infra/runtime/kafka/kafka.ts';
 import { createLog } from '../../infra/runtime/log.ts';
-import { parseEndpoints, parseRestWeights, startIngest } from '../../ingest/main.ts';
+import { startIngest } from '../../ingest/main.ts';
 import { codecs } from '../../schemas/avro/codec.ts';
 import { toShard } from '../../schemas/shards.ts';
 import { nameTopics, type RawMessage, type TickBody } from '../../schemas/topics.ts';
@@ -225,28 +225,4 @@ t.test('of two collectors of one venue the one continues unharmed when the other
     (JSON.parse(toText(tick)) as TickBody).connections.map(({ conn_id }) => conn_id.split('.')[0] ?? '');
   const ticks = raw.filter(({ kind }) => kind === 'tick').flatMap(named);
   t.same(new Set(ticks), new Set(['c1', 'c2']), 'each collector ticks for its own');
-});
-
-t.test('settings that cannot be meant are refused before anything is opened', async (t) => {
-  const env = { KAFKA_BROKERS: brokers, VENUES: 'binance' };
-  await t.rejects(
-    startIngest({ ...env, VENUES: 'binnance' }),
-    /VENUES: binnance is an unknown venue; known: .*\bbinance\b/,
-  );
-  await t.rejects(startIngest({ VENUES: 'binance' }), /KAFKA_BROKERS is required/);
-  await t.rejects(startIngest({ ...env, SHARDS: '0' }), /SHARDS must be at least 1/);
-  t.throws(
-    () => parseEndpoints({ binance: { nowhere: 'http://127.0.0.1' } }),
-    /VENUE_ENDPOINTS.binance.nowhere is unknown; known: usdm_rest/,
-  );
-  t.throws(
-    () => parseEndpoints({ binnance: {} }),
-    /VENUE_ENDPOINTS.binnance is an unknown venue; known: .*\bbinance\b/,
-  );
-  t.throws(() => parseEndpoints({ binance: { usdm_rest: 'here' } }), /must be a URL/);
-  t.throws(() => parseEndpoints([]), /must be a JSON object/);
-  t.same(parseRestWeights({ binance: 6_000 }), { binance: 6_000 });
-  t.throws(() => parseRestWeights({ binnance: 1 }), /VENUE_REST_WEIGHTS.binnance is an unknown venue/);
-  t.throws(() => parseRestWeights({ binance: '1' }), /VENUE_REST_WEIGHTS.binance must be a whole number above 0/);
-  t.throws(() => parseRestWeights([]), /must be a JSON object/);
 });

@@ -1,5 +1,5 @@
 // The virtual clock, and the log written by it: each record with the instant at which a broker would have appended it.
-import type { RawWriter } from '../../../ingest/publish.ts';
+import type { RawWriter } from '../../../ingest/outlet/raw-writer.ts';
 import { codecs } from '../../../schemas/avro/codec.ts';
 
 /** Unix ms; advanced by the writer of the past, read by venue and collector. */

@@ -16,14 +16,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import t, { type Test } from 'tap';
-import { createLog } from '../../infra/runtime/log.ts';
-import { createEndings } from '../../ingest/endings.ts';
-import { Spool, type SpoolOptions } from '../../ingest/spool.ts';
-import { decodeRecords, encodeRecord, type SpoolRecord } from '../../ingest/spool-format.ts';
-import { codecs } from '../../schemas/avro/codec.ts';
-import type { LostBody, RawMessage } from '../../schemas/topics.ts';
-import { noSmallDisk, smallDisk } from '../support/small-disk.ts';
-import { waitFor } from '../support/wait.ts';
+import { createLog } from '../../../infra/runtime/log.ts';
+import { createEndings } from '../../../ingest/outlet/endings.ts';
+import { Spool, type SpoolOptions } from '../../../ingest/outlet/spool.ts';
+import { decodeRecords, encodeRecord, type SpoolRecord } from '../../../ingest/outlet/spool-format.ts';
+import { codecs } from '../../../schemas/avro/codec.ts';
+import type { LostBody, RawMessage } from '../../../schemas/topics.ts';
+import { noSmallDisk, smallDisk } from '../../support/small-disk.ts';
+import { waitFor } from '../../support/wait.ts';
 
 const log = createLog('test', 'silent');
 
@@ -131,7 +131,7 @@ t.test('after a kill the next process finds what was confirmed; a torn end is le
   const dir = join(folder(t), 'c1');
   // A separate process that reports what it has on disk, and is killed while it writes.
   const script = `
-    import { Spool } from ${JSON.stringify(join(import.meta.dirname, '../../ingest/spool.ts'))};
+    import { Spool } from ${JSON.stringify(join(import.meta.dirname, '../../../ingest/outlet/spool.ts'))};
     const log = { warn() {}, error() {}, info() {} };
     const spool = new Spool({ dir: ${JSON.stringify(dir)}, maxBytes: 1e9, log, segmentBytes: 20_000 });
     let n = 0;

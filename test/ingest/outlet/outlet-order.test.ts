@@ -3,15 +3,15 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { createPublisher, type Publisher } from '../../infra/runtime/kafka/kafka.ts';
-import { createLog } from '../../infra/runtime/log.ts';
-import { Outlet } from '../../ingest/outlet.ts';
-import { createRawWriter } from '../../ingest/publish.ts';
-import { Spool } from '../../ingest/spool.ts';
-import type { SpoolRecord } from '../../ingest/spool-format.ts';
-import { codecs } from '../../schemas/avro/codec.ts';
-import { holdAttempts, openCluster } from '../support/paper-cluster.ts';
-import { waitFor } from '../support/wait.ts';
+import { createPublisher, type Publisher } from '../../../infra/runtime/kafka/kafka.ts';
+import { createLog } from '../../../infra/runtime/log.ts';
+import { Outlet } from '../../../ingest/outlet/outlet.ts';
+import { createRawWriter } from '../../../ingest/outlet/raw-writer.ts';
+import { Spool } from '../../../ingest/outlet/spool.ts';
+import type { SpoolRecord } from '../../../ingest/outlet/spool-format.ts';
+import { codecs } from '../../../schemas/avro/codec.ts';
+import { holdAttempts, openCluster } from '../../support/paper-cluster.ts';
+import { waitFor } from '../../support/wait.ts';
 
 const log = createLog('outlet-order', 'silent');
 /** Four of them in the publisher's queue are more than Kafka may be behind. */

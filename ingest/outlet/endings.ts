@@ -1,6 +1,6 @@
 // Writes `lost` for the connections of a crashed collector: only its spool names them, so no other process can report their end.
-import { codecs } from '../schemas/avro/codec.ts';
-import type { LostBody, RawMessage } from '../schemas/topics.ts';
+import { codecs } from '../../schemas/avro/codec.ts';
+import type { LostBody, RawMessage } from '../../schemas/topics.ts';
 import type { SpoolRecord } from './spool-format.ts';
 
 type Last = { readonly message: RawMessage; readonly places: Map<string, Pick<SpoolRecord, 'topic' | 'partition'>> };

@@ -1,7 +1,7 @@
 // Writes a venue's messages to its raw topic: encoded once, one record for each shard that the message concerns (design sections 4 and 5).
-import { codecs } from '../schemas/avro/codec.ts';
-import type { RawMessage } from '../schemas/topics.ts';
-import type { VenueMeters } from './feed/meters.ts';
+import { codecs } from '../../schemas/avro/codec.ts';
+import type { RawMessage } from '../../schemas/topics.ts';
+import type { VenueMeters } from '../feed/meters.ts';
 import type { Outlet } from './outlet.ts';
 
 export type RawWriter = {

@@ -4,27 +4,27 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { compareFrames } from '../../infra/dev/bench/sent-frames.ts';
-import { findFreePort } from '../../infra/dev/engines/ports.ts';
+import { compareFrames } from '../../../infra/dev/bench/sent-frames.ts';
+import { findFreePort } from '../../../infra/dev/engines/ports.ts';
 import {
   createPublisher,
   ensureTopics,
   type KafkaHandle,
   openKafka,
   readToEnd,
-} from '../../infra/runtime/kafka/kafka.ts';
-import { listTopicSpecs } from '../../infra/runtime/kafka/topics.ts';
-import { createLog } from '../../infra/runtime/log.ts';
-import { Outlet } from '../../ingest/outlet.ts';
-import { createRawWriter } from '../../ingest/publish.ts';
-import { Spool } from '../../ingest/spool.ts';
-import { codecs } from '../../schemas/avro/codec.ts';
-import type { LostBody, RawMessage } from '../../schemas/topics.ts';
-import { nameTopics } from '../../schemas/topics.ts';
-import { ownEngines } from '../support/engines.ts';
-import { type Child, type Simulator, startChild, startSimulator, until } from '../support/pipeline.ts';
-import { readSent } from '../support/sent-frames.ts';
-import { noSmallDisk, smallDisk } from '../support/small-disk.ts';
+} from '../../../infra/runtime/kafka/kafka.ts';
+import { listTopicSpecs } from '../../../infra/runtime/kafka/topics.ts';
+import { createLog } from '../../../infra/runtime/log.ts';
+import { Outlet } from '../../../ingest/outlet/outlet.ts';
+import { createRawWriter } from '../../../ingest/outlet/raw-writer.ts';
+import { Spool } from '../../../ingest/outlet/spool.ts';
+import { codecs } from '../../../schemas/avro/codec.ts';
+import type { LostBody, RawMessage } from '../../../schemas/topics.ts';
+import { nameTopics } from '../../../schemas/topics.ts';
+import { ownEngines } from '../../support/engines.ts';
+import { type Child, type Simulator, startChild, startSimulator, until } from '../../support/pipeline.ts';
+import { readSent } from '../../support/sent-frames.ts';
+import { noSmallDisk, smallDisk } from '../../support/small-disk.ts';
 
 const log = createLog('test', process.env.TEST_LOG ?? 'silent');
 const engines = await ownEngines(t, ['kafka']);

@@ -1,6 +1,5 @@
-// Metrics of the path to Kafka, and the collector's answer to /readyz.
-import { bindMetrics, type Registry } from '../infra/runtime/metrics.ts';
-import { ALARM_MS } from './clock-guard.ts';
+// Metrics of the path to Kafka.
+import { bindMetrics, type Registry } from '../../infra/runtime/metrics.ts';
 import type { OutletState } from './outlet.ts';
 import type { Spool } from './spool.ts';
 
@@ -33,22 +32,3 @@ export const registerOutletMeters = (registry: Registry, { outlet, spool }: Sour
 };
 
 const toSeconds = (ms: number): number => ms / 1_000;
-
-const FIRST_WORRY_MS = 1_500;
-
-/** Reasons why the collector works below capacity, as text; empty when it works fully. */
-export const listUnreadyReasons = (
-  state: OutletState,
-  spoolBytes: number,
-  clockOffsetMs: number,
-): readonly string[] => {
-  const reasons: string[] = [];
-  if (state.behindMs > FIRST_WORRY_MS) {
-    const behind = `Kafka lacks messages of the last ${toSeconds(state.behindMs).toFixed(1)} s`;
-    reasons.push(`${behind}: ${state.queuedBytes} bytes in memory, ${spoolBytes} in the spool`);
-  }
-  if (state.refusal !== null) reasons.push(`connections are ended: ${state.refusal}`);
-  if (Math.abs(clockOffsetMs) > ALARM_MS)
-    reasons.push(`the clock is ${Math.round(clockOffsetMs)} ms ahead of the broker's`);
-  return reasons;
-};
