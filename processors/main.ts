@@ -15,7 +15,7 @@ import { isReplay } from '../schemas/topics.ts';
 import { PROCESSORS_CONFIG } from './config.ts';
 import { createProcessorMetrics } from './metrics.ts';
 import { restoreTopics } from './restore-topics.ts';
-import { startTasks } from './run.ts';
+import { startTasks } from './runner/tasks.ts';
 import { createSinkMetrics } from './sinks/metrics.ts';
 import { startSink } from './sinks/questdb.ts';
 

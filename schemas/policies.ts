@@ -1,8 +1,25 @@
-// Whether a layer of a listing is collected: the policy of its venue's capability and of its own record (V-03a, L-07, F-04). Pure; the same for tasks and answers.
+// What a connection can cover, and whether it is collected for a listing: the policy of its venue's capability and of its own record (V-03a, L-07, F-04). Pure; the same for tasks and answers.
 import type { Policy } from './freshness.ts';
-import { type CoverName, isPriceOff, resolveSource } from './layers.ts';
+import { type LayerName, READINGS, type ReadingLayer } from './layers/index.ts';
 import type { Micros, PriceType } from './records.ts';
 import type { CapabilityVersion, ListingVersion } from './topics.ts';
+
+/** Candles of mark and index prices, where they have another source than those of trades. */
+export const PRICE_CANDLES = 'price_candles';
+
+/** What a connection can cover and a listing can turn off: a layer, or the candles of mark and index prices. */
+export type CoverName = LayerName | typeof PRICE_CANDLES;
+
+const SOURCES: ReadonlyMap<string, CoverName> = new Map(
+  READINGS.flatMap(({ name, source }) => (source === undefined ? [] : [[name, source as ReadingLayer]])),
+);
+
+/** The layer whose messages contain it: its own, unless it is derived from another layer. */
+export const resolveSource = (name: CoverName): CoverName => SOURCES.get(name) ?? name;
+
+/** Whether the venue's limits exclude candles of a price, by `off` of the listing's record (V-03a). */
+export const isPriceOff = (off: readonly string[] | undefined, priceType: PriceType): boolean =>
+  priceType !== 'trade' && off?.includes(PRICE_CANDLES) === true;
 
 /** A layer the venue's capability does not name is not collected. */
 export const findPolicy = (capability: CapabilityVersion | null, layer: CoverName): Policy =>

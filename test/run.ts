@@ -57,14 +57,21 @@ const ALONE_FIRST = ['truth', 'owners'].map(toEndToEnd);
 const SERVICES = ['purity', 'examples', 'mutated-frames', 'state-lag', 'stream'].map(toEndToEnd);
 /** Each starts engines of its own, which take most of a core until they run: one at a time, longest first. */
 const OWN_ENGINES = [
-  ...['e2e/local', 'ingest/outlet/outlet', 'processors/sink', 'processors/nightly-kills', 'e2e/secure', 'e2e/rights'],
+  ...[
+    'e2e/local',
+    'ingest/outlet/outlet',
+    'processors/sinks/sink',
+    'processors/nightly/nightly-kills',
+    'e2e/secure',
+    'e2e/rights',
+  ],
   ...['infra/runtime/kafka/kafka', 'infra/dev/engines', 'infra/runtime/security', 'infra/runtime/questdb'],
 ].map(toTest);
 /** Started first, longest first, so that none runs alone at the end; the rest in the order of their names. */
 const LONG = [
   ...['api/operations/candles-rolled', 'clients/python', 'ingest/feed/hyperliquid-deribit', 'ingest/feed/bybit-okx'],
   ...['infra/runtime/kafka/brokers', 'browser/docs-site', 'browser/explorer', 'api/access/access-processes'],
-  ...['api/operations/anchor-proofs', 'processors/recovery', 'browser/account-site', 'processors/close'],
+  ...['api/operations/anchor-proofs', 'processors/runner/recovery', 'browser/account-site', 'processors/nightly/close'],
 ].map(toTest);
 /** Folders whose tests need no more than a core: they begin at once, beside all others, and take what those leave of the cores. */
 const PURE = ['ingest/venues', 'schemas', 'api/language', 'api/screen', 'api/series', 'api/live', 'api/explorer'];

@@ -1,8 +1,8 @@
 // Layers as requests name them: their names and aliases, the parameter `layers`, and its faults (L-01).
 import Type from 'typebox';
 import { type ApiError, findNearest } from '../../schemas/errors.ts';
-import { CANDLES, EVENTS } from '../../schemas/layers/index.ts';
-import { LAYERS, READING_LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
+import { CANDLES, EVENTS, type ReadingLayer } from '../../schemas/layers/index.ts';
+import { LAYERS, READING_LAYERS } from '../../schemas/layers/readings.ts';
 import { clip } from '../../schemas/sent-text.ts';
 import type { Plan } from './plans.ts';
 

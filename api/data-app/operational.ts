@@ -1,7 +1,7 @@
 // Open routes for operators and machines: liveness, readiness, the OpenAPI document, the schema registry (OP-01, design section 4).
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { answerRegistryRequest } from '../../schemas/avro/registry.ts';
 import { STATE_LAG } from '../../schemas/freshness.ts';
-import { answerRegistryRequest } from '../../schemas/registry.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import { OPERATIONS } from '../operations/index.ts';
 import { STREAM } from '../stream/request.ts';

@@ -1,6 +1,6 @@
 // `/explore/query`: the frame of the query page; its island sends the query and shows the answer. The address contains the query.
 import { html } from 'htm/preact';
-import { LAYERS, READING_LAYERS } from '../../schemas/layers.ts';
+import { LAYERS, READING_LAYERS } from '../../schemas/layers/readings.ts';
 import { renderCopyable } from '../account-app/components.ts';
 import type { Content, Exchange, sendPage } from '../account-app/shell.ts';
 import type { Site, SiteModule } from '../account-app/site.ts';

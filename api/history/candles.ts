@@ -11,7 +11,7 @@ import {
   writeJson,
 } from '../../schemas/json.ts';
 import { CANDLE_PRICES, type Timeframe } from '../../schemas/layers/candle.ts';
-import { LAYERS } from '../../schemas/layers.ts';
+import { LAYERS } from '../../schemas/layers/readings.ts';
 import { findPricePolicy } from '../../schemas/policies.ts';
 import type { Micros, PriceType } from '../../schemas/records.ts';
 import type { CapabilityVersion } from '../../schemas/topics.ts';

@@ -1,5 +1,7 @@
 // Reads what an answer needs for a few listings: series of each layer, marks for conversions, losses of connections.
-import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
+
+import type { ReadingLayer } from '../../schemas/layers/index.ts';
+import { LAYERS } from '../../schemas/layers/readings.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { Span as AliveSpan, TaskId } from '../../schemas/topics.ts';
 import { COUNTS_WITHIN, SEALS_AFTER, toSealInstant } from '../../schemas/windows.ts';

@@ -2,7 +2,8 @@
 import type { Cell } from '../../infra/runtime/questdb/reader.ts';
 import { joinFigure } from '../../schemas/decimals.ts';
 import type { GapCause } from '../../schemas/gap-causes.ts';
-import { hasQuantity, LAYERS, READING_LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
+import type { ReadingLayer } from '../../schemas/layers/index.ts';
+import { hasQuantity, LAYERS, READING_LAYERS } from '../../schemas/layers/readings.ts';
 import type { Digits, Micros } from '../../schemas/records.ts';
 import { toColumnName } from '../../schemas/tables.ts';
 import type { Reading, Row } from '../../schemas/topics.ts';

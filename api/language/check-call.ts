@@ -1,7 +1,7 @@
 // Checks a function call: name, number and kinds of arguments, timeframe, scope (DQL-10, DQL-12, DQL-13, DQL-34).
 import { compare } from '../../schemas/decimals.ts';
 import { findNearest } from '../../schemas/errors.ts';
-import { BANDS } from '../../schemas/layers.ts';
+import { BANDS } from '../../schemas/layers/book-bands.ts';
 import type { Digits } from '../../schemas/records.ts';
 import { clip } from '../../schemas/sent-text.ts';
 import { describeUnknown, type Place } from './faults.ts';

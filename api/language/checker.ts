@@ -1,6 +1,6 @@
 // Checks expressions: names, scopes, nesting, kinds, timeframes (DQL-10 to DQL-13, DQL-24); gives the canonical tree with each period set.
 import { findNearest } from '../../schemas/errors.ts';
-import { LAYERS } from '../../schemas/layers.ts';
+import { LAYERS } from '../../schemas/layers/readings.ts';
 import { checkArgumentsOfUnknown, checkCall, findInheritedPeriod, refuseScope } from './check-call.ts';
 import { type CodeKey, findSpelledCode, makeUnknownCode, UNKNOWN_CODES } from './codes.ts';
 import { describeUnknown, type Place, type Words } from './faults.ts';

@@ -1,8 +1,7 @@
 // The one table of fields and candle sources (interface, DQL fields and DQL candle sources).
 import { CANDLE_PRICES, PRICE_TYPES, type PriceType } from '../../schemas/layers/candle.ts';
-import { CANDLES, READINGS } from '../../schemas/layers/index.ts';
-import type { LayerField, ReadingDeclaration } from '../../schemas/layers/layer.ts';
-import type { MemberUnit, ReadingLayer } from '../../schemas/layers.ts';
+import { CANDLES, READINGS, type ReadingLayer } from '../../schemas/layers/index.ts';
+import type { LayerField, MemberUnit, ReadingDeclaration } from '../../schemas/layers/layer.ts';
 
 type Scope = 'instrument' | 'venue';
 type FieldType = 'code' | 'number' | 'duration';

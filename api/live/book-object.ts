@@ -2,7 +2,7 @@
 import type { StatusAnswer } from '../../schemas/freshness.ts';
 import { formatInstantOrNull } from '../../schemas/instants.ts';
 import { type JsonValue, makeRawJson, sortByKey } from '../../schemas/json.ts';
-import { BANDS, type Band } from '../../schemas/layers.ts';
+import { BANDS, type Band } from '../../schemas/layers/book-bands.ts';
 import type { Digits } from '../../schemas/records.ts';
 import type { BookLevels, ListingVersion, Reading } from '../../schemas/topics.ts';
 import { chooseQuantityUnit, convertQuantity, type UnitsMode } from '../../schemas/units.ts';

@@ -1,7 +1,7 @@
 // The view of one listing at T for an answer: its readings with their policy, connection and mark.
 import { findStatusAt } from '../../schemas/freshness.ts';
 import type { JsonValue, NumberFormat } from '../../schemas/json.ts';
-import type { ReadingLayer } from '../../schemas/layers.ts';
+import type { ReadingLayer } from '../../schemas/layers/index.ts';
 import { findListingPolicy, wasOff } from '../../schemas/policies.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { CapabilityVersion, ListingVersion, Reading } from '../../schemas/topics.ts';

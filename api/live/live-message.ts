@@ -1,6 +1,6 @@
 // An entry of `live` as received, and the newest readings of a listing: decoded on first use, because most are never used.
 import { codecs, decodeLiveHead, type LiveHead } from '../../schemas/avro/codec.ts';
-import type { ReadingLayer } from '../../schemas/layers.ts';
+import type { ReadingLayer } from '../../schemas/layers/index.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { isAbove, type LiveEntry, type Place, type Reading } from '../../schemas/topics.ts';
 

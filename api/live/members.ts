@@ -1,7 +1,8 @@
 // Members of a reading as answers print them: figures and counts with their units and conversions (L-04, L-05, N-05 to N-08).
 import { formatInstant } from '../../schemas/instants.ts';
 import { type Figure, type JsonValue, makeFigure, makeRawJson, type RawJson, sortByKey } from '../../schemas/json.ts';
-import { LAYERS, READING_LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
+import type { ReadingLayer } from '../../schemas/layers/index.ts';
+import { LAYERS, READING_LAYERS } from '../../schemas/layers/readings.ts';
 import type { Digits, Micros, QuantityUnit } from '../../schemas/records.ts';
 import type { ListingVersion, Reading } from '../../schemas/topics.ts';
 import {

@@ -2,8 +2,9 @@
 import Type from 'typebox';
 import { formatInstant, formatInstantOrNull } from '../../schemas/instants.ts';
 import type { JsonValue } from '../../schemas/json.ts';
+import { BANDS } from '../../schemas/layers/book-bands.ts';
 import { PRICE_TYPES } from '../../schemas/layers/candle.ts';
-import { BANDS, READING_LAYERS } from '../../schemas/layers.ts';
+import { READING_LAYERS } from '../../schemas/layers/readings.ts';
 import { findPolicy } from '../../schemas/policies.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { CapabilityVersion, ListingVersion } from '../../schemas/topics.ts';

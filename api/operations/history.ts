@@ -3,7 +3,8 @@ import Type from 'typebox';
 import { formatDuration } from '../../schemas/durations.ts';
 import { formatInstant } from '../../schemas/instants.ts';
 import type { JsonValue } from '../../schemas/json.ts';
-import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
+import type { ReadingLayer } from '../../schemas/layers/index.ts';
+import { LAYERS } from '../../schemas/layers/readings.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { toWindowEnd } from '../../schemas/windows.ts';
 import {

@@ -1,7 +1,8 @@
 // Common input and checks of the operations over listings: a plan, selection, layers, how many listings, the scope they state.
 import Type, { type Static } from 'typebox';
 import { type ApiError, ServiceError } from '../../schemas/errors.ts';
-import { READING_LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
+import type { ReadingLayer } from '../../schemas/layers/index.ts';
+import { READING_LAYERS } from '../../schemas/layers/readings.ts';
 import { makeScopeMember } from '../access/scope.ts';
 import { findLayer, hasLayer } from '../contract/layer-names.ts';
 import type { Plan } from '../contract/plans.ts';

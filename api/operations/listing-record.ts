@@ -4,7 +4,7 @@ import { formatInstant, formatInstantOrNull } from '../../schemas/instants.ts';
 import { type JsonValue, makeRawJson, sortByKey } from '../../schemas/json.ts';
 import { BASE_TIMEFRAME } from '../../schemas/layers/candle.ts';
 import { CANDLES, EVENTS, type LayerName } from '../../schemas/layers/index.ts';
-import { LAYERS, READING_LAYERS } from '../../schemas/layers.ts';
+import { LAYERS, READING_LAYERS } from '../../schemas/layers/readings.ts';
 import { findListingPolicy } from '../../schemas/policies.ts';
 import type { Digits, FieldTransform, ListingValues, Micros, QuantityUnit } from '../../schemas/records.ts';
 import type { RETENTION_DAYS } from '../../schemas/tables.ts';

@@ -4,7 +4,7 @@ import Type, { type Static } from 'typebox';
 import { type ApiError, makeServiceError, ServiceError } from '../../schemas/errors.ts';
 import { formatInstant, formatInstantOrNull } from '../../schemas/instants.ts';
 import { type JsonValue, makeRawJson, writeJson } from '../../schemas/json.ts';
-import { READING_LAYERS } from '../../schemas/layers.ts';
+import { READING_LAYERS } from '../../schemas/layers/readings.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { refuseOutside, throwAll, toNarrowing } from '../access/scope.ts';
 import type { Spoilt } from '../contract/endpoint.ts';

@@ -3,7 +3,7 @@ import Type, { type Static } from 'typebox';
 import { type ApiError, makeUnavailable } from '../../schemas/errors.ts';
 import { formatInstant } from '../../schemas/instants.ts';
 import type { JsonValue } from '../../schemas/json.ts';
-import type { ReadingLayer } from '../../schemas/layers.ts';
+import type { ReadingLayer } from '../../schemas/layers/index.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { refuseOutside, throwAll, toNarrowing } from '../access/scope.ts';
 import { findLayerFault, Layers } from '../contract/layer-names.ts';

@@ -1,6 +1,6 @@
 // The result of a question at an instant: its state over all instruments, and the instruments for which it holds (AG-02, AG-04).
 import { findStatusAt } from '../../schemas/freshness.ts';
-import type { ReadingLayer } from '../../schemas/layers.ts';
+import type { ReadingLayer } from '../../schemas/layers/index.ts';
 import { findListingPolicy } from '../../schemas/policies.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { CapabilityVersion } from '../../schemas/topics.ts';

@@ -3,7 +3,7 @@
 // Rules are evaluated at whole seconds (`instants.ts`): a reading that was replaced before the next one is not kept.
 // Readings are kept as bytes outside of the heap: hundreds of thousands of objects would be moved and marked by collections.
 import { codecs } from '../../schemas/avro/codec.ts';
-import type { ReadingLayer } from '../../schemas/layers.ts';
+import type { ReadingLayer } from '../../schemas/layers/index.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { Reading } from '../../schemas/topics.ts';
 import { ByteLog, type BytePlace } from '../live/byte-log.ts';

@@ -1,6 +1,6 @@
 // The facts of a listing at T, now or past: its version, the state of each layer the query reads, its mark.
 import { findStatusAt, type StatusAnswer } from '../../schemas/freshness.ts';
-import type { ReadingLayer } from '../../schemas/layers.ts';
+import type { ReadingLayer } from '../../schemas/layers/index.ts';
 import { findListingPolicy } from '../../schemas/policies.ts';
 import type { Digits, Micros } from '../../schemas/records.ts';
 import type { UnitsMode } from '../../schemas/units.ts';

@@ -1,7 +1,7 @@
 // The value of a listing for each leaf of a query, with unit, stamps, age, status and reason (L-10, DQL-15, DQL-20, DQL-25, DQL-29).
 import type { Status } from '../../schemas/freshness.ts';
 import { MICROS_PER_MS } from '../../schemas/instants.ts';
-import type { ReadingLayer } from '../../schemas/layers.ts';
+import type { ReadingLayer } from '../../schemas/layers/index.ts';
 import type { Digits, Micros, QuantityUnit } from '../../schemas/records.ts';
 import type { ListingVersion } from '../../schemas/topics.ts';
 import { chooseQuantityUnit, convertQuantity, needsMark } from '../../schemas/units.ts';

@@ -1,6 +1,6 @@
 // The state of each layer at a past instant, from stored history and what memory holds of it (H-06, DQL-07, N-11).
 import { findStatusAt } from '../../schemas/freshness.ts';
-import type { ReadingLayer } from '../../schemas/layers.ts';
+import type { ReadingLayer } from '../../schemas/layers/index.ts';
 import { findListingPolicy } from '../../schemas/policies.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { formatListingId } from '../../schemas/tables.ts';

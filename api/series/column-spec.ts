@@ -1,6 +1,7 @@
 // The content of a column of a series: one member of one kind of row at one timeframe.
 import { parseDuration } from '../../schemas/durations.ts';
-import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
+import type { ReadingLayer } from '../../schemas/layers/index.ts';
+import { LAYERS } from '../../schemas/layers/readings.ts';
 import type { Micros, PriceType } from '../../schemas/records.ts';
 
 /** `present`: 1 for every candle that exists, whatever its values. */

@@ -1,7 +1,7 @@
 // Fills columns: with rows from memory, then with rows of the requested periods from the store.
 import { isExactDouble } from '../../schemas/decimals.ts';
 import { formatInstantMicros } from '../../schemas/instants.ts';
-import { hasQuantity, LAYERS } from '../../schemas/layers.ts';
+import { hasQuantity, LAYERS } from '../../schemas/layers/readings.ts';
 import type { Digits, Micros, QuantityUnit } from '../../schemas/records.ts';
 import { formatListingId, toColumnName } from '../../schemas/tables.ts';
 import type { Row } from '../../schemas/topics.ts';

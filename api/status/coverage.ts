@@ -1,8 +1,7 @@
 // The layers of a venue that are present now: checked every ten seconds, some listings at a time (OP-01, OP-02).
 import { setImmediate as turn } from 'node:timers/promises';
 import { findStatusAt, type Policy } from '../../schemas/freshness.ts';
-import { READINGS } from '../../schemas/layers/index.ts';
-import type { ReadingLayer } from '../../schemas/layers.ts';
+import { READINGS, type ReadingLayer } from '../../schemas/layers/index.ts';
 import { findListingPolicy, findPolicy } from '../../schemas/policies.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { findVersionAt, isListed, type LiveListing } from '../live/listing-book.ts';

@@ -2,7 +2,8 @@
 import { type ApiError, CATALOGUE } from '../../schemas/errors.ts';
 import { formatInstant, formatInstantOrNull } from '../../schemas/instants.ts';
 import { sortByKey, writeJson } from '../../schemas/json.ts';
-import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
+import type { ReadingLayer } from '../../schemas/layers/index.ts';
+import { LAYERS } from '../../schemas/layers/readings.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { Plan } from '../contract/plans.ts';
 import { printBounds } from '../live/bounds.ts';

@@ -1,7 +1,8 @@
 // One listing and layer as printed for one format: its reading and status as sent, and when time alone may change it (F-04, ST-03, ST-07).
 import { findStatusAt, type StatusAnswer } from '../../schemas/freshness.ts';
 import { type JsonValue, writeJson } from '../../schemas/json.ts';
-import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
+import type { ReadingLayer } from '../../schemas/layers/index.ts';
+import { LAYERS } from '../../schemas/layers/readings.ts';
 import { findListingPolicy } from '../../schemas/policies.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { ListingVersion, Reading } from '../../schemas/topics.ts';

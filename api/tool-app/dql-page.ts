@@ -1,5 +1,6 @@
 // `docs://dql`: the query language as a model reads it before it writes a query, rendered from the entries of the catalogue (T-06).
-import { BANDS, READING_LAYERS } from '../../schemas/layers.ts';
+import { BANDS } from '../../schemas/layers/book-bands.ts';
+import { READING_LAYERS } from '../../schemas/layers/readings.ts';
 import { makeLanguageEntries } from '../language/catalogue.ts';
 import { LIMITS, TIMEFRAMES } from '../language/limits.ts';
 import { makeBounds, printBounds } from '../live/bounds.ts';

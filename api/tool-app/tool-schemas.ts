@@ -1,5 +1,5 @@
 // The schemas of a tool, from those of the OpenAPI document: inputs with an example and a limit for each member, answers with what a client needs to check (T-02).
-import { READING_LAYERS } from '../../schemas/layers.ts';
+import { READING_LAYERS } from '../../schemas/layers/readings.ts';
 import { ARCHIVE_LAYERS } from '../contract/archive.ts';
 import type { Shape } from '../contract/json-schema.ts';
 import { LIMITS, TIMEFRAMES } from '../language/limits.ts';

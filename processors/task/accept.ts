@@ -1,5 +1,7 @@
 // Accepts the readings of a listing's layer: from the active connection, in time, above the held one (design section 5, N-11).
-import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
+
+import type { ReadingLayer } from '../../schemas/layers/index.ts';
+import { LAYERS } from '../../schemas/layers/readings.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { isCounted, toWindowEnd } from '../../schemas/windows.ts';
 import { isAbout, isCountedForLayer } from './connections.ts';

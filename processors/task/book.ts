@@ -5,7 +5,7 @@
 // The book is plain data, mutated in place.
 import type { FullSides } from '../../ingest/venues/shared/book-sync.ts';
 import { divide, multiply, subtract } from '../../schemas/decimals.ts';
-import { BANDS, type Band } from '../../schemas/layers.ts';
+import { BANDS, type Band } from '../../schemas/layers/book-bands.ts';
 import type { Digits, Level, ListingValues } from '../../schemas/records.ts';
 import { type Book, type BookSide, findBestLevels, toDecimal } from './book-levels.ts';
 import { scaleSides } from './book-scales.ts';

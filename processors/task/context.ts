@@ -1,7 +1,8 @@
 // Shared by the parts of a task while they process one record: the state, the outputs, and caches.
 import type { VenueMessage } from '../../ingest/venues/contract/listings.ts';
 import type { MappedVenue } from '../../ingest/venues/contract/mapping.ts';
-import type { CoverName, ReadingLayer } from '../../schemas/layers.ts';
+import type { ReadingLayer } from '../../schemas/layers/index.ts';
+import type { CoverName } from '../../schemas/policies.ts';
 import type { ListingRecord, Micros } from '../../schemas/records.ts';
 import { toShard } from '../../schemas/shards.ts';
 import type { RawMessage, Row, Span } from '../../schemas/topics.ts';

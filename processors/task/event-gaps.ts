@@ -1,7 +1,7 @@
 // Stretches in which no trade or liquidation of a listing could be received: rows of the event tables, so that silence there means no events (H-15).
 import type { GapCause } from '../../schemas/gap-causes.ts';
 import { EVENTS } from '../../schemas/layers/index.ts';
-import type { CoverName } from '../../schemas/layers.ts';
+import type { CoverName } from '../../schemas/policies.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { Row, Span } from '../../schemas/topics.ts';
 import { EVENT_GAP_WINDOW_MS } from '../../schemas/windows.ts';

@@ -1,7 +1,7 @@
 // Records of `md.gap`: what messages prove was missed, and books that are crossed (records.md).
 import type { GapCause } from '../../schemas/gap-causes.ts';
 import { CANDLES, EVENTS, READINGS } from '../../schemas/layers/index.ts';
-import { type CoverName, PRICE_CANDLES, resolveSource } from '../../schemas/layers.ts';
+import { type CoverName, PRICE_CANDLES, resolveSource } from '../../schemas/policies.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { TaskContext } from './context.ts';
 import { type Provenance, pushMd } from './outputs.ts';

@@ -1,5 +1,5 @@
 // Mark and index that arrive in different messages: values from before a lost connection are not joined with values from after it (F-04, D-476).
-import { LAYERS } from '../../schemas/layers.ts';
+import { LAYERS } from '../../schemas/layers/readings.ts';
 import type { MarkRecord } from '../../schemas/records.ts';
 import type { ConnectionView, LayerState, TaskView } from './state.ts';
 

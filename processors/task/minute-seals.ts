@@ -1,6 +1,6 @@
 // Seals minutes: each one that can no longer change becomes a row, once, and a part of its longer candles (H-12, H-13, N-11).
 import { MICROS_PER_MINUTE, MS_PER_MINUTE } from '../../schemas/instants.ts';
-import { type CoverName, PRICE_CANDLES } from '../../schemas/layers.ts';
+import { type CoverName, PRICE_CANDLES } from '../../schemas/policies.ts';
 import type { Micros, PriceType } from '../../schemas/records.ts';
 import { COUNTS_WITHIN, SEALS_AFTER, toMinute, toWindowEnd } from '../../schemas/windows.ts';
 import {

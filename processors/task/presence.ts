@@ -1,6 +1,7 @@
 // Counts the listings with a valid value at the log's time, by layer: for operators, not part of any output.
 import { findStatusAt } from '../../schemas/freshness.ts';
-import { LAYERS, READING_LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
+import type { ReadingLayer } from '../../schemas/layers/index.ts';
+import { LAYERS, READING_LAYERS } from '../../schemas/layers/readings.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { Reading } from '../../schemas/topics.ts';
 import { isCollected, type TaskContext } from './context.ts';

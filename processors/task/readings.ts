@@ -4,8 +4,8 @@ import { divide, multiply, subtract } from '../../schemas/decimals.ts';
 import { parseDuration } from '../../schemas/durations.ts';
 import { computeValidUntil } from '../../schemas/freshness.ts';
 import type { GapCause } from '../../schemas/gap-causes.ts';
-import type { EventLayer, LayerRecord } from '../../schemas/layers/index.ts';
-import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
+import type { EventLayer, LayerRecord, ReadingLayer } from '../../schemas/layers/index.ts';
+import { LAYERS } from '../../schemas/layers/readings.ts';
 import type {
   BookRecord,
   CandleRecord,

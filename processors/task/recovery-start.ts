@@ -1,5 +1,7 @@
 // Starts a life without a checkpoint on a log whose start is gone: continues after earlier lives and records what they lost (design section 5).
-import { READING_LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
+
+import type { ReadingLayer } from '../../schemas/layers/index.ts';
+import { READING_LAYERS } from '../../schemas/layers/readings.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { findLastEnd, SEALS_AFTER, toMinute } from '../../schemas/windows.ts';
 import { createConnection } from './connections.ts';

@@ -1,5 +1,5 @@
 // What earlier lives of a task published, for a life that starts without their checkpoint (design section 5).
-import type { ReadingLayer } from '../../schemas/layers.ts';
+import type { ReadingLayer } from '../../schemas/layers/index.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { CapabilityVersion, ListingVersion, Span } from '../../schemas/topics.ts';
 

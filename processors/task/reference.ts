@@ -2,8 +2,8 @@
 import type { Interruptible } from '../../infra/runtime/steps.ts';
 import { isEmptyAnswer, mayExist, type ReferenceAnswer } from '../../ingest/venues/contract/listings.ts';
 import { PRICE_TYPES } from '../../schemas/layers/candle.ts';
-import { EVENTS } from '../../schemas/layers/index.ts';
-import { READING_LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
+import { EVENTS, type ReadingLayer } from '../../schemas/layers/index.ts';
+import { READING_LAYERS } from '../../schemas/layers/readings.ts';
 import { findListingPolicy } from '../../schemas/policies.ts';
 import type { ListingRecord, Micros } from '../../schemas/records.ts';
 import type { CapabilityBody, ListingVersion, RawMessage } from '../../schemas/topics.ts';

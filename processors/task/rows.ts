@@ -7,8 +7,8 @@ import {
   type CandleFigures,
   type Timeframe,
 } from '../../schemas/layers/candle.ts';
-import { CANDLES, type EventTable } from '../../schemas/layers/index.ts';
-import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
+import { CANDLES, type EventTable, type ReadingLayer } from '../../schemas/layers/index.ts';
+import { LAYERS } from '../../schemas/layers/readings.ts';
 import type { Digits, LiquidationRecord, Micros, PriceType, TradeRecord } from '../../schemas/records.ts';
 import { formatListingId, toColumnName } from '../../schemas/tables.ts';
 import type { CapabilityVersion, ListingVersion, Reading, Row, Span } from '../../schemas/topics.ts';

@@ -1,7 +1,6 @@
 // Serialises a task's state to the texts of a checkpoint, one an item. The text of immutable objects is cached.
 import type { MapState, OwnJson } from '../../ingest/venues/contract/mapping.ts';
-import type { EventLayer } from '../../schemas/layers/index.ts';
-import type { ReadingLayer } from '../../schemas/layers.ts';
+import type { EventLayer, ReadingLayer } from '../../schemas/layers/index.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { ListingVersion, Reading } from '../../schemas/topics.ts';
 import type { BookState, WaitingDiff } from './books.ts';

@@ -1,7 +1,7 @@
 // Actions that depend on the log's time: connections expire, buckets and windows end, watermarks and state rounds are due.
 import type { Interruptible } from '../../infra/runtime/steps.ts';
 import { MICROS_PER_MINUTE } from '../../schemas/instants.ts';
-import type { ReadingLayer } from '../../schemas/layers.ts';
+import type { ReadingLayer } from '../../schemas/layers/index.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { StateEntry } from '../../schemas/topics.ts';
 import { EVENT_GAP_WINDOW_MS, findLastEnd, SEALS_AFTER, toMinute, toWindowEnd } from '../../schemas/windows.ts';

@@ -1,6 +1,5 @@
 // Versions of listings and capabilities: append-only, each valid from the `recorded_at` of its answer (design section 5).
-import type { CoverName } from '../../schemas/layers.ts';
-import { findListingPolicy, wasOff } from '../../schemas/policies.ts';
+import { type CoverName, findListingPolicy, wasOff } from '../../schemas/policies.ts';
 import type { ListingRecord, Micros } from '../../schemas/records.ts';
 import type { CapabilityBody, CapabilityVersion, ListingVersion } from '../../schemas/topics.ts';
 import type { ListingView, TaskView } from './state.ts';

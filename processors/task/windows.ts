@@ -1,7 +1,9 @@
 // Sampling windows: which reading represents a window, when it is announced, when it is sealed, and why it is a gap (H-06, N-11, L-08).
 import type { GapCause } from '../../schemas/gap-causes.ts';
 import { MICROS_PER_DAY } from '../../schemas/instants.ts';
-import { type CoverName, LAYERS, READING_LAYERS, type ReadingLayer, resolveSource } from '../../schemas/layers.ts';
+import type { ReadingLayer } from '../../schemas/layers/index.ts';
+import { LAYERS, READING_LAYERS } from '../../schemas/layers/readings.ts';
+import { type CoverName, resolveSource } from '../../schemas/policies.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { Reading, Row } from '../../schemas/topics.ts';
 import { toWindowDay, toWindowEnd } from '../../schemas/windows.ts';

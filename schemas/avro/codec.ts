@@ -1,7 +1,7 @@
 // Avro codecs of every topic in Confluent framing: `00`, the schema's id in four bytes, the value (design section 4).
 import { readFileSync } from 'node:fs';
 import avro from 'avsc';
-import type { ReadingLayer } from '../layers.ts';
+import type { ReadingLayer } from '../layers/index.ts';
 import { describeError } from '../thrown.ts';
 import {
   type CapabilityVersion,

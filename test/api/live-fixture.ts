@@ -25,7 +25,7 @@ import type { StatusStore } from '../../api/status/status-store.ts';
 import { StreamHub } from '../../api/stream/hub.ts';
 import { createLog } from '../../infra/runtime/log.ts';
 import { codecs } from '../../schemas/avro/codec.ts';
-import { READING_LAYERS } from '../../schemas/layers.ts';
+import { READING_LAYERS } from '../../schemas/layers/readings.ts';
 import type { ListingValues, Micros } from '../../schemas/records.ts';
 import {
   type CapabilityVersion,

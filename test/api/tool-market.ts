@@ -1,6 +1,7 @@
 // A market that traders ask of: two instruments on two venues with readings of every layer but the book, and a day of their past for a store.
 import type { AccountStore } from '../../api/access/account-store.ts';
-import { hasQuantity, type ReadingLayer } from '../../schemas/layers.ts';
+import type { ReadingLayer } from '../../schemas/layers/index.ts';
+import { hasQuantity } from '../../schemas/layers/readings.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { Row } from '../../schemas/topics.ts';
 import { Feed, LISTED, listing, listingValues, micros, NOW, reading } from './live-fixture.ts';

@@ -8,7 +8,7 @@ import {
   prepareReplay,
   waitForReached,
 } from '../../infra/dev/bench/raw-copy.ts';
-import { READING_LAYERS } from '../../schemas/layers.ts';
+import { READING_LAYERS } from '../../schemas/layers/readings.ts';
 import { useEngines } from '../support/engines.ts';
 import { liveFaults } from '../support/live-faults.ts';
 import { freeMachine } from '../support/machine-free.ts';

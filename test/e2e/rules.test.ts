@@ -8,7 +8,7 @@ import type { FaultEntry } from '../../infra/dev/simulator/faults.ts';
 import { openKafka } from '../../infra/runtime/kafka/kafka.ts';
 import { createLog } from '../../infra/runtime/log.ts';
 import { openPostgres } from '../../infra/runtime/postgres/postgres.ts';
-import { READING_LAYERS } from '../../schemas/layers.ts';
+import { READING_LAYERS } from '../../schemas/layers/readings.ts';
 import { Dice } from '../api/screen/random-market.ts';
 import { Slow, type SlowListing } from '../api/screen/slow-evaluator.ts';
 import { useEngines } from '../support/engines.ts';

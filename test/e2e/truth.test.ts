@@ -5,7 +5,7 @@
 import t, { type Test } from 'tap';
 import { FAULT_KINDS, type FaultEntry } from '../../infra/dev/simulator/faults.ts';
 import { simulatedVenues } from '../../infra/dev/simulator/venues/index.ts';
-import { LAYERS } from '../../schemas/layers.ts';
+import { LAYERS } from '../../schemas/layers/readings.ts';
 import { countKinds, type Inject, injectFaults } from '../support/fault-plan.ts';
 import { type FaultWindow, FaultWindows, followsFrom, killedWindow } from '../support/fault-rules.ts';
 import { incidentFaults, reportedIncidents } from '../support/gap-incidents.ts';
@@ -132,7 +132,7 @@ const checkRows = async (t: Test, world: World, watched: Watch, kills: readonly 
   const causes = new Set(gaps.causes.map((cause) => cause.split(': ')[1] ?? ''));
   for (const venue of VENUES) t.ok(causes.has(`${venue} mark no_update`), `a gap of ${venue}: mark no_update`);
   const uncrossed = VENUES.filter((venue) => !causes.has(`${venue} book crossed_book`));
-  // Twice one venue had none, for a cause not found yet: then its rows are shown. The windows of a crossed book alone: test/processors/task.test.ts.
+  // Twice one venue had none, for a cause not found yet: then its rows are shown. The windows of a crossed book alone: test/processors/task/task.test.ts.
   for (const venue of uncrossed) {
     const books = await rows(
       'book',

@@ -9,9 +9,9 @@ import { createRowSender } from '../../infra/runtime/questdb/row-sender.ts';
 import { binance } from '../../ingest/venues/binance/index.ts';
 import { bybit } from '../../ingest/venues/bybit/index.ts';
 import { createProcessorMetrics } from '../../processors/metrics.ts';
-import { closeOutlets, openOutlets } from '../../processors/outlets.ts';
 import { type LostTopics, restoreTopics } from '../../processors/restore-topics.ts';
-import { TaskRunner } from '../../processors/runner.ts';
+import { closePublishers, openPublishers } from '../../processors/runner/publishers.ts';
+import { TaskRunner } from '../../processors/runner/task-runner.ts';
 import { ensureTables } from '../../processors/sinks/ensure-tables.ts';
 import { makeCapabilityRow, makeGapRow, makeListingRow } from '../../processors/task/rows.ts';
 import { type Codec, codecs } from '../../schemas/avro/codec.ts';
@@ -73,13 +73,13 @@ const readAll = async <T>(topic: string, decode: (bytes: Buffer) => T): Promise<
 
 /** A life over the whole log, without a checkpoint at its end. */
 const work = async ({ namespace }: LostTopics): Promise<void> => {
-  const outlets = openOutlets(handle);
+  const publishers = openPublishers(handle);
   const pace = { countRecord: () => undefined, begin: () => undefined, end: () => undefined, isDue: () => false };
   const task = { handle, venue: binance, partition: 0, shards: 1, namespace, ticks: false };
   const runner = await TaskRunner.start({
     ...task,
     pace,
-    outlets,
+    publishers,
     metrics: createProcessorMetrics(new Registry()),
     log,
   });
@@ -87,7 +87,7 @@ const work = async ({ namespace }: LostTopics): Promise<void> => {
     runner.apply([{ ...message, value: message.value && Buffer.from(message.value) }], RECORDS.length),
   );
   await runner.stop('unsaved');
-  await closeOutlets(outlets);
+  await closePublishers(publishers);
 };
 
 /** A value as a reader of the topic has it. */

@@ -1,6 +1,7 @@
 // The table of layers and the names of topics: what clients, tables and consumers hold on to.
 import t from 'tap';
-import { BANDS, LAYERS, READING_LAYERS } from '../../schemas/layers.ts';
+import { BANDS } from '../../schemas/layers/book-bands.ts';
+import { LAYERS, READING_LAYERS } from '../../schemas/layers/readings.ts';
 import { nameTopics } from '../../schemas/topics.ts';
 
 /** L-02, copied from its table; bands are spelt out below. */

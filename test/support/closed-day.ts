@@ -19,8 +19,8 @@ import {
   makeReadingRow,
 } from '../../processors/task/rows.ts';
 import { PRICE_TYPES } from '../../schemas/layers/candle.ts';
-import { READINGS } from '../../schemas/layers/index.ts';
-import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
+import { READINGS, type ReadingLayer } from '../../schemas/layers/index.ts';
+import { LAYERS } from '../../schemas/layers/readings.ts';
 import type { LiquidationRecord, Micros, PriceType, TradeRecord } from '../../schemas/records.ts';
 import { toTableName } from '../../schemas/tables.ts';
 import type { Row } from '../../schemas/topics.ts';

@@ -9,7 +9,7 @@ import { createMeters } from '../../ingest/feed/meters.ts';
 import type { Venue } from '../../ingest/venues/contract/venue.ts';
 import { Task } from '../../processors/task/task.ts';
 import { MS_PER_MINUTE } from '../../schemas/instants.ts';
-import { READING_LAYERS } from '../../schemas/layers.ts';
+import { READING_LAYERS } from '../../schemas/layers/readings.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { Reading, Row } from '../../schemas/topics.ts';
 import { type Memory, openMemory, silentLog, toText } from '../ingest/paper-venue.ts';

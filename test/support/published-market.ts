@@ -1,7 +1,8 @@
 // The market as published on `live`, at an instant: by what was recorded up to it and by nothing else, from the text of the decisions alone.
 import { type KafkaHandle, readToEnd } from '../../infra/runtime/kafka/kafka.ts';
 import { codecs } from '../../schemas/avro/codec.ts';
-import { LAYERS, READING_LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
+import type { ReadingLayer } from '../../schemas/layers/index.ts';
+import { LAYERS, READING_LAYERS } from '../../schemas/layers/readings.ts';
 import {
   type CapabilityVersion,
   type ListingVersion,

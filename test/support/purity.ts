@@ -7,11 +7,12 @@ import { fetchEndOffsets, readToEnd } from '../../infra/runtime/kafka/kafka.ts';
 import { createLog } from '../../infra/runtime/log.ts';
 import { createMetrics } from '../../infra/runtime/metrics.ts';
 import { venues as known } from '../../ingest/venues/index.ts';
-import { createCheckpointPace } from '../../processors/checkpoint-pace.ts';
 import { createProcessorMetrics } from '../../processors/metrics.ts';
-import { closeOutlets, openOutlets } from '../../processors/outlets.ts';
-import { TaskRunner } from '../../processors/runner.ts';
-import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
+import { createCheckpointPace } from '../../processors/runner/checkpoint-pace.ts';
+import { closePublishers, openPublishers } from '../../processors/runner/publishers.ts';
+import { TaskRunner } from '../../processors/runner/task-runner.ts';
+import type { ReadingLayer } from '../../schemas/layers/index.ts';
+import { LAYERS } from '../../schemas/layers/readings.ts';
 import { nameTopics } from '../../schemas/topics.ts';
 import { type Child, type PipelineSpec, startProcessors } from './pipeline.ts';
 
@@ -71,7 +72,7 @@ const applyTwice = async (
 ): Promise<void> => {
   const venue = known.get(code);
   if (!venue) throw new Error(`no venue ${code}`);
-  const outlets = openOutlets(handle);
+  const publishers = openPublishers(handle);
   const metrics = createProcessorMetrics(createMetrics());
   const log = createLog('twice', 'warn');
   const topic = nameTopics(namespace).raw(code);
@@ -82,7 +83,7 @@ const applyTwice = async (
     shards,
     namespace,
     ticks: false,
-    outlets,
+    publishers,
     pace: createCheckpointPace(),
     metrics,
     log,
@@ -102,7 +103,7 @@ const applyTwice = async (
   });
   await deliver();
   await runner.stop('saved');
-  await closeOutlets(outlets);
+  await closePublishers(publishers);
 };
 
 /** Each batch of each partition is handed to the task twice, in this process; the sink is an ordinary one. */

@@ -1,7 +1,7 @@
 // Logs of one simulated Binance connection for tests of the task: listings, marks, books with holes, losses, late records.
 import { binance } from '../../ingest/venues/binance/index.ts';
 import type { Venue } from '../../ingest/venues/contract/venue.ts';
-import { LAYERS } from '../../schemas/layers.ts';
+import { LAYERS } from '../../schemas/layers/readings.ts';
 import type { Row } from '../../schemas/topics.ts';
 import { SECOND, START, TestLog } from './task-driver.ts';
 

@@ -2,7 +2,7 @@
 import type { TruthRow } from '../../infra/dev/simulator/truth-rows.ts';
 import { createLog } from '../../infra/runtime/log.ts';
 import { openQuestdbReader } from '../../infra/runtime/questdb/reader.ts';
-import { LAYERS, READING_LAYERS } from '../../schemas/layers.ts';
+import { LAYERS, READING_LAYERS } from '../../schemas/layers/readings.ts';
 import { toTableName } from '../../schemas/tables.ts';
 import { type FaultWindows, listCauses } from './fault-rules.ts';
 import { until } from './pipeline.ts';

@@ -3,7 +3,8 @@ import { Decimal } from 'decimal.js';
 import type { TruthBook } from '../../infra/dev/simulator/truth-log.ts';
 import type { TruthRow } from '../../infra/dev/simulator/truth-rows.ts';
 import { simulatedVenues } from '../../infra/dev/simulator/venues/index.ts';
-import { BANDS, type ReadingLayer } from '../../schemas/layers.ts';
+import { BANDS } from '../../schemas/layers/book-bands.ts';
+import type { ReadingLayer } from '../../schemas/layers/index.ts';
 import { type LayerObject, readFigures, type Seen, type Subject, type TruthIndex, toMicros } from './truth.ts';
 
 const Exact = Decimal.clone({ precision: 120, rounding: Decimal.ROUND_HALF_EVEN });

@@ -3,7 +3,8 @@ import { closeSync, openSync, readSync } from 'node:fs';
 import type { TruthRow } from '../../infra/dev/simulator/truth-rows.ts';
 import { venues } from '../../ingest/venues/index.ts';
 import { parseInstant } from '../../schemas/instants.ts';
-import { READING_LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
+import type { ReadingLayer } from '../../schemas/layers/index.ts';
+import { READING_LAYERS } from '../../schemas/layers/readings.ts';
 
 /** As L-04 shapes it under `number_format: "string"`. */
 export type LayerObject = {

@@ -3,7 +3,7 @@ import { ensureTables } from '../../../processors/sinks/ensure-tables.ts';
 import { makeCandleRow, makeReadingRow } from '../../../processors/task/rows.ts';
 import { codecs } from '../../../schemas/avro/codec.ts';
 import { MICROS_PER_SECOND } from '../../../schemas/instants.ts';
-import { READING_LAYERS } from '../../../schemas/layers.ts';
+import { READING_LAYERS } from '../../../schemas/layers/readings.ts';
 import type { Micros } from '../../../schemas/records.ts';
 import { toTableName } from '../../../schemas/tables.ts';
 import {

@@ -1,6 +1,6 @@
 // Watches the tasks from outside, as any reader may: their watermarks, and when a sealed row became readable in QuestDB.
 import { codecs } from '../../../schemas/avro/codec.ts';
-import { LAYERS } from '../../../schemas/layers.ts';
+import { LAYERS } from '../../../schemas/layers/readings.ts';
 import type { Micros } from '../../../schemas/records.ts';
 import { nameTopics } from '../../../schemas/topics.ts';
 import { toSealInstant } from '../../../schemas/windows.ts';

@@ -2,7 +2,7 @@
 import { LiveMemory } from '../../../api/live/memory.ts';
 import { makeCandleRow } from '../../../processors/task/rows.ts';
 import { codecs } from '../../../schemas/avro/codec.ts';
-import { READING_LAYERS } from '../../../schemas/layers.ts';
+import { READING_LAYERS } from '../../../schemas/layers/readings.ts';
 import type { Micros } from '../../../schemas/records.ts';
 import { type ListingVersion, type LiveEntry, makeLiveEntry, type Reading, type Row } from '../../../schemas/topics.ts';
 

@@ -12,7 +12,7 @@ import { formatDuration, formatSeconds } from '../../../schemas/durations.ts';
 import { CATALOGUE } from '../../../schemas/errors.ts';
 import { GAP_CAUSES } from '../../../schemas/gap-causes.ts';
 import { ALL_LAYERS } from '../../../schemas/layers/index.ts';
-import { LAYERS, READING_LAYERS } from '../../../schemas/layers.ts';
+import { LAYERS, READING_LAYERS } from '../../../schemas/layers/readings.ts';
 import { PROJECT_ROOT } from '../engines/java.ts';
 import { printArchiveFiles } from './archive-columns.ts';
 import { listClientSources } from './client-sources.ts';

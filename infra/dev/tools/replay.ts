@@ -4,7 +4,7 @@ import { toCapability } from '../../../ingest/venues/contract/feed.ts';
 import type { Venue } from '../../../ingest/venues/contract/venue.ts';
 import { venues } from '../../../ingest/venues/index.ts';
 import { createProcessorMetrics } from '../../../processors/metrics.ts';
-import { startTasks } from '../../../processors/run.ts';
+import { startTasks } from '../../../processors/runner/tasks.ts';
 import { createSinkMetrics } from '../../../processors/sinks/metrics.ts';
 import { startSink } from '../../../processors/sinks/questdb.ts';
 import { codecs } from '../../../schemas/avro/codec.ts';

@@ -1,7 +1,8 @@
 // Settled requests with the hashes of their responses, and their repetition: settled responses never change (N-10, N-11).
 import { setTimeout as pause } from 'node:timers/promises';
 import { formatInstant, MICROS_PER_SECOND } from '../../../schemas/instants.ts';
-import { LAYERS, READING_LAYERS, type ReadingLayer } from '../../../schemas/layers.ts';
+import type { ReadingLayer } from '../../../schemas/layers/index.ts';
+import { LAYERS, READING_LAYERS } from '../../../schemas/layers/readings.ts';
 import type { Micros } from '../../../schemas/records.ts';
 
 /** A service and one of its keys. */

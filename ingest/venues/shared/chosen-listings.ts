@@ -1,5 +1,5 @@
 // Which listings of a venue are collected, in which order they take what its limits allow, and with which layers.
-import { isPriceOff } from '../../../schemas/layers.ts';
+import { isPriceOff } from '../../../schemas/policies.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
 
 /**

@@ -1,7 +1,7 @@
 // The values of a listing, from its venue's data: missing values are null (records.md, V-03).
 import { formatDuration } from '../../../schemas/durations.ts';
+import { BANDS } from '../../../schemas/layers/book-bands.ts';
 import { type PriceType, TIMEFRAMES } from '../../../schemas/layers/candle.ts';
-import { BANDS } from '../../../schemas/layers.ts';
 import type { Digits, ListingValues } from '../../../schemas/records.ts';
 
 type Rules = Pick<ListingValues, 'contract_size' | 'tick_size' | 'lot_size' | 'min_qty' | 'min_notional'>;

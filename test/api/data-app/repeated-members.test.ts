@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import { findRepeatedMembers } from '../../../api/data-app/repeated-members.ts';
 import { OPERATIONS } from '../../../api/operations/index.ts';
-import { LAYERS, READING_LAYERS } from '../../../schemas/layers.ts';
+import { LAYERS, READING_LAYERS } from '../../../schemas/layers/readings.ts';
 import { market, testApp } from '../live-fixture.ts';
 
 /** Texts that look like structure. */

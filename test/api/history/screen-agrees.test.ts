@@ -2,7 +2,8 @@
 import t from 'tap';
 import { makeGapRow, makeReadingRow } from '../../../processors/task/rows.ts';
 import { formatInstant } from '../../../schemas/instants.ts';
-import { LAYERS, READING_LAYERS, type ReadingLayer } from '../../../schemas/layers.ts';
+import type { ReadingLayer } from '../../../schemas/layers/index.ts';
+import { LAYERS, READING_LAYERS } from '../../../schemas/layers/readings.ts';
 import type { Micros } from '../../../schemas/records.ts';
 import type { Reading, Row } from '../../../schemas/topics.ts';
 import { useEngines } from '../../support/engines.ts';

@@ -10,7 +10,8 @@ import {
   makeSpanRow,
 } from '../../../processors/task/rows.ts';
 import { formatInstant } from '../../../schemas/instants.ts';
-import { LAYERS, type ReadingLayer } from '../../../schemas/layers.ts';
+import type { ReadingLayer } from '../../../schemas/layers/index.ts';
+import { LAYERS } from '../../../schemas/layers/readings.ts';
 import type { LiquidationRecord, ListingValues, Micros } from '../../../schemas/records.ts';
 import type { Reading, Row, Span } from '../../../schemas/topics.ts';
 import { placedSql } from '../../support/docs-blocks.ts';

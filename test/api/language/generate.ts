@@ -5,7 +5,7 @@ import { FIELDS, SOURCES } from '../../../api/language/fields.ts';
 import { FUNCTIONS } from '../../../api/language/functions.ts';
 import { TIMEFRAMES } from '../../../api/language/limits.ts';
 import { STATUSES } from '../../../api/language/tree.ts';
-import { BANDS } from '../../../schemas/layers.ts';
+import { BANDS } from '../../../schemas/layers/book-bands.ts';
 import { CODES } from './codes.ts';
 
 export type Json = Readonly<Record<string, unknown>>;

@@ -1,7 +1,8 @@
 // `freshness` of answers is the complete map of the bounds used: of each layer, and of the mark where it converts quantities (F-03, N-07).
 import t from 'tap';
 import { printBounds } from '../../../api/live/bounds.ts';
-import { READING_LAYERS, type ReadingLayer } from '../../../schemas/layers.ts';
+import type { ReadingLayer } from '../../../schemas/layers/index.ts';
+import { READING_LAYERS } from '../../../schemas/layers/readings.ts';
 import { UNITS_MODES, type UnitsMode } from '../../../schemas/units.ts';
 import { StreamClient } from '../../support/stream-client.ts';
 import { market, post, testApp } from '../live-fixture.ts';

@@ -11,7 +11,7 @@ import { StreamHub } from '../../../api/stream/hub.ts';
 import { readRequest } from '../../../api/stream/request.ts';
 import { createRandom } from '../../../infra/dev/simulator/random.ts';
 import { ALL_LAYERS } from '../../../schemas/layers/index.ts';
-import { READING_LAYERS } from '../../../schemas/layers.ts';
+import { READING_LAYERS } from '../../../schemas/layers/readings.ts';
 import type { Micros } from '../../../schemas/records.ts';
 import { JoinedNode, makeSteps, type Step, VENUE } from '../../support/joined-node.ts';
 import { parseFrames, type StreamEvent } from '../../support/stream-client.ts';

@@ -5,7 +5,7 @@ import { FIELDS, SOURCES } from '../../../api/language/fields.ts';
 import { FUNCTIONS } from '../../../api/language/functions.ts';
 import { OPERATIONS } from '../../../api/operations/index.ts';
 import type { QuestdbReader } from '../../../infra/runtime/questdb/reader.ts';
-import { READING_LAYERS } from '../../../schemas/layers.ts';
+import { READING_LAYERS } from '../../../schemas/layers/readings.ts';
 import { useEngines } from '../../support/engines.ts';
 import { openTestStore } from '../../support/test-store.ts';
 import { market, NOW, testApp } from '../live-fixture.ts';

@@ -4,7 +4,7 @@ import { LiveMemory } from '../../../api/live/memory.ts';
 import { isBetweenInstants } from '../../../api/rules/instants.ts';
 import { RecentStates } from '../../../api/rules/recent-states.ts';
 import { codecs, decodeLiveHead } from '../../../schemas/avro/codec.ts';
-import { READING_LAYERS } from '../../../schemas/layers.ts';
+import { READING_LAYERS } from '../../../schemas/layers/readings.ts';
 import type { Micros } from '../../../schemas/records.ts';
 import type { Reading } from '../../../schemas/topics.ts';
 import { makeSteps, VENUE } from '../../support/joined-node.ts';

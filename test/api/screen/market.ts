@@ -1,7 +1,8 @@
 // Candles and readings of a small market as a task would have written them, for tests of series: in a store, or on `live`.
 import { makeCandleRow, makeReadingRow, type RowSpan } from '../../../processors/task/rows.ts';
 import type { Timeframe } from '../../../schemas/layers/candle.ts';
-import { LAYERS, type ReadingLayer } from '../../../schemas/layers.ts';
+import type { ReadingLayer } from '../../../schemas/layers/index.ts';
+import { LAYERS } from '../../../schemas/layers/readings.ts';
 import type { Micros, PriceType, QuantityUnit } from '../../../schemas/records.ts';
 import type { CapabilityVersion, Reading, Row } from '../../../schemas/topics.ts';
 import { toWindowEnd } from '../../../schemas/windows.ts';

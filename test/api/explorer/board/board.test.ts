@@ -19,7 +19,7 @@ import { readInstrumentView, toInstrumentAddress } from '../../../../api/explore
 import { findMeasure, MEASURES } from '../../../../api/explorer/board/measures.ts';
 import { type LayerUpdate, Picture } from '../../../../api/explorer/board/picture.ts';
 import { ServerClock } from '../../../../api/explorer/board/server-clock.ts';
-import { LAYERS, READING_LAYERS } from '../../../../schemas/layers.ts';
+import { LAYERS, READING_LAYERS } from '../../../../schemas/layers/readings.ts';
 
 const listing = (venue: string, base: string, quote = 'USDT'): BoardListing => ({
   ...{ venue, base, quote, instrument: `${base}-PERP`, venue_symbol: `${base}${quote}` },
