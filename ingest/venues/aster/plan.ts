@@ -3,20 +3,17 @@
 import type { ListingRecord } from '../../../schemas/records.ts';
 import { listShards } from '../../../schemas/shards.ts';
 import { computeOiEveryMs, PRICE_CANDLES_EVERY_MS } from '../binance/budget.ts';
-import type { PlanEnv, PollRequest, Slot } from '../contract/feed.ts';
+import { type PlanEnv, type PollRequest, RENEW_AFTER_MS, SILENCE_MS, type Slot } from '../contract/feed.ts';
 import type { Endpoints } from '../contract/listings.ts';
-import { hasPriceCandles, isOpen, sortByAge } from '../shared/chosen-listings.ts';
+import { hasPriceCandles, isOpen, listSymbols, sortByAge } from '../shared/chosen-listings.ts';
 import { splitChunks, spreadListings } from '../shared/spread-listings.ts';
 
 export const STREAMS_PER_CONNECTION = 200;
 /** The spread by names is uneven: the mean stays below the limit. */
 const STREAMS_PER_SOCKET = 100;
 const STREAMS_PER_FRAME = 50;
-const SILENCE_MS = 30_000;
 /** A third of the bound of tickers is left for the answer (F-03). */
 const CONFIRM_AFTER_MS = 20_000;
-/** The venue closes sockets at 24 h. */
-const RENEW_AFTER_MS = 23 * 3_600_000;
 
 type SocketKind = {
   readonly name: string;
@@ -62,7 +59,7 @@ const planSockets = (
     sockets: Math.ceil((open.length * kinds.length) / STREAMS_PER_SOCKET),
     most: Math.floor(STREAMS_PER_CONNECTION / kinds.length),
     slot: (members, { shard, tag }) => {
-      const symbols = members.map(({ venue_symbol }) => venue_symbol);
+      const symbols = listSymbols(members);
       const confirm = confirmAfterMs === undefined ? {} : { confirmAfterMs };
       return {
         kind: 'socket',
@@ -102,7 +99,7 @@ const planPolls = (members: readonly ListingRecord[], { shard, everyMs, endpoint
       toGet('openInterest', `symbol=${encodeURIComponent(venue_symbol)}`, endpoints),
     ),
     everyMs,
-    covers: [{ layers: ['oi'], symbols: members.map(({ venue_symbol }) => venue_symbol) }],
+    covers: [{ layers: ['oi'], symbols: listSymbols(members) }],
   };
   const priceCandles: Slot = {
     kind: 'poll',
@@ -110,7 +107,7 @@ const planPolls = (members: readonly ListingRecord[], { shard, everyMs, endpoint
     shards: [shard],
     requests: priced.flatMap((listing) => toPriceCandles(listing, endpoints)),
     everyMs: PRICE_CANDLES_EVERY_MS,
-    covers: [{ layers: ['price_candles'], symbols: priced.map(({ venue_symbol }) => venue_symbol) }],
+    covers: [{ layers: ['price_candles'], symbols: listSymbols(priced) }],
   };
   return priced.length === 0 ? [openInterest] : [openInterest, priceCandles];
 };

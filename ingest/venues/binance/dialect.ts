@@ -4,7 +4,7 @@ import type { Delivery, SymbolRequest, VenueLimits } from '../contract/feed.ts';
 import type { Endpoints, VenueRequest } from '../contract/listings.ts';
 import type { Venue } from '../contract/venue.ts';
 import type { BookRule } from '../shared/book-sync.ts';
-import { ON_CHANGE } from '../shared/deliveries.ts';
+import { ALL_ON_CHANGE, ON_CHANGE } from '../shared/deliveries.ts';
 import { makePolledDelivery } from './budget.ts';
 import { askedMinutes } from './events.ts';
 import { mapReference } from './listings.ts';
@@ -49,17 +49,12 @@ type Differences = {
 };
 
 const LAYERS: Venue['layers'] = {
-  ticker: ON_CHANGE,
+  ...ALL_ON_CHANGE,
   mark: EVERY_SECOND,
   funding: EVERY_SECOND,
   oi: makePolledDelivery([]),
-  book: ON_CHANGE,
-  stats: ON_CHANGE,
-  venue_depth: ON_CHANGE,
-  trades: ON_CHANGE,
   // The venue publishes at most one a second and symbol: a lower bound.
   liquidation: { ...ON_CHANGE, completeness: 'sampled' },
-  candles: ON_CHANGE,
 };
 
 export const makeBinanceDialect = (own: Differences): Venue => {

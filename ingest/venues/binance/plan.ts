@@ -1,9 +1,16 @@
 // Binance's slots: sockets of books, of prices and of trades, each apart; polls of open interest and of candles of mark and index prices.
 import type { ListingRecord } from '../../../schemas/records.ts';
 import { listShards } from '../../../schemas/shards.ts';
-import type { PlanEnv, PollRequest, Slot, Watched } from '../contract/feed.ts';
+import {
+  type PlanEnv,
+  type PollRequest,
+  RENEW_AFTER_MS,
+  SILENCE_MS,
+  type Slot,
+  type Watched,
+} from '../contract/feed.ts';
 import type { Endpoints } from '../contract/listings.ts';
-import { hasPriceCandles, isOpen, sortByAge } from '../shared/chosen-listings.ts';
+import { hasPriceCandles, isOpen, listSymbols, sortByAge } from '../shared/chosen-listings.ts';
 import { splitChunks } from '../shared/spread-listings.ts';
 import { computeOiEveryMs, PRICE_CANDLES_EVERY_MS } from './budget.ts';
 import { toMarket } from './symbols.ts';
@@ -12,11 +19,8 @@ import { toMarket } from './symbols.ts';
 export const STREAMS_PER_CONNECTION = 200;
 /** Streams named by one SUBSCRIBE frame, which the venue limits to a few kilobytes. */
 const STREAMS_PER_FRAME = 50;
-const SILENCE_MS = 30_000;
 /** A third of the bounds of ticker, mark and book is left for the answer (F-03). */
 const CONFIRM_AFTER_MS = 20_000;
-/** The venue closes sockets at 24 h. */
-const RENEW_AFTER_MS = 23 * 3_600_000;
 
 /** Slots of one market and shard. */
 type Group = { readonly listings: readonly ListingRecord[]; readonly shard: number; readonly endpoints: Endpoints };
@@ -102,7 +106,7 @@ const toSlots = ({ listings, shard }: Group, plan: SocketPlan): Slot[] => {
     shards: [shard],
     url: url ?? '',
     subscribe: toFrames('SUBSCRIBE', [...new Set(chunk.flatMap(streams))]),
-    covers: [{ layers, symbols: chunk.map(({ venue_symbol }) => venue_symbol) }],
+    covers: [{ layers, symbols: listSymbols(chunk) }],
     silenceMs: SILENCE_MS,
     renewAfterMs: RENEW_AFTER_MS,
     watched: [watch(chunk)],
@@ -133,7 +137,7 @@ const planPolls = (market: 'usdm' | 'coinm', { listings, shard, endpoints }: Gro
             id: `${market}-${layer.replaceAll('_', '-')}.${shard}`,
             shards: [shard],
             ...slot,
-            covers: [{ layers: [layer], symbols: members.map(({ venue_symbol }) => venue_symbol) }],
+            covers: [{ layers: [layer], symbols: listSymbols(members) }],
           },
         ];
   const priced = listings.filter(hasPriceCandles);

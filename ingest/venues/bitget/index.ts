@@ -5,7 +5,7 @@
 // unified coin-margined line (`BTCUSD_CM`) of dollars. Dated futures share the sockets and are never mapped.
 import type { Venue } from '../contract/venue.ts';
 import type { BookRule } from '../shared/book-sync.ts';
-import { ON_CHANGE } from '../shared/deliveries.ts';
+import { ALL_ON_CHANGE, ON_CHANGE } from '../shared/deliveries.ts';
 import { mapReference } from './listings.ts';
 import { mapMessage } from './messages.ts';
 import {
@@ -17,11 +17,6 @@ import {
   toRenewal,
 } from './plan.ts';
 import { readChain, readNewestMinute, readSubscription, toMarket, toQuantityUnit } from './symbols.ts';
-
-const ENDPOINTS = {
-  rest: 'https://api.bitget.com',
-  ws: 'wss://ws.bitget.com/v3/ws/public',
-};
 
 const PRODUCTS = ['USDT-FUTURES', 'USDC-FUTURES', 'COIN-FUTURES'];
 
@@ -43,7 +38,10 @@ export const bitget: Venue = {
   id: 'bitget',
   name: 'Bitget',
   docs: 'https://www.bitget.com/api-doc/uta/intro',
-  endpoints: ENDPOINTS,
+  endpoints: {
+    rest: 'https://api.bitget.com',
+    ws: 'wss://ws.bitget.com/v3/ws/public',
+  },
   limits: {
     streamsPerConnection: TOPICS_PER_CONNECTION,
     subscribePerSecond: 5,
@@ -55,17 +53,9 @@ export const bitget: Venue = {
     renewEveryMs: RENEW_EVERY_MS,
   },
   layers: {
-    ticker: ON_CHANGE,
-    mark: ON_CHANGE,
-    funding: ON_CHANGE,
-    oi: ON_CHANGE,
-    book: ON_CHANGE,
-    stats: ON_CHANGE,
-    venue_depth: ON_CHANGE,
-    trades: ON_CHANGE,
+    ...ALL_ON_CHANGE,
     // The venue publishes the largest of a second, side and listing: a lower bound.
     liquidation: { ...ON_CHANGE, completeness: 'sampled' },
-    candles: ON_CHANGE,
   },
   reference: (endpoints) =>
     PRODUCTS.map((product) => ({

@@ -2,10 +2,17 @@
 import { MS_PER_MINUTE } from '../../../schemas/instants.ts';
 import type { ListingRecord, PriceType } from '../../../schemas/records.ts';
 import { listShards } from '../../../schemas/shards.ts';
-import type { PlanEnv, PollRequest, Slot, Watched } from '../contract/feed.ts';
+import {
+  type PlanEnv,
+  type PollRequest,
+  RENEW_AFTER_MS,
+  SILENCE_MS,
+  type Slot,
+  type Watched,
+} from '../contract/feed.ts';
 import type { Endpoints } from '../contract/listings.ts';
 import type { Venue } from '../contract/venue.ts';
-import { hasPriceCandles, isOpen, sortByAge } from '../shared/chosen-listings.ts';
+import { hasPriceCandles, isOpen, listSymbols, sortByAge } from '../shared/chosen-listings.ts';
 import { readNumber, readRequest, shift, toAsked } from '../shared/covered-minutes.ts';
 import { splitChunks } from '../shared/spread-listings.ts';
 import { NO_QUERY } from '../shared/wire.ts';
@@ -17,9 +24,6 @@ export const TOPICS_PER_CONNECTION = 50;
 const TOPICS_PER_FRAME = 5;
 /** Topics of one listing on the sockets of prices. */
 const PRICES = ['ticker', 'publicTrade', 'kline'];
-const SILENCE_MS = 30_000;
-/** The venue closes sockets at 24 h. */
-const RENEW_AFTER_MS = 23 * 3_600_000;
 /** A connection may send 240 subscribe or unsubscribe requests an hour. A renewal takes two, 180 in all; 60 are for first ones and broken books. */
 export const RENEW_EVERY_MS = 40_000;
 
@@ -77,7 +81,7 @@ const watch = (topic: string, symbols: readonly string[]): Watched => ({
 /** Listings by age, so that a new one changes only the last socket. */
 const planSockets = ({ shard, listings, endpoints }: Group, { id, topics, layers, watched }: SocketPlan): Slot[] =>
   splitChunks(listings, Math.floor(TOPICS_PER_CONNECTION / topics.length)).map((chunk, i) => {
-    const symbols = chunk.map(({ venue_symbol }) => venue_symbol);
+    const symbols = listSymbols(chunk);
     return {
       ...SOCKET,
       id: `${id}.${shard}.${i}`,
@@ -135,7 +139,7 @@ const toCandlePoll = (symbol: string, query: string, endpoints: Endpoints): Poll
 
 /** The running minute and those that ended since the last answer. */
 const planPriceCandles = ({ shard, listings, endpoints }: Group): Slot[] => {
-  const symbols = listings.filter(hasPriceCandles).map(({ venue_symbol }) => venue_symbol);
+  const symbols = listSymbols(listings.filter(hasPriceCandles));
   const requests = symbols.flatMap((symbol) =>
     ['MARK', 'INDEX'].map(
       (type): PollRequest => ({ ...toCandlePoll(symbol, `type=${type}&limit=3`, endpoints), urgency: 'price_candle' }),

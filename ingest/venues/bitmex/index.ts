@@ -3,16 +3,11 @@
 // Tables over one socket path: each starts with its partial. Nothing is numbered, so a gap in a book is not detectable. Candles are of trades only.
 import type { Venue } from '../contract/venue.ts';
 import { UNNUMBERED_STREAM } from '../shared/book-rules.ts';
-import { ON_CHANGE } from '../shared/deliveries.ts';
+import { ALL_ON_CHANGE, ON_CHANGE } from '../shared/deliveries.ts';
 import { mapReference } from './listings.ts';
 import { mapMessage } from './messages.ts';
 import { askedMinutes, planBitmex, STREAMS_PER_CONNECTION, toCandlesRequest, toRenewal } from './plan.ts';
 import { inferQuantity, readChain, readClosedMinute, readSubscription } from './symbols.ts';
-
-const ENDPOINTS = {
-  rest: 'https://www.bitmex.com/api/v1',
-  ws: 'wss://ws.bitmex.com/realtime',
-};
 
 /** The columns a listing is made of; prices come from the sockets. */
 const COLUMNS = [
@@ -25,7 +20,10 @@ export const bitmex: Venue = {
   id: 'bitmex',
   name: 'BitMEX',
   docs: 'https://www.bitmex.com/app/wsAPI',
-  endpoints: ENDPOINTS,
+  endpoints: {
+    rest: 'https://www.bitmex.com/api/v1',
+    ws: 'wss://ws.bitmex.com/realtime',
+  },
   limits: {
     streamsPerConnection: STREAMS_PER_CONNECTION,
     subscribePerSecond: 2,
@@ -34,17 +32,9 @@ export const bitmex: Venue = {
     renewEveryMs: 30_000,
   },
   layers: {
-    ticker: ON_CHANGE,
-    mark: ON_CHANGE,
-    funding: ON_CHANGE,
-    oi: ON_CHANGE,
-    book: ON_CHANGE,
-    stats: ON_CHANGE,
-    venue_depth: ON_CHANGE,
-    trades: ON_CHANGE,
+    ...ALL_ON_CHANGE,
     // Every order of the liquidation engine.
     liquidation: { ...ON_CHANGE, completeness: 'full' },
-    candles: ON_CHANGE,
   },
   reference: (endpoints) => [
     {

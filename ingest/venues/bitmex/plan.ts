@@ -1,8 +1,10 @@
 // BitMEX' slots: sockets of books and of everything else, one topic for each table and symbol; the request that fills in minutes.
+
 import { MS_PER_MINUTE } from '../../../schemas/instants.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
-import type { PlanEnv, Slot, Watched } from '../contract/feed.ts';
+import { type PlanEnv, RENEW_AFTER_MS, SILENCE_MS, type Slot, type Watched } from '../contract/feed.ts';
 import type { Venue } from '../contract/venue.ts';
+import { listSymbols } from '../shared/chosen-listings.ts';
 import { readNumber, readRequest, toAsked } from '../shared/covered-minutes.ts';
 import { splitChunks, spreadListings } from '../shared/spread-listings.ts';
 import { watchBeginning } from '../shared/watched.ts';
@@ -15,8 +17,6 @@ const PRICES = ['instrument', 'trade', 'liquidation', 'tradeBin1m'];
 export const STREAMS_PER_CONNECTION = PRICES.length * LISTINGS_PER_CONNECTION;
 /** Maximum number of topics the venue reads from one frame. */
 const TOPICS_PER_FRAME = 20;
-const SILENCE_MS = 30_000;
-const RENEW_AFTER_MS = 23 * 3_600_000;
 
 /** Books have their own sockets, so that a busy book never delays a mark. */
 export const planBitmex = (listings: readonly ListingRecord[], env: PlanEnv): Slot[] => [
@@ -47,7 +47,7 @@ const planSockets = (listings: readonly ListingRecord[], env: PlanEnv, plan: Soc
     sockets: SOCKETS,
     most: LISTINGS_PER_CONNECTION,
     slot: (members, { shard, tag }) => {
-      const symbols = members.map(({ venue_symbol }) => venue_symbol);
+      const symbols = listSymbols(members);
       const listTopics = (table: string): string[] => symbols.map((symbol) => `${table}:${symbol}`);
       return {
         kind: 'socket',

@@ -4,7 +4,7 @@
 // mark and index prices are published by REST only. Dated futures share the sockets and are never mapped.
 import type { Venue } from '../contract/venue.ts';
 import { COUNTED_STREAM } from '../shared/book-rules.ts';
-import { ON_CHANGE } from '../shared/deliveries.ts';
+import { ALL_ON_CHANGE, ON_CHANGE } from '../shared/deliveries.ts';
 import { mapReference } from './listings.ts';
 import { mapMessage } from './messages.ts';
 import {
@@ -19,17 +19,15 @@ import {
 } from './plan.ts';
 import { readChain, readClosedMinute, readSubscription, toMarket, toQuantityUnit } from './symbols.ts';
 
-const ENDPOINTS = {
-  rest: 'https://api.bybit.com',
-  linear_ws: 'wss://stream.bybit.com/v5/public/linear',
-  inverse_ws: 'wss://stream.bybit.com/v5/public/inverse',
-};
-
 export const bybit: Venue = {
   id: 'bybit',
   name: 'Bybit',
   docs: 'https://bybit-exchange.github.io/docs/v5/intro',
-  endpoints: ENDPOINTS,
+  endpoints: {
+    rest: 'https://api.bybit.com',
+    linear_ws: 'wss://stream.bybit.com/v5/public/linear',
+    inverse_ws: 'wss://stream.bybit.com/v5/public/inverse',
+  },
   limits: {
     streamsPerConnection: STREAMS_PER_CONNECTION,
     subscribePerSecond: 10,
@@ -41,16 +39,8 @@ export const bybit: Venue = {
   },
   // Tickers arrive every 100 ms at most and omit unchanged members: a value is valid until the connection is lost (F-02).
   layers: {
-    ticker: ON_CHANGE,
-    mark: ON_CHANGE,
-    funding: ON_CHANGE,
-    oi: ON_CHANGE,
-    book: ON_CHANGE,
-    stats: ON_CHANGE,
-    venue_depth: ON_CHANGE,
-    trades: ON_CHANGE,
+    ...ALL_ON_CHANGE,
     liquidation: { ...ON_CHANGE, completeness: 'full' },
-    candles: ON_CHANGE,
   },
   reference: (endpoints) =>
     ['linear&status=PreLaunch', 'linear', 'inverse'].map((category) => ({

@@ -1,8 +1,10 @@
 // Bybit's reference answers: instruments-info becomes listings (records.md, V-02 to V-04).
+
 import { MS_PER_MINUTE } from '../../../schemas/instants.ts';
 import { PRICE_TYPES } from '../../../schemas/layers/candle.ts';
 import type { Digits, ListingRecord, ListingValues, Micros } from '../../../schemas/records.ts';
 import type { ReferenceAnswer, ReferenceState, UnreadableListing, VenueMessage } from '../contract/listings.ts';
+import { listSymbols } from '../shared/chosen-listings.ts';
 import { splitElements } from '../shared/elements.ts';
 import { type ListingRows, readListings } from '../shared/listing-rows.ts';
 import { makeListingValues, toFundingInterval } from '../shared/listing-values.ts';
@@ -49,7 +51,7 @@ export const mapReference = (state: ReferenceState, message: VenueMessage): Refe
       state[earlyUnreadable] = unreadable;
       return null;
     }
-    const open = new Set(listings.map(({ venue_symbol }) => venue_symbol));
+    const open = new Set(listSymbols(listings));
     const held = ((state[early] ?? []) as readonly ListingRecord[]).filter(
       ({ venue_symbol }) => !open.has(venue_symbol),
     );

@@ -2,10 +2,19 @@
 import { MS_PER_MINUTE } from '../../../schemas/instants.ts';
 import type { ListingRecord, PriceType } from '../../../schemas/records.ts';
 import { listShards } from '../../../schemas/shards.ts';
-import type { PlanEnv, PollRequest, Slot, SymbolRequest, Watched, WatchedMember } from '../contract/feed.ts';
+import {
+  type PlanEnv,
+  type PollRequest,
+  RENEW_AFTER_MS,
+  SILENCE_MS,
+  type Slot,
+  type SymbolRequest,
+  type Watched,
+  type WatchedMember,
+} from '../contract/feed.ts';
 import type { Endpoints } from '../contract/listings.ts';
 import type { Venue } from '../contract/venue.ts';
-import { isOpen, sortByAge } from '../shared/chosen-listings.ts';
+import { isOpen, listSymbols, sortByAge } from '../shared/chosen-listings.ts';
 import { readNumber, readRequest, toAsked } from '../shared/covered-minutes.ts';
 import { splitChunks } from '../shared/spread-listings.ts';
 import { NO_QUERY } from '../shared/wire.ts';
@@ -19,7 +28,6 @@ const PRICES_PER_CONNECTION = 100;
 export const STREAMS_PER_CONNECTION = 4 * PRICES_PER_CONNECTION;
 /** The venue refuses a whole request for one unknown topic. */
 const TOPICS_PER_FRAME = 10;
-const SILENCE_MS = 30_000;
 /** A delta omits or repeats unchanged members. A third of each layer's bound is left for the answer (F-03). */
 const TICKER_MEMBERS: readonly WatchedMember[] = [
   { name: 'lastPrice', confirmAfterMs: 20_000 },
@@ -30,8 +38,6 @@ const TICKER_MEMBERS: readonly WatchedMember[] = [
 ];
 /** Documented: a candle is sent every 1 to 60 seconds. */
 const CANDLE_SILENCE_MS = 120_000;
-/** No age limit is documented. */
-const RENEW_AFTER_MS = 23 * 3_600_000;
 /**
  * Every minute's candle must be recorded within 100 s of its end (N-11). Two requests a listing: with 600 listings 15 a second of the venue's
  * 120, of which the collector uses 72 for periodic requests.
@@ -102,7 +108,7 @@ const toSocket = (group: Group, { id, layers, chunk, topics, watched }: SocketPl
   shards: [group.shard],
   url: (group.market === 'linear' ? group.endpoints.linear_ws : group.endpoints.inverse_ws) ?? '',
   subscribe: toFrames('subscribe', topics),
-  covers: [{ layers, symbols: chunk.map(({ venue_symbol }) => venue_symbol) }],
+  covers: [{ layers, symbols: listSymbols(chunk) }],
   silenceMs: SILENCE_MS,
   renewAfterMs: RENEW_AFTER_MS,
   watched,
@@ -147,7 +153,7 @@ const toPriceCandles = ({ market, shard, listings, endpoints }: Group): Slot => 
     ),
   ),
   everyMs: PRICE_CANDLES_EVERY_MS,
-  covers: [{ layers: ['price_candles'], symbols: listings.map(({ venue_symbol }) => venue_symbol) }],
+  covers: [{ layers: ['price_candles'], symbols: listSymbols(listings) }],
 });
 
 /** Requests the minutes of trades that open from `fromMs` to `toMs`, and the next one, which shows that the last is over. */

@@ -39,6 +39,11 @@ export type Watched = {
 /** A member of JSON frames whose value is a text. */
 export type WatchedMember = { readonly name: string; readonly confirmAfterMs: number };
 
+/** No data for this long means a lost connection, and a silent subscription, unless the venue documents another time (F-02). */
+export const SILENCE_MS = 30_000;
+/** Age at which a socket is replaced: venues close sockets, or expire their tokens, at 24 h; where none is documented a subscription may die on a live socket. */
+export const RENEW_AFTER_MS = 23 * 3_600_000;
+
 /** One socket that the collector runs. Its messages are written to each shard in `shards`. */
 export type SocketSlot = {
   readonly kind: 'socket';
@@ -49,9 +54,9 @@ export type SocketSlot = {
   /** Frames sent after opening, in order, paced by `limits.subscribePerSecond`. */
   readonly subscribe: readonly string[];
   readonly covers: readonly Cover[];
-  /** No data for this long means the connection is lost (F-02: 30 s unless the venue documents another). */
+  /** No data for this long means the connection is lost. */
   readonly silenceMs: number;
-  /** The collector opens a successor before this age, and both overlap (venues close at 24 h). */
+  /** The collector opens a successor before this age, and both overlap. */
   readonly renewAfterMs: number;
   /** Needs the venue's `subscriptionOf` and `renew`. */
   readonly watched?: readonly Watched[];

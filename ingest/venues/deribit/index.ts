@@ -4,7 +4,7 @@
 // share the channels and are never mapped. Inverse instruments count amounts of USD, linear ones of base. Figures are JSON numbers.
 import type { Venue } from '../contract/venue.ts';
 import type { BookRule } from '../shared/book-sync.ts';
-import { ON_CHANGE } from '../shared/deliveries.ts';
+import { ALL_ON_CHANGE, ON_CHANGE } from '../shared/deliveries.ts';
 import { mapReference } from './listings.ts';
 import { mapMessage, readChain, readChannel, readNewestMinute } from './messages.ts';
 import {
@@ -17,8 +17,6 @@ import {
   toRenewal,
 } from './plan.ts';
 import { isLinear, toQuantityUnit } from './symbols.ts';
-
-const ENDPOINTS = { rest: 'https://www.deribit.com/api/v2', ws: 'wss://streams.deribit.com/ws/api/v2' };
 
 /** The subscription sends the whole book; each change names the change before it. Only a new subscription of that book repairs a gap. */
 const bookRule: BookRule = {
@@ -35,7 +33,7 @@ export const deribit: Venue = {
   id: 'deribit',
   name: 'Deribit',
   docs: 'https://docs.deribit.com',
-  endpoints: ENDPOINTS,
+  endpoints: { rest: 'https://www.deribit.com/api/v2', ws: 'wss://streams.deribit.com/ws/api/v2' },
   // 10,000 credits a second, 500 a request; a subscribe request costs 3,000.
   limits: {
     streamsPerConnection: STREAMS_PER_CONNECTION,
@@ -44,17 +42,9 @@ export const deribit: Venue = {
     connectionsPerMinute: 30,
   },
   layers: {
-    ticker: ON_CHANGE,
-    mark: ON_CHANGE,
-    funding: ON_CHANGE,
-    oi: ON_CHANGE,
-    book: ON_CHANGE,
-    stats: ON_CHANGE,
-    venue_depth: ON_CHANGE,
-    trades: ON_CHANGE,
+    ...ALL_ON_CHANGE,
     // The venue marks each trade that filled a liquidation.
     liquidation: { ...ON_CHANGE, completeness: 'full' },
-    candles: ON_CHANGE,
   },
   reference: (endpoints) => [
     {

@@ -1,9 +1,18 @@
 // Deribit's slots: sockets of books, and of tickers with trades and candles; JSON-RPC calls that subscribe, requests that fill in and confirm.
+
 import { MS_PER_MINUTE } from '../../../schemas/instants.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
-import type { PlanEnv, Slot, SymbolRequest, Watched } from '../contract/feed.ts';
+import {
+  type PlanEnv,
+  RENEW_AFTER_MS,
+  SILENCE_MS,
+  type Slot,
+  type SymbolRequest,
+  type Watched,
+} from '../contract/feed.ts';
 import type { Endpoints, VenueRequest } from '../contract/listings.ts';
 import type { Venue } from '../contract/venue.ts';
+import { listSymbols } from '../shared/chosen-listings.ts';
 import { readNumber, readRequest, toAsked } from '../shared/covered-minutes.ts';
 import { type Place, splitChunks, spreadListings } from '../shared/spread-listings.ts';
 import { NO_QUERY } from '../shared/wire.ts';
@@ -17,14 +26,12 @@ const PRICES_PER_CONNECTION = 160;
 const CHANNELS_PER_FRAME = 100;
 /** The venue sends a test request after this many seconds of silence, and closes the socket when it gets no answer. */
 const HEARTBEAT_S = 30;
-const SILENCE_MS = 30_000;
 /** A third of the bounds of ticker, mark and book is left for the answer (F-03). */
 const CONFIRM_AFTER_MS = 20_000;
 /** A quiet book sends nothing; a new subscription sends it whole. */
 const BOOK_SILENCE_MS = 20_000;
 /** Documented: a minute without trades is sent too, with the last price and no volume. */
 const CANDLE_SILENCE_MS = 120_000;
-const RENEW_AFTER_MS = 23 * 3_600_000;
 
 export const planDeribit = (listings: readonly ListingRecord[], env: PlanEnv): Slot[] => {
   const spread = (most: number, plan: (symbols: readonly string[]) => SocketPlan): Slot[] =>
@@ -32,7 +39,7 @@ export const planDeribit = (listings: readonly ListingRecord[], env: PlanEnv): S
       sockets: 1,
       most,
       slot: (members, place) => {
-        const symbols = members.map(({ venue_symbol }) => venue_symbol);
+        const symbols = listSymbols(members);
         return toSocket(place, { ...plan(symbols), symbols, url: env.endpoints.ws ?? '' });
       },
     });

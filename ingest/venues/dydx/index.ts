@@ -5,18 +5,16 @@
 // really cross, because validators see orders at different moments; a crossed book is not served (L-03).
 import type { Venue } from '../contract/venue.ts';
 import { UNNUMBERED_STREAM } from '../shared/book-rules.ts';
-import { NOT_PUBLISHED, ON_CHANGE } from '../shared/deliveries.ts';
+import { ALL_ON_CHANGE, NOT_PUBLISHED, ON_CHANGE } from '../shared/deliveries.ts';
 import { mapReference } from './listings.ts';
 import { mapMessage, readChain, readNewestMinute, readSubscription } from './messages.ts';
 import { askedMinutes, planDydx, STREAMS_PER_CONNECTION, toCandlesRequest, toRenewal } from './plan.ts';
-
-const ENDPOINTS = { rest: 'https://indexer.dydx.trade', ws: 'wss://indexer.dydx.trade/v4/ws' };
 
 export const dydx: Venue = {
   id: 'dydx',
   name: 'dYdX',
   docs: 'https://docs.dydx.xyz',
-  endpoints: ENDPOINTS,
+  endpoints: { rest: 'https://indexer.dydx.trade', ws: 'wss://indexer.dydx.trade/v4/ws' },
   // The indexer closes a connection that subscribes to one channel of one market more than twice a second (dydxprotocol/v4-chain@02d669f1,
   // `indexer/services/socks/src/lib/subscription.ts`); it queries its own database for each. REST: 100 requests in 10 s.
   limits: {
@@ -26,17 +24,10 @@ export const dydx: Venue = {
     connectionsPerMinute: 30,
   },
   layers: {
+    ...ALL_ON_CHANGE,
     ticker: NOT_PUBLISHED,
-    mark: ON_CHANGE,
-    funding: ON_CHANGE,
-    oi: ON_CHANGE,
-    book: ON_CHANGE,
-    stats: ON_CHANGE,
-    venue_depth: ON_CHANGE,
-    trades: ON_CHANGE,
     // The venue marks each trade that filled a liquidation; a deleveraging matched no order and is no trade.
     liquidation: { ...ON_CHANGE, completeness: 'full' },
-    candles: ON_CHANGE,
   },
   reference: (endpoints) => [{ method: 'GET', url: `${endpoints.rest}/v4/perpetualMarkets`, weight: 1 }],
   referenceEveryMs: 300_000,

@@ -1,9 +1,11 @@
 // dYdX's slots: one socket of all markets, sockets of books, trades and candles; subscriptions, and requests that fill in minutes.
+
 import { formatInstant, MICROS_PER_MS, MS_PER_MINUTE } from '../../../schemas/instants.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
 import { listShards } from '../../../schemas/shards.ts';
-import type { PlanEnv, Slot } from '../contract/feed.ts';
+import { type PlanEnv, RENEW_AFTER_MS, SILENCE_MS, type Slot } from '../contract/feed.ts';
 import type { Venue } from '../contract/venue.ts';
+import { listSymbols } from '../shared/chosen-listings.ts';
 import { readNumber, readRequest, shift, toAsked } from '../shared/covered-minutes.ts';
 import { spreadListings } from '../shared/spread-listings.ts';
 import { watchBeginning } from '../shared/watched.ts';
@@ -14,10 +16,8 @@ const PER_CHANNEL = 32;
 export const STREAMS_PER_CONNECTION = 3 * PER_CHANNEL;
 /** Sockets are planned half full, so that a hash seldom overfills one. */
 const LISTINGS_PLANNED = 16;
-const SILENCE_MS = 30_000;
 /** A quiet book sends nothing; a new subscription sends it whole, before its bound of 30 s (F-03). */
 const BOOK_SILENCE_MS = 20_000;
-const RENEW_AFTER_MS = 23 * 3_600_000;
 
 export const planDydx = (listings: readonly ListingRecord[], env: PlanEnv): Slot[] => {
   const url = env.endpoints.ws ?? '';
@@ -37,7 +37,7 @@ export const planDydx = (listings: readonly ListingRecord[], env: PlanEnv): Slot
     sockets: toPowerOfTwo(traded.length / LISTINGS_PLANNED),
     most: PER_CHANNEL,
     slot: (members, { shard, tag }) => {
-      const symbols = members.map(({ venue_symbol }) => venue_symbol);
+      const symbols = listSymbols(members);
       const books = symbols.map((symbol) => `v4_orderbook/${symbol}`);
       const events = symbols.flatMap(listEvents);
       return {

@@ -5,7 +5,7 @@
 // polled for it: the rate is new once a minute.
 import type { Venue } from '../contract/venue.ts';
 import type { BookRule } from '../shared/book-sync.ts';
-import { ON_CHANGE } from '../shared/deliveries.ts';
+import { ALL_ON_CHANGE, ON_CHANGE } from '../shared/deliveries.ts';
 import { mapReference } from './listings.ts';
 import { mapMessage } from './messages.ts';
 import {
@@ -21,13 +21,6 @@ import {
   withoutRefused,
 } from './plan.ts';
 import { inferQuantity, MARKETS, readChain, readClosedMinute, readNewestMinute, readSubscription } from './symbols.ts';
-
-const ENDPOINTS = {
-  rest: 'https://api.gateio.ws/api/v4',
-  usdt_ws: 'wss://fx-ws.gateio.ws/v4/ws/usdt',
-  usd1_ws: 'wss://fx-ws.gateio.ws/v4/ws/usd1',
-  btc_ws: 'wss://fx-ws.gateio.ws/v4/ws/btc',
-};
 
 /** The first diff holds the id after the snapshot's; then each begins where the last one ended. */
 const bookRule: BookRule = {
@@ -46,7 +39,12 @@ export const gate: Venue = {
   id: 'gate',
   name: 'Gate',
   docs: 'https://www.gate.com/docs/developers/futures/ws/en',
-  endpoints: ENDPOINTS,
+  endpoints: {
+    rest: 'https://api.gateio.ws/api/v4',
+    usdt_ws: 'wss://fx-ws.gateio.ws/v4/ws/usdt',
+    usd1_ws: 'wss://fx-ws.gateio.ws/v4/ws/usd1',
+    btc_ws: 'wss://fx-ws.gateio.ws/v4/ws/btc',
+  },
   // Without this header the sizes of contracts that trade in fractions are not sent as decimals.
   headers: { 'x-gate-size-decimal': '1' },
   limits: {
@@ -58,17 +56,10 @@ export const gate: Venue = {
     connectionsPerMinute: 60,
   },
   layers: {
-    ticker: ON_CHANGE,
-    mark: ON_CHANGE,
+    ...ALL_ON_CHANGE,
     funding: { policy: 'on', cadence: FUNDING_MS, horizonMs: 2 * FUNDING_MS, horizonSource: 'assumed' },
-    oi: ON_CHANGE,
-    book: ON_CHANGE,
-    stats: ON_CHANGE,
-    venue_depth: ON_CHANGE,
-    trades: ON_CHANGE,
     // One message contains all of a second and contract, since 2026-08-20.
     liquidation: { ...ON_CHANGE, completeness: 'full' },
-    candles: ON_CHANGE,
   },
   reference: (endpoints) => MARKETS.map((market) => toContractsRequest(market, endpoints)),
   referenceEveryMs: 300_000,

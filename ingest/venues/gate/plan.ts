@@ -2,10 +2,10 @@
 import { MS_PER_MINUTE } from '../../../schemas/instants.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
 import { listShards } from '../../../schemas/shards.ts';
-import type { PlanEnv, Slot, Watched } from '../contract/feed.ts';
+import { type PlanEnv, RENEW_AFTER_MS, SILENCE_MS, type Slot, type Watched } from '../contract/feed.ts';
 import type { Endpoints, VenueRequest } from '../contract/listings.ts';
 import type { Venue } from '../contract/venue.ts';
-import { isOpen } from '../shared/chosen-listings.ts';
+import { isOpen, listSymbols } from '../shared/chosen-listings.ts';
 import { readNumber, readRequest, toAsked } from '../shared/covered-minutes.ts';
 import { splitChunks, spreadListings } from '../shared/spread-listings.ts';
 import { NO_QUERY } from '../shared/wire.ts';
@@ -20,10 +20,8 @@ const ABOUT = 50;
 const BOOK_SOCKETS: Readonly<Record<Market, number>> = { usdt: 6, usd1: 1, btc: 1 };
 const CONTRACTS_PER_FRAME = 50;
 const DEPTH = 100;
-const SILENCE_MS = 30_000;
 /** A mark price that does not change in this time is not live. */
 const MARK_CANDLE_SILENCE_MS = 120_000;
-const RENEW_AFTER_MS = 23 * 3_600_000;
 /** Requests carry their send time; public channels ignore it, and a plan has no clock. */
 const REQUEST_TIME = 1_700_000_000;
 
@@ -108,7 +106,7 @@ const planSockets = (
   spreadListings(listings, env, {
     ...spread,
     slot: (members, { shard, tag }) => {
-      const symbols = members.map(({ venue_symbol }) => venue_symbol);
+      const symbols = listSymbols(members);
       return {
         kind: 'socket',
         id: `${market}-${id}.${tag}`,

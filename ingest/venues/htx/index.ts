@@ -5,7 +5,7 @@
 import type { Delivery } from '../contract/feed.ts';
 import type { Venue } from '../contract/venue.ts';
 import { COUNTED_STREAM } from '../shared/book-rules.ts';
-import { ON_CHANGE } from '../shared/deliveries.ts';
+import { ALL_ON_CHANGE, ON_CHANGE } from '../shared/deliveries.ts';
 import { mapReference } from './listings.ts';
 import { mapMessage } from './messages.ts';
 import {
@@ -18,15 +18,6 @@ import {
   toRenewal,
 } from './plan.ts';
 import { inflate, readChain, readClosedMinute, readSubscription, toMarket } from './symbols.ts';
-
-const ENDPOINTS = {
-  rest: 'https://api.hbdm.com',
-  linear_ws: 'wss://api.hbdm.com/linear-swap-ws',
-  linear_notification_ws: 'wss://api.hbdm.com/linear-swap-notification',
-  inverse_ws: 'wss://api.hbdm.com/swap-ws',
-  inverse_notification_ws: 'wss://api.hbdm.com/swap-notification',
-  index_ws: 'wss://api.hbdm.com/ws_index',
-};
 
 /** Documented: pushed every 60 seconds; two intervals (F-02). */
 const FUNDING: Delivery = {
@@ -46,7 +37,14 @@ export const htx: Venue = {
   id: 'htx',
   name: 'HTX',
   docs: 'https://www.htx.com/en-us/opend/newApiPages',
-  endpoints: ENDPOINTS,
+  endpoints: {
+    rest: 'https://api.hbdm.com',
+    linear_ws: 'wss://api.hbdm.com/linear-swap-ws',
+    linear_notification_ws: 'wss://api.hbdm.com/linear-swap-notification',
+    inverse_ws: 'wss://api.hbdm.com/swap-ws',
+    inverse_notification_ws: 'wss://api.hbdm.com/swap-notification',
+    index_ws: 'wss://api.hbdm.com/ws_index',
+  },
   limits: {
     streamsPerConnection: STREAMS_PER_CONNECTION,
     // 40 messages a second, pongs included.
@@ -56,17 +54,11 @@ export const htx: Venue = {
     connectionsPerMinute: 60,
   },
   layers: {
-    ticker: ON_CHANGE,
-    mark: ON_CHANGE,
+    ...ALL_ON_CHANGE,
     funding: FUNDING,
     oi: POLLED,
-    book: ON_CHANGE,
-    stats: ON_CHANGE,
-    venue_depth: ON_CHANGE,
-    trades: ON_CHANGE,
     // Documented: each order that the liquidation account takes over, without a limit.
     liquidation: { ...ON_CHANGE, completeness: 'full' },
-    candles: ON_CHANGE,
   },
   reference: ({ rest }) =>
     [

@@ -1,10 +1,10 @@
 // HTX's slots: sockets of books, of trades and candles, of marks and indexes; one of notices and one poll a market; fill-in requests.
 import type { ListingRecord } from '../../../schemas/records.ts';
 import { listShards } from '../../../schemas/shards.ts';
-import type { PlanEnv, Slot, Watched } from '../contract/feed.ts';
+import { type PlanEnv, RENEW_AFTER_MS, SILENCE_MS, type Slot, type Watched } from '../contract/feed.ts';
 import type { Endpoints } from '../contract/listings.ts';
 import type { Venue } from '../contract/venue.ts';
-import { isOpen } from '../shared/chosen-listings.ts';
+import { isOpen, listSymbols } from '../shared/chosen-listings.ts';
 import { readNumber, readRequest, toAsked } from '../shared/covered-minutes.ts';
 import { spreadListings } from '../shared/spread-listings.ts';
 import { NO_QUERY } from '../shared/wire.ts';
@@ -14,8 +14,6 @@ import { type Market, toMarket } from './symbols.ts';
 export const STREAMS_PER_CONNECTION = 200;
 export const FUNDING_EVERY_MS = 60_000;
 export const OI_EVERY_MS = 5_000;
-const SILENCE_MS = 30_000;
-const RENEW_AFTER_MS = 23 * 3_600_000;
 
 export const planHtx = (listings: readonly ListingRecord[], env: PlanEnv): Slot[] =>
   (['linear', 'inverse'] as const).flatMap((market) => {
@@ -81,7 +79,7 @@ const planSockets = (members: readonly ListingRecord[], env: PlanEnv, plan: Sock
         shards: [shard],
         url: plan.url ?? '',
         subscribe: listChannels(listings, plan.topics).map(toSubscribe),
-        covers: [{ layers: plan.layers, symbols: listSymbols(listings) }],
+        covers: [{ layers: plan.layers, symbols: sortSymbols(listings) }],
         silenceMs: SILENCE_MS,
         renewAfterMs: RENEW_AFTER_MS,
         ...(watched.length === 0 ? {} : { watched }),
@@ -114,7 +112,7 @@ const planNotices = (market: Market, members: readonly ListingRecord[], { endpoi
   subscribe: ['funding_rate', 'liquidation_orders'].map((name) =>
     JSON.stringify({ op: 'sub', cid: name, topic: `public.*.${name}` }),
   ),
-  covers: [{ layers: ['funding', 'liquidation'], symbols: listSymbols(members) }],
+  covers: [{ layers: ['funding', 'liquidation'], symbols: sortSymbols(members) }],
   silenceMs: 2 * FUNDING_EVERY_MS + SILENCE_MS,
   renewAfterMs: RENEW_AFTER_MS,
 });
@@ -125,14 +123,13 @@ const planOpenInterest = (market: Market, members: readonly ListingRecord[], { e
   shards: listShards(shards),
   requests: [{ method: 'GET', url: openInterestUrl(market, endpoints), weight: 1 }],
   everyMs: OI_EVERY_MS,
-  covers: [{ layers: ['oi'], symbols: listSymbols(members) }],
+  covers: [{ layers: ['oi'], symbols: sortSymbols(members) }],
 });
 
 const openInterestUrl = (market: Market, { rest }: Endpoints): string =>
   `${rest}/${market === 'linear' ? 'linear-swap' : 'swap'}-api/v1/swap_open_interest`;
 
-const listSymbols = (listings: readonly ListingRecord[]): string[] =>
-  listings.map(({ venue_symbol }) => venue_symbol).toSorted();
+const sortSymbols = (listings: readonly ListingRecord[]): readonly string[] => listSymbols(listings).toSorted();
 
 /** Bounds are inclusive seconds: the last one covers the minute after `toMs`, which shows that `toMs` is over. */
 export const toCandlesRequest: NonNullable<Venue['candles']> = ({ venue_symbol }, { fromMs, toMs }, { rest }) => {

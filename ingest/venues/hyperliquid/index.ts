@@ -5,12 +5,10 @@
 // are never mapped. Last prices, liquidations and times of prices are not public.
 import type { Venue } from '../contract/venue.ts';
 import type { BookRule } from '../shared/book-sync.ts';
-import { NOT_PUBLISHED, ON_CHANGE } from '../shared/deliveries.ts';
+import { ALL_ON_CHANGE, NOT_PUBLISHED } from '../shared/deliveries.ts';
 import { mapReference } from './listings.ts';
 import { GREETING, mapMessage, readChain, readNewestMinute, readSubscription } from './messages.ts';
 import { ask, askedMinutes, planHyperliquid, toCandlesRequest, toRenewal } from './plan.ts';
-
-const ENDPOINTS = { rest: 'https://api.hyperliquid.xyz', ws: 'wss://api.hyperliquid.xyz/ws' };
 
 /** Limits of one address over all sockets: 1,000 subscriptions, 2,000 messages a minute, 10 connections, 30 new ones a minute. */
 const LIMITS = {
@@ -27,19 +25,12 @@ export const hyperliquid: Venue = {
   id: 'hyperliquid',
   name: 'Hyperliquid',
   docs: 'https://hyperliquid.gitbook.io/hyperliquid-docs',
-  endpoints: ENDPOINTS,
+  endpoints: { rest: 'https://api.hyperliquid.xyz', ws: 'wss://api.hyperliquid.xyz/ws' },
   limits: LIMITS,
   layers: {
+    ...ALL_ON_CHANGE,
     ticker: NOT_PUBLISHED,
-    mark: ON_CHANGE,
-    funding: ON_CHANGE,
-    oi: ON_CHANGE,
-    book: ON_CHANGE,
-    stats: ON_CHANGE,
-    venue_depth: ON_CHANGE,
-    trades: ON_CHANGE,
     liquidation: NOT_PUBLISHED,
-    candles: ON_CHANGE,
   },
   /** Requests the names of collateral tokens first: a builder's market is quoted in its own. */
   reference: (endpoints) => [ask(endpoints, { type: 'spotMeta' }, 20), ask(endpoints, { type: 'allPerpMetas' }, 20)],

@@ -1,9 +1,11 @@
 // Hyperliquid's slots: sockets with all channels of their coins; subscriptions, and requests that fill in minutes.
+
 import { MS_PER_MINUTE } from '../../../schemas/instants.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
-import type { PlanEnv, Slot } from '../contract/feed.ts';
+import { type PlanEnv, RENEW_AFTER_MS, SILENCE_MS, type Slot } from '../contract/feed.ts';
 import type { VenueRequest } from '../contract/listings.ts';
 import type { Venue } from '../contract/venue.ts';
+import { listSymbols } from '../shared/chosen-listings.ts';
 import { readNumber, readRequest, toAsked } from '../shared/covered-minutes.ts';
 import { type Place, spreadListings } from '../shared/spread-listings.ts';
 import { hasEvents } from './budget.ts';
@@ -12,13 +14,10 @@ import { hasEvents } from './budget.ts';
 const MOST_SOCKETS = 9;
 /** Approximate number of subscriptions on a socket. */
 const SUBSCRIPTIONS_PLANNED = 100;
-const SILENCE_MS = 30_000;
 /** No request returns a context by coin; a new subscription sends it, before the bounds of mark and open interest (F-03). */
 const CONTEXT_SILENCE_MS = 20_000;
 /** Subscriptions may die on a live socket. After this time trades are subscribed again, needlessly for a quiet coin. */
 const EVENTS_SILENCE_MS = 300_000;
-/** No age limit is documented; a subscription may die on a live socket, so sockets are not kept for days. */
-const RENEW_AFTER_MS = 23 * 3_600_000;
 
 /** All channels of a coin on one socket, so that a new coin replaces one socket only: while both are open, their subscriptions count twice. */
 export const planHyperliquid = (listings: readonly ListingRecord[], env: PlanEnv): Slot[] =>
@@ -35,8 +34,8 @@ const countSockets = (listings: readonly ListingRecord[], shards: number): numbe
 };
 
 const toSocket = (members: readonly ListingRecord[], { shard, tag }: Place, url: string): Slot => {
-  const symbols = members.map(({ venue_symbol }) => venue_symbol);
-  const withEvents = members.filter(hasEvents).map(({ venue_symbol }) => venue_symbol);
+  const symbols = listSymbols(members);
+  const withEvents = listSymbols(members.filter(hasEvents));
   const of = (kind: string, coins: readonly string[]): readonly string[] => coins.map((coin) => `${kind} ${coin}`);
   const [books, contexts] = [of('l2Book', symbols), of('activeAssetCtx', symbols)];
   const events = [...of('trades', withEvents), ...of('candle', withEvents)];

@@ -5,17 +5,11 @@
 import type { Delivery } from '../contract/feed.ts';
 import type { Venue } from '../contract/venue.ts';
 import { COUNTED_STREAM } from '../shared/book-rules.ts';
-import { ON_CHANGE } from '../shared/deliveries.ts';
+import { ALL_ON_CHANGE, ON_CHANGE } from '../shared/deliveries.ts';
 import { mapReference } from './listings.ts';
 import { mapMessage } from './messages.ts';
 import { askedMinutes, planKrakenFutures, STREAMS_PER_CONNECTION, toCandlesRequest, toRenewal } from './plan.ts';
 import { readChain, readSubscription, toQuantity } from './symbols.ts';
-
-const ENDPOINTS = {
-  rest: 'https://futures.kraken.com/derivatives/api/v3',
-  charts: 'https://futures.kraken.com/api/charts/v1',
-  ws: 'wss://futures.kraken.com/ws/v1',
-};
 
 /** Requested once the minute is over (F-02). */
 const EVERY_MINUTE: Delivery = { policy: 'on', cadence: 60_000, horizonMs: 120_000, horizonSource: 'assumed' };
@@ -24,7 +18,11 @@ export const krakenFutures: Venue = {
   id: 'kraken-futures',
   name: 'Kraken Futures',
   docs: 'https://docs.kraken.com/exchange/api-reference/futures-websocket',
-  endpoints: ENDPOINTS,
+  endpoints: {
+    rest: 'https://futures.kraken.com/derivatives/api/v3',
+    charts: 'https://futures.kraken.com/api/charts/v1',
+    ws: 'wss://futures.kraken.com/ws/v1',
+  },
   limits: {
     streamsPerConnection: STREAMS_PER_CONNECTION,
     subscribePerSecond: 20,
@@ -33,14 +31,7 @@ export const krakenFutures: Venue = {
     connectionsPerMinute: 60,
   },
   layers: {
-    ticker: ON_CHANGE,
-    mark: ON_CHANGE,
-    funding: ON_CHANGE,
-    oi: ON_CHANGE,
-    book: ON_CHANGE,
-    stats: ON_CHANGE,
-    venue_depth: ON_CHANGE,
-    trades: ON_CHANGE,
+    ...ALL_ON_CHANGE,
     liquidation: { ...ON_CHANGE, completeness: 'full' },
     candles: EVERY_MINUTE,
   },

@@ -2,10 +2,17 @@
 import { MS_PER_MINUTE } from '../../../schemas/instants.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
 import { listShards } from '../../../schemas/shards.ts';
-import type { PlanEnv, PollRequest, Slot, Watched } from '../contract/feed.ts';
+import {
+  type PlanEnv,
+  type PollRequest,
+  RENEW_AFTER_MS,
+  SILENCE_MS,
+  type Slot,
+  type Watched,
+} from '../contract/feed.ts';
 import type { Endpoints } from '../contract/listings.ts';
 import type { Venue } from '../contract/venue.ts';
-import { isOpen } from '../shared/chosen-listings.ts';
+import { isOpen, listSymbols } from '../shared/chosen-listings.ts';
 import { readNumber, readRequest, toAsked } from '../shared/covered-minutes.ts';
 import { splitChunks, spreadListings } from '../shared/spread-listings.ts';
 import { watchBeginning } from '../shared/watched.ts';
@@ -18,8 +25,6 @@ const PRODUCTS_PER_CONNECTION = 100;
 /** Two feeds of a product share a socket. */
 export const STREAMS_PER_CONNECTION = 2 * PRODUCTS_PER_CONNECTION;
 const PRODUCTS_PER_FRAME = 50;
-const SILENCE_MS = 30_000;
-const RENEW_AFTER_MS = 23 * 3_600_000;
 /**
  * Every minute's candle must be recorded within 100 s of its end (N-11). Two requests a listing: 15 a second with 600 listings, beside 10 a
  * second for their minutes of trades; 37 may be used for both.
@@ -53,7 +58,7 @@ const planSockets = (listings: readonly ListingRecord[], env: PlanEnv, plan: Soc
     sockets: SOCKETS,
     most: PRODUCTS_PER_CONNECTION,
     slot: (members, { shard, tag }) => {
-      const symbols = members.map(({ venue_symbol }) => venue_symbol);
+      const symbols = listSymbols(members);
       return {
         kind: 'socket',
         id: `${plan.id}.${tag}`,
@@ -99,10 +104,8 @@ const toCandlePoll = (type: ChartType, symbol: string, { charts }: Endpoints): P
 
 const planPriceCandles = (listings: readonly ListingRecord[], env: PlanEnv): Slot[] =>
   listShards(env.shards).flatMap((shard): Slot[] => {
-    const symbols = listings
-      .filter((listing) => isOpen(listing) && env.shardOf(listing.venue_symbol) === shard)
-      .map(({ venue_symbol }) => venue_symbol)
-      .toSorted();
+    const own = listings.filter((listing) => isOpen(listing) && env.shardOf(listing.venue_symbol) === shard);
+    const symbols = listSymbols(own).toSorted();
     const requests = symbols.flatMap((symbol) =>
       (['mark', 'spot'] as const).map((type): PollRequest => {
         const request = toCandlePoll(type, symbol, env.endpoints);

@@ -6,14 +6,12 @@ import type { Delivery } from '../contract/feed.ts';
 import { VenueError } from '../contract/listings.ts';
 import type { Venue } from '../contract/venue.ts';
 import type { BookRule } from '../shared/book-sync.ts';
-import { NOT_PUBLISHED, ON_CHANGE } from '../shared/deliveries.ts';
+import { ALL_ON_CHANGE, NOT_PUBLISHED } from '../shared/deliveries.ts';
 import { readFields, readList, readMessage, readText } from '../shared/wire.ts';
 import { mapReference, readAnswer } from './listings.ts';
 import { mapMessage } from './messages.ts';
 import { askedMinutes, POLL_MS, planKucoin, STREAMS_PER_CONNECTION, toCandlesRequest, toRenewal } from './plan.ts';
 import { readChain, readClosedMinute, readSubscription, toQuantity } from './symbols.ts';
-
-const ENDPOINTS = { rest: 'https://api-futures.kucoin.com' };
 
 /** Stated rates, hence two intervals (F-02). */
 const EVERY_SECOND: Delivery = { policy: 'on', cadence: 1_000, horizonMs: 2_000, horizonSource: 'documented' };
@@ -36,7 +34,7 @@ export const kucoin: Venue = {
   id: 'kucoin',
   name: 'KuCoin Futures',
   docs: 'https://www.kucoin.com/docs-new/3470081w0',
-  endpoints: ENDPOINTS,
+  endpoints: { rest: 'https://api-futures.kucoin.com' },
   limits: {
     streamsPerConnection: STREAMS_PER_CONNECTION,
     // 100 messages in ten seconds.
@@ -46,16 +44,13 @@ export const kucoin: Venue = {
     connectionsPerMinute: 30,
   },
   layers: {
+    ...ALL_ON_CHANGE,
     ticker: EVERY_5_SECONDS,
     mark: EVERY_SECOND,
     funding: POLLED,
     oi: POLLED,
-    book: ON_CHANGE,
     stats: EVERY_5_SECONDS,
-    venue_depth: ON_CHANGE,
-    trades: ON_CHANGE,
     liquidation: NOT_PUBLISHED,
-    candles: ON_CHANGE,
   },
   reference: (endpoints) => [{ method: 'GET', url: `${endpoints.rest}/api/v1/contracts/active`, weight: 3 }],
   referenceEveryMs: 300_000,

@@ -1,9 +1,9 @@
 // KuCoin's slots: sockets of books and of everything else, a poll of the list of contracts; the request that fills in minutes.
 import type { ListingRecord } from '../../../schemas/records.ts';
 import { listShards } from '../../../schemas/shards.ts';
-import type { PlanEnv, Slot } from '../contract/feed.ts';
+import { type PlanEnv, RENEW_AFTER_MS, SILENCE_MS, type Slot } from '../contract/feed.ts';
 import type { Venue } from '../contract/venue.ts';
-import { isOpen } from '../shared/chosen-listings.ts';
+import { isOpen, listSymbols } from '../shared/chosen-listings.ts';
 import { readNumber, readRequest, toAsked } from '../shared/covered-minutes.ts';
 import { splitChunks, spreadListings } from '../shared/spread-listings.ts';
 import { NO_QUERY } from '../shared/wire.ts';
@@ -12,11 +12,8 @@ import { NO_QUERY } from '../shared/wire.ts';
 export const STREAMS_PER_CONNECTION = 100;
 /** Maximum number of symbols in one subscription. */
 const SYMBOLS_PER_FRAME = 50;
-const SILENCE_MS = 30_000;
 /** The day's figures arrive every five seconds; this is the layer's bound (F-03). */
 const DAY_SILENCE_MS = 120_000;
-/** Tokens are valid for 24 h. */
-const RENEW_AFTER_MS = 23 * 3_600_000;
 export const POLL_MS = 6_000;
 
 const INSTRUMENT = '/contract/instrument';
@@ -72,7 +69,7 @@ const toSocket = (
   members: readonly ListingRecord[],
   { shard, tag, rest }: Place,
 ): Slot => {
-  const symbols = members.map(({ venue_symbol }) => venue_symbol);
+  const symbols = listSymbols(members);
   const named = (topic: string): string[] => symbols.map((symbol) => toTopic(topic, symbol));
   const watched = [
     { topic: INSTRUMENT, silenceMs: SILENCE_MS },

@@ -4,13 +4,11 @@
 // snapshot is requested by REST. Liquidations are not public.
 import type { Venue } from '../contract/venue.ts';
 import type { BookRule } from '../shared/book-sync.ts';
-import { NOT_PUBLISHED, ON_CHANGE } from '../shared/deliveries.ts';
+import { ALL_ON_CHANGE, NOT_PUBLISHED } from '../shared/deliveries.ts';
 import { mapReference } from './listings.ts';
 import { mapMessage } from './messages.ts';
 import { askedMinutes, planMexc, STREAMS_PER_CONNECTION, toCandlesRequest, toRenewal } from './plan.ts';
 import { readChain, readNewestMinute, readSubscription, toQuantity } from './symbols.ts';
-
-const ENDPOINTS = { rest: 'https://api.mexc.com', ws: 'wss://contract.mexc.com/edge' };
 
 const SNAPSHOT_LEVELS = 1_000;
 
@@ -30,7 +28,7 @@ export const mexc: Venue = {
   id: 'mexc',
   name: 'MEXC',
   docs: 'https://www.mexc.com/api-docs/futures/websocket-api',
-  endpoints: ENDPOINTS,
+  endpoints: { rest: 'https://api.mexc.com', ws: 'wss://contract.mexc.com/edge' },
   limits: {
     streamsPerConnection: STREAMS_PER_CONNECTION,
     subscribePerSecond: 20,
@@ -40,16 +38,8 @@ export const mexc: Venue = {
     connectionsPerMinute: 60,
   },
   layers: {
-    ticker: ON_CHANGE,
-    mark: ON_CHANGE,
-    funding: ON_CHANGE,
-    oi: ON_CHANGE,
-    book: ON_CHANGE,
-    stats: ON_CHANGE,
-    venue_depth: ON_CHANGE,
-    trades: ON_CHANGE,
+    ...ALL_ON_CHANGE,
     liquidation: NOT_PUBLISHED,
-    candles: ON_CHANGE,
   },
   /** Requests the funding cycles first: the contracts do not have them. */
   reference: (endpoints) =>

@@ -1,20 +1,18 @@
 // MEXC's slots: sockets of books, of prices and trades, of funding; a poll of candles of mark and index prices; fill-in requests.
 import type { ListingRecord, PriceType } from '../../../schemas/records.ts';
 import { listShards } from '../../../schemas/shards.ts';
-import type { PlanEnv, PollRequest, Slot } from '../contract/feed.ts';
+import { type PlanEnv, type PollRequest, RENEW_AFTER_MS, SILENCE_MS, type Slot } from '../contract/feed.ts';
 import type { Endpoints } from '../contract/listings.ts';
 import type { Venue } from '../contract/venue.ts';
-import { hasPriceCandles, isOpen, sortByAge } from '../shared/chosen-listings.ts';
+import { hasPriceCandles, isOpen, listSymbols, sortByAge } from '../shared/chosen-listings.ts';
 import { readNumber, readRequest, toAsked } from '../shared/covered-minutes.ts';
 import { spreadListings } from '../shared/spread-listings.ts';
 import { NO_QUERY } from '../shared/wire.ts';
 
 /** The docs state no limit; 150 are known to work. */
 export const STREAMS_PER_CONNECTION = 150;
-const SILENCE_MS = 30_000;
 /** Rates are pushed when they change, about once a minute. */
 const FUNDING_SILENCE_MS = 120_000;
-const RENEW_AFTER_MS = 23 * 3_600_000;
 /** Every minute's candle must be recorded within 100 s of its end (N-11). */
 const PRICE_CANDLES_EVERY_MS = 80_000;
 /** The running minute and those that ended since the last answer; without a start the venue sends 2,000. */
@@ -86,7 +84,7 @@ const planSockets = (
     sockets: Math.ceil(listings.filter(isOpen).length / about),
     most: Math.floor(STREAMS_PER_CONNECTION / channels.length),
     slot: (members, { shard, tag }) => {
-      const symbols = members.map(({ venue_symbol }) => venue_symbol);
+      const symbols = listSymbols(members);
       const subscriptions = steady.flatMap((channel) => symbols.map((symbol) => `${channel}:${symbol}`));
       return {
         kind: 'socket',
@@ -116,18 +114,14 @@ export const toRenewal = (subscriptions: readonly string[]): string[] =>
 
 /** Symbols whose candles of mark and index prices fit the budget. */
 export const listPriceCandleSymbols = (listings: readonly ListingRecord[]): ReadonlySet<string> =>
-  new Set(
-    sortByAge(listings.filter(isOpen))
-      .slice(0, PRICE_CANDLES_OF)
-      .map(({ venue_symbol }) => venue_symbol),
-  );
+  new Set(listSymbols(sortByAge(listings.filter(isOpen)).slice(0, PRICE_CANDLES_OF)));
 
 type Group = { readonly shard: number; readonly endpoints: Endpoints };
 
 const planPriceCandles = (listings: readonly ListingRecord[], { shard, endpoints }: Group): Slot[] => {
   const priced = sortByAge(listings.filter(hasPriceCandles));
   if (priced.length === 0) return [];
-  const symbols = priced.map(({ venue_symbol }) => venue_symbol);
+  const symbols = listSymbols(priced);
   return [
     {
       kind: 'poll',

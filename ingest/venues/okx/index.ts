@@ -5,7 +5,7 @@
 import type { Delivery } from '../contract/feed.ts';
 import type { Venue } from '../contract/venue.ts';
 import type { BookRule } from '../shared/book-sync.ts';
-import { ON_CHANGE } from '../shared/deliveries.ts';
+import { ALL_ON_CHANGE, ON_CHANGE } from '../shared/deliveries.ts';
 import { mapReference } from './listings.ts';
 import { mapMessage } from './messages.ts';
 import {
@@ -20,13 +20,6 @@ import {
   withoutRefused,
 } from './plan.ts';
 import { isInverse, readChain, readClosedMinute, readSubscription } from './symbols.ts';
-
-/** Since 2026-10-31 the port 8443 takes no connection. */
-const ENDPOINTS = {
-  rest: 'https://www.okx.com',
-  public_ws: 'wss://ws.okx.com/ws/v5/public',
-  business_ws: 'wss://ws.okx.com/ws/v5/business',
-};
 
 /** Documented: every 30 to 90 seconds; two of the longest (F-02). */
 const FUNDING: Delivery = { policy: 'on', cadence: 90_000, horizonMs: 180_000, horizonSource: 'documented' };
@@ -49,7 +42,12 @@ export const okx: Venue = {
   id: 'okx',
   name: 'OKX',
   docs: 'https://www.okx.com/docs-v5/en',
-  endpoints: ENDPOINTS,
+  // Since 2026-10-31 the port 8443 takes no connection.
+  endpoints: {
+    rest: 'https://www.okx.com',
+    public_ws: 'wss://ws.okx.com/ws/v5/public',
+    business_ws: 'wss://ws.okx.com/ws/v5/business',
+  },
   limits: {
     streamsPerConnection: STREAMS_PER_CONNECTION,
     subscribePerSecond: 3,
@@ -60,17 +58,10 @@ export const okx: Venue = {
     renewEveryMs: RENEW_EVERY_MS,
   },
   layers: {
-    ticker: ON_CHANGE,
-    mark: ON_CHANGE,
+    ...ALL_ON_CHANGE,
     funding: FUNDING,
-    oi: ON_CHANGE,
-    book: ON_CHANGE,
-    stats: ON_CHANGE,
-    venue_depth: ON_CHANGE,
-    trades: ON_CHANGE,
     // The venue publishes at most one a second and contract: a lower bound.
     liquidation: { ...ON_CHANGE, completeness: 'sampled' },
-    candles: ON_CHANGE,
   },
   reference: listReferenceRequests,
   referenceEveryMs: 300_000,

@@ -2,10 +2,18 @@
 import { MS_PER_MINUTE } from '../../../schemas/instants.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
 import { listShards } from '../../../schemas/shards.ts';
-import type { Cover, PlanEnv, Slot, SymbolRequest, Watched } from '../contract/feed.ts';
+import {
+  type Cover,
+  type PlanEnv,
+  RENEW_AFTER_MS,
+  SILENCE_MS,
+  type Slot,
+  type SymbolRequest,
+  type Watched,
+} from '../contract/feed.ts';
 import type { Endpoints, VenueRequest } from '../contract/listings.ts';
 import type { Venue } from '../contract/venue.ts';
-import { isOpen, sortByAge } from '../shared/chosen-listings.ts';
+import { isOpen, listSymbols, sortByAge } from '../shared/chosen-listings.ts';
 import { readNumber, readRequest, shift, toAsked } from '../shared/covered-minutes.ts';
 import { splitChunks, spreadListings } from '../shared/spread-listings.ts';
 import { NO_QUERY } from '../shared/wire.ts';
@@ -19,8 +27,6 @@ const ARGUMENTS_PER_FRAME = 100;
 export const RENEW_EVERY_MS = 18_000;
 /** Approximate and maximum number of listings on a socket: six channels of prices each, one of books, three of candles. */
 const SOCKETS = { prices: { about: 25, most: 40 }, books: { about: 40, most: 80 }, candles: { about: 50, most: 80 } };
-const SILENCE_MS = 30_000;
-const RENEW_AFTER_MS = 23 * 3_600_000;
 /** A third of the bound of ticker, mark and open interest is left for the answer (F-03). */
 const CONFIRM_AFTER_MS = 20_000;
 /** Documented: funding every 30 to 90 seconds, a quiet index each minute. */
@@ -62,9 +68,6 @@ type SocketPlan = {
   readonly watched: readonly Watched[];
 };
 
-const listNames = (listings: readonly ListingRecord[]): readonly string[] =>
-  listings.map(({ venue_symbol }) => venue_symbol);
-
 /** An index is subscribed by pair and shared by the listings that use it. */
 const listIndexes = (listings: readonly ListingRecord[]): readonly string[] => [
   ...new Set(listings.flatMap(({ values }) => (values.pair === null ? [] : [toIndex(values.pair)]))),
@@ -81,7 +84,7 @@ const watch = (args: readonly Argument[], rule: Omit<Watched, 'subscriptions'>):
 
 /** Trades may be quiet for long; prices, which are not, share their socket and show that it is alive. */
 const toPrices = (listings: readonly ListingRecord[]): SocketPlan => {
-  const symbols = listNames(listings);
+  const symbols = listSymbols(listings);
   const steady = listArguments(['tickers', 'mark-price', 'open-interest'], symbols);
   const indexes = listArguments(['index-tickers'], listIndexes(listings));
   const funding = listArguments(['funding-rate'], symbols);
@@ -98,7 +101,7 @@ const toPrices = (listings: readonly ListingRecord[]): SocketPlan => {
 };
 
 const toBooks = (listings: readonly ListingRecord[]): SocketPlan => {
-  const symbols = listNames(listings);
+  const symbols = listSymbols(listings);
   const args = listArguments(['books'], symbols);
   return {
     endpoint: 'public_ws',
@@ -109,7 +112,7 @@ const toBooks = (listings: readonly ListingRecord[]): SocketPlan => {
 };
 
 const toCandles = (listings: readonly ListingRecord[]): SocketPlan => {
-  const symbols = listNames(listings);
+  const symbols = listSymbols(listings);
   const marks = listArguments(['mark-price-candle1m'], symbols);
   const others = [...listArguments(['candle1m'], symbols), ...listArguments(['index-candle1m'], listIndexes(listings))];
   return {

@@ -11,6 +11,10 @@ export const isOpen = ({ values: { status, delisted_at }, received_at, isTraded 
   (status !== 'pre_launch' || isTraded === true) &&
   (delisted_at === null || delisted_at > received_at);
 
+/** Their symbols, in the same order. */
+export const listSymbols = (listings: readonly ListingRecord[]): readonly string[] =>
+  listings.map(({ venue_symbol }) => venue_symbol);
+
 /** Oldest first, so that a new listing changes only the end. */
 export const sortByAge = (listings: readonly ListingRecord[]): readonly ListingRecord[] =>
   listings.toSorted(
