@@ -13,7 +13,7 @@ import { NIGHTLY_CONFIG } from './nightly/config.ts';
 import { openLedger } from './nightly/ledger.ts';
 import { openContext } from './nightly/open-context.ts';
 import { startRunner } from './nightly/runner.ts';
-import { STEPS } from './nightly/steps.ts';
+import { STEPS } from './nightly/steps/index.ts';
 
 const startScheduled = async (): Promise<Stop> => {
   const registry = createMetrics();

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import t from 'tap';
 import { parseChangelog } from '../api/status/changelog.ts';
-import { STEPS } from '../processors/nightly/steps.ts';
+import { STEPS } from '../processors/nightly/steps/index.ts';
 import { type Citation, findCitations, findHeadings, findLinks } from './support/citations.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');

@@ -5,7 +5,7 @@ import { createOutageLog } from '../../infra/runtime/outage-log.ts';
 import { pauseUnlessAborted } from '../../infra/runtime/pause.ts';
 import type { Db } from './events.ts';
 
-/** Expired rows, by table. Each condition uses an index. `processors/nightly/sign-in.ts` deletes ends of connections. */
+/** Expired rows, by table. Each condition uses an index. `processors/nightly/steps/sign-in.ts` deletes ends of connections. */
 const OVER: readonly (readonly [table: string, condition: string])[] = [
   // A day without a try forgets them anyway (`take_try`).
   ['sign_in_tries', "last_at < now() - interval '1 day'"],

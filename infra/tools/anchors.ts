@@ -1,13 +1,18 @@
 // `npm run anchors -- deploy|post|check|list`: commands for operators for the anchor contract and the posting of day roots.
 import { parseArgs } from 'node:util';
 import { Registry } from 'prom-client';
-import { anchorDay } from '../../processors/nightly/anchor/anchor.ts';
-import { ANCHOR_CONFIG } from '../../processors/nightly/anchor/config.ts';
-import { deployContract } from '../../processors/nightly/anchor/deploy.ts';
-import { type ClosedDay, isSettled, readClosedDay, readClosedDays } from '../../processors/nightly/anchor/post-day.ts';
-import { openChain, openOwner } from '../../processors/nightly/anchor/poster.ts';
 import { findDayStart, isDay } from '../../processors/nightly/day.ts';
 import { createNightlyMetrics } from '../../processors/nightly/metrics.ts';
+import { anchorDay } from '../../processors/nightly/steps/anchor/anchor.ts';
+import { ANCHOR_CONFIG } from '../../processors/nightly/steps/anchor/config.ts';
+import { deployContract } from '../../processors/nightly/steps/anchor/deploy.ts';
+import {
+  type ClosedDay,
+  isSettled,
+  readClosedDay,
+  readClosedDays,
+} from '../../processors/nightly/steps/anchor/post-day.ts';
+import { openChain, openOwner } from '../../processors/nightly/steps/anchor/poster.ts';
 import { MS_PER_DAY } from '../../schemas/instants.ts';
 import { describeError } from '../../schemas/thrown.ts';
 import { runOnDatabase } from '../postgres/migrate.ts';

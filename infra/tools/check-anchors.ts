@@ -1,11 +1,11 @@
 // Checks the stored data of closed days for consistency and against the chain: trees, leaves, day roots, statuses, the code of the contract.
 import type { Pool } from 'pg';
 import type { Hex } from 'viem';
-import { type AnchorChain, ChainError } from '../../processors/nightly/anchor/chain.ts';
-import type { AnchorSettings } from '../../processors/nightly/anchor/config.ts';
-import { DEPLOYED_CODE } from '../../processors/nightly/anchor/contract.ts';
-import type { ClosedDay } from '../../processors/nightly/anchor/post-day.ts';
-import { openChain, openOwner } from '../../processors/nightly/anchor/poster.ts';
+import { type AnchorChain, ChainError } from '../../processors/nightly/steps/anchor/chain.ts';
+import type { AnchorSettings } from '../../processors/nightly/steps/anchor/config.ts';
+import { DEPLOYED_CODE } from '../../processors/nightly/steps/anchor/contract.ts';
+import type { ClosedDay } from '../../processors/nightly/steps/anchor/post-day.ts';
+import { openChain, openOwner } from '../../processors/nightly/steps/anchor/poster.ts';
 import { formatPartitionLeaf } from '../../schemas/anchored.ts';
 import { HASH_BYTES, hashLeaf } from '../../schemas/merkle/hash.ts';
 import { createTree } from '../../schemas/merkle/tree.ts';

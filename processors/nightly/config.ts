@@ -5,7 +5,7 @@ import { KAFKA_SECURITY_CONFIG } from '../../infra/runtime/kafka/settings.ts';
 import { METRICS_CONFIG } from '../../infra/runtime/metrics.ts';
 import { PG_TLS_HINT } from '../../infra/runtime/postgres/connection.ts';
 import { QUESTDB_LOGIN_CONFIG } from '../../infra/runtime/questdb/reader.ts';
-import { ANCHOR_CONFIG } from './anchor/config.ts';
+import { ANCHOR_CONFIG } from './steps/anchor/config.ts';
 
 export const NIGHTLY_CONFIG = {
   DATABASE_URL: { type: 'url', secret: true, description: `PostgreSQL with the state of the steps; ${PG_TLS_HINT}.` },

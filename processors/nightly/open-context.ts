@@ -9,11 +9,11 @@ import type { Registry } from '../../infra/runtime/metrics.ts';
 import { openPostgres } from '../../infra/runtime/postgres/postgres.ts';
 import { openQuestdbReader } from '../../infra/runtime/questdb/reader.ts';
 import { isBinding } from '../../schemas/anchor-chain.ts';
-import { identifyChain } from './anchor/chain.ts';
 import { NIGHTLY_CONFIG } from './config.ts';
 import { readHistoryWatermark } from './history-watermark.ts';
 import { createNightlyMetrics } from './metrics.ts';
 import type { NightlyContext } from './step.ts';
+import { identifyChain } from './steps/anchor/chain.ts';
 
 const QUERY_MS = 60_000;
 /** The ledger, a step or its posting, gap incidents, and readiness: each may hold one. */

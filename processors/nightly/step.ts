@@ -4,9 +4,9 @@ import type { Logger } from '../../infra/runtime/log.ts';
 import type { ObjectStore } from '../../infra/runtime/object-store.ts';
 import type { QuestdbReader } from '../../infra/runtime/questdb/reader.ts';
 import type { Micros } from '../../schemas/records.ts';
-import type { AnchorSettings } from './anchor/config.ts';
 import type { Day } from './day.ts';
 import type { NightlyMetrics } from './metrics.ts';
+import type { AnchorSettings } from './steps/anchor/config.ts';
 
 export type NightlyContext = {
   readonly database: Pool;

@@ -2,11 +2,11 @@
 import type { Pool } from 'pg';
 import { createWalletClient, type Hex, type PrivateKeyAccount } from 'viem';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
-import { type AnchorChain, openAnchorChain } from '../../processors/nightly/anchor/chain.ts';
-import { ANCHOR_ABI } from '../../processors/nightly/anchor/contract.ts';
-import { deployContract } from '../../processors/nightly/anchor/deploy.ts';
-import type { PostingPlace } from '../../processors/nightly/anchor/posting.ts';
 import type { TransactionEvent } from '../../processors/nightly/metrics.ts';
+import { type AnchorChain, openAnchorChain } from '../../processors/nightly/steps/anchor/chain.ts';
+import { ANCHOR_ABI } from '../../processors/nightly/steps/anchor/contract.ts';
+import { deployContract } from '../../processors/nightly/steps/anchor/deploy.ts';
+import type { PostingPlace } from '../../processors/nightly/steps/anchor/posting.ts';
 import { connectChain } from './local-chain.ts';
 
 /** One Ether. */

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { zstdDecompressSync } from 'node:zlib';
-import { type ArchiveFormat, openRowFiles } from '../../processors/nightly/archive/row-files.ts';
+import { type ArchiveFormat, openRowFiles } from '../../processors/nightly/steps/archive/row-files.ts';
 import {
   ANCHOR_SCHEMA_VERSION,
   ANCHORED_TABLES,

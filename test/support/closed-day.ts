@@ -5,11 +5,11 @@ import { createLog } from '../../infra/runtime/log.ts';
 import type { ObjectStore } from '../../infra/runtime/object-store.ts';
 import { openQuestdbReader, type QuestdbReader } from '../../infra/runtime/questdb/reader.ts';
 import { createRowSender } from '../../infra/runtime/questdb/row-sender.ts';
-import { archive } from '../../processors/nightly/archive/archive.ts';
 import { addDays, type Day, findDayStart } from '../../processors/nightly/day.ts';
-import { close } from '../../processors/nightly/merkle/close.ts';
 import { createNightlyMetrics } from '../../processors/nightly/metrics.ts';
 import type { NightlyContext } from '../../processors/nightly/step.ts';
+import { archive } from '../../processors/nightly/steps/archive/archive.ts';
+import { close } from '../../processors/nightly/steps/closing/close.ts';
 import { ensureTables } from '../../processors/sinks/ensure-tables.ts';
 import {
   makeCandleRow,

@@ -5,11 +5,11 @@ import { createLog } from '../../infra/runtime/log.ts';
 import { openFolderStore } from '../../infra/runtime/object-store.ts';
 import { openPostgres } from '../../infra/runtime/postgres/postgres.ts';
 import { openQuestdbReader } from '../../infra/runtime/questdb/reader.ts';
-import type { AnchorSettings } from '../../processors/nightly/anchor/config.ts';
 import type { Day } from '../../processors/nightly/day.ts';
 import { createNightlyMetrics } from '../../processors/nightly/metrics.ts';
 import type { NightlyContext } from '../../processors/nightly/step.ts';
-import { STEPS } from '../../processors/nightly/steps.ts';
+import type { AnchorSettings } from '../../processors/nightly/steps/anchor/config.ts';
+import { STEPS } from '../../processors/nightly/steps/index.ts';
 import type { TestEndpoints } from './engines.ts';
 
 export type KilledStep = {

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import type { Pool } from 'pg';
 import { createPublicClient, type Hex, http } from 'viem';
 import { generatePrivateKey } from 'viem/accounts';
-import type { AnchorChain } from '../../../processors/nightly/anchor/chain.ts';
-import { deployContract } from '../../../processors/nightly/anchor/deploy.ts';
-import { isSettled, readClosedDays } from '../../../processors/nightly/anchor/post-day.ts';
-import { openChain, openOwner } from '../../../processors/nightly/anchor/poster.ts';
+import type { AnchorChain } from '../../../processors/nightly/steps/anchor/chain.ts';
+import { deployContract } from '../../../processors/nightly/steps/anchor/deploy.ts';
+import { isSettled, readClosedDays } from '../../../processors/nightly/steps/anchor/post-day.ts';
+import { openChain, openOwner } from '../../../processors/nightly/steps/anchor/poster.ts';
 import { openPostgres } from '../../runtime/postgres/postgres.ts';
 import { writePrivateFile } from '../../runtime/private-file.ts';
 

@@ -136,7 +136,7 @@ const loadSteps = async () => ({
   ...(await import('../../../processors/nightly/command.ts')),
   ...(await import('../../../processors/nightly/ledger.ts')),
   ...(await import('../../../processors/nightly/open-context.ts')),
-  ...(await import('../../../processors/nightly/steps.ts')),
+  ...(await import('../../../processors/nightly/steps/index.ts')),
 });
 
 type Finishing = { readonly file: string; readonly target: Target; readonly settings: Promise<PastSettings> };

@@ -3,7 +3,7 @@ import type { PoolClient } from 'pg';
 import t, { type Test } from 'tap';
 import { endAllConnections, endConnection, listConnections } from '../../../api/accounts/connections.ts';
 import { createKey } from '../../../infra/tools/key-admin.ts';
-import { signInStep } from '../../../processors/nightly/sign-in.ts';
+import { signIn } from '../../../processors/nightly/steps/sign-in.ts';
 import { waitFor } from '../../support/wait.ts';
 import {
   checkToken,
@@ -202,9 +202,9 @@ t.test('the nightly step ends what has expired and forgets it', async (t) => {
   const page = await openPage(service, owner, { client_id, code_challenge: computeChallenge(newVerifier()) });
   await press(owner, page, { choice: 'allow' });
   const kept = await connect(service, owner);
-  const context = { database: service.pool, nowMs: service.clock.nowMs } as Parameters<typeof signInStep.run>[1];
+  const context = { database: service.pool, nowMs: service.clock.nowMs } as Parameters<typeof signIn.run>[1];
   service.clock.pass(61_000);
-  t.match(await signInStep.run('2026-11-23', context), /^1 connections ended/);
+  t.match(await signIn.run('2026-11-23', context), /^1 connections ended/);
   t.match((await service.pool.query('select end_reason from connections order by created_at')).rows, [
     { end_reason: 'expired' },
     { end_reason: null },
@@ -212,10 +212,10 @@ t.test('the nightly step ends what has expired and forgets it', async (t) => {
   t.ok(await isActive(service, kept.access_token));
   t.same(await findFaults(service.pool), []);
   service.clock.pass(179 * 86_400_000);
-  await signInStep.run('2027-05-20', context);
+  await signIn.run('2027-05-20', context);
   t.same([await count(service, 'oidc_items'), await count(service, 'oidc_clients')], [0, 2]);
   service.clock.pass(2 * 86_400_000);
-  await signInStep.run('2027-05-22', context);
+  await signIn.run('2027-05-22', context);
   t.equal(await count(service, 'oidc_clients'), 0, 'a client unused for 180 days');
 });
 

@@ -19,8 +19,8 @@ import { openPostgres } from '../../../infra/runtime/postgres/postgres.ts';
 import { openQuestdbReader } from '../../../infra/runtime/questdb/reader.ts';
 import { createRowSender } from '../../../infra/runtime/questdb/row-sender.ts';
 import { openS3Store } from '../../../infra/runtime/s3-store.ts';
-import { identifyChain } from '../../../processors/nightly/anchor/chain.ts';
 import { readHistoryWatermark } from '../../../processors/nightly/history-watermark.ts';
+import { identifyChain } from '../../../processors/nightly/steps/anchor/chain.ts';
 import { startSilentPostgres } from '../../support/silent-postgres.ts';
 import { waitFor } from '../../support/wait.ts';
 

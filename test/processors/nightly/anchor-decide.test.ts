@@ -1,13 +1,13 @@
 // Decisions of a posting as tables: what follows from what is stored and what the chain answers (AN-03).
 import t from 'tap';
-import type { Receipt } from '../../../processors/nightly/anchor/chain.ts';
+import type { Receipt } from '../../../processors/nightly/steps/anchor/chain.ts';
 import {
   decideNext,
   decideNonce,
   type Seen,
   type Situation,
   STUCK_MS,
-} from '../../../processors/nightly/anchor/decide.ts';
+} from '../../../processors/nightly/steps/anchor/decide.ts';
 
 const NOW = 1_800_000_000_000;
 const market = { baseFee: 10n, maxFee: 22n, priorityFee: 2n };

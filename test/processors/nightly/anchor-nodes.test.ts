@@ -2,11 +2,16 @@
 import t from 'tap';
 import { migrate } from '../../../infra/postgres/migrate.ts';
 import { openPostgres } from '../../../infra/runtime/postgres/postgres.ts';
-import type { AnchorChain } from '../../../processors/nightly/anchor/chain.ts';
-import { encodePost } from '../../../processors/nightly/anchor/contract.ts';
-import { STUCK_MS } from '../../../processors/nightly/anchor/decide.ts';
-import { advanceDay, readClosedDay, recordProblem } from '../../../processors/nightly/anchor/post-day.ts';
-import { type Kept, readUndecided, recordState, storeSigned } from '../../../processors/nightly/anchor/transactions.ts';
+import type { AnchorChain } from '../../../processors/nightly/steps/anchor/chain.ts';
+import { encodePost } from '../../../processors/nightly/steps/anchor/contract.ts';
+import { STUCK_MS } from '../../../processors/nightly/steps/anchor/decide.ts';
+import { advanceDay, readClosedDay, recordProblem } from '../../../processors/nightly/steps/anchor/post-day.ts';
+import {
+  type Kept,
+  readUndecided,
+  recordState,
+  storeSigned,
+} from '../../../processors/nightly/steps/anchor/transactions.ts';
 import { addClosedDay, createPoster, openAnchors } from '../../support/anchor-chain.ts';
 import { ownEngines, useEngines } from '../../support/engines.ts';
 

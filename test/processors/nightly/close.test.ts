@@ -12,14 +12,14 @@ import { type ObjectStore, openFolderStore } from '../../../infra/runtime/object
 import { openPostgres } from '../../../infra/runtime/postgres/postgres.ts';
 import { openQuestdbReader } from '../../../infra/runtime/questdb/reader.ts';
 import { createRowSender } from '../../../infra/runtime/questdb/row-sender.ts';
-import { archive } from '../../../processors/nightly/archive/archive.ts';
 import { runCommand } from '../../../processors/nightly/command.ts';
 import { addDays, type Day, findDayStart } from '../../../processors/nightly/day.ts';
 import { openLedger } from '../../../processors/nightly/ledger.ts';
-import { close } from '../../../processors/nightly/merkle/close.ts';
-import { compare } from '../../../processors/nightly/merkle/compare.ts';
 import { createNightlyMetrics } from '../../../processors/nightly/metrics.ts';
 import type { NightlyContext } from '../../../processors/nightly/step.ts';
+import { archive } from '../../../processors/nightly/steps/archive/archive.ts';
+import { close } from '../../../processors/nightly/steps/closing/close.ts';
+import { compare } from '../../../processors/nightly/steps/closing/compare.ts';
 import { ensureTables } from '../../../processors/sinks/ensure-tables.ts';
 import { makeGapRow, makeListingRow, makeReadingRow } from '../../../processors/task/rows.ts';
 import { MS_PER_DAY } from '../../../schemas/instants.ts';

@@ -13,8 +13,8 @@ import {
   reportGaps,
 } from '../../../processors/nightly/gap-incidents.ts';
 import { createNightlyMetrics } from '../../../processors/nightly/metrics.ts';
-import { presence } from '../../../processors/nightly/presence.ts';
 import type { NightlyContext } from '../../../processors/nightly/step.ts';
+import { presence } from '../../../processors/nightly/steps/presence.ts';
 import { makeMissingMinute } from '../../../processors/task/minutes.ts';
 import { makeCandleRow, makeEventGapRow, makeGapRow, makeReadingRow } from '../../../processors/task/rows.ts';
 import type { GapCause } from '../../../schemas/gap-causes.ts';

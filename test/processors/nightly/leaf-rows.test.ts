@@ -10,7 +10,7 @@ import { createLog } from '../../../infra/runtime/log.ts';
 import { type LeafRow, readLeafRows } from '../../../infra/runtime/questdb/leaf-rows.ts';
 import { openQuestdbReader } from '../../../infra/runtime/questdb/reader.ts';
 import { createRowSender } from '../../../infra/runtime/questdb/row-sender.ts';
-import { type FileRow, openRowFiles } from '../../../processors/nightly/archive/row-files.ts';
+import { type FileRow, openRowFiles } from '../../../processors/nightly/steps/archive/row-files.ts';
 import { ensureTables } from '../../../processors/sinks/ensure-tables.ts';
 import {
   makeCandleRow,

@@ -2,10 +2,10 @@
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { POSTING_PLACES } from '../../../processors/nightly/anchor/posting.ts';
-import { ARCHIVE_PLACES } from '../../../processors/nightly/archive/archive.ts';
 import { addDays, type Day, findDayStart } from '../../../processors/nightly/day.ts';
-import { CLOSE_PLACES } from '../../../processors/nightly/merkle/close.ts';
+import { POSTING_PLACES } from '../../../processors/nightly/steps/anchor/posting.ts';
+import { ARCHIVE_PLACES } from '../../../processors/nightly/steps/archive/archive.ts';
+import { CLOSE_PLACES } from '../../../processors/nightly/steps/closing/close.ts';
 import { makeListingRow, makeReadingRow } from '../../../processors/task/rows.ts';
 import { MS_PER_DAY } from '../../../schemas/instants.ts';
 import type { Row } from '../../../schemas/topics.ts';

@@ -4,8 +4,8 @@ import { migrate } from '../../../infra/postgres/migrate.ts';
 import { createLog } from '../../../infra/runtime/log.ts';
 import { openPostgres } from '../../../infra/runtime/postgres/postgres.ts';
 import type { QuestdbReader } from '../../../infra/runtime/questdb/reader.ts';
-import { retention } from '../../../processors/nightly/retention.ts';
 import type { NightlyContext } from '../../../processors/nightly/step.ts';
+import { retention } from '../../../processors/nightly/steps/retention.ts';
 import { MS_PER_DAY } from '../../../schemas/instants.ts';
 import { useEngines } from '../../support/engines.ts';
 

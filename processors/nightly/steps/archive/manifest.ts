@@ -1,9 +1,9 @@
 // The archive's contents, in PostgreSQL: a set of files is visible only once all of its files are in the store (AR-01, AR-03).
 import type { Pool, PoolClient } from 'pg';
-import { runInTransaction } from '../../../infra/runtime/postgres/postgres.ts';
-import { ANCHOR_SCHEMA_VERSION } from '../../../schemas/anchored.ts';
-import type { Micros } from '../../../schemas/records.ts';
-import type { Day } from '../day.ts';
+import { runInTransaction } from '../../../../infra/runtime/postgres/postgres.ts';
+import { ANCHOR_SCHEMA_VERSION } from '../../../../schemas/anchored.ts';
+import type { Micros } from '../../../../schemas/records.ts';
+import type { Day } from '../../day.ts';
 import type { ArchiveFormat } from './row-files.ts';
 import type { Tier } from './tiers.ts';
 

@@ -1,8 +1,8 @@
 // The anchor contract as used by the service: its calls and event, and the committed artefact (AN-08).
 import { readFileSync } from 'node:fs';
 import { encodeDeployData, encodeFunctionData, type Hex, parseAbi } from 'viem';
-import { toDayNumber } from '../../../schemas/anchor-chain.ts';
-import type { Day } from '../day.ts';
+import { toDayNumber } from '../../../../schemas/anchor-chain.ts';
+import type { Day } from '../../day.ts';
 
 export const ANCHOR_ABI = parseAbi([
   'constructor(address owner)',
@@ -19,7 +19,7 @@ export const ANCHOR_ABI = parseAbi([
 type Artefact = { readonly bytecode: Hex; readonly deployedBytecode: Hex };
 
 const ARTEFACT = JSON.parse(
-  readFileSync(new URL('../../../infra/contract/AnchorRoots.json', import.meta.url), 'utf8'),
+  readFileSync(new URL('../../../../infra/contract/AnchorRoots.json', import.meta.url), 'utf8'),
 ) as Artefact;
 
 /** The code at the address of a deployed contract of ours. */

@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import type { Hex } from 'viem';
 import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts';
-import { runLocked } from '../../../infra/runtime/postgres/advisory-lock.ts';
+import { runLocked } from '../../../../infra/runtime/postgres/advisory-lock.ts';
 import { type AnchorChain, openAnchorChain } from './chain.ts';
 import type { AnchorSettings } from './config.ts';
 import { DEPLOYED_CODE } from './contract.ts';

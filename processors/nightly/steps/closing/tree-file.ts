@@ -2,9 +2,9 @@
 import { createReadStream } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
-import { HASH_BYTES, type Hash } from '../../../schemas/merkle/hash.ts';
-import { isKept, TILE_HEIGHT } from '../../../schemas/merkle/tiles.ts';
-import { createTree } from '../../../schemas/merkle/tree.ts';
+import { HASH_BYTES, type Hash } from '../../../../schemas/merkle/hash.ts';
+import { isKept, TILE_HEIGHT } from '../../../../schemas/merkle/tiles.ts';
+import { createTree } from '../../../../schemas/merkle/tree.ts';
 
 /** Hashes of a level buffered before a write: 128 KiB. */
 const PIECE_HASHES = 4_096;

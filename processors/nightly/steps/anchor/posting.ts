@@ -1,8 +1,8 @@
 // One round of posting: reads PostgreSQL and the chain, takes one action, and leaves both so that the next round can resume after any kill.
 import { type Hex, keccak256, parseTransaction, type TransactionSerializableEIP1559 } from 'viem';
 import type { PrivateKeyAccount } from 'viem/accounts';
-import type { Day } from '../day.ts';
-import type { TransactionEvent } from '../metrics.ts';
+import type { Day } from '../../day.ts';
+import type { TransactionEvent } from '../../metrics.ts';
 import { type AnchorChain, ChainError, type Fees, type Market } from './chain.ts';
 import { decideNext, decideNonce, type Landed, type Seen } from './decide.ts';
 import {

@@ -1,11 +1,11 @@
 // The archive step: writes a day's files at D+1 06:00 UTC, and rewrites those of earlier days when rows were added (AR-03).
-import { countLeafRows } from '../../../infra/runtime/questdb/leaf-rows.ts';
-import { ANCHORED_TABLES } from '../../../schemas/anchored.ts';
-import { formatInstantMicros, MS_PER_DAY } from '../../../schemas/instants.ts';
-import type { Micros } from '../../../schemas/records.ts';
-import { addDays, type Day } from '../day.ts';
-import { refuseUnsealed } from '../history-watermark.ts';
-import type { NightlyContext, Step } from '../step.ts';
+import { countLeafRows } from '../../../../infra/runtime/questdb/leaf-rows.ts';
+import { ANCHORED_TABLES } from '../../../../schemas/anchored.ts';
+import { formatInstantMicros, MS_PER_DAY } from '../../../../schemas/instants.ts';
+import type { Micros } from '../../../../schemas/records.ts';
+import { addDays, type Day } from '../../day.ts';
+import { refuseUnsealed } from '../../history-watermark.ts';
+import type { NightlyContext, Step } from '../../step.ts';
 import { readDayListings, readInstruments } from './listings.ts';
 import { forgetFile, readClosing, readReplaced, readSets, recordSet } from './manifest.ts';
 import { findTier, fixTiers } from './tiers.ts';

@@ -1,11 +1,11 @@
 // Repeats settled requests: an answer that must never change but did is an incident (OP-03, N-11).
 import { setTimeout as pause } from 'node:timers/promises';
-import { MS_PER_DAY } from '../../schemas/instants.ts';
-import { findItems, hashSettledItems } from '../../schemas/settled-items.ts';
-import { RETENTION_DAYS } from '../../schemas/tables.ts';
-import { type Day, findDayStart } from './day.ts';
-import { reportIncident } from './incidents.ts';
-import type { NightlyContext, Step } from './step.ts';
+import { MS_PER_DAY } from '../../../schemas/instants.ts';
+import { findItems, hashSettledItems } from '../../../schemas/settled-items.ts';
+import { RETENTION_DAYS } from '../../../schemas/tables.ts';
+import { type Day, findDayStart } from '../day.ts';
+import { reportIncident } from '../incidents.ts';
+import type { NightlyContext, Step } from '../step.ts';
 
 const DUE_MS = 4 * 3_600_000;
 /** Requests a night; first those never repeated, then those with the oldest repetition. */

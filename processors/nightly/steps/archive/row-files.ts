@@ -3,11 +3,11 @@ import { createHash } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { constants, createZstdCompress, type ZstdCompress } from 'node:zlib';
-import { openParquet, type ParquetCell, type ParquetKind } from '../../../infra/runtime/parquet.ts';
-import type { LeafRow } from '../../../infra/runtime/questdb/leaf-rows.ts';
-import type { AnchoredCell, AnchoredColumn, AnchoredKind, AnchoredTable } from '../../../schemas/anchored.ts';
-import { formatCanonicalString } from '../../../schemas/canonical-json.ts';
-import { formatInstantMicros, parseInstant } from '../../../schemas/instants.ts';
+import { openParquet, type ParquetCell, type ParquetKind } from '../../../../infra/runtime/parquet.ts';
+import type { LeafRow } from '../../../../infra/runtime/questdb/leaf-rows.ts';
+import type { AnchoredCell, AnchoredColumn, AnchoredKind, AnchoredTable } from '../../../../schemas/anchored.ts';
+import { formatCanonicalString } from '../../../../schemas/canonical-json.ts';
+import { formatInstantMicros, parseInstant } from '../../../../schemas/instants.ts';
 
 const ARCHIVE_FORMATS = ['parquet', 'csv', 'jsonl'] as const;
 export type ArchiveFormat = (typeof ARCHIVE_FORMATS)[number];

@@ -1,7 +1,7 @@
 // Expires sign-in data of agents' clients: ends connections with their keys, deletes old codes, tokens and unused clients (T-08, T-10).
 import type { Pool } from 'pg';
-import { MS_PER_DAY } from '../../schemas/instants.ts';
-import type { Step } from './step.ts';
+import { MS_PER_DAY } from '../../../schemas/instants.ts';
+import type { Step } from '../step.ts';
 
 const DUE_MS = 5.25 * 3_600_000;
 /** A user cannot repair "Unknown client", so this is far longer than any refresh token. */
@@ -43,7 +43,7 @@ const forget = async (database: Pool, nowMs: number): Promise<number> => {
   return forgotten;
 };
 
-export const signInStep: Step = {
+export const signIn: Step = {
   name: 'sign-in',
   summary: 'connections that have expired are ended; expired tokens and unused clients are forgotten',
   dueMs: DUE_MS,

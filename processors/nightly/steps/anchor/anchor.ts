@@ -1,8 +1,8 @@
 // The anchor step: from D+7 02:00 UTC it posts the root of the day, and ends when the transaction is confirmed (AN-02, AN-12).
-import { MS_PER_DAY } from '../../../schemas/instants.ts';
-import type { Day } from '../day.ts';
-import { reportIncident } from '../incidents.ts';
-import type { NightlyContext, Step } from '../step.ts';
+import { MS_PER_DAY } from '../../../../schemas/instants.ts';
+import type { Day } from '../../day.ts';
+import { reportIncident } from '../../incidents.ts';
+import type { NightlyContext, Step } from '../../step.ts';
 import { type ClosedDay, isBound, isSettled, postDay, readClosedDay, recordProblem } from './post-day.ts';
 import { checkContract, openChain, openOwner, recordContract } from './poster.ts';
 import { PostingError } from './posting.ts';

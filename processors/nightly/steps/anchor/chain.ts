@@ -11,10 +11,10 @@ import {
   TransactionReceiptNotFoundError,
   toFunctionSelector,
 } from 'viem';
-import { openChainTransport } from '../../../infra/runtime/chain-transport.ts';
-import { type ChainIdentity, isBinding, toDayNumber } from '../../../schemas/anchor-chain.ts';
-import { describeError } from '../../../schemas/thrown.ts';
-import type { Day } from '../day.ts';
+import { openChainTransport } from '../../../../infra/runtime/chain-transport.ts';
+import { type ChainIdentity, isBinding, toDayNumber } from '../../../../schemas/anchor-chain.ts';
+import { describeError } from '../../../../schemas/thrown.ts';
+import type { Day } from '../../day.ts';
 import { ANCHOR_ABI } from './contract.ts';
 
 const ANSWERS_WITHIN_MS = 10_000;

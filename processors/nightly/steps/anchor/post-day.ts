@@ -1,9 +1,9 @@
 // Posts the root of one closed day and follows it until confirmation; PostgreSQL has its state at every moment (AN-03).
 import type { Pool } from 'pg';
 import type { Hex } from 'viem';
-import { describeStorable } from '../../../infra/runtime/postgres/storable.ts';
-import type { AnchorStatus } from '../../../schemas/anchor-chain.ts';
-import type { Day } from '../day.ts';
+import { describeStorable } from '../../../../infra/runtime/postgres/storable.ts';
+import type { AnchorStatus } from '../../../../schemas/anchor-chain.ts';
+import type { Day } from '../../day.ts';
 import type { AnchorChain } from './chain.ts';
 import { encodePost } from './contract.ts';
 import type { Landed } from './decide.ts';

@@ -1,10 +1,10 @@
 // Records of closed days, in PostgreSQL: the closing instant, partitions with their final sets, the day's root.
 import type { Pool } from 'pg';
-import { runInTransaction } from '../../../infra/runtime/postgres/postgres.ts';
-import { ANCHOR_SCHEMA_VERSION, type Partition } from '../../../schemas/anchored.ts';
-import type { Micros } from '../../../schemas/records.ts';
+import { runInTransaction } from '../../../../infra/runtime/postgres/postgres.ts';
+import { ANCHOR_SCHEMA_VERSION, type Partition } from '../../../../schemas/anchored.ts';
+import type { Micros } from '../../../../schemas/records.ts';
+import type { Day } from '../../day.ts';
 import { type FileSet, putSet, readClosing } from '../archive/manifest.ts';
-import type { Day } from '../day.ts';
 
 /** Fixes the closing instant of a day with fixed tiers; returns the effective one, which may be an earlier run's. */
 export const fixClosing = async (database: Pool, day: Day, closedAt: Micros): Promise<Micros> => {

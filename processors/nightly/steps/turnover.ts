@@ -1,11 +1,11 @@
 // The 24 h turnover by venue and instrument at 00:00 of a day, from stored history: restricted plans select by it (AC-02).
-import { addPresent, joinFigure } from '../../schemas/decimals.ts';
-import { MS_PER_DAY } from '../../schemas/instants.ts';
-import type { Digits } from '../../schemas/records.ts';
-import { toTableName } from '../../schemas/tables.ts';
-import { addDays, findDayStart } from './day.ts';
-import { refuseUnsealed } from './history-watermark.ts';
-import type { NightlyContext, Step } from './step.ts';
+import { addPresent, joinFigure } from '../../../schemas/decimals.ts';
+import { MS_PER_DAY } from '../../../schemas/instants.ts';
+import type { Digits } from '../../../schemas/records.ts';
+import { toTableName } from '../../../schemas/tables.ts';
+import { addDays, findDayStart } from '../day.ts';
+import { refuseUnsealed } from '../history-watermark.ts';
+import type { NightlyContext, Step } from '../step.ts';
 
 /** Rows of the last window are sealed 100 s after it and visible soon after. */
 const DUE_MS = 180_000;

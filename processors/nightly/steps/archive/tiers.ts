@@ -1,8 +1,8 @@
 // Tiers of a day's listings: by the mean daily turnover of their instrument, fixed by the first archive run of the day (AR-04).
 import type { Pool } from 'pg';
-import { add, compare, divide } from '../../../schemas/decimals.ts';
-import type { Digits } from '../../../schemas/records.ts';
-import { addDays, type Day } from '../day.ts';
+import { add, compare, divide } from '../../../../schemas/decimals.ts';
+import type { Digits } from '../../../../schemas/records.ts';
+import { addDays, type Day } from '../../day.ts';
 
 export type Tier = 'core' | 'top100' | 'other';
 /** Tier by instrument; an absent instrument is `other`. */

@@ -1,20 +1,20 @@
 // The close step: at D+7 00:00 UTC a day's rows become its leaves permanently. Builds trees, final files, the root of the day (AN-02, AN-12).
 import { rm } from 'node:fs/promises';
-import { toTreeKey } from '../../../schemas/anchor-chain.ts';
-import { ANCHORED_TABLES, type AnchoredTable, formatPartitionLeaf } from '../../../schemas/anchored.ts';
-import { formatInstantMicros, MS_PER_DAY } from '../../../schemas/instants.ts';
-import { hashLeaf } from '../../../schemas/merkle/hash.ts';
-import { createTree } from '../../../schemas/merkle/tree.ts';
-import type { Micros } from '../../../schemas/records.ts';
-import { SEALS_AFTER } from '../../../schemas/windows.ts';
+import { toTreeKey } from '../../../../schemas/anchor-chain.ts';
+import { ANCHORED_TABLES, type AnchoredTable, formatPartitionLeaf } from '../../../../schemas/anchored.ts';
+import { formatInstantMicros, MS_PER_DAY } from '../../../../schemas/instants.ts';
+import { hashLeaf } from '../../../../schemas/merkle/hash.ts';
+import { createTree } from '../../../../schemas/merkle/tree.ts';
+import type { Micros } from '../../../../schemas/records.ts';
+import { SEALS_AFTER } from '../../../../schemas/windows.ts';
+import { type Day, findDayStart } from '../../day.ts';
+import { reportIncident } from '../../incidents.ts';
+import type { NightlyContext, Step } from '../../step.ts';
 import { ARCHIVE_LOCK, makeArchiveTarget } from '../archive/archive.ts';
 import { type DayListing, readDayListings, readInstruments } from '../archive/listings.ts';
 import { type FileSet, readClosing } from '../archive/manifest.ts';
 import { findTier, fixTiers, type Tiers } from '../archive/tiers.ts';
 import { writeSet } from '../archive/write-set.ts';
-import { type Day, findDayStart } from '../day.ts';
-import { reportIncident } from '../incidents.ts';
-import type { NightlyContext, Step } from '../step.ts';
 import { fixClosing, hasRoot, readLostSets, readPartitions, recordDay, recordPartition } from './closed-days.ts';
 import { type FinishedTree, openTreeFile } from './tree-file.ts';
 

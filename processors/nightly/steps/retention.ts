@@ -1,11 +1,11 @@
 // Deletes data past its retention: whole days of QuestDB, rows of PostgreSQL.
 import type { Pool } from 'pg';
-import type { QuestdbReader } from '../../infra/runtime/questdb/reader.ts';
-import { MS_PER_DAY } from '../../schemas/instants.ts';
-import { toTableName } from '../../schemas/tables.ts';
-import { TABLES, type TableSpec } from '../sinks/tables.ts';
-import { findDayStart, toDayAt } from './day.ts';
-import type { Step } from './step.ts';
+import type { QuestdbReader } from '../../../infra/runtime/questdb/reader.ts';
+import { MS_PER_DAY } from '../../../schemas/instants.ts';
+import { toTableName } from '../../../schemas/tables.ts';
+import { TABLES, type TableSpec } from '../../sinks/tables.ts';
+import { findDayStart, toDayAt } from '../day.ts';
+import type { Step } from '../step.ts';
 
 const DUE_MS = 5 * 3_600_000;
 

@@ -1,10 +1,10 @@
 // Lists the listings with rows on a day, and their instruments.
 import type { Pool } from 'pg';
-import { type LeafSource, parseDaySlice, sliceConditions } from '../../../infra/runtime/questdb/leaf-rows.ts';
-import type { AnchoredTable } from '../../../schemas/anchored.ts';
-import { formatListingId, toTableName } from '../../../schemas/tables.ts';
-import { compareBytes } from '../../../schemas/text-order.ts';
-import type { Day } from '../day.ts';
+import { type LeafSource, parseDaySlice, sliceConditions } from '../../../../infra/runtime/questdb/leaf-rows.ts';
+import type { AnchoredTable } from '../../../../schemas/anchored.ts';
+import { formatListingId, toTableName } from '../../../../schemas/tables.ts';
+import { compareBytes } from '../../../../schemas/text-order.ts';
+import type { Day } from '../../day.ts';
 
 export type DayListing = {
   /** `venue:venue_symbol`. */

@@ -1,16 +1,16 @@
 // Compares stored rows of closed days with the kept hashes of their leaves, whole partitions, each at least every 30 days (AN-05).
-import { DamagedFile, readFinalRows } from '../../../infra/runtime/final-rows.ts';
-import { compareLeaves, type LeafRange } from '../../../infra/runtime/kept-leaves.ts';
-import { countLeafRows, readLeafRows } from '../../../infra/runtime/questdb/leaf-rows.ts';
-import { ANCHORED_TABLES, type AnchoredTable } from '../../../schemas/anchored.ts';
-import { MS_PER_DAY } from '../../../schemas/instants.ts';
-import { formatListingId, RETENTION_DAYS } from '../../../schemas/tables.ts';
+import { DamagedFile, readFinalRows } from '../../../../infra/runtime/final-rows.ts';
+import { compareLeaves, type LeafRange } from '../../../../infra/runtime/kept-leaves.ts';
+import { countLeafRows, readLeafRows } from '../../../../infra/runtime/questdb/leaf-rows.ts';
+import { ANCHORED_TABLES, type AnchoredTable } from '../../../../schemas/anchored.ts';
+import { MS_PER_DAY } from '../../../../schemas/instants.ts';
+import { formatListingId, RETENTION_DAYS } from '../../../../schemas/tables.ts';
+import { addDays, type Day, toDayAt } from '../../day.ts';
+import { reportIncident } from '../../incidents.ts';
+import type { NightlyContext, Step } from '../../step.ts';
 import { makeArchiveTarget } from '../archive/archive.ts';
 import { readDayListings } from '../archive/listings.ts';
 import type { ArchiveTarget } from '../archive/write-set.ts';
-import { addDays, type Day, toDayAt } from '../day.ts';
-import { reportIncident } from '../incidents.ts';
-import type { NightlyContext, Step } from '../step.ts';
 
 const DUE_MS = 7 * 3_600_000;
 /** Leaves time for another attempt after a missed night. */

@@ -1,7 +1,7 @@
 // Every transaction we signed, in PostgreSQL: stored before it is sent, so that after a kill none is unknown.
 import type { Pool } from 'pg';
 import type { Hex } from 'viem';
-import type { Day } from '../day.ts';
+import type { Day } from '../../day.ts';
 import type { Signed, TransactionState } from './decide.ts';
 
 /** A pool, or the connection that holds the lock of the poster. */

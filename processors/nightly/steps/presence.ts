@@ -1,10 +1,10 @@
 // Share of time present by day, venue and layer: windows with a reading divided by all windows (OP-02).
-import { MS_PER_DAY } from '../../schemas/instants.ts';
-import { READINGS } from '../../schemas/layers/index.ts';
-import { toTableName } from '../../schemas/tables.ts';
-import { addDays } from './day.ts';
-import { refuseUnsealed } from './history-watermark.ts';
-import type { Step } from './step.ts';
+import { MS_PER_DAY } from '../../../schemas/instants.ts';
+import { READINGS } from '../../../schemas/layers/index.ts';
+import { toTableName } from '../../../schemas/tables.ts';
+import { addDays } from '../day.ts';
+import { refuseUnsealed } from '../history-watermark.ts';
+import type { Step } from '../step.ts';
 
 /** Five minutes after the end of the day, whose last window is sealed after 100 s. */
 const DUE_MS = MS_PER_DAY + 5 * 60_000;
