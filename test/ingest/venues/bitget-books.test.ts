@@ -9,24 +9,11 @@ import { type BookSync, makeBookSync, stepBookSync } from '../../../ingest/venue
 import { toCanonicalDigits } from '../../../schemas/decimals.ts';
 import { fixturePath, readRecording, toVenueMessage } from '../../support/recordings.ts';
 import { runCase, venueBench } from '../../support/venue-checks.ts';
+import { answer, bookFrame, REST, SESSION, TARDIS, WS } from './bitget.messages.ts';
 
 const NO_LISTINGS: MapContext = { listings: new Map() };
 
-const REST = 'jkorf-rest-examples.ndjson';
-
-const WS = 'jkorf-ws-examples.ndjson';
-
-const TARDIS = 'tardis-tests-bitget-futures.ndjson';
-
-const SESSION = 'cryptofeed-mix-v1-ws-2.ndjson.gz';
-
 const { frame, map, mapLine } = venueBench(bitget);
-
-const answer = (path: string, data: unknown): VenueMessage => ({
-  ...frame({ code: '00000', msg: 'success', requestTime: 1700000000009, data }),
-  kind: 'response',
-  request: `GET https://api.bitget.com/api/${path}`,
-});
 
 type Level = readonly [string, string];
 
@@ -79,11 +66,6 @@ t.test('the books of a recorded session are those the venue signed, message by m
   t.equal(count, 98);
   t.equal(printed.length, 98, 'no gap');
 });
-
-/** As v3 sends it: the argument behind the levels, ids beyond 2^53. */
-const bookFrame = (action: string, seq: bigint, pseq: bigint, topic = 'books'): string =>
-  `{"data":[{"a":[["7","8"]],"b":[["5","6"],["4","0"]],"checksum":0,"pseq":${pseq},"seq":${seq},"ts":"1700000000001"}],` +
-  `"arg":{"instType":"usdt-futures","symbol":"AUSDT","topic":"${topic}"},"action":"${action}","ts":1700000000002}`;
 
 t.test('a v3 book follows its pseq, breaks on a hole, and is whole again at a snapshot only', (t) => {
   const base = 1304314508780744705n;

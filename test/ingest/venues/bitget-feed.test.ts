@@ -4,40 +4,9 @@ import { bitget } from '../../../ingest/venues/bitget/index.ts';
 import type { VenueMessage } from '../../../ingest/venues/contract/listings.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
 import { venueBench } from '../../support/venue-checks.ts';
-
-const WS = 'jkorf-ws-examples.ndjson';
-
-const SESSION = 'cryptofeed-mix-v1-ws-2.ndjson.gz';
+import { answer, bookFrame, instrument, listListings, SESSION, v3, WS } from './bitget.messages.ts';
 
 const { frame, lineOf, map } = venueBench(bitget);
-
-const answer = (path: string, data: unknown): VenueMessage => ({
-  ...frame({ code: '00000', msg: 'success', requestTime: 1700000000009, data }),
-  kind: 'response',
-  request: `GET https://api.bitget.com/api/${path}`,
-});
-
-/** As v3 sends it: the argument behind the levels, ids beyond 2^53. */
-const bookFrame = (action: string, seq: bigint, pseq: bigint, topic = 'books'): string =>
-  `{"data":[{"a":[["7","8"]],"b":[["5","6"],["4","0"]],"checksum":0,"pseq":${pseq},"seq":${seq},"ts":"1700000000001"}],` +
-  `"arg":{"instType":"usdt-futures","symbol":"AUSDT","topic":"${topic}"},"action":"${action}","ts":1700000000002}`;
-
-const v3 = (topic: string, data: readonly unknown[], more: object = {}, action = 'update'): VenueMessage =>
-  frame({ action, arg: { instType: 'usdt-futures', topic, symbol: 'AUSDT', ...more }, data, ts: 1700000000009 });
-
-const listListings = (message: VenueMessage): readonly ListingRecord[] =>
-  bitget.mapReference({}, message)?.listings ?? [];
-
-const instrument = (symbol: string, change: object = {}): object => ({
-  symbol,
-  category: 'USDT-FUTURES',
-  baseCoin: symbol.replace(/(USDT|PERP|USD)$/, ''),
-  quoteCoin: 'USDT',
-  type: 'perpetual',
-  symbolType: 'crypto',
-  status: 'online',
-  ...change,
-});
 
 const PRICE_LAYERS = ['ticker', 'mark', 'funding', 'oi', 'stats', 'trades', 'candles'];
 

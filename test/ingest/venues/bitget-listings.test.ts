@@ -1,46 +1,11 @@
 // Bitget: listings with their rules, of recorded answers.
 import t from 'tap';
 import { bitget } from '../../../ingest/venues/bitget/index.ts';
-import type { VenueMessage } from '../../../ingest/venues/contract/listings.ts';
-import type { ListingRecord } from '../../../schemas/records.ts';
 import { toVenueMessage } from '../../support/recordings.ts';
 import { BANDS, makeCandles, venueBench } from '../../support/venue-checks.ts';
+import { answer, instrument, listListings, REST, record, V1_CONTRACTS, v3 } from './bitget.messages.ts';
 
-const REST = 'jkorf-rest-examples.ndjson';
-
-const V1_CONTRACTS = 'cryptofeed-mix-v1-rest-instruments.ndjson.gz';
-
-const { frame, lineOf, map, mapLine, ...bench } = venueBench(bitget);
-
-const answer = (path: string, data: unknown): VenueMessage => ({
-  ...frame({ code: '00000', msg: 'success', requestTime: 1700000000009, data }),
-  kind: 'response',
-  request: `GET https://api.bitget.com/api/${path}`,
-});
-
-const record = (
-  layer: string,
-  symbol: string,
-  [venueMs, receivedMs = null]: readonly [venueMs: number | null, receivedMs?: number | null],
-  values: unknown,
-): unknown => bench.record(layer, symbol, [venueMs, receivedMs], values);
-
-const v3 = (topic: string, data: readonly unknown[], more: object = {}, action = 'update'): VenueMessage =>
-  frame({ action, arg: { instType: 'usdt-futures', topic, symbol: 'AUSDT', ...more }, data, ts: 1700000000009 });
-
-const listListings = (message: VenueMessage): readonly ListingRecord[] =>
-  bitget.mapReference({}, message)?.listings ?? [];
-
-const instrument = (symbol: string, change: object = {}): object => ({
-  symbol,
-  category: 'USDT-FUTURES',
-  baseCoin: symbol.replace(/(USDT|PERP|USD)$/, ''),
-  quoteCoin: 'USDT',
-  type: 'perpetual',
-  symbolType: 'crypto',
-  status: 'online',
-  ...change,
-});
+const { lineOf, map } = venueBench(bitget);
 
 t.test('each rule of a v3 listing has its derivation', (t) => {
   t.same(listListings(toVenueMessage(lineOf(REST, 20))), [

@@ -1,27 +1,10 @@
 // Bitget: trades and liquidations of v3.
 import t from 'tap';
 import { bitget } from '../../../ingest/venues/bitget/index.ts';
-import type { VenueMessage } from '../../../ingest/venues/contract/listings.ts';
 import { venueBench } from '../../support/venue-checks.ts';
+import { record, SESSION, trade, v3, WS } from './bitget.messages.ts';
 
-const WS = 'jkorf-ws-examples.ndjson';
-
-const SESSION = 'cryptofeed-mix-v1-ws-2.ndjson.gz';
-
-const { frame, lineOf, map, mapLine, ...bench } = venueBench(bitget);
-
-const record = (
-  layer: string,
-  symbol: string,
-  [venueMs, receivedMs = null]: readonly [venueMs: number | null, receivedMs?: number | null],
-  values: unknown,
-): unknown => bench.record(layer, symbol, [venueMs, receivedMs], values);
-
-const trade = (symbol: string, at: readonly [number, number?], values: object): unknown =>
-  record('trade', symbol, at, { ...values, quantity_unit: 'base' });
-
-const v3 = (topic: string, data: readonly unknown[], more: object = {}, action = 'update'): VenueMessage =>
-  frame({ action, arg: { instType: 'usdt-futures', topic, symbol: 'AUSDT', ...more }, data, ts: 1700000000009 });
+const { frame, lineOf, map, mapLine } = venueBench(bitget);
 
 t.test('v3 trades after the first message; that one repeats the past', (t) => {
   // No recording has a live v3 trade: the first message of jkorf-ws:28 with its action changed.

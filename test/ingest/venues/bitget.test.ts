@@ -4,31 +4,9 @@ import { bitget } from '../../../ingest/venues/bitget/index.ts';
 import type { VenueMessage } from '../../../ingest/venues/contract/listings.ts';
 import { toVenueMessage } from '../../support/recordings.ts';
 import { runCase, venueBench } from '../../support/venue-checks.ts';
+import { answer, bookFrame, REST, record, SESSION, TARDIS, trade, V1_CONTRACTS, v3, WS } from './bitget.messages.ts';
 
-const REST = 'jkorf-rest-examples.ndjson';
-
-const WS = 'jkorf-ws-examples.ndjson';
-
-const TARDIS = 'tardis-tests-bitget-futures.ndjson';
-
-const SESSION = 'cryptofeed-mix-v1-ws-2.ndjson.gz';
-
-const V1_CONTRACTS = 'cryptofeed-mix-v1-rest-instruments.ndjson.gz';
-
-const { frame, lineOf, map, mapLine, ...bench } = venueBench(bitget);
-
-const answer = (path: string, data: unknown): VenueMessage => ({
-  ...frame({ code: '00000', msg: 'success', requestTime: 1700000000009, data }),
-  kind: 'response',
-  request: `GET https://api.bitget.com/api/${path}`,
-});
-
-const record = (
-  layer: string,
-  symbol: string,
-  [venueMs, receivedMs = null]: readonly [venueMs: number | null, receivedMs?: number | null],
-  values: unknown,
-): unknown => bench.record(layer, symbol, [venueMs, receivedMs], values);
+const { frame, lineOf, map, mapLine } = venueBench(bitget);
 
 type Figures = Readonly<Record<'last' | 'funding' | 'oi' | 'volume' | 'turnover' | 'change', string>> & {
   readonly mark: string | null;
@@ -52,9 +30,6 @@ const ticker = (symbol: string, at: readonly [number, number?], figures: Figures
     change_24h: figures.change,
   }),
 ];
-
-const trade = (symbol: string, at: readonly [number, number?], values: object): unknown =>
-  record('trade', symbol, at, { ...values, quantity_unit: 'base' });
 
 const book = (symbol: string, ms: number, values: object): unknown =>
   record('book', symbol, [ms], { kind: 'snapshot', sequence: null, ...values });
@@ -400,14 +375,6 @@ t.test('recorded answers that lack their request give the records of the request
   t.same(mapLine(REST, 13), fills, 'those of v2 name their symbol');
   t.end();
 });
-
-/** As v3 sends it: the argument behind the levels, ids beyond 2^53. */
-const bookFrame = (action: string, seq: bigint, pseq: bigint, topic = 'books'): string =>
-  `{"data":[{"a":[["7","8"]],"b":[["5","6"],["4","0"]],"checksum":0,"pseq":${pseq},"seq":${seq},"ts":"1700000000001"}],` +
-  `"arg":{"instType":"usdt-futures","symbol":"AUSDT","topic":"${topic}"},"action":"${action}","ts":1700000000002}`;
-
-const v3 = (topic: string, data: readonly unknown[], more: object = {}, action = 'update'): VenueMessage =>
-  frame({ action, arg: { instType: 'usdt-futures', topic, symbol: 'AUSDT', ...more }, data, ts: 1700000000009 });
 
 t.test('candles of a minute alone, from every version', (t) => {
   const row = ['1700000040000', '61', '64', '60', '62', '65', '66', '66'];

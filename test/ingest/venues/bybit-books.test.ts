@@ -6,14 +6,9 @@ import type { MapContext } from '../../../ingest/venues/contract/mapping.ts';
 import { type BookSync, makeBookSync, stepBookSync } from '../../../ingest/venues/shared/book-sync.ts';
 import { fixturePath, readRecording, toVenueMessage } from '../../support/recordings.ts';
 import { venueBench } from '../../support/venue-checks.ts';
+import { REST, TARDIS, WS } from './bybit.messages.ts';
 
 const NO_LISTINGS: MapContext = { listings: new Map() };
-
-const REST = 'jkorf-rest-examples.ndjson';
-
-const WS = 'jkorf-ws-examples.ndjson';
-
-const TARDIS = 'tardis-tests-bybit-messagesV5.ndjson';
 
 const { frame, lineOf, map } = venueBench(bybit);
 

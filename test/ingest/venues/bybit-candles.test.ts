@@ -5,19 +5,9 @@ import type { VenueMessage } from '../../../ingest/venues/contract/listings.ts';
 import type { NormalisedRecord } from '../../../schemas/records.ts';
 import { toVenueMessage } from '../../support/recordings.ts';
 import { runCase, venueBench } from '../../support/venue-checks.ts';
+import { answer, REST, record } from './bybit.messages.ts';
 
-const REST = 'jkorf-rest-examples.ndjson';
-
-const { frame, lineOf, map, mapLine, ...bench } = venueBench(bybit);
-
-const answer = (path: string, result: unknown, time: number | undefined = 1700000000001): VenueMessage => ({
-  ...frame({ retCode: 0, retMsg: 'OK', result, time }),
-  kind: 'response',
-  request: `GET https://api.bybit.com/v5/market/${path}`,
-});
-
-const record = (layer: string, symbol: string, venueMs: number | null, values: unknown): unknown =>
-  bench.record(layer, symbol, [venueMs, null], values);
+const { frame, lineOf, map, mapLine } = venueBench(bybit);
 
 t.test('candles of a minute from the socket are closed when confirmed, others are none of ours', (t) => {
   const kline = {

@@ -5,42 +5,15 @@ import type { VenueMessage } from '../../../ingest/venues/contract/listings.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
 import { toVenueMessage } from '../../support/recordings.ts';
 import { venueBench } from '../../support/venue-checks.ts';
+import { answer, instrument, listListings, REST, TARDIS, WS } from './bybit.messages.ts';
 
-const WS = 'jkorf-ws-examples.ndjson';
-
-const REST = 'jkorf-rest-examples.ndjson';
-
-const TARDIS = 'tardis-tests-bybit-messagesV5.ndjson';
-
-const { frame, lineOf } = venueBench(bybit);
-
-const answer = (path: string, result: unknown, time: number | undefined = 1700000000001): VenueMessage => ({
-  ...frame({ retCode: 0, retMsg: 'OK', result, time }),
-  kind: 'response',
-  request: `GET https://api.bybit.com/v5/market/${path}`,
-});
-
-const listListings = (message: VenueMessage, state = {}): readonly ListingRecord[] =>
-  bybit.mapReference(state, message)?.listings ?? [];
+const { lineOf } = venueBench(bybit);
 
 /** The listings of several answers together. */
 const readMarket = (messages: readonly VenueMessage[]): readonly ListingRecord[] => {
   const state = {};
   return messages.flatMap((message) => listListings(message, state));
 };
-
-const instrument = (symbol: string, change: object = {}): object => ({
-  symbol,
-  contractType: 'LinearPerpetual',
-  status: 'Trading',
-  baseCoin: symbol.replace(/(USDT|PERP|USD)$/, ''),
-  quoteCoin: 'USDT',
-  launchTime: '1585526400000',
-  deliveryTime: '0',
-  priceScale: '2',
-  fundingInterval: 480,
-  ...change,
-});
 
 t.test('the plan subscribes books apart from all else, each market on its socket, within the limits', (t) => {
   const linear = Array.from({ length: 230 }, (_, i) => instrument(`A${i}USDT`));

@@ -1,39 +1,11 @@
 // Bybit: listings with their rules, of recorded answers.
 import t from 'tap';
 import { bybit } from '../../../ingest/venues/bybit/index.ts';
-import type { VenueMessage } from '../../../ingest/venues/contract/listings.ts';
-import type { ListingRecord } from '../../../schemas/records.ts';
 import { toVenueMessage } from '../../support/recordings.ts';
 import { BANDS, makeCandles, venueBench } from '../../support/venue-checks.ts';
+import { answer, instrument, listListings, REST, record } from './bybit.messages.ts';
 
-const REST = 'jkorf-rest-examples.ndjson';
-
-const { frame, lineOf, map, mapLine, ...bench } = venueBench(bybit);
-
-const answer = (path: string, result: unknown, time: number | undefined = 1700000000001): VenueMessage => ({
-  ...frame({ retCode: 0, retMsg: 'OK', result, time }),
-  kind: 'response',
-  request: `GET https://api.bybit.com/v5/market/${path}`,
-});
-
-const record = (layer: string, symbol: string, venueMs: number | null, values: unknown): unknown =>
-  bench.record(layer, symbol, [venueMs, null], values);
-
-const listListings = (message: VenueMessage, state = {}): readonly ListingRecord[] =>
-  bybit.mapReference(state, message)?.listings ?? [];
-
-const instrument = (symbol: string, change: object = {}): object => ({
-  symbol,
-  contractType: 'LinearPerpetual',
-  status: 'Trading',
-  baseCoin: symbol.replace(/(USDT|PERP|USD)$/, ''),
-  quoteCoin: 'USDT',
-  launchTime: '1585526400000',
-  deliveryTime: '0',
-  priceScale: '2',
-  fundingInterval: 480,
-  ...change,
-});
+const { lineOf } = venueBench(bybit);
 
 t.test('each rule of a listing has its derivation', (t) => {
   t.same(listListings(toVenueMessage(lineOf(REST, 4))), [

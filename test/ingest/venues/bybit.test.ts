@@ -6,23 +6,9 @@ import type { MapState } from '../../../ingest/venues/contract/mapping.ts';
 import type { NormalisedRecord } from '../../../schemas/records.ts';
 import { toVenueMessage } from '../../support/recordings.ts';
 import { runCase, venueBench } from '../../support/venue-checks.ts';
+import { answer, REST, record, TARDIS, WS } from './bybit.messages.ts';
 
-const REST = 'jkorf-rest-examples.ndjson';
-
-const WS = 'jkorf-ws-examples.ndjson';
-
-const TARDIS = 'tardis-tests-bybit-messagesV5.ndjson';
-
-const { frame, lineOf, map, mapLine, ...bench } = venueBench(bybit);
-
-const answer = (path: string, result: unknown, time: number | undefined = 1700000000001): VenueMessage => ({
-  ...frame({ retCode: 0, retMsg: 'OK', result, time }),
-  kind: 'response',
-  request: `GET https://api.bybit.com/v5/market/${path}`,
-});
-
-const record = (layer: string, symbol: string, venueMs: number | null, values: unknown): unknown =>
-  bench.record(layer, symbol, [venueMs, null], values);
+const { frame, lineOf, map, mapLine } = venueBench(bybit);
 
 const ticker = (symbol: string, ms: number, figures: Readonly<Record<string, unknown>>): readonly unknown[] => [
   record('ticker', symbol, ms, { last: figures.last }),
