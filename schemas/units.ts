@@ -29,11 +29,14 @@ type Conversion = {
 export const chooseQuantityUnit = (unit: QuantityUnit, mode: UnitsMode): QuantityUnit =>
   mode === 'published' ? unit : mode;
 
+/** Whether a quantity is an amount of quote currency: inverse contracts are. */
+const isInQuote = ({ unit, listing }: Pick<Conversion, 'unit' | 'listing'>): boolean =>
+  unit === 'quote' || (unit === 'contracts' && listing.venue_kind === 'inverse');
+
 /** Whether a conversion divides or multiplies by the mark (N-07). */
-export const needsMark = (unit: QuantityUnit, mode: UnitsMode, { venue_kind }: QuantityRule): boolean => {
-  if (mode === 'published' || venue_kind === 'quanto') return false;
-  const countsQuote = unit === 'quote' || (unit === 'contracts' && venue_kind === 'inverse');
-  return (mode === 'base') === countsQuote;
+export const needsMark = (unit: QuantityUnit, mode: UnitsMode, listing: QuantityRule): boolean => {
+  if (mode === 'published' || listing.venue_kind === 'quanto') return false;
+  return (mode === 'base') === isInQuote({ unit, listing });
 };
 
 /** An amount of quote currency, before any division; null when a required rule is unknown. */
@@ -48,9 +51,6 @@ const toListedAmount = ({ digits, unit, listing }: Conversion): Digits | null =>
   if (listing.venue_kind !== 'linear' || listing.contract_size === null) return null;
   return multiply(digits, listing.contract_size);
 };
-
-const isInQuote = ({ unit, listing }: Conversion): boolean =>
-  unit === 'quote' || (unit === 'contracts' && listing.venue_kind === 'inverse');
 
 const toBase = (conversion: Conversion): Digits | null => {
   const { listing, mark } = conversion;

@@ -4,16 +4,8 @@ import { listShards } from '../../schemas/shards.ts';
 import type { CapabilityBody, LostBody, OpenBody, RawMessage, TickBody } from '../../schemas/topics.ts';
 import type { RawWriter } from '../outlet/raw-writer.ts';
 import type { Cover } from '../venues/contract/feed.ts';
+import type { LossCause } from './loss-cause.ts';
 import type { VenueMeters } from './meters.ts';
-
-/** Causes that a collector may report (decision L-08). */
-export type LossCause =
-  | 'connection_lost'
-  | 'venue_down'
-  | 'venue_rate_limit'
-  | 'sequence_break'
-  | 'collector_down'
-  | 'storage_failure';
 
 /** Anything whose messages have a `conn_id`: a socket, a poll slot, the reference requests. */
 export type Source = {

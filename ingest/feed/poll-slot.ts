@@ -2,10 +2,11 @@
 import type { Logger } from '../../infra/runtime/log.ts';
 import { pauseUnlessAborted } from '../../infra/runtime/pause.ts';
 import type { PollRequest, PollSlot } from '../venues/contract/feed.ts';
-import type { ConnectionLog, LossCause, Source } from './connection-log.ts';
+import type { ConnectionLog, Source } from './connection-log.ts';
+import { type LossCause, toLossCause } from './loss-cause.ts';
 import type { VenueMeters } from './meters.ts';
 import { type RestClient, RestError } from './rest-client.ts';
-import { type SlotRunner, toLossCause } from './slot-runner.ts';
+import type { SlotRunner } from './slot-runner.ts';
 
 export type PollSlotDeps = {
   readonly connections: ConnectionLog;

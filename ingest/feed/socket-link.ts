@@ -11,12 +11,12 @@ import type { BookClient, BookSnapshots } from './book-snapshots.ts';
 import { createBookWatch } from './book-watch.ts';
 import type { ClosedMinutes } from './candle-watch.ts';
 import { checkJson } from './check-json.ts';
-import { type ConnectionLog, type LossCause, type Source, STANDSTILL } from './connection-log.ts';
+import { type ConnectionLog, type Source, STANDSTILL } from './connection-log.ts';
 import type { FillInClient, FillIns } from './fill-ins.ts';
 import { createLinkWatch, type LinkWatch } from './link-watch.ts';
+import { type LossCause, toLossCause } from './loss-cause.ts';
 import type { VenueMeters } from './meters.ts';
 import { type RestClient, RestError, readRetryAfterMs } from './rest-client.ts';
-import { toLossCause } from './slot-runner.ts';
 
 export type LinkDeps = {
   readonly venue: CollectedVenue;

@@ -4,7 +4,7 @@ import { type Backoff, createBackoff } from '../../infra/runtime/backoff.ts';
 import { createOutageLog, type OutageLog } from '../../infra/runtime/outage-log.ts';
 import type { SocketSlot } from '../venues/contract/feed.ts';
 import type { ClosedMinutes } from './candle-watch.ts';
-import type { LossCause } from './connection-log.ts';
+import type { LossCause } from './loss-cause.ts';
 import type { Pacer } from './pacer.ts';
 import type { SlotRunner } from './slot-runner.ts';
 import { ConnectFailure, type Link, type LinkDeps, openLink } from './socket-link.ts';

@@ -5,7 +5,7 @@
 // in and for confirmations. A request of open interest or of candles weighs 1.
 import type { ListingRecord } from '../../../schemas/records.ts';
 import type { Delivery } from '../contract/feed.ts';
-import { isOpen, listSymbols, sortByAge } from '../shared/chosen-listings.ts';
+import { isOpen, listOldest } from '../shared/chosen-listings.ts';
 import { type Market, toMarket } from './symbols.ts';
 
 const POLLS_PER_MINUTE = 1_320;
@@ -52,7 +52,5 @@ export const makePolledDelivery = (listings: readonly ListingRecord[]): Delivery
 };
 
 /** Symbols of one market whose candles of mark and index prices fit the budget. */
-export const listPriceCandleSymbols = (listings: readonly ListingRecord[]): ReadonlySet<string> => {
-  const open = sortByAge(listings.filter(isOpen));
-  return new Set(listSymbols(open.slice(0, planBudget(open.length).priceCandles)));
-};
+export const listPriceCandleSymbols = (listings: readonly ListingRecord[]): ReadonlySet<string> =>
+  listOldest(listings, planBudget(listings.filter(isOpen).length).priceCandles);

@@ -3,7 +3,7 @@
 // The path of candles allows 20 requests a second, of which the collector uses 720 a minute for periodic requests: 540 for these minutes, the
 // rest to fill in minutes of trades. They are requested every 90 s, two requests a listing: 405 listings, the oldest of each product.
 import type { ListingRecord } from '../../../schemas/records.ts';
-import { isOpen, listSymbols, sortByAge } from '../shared/chosen-listings.ts';
+import { listOldest } from '../shared/chosen-listings.ts';
 import { toProduct } from './symbols.ts';
 
 /** Every minute's candle must be recorded within 100 s of its end (N-11). */
@@ -12,10 +12,9 @@ const CARRIED: Readonly<Record<string, number>> = { 'usdt-futures': 330, 'usdc-f
 
 /** Symbols whose candles of mark and index prices fit the budget; the listings of a product arrive together. */
 export const listPriceCandleSymbols = (listings: readonly ListingRecord[]): ReadonlySet<string> => {
-  const open = listSymbols(sortByAge(listings.filter(isOpen)));
-  return new Set(
-    Object.entries(CARRIED).flatMap(([product, most]) =>
-      open.filter((symbol) => toProduct(symbol) === product).slice(0, most),
-    ),
-  );
+  const carried = Object.entries(CARRIED).flatMap(([product, most]) => {
+    const own = listings.filter(({ venue_symbol }) => toProduct(venue_symbol) === product);
+    return [...listOldest(own, most)];
+  });
+  return new Set(carried);
 };

@@ -4,7 +4,7 @@ import { listShards } from '../../../schemas/shards.ts';
 import { type PlanEnv, type PollRequest, RENEW_AFTER_MS, SILENCE_MS, type Slot } from '../contract/feed.ts';
 import type { Endpoints } from '../contract/listings.ts';
 import type { Venue } from '../contract/venue.ts';
-import { hasPriceCandles, isOpen, listSymbols, sortByAge } from '../shared/chosen-listings.ts';
+import { hasPriceCandles, isOpen, listOldest, listSymbols, sortByAge } from '../shared/chosen-listings.ts';
 import { readNumber, readRequest, toAsked } from '../shared/covered-minutes.ts';
 import { spreadListings } from '../shared/spread-listings.ts';
 import { NO_QUERY } from '../shared/wire.ts';
@@ -114,7 +114,7 @@ export const toRenewal = (subscriptions: readonly string[]): string[] =>
 
 /** Symbols whose candles of mark and index prices fit the budget. */
 export const listPriceCandleSymbols = (listings: readonly ListingRecord[]): ReadonlySet<string> =>
-  new Set(listSymbols(sortByAge(listings.filter(isOpen)).slice(0, PRICE_CANDLES_OF)));
+  listOldest(listings, PRICE_CANDLES_OF);
 
 type Group = { readonly shard: number; readonly endpoints: Endpoints };
 

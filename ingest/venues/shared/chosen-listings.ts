@@ -1,5 +1,5 @@
 // Which listings of a venue are collected, in which order they take what its limits allow, and with which layers.
-import { isPriceOff } from '../../../schemas/policies.ts';
+import { isPriceOff, PRICE_CANDLES } from '../../../schemas/policies.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
 
 /**
@@ -21,6 +21,10 @@ export const sortByAge = (listings: readonly ListingRecord[]): readonly ListingR
     (a, b) => (a.values.listed_at ?? 0) - (b.values.listed_at ?? 0) || (a.venue_symbol < b.venue_symbol ? -1 : 1),
   );
 
+/** Symbols of the `most` oldest listings that can be subscribed to. */
+export const listOldest = (listings: readonly ListingRecord[], most: number): ReadonlySet<string> =>
+  new Set(listSymbols(sortByAge(listings.filter(isOpen)).slice(0, most)));
+
 /** The listing without the layers that exceed the venue's limits (V-03a). */
 export const leaveOff = (listing: ListingRecord, off: readonly string[]): ListingRecord => ({ ...listing, off });
 
@@ -29,7 +33,7 @@ export const keepPriceCandles = (
   listings: readonly ListingRecord[],
   symbols: ReadonlySet<string>,
 ): readonly ListingRecord[] =>
-  listings.map((listing) => (symbols.has(listing.venue_symbol) ? listing : leaveOff(listing, ['price_candles'])));
+  listings.map((listing) => (symbols.has(listing.venue_symbol) ? listing : leaveOff(listing, [PRICE_CANDLES])));
 
 /** Whether candles of mark and index prices are collected for a listing. */
 export const hasPriceCandles = ({ off }: ListingRecord): boolean => !isPriceOff(off, 'mark');
