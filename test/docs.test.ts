@@ -4,7 +4,7 @@ import { dirname, join, relative, resolve } from 'node:path';
 import t from 'tap';
 import { parseChangelog } from '../api/status/changelog.ts';
 import { STEPS } from '../processors/nightly/steps/index.ts';
-import { type Citation, findCitations, findHeadings, findLinks } from './support/citations.ts';
+import { type Citation, findCitations, findHeadings, findLinks } from './support/documents/citations.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
 const TEXTS = /\.(?:ts|mjs|js|sql|md|json|avsc|dqltest|xml|py|example)$/;

@@ -19,12 +19,12 @@ import { fileURLToPath } from 'node:url';
 import { isAlive, signalGroup } from '../infra/dev/engines/process-identity.ts';
 import { watchParent } from '../infra/dev/local/parent.ts';
 import { createProgress } from '../infra/dev/local/progress.ts';
-import { cpuOfEnded } from './support/cpu-time.ts';
-import { type HostAddress, startHost, useEngines, waitForHost } from './support/engines.ts';
-import { killProcessesOf } from './support/left-processes.ts';
-import { MACHINE_FREE } from './support/machine-free.ts';
-import { needsEngines } from './support/needed-engines.ts';
-import { countAssertions, type TapCount } from './support/tap-count.ts';
+import { type HostAddress, startHost, useEngines, waitForHost } from './support/engines/engines.ts';
+import { cpuOfEnded } from './support/run/cpu-time.ts';
+import { killProcessesOf } from './support/run/left-processes.ts';
+import { MACHINE_FREE } from './support/run/machine-free.ts';
+import { needsEngines } from './support/run/needed-engines.ts';
+import { countAssertions, type TapCount } from './support/run/tap-count.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 /** A file system in memory, where Linux has one: most files of the engines live for seconds, and a disk's file system spends a tenth of a run on them. */

@@ -13,8 +13,8 @@ import { type ObjectStore, openFolderStore } from '../../infra/runtime/object-st
 import { openPostgres } from '../../infra/runtime/postgres/postgres.ts';
 import { addDays } from '../../processors/nightly/day.ts';
 import type { Micros } from '../../schemas/records.ts';
-import { type DayStore, openDayStore, rowsOfDay } from '../support/closed-day.ts';
-import type { Teardown, TestEngines } from '../support/engines.ts';
+import { type DayStore, openDayStore, rowsOfDay } from '../support/days/closed-day.ts';
+import type { Teardown, TestEngines } from '../support/engines/engines.ts';
 import { capability, Feed, listing, listingValues, micros, testApp } from './live-fixture.ts';
 import { collecting } from './past-fixture.ts';
 

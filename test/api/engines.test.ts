@@ -24,7 +24,7 @@ import { openPostgres } from '../../infra/runtime/postgres/postgres.ts';
 import { runUnmetered } from '../../infra/runtime/steps.ts';
 import { codecs } from '../../schemas/avro/codec.ts';
 import { type LiveEntry, makeLiveEntry, nameTopics, type Row, type StateEntry } from '../../schemas/topics.ts';
-import { useEngines } from '../support/engines.ts';
+import { useEngines } from '../support/engines/engines.ts';
 import { waitFor } from '../support/wait.ts';
 import {
   capability,

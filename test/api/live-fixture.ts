@@ -35,7 +35,7 @@ import {
   makeLiveEntry,
   type Reading,
 } from '../../schemas/topics.ts';
-import { invalid } from '../support/valid-answer.ts';
+import { invalid } from '../support/documents/valid-answer.ts';
 
 export const micros = (text: string): Micros => Date.parse(text) * 1000;
 /** T of the fixed clock. */

@@ -5,9 +5,9 @@ import { makeKey } from '../../api/access/keys.ts';
 import { findFreePort } from '../../infra/dev/engines/ports.ts';
 import { openPostgres } from '../../infra/runtime/postgres/postgres.ts';
 import { createKey } from '../../infra/tools/key-admin.ts';
-import { startNode, writeMarket } from '../support/api-nodes.ts';
-import { useEngines } from '../support/engines.ts';
-import { openPostgresLine } from '../support/postgres-line.ts';
+import { useEngines } from '../support/engines/engines.ts';
+import { openPostgresLine } from '../support/engines/postgres-line.ts';
+import { startNode, writeMarket } from '../support/services/api-nodes.ts';
 import { waitFor } from '../support/wait.ts';
 import { offersFor, readErrorCode, send, sign, withPayment } from './payments/paid-api.ts';
 

@@ -8,7 +8,7 @@ import { WEB_MODULES } from '../../api/web-modules.ts';
 import { migrate } from '../../infra/postgres/migrate.ts';
 import { createLog } from '../../infra/runtime/log.ts';
 import { openPostgres } from '../../infra/runtime/postgres/postgres.ts';
-import { type Teardown, useEngines } from '../support/engines.ts';
+import { type Teardown, useEngines } from '../support/engines/engines.ts';
 
 export const ACCOUNT_URL = 'http://localhost:8082';
 export const PASSWORD = 'orbit lantern quarry';

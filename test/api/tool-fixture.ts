@@ -10,7 +10,7 @@ import { createTools } from '../../api/tool-app/start-tools.ts';
 import type { SignInAddress } from '../../api/tool-app/token-check.ts';
 import { findFreePort } from '../../infra/dev/engines/ports.ts';
 import { createLog } from '../../infra/runtime/log.ts';
-import type { Teardown } from '../support/engines.ts';
+import type { Teardown } from '../support/engines/engines.ts';
 import { type Feed, type TestApp, testApp } from './live-fixture.ts';
 
 export type ToolService = TestApp & {

@@ -4,7 +4,15 @@ import { openKeyStore } from '../../api/access/key-store.ts';
 import { findFreePort } from '../../infra/dev/engines/ports.ts';
 import { market, testApp } from '../api/live-fixture.ts';
 import { connect, PASSWORD, readAccount, startSite } from '../api/site-fixture.ts';
-import { examinePage, findViolations, type Look, openChromium, shoot, type Visit, visit } from '../support/browser.ts';
+import {
+  examinePage,
+  findViolations,
+  type Look,
+  openChromium,
+  shoot,
+  type Visit,
+  visit,
+} from '../support/services/browser.ts';
 
 const port = await findFreePort();
 const origin = `http://localhost:${port}`;

@@ -6,7 +6,7 @@ import { findFreePort } from '../../infra/dev/engines/ports.ts';
 import { createLog } from '../../infra/runtime/log.ts';
 import { market, NOW, testApp } from '../api/live-fixture.ts';
 import { PASSWORD, startSite } from '../api/site-fixture.ts';
-import { examinePage, openChromium, type Visit, visit } from '../support/browser.ts';
+import { examinePage, openChromium, type Visit, visit } from '../support/services/browser.ts';
 
 const [port, apiPort] = [await findFreePort(), await findFreePort()];
 const [origin, apiUrl] = [`http://localhost:${port}`, `http://127.0.0.1:${apiPort}`];

@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import t from 'tap';
 import { findKeyShapes } from '../../api/access/keys.ts';
-import { countBytes, examinePage, type Look, shoot, type Visit, visit } from '../support/browser.ts';
+import { countBytes, examinePage, type Look, shoot, type Visit, visit } from '../support/services/browser.ts';
 import { openExplorer } from './open-explorer.ts';
 
 const { origin, explorerKey, chromium } = await openExplorer(t);

@@ -1,6 +1,6 @@
 // The page of an instrument in Chromium: units of its charts, many lines, a wrong clock, answers that fail or never come.
 import t from 'tap';
-import { findViolations, shoot, type Visit, visit } from '../support/browser.ts';
+import { findViolations, shoot, type Visit, visit } from '../support/services/browser.ts';
 import { openExplorer } from './open-explorer.ts';
 
 const { origin, chromium } = await openExplorer(t);

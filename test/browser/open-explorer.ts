@@ -6,8 +6,8 @@ import { hashKey, makeKey } from '../../api/access/keys.ts';
 import { findFreePort } from '../../infra/dev/engines/ports.ts';
 import { market, reading, testApp } from '../api/live-fixture.ts';
 import { startSite } from '../api/site-fixture.ts';
-import { openChromium } from '../support/browser.ts';
-import type { Teardown } from '../support/engines.ts';
+import type { Teardown } from '../support/engines/engines.ts';
+import { openChromium } from '../support/services/browser.ts';
 
 /** `explorerKey` is what the explorer lends to visitors, of plan `pro`. */
 export type OpenExplorer = { readonly origin: string; readonly explorerKey: string; readonly chromium: Browser };

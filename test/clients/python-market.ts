@@ -21,8 +21,8 @@ import { capability, Feed, listing, listingValues, micros, reading, testApp } fr
 import { collecting } from '../api/past-fixture.ts';
 import { candle, MINUTE, sampled } from '../api/screen/market.ts';
 import { ACCOUNTS } from '../api/tool-market.ts';
-import { openDayStore, rowsOfDay } from '../support/closed-day.ts';
-import type { Teardown, TestEngines } from '../support/engines.ts';
+import { openDayStore, rowsOfDay } from '../support/days/closed-day.ts';
+import type { Teardown, TestEngines } from '../support/engines/engines.ts';
 
 export const DAY = '2026-01-10';
 const NOW: Micros = micros('2026-01-18T12:00:00.500Z');

@@ -2,8 +2,8 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import t from 'tap';
-import { useEngines } from '../support/engines.ts';
-import { PYTHON_CLIENT, pythonWithClient } from '../support/python-venv.ts';
+import { useEngines } from '../support/engines/engines.ts';
+import { PYTHON_CLIENT, pythonWithClient } from '../support/python/python-venv.ts';
 import { startPythonMarket } from './python-market.ts';
 
 t.setTimeout(900_000);

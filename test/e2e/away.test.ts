@@ -5,10 +5,16 @@ import { hashNamespace, type LoggedWorld, waitForReached } from '../../infra/dev
 import { readToEnd } from '../../infra/runtime/kafka/kafka.ts';
 import { codecs } from '../../schemas/avro/codec.ts';
 import { nameTopics } from '../../schemas/topics.ts';
-import { type OwnService, openWorld, readStatuses, recovered, startOwnService } from '../support/own-service.ts';
-import { startProcessors, until } from '../support/pipeline.ts';
-import { checkCoverage, checkSent, QUIET } from '../support/purity.ts';
-import { readSent } from '../support/sent-frames.ts';
+import {
+  type OwnService,
+  openWorld,
+  readStatuses,
+  recovered,
+  startOwnService,
+} from '../support/services/own-service.ts';
+import { startProcessors, until } from '../support/services/pipeline.ts';
+import { checkCoverage, checkSent, QUIET } from '../support/tasks/purity.ts';
+import { readSent } from '../support/venues/sent-frames.ts';
 
 /** The full show is five minutes each: AWAY_SECONDS=300. */
 const SECONDS = Number(process.env['AWAY_SECONDS'] ?? 25);

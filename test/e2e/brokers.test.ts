@@ -7,8 +7,9 @@ import { findFreePort } from '../../infra/dev/engines/ports.ts';
 import { createPublisher, ensureTopics, type KafkaHandle, openKafka } from '../../infra/runtime/kafka/kafka.ts';
 import { createLog } from '../../infra/runtime/log.ts';
 import { nameTopics } from '../../schemas/topics.ts';
-import { busiestBroker, inStep, type OwnCluster, ownCluster } from '../support/own-cluster.ts';
-import { openWorld } from '../support/own-service.ts';
+import { busiestBroker, inStep, type OwnCluster, ownCluster } from '../support/engines/own-cluster.ts';
+import { type ProgressWatch, watchProgress } from '../support/run/progress-watch.ts';
+import { openWorld } from '../support/services/own-service.ts';
 import {
   type Child,
   type PipelineSpec,
@@ -17,10 +18,9 @@ import {
   startProcessors,
   startSimulator,
   until,
-} from '../support/pipeline.ts';
-import { type ProgressWatch, watchProgress } from '../support/progress-watch.ts';
-import { checkCoverage, checkSent, QUIET, SEAL_MS, sameHashes } from '../support/purity.ts';
-import { readSent } from '../support/sent-frames.ts';
+} from '../support/services/pipeline.ts';
+import { checkCoverage, checkSent, QUIET, SEAL_MS, sameHashes } from '../support/tasks/purity.ts';
+import { readSent } from '../support/venues/sent-frames.ts';
 
 /** The long run, alone: BROKERS_SECONDS=600 BROKERS_RATE=1000 BROKERS_LISTINGS=50 node test/e2e/brokers.test.ts */
 const SECONDS = Number(process.env['BROKERS_SECONDS'] ?? 90);

@@ -3,8 +3,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { copyRaw, hashNamespace, prepareReplay, waitForReached } from '../../infra/dev/bench/raw-copy.ts';
 import type { EngineName } from '../../infra/dev/engines/engines.ts';
-import { type OwnService, openWorld, recovered, startOwnService } from '../support/own-service.ts';
-import { startApi, startIngest, startProcessors } from '../support/pipeline.ts';
+import { type OwnService, openWorld, recovered, startOwnService } from '../support/services/own-service.ts';
+import { startApi, startIngest, startProcessors } from '../support/services/pipeline.ts';
 import {
   checkCoverage,
   checkSent,
@@ -14,8 +14,8 @@ import {
   replayTwice,
   sameHashes,
   shares,
-} from '../support/purity.ts';
-import { readSent } from '../support/sent-frames.ts';
+} from '../support/tasks/purity.ts';
+import { readSent } from '../support/venues/sent-frames.ts';
 
 /** The full show is ten minutes at 1,000 messages a second: CHAOS_SECONDS=600 CHAOS_RATE=1000 CHAOS_LISTINGS=50. */
 const SECONDS = Number(process.env['CHAOS_SECONDS'] ?? 40);

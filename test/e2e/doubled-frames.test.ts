@@ -3,9 +3,9 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import type { FaultEntry } from '../../infra/dev/simulator/faults.ts';
-import { FaultWindows } from '../support/fault-rules.ts';
-import { type Events, judgeEvents, type Row, type Rows } from '../support/true-rows.ts';
-import { TruthIndex } from '../support/truth.ts';
+import { FaultWindows } from '../support/truth/fault-rules.ts';
+import { type Events, judgeEvents, type Row, type Rows } from '../support/truth/true-rows.ts';
+import { TruthIndex } from '../support/truth/truth.ts';
 
 const SENT = 1_760_000_000_000_000;
 const SECOND = 1_000_000;

@@ -6,10 +6,10 @@ import { recordEvaluations } from '../../api/rules/record.ts';
 import { createRule } from '../../api/rules/store.ts';
 import { findFreePort } from '../../infra/dev/engines/ports.ts';
 import { openPostgres } from '../../infra/runtime/postgres/postgres.ts';
-import { useEngines } from '../support/engines.ts';
-import { startApi } from '../support/pipeline.ts';
+import { useEngines } from '../support/engines/engines.ts';
+import { startApi } from '../support/services/pipeline.ts';
+import { startReceiver } from '../support/services/webhook-receiver.ts';
 import { waitFor } from '../support/wait.ts';
-import { startReceiver } from '../support/webhook-receiver.ts';
 
 t.setTimeout(900_000);
 

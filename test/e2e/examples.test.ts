@@ -14,7 +14,7 @@ import { receipt } from '../../api/operations/receipt.ts';
 import { STREAM } from '../../api/stream/request.ts';
 import { ARCHIVED_DAY, fillPath, formatExampleCommand, INSTANTS } from '../../infra/dev/documents/endpoint-examples.ts';
 import { findFreePort } from '../../infra/dev/engines/ports.ts';
-import { findSchemaFaults } from '../support/closed-schema.ts';
+import { findSchemaFaults } from '../support/documents/closed-schema.ts';
 import {
   type Block,
   docsBlocks,
@@ -27,12 +27,12 @@ import {
   runScript,
   runShell,
   settingsBefore,
-} from '../support/docs-blocks.ts';
-import { awaitSettled, exampleCall, startPaidService, TOP100_FILE } from '../support/paid-service.ts';
-import { stockClient } from '../support/payment-world.ts';
-import { type Api, until } from '../support/pipeline.ts';
-import { pythonWithClient } from '../support/python-venv.ts';
-import { parseFrames } from '../support/stream-client.ts';
+} from '../support/documents/docs-blocks.ts';
+import { pythonWithClient } from '../support/python/python-venv.ts';
+import { awaitSettled, exampleCall, startPaidService, TOP100_FILE } from '../support/services/paid-service.ts';
+import { stockClient } from '../support/services/payment-world.ts';
+import { type Api, until } from '../support/services/pipeline.ts';
+import { parseFrames } from '../support/services/stream-client.ts';
 
 /** A first minute must be over and its candle published. */
 const PATIENCE_MS = 150_000;

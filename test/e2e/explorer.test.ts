@@ -6,6 +6,7 @@ import { build } from 'esbuild';
 import t from 'tap';
 import { findFreePort } from '../../infra/dev/engines/ports.ts';
 import { startSite } from '../api/site-fixture.ts';
+import { useEngines } from '../support/engines/engines.ts';
 import {
   countBytes,
   examinePage,
@@ -15,9 +16,15 @@ import {
   shoot,
   type Visit,
   visit,
-} from '../support/browser.ts';
-import { useEngines } from '../support/engines.ts';
-import { apiReady, startApi, startIngest, startProcessors, startSimulator, until } from '../support/pipeline.ts';
+} from '../support/services/browser.ts';
+import {
+  apiReady,
+  startApi,
+  startIngest,
+  startProcessors,
+  startSimulator,
+  until,
+} from '../support/services/pipeline.ts';
 import { BOUND_MS, waitFor } from '../support/wait.ts';
 
 const MINUTES = Number(process.env['BOARD_MINUTES'] ?? 0);

@@ -16,7 +16,8 @@ import { LAYERS } from '../../schemas/layers/readings.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { nameTopics } from '../../schemas/topics.ts';
 import { toWindowEnd } from '../../schemas/windows.ts';
-import { useEngines } from '../support/engines.ts';
+import { useEngines } from '../support/engines/engines.ts';
+import { PYTHON_CLIENT, pythonWithClient } from '../support/python/python-venv.ts';
 import {
   type Api,
   apiReady,
@@ -25,8 +26,7 @@ import {
   startIngest,
   startProcessors,
   startSimulator,
-} from '../support/pipeline.ts';
-import { PYTHON_CLIENT, pythonWithClient } from '../support/python-venv.ts';
+} from '../support/services/pipeline.ts';
 import { waitFor } from '../support/wait.ts';
 
 const MINUTES = Number(process.env['MINUTES'] ?? 1);

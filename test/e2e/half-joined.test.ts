@@ -3,8 +3,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { formatInstant } from '../../schemas/instants.ts';
-import { findDifferences } from '../support/true-values.ts';
-import { type LayerObject, type Seen, TruthIndex } from '../support/truth.ts';
+import { findDifferences } from '../support/truth/true-values.ts';
+import { type LayerObject, type Seen, TruthIndex } from '../support/truth/truth.ts';
 
 const BEGAN = 1_760_000_000_000_000;
 const SECOND = 1_000_000;

@@ -4,9 +4,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import type { FaultEntry } from '../../infra/dev/simulator/faults.ts';
 import { simulatedVenues } from '../../infra/dev/simulator/venues/index.ts';
-import { incidentFaults, reportedIncidents, type StoredIncident } from '../support/gap-incidents.ts';
-import { openRows, sealed } from '../support/true-rows.ts';
-import { nowMicros, startWorld, tally, type World } from '../support/true-world.ts';
+import { incidentFaults, reportedIncidents, type StoredIncident } from '../support/truth/gap-incidents.ts';
+import { openRows, sealed } from '../support/truth/true-rows.ts';
+import { nowMicros, startWorld, tally, type World } from '../support/truth/true-world.ts';
 
 const VENUES = simulatedVenues.map(({ id }) => id);
 const COUNT = Number(process.env['INCIDENT_FAULTS'] ?? 20);

@@ -14,9 +14,9 @@ import { readPast, toPastFile } from '../../infra/dev/past/state.ts';
 import { simulatedVenues } from '../../infra/dev/simulator/venues/index.ts';
 import { toDayAt } from '../../processors/nightly/day.ts';
 import { MS_PER_DAY } from '../../schemas/instants.ts';
-import { openChromium, visit } from '../support/browser.ts';
-import { checkDocuments } from '../support/demo-documents.ts';
-import { TEST_FOLDER } from '../support/test-folder.ts';
+import { checkDocuments } from '../support/documents/demo-documents.ts';
+import { TEST_FOLDER } from '../support/engines/test-folder.ts';
+import { openChromium, visit } from '../support/services/browser.ts';
 import { BOUND_MS, waitFor } from '../support/wait.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));

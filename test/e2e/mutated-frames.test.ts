@@ -7,8 +7,8 @@ import { VenueError } from '../../ingest/venues/contract/listings.ts';
 import { codecs } from '../../schemas/avro/codec.ts';
 import { type DeadLetter, nameTopics, type RawMessage } from '../../schemas/topics.ts';
 import { createRandom, mutate } from '../support/mutations.ts';
-import { until } from '../support/pipeline.ts';
-import { checkCompared, watch } from '../support/true-watch.ts';
+import { until } from '../support/services/pipeline.ts';
+import { checkCompared, watch } from '../support/truth/true-watch.ts';
 import {
   answerWhen,
   isPresent,
@@ -18,7 +18,7 @@ import {
   startWorld,
   tally,
   type World,
-} from '../support/true-world.ts';
+} from '../support/truth/true-world.ts';
 
 const MUTANTS = 1_000;
 const SECONDS = 10;

@@ -3,7 +3,7 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import t from 'tap';
-import { PYTHON_CLIENT, pythonWithClient } from '../support/python-venv.ts';
+import { PYTHON_CLIENT, pythonWithClient } from '../support/python/python-venv.ts';
 
 t.setTimeout(900_000);
 const { PERP_BASE_URL, PERP_API_KEY } = process.env;

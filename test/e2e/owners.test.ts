@@ -9,10 +9,9 @@ import {
   waitForReached,
 } from '../../infra/dev/bench/raw-copy.ts';
 import { READING_LAYERS } from '../../schemas/layers/readings.ts';
-import { useEngines } from '../support/engines.ts';
-import { liveFaults } from '../support/live-faults.ts';
-import { freeMachine } from '../support/machine-free.ts';
-import { openWorld } from '../support/own-service.ts';
+import { useEngines } from '../support/engines/engines.ts';
+import { freeMachine } from '../support/run/machine-free.ts';
+import { openWorld } from '../support/services/own-service.ts';
 import {
   type Api,
   apiReady,
@@ -22,10 +21,11 @@ import {
   startIngest,
   startProcessors,
   startSimulator,
-} from '../support/pipeline.ts';
-import { QUIET, replay, SEAL_MS, sameHashes } from '../support/purity.ts';
-import { ResumingClient } from '../support/resuming-client.ts';
-import { listSeen, type Snapshots, toMicros } from '../support/truth.ts';
+} from '../support/services/pipeline.ts';
+import { ResumingClient } from '../support/services/resuming-client.ts';
+import { QUIET, replay, SEAL_MS, sameHashes } from '../support/tasks/purity.ts';
+import { liveFaults } from '../support/truth/live-faults.ts';
+import { listSeen, type Snapshots, toMicros } from '../support/truth/truth.ts';
 
 /** The full show: OWNERS_PROCESSES=2,4,5 OWNERS_ROUNDS=5. */
 const PROCESSES = (process.env.OWNERS_PROCESSES ?? '4').split(',').map(Number);

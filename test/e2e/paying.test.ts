@@ -4,10 +4,10 @@ import t from 'tap';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { PLANS } from '../../api/contract/plans.ts';
 import { OPERATIONS } from '../../api/operations/index.ts';
-import { awaitSettled, exampleCall, startPaidService, TOP100_FILE } from '../support/paid-service.ts';
-import { DOLLAR } from '../support/payment-world.ts';
-import { until } from '../support/pipeline.ts';
-import { buyWithOurPython, buyWithPython } from '../support/python-x402.ts';
+import { buyWithOurPython, buyWithPython } from '../support/python/python-x402.ts';
+import { awaitSettled, exampleCall, startPaidService, TOP100_FILE } from '../support/services/paid-service.ts';
+import { DOLLAR } from '../support/services/payment-world.ts';
+import { until } from '../support/services/pipeline.ts';
 
 const { api, pool, world } = await startPaidService(t);
 

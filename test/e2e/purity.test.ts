@@ -11,9 +11,9 @@ import {
 } from '../../infra/dev/bench/raw-copy.ts';
 import type { SentFrames } from '../../infra/dev/bench/sent-frames.ts';
 import { findFreePort } from '../../infra/dev/engines/ports.ts';
-import { useEngines } from '../support/engines.ts';
-import { openWorld } from '../support/own-service.ts';
-import { type PipelineSpec, startIngest, startProcessors, startSimulator } from '../support/pipeline.ts';
+import { useEngines } from '../support/engines/engines.ts';
+import { openWorld } from '../support/services/own-service.ts';
+import { type PipelineSpec, startIngest, startProcessors, startSimulator } from '../support/services/pipeline.ts';
 import {
   checkCoverage,
   checkSent,
@@ -23,8 +23,8 @@ import {
   replayTwice,
   SEAL_MS,
   sameHashes,
-} from '../support/purity.ts';
-import { readSent } from '../support/sent-frames.ts';
+} from '../support/tasks/purity.ts';
+import { readSent } from '../support/venues/sent-frames.ts';
 
 /** The full run is ten minutes: PURITY_SECONDS=600. */
 const SECONDS = Number(process.env['PURITY_SECONDS'] ?? 60);

@@ -7,10 +7,10 @@ import { findFreePort } from '../../infra/dev/engines/ports.ts';
 import { ensureDemoKeys } from '../../infra/dev/local/demo-keys.ts';
 import { openKafka } from '../../infra/runtime/kafka/kafka.ts';
 import { createLog } from '../../infra/runtime/log.ts';
-import { createAuthority } from '../support/certificates.ts';
-import { ownEngines } from '../support/engines.ts';
-import { type Child, startChild, startSimulator } from '../support/pipeline.ts';
-import { pemFolder, securePostgres, startSecureKafka } from '../support/secure-engines.ts';
+import { createAuthority } from '../support/engines/certificates.ts';
+import { ownEngines } from '../support/engines/engines.ts';
+import { pemFolder, securePostgres, startSecureKafka } from '../support/engines/secure-engines.ts';
+import { type Child, startChild, startSimulator } from '../support/services/pipeline.ts';
 import { waitFor } from '../support/wait.ts';
 
 type Env = Readonly<Record<string, string>>;

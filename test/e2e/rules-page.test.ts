@@ -4,12 +4,12 @@ import t from 'tap';
 import { findFreePort } from '../../infra/dev/engines/ports.ts';
 import { openPostgres } from '../../infra/runtime/postgres/postgres.ts';
 import { PASSWORD, startSite } from '../api/site-fixture.ts';
-import { examinePage, openChromium, type Visit, visit } from '../support/browser.ts';
-import { useEngines } from '../support/engines.ts';
-import { apiReady, startApi, startIngest, startProcessors, startSimulator } from '../support/pipeline.ts';
-import { isSignedWebhook } from '../support/signed-webhook.ts';
+import { useEngines } from '../support/engines/engines.ts';
+import { examinePage, openChromium, type Visit, visit } from '../support/services/browser.ts';
+import { apiReady, startApi, startIngest, startProcessors, startSimulator } from '../support/services/pipeline.ts';
+import { isSignedWebhook } from '../support/services/signed-webhook.ts';
+import { type Received, startReceiver } from '../support/services/webhook-receiver.ts';
 import { BOUND_MS, waitFor } from '../support/wait.ts';
-import { type Received, startReceiver } from '../support/webhook-receiver.ts';
 
 t.setTimeout(1_800_000);
 

@@ -11,9 +11,7 @@ import { openPostgres } from '../../infra/runtime/postgres/postgres.ts';
 import { READING_LAYERS } from '../../schemas/layers/readings.ts';
 import { Dice } from '../api/screen/random-market.ts';
 import { Slow, type SlowListing } from '../api/screen/slow-evaluator.ts';
-import { useEngines } from '../support/engines.ts';
-import { type Inject, injectFaults, type Target } from '../support/fault-plan.ts';
-import { findFigures, type MarketRule, randomRule, toQuery } from '../support/market-rules.ts';
+import { useEngines } from '../support/engines/engines.ts';
 import {
   type Api,
   apiReady,
@@ -22,7 +20,9 @@ import {
   startIngest,
   startProcessors,
   startSimulator,
-} from '../support/pipeline.ts';
+} from '../support/services/pipeline.ts';
+import { type Inject, injectFaults, type Target } from '../support/truth/fault-plan.ts';
+import { findFigures, type MarketRule, randomRule, toQuery } from '../support/truth/market-rules.ts';
 import {
   type BoundsMs,
   DEFAULT_BOUNDS,
@@ -30,8 +30,8 @@ import {
   type LiveLogEntry,
   PublishedMarket,
   readLiveLog,
-} from '../support/published-market.ts';
-import type { Snapshots } from '../support/truth.ts';
+} from '../support/truth/published-market.ts';
+import type { Snapshots } from '../support/truth/truth.ts';
 import { waitFor } from '../support/wait.ts';
 
 const SEED = Number(process.env['RULES_SEED'] ?? 41);

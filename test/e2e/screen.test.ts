@@ -4,8 +4,14 @@ import { setTimeout as pause } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { listDocumentedQueries } from '../../infra/dev/tools/documented-queries.ts';
 import { MS_PER_MINUTE } from '../../schemas/instants.ts';
-import { type OwnService, openWorld, recovered, replayElsewhere, startOwnService } from '../support/own-service.ts';
-import { type Api, startApi, startProcessors, until } from '../support/pipeline.ts';
+import {
+  type OwnService,
+  openWorld,
+  recovered,
+  replayElsewhere,
+  startOwnService,
+} from '../support/services/own-service.ts';
+import { type Api, startApi, startProcessors, until } from '../support/services/pipeline.ts';
 
 /** The market is frozen from shortly before a minute's end, the end of a window of every layer, until after the next one. */
 const BEFORE_MS = 4_000;

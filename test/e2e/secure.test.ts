@@ -2,9 +2,8 @@
 import t from 'tap';
 import { findFreePort } from '../../infra/dev/engines/ports.ts';
 import { ensureDemoKeys } from '../../infra/dev/local/demo-keys.ts';
-import { createAuthority } from '../support/certificates.ts';
-import { ownEngines } from '../support/engines.ts';
-import { type Child, startChild, startSimulator } from '../support/pipeline.ts';
+import { createAuthority } from '../support/engines/certificates.ts';
+import { ownEngines } from '../support/engines/engines.ts';
 import {
   addScramUser,
   pemFolder,
@@ -12,8 +11,9 @@ import {
   SASL_USER,
   securePostgres,
   startSecureKafka,
-} from '../support/secure-engines.ts';
-import { startTlsProxy } from '../support/tls-proxy.ts';
+} from '../support/engines/secure-engines.ts';
+import { startTlsProxy } from '../support/engines/tls-proxy.ts';
+import { type Child, startChild, startSimulator } from '../support/services/pipeline.ts';
 import { waitFor } from '../support/wait.ts';
 
 type Env = Readonly<Record<string, string>>;

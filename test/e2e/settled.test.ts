@@ -12,9 +12,15 @@ import {
   type Question,
   type Service,
 } from '../../infra/dev/tools/settled-requests.ts';
-import { type OwnService, openWorld, recovered, replayElsewhere, startOwnService } from '../support/own-service.ts';
-import { type Api, startApi, startIngest, startProcessors } from '../support/pipeline.ts';
-import { QUIET, sameHashes } from '../support/purity.ts';
+import {
+  type OwnService,
+  openWorld,
+  recovered,
+  replayElsewhere,
+  startOwnService,
+} from '../support/services/own-service.ts';
+import { type Api, startApi, startIngest, startProcessors } from '../support/services/pipeline.ts';
+import { QUIET, sameHashes } from '../support/tasks/purity.ts';
 
 /** The full show is 200 requests over ten minutes: SETTLED_REQUESTS=200 SETTLED_SECONDS=600. */
 const REQUESTS = Number(process.env['SETTLED_REQUESTS'] ?? 30);

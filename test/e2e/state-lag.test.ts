@@ -6,8 +6,8 @@ import { codecs } from '../../schemas/avro/codec.ts';
 import { STATE_LAG } from '../../schemas/freshness.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { nameTopics } from '../../schemas/topics.ts';
-import { answerWhen, isPresent, PAIRS, startWorld, type World } from '../support/true-world.ts';
-import { formatState, type Seen } from '../support/truth.ts';
+import { answerWhen, isPresent, PAIRS, startWorld, type World } from '../support/truth/true-world.ts';
+import { formatState, type Seen } from '../support/truth/truth.ts';
 
 t.setTimeout(900_000);
 

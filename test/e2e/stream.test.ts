@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { storeKeys } from '../../infra/dev/bench/api-client.ts';
 import { findQuantile } from '../../infra/dev/bench/figures.ts';
-import { useEngines } from '../support/engines.ts';
+import { useEngines } from '../support/engines/engines.ts';
 import { createRandom } from '../support/mutations.ts';
 import {
   type Api,
@@ -17,8 +17,8 @@ import {
   startProcessors,
   startSimulator,
   until,
-} from '../support/pipeline.ts';
-import { ResumingClient } from '../support/resuming-client.ts';
+} from '../support/services/pipeline.ts';
+import { ResumingClient } from '../support/services/resuming-client.ts';
 
 /** The full show: STREAM_SECONDS=600 STREAM_CLIENTS=50. */
 const SECONDS = Number(process.env.STREAM_SECONDS ?? 40);

@@ -6,12 +6,12 @@ import t, { type Test } from 'tap';
 import { FAULT_KINDS, type FaultEntry } from '../../infra/dev/simulator/faults.ts';
 import { simulatedVenues } from '../../infra/dev/simulator/venues/index.ts';
 import { LAYERS } from '../../schemas/layers/readings.ts';
-import { countKinds, type Inject, injectFaults } from '../support/fault-plan.ts';
-import { type FaultWindow, FaultWindows, followsFrom, killedWindow } from '../support/fault-rules.ts';
-import { incidentFaults, reportedIncidents } from '../support/gap-incidents.ts';
-import { freeMachine } from '../support/machine-free.ts';
-import { type EventTable, judgeCandles, judgeEvents, judgeGaps, openRows, sealed } from '../support/true-rows.ts';
-import { checkCompared, type Watch, watch } from '../support/true-watch.ts';
+import { freeMachine } from '../support/run/machine-free.ts';
+import { countKinds, type Inject, injectFaults } from '../support/truth/fault-plan.ts';
+import { type FaultWindow, FaultWindows, followsFrom, killedWindow } from '../support/truth/fault-rules.ts';
+import { incidentFaults, reportedIncidents } from '../support/truth/gap-incidents.ts';
+import { type EventTable, judgeCandles, judgeEvents, judgeGaps, openRows, sealed } from '../support/truth/true-rows.ts';
+import { checkCompared, type Watch, watch } from '../support/truth/true-watch.ts';
 import {
   answerWhen,
   isBook,
@@ -22,8 +22,8 @@ import {
   tally,
   toName,
   type World,
-} from '../support/true-world.ts';
-import { formatState, isCollected, listCollected, type Seen, toMicros } from '../support/truth.ts';
+} from '../support/truth/true-world.ts';
+import { formatState, isCollected, listCollected, type Seen, toMicros } from '../support/truth/truth.ts';
 
 const VENUES = process.env.TRUTH_VENUES?.split(',') ?? simulatedVenues.map(({ id }) => id);
 const SECONDS = Number(process.env.TRUTH_SECONDS ?? 36);

@@ -4,8 +4,8 @@ import { readFileSync } from 'node:fs';
 import t from 'tap';
 import { type Abi, createWalletClient, type Hex } from 'viem';
 import { CONTRACT_NAMES, compileContract, toArtefactFile } from '../../infra/dev/tools/compile-contract.ts';
-import { useEngines } from '../support/engines.ts';
-import { connectChain } from '../support/local-chain.ts';
+import { useEngines } from '../support/engines/engines.ts';
+import { connectChain } from '../support/engines/local-chain.ts';
 
 const ARTEFACT = JSON.parse(readFileSync(toArtefactFile('AnchorRoots'), 'utf8')) as {
   abi: Abi;

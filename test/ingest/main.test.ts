@@ -11,8 +11,8 @@ import { startIngest } from '../../ingest/main.ts';
 import { codecs } from '../../schemas/avro/codec.ts';
 import { toShard } from '../../schemas/shards.ts';
 import { nameTopics, type RawMessage, type TickBody } from '../../schemas/topics.ts';
-import { useEngines } from '../support/engines.ts';
-import { startChild } from '../support/pipeline.ts';
+import { useEngines } from '../support/engines/engines.ts';
+import { startChild } from '../support/services/pipeline.ts';
 import { waitFor } from '../support/wait.ts';
 import { readBody, toText } from './paper-venue.ts';
 

@@ -20,9 +20,9 @@ import { toTableName } from '../../schemas/tables.ts';
 import { nameTopics, type Row } from '../../schemas/topics.ts';
 import { toSealInstant } from '../../schemas/windows.ts';
 import { capability, LISTED, listing, listingValues } from '../api/live-fixture.ts';
-import { useEngines } from '../support/engines.ts';
-import { listRows, runTask } from '../support/task-driver.ts';
-import { busyLog, findGapFaults, SPEC } from '../support/task-logs.ts';
+import { useEngines } from '../support/engines/engines.ts';
+import { listRows, runTask } from '../support/tasks/task-driver.ts';
+import { busyLog, findGapFaults, SPEC } from '../support/tasks/task-logs.ts';
 
 t.setTimeout(900_000);
 const engines = await useEngines(t, ['kafka', 'questdb']);

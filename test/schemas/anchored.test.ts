@@ -13,7 +13,7 @@ import { formatCanonicalJson } from '../../schemas/canonical-json.ts';
 import { hashLeaf } from '../../schemas/merkle/hash.ts';
 import { createTree } from '../../schemas/merkle/tree.ts';
 import { compareBytes } from '../../schemas/text-order.ts';
-import { createLeafOrder } from '../support/leaf-order.ts';
+import { createLeafOrder } from '../support/days/leaf-order.ts';
 
 const reading = 'window_end, window_start, status, gap_cause, received_at, venue_ts';
 const event = 'received_at, gap_start, status, gap_cause, venue_ts, id';

@@ -2,8 +2,8 @@
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { fixturePath } from '../support/recordings.ts';
 import { checkTouchList, copyTree } from '../support/scratch-copy.ts';
+import { fixturePath } from '../support/venues/recordings.ts';
 
 type Report = {
   readonly ddl: string;

@@ -1,6 +1,6 @@
 // A line to a server that can be cut and restored: transfers in progress break, and no connection passes until it is restored.
 import { connect, createServer, type Socket } from 'node:net';
-import type { Teardown } from './engines.ts';
+import type { Teardown } from './engines/engines.ts';
 
 export type CutLine = {
   /** Reaches the same server through the line. */

@@ -4,7 +4,7 @@ import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, syml
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import type { Test } from 'tap';
-import { fixturePath } from './recordings.ts';
+import { fixturePath } from './venues/recordings.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const COPIED = [

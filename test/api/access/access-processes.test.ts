@@ -8,10 +8,10 @@ import { PLANS, type PlanCode } from '../../../api/contract/plans.ts';
 import { migrate } from '../../../infra/postgres/migrate.ts';
 import { openPostgres } from '../../../infra/runtime/postgres/postgres.ts';
 import { createKey, revokeKey } from '../../../infra/tools/key-admin.ts';
-import { type ApiNode, CLIENT_ADDRESS, type Reply, startNode, writeMarket } from '../../support/api-nodes.ts';
-import { useEngines } from '../../support/engines.ts';
-import { until } from '../../support/pipeline.ts';
-import { openPostgresLine } from '../../support/postgres-line.ts';
+import { useEngines } from '../../support/engines/engines.ts';
+import { openPostgresLine } from '../../support/engines/postgres-line.ts';
+import { type ApiNode, CLIENT_ADDRESS, type Reply, startNode, writeMarket } from '../../support/services/api-nodes.ts';
+import { until } from '../../support/services/pipeline.ts';
 
 const REQUESTS = Number(process.env['ACCESS_REQUESTS'] ?? 1_200);
 const IS_SHOW = REQUESTS >= 10_000;

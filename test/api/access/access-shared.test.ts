@@ -18,8 +18,8 @@ import { createLog } from '../../../infra/runtime/log.ts';
 import { listenPostgres } from '../../../infra/runtime/postgres/listener.ts';
 import { openPostgres } from '../../../infra/runtime/postgres/postgres.ts';
 import { createKey } from '../../../infra/tools/key-admin.ts';
-import { type Teardown, useEngines } from '../../support/engines.ts';
-import { until } from '../../support/pipeline.ts';
+import { type Teardown, useEngines } from '../../support/engines/engines.ts';
+import { until } from '../../support/services/pipeline.ts';
 import { Feed, listing, listingValues, market, NOW, reading } from '../live-fixture.ts';
 
 const log = createLog('test', 'silent');

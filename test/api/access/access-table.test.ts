@@ -14,7 +14,7 @@ import { fillPath } from '../../../infra/dev/documents/endpoint-examples.ts';
 import { migrate } from '../../../infra/postgres/migrate.ts';
 import { openPostgres } from '../../../infra/runtime/postgres/postgres.ts';
 import { createKey, revokeKey } from '../../../infra/tools/key-admin.ts';
-import { type Teardown, useEngines } from '../../support/engines.ts';
+import { type Teardown, useEngines } from '../../support/engines/engines.ts';
 import { market, testApp } from '../live-fixture.ts';
 
 type Answer = { readonly status: number; readonly code: string | null };

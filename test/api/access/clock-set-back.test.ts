@@ -9,7 +9,7 @@ import { createStatusReader } from '../../../api/open-pages/read-status.ts';
 import { SlidingQuantiles } from '../../../api/status/sliding-quantiles.ts';
 import { openStatusStore } from '../../../api/status/status-store.ts';
 import { createLog } from '../../../infra/runtime/log.ts';
-import { answerJson, openEdgeServer } from '../../support/edge-server.ts';
+import { answerJson, openEdgeServer } from '../../support/services/edge-server.ts';
 
 const HOUR_MS = 3_600_000;
 /** The last second of a year. */

@@ -20,7 +20,7 @@ import { listenPostgres } from '../../../infra/runtime/postgres/listener.ts';
 import { openPostgres } from '../../../infra/runtime/postgres/postgres.ts';
 import { changePlan, createKey, revokeKey } from '../../../infra/tools/key-admin.ts';
 import { runKeys } from '../../../infra/tools/keys.ts';
-import { type Teardown, useEngines } from '../../support/engines.ts';
+import { type Teardown, useEngines } from '../../support/engines/engines.ts';
 import { waitFor } from '../../support/wait.ts';
 import { market, testApp } from '../live-fixture.ts';
 

@@ -2,7 +2,7 @@
 import t from 'tap';
 import { toSafeNext } from '../../../api/account-app/guards.ts';
 import { openPostgres } from '../../../infra/runtime/postgres/postgres.ts';
-import { startSilentPostgres } from '../../support/silent-postgres.ts';
+import { startSilentPostgres } from '../../support/engines/silent-postgres.ts';
 import { signUp, startSite } from '../site-fixture.ts';
 import { requestRaw } from '../tool-fixture.ts';
 

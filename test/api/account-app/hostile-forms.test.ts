@@ -3,7 +3,7 @@ import t from 'tap';
 import { openKeyStore } from '../../../api/access/key-store.ts';
 import { findFreePort } from '../../../infra/dev/engines/ports.ts';
 import { createRandom } from '../../../infra/dev/simulator/random.ts';
-import { sendThenRead } from '../../support/send-then-read.ts';
+import { sendThenRead } from '../../support/services/send-then-read.ts';
 import { market, testApp } from '../live-fixture.ts';
 import { ACCOUNT_URL, type Browser, hiddenFields, signUp, startSite } from '../site-fixture.ts';
 

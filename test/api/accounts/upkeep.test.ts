@@ -10,7 +10,7 @@ import { sendLetters, writeLetter } from '../../../api/accounts/mail.ts';
 import { keepTidy, tidyOnce } from '../../../api/accounts/tidy.ts';
 import { createLog } from '../../../infra/runtime/log.ts';
 import { createMetrics, serveMetrics } from '../../../infra/runtime/metrics.ts';
-import type { Teardown } from '../../support/engines.ts';
+import type { Teardown } from '../../support/engines/engines.ts';
 import { waitFor } from '../../support/wait.ts';
 import { PASSWORD, signUp, startSite } from '../site-fixture.ts';
 

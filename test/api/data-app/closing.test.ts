@@ -1,6 +1,6 @@
 // A process that ends while calls are in flight: they are answered before their connections are closed.
 import t from 'tap';
-import { beginCall, openSocket } from '../../support/slow-call.ts';
+import { beginCall, openSocket } from '../../support/services/slow-call.ts';
 import { waitFor } from '../../support/wait.ts';
 import { market, testApp } from '../live-fixture.ts';
 import { startToolService } from '../tool-fixture.ts';

@@ -2,7 +2,7 @@
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib';
 import t from 'tap';
 import { OPERATIONS } from '../../../api/operations/index.ts';
-import { sendThenRead } from '../../support/send-then-read.ts';
+import { sendThenRead } from '../../support/services/send-then-read.ts';
 import { LISTED, listing, listingValues, market, NOW, testApp } from '../live-fixture.ts';
 
 t.test('an unchanged answer is 304 although its ages, and the instant in its cursor, moved (N-14)', async (t) => {

@@ -6,7 +6,7 @@ import { makeOpenApi } from '../../../api/data-app/openapi.ts';
 import { OPERATIONS } from '../../../api/operations/index.ts';
 import { STREAM } from '../../../api/stream/request.ts';
 import { isJsonObject } from '../../../schemas/json-object.ts';
-import { parseFrames } from '../../support/stream-client.ts';
+import { parseFrames } from '../../support/services/stream-client.ts';
 
 const OPTIONS = { operations: [...OPERATIONS, STREAM], baseUrl: 'http://api.test', simulated: false };
 const PLAIN = JSON.parse(JSON.stringify(makeOpenApi(OPTIONS)));

@@ -14,9 +14,9 @@ import { RELAYED } from '../../../api/explorer/relayed-calls.ts';
 import { WEB_MODULES } from '../../../api/web-modules.ts';
 import { findFreePort } from '../../../infra/dev/engines/ports.ts';
 import { NotAnswered } from '../../../infra/runtime/fetch-json.ts';
-import { until } from '../../support/pipeline.ts';
-import { beginCall } from '../../support/slow-call.ts';
-import { StreamClient } from '../../support/stream-client.ts';
+import { until } from '../../support/services/pipeline.ts';
+import { beginCall } from '../../support/services/slow-call.ts';
+import { StreamClient } from '../../support/services/stream-client.ts';
 import { market, markReading, testApp } from '../live-fixture.ts';
 import { ACCOUNT_URL, type Browser, startSite } from '../site-fixture.ts';
 

@@ -1,9 +1,9 @@
 // One window over every kind of failure: each row of its answer has the reason why there is nothing, or the received value (L-08, H-06, H-07).
 import t from 'tap';
-import { useEngines } from '../../support/engines.ts';
-import { SECOND, START } from '../../support/task-driver.ts';
-import { begin, COVERS, reference, SPEC } from '../../support/task-logs.ts';
-import { workLog } from '../../support/worked-log.ts';
+import { useEngines } from '../../support/engines/engines.ts';
+import { SECOND, START } from '../../support/tasks/task-driver.ts';
+import { begin, COVERS, reference, SPEC } from '../../support/tasks/task-logs.ts';
+import { workLog } from '../../support/tasks/worked-log.ts';
 
 t.setTimeout(900_000);
 const engines = await useEngines(t, ['questdb']);

@@ -5,18 +5,18 @@ import t, { type Test } from 'tap';
 import type { HistoryStore } from '../../../api/history/store.ts';
 import { createRandom } from '../../../infra/dev/simulator/random.ts';
 import { toShard } from '../../../schemas/shards.ts';
-import { useEngines } from '../../support/engines.ts';
+import { useEngines } from '../../support/engines/engines.ts';
+import { openTestStore } from '../../support/engines/test-store.ts';
 import {
   type CandleQuestion,
   type EventsQuestion,
   type Oracle,
   PAPER_LAYERS,
   type Question,
-} from '../../support/oracle.ts';
-import { SYMBOLS } from '../../support/paper-log.ts';
-import { PaperWorld } from '../../support/paper-world.ts';
-import { SECOND, START } from '../../support/task-driver.ts';
-import { openTestStore } from '../../support/test-store.ts';
+} from '../../support/tasks/oracle.ts';
+import { SYMBOLS } from '../../support/tasks/paper-log.ts';
+import { PaperWorld } from '../../support/tasks/paper-world.ts';
+import { SECOND, START } from '../../support/tasks/task-driver.ts';
 import { testApp } from '../live-fixture.ts';
 
 /** Questions a stage; the full form runs 200 of each kind: ORACLE_QUESTIONS=200. */

@@ -2,8 +2,8 @@
 import t from 'tap';
 import { makeEventGapRow, makeEventRow } from '../../../processors/task/rows.ts';
 import type { Row } from '../../../schemas/topics.ts';
-import { useEngines } from '../../support/engines.ts';
-import { openTestStore } from '../../support/test-store.ts';
+import { useEngines } from '../../support/engines/engines.ts';
+import { openTestStore } from '../../support/engines/test-store.ts';
 import { Feed, LISTED, listing, listingValues, NOW } from '../live-fixture.ts';
 import { collecting, ELEVEN, type PastAnswer, pastAsker, SECOND } from '../past-fixture.ts';
 

@@ -13,9 +13,9 @@ import { createRandom } from '../../../infra/dev/simulator/random.ts';
 import { ALL_LAYERS } from '../../../schemas/layers/index.ts';
 import { READING_LAYERS } from '../../../schemas/layers/readings.ts';
 import type { Micros } from '../../../schemas/records.ts';
-import { JoinedNode, makeSteps, type Step, VENUE } from '../../support/joined-node.ts';
-import { parseFrames, type StreamEvent } from '../../support/stream-client.ts';
-import { SECOND, START } from '../../support/task-driver.ts';
+import { JoinedNode, makeSteps, type Step, VENUE } from '../../support/services/joined-node.ts';
+import { parseFrames, type StreamEvent } from '../../support/services/stream-client.ts';
+import { SECOND, START } from '../../support/tasks/task-driver.ts';
 
 const SECONDS = 900;
 const RESUMED_WITHIN: Micros = 300 * SECOND;

@@ -7,8 +7,8 @@ import { Task } from '../../../processors/task/task.ts';
 import { codecs } from '../../../schemas/avro/codec.ts';
 import type { Micros } from '../../../schemas/records.ts';
 import type { StateEntry } from '../../../schemas/topics.ts';
-import { type Appended, SECOND, TestLog } from '../../support/task-driver.ts';
-import { allLayers, mark, reference } from '../../support/task-logs.ts';
+import { type Appended, SECOND, TestLog } from '../../support/tasks/task-driver.ts';
+import { allLayers, mark, reference } from '../../support/tasks/task-logs.ts';
 
 const NO_BODY = { symbol: null, reading: null, span: null, listing: null, capability: null };
 const VENUE = allLayers.id;

@@ -6,7 +6,7 @@ import { StreamHub } from '../../../api/stream/hub.ts';
 import { findListingPolicy } from '../../../schemas/policies.ts';
 import type { Micros } from '../../../schemas/records.ts';
 import type { CapabilityVersion, ListingVersion } from '../../../schemas/topics.ts';
-import { StreamClient } from '../../support/stream-client.ts';
+import { StreamClient } from '../../support/services/stream-client.ts';
 import {
   capability,
   type Feed,

@@ -6,8 +6,8 @@ import type { GapCause } from '../../../schemas/gap-causes.ts';
 import type { Timeframe } from '../../../schemas/layers/candle.ts';
 import type { CandleRecord, Digits, Micros, PriceType } from '../../../schemas/records.ts';
 import type { Row } from '../../../schemas/topics.ts';
-import { useEngines } from '../../support/engines.ts';
-import { openTestStore, storeAway } from '../../support/test-store.ts';
+import { useEngines } from '../../support/engines/engines.ts';
+import { openTestStore, storeAway } from '../../support/engines/test-store.ts';
 import { Feed, LISTED, listing, listingValues, markReading, NOW } from '../live-fixture.ts';
 import { BTCUSD, collecting, ELEVEN, type PastAnswer, pastAsker, SECOND } from '../past-fixture.ts';
 

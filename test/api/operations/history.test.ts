@@ -8,8 +8,8 @@ import type { ReadingLayer } from '../../../schemas/layers/index.ts';
 import { LAYERS } from '../../../schemas/layers/readings.ts';
 import type { Micros } from '../../../schemas/records.ts';
 import type { Reading, Row } from '../../../schemas/topics.ts';
-import { useEngines } from '../../support/engines.ts';
-import { openTestStore, storeAway } from '../../support/test-store.ts';
+import { useEngines } from '../../support/engines/engines.ts';
+import { openTestStore, storeAway } from '../../support/engines/test-store.ts';
 import {
   capability,
   Feed,

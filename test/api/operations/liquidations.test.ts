@@ -7,8 +7,8 @@ import type { GapCause } from '../../../schemas/gap-causes.ts';
 import type { LiquidationRecord, Micros } from '../../../schemas/records.ts';
 import { findItems, hashSettledItems } from '../../../schemas/settled-items.ts';
 import type { LayerCapability, Row } from '../../../schemas/topics.ts';
-import { useEngines } from '../../support/engines.ts';
-import { openTestStore, storeAway } from '../../support/test-store.ts';
+import { useEngines } from '../../support/engines/engines.ts';
+import { openTestStore, storeAway } from '../../support/engines/test-store.ts';
 import { Feed, LISTED, listing, listingValues, micros, NOW } from '../live-fixture.ts';
 import { BTCUSD, collecting, ELEVEN, type PastAnswer, pastAsker, SECOND } from '../past-fixture.ts';
 

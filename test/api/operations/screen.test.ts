@@ -10,8 +10,8 @@ import { ScreenPages } from '../../../api/operations/screen-pages.ts';
 import { createLog } from '../../../infra/runtime/log.ts';
 import { openQuestdbReader } from '../../../infra/runtime/questdb/reader.ts';
 import { formatInstant } from '../../../schemas/instants.ts';
-import { startSilentPostgres } from '../../support/silent-postgres.ts';
-import { storeAway } from '../../support/test-store.ts';
+import { startSilentPostgres } from '../../support/engines/silent-postgres.ts';
+import { storeAway } from '../../support/engines/test-store.ts';
 import {
   capability,
   Feed,

@@ -1,6 +1,6 @@
 // The cost of a payment in every outcome of the interface's charging table, on a real chain, facilitator and PostgreSQL (P-02 to P-05, P-08).
 import t from 'tap';
-import { startPaymentWorld } from '../../support/payment-world.ts';
+import { startPaymentWorld } from '../../support/services/payment-world.ts';
 import {
   offersFor,
   readErrorCode,

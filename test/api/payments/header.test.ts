@@ -7,7 +7,7 @@ import { findAuthorizationFault, isForPlan, matchOffer } from '../../../api/paym
 import { computePriceOfRules, listOffers, toLedgerClass } from '../../../api/payments/offers.ts';
 import { CATALOGUE } from '../../../schemas/errors.ts';
 import { createRandom } from '../../support/mutations.ts';
-import { startPaymentWorld } from '../../support/payment-world.ts';
+import { startPaymentWorld } from '../../support/services/payment-world.ts';
 import { waitFor } from '../../support/wait.ts';
 import { TERMS } from '../live-fixture.ts';
 import { offersFor, readErrorCode, readLedger, send, sign, startPaidApi, toHeader } from './paid-api.ts';

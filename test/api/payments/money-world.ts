@@ -14,7 +14,7 @@ import { openPurchases } from '../../../api/payments/purchases.ts';
 import { type SettlementDeps, startSettlement } from '../../../api/payments/settlement.ts';
 import { openPaymentStore } from '../../../api/payments/store.ts';
 import { createLog } from '../../../infra/runtime/log.ts';
-import { signPayment } from '../../support/payment-world.ts';
+import { signPayment } from '../../support/services/payment-world.ts';
 import { TERMS } from '../live-fixture.ts';
 import { inSeconds, toHeader } from './paid-api.ts';
 

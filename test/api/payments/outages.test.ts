@@ -5,9 +5,9 @@ import type { FileLinks } from '../../../api/files/links.ts';
 import { migrate } from '../../../infra/postgres/migrate.ts';
 import { openPostgres } from '../../../infra/runtime/postgres/postgres.ts';
 import { createKey } from '../../../infra/tools/key-admin.ts';
-import { type Teardown, useEngines } from '../../support/engines.ts';
-import { startPaymentWorld } from '../../support/payment-world.ts';
-import { openPostgresLine } from '../../support/postgres-line.ts';
+import { type Teardown, useEngines } from '../../support/engines/engines.ts';
+import { openPostgresLine } from '../../support/engines/postgres-line.ts';
+import { startPaymentWorld } from '../../support/services/payment-world.ts';
 import { waitFor } from '../../support/wait.ts';
 import {
   freshPool,

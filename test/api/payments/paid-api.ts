@@ -13,8 +13,8 @@ import type { AgentRules } from '../../../api/rules/desk.ts';
 import { migrate } from '../../../infra/postgres/migrate.ts';
 import { createLog } from '../../../infra/runtime/log.ts';
 import { openPostgres } from '../../../infra/runtime/postgres/postgres.ts';
-import { type Teardown, useEngines } from '../../support/engines.ts';
-import { type Authorization, NETWORK, type PaymentWorld, signPayment } from '../../support/payment-world.ts';
+import { type Teardown, useEngines } from '../../support/engines/engines.ts';
+import { type Authorization, NETWORK, type PaymentWorld, signPayment } from '../../support/services/payment-world.ts';
 import { waitFor } from '../../support/wait.ts';
 import { market, testApp } from '../live-fixture.ts';
 

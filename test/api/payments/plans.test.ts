@@ -1,7 +1,7 @@
 // Plans bought with USDC: settled before the answer, the key delivered once, with a failure at any point (P-06).
 import t from 'tap';
 import type { Offer } from '../../../api/payments/offers.ts';
-import { type PaymentWorld, startPaymentWorld } from '../../support/payment-world.ts';
+import { type PaymentWorld, startPaymentWorld } from '../../support/services/payment-world.ts';
 import { waitFor } from '../../support/wait.ts';
 import {
   type Answer,

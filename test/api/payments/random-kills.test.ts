@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import type { PrivateKeyAccount } from 'viem/accounts';
 import { createRandom } from '../../../infra/dev/simulator/random.ts';
-import { DOLLAR } from '../../support/payment-world.ts';
+import { DOLLAR } from '../../support/services/payment-world.ts';
 import { waitFor } from '../../support/wait.ts';
 import {
   type Answer,

@@ -2,7 +2,7 @@
 import t, { type Test } from 'tap';
 import { encodeFunctionData, type Hex, parseAbi } from 'viem';
 import { REASONS, readReason } from '../../../api/payments/reasons.ts';
-import { type PaymentWorld, startPaymentWorld } from '../../support/payment-world.ts';
+import { type PaymentWorld, startPaymentWorld } from '../../support/services/payment-world.ts';
 import { waitFor } from '../../support/wait.ts';
 import {
   type Answer,

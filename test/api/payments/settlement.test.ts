@@ -10,7 +10,7 @@ import { openPurchases } from '../../../api/payments/purchases.ts';
 import { startSettlement } from '../../../api/payments/settlement.ts';
 import { openPaymentStore } from '../../../api/payments/store.ts';
 import type { Logger } from '../../../infra/runtime/log.ts';
-import type { Teardown } from '../../support/engines.ts';
+import type { Teardown } from '../../support/engines/engines.ts';
 import { waitFor } from '../../support/wait.ts';
 import { freshPool } from './paid-api.ts';
 

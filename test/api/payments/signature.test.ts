@@ -5,7 +5,7 @@ import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { decodePayment, type SignedPayment } from '../../../api/payments/header.ts';
 import { listOffers } from '../../../api/payments/offers.ts';
 import { checkSigner } from '../../../api/payments/signature.ts';
-import { signPayment } from '../../support/payment-world.ts';
+import { signPayment } from '../../support/services/payment-world.ts';
 import { TERMS } from '../live-fixture.ts';
 import { toHeader } from './paid-api.ts';
 

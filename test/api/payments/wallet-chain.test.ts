@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import t from 'tap';
 import { openPaymentChain } from '../../../api/payments/chain.ts';
 import { type RecoveryDeps, recoverKey, WalletUndecided } from '../../../api/payments/recover-key.ts';
-import type { Teardown } from '../../support/engines.ts';
+import type { Teardown } from '../../support/engines/engines.ts';
 
 const PAYER = `0x${'bb'.repeat(20)}` as const;
 const SIGNATURE = `0x${'11'.repeat(97)}`;

@@ -14,8 +14,8 @@ import { changeRule, createRule, readTransitions, removeRule } from '../../../ap
 import { findDirectory } from '../../../api/selection/directory.ts';
 import { createKey } from '../../../infra/tools/key-admin.ts';
 import { formatInstant } from '../../../schemas/instants.ts';
-import type { Teardown } from '../../support/engines.ts';
-import { startPaymentWorld } from '../../support/payment-world.ts';
+import type { Teardown } from '../../support/engines/engines.ts';
+import { startPaymentWorld } from '../../support/services/payment-world.ts';
 import { waitFor } from '../../support/wait.ts';
 import { market, testApp } from '../live-fixture.ts';
 import { freshPool, offersFor, send, settledLedger, sign, startPaidApi, withPayment } from '../payments/paid-api.ts';

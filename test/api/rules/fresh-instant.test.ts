@@ -4,7 +4,7 @@ import { openAgentRules } from '../../../api/rules/desk.ts';
 import { recordEvaluations } from '../../../api/rules/record.ts';
 import type { RuleDraft } from '../../../api/rules/rule.ts';
 import { createRule } from '../../../api/rules/store.ts';
-import type { Teardown } from '../../support/engines.ts';
+import type { Teardown } from '../../support/engines/engines.ts';
 import { market, markReading } from '../live-fixture.ts';
 import { freshPool } from '../payments/paid-api.ts';
 

@@ -6,7 +6,7 @@ import { createHistoryStore } from '../../../api/history/store.ts';
 import { startRules } from '../../../api/rules/rules.ts';
 import { createLog } from '../../../infra/runtime/log.ts';
 import { openQuestdbReader } from '../../../infra/runtime/questdb/reader.ts';
-import { startSilentPostgres } from '../../support/silent-postgres.ts';
+import { startSilentPostgres } from '../../support/engines/silent-postgres.ts';
 import { market, NOW } from '../live-fixture.ts';
 
 /** Each rule reads a column of its own. */

@@ -4,7 +4,7 @@ import { createHistoryStore } from '../../../api/history/store.ts';
 import { createImpatientStore } from '../../../api/rules/impatient-store.ts';
 import { createLog } from '../../../infra/runtime/log.ts';
 import { openQuestdbReader } from '../../../infra/runtime/questdb/reader.ts';
-import { startSilentPostgres } from '../../support/silent-postgres.ts';
+import { startSilentPostgres } from '../../support/engines/silent-postgres.ts';
 import { waitFor } from '../../support/wait.ts';
 
 t.test('a store that was found silent is not asked again until it answers', async (t) => {

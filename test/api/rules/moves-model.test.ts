@@ -12,8 +12,8 @@ import { changeRule, createRule, removeRule } from '../../../api/rules/store.ts'
 import { addWebhook, enableWebhook, listWebhooks, removeWebhook } from '../../../api/rules/webhooks.ts';
 import { createRandom } from '../../../infra/dev/simulator/random.ts';
 import { createLog } from '../../../infra/runtime/log.ts';
-import { isSignedWebhook } from '../../support/signed-webhook.ts';
-import { startReceiver } from '../../support/webhook-receiver.ts';
+import { isSignedWebhook } from '../../support/services/signed-webhook.ts';
+import { startReceiver } from '../../support/services/webhook-receiver.ts';
 import { freshPool } from '../payments/paid-api.ts';
 
 t.setTimeout(0);

@@ -7,8 +7,8 @@ import { codecs, decodeLiveHead } from '../../../schemas/avro/codec.ts';
 import { READING_LAYERS } from '../../../schemas/layers/readings.ts';
 import type { Micros } from '../../../schemas/records.ts';
 import type { Reading } from '../../../schemas/topics.ts';
-import { makeSteps, VENUE } from '../../support/joined-node.ts';
-import { SECOND } from '../../support/task-driver.ts';
+import { makeSteps, VENUE } from '../../support/services/joined-node.ts';
+import { SECOND } from '../../support/tasks/task-driver.ts';
 
 type Recorded = { readonly at: Micros; readonly reading: Reading | null };
 

@@ -4,8 +4,8 @@ import { evaluateNow, MarketAt, type Outcome } from '../../../api/rules/evaluati
 import { Questions, Selections } from '../../../api/rules/questions.ts';
 import { RecentStates } from '../../../api/rules/recent-states.ts';
 import type { Micros } from '../../../schemas/records.ts';
-import { useEngines } from '../../support/engines.ts';
-import { openTestStore } from '../../support/test-store.ts';
+import { useEngines } from '../../support/engines/engines.ts';
+import { openTestStore } from '../../support/engines/test-store.ts';
 import { Feed, listing, listingValues, micros } from '../live-fixture.ts';
 import { candle, MINUTE, withCandles } from '../screen/market.ts';
 

@@ -10,7 +10,7 @@ import type { RuleDraft } from '../../../api/rules/rule.ts';
 import { createRule } from '../../../api/rules/store.ts';
 import { addWebhook, enableWebhook, listWebhooks } from '../../../api/rules/webhooks.ts';
 import { createLog } from '../../../infra/runtime/log.ts';
-import { startReceiver } from '../../support/webhook-receiver.ts';
+import { startReceiver } from '../../support/services/webhook-receiver.ts';
 import { freshPool } from '../payments/paid-api.ts';
 
 t.setTimeout(900_000);

@@ -14,9 +14,9 @@ import { changeRule, createRule } from '../../../api/rules/store.ts';
 import { callWebhook, findWebhookFault, SIGNATURE_HEADER } from '../../../api/rules/webhook-call.ts';
 import { addWebhook, enableWebhook, listWebhooks, removeWebhook } from '../../../api/rules/webhooks.ts';
 import { createLog } from '../../../infra/runtime/log.ts';
-import { isSignedWebhook } from '../../support/signed-webhook.ts';
+import { isSignedWebhook } from '../../support/services/signed-webhook.ts';
+import { startReceiver } from '../../support/services/webhook-receiver.ts';
 import { waitFor } from '../../support/wait.ts';
-import { startReceiver } from '../../support/webhook-receiver.ts';
 import { freshPool } from '../payments/paid-api.ts';
 
 t.setTimeout(900_000);

@@ -6,8 +6,8 @@ import { listDocumentedQueries } from '../../../infra/dev/tools/documented-queri
 import { formatInstant } from '../../../schemas/instants.ts';
 import type { Micros } from '../../../schemas/records.ts';
 import type { Row } from '../../../schemas/topics.ts';
-import { useEngines } from '../../support/engines.ts';
-import { openTestStore } from '../../support/test-store.ts';
+import { useEngines } from '../../support/engines/engines.ts';
+import { openTestStore } from '../../support/engines/test-store.ts';
 import { Feed, LISTED, listing, listingValues, markReading, micros, NOW, reading, testApp } from '../live-fixture.ts';
 import { type Bar, candle, HOUR, MINUTE, sampled, withCandles } from '../screen/market.ts';
 

@@ -2,7 +2,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import t from 'tap';
-import { findViolations, isTooWide, openChromium, shoot, visit } from '../../support/browser.ts';
+import { findViolations, isTooWide, openChromium, shoot, visit } from '../../support/services/browser.ts';
 import {
   authorizeUrl,
   computeChallenge,

@@ -10,7 +10,7 @@ import { hashToken } from '../../../api/accounts/token-hash.ts';
 import { findFreePort } from '../../../infra/dev/engines/ports.ts';
 import { createRandom } from '../../../infra/dev/simulator/random.ts';
 import { openPostgres } from '../../../infra/runtime/postgres/postgres.ts';
-import { useEngines } from '../../support/engines.ts';
+import { useEngines } from '../../support/engines/engines.ts';
 import { waitFor } from '../../support/wait.ts';
 import { hiddenFields } from '../site-fixture.ts';
 import {

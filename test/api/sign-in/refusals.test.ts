@@ -1,6 +1,6 @@
 // Requests that the sign-in refuses, and the cost of a refusal: nothing, the code, or the connection (T-08, T-09).
 import t, { type Test } from 'tap';
-import { sendThenRead } from '../../support/send-then-read.ts';
+import { sendThenRead } from '../../support/services/send-then-read.ts';
 import {
   type Asked,
   authorizeUrl,

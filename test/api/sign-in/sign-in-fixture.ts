@@ -10,7 +10,7 @@ import { beginSession } from '../../../api/accounts/sessions.ts';
 import { createSignInModule } from '../../../api/sign-in/sign-in-module.ts';
 import { findFreePort } from '../../../infra/dev/engines/ports.ts';
 import { createLog } from '../../../infra/runtime/log.ts';
-import type { Teardown } from '../../support/engines.ts';
+import type { Teardown } from '../../support/engines/engines.ts';
 import { hiddenFields, startSite } from '../site-fixture.ts';
 
 export const MCP_URL = 'http://localhost:8081/mcp';

@@ -9,7 +9,7 @@ import { createLog } from '../../../infra/runtime/log.ts';
 import { openPostgres } from '../../../infra/runtime/postgres/postgres.ts';
 import { codecs } from '../../../schemas/avro/codec.ts';
 import { makeLiveEntry } from '../../../schemas/topics.ts';
-import { useEngines } from '../../support/engines.ts';
+import { useEngines } from '../../support/engines/engines.ts';
 import { LISTED, market, NOW, post, reading, testApp } from '../live-fixture.ts';
 
 const log = createLog('status-test', 'silent');

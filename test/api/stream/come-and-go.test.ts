@@ -5,7 +5,7 @@ import { PLANS } from '../../../api/contract/plans.ts';
 import { readNames } from '../../../api/operations/listing-input.ts';
 import { StreamHub } from '../../../api/stream/hub.ts';
 import { readRequest } from '../../../api/stream/request.ts';
-import { collectEvents, type StreamEvent } from '../../support/stream-client.ts';
+import { collectEvents, type StreamEvent } from '../../support/services/stream-client.ts';
 import { listing, listingValues, market, NOW } from '../live-fixture.ts';
 import { SECOND } from './bench.ts';
 

@@ -2,7 +2,7 @@
 import t from 'tap';
 import type { Micros } from '../../../schemas/records.ts';
 import type { Row } from '../../../schemas/topics.ts';
-import type { StreamClient } from '../../support/stream-client.ts';
+import type { StreamClient } from '../../support/services/stream-client.ts';
 import { reading } from '../live-fixture.ts';
 import { Bench, SECOND, state } from './bench.ts';
 

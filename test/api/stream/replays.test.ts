@@ -9,7 +9,7 @@ import { readRequest, type StreamRequest } from '../../../api/stream/request.ts'
 import type { Stream } from '../../../api/stream/stream.ts';
 import { formatInstant } from '../../../schemas/instants.ts';
 import type { Micros } from '../../../schemas/records.ts';
-import { parseFrames, type StreamEvent } from '../../support/stream-client.ts';
+import { parseFrames, type StreamEvent } from '../../support/services/stream-client.ts';
 import { waitFor } from '../../support/wait.ts';
 import { type Feed, listing, listingValues, market, markReading, NOW, reading } from '../live-fixture.ts';
 

@@ -9,7 +9,7 @@ import { readRequest } from '../../../api/stream/request.ts';
 import type { Stream } from '../../../api/stream/stream.ts';
 import type { Micros } from '../../../schemas/records.ts';
 import type { LiveEntry, Reading, Row } from '../../../schemas/topics.ts';
-import { collectEvents, type StreamEvent } from '../../support/stream-client.ts';
+import { collectEvents, type StreamEvent } from '../../support/services/stream-client.ts';
 import {
   capability,
   type Feed,

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import t from 'tap';
-import { parseFrames } from '../../support/stream-client.ts';
+import { parseFrames } from '../../support/services/stream-client.ts';
 import { market } from '../live-fixture.ts';
 import { Bench, BTC } from './bench.ts';
 

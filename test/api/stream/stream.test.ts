@@ -1,6 +1,6 @@
 // GET /v2/stream over the real memory copy: every event, statuses that time brings, and its ends (ST-01 to ST-04, ST-09).
 import t from 'tap';
-import type { StreamEvent } from '../../support/stream-client.ts';
+import type { StreamEvent } from '../../support/services/stream-client.ts';
 import { capability, Feed, LISTED, listing, listingValues, micros, NOW, reading } from '../live-fixture.ts';
 import { Bench, BTC, crowd, SECOND, state } from './bench.ts';
 

@@ -6,7 +6,7 @@ import { followListing, unfollowListing } from '../../../api/stream/listing-chan
 import { readRequest, selectAt } from '../../../api/stream/request.ts';
 import { Stream } from '../../../api/stream/stream.ts';
 import { TrackBoard } from '../../../api/stream/track-board.ts';
-import { collectEvents } from '../../support/stream-client.ts';
+import { collectEvents } from '../../support/services/stream-client.ts';
 import { market, NOW } from '../live-fixture.ts';
 import { SECOND } from './bench.ts';
 

@@ -10,7 +10,7 @@ import { liquidations } from '../../../api/operations/liquidations.ts';
 import { MOST_BYTES } from '../../../api/tool-app/call-api.ts';
 import { renderTools } from '../../../api/tool-app/tools.ts';
 import { READING_LAYERS } from '../../../schemas/layers/readings.ts';
-import { until } from '../../support/pipeline.ts';
+import { until } from '../../support/services/pipeline.ts';
 import { capability, Feed, listing, listingValues, market, markReading } from '../live-fixture.ts';
 import { connectClient, ERAS, startToolService, TOOL_NAMES } from '../tool-fixture.ts';
 import { ACCOUNTS, askedMarket } from '../tool-market.ts';

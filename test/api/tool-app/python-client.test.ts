@@ -4,7 +4,7 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import t from 'tap';
-import { installPackages } from '../../support/python-packages.ts';
+import { installPackages } from '../../support/python/python-packages.ts';
 import { startToolService, TOOL_NAMES } from '../tool-fixture.ts';
 import { askedMarket } from '../tool-market.ts';
 

@@ -4,9 +4,9 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import t from 'tap';
 import { MOST_BYTES } from '../../../api/tool-app/call-api.ts';
 import { QUERIES } from '../../../api/tool-app/dql-page.ts';
-import { useEngines } from '../../support/engines.ts';
-import { openTestStore } from '../../support/test-store.ts';
-import { type Ago, type ToolCall, traderQuestions, wrongCalls } from '../../support/trader-questions.ts';
+import { type Ago, type ToolCall, traderQuestions, wrongCalls } from '../../support/documents/trader-questions.ts';
+import { useEngines } from '../../support/engines/engines.ts';
+import { openTestStore } from '../../support/engines/test-store.ts';
 import { NOW } from '../live-fixture.ts';
 import { startToolService } from '../tool-fixture.ts';
 import { ACCOUNTS, askedMarket, askedRows } from '../tool-market.ts';

@@ -6,7 +6,7 @@ import { text as readAll } from 'node:stream/consumers';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import t, { type Test } from 'tap';
-import { answerJson, openEdgeServer } from '../../support/edge-server.ts';
+import { answerJson, openEdgeServer } from '../../support/services/edge-server.ts';
 import { ERAS, startToolService, TOOL_NAMES } from '../tool-fixture.ts';
 import { askedMarket } from '../tool-market.ts';
 

@@ -20,7 +20,7 @@ import type {
   ScreenAnswer,
   SnapshotsAnswer,
 } from '../../../clients/typescript/src/index.ts';
-import { answerJson, type EdgeAnswer, frame, openEdgeServer } from '../../support/edge-server.ts';
+import { answerJson, type EdgeAnswer, frame, openEdgeServer } from '../../support/services/edge-server.ts';
 
 type Asked = { readonly method: string; readonly path: string; readonly sent: Readonly<Record<string, unknown>> };
 

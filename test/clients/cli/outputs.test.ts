@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers';
 import t, { type Test } from 'tap';
 import { OPERATIONS } from '../../../api/operations/index.ts';
 import { PROJECT_ROOT } from '../../../infra/dev/engines/java.ts';
-import { answerJson, openEdgeServer, refuse } from '../../support/edge-server.ts';
+import { answerJson, openEdgeServer, refuse } from '../../support/services/edge-server.ts';
 
 const MAIN = join(PROJECT_ROOT, 'clients', 'cli', 'main.ts');
 /** Every write to it fails for lack of room. */

@@ -17,7 +17,7 @@ import { runPerp } from '../../../clients/cli/program.ts';
 import { readPeriod } from '../../../clients/cli/run.ts';
 import { ApiError } from '../../../clients/typescript/src/index.ts';
 import { market, markReading, NOW, testApp } from '../../api/live-fixture.ts';
-import { answerJson, type EdgeAnswer, openEdgeServer, refuse } from '../../support/edge-server.ts';
+import { answerJson, type EdgeAnswer, openEdgeServer, refuse } from '../../support/services/edge-server.ts';
 import { waitFor } from '../../support/wait.ts';
 
 const home = mkdtempSync(join(tmpdir(), 'perp-'));

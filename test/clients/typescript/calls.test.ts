@@ -15,7 +15,7 @@ import {
   openEdgeServer,
   refuse,
   stream,
-} from '../../support/edge-server.ts';
+} from '../../support/services/edge-server.ts';
 
 const { app, keys } = await testApp(market());
 const baseUrl = await app.listen({ host: '127.0.0.1', port: 0 });

@@ -17,8 +17,8 @@ import {
 } from '../../../clients/typescript/src/node.ts';
 import { openFolderStore } from '../../../infra/runtime/object-store.ts';
 import { market, NOW, testApp } from '../../api/live-fixture.ts';
-import { buildDay, makeProof } from '../../support/anchored-day.ts';
-import { answerJson, type EdgeAnswer, openEdgeServer } from '../../support/edge-server.ts';
+import { buildDay, makeProof } from '../../support/days/anchored-day.ts';
+import { answerJson, type EdgeAnswer, openEdgeServer } from '../../support/services/edge-server.ts';
 
 const FILE_BYTES = 300_000;
 const makeFolder = (t: Test | typeof import('tap').t): string => {

@@ -7,7 +7,7 @@ import t, { type Test } from 'tap';
 import { createClient, type Followed, type FollowedGap, figuresOf } from '../../../clients/typescript/src/index.ts';
 import { toAnswerForm } from '../../../clients/typescript/src/past.ts';
 import { formatInstant, formatInstantMicros, parseInstant } from '../../../schemas/instants.ts';
-import { answerJson, frame, openEdgeServer } from '../../support/edge-server.ts';
+import { answerJson, frame, openEdgeServer } from '../../support/services/edge-server.ts';
 
 const T0 = Date.parse('2026-01-15T12:00:00.000Z');
 const WINDOW_S = 10;

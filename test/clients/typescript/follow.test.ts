@@ -9,7 +9,7 @@ import {
   type FollowedGap,
   type FollowedStale,
 } from '../../../clients/typescript/src/index.ts';
-import { answerJson, type EdgeAnswer, frame, openEdgeServer, stream } from '../../support/edge-server.ts';
+import { answerJson, type EdgeAnswer, frame, openEdgeServer, stream } from '../../support/services/edge-server.ts';
 
 const T0 = Date.parse('2026-01-15T12:00:00.000Z');
 const at = (seconds: number): string => new Date(T0 + seconds * 1_000).toISOString();

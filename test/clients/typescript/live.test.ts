@@ -5,7 +5,7 @@ import { ApiError, type Connection, createClient, type LiveEvent } from '../../.
 import { readFrames } from '../../../clients/typescript/src/sse.ts';
 import { computeReturnMs } from '../../../clients/typescript/src/wait.ts';
 import { market, markReading, NOW, testApp } from '../../api/live-fixture.ts';
-import { type EdgeAnswer, frame, openEdgeServer, refuse, stream } from '../../support/edge-server.ts';
+import { type EdgeAnswer, frame, openEdgeServer, refuse, stream } from '../../support/services/edge-server.ts';
 import { waitFor } from '../../support/wait.ts';
 
 const HELLO = {

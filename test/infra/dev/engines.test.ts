@@ -13,8 +13,8 @@ import { type EngineName, startEngines } from '../../../infra/dev/engines/engine
 import { findFreePort, isFree } from '../../../infra/dev/engines/ports.ts';
 import { choosePostgresHome } from '../../../infra/dev/engines/postgres.ts';
 import { endProcess, isAlive, readIdentity } from '../../../infra/dev/engines/process-identity.ts';
-import { ownEngines } from '../../support/engines.ts';
-import { noSmallDisk, smallDisk } from '../../support/small-disk.ts';
+import { ownEngines } from '../../support/engines/engines.ts';
+import { noSmallDisk, smallDisk } from '../../support/engines/small-disk.ts';
 import { waitFor } from '../../support/wait.ts';
 
 const ONLY_ANVIL = { kafka: false, questdb: false, postgres: false } as const;

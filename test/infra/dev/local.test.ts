@@ -18,7 +18,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
 import { createProgress } from '../../../infra/dev/local/progress.ts';
-import { countAssertions } from '../../support/tap-count.ts';
+import { countAssertions } from '../../support/run/tap-count.ts';
 import { waitFor } from '../../support/wait.ts';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));

@@ -1,7 +1,7 @@
 // Which files `npm test` runs beside the opening: a file on the engines among them waits for cores that it does not get.
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
-import { needsEngines } from '../../support/needed-engines.ts';
+import { needsEngines } from '../../support/run/needed-engines.ts';
 
 const folder = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '');
 const asks = (name: string): boolean => needsEngines(`${folder}/${name}.test.ts`, folder);

@@ -21,7 +21,7 @@ import { createRowSender } from '../../../infra/runtime/questdb/row-sender.ts';
 import { openS3Store } from '../../../infra/runtime/s3-store.ts';
 import { readHistoryWatermark } from '../../../processors/nightly/history-watermark.ts';
 import { identifyChain } from '../../../processors/nightly/steps/anchor/chain.ts';
-import { startSilentPostgres } from '../../support/silent-postgres.ts';
+import { startSilentPostgres } from '../../support/engines/silent-postgres.ts';
 import { waitFor } from '../../support/wait.ts';
 
 const log = createLog('deadlines-test', 'silent');

@@ -5,7 +5,7 @@ import { prepareDatabase } from '../../../infra/postgres/prepare-database.ts';
 import { createLog } from '../../../infra/runtime/log.ts';
 import { guardAway, isAway, isOutOfService } from '../../../infra/runtime/postgres/away.ts';
 import { openPostgres } from '../../../infra/runtime/postgres/postgres.ts';
-import { useEngines } from '../../support/engines.ts';
+import { useEngines } from '../../support/engines/engines.ts';
 import { waitFor } from '../../support/wait.ts';
 
 type Asked = Parameters<typeof guardAway>[0];

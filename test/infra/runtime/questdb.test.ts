@@ -8,7 +8,7 @@ import { openPostgres } from '../../../infra/runtime/postgres/postgres.ts';
 import { openQuestdbReader } from '../../../infra/runtime/questdb/reader.ts';
 import { createRowSender, RowsRefused } from '../../../infra/runtime/questdb/row-sender.ts';
 import type { Row } from '../../../schemas/topics.ts';
-import { ownEngines } from '../../support/engines.ts';
+import { ownEngines } from '../../support/engines/engines.ts';
 
 // A loaded machine takes its time to start a broker or a database again.
 t.setTimeout(900_000);

@@ -9,8 +9,8 @@ import { prepareDatabase } from '../../../infra/postgres/prepare-database.ts';
 import { guardAway, isAway, isOutOfService } from '../../../infra/runtime/postgres/away.ts';
 import { openPostgres } from '../../../infra/runtime/postgres/postgres.ts';
 import { openQuestdbReader } from '../../../infra/runtime/questdb/reader.ts';
-import { createAuthority } from '../../support/certificates.ts';
-import { pemFolder } from '../../support/secure-engines.ts';
+import { createAuthority } from '../../support/engines/certificates.ts';
+import { pemFolder } from '../../support/engines/secure-engines.ts';
 import { waitFor } from '../../support/wait.ts';
 
 type Answer = (socket: Socket) => void;

@@ -7,7 +7,7 @@ import { createRowSender } from '../../../infra/runtime/questdb/row-sender.ts';
 import { ensureTables } from '../../../processors/sinks/ensure-tables.ts';
 import { ANCHORED_TABLES, type AnchoredColumn, type AnchoredTable, listStored } from '../../../schemas/anchored.ts';
 import { toTableName } from '../../../schemas/tables.ts';
-import { useEngines } from '../../support/engines.ts';
+import { useEngines } from '../../support/engines/engines.ts';
 
 const DAY = '2026-01-10';
 const LISTING = 'binance:BTCUSDT';

@@ -8,7 +8,7 @@ import t from 'tap';
 import { ARCHIVE_CONFIG, openArchiveStore } from '../../../infra/runtime/archive-store.ts';
 import { readConfig } from '../../../infra/runtime/config.ts';
 import { openS3Store } from '../../../infra/runtime/s3-store.ts';
-import { startS3Server } from '../../support/s3-server.ts';
+import { startS3Server } from '../../support/engines/s3-server.ts';
 import { waitFor } from '../../support/wait.ts';
 
 t.setTimeout(900_000);

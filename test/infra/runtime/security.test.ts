@@ -21,8 +21,8 @@ import { openPostgres } from '../../../infra/runtime/postgres/postgres.ts';
 import { openQuestdbHttp, parseQuestdbHttp } from '../../../infra/runtime/questdb/http.ts';
 import { openQuestdbReader } from '../../../infra/runtime/questdb/reader.ts';
 import { createRowSender } from '../../../infra/runtime/questdb/row-sender.ts';
-import { createAuthority } from '../../support/certificates.ts';
-import { ownEngines } from '../../support/engines.ts';
+import { createAuthority } from '../../support/engines/certificates.ts';
+import { ownEngines } from '../../support/engines/engines.ts';
 import {
   addScramUser,
   BROKER_NAME,
@@ -32,8 +32,8 @@ import {
   SASL_USER,
   securePostgres,
   startSecureKafka,
-} from '../../support/secure-engines.ts';
-import { startTlsProxy } from '../../support/tls-proxy.ts';
+} from '../../support/engines/secure-engines.ts';
+import { startTlsProxy } from '../../support/engines/tls-proxy.ts';
 import { waitFor } from '../../support/wait.ts';
 
 const log = createLog('security-test', 'silent');

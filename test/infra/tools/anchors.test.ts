@@ -13,8 +13,8 @@ import { toTreeKey } from '../../../schemas/anchor-chain.ts';
 import { formatPartitionLeaf } from '../../../schemas/anchored.ts';
 import { hashLeaf } from '../../../schemas/merkle/hash.ts';
 import { createTree } from '../../../schemas/merkle/tree.ts';
-import { openNode } from '../../support/anchor-chain.ts';
-import { ownEngines, useEngines } from '../../support/engines.ts';
+import { openNode } from '../../support/days/anchor-chain.ts';
+import { ownEngines, useEngines } from '../../support/engines/engines.ts';
 
 t.setTimeout(900_000);
 const DAYS = ['2026-01-10', '2026-01-11'];

@@ -12,7 +12,7 @@ import {
   startPaidApi,
   withPayment,
 } from '../../api/payments/paid-api.ts';
-import { startPaymentWorld } from '../../support/payment-world.ts';
+import { startPaymentWorld } from '../../support/services/payment-world.ts';
 
 const CALL = { body: { where: 'base = BTC', layers: ['mark'] } };
 

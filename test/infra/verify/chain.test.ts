@@ -16,10 +16,10 @@ import {
   makeDayAnswer,
   makeProof,
   writeTable,
-} from '../../support/anchored-day.ts';
-import { useEngines } from '../../support/engines.ts';
-import { openAnchorChain } from '../../support/posted-roots.ts';
-import { failedSteps, openVerifiers, runBoth } from '../../support/verifiers.ts';
+} from '../../support/days/anchored-day.ts';
+import { openAnchorChain } from '../../support/days/posted-roots.ts';
+import { failedSteps, openVerifiers, runBoth } from '../../support/days/verifiers.ts';
+import { useEngines } from '../../support/engines/engines.ts';
 
 const OTHER_ROOT = `0x${createHash('sha256').update('another day').digest('hex')}` as const;
 const STEPS = ['chain id', 'contract code', 'chain root', 'transaction'];

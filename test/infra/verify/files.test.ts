@@ -14,7 +14,7 @@ import {
   writeParquet,
 } from '../../../infra/runtime/parquet.ts';
 import { formatInstantMicros } from '../../../schemas/instants.ts';
-import { runCommand, VERIFIERS } from '../../support/verifiers.ts';
+import { runCommand, VERIFIERS } from '../../support/days/verifiers.ts';
 
 const FOLDER = mkdtempSync(join(tmpdir(), 'verify-files-'));
 t.teardown(() => rmSync(FOLDER, { recursive: true, force: true }));

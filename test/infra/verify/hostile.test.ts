@@ -12,15 +12,15 @@ import {
   listingFiles,
   makeDayAnswer,
   makeProof,
-} from '../../support/anchored-day.ts';
+} from '../../support/days/anchored-day.ts';
 import {
   changeThrift,
   formatThriftStruct,
   readThriftStruct,
   type ThriftField,
   type ThriftStruct,
-} from '../../support/thrift.ts';
-import { openVerifiers, runCommand, VERIFIERS } from '../../support/verifiers.ts';
+} from '../../support/days/thrift.ts';
+import { openVerifiers, runCommand, VERIFIERS } from '../../support/days/verifiers.ts';
 
 const FOLDER = mkdtempSync(join(tmpdir(), 'verify-hostile-'));
 t.teardown(() => rmSync(FOLDER, { recursive: true, force: true }));

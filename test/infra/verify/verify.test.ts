@@ -19,8 +19,15 @@ import {
   makeDayAnswer,
   makeProof,
   writeTable,
-} from '../../support/anchored-day.ts';
-import { type Alike, failedSteps, openVerifiers, runBoth, runCommand, VERIFIERS } from '../../support/verifiers.ts';
+} from '../../support/days/anchored-day.ts';
+import {
+  type Alike,
+  failedSteps,
+  openVerifiers,
+  runBoth,
+  runCommand,
+  VERIFIERS,
+} from '../../support/days/verifiers.ts';
 
 const FOLDER = mkdtempSync(join(tmpdir(), 'verify-'));
 t.teardown(() => rmSync(FOLDER, { recursive: true, force: true }));

@@ -13,7 +13,7 @@ import {
   collectAll,
   nothingMissing,
   type OfSymbol,
-} from '../../support/collected.ts';
+} from '../../support/venues/collected.ts';
 import { toText } from '../paper-venue.ts';
 
 /** Every socket is renewed while the test runs, with an overlap. */

@@ -3,7 +3,7 @@ import t from 'tap';
 import { checkJson, isPlainJson, LONGEST } from '../../../ingest/feed/check-json.ts';
 import { venues } from '../../../ingest/venues/index.ts';
 import { createRandom, mutate } from '../../support/mutations.ts';
-import { readRecording, recordingsIn } from '../../support/recordings.ts';
+import { readRecording, recordingsIn } from '../../support/venues/recordings.ts';
 
 const tellError = (check: (text: string) => unknown, text: string): string => {
   try {

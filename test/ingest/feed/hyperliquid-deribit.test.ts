@@ -3,7 +3,7 @@ import t from 'tap';
 import type { Venue } from '../../../ingest/venues/contract/venue.ts';
 import { deribit } from '../../../ingest/venues/deribit/index.ts';
 import { hyperliquid } from '../../../ingest/venues/hyperliquid/index.ts';
-import { checkMinute, checkReadable, checkTrades, collectAll, nothingMissing } from '../../support/collected.ts';
+import { checkMinute, checkReadable, checkTrades, collectAll, nothingMissing } from '../../support/venues/collected.ts';
 
 const VENUES: readonly Venue[] = [hyperliquid, deribit];
 /** ADA among them, which trades in one minute of three. */

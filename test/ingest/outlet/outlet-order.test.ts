@@ -10,7 +10,7 @@ import { createRawWriter } from '../../../ingest/outlet/raw-writer.ts';
 import { Spool } from '../../../ingest/outlet/spool.ts';
 import type { SpoolRecord } from '../../../ingest/outlet/spool-format.ts';
 import { codecs } from '../../../schemas/avro/codec.ts';
-import { holdAttempts, openCluster } from '../../support/paper-cluster.ts';
+import { holdAttempts, openCluster } from '../../support/engines/paper-cluster.ts';
 import { waitFor } from '../../support/wait.ts';
 
 const log = createLog('outlet-order', 'silent');

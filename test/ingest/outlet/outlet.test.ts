@@ -21,10 +21,10 @@ import { Spool } from '../../../ingest/outlet/spool.ts';
 import { codecs } from '../../../schemas/avro/codec.ts';
 import type { LostBody, RawMessage } from '../../../schemas/topics.ts';
 import { nameTopics } from '../../../schemas/topics.ts';
-import { ownEngines } from '../../support/engines.ts';
-import { type Child, type Simulator, startChild, startSimulator, until } from '../../support/pipeline.ts';
-import { readSent } from '../../support/sent-frames.ts';
-import { noSmallDisk, smallDisk } from '../../support/small-disk.ts';
+import { ownEngines } from '../../support/engines/engines.ts';
+import { noSmallDisk, smallDisk } from '../../support/engines/small-disk.ts';
+import { type Child, type Simulator, startChild, startSimulator, until } from '../../support/services/pipeline.ts';
+import { readSent } from '../../support/venues/sent-frames.ts';
 
 const log = createLog('test', process.env.TEST_LOG ?? 'silent');
 const engines = await ownEngines(t, ['kafka']);

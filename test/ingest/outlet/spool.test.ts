@@ -22,7 +22,7 @@ import { Spool, type SpoolOptions } from '../../../ingest/outlet/spool.ts';
 import { decodeRecords, encodeRecord, type SpoolRecord } from '../../../ingest/outlet/spool-format.ts';
 import { codecs } from '../../../schemas/avro/codec.ts';
 import type { LostBody, RawMessage } from '../../../schemas/topics.ts';
-import { noSmallDisk, smallDisk } from '../../support/small-disk.ts';
+import { noSmallDisk, smallDisk } from '../../support/engines/small-disk.ts';
 import { waitFor } from '../../support/wait.ts';
 
 const log = createLog('test', 'silent');

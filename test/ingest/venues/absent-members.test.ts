@@ -6,8 +6,8 @@ import type { Venue } from '../../../ingest/venues/contract/venue.ts';
 import { venues } from '../../../ingest/venues/index.ts';
 import type { ListingRecord, NormalisedRecord } from '../../../schemas/records.ts';
 import { isRaw, parseExact } from '../../support/mutations.ts';
-import { chooseSeeds, makeContext, readRecordings, readReference } from '../../support/venue-seeds.ts';
-import { readShapes } from '../../support/venue-shapes.ts';
+import { chooseSeeds, makeContext, readRecordings, readReference } from '../../support/venues/venue-seeds.ts';
+import { readShapes } from '../../support/venues/venue-shapes.ts';
 
 type Holder = Record<string, unknown>;
 type Reader = (message: VenueMessage) => unknown;

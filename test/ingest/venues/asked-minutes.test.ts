@@ -5,7 +5,7 @@ import type { Venue } from '../../../ingest/venues/contract/venue.ts';
 import { venues } from '../../../ingest/venues/index.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
 import { listingValues } from '../../api/live-fixture.ts';
-import { factsAbout } from '../../support/venue-facts.ts';
+import { factsAbout } from '../../support/venues/venue-facts.ts';
 
 const MINUTE = 60_000_000;
 const FROM = 1_768_478_400_000_000;

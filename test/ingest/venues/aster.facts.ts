@@ -1,5 +1,5 @@
-// Aster for tests of the whole registry (test/support/venue-facts.ts).
-import type { VenueFacts } from '../../support/venue-facts.ts';
+// Aster for tests of the whole registry (test/support/venues/venue-facts.ts).
+import type { VenueFacts } from '../../support/venues/venue-facts.ts';
 
 export const facts: VenueFacts = {
   symbols: ['BTCUSDT'],

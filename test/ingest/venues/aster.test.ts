@@ -4,8 +4,8 @@ import { aster } from '../../../ingest/venues/aster/index.ts';
 import { makeBookSync, stepBookSync } from '../../../ingest/venues/shared/book-sync.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
 import { toShard } from '../../../schemas/shards.ts';
-import { readRecording, toVenueMessage } from '../../support/recordings.ts';
-import { BANDS, makeCandles, venueBench } from '../../support/venue-checks.ts';
+import { readRecording, toVenueMessage } from '../../support/venues/recordings.ts';
+import { BANDS, makeCandles, venueBench } from '../../support/venues/venue-checks.ts';
 
 const { lineOf, map, mapLine, listingsOf, frame, answer, record, codeOf } = venueBench(aster);
 const TARDIS = 'tardis-tests-aster-futures.ndjson';

@@ -2,8 +2,8 @@
 import t from 'tap';
 import { binance } from '../../../ingest/venues/binance/index.ts';
 import type { VenueMessage } from '../../../ingest/venues/contract/listings.ts';
-import { readRecording, toVenueMessage } from '../../support/recordings.ts';
-import { BANDS, makeCandles, venueBench } from '../../support/venue-checks.ts';
+import { readRecording, toVenueMessage } from '../../support/venues/recordings.ts';
+import { BANDS, makeCandles, venueBench } from '../../support/venues/venue-checks.ts';
 
 const FIXTURES = 'binance';
 

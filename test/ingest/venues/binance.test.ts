@@ -4,7 +4,7 @@ import { binance } from '../../../ingest/venues/binance/index.ts';
 import type { VenueMessage } from '../../../ingest/venues/contract/listings.ts';
 import type { MapContext } from '../../../ingest/venues/contract/mapping.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
-import { venueBench } from '../../support/venue-checks.ts';
+import { venueBench } from '../../support/venues/venue-checks.ts';
 
 const NO_LISTINGS: MapContext = { listings: new Map() };
 

@@ -7,8 +7,8 @@ import type { VenueMessage } from '../../../ingest/venues/contract/listings.ts';
 import type { MapContext } from '../../../ingest/venues/contract/mapping.ts';
 import { type BookSync, makeBookSync, stepBookSync } from '../../../ingest/venues/shared/book-sync.ts';
 import { toCanonicalDigits } from '../../../schemas/decimals.ts';
-import { fixturePath, readRecording, toVenueMessage } from '../../support/recordings.ts';
-import { runCase, venueBench } from '../../support/venue-checks.ts';
+import { fixturePath, readRecording, toVenueMessage } from '../../support/venues/recordings.ts';
+import { runCase, venueBench } from '../../support/venues/venue-checks.ts';
 import { answer, bookFrame, REST, SESSION, TARDIS, WS } from './bitget.messages.ts';
 
 const NO_LISTINGS: MapContext = { listings: new Map() };

@@ -3,7 +3,7 @@ import t from 'tap';
 import { bitget } from '../../../ingest/venues/bitget/index.ts';
 import type { VenueMessage } from '../../../ingest/venues/contract/listings.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
-import { venueBench } from '../../support/venue-checks.ts';
+import { venueBench } from '../../support/venues/venue-checks.ts';
 import { answer, bookFrame, instrument, listListings, SESSION, v3, WS } from './bitget.messages.ts';
 
 const { frame, lineOf, map } = venueBench(bitget);

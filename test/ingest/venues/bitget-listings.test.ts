@@ -1,8 +1,8 @@
 // Bitget: listings with their rules, of recorded answers.
 import t from 'tap';
 import { bitget } from '../../../ingest/venues/bitget/index.ts';
-import { toVenueMessage } from '../../support/recordings.ts';
-import { BANDS, makeCandles, venueBench } from '../../support/venue-checks.ts';
+import { toVenueMessage } from '../../support/venues/recordings.ts';
+import { BANDS, makeCandles, venueBench } from '../../support/venues/venue-checks.ts';
 import { answer, instrument, listListings, REST, record, V1_CONTRACTS, v3 } from './bitget.messages.ts';
 
 const { lineOf, map } = venueBench(bitget);

@@ -1,7 +1,7 @@
 // Bitget: trades and liquidations of v3.
 import t from 'tap';
 import { bitget } from '../../../ingest/venues/bitget/index.ts';
-import { venueBench } from '../../support/venue-checks.ts';
+import { venueBench } from '../../support/venues/venue-checks.ts';
 import { record, SESSION, trade, v3, WS } from './bitget.messages.ts';
 
 const { frame, lineOf, map, mapLine } = venueBench(bitget);

@@ -2,7 +2,7 @@
 import { bitget } from '../../../ingest/venues/bitget/index.ts';
 import type { VenueMessage } from '../../../ingest/venues/contract/listings.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
-import { venueBench } from '../../support/venue-checks.ts';
+import { venueBench } from '../../support/venues/venue-checks.ts';
 
 const { frame, ...bench } = venueBench(bitget);
 

@@ -2,8 +2,8 @@
 import t from 'tap';
 import { bitget } from '../../../ingest/venues/bitget/index.ts';
 import type { VenueMessage } from '../../../ingest/venues/contract/listings.ts';
-import { toVenueMessage } from '../../support/recordings.ts';
-import { runCase, venueBench } from '../../support/venue-checks.ts';
+import { toVenueMessage } from '../../support/venues/recordings.ts';
+import { runCase, venueBench } from '../../support/venues/venue-checks.ts';
 import { answer, bookFrame, REST, record, SESSION, TARDIS, trade, V1_CONTRACTS, v3, WS } from './bitget.messages.ts';
 
 const { frame, lineOf, map, mapLine } = venueBench(bitget);

@@ -3,8 +3,8 @@ import t from 'tap';
 import { bitmex as venue } from '../../../ingest/venues/bitmex/index.ts';
 import type { VenueMessage } from '../../../ingest/venues/contract/listings.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
-import { toVenueMessage } from '../../support/recordings.ts';
-import { venueBench } from '../../support/venue-checks.ts';
+import { toVenueMessage } from '../../support/venues/recordings.ts';
+import { venueBench } from '../../support/venues/venue-checks.ts';
 
 const { lineOf, map, listingsOf, frame, answer } = venueBench(venue);
 

@@ -2,7 +2,7 @@
 import t from 'tap';
 import { bitmex as venue } from '../../../ingest/venues/bitmex/index.ts';
 import type { VenueMessage } from '../../../ingest/venues/contract/listings.ts';
-import { venueBench } from '../../support/venue-checks.ts';
+import { venueBench } from '../../support/venues/venue-checks.ts';
 
 const { map, mapLine, frame, answer, record } = venueBench(venue);
 const LIVE = 'senken-2026-09.ndjson';

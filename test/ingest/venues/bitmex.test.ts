@@ -6,9 +6,9 @@ import type { MapState } from '../../../ingest/venues/contract/mapping.ts';
 import { applySnapshot, applyUpdate, createBook } from '../../../processors/task/book.ts';
 import { listTopLevels } from '../../../processors/task/book-levels.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
-import { followBooks, listChains } from '../../support/book-sessions.ts';
-import { readRecording, toVenueMessage } from '../../support/recordings.ts';
-import { BANDS, makeCandles, venueBench } from '../../support/venue-checks.ts';
+import { followBooks, listChains } from '../../support/venues/book-sessions.ts';
+import { readRecording, toVenueMessage } from '../../support/venues/recordings.ts';
+import { BANDS, makeCandles, venueBench } from '../../support/venues/venue-checks.ts';
 
 const { lineOf, map, mapLine, mapFile, listingsOf, frame, answer, record, codeOf } = venueBench(venue);
 

@@ -4,8 +4,8 @@ import { normalise } from '../../../infra/dev/tools/normalise.ts';
 import { bybit } from '../../../ingest/venues/bybit/index.ts';
 import type { MapContext } from '../../../ingest/venues/contract/mapping.ts';
 import { type BookSync, makeBookSync, stepBookSync } from '../../../ingest/venues/shared/book-sync.ts';
-import { fixturePath, readRecording, toVenueMessage } from '../../support/recordings.ts';
-import { venueBench } from '../../support/venue-checks.ts';
+import { fixturePath, readRecording, toVenueMessage } from '../../support/venues/recordings.ts';
+import { venueBench } from '../../support/venues/venue-checks.ts';
 import { REST, TARDIS, WS } from './bybit.messages.ts';
 
 const NO_LISTINGS: MapContext = { listings: new Map() };

@@ -1,8 +1,8 @@
 // Bybit: listings with their rules, of recorded answers.
 import t from 'tap';
 import { bybit } from '../../../ingest/venues/bybit/index.ts';
-import { toVenueMessage } from '../../support/recordings.ts';
-import { BANDS, makeCandles, venueBench } from '../../support/venue-checks.ts';
+import { toVenueMessage } from '../../support/venues/recordings.ts';
+import { BANDS, makeCandles, venueBench } from '../../support/venues/venue-checks.ts';
 import { answer, instrument, listListings, REST, record } from './bybit.messages.ts';
 
 const { lineOf } = venueBench(bybit);

@@ -3,7 +3,7 @@ import t from 'tap';
 import { bybit } from '../../../ingest/venues/bybit/index.ts';
 import type { VenueMessage } from '../../../ingest/venues/contract/listings.ts';
 import type { MapState } from '../../../ingest/venues/contract/mapping.ts';
-import { venueBench } from '../../support/venue-checks.ts';
+import { venueBench } from '../../support/venues/venue-checks.ts';
 
 const { frame, map } = venueBench(bybit);
 

@@ -2,7 +2,7 @@
 import { bybit } from '../../../ingest/venues/bybit/index.ts';
 import type { VenueMessage } from '../../../ingest/venues/contract/listings.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
-import { venueBench } from '../../support/venue-checks.ts';
+import { venueBench } from '../../support/venues/venue-checks.ts';
 
 const { frame, ...bench } = venueBench(bybit);
 

@@ -4,8 +4,8 @@ import { bybit } from '../../../ingest/venues/bybit/index.ts';
 import type { VenueMessage } from '../../../ingest/venues/contract/listings.ts';
 import type { MapState } from '../../../ingest/venues/contract/mapping.ts';
 import type { NormalisedRecord } from '../../../schemas/records.ts';
-import { toVenueMessage } from '../../support/recordings.ts';
-import { runCase, venueBench } from '../../support/venue-checks.ts';
+import { toVenueMessage } from '../../support/venues/recordings.ts';
+import { runCase, venueBench } from '../../support/venues/venue-checks.ts';
 import { answer, REST, record, TARDIS, WS } from './bybit.messages.ts';
 
 const { frame, lineOf, map, mapLine } = venueBench(bybit);

@@ -10,11 +10,11 @@ import { venues } from '../../../ingest/venues/index.ts';
 import { isWhole, makeBookSync, stepBookSync } from '../../../ingest/venues/shared/book-sync.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
 import { createRandom, mutate, NO_WORD, replaceEach } from '../../support/mutations.ts';
-import { digitsIn, findInvented, readDamaged, unpackTexts } from '../../support/venue-checks.ts';
-import { findUnrecorded } from '../../support/venue-coverage.ts';
-import { findPlanFaults, planListings } from '../../support/venue-plans.ts';
-import { chooseSeeds, makeContext, readAnswers, readRecordings } from '../../support/venue-seeds.ts';
-import { findExchangeable, readShapes } from '../../support/venue-shapes.ts';
+import { digitsIn, findInvented, readDamaged, unpackTexts } from '../../support/venues/venue-checks.ts';
+import { findUnrecorded } from '../../support/venues/venue-coverage.ts';
+import { findPlanFaults, planListings } from '../../support/venues/venue-plans.ts';
+import { chooseSeeds, makeContext, readAnswers, readRecordings } from '../../support/venues/venue-seeds.ts';
+import { findExchangeable, readShapes } from '../../support/venues/venue-shapes.ts';
 
 const MUTATIONS = Number(process.env.MUTATIONS ?? '5000');
 /** Damaged frames that one state goes through before a new one is begun. */

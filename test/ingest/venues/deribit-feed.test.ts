@@ -2,7 +2,7 @@
 import t from 'tap';
 import { deribit } from '../../../ingest/venues/deribit/index.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
-import { venueBench } from '../../support/venue-checks.ts';
+import { venueBench } from '../../support/venues/venue-checks.ts';
 
 const { lineOf, map, listingsOf, frame, answer } = venueBench(deribit);
 

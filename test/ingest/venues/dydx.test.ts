@@ -7,8 +7,8 @@ import { normalise } from '../../../infra/dev/tools/normalise.ts';
 import { UnreadablePart } from '../../../ingest/venues/contract/mapping.ts';
 import { dydx } from '../../../ingest/venues/dydx/index.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
-import { readRecording, toVenueMessage } from '../../support/recordings.ts';
-import { BANDS, makeCandles, venueBench } from '../../support/venue-checks.ts';
+import { readRecording, toVenueMessage } from '../../support/venues/recordings.ts';
+import { BANDS, makeCandles, venueBench } from '../../support/venues/venue-checks.ts';
 
 const { lineOf, map, mapLine, frame, answer, record, codeOf } = venueBench(dydx);
 const TARDIS = 'tardis-tests-dydx-v4.ndjson';

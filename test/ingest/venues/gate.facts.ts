@@ -1,5 +1,5 @@
-// Gate for tests of the whole registry (test/support/venue-facts.ts).
-import type { VenueFacts } from '../../support/venue-facts.ts';
+// Gate for tests of the whole registry (test/support/venues/venue-facts.ts).
+import type { VenueFacts } from '../../support/venues/venue-facts.ts';
 
 export const facts: VenueFacts = {
   symbols: ['BTC_USDT', 'BTC_USD'],

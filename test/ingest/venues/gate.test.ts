@@ -2,9 +2,9 @@
 import t from 'tap';
 import type { VenueMessage } from '../../../ingest/venues/contract/listings.ts';
 import { gate as venue } from '../../../ingest/venues/gate/index.ts';
-import { followBooks, listChains } from '../../support/book-sessions.ts';
-import { readRecording, toVenueMessage } from '../../support/recordings.ts';
-import { venueBench } from '../../support/venue-checks.ts';
+import { followBooks, listChains } from '../../support/venues/book-sessions.ts';
+import { readRecording, toVenueMessage } from '../../support/venues/recordings.ts';
+import { venueBench } from '../../support/venues/venue-checks.ts';
 
 const { lineOf, map, mapLine, frame, answer, record, codeOf } = venueBench(venue);
 

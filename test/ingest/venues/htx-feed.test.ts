@@ -1,8 +1,8 @@
 // HTX: what is subscribed, polled and asked for again, and frames that are recognised without parsing them whole.
 import t from 'tap';
 import { htx } from '../../../ingest/venues/htx/index.ts';
-import { toVenueMessage } from '../../support/recordings.ts';
-import { venueBench } from '../../support/venue-checks.ts';
+import { toVenueMessage } from '../../support/venues/recordings.ts';
+import { venueBench } from '../../support/venues/venue-checks.ts';
 
 const { frame, lineOf, listingsOf, map, record } = venueBench(htx);
 

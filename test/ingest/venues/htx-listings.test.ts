@@ -2,8 +2,8 @@
 import t from 'tap';
 import { htx } from '../../../ingest/venues/htx/index.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
-import { toVenueMessage } from '../../support/recordings.ts';
-import { BANDS, makeCandles, venueBench } from '../../support/venue-checks.ts';
+import { toVenueMessage } from '../../support/venues/recordings.ts';
+import { BANDS, makeCandles, venueBench } from '../../support/venues/venue-checks.ts';
 
 const { answer, lineOf, listingsOf, record } = venueBench(htx);
 

@@ -1,5 +1,5 @@
-// HTX for tests of the whole registry (test/support/venue-facts.ts).
-import type { VenueFacts } from '../../support/venue-facts.ts';
+// HTX for tests of the whole registry (test/support/venues/venue-facts.ts).
+import type { VenueFacts } from '../../support/venues/venue-facts.ts';
 
 export const facts: VenueFacts = {
   symbols: ['BTC-USDT', 'BTC-USD'],

@@ -5,8 +5,8 @@ import type { MapContext } from '../../../ingest/venues/contract/mapping.ts';
 import { htx } from '../../../ingest/venues/htx/index.ts';
 import { type BookSync, makeBookSync, stepBookSync } from '../../../ingest/venues/shared/book-sync.ts';
 import type { BookRecord } from '../../../schemas/records.ts';
-import { readRecording, toVenueMessage } from '../../support/recordings.ts';
-import { venueBench } from '../../support/venue-checks.ts';
+import { readRecording, toVenueMessage } from '../../support/venues/recordings.ts';
+import { venueBench } from '../../support/venues/venue-checks.ts';
 
 const { answer, codeOf, frame, lineOf, map, mapLine, record } = venueBench(htx);
 

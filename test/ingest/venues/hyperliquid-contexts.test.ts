@@ -4,7 +4,7 @@ import t from 'tap';
 import type { VenueMessage } from '../../../ingest/venues/contract/listings.ts';
 import type { MapState } from '../../../ingest/venues/contract/mapping.ts';
 import { hyperliquid } from '../../../ingest/venues/hyperliquid/index.ts';
-import { venueBench } from '../../support/venue-checks.ts';
+import { venueBench } from '../../support/venues/venue-checks.ts';
 
 const { map, mapLine, frame, answer, record, codeOf } = venueBench(hyperliquid);
 

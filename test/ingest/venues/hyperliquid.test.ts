@@ -3,8 +3,8 @@ import t from 'tap';
 import type { MapState } from '../../../ingest/venues/contract/mapping.ts';
 import { hyperliquid } from '../../../ingest/venues/hyperliquid/index.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
-import { toVenueMessage } from '../../support/recordings.ts';
-import { BANDS, makeCandles, venueBench } from '../../support/venue-checks.ts';
+import { toVenueMessage } from '../../support/venues/recordings.ts';
+import { BANDS, makeCandles, venueBench } from '../../support/venues/venue-checks.ts';
 
 const { lineOf, map, mapLine, mapFile, listingsOf, frame, answer, record, codeOf } = venueBench(hyperliquid);
 

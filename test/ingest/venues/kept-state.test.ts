@@ -7,7 +7,7 @@ import type { MapState } from '../../../ingest/venues/contract/mapping.ts';
 import type { Venue } from '../../../ingest/venues/contract/venue.ts';
 import { venues } from '../../../ingest/venues/index.ts';
 import { formatMapper } from '../../../processors/task/state-json.ts';
-import { fixturePath, recordingsIn } from '../../support/recordings.ts';
+import { fixturePath, recordingsIn } from '../../support/venues/recordings.ts';
 
 /** Messages from one restore to the next; prime, so that a repeated order of messages does not hide one of their kinds. */
 const RESTORED_EACH = 23;

@@ -8,7 +8,7 @@ import { formatElement } from '../../../ingest/venues/shared/element-text.ts';
 import { watchUnexpected } from '../../../ingest/venues/shared/unexpected.ts';
 import { formatMapper } from '../../../processors/task/state-json.ts';
 import { isRaw, replaceEach } from '../../support/mutations.ts';
-import { readRecording, recordingsIn, toVenueMessage } from '../../support/recordings.ts';
+import { readRecording, recordingsIn, toVenueMessage } from '../../support/venues/recordings.ts';
 
 /** ES2026; not in the compiler's library yet. */
 const { rawJSON } = JSON as unknown as { readonly rawJSON: (text: string) => unknown };

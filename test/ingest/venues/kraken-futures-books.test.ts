@@ -5,7 +5,7 @@ import { VenueError } from '../../../ingest/venues/contract/listings.ts';
 import { readBookFrame } from '../../../ingest/venues/kraken-futures/book-frames.ts';
 import { krakenFutures as venue } from '../../../ingest/venues/kraken-futures/index.ts';
 import { formatElement } from '../../../ingest/venues/shared/element-text.ts';
-import { readRecording } from '../../support/recordings.ts';
+import { readRecording } from '../../support/venues/recordings.ts';
 
 const mapText = (text: string): unknown => {
   const message = { kind: 'frame' as const, received_at: 1, request: null, payload: Buffer.from(text) };

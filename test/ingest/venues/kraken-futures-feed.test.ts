@@ -2,7 +2,7 @@
 import t from 'tap';
 import { krakenFutures as venue } from '../../../ingest/venues/kraken-futures/index.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
-import { venueBench } from '../../support/venue-checks.ts';
+import { venueBench } from '../../support/venues/venue-checks.ts';
 
 const { lineOf, map, mapLine, listingsOf, answer } = venueBench(venue);
 

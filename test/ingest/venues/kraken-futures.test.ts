@@ -3,9 +3,9 @@ import t from 'tap';
 import type { VenueMessage } from '../../../ingest/venues/contract/listings.ts';
 import { krakenFutures as venue } from '../../../ingest/venues/kraken-futures/index.ts';
 import type { BookRecord } from '../../../schemas/records.ts';
-import { followBooks, listChains } from '../../support/book-sessions.ts';
-import { readRecording, toVenueMessage } from '../../support/recordings.ts';
-import { BANDS, makeCandles, venueBench } from '../../support/venue-checks.ts';
+import { followBooks, listChains } from '../../support/venues/book-sessions.ts';
+import { readRecording, toVenueMessage } from '../../support/venues/recordings.ts';
+import { BANDS, makeCandles, venueBench } from '../../support/venues/venue-checks.ts';
 
 const { lineOf, map, mapLine, mapFile, listingsOf, frame, answer, record, codeOf } = venueBench(venue);
 

@@ -3,8 +3,8 @@ import t from 'tap';
 import { kucoin } from '../../../ingest/venues/kucoin/index.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
 import { toShard } from '../../../schemas/shards.ts';
-import { readRecording, toVenueMessage } from '../../support/recordings.ts';
-import { venueBench } from '../../support/venue-checks.ts';
+import { readRecording, toVenueMessage } from '../../support/venues/recordings.ts';
+import { venueBench } from '../../support/venues/venue-checks.ts';
 
 const { lineOf, map, mapLine, listingsOf } = venueBench(kucoin);
 

@@ -2,8 +2,8 @@
 import t from 'tap';
 import { kucoin } from '../../../ingest/venues/kucoin/index.ts';
 import { makeBookSync, stepBookSync } from '../../../ingest/venues/shared/book-sync.ts';
-import { readRecording, toVenueMessage } from '../../support/recordings.ts';
-import { BANDS, makeCandles, venueBench } from '../../support/venue-checks.ts';
+import { readRecording, toVenueMessage } from '../../support/venues/recordings.ts';
+import { BANDS, makeCandles, venueBench } from '../../support/venues/venue-checks.ts';
 
 const { lineOf, map, mapLine, listingsOf, frame, answer, record, codeOf } = venueBench(kucoin);
 

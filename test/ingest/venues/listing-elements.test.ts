@@ -5,8 +5,8 @@ import type { ReferenceAnswer, VenueMessage } from '../../../ingest/venues/contr
 import type { Venue } from '../../../ingest/venues/contract/venue.ts';
 import { venues } from '../../../ingest/venues/index.ts';
 import { splitElements } from '../../../ingest/venues/shared/elements.ts';
-import { factsAbout } from '../../support/venue-facts.ts';
-import { readAnswers, readReference } from '../../support/venue-seeds.ts';
+import { factsAbout } from '../../support/venues/venue-facts.ts';
+import { readAnswers, readReference } from '../../support/venues/venue-seeds.ts';
 
 const valuesAt = (value: unknown, path: string): readonly unknown[] =>
   path

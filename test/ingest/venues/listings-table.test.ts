@@ -5,8 +5,8 @@ import t from 'tap';
 import type { Venue } from '../../../ingest/venues/contract/venue.ts';
 import { venues } from '../../../ingest/venues/index.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
-import { fixturePath, readRecording, recordingsIn, toVenueMessage } from '../../support/recordings.ts';
-import { readReference } from '../../support/venue-seeds.ts';
+import { fixturePath, readRecording, recordingsIn, toVenueMessage } from '../../support/venues/recordings.ts';
+import { readReference } from '../../support/venues/venue-seeds.ts';
 
 const GOLDEN = fixturePath('listings.tsv');
 const COLUMNS = [

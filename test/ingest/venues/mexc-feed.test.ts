@@ -3,7 +3,7 @@ import t from 'tap';
 import { mexc } from '../../../ingest/venues/mexc/index.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
 import { toShard } from '../../../schemas/shards.ts';
-import { venueBench } from '../../support/venue-checks.ts';
+import { venueBench } from '../../support/venues/venue-checks.ts';
 
 const { lineOf, map, listingsOf, frame, answer, record } = venueBench(mexc);
 

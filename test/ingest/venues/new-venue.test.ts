@@ -2,8 +2,8 @@
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { fixturePath } from '../../support/recordings.ts';
 import { checkTouchList, copyTree, findFailures } from '../../support/scratch-copy.ts';
+import { fixturePath } from '../../support/venues/recordings.ts';
 
 t.test('a venue is a folder and one line outside it', async (t) => {
   const copy = copyTree(t);

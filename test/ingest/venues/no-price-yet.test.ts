@@ -8,8 +8,8 @@ import { venues } from '../../../ingest/venues/index.ts';
 import { toCanonicalDigits } from '../../../schemas/decimals.ts';
 import type { NormalisedRecord } from '../../../schemas/records.ts';
 import { isRaw, parseExact, replaceChosen } from '../../support/mutations.ts';
-import { chooseSeeds, makeContext, readRecordings } from '../../support/venue-seeds.ts';
-import { readShapes } from '../../support/venue-shapes.ts';
+import { chooseSeeds, makeContext, readRecordings } from '../../support/venues/venue-seeds.ts';
+import { readShapes } from '../../support/venues/venue-shapes.ts';
 
 /** ES2026; not in the compiler's library yet. */
 const { rawJSON } = JSON as unknown as { readonly rawJSON: (text: string) => unknown };

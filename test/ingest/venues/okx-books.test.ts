@@ -7,8 +7,8 @@ import { type BookSync, type Chain, makeBookSync, stepBookSync } from '../../../
 import { applySnapshot, applyUpdate, createBook } from '../../../processors/task/book.ts';
 import { listTopLevels } from '../../../processors/task/book-levels.ts';
 import type { BookRecord } from '../../../schemas/records.ts';
-import { readRecording, toVenueMessage } from '../../support/recordings.ts';
-import { venueBench } from '../../support/venue-checks.ts';
+import { readRecording, toVenueMessage } from '../../support/venues/recordings.ts';
+import { venueBench } from '../../support/venues/venue-checks.ts';
 
 const { frame } = venueBench(okx);
 

@@ -1,7 +1,7 @@
 // OKX: what is subscribed, polled and asked for again, and frames that are recognised without parsing them whole.
 import t from 'tap';
 import { okx } from '../../../ingest/venues/okx/index.ts';
-import { venueBench } from '../../support/venue-checks.ts';
+import { venueBench } from '../../support/venues/venue-checks.ts';
 
 const { lineOf, listingsOf } = venueBench(okx);
 

@@ -2,7 +2,7 @@
 import t from 'tap';
 import { okx } from '../../../ingest/venues/okx/index.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
-import { BANDS, makeCandles, venueBench } from '../../support/venue-checks.ts';
+import { BANDS, makeCandles, venueBench } from '../../support/venues/venue-checks.ts';
 
 const { answer, listingsOf, record } = venueBench(okx);
 

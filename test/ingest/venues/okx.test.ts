@@ -6,8 +6,8 @@ import { type BookSync, makeBookSync, stepBookSync } from '../../../ingest/venue
 import { applySnapshot, applyUpdate, createBook } from '../../../processors/task/book.ts';
 import { listTopLevels } from '../../../processors/task/book-levels.ts';
 import type { BookRecord, ListingRecord } from '../../../schemas/records.ts';
-import { readRecording, recordingsIn, toVenueMessage } from '../../support/recordings.ts';
-import { venueBench } from '../../support/venue-checks.ts';
+import { readRecording, recordingsIn, toVenueMessage } from '../../support/venues/recordings.ts';
+import { venueBench } from '../../support/venues/venue-checks.ts';
 
 const { answer, codeOf, frame, lineOf, listingsOf, map, mapLine, record } = venueBench(okx);
 

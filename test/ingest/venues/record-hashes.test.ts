@@ -5,7 +5,7 @@ import t from 'tap';
 import { normalise } from '../../../infra/dev/tools/normalise.ts';
 import type { Venue } from '../../../ingest/venues/contract/venue.ts';
 import { venues } from '../../../ingest/venues/index.ts';
-import { fixturePath, recordingsIn } from '../../support/recordings.ts';
+import { fixturePath, recordingsIn } from '../../support/venues/recordings.ts';
 
 const GOLDEN = fixturePath('record-hashes.tsv');
 const COLUMNS = ['venue', 'records', 'records with books assembled', 'sha256 of their lines'];

@@ -7,7 +7,7 @@ import type { Venue } from '../../../ingest/venues/contract/venue.ts';
 import { venues } from '../../../ingest/venues/index.ts';
 import type { ListingRecord, NormalisedRecord } from '../../../schemas/records.ts';
 import { isRaw, parseExact, replaceEach } from '../../support/mutations.ts';
-import { chooseSeeds, makeContext, readRecordings } from '../../support/venue-seeds.ts';
+import { chooseSeeds, makeContext, readRecordings } from '../../support/venues/venue-seeds.ts';
 
 /** ES2026; not in the compiler's library yet. */
 const { rawJSON } = JSON as unknown as { readonly rawJSON: (text: string) => unknown };

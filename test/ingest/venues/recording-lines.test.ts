@@ -10,10 +10,16 @@ import type { Mapped, MapState } from '../../../ingest/venues/contract/mapping.t
 import type { Venue } from '../../../ingest/venues/contract/venue.ts';
 import { venues } from '../../../ingest/venues/index.ts';
 import type { NormalisedRecord } from '../../../schemas/records.ts';
-import { fixturePath, type Recorded, readRecording, recordingsIn, toVenueMessage } from '../../support/recordings.ts';
-import { factsAbout } from '../../support/venue-facts.ts';
-import { chooseSeeds, readRecordings, readReference } from '../../support/venue-seeds.ts';
-import { readShapes } from '../../support/venue-shapes.ts';
+import {
+  fixturePath,
+  type Recorded,
+  readRecording,
+  recordingsIn,
+  toVenueMessage,
+} from '../../support/venues/recordings.ts';
+import { factsAbout } from '../../support/venues/venue-facts.ts';
+import { chooseSeeds, readRecordings, readReference } from '../../support/venues/venue-seeds.ts';
+import { readShapes } from '../../support/venues/venue-shapes.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'lines-'));
 t.teardown(() => rmSync(folder, { recursive: true }));

@@ -5,7 +5,7 @@ import { bybit } from '../../../ingest/venues/bybit/index.ts';
 import type { Venue } from '../../../ingest/venues/contract/venue.ts';
 import { gate } from '../../../ingest/venues/gate/index.ts';
 import { mexc } from '../../../ingest/venues/mexc/index.ts';
-import { venueBench } from '../../support/venue-checks.ts';
+import { venueBench } from '../../support/venues/venue-checks.ts';
 
 const SENT = 1_700_000_000_500;
 const OWN = 1_700_000_000_123;

@@ -6,8 +6,8 @@ import type { Venue } from '../../../ingest/venues/contract/venue.ts';
 import { venues } from '../../../ingest/venues/index.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
 import { isRaw, parseExact } from '../../support/mutations.ts';
-import { factsAbout } from '../../support/venue-facts.ts';
-import { readAnswers, readReference } from '../../support/venue-seeds.ts';
+import { factsAbout } from '../../support/venues/venue-facts.ts';
+import { readAnswers, readReference } from '../../support/venues/venue-seeds.ts';
 
 /** Every other member that may hold such a value. */
 const WORDY = /(status|state|typ|type|kind|period|category)$/i;

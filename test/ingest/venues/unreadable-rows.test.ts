@@ -6,9 +6,15 @@ import type { Venue } from '../../../ingest/venues/contract/venue.ts';
 import { venues } from '../../../ingest/venues/index.ts';
 import type { NormalisedRecord } from '../../../schemas/records.ts';
 import { isRaw, parseExact } from '../../support/mutations.ts';
-import { factsAbout } from '../../support/venue-facts.ts';
-import { chooseSeeds, makeContext, readAnswers, readRecordings, readReference } from '../../support/venue-seeds.ts';
-import { readShapes } from '../../support/venue-shapes.ts';
+import { factsAbout } from '../../support/venues/venue-facts.ts';
+import {
+  chooseSeeds,
+  makeContext,
+  readAnswers,
+  readRecordings,
+  readReference,
+} from '../../support/venues/venue-seeds.ts';
+import { readShapes } from '../../support/venues/venue-shapes.ts';
 
 type Holder = Record<string, unknown>;
 

@@ -12,8 +12,8 @@ import {
   recordState,
   storeSigned,
 } from '../../../processors/nightly/steps/anchor/transactions.ts';
-import { addClosedDay, createPoster, openAnchors } from '../../support/anchor-chain.ts';
-import { ownEngines, useEngines } from '../../support/engines.ts';
+import { addClosedDay, createPoster, openAnchors } from '../../support/days/anchor-chain.ts';
+import { ownEngines, useEngines } from '../../support/engines/engines.ts';
 
 t.setTimeout(900_000);
 const shared = await useEngines(t, ['postgres']);

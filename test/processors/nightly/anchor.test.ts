@@ -20,8 +20,8 @@ import { deployContract } from '../../../processors/nightly/steps/anchor/deploy.
 import { advanceDay, readClosedDay } from '../../../processors/nightly/steps/anchor/post-day.ts';
 import type { Poster } from '../../../processors/nightly/steps/anchor/posting.ts';
 import { toDayNumber } from '../../../schemas/anchor-chain.ts';
-import { addClosedDay, createPoster, openAnchors, openNode } from '../../support/anchor-chain.ts';
-import { ownEngines, useEngines } from '../../support/engines.ts';
+import { addClosedDay, createPoster, openAnchors, openNode } from '../../support/days/anchor-chain.ts';
+import { ownEngines, useEngines } from '../../support/engines/engines.ts';
 
 t.setTimeout(900_000);
 const log = createLog('anchor-test', 'silent');

@@ -18,7 +18,7 @@ import { makeGapRow, makeListingRow, makeReadingRow } from '../../../processors/
 import { MS_PER_DAY } from '../../../schemas/instants.ts';
 import type { Row } from '../../../schemas/topics.ts';
 import { listing, listingValues, markReading } from '../../api/live-fixture.ts';
-import { openNightlyStores } from '../../support/nightly-stores.ts';
+import { openNightlyStores } from '../../support/days/nightly-stores.ts';
 
 t.setTimeout(900_000);
 const DAY: Day = '2026-01-10';

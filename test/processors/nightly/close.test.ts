@@ -28,9 +28,9 @@ import { verifyInclusion } from '../../../schemas/merkle/verify.ts';
 import { RETENTION_DAYS, toTableName } from '../../../schemas/tables.ts';
 import type { Row } from '../../../schemas/topics.ts';
 import { listing, listingValues, markReading } from '../../api/live-fixture.ts';
-import { readClosing } from '../../support/closed-day.ts';
-import { useEngines } from '../../support/engines.ts';
-import { runBoth } from '../../support/verifiers.ts';
+import { readClosing } from '../../support/days/closed-day.ts';
+import { runBoth } from '../../support/days/verifiers.ts';
+import { useEngines } from '../../support/engines/engines.ts';
 
 t.setTimeout(900_000);
 const DAY: Day = '2026-01-10';

@@ -22,8 +22,8 @@ import { makeListingRow, makeReadingRow } from '../../../processors/task/rows.ts
 import { toTableName } from '../../../schemas/tables.ts';
 import type { Row } from '../../../schemas/topics.ts';
 import { listing, listingValues, markReading } from '../../api/live-fixture.ts';
-import { useEngines } from '../../support/engines.ts';
-import { noSmallDisk, smallDisk } from '../../support/small-disk.ts';
+import { useEngines } from '../../support/engines/engines.ts';
+import { noSmallDisk, smallDisk } from '../../support/engines/small-disk.ts';
 
 t.setTimeout(900_000);
 const DAY: Day = '2026-01-10';

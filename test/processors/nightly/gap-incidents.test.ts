@@ -23,8 +23,8 @@ import type { Micros } from '../../../schemas/records.ts';
 import type { Row } from '../../../schemas/topics.ts';
 import { SEALS_AFTER } from '../../../schemas/windows.ts';
 import { micros, reading } from '../../api/live-fixture.ts';
-import { useEngines } from '../../support/engines.ts';
-import { openTestStore } from '../../support/test-store.ts';
+import { useEngines } from '../../support/engines/engines.ts';
+import { openTestStore } from '../../support/engines/test-store.ts';
 
 t.setTimeout(900_000);
 const log = createLog('gap-incidents-test', 'silent');

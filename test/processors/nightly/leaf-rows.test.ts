@@ -25,7 +25,7 @@ import { formatInstantMicros } from '../../../schemas/instants.ts';
 import { toTableName } from '../../../schemas/tables.ts';
 import type { Row } from '../../../schemas/topics.ts';
 import { markReading } from '../../api/live-fixture.ts';
-import { useEngines } from '../../support/engines.ts';
+import { useEngines } from '../../support/engines/engines.ts';
 
 t.setTimeout(900_000);
 const DAY = '2026-01-10';

@@ -16,7 +16,7 @@ import { close } from '../../../processors/nightly/steps/closing/close.ts';
 import { makeListingRow, makeReadingRow } from '../../../processors/task/rows.ts';
 import type { Row } from '../../../schemas/topics.ts';
 import { listing, listingValues, markReading } from '../../api/live-fixture.ts';
-import { openNightlyStores } from '../../support/nightly-stores.ts';
+import { openNightlyStores } from '../../support/days/nightly-stores.ts';
 
 t.setTimeout(900_000);
 const DAY: Day = '2026-01-10';

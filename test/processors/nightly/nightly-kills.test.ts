@@ -10,11 +10,11 @@ import { makeListingRow, makeReadingRow } from '../../../processors/task/rows.ts
 import { MS_PER_DAY } from '../../../schemas/instants.ts';
 import type { Row } from '../../../schemas/topics.ts';
 import { listing, listingValues, markReading } from '../../api/live-fixture.ts';
-import { addClosedDay, openAnchors } from '../../support/anchor-chain.ts';
-import { readClosing } from '../../support/closed-day.ts';
-import { ownEngines } from '../../support/engines.ts';
-import { type KilledStep, runKilled } from '../../support/killed-step.ts';
-import { openNightlyStores } from '../../support/nightly-stores.ts';
+import { addClosedDay, openAnchors } from '../../support/days/anchor-chain.ts';
+import { readClosing } from '../../support/days/closed-day.ts';
+import { type KilledStep, runKilled } from '../../support/days/killed-step.ts';
+import { openNightlyStores } from '../../support/days/nightly-stores.ts';
+import { ownEngines } from '../../support/engines/engines.ts';
 
 t.setTimeout(900_000);
 const DAY: Day = '2026-01-10';

@@ -27,7 +27,7 @@ import { toTableName } from '../../../schemas/tables.ts';
 import type { Row } from '../../../schemas/topics.ts';
 import { toSealInstant } from '../../../schemas/windows.ts';
 import { listing, listingValues, micros, reading } from '../../api/live-fixture.ts';
-import { useEngines } from '../../support/engines.ts';
+import { useEngines } from '../../support/engines/engines.ts';
 
 t.setTimeout(900_000);
 const HOUR_MS = 3_600_000;

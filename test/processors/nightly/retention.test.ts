@@ -7,7 +7,7 @@ import type { QuestdbReader } from '../../../infra/runtime/questdb/reader.ts';
 import type { NightlyContext } from '../../../processors/nightly/step.ts';
 import { retention } from '../../../processors/nightly/steps/retention.ts';
 import { MS_PER_DAY } from '../../../schemas/instants.ts';
-import { useEngines } from '../../support/engines.ts';
+import { useEngines } from '../../support/engines/engines.ts';
 
 const { database } = await useEngines(t, ['postgres']);
 const pool = openPostgres(await database(), { max: 2 });

@@ -6,8 +6,18 @@ import { NewestRound } from '../../../processors/runner/restore.ts';
 import { STATE_VERSION } from '../../../processors/task/state.ts';
 import { Task } from '../../../processors/task/task.ts';
 import type { CheckpointEntry } from '../../../schemas/topics.ts';
-import { SECOND, START, TestLog } from '../../support/task-driver.ts';
-import { allLayers, BAR, diff, kline, MINUTE, mark, reference, snapshot, trade } from '../../support/task-logs.ts';
+import { SECOND, START, TestLog } from '../../support/tasks/task-driver.ts';
+import {
+  allLayers,
+  BAR,
+  diff,
+  kline,
+  MINUTE,
+  mark,
+  reference,
+  snapshot,
+  trade,
+} from '../../support/tasks/task-logs.ts';
 
 const SPEC = { venue: allLayers, partition: 0, shards: 1 };
 const COVERS = [{ layers: ['mark', 'funding', 'book', 'trades', 'liquidation', 'candles'], symbols: null }];

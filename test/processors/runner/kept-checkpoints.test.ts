@@ -6,7 +6,7 @@ import { createRestorer } from '../../../processors/runner/checkpoint.ts';
 import { STATE_VERSION, type TaskState } from '../../../processors/task/state.ts';
 import { type LogRecord, Task } from '../../../processors/task/task.ts';
 import type { CheckpointEntry, RawMessage } from '../../../schemas/topics.ts';
-import { allLayers } from '../../support/task-logs.ts';
+import { allLayers } from '../../support/tasks/task-logs.ts';
 
 /**
  * A file is one round of a task with two listings and two connections, and its whole log, written by the version of the day in its name. One of

@@ -7,8 +7,8 @@ import { toCapability } from '../../../ingest/venues/contract/feed.ts';
 import { createProcessorMetrics } from '../../../processors/metrics.ts';
 import { createPresenceWatch } from '../../../processors/runner/presence-watch.ts';
 import type { Policy } from '../../../schemas/freshness.ts';
-import { runTask, SECOND } from '../../support/task-driver.ts';
-import { begin, mark, reference, SPEC, symbolInfo } from '../../support/task-logs.ts';
+import { runTask, SECOND } from '../../support/tasks/task-driver.ts';
+import { begin, mark, reference, SPEC, symbolInfo } from '../../support/tasks/task-logs.ts';
 
 t.test('a value counts while it holds as of the log, of listings that are there', (t) => {
   const log = begin(['BTCUSDT', 'ETHUSDT']);

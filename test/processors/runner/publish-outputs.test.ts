@@ -5,8 +5,8 @@ import { publishOutputs } from '../../../processors/runner/publish-outputs.ts';
 import type { Outputs } from '../../../processors/task/outputs.ts';
 import { decodeLiveHead } from '../../../schemas/avro/codec.ts';
 import { nameTopics } from '../../../schemas/topics.ts';
-import { runTask, SECOND } from '../../support/task-driver.ts';
-import { begin, diff, mark, SPEC, snapshot, trade } from '../../support/task-logs.ts';
+import { runTask, SECOND } from '../../support/tasks/task-driver.ts';
+import { begin, diff, mark, SPEC, snapshot, trade } from '../../support/tasks/task-logs.ts';
 
 /** What is published before each pause. */
 const listSteps = (all: readonly Outputs[]): readonly string[][] => {

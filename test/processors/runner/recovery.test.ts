@@ -20,9 +20,9 @@ import type { LogRecord } from '../../../processors/task/task.ts';
 import { codecs } from '../../../schemas/avro/codec.ts';
 import { LAYERS } from '../../../schemas/layers/readings.ts';
 import { type CheckpointEntry, type LiveEntry, nameTopics, type Reading, type Row } from '../../../schemas/topics.ts';
-import { useEngines } from '../../support/engines.ts';
-import { listRows, runTask } from '../../support/task-driver.ts';
-import { busyLog, findGapFaults, SPEC } from '../../support/task-logs.ts';
+import { useEngines } from '../../support/engines/engines.ts';
+import { listRows, runTask } from '../../support/tasks/task-driver.ts';
+import { busyLog, findGapFaults, SPEC } from '../../support/tasks/task-logs.ts';
 import { waitFor } from '../../support/wait.ts';
 
 t.setTimeout(900_000);

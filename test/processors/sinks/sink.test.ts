@@ -27,7 +27,7 @@ import { codecs } from '../../../schemas/avro/codec.ts';
 import { LAYERS } from '../../../schemas/layers/readings.ts';
 import { toTableName } from '../../../schemas/tables.ts';
 import { nameTopics, type Row, type WatermarkEntry } from '../../../schemas/topics.ts';
-import { ownEngines, useEngines } from '../../support/engines.ts';
+import { ownEngines, useEngines } from '../../support/engines/engines.ts';
 import { BOUND_MS, waitFor } from '../../support/wait.ts';
 
 /** 2026-01-15T12:00:00Z in microseconds. */

@@ -9,12 +9,12 @@ import { TABLES, type TableSpec } from '../../../processors/sinks/tables.ts';
 import { ANCHORED_TABLES, type AnchoredTable } from '../../../schemas/anchored.ts';
 import { toTableName } from '../../../schemas/tables.ts';
 import type { Row } from '../../../schemas/topics.ts';
-import { useEngines } from '../../support/engines.ts';
-import { makeLateCandle, makeLateMark } from '../../support/late-logs.ts';
-import { listCandles } from '../../support/minute-logs.ts';
-import { listRows, runTask, SECOND, START } from '../../support/task-driver.ts';
-import { SPEC } from '../../support/task-logs.ts';
-import { openTestStore } from '../../support/test-store.ts';
+import { useEngines } from '../../support/engines/engines.ts';
+import { openTestStore } from '../../support/engines/test-store.ts';
+import { makeLateCandle, makeLateMark } from '../../support/tasks/late-logs.ts';
+import { listCandles } from '../../support/tasks/minute-logs.ts';
+import { listRows, runTask, SECOND, START } from '../../support/tasks/task-driver.ts';
+import { SPEC } from '../../support/tasks/task-logs.ts';
 
 t.setTimeout(900_000);
 const engines = await useEngines(t, ['questdb']);

@@ -11,7 +11,7 @@ import { startSink } from '../../../processors/sinks/questdb.ts';
 import { codecs } from '../../../schemas/avro/codec.ts';
 import { toTableName } from '../../../schemas/tables.ts';
 import { nameTopics, type Row } from '../../../schemas/topics.ts';
-import { useEngines } from '../../support/engines.ts';
+import { useEngines } from '../../support/engines/engines.ts';
 import { waitFor } from '../../support/wait.ts';
 
 t.setTimeout(900_000);

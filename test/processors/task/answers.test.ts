@@ -10,8 +10,8 @@ import { makeBadFigure } from '../../../ingest/venues/shared/wire.ts';
 import { TIMEFRAME_MINUTES, type Timeframe } from '../../../schemas/layers/candle.ts';
 import type { CandleRecord, ListingRecord } from '../../../schemas/records.ts';
 import { listingValues } from '../../api/live-fixture.ts';
-import { paperVenue } from '../../support/paper-log.ts';
-import { listRows, runTask, SECOND, START, TestLog } from '../../support/task-driver.ts';
+import { paperVenue } from '../../support/tasks/paper-log.ts';
+import { listRows, runTask, SECOND, START, TestLog } from '../../support/tasks/task-driver.ts';
 
 const MINUTE = 60 * SECOND;
 const toMapped = bindMapped('paper');

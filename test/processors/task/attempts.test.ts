@@ -1,8 +1,8 @@
 // Attempts to open a connection that would have brought listings that none has brought yet: what their gaps say, and until when what was read is valid.
 import t from 'tap';
 import type { Outputs } from '../../../processors/task/outputs.ts';
-import { listRows, runTask, SECOND, TestLog } from '../../support/task-driver.ts';
-import { allLayers, mark, reference } from '../../support/task-logs.ts';
+import { listRows, runTask, SECOND, TestLog } from '../../support/tasks/task-driver.ts';
+import { allLayers, mark, reference } from '../../support/tasks/task-logs.ts';
 
 /** Of the readings of the newest round, from which a node begins, when their connections were lost; undefined where the round does not say. */
 const listLosses = (outputs: readonly Outputs[]): Readonly<Record<string, number | null | undefined>> => {

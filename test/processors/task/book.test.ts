@@ -20,7 +20,7 @@ import { type Book, listTopLevels } from '../../../processors/task/book-levels.t
 import { writeLevels } from '../../../schemas/avro/write-levels.ts';
 import { BANDS } from '../../../schemas/layers/book-bands.ts';
 import type { BookRecord, Level } from '../../../schemas/records.ts';
-import { readRecording, toVenueMessage } from '../../support/recordings.ts';
+import { readRecording, toVenueMessage } from '../../support/venues/recordings.ts';
 
 const LINEAR: QuantityRule = { venue_kind: 'linear', contract_size: '1', quantity_unit: 'base' };
 const INVERSE: QuantityRule = { venue_kind: 'inverse', contract_size: '100', quantity_unit: 'contracts' };

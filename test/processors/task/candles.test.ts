@@ -3,9 +3,9 @@ import { Decimal } from 'decimal.js';
 import t from 'tap';
 import { formatListingId } from '../../../schemas/tables.ts';
 import type { Row } from '../../../schemas/topics.ts';
-import { begin, COVERS, listCandles, reach, SPEC, toMinute } from '../../support/minute-logs.ts';
-import { listRows, runTask, SECOND, START, type TestLog } from '../../support/task-driver.ts';
-import { allLayers, BAR, type Bar, kline, MINUTE, reference } from '../../support/task-logs.ts';
+import { begin, COVERS, listCandles, reach, SPEC, toMinute } from '../../support/tasks/minute-logs.ts';
+import { listRows, runTask, SECOND, START, type TestLog } from '../../support/tasks/task-driver.ts';
+import { allLayers, BAR, type Bar, kline, MINUTE, reference } from '../../support/tasks/task-logs.ts';
 
 t.test('a closed minute is a row with the venue digits; an open one is nothing', (t) => {
   const log = begin();

@@ -1,7 +1,7 @@
 // A collector whose clock is ahead, until it ends itself (D-11): what it stamped stands in the way of nothing (D-510).
 import t from 'tap';
-import { listReadings, listRows, runTask, SECOND, type TestLog } from '../../support/task-driver.ts';
-import { begin, COVERS, MINUTE, mark, SPEC } from '../../support/task-logs.ts';
+import { listReadings, listRows, runTask, SECOND, type TestLog } from '../../support/tasks/task-driver.ts';
+import { begin, COVERS, MINUTE, mark, SPEC } from '../../support/tasks/task-logs.ts';
 
 const [HOUR, DAY] = [60 * MINUTE, 24 * 60 * MINUTE];
 

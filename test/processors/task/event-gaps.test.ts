@@ -4,8 +4,8 @@ import { LiveMemory } from '../../../api/live/memory.ts';
 import { binance } from '../../../ingest/venues/binance/index.ts';
 import type { Venue } from '../../../ingest/venues/contract/venue.ts';
 import { codecs } from '../../../schemas/avro/codec.ts';
-import { listRows, runTask, SECOND, START, TestLog } from '../../support/task-driver.ts';
-import { reference, symbolInfo } from '../../support/task-logs.ts';
+import { listRows, runTask, SECOND, START, TestLog } from '../../support/tasks/task-driver.ts';
+import { reference, symbolInfo } from '../../support/tasks/task-logs.ts';
 
 const ON = { policy: 'on', cadence: 'live', horizonMs: null, horizonSource: 'connection' } as const;
 const venue: Venue = { ...binance, layers: { ...binance.layers, trades: ON, liquidation: ON } };

@@ -9,10 +9,10 @@ import { formatListing, parseListing } from '../../../processors/task/state-json
 import type { LiquidationRecord, ListingRecord, TradeRecord } from '../../../schemas/records.ts';
 import type { RawMessage, Row } from '../../../schemas/topics.ts';
 import { listingValues } from '../../api/live-fixture.ts';
-import { paperVenue } from '../../support/paper-log.ts';
-import { fixturePath, type Recorded, readRecording, toVenueMessage } from '../../support/recordings.ts';
-import { listRows, runTask, TestLog } from '../../support/task-driver.ts';
-import { allLayers } from '../../support/task-logs.ts';
+import { paperVenue } from '../../support/tasks/paper-log.ts';
+import { listRows, runTask, TestLog } from '../../support/tasks/task-driver.ts';
+import { allLayers } from '../../support/tasks/task-logs.ts';
+import { fixturePath, type Recorded, readRecording, toVenueMessage } from '../../support/venues/recordings.ts';
 
 type EventRecord = TradeRecord | LiquidationRecord;
 

@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import t from 'tap';
 import { okx } from '../../../ingest/venues/okx/index.ts';
-import { listReadings, runTask, SECOND, TestLog } from '../../support/task-driver.ts';
-import { SPEC } from '../../support/task-logs.ts';
+import { listReadings, runTask, SECOND, TestLog } from '../../support/tasks/task-driver.ts';
+import { SPEC } from '../../support/tasks/task-logs.ts';
 
 const COVERS = [{ layers: ['ticker', 'mark', 'funding', 'oi', 'stats', 'trades'], symbols: null }];
 

@@ -1,7 +1,7 @@
 // Trades and liquidations whose time was recorded too late to count: their stretch is a gap, not silence (H-15, N-11).
 import t from 'tap';
-import { listRows, runTask, SECOND, START, TestLog } from '../../support/task-driver.ts';
-import { allLayers, reference, trade } from '../../support/task-logs.ts';
+import { listRows, runTask, SECOND, START, TestLog } from '../../support/tasks/task-driver.ts';
+import { allLayers, reference, trade } from '../../support/tasks/task-logs.ts';
 
 type Gap = readonly [from: number, to: number, cause: string | undefined];
 

@@ -4,8 +4,8 @@ import { bitmex } from '../../../ingest/venues/bitmex/index.ts';
 import { toCapability } from '../../../ingest/venues/contract/feed.ts';
 import type { Venue } from '../../../ingest/venues/contract/venue.ts';
 import { dydx } from '../../../ingest/venues/dydx/index.ts';
-import { readRecording } from '../../support/recordings.ts';
-import { listReadings, runTask, SECOND, START, TestLog } from '../../support/task-driver.ts';
+import { listReadings, runTask, SECOND, START, TestLog } from '../../support/tasks/task-driver.ts';
+import { readRecording } from '../../support/venues/recordings.ts';
 
 type Told = { readonly kind: 'snapshot' | 'update'; readonly size: string | number };
 type Case = {

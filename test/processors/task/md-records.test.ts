@@ -1,7 +1,7 @@
 // What md.* carries besides readings: what was missed, running minutes, and which raw record a book is of (records.md, design section 5).
 import t from 'tap';
-import { runTask, SECOND, TestLog } from '../../support/task-driver.ts';
-import { allLayers, BAR, diff, kline, MINUTE, mark, reference, snapshot } from '../../support/task-logs.ts';
+import { runTask, SECOND, TestLog } from '../../support/tasks/task-driver.ts';
+import { allLayers, BAR, diff, kline, MINUTE, mark, reference, snapshot } from '../../support/tasks/task-logs.ts';
 
 const SPEC = { venue: allLayers, partition: 0, shards: 1 };
 const COVERS = [

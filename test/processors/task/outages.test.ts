@@ -1,7 +1,7 @@
 // Outages as rows explain them: to their end, however long; and what connections that deliver late or ahead of the log change.
 import t from 'tap';
 import type { Row } from '../../../schemas/topics.ts';
-import { listReadings, listRows, runTask, SECOND, START, TestLog } from '../../support/task-driver.ts';
+import { listReadings, listRows, runTask, SECOND, START, TestLog } from '../../support/tasks/task-driver.ts';
 import {
   allLayers,
   begin,
@@ -13,7 +13,7 @@ import {
   SPEC,
   snapshot,
   trade,
-} from '../../support/task-logs.ts';
+} from '../../support/tasks/task-logs.ts';
 
 const ALL = [{ layers: ['mark', 'funding', 'candles', 'trades', 'liquidation'], symbols: null }];
 const ALL_LAYERS = { venue: allLayers, partition: 0, shards: 1 };

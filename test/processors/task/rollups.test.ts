@@ -9,7 +9,7 @@ import { type CandleRow, makeCandleRow } from '../../../processors/task/rows.ts'
 import type { CandleState } from '../../../processors/task/state.ts';
 import type { GapCause } from '../../../schemas/gap-causes.ts';
 import type { QuantityUnit } from '../../../schemas/records.ts';
-import { SECOND, START } from '../../support/task-driver.ts';
+import { SECOND, START } from '../../support/tasks/task-driver.ts';
 
 const MINUTE = 60 * SECOND;
 

@@ -1,11 +1,11 @@
 // Rows of a task that differ are rows of the store that differ: the store keeps one of each key (design section 7).
 import t from 'tap';
 import type { Row } from '../../../schemas/topics.ts';
-import { makeLateCandle, makeLateMark } from '../../support/late-logs.ts';
-import { listCandles } from '../../support/minute-logs.ts';
-import { formatRowKey } from '../../support/row-keys.ts';
-import { listRows, runTask } from '../../support/task-driver.ts';
-import { busyLog, SPEC } from '../../support/task-logs.ts';
+import { makeLateCandle, makeLateMark } from '../../support/tasks/late-logs.ts';
+import { listCandles } from '../../support/tasks/minute-logs.ts';
+import { formatRowKey } from '../../support/tasks/row-keys.ts';
+import { listRows, runTask } from '../../support/tasks/task-driver.ts';
+import { busyLog, SPEC } from '../../support/tasks/task-logs.ts';
 
 const show = ({ texts, flags }: Row): string => `${texts['status']}${flags['late'] ? ', late' : ''}`;
 

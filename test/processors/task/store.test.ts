@@ -17,9 +17,9 @@ import { formatBook, formatCore, formatListing } from '../../../processors/task/
 import { createStore, type Store } from '../../../processors/task/store.ts';
 import { Task } from '../../../processors/task/task.ts';
 import type { CheckpointEntry, ListingVersion } from '../../../schemas/topics.ts';
-import { openFrozenStore } from '../../support/frozen-store.ts';
-import { runTask } from '../../support/task-driver.ts';
-import { busyLog, SPEC } from '../../support/task-logs.ts';
+import { openFrozenStore } from '../../support/tasks/frozen-store.ts';
+import { runTask } from '../../support/tasks/task-driver.ts';
+import { busyLog, SPEC } from '../../support/tasks/task-logs.ts';
 
 const SYMBOLS = ['A', 'B', 'C'];
 const CONNECTIONS = ['k1', 'k2'];

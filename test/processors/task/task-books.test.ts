@@ -3,8 +3,8 @@ import t from 'tap';
 import { toCapability } from '../../../ingest/venues/contract/feed.ts';
 import { gate } from '../../../ingest/venues/gate/index.ts';
 import { type BookMessage, type BookState, createBookState, feedBook } from '../../../processors/task/books.ts';
-import { listReadings, listRows, runTask, SECOND, START, type TestLog } from '../../support/task-driver.ts';
-import { begin, COVERS, diff, SPEC, snapshot, symbolInfo } from '../../support/task-logs.ts';
+import { listReadings, listRows, runTask, SECOND, START, type TestLog } from '../../support/tasks/task-driver.ts';
+import { begin, COVERS, diff, SPEC, snapshot, symbolInfo } from '../../support/tasks/task-logs.ts';
 
 t.test('a book is not published until it is whole, breaks at a hole and returns with the next snapshot', (t) => {
   const log = begin();

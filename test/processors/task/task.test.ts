@@ -12,8 +12,8 @@ import {
 import { Task } from '../../../processors/task/task.ts';
 import { codecs } from '../../../schemas/avro/codec.ts';
 import type { CheckpointEntry, ListingVersion } from '../../../schemas/topics.ts';
-import { listReadings, listRows, runTask, SECOND, START, TestLog } from '../../support/task-driver.ts';
-import { begin, busyLog, COVERS, diff, mark, reference, SPEC, snapshot } from '../../support/task-logs.ts';
+import { listReadings, listRows, runTask, SECOND, START, TestLog } from '../../support/tasks/task-driver.ts';
+import { begin, busyLog, COVERS, diff, mark, reference, SPEC, snapshot } from '../../support/tasks/task-logs.ts';
 
 const LISTING = 'binance:BTCUSDT';
 

@@ -1,9 +1,9 @@
 // Trades of the task: ids that repeat, outages, times in which they were not collected, late ones.
 import t from 'tap';
 import type { Row } from '../../../schemas/topics.ts';
-import { begin, COVERS, listCandles, reach, SPEC, toMinute } from '../../support/minute-logs.ts';
-import { listRows, runTask, SECOND, START, type TestLog } from '../../support/task-driver.ts';
-import { allLayers, BAR, kline, trade } from '../../support/task-logs.ts';
+import { begin, COVERS, listCandles, reach, SPEC, toMinute } from '../../support/tasks/minute-logs.ts';
+import { listRows, runTask, SECOND, START, type TestLog } from '../../support/tasks/task-driver.ts';
+import { allLayers, BAR, kline, trade } from '../../support/tasks/task-logs.ts';
 
 const listTrades = (log: TestLog): readonly Row[] => listRows(runTask(SPEC, log.records).outputs, 'trades');
 

@@ -9,8 +9,8 @@ import { createStore } from '../../../processors/task/store.ts';
 import type { LogRecord } from '../../../processors/task/task.ts';
 import { Task } from '../../../processors/task/task.ts';
 import type { Row } from '../../../schemas/topics.ts';
-import { listRows, runTask, SECOND, START, TestLog } from '../../support/task-driver.ts';
-import { allLayers, BAR, kline, MINUTE, mark, reference } from '../../support/task-logs.ts';
+import { listRows, runTask, SECOND, START, TestLog } from '../../support/tasks/task-driver.ts';
+import { allLayers, BAR, kline, MINUTE, mark, reference } from '../../support/tasks/task-logs.ts';
 
 const DAY = 1_440 * MINUTE;
 const COVERS = [{ layers: ['mark', 'candles', 'trades', 'liquidation'], symbols: null }];

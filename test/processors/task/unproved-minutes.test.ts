@@ -1,8 +1,8 @@
 // Minutes between two candles of one connection that are not proved to be without trades: what else it brought speaks against it (H-12).
 import t from 'tap';
-import { begin, listCandles, reach, toMinute } from '../../support/minute-logs.ts';
-import { SECOND, type TestLog } from '../../support/task-driver.ts';
-import { BAR, kline } from '../../support/task-logs.ts';
+import { begin, listCandles, reach, toMinute } from '../../support/tasks/minute-logs.ts';
+import { SECOND, type TestLog } from '../../support/tasks/task-driver.ts';
+import { BAR, kline } from '../../support/tasks/task-logs.ts';
 
 /** Volume or cause of each minute from the first one. */
 const listMinutes = (log: TestLog, count: number) => {

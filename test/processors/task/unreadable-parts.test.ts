@@ -3,8 +3,8 @@ import t from 'tap';
 import { VenueError } from '../../../ingest/venues/contract/listings.ts';
 import { UnreadablePart } from '../../../ingest/venues/contract/mapping.ts';
 import type { Venue } from '../../../ingest/venues/contract/venue.ts';
-import { paperVenue } from '../../support/paper-log.ts';
-import { listReadings, listRows, runTask, SECOND, START, TestLog } from '../../support/task-driver.ts';
+import { paperVenue } from '../../support/tasks/paper-log.ts';
+import { listReadings, listRows, runTask, SECOND, START, TestLog } from '../../support/tasks/task-driver.ts';
 
 type Answer = {
   readonly listings: readonly { readonly symbol: string }[];

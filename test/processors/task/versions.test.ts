@@ -14,8 +14,8 @@ import type { ReadingLayer } from '../../../schemas/layers/index.ts';
 import type { ListingRecord, PriceType } from '../../../schemas/records.ts';
 import type { CheckpointEntry, Row } from '../../../schemas/topics.ts';
 import { listingValues } from '../../api/live-fixture.ts';
-import { paperVenue } from '../../support/paper-log.ts';
-import { listReadings, listRows, runTask, SECOND, START, TestLog } from '../../support/task-driver.ts';
+import { paperVenue } from '../../support/tasks/paper-log.ts';
+import { listReadings, listRows, runTask, SECOND, START, TestLog } from '../../support/tasks/task-driver.ts';
 import {
   allLayers,
   SPEC as BINANCE,
@@ -26,7 +26,7 @@ import {
   mark,
   reference,
   snapshot,
-} from '../../support/task-logs.ts';
+} from '../../support/tasks/task-logs.ts';
 
 const MINUTE = 60 * SECOND;
 const LAYERS = ['mark', 'funding', 'candles'] as const;

@@ -14,7 +14,7 @@ import { formatWideJson } from '../../../../infra/dev/documents/endpoint-example
 import { ANCHORED_TABLES } from '../../../../schemas/anchored.ts';
 import { CANDLES, EVENTS, READINGS } from '../../../../schemas/layers/index.ts';
 import { market, NOW } from '../../../api/live-fixture.ts';
-import { findSchemaFaults } from '../../../support/closed-schema.ts';
+import { findSchemaFaults } from '../../../support/documents/closed-schema.ts';
 
 const ENDPOINTS = [...OPERATIONS, STREAM];
 

@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 import t from 'tap';
 import { type Abi, createWalletClient, type Hex, http, parseSignature, toHex } from 'viem';
 import { makeLocalBase } from '../../../../infra/dev/facilitator/local-usdc.ts';
-import { connectChain } from '../../../support/local-chain.ts';
-import { type Authorization, signPayment, startPaymentWorld } from '../../../support/payment-world.ts';
+import { connectChain } from '../../../support/engines/local-chain.ts';
+import { type Authorization, signPayment, startPaymentWorld } from '../../../support/services/payment-world.ts';
 
 const { abi } = JSON.parse(
   readFileSync(new URL('../../../../infra/dev/facilitator/LocalUsdc.json', import.meta.url), 'utf8'),

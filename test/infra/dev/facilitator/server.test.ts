@@ -9,7 +9,7 @@ import {
   signPayment,
   startPaymentWorld,
   stockClient,
-} from '../../../support/payment-world.ts';
+} from '../../../support/services/payment-world.ts';
 import { waitFor } from '../../../support/wait.ts';
 
 const makeOffer = ({ payTo, usdc }: PaymentWorld): PaymentRequirements => ({

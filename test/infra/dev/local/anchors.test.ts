@@ -13,9 +13,9 @@ import { createNightlyMetrics } from '../../../../processors/nightly/metrics.ts'
 import { anchorDay } from '../../../../processors/nightly/steps/anchor/anchor.ts';
 import { ANCHOR_CONFIG } from '../../../../processors/nightly/steps/anchor/config.ts';
 import { readClosedDay } from '../../../../processors/nightly/steps/anchor/post-day.ts';
-import { addClosedDay } from '../../../support/anchor-chain.ts';
-import { ownEngines, useEngines } from '../../../support/engines.ts';
-import { until } from '../../../support/pipeline.ts';
+import { addClosedDay } from '../../../support/days/anchor-chain.ts';
+import { ownEngines, useEngines } from '../../../support/engines/engines.ts';
+import { until } from '../../../support/services/pipeline.ts';
 
 t.setTimeout(900_000);
 const DAY = '2026-01-10';

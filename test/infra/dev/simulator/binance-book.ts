@@ -1,6 +1,6 @@
 // What tests of the simulated Binance share: its messages, and a book of their own.
 import { hashElement } from '../../../../infra/dev/simulator/book-model.ts';
-import { type Client, trimZeros } from '../../../support/fake-simulator.ts';
+import { type Client, trimZeros } from '../../../support/venues/fake-simulator.ts';
 
 export type Depth = {
   E: number;

@@ -11,7 +11,7 @@ import {
   listTruth,
   settle,
   trimZeros,
-} from '../../../support/fake-simulator.ts';
+} from '../../../support/venues/fake-simulator.ts';
 import { listDepths, type Mark, parse } from './binance-book.ts';
 
 t.test('protocol', async (t) => {

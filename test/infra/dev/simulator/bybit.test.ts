@@ -13,7 +13,7 @@ import {
   START_MS,
   settle,
   trimZeros,
-} from '../../../support/fake-simulator.ts';
+} from '../../../support/venues/fake-simulator.ts';
 import { waitFor } from '../../../support/wait.ts';
 
 const LINEAR = '/bybit/v5/public/linear';

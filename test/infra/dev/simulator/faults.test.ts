@@ -10,7 +10,7 @@ import {
   listTruth,
   START_MS,
   settle,
-} from '../../../support/fake-simulator.ts';
+} from '../../../support/venues/fake-simulator.ts';
 import { waitFor } from '../../../support/wait.ts';
 import { type Depth, listDepths, type Mark, mapBook, parse, type Snapshot } from './binance-book.ts';
 

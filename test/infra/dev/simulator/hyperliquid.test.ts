@@ -14,7 +14,7 @@ import {
   listTruth,
   START_MS,
   settle,
-} from '../../../support/fake-simulator.ts';
+} from '../../../support/venues/fake-simulator.ts';
 import { waitFor } from '../../../support/wait.ts';
 
 const VENUES = ['hyperliquid'];

@@ -15,7 +15,7 @@ import {
   START_MS,
   settle,
   trimZeros,
-} from '../../../support/fake-simulator.ts';
+} from '../../../support/venues/fake-simulator.ts';
 import { waitFor } from '../../../support/wait.ts';
 
 const PUBLIC = '/okx/ws/v5/public';

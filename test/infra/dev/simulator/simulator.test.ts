@@ -13,7 +13,7 @@ import {
   listTruth,
   settle,
   trimZeros,
-} from '../../../support/fake-simulator.ts';
+} from '../../../support/venues/fake-simulator.ts';
 import { waitFor } from '../../../support/wait.ts';
 import { type Depth, listDepths, mapBook, parse, type Snapshot } from './binance-book.ts';
 

@@ -19,7 +19,7 @@ import {
   fakeSimulator,
   START_MS,
   settle,
-} from '../../../support/fake-simulator.ts';
+} from '../../../support/venues/fake-simulator.ts';
 import { waitFor } from '../../../support/wait.ts';
 
 /** Enough that quiet, inverse and multiplied listings are among them. */

@@ -8,10 +8,10 @@ import { VenueError, type VenueMessage } from '../../../../ingest/venues/contrac
 import type { MapContext, Mapped } from '../../../../ingest/venues/contract/mapping.ts';
 import type { Venue } from '../../../../ingest/venues/contract/venue.ts';
 import { venues } from '../../../../ingest/venues/index.ts';
-import { findLineDisorder, findValuesDisorder } from '../../../support/member-order.ts';
+import { findLineDisorder, findValuesDisorder } from '../../../support/documents/member-order.ts';
 import { replaceWords } from '../../../support/mutations.ts';
-import { fixturePath } from '../../../support/recordings.ts';
-import { chooseSeeds, makeContext, readRecordings } from '../../../support/venue-seeds.ts';
+import { fixturePath } from '../../../support/venues/recordings.ts';
+import { chooseSeeds, makeContext, readRecordings } from '../../../support/venues/venue-seeds.ts';
 
 /** Reference answers first: books are valued by their listings. */
 const listFiles = (venue: Venue): readonly string[] =>

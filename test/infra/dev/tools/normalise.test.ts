@@ -7,7 +7,7 @@ import t from 'tap';
 import { describeCounts, describeUnexpected, normalise } from '../../../../infra/dev/tools/normalise.ts';
 import type { Venue } from '../../../../ingest/venues/contract/venue.ts';
 import { venues } from '../../../../ingest/venues/index.ts';
-import { fixturePath } from '../../../support/recordings.ts';
+import { fixturePath } from '../../../support/venues/recordings.ts';
 
 /** The path that records.md names, and the one that `npm run normalise` runs. */
 const PROGRAM = join(import.meta.dirname, '../../../../infra/tools/normalise.ts');

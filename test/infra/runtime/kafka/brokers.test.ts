@@ -15,7 +15,7 @@ import {
   readToEnd,
 } from '../../../../infra/runtime/kafka/kafka.ts';
 import { createLog } from '../../../../infra/runtime/log.ts';
-import { busiestBroker, inStep, ownCluster } from '../../../support/own-cluster.ts';
+import { busiestBroker, inStep, ownCluster } from '../../../support/engines/own-cluster.ts';
 import { waitFor } from '../../../support/wait.ts';
 
 const PARTITIONS = 6;

@@ -17,7 +17,7 @@ import {
 import { LIMITS, listTopicSpecs } from '../../../../infra/runtime/kafka/topics.ts';
 import { createLog } from '../../../../infra/runtime/log.ts';
 import { toShard } from '../../../../schemas/shards.ts';
-import { ownEngines } from '../../../support/engines.ts';
+import { ownEngines } from '../../../support/engines/engines.ts';
 import { waitFor } from '../../../support/wait.ts';
 
 const PARTITIONS = 3;

@@ -4,7 +4,7 @@ import { createPublisher, openSender, QueueFull } from '../../../../infra/runtim
 import { Abandoned } from '../../../../infra/runtime/kafka/publisher.ts';
 import { LIMITS } from '../../../../infra/runtime/kafka/topics.ts';
 import { hashTextKey } from '../../../../schemas/shards.ts';
-import { type Fate, holdAttempts, openCluster, PARTITIONS, PASSING } from '../../../support/paper-cluster.ts';
+import { type Fate, holdAttempts, openCluster, PARTITIONS, PASSING } from '../../../support/engines/paper-cluster.ts';
 
 const TOPICS = ['a', 'b'];
 

@@ -4,7 +4,7 @@ import t from 'tap';
 import { binance } from '../../../../ingest/venues/binance/index.ts';
 import type { BookRule, Chain } from '../../../../ingest/venues/shared/book-sync.ts';
 import { type BookSync, isWhole, makeBookSync, stepBookSync } from '../../../../ingest/venues/shared/book-sync.ts';
-import { readRecording } from '../../../support/recordings.ts';
+import { readRecording } from '../../../support/venues/recordings.ts';
 
 const rule = binance.bookRule;
 const diff = (first: number, last: number, previous: number): Chain => ({

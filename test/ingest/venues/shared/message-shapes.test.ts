@@ -18,7 +18,7 @@ import {
   readText,
 } from '../../../../ingest/venues/shared/wire.ts';
 import { createRandom, mutate } from '../../../support/mutations.ts';
-import { readRecording, recordingsIn } from '../../../support/recordings.ts';
+import { readRecording, recordingsIn } from '../../../support/venues/recordings.ts';
 
 const NO_CUTS: [] = [];
 const createShapes = (): MessageShapes => new MessageShapes('"channel":"');

@@ -13,8 +13,8 @@ import { venues } from '../../../../ingest/venues/index.ts';
 import { watchUnexpected } from '../../../../ingest/venues/shared/unexpected.ts';
 import { createProcessorMetrics } from '../../../../processors/metrics.ts';
 import { isRaw, parseExact } from '../../../support/mutations.ts';
-import { factsAbout } from '../../../support/venue-facts.ts';
-import { chooseSeeds, readRecordings } from '../../../support/venue-seeds.ts';
+import { factsAbout } from '../../../support/venues/venue-facts.ts';
+import { chooseSeeds, readRecordings } from '../../../support/venues/venue-seeds.ts';
 
 const NONE = ['', null];
 

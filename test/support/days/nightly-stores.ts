@@ -1,0 +1,44 @@
+// The stores of nightly steps on the shared engines, with tables of a namespace of their own, and a folder for archive files.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { migrate } from '../../../infra/postgres/migrate.ts';
+import { createLog } from '../../../infra/runtime/log.ts';
+import { openFolderStore } from '../../../infra/runtime/object-store.ts';
+import { openPostgres } from '../../../infra/runtime/postgres/postgres.ts';
+import { openQuestdbReader } from '../../../infra/runtime/questdb/reader.ts';
+import { createRowSender } from '../../../infra/runtime/questdb/row-sender.ts';
+import { ensureTables } from '../../../processors/sinks/ensure-tables.ts';
+import { toTableName } from '../../../schemas/tables.ts';
+import type { Row } from '../../../schemas/topics.ts';
+import { type Teardown, useEngines } from '../engines/engines.ts';
+
+/** `readers`: connections to QuestDB at once. All is closed, and the folder removed, at the end of the test. */
+export const openNightlyStores = async (t: Teardown, { readers }: { readonly readers: number }) => {
+  const engines = await useEngines(t, ['postgres', 'questdb']);
+  const { endpoints } = engines;
+  const log = createLog('nightly-stores', 'silent');
+  const auth = { user: endpoints.questdb_user, password: endpoints.questdb_password };
+  const questdb = openQuestdbReader(endpoints.questdb_pg, { max: readers, timeoutMs: 15_000, auth, log });
+  const sender = createRowSender(endpoints.questdb_http, { auth, log });
+  const namespace = `${engines.namespace()}.`;
+  const databaseUrl = await engines.database();
+  const pool = openPostgres(databaseUrl, { max: 4 });
+  const folder = mkdtempSync(join(tmpdir(), 'nightly-'));
+  const store = openFolderStore(folder);
+  await ensureTables((text) => questdb.query({ text }), { namespace });
+  await migrate(pool);
+  t.teardown(async () => {
+    await sender.close();
+    await questdb.close();
+    await pool.end();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  /** Stores rows, and waits until they can be read. */
+  const write = async (rows: readonly Row[]): Promise<void> => {
+    const tables = Map.groupBy(rows, ({ table }) => toTableName(namespace, table));
+    for (const [table, own] of tables) await sender.send(table, own);
+    await sender.waitVisible([...tables.keys()]);
+  };
+  return { endpoints, log, questdb, namespace, databaseUrl, pool, folder, store, write };
+};

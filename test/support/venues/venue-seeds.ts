@@ -1,0 +1,89 @@
+// Input of generators: one recorded message of each kind of a venue, and the listings its recordings name.
+import { type ReferenceAnswer, VenueError, type VenueMessage } from '../../../ingest/venues/contract/listings.ts';
+import type { MapContext } from '../../../ingest/venues/contract/mapping.ts';
+import type { Venue } from '../../../ingest/venues/contract/venue.ts';
+import type { ListingRecord } from '../../../schemas/records.ts';
+import { isRaw, parseExact } from '../mutations.ts';
+import { type Recorded, readRecording, recordingsIn, toVenueMessage } from './recordings.ts';
+import { factsAbout } from './venue-facts.ts';
+
+/** Elements of an array that a seed keeps: more of the same make no other kind. */
+const KEPT = 3;
+
+/** Every message of a venue's recordings, as its mapper reads it. */
+export const readRecordings = (venue: Venue): readonly VenueMessage[] =>
+  recordingsIn(venue.id)
+    .flatMap(readRecording)
+    .filter(({ dir }) => dir === 'in')
+    .map(toVenueMessage);
+
+const toAnswer = (venue: Venue, line: Recorded): Recorded => {
+  const { listingsFrame } = factsAbout(venue);
+  const [, raw] = listingsFrame?.answer.exec(line.raw) ?? [];
+  return raw === undefined ? line : { ...line, kind: 'rest', url: listingsFrame?.request ?? '', raw };
+};
+
+/** Recorded answers of requests. */
+export const readAnswers = (venue: Venue): readonly VenueMessage[] =>
+  recordingsIn(venue.id)
+    .flatMap(readRecording)
+    .filter(({ dir }) => dir === 'in')
+    .map((line) => toAnswer(venue, line))
+    .filter(({ kind }) => kind === 'rest')
+    .map(toVenueMessage);
+
+/** The answer about listings that a message is; null: it is another, or a refusal. */
+export const readReference = (venue: Venue, message: VenueMessage, state = {}): ReferenceAnswer | null => {
+  try {
+    return venue.mapReference(state, message);
+  } catch (error) {
+    if (error instanceof VenueError) return null;
+    throw error;
+  }
+};
+
+const shortened = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.slice(0, KEPT).map(shortened);
+  if (typeof value !== 'object' || value === null || isRaw(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .slice(0, 100)
+      .map(([key, item]) => [key, shortened(item)]),
+  );
+};
+
+/** The kind of a message: the members it has, the channel it names, the requested path. */
+const toKind = (value: unknown): string => {
+  if (Array.isArray(value)) return `[${[...new Set(value.map(toKind))].join()}]`;
+  if (typeof value !== 'object' || value === null || isRaw(value)) return '';
+  return Object.entries(value)
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([key, item]) => (/\d|^[A-Z]{3,}/.test(key) ? '' : `${key}:${toKind(item)}`))
+    .join();
+};
+
+/** One shortened message of each kind. */
+export const chooseSeeds = (messages: readonly VenueMessage[]): readonly VenueMessage[] => {
+  const seeds = new Map<string, VenueMessage>();
+  for (const message of messages) {
+    let tree: unknown;
+    try {
+      tree = shortened(parseExact(Buffer.from(message.payload).toString('utf8')));
+    } catch {
+      continue;
+    }
+    const kind = `${message.request?.replace(/[?].*/, '') ?? ''} ${toKind(tree)}`;
+    if (!seeds.has(kind)) seeds.set(kind, { ...message, payload: Buffer.from(JSON.stringify(tree)) });
+  }
+  return [...seeds.values()];
+};
+
+/** The listings that the messages name. */
+export const makeContext = (venue: Venue, messages: readonly VenueMessage[]): MapContext => {
+  const listings = new Map<string, ListingRecord>();
+  const state = {};
+  for (const message of messages)
+    for (const record of readReference(venue, message, state)?.listings ?? [])
+      listings.set(record.venue_symbol, record);
+  return { listings };
+};
