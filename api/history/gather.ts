@@ -7,7 +7,7 @@ import type { Span as AliveSpan, TaskId } from '../../schemas/topics.ts';
 import { COUNTS_WITHIN, SEALS_AFTER, toSealInstant } from '../../schemas/windows.ts';
 import { type LiveListing, type Selected, toListingId } from '../live/listing-book.ts';
 import { type LiveMemory, NO_PARTITIONS } from '../live/memory.ts';
-import { findPartition, findSpan } from '../live/partition.ts';
+import { findPartition, findSpan, nameTask } from '../live/partition.ts';
 import type { Span } from './past.ts';
 import { joinSeries, type ReadingRow, type RecentSeries } from './series.ts';
 import type { HistoryReader, Range, RowQuestion, Rows, Sources, StoredSpan } from './store.ts';
@@ -80,7 +80,7 @@ const readRaw = (reader: HistoryReader, question: RowQuestion, { from, to }: Spa
   return [reader.windows(question, { after: from - 1, to: end }), reader.longGaps(question, { after: end, to })];
 };
 
-const readParameters = (reader: HistoryReader, question: RowQuestion, asked: RequestedTimes): Promise<Rows>[] => {
+const readStored = (reader: HistoryReader, question: RowQuestion, asked: RequestedTimes): Promise<Rows>[] => {
   switch (asked.mode) {
     case 'interval':
       return readPeriods(reader, question, asked);
@@ -106,7 +106,7 @@ export const gatherSeries = async (
 ): Promise<ReadonlyMap<string, readonly StoredRow[]>> => {
   const question: RowQuestion = { layer, listings: listings.map(toListingId) };
   const recent = listings.map((listing) => readRecent(live, listing, layer));
-  const reads = readParameters(reader, question, asked);
+  const reads = readStored(reader, question, asked);
   if (withBefore && asked.mode !== 'at') reads.push(reader.asOf(question, asked.from));
   const stored = merge(await Promise.all(reads));
   return new Map(
@@ -146,24 +146,24 @@ const findLossOf = (stored: readonly StoredSpan[], held: AliveSpan | null, asked
   return isOn(own, asked.receivedAt) && isCounted(own, asked.at) ? own.to : null;
 };
 
-/** Names the task of a listing: a connection may have ended for one shard and not for another. */
-const createTaskNames = (live: LiveMemory): ((listing: Named) => TaskId) => {
+/** Finds the task of a listing: a connection may have ended for one shard and not for another. */
+const createTaskFinder = (live: LiveMemory): ((listing: Named) => TaskId) => {
   const names = new Map<Named, TaskId>();
   return (listing) => {
     const held = names.get(listing);
     if (held !== undefined) return held;
     const { venue, venueSymbol } = listing;
-    const name: TaskId = `${venue}/${findPartition(live.venue(venue)?.partitions ?? NO_PARTITIONS, venueSymbol)}`;
+    const name = nameTask(venue, findPartition(live.venue(venue)?.partitions ?? NO_PARTITIONS, venueSymbol));
     names.set(listing, name);
     return name;
   };
 };
 
-const groupByTask = (heard: readonly HeardRow[], nameTask: (listing: Named) => TaskId): Map<TaskId, ReadingRow[]> => {
+const groupByTask = (heard: readonly HeardRow[], findTask: (listing: Named) => TaskId): Map<TaskId, ReadingRow[]> => {
   const rows = new Map<TaskId, ReadingRow[]>();
   for (const [listing, row] of heard) {
     if (row.reading.horizon_source !== 'connection') continue;
-    const task = nameTask(listing);
+    const task = findTask(listing);
     const held = rows.get(task);
     if (held === undefined) rows.set(task, [row]);
     else held.push(row);
@@ -181,11 +181,11 @@ export const gatherLosses = async (
   // Taken before the store is queried: up to these watermarks the store's answer is complete.
   const visible = new Map(
     [...live.venues()].flatMap(({ venue, partitions }) =>
-      [...partitions].map(([partition, { history }]) => [`${venue}/${partition}` as TaskId, history ?? 0] as const),
+      [...partitions].map(([partition, { history }]) => [nameTask(venue, partition), history ?? 0] as const),
     ),
   );
-  const nameTask = createTaskNames(live);
-  for (const [task, rows] of groupByTask(heard, nameTask)) {
+  const findTask = createTaskFinder(live);
+  for (const [task, rows] of groupByTask(heard, findTask)) {
     const connections = [...new Set(rows.map(({ reading }) => reading.conn_id))].sort();
     const from = rows.reduce((least, { reading }) => Math.min(least, reading.received_at), latest);
     for (let i = 0; i < connections.length; i += SPANS_PER_STATEMENT) {
@@ -196,7 +196,7 @@ export const gatherLosses = async (
   }
   return (listing, reading, at) => {
     const { venue, venueSymbol } = listing;
-    const task = nameTask(listing);
+    const task = findTask(listing);
     const held = findSpan(live.venue(venue)?.partitions ?? NO_PARTITIONS, venueSymbol, reading);
     return findLossOf(spans.get(`${task}|${reading.conn_id}`) ?? [], held, {
       receivedAt: reading.received_at,

@@ -3,7 +3,7 @@
 import { STATE_LAG } from '../../schemas/freshness.ts';
 import { EVENTS } from '../../schemas/layers/index.ts';
 import type { Micros } from '../../schemas/records.ts';
-import type { CapabilityVersion, ListingVersion, LiveEntry, Place, StateEntry } from '../../schemas/topics.ts';
+import type { CapabilityVersion, ListingVersion, LiveEntry, Place, StateEntry, TaskId } from '../../schemas/topics.ts';
 import { addVersion, type LiveListing } from './listing-book.ts';
 import { decodeAbove, type HeldReading, type LiveMessage, NewestReadings } from './live-message.ts';
 import {
@@ -12,6 +12,7 @@ import {
   findPartition,
   findRecentFrom,
   findWatermark,
+  nameTask,
   type Partition,
   toPlace,
 } from './partition.ts';
@@ -35,11 +36,12 @@ export type LiveVenue = {
   readonly partitions: Map<number, Partition>;
 };
 
+/** An entry of `live` once it is applied; what it carries is valid while it is handed over. */
 export type AppliedEntry = {
   readonly venue: string;
-  readonly partition: number;
+  readonly task: TaskId;
   readonly message: LiveMessage;
-  /** Of the last entry of its partition before it. */
+  /** Place of the last entry of its task before it. */
   readonly before: Place;
   /** Its content; a reading is decoded when the message is read. */
   readonly entry: LiveEntry | null;
@@ -132,7 +134,8 @@ export class LiveMemory {
     const entry = isReading ? null : message.entry();
     const replaced = isReading ? this.#applyReading(venue, message) : null;
     if (entry !== null) this.#applyBody(venue, at, { entry, message });
-    for (const observer of this.#observers) observer({ venue: venueCode, partition, message, before, entry, replaced });
+    const applied = { venue: venueCode, task: nameTask(venueCode, partition), message, before, entry, replaced };
+    for (const observer of this.#observers) observer(applied);
   }
 
   /** Adds an observer for the life of this copy. */

@@ -10,7 +10,7 @@ import { ByteLog, type BytePlace } from '../live/byte-log.ts';
 import type { LiveListing } from '../live/listing-book.ts';
 import { type HeldReading, LiveMessage } from '../live/live-message.ts';
 import type { AppliedEntry, LiveMemory } from '../live/memory.ts';
-import { findLoss, findPartition } from '../live/partition.ts';
+import { findLoss, findPartition, nameTask } from '../live/partition.ts';
 import { isBetweenInstants } from './instants.ts';
 
 /** How long what was replaced is kept: longer than a lease and the start of a process together. */
@@ -116,7 +116,7 @@ export class RecentStates {
     if (reading === null || partitions === undefined) return null;
     const lost = findLoss(partitions, venueSymbol, reading);
     if (lost === null) return null;
-    const task = `${venue}/${findPartition(partitions, venueSymbol)}`;
+    const task = nameTask(venue, findPartition(partitions, venueSymbol));
     const knownAt = this.#ends.get(`${task}|${reading.conn_id}|${lost}`);
     return knownAt !== undefined && knownAt > at ? null : lost;
   }
@@ -147,10 +147,9 @@ export class RecentStates {
     this.#drop(task);
   }
 
-  #note({ venue, partition, message, entry, replaced }: AppliedEntry): void {
+  #note({ venue, task: name, message, entry, replaced }: AppliedEntry): void {
     if (!this.#isKeeping) return;
     const { recorded_at: recordedAt, kind, symbol, layer } = message;
-    const name = `${venue}/${partition}`;
     const task = this.#findTask(name, recordedAt);
     task.newest = Math.max(task.newest, recordedAt);
     if (kind === 'connection' && entry?.span?.to != null)

@@ -6,8 +6,8 @@ import type { Micros } from '../../schemas/records.ts';
 import type { LiveEntry, Place } from '../../schemas/topics.ts';
 import type { Account, KeyAnswer } from '../access/key-store.ts';
 import type { LiveListing } from '../live/listing-book.ts';
-import type { LiveMessage } from '../live/live-message.ts';
 import type { AppliedEntry, LiveMemory } from '../live/memory.ts';
+import { nameTask } from '../live/partition.ts';
 import { Arrivals } from './arrivals.ts';
 import { IdPrinter } from './id-printer.ts';
 import { KnownEnds } from './known-ends.ts';
@@ -16,7 +16,7 @@ import { HEARTBEAT, KEY_ENDED, makeHeartbeatData, makeHelloData, makeReadyData, 
 import { isBeyond, makeStartId, parseEventId } from './positions.ts';
 import { Replays } from './replays.ts';
 import { type StreamRequest, selectNow } from './request.ts';
-import { type Applied, Ring } from './ring.ts';
+import { Ring } from './ring.ts';
 import { placeRow, RowBatches } from './row-events.ts';
 import { RowNews } from './row-news.ts';
 import { formatGap, type Gap, Stream } from './stream.ts';
@@ -30,10 +30,6 @@ const CLOCKS_APART: Micros = 1_000_000;
 const ROTATE: Micros = 86_400_000_000;
 /** Kinds of entries, other than rows, that change what a stream sends; the others only advance its place. */
 const CHANGING: ReadonlySet<string> = new Set<LiveEntry['kind']>(['reading', 'connection', 'listing', 'capability']);
-
-const toApplied = ({ venue, partition, message, before, replaced }: AppliedEntry): Applied => ({
-  ...{ venue, task: `${venue}/${partition}`, message, before, replaced },
-});
 
 /** A stream waits longer than a call, because what it has missed cannot be requested again once a new stream has begun. */
 const MISSED_WITHIN_MS = 60_000;
@@ -101,12 +97,11 @@ export class StreamHub {
       onPresent: (stream, now) => this.#complete(stream, 0, now),
       onLost: (stream, gap) => this.#sendPicture(stream, gap, gap.to),
     });
-    live.observe((entry) => this.#apply(toApplied(entry), entry.entry));
+    live.observe((applied) => this.#apply(applied));
     live.inherit((past) => {
       const [ring, news] = [new Ring(), new RowNews()];
-      past.observe((entry) => {
-        const applied = toApplied(entry);
-        if (news.takes(applied, entry.entry) || CHANGING.has(entry.message.kind)) ring.push(applied, nowMicros());
+      past.observe((applied) => {
+        if (news.takes(applied) || CHANGING.has(applied.message.kind)) ring.push(applied, nowMicros());
       });
       return () => {
         this.#ring.join(ring);
@@ -279,7 +274,7 @@ export class StreamHub {
     return venues
       .flatMap((venue) =>
         [...(this.#live.venue(venue)?.partitions ?? [])].flatMap(([partition, { offset, index }]) => {
-          const task = `${venue}/${partition}`;
+          const task = nameTask(venue, partition);
           if (offset >= 0 && !this.#places.has(task)) this.#begin(task, { offset, index });
           return this.#places.has(task) ? [task] : [];
         }),
@@ -293,10 +288,10 @@ export class StreamHub {
   }
 
   /** Takes in one applied entry of `live`. Changes due before it are sent first; an entry not above the task's place is a repeat. */
-  #apply(applied: Applied, entry: LiveEntry | null): void {
-    const { venue, task, message } = applied;
+  #apply(applied: AppliedEntry): void {
+    const { venue, task, message, entry } = applied;
     if (!this.#places.has(task)) this.#begin(task, applied.before);
-    const [isRow, changes, now] = [this.#news.takes(applied, entry), CHANGING.has(message.kind), this.#nowMicros()];
+    const [isRow, changes, now] = [this.#news.takes(applied), CHANGING.has(message.kind), this.#nowMicros()];
     if (changes) {
       this.#endRows();
       this.#advance(now);
@@ -312,45 +307,19 @@ export class StreamHub {
     if (isRow || changes) this.#ring.push(applied, now);
     if (this.#streams.size === 0) return;
     this.#appendedAt ??= message.recorded_at;
-    if (entry === null) this.#publishReading(venue, message, now);
-    else if (placed !== null) this.#rows.add(placed, { streams, now });
-    else if (!isRow) this.#publishEntry(venue, entry, now);
+    if (placed !== null) this.#rows.add(placed, { streams, now });
+    else if (!isRow) this.#publish(applied, now);
     this.#commit(now);
     this.#scheduleFlush();
   }
 
-  #publishReading(venue: string, { symbol, layer }: LiveMessage, now: Micros): void {
-    this.#board.checkLag(venue, now);
-    for (const track of this.#board.ofListing(venue, symbol ?? '')) {
-      if (track.layer === layer) this.#board.refresh(track, now);
-    }
-  }
-
-  #publishEntry(venue: string, entry: LiveEntry, now: Micros): void {
-    const board = this.#board;
+  /** Sends what an entry other than a row has changed. */
+  #publish(applied: AppliedEntry, now: Micros): void {
+    const { venue, entry } = applied;
     // Before any track is checked, so that the id of the step states that the venue is behind.
-    board.checkLag(venue, now);
-    switch (entry.kind) {
-      case 'connection':
-        for (const track of board.ofVenue(venue)) {
-          if (track.reading?.conn_id === entry.span?.conn_id) board.refresh(track, now);
-        }
-        return;
-      case 'capability':
-        for (const track of board.ofVenue(venue)) board.refresh(track, now);
-        return;
-      case 'listing':
-        this.#changeListing(findListing(this.#live, entry), now);
-        return;
-      case 'watermark':
-      case 'sealed':
-      case 'event':
-      case 'provisional':
-      case 'reading':
-        return;
-      default:
-        entry.kind satisfies never;
-    }
+    this.#board.checkLag(venue, now);
+    if (entry?.kind === 'listing') this.#changeListing(findListing(this.#live, entry), now);
+    else this.#board.apply(applied, now);
   }
 
   #changeListing(listing: LiveListing | undefined, now: Micros): void {

@@ -6,6 +6,7 @@ import type { Micros } from '../../schemas/records.ts';
 import { isAbove, LIVE_KINDS, type LiveEntry, type Place, type Reading } from '../../schemas/topics.ts';
 import { ByteLog, type BytePlace } from '../live/byte-log.ts';
 import { type HeldReading, LiveMessage } from '../live/live-message.ts';
+import type { AppliedEntry } from '../live/memory.ts';
 
 const KEPT: Micros = 300_000_000;
 /** Three thousand a second for as long as they are kept, and some more. */
@@ -17,16 +18,8 @@ const LEFT_OUT = 255;
 /** A place of a task as a name. */
 export const printPlace = (task: string, { offset, index }: Place): string => `${task}|${offset}|${index}`;
 
-export type Applied = {
-  readonly venue: string;
-  /** `<venue>/<partition>`. */
-  readonly task: string;
-  /** Place of the task before it. */
-  readonly before: Place;
-  readonly message: LiveMessage;
-  /** The reading of the same listing and layer before this one. */
-  readonly replaced: HeldReading | null;
-};
+/** What of an applied entry is held. */
+export type Applied = Omit<AppliedEntry, 'entry'>;
 
 /** An entry that is held. Its content is decoded when it is read, which must be while it is held. */
 export type RingEntry = Place & {

@@ -1,7 +1,8 @@
 // Which rows of the log are news to streams: each event once; a candle when it is complete, and again when its row changes; a gap once it is decided (ST-03).
 import { CANDLE_FIGURES } from '../../schemas/layers/candle.ts';
 import type { Micros } from '../../schemas/records.ts';
-import type { LiveEntry, Row } from '../../schemas/topics.ts';
+import type { Row } from '../../schemas/topics.ts';
+import type { AppliedEntry } from '../live/memory.ts';
 import { printPlace } from './ring.ts';
 import { findRowLayer } from './row-events.ts';
 
@@ -11,9 +12,6 @@ const KEPT: Micros = 900_000_000;
 type Told = { readonly text: string; readonly at: Micros };
 /** A candle of which it is not known whether it was sent before the first entry received here. */
 type Unsure = Told & { readonly place: string };
-
-/** The source of entries. */
-type Origin = { readonly venue: string; readonly task: string };
 
 const toKey = (venue: string, symbol: string, { at, texts }: Row): string =>
   `${venue}|${symbol}|${texts.price_type}|${texts.timeframe}|${at}`;
@@ -40,7 +38,7 @@ export class RowNews {
   #unsure: Map<string, Unsure> | null = new Map();
 
   /** Takes in an entry of the log, null for a reading. The answer follows from the log alone: nodes that have followed it send the same. */
-  takes({ venue, task }: Origin, entry: LiveEntry | null): boolean {
+  takes({ venue, task, entry }: Pick<AppliedEntry, 'venue' | 'task' | 'entry'>): boolean {
     const layer = entry === null ? null : findRowLayer(entry);
     if (entry === null || entry.row === null || layer !== 'candles') return layer !== null;
     const { kind, row, symbol, recorded_at: at } = entry;

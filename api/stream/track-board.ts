@@ -5,7 +5,7 @@ import { LAYERS } from '../../schemas/layers/readings.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { LiveListing } from '../live/listing-book.ts';
 import { makeVenueView } from '../live/listing-view.ts';
-import type { LiveMemory } from '../live/memory.ts';
+import type { AppliedEntry, LiveMemory } from '../live/memory.ts';
 import { DueQueue } from './due-queue.ts';
 import { formatGap, type Stream } from './stream.ts';
 import { isSame, type Sight, Track } from './track.ts';
@@ -75,12 +75,6 @@ export class TrackBoard {
     return this.#tracks.get(toListingKey(venue, symbol))?.values() ?? [];
   }
 
-  *ofVenue(venue: string): Generator<StreamTrack> {
-    for (const tracks of this.#tracks.values()) {
-      for (const track of tracks.values()) if (track.listing.venue === venue) yield track;
-    }
-  }
-
   /** Moments that wait, for tracks that are followed and for those that were. */
   get moments(): number {
     return this.#due.size;
@@ -132,7 +126,31 @@ export class TrackBoard {
     if (isBehind === this.#behind.has(venue)) return;
     if (isBehind) this.#behind.add(venue);
     else this.#behind.delete(venue);
-    for (const track of this.ofVenue(venue)) this.refresh(track, now);
+    for (const track of this.#ofVenue(venue)) this.refresh(track, now);
+  }
+
+  /** Checks the tracks that an applied entry concerns: those of its listing and layer, of its connection, or of its venue. */
+  apply({ venue, message: { kind, symbol, layer }, entry }: AppliedEntry, now: Micros): void {
+    switch (kind) {
+      case 'reading':
+        for (const track of this.ofListing(venue, symbol ?? '')) if (track.layer === layer) this.refresh(track, now);
+        return;
+      case 'connection':
+        for (const track of this.#ofVenue(venue))
+          if (track.reading?.conn_id === entry?.span?.conn_id) this.refresh(track, now);
+        return;
+      case 'capability':
+        for (const track of this.#ofVenue(venue)) this.refresh(track, now);
+        return;
+      case 'listing':
+      case 'watermark':
+      case 'sealed':
+      case 'event':
+      case 'provisional':
+        return;
+      default:
+        kind satisfies never;
+    }
   }
 
   /** Checks a track and sends its readers what changed since the last event; after a hole, the whole picture (ST-03 `gap`). */
@@ -156,6 +174,12 @@ export class TrackBoard {
     const data = track.data(sight, isNew ? (isMoved ? 'both' : 'value') : 'status');
     const update = { event: 'update', data, key: track.key, isStatus: !isNew };
     for (const stream of track.readers) stream.addDraft(update);
+  }
+
+  *#ofVenue(venue: string): Generator<StreamTrack> {
+    for (const tracks of this.#tracks.values()) {
+      for (const track of tracks.values()) if (track.listing.venue === venue) yield track;
+    }
   }
 
   #newestVersion({ listing: { venue, versions } }: StreamTrack): Micros {

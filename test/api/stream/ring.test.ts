@@ -5,11 +5,11 @@ import { decodeAbove, type LiveMessage } from '../../../api/live/live-message.ts
 import { type Applied, Ring } from '../../../api/stream/ring.ts';
 import { createRandom } from '../../../infra/dev/simulator/random.ts';
 import { codecs } from '../../../schemas/avro/codec.ts';
-import { isAbove, type LiveEntry, makeLiveEntry, type Place } from '../../../schemas/topics.ts';
+import { isAbove, type LiveEntry, makeLiveEntry, type Place, type TaskId } from '../../../schemas/topics.ts';
 import { markReading, NOW } from '../live-fixture.ts';
 
 const KEPT = 300_000_000;
-const TASKS = ['binance/0', 'binance/1', 'okx/0'];
+const TASKS: readonly TaskId[] = ['binance/0', 'binance/1', 'okx/0'];
 const LONGER_THAN_A_CHUNK = 'x'.repeat(1_100_000);
 
 type Pushed = {
@@ -36,7 +36,7 @@ class Bench {
     for (const task of TASKS) this.ring.begin(task, { offset: 0, index: -1 });
   }
 
-  push(task: string, symbol: string | null, raw: string | null = null): void {
+  push(task: TaskId, symbol: string | null, raw: string | null = null): void {
     const offset = (this.#offsets.get(task) ?? 0) + 1;
     this.#offsets.set(task, offset);
     const mark = symbol === null ? null : String(this.pushed.length + 1);
@@ -106,7 +106,7 @@ t.test('gives what came after any place, with what each reading replaced', (t) =
   const bench = new Bench(60);
   let [covered, uncovered] = [0, 0];
   for (let step = 0; step < 3_000; step++) {
-    const task = TASKS[random(TASKS.length)] ?? '';
+    const task = TASKS[random(TASKS.length)] ?? 'binance/0';
     // Few of many: tracks come every few entries, once in a ring, and after all of theirs has been dropped.
     const symbol = random(9) === 0 ? null : `S${random(random(3) === 0 ? 400 : 4)}`;
     bench.push(task, symbol, random(300) === 0 ? LONGER_THAN_A_CHUNK : null);
@@ -147,7 +147,10 @@ t.test(
       for (let step = 0; step < 260; step++) {
         if (step === cut) join = bench.beginAnew();
         if (step === joined) join?.();
-        bench.push(TASKS[random(TASKS.length)] ?? '', random(9) === 0 ? null : `S${random(random(3) === 0 ? 400 : 4)}`);
+        bench.push(
+          TASKS[random(TASKS.length)] ?? 'binance/0',
+          random(9) === 0 ? null : `S${random(random(3) === 0 ? 400 : 4)}`,
+        );
         bench.now += random(100) === 0 ? KEPT - 40_000_000 : random(9_000_000);
         if (step < joined) continue;
         bench.push('okx/0', 'S0');
