@@ -3,8 +3,9 @@ import { html } from 'htm/preact';
 import { type Connection, endConnection, listConnections } from '../accounts/connections.ts';
 import { PLANS } from '../contract/plans.ts';
 import { renderCopyable, renderInstant, renderTable } from './components.ts';
+import { cleanId } from './fields.ts';
 import { readSession, requireSession } from './guards.ts';
-import { type Content, type Exchange, renderFormField, sendPage, sendProblem } from './shell.ts';
+import { type Content, type Exchange, renderButtonForm, sendPage, sendProblem } from './shell.ts';
 import type { Site, SiteModule } from './site.ts';
 
 const PATH = '/connections';
@@ -14,7 +15,6 @@ const readHost = (uri: string): string => (URL.canParse(uri) ? new URL(uri).host
 
 const renderRow = (site: Site, exchange: Exchange, connection: Connection): Content => {
   const { connection_id, client_name, redirect_uri, plan, created_at, last_used_at } = connection;
-  const path = `${PATH}/${connection_id}/end`;
   const name = client_name ?? 'An application without a name';
   return html`<tr>
     <th scope="row"><bdi>${name}</bdi></th>
@@ -23,10 +23,7 @@ const renderRow = (site: Site, exchange: Exchange, connection: Connection): Cont
     <td>${renderInstant(created_at)}</td>
     <td>${renderInstant(last_used_at)}</td>
     <td class="act">
-      <form method="post" action=${path}>
-        ${renderFormField(site, exchange, path)}
-        <button type="submit" class="danger small" aria-label=${`End ${name}`}>End</button>
-      </form>
+      ${renderButtonForm(site, exchange, { path: `${PATH}/${connection_id}/end`, label: 'End', name: `End ${name}` })}
     </td>
   </tr>`;
 };
@@ -74,7 +71,7 @@ export const connectionsPage: SiteModule = {
     app.addHook('preHandler', requireSession);
     const end = (request: Exchange['request']): Promise<boolean> => {
       const { id } = request.params as { readonly id: string };
-      return endConnection(site.pool, readSession(request).accountId, id.replaceAll('\0', ''));
+      return endConnection(site.pool, readSession(request).accountId, cleanId(id));
     };
     app.get(PATH, (request, reply) => show(site, { request, reply }));
     app.post(`${PATH}/:id/end`, async (request, reply) =>

@@ -5,7 +5,7 @@ import { MICROS_PER_MS, parseInstant } from '../../schemas/instants.ts';
 import { isJsonObject } from '../../schemas/json-object.ts';
 import { clip } from '../../schemas/sent-text.ts';
 import { LONGEST_NAME, listOwnKeys, makeOwnKey, type OwnKey, revokeOwnKey } from '../accounts/account-keys.ts';
-import { readField } from './fields.ts';
+import { cleanId, readField } from './fields.ts';
 import { readSession, refuseEnded } from './guards.ts';
 import { sendProblem } from './shell.ts';
 import type { Site } from './site.ts';
@@ -68,8 +68,7 @@ export const addKeysJson = (app: FastifyInstance, site: Site): void => {
   });
   app.delete<{ Params: { keyId: string } }>('/api/keys/:keyId', async (request, reply) => {
     const { accountId } = readSession(request);
-    if (await revokeOwnKey(site.pool, request.params.keyId.replaceAll('\0', ''), accountId))
-      return reply.code(204).send();
+    if (await revokeOwnKey(site.pool, cleanId(request.params.keyId), accountId)) return reply.code(204).send();
     return sendProblem(site, { request, reply }, { status: 404, text: 'You have no such key.' });
   });
 };

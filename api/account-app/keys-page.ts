@@ -15,6 +15,7 @@ import {
 } from '../accounts/account-keys.ts';
 import { PLANS } from '../contract/plans.ts';
 import { renderAgentSetup } from './agent-setup.ts';
+import { callApi, type TriedCall } from './call-api.ts';
 import {
   renderCopyable,
   renderDay,
@@ -24,12 +25,12 @@ import {
   renderTable,
   renderTag,
 } from './components.ts';
-import { readField } from './fields.ts';
+import { cleanId, readField } from './fields.ts';
+import { FIRST_CALL, formatExampleCurl } from './first-call.ts';
 import { readSession, refuseEnded, requireSession } from './guards.ts';
 import { addKeysJson } from './keys-json.ts';
-import { type Content, type Exchange, renderFormField, sendPage, sendProblem } from './shell.ts';
+import { type Content, type Exchange, renderButtonForm, renderFormField, sendPage, sendProblem } from './shell.ts';
 import type { Site, SiteModule } from './site.ts';
-import { formatExampleCurl, type TriedCall, tryCall } from './try-call.ts';
 
 const PATH = '/keys';
 const RUN_PATH = '/keys/run';
@@ -62,10 +63,7 @@ const renderKeyRow = (site: Site, exchange: Exchange, key: OwnKey): Content => {
     <td class="act">
       ${
         key.state === 'live'
-          ? html`<form method="post" action=${path}>
-              ${renderFormField(site, exchange, path)}
-              <button type="submit" class="danger small" aria-label=${`Revoke ${key.name}`}>Revoke</button>
-            </form>`
+          ? renderButtonForm(site, exchange, { path, label: 'Revoke', name: `Revoke ${key.name}` })
           : null
       }
     </td>
@@ -229,13 +227,12 @@ const addPages = (app: FastifyInstance, site: Site): void => {
     return showKey(
       site,
       { request, reply },
-      { key, name: own.name, isNew: false, tried: await tryCall(site.urls, key) },
+      { key, name: own.name, isNew: false, tried: await callApi(site.urls, FIRST_CALL, key) },
     );
   });
   app.post<{ Params: { keyId: string } }>(`${PATH}/:keyId/revoke`, async (request, reply) => {
     const { accountId } = readSession(request);
-    if (await revokeOwnKey(site.pool, request.params.keyId.replaceAll('\0', ''), accountId))
-      return reply.redirect(PATH, 303);
+    if (await revokeOwnKey(site.pool, cleanId(request.params.keyId), accountId)) return reply.redirect(PATH, 303);
     return sendProblem(site, { request, reply }, { status: 404, text: 'You have no such key.' });
   });
 };

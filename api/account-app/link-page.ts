@@ -6,10 +6,10 @@ import { type Recovery, WalletUndecided, writeRecoveryMessage } from '../payment
 import { renderAgentSetup } from './agent-setup.ts';
 import { renderCopyable, renderFault, renderField, renderInstant, renderMessage } from './components.ts';
 import { readField } from './fields.ts';
+import { formatExampleCurl } from './first-call.ts';
 import { readSession, requireSession } from './guards.ts';
 import { type Content, type Exchange, renderFormField, sendPage, sendProblem } from './shell.ts';
 import type { Site, SiteModule } from './site.ts';
-import { formatExampleCurl } from './try-call.ts';
 
 const PATH = '/plan/link';
 const SIGN_PATH = '/plan/link/sign';

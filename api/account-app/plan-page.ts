@@ -10,11 +10,29 @@ import { PLAN_CODES, PLANS, type Plan, type PlanLimits } from '../contract/plans
 import { makeToday, type Today } from '../operations/account.ts';
 import { renderMessage, renderTable, renderTag } from './components.ts';
 import { readSession, requireSession } from './guards.ts';
-import { formatFigure, renderMeterBar } from './meter-bar.ts';
 import { type Content, type Exchange, sendPage } from './shell.ts';
 import type { Site, SiteModule } from './site.ts';
 
 const PATH = '/plan';
+
+/** From this share on it is drawn as a warning. */
+const HIGH = 0.9;
+
+const grouped = new Intl.NumberFormat('en-US');
+const formatFigure = (value: number): string => grouped.format(value);
+
+/** A share of a limit as a bar: drawn with attributes, because the pages have no inline style. */
+const renderMeterBar = (label: string, { used, limit }: { readonly used: number; readonly limit: number }): Content => {
+  const share = limit === 0 ? 0 : Math.min(1, used / limit);
+  // Any use above zero must be visible.
+  const width = used === 0 ? 0 : Math.max(1.5, share * 100);
+  return html`<div class="use">
+    <div class="use-words"><span>${label}</span><span class="muted">${formatFigure(used)} of ${formatFigure(limit)}</span></div>
+    <svg class=${share >= HIGH ? 'meter high' : 'meter'} viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true">
+      <rect width=${width} height="8" />
+    </svg>
+  </div>`;
+};
 
 const formatCountOrAll = (count: number | null): string => (count === null ? 'All' : formatFigure(count));
 

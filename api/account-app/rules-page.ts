@@ -23,12 +23,11 @@ import {
   renderFaultList,
   renderMatchedNow,
   renderMoveTable,
-  renderOneButton,
   renderRuleForm,
   renderRuleTable,
   renderStateLead,
 } from './rules-view.ts';
-import { type Content, type Exchange, sendPage, sendProblem } from './shell.ts';
+import { type Content, type Exchange, renderButtonForm, sendPage, sendProblem } from './shell.ts';
 import type { Site, SiteModule } from './site.ts';
 import { addHookForms, renderHooksPart } from './webhooks-part.ts';
 
@@ -68,7 +67,7 @@ const showOne = async (
       <p><code>${rule.ruleId}</code></p>
       ${state === undefined ? null : renderStateLead(state, rule)}
       ${problem}${renderRuleForm(site, exchange, { path, fields, verb: 'Save' })}
-      ${renderOneButton(site, exchange, { path: `${path}/remove`, label: 'Remove', of: rule.name })}
+      ${renderButtonForm(site, exchange, { path: `${path}/remove`, label: 'Remove', name: `Remove ${rule.name}`, style: 'small quiet' })}
       <h2>Transitions</h2>
       ${renderMoveTable(moves)}`,
   });

@@ -1,7 +1,8 @@
 // Parts of the pages of rules: the form with its check, the states, what matches now, the moves.
 import { html } from 'htm/preact';
 import type { ServiceError } from '../../schemas/errors.ts';
-import { formatInstant } from '../../schemas/instants.ts';
+import { formatInstant, MICROS_PER_MS } from '../../schemas/instants.ts';
+import type { Micros } from '../../schemas/records.ts';
 import { RULE_UNITS, type Rule } from '../rules/rule.ts';
 import type { OwnState, Transition } from '../rules/store.ts';
 import { renderDay, renderField, renderInstant, renderMessage, renderTable, renderTag } from './components.ts';
@@ -14,8 +15,7 @@ export const RULES_PATH = '/rules';
 /** Codes that are listed of what matches now. */
 const SHOWN_CODES = 50;
 
-const MICROS_A_MS = 1_000;
-const toDate = (micros: number): Date => new Date(micros / MICROS_A_MS);
+const toDate = (at: Micros): Date => new Date(at / MICROS_PER_MS);
 
 const formatReason = (reason: string | null): string => (reason ?? 'unknown').replaceAll('_', ' ');
 
@@ -105,17 +105,6 @@ export const renderRuleForm = (site: Site, exchange: Exchange, { path, fields, v
       <button type="submit" name="do" value="save">${verb}</button>
       <button type="submit" name="do" value="check" class="quiet">Check, and show what it matches now</button>
     </p>
-  </form>`;
-
-/** A form of one button; the accessible name of the button contains its subject. */
-export const renderOneButton = (
-  site: Site,
-  exchange: Exchange,
-  { path, label, of }: { readonly path: string; readonly label: string; readonly of: string },
-): Content =>
-  html`<form method="post" action=${path}>
-    ${renderFormField(site, exchange, path)}
-    <button type="submit" class="small quiet" aria-label=${`${label} ${of}`}>${label}</button>
   </form>`;
 
 const TONES = { true: 'good', false: 'plain', unknown: 'warn' } as const;

@@ -12,7 +12,7 @@ import { renewCodes } from '../accounts/recovery-codes.ts';
 import { beginSession, endOtherSessions, endSession, lockSession } from '../accounts/sessions.ts';
 import { forgiveTries, listHeld, takeTry } from '../accounts/tries.ts';
 import { renderCopyable, renderFault, renderMessage } from './components.ts';
-import { readAgent, readField } from './fields.ts';
+import { cleanId, readAgent, readField } from './fields.ts';
 import { clearSessionCookie, readSession, refuseEnded, setSessionCookie } from './guards.ts';
 import { makeRelyingParty } from './relying-party.ts';
 import { type Content, type Exchange, sendPage, sendProblem } from './shell.ts';
@@ -108,11 +108,7 @@ const addPasskeyRoutes = (app: FastifyInstance, site: Site, show: Show): void =>
     );
   });
   app.post<{ Params: { id: string } }>(`${PATH}/passkeys/:id/remove`, async (request, reply) => {
-    const removed = await removePasskey(
-      site.pool,
-      readSession(request).accountId,
-      request.params.id.replaceAll('\0', ''),
-    );
+    const removed = await removePasskey(site.pool, readSession(request).accountId, cleanId(request.params.id));
     if (removed === 'removed') return reply.redirect(PATH, 303);
     if (removed === 'last')
       return show(
@@ -158,7 +154,7 @@ const addSessionRoutes = (app: FastifyInstance, site: Site): void => {
     const { accountId } = readSession(request);
     const isEnded = await runInTransaction(site.pool, async (client) => {
       if (!(await lockAccount(client, accountId))) return false;
-      const done = await endSession(client, request.params.id.replaceAll('\0', ''), accountId);
+      const done = await endSession(client, cleanId(request.params.id), accountId);
       if (done) await recordEvent(client, { accountId, action: 'session_ended' });
       return done;
     });

@@ -11,24 +11,13 @@ import { addConfirmForms, confirmPart } from './confirm-mail.ts';
 import { readSession, requireSession } from './guards.ts';
 import { requireProof } from './prove-page.ts';
 import { addSecurityActions, type Shown } from './security-actions.ts';
-import { type Content, type Exchange, renderFormField, sendPage } from './shell.ts';
+import { type Content, type Exchange, renderButtonForm, renderFormField, sendPage } from './shell.ts';
 import { renderPasskeyButton } from './sign-in-page.ts';
 import { NEW_PASSWORD } from './sign-up-page.ts';
 import type { Site, SiteModule } from './site.ts';
 
 const SECURITY_PATH = '/security';
 const MOST_EVENTS = 50;
-
-/** One button in a form of its own. */
-const renderAction = (
-  site: Site,
-  exchange: Exchange,
-  { path, label, says, style = 'danger small' }: { path: string; label: string; says?: string; style?: string },
-): Content =>
-  html`<form method="post" action=${path}>
-    ${renderFormField(site, exchange, path)}
-    <button type="submit" class=${style} aria-label=${says}>${label}</button>
-  </form>`;
 
 const renderPasswordPart = (
   site: Site,
@@ -67,7 +56,7 @@ const renderPasskeyRow = (
     <th scope="row">${name}</th>
     <td>${renderInstant(createdAt)}</td>
     <td>${renderInstant(lastUsedAt)}</td>
-    <td class="act">${renderAction(site, exchange, { path, label: 'Remove', says: `Remove the passkey ${name}` })}</td>
+    <td class="act">${renderButtonForm(site, exchange, { path, label: 'Remove', name: `Remove the passkey ${name}` })}</td>
   </tr>`;
 };
 
@@ -76,8 +65,8 @@ const needsPart = (site: Site, exchange: Exchange, { needsPasskey, passwordHash 
   const path = `${SECURITY_PATH}/passkey-needed`;
   const label = needsPasskey ? 'Allow sign-in with the password only' : 'Ask for a passkey after the password';
   return html`<div class="actions">
-    ${renderAction(site, exchange, { path, label, style: 'quiet' })}
-    ${renderAction(site, exchange, { path: `${SECURITY_PATH}/password/remove`, label: 'Remove the password', style: 'quiet' })}
+    ${renderButtonForm(site, exchange, { path, label, style: 'quiet' })}
+    ${renderButtonForm(site, exchange, { path: `${SECURITY_PATH}/password/remove`, label: 'Remove the password', style: 'quiet' })}
   </div>`;
 };
 
@@ -109,7 +98,7 @@ const renderPasskeysPart = (
 const renderCodesPart = (site: Site, exchange: Exchange, left: number): Content =>
   html`<h2>Recovery codes</h2>
     <p>${left === 0 ? 'You have none left.' : `${left} of your codes are unused.`} New ones end all earlier ones.</p>
-    ${renderAction(site, exchange, { path: `${SECURITY_PATH}/codes`, label: 'Make new codes', style: 'quiet' })}`;
+    ${renderButtonForm(site, exchange, { path: `${SECURITY_PATH}/codes`, label: 'Make new codes', style: 'quiet' })}`;
 
 const renderSessionRow = (site: Site, exchange: Exchange, session: ListedSession): Content => {
   const name = describeAgent(session.agent);
@@ -119,7 +108,7 @@ const renderSessionRow = (site: Site, exchange: Exchange, session: ListedSession
     <th scope="row">${name}</th>
     <td>${renderInstant(session.createdAt)}</td>
     <td>${renderInstant(session.seenAt)}</td>
-    <td class="act">${isThis ? renderTag('good', 'This one') : renderAction(site, exchange, { path, label: 'End', says: `End the session of ${name}` })}</td>
+    <td class="act">${isThis ? renderTag('good', 'This one') : renderButtonForm(site, exchange, { path, label: 'End', name: `End the session of ${name}` })}</td>
   </tr>`;
 };
 
@@ -133,7 +122,7 @@ const renderSessionsPart = (site: Site, exchange: Exchange, sessions: readonly L
     ${
       sessions.length < 2
         ? null
-        : renderAction(site, exchange, {
+        : renderButtonForm(site, exchange, {
             path: `${SECURITY_PATH}/sessions/end-others`,
             label: 'End all others',
             style: 'quiet',

@@ -48,6 +48,25 @@ const renderNavLinks = (entries: readonly NavEntry[], url: string): Content =>
 export const renderFormField = (site: Site, { request, reply }: Exchange, path: string): Content =>
   html`<input type="hidden" name=${FORM_FIELD} value=${site.forms.make(request, reply, path)} />`;
 
+type Button = {
+  readonly path: string;
+  readonly label: string;
+  /** Accessible name, where the label does not name what the button acts on. */
+  readonly name?: string;
+  readonly style?: string;
+};
+
+/** A form that is one button. */
+export const renderButtonForm = (
+  site: Site,
+  exchange: Exchange,
+  { path, label, name, style = 'danger small' }: Button,
+): Content =>
+  html`<form method="post" action=${path}>
+    ${renderFormField(site, exchange, path)}
+    <button type="submit" class=${style} aria-label=${name}>${label}</button>
+  </form>`;
+
 const renderSignOut = (site: Site, exchange: Exchange): Content =>
   html`<form method="post" action="/sign-out" class="sign-out">
     ${renderFormField(site, exchange, '/sign-out')}

@@ -6,8 +6,8 @@ import { renderCopyable, renderField, renderMessage, renderTable } from './compo
 import { readField } from './fields.ts';
 import { requireSession } from './guards.ts';
 import { requireAccountId } from './rules-json.ts';
-import { RULES_PATH, renderOneButton } from './rules-view.ts';
-import { type Content, type Exchange, renderFormField, sendPage } from './shell.ts';
+import { RULES_PATH } from './rules-view.ts';
+import { type Content, type Exchange, renderButtonForm, renderFormField, sendPage } from './shell.ts';
 import type { Site } from './site.ts';
 
 const HOOKS_PATH = `${RULES_PATH}/webhooks`;
@@ -21,10 +21,9 @@ const COLUMNS = [
 
 const renderHookRow = (site: Site, exchange: Exchange, hook: Webhook): Content => {
   const change = (label: 'Enable' | 'Remove'): Content =>
-    renderOneButton(site, exchange, {
+    renderButtonForm(site, exchange, {
       path: `${HOOKS_PATH}/${hook.webhook_id}/${label.toLowerCase()}`,
-      label,
-      of: hook.url,
+      ...{ label, name: `${label} ${hook.url}`, style: 'small quiet' },
     });
   return html`<tr class=${hook.disabled_at === null ? undefined : 'off'}>
     <th scope="row">${hook.url}</th>

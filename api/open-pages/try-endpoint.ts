@@ -1,6 +1,7 @@
 // "Try it" below each endpoint: its example in a form, which this server sends to the API with the key that the explorer has for the account.
 import type { FastifyInstance } from 'fastify';
 import { html } from 'htm/preact';
+import { type ApiCall, callApi, type TriedCall } from '../account-app/call-api.ts';
 import { renderMessage, renderTag } from '../account-app/components.ts';
 import { readField } from '../account-app/fields.ts';
 import { isOpen } from '../account-app/guards.ts';
@@ -9,7 +10,6 @@ import type { Site } from '../account-app/site.ts';
 import type { Endpoint } from '../contract/endpoint.ts';
 import { type ExplorerKeys, openExplorerKeys } from '../explorer/explorer-key.ts';
 import { fillPath, isForVisitors, toRoute } from '../explorer/relayed-calls.ts';
-import { type ApiCall, callApi, type TriedCall } from './call-api.ts';
 import { toEndpointSlug } from './endpoint-pages.ts';
 
 const HOUR_MS = 3_600_000;

@@ -1,6 +1,6 @@
 // One call to the data API from a page, as a client would make it; the answer as it is shown, with the digits that the API wrote.
-import type { SiteUrls } from '../account-app/site.ts';
-import { indentJson } from '../account-app/try-call.ts';
+import { parseKeepingDigits } from '../tool-app/digits.ts';
+import type { SiteUrls } from './site.ts';
 
 const TIMEOUT_MS = 15_000;
 /** Bounds of an answer as shown; the page states that there is more. */
@@ -19,6 +19,15 @@ export type TriedCall =
       readonly location: string | null;
     }
   | { readonly is: 'away' };
+
+/** Digits stay as the API wrote them; a text that is no JSON stays as it is. */
+const indentJson = (text: string): string => {
+  try {
+    return JSON.stringify(parseKeepingDigits(text), null, 2);
+  } catch {
+    return text;
+  }
+};
 
 /** The API refuses an answer larger than this page shows, and its hint explains how to narrow it (T-04). */
 export const callApi = async (
