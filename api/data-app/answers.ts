@@ -21,9 +21,9 @@ import {
 import type { Answer, Operation } from '../operations/operation.ts';
 import { GAPS_HEADER, makeEnvelopeHeaders } from './envelope-headers.ts';
 import { chooseFormat, measureTable, ROW_TYPES, type RowFormat, type RowsRequest, writeRows } from './row-formats.ts';
+import { JSON_TYPE } from './sent-errors.ts';
 import { listColumns } from './table-columns.ts';
 
-const JSON_TYPE = 'application/json; charset=utf-8';
 /** What can never change may be kept by its owner (N-14). */
 const SETTLED = 'private, max-age=86400, immutable';
 const RESPONSE_BYTES = ENDPOINT_LIMITS.response_bytes;

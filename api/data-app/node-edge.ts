@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
 import { printErrors } from '../contract/errors-text.ts';
 import { makeReceiptId } from '../contract/ids.ts';
-import { refuseUnreadable, sendErrors } from './sent-errors.ts';
+import { JSON_TYPE, refuseUnreadable, sendErrors } from './sent-errors.ts';
 
 /** A name or an address, with or without a port, or nothing (RFC 9110, section 7.2). */
 const HOST = /^(?:\[[\da-f:.]+\]|(?:[\w.~!$&'()*+,;=-]|%[\da-f]{2})*)(?::\d*)?$/i;
@@ -44,7 +44,7 @@ export const answerUnreadable =
       'Cache-Control: no-store',
       'Connection: close',
       `Content-Length: ${Buffer.byteLength(body)}`,
-      'Content-Type: application/json; charset=utf-8',
+      `Content-Type: ${JSON_TYPE}`,
       `Date: ${new Date().toUTCString()}`,
       `X-Service-Receipt: ${makeReceiptId(Date.now())}`,
     ];

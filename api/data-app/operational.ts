@@ -7,6 +7,7 @@ import { OPERATIONS } from '../operations/index.ts';
 import { STREAM } from '../stream/request.ts';
 import type { AppDeps } from './app-deps.ts';
 import { makeNamedOpenApi } from './named-openapi.ts';
+import { JSON_TYPE } from './sent-errors.ts';
 
 const REGISTRY_TYPE = 'application/vnd.schemaregistry.v1+json';
 
@@ -61,7 +62,7 @@ export const addOperational = (app: FastifyInstance, deps: AppDeps): void => {
     return { status: ready ? 'ready' : 'not_ready', simulated: deps.simulated, problems };
   });
   app.get('/openapi.json', (_request, reply) =>
-    reply.header('cache-control', 'public, max-age=60').type('application/json; charset=utf-8').send(openApi),
+    reply.header('cache-control', 'public, max-age=60').type(JSON_TYPE).send(openApi),
   );
   addRegistry(app);
 };

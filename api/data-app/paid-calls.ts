@@ -4,6 +4,7 @@ import type { ApiError } from '../../schemas/errors.ts';
 import type { CallPayment, PlanPayment, Refused } from '../access/call.ts';
 import { writeErrors } from '../contract/errors-text.ts';
 import { watchEnd } from './answering.ts';
+import { JSON_TYPE } from './sent-errors.ts';
 
 type Sendable = {
   readonly status: number;
@@ -13,7 +14,7 @@ type Sendable = {
 
 /** Answers of access and of payments: bodies that no operation made. */
 export const sendRefused = (reply: FastifyReply, { status, headers, body }: Sendable): FastifyReply => {
-  reply.headers(headers).header('cache-control', 'no-store').type('application/json; charset=utf-8');
+  reply.headers(headers).header('cache-control', 'no-store').type(JSON_TYPE);
   return reply
     .code(status)
     .send(JSON.stringify('errors' in body ? { ...body, errors: writeErrors(body.errors) } : body));

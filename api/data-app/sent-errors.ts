@@ -4,6 +4,7 @@ import { CATALOGUE, makeServiceError, ServiceError } from '../../schemas/errors.
 import { printErrors } from '../contract/errors-text.ts';
 import { LimitReached, makeLimitHeaders } from '../contract/limits.ts';
 
+export const JSON_TYPE = 'application/json; charset=utf-8';
 const RETRY_AFTER_S = '5';
 
 export const WRONG_MEDIA_TYPE: ServiceError = makeServiceError(
@@ -24,11 +25,7 @@ export const sendErrors = (reply: FastifyReply, error: ServiceError): FastifyRep
   // RFC 9110 section 15.5.16: which of the two a 415 is about.
   if (error === WRONG_MEDIA_TYPE) reply.header('accept', 'application/json');
   if (error === WRONG_ENCODING) reply.header('accept-encoding', 'identity');
-  return reply
-    .code(status)
-    .header('cache-control', 'no-store')
-    .type('application/json; charset=utf-8')
-    .send(printErrors(errors));
+  return reply.code(status).header('cache-control', 'no-store').type(JSON_TYPE).send(printErrors(errors));
 };
 
 /** Codes of the HTTP parser that have a specific text. */

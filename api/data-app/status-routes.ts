@@ -6,8 +6,8 @@ import { parseChangelog, renderAtom } from '../status/changelog.ts';
 import type { ServiceLevels } from '../status/service-levels.ts';
 import { createStatus } from '../status/status.ts';
 import type { AppDeps } from './app-deps.ts';
+import { JSON_TYPE } from './sent-errors.ts';
 
-const JSON_TYPE = 'application/json; charset=utf-8';
 const CACHING = 'public, max-age=10';
 
 const readChanges = () => parseChangelog(readFileSync(new URL('../../CHANGELOG.md', import.meta.url), 'utf8'));
