@@ -1,10 +1,11 @@
-// Results of screens that did not fit one page, kept so that the following pages show the first one's evaluation (SC-05).
-import { randomBytes } from 'node:crypto';
-import { makeServiceError } from '../../schemas/errors.ts';
-import type { JsonValue } from '../../schemas/json.ts';
+// The pages of a screen's answer. A result that does not fit one page is kept, so that the following pages show the first one's evaluation (SC-05).
+import { createHash, randomBytes } from 'node:crypto';
+import { type ApiError, makeServiceError, ServiceError } from '../../schemas/errors.ts';
+import { type JsonValue, makeRawJson, type NumberFormat } from '../../schemas/json.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { isCovered, type PlanCode } from '../contract/plans.ts';
 import type { LiveMemory } from '../live/memory.ts';
+import type { Answer, Context, Reading } from './operation.ts';
 
 /** Members of an answer before its items, in their order, and the plan and scope that it was evaluated in; `items` are JSON texts. */
 export type ScreenResult = {
@@ -15,8 +16,8 @@ export type ScreenResult = {
 };
 
 type Kept = { readonly result: ScreenResult; readonly asked: string; readonly until: Micros; readonly bytes: number };
-/** Where a page begins in a kept result. */
-type Page = { readonly id: string; readonly from: number; readonly result: ScreenResult };
+/** A page that begins at an item of a result; `id` names the result once it is kept. */
+export type Page = { readonly id: string | null; readonly from: number; readonly result: ScreenResult };
 
 const KEPT_FOR: Micros = 300_000_000;
 const MOST_BYTES = 64 * 1_048_576;
@@ -81,13 +82,60 @@ export class ScreenPages {
   }
 }
 
-export const toCursor = ({ id, from }: Pick<Page, 'id' | 'from'>): string => `${id}.${from}`;
-
 const pages = new WeakMap<LiveMemory, ScreenPages>();
 
 /** The kept results of the node that a memory copy belongs to. */
-export const findScreenPages = (live: LiveMemory): ScreenPages => {
+const findScreenPages = (live: LiveMemory): ScreenPages => {
   const held = pages.get(live) ?? new ScreenPages();
   pages.set(live, held);
   return held;
+};
+
+/** A cursor that belongs to no question; whether it belongs to this one is known when nothing else is wrong (SC-05). */
+const UNKNOWN_CURSOR: ApiError = {
+  code: 'DQL_JSON_SCHEMA',
+  message: 'The cursor is not of this query, or older than 300 seconds.',
+  hint: 'Run the query again.',
+  path: '/cursor',
+};
+
+export const findCursorFaults = (cursor: string | undefined, { live, evaluatedAt }: Reading): ApiError[] =>
+  cursor === undefined || findScreenPages(live).has(cursor, evaluatedAt) ? [] : [UNKNOWN_CURSOR];
+
+/** The page that a cursor names. Throws ServiceError for a cursor that names none. */
+export const findPage = (
+  cursor: string,
+  by: { readonly asked: string; readonly plan: PlanCode },
+  { live, evaluatedAt }: Context,
+): Page => {
+  const page = findScreenPages(live).find(cursor, { ...by, now: evaluatedAt });
+  if (page === null) throw new ServiceError([UNKNOWN_CURSOR]);
+  return page;
+};
+
+type PageOptions = { readonly limit: number; readonly asked: string; readonly numberFormat: NumberFormat };
+
+/** The answer of one page. A result that has further pages is kept. Throws ServiceError when it does not fit at all. */
+export const makePage = (page: Page, context: Context, options: PageOptions): Answer => {
+  const { result, from } = page;
+  const { limit, asked, numberFormat } = options;
+  const next = from + limit;
+  const isLast = next >= result.items.length;
+  const id =
+    page.id ?? (isLast ? null : findScreenPages(context.live).keep(result, { asked, now: context.evaluatedAt }));
+  const rows = result.items.slice(from, next);
+  const items = `[${rows.join(',')}]`;
+  return {
+    body: {
+      ...result.head,
+      items_sha256: result.head.as_of === null ? undefined : createHash('sha256').update(items).digest('hex'),
+      scope: result.scope,
+      receipt_id: context.receiptId,
+      instruments: makeRawJson(items),
+      page: { limit, returned: rows.length, next_cursor: id === null || isLast ? null : `${id}.${next}` },
+    },
+    numberFormat,
+    measureRows: () => rows.map((row) => Buffer.byteLength(row) + 1),
+    shorten: (fitting) => makePage({ ...page, id }, context, { ...options, limit: fitting }),
+  };
 };

@@ -1,9 +1,9 @@
 // POST /v2/screen: evaluates a query over all its listings, now or as of a past instant (SC-01 to SC-07, DQL-10 to DQL-29).
 import { createHash } from 'node:crypto';
 import Type, { type Static } from 'typebox';
-import { type ApiError, makeServiceError, ServiceError } from '../../schemas/errors.ts';
+import { type ApiError, makeServiceError } from '../../schemas/errors.ts';
 import { formatInstant, formatInstantOrNull } from '../../schemas/instants.ts';
-import { type JsonValue, makeRawJson, writeJson } from '../../schemas/json.ts';
+import { makeRawJson, writeJson } from '../../schemas/json.ts';
 import { READING_LAYERS } from '../../schemas/layers/readings.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { refuseOutside, throwAll, toNarrowing } from '../access/scope.ts';
@@ -20,7 +20,7 @@ import {
   Texts,
   Units,
 } from '../contract/parameters.ts';
-import type { Plan, PlanCode } from '../contract/plans.ts';
+import type { Plan } from '../contract/plans.ts';
 import { findReachRefusals, isSettled, listVersions } from '../history/past.ts';
 import { type Compiled, compile, type Demands } from '../language/compile.ts';
 import { VERSION } from '../language/limits.ts';
@@ -47,7 +47,7 @@ import {
 } from './listing-input.ts';
 import { type Answer, type Context, defineOperation, type Reading } from './operation.ts';
 import { findQueryFaults, findQueryInput, QUERY_CODES, QueryMembers } from './query-input.ts';
-import { findScreenPages, type ScreenResult, toCursor } from './screen-pages.ts';
+import { findCursorFaults, findPage, makePage, type Page, type ScreenResult } from './screen-pages.ts';
 import { placeAtPart, placeInQuery, readBodySelection } from './two-texts.ts';
 
 const BUDGET_MS = 5_000;
@@ -133,23 +133,12 @@ const refine = (input: Partial<Input>, spoilt: Spoilt): ApiError[] => [
   ...findFreshnessFaults(input.freshness),
 ];
 
-/** A cursor that belongs to no question; whether it belongs to this one is known when nothing else is wrong (SC-05). */
-const WRONG_CURSOR: ApiError = {
-  code: 'DQL_JSON_SCHEMA',
-  message: 'The cursor is not of this query, or older than 300 seconds.',
-  hint: 'Run the query again.',
-  path: '/cursor',
-};
-
-const findCursorFaults = ({ cursor }: Partial<Input>, { live, evaluatedAt }: Reading): ApiError[] =>
-  cursor === undefined || findScreenPages(live).has(cursor, evaluatedAt) ? [] : [WRONG_CURSOR];
-
 /** The query, checked with the body's selection; of a body whose query is spoilt the selection alone. */
 const understand = (input: Partial<Input>, reading: Reading): Compiled | null => {
   const { live, spoilt } = reading;
   const directory = findDirectory(live);
   const { selection, errors: ofSelection } = readBodySelection(input);
-  const errors = [...findCursorFaults(input, reading), ...ofSelection];
+  const errors = [...findCursorFaults(input.cursor, reading), ...ofSelection];
   const query = findQueryInput(input);
   if (query === null) {
     collectErrors(errors, () => resolveNames(selection ?? {}, directory));
@@ -242,59 +231,6 @@ const makeHead = (question: Question, selected: readonly Selected[], context: Co
   };
 };
 
-/** `id` names the kept result; null while all of it fits in one page. */
-type Pages = { readonly limit: number; readonly asked: string; readonly id: string | null };
-
-const keepResult = (result: ScreenResult, asked: string, { live, evaluatedAt }: Context): string =>
-  findScreenPages(live).keep(result, { asked, now: evaluatedAt });
-
-const describePage = (result: ScreenResult, from: number, { limit, id }: Pages): JsonValue => {
-  const next = from + limit;
-  return {
-    limit,
-    returned: Math.max(0, Math.min(limit, result.items.length - from)),
-    next_cursor: id === null || next >= result.items.length ? null : toCursor({ id, from: next }),
-  };
-};
-
-const makeAnswer = (
-  result: ScreenResult,
-  from: number,
-  { context, input, pages }: { context: Context; input: Input; pages: Pages },
-): Answer => {
-  const { receiptId } = context;
-  const rows = result.items.slice(from, from + pages.limit);
-  const items = `[${rows.join(',')}]`;
-  const isPast = result.head.as_of !== null;
-  return {
-    body: {
-      ...result.head,
-      items_sha256: isPast ? createHash('sha256').update(items).digest('hex') : undefined,
-      scope: result.scope,
-      receipt_id: receiptId,
-      instruments: makeRawJson(items),
-      page: describePage(result, from, pages),
-    },
-    numberFormat: input.number_format ?? 'json',
-    measureRows: () => rows.map((row) => Buffer.byteLength(row) + 1),
-    shorten: (limit) => {
-      const id = pages.id ?? keepResult(result, pages.asked, context);
-      return makeAnswer(result, from, { context, input, pages: { ...pages, limit, id } });
-    },
-  };
-};
-
-/** The page that a cursor names, or the refusal of a cursor that names none. */
-const findPage = (
-  cursor: string,
-  by: { readonly asked: string; readonly plan: PlanCode },
-  { live, evaluatedAt }: Context,
-) => {
-  const page = findScreenPages(live).find(cursor, { ...by, now: evaluatedAt });
-  if (page !== null) return page;
-  throw new ServiceError([WRONG_CURSOR]);
-};
-
 const refuseLong = (steps: number, listings: number): void => {
   if (steps * listings <= MOST_STEPS) return;
   const most = Math.floor(MOST_STEPS / steps);
@@ -347,27 +283,25 @@ const makeQuestion = (input: Input, context: Context, compiled: Compiled | null)
   };
 };
 
+/** The page that the request's cursor names; null without a cursor. */
+const findAskedPage = ({ input, compiled, plan }: Question, context: Context): Page | null => {
+  if (input.cursor === undefined) return null;
+  return findPage(input.cursor, { asked: hashRequest(input, compiled, context), plan: plan.code }, context);
+};
+
 const judge = (input: Input, context: Context, compiled: Compiled | null): void => {
   const question = makeQuestion(input, context, compiled);
-  if (input.cursor === undefined) selectFor(question, context);
-  else {
-    const asked = hashRequest(input, question.compiled, context);
-    findPage(input.cursor, { asked, plan: question.plan.code }, context);
-  }
+  if (findAskedPage(question, context) === null) selectFor(question, context);
 };
 
 const run = async (input: Input, context: Context, compiled: Compiled | null): Promise<Answer> => {
   const question = makeQuestion(input, context, compiled);
-  const limit = Math.min(input.limit ?? DEFAULT_LIMIT, question.plan.limits.screen_limit);
-  const pages = { limit, asked: hashRequest(input, question.compiled, context) };
-  if (input.cursor !== undefined) {
-    const { result, from, id } = findPage(input.cursor, { asked: pages.asked, plan: question.plan.code }, context);
-    return makeAnswer(result, from, { context, input, pages: { ...pages, id } });
-  }
-  const result = await evaluate(question, context);
-  const isLong = result.items.length > limit;
-  const id = isLong ? keepResult(result, pages.asked, context) : null;
-  return makeAnswer(result, 0, { context, input, pages: { ...pages, id } });
+  const page = findAskedPage(question, context) ?? { id: null, from: 0, result: await evaluate(question, context) };
+  return makePage(page, context, {
+    limit: Math.min(input.limit ?? DEFAULT_LIMIT, question.plan.limits.screen_limit),
+    asked: hashRequest(input, question.compiled, context),
+    numberFormat: input.number_format ?? 'json',
+  });
 };
 
 export const screen = defineOperation({
