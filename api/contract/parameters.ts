@@ -22,6 +22,12 @@ export const IncludeRaw = Type.Optional(
   Type.Boolean({ description: 'Whether `raw` has the message of the venue. It needs the plan Standard or above.' }),
 );
 
+export const AllowStale = Type.Optional(
+  Type.Boolean({
+    description: 'Whether the numbers of stale readings are returned under `withheld`. Default false.',
+  }),
+);
+
 /** An RFC 3339 instant or a date, with what it means. */
 export const makeInstantInput = (meaning: string, example = '2026-01-15T12:00Z') =>
   Type.String({ pattern: INSTANT_FORM, description: `${meaning} RFC 3339, or a date.`, examples: [example] });
@@ -42,6 +48,17 @@ export const NullableInteger = Type.Union([Type.Integer(), Type.Null()]);
 export const Texts = Type.Record(Type.String(), Type.String());
 export const AnswerUnits = Type.Enum(['published', 'base', 'quote']);
 export const ReadingStatus = Type.Enum(['present', 'stale', 'missing', 'not_published', 'off']);
+/** First members of the object of a reading: its status, instants and ages. */
+export const StatusMembers = {
+  status: ReadingStatus,
+  reason: Type.Optional(Type.String()),
+  gap_cause: Type.Optional(Type.String()),
+  venue_ts: NullableInstant,
+  received_at: NullableInstant,
+  age_ms: NullableInteger,
+  venue_age_ms: NullableInteger,
+  valid_until: NullableInstant,
+};
 /** `page` of a list that is answered in pages. */
 export const AnswerPage = Type.Object({ limit: Type.Integer(), returned: Type.Integer(), next_cursor: NullableText });
 

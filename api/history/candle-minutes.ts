@@ -6,12 +6,16 @@ import type { Micros } from '../../schemas/records.ts';
 import type { ListingVersion } from '../../schemas/topics.ts';
 import { toSealInstant } from '../../schemas/windows.ts';
 import { type Selected, toListingId } from '../live/listing-book.ts';
-import { type CandleQuestion, type Candles, gatherCandles, type StoredCandle } from './candle-rows.ts';
+import {
+  type CandlePeriods,
+  type CandleQuestion,
+  type Candles,
+  gatherCandles,
+  type StoredCandle,
+} from './candle-rows.ts';
 import { computeRetentionFrom, ROWS_AT_A_TIME, type Span } from './past.ts';
 import type { Sources } from './store.ts';
 
-/** Periods of `length` from `from` to `to`, both on boundaries. */
-type Periods = Omit<CandleQuestion, 'timeframe'> & { readonly length: Micros };
 type Gathered = { readonly listings: readonly Selected[]; readonly candles: Candles; readonly evaluatedAt: Micros };
 
 /** End of a listing's last minute: the instant of its end is no part of one (H-07). */
@@ -22,7 +26,7 @@ const findLifeEnd = ({ delisted_at }: ListingVersion): Micros =>
   delisted_at === null ? Number.POSITIVE_INFINITY : toLastMinuteEnd(delisted_at);
 
 /** The period in which the listing's life ended: it is never sealed as a whole. */
-const listLastSpan = ({ version }: Selected, { length, from, to }: Periods): Span[] => {
+const listLastSpan = ({ version }: Selected, { length, from, to }: CandlePeriods): Span[] => {
   const end = findLifeEnd(version);
   const open = Math.floor((end - 1) / length) * length;
   return open < from || open >= to || open + length === end ? [] : [{ from: open, to: end }];
@@ -32,7 +36,7 @@ const listLastSpan = ({ version }: Selected, { length, from, to }: Periods): Spa
 const listUnsealedSpan = (
   one: Selected,
   { candles, evaluatedAt, live }: Gathered & Pick<Sources, 'live'>,
-  periods: Periods,
+  periods: CandlePeriods,
 ): Span[] => {
   const { length, from, to } = periods;
   const { listing, version } = one;
@@ -50,7 +54,7 @@ const listUnsealedSpan = (
 const listTurnSpans = (
   one: Selected,
   { candles, live }: Gathered & Pick<Sources, 'live'>,
-  { length, from, to }: Periods,
+  { length, from, to }: CandlePeriods,
 ): Span[] => {
   const known = candles.get(toListingId(one));
   const written = [...(live.venue(one.listing.venue)?.capabilities ?? []), ...one.listing.versions];
@@ -63,7 +67,7 @@ const listTurnSpans = (
 type SpanListings = { readonly span: Span; readonly listings: Selected[] };
 
 /** The spans whose minutes are needed, each once with all its listings. Periods of a minute need none. */
-const groupBySpan = (gathered: Gathered & Pick<Sources, 'live'>, periods: Periods): Iterable<SpanListings> => {
+const groupBySpan = (gathered: Gathered & Pick<Sources, 'live'>, periods: CandlePeriods): Iterable<SpanListings> => {
   const bySpan = new Map<string, SpanListings>();
   for (const one of periods.length === MICROS_PER_MINUTE ? [] : gathered.listings) {
     const spans = [
@@ -85,7 +89,7 @@ const groupBySpan = (gathered: Gathered & Pick<Sources, 'live'>, periods: Period
 export const gatherMinutes = async (
   sources: Sources,
   gathered: Gathered,
-  periods: Periods,
+  periods: CandlePeriods,
 ): Promise<ReadonlyMap<string, ReadonlyMap<Micros, StoredCandle>>> => {
   const minutes = new Map(gathered.listings.map((one) => [toListingId(one), new Map<Micros, StoredCandle>()] as const));
   for (const { span, listings } of groupBySpan({ ...gathered, live: sources.live }, periods)) {

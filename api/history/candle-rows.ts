@@ -38,6 +38,9 @@ export type CandleQuestion = {
   readonly to: Micros;
 };
 
+/** The same for periods of `length`: `from` and `to` are on boundaries. */
+export type CandlePeriods = CandleQuestion & { readonly length: Micros };
+
 /** By listing id, then by open time. */
 export type Candles = ReadonlyMap<string, ReadonlyMap<Micros, StoredCandle>>;
 

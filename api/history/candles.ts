@@ -10,23 +10,17 @@ import {
   sortByKey,
   writeJson,
 } from '../../schemas/json.ts';
-import { CANDLE_PRICES, type Timeframe } from '../../schemas/layers/candle.ts';
+import { CANDLE_PRICES } from '../../schemas/layers/candle.ts';
 import { LAYERS } from '../../schemas/layers/readings.ts';
 import { findPricePolicy } from '../../schemas/policies.ts';
-import type { Micros, PriceType } from '../../schemas/records.ts';
+import type { Micros } from '../../schemas/records.ts';
 import type { CapabilityVersion } from '../../schemas/topics.ts';
-import { chooseQuantityUnit, convertQuantity, needsMark, type UnitsMode } from '../../schemas/units.ts';
+import { chooseQuantityUnit, type UnitsMode } from '../../schemas/units.ts';
 import { findVersionAt, nameListing, type Selected, toListingId } from '../live/listing-book.ts';
-import {
-  findCountedUnit,
-  type Mark,
-  makeConversion,
-  mayNeedMark,
-  toFigureOrNull,
-  toOptional,
-} from '../live/members.ts';
+import { convertVolume, findCountedUnit, type Mark, mayNeedMark, toFigureOrNull, toOptional } from '../live/members.ts';
 import { gatherMinutes, toLastMinuteEnd } from './candle-minutes.ts';
 import {
+  type CandlePeriods,
   type Candles,
   explainMissing,
   gatherCandles,
@@ -43,17 +37,9 @@ import type { Row } from './row-groups.ts';
 import { joinSeries, listReadings } from './series.ts';
 import type { Sources } from './store.ts';
 
-/** Periods of `length` from `from` to `to`, both on boundaries. */
-export type CandlesQuestion = {
-  readonly timeframe: Timeframe;
-  readonly length: Micros;
-  readonly priceType: PriceType;
-  readonly from: Micros;
-  readonly to: Micros;
-};
 type CandleOptions = {
   readonly evaluatedAt: Micros;
-  readonly asked: CandlesQuestion;
+  readonly asked: CandlePeriods;
   readonly units: UnitsMode;
   readonly numberFormat: NumberFormat;
   readonly includeGaps: boolean;
@@ -127,27 +113,20 @@ const countMinutes = (subject: Subject, openTime: Micros, candle: StoredCandle |
   return { expected, present, noTrades };
 };
 
-type Volume = { readonly volume: JsonValue; readonly conversion?: JsonValue; readonly reason?: string };
+type Volume = ReturnType<typeof convertVolume> & { readonly reason?: string };
 const NO_VOLUME: Volume = { volume: null };
 
 /** Volume in the requested unit, with the listing version of its record and the mark of the period's end (N-07, H-16k, DQL-33h). */
-const convertVolume = (subject: Subject, candle: StoredCandle): Volume => {
-  const { selected, marks, options } = subject;
-  const { units: mode, asked } = options;
+const findVolume = ({ selected, marks, options }: Subject, candle: StoredCandle): Volume => {
+  const { units, asked } = options;
   const digits = candle.figures.volume;
   if (candle.unitsDiffer) return { volume: null, reason: 'unit_unknown' };
   if (digits === undefined) return { volume: null, reason: toNoVolumeReason(asked.priceType) };
-  if (mode === 'published') return { volume: makeFigure(digits) };
   const closeTime = candle.openTime + asked.length;
   const version = findVersionAt(selected.listing.versions, candle.recordedAt ?? closeTime) ?? selected.version;
-  const unit = findCountedUnit({ quantity_unit: candle.quantityUnit }, version);
-  const listing = version.record.values;
-  const mark: Mark | null = marks !== null && needsMark(unit, mode, listing) ? findMarkAt(marks, closeTime) : null;
-  const converted = convertQuantity({ digits, unit, mode, listing, mark: mark?.digits ?? null });
-  const conversion = makeConversion(version, mark);
-  return converted === null
-    ? { volume: null, conversion, reason: 'unit_unknown' }
-    : { volume: makeFigure(converted), conversion };
+  const mark = (): Mark | null => (marks === null ? null : findMarkAt(marks, closeTime));
+  const volume = convertVolume({ digits, quantityUnit: candle.quantityUnit, version, units, mark });
+  return volume.volume === null ? { ...volume, reason: 'unit_unknown' } : volume;
 };
 
 const makeNullReasons = (candle: StoredCandle, { reason }: Volume): Record<string, string> => {
@@ -163,7 +142,7 @@ const makeRowObject = (subject: Subject, openTime: Micros): Row | null => {
   const verdict = judge(subject, openTime, candle);
   if (verdict !== PRESENT && !options.includeGaps) return null;
   const shown = verdict === PRESENT && candle !== undefined ? candle : null;
-  const volume = shown === null ? NO_VOLUME : convertVolume(subject, shown);
+  const volume = shown === null ? NO_VOLUME : findVolume(subject, shown);
   const price = (name: (typeof CANDLE_PRICES)[number]) => toFigureOrNull(shown?.figures[name] ?? null);
   const { expected, present, noTrades } = countMinutes(subject, openTime, candle);
   return {
@@ -172,7 +151,7 @@ const makeRowObject = (subject: Subject, openTime: Micros): Row | null => {
     ...verdict,
     received_at: formatInstantOrNull(shown?.receivedAt ?? null),
     ...{ open: price('open'), high: price('high'), low: price('low'), close: price('close') },
-    volume: volume.volume,
+    volume: toFigureOrNull(volume.volume),
     turnover: shown?.figures.turnover === undefined ? undefined : makeFigure(shown.figures.turnover),
     trades: shown?.trades ?? undefined,
     base_candles: { expected, present, no_trades: noTrades },
@@ -250,13 +229,13 @@ const gatherMarks = async (
   );
 };
 
-const shortenWindow = (asked: CandlesQuestion, steps: number): CandlesQuestion => ({
+const shortenWindow = (asked: CandlePeriods, steps: number): CandlePeriods => ({
   ...asked,
   to: Math.min(asked.to, asked.from + steps * asked.length),
 });
 
 /** The window that fits (H-08). */
-export const describeFit = ({ from, to }: CandlesQuestion): string =>
+export const describeFit = ({ from, to }: CandlePeriods): string =>
   to > from
     ? `A window of about ${(to - from) / 1_000_000}s fits: send to ${formatInstant(to)}, or narrow where.`
     : 'Narrow where: no window of this size fits.';
@@ -288,7 +267,7 @@ const gatherSubjects = async (
   });
 };
 
-const countGroup = ({ from, to, length }: CandlesQuestion): number =>
+const countGroup = ({ from, to, length }: CandlePeriods): number =>
   Math.max(1, Math.floor(ROWS_AT_A_TIME / Math.max(1, (to - from) / length)));
 
 const makeItem = (subject: Subject): FittedItem => {

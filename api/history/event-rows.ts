@@ -1,29 +1,34 @@
-// Liquidations and the gaps between them, as they are stored and as memory holds them (H-15).
+// Liquidations and the gaps between them, as they are stored and as memory holds them; the object of a trade or liquidation (H-15).
 import type { Cell } from '../../infra/runtime/questdb/reader.ts';
 import { joinFigure } from '../../schemas/decimals.ts';
 import { STATE_LAG } from '../../schemas/freshness.ts';
-import { formatInstantMicros, MICROS_PER_DAY } from '../../schemas/instants.ts';
+import { formatInstant, formatInstantMicros, formatInstantOrNull, MICROS_PER_DAY } from '../../schemas/instants.ts';
+import { makeFigure } from '../../schemas/json.ts';
 import { liquidation } from '../../schemas/layers/liquidation.ts';
 import type { Digits, Micros } from '../../schemas/records.ts';
-import type { Row } from '../../schemas/topics.ts';
+import type { ListingVersion, Row } from '../../schemas/topics.ts';
+import { convertQuantity, type UnitsMode } from '../../schemas/units.ts';
 import { EVENT_GAP_WINDOW_MS, findLastEnd, SEALS_AFTER } from '../../schemas/windows.ts';
 import { type Selected, toListingId } from '../live/listing-book.ts';
+import { findCountedUnit, makeConversion, toFigureOrNull, toOptional, toValueRule } from '../live/members.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import type { Span } from './past.ts';
+import type { Row as RowObject } from './row-groups.ts';
 import { type HistoryReader, listPlaceholders, type Sources } from './store.ts';
 import { parseTexts, toNumberOrNull } from './stored-row.ts';
 
 const TABLE = liquidation.table;
 export type Side = 'long' | 'short';
 
-export type StoredLiquidation = {
+export type StoredEvent = {
   readonly listing: string;
   readonly venueTs: Micros | null;
   readonly receivedAt: Micros;
   readonly recordedAt: Micros;
   readonly side: string;
   readonly price: Digits;
-  readonly priceKind: string;
+  /** Null of a trade. */
+  readonly priceKind: string | null;
   readonly quantity: Digits;
   readonly quantityUnit: string | null;
   readonly id: string;
@@ -35,7 +40,7 @@ const SELECT =
   'listing, received_at::long received_at, venue_ts::long venue_ts, recorded_at::long recorded_at,' +
   ' side, price, price_kind, quantity, quantity_unit, id, digits';
 
-const fromCells = (line: readonly Cell[]): StoredLiquidation => {
+const fromCells = (line: readonly Cell[]): StoredEvent => {
   const [listing, receivedAt, venueTs, recordedAt, side, price, priceKind, quantity, quantityUnit, id, digits] = line;
   const exact = parseTexts(digits);
   return {
@@ -45,7 +50,7 @@ const fromCells = (line: readonly Cell[]): StoredLiquidation => {
     recordedAt: Number(recordedAt),
     side: side ?? '',
     price: joinFigure(price ?? null, exact.price) ?? '0',
-    priceKind: priceKind ?? '',
+    priceKind: priceKind ?? null,
     quantity: joinFigure(quantity ?? null, exact.quantity) ?? '0',
     quantityUnit: quantityUnit ?? null,
     id: id ?? '',
@@ -53,25 +58,50 @@ const fromCells = (line: readonly Cell[]): StoredLiquidation => {
 };
 
 /** A row as a task published it. */
-const fromRow = ({ at, texts, instants, figures }: Row): StoredLiquidation => ({
+export const fromRow = ({ at, texts, instants, figures }: Row): StoredEvent => ({
   listing: texts.listing ?? '',
   venueTs: instants.venue_ts ?? null,
   receivedAt: at,
   recordedAt: instants.recorded_at ?? at,
   side: texts.side ?? '',
   price: figures.price ?? '0',
-  priceKind: texts.price_kind ?? '',
+  priceKind: texts.price_kind ?? null,
   quantity: figures.quantity ?? '0',
   quantityUnit: texts.quantity_unit ?? null,
   id: texts.id ?? '',
 });
+
+/** A trade or liquidation under the version of its record, converted at its own price (H-15, H-16e). */
+export const makeEventObject = (event: StoredEvent, version: ListingVersion, units: UnitsMode): RowObject => {
+  const { price, quantity: digits } = event;
+  const rule = version.record.values;
+  const counted = { digits, unit: findCountedUnit({ quantity_unit: event.quantityUnit }, version), mark: price };
+  const quantity = convertQuantity({ ...counted, mode: units, listing: rule });
+  const value = convertQuantity({ ...counted, mode: 'quote', listing: toValueRule(rule) });
+  const reasons = {
+    ...(quantity === null ? { quantity: 'unit_unknown' } : {}),
+    ...(value === null ? { value: 'unit_unknown' } : {}),
+  };
+  return {
+    venue_ts: formatInstantOrNull(event.venueTs),
+    received_at: formatInstant(event.receivedAt),
+    side: event.side,
+    price: makeFigure(price),
+    price_kind: event.priceKind ?? undefined,
+    quantity: toFigureOrNull(quantity),
+    value: toFigureOrNull(value),
+    id: event.id,
+    conversion: units === 'published' ? undefined : makeConversion(version, null),
+    null_reasons: toOptional(reasons),
+  };
+};
 
 const isEvent = ({ texts, flags }: Row): boolean => texts.status === 'present' && flags.late !== true;
 
 /** Events with `from <= received_at < to` (DQL-33g). */
 type EventQuestion = Span & { readonly listings: readonly Selected[]; readonly side: Side | null };
 
-const listRecentEvents = (live: LiveMemory, { listings, side, from, to }: EventQuestion): StoredLiquidation[] =>
+const listRecentEvents = (live: LiveMemory, { listings, side, from, to }: EventQuestion): StoredEvent[] =>
   listings.flatMap(({ listing }) =>
     [...live.recentRows(listing.venue, TABLE, listing.venueSymbol)]
       .map(({ row }) => row)
@@ -83,7 +113,7 @@ const readEvents = async (
   reader: HistoryReader,
   { listings, side, from, to }: EventQuestion,
   limit: number | null,
-): Promise<StoredLiquidation[]> => {
+): Promise<StoredEvent[]> => {
   if (from >= to) return [];
   const ids = listings.map(toListingId);
   const text =
@@ -95,7 +125,7 @@ const readEvents = async (
   return lines.map(fromCells);
 };
 
-const toIdentity = ({ listing, receivedAt, id }: StoredLiquidation): string => `${receivedAt}|${listing}|${id}`;
+const toIdentity = ({ listing, receivedAt, id }: StoredEvent): string => `${receivedAt}|${listing}|${id}`;
 
 /**
  * Events of the listings, from the store and from memory, each once and in no order: at least the earliest `atLeast`, with all that came at the
@@ -105,7 +135,7 @@ export const gatherEvents = async (
   { reader, live }: Sources,
   question: EventQuestion,
   atLeast: number,
-): Promise<readonly StoredLiquidation[]> => {
+): Promise<readonly StoredEvent[]> => {
   const events = new Map(listRecentEvents(live, question).map((one) => [toIdentity(one), one] as const));
   const stored = await readEvents(reader, question, atLeast);
   for (const one of stored) events.set(toIdentity(one), one);

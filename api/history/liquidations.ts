@@ -1,22 +1,23 @@
 // The items of a liquidations answer: one page over all listings, with the gaps that begin within it (H-15, H-16e).
 import { REASON_OF_POLICY } from '../../schemas/freshness.ts';
-import { formatInstant, formatInstantOrNull } from '../../schemas/instants.ts';
-import { makeFigure, type NumberFormat, sortByKey, writeJson } from '../../schemas/json.ts';
+import { formatInstant } from '../../schemas/instants.ts';
+import { type NumberFormat, sortByKey, writeJson } from '../../schemas/json.ts';
 import { findListingPolicy } from '../../schemas/policies.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { compareBytes } from '../../schemas/text-order.ts';
-import { chooseQuantityUnit, convertQuantity, type UnitsMode } from '../../schemas/units.ts';
+import { chooseQuantityUnit, type UnitsMode } from '../../schemas/units.ts';
 import { findVersionAt, nameListing, type Selected, toListingId } from '../live/listing-book.ts';
-import { findCountedUnit, makeConversion, toFigureOrNull, toOptional, toValueRule } from '../live/members.ts';
+import { findCountedUnit } from '../live/members.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import {
   gatherEvents,
   gatherGaps,
   joinGaps,
   leaveOut,
+  makeEventObject,
   type Side,
+  type StoredEvent,
   type StoredGap,
-  type StoredLiquidation,
 } from './event-rows.ts';
 import type { PageSizes } from './fitting.ts';
 import { computeRetentionFrom, findUnlistedSpans, type Span } from './past.ts';
@@ -54,7 +55,7 @@ type LiquidationPage = {
   readonly measure: () => PageSizes;
 };
 
-type Event = StoredLiquidation & Pick<Place, 'venue' | 'venueSymbol'>;
+type Event = StoredEvent & Pick<Place, 'venue' | 'venueSymbol'>;
 
 const comparePlaces = (a: Place, b: Place): number =>
   a.receivedAt - b.receivedAt ||
@@ -62,30 +63,8 @@ const comparePlaces = (a: Place, b: Place): number =>
   compareBytes(a.venueSymbol, b.venueSymbol) ||
   compareBytes(a.id, b.id);
 
-const makeRowObject = (event: Event, { listing, version: current }: Selected, units: UnitsMode): Row => {
-  const { price, quantity: digits } = event;
-  const version = findVersionAt(listing.versions, event.recordedAt) ?? current;
-  const rule = version.record.values;
-  const unit = findCountedUnit({ quantity_unit: event.quantityUnit }, version);
-  const quantity = convertQuantity({ digits, unit, mode: units, listing: rule, mark: price });
-  const value = convertQuantity({ digits, unit, mode: 'quote', listing: toValueRule(rule), mark: price });
-  const reasons = {
-    ...(quantity === null ? { quantity: 'unit_unknown' } : {}),
-    ...(value === null ? { value: 'unit_unknown' } : {}),
-  };
-  return {
-    venue_ts: formatInstantOrNull(event.venueTs),
-    received_at: formatInstant(event.receivedAt),
-    side: event.side,
-    price: makeFigure(price),
-    price_kind: event.priceKind,
-    quantity: toFigureOrNull(quantity),
-    value: toFigureOrNull(value),
-    id: event.id,
-    conversion: units === 'published' ? undefined : makeConversion(version, null),
-    null_reasons: toOptional(reasons),
-  };
-};
+const makeRowObject = (event: Event, { listing, version }: Selected, units: UnitsMode): Row =>
+  makeEventObject(event, findVersionAt(listing.versions, event.recordedAt) ?? version, units);
 
 type Completeness = 'full' | 'sampled' | 'none';
 

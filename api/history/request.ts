@@ -7,7 +7,13 @@ import type { Micros } from '../../schemas/records.ts';
 import type { Spoilt } from '../contract/endpoint.ts';
 import { ENDPOINT_LIMITS } from '../contract/endpoint-limits.ts';
 import { findLayerFault, Layers } from '../contract/layer-names.ts';
-import { IncludeSynthetic, makeInstantInput, NumberFormatParameter, Units } from '../contract/parameters.ts';
+import {
+  AllowStale,
+  IncludeSynthetic,
+  makeInstantInput,
+  NumberFormatParameter,
+  Units,
+} from '../contract/parameters.ts';
 import { Where } from '../language/where-object.ts';
 import { Freshness, findFreshnessFaults } from '../live/bounds.ts';
 import type { RequestedTimes } from './gather.ts';
@@ -53,11 +59,7 @@ export const Input = Type.Object(
       Type.Boolean({ description: 'Whether instants without a reading are rows. Default true.' }),
     ),
     freshness: Type.Optional(Freshness),
-    allow_stale: Type.Optional(
-      Type.Boolean({
-        description: 'Whether the numbers of stale readings are returned under `withheld`. Default false.',
-      }),
-    ),
+    allow_stale: AllowStale,
   },
   { additionalProperties: false },
 );
@@ -120,7 +122,7 @@ export const refine = (input: Partial<Input>, spoilt: Spoilt): ApiError[] => [
 ];
 
 /** The requested instants. Periods are moved inwards to boundaries and cut at now; the result may be empty (H-02, H-04). */
-export const readParameters = (input: Input, evaluatedAt: Micros): RequestedTimes => {
+export const readTimes = (input: Input, evaluatedAt: Micros): RequestedTimes => {
   const texts = input.at ?? (input.as_of === undefined ? undefined : [input.as_of]);
   if (texts !== undefined) return { mode: 'at', instants: texts.map((text) => parseInstant(text) ?? 0) };
   const from = parseInstant(input.from ?? '') ?? 0;

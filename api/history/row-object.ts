@@ -5,11 +5,12 @@ import { formatInstant, formatInstantOrNull } from '../../schemas/instants.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { ListingVersion } from '../../schemas/topics.ts';
 import type { UnitsMode } from '../../schemas/units.ts';
-import { findMarkFor, type Mark, makeInstants, makeMembers } from '../live/members.ts';
+import { findMarkFor, type Mark, makeInstants, makeMembers, makeStatusHead } from '../live/members.ts';
 import type { Row } from './row-groups.ts';
 import type { StoredReading } from './stored-row.ts';
 
-export type RowQuestion = {
+/** What a row is made of. */
+export type RowFacts = {
   readonly at: Micros;
   readonly reading: StoredReading | null;
   /** Why there is no reading; null: none was ever received. */
@@ -40,8 +41,8 @@ const judgeMissing = (reason: string, gapCause: GapCause | null): Judged => ({
   valid_until: null,
 });
 
-const judge = (question: RowQuestion): Judged => {
-  const { at, reading, gapCause, policy, lostAt, boundMs, retentionFrom } = question;
+const judge = (facts: RowFacts): Judged => {
+  const { at, reading, gapCause, policy, lostAt, boundMs, retentionFrom } = facts;
   if (at < retentionFrom && (policy === null || policy === 'on')) return judgeMissing('not_retained', null);
   if (reading === null && policy === 'on' && gapCause !== null) return judgeMissing('gap', gapCause);
   return findStatusAt({ reading, policy: policy ?? 'off', lostAt, boundMs, at, stateLag: false });
@@ -50,25 +51,18 @@ const judge = (question: RowQuestion): Judged => {
 const DROPPED: ReadonlySet<string> = new Set(['missing', 'off', 'not_published']);
 
 /** The row, or null when it has no reading to show and gaps are not wanted (H-07). */
-export const makeRowObject = (
-  question: RowQuestion,
-  { includeGaps }: { readonly includeGaps: boolean },
-): Row | null => {
-  const judged = judge(question);
+export const makeRowObject = (facts: RowFacts, { includeGaps }: { readonly includeGaps: boolean }): Row | null => {
+  const judged = judge(facts);
   if (!includeGaps && DROPPED.has(judged.status)) return null;
   const isSilent = judged.reason === 'not_retained' || judged.status === 'off' || judged.status === 'not_published';
-  const reading = isSilent ? null : question.reading;
+  const reading = isSilent ? null : facts.reading;
   const isPresent = judged.status === 'present';
-  const isShown = isPresent || (judged.status === 'stale' && question.allowStale);
+  const isShown = isPresent || (judged.status === 'stale' && facts.allowStale);
   const members =
-    reading !== null && isShown ? makeMembers(reading, question, findMarkFor(reading, question, question.mark)) : null;
+    reading !== null && isShown ? makeMembers(reading, facts, findMarkFor(reading, facts, facts.mark)) : null;
   return {
-    at: formatInstant(question.at),
-    status: judged.status,
-    reason: judged.reason ?? undefined,
-    gap_cause: judged.gap_cause ?? undefined,
-    venue_ts: formatInstantOrNull(reading?.venue_ts ?? null),
-    received_at: formatInstantOrNull(reading?.received_at ?? null),
+    at: formatInstant(facts.at),
+    ...makeStatusHead(judged, reading),
     age_ms: judged.age_ms,
     venue_age_ms: judged.venue_age_ms,
     valid_until: formatInstantOrNull(judged.valid_until),
@@ -80,6 +74,6 @@ export const makeRowObject = (
     withheld:
       members !== null && !isPresent ? { values: members.values, null_reasons: members.nullReasons } : undefined,
     null_reasons: isPresent ? members?.nullReasons : undefined,
-    late: question.late ? true : undefined,
+    late: facts.late ? true : undefined,
   };
 };

@@ -6,7 +6,7 @@ import { BANDS, type Band } from '../../schemas/layers/book-bands.ts';
 import type { Digits } from '../../schemas/records.ts';
 import type { BookLevels, ListingVersion, Reading } from '../../schemas/topics.ts';
 import { chooseQuantityUnit, convertQuantity, type UnitsMode } from '../../schemas/units.ts';
-import { findCountedUnit, findMarkFor, type Mark, makeConversion } from './members.ts';
+import { findCountedUnit, findMarkFor, type Mark, makeConversion, makeStatusHead } from './members.ts';
 
 type BookQuestion = {
   readonly book: Reading | null;
@@ -106,11 +106,7 @@ export const makeBookObject = (question: BookQuestion): Record<string, JsonValue
   const book = answer.status === 'off' || answer.status === 'not_published' ? null : question.book;
   const levels = answer.status === 'present' ? (book?.book ?? null) : null;
   return {
-    status: answer.status,
-    reason: answer.reason ?? undefined,
-    gap_cause: answer.gap_cause ?? undefined,
-    venue_ts: formatInstantOrNull(book?.venue_ts ?? null),
-    received_at: formatInstantOrNull(book?.received_at ?? null),
+    ...makeStatusHead(answer, book),
     age_ms: answer.age_ms,
     venue_age_ms: answer.venue_age_ms,
     valid_until: formatInstantOrNull(answer.valid_until),

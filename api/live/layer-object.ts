@@ -5,7 +5,15 @@ import { type JsonValue, makeRawJson, type NumberFormat, writeJson } from '../..
 import type { Micros } from '../../schemas/records.ts';
 import type { BookLevels, ListingVersion, Reading } from '../../schemas/topics.ts';
 import { convertQuantity, type UnitsMode } from '../../schemas/units.ts';
-import { findCountedUnit, findMarkFor, type Mark, makeInstants, makeMembers, makeUnits } from './members.ts';
+import {
+  findCountedUnit,
+  findMarkFor,
+  type Mark,
+  makeInstants,
+  makeMembers,
+  makeStatusHead,
+  makeUnits,
+} from './members.ts';
 
 type LayerQuestion = {
   readonly reading: Reading | null;
@@ -46,16 +54,7 @@ const makeLevels = (question: LayerQuestion): Members => {
   return { bids: toSide(bids, reading, question), asks: toSide(asks, reading, question) };
 };
 
-/** Members before the two ages. */
-const makeHead = ({ status, reason, gap_cause }: StatusAnswer, reading: Reading | null): Members => ({
-  status,
-  reason: reason ?? undefined,
-  gap_cause: gap_cause ?? undefined,
-  venue_ts: formatInstantOrNull(reading?.venue_ts ?? null),
-  received_at: formatInstantOrNull(reading?.received_at ?? null),
-});
-
-/** Members after them. Numbers of a stale reading are under `withheld`, and only when requested (L-09). */
+/** Members after the two ages. Numbers of a stale reading are under `withheld`, and only when requested (L-09). */
 const makeTail = (
   { status, valid_until: validUntil }: StatusAnswer,
   question: LayerQuestion,
@@ -112,7 +111,7 @@ const findFrame = (reading: Reading, question: LayerQuestion, answer: StatusAnsw
   const held = made[i];
   const holds = held?.version === version && held.validUntil === answer.valid_until && isSameMark(held.mark, mark);
   if (held !== undefined && holds) return held;
-  const head = writeJson(makeHead(answer, reading));
+  const head = writeJson(makeStatusHead(answer, reading));
   const tail = writeJson(makeTail(answer, question, mark), { numberFormat });
   const frame: Frame = {
     ...{ units, numberFormat, includeRaw, version, mark, validUntil: answer.valid_until },
@@ -133,5 +132,5 @@ export const makeLayerObject = (asked: LayerQuestion): JsonValue => {
     return makeRawJson(`${head}${age_ms},"venue_age_ms":${venue_age_ms}${tail}`);
   }
   const mark = reading === null ? null : findMarkFor(reading, asked, asked.mark);
-  return { ...makeHead(answer, reading), age_ms, venue_age_ms, ...makeTail(answer, { ...asked, reading }, mark) };
+  return { ...makeStatusHead(answer, reading), age_ms, venue_age_ms, ...makeTail(answer, { ...asked, reading }, mark) };
 };

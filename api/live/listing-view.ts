@@ -140,6 +140,16 @@ export const findPresentMark = (
     : null;
 };
 
+/** The same of a listing that no view is made of. */
+export const findMarkNow = (
+  live: LiveMemory,
+  listing: LiveListing,
+  { at, bounds }: Pick<MarkOptions, 'at' | 'bounds'>,
+): Mark | null => {
+  const venue = live.venue(listing.venue);
+  return venue === undefined ? null : findPresentMark(makeVenueView(live, venue, at), listing, { at, bounds });
+};
+
 /** The object of one layer, of the reading given: the newest one, or one that was. */
 export const makeLayerState = (
   view: VenueView,

@@ -1,5 +1,7 @@
 // Members of a reading as answers print them: figures and counts with their units and conversions (L-04, L-05, N-05 to N-08).
-import { formatInstant } from '../../schemas/instants.ts';
+
+import type { StatusAnswer } from '../../schemas/freshness.ts';
+import { formatInstant, formatInstantOrNull } from '../../schemas/instants.ts';
 import { type Figure, type JsonValue, makeFigure, makeRawJson, type RawJson, sortByKey } from '../../schemas/json.ts';
 import type { ReadingLayer } from '../../schemas/layers/index.ts';
 import { LAYERS, READING_LAYERS } from '../../schemas/layers/readings.ts';
@@ -31,6 +33,18 @@ type Members = {
   readonly nullReasons: JsonValue | undefined;
   readonly conversion: JsonValue | undefined;
 };
+
+/** The first members of the object of a reading: its status and its instants (L-04, H-05, H-14). */
+export const makeStatusHead = (
+  { status, reason, gap_cause }: Pick<StatusAnswer, 'status' | 'gap_cause'> & { readonly reason: string | null },
+  reading: Pick<Reading, 'venue_ts' | 'received_at'> | null,
+) => ({
+  status,
+  reason: reason ?? undefined,
+  gap_cause: gap_cause ?? undefined,
+  venue_ts: formatInstantOrNull(reading?.venue_ts ?? null),
+  received_at: formatInstantOrNull(reading?.received_at ?? null),
+});
 
 /** Members of each layer, ascending. */
 const ASCENDING = Object.fromEntries(
@@ -139,6 +153,27 @@ export const makeConversion = ({ record }: ListingVersion, mark: Mark | null): J
   contract_size: toFigureOrNull(record.values.contract_size),
   ...(mark === null ? {} : { mark: makeFigure(mark.digits), mark_received_at: formatInstant(mark.receivedAt) }),
 });
+
+type CountedVolume = {
+  readonly digits: Digits;
+  /** Null: that of the listing. */
+  readonly quantityUnit: string | null;
+  readonly version: ListingVersion;
+  readonly units: UnitsMode;
+  /** The mark at the end of the candle. */
+  readonly mark: () => Mark | null;
+};
+type Volume = { readonly volume: Digits | null; readonly conversion?: JsonValue };
+
+/** The volume of a candle in the requested unit, null when it cannot be converted, and what it was converted with (N-07). */
+export const convertVolume = ({ digits, quantityUnit, version, units: mode, mark: find }: CountedVolume): Volume => {
+  if (mode === 'published') return { volume: digits };
+  const listing = version.record.values;
+  const unit = findCountedUnit({ quantity_unit: quantityUnit }, version);
+  const mark = needsMark(unit, mode, listing) ? find() : null;
+  const volume = convertQuantity({ digits, unit, mode, listing, mark: mark?.digits ?? null });
+  return { volume, conversion: makeConversion(version, mark) };
+};
 
 const ANY_MULTIPLIER = '1';
 

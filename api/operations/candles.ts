@@ -23,7 +23,8 @@ import {
   WHERE_CODES,
 } from '../contract/parameters.ts';
 import type { Plan } from '../contract/plans.ts';
-import { type CandlesQuestion, makeCandleItems } from '../history/candles.ts';
+import type { CandlePeriods } from '../history/candle-rows.ts';
+import { makeCandleItems } from '../history/candles.ts';
 import { findInstantFaults, findReachRefusals, findWindowFaults, isSettled } from '../history/past.ts';
 import { TIMEFRAMES } from '../language/limits.ts';
 import { Where } from '../language/where-object.ts';
@@ -109,7 +110,7 @@ const refine = ({ timeframe, from, to }: Partial<Input>): ApiError[] => [
 ];
 
 /** Periods that have ended and whose open time is in the window: bounds are moved inwards (H-16d). */
-const readParameters = (input: Input, evaluatedAt: Micros): CandlesQuestion => {
+const readParameters = (input: Input, evaluatedAt: Micros): CandlePeriods => {
   const timeframe = readTimeframe(input.timeframe) ?? '1m';
   const length = (parseDuration(timeframe) ?? 0) * 1_000;
   const from = Math.ceil((parseInstant(input.from) ?? 0) / length) * length;
@@ -120,7 +121,7 @@ const readParameters = (input: Input, evaluatedAt: Micros): CandlesQuestion => {
 /** The instant to which an answer applies, even if it is in the future: an answer that was cut at an earlier instant can still grow (N-10, N-11). */
 const findWantedEnd = (input: Input): Micros => readParameters(input, Number.POSITIVE_INFINITY).to;
 
-const findCandleLimits = ({ from, to, length }: CandlesQuestion): ApiError[] => {
+const findCandleLimits = ({ from, to, length }: CandlePeriods): ApiError[] => {
   const candles = (to - from) / length;
   if (candles <= PER_LISTING) return [];
   const message = `A listing would have ${candles} candles, the limit is ${PER_LISTING}.`;
@@ -129,7 +130,7 @@ const findCandleLimits = ({ from, to, length }: CandlesQuestion): ApiError[] => 
   return [{ code: 'DQL_LIMIT', message, hint, path: '/to' }];
 };
 
-type Question = { readonly asked: CandlesQuestion; readonly names: Names; readonly plan: Plan };
+type Question = { readonly asked: CandlePeriods; readonly names: Names; readonly plan: Plan };
 
 /** Checks of step 8, then the listings that were listed at some time of the answer. */
 const selectWithin = ({ asked, names, plan }: Question, context: Context): Selected[] => {

@@ -13,11 +13,9 @@ import {
   InstantText,
   ListingNames,
   NullableFigure,
-  NullableInstant,
-  NullableInteger,
   NullableText,
-  ReadingStatus,
   SCOPE_CODES,
+  StatusMembers,
   Texts,
   WHERE_CODES,
 } from '../contract/parameters.ts';
@@ -26,14 +24,7 @@ import { makeHistoryItems } from '../history/answer.ts';
 import type { RequestedTimes } from '../history/gather.ts';
 import { findCadenceLimits, findPlanRefusals, findRawLimits, findRowLimits } from '../history/limits.ts';
 import { isSettled } from '../history/past.ts';
-import {
-  findFirstInstant,
-  findFutureFaults,
-  findLastInstant,
-  Input,
-  readParameters,
-  refine,
-} from '../history/request.ts';
+import { findFirstInstant, findFutureFaults, findLastInstant, Input, readTimes, refine } from '../history/request.ts';
 import { findFreshnessLimits, makeBounds, printBounds } from '../live/bounds.ts';
 import type { Selected } from '../live/listing-book.ts';
 import type { Names } from '../selection/resolve.ts';
@@ -53,14 +44,7 @@ import { makePastAnswer, openPastSources, PastHead, PastVersions, selectPast } f
 const Values = Type.Record(Type.String(), NullableFigure);
 const HistoryRow = Type.Object({
   at: InstantText,
-  status: ReadingStatus,
-  reason: Type.Optional(Type.String()),
-  gap_cause: Type.Optional(Type.String()),
-  venue_ts: NullableInstant,
-  received_at: NullableInstant,
-  age_ms: NullableInteger,
-  venue_age_ms: NullableInteger,
-  valid_until: NullableInstant,
+  ...StatusMembers,
   horizon_source: NullableText,
   anchor: Type.Union([Type.Enum(['venue', 'receipt']), Type.Null()]),
   values: Values,
@@ -126,7 +110,7 @@ const findLastWindow = (asked: RequestedTimes, layers: readonly ReadingLayer[]):
 
 /** The instant to which an answer applies, even if it is in the future: an answer that was cut at an earlier instant can still grow (N-10, N-11). */
 const findWantedEnd = (input: Input, layers: readonly ReadingLayer[]): Micros =>
-  findLastWindow(readParameters(input, Number.POSITIVE_INFINITY), layers);
+  findLastWindow(readTimes(input, Number.POSITIVE_INFINITY), layers);
 
 const describeTimes = (asked: RequestedTimes): Record<string, JsonValue | undefined> => ({
   mode: asked.mode,
@@ -139,7 +123,7 @@ const makeQuestion = (input: Input, context: Context, names: Names): Question =>
   const plan = requirePlan(context);
   return {
     input,
-    asked: readParameters(input, context.evaluatedAt),
+    asked: readTimes(input, context.evaluatedAt),
     names,
     plan,
     layers: readLayers(input.layers, plan),

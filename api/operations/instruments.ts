@@ -30,7 +30,7 @@ import { findNewestVersion } from '../history/past.ts';
 import { SelectionText } from '../language/where-object.ts';
 import { makeBounds } from '../live/bounds.ts';
 import { findVersionAt, type LiveListing, type Selected } from '../live/listing-book.ts';
-import { findPresentMark, makeVenueView } from '../live/listing-view.ts';
+import { findMarkNow } from '../live/listing-view.ts';
 import type { Mark } from '../live/members.ts';
 import { findDirectory } from '../selection/directory.ts';
 import { type Names, selectListings } from '../selection/resolve.ts';
@@ -234,12 +234,7 @@ const cutPage = (all: readonly Selected[], input: Input, at: Micros): Page => {
 /** The listing's present mark where a conversion may need it; marks of the past are not read (D-776). */
 const findMark = (listing: LiveListing, input: Input, { live, evaluatedAt }: Context): Mark | null => {
   if (input.units === undefined || input.units === 'published' || input.as_of !== undefined) return null;
-  const venue = live.venue(listing.venue);
-  if (venue === undefined) return null;
-  return findPresentMark(makeVenueView(live, venue, evaluatedAt), listing, {
-    at: evaluatedAt,
-    bounds: makeBounds(undefined),
-  });
+  return findMarkNow(live, listing, { at: evaluatedAt, bounds: makeBounds(undefined) });
 };
 
 type Described = Pick<Selected, 'version'> & {

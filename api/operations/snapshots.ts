@@ -8,6 +8,7 @@ import type { Micros } from '../../schemas/records.ts';
 import { refuseOutside, throwAll, toNarrowing } from '../access/scope.ts';
 import { findLayerFault, Layers } from '../contract/layer-names.ts';
 import {
+  AllowStale,
   AnswerUnits,
   Conversion,
   IncludeRaw,
@@ -15,11 +16,9 @@ import {
   InstantText,
   ListingNames,
   NullableFigure,
-  NullableInstant,
-  NullableInteger,
   NumberFormatParameter,
-  ReadingStatus,
   SCOPE_CODES,
+  StatusMembers,
   Texts,
   Units,
   WHERE_CODES,
@@ -52,11 +51,7 @@ const Input = Type.Object(
     include_synthetic: IncludeSynthetic,
     layers: Layers,
     include_raw: IncludeRaw,
-    allow_stale: Type.Optional(
-      Type.Boolean({
-        description: 'Whether the numbers of stale readings are returned under `withheld`. Default false.',
-      }),
-    ),
+    allow_stale: AllowStale,
     freshness: Type.Optional(Freshness),
   },
   { additionalProperties: false },
@@ -65,14 +60,7 @@ type Input = Static<typeof Input>;
 
 /** The value object (L-04). */
 export const LayerObject = Type.Object({
-  status: ReadingStatus,
-  reason: Type.Optional(Type.String()),
-  gap_cause: Type.Optional(Type.String()),
-  venue_ts: NullableInstant,
-  received_at: NullableInstant,
-  age_ms: NullableInteger,
-  venue_age_ms: NullableInteger,
-  valid_until: NullableInstant,
+  ...StatusMembers,
   horizon_source: Type.Union([
     Type.Enum(['measured', 'documented', 'assumed', 'venue_declared', 'connection']),
     Type.Null(),

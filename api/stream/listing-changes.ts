@@ -3,7 +3,7 @@ import { writeJson } from '../../schemas/json.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { LiveEntry } from '../../schemas/topics.ts';
 import { findVersionAt, type LiveListing, type Selected } from '../live/listing-book.ts';
-import { findPresentMark, makeVenueView } from '../live/listing-view.ts';
+import { findMarkNow } from '../live/listing-view.ts';
 import type { Mark } from '../live/members.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import { makeListingRecord } from '../operations/listing-record.ts';
@@ -75,10 +75,7 @@ const makePresentMoment = (stream: Stream, { versions }: LiveListing, { live, bo
   return {
     at,
     sendSnapshot: (track) => void board.sendSnapshot(stream, track, at),
-    findMark: (listing) => {
-      const venue = live.venue(listing.venue);
-      return venue === undefined ? null : findPresentMark(makeVenueView(live, venue, at), listing, { at, bounds });
-    },
+    findMark: (listing) => findMarkNow(live, listing, { at, bounds }),
   };
 };
 

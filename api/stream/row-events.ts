@@ -4,20 +4,13 @@ import { formatInstant, formatInstantOrNull } from '../../schemas/instants.ts';
 import { type JsonValue, makeRawJson, writeJson } from '../../schemas/json.ts';
 import { CANDLE_PRICES } from '../../schemas/layers/candle.ts';
 import { ROW_STREAMS, type RowLayer } from '../../schemas/layers/index.ts';
-import type { Digits, Micros, PriceType, QuantityUnit } from '../../schemas/records.ts';
+import type { Micros, PriceType } from '../../schemas/records.ts';
 import type { ListingVersion, LiveEntry, Row } from '../../schemas/topics.ts';
-import { convertQuantity, needsMark } from '../../schemas/units.ts';
 import { explainMissing, toNoVolumeReason } from '../history/candle-rows.ts';
+import { fromRow, makeEventObject } from '../history/event-rows.ts';
 import { findVersionAt, type LiveListing } from '../live/listing-book.ts';
-import { findPresentMark, makeVenueView } from '../live/listing-view.ts';
-import {
-  findCountedUnit,
-  type Mark,
-  makeConversion,
-  toFigureOrNull,
-  toOptional,
-  toValueRule,
-} from '../live/members.ts';
+import { findMarkNow } from '../live/listing-view.ts';
+import { convertVolume, type Mark, toFigureOrNull, toOptional } from '../live/members.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import type { Format } from './request.ts';
 import type { Stream } from './stream.ts';
@@ -54,52 +47,16 @@ type Context = {
   readonly mark: () => Mark | null;
 };
 
-const findUnit = ({ texts }: Row, { version }: Context): QuantityUnit =>
-  findCountedUnit({ quantity_unit: texts.quantity_unit ?? null }, version);
-
-/** A trade or liquidation, converted at its own price (H-15, H-16e). */
-const makeEventObject = (row: Row, context: Context): JsonValue => {
-  const { price = '0', quantity = '0' } = row.figures;
-  const { version, format } = context;
-  const counted = { digits: quantity, unit: findUnit(row, context), mark: price };
-  const rule = version.record.values;
-  const asked = convertQuantity({ ...counted, mode: format.units, listing: rule });
-  const value = convertQuantity({ ...counted, mode: 'quote', listing: toValueRule(rule) });
-  const unknown = Object.entries({ quantity: asked, value }).filter(([, digits]) => digits === null);
-  return {
-    venue_ts: formatInstantOrNull(row.instants.venue_ts ?? null),
-    received_at: formatInstant(row.at),
-    side: row.texts.side ?? null,
-    price: toFigureOrNull(price),
-    price_kind: row.texts.price_kind,
-    quantity: toFigureOrNull(asked),
-    value: toFigureOrNull(value),
-    id: row.texts.id ?? null,
-    conversion: format.units === 'published' ? undefined : makeConversion(version, null),
-    null_reasons: toOptional(Object.fromEntries(unknown.map(([name]) => [name, 'unit_unknown']))),
-  };
-};
-
 const count = (value: number | undefined): JsonValue => makeRawJson(String(value ?? 0));
-
-type Volume = { readonly volume: Digits | null; readonly conversion?: JsonValue };
-
-/** A candle's volume in the requested unit (N-07). */
-const convertVolume = (row: Row, context: Context): Volume => {
-  const { volume: digits } = row.figures;
-  const { version, format } = context;
-  if (digits === undefined) return { volume: null };
-  if (format.units === 'published') return { volume: digits };
-  const [listing, unit, mode] = [version.record.values, findUnit(row, context), format.units] as const;
-  const mark = needsMark(unit, mode, listing) ? context.mark() : null;
-  const volume = convertQuantity({ digits, unit, mode, listing, mark: mark?.digits ?? null });
-  return { volume, conversion: makeConversion(version, mark) };
-};
 
 /** A candle, a proved empty one, or a gap (H-11, H-12). */
 const makeCandleObject = (row: Row, context: Context): JsonValue => {
   const { volume: digits, turnover } = row.figures;
-  const { volume, conversion } = convertVolume(row, context);
+  const { version, format, mark } = context;
+  const { volume, conversion } =
+    digits === undefined
+      ? { volume: null }
+      : convertVolume({ digits, quantityUnit: row.texts.quantity_unit ?? null, version, units: format.units, mark });
   const reasons: Record<string, string> = JSON.parse(row.texts.null_reasons ?? '{}') as Record<string, string>;
   const { gap_cause: cause } = row.texts;
   const isGap = cause !== undefined;
@@ -126,7 +83,10 @@ const makeCandleObject = (row: Row, context: Context): JsonValue => {
 };
 
 const formatRow = (row: Row, { layer }: Kind, context: Context): string => {
-  const object = layer === 'candles' ? makeCandleObject(row, context) : makeEventObject(row, context);
+  const object =
+    layer === 'candles'
+      ? makeCandleObject(row, context)
+      : makeEventObject(fromRow(row), context.version, context.format.units);
   return writeJson(object, { numberFormat: context.format.numberFormat });
 };
 
@@ -195,8 +155,6 @@ export class RowBatches {
   }
 
   add({ venue: code, symbol, row, kind, place }: PlacedRow, { streams, now, findMark }: Receivers): void {
-    const venue = this.#live.venue(code);
-    if (venue === undefined) return;
     const sent = new Set<string>();
     for (const stream of streams) {
       const selected = stream.selected.get(toListingKey(code, symbol ?? ''));
@@ -210,7 +168,7 @@ export class RowBatches {
         const version = findVersionAt(listing.versions, row.instants.recorded_at ?? row.at) ?? selected.version;
         const mark = (): Mark | null =>
           findMark === undefined
-            ? findPresentMark(makeVenueView(this.#live, venue, now), listing, { at: now, bounds: format.bounds })
+            ? findMarkNow(this.#live, listing, { at: now, bounds: format.bounds })
             : findMark(listing);
         batch = { kind, context: { listing, version, format, mark }, rows: [], streams: new Set() };
         this.#batches.set(key, batch);

@@ -9,8 +9,8 @@ import { describeFit as describeCandlesFit } from '../../../api/history/candles.
 import { createFitting, makeTooLarge } from '../../../api/history/fitting.ts';
 import { gatherLosses, listRuns } from '../../../api/history/gather.ts';
 import { findRawLimits } from '../../../api/history/limits.ts';
-import { readParameters } from '../../../api/history/request.ts';
-import { makeRowObject, type RowQuestion } from '../../../api/history/row-object.ts';
+import { readTimes } from '../../../api/history/request.ts';
+import { makeRowObject, type RowFacts } from '../../../api/history/row-object.ts';
 import {
   answerPeriods,
   answerRaw,
@@ -170,7 +170,7 @@ t.test('raw: however many windows were sealed at once, and wherever a request is
 });
 
 t.test('a request is moved in to boundaries, cut at now, and never turned round', (t) => {
-  const meant = (from: string, to: string) => readParameters({ interval: '1m', from, to }, NOW);
+  const meant = (from: string, to: string) => readTimes({ interval: '1m', from, to }, NOW);
   const micros = (text: string) => Date.parse(text) * 1_000;
   t.same(meant('2026-01-15T11:00:00.000001Z', '2026-01-15T11:02:59Z'), {
     mode: 'interval',
@@ -181,7 +181,7 @@ t.test('a request is moved in to boundaries, cut at now, and never turned round'
   t.match(meant('2026-01-15T11:59Z', '2027-01-01'), { to: micros('2026-01-15T12:00:00Z') });
   const nothing = micros('2026-01-15T11:01:00Z');
   t.match(meant('2026-01-15T11:00:10Z', '2026-01-15T11:00:50Z'), { from: nothing, to: nothing });
-  t.same(readParameters({ as_of: '2026-01-15' }, NOW), { mode: 'at', instants: [micros('2026-01-15T00:00:00Z')] });
+  t.same(readTimes({ as_of: '2026-01-15' }, NOW), { mode: 'at', instants: [micros('2026-01-15T00:00:00Z')] });
   t.end();
 });
 
@@ -304,7 +304,7 @@ t.test('of several reasons of a row the first of L-07 wins, whichever they are',
               ...(isLost ? ['connection_lost'] : []),
               ...(held?.valid === true && boundMs < 60_000 ? ['freshness_bound'] : []),
             ];
-            const question: RowQuestion = {
+            const question: RowFacts = {
               ...{ at: NOW, reading: held, gapCause, late: false, policy, lostAt, boundMs, units: 'published' },
               ...{ retentionFrom: isKept ? NOW - 1 : NOW + 1, allowStale: false, mark: () => null },
               version: listing('binance', listingValues()),
