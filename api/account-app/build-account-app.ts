@@ -3,14 +3,11 @@ import { timingSafeEqual } from 'node:crypto';
 import cookie from '@fastify/cookie';
 import formbody from '@fastify/formbody';
 import rateLimit from '@fastify/rate-limit';
-import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify';
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Pool } from 'pg';
-import { answerConnect } from '../../infra/runtime/connect-method.ts';
-import { CLOSING, finishAnswers } from '../../infra/runtime/finish-answers.ts';
+import { answerConnect, finishAnswers, keepConnection, makeAppOptions } from '../../infra/runtime/http-app.ts';
 import type { Logger } from '../../infra/runtime/log.ts';
 import { isOutOfService } from '../../infra/runtime/postgres/away.ts';
-import { limitRequestTime } from '../../infra/runtime/request-time.ts';
-import { keepConnection } from '../../infra/runtime/too-large.ts';
 import { formatCount } from '../../schemas/counts.ts';
 import { PasswordsBusy } from '../accounts/passwords.ts';
 import { openSessions } from '../accounts/sessions.ts';
@@ -45,7 +42,6 @@ type AccountAppDeps = {
 };
 
 const BODY_BYTES = 65_536;
-const REQUEST_TIME = limitRequestTime(30_000);
 /** Requests a minute from one address, over all pages; forms that check a secret have separate limits. */
 const REQUESTS_A_MINUTE = 600;
 
@@ -61,15 +57,10 @@ const sendNothing = (request: Pick<FastifyRequest, 'url'>, reply: FastifyReply, 
   return reply.type('text/plain; charset=utf-8').send(NOTHING.text);
 };
 
-const createApp = ({ log, urls, trustedProxies = [] }: AccountAppDeps): FastifyInstance =>
+const createApp = ({ log, urls, trustedProxies }: AccountAppDeps): FastifyInstance =>
   fastify({
-    loggerInstance: log,
-    // A log line per request would contain page addresses with the users' input in them.
-    logController: new LogController({ disableRequestLogging: true }),
-    ...REQUEST_TIME,
+    ...makeAppOptions(log, trustedProxies),
     bodyLimit: BODY_BYTES,
-    ...CLOSING,
-    trustProxy: trustedProxies.length === 0 ? false : [...trustedProxies],
     frameworkErrors: (_error, request, reply) => sendNothing(request, reply as unknown as FastifyReply, urls),
   }) as unknown as FastifyInstance;
 

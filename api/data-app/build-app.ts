@@ -3,11 +3,8 @@ import { constants } from 'node:zlib';
 import compress from '@fastify/compress';
 import cors from '@fastify/cors';
 import helmet from '@fastify/helmet';
-import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify';
-import { answerConnect } from '../../infra/runtime/connect-method.ts';
-import { CLOSING, finishAnswers } from '../../infra/runtime/finish-answers.ts';
-import { limitRequestTime } from '../../infra/runtime/request-time.ts';
-import { keepConnection } from '../../infra/runtime/too-large.ts';
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import { answerConnect, finishAnswers, keepConnection, makeAppOptions } from '../../infra/runtime/http-app.ts';
 import type { ServiceError } from '../../schemas/errors.ts';
 import type { Call } from '../access/call.ts';
 import type { Account } from '../access/key-store.ts';
@@ -31,7 +28,7 @@ import { listEnvelopeHeaders } from './envelope-headers.ts';
 import { addOptions, addRouteCheck, collectMethods, type Methods, sendNotFound } from './known-methods.ts';
 import { addHeadCheck, answerUnreadable } from './node-edge.ts';
 import { addOperational } from './operational.ts';
-import { addLettingGo, sendRefused, takePayment } from './paid-calls.ts';
+import { addPaymentRelease, sendRefused, takePayment } from './paid-calls.ts';
 import { readInput } from './read-input.ts';
 import { INTERNAL, sendErrors, toServiceError } from './sent-errors.ts';
 import { prepareValidator } from './shape-faults.ts';
@@ -40,8 +37,6 @@ import { addStream } from './stream-route.ts';
 import { addVerifyDocs } from './verify-docs.ts';
 
 const BODY_BYTES = 65_536;
-/** A client that dribbles its request holds a socket no longer than this. */
-const REQUEST_TIME = limitRequestTime(30_000);
 const EXPOSED = [
   ...['X-Service-Receipt', 'X-Service-Limit'],
   ...new Set(OPERATIONS.flatMap((operation) => [...listEnvelopeHeaders(operation).keys()])),
@@ -216,20 +211,17 @@ const setReceipt = (request: FastifyRequest, reply: FastifyReply): void => {
 /** Builds the app; nothing listens yet. Close with `app.close()`. */
 export const buildApp = async (deps: AppDeps): Promise<FastifyInstance> => {
   const levels = startServiceLevels(deps.live, deps.nowMicros);
-  const { hub, trustedProxies = [] } = deps;
+  const { hub } = deps;
   hub.watchDelivery((age) => levels.observeDelivery(age / 1_000));
   deps.metrics.watchStreams(() => hub.sizes());
+  const options = makeAppOptions(deps.log, deps.trustedProxies);
   const app = fastify({
-    loggerInstance: deps.log,
-    logController: new LogController({ disableRequestLogging: true }),
+    ...options,
     // For a header with a single value, such as Authorization, Node keeps the first; two values joined would not be valid (RFC 9110 section 5.3).
-    ...REQUEST_TIME,
-    http: { ...REQUEST_TIME.http, requireHostHeader: false, joinDuplicateHeaders: true },
+    http: { ...options.http, requireHostHeader: false, joinDuplicateHeaders: true },
     bodyLimit: BODY_BYTES,
     // The endpoint checks the parts of its path, regardless of their length: the head of a request has at most 16 KiB.
     routerOptions: { maxParamLength: 16_384 },
-    ...CLOSING,
-    trustProxy: trustedProxies.length === 0 ? false : [...trustedProxies],
     // Fastify answers these before any hook runs, so the receipt is set here too.
     frameworkErrors: (error, request, reply) => {
       setReceipt(request as unknown as FastifyRequest, reply as unknown as FastifyReply);
@@ -262,7 +254,7 @@ export const buildApp = async (deps: AppDeps): Promise<FastifyInstance> => {
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
   addAnswering(app);
   addAccess(app, deps);
-  addLettingGo(app);
+  addPaymentRelease(app);
   addOperations(app, deps, choose);
   addStream(app, { ...deps, choose }, hub);
   finishAnswers(app);

@@ -31,7 +31,7 @@ export const takePayment = async (reply: FastifyReply, payment: CallPayment): Pr
 };
 
 /** Releases the payment before an answer that costs nothing leaves: the caller that reads it may present the payment again at once. */
-export const addLettingGo = (app: FastifyInstance): void => {
+export const addPaymentRelease = (app: FastifyInstance): void => {
   app.addHook('onSend', async ({ call }, reply) => {
     if (call?.payment?.buys === 'call' && !CHARGED.has(reply.statusCode)) await call.payment.end('cut');
   });

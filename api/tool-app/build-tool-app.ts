@@ -1,12 +1,9 @@
 // The tool server as an app of its own: one path that takes POST, the documents of sign-in, nothing else (T-01, T-07). `main.ts` listens.
 import cors from '@fastify/cors';
 import { ProtocolErrorCode } from '@modelcontextprotocol/server';
-import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify';
-import { answerConnect } from '../../infra/runtime/connect-method.ts';
-import { CLOSING, finishAnswers } from '../../infra/runtime/finish-answers.ts';
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import { answerConnect, finishAnswers, keepConnection, makeAppOptions } from '../../infra/runtime/http-app.ts';
 import type { Logger } from '../../infra/runtime/log.ts';
-import { limitRequestTime } from '../../infra/runtime/request-time.ts';
-import { keepConnection } from '../../infra/runtime/too-large.ts';
 import { readPath, readQuery } from '../contract/request-url.ts';
 import { parseMessage } from './digits.ts';
 import { createExchange, refuseRequest } from './exchange.ts';
@@ -31,7 +28,6 @@ type ToolAppDeps = McpDeps &
 
 /** Twenty messages of a batch, each of 16 KiB: twice the longest query. A single one may be as large as a request of the API. */
 const BODY_BYTES = 20 * 16_384;
-const REQUEST_TIME = limitRequestTime(30_000);
 
 const sendRefused = (reply: FastifyReply, { status, headers, body }: Refused): FastifyReply =>
   reply.code(status).headers(headers).send(body);
@@ -139,16 +135,12 @@ const addFailures = (app: FastifyInstance, log: Logger): void => {
 /** Builds the app; nothing listens yet. Close with `app.close()`. */
 export const buildToolApp = async (deps: ToolAppDeps): Promise<FastifyInstance> => {
   const { pathname: path } = new URL(deps.mcpUrl);
-  const { trustedProxies = [] } = deps;
+  const options = makeAppOptions(deps.log, deps.trustedProxies);
   const app = fastify({
-    loggerInstance: deps.log,
-    logController: new LogController({ disableRequestLogging: true }),
+    ...options,
     // A head without a host is refused as one of another host is (T-07). Two keys joined are none; Node would keep the first.
-    ...REQUEST_TIME,
-    http: { ...REQUEST_TIME.http, requireHostHeader: false, joinDuplicateHeaders: true },
+    http: { ...options.http, requireHostHeader: false, joinDuplicateHeaders: true },
     bodyLimit: BODY_BYTES,
-    ...CLOSING,
-    trustProxy: trustedProxies.length === 0 ? false : [...trustedProxies],
     // A path that cannot be decoded: Fastify answers it before any hook runs.
     frameworkErrors: (_error, request, reply) => {
       reply.header('cache-control', 'no-store');
