@@ -1,5 +1,5 @@
 // The scope of a narrowing plan today, and the refusals of names outside it (S-07, AC-02).
-import { type ApiError, ServiceError } from '../../schemas/errors.ts';
+import type { ApiError } from '../../schemas/errors.ts';
 import { parseInstant, toDayOf } from '../../schemas/instants.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { isNarrowing, type Plan, type PlanCode } from '../contract/plans.ts';
@@ -93,9 +93,4 @@ export const refuseOutside = (names: Names, plan: Plan, { venues, instruments, k
     });
   }
   return errors;
-};
-
-/** Throws what was collected, if anything was. */
-export const throwAll = (errors: readonly ApiError[]): void => {
-  if (errors.length > 0) throw new ServiceError(errors);
 };

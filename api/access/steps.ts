@@ -72,6 +72,9 @@ export const refuseKeyInUrl = (
 };
 
 const BEARER = /^bearer +(\S+)$/i;
+/** The credentials of an Authorization header; undefined when it has another form. */
+export const readBearer = (authorization: string): string | undefined => BEARER.exec(authorization)?.[1];
+
 const refuseInvalidKey = (message: string): Refused =>
   refuse('AUTH_INVALID', { message, hint: 'Send a live key as Authorization: Bearer <API_KEY>.' });
 
@@ -81,7 +84,7 @@ export const checkKey = async (
   authorization: string,
   { keys }: Pick<AccessDeps, 'keys'>,
 ): Promise<Refused | null> => {
-  const key = BEARER.exec(authorization)?.[1];
+  const key = readBearer(authorization);
   if (key === undefined) return refuseInvalidKey('The Authorization header is not of the form Bearer <API_KEY>.');
   if (!isKey(key)) return refuseInvalidKey('The key is not of the shape of a key.');
   const found = await keys.find(key, call.nowMs);

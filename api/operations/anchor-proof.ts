@@ -3,12 +3,12 @@ import Type from 'typebox';
 import { type ApiError, CATALOGUE, makeServiceError, ServiceError } from '../../schemas/errors.ts';
 import { formatInstant, parseInstant } from '../../schemas/instants.ts';
 import type { JsonValue } from '../../schemas/json.ts';
-import { throwAll } from '../access/scope.ts';
 import type { ClosedDay } from '../anchors/closed-days.ts';
 import type { Proof } from '../anchors/proof.ts';
 import { findKind } from '../anchors/row-choice.ts';
 import { findRowRefusals } from '../archive/plan.ts';
 import { InstantText, SCOPE_CODES } from '../contract/parameters.ts';
+import { throwAll } from '../contract/refusals.ts';
 import { findSpelledCode, makeUnknownCode } from '../language/codes.ts';
 import { findDirectory } from '../selection/directory.ts';
 import {

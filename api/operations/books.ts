@@ -5,7 +5,7 @@ import { formatInstant } from '../../schemas/instants.ts';
 import type { JsonValue } from '../../schemas/json.ts';
 import { findListingPolicy } from '../../schemas/policies.ts';
 import type { UnitsMode } from '../../schemas/units.ts';
-import { refuseOutside, throwAll, toNarrowing } from '../access/scope.ts';
+import { refuseOutside, toNarrowing } from '../access/scope.ts';
 import {
   AnswerUnits,
   Conversion,
@@ -22,6 +22,7 @@ import {
   WHERE_CODES,
 } from '../contract/parameters.ts';
 import type { Plan } from '../contract/plans.ts';
+import { throwAll } from '../contract/refusals.ts';
 import { Where } from '../language/where-object.ts';
 import { makeBookObject } from '../live/book-object.ts';
 import { makeBounds } from '../live/bounds.ts';

@@ -3,12 +3,13 @@ import Type, { type Static } from 'typebox';
 import { makeServiceError, makeUnavailable } from '../../schemas/errors.ts';
 import { formatInstant } from '../../schemas/instants.ts';
 import { clip } from '../../schemas/sent-text.ts';
+import { CROCKFORD } from '../contract/crockford.ts';
 import { NullableInstant, NullableText } from '../contract/parameters.ts';
 import answer from './examples/receipt.json' with { type: 'json' };
 import { type Answer, type Context, defineOperation } from './operation.ts';
 
 /** The database is not queried for a text that no receipt matches. */
-const RECEIPT = /^rcp_[0-9A-HJKMNP-TV-Z]{26}$/;
+const RECEIPT = new RegExp(`^rcp_${CROCKFORD}$`);
 const STATES = ['presented', 'verified', 'served', 'settling', 'settled', 'failed', 'unknown'] as const;
 
 const Input = Type.Object(

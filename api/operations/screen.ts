@@ -6,7 +6,7 @@ import { formatInstant, formatInstantOrNull } from '../../schemas/instants.ts';
 import { makeRawJson, writeJson } from '../../schemas/json.ts';
 import { READING_LAYERS } from '../../schemas/layers/readings.ts';
 import type { Micros } from '../../schemas/records.ts';
-import { refuseOutside, throwAll, toNarrowing } from '../access/scope.ts';
+import { refuseOutside, toNarrowing } from '../access/scope.ts';
 import type { Spoilt } from '../contract/endpoint.ts';
 import {
   AnswerPage,
@@ -21,6 +21,7 @@ import {
   Units,
 } from '../contract/parameters.ts';
 import type { Plan } from '../contract/plans.ts';
+import { throwAll } from '../contract/refusals.ts';
 import { findReachRefusals, isSettled, listVersions } from '../history/past.ts';
 import { type Compiled, compile, type Demands } from '../language/compile.ts';
 import { VERSION } from '../language/limits.ts';

@@ -5,7 +5,7 @@ import { formatInstant } from '../../schemas/instants.ts';
 import type { JsonValue } from '../../schemas/json.ts';
 import type { ReadingLayer } from '../../schemas/layers/index.ts';
 import type { Micros } from '../../schemas/records.ts';
-import { refuseOutside, throwAll, toNarrowing } from '../access/scope.ts';
+import { refuseOutside, toNarrowing } from '../access/scope.ts';
 import { findLayerFault, Layers } from '../contract/layer-names.ts';
 import {
   AllowStale,
@@ -24,6 +24,7 @@ import {
   WHERE_CODES,
 } from '../contract/parameters.ts';
 import type { Plan } from '../contract/plans.ts';
+import { throwAll } from '../contract/refusals.ts';
 import { Where } from '../language/where-object.ts';
 import { Freshness, findFreshnessFaults, findFreshnessLimits, makeBounds, printBounds } from '../live/bounds.ts';
 import { nameListing, type Selected } from '../live/listing-book.ts';

@@ -8,7 +8,7 @@ import { LAYERS, READING_LAYERS } from '../../schemas/layers/readings.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { clip } from '../../schemas/sent-text.ts';
 import type { UnitsMode } from '../../schemas/units.ts';
-import { refuseOutside, type ScopeChoice, throwAll, toNarrowing } from '../access/scope.ts';
+import { refuseOutside, type ScopeChoice, toNarrowing } from '../access/scope.ts';
 import { findLayer, hasLayer, LAYER_NAMES } from '../contract/layer-names.ts';
 import {
   IncludeSynthetic,
@@ -19,6 +19,7 @@ import {
   WHERE_CODES,
 } from '../contract/parameters.ts';
 import type { Plan } from '../contract/plans.ts';
+import { throwAll } from '../contract/refusals.ts';
 import { TIMEFRAMES, type Timeframe } from '../language/limits.ts';
 import { type Bounds, findFreshnessFaults, findFreshnessLimits, makeBounds } from '../live/bounds.ts';
 import type { LiveListing, Selected } from '../live/listing-book.ts';

@@ -1,7 +1,7 @@
 // Refusals of the tool server before it reads the body, in the order of T-07: Host and Origin, method, key in the URL, credentials.
 import type { IncomingHttpHeaders } from 'node:http';
 import type { KeyStore } from '../access/key-store.ts';
-import { checkKey, refuseKeyInUrl } from '../access/steps.ts';
+import { checkKey, readBearer, refuseKeyInUrl } from '../access/steps.ts';
 import { type Addresses, makeChallengeHeader, type Unaccepted } from './metadata.ts';
 import { isToken, type Tokens } from './token-check.ts';
 
@@ -83,8 +83,6 @@ const UNCHECKED: Refused = {
   body: 'The key or access token cannot be checked now; repeat the request in 5 seconds.\n',
 };
 
-const BEARER = /^bearer +(\S+)$/i;
-
 /** The key that the request counts on: its own, or that of the connection of its token. */
 type Admitted = { readonly key: string };
 
@@ -101,7 +99,7 @@ const admitToken = async (
 const admitCredentials = async ({ headers, nowMs }: ToolRequest, deps: RefusalDeps): Promise<Admitted | Refused> => {
   const { authorization } = headers;
   if (authorization === undefined) return refuseUnauthorized('missing', deps);
-  const sent = BEARER.exec(authorization)?.[1] ?? '';
+  const sent = readBearer(authorization) ?? '';
   if (deps.tokens !== null && isToken(sent)) return admitToken(sent, deps.tokens, deps);
   const refused = await checkKey({ nowMs, account: null }, authorization, deps);
   if (refused === null) return { key: sent };
