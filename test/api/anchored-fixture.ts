@@ -34,12 +34,12 @@ type Answer = {
   readonly headers: Record<string, unknown>;
 };
 export type Asked = Readonly<Record<string, string | number>>;
-export type AnchoredApp = {
+type AnchoredApp = {
   readonly get: (path: string, asked?: Asked, plan?: PlanCode | null) => Promise<Answer>;
   readonly proof: (asked: Asked, plan?: PlanCode | null) => Promise<Answer>;
   readonly post: (path: string, body: unknown) => Promise<Answer>;
 };
-export type AnchoredService = DayStore & {
+type AnchoredService = DayStore & {
   readonly pool: Pool;
   readonly folder: string;
   readonly store: ObjectStore;

@@ -13,7 +13,7 @@ import { type Teardown, useEngines } from '../support/engines/engines.ts';
 export const ACCOUNT_URL = 'http://localhost:8082';
 export const PASSWORD = 'orbit lantern quarry';
 
-export type TestSite = {
+type TestSite = {
   readonly app: FastifyInstance;
   readonly site: Site;
   readonly pool: Pool;
@@ -50,7 +50,7 @@ export const startSite = async (t: Teardown, over: Over = {}): Promise<TestSite>
   return { app, site, pool, browser: () => openBrowser(app) };
 };
 
-export type Fields = Readonly<Record<string, string>>;
+type Fields = Readonly<Record<string, string>>;
 
 export type Browser = {
   readonly cookies: Map<string, string>;

@@ -80,7 +80,7 @@ export const connectClient = async (
   return client;
 };
 
-export type RawReply = {
+type RawReply = {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly text: string;

@@ -10,7 +10,7 @@ import type { Teardown } from '../support/engines/engines.ts';
 import { openChromium } from '../support/services/browser.ts';
 
 /** `explorerKey` is what the explorer lends to visitors, of plan `pro`. */
-export type OpenExplorer = { readonly origin: string; readonly explorerKey: string; readonly chromium: Browser };
+type OpenExplorer = { readonly origin: string; readonly explorerKey: string; readonly chromium: Browser };
 
 export const openExplorer = async (t: Teardown): Promise<OpenExplorer> => {
   const port = await findFreePort();

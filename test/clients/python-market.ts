@@ -24,7 +24,7 @@ import { ACCOUNTS } from '../api/tool-market.ts';
 import { openDayStore, rowsOfDay } from '../support/days/closed-day.ts';
 import type { Teardown, TestEngines } from '../support/engines/engines.ts';
 
-export const DAY = '2026-01-10';
+const DAY = '2026-01-10';
 const NOW: Micros = micros('2026-01-18T12:00:00.500Z');
 /** Windows, minutes and events of each listing and table of the closed day. */
 const COUNT = 40;
@@ -142,7 +142,7 @@ const lastHour = (): Row[] => {
   );
 };
 
-export type PythonMarket = { readonly baseUrl: string; readonly keys: readonly string[]; readonly now: Micros };
+type PythonMarket = { readonly baseUrl: string; readonly keys: readonly string[]; readonly now: Micros };
 
 export const startPythonMarket = async (t: Teardown, engines: TestEngines): Promise<PythonMarket> => {
   const pool = openPostgres(await engines.database(), { max: 4 });

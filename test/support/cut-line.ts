@@ -2,7 +2,7 @@
 import { connect, createServer, type Socket } from 'node:net';
 import type { Teardown } from './engines/engines.ts';
 
-export type CutLine = {
+type CutLine = {
   /** Reaches the same server through the line. */
   readonly url: string;
   readonly cut: () => void;

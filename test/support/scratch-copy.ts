@@ -17,7 +17,7 @@ type Edit = { readonly file: string; readonly after: string; readonly insert: st
 /** Output of a sample: files of its fixture folder (without their `.txt`), and lines in existing files. */
 type Added = { readonly files: readonly string[]; readonly edited: readonly string[] };
 
-export type ScratchCopy = {
+type ScratchCopy = {
   readonly root: string;
   /** Adds the sample in `test/fixtures/<name>`. */
   readonly add: (name: string) => Added;
@@ -97,7 +97,7 @@ export const findFailures = (copy: ScratchCopy, files: readonly string[], only?:
     }
   });
 
-export type TouchList = { readonly write: readonly string[]; readonly edit: readonly string[] };
+type TouchList = { readonly write: readonly string[]; readonly edit: readonly string[] };
 
 /** Paths of README.md's table of additions, unchanged (`<id>` is the name of the addition). */
 const readTouchList = (addition: string): TouchList => {

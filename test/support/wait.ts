@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 export const BOUND_MS = 600_000;
 const LOOK_EVERY_MS = 10;
 
-export type WaitOptions = {
+type WaitOptions = {
   /** For what itself takes minutes, such as a window that is sealed 100 s after its end. */
   readonly boundMs?: number;
   readonly everyMs?: number;

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseExactly } from '../../../schemas/exact-json.ts';
 
-export type Expected = { readonly code: string; readonly at: string | null };
+type Expected = { readonly code: string; readonly at: string | null };
 export type Case = {
   readonly name: string;
   readonly file: string;

@@ -19,8 +19,8 @@ import { TERMS } from '../live-fixture.ts';
 import { inSeconds, toHeader } from './paid-api.ts';
 
 const log = createLog('test', 'silent');
-export const PRICE = { amount: 5_000, class: 'snapshots', path: '/v2/snapshots' };
-export const OFFERS = listOffers(TERMS, PRICE);
+const PRICE = { amount: 5_000, class: 'snapshots', path: '/v2/snapshots' };
+const OFFERS = listOffers(TERMS, PRICE);
 
 export type Authorization = {
   readonly buyer: PrivateKeyAccount;

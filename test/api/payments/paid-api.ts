@@ -18,7 +18,7 @@ import { type Authorization, NETWORK, type PaymentWorld, signPayment } from '../
 import { waitFor } from '../../support/wait.ts';
 import { market, testApp } from '../live-fixture.ts';
 
-export type PaidApi = {
+type PaidApi = {
   readonly url: string;
   readonly pool: Pool;
   readonly registry: Registry;
@@ -118,7 +118,7 @@ export const sign = (
 export const readErrorCode = ({ body }: Answer): string | undefined =>
   (body.errors as readonly { readonly code: string }[] | undefined)?.[0]?.code;
 
-export type Ledger = {
+type Ledger = {
   readonly transaction: string | null;
   readonly amount: string;
   readonly class: string | null;

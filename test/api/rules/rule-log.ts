@@ -13,9 +13,9 @@ import { type LiveEntry, makeLiveEntry, type Reading, type Span } from '../../..
 import { capability, listing, listingValues, reading } from '../live-fixture.ts';
 
 export const SECOND: Micros = 1_000_000;
-export const VENUES = ['binance', 'bybit', 'okx'];
+const VENUES = ['binance', 'bybit', 'okx'];
 /** Partitions of a venue. */
-export const TASKS = 2;
+const TASKS = 2;
 const BASES = ['BTC', 'ETH', 'SOL'];
 
 /** One message of one task. */

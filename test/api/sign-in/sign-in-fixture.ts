@@ -18,7 +18,7 @@ export const REDIRECT = 'http://127.0.0.1:33418/callback';
 export const INTERNAL_SECRET = Buffer.alloc(32, 3);
 
 /** A clock that tests move: each reading advances it by a millisecond, however slow the machine is. */
-export const movedClock = () => {
+const movedClock = () => {
   let atMs = Date.now();
   return {
     nowMs: () => ++atMs,
@@ -27,7 +27,7 @@ export const movedClock = () => {
     },
   };
 };
-export type Clock = ReturnType<typeof movedClock>;
+type Clock = ReturnType<typeof movedClock>;
 
 export type SignInService = {
   readonly app: FastifyInstance;
@@ -123,7 +123,7 @@ export const signUp = async ({ pool, authUrl }: SignInService, name = 'owner'): 
   return { accountId, browser, token };
 };
 
-export type Json = Record<string, unknown>;
+type Json = Record<string, unknown>;
 
 export const register = async ({ authUrl }: SignInService, over: Json = {}): Promise<Response> =>
   fetch(`${authUrl}/oauth/register`, {
@@ -157,7 +157,7 @@ export const authorizeUrl = ({ authUrl, mcpUrl }: SignInService, asked: Asked): 
 
 export const readLocation = (answer: Response): string => answer.headers.get('location') ?? '';
 
-export type Page = { readonly url: string; readonly html: string };
+type Page = { readonly url: string; readonly html: string };
 
 /** From the client to the consent page. */
 export const openPage = async (service: SignInService, { browser }: Owner, asked: Asked): Promise<Page> => {

@@ -5,7 +5,7 @@ import type { Micros } from '../../../schemas/records.ts';
 import { type LiveEntry, makeLiveEntry, type Reading } from '../../../schemas/topics.ts';
 import { capability, LISTED, listing, listingValues, markReading, NOW, reading } from '../live-fixture.ts';
 
-export const SECOND: Micros = 1_000_000;
+const SECOND: Micros = 1_000_000;
 export const LAYERS = ['funding', 'mark'] as const;
 /** Tasks of two venues with their listings; a venue of two tasks is known by what both brought. */
 export const TASKS = [

@@ -10,9 +10,9 @@ import type { PostingPlace } from '../../../processors/nightly/steps/anchor/post
 import { connectChain } from '../engines/local-chain.ts';
 
 /** One Ether. */
-export const FUNDS = '0xde0b6b3a7640000';
+const FUNDS = '0xde0b6b3a7640000';
 
-export type TestOwner = { readonly account: PrivateKeyAccount; readonly key: Hex };
+type TestOwner = { readonly account: PrivateKeyAccount; readonly key: Hex };
 
 /** Requests of the node that viem does not name. */
 export const openNode = (rpcUrl: string) => {

@@ -43,7 +43,7 @@ export type AnchoredRows = {
   /** Text of the leaf in the day tree, hashed. */
   readonly leaf: string;
 };
-export type AnchoredDay = { readonly partitions: readonly AnchoredRows[]; readonly root: string };
+type AnchoredDay = { readonly partitions: readonly AnchoredRows[]; readonly root: string };
 
 export type AnchorFacts = {
   readonly network: string | null;

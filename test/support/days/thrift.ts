@@ -3,7 +3,7 @@
 export type ThriftField = { readonly id: number; readonly type: number; readonly value: ThriftValue };
 export type ThriftStruct = readonly ThriftField[];
 type ThriftList = { readonly of: number; readonly items: readonly ThriftValue[] };
-export type ThriftValue = boolean | bigint | Buffer | ThriftList | ThriftStruct;
+type ThriftValue = boolean | bigint | Buffer | ThriftList | ThriftStruct;
 
 const [TRUE, FALSE, BYTE, BINARY, LIST, STRUCT] = [1, 2, 3, 8, 9, 12];
 

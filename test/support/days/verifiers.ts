@@ -14,7 +14,7 @@ const NO_PYTHON = 'python3 was not found: install Python 3.9 or newer, because o
 /** Nothing of our environment reaches the verifiers. */
 const env = { PATH: process.env['PATH'] };
 
-export type Outcome = { readonly code: number; readonly out: string; readonly err: string };
+type Outcome = { readonly code: number; readonly out: string; readonly err: string };
 export type Alike = { readonly python: Outcome; readonly node: Outcome };
 
 /** Runs a command to its end. Rejects only when it cannot be started. */
@@ -82,7 +82,7 @@ const openLoop = (command: string, words: readonly string[], folder: string): Lo
   return { ask, child };
 };
 
-export type Verifiers = { readonly run: (words: readonly string[]) => Promise<Alike> };
+type Verifiers = { readonly run: (words: readonly string[]) => Promise<Alike> };
 
 /** Both verifiers, each in one process that works in `folder` until the test ends. */
 export const openVerifiers = (t: { teardown(work: () => unknown): unknown }, folder: string): Verifiers => {

@@ -8,8 +8,8 @@ export type Citation = {
   readonly name: string;
   readonly item: string | null;
 };
-export type Link = { readonly line: number; readonly text: string; readonly path: string; readonly anchor: string };
-export type Heading = { readonly line: number; readonly level: number; readonly text: string; readonly anchor: string };
+type Link = { readonly line: number; readonly text: string; readonly path: string; readonly anchor: string };
+type Heading = { readonly line: number; readonly level: number; readonly text: string; readonly anchor: string };
 
 /** Prefixes of rule ids; longer ones first, because `A` of `AC` must not end a match. */
 const PREFIXES = 'DQL|VER|AC|AG|AN|AR|OP|SC|ST|E|F|H|L|N|P|Q|S|T|V';

@@ -78,7 +78,7 @@ const listParts = (schema: Shape): readonly Shape[] => [
 ];
 
 /** Members of an answer that are not in the declared order, and maps that do not ascend (N-01, H-16a). */
-export const findDisorder = (name: string, schema: Shape, value: unknown, path = ''): string[] => {
+const findDisorder = (name: string, schema: Shape, value: unknown, path = ''): string[] => {
   const parts = listParts(schema);
   if (Array.isArray(value)) {
     const items = parts.find((part) => part.items !== undefined)?.items ?? {};

@@ -9,7 +9,7 @@ import { TABLES } from '../../../processors/sinks/tables.ts';
 
 /** `text` and `json` are shown, all others run; a block without a language is a fault. */
 export const RUN = ['sh', 'js', 'ts', 'dql', 'sql', 'python'] as const;
-export const SHOWN = ['text', 'json'] as const;
+const SHOWN = ['text', 'json'] as const;
 export type Language = (typeof RUN)[number] | (typeof SHOWN)[number];
 
 export type Block = {

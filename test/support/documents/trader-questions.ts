@@ -3,7 +3,7 @@
 /** Full hours before the newest, as RFC 3339 text. */
 export type Ago = (hours: number) => string;
 export type ToolCall = readonly [tool: string, args: Readonly<Record<string, unknown>>];
-export type Question = { readonly question: string; readonly calls: readonly ToolCall[] };
+type Question = { readonly question: string; readonly calls: readonly ToolCall[] };
 
 const snapshots = (where: unknown, layers: readonly string[], more: object = {}): ToolCall => [
   'snapshots',
@@ -160,7 +160,7 @@ export const traderQuestions = (ago: Ago): readonly Question[] =>
   [...NOW, ...SCREENS, ...past(ago)].map(([question, ...calls]) => ({ question, calls }));
 
 /** A wrong call, parts of the `next` in its answer, and the call that follows from them. */
-export type WrongCall = {
+type WrongCall = {
   readonly call: ToolCall;
   readonly code: string;
   readonly next: RegExp;

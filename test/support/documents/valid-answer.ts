@@ -9,7 +9,7 @@ import { type ApiError, CATALOGUE, sortErrors } from '../../../schemas/errors.ts
 import type { StreamEvent } from '../services/stream-client.ts';
 import { findSchemaFaults, listShapeFaults } from './closed-schema.ts';
 
-export type Answered = {
+type Answered = {
   readonly statusCode: number;
   readonly headers: Readonly<Record<string, unknown>>;
   readonly body: string;

@@ -9,7 +9,7 @@ export type Certificate = {
   /** PEM, PKCS#8. */
   readonly key: string;
 };
-export type Subject = {
+type Subject = {
   readonly name: string;
   /** DNS names and IPv4 addresses it is for. */
   readonly hosts?: readonly string[];

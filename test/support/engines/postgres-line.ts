@@ -2,7 +2,7 @@
 import { connect, createServer, type Socket } from 'node:net';
 import type { Teardown } from './engines.ts';
 
-export type PostgresLine = {
+type PostgresLine = {
   /** Reaches the same database through the line. */
   readonly url: string;
   /** From now on nothing passes for connections of this name: open ones fall silent, new ones end at once. */

@@ -43,7 +43,7 @@ const locateSockets = (ports: Ports): readonly string[] =>
     `/tmp/seaweedfs-${name}-grpc-${ports[name].grpc}.sock`,
   ]);
 
-export type S3Server = {
+type S3Server = {
   readonly endpoint: string;
   readonly bucket: string;
   readonly region: string;

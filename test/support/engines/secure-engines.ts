@@ -33,7 +33,7 @@ export const GUEST = 'guest';
 export const BROKER_NAME = 'broker.internal';
 
 /** `host:port` by the requirement of a listener. */
-export type SecureKafka = {
+type SecureKafka = {
   readonly plain: string;
   /** TLS and SASL: PLAIN, SCRAM-SHA-256, SCRAM-SHA-512. */
   readonly sasl: string;
@@ -137,7 +137,7 @@ export const startSecureKafka = async (
 const TLS_ROLE = 'tls_only';
 const TLS_ROLE_PASSWORD = 'only by TLS';
 
-export type SecurePostgres = {
+type SecurePostgres = {
   /** Without parameters of TLS, as the role that needs it. */
   readonly url: string;
   readonly present: (certificate: Certificate) => Promise<void>;

@@ -5,7 +5,7 @@ import type { Teardown } from './engines.ts';
 /** AuthenticationOk and ReadyForQuery (PostgreSQL, "Message Formats"). */
 const WELCOME = Buffer.from([0x52, 0, 0, 0, 8, 0, 0, 0, 0, 0x5a, 0, 0, 0, 5, 0x49]);
 
-export type SilentPostgres = {
+type SilentPostgres = {
   readonly url: string;
   /** Ports of the clients whose connections are open. */
   readonly clients: () => readonly number[];

@@ -5,12 +5,12 @@ import { createSecureContext, type SecureContext, TLSSocket } from 'node:tls';
 import type { Certificate } from './certificates.ts';
 import type { Teardown } from './engines.ts';
 
-export type TlsProxy = {
+type TlsProxy = {
   readonly port: number;
   /** New connections get this certificate; those that are open are cut. */
   readonly present: (certificate: Certificate) => void;
 };
-export type TlsProxyOptions = {
+type TlsProxyOptions = {
   /** Of the engine, on loopback. */
   readonly port: number;
   readonly certificate: Certificate;

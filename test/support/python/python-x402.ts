@@ -43,7 +43,7 @@ answer = client.snapshots('base = BTC', layers=['mark']).data
 print(json.dumps({'status': 200, 'receipt': answer['receipt_id'], 'text': json.dumps(answer)}))
 `;
 
-export type Bought = { readonly status: number; readonly receipt: string; readonly text: string };
+type Bought = { readonly status: number; readonly receipt: string; readonly text: string };
 
 const run = async (program: string, asked: object): Promise<Bought> => {
   const packages = ['--constraint', CONSTRAINTS, `x402[requests,evm]==${VERSION}`, 'httpx2'];

@@ -87,7 +87,7 @@ export const findCutTexts = ({ page }: Visit): Promise<readonly string[]> =>
   }).map((cell) => cell.textContent)`);
 
 /** Links of the main navigation that are scrolled out of it, where nobody looks for them. */
-export const findHiddenLinks = ({ page }: Visit): Promise<readonly string[]> =>
+const findHiddenLinks = ({ page }: Visit): Promise<readonly string[]> =>
   page.evaluate(`[...document.querySelectorAll('header nav a')].filter((link) => {
     const [inner, outer] = [link.getBoundingClientRect(), link.closest('ul').getBoundingClientRect()];
     return inner.left < outer.left - 0.5 || inner.right > outer.right + 0.5;

@@ -5,7 +5,7 @@ import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 
 import { giveEther, makeLocalBase } from '../../../infra/dev/facilitator/local-usdc.ts';
 import { compileSource } from '../../../infra/dev/tools/compile-contract.ts';
 
-export type ContractWallet = {
+type ContractWallet = {
   readonly address: Address;
   /** The account that signs for it. */
   readonly owner: PrivateKeyAccount;

@@ -6,7 +6,7 @@ import type { Teardown } from '../engines/engines.ts';
 /** Answers one request; what it leaves open stays open until the test ends. */
 export type EdgeAnswer = (response: ServerResponse, request: IncomingMessage) => void;
 
-export type EdgeServer = {
+type EdgeServer = {
   readonly url: string;
   /** Requests so far, with their headers. */
   readonly requests: readonly IncomingMessage[];

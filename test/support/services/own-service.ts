@@ -28,7 +28,7 @@ export type OwnService = {
   api: Api;
 };
 
-export type OwnServiceSpec = {
+type OwnServiceSpec = {
   readonly seed: number;
   readonly listings: string;
   readonly rate: string;
@@ -74,7 +74,7 @@ export const openWorld = (t: Test, { spec }: Pick<OwnService, 'spec'>): LoggedWo
   return { stores, handle, reader, base: spec.namespace, venues: ['binance'], shards: spec.shards };
 };
 
-export type ReplayedService = { readonly api: Api; readonly namespace: string; readonly stop: () => Promise<unknown> };
+type ReplayedService = { readonly api: Api; readonly namespace: string; readonly stop: () => Promise<unknown> };
 
 /** The raw log worked through into empty tables, and an API of its own before them; ends with the test. */
 export const replayElsewhere = async (
@@ -92,7 +92,7 @@ export const replayElsewhere = async (
   return { api, namespace, stop: () => Promise.all([processors, api.child].map((child) => child.kill())) };
 };
 
-export type SnapshotsOf = {
+type SnapshotsOf = {
   readonly items: readonly {
     readonly layers: Readonly<Record<string, { readonly status: string; readonly reason?: string }>>;
   }[];

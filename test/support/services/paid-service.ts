@@ -25,7 +25,7 @@ const LISTINGS = 2;
 /** Enough for a liquidation in a minute, little enough to share two cores. */
 const RATE = 120;
 
-export type PaidService = {
+type PaidService = {
   readonly api: Api;
   readonly pool: Pool;
   readonly world: PaymentWorld;

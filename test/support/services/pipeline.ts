@@ -94,7 +94,7 @@ export const startSimulator = async (env: Readonly<Record<string, string>>): Pro
   };
 };
 
-export type Stores = Pick<TestEndpoints, 'kafka' | 'questdb_http' | 'questdb_pg' | 'questdb_user' | 'questdb_password'>;
+type Stores = Pick<TestEndpoints, 'kafka' | 'questdb_http' | 'questdb_pg' | 'questdb_user' | 'questdb_password'>;
 
 export type PipelineSpec = {
   readonly stores: Stores;

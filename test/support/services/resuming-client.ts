@@ -3,7 +3,7 @@ import { request } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseFrames, type StreamEvent } from './stream-client.ts';
 
-export type Held = { rev: number; state: Record<string, unknown>; isUnsure: boolean };
+type Held = { rev: number; state: Record<string, unknown>; isUnsure: boolean };
 
 const RETRY_MS = 100;
 

@@ -19,9 +19,9 @@ export type PaperBook = {
   readonly full: number;
 };
 /** A message with its stamps. */
-export type BookMessage = { readonly receivedAt: number; readonly connId: string; readonly book: PaperBook };
+type BookMessage = { readonly receivedAt: number; readonly connId: string; readonly book: PaperBook };
 /** Units of quantities. */
-export type BookRule = {
+type BookRule = {
   readonly kind: 'linear' | 'inverse';
   readonly unit: 'base' | 'contracts';
   readonly size: string;

@@ -30,7 +30,7 @@ export type PaperFrame = {
   readonly t: number | null;
   readonly v: Readonly<Record<string, string | number | null>>;
 };
-export type PaperRule = {
+type PaperRule = {
   readonly kind: 'linear' | 'inverse';
   readonly unit: 'base' | 'contracts';
   readonly multiplier: string;
@@ -41,7 +41,7 @@ export type PaperListing = PaperRule & { readonly symbol: string; readonly base:
 export type PaperReference = { readonly listings: readonly PaperListing[] };
 
 export const PAPER_LAYERS = ['book', 'funding', 'mark', 'oi', 'stats', 'ticker', 'venue_depth'] as const;
-export type PaperLayer = (typeof PAPER_LAYERS)[number];
+type PaperLayer = (typeof PAPER_LAYERS)[number];
 type Horizon = { readonly ms: number | null; readonly source: string };
 export const PAPER_HORIZONS: Readonly<Record<PaperLayer, Horizon>> = {
   book: { ms: null, source: 'connection' },

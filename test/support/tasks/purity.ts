@@ -23,7 +23,7 @@ export const QUIET = { OWNER_TICKS: 'false' };
 export const SEAL_MS = 115_000;
 
 /** May kill, stop and add processes while they work. */
-export type Disturb = (children: Child[], start: () => Child) => Promise<void>;
+type Disturb = (children: Child[], start: () => Child) => Promise<void>;
 
 /** Numbers from 0 to 1 that a failure can be run again with. */
 export const shares = (seed: number) => () => {

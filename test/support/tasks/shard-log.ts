@@ -3,7 +3,7 @@
 import { type Appended, SECOND, START } from './task-driver.ts';
 
 /** Seconds of the log. */
-export type Away = readonly [from: number, to: number];
+type Away = readonly [from: number, to: number];
 
 /** Shards after the first are away one after the other: while the oracle's socket, its collector and its listings change, and while nothing does. */
 const AWAY: readonly (readonly Away[])[] = [

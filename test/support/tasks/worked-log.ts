@@ -8,8 +8,8 @@ import { openTestStore } from '../engines/test-store.ts';
 import type { TestLog } from './task-driver.ts';
 
 /** A POST of a JSON body; rejects on anything but a 200. */
-export type Ask = <T>(path: string, body: unknown) => Promise<T>;
-export type WorkedLog = { readonly feed: Feed; readonly history: HistoryStore; readonly ask: Ask };
+type Ask = <T>(path: string, body: unknown) => Promise<T>;
+type WorkedLog = { readonly feed: Feed; readonly history: HistoryStore; readonly ask: Ask };
 
 /** Everything in the log up to its end is in the store and in memory, and a second has passed. */
 export const workLog = async (

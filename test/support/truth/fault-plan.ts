@@ -104,7 +104,7 @@ const injectRound = async (
   await at(ROUND_SECONDS);
 };
 
-export type Plan = { readonly venues: readonly string[]; readonly seconds: number };
+type Plan = { readonly venues: readonly string[]; readonly seconds: number };
 
 /** As many rounds as fit, of all venues in parallel. A third of the linear listings may leave, then those that came. */
 export const injectFaults = async (

@@ -24,7 +24,7 @@ const STARVED = ['venue_rate_limit', 'no_update'];
 const CUT: Rule = { states: [LOST, PASSED, BOUND], causes: ['connection_lost', 'venue_down', ...STARVED] };
 
 /** Faults of the simulator, and the death of the collector itself. */
-export type Kind = FaultKind | 'collector_killed';
+type Kind = FaultKind | 'collector_killed';
 
 const RULES: Readonly<Record<Kind, Rule>> = {
   // One frame less: a book has a hole, a stated rate is late once; a value that holds by its connection does not notice.
@@ -131,7 +131,7 @@ export const killedWindow = (from: number, to: number): FaultWindow => ({
 });
 
 /** When a listing that came later was first answered, by `venue:symbol`. */
-export type FirstSeen = ReadonlyMap<string, number>;
+type FirstSeen = ReadonlyMap<string, number>;
 
 const isForGood = ({ kind }: FaultEntry): boolean => kind === 'listing_delisted' || kind === 'listing_renamed';
 

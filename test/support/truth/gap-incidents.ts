@@ -20,7 +20,7 @@ export type StoredIncident = {
   readonly from: number;
   readonly to: number;
 };
-export type GapRow = {
+type GapRow = {
   readonly venue: string;
   readonly listing: string;
   readonly layer: string;
@@ -28,7 +28,7 @@ export type GapRow = {
   readonly from: number;
   readonly to: number;
 };
-export type Incidents = {
+type Incidents = {
   readonly incidents: readonly StoredIncident[];
   /** Sealed by the time of the look. */
   readonly rows: readonly GapRow[];

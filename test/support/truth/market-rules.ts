@@ -12,7 +12,7 @@ export type MarketRule = {
 };
 
 /** Digits of a member over the listings of a base. */
-export type Figures = ReadonlyMap<string, readonly string[]>;
+type Figures = ReadonlyMap<string, readonly string[]>;
 
 const FIELDS = [
   ...['last', 'mark', 'index', 'basis', 'funding', 'funding_8h', 'oi', 'bid', 'ask', 'mid', 'spread'],

@@ -10,7 +10,7 @@ import type { World } from './true-world.ts';
 import { isCollected, type Subject, type TruthIndex } from './truth.ts';
 
 /** Microseconds; the run with everything in it. */
-export type Run = { readonly from: number; readonly to: number };
+type Run = { readonly from: number; readonly to: number };
 export type Row = Readonly<Record<string, string | null>>;
 
 /** Rows of a table under their columns' names; instants are microseconds as text. */
@@ -73,7 +73,7 @@ const hadNothingNew = (truth: TruthIndex, listing: string, layer: string, { from
   return inside.every(({ values }) => JSON.stringify(values) === JSON.stringify(before?.values));
 };
 
-export type Gaps = {
+type Gaps = {
   readonly count: number;
   readonly unexplained: readonly string[];
   readonly causes: readonly string[];
@@ -207,7 +207,7 @@ export const judgeEvents = async (
   return { rows: found.length, expected, missing, wrong, twice, doubled: doubled.size };
 };
 
-export type Candles = {
+type Candles = {
   readonly compared: number;
   readonly empty: number;
   readonly gaps: readonly string[];

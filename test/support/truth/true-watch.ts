@@ -16,8 +16,8 @@ export type Watch = {
   readonly firstSeen: ReadonlyMap<string, number>;
   readonly compared: Compared;
 };
-export type SeenStates = Pick<Seen, 'venue' | 'symbol' | 'layer'> & { readonly states: (string | undefined)[] };
-export type Compared = {
+type SeenStates = Pick<Seen, 'venue' | 'symbol' | 'layer'> & { readonly states: (string | undefined)[] };
+type Compared = {
   readings: number;
   values: number;
   bands: number;

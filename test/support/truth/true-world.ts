@@ -25,7 +25,7 @@ import { formatState, listSeen, type Seen, type Snapshots, TruthIndex } from './
 export const SHARDS = 2;
 export const SEED = process.env.TRUTH_SEED ?? '7';
 
-export type Market = {
+type Market = {
   readonly venues: readonly string[];
   /** A venue. */
   readonly listings: number;
@@ -37,7 +37,7 @@ const ONE_VENUE: Market = { venues: ['binance'], listings: 50 };
 export const PAIRS = ONE_VENUE.listings * READING_LAYERS.length;
 const FRAMES_PER_LISTING = 10;
 
-export type Listed = Worth & { readonly venue: string; readonly symbol: string };
+type Listed = Worth & { readonly venue: string; readonly symbol: string };
 
 export type World = {
   readonly spec: PipelineSpec;

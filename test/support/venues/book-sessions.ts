@@ -4,7 +4,7 @@ import type { Chain } from '../../../ingest/venues/shared/book-sync.ts';
 import { type BookSync, isWhole, makeBookSync, stepBookSync } from '../../../ingest/venues/shared/book-sync.ts';
 import type { Recorded } from './recordings.ts';
 
-export type Followed = {
+type Followed = {
   /** Symbols of the breaks found, in order. */
   readonly broke: readonly string[];
   /** Symbols whose book is whole at the end, sorted. */

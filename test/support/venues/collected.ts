@@ -145,7 +145,7 @@ export const checkReadable = (t: Assertions, { venue, dead, memory }: Collected)
   t.same(refused.map(toText), [], `${venue.id} refuses nothing`);
 };
 
-export type MarketOptions = { readonly listings: number; readonly levels: number; readonly firstMinuteMs: number };
+type MarketOptions = { readonly listings: number; readonly levels: number; readonly firstMinuteMs: number };
 
 /** Simulated venues with a collector each; all clocks move forward alike, so that the first minute ends `firstMinuteMs` after the start. */
 export const collectAll = async (t: Test, venues: readonly Venue[], options: MarketOptions) => {

@@ -8,7 +8,7 @@ import { makeBookSync, stepBookSync } from '../../../ingest/venues/shared/book-s
 import { waitFor } from '../wait.ts';
 
 export const START_MS = Date.UTC(2026, 10, 21, 6);
-export const LISTINGS = 10;
+const LISTINGS = 10;
 
 export type Fake = { readonly sim: Simulator; readonly run: (ms: number) => void; readonly nowMs: () => number };
 export type Client = {

@@ -7,7 +7,7 @@ import { factsAbout } from './venue-facts.ts';
 /** Listings without data, and those that some venues end the data of; before its launch one that trades has data. */
 const UNPLANNED = new Set(['delisted', 'pre_launch', 'settling']);
 
-export type Planned = {
+type Planned = {
   readonly venue: Venue;
   readonly listings: readonly ListingRecord[];
   readonly shards: number;

@@ -11,7 +11,7 @@ type ShapeLine = Pick<Recorded, 'kind' | 'url' | 'raw'> & {
   readonly at?: string;
   readonly members?: readonly string[];
 };
-export type Shape = {
+type Shape = {
   readonly message: VenueMessage;
   readonly at: readonly string[];
   readonly members: readonly string[];
