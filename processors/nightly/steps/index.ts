@@ -3,8 +3,8 @@
 import type { Step } from '../step.ts';
 import { anchor } from './anchor/anchor.ts';
 import { archive } from './archive/archive.ts';
-import { close } from './closing/close.ts';
-import { compare } from './closing/compare.ts';
+import { close } from './merkle/close.ts';
+import { compare } from './merkle/compare.ts';
 import { presence } from './presence.ts';
 import { recheck } from './recheck.ts';
 import { retention } from './retention.ts';

@@ -6,7 +6,7 @@ import t from 'tap';
 import type { ObjectStore } from '../../../infra/runtime/object-store.ts';
 import { readLeafRows } from '../../../infra/runtime/questdb/leaf-rows.ts';
 import { openQuestdbReader } from '../../../infra/runtime/questdb/reader.ts';
-import { compare } from '../../../processors/nightly/steps/closing/compare.ts';
+import { compare } from '../../../processors/nightly/steps/merkle/compare.ts';
 import { makeReadingRow } from '../../../processors/task/rows.ts';
 import { ANCHORED_TABLES, toPlace } from '../../../schemas/anchored.ts';
 import type { Row } from '../../../schemas/topics.ts';

@@ -8,7 +8,7 @@ import { openFolderStore } from '../../../infra/runtime/object-store.ts';
 import { openPostgres } from '../../../infra/runtime/postgres/postgres.ts';
 import { runAnchors } from '../../../infra/tools/anchors.ts';
 import { addDays, toDayAt } from '../../../processors/nightly/day.ts';
-import { openTreeFile } from '../../../processors/nightly/steps/closing/tree-file.ts';
+import { openTreeFile } from '../../../processors/nightly/steps/merkle/tree-file.ts';
 import { toTreeKey } from '../../../schemas/anchor-chain.ts';
 import { formatPartitionLeaf } from '../../../schemas/anchored.ts';
 import { hashLeaf } from '../../../schemas/merkle/hash.ts';

@@ -16,7 +16,7 @@ import { createNightlyMetrics } from '../../../processors/nightly/metrics.ts';
 import { runTask } from '../../../processors/nightly/runner.ts';
 import type { NightlyContext, Step } from '../../../processors/nightly/step.ts';
 import { archive } from '../../../processors/nightly/steps/archive/archive.ts';
-import { close } from '../../../processors/nightly/steps/closing/close.ts';
+import { close } from '../../../processors/nightly/steps/merkle/close.ts';
 import { ensureTables } from '../../../processors/sinks/ensure-tables.ts';
 import { makeListingRow, makeReadingRow } from '../../../processors/task/rows.ts';
 import { toTableName } from '../../../schemas/tables.ts';

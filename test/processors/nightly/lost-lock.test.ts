@@ -12,7 +12,7 @@ import { createNightlyMetrics } from '../../../processors/nightly/metrics.ts';
 import { runTask } from '../../../processors/nightly/runner.ts';
 import type { NightlyContext, Step } from '../../../processors/nightly/step.ts';
 import { archive } from '../../../processors/nightly/steps/archive/archive.ts';
-import { close } from '../../../processors/nightly/steps/closing/close.ts';
+import { close } from '../../../processors/nightly/steps/merkle/close.ts';
 import { makeListingRow, makeReadingRow } from '../../../processors/task/rows.ts';
 import type { Row } from '../../../schemas/topics.ts';
 import { listing, listingValues, markReading } from '../../api/live-fixture.ts';

@@ -5,7 +5,7 @@ import t from 'tap';
 import { addDays, type Day, findDayStart } from '../../../processors/nightly/day.ts';
 import { POSTING_PLACES } from '../../../processors/nightly/steps/anchor/posting.ts';
 import { ARCHIVE_PLACES } from '../../../processors/nightly/steps/archive/archive.ts';
-import { CLOSE_PLACES } from '../../../processors/nightly/steps/closing/close.ts';
+import { CLOSE_PLACES } from '../../../processors/nightly/steps/merkle/close.ts';
 import { makeListingRow, makeReadingRow } from '../../../processors/task/rows.ts';
 import { MS_PER_DAY } from '../../../schemas/instants.ts';
 import type { Row } from '../../../schemas/topics.ts';

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
-import { openTreeFile } from '../../../processors/nightly/steps/closing/tree-file.ts';
+import { openTreeFile } from '../../../processors/nightly/steps/merkle/tree-file.ts';
 import { type Hash, hashLeaf, hashNode } from '../../../schemas/merkle/hash.ts';
 import { createTileReader, listKeptLevels } from '../../../schemas/merkle/tiles.ts';
 import { verifyInclusion } from '../../../schemas/merkle/verify.ts';

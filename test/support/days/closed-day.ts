@@ -9,7 +9,7 @@ import { addDays, type Day, findDayStart } from '../../../processors/nightly/day
 import { createNightlyMetrics } from '../../../processors/nightly/metrics.ts';
 import type { NightlyContext } from '../../../processors/nightly/step.ts';
 import { archive } from '../../../processors/nightly/steps/archive/archive.ts';
-import { close } from '../../../processors/nightly/steps/closing/close.ts';
+import { close } from '../../../processors/nightly/steps/merkle/close.ts';
 import { ensureTables } from '../../../processors/sinks/ensure-tables.ts';
 import {
   makeCandleRow,
