@@ -6,7 +6,7 @@ import type { Micros } from '../../schemas/records.ts';
 import { isCounted, toWindowEnd } from '../../schemas/windows.ts';
 import { isAbout, isCountedForLayer } from './connections.ts';
 import { isCollected, openLayer, pushProvisional, pushSealed, type TaskContext } from './context.ts';
-import { dropCutOffParts, isHalfAwaited } from './halves.ts';
+import { dropCutOffParts, isHalfAwaited } from './mark-halves.ts';
 import { pushLive, pushMd } from './outputs.ts';
 import { measure, type ReadingRecord, type ReadingSource, toReading } from './readings.ts';
 import { makeReadingRow } from './rows.ts';

@@ -19,7 +19,7 @@ import { isCountedForLayer } from './connections.ts';
 import { isCollected, openLayer, type TaskContext } from './context.ts';
 import { pushListingGap } from './gap-records.ts';
 import { pushMd } from './outputs.ts';
-import { type Raw, toRawText } from './raw.ts';
+import { type Raw, toRawText } from './raw-element.ts';
 import { type Measured, type ReadingSource, toInvalidation, toReading } from './readings.ts';
 
 /** Levels a side in readings and `md.book` (`endpoints.book_depth`). */

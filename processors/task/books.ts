@@ -12,7 +12,7 @@ import type { BookRecord, Level, Micros } from '../../schemas/records.ts';
 import { COUNTS_WITHIN } from '../../schemas/windows.ts';
 import { applySnapshot, applyUpdate, copyBook, createBook } from './book.ts';
 import type { Book } from './book-levels.ts';
-import type { Raw } from './raw.ts';
+import type { Raw } from './raw-element.ts';
 import type { View } from './view.ts';
 
 /** A book is published at most twice per bucket: at its first change and at the bucket's end. */

@@ -20,7 +20,7 @@ import {
 import { createSpanChange, isOwnSymbol, pushDeadLetter, type TaskContext, toVenueMessage } from './context.ts';
 import { applyEvent } from './events.ts';
 import { pushConnectionGap } from './gap-records.ts';
-import { deferRaw, formatRaw } from './raw.ts';
+import { deferRaw, formatRaw } from './raw-element.ts';
 import { applyCapability, applyReference } from './reference.ts';
 import type { ConnectionView } from './state.ts';
 import type { Store } from './store.ts';

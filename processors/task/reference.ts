@@ -20,7 +20,7 @@ import {
 } from './context.ts';
 import { restartEvents } from './events.ts';
 import { pushLive, pushRow } from './outputs.ts';
-import { keepRaw } from './raw.ts';
+import { keepRaw } from './raw-element.ts';
 import { makeCapabilityRow, makeListingRow } from './rows.ts';
 import { createListing, type ListingView } from './state.ts';
 import { isSameCapability, makeDelistedVersion, makeNextVersion } from './versions.ts';
