@@ -10,7 +10,7 @@ import type { StepState } from './schedule.ts';
 const LOCK = 7_305_121;
 const LOOK_EVERY_MS = 200;
 
-export type Outcome =
+type Outcome =
   | { readonly result: 'done'; readonly report: string }
   | { readonly result: 'failed'; readonly error: unknown }
   /** Another runner works on it. */
