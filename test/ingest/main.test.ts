@@ -13,8 +13,8 @@ import { toShard } from '../../schemas/shards.ts';
 import { nameTopics, type RawMessage, type TickBody } from '../../schemas/topics.ts';
 import { useEngines } from '../support/engines/engines.ts';
 import { startChild } from '../support/services/pipeline.ts';
+import { readBody, toText } from '../support/venues/paper-venue.ts';
 import { waitFor } from '../support/wait.ts';
-import { readBody, toText } from './paper-venue.ts';
 
 const SHARDS = 2;
 const engines = await useEngines(t, ['kafka']);

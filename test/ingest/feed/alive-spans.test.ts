@@ -6,7 +6,7 @@ import { createConnectionLog } from '../../../ingest/feed/connection-log.ts';
 import { createLinkWatch } from '../../../ingest/feed/link-watch.ts';
 import { createMeters } from '../../../ingest/feed/meters.ts';
 import type { Venue } from '../../../ingest/venues/contract/venue.ts';
-import { openMemory, paper, readBody, type Written } from '../paper-venue.ts';
+import { openMemory, paper, readBody, type Written } from '../../support/venues/paper-venue.ts';
 
 t.test('a connection is alive again after a pause that may be the end of a span to the task (F-02)', async (t) => {
   const memory = openMemory();

@@ -9,8 +9,8 @@ import { binance } from '../../../ingest/venues/binance/index.ts';
 import type { Venue } from '../../../ingest/venues/contract/venue.ts';
 import { Task } from '../../../processors/task/task.ts';
 import type { Reading, Row } from '../../../schemas/topics.ts';
+import { type Memory, openMemory, silentLog, toText } from '../../support/venues/paper-venue.ts';
 import { waitFor } from '../../support/wait.ts';
-import { type Memory, openMemory, silentLog, toText } from '../paper-venue.ts';
 
 const LISTINGS = 6;
 /** A renewal of every socket while the test runs. */

@@ -2,7 +2,7 @@
 import t from 'tap';
 import { type BookNeed, type BookWatch, createBookWatch } from '../../../ingest/feed/book-watch.ts';
 import type { Chain } from '../../../ingest/venues/shared/book-sync.ts';
-import { paper } from '../paper-venue.ts';
+import { paper } from '../../support/venues/paper-venue.ts';
 
 const snapshot = (symbol: string, id: number): Chain => ({
   symbol,

@@ -14,7 +14,7 @@ import {
   nothingMissing,
   type OfSymbol,
 } from '../../support/venues/collected.ts';
-import { toText } from '../paper-venue.ts';
+import { toText } from '../../support/venues/paper-venue.ts';
 
 /** Every socket is renewed while the test runs, with an overlap. */
 const RENEW_AFTER_MS = 14_000;

@@ -6,8 +6,16 @@ import { createMeters } from '../../../ingest/feed/meters.ts';
 import type { Venue } from '../../../ingest/venues/contract/venue.ts';
 import { toShard } from '../../../schemas/shards.ts';
 import type { TickBody } from '../../../schemas/topics.ts';
+import {
+  openMemory,
+  paper,
+  readBody,
+  silentLog,
+  startPaper,
+  toText,
+  type Written,
+} from '../../support/venues/paper-venue.ts';
 import { waitFor } from '../../support/wait.ts';
-import { openMemory, paper, readBody, silentLog, startPaper, toText, type Written } from '../paper-venue.ts';
 import { clock, connIds } from './slot-parts.ts';
 
 /** A whole collector on a server of its own. */

@@ -4,8 +4,8 @@ import { followReference } from '../../../ingest/feed/reference.ts';
 import { type RestClient, RestError } from '../../../ingest/feed/rest-client.ts';
 import type { VenueRequest } from '../../../ingest/venues/contract/listings.ts';
 import type { Venue } from '../../../ingest/venues/contract/venue.ts';
+import { paper, silentLog } from '../../support/venues/paper-venue.ts';
 import { waitFor } from '../../support/wait.ts';
-import { paper, silentLog } from '../paper-venue.ts';
 
 /** `?B`: the row of `B` cannot be read; `?`: not even its name. */
 const venue: Venue = {

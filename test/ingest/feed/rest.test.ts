@@ -9,7 +9,6 @@ import { runPollSlot } from '../../../ingest/feed/poll-slot.ts';
 import { createRestClient, RestError } from '../../../ingest/feed/rest-client.ts';
 import type { Urgency } from '../../../ingest/venues/contract/feed.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
-import { waitFor } from '../../support/wait.ts';
 import {
   makeSlot,
   openMemory,
@@ -22,7 +21,8 @@ import {
   toRequest,
   toText,
   type Written,
-} from '../paper-venue.ts';
+} from '../../support/venues/paper-venue.ts';
+import { waitFor } from '../../support/wait.ts';
 import { createParts, runSlot } from './slot-parts.ts';
 
 t.test('a REST answer of 429 pauses the host for its Retry-After and nothing of it is written', async (t) => {

@@ -19,7 +19,7 @@ import {
   silentLog,
   startPaper,
   type Written,
-} from '../paper-venue.ts';
+} from '../../support/venues/paper-venue.ts';
 
 export const clock = createClock();
 

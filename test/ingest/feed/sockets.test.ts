@@ -3,7 +3,6 @@ import { pino } from 'pino';
 import t from 'tap';
 import { runSocketSlot } from '../../../ingest/feed/socket-slot.ts';
 import type { OpenBody } from '../../../schemas/topics.ts';
-import { waitFor } from '../../support/wait.ts';
 import {
   makeSlot,
   openMemory,
@@ -13,7 +12,8 @@ import {
   startPaper,
   toText,
   type Written,
-} from '../paper-venue.ts';
+} from '../../support/venues/paper-venue.ts';
+import { waitFor } from '../../support/wait.ts';
 import { connIds, createParts, runSlot } from './slot-parts.ts';
 
 t.test(

@@ -6,7 +6,6 @@ import { createBookWatch } from '../../../ingest/feed/book-watch.ts';
 import { runSocketSlot } from '../../../ingest/feed/socket-slot.ts';
 import type { Venue } from '../../../ingest/venues/contract/venue.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
-import { waitFor } from '../../support/wait.ts';
 import {
   makeSlot,
   openMemory,
@@ -16,7 +15,8 @@ import {
   silentLog,
   startPaper,
   toRequest,
-} from '../paper-venue.ts';
+} from '../../support/venues/paper-venue.ts';
+import { waitFor } from '../../support/wait.ts';
 import { createParts } from './slot-parts.ts';
 
 /** A venue whose data frames name their subscription: `{"sub":"a"}`; `{"minute":0,"of":"AAA"}` closes a minute. */

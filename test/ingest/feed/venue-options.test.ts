@@ -8,8 +8,8 @@ import { createClock } from '../../../infra/runtime/clock.ts';
 import { startCollector } from '../../../ingest/feed/collector.ts';
 import { createMeters } from '../../../ingest/feed/meters.ts';
 import type { Venue } from '../../../ingest/venues/contract/venue.ts';
+import { openMemory, paper, silentLog } from '../../support/venues/paper-venue.ts';
 import { waitFor } from '../../support/wait.ts';
-import { openMemory, paper, silentLog } from '../paper-venue.ts';
 
 const clock = createClock();
 

@@ -12,8 +12,8 @@ import { MS_PER_MINUTE } from '../../../schemas/instants.ts';
 import { READING_LAYERS } from '../../../schemas/layers/readings.ts';
 import type { Micros } from '../../../schemas/records.ts';
 import type { Reading, Row } from '../../../schemas/topics.ts';
-import { type Memory, openMemory, silentLog, toText } from '../../ingest/paper-venue.ts';
 import { waitFor } from '../wait.ts';
+import { type Memory, openMemory, silentLog, toText } from './paper-venue.ts';
 
 /** Resolves when nothing is missing any more. */
 export const nothingMissing = async (what: string, missing: () => readonly string[]): Promise<void> => {

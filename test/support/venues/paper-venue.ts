@@ -2,13 +2,13 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type WebSocket, WebSocketServer } from 'ws';
-import { createLog } from '../../infra/runtime/log.ts';
-import type { RawWriter } from '../../ingest/outlet/raw-writer.ts';
-import type { Slot } from '../../ingest/venues/contract/feed.ts';
-import type { VenueRequest } from '../../ingest/venues/contract/listings.ts';
-import type { Venue } from '../../ingest/venues/contract/venue.ts';
-import type { ListingRecord } from '../../schemas/records.ts';
-import type { RawMessage } from '../../schemas/topics.ts';
+import { createLog } from '../../../infra/runtime/log.ts';
+import type { RawWriter } from '../../../ingest/outlet/raw-writer.ts';
+import type { Slot } from '../../../ingest/venues/contract/feed.ts';
+import type { VenueRequest } from '../../../ingest/venues/contract/listings.ts';
+import type { Venue } from '../../../ingest/venues/contract/venue.ts';
+import type { ListingRecord } from '../../../schemas/records.ts';
+import type { RawMessage } from '../../../schemas/topics.ts';
 
 /** Frames: `{"ok":1}` answers a subscription, `hb` is a heartbeat, `{"err":…}` an error, `{"book":…}` a diff, all else data. */
 export type PaperSlot = Extract<Slot, { kind: 'socket' }>;
