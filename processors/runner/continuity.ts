@@ -10,7 +10,8 @@ type Applied = Pick<TaskState, 'offset' | 'recordedAt' | 'startedAt'>;
 export const refuseHole = (place: string, { offset, startedAt }: Applied, found: Message): void => {
   const next = offset + 1;
   if (found.offset <= next || startedAt === null) return;
-  throw new RangeError(`${place}: ${next} to ${found.offset - 1} are gone`);
+  const gone = `${place}: offsets ${next} to ${found.offset - 1} are gone`;
+  throw new RangeError(`${gone}: Kafka has deleted them before they were applied. The next start records the loss.`);
 };
 
 /**

@@ -101,7 +101,7 @@ const readOrNull = <T>(decode: (bytes: Buffer) => T, bytes: Buffer): T | null =>
 /** Throws when the log was truncated or recreated: to continue would skip records silently, and only an operator can decide what to keep. */
 const refuseCut = (place: string, { end, known, by }: { end: number; known: number; by: string }): void => {
   if (known < end) return;
-  throw new LogCut(`${place} ends at ${end}, but ${by} of ${known}`);
+  throw new LogCut(`${place} ends at ${end}, but ${by} of offset ${known}`);
 };
 
 /** A watermark is published after its outputs are acknowledged: an output partition that ends earlier has lost some of them. */
@@ -122,7 +122,7 @@ export const restore = async (spec: RestoreSpec): Promise<Restored> => {
   const emittedTo = published.newest?.offset ?? -1;
   const found = { emittedTo, logStart: log.earliest, logEnd: log.latest };
   const refuseAbove = (known: number): void =>
-    refuseCut(`${names.raw(venue)}/${partition}`, { end: log.latest, known, by: 'outputs speak' });
+    refuseCut(`${names.raw(venue)}/${partition}`, { end: log.latest, known, by: 'outputs were published' });
   refuseAbove(Math.max(emittedTo, state?.offset ?? -1));
   if (state !== null && state.offset + 1 >= log.earliest) return { ...found, state, unusable: null };
   const isFirst = published.newest === null && state === null;
