@@ -1,5 +1,4 @@
 // Reads what an answer needs for a few listings: series of each layer, marks for conversions, losses of connections.
-
 import type { ReadingLayer } from '../../schemas/layers/index.ts';
 import { LAYERS } from '../../schemas/layers/readings.ts';
 import type { Micros } from '../../schemas/records.ts';

@@ -1,5 +1,4 @@
 // The language's limits and constant lists, as the catalogue shows them beside those of endpoints (interface, Limits; DQL-30 to DQL-32).
-
 import { BANDS } from '../../schemas/layers/book-bands.ts';
 import { TIMEFRAMES, type Timeframe } from '../../schemas/layers/candle.ts';
 import { IN_LIST } from './selection.ts';

@@ -1,5 +1,4 @@
 // Members of a reading as answers print them: figures and counts with their units and conversions (L-04, L-05, N-05 to N-08).
-
 import type { StatusAnswer } from '../../schemas/freshness.ts';
 import { formatInstant, formatInstantOrNull } from '../../schemas/instants.ts';
 import { type Figure, type JsonValue, makeFigure, makeRawJson, type RawJson, sortByKey } from '../../schemas/json.ts';

@@ -1,5 +1,4 @@
 // The plan of a checked query: numbered leaves, the layers and columns to read, and the members of its answer (DQL-18, SC-03).
-
 import type { ReadingLayer } from '../../schemas/layers/index.ts';
 import { READING_LAYERS } from '../../schemas/layers/readings.ts';
 import { compareBytes } from '../../schemas/text-order.ts';

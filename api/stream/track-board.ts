@@ -1,5 +1,4 @@
 // The tracks of all streams: shared by format, found by listing, checked again after a change or when they are due (ST-07).
-
 import type { ReadingLayer } from '../../schemas/layers/index.ts';
 import { LAYERS } from '../../schemas/layers/readings.ts';
 import type { Micros } from '../../schemas/records.ts';

@@ -1,5 +1,4 @@
 // Accepts the readings of a listing's layer: from the active connection, in time, above the held one (design section 5, N-11).
-
 import type { ReadingLayer } from '../../schemas/layers/index.ts';
 import { LAYERS } from '../../schemas/layers/readings.ts';
 import type { Micros } from '../../schemas/records.ts';

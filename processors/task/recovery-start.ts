@@ -1,5 +1,4 @@
 // Starts a life without a checkpoint on a log whose start is gone: continues after earlier lives and records what they lost (design section 5).
-
 import type { ReadingLayer } from '../../schemas/layers/index.ts';
 import { READING_LAYERS } from '../../schemas/layers/readings.ts';
 import type { Micros } from '../../schemas/records.ts';

@@ -1,5 +1,4 @@
 // Draws a chart on its canvas: axes, lines or candles, and below them a lane a line in which holes are hatched with their cause.
-
 import { groupThousands } from '../board/figure-text.ts';
 import { decimateLine } from '../chart/decimate.ts';
 import { shortenNames } from '../chart/lane-names.ts';

@@ -1,5 +1,4 @@
 // BitMEX' slots: sockets of books and of everything else, one topic for each table and symbol; the request that fills in minutes.
-
 import { MS_PER_MINUTE } from '../../../schemas/instants.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
 import { type PlanEnv, RENEW_AFTER_MS, SILENCE_MS, type Slot, type Watched } from '../contract/feed.ts';

@@ -1,5 +1,4 @@
 // Bybit's reference answers: instruments-info becomes listings (records.md, V-02 to V-04).
-
 import { MS_PER_MINUTE } from '../../../schemas/instants.ts';
 import { PRICE_TYPES } from '../../../schemas/layers/candle.ts';
 import type { Digits, ListingRecord, ListingValues, Micros } from '../../../schemas/records.ts';

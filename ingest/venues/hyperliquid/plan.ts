@@ -1,5 +1,4 @@
 // Hyperliquid's slots: sockets with all channels of their coins; subscriptions, and requests that fill in minutes.
-
 import { MS_PER_MINUTE } from '../../../schemas/instants.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
 import { type PlanEnv, RENEW_AFTER_MS, SILENCE_MS, type Slot } from '../contract/feed.ts';

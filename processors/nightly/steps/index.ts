@@ -1,5 +1,4 @@
 // The registry of nightly steps: one line a step.
-
 import type { Step } from '../step.ts';
 import { anchor } from './anchor/anchor.ts';
 import { archive } from './archive/archive.ts';
