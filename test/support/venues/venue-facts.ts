@@ -37,7 +37,7 @@ export type VenueFacts = {
 };
 
 const readFacts = async (id: string): Promise<VenueFacts> => {
-  const module = (await import(`../ingest/venues/${id}.facts.ts`)) as { readonly facts: VenueFacts };
+  const module = (await import(`../../ingest/venues/${id}.facts.ts`)) as { readonly facts: VenueFacts };
   return module.facts;
 };
 
