@@ -20,6 +20,8 @@ import { listTopicSpecs } from '../../runtime/kafka/topics.ts';
 import { createLog } from '../../runtime/log.ts';
 import { openQuestdbReader } from '../../runtime/questdb/reader.ts';
 import { createRowSender } from '../../runtime/questdb/row-sender.ts';
+import type { Stores } from '../local/endpoints.ts';
+import { makeInventedVersion } from './invented-listing.ts';
 
 export const VENUE = 'binance';
 export const NAMESPACE = 'bench_history.';
@@ -33,37 +35,6 @@ const MINUTES = 1_500;
 const BATCH = 50_000;
 
 export const makeSymbol = (i: number): string => `B${String(i).padStart(3, '0')}USDT`;
-
-export type Stores = {
-  readonly kafka: string;
-  readonly questdb_http: string;
-  readonly questdb_pg: string;
-  readonly questdb_user: string;
-  readonly questdb_password: string;
-};
-
-const makeVersion = (i: number, written: Micros): ListingVersion => {
-  const values = {
-    ...{ instrument: `B${i}-PERP`, venue_symbol: makeSymbol(i), base: `B${i}`, quote: 'USDT', base_venue_alias: null },
-    ...{ kind: 'perpetual', venue_kind: 'linear', pair: null, post_only: null, status: 'tradeable' },
-    ...{ contract_size: '1', multiplier: '1', tick_size: '0.1', lot_size: '0.001', min_qty: '0.001' },
-    ...{ min_notional: '5', price_decimals: 1, qty_decimals: 3, quantity_unit: 'base', funding_interval: '8h' },
-    units: { tick_size: 'quote', lot_size: 'base', min_qty: 'base', min_notional: 'quote', contract_size: 'base' },
-    ...{ funding_interval_source: 'venue', funding_normalisation: { venue_field: 'r', transform: 'identity' } },
-    ...{ rules_normalisation: {}, not_published: [], bands: [], oi_sides: 'one', listed_at: null, delisted_at: null },
-    candles: { base_timeframe: '1m', price_types: ['trade'], timeframes: ['1m'] },
-  };
-  const named = { venue: VENUE, venue_symbol: makeSymbol(i) };
-  const record = { layer: 'listing', ...named, venue_ts: null, received_at: written, values };
-  return {
-    ...named,
-    written_at: written,
-    first_seen_at: written,
-    delisted_at: null,
-    record,
-    raw: null,
-  } as ListingVersion;
-};
 
 const makeCapability = (written: Micros): CapabilityVersion => {
   const on = { policy: 'on', cadence_ms: null, horizon_ms: null, horizon_source: 'connection' } as const;
@@ -158,7 +129,9 @@ export type Known = { readonly listings: readonly ListingVersion[]; readonly cap
 
 /** Versions of the listings, since long before the day. */
 export const makeKnown = (end: Micros): Known => ({
-  listings: Array.from({ length: LISTINGS }, (_, i) => makeVersion(i, end - 10 * DAY)),
+  listings: Array.from({ length: LISTINGS }, (_, i) =>
+    makeInventedVersion({ venue: VENUE, symbol: makeSymbol(i), base: `B${i}` }, end - 10 * DAY),
+  ),
   capability: makeCapability(end - 10 * DAY),
 });
 

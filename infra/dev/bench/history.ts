@@ -18,6 +18,7 @@ import { openQuestdbReader, type QuestdbQuery, type QuestdbReader } from '../../
 import { startEngines } from '../engines/engines.ts';
 import { PROJECT_ROOT } from '../engines/java.ts';
 import { findFreePort } from '../engines/ports.ts';
+import type { Stores } from '../local/endpoints.ts';
 import { type ApiClient, openApiClient, type Timed } from './api-client.ts';
 import { measureCalls, toCallFigures } from './calls.ts';
 import { type Figure, renderTable, sum } from './figures.ts';
@@ -27,7 +28,6 @@ import {
   makeKnown,
   makeSymbol,
   NAMESPACE,
-  type Stores,
   VENUE,
   writeTables,
   writeTopics,

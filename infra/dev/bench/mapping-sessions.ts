@@ -5,15 +5,7 @@ import { gunzipSync } from 'node:zlib';
 import { type ReferenceState, VenueError, type VenueMessage } from '../../../ingest/venues/contract/listings.ts';
 import type { Venue } from '../../../ingest/venues/contract/venue.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
-
-/** A line of a recording; the format is that of its README. */
-type Line = {
-  readonly recv_ms?: number | null;
-  readonly kind: 'ws' | 'rest';
-  readonly dir: 'in' | 'out' | 'open';
-  readonly url?: string;
-  readonly raw: string;
-};
+import type { RecordingLine } from '../tools/recording-lines.ts';
 
 /** The messages of a venue's sockets in one recording. */
 export type Session = {
@@ -39,13 +31,13 @@ export const listRecordings = (folder: string, venueId: string): readonly string
     .map((name) => join(own, name));
 };
 
-const readLines = (path: string): readonly Line[] => {
+const readLines = (path: string): readonly RecordingLine[] => {
   const bytes = readFileSync(path);
   const text = (path.endsWith('.gz') ? gunzipSync(bytes) : bytes).toString('utf8');
-  return text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as Line]));
+  return text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as RecordingLine]));
 };
 
-const toMessage = ({ recv_ms, kind, url, raw }: Line): VenueMessage => ({
+const toMessage = ({ recv_ms, kind, url, raw }: RecordingLine): VenueMessage => ({
   kind: kind === 'rest' ? 'response' : 'frame',
   received_at: Math.round((recv_ms ?? NO_TIME_MS) * 1000),
   request: kind === 'rest' ? (url ?? null) : null,

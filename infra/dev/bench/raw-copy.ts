@@ -11,9 +11,9 @@ import {
 } from '../../runtime/kafka/kafka.ts';
 import { listTopicSpecs } from '../../runtime/kafka/topics.ts';
 import type { QuestdbReader } from '../../runtime/questdb/reader.ts';
+import type { Stores } from '../local/endpoints.ts';
 import { hashTables, type TableHash } from '../tools/hash-tables.ts';
 import { waitForHistory } from '../tools/history-reached.ts';
-import type { Stores } from './history-day.ts';
 
 /** A log in a namespace, and the stores it is replayed in. */
 export type LoggedWorld = {

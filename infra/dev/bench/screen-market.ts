@@ -4,7 +4,8 @@ import { makeCandleRow } from '../../../processors/task/rows.ts';
 import { codecs } from '../../../schemas/avro/codec.ts';
 import { READING_LAYERS } from '../../../schemas/layers/readings.ts';
 import type { Micros } from '../../../schemas/records.ts';
-import { type ListingVersion, type LiveEntry, makeLiveEntry, type Reading, type Row } from '../../../schemas/topics.ts';
+import { type LiveEntry, makeLiveEntry, type Reading, type Row } from '../../../schemas/topics.ts';
+import { type Listed, makeInventedVersion } from './invented-listing.ts';
 
 const VENUES = ['binance', 'bybit', 'gate', 'okx'];
 const HOUR: Micros = 3_600_000_000;
@@ -12,45 +13,12 @@ const NOON: Micros = Date.parse('2026-01-15T12:00:00Z') * 1_000;
 /** The instant of the queries. */
 export const NOW = NOON + 200_000_000;
 
-type Listed = { readonly venue: string; readonly symbol: string; readonly base: string };
-
 /** Every base on each of the venues. */
 export const listListed = (count: number): Listed[] =>
   Array.from({ length: count }, (_, i) => {
     const base = `B${Math.floor(i / VENUES.length)}`;
     return { venue: VENUES[i % VENUES.length] ?? '', symbol: `${base}USDT`, base };
   });
-
-const makeVersion = ({ venue, symbol, base }: Listed): ListingVersion => {
-  const first = NOON - 5_000 * HOUR;
-  const values = {
-    ...{ instrument: `${base}-PERP`, venue_symbol: symbol, base, quote: 'USDT', base_venue_alias: null },
-    ...{ kind: 'perpetual', venue_kind: 'linear', pair: null, post_only: null, status: 'tradeable' },
-    ...{
-      contract_size: '1',
-      multiplier: '1',
-      tick_size: '0.1',
-      lot_size: '0.001',
-      min_qty: '0.001',
-      min_notional: '5',
-    },
-    ...{ price_decimals: 1, qty_decimals: 3, quantity_unit: 'base', funding_interval: '8h' },
-    units: { tick_size: 'quote', lot_size: 'base', min_qty: 'base', min_notional: 'quote', contract_size: 'base' },
-    ...{ funding_interval_source: 'venue', funding_normalisation: { venue_field: 'r', transform: 'identity' } },
-    ...{ rules_normalisation: {}, not_published: [], bands: [], oi_sides: 'one', listed_at: null, delisted_at: null },
-    candles: { base_timeframe: '1m', price_types: ['trade'], timeframes: ['1m'] },
-  };
-  const record = { layer: 'listing', venue, venue_symbol: symbol, venue_ts: null, received_at: first, values };
-  return {
-    venue,
-    venue_symbol: symbol,
-    written_at: first,
-    first_seen_at: first,
-    delisted_at: null,
-    record,
-    raw: null,
-  } as ListingVersion;
-};
 
 const VALUES: Readonly<Record<string, Record<string, string>>> = {
   mark: { mark: '60000.1', index: '60001.2', basis: '-0.00001833' },
@@ -85,7 +53,7 @@ export const makeMarket = (listed: readonly Listed[]): LiveMemory => {
     live.applyHistoryWatermark(venue, 0, NOW);
   }
   for (const [i, one] of listed.entries()) {
-    live.applyListing(makeVersion(one));
+    live.applyListing(makeInventedVersion(one, NOON - 5_000 * HOUR));
     for (const layer of Object.keys(VALUES))
       tell(one.venue, { kind: 'reading', symbol: one.symbol, reading: makeReading(layer, i) });
   }

@@ -21,16 +21,13 @@ import { createLog } from '../../runtime/log.ts';
 import { openQuestdbReader, type QuestdbReader } from '../../runtime/questdb/reader.ts';
 import { createRowSender } from '../../runtime/questdb/row-sender.ts';
 import { startEngines } from '../engines/engines.ts';
+import type { Stores } from '../local/endpoints.ts';
 import { measureCalls, measureStringify, toCallFigures } from './calls.ts';
 import { type Figure, makeFigure, makeUpperAim, renderTable } from './figures.ts';
 import { ROUNDS, runRounds } from './rounds.ts';
 import { listListed, makeCandle, makeMarket, NOW } from './screen-market.ts';
 
-type ScreenSpec = {
-  readonly questdb_http: string;
-  readonly questdb_pg: string;
-  readonly questdb_user: string;
-  readonly questdb_password: string;
+type ScreenSpec = Omit<Stores, 'kafka'> & {
   readonly listings: number;
   /** Hourly candles of each listing. */
   readonly bars: number;

@@ -2,7 +2,6 @@
 import { availableParallelism } from 'node:os';
 import type { Service } from '../local/service.ts';
 import type { ApiClient } from './api-client.ts';
-import { waitForBooks } from './books.ts';
 import type { Figure } from './figures.ts';
 import { type HistorySpec, measureHistory } from './history.ts';
 import { measureHops } from './hops.ts';
@@ -17,6 +16,7 @@ import { measureSeal } from './seal.ts';
 import { measureSnapshots } from './snapshots.ts';
 import { measureStreams } from './streams.ts';
 import { measureMemory, measureThroughput } from './throughput.ts';
+import { waitUntil } from './until.ts';
 
 type Stage = readonly [name: string, measure: () => Promise<readonly Figure[]>];
 type Measuring = { readonly plan: FigurePlan; readonly run: Run; readonly client: ApiClient };
@@ -34,6 +34,30 @@ const toStores = ({ endpoints }: Service): Stores => {
   if (!kafka || !questdb_http || !questdb_pg || !database_url) throw new Error('history needs all stores');
   const auth = { questdb_user: questdb_user ?? '', questdb_password: questdb_password ?? '' };
   return { kafka, questdb_http, questdb_pg, database_url, ...auth };
+};
+
+const BOOKS_PATIENCE = { everyMs: 500, forMs: 120_000 };
+
+type Item = { readonly layers: { readonly book?: { readonly status: string } } };
+
+/** Number of listings without a book in the API. */
+const countMissing = async ({ post }: ApiClient): Promise<number> => {
+  const { text } = await post('/v2/snapshots', { layers: ['book'] });
+  const { items } = JSON.parse(text) as { items: readonly Item[] };
+  return items.filter(({ layers }) => layers.book?.status === 'missing').length;
+};
+
+/**
+ * Waits for the books: a book without its snapshot is neither applied nor published, so a service without books does half its work.
+ * Returns how many books are missing at the deadline.
+ */
+const waitForBooks = async (client: ApiClient): Promise<number> => {
+  let missing = 0;
+  await waitUntil(async () => {
+    missing = await countMissing(client);
+    return missing === 0;
+  }, BOOKS_PATIENCE);
+  return missing;
 };
 
 const listThroughputStages = ({ plan, run }: Measuring): Stage[] => {

@@ -26,6 +26,11 @@ export interface ServiceEndpoints extends EngineEndpoints, LocalAnchors, LocalPa
   readonly shared_rules: readonly string[];
 }
 
+/** Where a tool reads and writes the log and stored rows: its engines run. */
+export type Stores = {
+  readonly [K in 'kafka' | 'questdb_http' | 'questdb_pg' | 'questdb_user' | 'questdb_password']: string;
+};
+
 /** The file holds keys and passwords: only its owner may read it. Analysts' credentials are part of `questdb_pg`. */
 export function writeEndpoints(file: string, endpoints: ServiceEndpoints): void {
   mkdirSync(dirname(file), { recursive: true });

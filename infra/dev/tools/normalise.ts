@@ -24,16 +24,7 @@ import { compareBytes } from '../../../schemas/text-order.ts';
 import { describeError } from '../../../schemas/thrown.ts';
 import { isHelpAsked } from '../../runtime/print-outcome.ts';
 import { type BookForm, RecordedBooks } from './recorded-books.ts';
-import { readLines } from './recording-lines.ts';
-
-/** A line of a recording; the format is that of its README. */
-type Line = {
-  readonly recv_ms?: number | null;
-  readonly kind: 'ws' | 'rest';
-  readonly dir: 'in' | 'out' | 'open';
-  readonly url?: string;
-  readonly raw: string;
-};
+import { type RecordingLine, readLines } from './recording-lines.ts';
 
 export type Counts = {
   messages: number;
@@ -97,11 +88,11 @@ const readLine = (session: Session, text: string, { counts, attribute }: Reading
   return [...printed, ...bad.map((fault) => ({ fault, venue: session.venue.id }))];
 };
 
-const DIRECTIONS: ReadonlySet<unknown> = new Set<Line['dir']>(['in', 'out', 'open']);
+const DIRECTIONS: ReadonlySet<unknown> = new Set<RecordingLine['dir']>(['in', 'out', 'open']);
 
-const parseLine = (text: string): Line | null => {
+const parseLine = (text: string): RecordingLine | null => {
   try {
-    const line = JSON.parse(text) as Line | null;
+    const line = JSON.parse(text) as RecordingLine | null;
     return typeof line?.raw === 'string' && DIRECTIONS.has(line.dir) ? line : null;
   } catch {
     return null;
@@ -112,7 +103,7 @@ const parseLine = (text: string): Line | null => {
 type ReadMessage = VenueMessage & { readonly guessed: boolean };
 
 /** Null when the time of receipt is no instant of ours. */
-const toMessage = (line: Line, venue: Venue, attribute: Reading['attribute']): ReadMessage | null => {
+const toMessage = (line: RecordingLine, venue: Venue, attribute: Reading['attribute']): ReadMessage | null => {
   const received_at = toReceivedAt(line.recv_ms ?? null);
   const bytes = Buffer.from(line.raw, 'utf8');
   const asked = line.kind === 'rest' && parseRequest(line.url ?? null) !== null ? (line.url ?? null) : null;

@@ -1,7 +1,17 @@
-// Lines of a recording, gzipped or not, for every tool that reads recordings.
+// Lines of a recording, gzipped or not, for every tool that reads recordings; the format is that of their README.
 import { once } from 'node:events';
 import { createReadStream, type ReadStream } from 'node:fs';
 import { createGunzip } from 'node:zlib';
+
+/** A line, read as JSON. */
+export type RecordingLine = {
+  /** Null or absent in a recording without times. */
+  readonly recv_ms?: number | null;
+  readonly kind: 'ws' | 'rest';
+  readonly dir: 'in' | 'out' | 'open';
+  readonly url?: string;
+  readonly raw: string;
+};
 
 /** Lines end at a line feed only: a venue's text may contain the separators U+2028 and U+2029, at which `node:readline` would cut it. */
 export async function* readLines(path: string): AsyncIterable<string> {

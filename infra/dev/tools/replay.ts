@@ -28,18 +28,10 @@ import type { Credentials } from '../../runtime/questdb/http.ts';
 import { openQuestdbReader, QUESTDB_LOGIN_CONFIG } from '../../runtime/questdb/reader.ts';
 import { createRowSender } from '../../runtime/questdb/row-sender.ts';
 import { readEndpoints } from '../../runtime/running-service.ts';
+import type { Stores } from '../local/endpoints.ts';
 import { hashTables } from './hash-tables.ts';
 import { waitForHistory } from './history-reached.ts';
-import { readLines } from './recording-lines.ts';
-
-/** A recorded line (the recordings' own format). */
-type Line = {
-  readonly recv_ms: number | null;
-  readonly kind: 'ws' | 'rest';
-  readonly dir: string;
-  readonly url?: string;
-  readonly raw: string;
-};
+import { type RecordingLine, readLines } from './recording-lines.ts';
 
 const START_2000: Micros = Date.UTC(2000, 0, 1) * 1000;
 const COLLECTOR = 'recording';
@@ -66,9 +58,10 @@ class Recorder {
     this.#write = write;
   }
 
-  add(line: Line): void {
+  add(line: RecordingLine): void {
     if (line.dir !== 'in') return;
-    this.#advance(Math.max(this.#now ?? 0, line.recv_ms === null ? (this.#now ?? START_2000) : line.recv_ms * 1000));
+    const received = line.recv_ms == null ? (this.#now ?? START_2000) : line.recv_ms * 1000;
+    this.#advance(Math.max(this.#now ?? 0, received));
     this.#seq += 1;
     this.count += 1;
     const request = line.kind === 'rest' ? toRequest(line.url ?? '') : null;
@@ -138,21 +131,13 @@ const publishRecordings = async (
   for (const file of files) {
     for await (const text of readLines(file)) {
       if (text.trim() === '') continue;
-      recorder.add(JSON.parse(text) as Line);
+      recorder.add(JSON.parse(text) as RecordingLine);
       await publisher.ready();
     }
   }
   recorder.finish();
   await publisher.flush();
   return recorder.count;
-};
-
-type Stores = {
-  readonly kafka: string;
-  readonly questdb_http: string;
-  readonly questdb_pg: string;
-  readonly questdb_user: string;
-  readonly questdb_password: string;
 };
 
 /** Addresses of the engines: of a running demo, or from the environment. */
