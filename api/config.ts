@@ -1,4 +1,4 @@
-// Settings of the API process, and of the tool server over standard input.
+// Settings of the API process.
 import { ARCHIVE_CONFIG } from '../infra/runtime/archive-store.ts';
 import type { ConfigSpec } from '../infra/runtime/config.ts';
 import { KAFKA_CONFIG } from '../infra/runtime/kafka/settings.ts';
@@ -61,9 +61,4 @@ export const API_CONFIG = {
     description: 'Allows webhooks of rules to loopback addresses and over plain HTTP; simulated runs only.',
   },
   ...PAYMENT_CONFIG,
-} as const satisfies ConfigSpec;
-
-export const PERP_MCP_CONFIG = {
-  BASE_URL: { type: 'url', default: 'http://127.0.0.1:8080', description: 'URL of the data API.' },
-  API_KEY: { type: 'string', secret: true, description: 'API key with which all calls are made.' },
 } as const satisfies ConfigSpec;

@@ -4,12 +4,12 @@ import { Agent } from 'undici';
 import { readConfig } from '../infra/runtime/config.ts';
 import { isHelpAsked } from '../infra/runtime/print-outcome.ts';
 import { describeError } from '../schemas/thrown.ts';
-import { PERP_MCP_CONFIG } from './config.ts';
 import { OPERATIONS } from './operations/index.ts';
 import { createCallApi } from './tool-app/call-api.ts';
 import { createMcpServer } from './tool-app/mcp-server.ts';
 import { PAGES } from './tool-app/pages.ts';
 import { ExactStdio } from './tool-app/stdio.ts';
+import { PERP_MCP_CONFIG } from './tool-app/tool-config.ts';
 import { renderTools } from './tool-app/tools.ts';
 
 const USAGE = `usage: npm run --silent perp-mcp

@@ -1,8 +1,8 @@
-// The key with which the explorer calls the data API for an account: derived from a secret and its id, so it is neither stored nor shown.
-import type { Pool } from 'pg';
+// The key with which the explorer calls the data API: for an account derived from a secret and its id, so it is neither stored nor shown.
 import { runInTransaction } from '../../infra/runtime/postgres/postgres.ts';
 import { openDerivedKeys } from '../access/derived-keys.ts';
 import { hashKey, shortenKey } from '../access/keys.ts';
+import type { Site } from '../account-app/site.ts';
 import { lockAccount } from '../accounts/accounts.ts';
 import type { Session } from '../accounts/sessions.ts';
 import { makeKeyId } from '../contract/ids.ts';
@@ -31,11 +31,16 @@ const CHANGE_PLAN = `
   insert into key_events (key_id, action, actor, details)
   select key_id, 'plan_changed', 'explorer', jsonb_build_object('from', $3::text, 'to', $2::text) from changed`;
 
-/** The key of an account, made at its first use; it has the best plan of the account. Rejects when the account is closed. */
-export type ExplorerKeys = (account: Pick<Session, 'accountId' | 'plan'>) => Promise<string>;
+/** The key of a request by its session. Without one: the key for visitors, null when there is none. Rejects when the account is closed. */
+export type FindExplorerKey = (session: Pick<Session, 'accountId' | 'plan'> | null) => Promise<string | null>;
 
-export const openExplorerKeys = (pool: Pool, secret: Buffer): ExplorerKeys => {
-  const deriveText = openDerivedKeys(secret, 'perp sign-in: explorer keys');
+/** The key of an account is made at its first use, and has the best plan of the account. */
+export const openExplorerKeys = ({
+  pool,
+  connectionSecret,
+  explorerKey,
+}: Pick<Site, 'pool' | 'connectionSecret' | 'explorerKey'>): FindExplorerKey => {
+  const deriveText = openDerivedKeys(connectionSecret, 'perp sign-in: explorer keys');
   /** A key of an earlier secret cannot be made again. */
   const isOurs = ({ key_id, hash }: Held): boolean => hashKey(deriveText(key_id)).equals(hash);
 
@@ -52,7 +57,9 @@ export const openExplorerKeys = (pool: Pool, secret: Buffer): ExplorerKeys => {
       return key;
     });
 
-  return async ({ accountId, plan }) => {
+  return async (session) => {
+    if (session === null) return explorerKey;
+    const { accountId, plan } = session;
     const [held] = (await pool.query<Held>(FIND, [accountId])).rows;
     if (held === undefined || !isOurs(held)) return make(accountId, plan);
     if (held.plan !== plan) await pool.query(CHANGE_PLAN, [held.key_id, plan, held.plan]);

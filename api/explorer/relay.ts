@@ -3,10 +3,10 @@ import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Agent, type Dispatcher } from 'undici';
 import { isFromElsewhere, requireSession } from '../account-app/guards.ts';
-import { sendProblem } from '../account-app/shell.ts';
+import { type Exchange, sendProblem } from '../account-app/shell.ts';
 import type { Site } from '../account-app/site.ts';
 import { readQuery, readQueryText } from '../contract/request-url.ts';
-import { openExplorerKeys } from './explorer-key.ts';
+import { type FindExplorerKey, openExplorerKeys } from './explorer-key.ts';
 import { requireExplorer } from './guard.ts';
 import { fillPath, RELAYED, type RelayedCall } from './relayed-calls.ts';
 
@@ -78,8 +78,7 @@ type Relay = RelayDeps & {
   readonly dispatcher: Dispatcher;
   /** Aborts when the process ends: answers without an end are cut then. */
   readonly ending: AbortSignal;
-  /** The key of the caller. */
-  readonly findKey: (request: FastifyRequest) => Promise<string | null>;
+  readonly findKey: FindExplorerKey;
 };
 
 const passOn = async (relayed: RelayedCall, relay: Relay, exchange: Exchange) => {
@@ -92,7 +91,7 @@ const passOn = async (relayed: RelayedCall, relay: Relay, exchange: Exchange) =>
   // The browser has gone, or everything was sent: either way nothing more is read.
   reply.raw.once('close', () => gone.abort());
   const { origin, pathname } = new URL(site.urls.api);
-  const key = relayed.needsKey ? await findKey(request) : null;
+  const key = relayed.needsKey ? await findKey(request.session) : null;
   let answer: Dispatcher.ResponseData;
   try {
     answer = await dispatcher.request({
@@ -116,8 +115,6 @@ const passOn = async (relayed: RelayedCall, relay: Relay, exchange: Exchange) =>
   );
 };
 
-type Exchange = { readonly request: FastifyRequest; readonly reply: FastifyReply };
-
 /** Adds the calls below `/api/explore` to the site. */
 export const addRelay = (app: FastifyInstance, deps: RelayDeps): void => {
   const { site } = deps;
@@ -125,10 +122,7 @@ export const addRelay = (app: FastifyInstance, deps: RelayDeps): void => {
   app.addHook('onClose', () => dispatcher.destroy());
   const ending = new AbortController();
   app.addHook('preClose', async () => ending.abort());
-  const keys = openExplorerKeys(site.pool, site.connectionSecret);
-  const findKey = async ({ session }: FastifyRequest): Promise<string | null> =>
-    session === null ? site.explorerKey : keys(session);
-  const relay = { ...deps, dispatcher, ending: ending.signal, findKey };
+  const relay = { ...deps, dispatcher, ending: ending.signal, findKey: openExplorerKeys(site) };
   // Bytes are passed on, not read.
   app.removeContentTypeParser('application/json');
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));

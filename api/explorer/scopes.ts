@@ -45,10 +45,10 @@ const toScope = ({ venues, instruments, layers, limits, plan }: Account): Scope 
 type Scopes = (request: Pick<FastifyRequest, 'session'>) => Promise<Scope>;
 
 const createScopes = (site: Site): Scopes => {
-  const keys = openExplorerKeys(site.pool, site.connectionSecret);
+  const findKey = openExplorerKeys(site);
   const kept = new Map<string, Kept>();
   const read = async ({ session }: Pick<FastifyRequest, 'session'>): Promise<Scope> => {
-    const key = session === null ? site.explorerKey : await keys(session);
+    const key = await findKey(session);
     if (key === null) throw new Error('the explorer has no key for visitors');
     return toScope(await readAccount(`${site.urls.api}/v2/account`, key));
   };

@@ -8,7 +8,7 @@ import { isOpen } from '../account-app/guards.ts';
 import { type Content, type Exchange, renderFormField } from '../account-app/shell.ts';
 import type { Site } from '../account-app/site.ts';
 import type { Endpoint } from '../contract/endpoint.ts';
-import { type ExplorerKeys, openExplorerKeys } from '../explorer/explorer-key.ts';
+import { type FindExplorerKey, openExplorerKeys } from '../explorer/explorer-key.ts';
 import { fillPath, isForVisitors, toRoute } from '../explorer/relayed-calls.ts';
 import { toEndpointSlug } from './endpoint-pages.ts';
 
@@ -156,20 +156,16 @@ export const renderTrySection = (site: Site, exchange: Exchange, tried: Tried): 
   </section>`;
 };
 
-type KeyOf = (exchange: Exchange) => Promise<string | null>;
-
-const findKey =
-  (site: Site, keys: ExplorerKeys): KeyOf =>
-  async ({ request }) =>
-    request.session === null ? site.explorerKey : keys(request.session);
-
-const runTrial = async (site: Site, exchange: Exchange, run: { endpoint: Endpoint; key: KeyOf }): Promise<Trial> => {
-  const { endpoint } = run;
+const runTrial = async (
+  site: Site,
+  exchange: Exchange,
+  { endpoint, findKey }: { readonly endpoint: Endpoint; readonly findKey: FindExplorerKey },
+): Promise<Trial> => {
   if (!mayRun(site, exchange, endpoint)) return {};
   const filled = readSentFields(endpoint, exchange.request.body);
   const call = toCall(endpoint, filled);
   if (call === null) return { filled, tried: 'no_call' };
-  const key = endpoint.key === 'open' ? null : await run.key(exchange);
+  const key = endpoint.key === 'open' ? null : await findKey(exchange.request.session);
   return { filled, tried: await callApi(site.urls, call, key) };
 };
 
@@ -180,11 +176,11 @@ export const addTrial = (
   { endpoint, send }: { readonly endpoint: Endpoint; readonly send: (exchange: Exchange, trial: Trial) => unknown },
 ): void => {
   if (endpoint.class === 'stream') return;
-  const key = findKey(site, openExplorerKeys(site.pool, site.connectionSecret));
+  const findKey = openExplorerKeys(site);
   const limits = { config: { rateLimit: { max: 30, timeWindow: '1 minute' } } };
   app.post(toTryPath(endpoint), limits, async (request, reply) => {
     const exchange = { request, reply };
-    return send(exchange, await runTrial(site, exchange, { endpoint, key }));
+    return send(exchange, await runTrial(site, exchange, { endpoint, findKey }));
   });
   app.get(toTryPath(endpoint), (_request, reply) => reply.redirect(`/docs/${toEndpointSlug(endpoint)}#try`, 303));
 };

@@ -1,14 +1,13 @@
 // Quantities of series in base or quote units: each element by the listing's version when it was recorded, with the mark at its own period's end (DQL-33h, N-07).
 import { formatDouble } from '../../schemas/decimals.ts';
 import type { Digits, Micros, QuantityUnit } from '../../schemas/records.ts';
-import { formatListingId } from '../../schemas/tables.ts';
 import type { ListingVersion } from '../../schemas/topics.ts';
 import { convertQuantity, needsMark } from '../../schemas/units.ts';
 import { gatherLosses, gatherSeries } from '../history/gather.ts';
 import { findMarkAt } from '../history/marks.ts';
 import { listReadings } from '../history/series.ts';
 import type { HistoryReader } from '../history/store.ts';
-import { findVersionAt } from '../live/listing-book.ts';
+import { findVersionAt, toListingId } from '../live/listing-book.ts';
 import { findCountedUnit, mayNeedMark } from '../live/members.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import { type ColumnSpec, findLength, toSpecId } from '../series/column-spec.ts';
@@ -39,17 +38,15 @@ const readMarks = async (facts: readonly Facts[], spec: ColumnSpec, deps: Conver
   const reader = deps.begin();
   const asked = { mode: 'interval', length, from, to } as const;
   const series = await gatherSeries({ reader, live, listings: facts, asked }, 'mark', { withBefore: true });
-  const listRows = ({ listing }: Facts) =>
-    listReadings(series.get(formatListingId(listing.venue, listing.venueSymbol)) ?? []);
+  const listRows = (one: Facts) => listReadings(series.get(toListingId(one)) ?? []);
   const received = facts.flatMap((one) => listRows(one).map((row) => [one.listing, row] as const));
   const losses = await gatherLosses({ reader, live }, received, to);
   return new Map(
     facts.map((one) => {
       const { listing } = one;
-      const { venue, venueSymbol } = listing;
-      const capabilities = live.venue(venue)?.capabilities ?? [];
+      const capabilities = live.venue(listing.venue)?.capabilities ?? [];
       const marks = { listing, capabilities, losses, rows: listRows(one), boundMs: one.terms.bounds.mark };
-      return [formatListingId(venue, venueSymbol), (end: Micros) => findMarkAt(marks, end)?.digits ?? null];
+      return [toListingId(one), (end: Micros) => findMarkAt(marks, end)?.digits ?? null];
     }),
   );
 };
@@ -102,7 +99,7 @@ export const convertFacts = async (
       if (column === null) continue;
       const of = {
         length: findLength(spec),
-        marks: marks.get(formatListingId(one.listing.venue, one.listing.venueSymbol)) ?? (() => null),
+        marks: marks.get(toListingId(one)) ?? (() => null),
       };
       windows[i]?.set(toSpecId(spec), { ...column, ...convert(one, column, of) });
     }

@@ -3,12 +3,11 @@ import { findStatusAt } from '../../schemas/freshness.ts';
 import type { ReadingLayer } from '../../schemas/layers/index.ts';
 import { findListingPolicy } from '../../schemas/policies.ts';
 import type { Micros } from '../../schemas/records.ts';
-import { formatListingId } from '../../schemas/tables.ts';
 import { gatherLosses, gatherSeries, type Losses } from '../history/gather.ts';
 import { computeRetentionFrom } from '../history/past.ts';
 import { findNewestAt, listReadings, type ReadingRow } from '../history/series.ts';
 import type { HistoryReader } from '../history/store.ts';
-import { findVersionAt, type Selected } from '../live/listing-book.ts';
+import { findVersionAt, type Selected, toListingId } from '../live/listing-book.ts';
 import { findHeldAt } from '../live/listing-view.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import type { LayerAnswer, LayerState, LayerStates, Terms } from './facts.ts';
@@ -62,7 +61,7 @@ export const readPastLayers = async (question: PastQuestion): Promise<ReadonlyMa
   const series = await Promise.all(layers.map((layer) => gatherSeries(gathering, layer)));
   const received = listings.flatMap((selected) =>
     layers.map((layer, i): ReceivedRow => {
-      const rows = series[i]?.get(formatListingId(selected.listing.venue, selected.listing.venueSymbol)) ?? [];
+      const rows = series[i]?.get(toListingId(selected)) ?? [];
       return { selected, layer, row: findNewestAt(listReadings(rows), terms.at) };
     }),
   );
@@ -70,7 +69,7 @@ export const readPastLayers = async (question: PastQuestion): Promise<ReadonlyMa
   const losses = await gatherLosses({ reader, live }, spoken, terms.at);
   const states = new Map<string, Partial<Record<ReadingLayer, LayerState>>>();
   for (const one of received) {
-    const id = formatListingId(one.selected.listing.venue, one.selected.listing.venueSymbol);
+    const id = toListingId(one.selected);
     const held = states.get(id) ?? {};
     held[one.layer] = toState(one, losses, question);
     states.set(id, held);

@@ -1,9 +1,8 @@
 // Reads what a plan needs of the selected listings: layers at once, series where they must be loaded; of the present or of the past by one code.
 import type { Micros } from '../../schemas/records.ts';
-import { formatListingId } from '../../schemas/tables.ts';
 import { refuseHole } from '../history/past.ts';
 import { type HistoryReader, type HistoryStore, storeAway } from '../history/store.ts';
-import type { Selected } from '../live/listing-book.ts';
+import { type Selected, toListingId } from '../live/listing-book.ts';
 import { makeVenueViews, type VenueView } from '../live/listing-view.ts';
 import type { LiveMemory, LiveVenue } from '../live/memory.ts';
 import { type Columns, openSeriesCache, readColumns } from '../series/cache.ts';
@@ -117,7 +116,7 @@ const readPast = (plan: Plan, selected: readonly Selected[], reading: Reading): 
       reading,
     );
     const facts = makeFacts(selected, terms, {
-      layers: ({ listing }) => states.get(formatListingId(listing.venue, listing.venueSymbol)) ?? {},
+      layers: (one) => states.get(toListingId(one)) ?? {},
       windows: (one) =>
         capture(one, plan.needs, {
           at: terms.at,

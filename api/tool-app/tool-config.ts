@@ -1,4 +1,4 @@
-// Settings of the tool server, and its start beside the data API of the same process.
+// Settings of the tool server, beside the data API and over standard input, and its start in the process of the data API.
 import type { Config, ConfigSpec } from '../../infra/runtime/config.ts';
 import { listenOn } from '../../infra/runtime/listen.ts';
 import type { Logger } from '../../infra/runtime/log.ts';
@@ -18,6 +18,12 @@ export const TOOL_CONFIG = {
     description: 'Additional values of the Host header (host:port) that the tool server accepts.',
   },
   MCP_ORIGINS: { type: 'list', default: [], description: 'Additional origins whose pages may call the tool server.' },
+} as const satisfies ConfigSpec;
+
+/** Of the tool server over standard input (`api/perp-mcp.ts`). */
+export const PERP_MCP_CONFIG = {
+  BASE_URL: { type: 'url', default: 'http://127.0.0.1:8080', description: 'URL of the data API.' },
+  API_KEY: { type: 'string', secret: true, description: 'API key with which all calls are made.' },
 } as const satisfies ConfigSpec;
 
 /** Its own settings and those of the process that runs it. */

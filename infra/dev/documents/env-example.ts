@@ -1,5 +1,6 @@
 // Text of `.env.example`: every setting of every process with its description and default, generated from the processes' own tables.
-import { API_CONFIG, PERP_MCP_CONFIG } from '../../../api/config.ts';
+import { API_CONFIG } from '../../../api/config.ts';
+import { PERP_MCP_CONFIG } from '../../../api/tool-app/tool-config.ts';
 import { WEB_CONFIG } from '../../../api/web-config.ts';
 import { INGEST_CONFIG } from '../../../ingest/config.ts';
 import { PROCESSORS_CONFIG } from '../../../processors/config.ts';

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, linkSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { writePrivateFile } from '../../runtime/private-file.ts';
+import { writePrivateFile } from './private-file.ts';
 import {
   endInOrder,
   endProcess,

@@ -9,7 +9,7 @@ import { deployContract } from '../../../processors/nightly/steps/anchor/deploy.
 import { isSettled, readClosedDays } from '../../../processors/nightly/steps/anchor/post-day.ts';
 import { openChain, openOwner } from '../../../processors/nightly/steps/anchor/poster.ts';
 import { openPostgres } from '../../runtime/postgres/postgres.ts';
-import { writePrivateFile } from '../../runtime/private-file.ts';
+import { writePrivateFile } from '../engines/private-file.ts';
 
 /** Settings of the nightly process, also members of `.local/endpoints.json`. */
 export type LocalAnchors = { readonly anchor_contract: string | null; readonly anchor_owner_key_file: string | null };

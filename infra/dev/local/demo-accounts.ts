@@ -7,7 +7,7 @@ import { hashPassword } from '../../../api/accounts/passwords.ts';
 import type { PlanCode } from '../../../api/contract/plans.ts';
 import { runOnDatabase } from '../../postgres/migrate.ts';
 import { runInTransaction } from '../../runtime/postgres/postgres.ts';
-import { writePrivateFile } from '../../runtime/private-file.ts';
+import { writePrivateFile } from '../engines/private-file.ts';
 
 export type DemoAccount = { readonly email: string; readonly password: string };
 const PLANS = ['free', 'pro'] as const satisfies readonly PlanCode[];

@@ -5,7 +5,7 @@ import { hashKey, isKey, makeKey, shortenKey } from '../../../api/access/keys.ts
 import { makeKeyId } from '../../../api/contract/ids.ts';
 import { PLAN_CODES, type PlanCode } from '../../../api/contract/plans.ts';
 import { runOnDatabase } from '../../postgres/migrate.ts';
-import { writePrivateFile } from '../../runtime/private-file.ts';
+import { writePrivateFile } from '../engines/private-file.ts';
 
 export type DemoKeys = Record<PlanCode, string>;
 

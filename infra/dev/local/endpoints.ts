@@ -1,8 +1,8 @@
 // Addresses and keys of a local run, as stored in `.local/endpoints.json`.
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { writePrivateFile } from '../../runtime/private-file.ts';
 import type { EngineEndpoints } from '../engines/engines.ts';
+import { writePrivateFile } from '../engines/private-file.ts';
 import type { LocalAnchors } from './anchors.ts';
 import type { DemoAccounts } from './demo-accounts.ts';
 import type { DemoKeys } from './demo-keys.ts';
