@@ -47,7 +47,7 @@ export const NullableInteger = Type.Union([Type.Integer(), Type.Null()]);
 /** By name: units, bounds, reasons of null. */
 export const Texts = Type.Record(Type.String(), Type.String());
 export const AnswerUnits = Type.Enum(['published', 'base', 'quote']);
-export const ReadingStatus = Type.Enum(['present', 'stale', 'missing', 'not_published', 'off']);
+const ReadingStatus = Type.Enum(['present', 'stale', 'missing', 'not_published', 'off']);
 /** First members of the object of a reading: its status, instants and ages. */
 export const StatusMembers = {
   status: ReadingStatus,

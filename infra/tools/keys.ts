@@ -4,9 +4,9 @@ import { isPlanCode, PLAN_CODES, type PlanCode } from '../../api/contract/plans.
 import { parseDuration } from '../../schemas/durations.ts';
 import { parseInstant } from '../../schemas/instants.ts';
 import { runOnDatabase } from '../postgres/migrate.ts';
-import { type ConfigSpec, readConfig } from '../runtime/config.ts';
+import { type ConfigSpec, type Environment, readConfig } from '../runtime/config.ts';
 import { isHelpAsked, printOutcome } from '../runtime/print-outcome.ts';
-import { readEndpoints } from '../runtime/running-service.ts';
+import { withRunningService } from '../runtime/running-service.ts';
 import { describeCommandLine, NO_DATABASE, OperatorError } from './command-line.ts';
 import { changePlan, createKey, type KeyEntry, listKeys, revokeKey } from './key-admin.ts';
 
@@ -93,30 +93,22 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     ),
 };
 
-const DATABASE_CONFIG = {
-  DATABASE_URL: { type: 'url', default: null, secret: true, description: 'PostgreSQL with accounts and keys.' },
+const CONFIG = {
+  DATABASE_URL: { type: 'url', secret: true, description: 'PostgreSQL with accounts and keys.' },
 } as const satisfies ConfigSpec;
 
-const findDatabase = (): string => {
-  const { DATABASE_URL: fromEnv } = readConfig(DATABASE_CONFIG, process.env);
-  if (fromEnv !== null) return fromEnv;
-  try {
-    return (readEndpoints() as { readonly database_url: string }).database_url;
-  } catch {
-    throw new OperatorError(NO_DATABASE);
-  }
-};
-
 /** Runs one command line; returns the text to print. Throws OperatorError for an error that the operator can correct. */
-export const runKeys = async (argv: readonly string[], databaseUrl?: string): Promise<string> => {
+export const runKeys = async (argv: readonly string[], env: Environment): Promise<string> => {
   if (isHelpAsked(argv)) return USAGE;
   const args = parseArguments(argv);
   const command = COMMANDS[args.positionals[0] ?? ''];
   if (command === undefined) throw new OperatorError(USAGE);
-  return runOnDatabase({ url: databaseUrl ?? findDatabase(), max: 1 }, async (pool) => {
-    const { json, text } = await command(pool, args, args.values.by ?? process.env['USER'] ?? 'operator');
+  const settings = withRunningService(env);
+  if (settings === null) throw new OperatorError(NO_DATABASE);
+  return runOnDatabase({ url: readConfig(CONFIG, settings).DATABASE_URL, max: 1 }, async (pool) => {
+    const { json, text } = await command(pool, args, args.values.by ?? env['USER'] ?? 'operator');
     return args.values.json ? JSON.stringify(json, null, 2) : text;
   });
 };
 
-if (import.meta.main) await printOutcome(runKeys(process.argv.slice(2)).then((text) => ({ text })));
+if (import.meta.main) await printOutcome(runKeys(process.argv.slice(2), process.env).then((text) => ({ text })));

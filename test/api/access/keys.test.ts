@@ -75,7 +75,7 @@ const startNode = async (t: Teardown, url: string) => {
 
 t.test('operators create, list, change and revoke keys by command, and every change is published', async (t) => {
   const { url, pool } = await freshStore(t);
-  const run = (...args: string[]): Promise<string> => runKeys(args, url);
+  const run = (...args: string[]): Promise<string> => runKeys(args, { DATABASE_URL: url });
   const json = async <T>(...args: string[]): Promise<T> => JSON.parse(await run(...args, '--json', '--by', 'ann')) as T;
   type Entry = { key: string; key_id: string; plan: string; state: string; expires_at: string | null };
 
