@@ -432,3 +432,15 @@ t.test('what a name says is a total is a counter (the naming of Prometheus)', (t
   t.ok(totals > 20, `${totals} counters looked at`);
   t.end();
 });
+
+t.test('the order of a run names test files that exist', (t) => {
+  const text = readFileSync(join(ROOT, 'test/run.ts'), 'utf8');
+  const lists = text.slice(text.indexOf('const ON_REQUEST'), text.indexOf('/** Folders whose tests need'));
+  const names = [...lists.matchAll(/'([a-z][\w/-]*)'/g)].map(([, name]) => name);
+  for (const name of names) {
+    const isThere = [`test/${name}.test.ts`, `test/e2e/${name}.test.ts`].some((file) => files.includes(file));
+    if (!isThere) t.fail(`test/run.ts names ${name}; use its path below test, because a name of no file orders nothing`);
+  }
+  t.ok(names.length > 20, `${names.length} names looked at`);
+  t.end();
+});
