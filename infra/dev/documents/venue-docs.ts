@@ -1,4 +1,4 @@
-// Tables of venues in Markdown, rendered from the README of each venue's room: `npm run docs` writes them, a test compares them.
+// Tables of venues in Markdown, rendered from the README in each venue's folder: `npm run docs` writes them, a test compares them.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Delivery } from '../../../ingest/venues/contract/feed.ts';
@@ -8,7 +8,7 @@ import { formatDuration } from '../../../schemas/durations.ts';
 import { PROJECT_ROOT } from '../engines/java.ts';
 import { printTable } from './schema-tables.ts';
 
-/** Rows that the README of a room has, in this order. */
+/** Rows that the README of a venue has, in this order. */
 const STATED = [
   'listings',
   'delivery and cadence',
@@ -23,7 +23,7 @@ const STATED = [
 ] as const;
 type Statement = Readonly<Record<(typeof STATED)[number], string>>;
 
-/** The statements of a venue's room. Throws where a row is missing. */
+/** The statements of a venue's README. Throws where a row is missing. */
 export const readStatement = ({ id }: Pick<Venue, 'id'>): Statement => {
   const path = join('ingest/venues', id, 'README.md');
   const rows = new Map(
@@ -92,7 +92,7 @@ const printLayersOfVenue = ({ layers }: Venue): string =>
     ]),
   );
 
-/** The section of a venue for readers of the data: its layers, then its room's statements except those for collectors only. */
+/** The section of a venue for readers of the data: its layers, then the statements of its README except those for collectors only. */
 const printVenueSection = (venue: Venue): string => {
   const statement = readStatement(venue);
   return [

@@ -179,7 +179,7 @@ for (const venue of venues.values()) {
     t.end();
   });
 
-  t.test(`${venue.id}: its room states what its recordings do not hold`, async (t) => {
+  t.test(`${venue.id}: its README states what its recordings do not hold`, async (t) => {
     const unrecorded = await findUnrecorded(venue);
     t.equal(readStatement(venue)['never recorded'], unrecorded.length === 0 ? 'nothing' : unrecorded.join(', '));
   });

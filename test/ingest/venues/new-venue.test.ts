@@ -1,4 +1,4 @@
-// A venue is its room, its fixtures and one line in the registry: a sample added to a copy of the tree passes every test of the registry.
+// A venue is its folder, its fixtures and one line in the registry: a sample added to a copy of the tree passes every test of the registry.
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
@@ -9,7 +9,7 @@ t.test('a venue is a folder and one line outside it', async (t) => {
   const copy = copyTree(t);
   const added = copy.add('new-venue');
   checkTouchList(t, 'a venue', 'examplex', added);
-  t.same(added.edited, ['ingest/venues/rooms.ts']);
+  t.same(added.edited, ['ingest/venues/registry.ts']);
   // The sample has Aster's messages: its recordings are Aster's.
   cpSync(fixturePath('aster'), join(copy.root, 'test/fixtures/examplex'), { recursive: true });
   copy.run('infra/dev/documents/endpoint-docs.ts');
