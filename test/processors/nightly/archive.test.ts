@@ -4,11 +4,9 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { zstdDecompressSync } from 'node:zlib';
-import { Registry } from 'prom-client';
 import t from 'tap';
 import { addDays, type Day, findDayStart } from '../../../processors/nightly/day.ts';
 import { openLedger } from '../../../processors/nightly/ledger.ts';
-import { createNightlyMetrics } from '../../../processors/nightly/metrics.ts';
 import { runTask } from '../../../processors/nightly/runner.ts';
 import type { NightlyContext } from '../../../processors/nightly/step.ts';
 import { archive } from '../../../processors/nightly/steps/archive/archive.ts';
@@ -47,7 +45,7 @@ t.test('instruments rank by the mean of the midnights that have a figure, ties b
   t.end();
 });
 
-const { log, questdb, namespace, pool, folder, store, write } = await openNightlyStores(t, { readers: 1 });
+const { pool, folder, store, write, makeContext } = await openNightlyStores(t, { readers: 1 });
 
 const markRow = (symbol: string, window: number, { late = false, srcOffset = window } = {}): Row => {
   const at = BEGIN + window * 10 * SECOND;
@@ -59,14 +57,7 @@ const markRow = (symbol: string, window: number, { late = false, srcOffset = win
 };
 let nowMs = findDayStart(addDays(DAY)) + 6 * 3_600_000;
 let reachedMs = nowMs;
-const context: NightlyContext = {
-  ...{ database: pool, questdb, namespace, api: null, store, log },
-  historyWatermark: async () => reachedMs * 1_000,
-  isBinding: async () => false,
-  nowMs: () => nowMs,
-  progress: () => undefined,
-  metrics: createNightlyMetrics(new Registry()),
-};
+const context = makeContext({ nowMs: () => nowMs, historyWatermark: async () => reachedMs * 1_000 });
 
 type Held = { venue_symbol: string; layer: string; format: string; bytes: string; sha256: string; object_key: string };
 const current = async (day: Day): Promise<Held[]> => {

@@ -1,36 +1,27 @@
 // The close step on real PostgreSQL, QuestDB and disk: the same rows give the same root and bytes, through any interruption (AN-02, AR-03).
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
-import { Registry } from 'prom-client';
 import t from 'tap';
-import { migrate } from '../../../infra/postgres/migrate.ts';
-import { createLog } from '../../../infra/runtime/log.ts';
 import { type ObjectStore, openFolderStore } from '../../../infra/runtime/object-store.ts';
-import { openPostgres } from '../../../infra/runtime/postgres/postgres.ts';
-import { openQuestdbReader } from '../../../infra/runtime/questdb/reader.ts';
-import { createRowSender } from '../../../infra/runtime/questdb/row-sender.ts';
 import { runCommand } from '../../../processors/nightly/command.ts';
 import { addDays, type Day, findDayStart } from '../../../processors/nightly/day.ts';
 import { openLedger } from '../../../processors/nightly/ledger.ts';
-import { createNightlyMetrics } from '../../../processors/nightly/metrics.ts';
 import type { NightlyContext } from '../../../processors/nightly/step.ts';
 import { archive } from '../../../processors/nightly/steps/archive/archive.ts';
 import { close } from '../../../processors/nightly/steps/merkle/close.ts';
 import { compare } from '../../../processors/nightly/steps/merkle/compare.ts';
-import { ensureTables } from '../../../processors/sinks/ensure-tables.ts';
 import { makeGapRow, makeListingRow, makeReadingRow } from '../../../processors/task/rows.ts';
 import { MS_PER_DAY } from '../../../schemas/instants.ts';
 import { createTileReader } from '../../../schemas/merkle/tiles.ts';
 import { verifyInclusion } from '../../../schemas/merkle/verify.ts';
-import { RETENTION_DAYS, toTableName } from '../../../schemas/tables.ts';
+import { RETENTION_DAYS } from '../../../schemas/tables.ts';
 import type { Row } from '../../../schemas/topics.ts';
 import { listing, listingValues, markReading } from '../../api/live-fixture.ts';
 import { readClosing } from '../../support/days/closed-day.ts';
+import { openNightlyStores } from '../../support/days/nightly-stores.ts';
 import { runBoth } from '../../support/days/verifiers.ts';
-import { useEngines } from '../../support/engines/engines.ts';
 
 t.setTimeout(900_000);
 const DAY: Day = '2026-01-10';
@@ -40,25 +31,10 @@ const CLOSING = findDayStart(addDays(DAY, 7));
 const SYMBOLS = ['AAAUSDT', 'BTCUSDT', '币安人生USDT'];
 const WINDOWS = 100;
 
-const engines = await useEngines(t, ['postgres', 'questdb']);
-const { endpoints } = engines;
-const log = createLog('close-test', 'silent');
-const auth = { user: endpoints.questdb_user, password: endpoints.questdb_password };
-const questdb = openQuestdbReader(endpoints.questdb_pg, { max: 1, timeoutMs: 15_000, auth, log });
-const sender = createRowSender(endpoints.questdb_http, { auth, log });
-const namespace = `${engines.namespace()}.`;
-const replayed = `${engines.namespace()}.`;
-const pool = openPostgres(await engines.database(), { max: 4 });
-const folder = mkdtempSync(join(tmpdir(), 'close-'));
+const stores = await openNightlyStores(t, { readers: 1 });
+const { pool, folder, write } = stores;
+const replayed = await stores.openNamespace();
 const store = openFolderStore(join(folder, 'store'));
-for (const one of [namespace, replayed]) await ensureTables((text) => questdb.query({ text }), { namespace: one });
-await migrate(pool);
-t.teardown(async () => {
-  await sender.close();
-  await questdb.close();
-  await pool.end();
-  rmSync(folder, { recursive: true, force: true });
-});
 
 const markRow = (symbol: string, window: number, { late = false, recordedAt = 0, venue = 'binance' } = {}): Row => {
   const at = BEGIN + window * 10 * SECOND;
@@ -86,20 +62,15 @@ const listRows = (symbol: string): Row[] => [
     'no_update',
   ),
 ];
-const write = async (into: string, rows: readonly Row[]): Promise<void> => {
-  const tables = Map.groupBy(rows, ({ table }) => toTableName(into, table));
-  for (const [table, own] of tables) await sender.send(table, own);
-  await sender.waitVisible([...tables.keys()]);
-};
 const rows = [
   ...SYMBOLS.flatMap(listRows),
   // A listing of which all was recorded after the closing has no leaf and no file.
   markRow('LATEUSDT', 1, { late: true, recordedAt: CLOSING * 1_000 + 1_000 }),
 ];
-await write(namespace, rows);
+await write(rows);
 // The replay writes in another order, and part of it twice.
-await write(replayed, [...rows].reverse());
-await write(replayed, rows.slice(0, 40));
+await write([...rows].reverse(), replayed);
+await write(rows.slice(0, 40), replayed);
 await pool.query("insert into daily_turnover (day, source, turnover) values ($1, 'history', $2)", [
   addDays(DAY),
   { binance: { 'BTC-PERP': '10' } },
@@ -107,15 +78,8 @@ await pool.query("insert into daily_turnover (day, source, turnover) values ($1,
 
 let nowMs = CLOSING;
 let reachedMs = CLOSING;
-const makeContext = (over: Partial<NightlyContext> = {}): NightlyContext => ({
-  ...{ database: pool, questdb, namespace, api: null, store, log },
-  historyWatermark: async () => reachedMs * 1_000,
-  isBinding: async () => false,
-  nowMs: () => nowMs,
-  progress: () => undefined,
-  metrics: createNightlyMetrics(new Registry()),
-  ...over,
-});
+const makeContext = (over: Partial<NightlyContext> = {}): NightlyContext =>
+  stores.makeContext({ nowMs: () => nowMs, historyWatermark: async () => reachedMs * 1_000, store, ...over });
 
 const readAll = (): Promise<unknown[]> => readClosing(pool);
 const forget = (): Promise<unknown> => pool.query('truncate archive_days cascade');
@@ -253,10 +217,10 @@ t.test(
     t.equal(await compare.run(DAY, makeContext()), '0 partitions compared, 0 differ', 'not again within its time');
     nowMs += 29 * MS_PER_DAY;
     const right = markRow('BTCUSDT', 5);
-    await write(namespace, [{ ...right, figures: { ...right.figures, mark: '60005.2' } }]);
+    await write([{ ...right, figures: { ...right.figures, mark: '60005.2' } }]);
     t.equal(await compare.run(DAY, makeContext()), '2 partitions compared, 1 differ');
     t.same(await state(), [{ table_name: 'mark', difference: 'binance:BTCUSDT: leaf 4 differs from its stored row' }]);
-    await write(namespace, [right]);
+    await write([right]);
     t.equal(
       await compare.run(DAY, makeContext()),
       '1 partitions compared, 0 differ',
@@ -286,7 +250,7 @@ t.test(
     await store.put(treeKey, join(folder, 'hashes'));
     t.equal(await compare.run(DAY, makeContext()), '1 partitions compared, 0 differ');
     nowMs += 29 * MS_PER_DAY;
-    await write(replayed, [markRow('NEWUSDT', 3)]);
+    await write([markRow('NEWUSDT', 3)], replayed);
     t.equal(await compare.run(DAY, makeContext({ namespace: replayed })), '2 partitions compared, 1 differ');
     t.match(await state(), [{ difference: 'binance:NEWUSDT: 1 stored rows and no leaf' }]);
     nowMs = CLOSING + 120 * MS_PER_DAY;
@@ -390,7 +354,7 @@ t.test('leaves lie by cold class, then by venue and symbol in the order of bytes
   const others = ['AAAUSDT', '\uFB33', '\u{1F602}'];
   // More than are read at once.
   const count = 1_002;
-  await write(namespace, [
+  await write([
     ...['BTCUSDT', ...others].map((symbol) => markRow(symbol, window)),
     ...Array.from({ length: count }, (_, at) => markRow('AAB', window + at, { venue: 'okx' })),
   ]);
@@ -441,7 +405,7 @@ t.test('what is stored after the root adds no table to a closed day (AN-12)', as
   const before = await read();
   const name = { venue: 'binance', symbol: 'BTCUSDT', layer: 'ticker' } as const;
   const gap = { from: begin, at: begin + 60 * SECOND, srcOffset: 9, late: false };
-  await write(namespace, [makeGapRow(name, gap, 'no_update')]);
+  await write([makeGapRow(name, gap, 'no_update')]);
   t.match(await close.run(day, makeContext()), /^1006 leaves in 1 partitions/);
   t.same(await read(), before);
 });
@@ -452,10 +416,7 @@ t.test(
     const back = 21;
     const day = addDays(DAY, back);
     const end = findDayStart(addDays(day));
-    await write(
-      namespace,
-      ['AAAUSDT', 'BTCUSDT'].map((symbol) => markRow(symbol, back * 8_640 + 1)),
-    );
+    await write(['AAAUSDT', 'BTCUSDT'].map((symbol) => markRow(symbol, back * 8_640 + 1)));
     reachedMs = end + 6 * 3_600_000;
     nowMs = reachedMs;
     await archive.run(day, makeContext());
@@ -464,7 +425,7 @@ t.test(
       writtenAt,
     });
     const from = { venue: 'binance', task: 'binance/0', srcOffset: 1, recordedAt: writtenAt };
-    await write(namespace, [makeListingRow(from, renamed), markRow('AAAUSDT', back * 8_640 + 2)]);
+    await write([makeListingRow(from, renamed), markRow('AAAUSDT', back * 8_640 + 2)]);
     const read = async () =>
       (
         await pool.query(

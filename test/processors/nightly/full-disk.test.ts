@@ -2,27 +2,18 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { buffer } from 'node:stream/consumers';
-import { Registry } from 'prom-client';
 import t from 'tap';
-import { migrate } from '../../../infra/postgres/migrate.ts';
-import { createLog } from '../../../infra/runtime/log.ts';
 import { openFolderStore } from '../../../infra/runtime/object-store.ts';
-import { openPostgres } from '../../../infra/runtime/postgres/postgres.ts';
-import { openQuestdbReader } from '../../../infra/runtime/questdb/reader.ts';
-import { createRowSender } from '../../../infra/runtime/questdb/row-sender.ts';
 import { addDays, type Day, findDayStart } from '../../../processors/nightly/day.ts';
 import { openLedger } from '../../../processors/nightly/ledger.ts';
-import { createNightlyMetrics } from '../../../processors/nightly/metrics.ts';
 import { runTask } from '../../../processors/nightly/runner.ts';
-import type { NightlyContext, Step } from '../../../processors/nightly/step.ts';
+import type { Step } from '../../../processors/nightly/step.ts';
 import { archive } from '../../../processors/nightly/steps/archive/archive.ts';
 import { close } from '../../../processors/nightly/steps/merkle/close.ts';
-import { ensureTables } from '../../../processors/sinks/ensure-tables.ts';
 import { makeListingRow, makeReadingRow } from '../../../processors/task/rows.ts';
-import { toTableName } from '../../../schemas/tables.ts';
 import type { Row } from '../../../schemas/topics.ts';
 import { listing, listingValues, markReading } from '../../api/live-fixture.ts';
-import { useEngines } from '../../support/engines/engines.ts';
+import { openNightlyStores } from '../../support/days/nightly-stores.ts';
 import { noSmallDisk, smallDisk } from '../../support/engines/small-disk.ts';
 
 t.setTimeout(900_000);
@@ -51,37 +42,13 @@ const listRows = (symbol: string): Row[] => [
 ];
 
 t.test('archive and close on a disk that is full, then has room', { skip: noSmallDisk }, async (t) => {
-  const engines = await useEngines(t, ['postgres', 'questdb']);
-  const { endpoints } = engines;
-  const log = createLog('full-disk-test', 'silent');
-  const auth = { user: endpoints.questdb_user, password: endpoints.questdb_password };
-  const questdb = openQuestdbReader(endpoints.questdb_pg, { max: 1, timeoutMs: 15_000, auth, log });
-  const sender = createRowSender(endpoints.questdb_http, { auth, log });
-  const namespace = `${engines.namespace()}.`;
-  const pool = openPostgres(await engines.database(), { max: 4 });
-  t.teardown(async () => {
-    await sender.close();
-    await questdb.close();
-    await pool.end();
-  });
-  await ensureTables((text) => questdb.query({ text }), { namespace });
-  await migrate(pool);
-  for (const [table, rows] of Map.groupBy(listRows('BTCUSDT'), ({ table }) => toTableName(namespace, table))) {
-    await sender.send(table, rows);
-    await sender.waitVisible([table]);
-  }
+  const { pool, write, makeContext } = await openNightlyStores(t, { readers: 1 });
+  await write(listRows('BTCUSDT'));
   const disk = smallDisk(t, '256k') ?? '';
   const resize = (size: string): unknown => execFileSync('mount', ['-o', `remount,size=${size}`, disk]);
   const store = openFolderStore(disk);
   let nowMs = findDayStart(addDays(DAY)) + 6 * 3_600_000;
-  const context: NightlyContext = {
-    ...{ database: pool, questdb, namespace, api: null, store, log },
-    historyWatermark: async () => nowMs * 1_000,
-    isBinding: async () => false,
-    nowMs: () => nowMs,
-    progress: () => undefined,
-    metrics: createNightlyMetrics(new Registry()),
-  };
+  const context = makeContext({ nowMs: () => nowMs, store });
   const run = (step: Step): Promise<string | null> =>
     runTask({ step, day: DAY }, openLedger(pool), { context, mode: 'again' });
   const files = async () =>

@@ -3,12 +3,10 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
-import { Registry } from 'prom-client';
 import t from 'tap';
 import type { QuestdbReader } from '../../../infra/runtime/questdb/reader.ts';
 import { addDays, type Day, findDayStart } from '../../../processors/nightly/day.ts';
 import { openLedger } from '../../../processors/nightly/ledger.ts';
-import { createNightlyMetrics } from '../../../processors/nightly/metrics.ts';
 import { runTask } from '../../../processors/nightly/runner.ts';
 import type { NightlyContext, Step } from '../../../processors/nightly/step.ts';
 import { archive } from '../../../processors/nightly/steps/archive/archive.ts';
@@ -24,7 +22,7 @@ const BEGIN = findDayStart(DAY) * 1_000;
 const SECOND = 1_000_000;
 const CLOSED = findDayStart(addDays(DAY, 7));
 
-const { log, questdb, namespace, pool, folder, store, write } = await openNightlyStores(t, { readers: 2 });
+const { questdb, pool, folder, store, write, makeContext } = await openNightlyStores(t, { readers: 2 });
 
 const rows: readonly Row[] = [
   makeListingRow(
@@ -42,14 +40,7 @@ const rows: readonly Row[] = [
 ];
 await write(rows);
 
-const context: NightlyContext = {
-  ...{ database: pool, questdb, namespace, api: null, store, log },
-  historyWatermark: async () => CLOSED * 1_000,
-  isBinding: async () => false,
-  nowMs: () => CLOSED,
-  progress: () => undefined,
-  metrics: createNightlyMetrics(new Registry()),
-};
+const context = makeContext({ nowMs: () => CLOSED });
 
 /** Cuts the connection that holds a lock, as a restart of the database or a lost line does. */
 const cutLock = async (): Promise<void> => {
