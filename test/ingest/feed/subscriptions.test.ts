@@ -146,7 +146,7 @@ t.test('a request that is refused for one subscription is sent again without it'
 });
 
 t.test("a quiet subscription's value is requested and written under its connection", async (t) => {
-  const watched = [{ subscriptions: ['a', 'b'], silenceMs: 60_000, confirmAfterMs: 300 }];
+  const watched = [{ subscriptions: ['a', 'b'], silenceMs: 60_000, confirmAfterMs: 1_000 }];
   const { server, memory } = await runTalking(t, ({ ws }) => ({ ...makeSlot(ws), watched }));
   const feed = setInterval(() => server.sendAll('{"sub":"a"}'), 50);
   t.teardown(() => clearInterval(feed));
