@@ -21,15 +21,23 @@ import { freshPool } from '../payments/paid-api.ts';
 
 t.setTimeout(900_000);
 
-/** Sends everything that is due, and waits for it. */
-const deliverDue = async (deps: DeliveryDeps): Promise<number> => {
-  const sending = new Sending(deps, (error) => {
+const makeDeps = (pool: Pool, calls: DeliveryDeps['calls'] = LOCAL): DeliveryDeps => ({
+  ...{ pool, calls, count: createRuleMetrics(new Registry()) },
+  log: createLog('test', 'silent'),
+});
+
+const openSending = (deps: DeliveryDeps): Sending =>
+  new Sending(deps, (error) => {
     throw error;
   });
+
+/** Sends what is due, and waits for it; the number of messages. */
+const sendDue = async (sending: Sending): Promise<number> => {
   const begun = await sending.begin();
   await sending.allEnd();
   return begun;
 };
+const deliverDue = (deps: DeliveryDeps): Promise<number> => sendDue(openSending(deps));
 
 /** Makes a rule of the account; what is answered records its move at its instant `i`: to true and false in turns. */
 const makeMoves = async (pool: Pool): Promise<(i: number) => Promise<unknown>> => {
@@ -165,7 +173,7 @@ t.test('a receiver that is slow holds up itself alone', async (t) => {
   for (const { url } of [slow, quick]) await addWebhook(pool, { accountId: 'acc_a', url, allowsLoopback: true });
   const move = await makeMoves(pool);
   for (const i of [0, 1, 2]) await move(i);
-  const deps = { pool, calls: LOCAL, count: createRuleMetrics(new Registry()), log: createLog('test', 'silent') };
+  const deps = makeDeps(pool);
   const deliveries = startDeliveries(deps);
   await waitFor('every message of the quick one', async () => quick.received.length === 3);
   t.equal(slow.received.length, 1, 'one at a time');
@@ -188,7 +196,7 @@ t.test('the outcome of a webhook is that of its newest attempt that has ended', 
   const { url, received } = await startReceiver(t, (reply) => answers.shift()?.(reply));
   await addWebhook(pool, { accountId: 'acc_a', url, allowsLoopback: true });
   const move = await makeMoves(pool);
-  const deps = { pool, calls: LOCAL, count: createRuleMetrics(new Registry()), log: createLog('test', 'silent') };
+  const deps = makeDeps(pool);
   await move(0);
   await deliverDue(deps);
   t.match(await listWebhooks(pool, 'acc_a'), [{ waiting: 1, outcome: 'answered 500' }]);
@@ -215,7 +223,7 @@ t.test(
     const { url, received } = await startReceiver(t, (reply) => reply.writeHead(answers.shift() ?? 204).end());
     const { webhookId } = await addWebhook(pool, { accountId: 'acc_a', url, allowsLoopback: true });
     const move = await makeMoves(pool);
-    const deps = { pool, calls: LOCAL, count: createRuleMetrics(new Registry()), log: createLog('test', 'silent') };
+    const deps = makeDeps(pool);
     const makeDue = () => pool.query('update rule_deliveries set next_at = now()');
     await move(0);
     await deliverDue(deps);
@@ -264,7 +272,7 @@ t.test('a receiver that is written from the guide takes what is sent, and nothin
   const found = { reason: null, matched: ['币安人生-PERP'], matchedTotal: 1, unknown: [], unknownTotal: 0 } as const;
   const at = Date.now() * 1_000 + 10_000_000;
   await recordEvaluations(pool, [{ rule, at, outcome: { state: 'true', ...found } }]);
-  const deps = { pool, calls: LOCAL, count: createRuleMetrics(new Registry()), log: createLog('test', 'silent') };
+  const deps = makeDeps(pool);
   await deliverDue(deps);
   const body = received[0]?.body ?? '';
   t.same(
@@ -320,18 +328,11 @@ t.test('receivers that fail hold up no other, however many they are and whatever
   for (let i = 0; i < 4; i++) await move(i);
   await addQuick();
   await move(4);
-  const deps = { pool, calls: LOCAL, count: createRuleMetrics(new Registry()), log: createLog('test', 'silent') };
-  const sending = new Sending(deps, (error) => {
-    throw error;
-  });
-  for (let rounds = 0; rounds < 2; rounds++) {
-    await sending.begin();
-    await sending.allEnd();
-  }
+  const sending = openSending(makeDeps(pool));
+  for (let rounds = 0; rounds < 2; rounds++) await sendDue(sending);
   t.equal(quick.received.length, 1);
   await move(5);
-  await sending.begin();
-  await sending.allEnd();
+  await sendDue(sending);
   t.equal(quick.received.length, 2, 'before any of those that failed');
 });
 
@@ -346,18 +347,11 @@ t.test('receivers that take a message slowly come after all others, whatever wai
   const { move, addQuick } = await useCrowd(pool, { crowd: slow.url, quick: quick.url });
   for (let i = 0; i < 4; i++) await move(i);
   const calls = { allowsLoopback: true, nowMs: () => nowMs };
-  const deps = { pool, calls, count: createRuleMetrics(new Registry()), log: createLog('test', 'silent') };
-  const sending = new Sending(deps, (error) => {
-    throw error;
-  });
-  for (let rounds = 0; rounds < 2; rounds++) {
-    await sending.begin();
-    await sending.allEnd();
-  }
+  const sending = openSending(makeDeps(pool, calls));
+  for (let rounds = 0; rounds < 2; rounds++) await sendDue(sending);
   await addQuick();
   await move(4);
-  await sending.begin();
-  await sending.allEnd();
+  await sendDue(sending);
   t.equal(quick.received.length, 1, 'before what waits longer for those that are slow');
 });
 
@@ -371,14 +365,8 @@ t.test('receivers that failed or were slow leave places for the others', async (
   const { move, addQuick } = await useCrowd(pool, { crowd: silent.url, quick: quick.url });
   await move(0);
   const calls = { ...LOCAL, timeoutMs: 2_000 };
-  const deps = { pool, calls, count: createRuleMetrics(new Registry()), log: createLog('test', 'silent') };
-  const sending = new Sending(deps, (error) => {
-    throw error;
-  });
-  for (let rounds = 0; rounds < 2; rounds++) {
-    await sending.begin();
-    await sending.allEnd();
-  }
+  const sending = openSending(makeDeps(pool, calls));
+  for (let rounds = 0; rounds < 2; rounds++) await sendDue(sending);
   isFailing = false;
   await move(1);
   t.equal(await sending.begin(), 12, 'of twenty whose newest attempt failed');
@@ -448,8 +436,7 @@ t.test(
     } as const;
     const at = Date.now() * 1_000 + 10_000_000;
     await recordEvaluations(pool, [{ rule, at, outcome: found }]);
-    const count = createRuleMetrics(new Registry());
-    const deps: DeliveryDeps = { pool, calls: LOCAL, count, log: createLog('test', 'silent') };
+    const deps = makeDeps(pool);
     const dueNow = () => pool.query('update rule_deliveries set next_at = now()');
 
     t.equal(await deliverDue(deps), 1, 'to the webhooks of the account only');
