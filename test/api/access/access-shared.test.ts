@@ -13,24 +13,15 @@ import { createScopeChooser } from '../../../api/access/scope.ts';
 import { keepTurnover } from '../../../api/access/turnover-store.ts';
 import { LimitReached } from '../../../api/contract/limits.ts';
 import { PLANS } from '../../../api/contract/plans.ts';
-import { migrate } from '../../../infra/postgres/migrate.ts';
 import { createLog } from '../../../infra/runtime/log.ts';
 import { listenPostgres } from '../../../infra/runtime/postgres/listener.ts';
-import { openPostgres } from '../../../infra/runtime/postgres/postgres.ts';
 import { createKey } from '../../../infra/tools/key-admin.ts';
-import { type Teardown, useEngines } from '../../support/engines/engines.ts';
+import type { Teardown } from '../../support/engines/engines.ts';
+import { freshDatabase } from '../../support/engines/fresh-database.ts';
 import { until } from '../../support/services/pipeline.ts';
 import { Feed, listing, listingValues, market, NOW, reading } from '../live-fixture.ts';
 
 const log = createLog('test', 'silent');
-
-const freshStore = async (t: Teardown): Promise<{ url: string; pool: Pool }> => {
-  const url = await (await useEngines(t, ['postgres'])).database();
-  const pool = openPostgres(url);
-  t.teardown(() => pool.end());
-  await migrate(pool);
-  return { url, pool };
-};
 
 /** Places of one process, which is notified of what others want. */
 const openPlaces = async (t: Teardown, { url, pool }: { url: string; pool: Pool }): Promise<Places> => {
@@ -43,7 +34,7 @@ const openPlaces = async (t: Teardown, { url, pool }: { url: string; pool: Pool 
 };
 
 t.test('however many processes answer a key, never more at once than its plan, and no place is lost', async (t) => {
-  const store = await freshStore(t);
+  const store = await freshDatabase(t);
   const processes = await Promise.all([openPlaces(t, store), openPlaces(t, store), openPlaces(t, store)]);
   const MOST = 5;
   let [inUse, most, taken, refused] = [0, 0, 0, 0];
@@ -70,7 +61,7 @@ t.test('however many processes answer a key, never more at once than its plan, a
 });
 
 t.test('a place that lies idle in one process serves the next request in another', async (t) => {
-  const store = await freshStore(t);
+  const store = await freshDatabase(t);
   const [one, two, three] = await Promise.all([openPlaces(t, store), openPlaces(t, store), openPlaces(t, store)]);
   const order = [one, two, three, three, one, two, one, three];
   for (const places of order) {
@@ -91,7 +82,7 @@ t.test('a place that lies idle in one process serves the next request in another
 });
 
 t.test('the places of a dead process are free, those of a forgotten one are reported again', async (t) => {
-  const { pool } = await freshStore(t);
+  const { pool } = await freshDatabase(t);
   const [dead, other] = [new Places(createSharedPlaces(pool, 'dead')), new Places(createSharedPlaces(pool, 'other'))];
   t.ok(await dead.take('k', 1));
   t.notOk(await other.take('k', 1));
@@ -109,7 +100,7 @@ t.test('the places of a dead process are free, those of a forgotten one are repo
 });
 
 t.test('without the database a process counts its own places, and reports them when it is back', async (t) => {
-  const { pool } = await freshStore(t);
+  const { pool } = await freshDatabase(t);
   let isAway = true;
   const query = (...args: Parameters<Pool['query']>) =>
     isAway ? Promise.reject(new Error('connection refused')) : pool.query(...args);
@@ -126,7 +117,7 @@ t.test('without the database a process counts its own places, and reports them w
 });
 
 t.test('counts whose acknowledgement was lost are reported again and count once', async (t) => {
-  const { pool } = await freshStore(t);
+  const { pool } = await freshDatabase(t);
   let losses = 0;
   const query = async (...args: Parameters<Pool['query']>): Promise<unknown> => {
     const answer: unknown = await pool.query(...args);
@@ -160,7 +151,7 @@ const createAccount = async (pool: Pool): Promise<Account> => {
 };
 
 t.test('quotas of the day are shared by processes, all or none of a call, and are shown in the account', async (t) => {
-  const { pool } = await freshStore(t);
+  const { pool } = await freshDatabase(t);
   const account = await createAccount(pool);
   const { keyId } = account;
   const meters = [new Meter(createSharedPermits(pool)), new Meter(createSharedPermits(pool))];
@@ -213,7 +204,7 @@ const marketWithStats = (): Feed => {
 t.test(
   'the first process with statistics writes the day, every other reads it, and a restart changes nothing',
   async (t) => {
-    const { pool } = await freshStore(t);
+    const { pool } = await freshDatabase(t);
     const keep = (feed: Feed, at = NOW) => {
       const kept = keepTurnover({ pool, live: feed.memory, nowMicros: () => at, log });
       t.teardown(() => kept.stop());
@@ -259,7 +250,7 @@ t.test(
 t.test(
   'a first day is chosen once every venue has statistics; one that is down is waited for two minutes',
   async (t) => {
-    const { pool } = await freshStore(t);
+    const { pool } = await freshDatabase(t);
     const feed = new Feed(['binance', 'bybit', 'okx']);
     for (const [venue, symbol] of [
       ['binance', 'BTCUSDT'],
@@ -287,7 +278,7 @@ t.test(
       ['binance', 'bybit', 'okx'],
       'half of what is expected is enough now',
     );
-    const { pool: other } = await freshStore(t);
+    const { pool: other } = await freshDatabase(t);
     feed.venue('okx');
     const next = keepTurnover({ pool: other, live: feed.memory, nowMicros: () => NOW, log });
     t.teardown(() => next.stop());
@@ -304,7 +295,7 @@ t.test(
 t.test(
   'a clock of the database that is set back holds no key and no place up for as long as the step was',
   async (t) => {
-    const { pool } = await freshStore(t);
+    const { pool } = await freshDatabase(t);
     const permits = createSharedPermits(pool);
     const ask = (waiting: number) =>
       permits.exchange(

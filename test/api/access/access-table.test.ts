@@ -11,21 +11,12 @@ import { PLAN_CODES, PLANS, type PlanCode } from '../../../api/contract/plans.ts
 import { OPERATIONS } from '../../../api/operations/index.ts';
 import { STREAM } from '../../../api/stream/request.ts';
 import { fillPath } from '../../../infra/dev/documents/endpoint-examples.ts';
-import { migrate } from '../../../infra/postgres/migrate.ts';
-import { openPostgres } from '../../../infra/runtime/postgres/postgres.ts';
 import { createKey, revokeKey } from '../../../infra/tools/key-admin.ts';
-import { type Teardown, useEngines } from '../../support/engines/engines.ts';
+import { freshPool } from '../../support/engines/fresh-database.ts';
 import { market, testApp } from '../live-fixture.ts';
 
 type Answer = { readonly status: number; readonly code: string | null };
 type Errors = { readonly errors: readonly { readonly code: string }[] };
-
-const freshPool = async (t: Teardown): Promise<Pool> => {
-  const pool = openPostgres(await (await useEngines(t, ['postgres'])).database(), { max: 4 });
-  t.teardown(() => pool.end());
-  await migrate(pool);
-  return pool;
-};
 
 const newKey = async (pool: Pool, plan: PlanCode, expiresAt: Date | null = null): Promise<string> =>
   (await createKey(pool, { plan, name: 'table', accountId: 'acc_table', expiresAt }, 'test')).key;
@@ -250,9 +241,7 @@ t.test('a key in a URL is marked and audited once, whatever else is wrong, and s
 });
 
 t.test('URLs that share some of their keys are marked at once, and no key is left out (E-02)', async (t) => {
-  const pool = openPostgres(await (await useEngines(t, ['postgres'])).database(), { max: 12 });
-  t.teardown(() => pool.end());
-  await migrate(pool);
+  const pool = await freshPool(t, 12);
   const keys: string[] = [];
   for (let i = 0; i < 120; i++) {
     const asked = { plan: 'pro', name: 'table', accountId: `acc_${i % 40}`, expiresAt: null } as const;

@@ -14,13 +14,13 @@ import { createSharedPermits } from '../../../api/access/permits.ts';
 import { createSharedPlaces, PLACES_CHANNEL } from '../../../api/access/place-store.ts';
 import { Places } from '../../../api/access/places.ts';
 import { PLANS } from '../../../api/contract/plans.ts';
-import { migrate } from '../../../infra/postgres/migrate.ts';
 import { createLog } from '../../../infra/runtime/log.ts';
 import { listenPostgres } from '../../../infra/runtime/postgres/listener.ts';
 import { openPostgres } from '../../../infra/runtime/postgres/postgres.ts';
 import { changePlan, createKey, revokeKey } from '../../../infra/tools/key-admin.ts';
 import { runKeys } from '../../../infra/tools/keys.ts';
-import { type Teardown, useEngines } from '../../support/engines/engines.ts';
+import type { Teardown } from '../../support/engines/engines.ts';
+import { freshDatabase } from '../../support/engines/fresh-database.ts';
 import { waitFor } from '../../support/wait.ts';
 import { market, testApp } from '../live-fixture.ts';
 
@@ -31,14 +31,6 @@ const until = async (holds: () => boolean | Promise<boolean>, what: string): Pro
   const begun = performance.now();
   await waitFor(what, holds);
   return performance.now() - begun;
-};
-
-const freshStore = async (t: Teardown): Promise<{ url: string; pool: Pool }> => {
-  const url = await (await useEngines(t, ['postgres'])).database();
-  const pool = openPostgres(url);
-  t.teardown(() => pool.end());
-  await migrate(pool);
-  return { url, pool };
 };
 
 const newKey = (pool: Pool, plan: 'free' | 'mini' | 'pro') =>
@@ -74,7 +66,7 @@ const startNode = async (t: Teardown, url: string) => {
 };
 
 t.test('operators create, list, change and revoke keys by command, and every change is published', async (t) => {
-  const { url, pool } = await freshStore(t);
+  const { url, pool } = await freshDatabase(t);
   const run = (...args: string[]): Promise<string> => runKeys(args, { DATABASE_URL: url });
   const json = async <T>(...args: string[]): Promise<T> => JSON.parse(await run(...args, '--json', '--by', 'ann')) as T;
   type Entry = { key: string; key_id: string; plan: string; state: string; expires_at: string | null };
@@ -118,7 +110,7 @@ t.test('operators create, list, change and revoke keys by command, and every cha
 });
 
 t.test('a revocation or a change of plan acts in every process within a second', async (t) => {
-  const { url, pool } = await freshStore(t);
+  const { url, pool } = await freshDatabase(t);
   const [one, two] = await Promise.all([startNode(t, url), startNode(t, url)]);
   const { key, entry } = await newKey(pool, 'mini');
   t.same([await one.status(key), await two.status(key)], [200, 200]);
@@ -137,7 +129,7 @@ t.test('a revocation or a change of plan acts in every process within a second',
 });
 
 t.test('a key that was refused before it existed is good as soon as it does', async (t) => {
-  const { url, pool } = await freshStore(t);
+  const { url, pool } = await freshDatabase(t);
   const node = await startNode(t, url);
   const { key, entry } = await newKey(pool, 'pro');
   await revokeKey(pool, entry.key_id, 'tester');
@@ -148,7 +140,7 @@ t.test('a key that was refused before it existed is good as soon as it does', as
 });
 
 t.test('a lost listening connection returns, and until then no entry outlives half a minute', async (t) => {
-  const { url, pool } = await freshStore(t);
+  const { url, pool } = await freshDatabase(t);
   const { keys, listener, status } = await startNode(t, url);
   // Notices to this process stop without an error, as when a line breaks.
   await pool.query('alter table api_keys disable trigger api_keys_changed');
@@ -179,7 +171,7 @@ const limits: Limits = {
 };
 
 t.test('processes share the bucket of a key: together they admit what the plan allows, and not one more', async (t) => {
-  const { pool } = await freshStore(t);
+  const { pool } = await freshDatabase(t);
   const meters = Array.from({ length: 3 }, () => new Meter(createSharedPermits(pool)));
   const begun = performance.now();
   let admitted = 0;
@@ -205,7 +197,7 @@ t.test('processes share the bucket of a key: together they admit what the plan a
 });
 
 t.test('processes share the day, give back what did not count, and a killed one costs a quarter second', async (t) => {
-  const { pool } = await freshStore(t);
+  const { pool } = await freshDatabase(t);
   const wide = { ...limits, requests_per_second: 40, burst: 80, requests_per_day: 30 };
   const [one, two] = [new Meter(createSharedPermits(pool)), new Meter(createSharedPermits(pool))];
   const now = Date.now();
@@ -232,7 +224,7 @@ t.test('processes share the day, give back what did not count, and a killed one 
 });
 
 t.test('without its store a process meters alone, and reports its counts when the store is back', async (t) => {
-  const { pool } = await freshStore(t);
+  const { pool } = await freshDatabase(t);
   let isAway = true;
   const permits = createSharedPermits({
     query: ((...args: Parameters<Pool['query']>) =>
@@ -253,7 +245,7 @@ t.test('without its store a process meters alone, and reports its counts when th
 });
 
 t.test('a store that is slow delays a request a second at most, and no count is reported twice', async (t) => {
-  const { pool } = await freshStore(t);
+  const { pool } = await freshDatabase(t);
   const meter = new Meter(createSharedPermits(pool));
   const spend = async (): Promise<void> => {
     t.equal(await meter.admit('k', limits, Date.now()), null);
@@ -277,7 +269,7 @@ t.test('a store that is slow delays a request a second at most, and no count is 
 });
 
 t.test('many keys at once over several processes: no statement a request, and the sums agree', async (t) => {
-  const { pool } = await freshStore(t);
+  const { pool } = await freshDatabase(t);
   let statements = 0;
   const counting = {
     query: ((...args: Parameters<Pool['query']>) => {
@@ -317,7 +309,7 @@ t.test('many keys at once over several processes: no statement a request, and th
 });
 
 t.test('two nodes answer one key with one set of counters, and name the limit (AC-03)', async (t) => {
-  const { url, pool } = await freshStore(t);
+  const { url, pool } = await freshDatabase(t);
   const nodes = await Promise.all([startNode(t, url), startNode(t, url)]);
   const { key } = await newKey(pool, 'free');
   const begun = performance.now();
@@ -338,7 +330,7 @@ t.test('two nodes answer one key with one set of counters, and name the limit (A
 });
 
 t.test('the account answer contains what the key may do and what it has used today (AC-01)', async (t) => {
-  const { url, pool } = await freshStore(t);
+  const { url, pool } = await freshDatabase(t);
   const [one, two] = await Promise.all([startNode(t, url), startNode(t, url)]);
   const { key, entry } = await newKey(pool, 'free');
   for (const node of [one, one, two]) t.equal(await node.status(key), 200);
@@ -408,7 +400,7 @@ t.test('the account answer contains what the key may do and what it has used tod
 });
 
 t.test('a wide plan narrows nothing, and a bought key ends with its plan', async (t) => {
-  const { url, pool } = await freshStore(t);
+  const { url, pool } = await freshDatabase(t);
   const node = await startNode(t, url);
   const expiresAt = new Date('2099-01-01T00:00:00Z');
   const { key, entry } = await createKey(

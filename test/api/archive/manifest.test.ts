@@ -3,7 +3,7 @@ import type { Pool, PoolClient } from 'pg';
 import t from 'tap';
 import { openManifest } from '../../../api/archive/manifest.ts';
 import { ARCHIVE_LAYERS, type ArchiveFile, type ListQuestion, type SetName } from '../../../api/contract/archive.ts';
-import { freshPool } from '../payments/paid-api.ts';
+import { freshPool } from '../../support/engines/fresh-database.ts';
 
 t.setTimeout(900_000);
 

@@ -6,8 +6,8 @@ import type { AnswerEnd, CallPayment, PlanAnswer } from '../../../api/access/cal
 import { isRefused } from '../../../api/access/call.ts';
 import { hashKey } from '../../../api/access/keys.ts';
 import { createRandom } from '../../../infra/dev/simulator/random.ts';
+import { freshPool } from '../../support/engines/fresh-database.ts';
 import { type Authorization, authorize, Money, Node, openWallet, SETTLE_MODES, VERIFY_MODES } from './money-world.ts';
-import { freshPool } from './paid-api.ts';
 
 t.setTimeout(0);
 // More by hand: MONEY_STEPS=20000 MONEY_SEED=3 npm test -- payments/money; the seed is in the title.

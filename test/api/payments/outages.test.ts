@@ -6,11 +6,11 @@ import { migrate } from '../../../infra/postgres/migrate.ts';
 import { openPostgres } from '../../../infra/runtime/postgres/postgres.ts';
 import { createKey } from '../../../infra/tools/key-admin.ts';
 import { type Teardown, useEngines } from '../../support/engines/engines.ts';
+import { freshPool } from '../../support/engines/fresh-database.ts';
 import { openPostgresLine } from '../../support/engines/postgres-line.ts';
 import { startPaymentWorld } from '../../support/services/payment-world.ts';
 import { waitFor } from '../../support/wait.ts';
 import {
-  freshPool,
   offersFor,
   readErrorCode,
   readLedger,

@@ -10,10 +10,9 @@ import type { HistoryStore } from '../../../api/history/store.ts';
 import type { Offer } from '../../../api/payments/offers.ts';
 import { startPayments } from '../../../api/payments/payments.ts';
 import type { AgentRules } from '../../../api/rules/desk.ts';
-import { migrate } from '../../../infra/postgres/migrate.ts';
 import { createLog } from '../../../infra/runtime/log.ts';
-import { openPostgres } from '../../../infra/runtime/postgres/postgres.ts';
-import { type Teardown, useEngines } from '../../support/engines/engines.ts';
+import type { Teardown } from '../../support/engines/engines.ts';
+import { freshPool } from '../../support/engines/fresh-database.ts';
 import { type Authorization, NETWORK, type PaymentWorld, signPayment } from '../../support/services/payment-world.ts';
 import { waitFor } from '../../support/wait.ts';
 import { market, testApp } from '../live-fixture.ts';
@@ -56,13 +55,6 @@ export const startPaidApi = async (
     await payments.stop();
   });
   return { url, pool, registry, keys: {} };
-};
-
-export const freshPool = async (t: Teardown): Promise<Pool> => {
-  const pool = openPostgres(await (await useEngines(t, ['postgres'])).database(), { max: 10 });
-  t.teardown(() => pool.end());
-  await migrate(pool);
-  return pool;
 };
 
 export type Sent = {

@@ -11,8 +11,8 @@ import { startSettlement } from '../../../api/payments/settlement.ts';
 import { openPaymentStore } from '../../../api/payments/store.ts';
 import type { Logger } from '../../../infra/runtime/log.ts';
 import type { Teardown } from '../../support/engines/engines.ts';
+import { freshPool } from '../../support/engines/fresh-database.ts';
 import { waitFor } from '../../support/wait.ts';
-import { freshPool } from './paid-api.ts';
 
 const HASH = `0x${'ab'.repeat(32)}`;
 const PAYER = `0x${'bb'.repeat(20)}`;

@@ -15,10 +15,11 @@ import { findDirectory } from '../../../api/selection/directory.ts';
 import { createKey } from '../../../infra/tools/key-admin.ts';
 import { formatInstant } from '../../../schemas/instants.ts';
 import type { Teardown } from '../../support/engines/engines.ts';
+import { freshPool } from '../../support/engines/fresh-database.ts';
 import { startPaymentWorld } from '../../support/services/payment-world.ts';
 import { waitFor } from '../../support/wait.ts';
 import { market, testApp } from '../live-fixture.ts';
-import { freshPool, offersFor, send, settledLedger, sign, startPaidApi, withPayment } from '../payments/paid-api.ts';
+import { offersFor, send, settledLedger, sign, startPaidApi, withPayment } from '../payments/paid-api.ts';
 
 t.setTimeout(900_000);
 

@@ -8,8 +8,8 @@ import { createRuleMetrics } from '../../../api/rules/metrics.ts';
 import { createRandom } from '../../../infra/dev/simulator/random.ts';
 import { createLog } from '../../../infra/runtime/log.ts';
 import type { Micros } from '../../../schemas/records.ts';
+import { freshPool } from '../../support/engines/fresh-database.ts';
 import { waitFor } from '../../support/wait.ts';
-import { freshPool } from '../payments/paid-api.ts';
 import { emptyMemory, feedLog, type LogEntry, makeLog, SECOND } from './rule-log.ts';
 import { compareMoves, isCaughtUp, listInstants, makeRules } from './rule-moves.ts';
 

@@ -5,8 +5,8 @@ import { recordEvaluations } from '../../../api/rules/record.ts';
 import type { RuleDraft } from '../../../api/rules/rule.ts';
 import { createRule } from '../../../api/rules/store.ts';
 import type { Teardown } from '../../support/engines/engines.ts';
+import { freshPool } from '../../support/engines/fresh-database.ts';
 import { market, markReading } from '../live-fixture.ts';
-import { freshPool } from '../payments/paid-api.ts';
 
 t.setTimeout(900_000);
 

@@ -1,8 +1,8 @@
 // Leases of rules on a real PostgreSQL: shared by the processes that live, whatever the clock of the database does (AG-03).
 import t from 'tap';
 import { openLeases, SHARDS } from '../../../api/rules/leases.ts';
+import { freshPool } from '../../support/engines/fresh-database.ts';
 import { waitFor } from '../../support/wait.ts';
-import { freshPool } from '../payments/paid-api.ts';
 
 const LEASE_MS = 400;
 

@@ -7,8 +7,8 @@ import { createRuleMetrics } from '../../../api/rules/metrics.ts';
 import { createRule } from '../../../api/rules/store.ts';
 import { addWebhook } from '../../../api/rules/webhooks.ts';
 import { createLog } from '../../../infra/runtime/log.ts';
+import { freshPool } from '../../support/engines/fresh-database.ts';
 import { startReceiver } from '../../support/services/webhook-receiver.ts';
-import { freshPool } from '../payments/paid-api.ts';
 
 t.setTimeout(900_000);
 

@@ -12,9 +12,9 @@ import { changeRule, createRule, removeRule } from '../../../api/rules/store.ts'
 import { addWebhook, enableWebhook, listWebhooks, removeWebhook } from '../../../api/rules/webhooks.ts';
 import { createRandom } from '../../../infra/dev/simulator/random.ts';
 import { createLog } from '../../../infra/runtime/log.ts';
+import { freshPool } from '../../support/engines/fresh-database.ts';
 import { isSignedWebhook } from '../../support/services/signed-webhook.ts';
 import { startReceiver } from '../../support/services/webhook-receiver.ts';
-import { freshPool } from '../payments/paid-api.ts';
 
 t.setTimeout(0);
 // More by hand: RULE_STEPS=5000 RULE_SEED=3 npm test -- rules/moves-model.

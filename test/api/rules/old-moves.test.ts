@@ -11,7 +11,7 @@ import {
   removeRule,
 } from '../../../api/rules/store.ts';
 import { createKey } from '../../../infra/tools/key-admin.ts';
-import { freshPool } from '../payments/paid-api.ts';
+import { freshPool } from '../../support/engines/fresh-database.ts';
 
 const OWNER = { accountId: 'acc_a', actor: 'account acc_a' };
 const DRAFT = { name: 'rule', query: 'any(venues where mark > 1)', intervalS: 10, freshness: null } as const;

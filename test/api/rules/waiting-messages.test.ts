@@ -10,8 +10,8 @@ import type { RuleDraft } from '../../../api/rules/rule.ts';
 import { createRule } from '../../../api/rules/store.ts';
 import { addWebhook, enableWebhook, listWebhooks } from '../../../api/rules/webhooks.ts';
 import { createLog } from '../../../infra/runtime/log.ts';
+import { freshPool } from '../../support/engines/fresh-database.ts';
 import { startReceiver } from '../../support/services/webhook-receiver.ts';
-import { freshPool } from '../payments/paid-api.ts';
 
 t.setTimeout(900_000);
 

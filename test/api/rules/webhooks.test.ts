@@ -14,10 +14,10 @@ import { changeRule, createRule } from '../../../api/rules/store.ts';
 import { callWebhook, findWebhookFault, SIGNATURE_HEADER } from '../../../api/rules/webhook-call.ts';
 import { addWebhook, enableWebhook, listWebhooks, removeWebhook } from '../../../api/rules/webhooks.ts';
 import { createLog } from '../../../infra/runtime/log.ts';
+import { freshPool } from '../../support/engines/fresh-database.ts';
 import { isSignedWebhook } from '../../support/services/signed-webhook.ts';
 import { startReceiver } from '../../support/services/webhook-receiver.ts';
 import { waitFor } from '../../support/wait.ts';
-import { freshPool } from '../payments/paid-api.ts';
 
 t.setTimeout(900_000);
 

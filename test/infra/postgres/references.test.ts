@@ -1,6 +1,6 @@
 // What goes along with a deleted row is found by an index: without one each row that is deleted means reading the whole table that refers to it.
 import t from 'tap';
-import { freshPool } from '../../api/payments/paid-api.ts';
+import { freshPool } from '../../support/engines/fresh-database.ts';
 
 t.setTimeout(900_000);
 
