@@ -1,6 +1,8 @@
 // The commands of `perp` with their flags: names are those of the API.
 import { Option } from 'commander';
-import { fetchFiles, listFiles, logIn, logOut, printStream, runDoctor, verify } from './more.ts';
+import { fetchFiles, listFiles, verify } from './archive.ts';
+import { runDoctor } from './doctor.ts';
+import { logIn, logOut } from './login.ts';
 import {
   checkQuery,
   printAccount,
@@ -18,6 +20,7 @@ import {
   printVenues,
 } from './requests.ts';
 import type { Run } from './run.ts';
+import { printStream } from './stream.ts';
 
 const WHERE = ['-w, --where <selection>', "listings, such as 'base = BTC and quote = USDT'"] as const;
 const LAYERS = ['-l, --layers <list>', 'layers separated by commas, such as mark,funding'] as const;

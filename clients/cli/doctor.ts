@@ -1,9 +1,10 @@
 // `perp doctor`: checks everything between the user and an answer, one line a check, and shows what is stale and why.
 import { makeUnreachable } from '../typescript/src/errors.ts';
 import { ApiError, type Client, type SnapshotsAnswer } from '../typescript/src/index.ts';
-import { EXIT, toExitCode } from './exit.ts';
+import { Ended, EXIT, toExitCode } from './exit.ts';
 import type { Row } from './output.ts';
 import { formatCount } from './rows.ts';
+import { print, type Run, readTextOption } from './run.ts';
 import type { Settings } from './settings.ts';
 
 type Finding = {
@@ -136,7 +137,7 @@ const checkReadings = async ({ client, where, signal }: Examined): Promise<reado
   listStaleFindings(await client.snapshots(where === undefined ? {} : { where }, { signal }));
 
 /** Every check in order; those behind a failed one are left out. Rejects once the signal is aborted. */
-export const examine = async (examined: Examined): Promise<readonly Finding[]> => {
+const examine = async (examined: Examined): Promise<readonly Finding[]> => {
   const { settings, signal } = examined;
   const findings: Finding[] = [...checkSettings(settings), await checkReady(settings.baseUrl, signal)];
   if (findings.some(({ outcome }) => outcome === 'FAIL')) return findings;
@@ -159,7 +160,17 @@ export const examine = async (examined: Examined): Promise<readonly Finding[]> =
   return findings;
 };
 
-export const toFindingRows = (findings: readonly Finding[]): Row[] =>
+const toFindingRows = (findings: readonly Finding[]): Row[] =>
   findings.map(({ outcome, check, says }) => ({ outcome, check, says }));
-export const findExit = (findings: readonly Finding[]): number =>
+
+const findExit = (findings: readonly Finding[]): number =>
   findings.find(({ exit }) => exit !== undefined)?.exit ?? EXIT.ok;
+
+export const runDoctor = async (run: Run): Promise<void> => {
+  const { client, settings, options, world } = run;
+  const where = readTextOption(options, 'where');
+  const findings = await examine({ client, settings, where, signal: world.signal });
+  print(run, { objects: findings, rows: toFindingRows(findings) });
+  const code = findExit(findings);
+  if (code !== EXIT.ok) throw new Ended(code);
+};

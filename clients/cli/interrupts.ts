@@ -24,3 +24,14 @@ export const stopAtSignals = ({ on, exit }: Interrupted, nowMs: () => number): A
     });
   return stop.signal;
 };
+
+/** For what takes no signal: a node of the chain, an input that stays open. Rejects at the signal; the program then exits. */
+export const waitUnlessStopped = <Value>(
+  { signal }: { readonly signal: AbortSignal },
+  done: Promise<Value>,
+): Promise<Value> =>
+  new Promise((resolve, reject) => {
+    const stop = (): void => reject(signal.reason);
+    signal.addEventListener('abort', stop);
+    done.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop));
+  });

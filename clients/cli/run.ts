@@ -1,6 +1,7 @@
 // One run of the command line: what every command has alike around its call.
 import { writeFileSync } from 'node:fs';
 import { type Client, createClient, type TableFormat, type TableName } from '../typescript/src/index.ts';
+import { parseDurationMs } from '../typescript/src/windows.ts';
 import { UsageError } from './exit.ts';
 import { cleanText, type Format, type Printed, printAnswer, type Streams } from './output.ts';
 import { type Environment, readSettings, type Settings } from './settings.ts';
@@ -73,8 +74,6 @@ export const readNumberOption = (options: Options, name: string): number | undef
   return Number(text);
 };
 
-const UNITS_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
-
 /** `--from`, or `--last 2h` before the end; the end is `--to`, or now. Default the last hour. */
 export const readPeriod = (options: Options, nowMs: number): { readonly from: string; readonly to: string } => {
   const to = readTextOption(options, 'to') ?? new Date(nowMs).toISOString();
@@ -96,9 +95,9 @@ const readEndMs = (text: string): number => {
 };
 
 const readLengthMs = (text: string): number => {
-  const match = /^([1-9]\d{0,5})([smhd])$/.exec(text);
-  if (match === null) throw new UsageError(`--last takes a duration, not "${text}".`, 'Write --last 2h.');
-  return Number(match[1]) * (UNITS_MS[match[2] ?? ''] ?? 0);
+  if (!/^[1-9]\d{0,5}[smhd]$/.test(text))
+    throw new UsageError(`--last takes a duration, not "${text}".`, 'Write --last 2h.');
+  return parseDurationMs(text);
 };
 
 export const print = ({ format, world }: Run, printed: Printed): void => {
