@@ -21,11 +21,13 @@ const PRINT_EVERY_MS = 2000;
 const FETCH_TRIES = 3;
 const PARENT_LOOK_MS = 1000;
 
-/** Script name -> its file, whether it runs the Java engines, and flags of Node. */
+const MODULE_FOLDERS = ['api', 'infra', 'ingest', 'processors', 'schemas'];
+
+/** Script name -> its file, whether it runs the Java engines, the folders whose modules it runs, and flags of Node. */
 const SCRIPTS = {
   demo: { file: 'infra/dev/local/demo.ts', engines: true },
   start: { file: 'infra/dev/local/start.ts', engines: true },
-  test: { file: 'test/run.ts', engines: true, browser: true },
+  test: { file: 'test/run.ts', engines: true, browser: true, modules: [...MODULE_FOLDERS, 'test'] },
   'golden:update': { file: 'test/run.ts', engines: true, env: { GOLDEN_UPDATE: '1' } },
   bench: { file: 'infra/dev/bench/main.ts', engines: true },
   check: { file: 'infra/dev/local/check.ts', engines: false },
@@ -59,7 +61,8 @@ stopWithNpm();
 try {
   requireNode();
   // Both wait for a network most of the time.
-  await Promise.all([installPackages(), script.engines && !enginesAreOutside() ? prepareEngines() : null]);
+  const packages = installPackages().then(compileModules);
+  await Promise.all([packages, script.engines && !enginesAreOutside() ? prepareEngines() : null]);
   if (script.browser) await installChromium();
 } catch (error) {
   for (const child of running) child.kill('SIGTERM');
@@ -125,6 +128,16 @@ function canWrite(folder) {
   } catch {
     return false;
   }
+}
+
+/** Before the first start: a process that compiles a module itself keeps Node's TypeScript compiler in memory for as long as it runs (D-810). */
+async function compileModules() {
+  const { engines, modules = MODULE_FOLDERS } = script;
+  const { NODE_COMPILE_CACHE: folder = COMPILED } = process.env;
+  if (!engines || isStopping || existsSync(folder)) return;
+  const compile = [join(ROOT, 'infra', 'dev', 'local', 'compile-modules.mjs'), folder, ...modules.map((name) => join(ROOT, name))];
+  // Without it each process compiles its modules itself: nothing here fails a start.
+  await runQuietly('compiling', findNode(), compile).catch(() => undefined);
 }
 
 /** npm writes its own record at the end of an install: a record newer than the lock file was made from it. */
@@ -257,15 +270,18 @@ function runQuietly(what, command, commandArgs) {
 
 function runScript({ file, env, flags = [] }, scriptArgs) {
   if (!existsSync(join(ROOT, file))) stop(`${file} does not exist`);
-  const own = join(MODULES, 'node', 'bin', 'node');
-  const node = existsSync(own) ? own : process.execPath;
-  const child = spawn(node, [...flags, join(ROOT, file), ...scriptArgs], {
+  const child = spawn(findNode(), [...flags, join(ROOT, file), ...scriptArgs], {
     stdio: 'inherit',
     env: { NODE_COMPILE_CACHE: COMPILED, ...process.env, ...env, PATH: `${join(MODULES, '.bin')}:${process.env.PATH ?? ''}` },
   });
   // The script stops in order and decides the exit code.
   track(child);
   child.on('exit', (code, signal) => process.exit(signal === null ? code : 1));
+}
+
+function findNode() {
+  const own = join(MODULES, 'node', 'bin', 'node');
+  return existsSync(own) ? own : process.execPath;
 }
 
 function track(child) {
