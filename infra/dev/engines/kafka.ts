@@ -6,7 +6,7 @@ import { Kafka, logLevel } from 'kafkajs';
 // Repairs the timer of kafkajs before its first connection.
 import '../../runtime/kafka/client.ts';
 import type { DataDir } from './data-dir.ts';
-import { findEngineJars, findJavaCommand, LIGHT_JVM, listClassArchiveOptions } from './java.ts';
+import { FEW_ARENAS, findEngineJars, findJavaCommand, LIGHT_JVM, listClassArchiveOptions, SMALL_HEAP } from './java.ts';
 import { runOnce } from './run-once.ts';
 import type { Supervised, Supervisor } from './supervisor.ts';
 
@@ -39,7 +39,7 @@ const G1 = [
 ];
 /** The heap is reduced for a laptop. */
 const JVM = [...G1, HEADLESS, '-Xms256m', '-Xmx768m'];
-const LIGHT = [...LIGHT_JVM, HEADLESS, '-Xms128m', '-Xmx768m'];
+const LIGHT = [...LIGHT_JVM, HEADLESS, ...SMALL_HEAP, '-Xmx768m'];
 /** Brokers of a cluster restart often: the quick compiler alone halves the CPU time of a start on two cores. */
 const JVM_OF_CLUSTER = [...G1, HEADLESS, '-Xms256m', '-Xmx256m', '-XX:TieredStopAtLevel=1'];
 
@@ -139,6 +139,7 @@ async function startNode(supervisor: Supervisor, dataDir: DataDir, node: Node): 
     name: node.name,
     command: findJavaCommand(),
     args: [...node.jvm, ...java, 'kafka.Kafka', properties],
+    env: FEW_ARENAS,
     stopGraceMs: 15_000,
     isReady: () => isAnswering(`127.0.0.1:${node.ports.broker}`),
   });
@@ -205,8 +206,8 @@ function makeServerProperties({ id, ports, quorum }: Node, data: string): KafkaP
     'log.roll.ms': 3_600_000,
     'log.retention.hours': 6,
     'log.retention.check.interval.ms': 60_000,
-    // The default takes 128 MB of the heap.
-    'log.cleaner.dedupe.buffer.size': 33_554_432,
+    // The default takes 128 MB of the heap. 24 bytes a key: compacted topics have a key for each task and group.
+    'log.cleaner.dedupe.buffer.size': 4_194_304,
     // A venue's whole reference response is one message.
     'message.max.bytes': 20_971_520,
   };

@@ -4,7 +4,7 @@ import { totalmem } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import type { DataDir } from './data-dir.ts';
-import { findEngineJars, findJavaCommand, LIGHT_JVM, listClassArchiveOptions } from './java.ts';
+import { FEW_ARENAS, findEngineJars, findJavaCommand, LIGHT_JVM, listClassArchiveOptions, SMALL_HEAP } from './java.ts';
 import type { Supervised, Supervisor } from './supervisor.ts';
 
 interface QuestdbPorts {
@@ -50,23 +50,19 @@ export async function startQuestdb(
       folder,
       '-n',
     ],
-    env: MALLOC,
+    env: FEW_ARENAS,
     stopGraceMs: 15_000,
     isReady: () => isAnswering(ports, dataDir.secrets.questdb_password),
   });
 }
 
 // -Xmn, -Xms, AlwaysPreTouch: otherwise the heap grows within the first hour, its young generation doubles later, and promoted objects fill the
-// rest before the first full collection. Taken at once, any observed growth is real. Some 150 MB are in use.
+// rest before the first full collection. Taken at once, any observed growth is real. Some 60 MB are in use.
 // -n: no hang-up handler. --add-exports: the documented flag for Java 17.
 const JVM = ['-Xms640m', '-Xmx640m', '-Xmn128m', '-XX:+UseParallelGC', '-XX:+AlwaysPreTouch'];
-const LIGHT = ['-Xms128m', '-Xmx640m', '-Xmn48m', ...LIGHT_JVM];
+const LIGHT = [...SMALL_HEAP, '-Xmx640m', ...LIGHT_JVM];
 const ALWAYS = ['-Dnoebug', '-Dcontainerized=false'];
 const MAIN = ['--add-exports', 'java.base/jdk.internal.math=io.questdb', '-m', 'io.questdb/io.questdb.ServerMain'];
-
-// Each thread's arena keeps its peak, and glibc raises the mmap threshold by itself: buffers of closed connections then fragment
-// the heap. Without these bounds the process grows for hours.
-const MALLOC = { MALLOC_ARENA_MAX: '2', MALLOC_MMAP_THRESHOLD_: '131072', MALLOC_TRIM_THRESHOLD_: '131072' };
 
 async function isAnswering(ports: QuestdbPorts, password: string): Promise<boolean> {
   const health = await fetch(`http://127.0.0.1:${ports.min}/status`, { signal: AbortSignal.timeout(2000) });
@@ -140,11 +136,23 @@ function makeServerConf(dataDir: DataDir, { ports, isLight = false }: QuestdbOpt
     // Without an import folder COPY FROM and `import_files` are refused, which write a log of imports and list files.
     'cairo.sql.copy.root': '',
     'query.timeout': '15s',
+    ...SMALL_POOLS,
+    // Two threads that look for the refreshes of views of a kind that the schema does not have, and two that look for a view whose table has changed.
+    'cairo.mat.view.enabled': false,
+    'view.compiler.worker.sleep.timeout': 200,
   };
   return `${Object.entries(lines)
     .map(([key, value]) => `${key}=${value}`)
     .join('\n')}\n`;
 }
+
+/** What each compiler of statements keeps ready grows on demand. Seven compilers take 100 MB of the heap with the defaults, which are 16 times larger. */
+const SMALL_POOLS = {
+  'cairo.model.pool.capacity': 64,
+  'cairo.expression.pool.capacity': 512,
+  'cairo.column.pool.capacity': 256,
+  'cairo.lexer.pool.capacity': 128,
+};
 
 /** A file of a column grows by a page, and is made with one: of the processor time of tests, whose tables are many and small, half of QuestDB's. */
 const SMALL_PAGES = Object.fromEntries(
@@ -158,7 +166,7 @@ const SMALL_PAGES = Object.fromEntries(
 );
 
 /** Threads that look for work: after so many looks in vain they sleep a millisecond, after so many more ten. */
-const POOLS = ['shared', 'pg', 'wal.apply', 'mat.view.refresh', 'view.compiler', 'export', 'http.min'];
+const POOLS = ['shared', 'pg', 'wal.apply', 'view.compiler', 'export', 'http.min'];
 const LOOKS = 50;
 const LOOKS_ASLEEP = 200;
 

@@ -1,4 +1,5 @@
 /** `npm run demo`: the whole service on embedded engines and simulated venues; needs no network once installed. */
+import { FEW_ARENAS } from '../engines/java.ts';
 import { simulatedVenues } from '../simulator/venues/index.ts';
 import { SMALL_YOUNG_GENERATION } from './processes.ts';
 import { runService } from './run-service.ts';
@@ -14,5 +15,5 @@ const { SIM_RATE = String(venues.length * Number(SIM_LISTINGS) * FRAMES_A_LISTIN
 /** At these rates a small one takes as much processor time. */
 const NODE_OPTIONS = [process.env['NODE_OPTIONS'], SMALL_YOUNG_GENERATION].join(' ').trimStart();
 
-const settings = { SIM_LISTINGS, SIM_RATE, NODE_OPTIONS };
+const settings = { SIM_LISTINGS, SIM_RATE, NODE_OPTIONS, ...FEW_ARENAS };
 runService({ venues, source: 'simulated', settings, defaultDir: 'demo', past: true });

@@ -24,8 +24,8 @@ import {
 } from './processes.ts';
 import { startSimulator } from './simulated-venues.ts';
 
-/** Whether an unsettled payment has expired is decided by the time of the newest block, which would not advance while nobody pays. */
-const BLOCK_SECONDS = 15;
+/** Whether an unsettled payment has expired is decided by the time of the newest block, which would not advance while nobody pays. anvil keeps each block for ever (D-812). */
+const BLOCK_SECONDS = 60;
 
 export interface Service {
   readonly endpoints: ServiceEndpoints;
