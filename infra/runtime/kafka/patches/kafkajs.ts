@@ -5,6 +5,7 @@
 import './encoder.ts';
 import './record.ts';
 import './record-batch.ts';
+import './read-record.ts';
 import './group-messages.ts';
 import './request-timer.ts';
 import './lost-requests.ts';

@@ -10,6 +10,7 @@ import { computeCrc32c } from '../../../../infra/runtime/kafka/patches/crc32c.ts
 import { UnzeroedEncoder } from '../../../../infra/runtime/kafka/patches/encoder.ts';
 import { groupMessages } from '../../../../infra/runtime/kafka/patches/group-messages.ts';
 import '../../../../infra/runtime/kafka/patches/kafkajs.ts';
+import { type BatchOut, decodeRecord } from '../../../../infra/runtime/kafka/patches/read-record.ts';
 import { type EncodedRecord, encodeRecord, type RecordIn } from '../../../../infra/runtime/kafka/patches/record.ts';
 import { type BatchIn, encodeBatch } from '../../../../infra/runtime/kafka/patches/record-batch.ts';
 import { refuseOtherVersion } from '../../../../infra/runtime/kafka/patches/replace.ts';
@@ -81,6 +82,31 @@ t.test('a record has the bytes of kafkajs’s own writer', (t) => {
     const record = { offsetDelta: length, timestampDelta: -length, key: 'k', value: Buffer.alloc(length, 7) };
     t.ok(encodeRecord(record).buffer.equals(own(record).buffer), `a value of ${length} bytes`);
   }
+  t.end();
+});
+
+t.test('a record is read as kafkajs’s own reader reads it', (t) => {
+  type Reader = new (bytes: Buffer) => Parameters<typeof decodeRecord>[0];
+  const Decoder = requireOwn<Reader>('kafkajs/src/protocol/decoder');
+  const own = requireOwn<typeof decodeRecord>('kafkajs/src/protocol/recordBatch/record/v0/decoder');
+  t.not(own, decodeRecord);
+  const long = fc.oneof(fc.nat(2 ** 40), fc.bigInt({ min: -(2n ** 62n), max: 2n ** 62n })).map(String);
+  const batch: fc.Arbitrary<BatchOut> = fc.record(
+    {
+      ...{ firstOffset: long, firstTimestamp: long, maxTimestamp: fc.oneof(long, fc.constant('')) },
+      ...{ timestampType: fc.constantFrom(0, 1), magicByte: fc.constant(2), isControlBatch: fc.boolean() },
+    },
+    { requiredKeys: ['firstOffset', 'firstTimestamp', 'maxTimestamp', 'timestampType'], noNullPrototype: true },
+  );
+  const isSame = fc.property(records, batch, (record, of) => {
+    // kafkajs reads the bytes of a record without their length.
+    const framed = new Decoder(encodeRecord(record).buffer);
+    const body = framed.readVarIntBytes() ?? Buffer.alloc(0);
+    const [ours, theirs] = [new Decoder(body), new Decoder(body)];
+    t.strictSame(decodeRecord(ours, of), own(theirs, of));
+    return ours.offset === theirs.offset;
+  });
+  fc.assert(isSame, { numRuns: 2_000 });
   t.end();
 });
 
