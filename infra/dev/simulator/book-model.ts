@@ -60,9 +60,10 @@ class RandomBook implements BookModel {
   readonly #shape: BookShape;
   readonly #random: Random;
   readonly #onChange: () => void;
+  /** `hashes`: of each level, so that a change hashes only what it brings. */
   readonly #sides = {
-    b: { prices: [] as number[], sizes: [] as number[] },
-    a: { prices: [] as number[], sizes: [] as number[] },
+    b: { prices: [] as number[], sizes: [] as number[], hashes: [] as number[] },
+    a: { prices: [] as number[], sizes: [] as number[], hashes: [] as number[] },
   };
   #pending: Change[] = [];
   #hash = 0;
@@ -166,18 +167,21 @@ class RandomBook implements BookModel {
   }
 
   #set(side: Side, price: number, size: number): void {
-    const { prices, sizes } = this.#sides[side];
+    const { prices, sizes, hashes } = this.#sides[side];
     const at = findPosition(prices, price, side === 'b' ? 1 : -1);
-    const before = prices[at] === price ? (sizes[at] ?? 0) : 0;
+    const isHeld = prices[at] === price;
+    const before = isHeld ? (sizes[at] ?? 0) : 0;
     if (before === size) return;
-    if (before === 0) {
+    const hashBefore = isHeld ? (hashes[at] ?? 0) : 0;
+    const hash = this.#hashLevel(side, price, size);
+    if (size === 0) for (const list of [prices, sizes, hashes]) list.splice(at, 1);
+    else if (isHeld) [sizes[at], hashes[at]] = [size, hash];
+    else {
       prices.splice(at, 0, price);
       sizes.splice(at, 0, size);
-    } else if (size === 0) {
-      prices.splice(at, 1);
-      sizes.splice(at, 1);
-    } else sizes[at] = size;
-    this.#hash = (this.#hash ^ this.#hashLevel(side, price, before) ^ this.#hashLevel(side, price, size)) >>> 0;
+      hashes.splice(at, 0, hash);
+    }
+    this.#hash = (this.#hash ^ hashBefore ^ hash) >>> 0;
     this.#pending.push({ side, price, size, before });
     this.#onChange();
   }
