@@ -27,6 +27,8 @@ export type TaskContext = {
   readonly owned: Map<string, boolean>;
   /** Keys of books with an unpublished change, in the order of their buckets. */
   readonly pending: Set<string>;
+  /** The log's time up to which everything due was done; a batch of records has one time. */
+  advancedTo: Micros;
   /** Outputs of the current record. */
   out: Outputs;
 };

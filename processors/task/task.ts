@@ -56,6 +56,7 @@ export class Task {
       listings: new Map([...state.listings.values()].map((l) => [l.symbol, l.version.record])),
       owned: new Map(),
       pending: new Set(waiting.map(([key]) => key)),
+      advancedTo: -1,
       out: createOutputs(-1),
     };
   }

@@ -36,20 +36,27 @@ export const beginLog = ({ changeCore }: Store): void =>
     }
   });
 
-/** Does everything that is due before the record at `recordedAt` is applied. Yields after each listing: the windows of all of them end at once. */
+/**
+ * Does everything that is due before the record at `recordedAt` is applied. Connections and windows depend on that time alone, so the other records
+ * of the same time skip them. Yields after each listing: the windows of all of them end at once.
+ */
 export function* advanceTime(context: TaskContext): Interruptible {
   const { store, state, pending } = context;
-  expireConnections(store, createSpanChange(context));
+  const isLater = state.recordedAt !== context.advancedTo;
+  if (isLater) expireConnections(store, createSpanChange(context));
   for (const key of pending) {
     const book = state.books.get(key);
     if (book !== undefined && toDueInstant(book) > state.recordedAt) break;
     publishPending(context, key);
   }
-  const watermark = computeWatermark(state);
-  for (const sampling of LAYERS_BY_WINDOW_MS) yield* announceTo(context, sampling, watermark);
-  for (const sampling of LAYERS_BY_WINDOW_MS) yield* sealTo(context, sampling, watermark - SEALS_AFTER);
+  if (isLater) {
+    const watermark = computeWatermark(state);
+    for (const sampling of LAYERS_BY_WINDOW_MS) yield* announceTo(context, sampling, watermark);
+    for (const sampling of LAYERS_BY_WINDOW_MS) yield* sealTo(context, sampling, watermark - SEALS_AFTER);
+  }
   yield* sealCandles(context);
   prune(context);
+  context.advancedTo = state.recordedAt;
 }
 
 /** Layers with windows of one length. */
@@ -132,8 +139,8 @@ function* sealCandles(context: TaskContext): Interruptible {
 
 const prune = (context: TaskContext): void => {
   const { store, state } = context;
-  const sealed = Array.from(LAYERS_BY_WINDOW_MS.keys(), (ms) => state.sealed[ms] ?? 0);
-  const oldest = Math.min(state.minutesSealed, ...sealed);
+  let oldest = state.minutesSealed;
+  for (const ms of LAYERS_BY_WINDOW_MS.keys()) oldest = Math.min(oldest, state.sealed[ms] ?? 0);
   if (oldest <= state.prunedTo) return;
   store.changeCore((core) => {
     core.prunedTo = oldest;
