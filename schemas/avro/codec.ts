@@ -19,6 +19,7 @@ import {
   type WatermarkEntry,
 } from '../topics.ts';
 import { writeLevels } from './write-levels.ts';
+import './read-names.ts';
 import './write-text.ts';
 import ids from './ids.json' with { type: 'json' };
 
