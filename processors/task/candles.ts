@@ -15,6 +15,7 @@ import { listKnownLonger } from './rollups.ts';
 import { type CandleIdentity, type CandleRow, makeCandleRow } from './rows.ts';
 import type { CandleState, CandleView, ConnectionView, ListingState, ListingView, Minute, TaskView } from './state.ts';
 import { findCapabilityAt, findListingAt, findPartsWhere, type VersionTest } from './versions.ts';
+import { isEndedBy } from './windows.ts';
 
 const openCandles = (listing: ListingState, priceType: PriceType): CandleState => {
   let candles = listing.candles[priceType];
@@ -68,6 +69,10 @@ const wasUncollected = (
   const [version, capability] = [findListingAt(listing, end), findCapabilityAt(state, end)];
   return version !== null && capability !== null && !isPriceCollectedBy(version, capability, priceType);
 };
+
+/** Whether no record can prove a minute empty: it was not collected, or the listing was not listed at its end (H-07). */
+const isOutside = (context: TaskContext, series: PriceSeries, openTime: Micros): boolean =>
+  wasUncollected(context, series, openTime) || isEndedBy(series.listing, openTime + MICROS_PER_MINUTE - 1);
 
 /** After this time an answer contains every minute with trades. */
 const SETTLES_AFTER: Micros = MINUTE_SETTLES_MS * 1_000;
@@ -225,7 +230,7 @@ const proveBefore = (
   // A late record from before an unread stretch proves nothing about the minute in which that stretch ended.
   const isCut = (at: Micros): boolean => at < since && since > connection.span.from;
   const isTold = (at: Micros): boolean =>
-    isCounted(recordedAt, at + MICROS_PER_MINUTE) && !wasUncollected(context, series, at);
+    isCounted(recordedAt, at + MICROS_PER_MINUTE) && !isOutside(context, series, at);
   if (isOwn && !held.final && isTold(before)) {
     candles.minutes[before] = { ...held, final: true };
     known.push(before);
@@ -272,7 +277,7 @@ export const applyAnswer = (context: TaskContext, { connection, listing }: Subje
       candles.minutes[at] === undefined &&
       candles.proved[at] !== false &&
       isCounted(state.recordedAt, at + MICROS_PER_MINUTE) &&
-      !wasUncollected(context, series, at)
+      !isOutside(context, series, at)
     )
       proved.push(at);
   }
@@ -285,7 +290,7 @@ export const applyAnswer = (context: TaskContext, { connection, listing }: Subje
   announceMinutes(context, series, proved);
 };
 
-/** Messages received while a price was not collected are not read, so later ones prove nothing about that time. */
+/** Messages received while a price was not collected, or the listing was not listed, are not read: later ones prove nothing about that time. */
 export const forgetNewest = ({ candles }: ListingState): void => {
   for (const { newest } of Object.values(candles)) for (const span of Object.keys(newest)) delete newest[span];
 };

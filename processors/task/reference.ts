@@ -111,6 +111,8 @@ const delistSymbol = (context: TaskContext, symbol: string, receivedAt: Micros):
   if (version) writeVersion(context, version);
 };
 
+const hasEnded = ({ delisted_at: end }: ListingVersion, at: Micros): boolean => end !== null && end <= at;
+
 const writeVersion = (context: TaskContext, version: ListingVersion): void => {
   const { store, state, out } = context;
   const symbol = version.venue_symbol;
@@ -119,9 +121,11 @@ const writeVersion = (context: TaskContext, version: ListingVersion): void => {
     const collected = listCollectedNow(context, held);
     for (const key of [...context.pending].filter((pending) => state.books.get(pending)?.symbol === symbol))
       publishPending(context, key);
+    const isListedAgain = hasEnded(held.version, state.recordedAt) && !hasEnded(version, state.recordedAt);
     store.changeListing(symbol, (listing) => {
       listing.before.push(listing.version);
       listing.version = version;
+      if (isListedAgain) forgetNewest(listing);
     });
     applyTurn(context, symbol, collected);
   } else store.addListing(createListing(version));
