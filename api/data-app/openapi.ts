@@ -263,7 +263,7 @@ const RULES = [
   '* **Values**: only a reading with `status` `present` has numbers. Any other reading has a `reason` instead; with `allow_stale` the number of a stale value is under `withheld`. A missing value is never 0 and never an earlier value.',
   '* **Selections** (`where`): `base in (BTC, ETH) and quote = USDT`, on `instrument`, `base`, `venue`, `quote`, `symbol`. Without one, everything that the plan covers is selected.',
   '* **Units**: prices are in the quote currency of the listing and are never converted. Rates and spreads are fractions: 0.0001 is one basis point. Quantities are as published unless `units` is `base` or `quote`; `units` of the answer names the unit of each figure.',
-  '* **Instants** are UTC. An answer writes ISO 8601 with milliseconds or microseconds; a request may send any RFC 3339 instant or a date.',
+  '* **Instants** are UTC. An answer writes ISO 8601 with milliseconds or microseconds; a request may send an RFC 3339 instant with at most six fractional digits, or a date.',
   '* **Settled answers**: an answer about the past with `settled` true does not change as long as its rows are kept; `items_sha256` is the hash of its items.',
   '* **Tables**: history, candles and liquidations return rows as `text/csv`, `application/x-ndjson` or `application/vnd.apache.parquet` when `Accept` asks for it.',
   '* **Errors** are `{"errors": [{"code", "message", "position", "hint", "path"}]}` with every fault found. Unknown members and parameters are refused. Repeat a 429 or a 503 after `Retry-After` seconds.',

@@ -1,6 +1,6 @@
 // Common decisions of all answers about the past: the selected listings, whether the answer can still change, what is unknown (N-11, H-09).
 import { type ApiError, makeShapeFault, makeUnavailable } from '../../schemas/errors.ts';
-import { formatInstant, MICROS_PER_DAY, parseInstant } from '../../schemas/instants.ts';
+import { formatInstant, INSTANT_HINT, MICROS_PER_DAY, parseInstant } from '../../schemas/instants.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { clip } from '../../schemas/sent-text.ts';
 import { RETENTION_DAYS } from '../../schemas/tables.ts';
@@ -135,11 +135,7 @@ export const findInstantFaults = (text: string | undefined, path: string): ApiEr
   text === undefined || parseInstant(text) !== null
     ? []
     : [
-        makeShapeFault(
-          path,
-          `"${clip(text)}" is not an instant from 2000 to 2100.`,
-          'Write RFC 3339, such as 2026-01-15T12:00:00Z.',
-        ),
+        makeShapeFault(path, `"${clip(text)}" is not an instant from 2000 to 2100.`, INSTANT_HINT),
       ];
 
 /** A window whose bounds are both instants must begin before it ends. */

@@ -1,5 +1,6 @@
 // Text to tokens: longest match, in the order of the table of DQL-02.
 import type { Digits } from '../../schemas/records.ts';
+import { INSTANT_HINT } from '../../schemas/instants.ts';
 import { clip } from '../../schemas/sent-text.ts';
 import { Faults } from './faults.ts';
 import { Source } from './source.ts';
@@ -107,14 +108,11 @@ const HINTS: readonly (readonly [RegExp, string | ((text: string) => string)])[]
   [/^"/, 'Close a string with " and escape as JSON does.'],
   [/^!=$|^<>$|^≠/, describeUnequal],
   [/^==$/, 'Write "=".'],
-  [/^&&$/, 'Write "and".'],
-  [/^\|\|$/, 'Write "or".'],
+  [/^&&?$/, 'Write "and".'],
+  [/^\|\|?$/, 'Write "or".'],
   [/^;/, 'A query has no end mark; leave ";" out.'],
   [/^!/, NO_NOT],
-  [
-    /^[0-9]{4}-[0-9]{2}-[0-9]{2}/,
-    'Write an instant with a zone and at most six fractional digits, such as 2026-01-15T12:00:00Z.',
-  ],
+  [/^[0-9]{4}-[0-9]{2}-[0-9]{2}/, INSTANT_HINT],
   [/^[0-9.]+(?:[mM][sS]|[smhdSHD])$/, 'Write a whole number of one unit of s, m, h, d, such as 90s.'],
   [/^[0-9.]+e[+-]?[0-9]+(?:bps|%)?$/, 'Write a number with an exponent of at most 400 in size.'],
   [/^[0-9]|^\.[0-9]/, 'Write a number such as 0.5, 1e6, 1bps or 0.01%.'],

@@ -47,7 +47,8 @@ class QueryReader {
 
   #instant(value: unknown, path: string): AsOf | null {
     const at = typeof value === 'string' ? parseInstant(value) : null;
-    if (at === null) this.#shape.wrong(path, value, 'an instant from 2000 to 2100 such as 2026-01-15T12:00:00Z');
+    if (at === null)
+      this.#shape.wrong(path, value, 'an instant from 2000 to 2100 with a zone, such as 2026-01-15T12:00:00Z');
     return at === null ? null : { at, place: { path } };
   }
 

@@ -1,5 +1,5 @@
 // Parses tokens into the tree of a query: a condition and its clauses (DQL-06, DQL-07); continues after a fault at clauses and commas (Q-02).
-import { parseInstant } from '../../schemas/instants.ts';
+import { INSTANT_HINT, parseInstant } from '../../schemas/instants.ts';
 import { clip } from '../../schemas/sent-text.ts';
 import { ExpressionParser } from './expression-parser.ts';
 import { describeOverLimit, LIMITS } from './limits.ts';
@@ -140,13 +140,12 @@ class Parser {
   #readInstant(): AsOf | null {
     const stream = this.#stream;
     const { kind } = stream.token;
-    const hint = 'Write an instant such as 2026-01-15T12:00:00Z or 2026-01-15.';
-    if (kind !== 'instant' && kind !== 'string') stream.stop('an instant', hint);
+    if (kind !== 'instant' && kind !== 'string') stream.stop('an instant', INSTANT_HINT);
     const token = stream.take();
     const at = parseInstant(token.value);
     if (at === null) {
       const message = `"${clip(token.value)}" is not an instant from 2000 to 2100.`;
-      stream.faults.add('DQL_SYNTAX', token, { message, hint });
+      stream.faults.add('DQL_SYNTAX', token, { message, hint: INSTANT_HINT });
     }
     return at === null ? null : { at, place: token };
   }

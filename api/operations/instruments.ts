@@ -2,7 +2,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import Type, { type Static } from 'typebox';
 import { type ApiError, makeServiceError } from '../../schemas/errors.ts';
-import { formatInstant, parseInstant } from '../../schemas/instants.ts';
+import { formatInstant, INSTANT_HINT, parseInstant } from '../../schemas/instants.ts';
 import { type JsonValue, makeRawJson, writeJson } from '../../schemas/json.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { clip } from '../../schemas/sent-text.ts';
@@ -186,7 +186,7 @@ const refine = (input: Partial<Input>, spoilt: Spoilt): ApiError[] => {
     errors.push({
       code: 'DQL_JSON_SCHEMA',
       message,
-      hint: 'Write 2026-01-15T12:00:00Z or 2026-01-15.',
+      hint: INSTANT_HINT,
       path: '/as_of',
     });
   }

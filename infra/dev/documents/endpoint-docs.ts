@@ -106,7 +106,7 @@ simulated venues; their instants are moved to one hour, and their lists and maps
 ${fenceText('sh', `BASE=http://127.0.0.1:8080\nKEY=...\n${INSTANTS}\n${ARCHIVED_DAY}`)}
 
 * **Selections** (\`where\`) are the same everywhere: \`base in (BTC, ETH) and quote = USDT\`, on \`instrument\`, \`base\`, \`venue\`, \`quote\`, \`symbol\`. Without a selection, everything that the plan covers is selected.
-* **Instants** are ISO 8601 in UTC with milliseconds, or microseconds where they have them. A request may send any RFC 3339 instant or a date.
+* **Instants** are ISO 8601 in UTC with milliseconds, or microseconds where they have them. A request may send an RFC 3339 instant with at most six fractional digits, or a date.
 * **Figures** have the digits that the venue sent, or are computed from them. They are JSON numbers, or strings with \`number_format\` \`string\`. A value that is not current is withheld; \`status\` and \`reason\` give the cause.
 * **Tables**: ${printRowPaths(endpoints)} answer their rows as \`text/csv\`, \`application/x-ndjson\` or \`application/vnd.apache.parquet\` when \`Accept\` says so, each row with the members of its listing and layer; the members of the envelope are headers \`X-Service-*\`. In Parquet figures are texts with all digits, instants timestamps. A table of liquidations has events alone: \`${GAPS_HEADER}\` is the number of gaps that the JSON answer lists.
 * **HEAD** is allowed wherever GET is. A request body is JSON of at most 64 KiB. An unknown member or parameter is refused, not ignored.

@@ -98,4 +98,8 @@ t.test('an instant out of range names the range (N-03)', async (t) => {
   }
   for (const text of ['2000-01-01T00:00:00Z', '2100-01-01T00:00:00Z', undefined])
     t.same(findInstantFaults(text, '/to'), []);
+  for (const text of ['2026-11-29T18:30:00', '2026-11-29T18:30:00.123456789Z']) {
+    const hint = /a zone and at most six fractional digits/;
+    t.match(findInstantFaults(text, '/to'), [{ hint }], 'of programs that omit the zone, or write nanoseconds');
+  }
 });
