@@ -23,10 +23,11 @@ const POLICY = `default-src 'none';style-src 'sha256-${STYLE_HASH}';frame-ancest
 /** The scripts change only with a release. */
 const CACHING = 'public, max-age=60';
 
-/** The example of an operation as a query of a URL, in HTML. */
-const EXAMPLE = new URLSearchParams(anchorProof.example.input as Record<string, string>)
+/** The example of an operation as a query of a URL, in HTML; its day is that of the shell. */
+const EXAMPLE = new URLSearchParams({ ...(anchorProof.example.input as Record<string, string>), at: '' })
   .toString()
-  .replaceAll('&', '&amp;');
+  .replaceAll('&', '&amp;')
+  .replace('at=', `at=\${DAY}T12:10:00Z`);
 
 const renderPage = (baseUrl: string): string => {
   const scripts = SCRIPTS.map(
@@ -47,15 +48,16 @@ ${scripts.join('\n')}
 </ul>
 <h2>One row</h2>
 <pre tabindex="0">
+DAY=${anchorDay.example.input.day}
 curl -s -H "Authorization: Bearer $KEY" -o PROOF.json \\
   "${baseUrl}${anchorProof.path}?${EXAMPLE}"
 ${runs.join('\n')}
 </pre>
-<p>Either script is enough. URL is any node of the chain that the answer names, such as https://mainnet.base.org. Without <code>--rpc</code> the steps on the chain are
+<p>DAY is any anchored day: <code>GET /v2/archive</code> lists days, and the error for a day that is too early states the first. Either script is enough. URL is any node of the chain that the answer names, such as https://mainnet.base.org. Without <code>--rpc</code> the steps on the chain are
 skipped.</p>
 <h2>A whole table of a day</h2>
 <pre tabindex="0">
-curl -s ${baseUrl}/v2/anchors/${anchorDay.example.input.day} &gt; DAY.json
+curl -s ${baseUrl}/v2/anchors/$DAY &gt; DAY.json
 python3 verify.py DAY.json FILE... --rpc URL
 </pre>
 <p>FILE... are the final archive files of all listings of one table, in any format (<code>GET /v2/archive</code> lists them).</p>

@@ -904,6 +904,12 @@ const readFile = (name) => {
   }
 };
 
+/** The code of an error answer that was saved in place of a proof; null of anything else. */
+const readRefusalCode = (answer) => {
+  const first = isMembers(answer) && Array.isArray(answer.errors) ? answer.errors[0] : null;
+  return isMembers(first) && typeof first.code === 'string' && /^[A-Z0-9_]{1,64}$/.test(first.code) ? first.code : null;
+};
+
 const readAnswer = (name) => checkAnswer(name, readFile(name));
 
 const checkAnswer = (name, data) => {
@@ -913,6 +919,8 @@ const checkAnswer = (name, data) => {
   } catch {
     unusable(`${name} is not JSON`);
   }
+  const refused = readRefusalCode(answer);
+  if (refused !== null) unusable(`${name} is a refusal of the service (${refused}), not an answer to verify`);
   if (!isMembers(answer) || !('row' in answer || 'partitions' in answer))
     unusable(`${name} is neither a proof answer (member row) nor an answer for a day (member partitions)`);
   return answer;

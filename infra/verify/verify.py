@@ -1239,11 +1239,22 @@ def read_file(name):
         raise Unusable(f'{name} cannot be opened') from None
 
 
+def read_refusal_code(answer):
+    """The code of an error answer that was saved in place of a proof; None of anything else."""
+    errors = answer.get('errors') if isinstance(answer, Members) else None
+    first = errors[0] if isinstance(errors, list) and errors else None
+    code = first.get('code') if isinstance(first, Members) else None
+    return code if isinstance(code, str) and re.fullmatch('[A-Z0-9_]{1,64}', code) else None
+
+
 def read_answer(name):
     try:
         answer = parse_json(read_file(name))
     except Broken:
         raise Unusable(f'{name} is not JSON') from None
+    refused = read_refusal_code(answer)
+    if refused is not None:
+        raise Unusable(f'{name} is a refusal of the service ({refused}), not an answer to verify')
     if not isinstance(answer, Members) or not ('row' in answer or 'partitions' in answer):
         raise Unusable(f'{name} is neither a proof answer (member row) nor an answer for a day (member partitions)')
     return answer

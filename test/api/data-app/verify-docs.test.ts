@@ -33,6 +33,8 @@ t.test('both scripts and how they are used, without a key', async (t) => {
     401,
     'the proof it shows needs a key',
   );
+  t.match(page.body, /^DAY=\d{4}-\d{2}-\d{2}$/m, 'the day to choose is named once');
+  t.notMatch(page.body.replace(/^DAY=.+$/m, ''), /\d{4}-\d{2}-\d{2}/, 'and stands in no other line');
   t.equal((await app.inject({ url: '/docs/verify/verify.sh' })).statusCode, 404);
   t.equal((await app.inject({ method: 'POST', url: '/docs/verify' })).statusCode, 405);
 });

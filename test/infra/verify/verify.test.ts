@@ -697,6 +697,11 @@ t.test('arguments and files that cannot be used end with 2 and the usage', async
     [/^nan\.json is not JSON/, write('nan.json', '{"row":NaN}')],
     [/^list\.json is neither a proof answer/, write('list.json', [])],
     [/^error\.json is neither a proof answer/, write('error.json', { error: { code: 'NOT_FOUND' } })],
+    [/^errors\.json is neither a proof answer/, write('errors.json', { errors: [{ code: '\u001b[2J' }] })],
+    [
+      /^refusal\.json is a refusal of the service \(ANCHOR_NOT_FOUND\), not an answer to verify\n/,
+      write('refusal.json', { errors: [{ code: 'ANCHOR_NOT_FOUND', message: '"2026-01-10" has no root.' }] }),
+    ],
   ];
   await verifyByCommand(t, ['absent.json'], 2);
   for (const [reason, ...words] of cases) {
