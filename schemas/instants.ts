@@ -65,7 +65,7 @@ const readDigits = (text: string, from: number, to: number): number => {
 
 /** What a caller is told whose text `parseInstant` refuses: many programs omit the zone, or write nanoseconds (N-03). */
 export const INSTANT_HINT =
-  'Write a date, or an instant with a zone and at most six fractional digits, such as 2026-01-15T12:00:00Z.';
+  'Write an instant with a zone and at most six fractional digits, such as 2026-01-15T12:00:00Z, or a date.';
 
 /** RFC 3339 with `Z` or an offset, or a bare date, 2000 to 2100 (N-03); null for anything else. */
 export const parseInstant = (text: string): Micros | null => {

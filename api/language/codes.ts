@@ -30,6 +30,16 @@ export const listSpellings = (codes: ReadonlyMap<string, string>): readonly stri
   return held;
 };
 
+/** The base of a venue's symbol such as `BTCUSDT` or `ETH-USD`: a known base, then a known quote. */
+const findBaseOfSymbol = (folded: string, { base, quote }: Codes): string | undefined => {
+  for (const currency of quote.keys()) {
+    const at = folded.indexOf(currency, 1);
+    const found = at < 0 ? undefined : base.get(folded.slice(0, at).replace(/[-_/:]$/, ''));
+    if (found !== undefined) return found;
+  }
+  return undefined;
+};
+
 const makeSuggestion = (
   key: CodeKey,
   folded: string,
@@ -39,6 +49,11 @@ const makeSuggestion = (
   if (key === 'instrument' && asInstrument !== undefined) return `Write ${asInstrument}.`;
   const asBase = codes.base.get(folded.replace(/-PERP$/, ''));
   if (key === 'base' && asBase !== undefined) return `Write ${asBase}.`;
+  const ofSymbol = key === 'instrument' || key === 'base' ? findBaseOfSymbol(folded, codes) : undefined;
+  if (ofSymbol !== undefined) {
+    const code = key === 'base' ? ofSymbol : `${ofSymbol}-PERP`;
+    return `Write ${code}; the symbol of one venue is written as in symbol = "BTCUSDT".`;
+  }
   return near.length > 0
     ? `Did you mean ${near.slice(0, MOST_SUGGESTED).join(', ')}?`
     : 'GET /v2/instruments lists every code.';

@@ -1,6 +1,7 @@
 // Text to tokens: longest match, in the order of the table of DQL-02.
-import type { Digits } from '../../schemas/records.ts';
+
 import { INSTANT_HINT } from '../../schemas/instants.ts';
+import type { Digits } from '../../schemas/records.ts';
 import { clip } from '../../schemas/sent-text.ts';
 import { Faults } from './faults.ts';
 import { Source } from './source.ts';
@@ -113,7 +114,10 @@ const HINTS: readonly (readonly [RegExp, string | ((text: string) => string)])[]
   [/^;/, 'A query has no end mark; leave ";" out.'],
   [/^!/, NO_NOT],
   [/^[0-9]{4}-[0-9]{2}-[0-9]{2}/, INSTANT_HINT],
-  [/^[0-9.]+(?:[mM][sS]|[smhdSHD])$/, 'Write a whole number of one unit of s, m, h, d, such as 90s.'],
+  [
+    /^[0-9.]+(?:[mM][sS]|[smhdSHD]|(?:sec|min|hr|hour|day|week)[a-z]*)$/,
+    'Write a whole number of one unit of s, m, h, d, such as 90s.',
+  ],
   [/^[0-9.]+e[+-]?[0-9]+(?:bps|%)?$/, 'Write a number with an exponent of at most 400 in size.'],
   [/^[0-9]|^\.[0-9]/, 'Write a number such as 0.5, 1e6, 1bps or 0.01%.'],
   [/^['`‘’“”„«»＂＇]/, 'Write a string in double quotes, such as "BTC".'],

@@ -9,6 +9,8 @@ import { type AsOf, makeBroken, NO_CLAUSES, type Node, type OrderKey, type OwnTi
 import { readSelection, type SelectionTerms } from './where-text.ts';
 
 const CLAUSES = 'Clauses are timeframe, as of, where, select, order by.';
+/** A clause of SQL, which many write. */
+const LIMIT = 'Send limit as a member of the request, beside the query.';
 const CONDITION = 'Write a condition such as any(venues where funding > 1bps).';
 
 /** The number of items that a clause may have, their kind, and the remains of a faulty item. */
@@ -61,7 +63,7 @@ class Parser {
     const stream = this.#stream;
     if (stream.takeWord('as')) stream.expectWord('of', 'Write as of 2026-01-15T12:00:00Z.');
     if (stream.takeWord('order')) stream.expectWord('by', 'Write order by, then what to order by.');
-    return stream.stop(wanted, CLAUSES);
+    return stream.stop(wanted, stream.token.text.toLowerCase() === 'limit' ? LIMIT : CLAUSES);
   }
 
   /** Reads a part of the query that must be followed by a clause or the end; after a fault it continues at the next clause. */
