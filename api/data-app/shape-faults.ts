@@ -1,6 +1,7 @@
 // Faults of the shape that a schema describes, with the catalogue's codes and texts, each with its path (E-01 step 6, N-13, E-08).
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import { formatCount } from '../../schemas/counts.ts';
+import { parseDuration } from '../../schemas/durations.ts';
 import { type ApiError, findNearest, makeShapeFault } from '../../schemas/errors.ts';
 import { clip, describeValue, toPointerName } from '../../schemas/sent-text.ts';
 import type { Endpoint } from '../contract/endpoint.ts';
@@ -31,16 +32,30 @@ const listKnownMembers = (error: ErrorObject): string[] => {
   return Object.keys(properties as object);
 };
 
+/** Members of other APIs that are parts of a member here: that member, and what to write there. */
+const PARTS: Readonly<Record<string, readonly [member: string, hint: string]>> = {
+  instrument: ['where', 'Send where, such as instrument = BTC-PERP.'],
+  base: ['where', 'Send where, such as base = BTC.'],
+  venue: ['where', 'Send where, such as venue = okx.'],
+  quote: ['where', 'Send where, such as quote = USDT.'],
+  symbol: ['where', 'Send where, such as symbol = "BTCUSDT".'],
+  as_of: ['query', 'End the query with as of 2026-01-15T12:00:00Z.'],
+  timeframe: ['query', 'Add a clause to the query, such as timeframe 1h.'],
+  select: ['query', 'Add a clause to the query, such as select mark.'],
+  order_by: ['query', 'Add a clause to the query, such as order by max(venues, mark) desc.'],
+};
+
+const suggestMember = (name: string, known: readonly string[]): string => {
+  const [whole, hint] = (Object.hasOwn(PARTS, name) ? PARTS[name] : undefined) ?? [];
+  if (whole !== undefined && hint !== undefined && known.includes(whole)) return hint;
+  const near = findNearest(name, known);
+  if (near.length > 0) return `Did you mean ${near.join(', ')}?`;
+  return known.length > 0 ? `Members are ${known.join(', ')}.` : 'It takes no members.';
+};
+
 const makeUnknownMember = (error: ErrorObject): ApiError => {
   const name = String(error.params.additionalProperty);
-  const known = listKnownMembers(error);
-  const near = findNearest(name, known);
-  const hint =
-    near.length > 0
-      ? `Did you mean ${near.join(', ')}?`
-      : known.length > 0
-        ? `Members are ${known.join(', ')}.`
-        : 'It takes no members.';
+  const hint = suggestMember(name, listKnownMembers(error));
   return makeShapeFault(`${error.instancePath}/${toPointerName(name)}`, `"${clip(name)}" is not a member here.`, hint);
 };
 
@@ -102,10 +117,21 @@ const makeValueFault = (error: ErrorObject): ApiError => {
   }
 };
 
+/** Of durations only one of the same length is meant: `60m` looks like `30m`, and is `1h`. */
+const suggestValue = (sent: unknown, allowed: readonly string[]): string => {
+  const all = `Send one of ${allowed.join(', ')}.`;
+  if (typeof sent !== 'string') return all;
+  if (allowed.every((value) => parseDuration(value) !== null)) {
+    const ms = parseDuration(sent);
+    const same = ms === null ? undefined : allowed.find((value) => parseDuration(value) === ms);
+    return same === undefined ? all : `Write ${same}.`;
+  }
+  const near = findNearest(sent, allowed);
+  return near.length > 0 ? `Did you mean ${near.join(', ')}?` : all;
+};
+
 const makeEnumFault = ({ instancePath, params, data }: ErrorObject, name: string): ApiError => {
-  const allowed = (params.allowedValues as unknown[]).map(String);
-  const near = typeof data === 'string' ? findNearest(data, allowed) : [];
-  const hint = near.length > 0 ? `Did you mean ${near.join(', ')}?` : `Send one of ${allowed.join(', ')}.`;
+  const hint = suggestValue(data, (params.allowedValues as unknown[]).map(String));
   return makeShapeFault(instancePath, `${name} is ${describeValue(data)}, not one of its values.`, hint);
 };
 

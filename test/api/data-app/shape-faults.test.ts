@@ -104,3 +104,31 @@ t.test('a fault shows whole characters of what was sent', async (t) => {
   t.equal(faults.length, 2);
   for (const { message, path = '' } of faults) t.ok(message.isWellFormed() && path.isWellFormed(), message);
 });
+
+const findHint = (path: string, input: object): string | undefined => {
+  const endpoint = OPERATIONS.find((operation) => operation.path === `/v2/${path}`);
+  if (endpoint === undefined) throw new Error(`there is no /v2/${path}`);
+  return findShapeFaults(endpoint, input)[0]?.hint;
+};
+
+t.test(
+  'a duration in another spelling is answered with its own, never with another duration that looks like it',
+  async (t) => {
+    const hintOf = (interval: string): string | undefined =>
+      findHint('snapshots/history', { interval, from: '2026-01-01', to: '2026-01-02' });
+    t.equal(hintOf('60s'), 'Write 1m.');
+    t.equal(hintOf('60m'), 'Write 1h.');
+    for (const other of ['5s', '90m', '1w', '60', '1min'])
+      t.match(hintOf(other), /^Send one of 10s, 30s, 1m, /, `${other} is none of them`);
+  },
+);
+
+t.test('a member that belongs into the selection or the query names it', async (t) => {
+  t.equal(findHint('snapshots', { base: 'BTC' }), 'Send where, such as base = BTC.');
+  t.equal(findHint('instruments', { venue: 'okx' }), 'Send where, such as venue = okx.');
+  const query = 'any(venues where mark > 1)';
+  t.equal(findHint('screen', { query, as_of: '2026-01-01' }), 'End the query with as of 2026-01-15T12:00:00Z.');
+  t.equal(findHint('screen', { query, select: ['mark'] }), 'Add a clause to the query, such as select mark.');
+  const row = { venue: 'okx', symbol: 'BTC-USDT-SWAP', layer: 'mark', at: '2026-01-01' };
+  t.match(findHint('anchors/proof', { ...row, quote: 'USDT' }), /^Members are /, 'of an endpoint without a selection');
+});
