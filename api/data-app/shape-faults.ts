@@ -36,7 +36,7 @@ const listKnownMembers = (error: ErrorObject): string[] => {
 const PARTS: Readonly<Record<string, readonly [member: string, hint: string]>> = {
   instrument: ['where', 'Send where, such as instrument = BTC-PERP.'],
   base: ['where', 'Send where, such as base = BTC.'],
-  venue: ['where', 'Send where, such as venue = okx.'],
+  venue: ['where', 'Send venue in where; GET /v2/venues lists the codes.'],
   quote: ['where', 'Send where, such as quote = USDT.'],
   symbol: ['where', 'Send where, such as symbol = "BTCUSDT".'],
   as_of: ['query', 'End the query with as of 2026-01-15T12:00:00Z.'],
@@ -45,7 +45,7 @@ const PARTS: Readonly<Record<string, readonly [member: string, hint: string]>> =
   order_by: ['query', 'Add a clause to the query, such as order by max(venues, mark) desc.'],
 };
 
-const suggestMember = (name: string, known: readonly string[]): string => {
+const findMemberHint = (name: string, known: readonly string[]): string => {
   const [whole, hint] = (Object.hasOwn(PARTS, name) ? PARTS[name] : undefined) ?? [];
   if (whole !== undefined && hint !== undefined && known.includes(whole)) return hint;
   const near = findNearest(name, known);
@@ -55,7 +55,7 @@ const suggestMember = (name: string, known: readonly string[]): string => {
 
 const makeUnknownMember = (error: ErrorObject): ApiError => {
   const name = String(error.params.additionalProperty);
-  const hint = suggestMember(name, listKnownMembers(error));
+  const hint = findMemberHint(name, listKnownMembers(error));
   return makeShapeFault(`${error.instancePath}/${toPointerName(name)}`, `"${clip(name)}" is not a member here.`, hint);
 };
 
@@ -118,7 +118,7 @@ const makeValueFault = (error: ErrorObject): ApiError => {
 };
 
 /** Of durations only one of the same length is meant: `60m` looks like `30m`, and is `1h`. */
-const suggestValue = (sent: unknown, allowed: readonly string[]): string => {
+const findValueHint = (sent: unknown, allowed: readonly string[]): string => {
   const all = `Send one of ${allowed.join(', ')}.`;
   if (typeof sent !== 'string') return all;
   if (allowed.every((value) => parseDuration(value) !== null)) {
@@ -131,7 +131,7 @@ const suggestValue = (sent: unknown, allowed: readonly string[]): string => {
 };
 
 const makeEnumFault = ({ instancePath, params, data }: ErrorObject, name: string): ApiError => {
-  const hint = suggestValue(data, (params.allowedValues as unknown[]).map(String));
+  const hint = findValueHint(data, (params.allowedValues as unknown[]).map(String));
   return makeShapeFault(instancePath, `${name} is ${describeValue(data)}, not one of its values.`, hint);
 };
 
