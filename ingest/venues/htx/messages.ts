@@ -175,17 +175,16 @@ const toPushedMark = (subject: Subject, element: Fields): Mapped | null => {
   return mark === null ? null : toMapped(subject, 'mark', { mark, index: null });
 };
 
-/** The coming settlement: answers call it `funding_time`, pushes `settlement_time` (their `funding_time` is when the rate was computed). */
-const mapFunding = (settlement: 'funding_time' | 'settlement_time'): Mapper =>
-  mapSwap((subject, element) => {
-    const funding = readFigureOrNull(element.funding_rate, 'funding_rate');
-    const next_funding_at = readMsOrNull(element[settlement], settlement);
-    if (funding === null && next_funding_at === null) return [];
-    return [toMapped(subject, 'funding', { funding, funding_interval_ms: null, next_funding_at })];
-  });
+/** A push calls the coming settlement `settlement_time`; its `funding_time` is when the rate was computed. */
+const mapPushedFunding = mapSwap((subject, element) => {
+  const funding = readFigureOrNull(element.funding_rate, 'funding_rate');
+  const next_funding_at = readMsOrNull(element.settlement_time, 'settlement_time');
+  if (funding === null && next_funding_at === null) return [];
+  return [toMapped(subject, 'funding', { funding, funding_interval_ms: null, next_funding_at })];
+});
 
-/** v5 has the coming settlement and the one after it, which define the interval. */
-const mapNextFunding = mapSwap((subject, element) => {
+/** An answer calls the coming settlement `funding_time`. One of v5, or an old one of v1, has the settlement after it too: the two define the interval. */
+const mapFunding = mapSwap((subject, element) => {
   const next_funding_at = readMsOrNull(element.funding_time, 'funding_time');
   const after = readMsOrNull(element.next_funding_time, 'next_funding_time');
   const isKnown = next_funding_at !== null && after !== null && after > next_funding_at;
@@ -321,20 +320,20 @@ const TOPICS: ReadonlyMap<string, Mapper> = new Map([
 ]);
 
 const NOTICES: ReadonlyMap<string, Mapper> = new Map([
-  ['funding_rate', mapFunding('settlement_time')],
+  ['funding_rate', mapPushedFunding],
   ['liquidation_orders', mapLiquidation],
 ]);
 
 const ANSWERS: ReadonlyMap<string, Mapper> = new Map([
   ['batch_merged', mapDetail],
   ['swap_index', mapIndex],
-  ['swap_funding_rate', mapFunding('funding_time')],
-  ['swap_batch_funding_rate', mapFunding('funding_time')],
+  ['swap_funding_rate', mapFunding],
+  ['swap_batch_funding_rate', mapFunding],
   ['swap_open_interest', mapOpenInterest],
   // A list (v3), or one within an object (v1).
   ['swap_liquidation_orders', mapLiquidation],
   // v5.
   ['open_interest', mapOpenInterest],
-  ['funding_rate', mapNextFunding],
+  ['funding_rate', mapFunding],
   ['liquidation_orders', mapClosedPosition],
 ]);

@@ -444,6 +444,28 @@ t.test('a pushed rate without its settlement names none: its funding time is whe
   t.end();
 });
 
+// An answer of 2020 as cryptofeed quotes it (`huobi_swap.py`); today the venue leaves the settlement after the coming one out.
+t.test('an answer of v1 that names the settlement after the coming one states the interval', (t) => {
+  const rate = {
+    ...{ estimated_rate: '0.000100000000000000', funding_rate: '-0.000362360011416593', contract_code: 'BTC-USD' },
+    ...{ symbol: 'BTC', fee_asset: 'BTC', funding_time: '1603872000000', next_funding_time: '1603900800000' },
+  };
+  const asked = (path: string, data: unknown): unknown =>
+    map(answer(`${REST_URL}/${path}`, { status: 'ok', data, ts: 1603866304635 }));
+  const at = [1603866304635, null] as const;
+  const values = { ...(funding('-0.000362360011416593', 1603872000000) as object), funding_interval_ms: 28800000 };
+  const expected = [record('funding', 'BTC-USD', at, values)];
+  t.same(asked('swap-api/v1/swap_funding_rate?contract_code=BTC-USD', rate), expected);
+  t.same(asked('swap-api/v1/swap_batch_funding_rate', [rate]), expected);
+  for (const after of [undefined, null, '', '0', '1603872000000', '1603843200000'])
+    t.same(
+      asked('swap-api/v1/swap_batch_funding_rate', [{ ...rate, next_funding_time: after }]),
+      [record('funding', 'BTC-USD', at, funding('-0.000362360011416593', 1603872000000))],
+      JSON.stringify(after) ?? 'absent',
+    );
+  t.end();
+});
+
 // Answers as ccxt 4.5.90 quotes them (`htx.py`); not every one is of a swap.
 t.test('answers of v5: open interest, the coming rate with its interval, liquidations', (t) => {
   const asked = (path: string, data: unknown): unknown =>
