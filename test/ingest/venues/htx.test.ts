@@ -16,6 +16,8 @@ const BINARY = 'cryptofeed-swap-ws-2-binary-frames.ndjson.gz';
 
 const TARDIS = 'tardis-tests-huobi-dm-linear-swap.ndjson';
 
+const SINGLES = 'crypto-msg-parser-swap-singles.ndjson';
+
 const REST = 'jkorf-rest-examples.ndjson';
 
 const WS = 'jkorf-ws-examples.ndjson';
@@ -249,6 +251,48 @@ const CASES: readonly Case[] = [
         trades: 1,
         closed: null,
       }),
+    ],
+  },
+  {
+    name: 'a trade of a coin-margined swap counts contracts too',
+    from: [SINGLES, 1],
+    records: [record('trade', 'BTC-USD', [1616233683352, null], trade('842306997050000', 'buy', '58666.3', '6'))],
+  },
+  { name: 'a contract that is dated by its quarter is not collected', from: [SINGLES, 2], records: [] },
+  {
+    name: 'rates of all coin-margined swaps in one topic, one of them below zero',
+    from: [SINGLES, 3],
+    records: [
+      record('funding', 'BTC-USD', [1654174017332, null], funding('0.000046774664737679', 1654185600000)),
+      record('funding', 'ETH-USD', [1654174017332, null], funding('-0.000050627986553411', 1654185600000)),
+    ],
+  },
+  {
+    name: 'a candle of a coin-margined swap counts contracts, and has no turnover in dollars',
+    from: [SINGLES, 4],
+    records: [
+      record('candle', 'BTC-USD', [1662710342762, null], {
+        open_time: 1662710340000_000,
+        price_type: 'trade',
+        timeframe: '1m',
+        open: '20635.1',
+        high: '20635.1',
+        low: '20635.1',
+        close: '20635.1',
+        volume: '682',
+        volume_unit: 'contracts',
+        turnover: null,
+        trades: 5,
+        closed: null,
+      }),
+    ],
+  },
+  {
+    name: 'the day of a coin-margined swap has no turnover in dollars',
+    from: [SINGLES, 5],
+    records: [
+      record('ticker', 'BTC-USD', [1654164360125, null], { last: '29925' }),
+      record('stats', 'BTC-USD', [1654164360125, null], stats('4074828', null)),
     ],
   },
 ];

@@ -7,6 +7,8 @@ import { BANDS, makeCandles, venueBench } from '../../support/venues/venue-check
 
 const { lineOf, map, mapLine, listingsOf, frame, answer, record, codeOf } = venueBench(kucoin);
 
+const SINGLES = 'crypto-msg-parser-swap-singles.ndjson';
+
 const JKORF_REST = 'jkorf-rest-examples.ndjson';
 
 const JKORF_WS = 'jkorf-ws-examples.ndjson';
@@ -165,6 +167,74 @@ t.test('recorded frames give the records that their bytes contain', (t) => {
       SDK_WS,
       9,
       [record('ticker', 'XBTUSDTM', [1731679215637, null], { last: '90147.7' })],
+    ],
+    [
+      'a trade of 2021: the data comes before its topic, the id is no number, the stamp is in nanoseconds',
+      SINGLES,
+      1,
+      [
+        record('trade', 'XBTUSDM', [micros(1616362601277456), null], {
+          id: '6057bc693c7feb6705f9a248',
+          side: 'buy',
+          price: '57798',
+          quantity: '5000',
+          quantity_unit: 'contracts',
+        }),
+      ],
+    ],
+    ['a dated contract is not collected', SINGLES, 2, []],
+    [
+      'best levels of 2022: prices with zeros at their end',
+      SINGLES,
+      3,
+      [
+        record('book', 'XBTUSDM', [1653991142662, null], {
+          kind: 'snapshot',
+          bids: [
+            ['31528', '2856'],
+            ['31527', '10034'],
+            ['31525', '6266'],
+            ['31524', '5043'],
+            ['31521', '85'],
+          ],
+          asks: [
+            ['31529', '12725'],
+            ['31530', '21214'],
+            ['31531', '6090'],
+            ['31532', '44385'],
+            ['31538', '85'],
+          ],
+          sequence: '1638556032307',
+        }),
+      ],
+    ],
+    [
+      'an inverse day in which the price fell',
+      SINGLES,
+      4,
+      [
+        record('ticker', 'XBTUSDM', [micros(1654165850007823), null], { last: '29887' }),
+        record('stats', 'XBTUSDM', [micros(1654165850007823), null], {
+          volume_24h: '43626228',
+          volume_unit: 'contracts',
+          turnover_24h: null,
+          change_24h: '-0.0535',
+        }),
+      ],
+    ],
+    [
+      'a linear day in which the price fell',
+      SINGLES,
+      5,
+      [
+        record('ticker', 'XBTUSDTM', [micros(1654165885016336), null], { last: '29926' }),
+        record('stats', 'XBTUSDTM', [micros(1654165885016336), null], {
+          volume_24h: '58142.397',
+          volume_unit: 'base',
+          turnover_24h: '1766775651.6259518',
+          change_24h: '-0.0524',
+        }),
+      ],
     ],
   ] as const)
     t.same(mapLine(file, line), records, `${what} (${file}:${line})`);
