@@ -2,8 +2,7 @@
 import t from 'tap';
 import { begin, listCandles, reach, toMinute } from '../../support/tasks/minute-logs.ts';
 import { SECOND, type TestLog } from '../../support/tasks/task-driver.ts';
-import { BAR, kline } from '../../support/tasks/task-logs.ts';
-import { reference } from '../support/task-logs.ts';
+import { BAR, kline, reference } from '../../support/tasks/task-logs.ts';
 
 /** Volume or cause of each minute from the first one. */
 const listMinutes = (log: TestLog, count: number) => {
