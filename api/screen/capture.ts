@@ -32,6 +32,8 @@ export type CapturedColumn = {
   readonly units: Units | null;
   /** Of the newest element, where its double does not give them back. */
   readonly digits: Digits | null;
+  /** As `digits`, of each element of a column to convert; null when none has any. */
+  readonly exact: readonly (Digits | null)[] | null;
 };
 type AbsentColumn = Unknown & { readonly units?: Units | null };
 export type Captured = CapturedColumn | AbsentColumn;
@@ -205,15 +207,17 @@ const copyHeld = ({ column, last, bars, isHeld }: Stretch): Float64Array => {
 const captureColumn = (stretch: Stretch, selected: Selected, { now, units: mode }: CaptureOptions): CapturedColumn => {
   const { column, spec, last, bars } = stretch;
   const units = readUnits(stretch, selected);
+  const isConverted = units !== null && mode !== 'published';
   const elements = explain(copyHeld(stretch), stretch, { selected, now });
   return {
     elements: units === null || mode !== 'published' ? elements : keepOneUnit(elements, units),
     end: last * findLength(spec),
     receivedAt: stretch.isHeld(last) ? column.receivedAt(last) : null,
     received: spec.kind === 'candles' && spec.member === 'present' ? column.copyReceived(last, bars) : null,
-    recorded: units === null || mode === 'published' ? null : column.copyRecorded(last, bars),
+    recorded: isConverted ? column.copyRecorded(last, bars) : null,
     units,
     digits: column.digitsOf(last),
+    exact: isConverted ? column.copyDigits(last, bars) : null,
   };
 };
 

@@ -57,7 +57,7 @@ const convert = (
   column: CapturedColumn,
   of: { length: Micros; marks: Marks },
 ): { readonly elements: Elements; readonly digits: Digits | null } => {
-  const { elements, end, recorded, digits: newest } = column;
+  const { elements, end, recorded, exact } = column;
   const { values } = elements;
   const converted = new Float64Array(values.length).fill(Number.NaN);
   let reasons = elements.reasons?.slice() ?? null;
@@ -71,10 +71,9 @@ const convert = (
     const unit = findUnitAt(column, i, version);
     const mode = facts.terms.units;
     const mark = needsMark(unit, mode, listing) ? of.marks(at) : null;
-    const isNewest = i === values.length - 1;
-    const published = (isNewest ? newest : null) ?? formatDouble(values[i] as number);
+    const published = exact?.[i] ?? formatDouble(values[i] as number);
     const digits = convertQuantity({ digits: published, unit, mode, listing, mark });
-    if (isNewest) shown = digits;
+    if (i === values.length - 1) shown = digits;
     if (digits !== null) converted[i] = Number(digits);
     else {
       reasons ??= new Uint8Array(values.length);

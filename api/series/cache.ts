@@ -116,6 +116,8 @@ export class SeriesCache implements Columns {
   readonly #loading = new Map<string, Loading>();
   /** Columns that rows of a listing may belong to, loaded or being loaded. */
   readonly #byListing = new Map<string, Set<Target>>();
+  /** Of each held column when it was added: its digits come and go. */
+  readonly #sizes = new Map<Target, number>();
   #bytes = 0;
 
   constructor(live: LiveMemory, mostBytes = MOST_BYTES) {
@@ -199,7 +201,9 @@ export class SeriesCache implements Columns {
       }
       if (held !== undefined) this.#drop(key, held);
       this.#columns.set(key, target);
-      this.#bytes += target.column.bytes;
+      const { bytes } = target.column;
+      this.#sizes.set(target, bytes);
+      this.#bytes += bytes;
     }
     for (const [key, oldest] of this.#columns) {
       if (this.#bytes <= this.#mostBytes) return;
@@ -217,7 +221,8 @@ export class SeriesCache implements Columns {
 
   #drop(key: string, target: Target): void {
     this.#columns.delete(key);
-    this.#bytes -= target.column.bytes;
+    this.#bytes -= this.#sizes.get(target) ?? 0;
+    this.#sizes.delete(target);
     this.#unfollow(target);
   }
 

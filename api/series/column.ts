@@ -6,6 +6,8 @@ export const NOTHING_RECEIVED = Number.NEGATIVE_INFINITY;
 /** Periods kept free at the newest end when a full column moves on. */
 const SLACK = 64;
 const BYTES_A_FIGURE = 8;
+/** About, with their place in the map. */
+const BYTES_OF_DIGITS = 100;
 /** Newest periods whose digits, and instants of coming, are kept: only those of the newest usable one are looked at, which lies at most 100 s back. */
 const NEWEST_PERIODS = 8;
 
@@ -43,11 +45,14 @@ type ColumnOptions = {
   readonly keepsLastRow?: boolean;
 };
 
+const forgetBefore = (kept: Map<number, unknown>, first: number): void => {
+  for (const held of kept.keys()) if (held < first) kept.delete(held);
+};
+
 /** Keeps a value of the newest periods alone. */
 const keepNewest = <T>(kept: Map<number, T>, period: number, value: T): void => {
   kept.set(period, value);
-  const oldest = Math.max(...kept.keys()) - NEWEST_PERIODS;
-  for (const held of kept.keys()) if (held <= oldest) kept.delete(held);
+  forgetBefore(kept, Math.max(...kept.keys()) - NEWEST_PERIODS + 1);
 };
 
 const makeNone = (room: number): Float64Array => new Float64Array(room).fill(Number.NaN);
@@ -60,6 +65,8 @@ export class Column {
   #recorded: Float64Array | null;
   #units: Uint8Array | null;
   readonly #digits = new Map<number, Digits>();
+  /** Digits of every period of a column of quantities: conversions start from them. */
+  readonly #exact: Map<number, Digits> | null;
   /** When the first candle of a period came: a later one of the period replaces its figures, not this (H-13). */
   readonly #came = new Map<number, Micros>();
   readonly #last: number;
@@ -76,6 +83,7 @@ export class Column {
     this.#received = makeNone(room);
     this.#recorded = isSampled || isQuantity ? makeNone(room) : null;
     this.#units = isQuantity ? new Uint8Array(room) : null;
+    this.#exact = isQuantity ? new Map() : null;
   }
 
   /** Every period from here on is known; what lies before must be loaded. */
@@ -84,7 +92,8 @@ export class Column {
   }
 
   get bytes(): number {
-    return this.#kept().length * this.#values.length * BYTES_A_FIGURE + (this.#units?.length ?? 0);
+    const figures = this.#kept().length * this.#values.length * BYTES_A_FIGURE;
+    return figures + (this.#units?.length ?? 0) + (this.#exact?.size ?? 0) * BYTES_OF_DIGITS;
   }
 
   /**
@@ -103,13 +112,29 @@ export class Column {
     this.#received[i] = received;
     if (this.#recorded !== null) this.#recorded[i] = recorded;
     if (this.#units !== null) this.#units[i] = unitsDiffer ? DIFFERENT : UNITS.indexOf(unit);
-    if (digits === undefined) this.#digits.delete(period);
-    else keepNewest(this.#digits, period, digits);
+    this.#keepDigits(period, digits);
+  }
+
+  #keepDigits(period: number, digits: Digits | undefined): void {
+    if (digits === undefined) {
+      this.#digits.delete(period);
+      this.#exact?.delete(period);
+      return;
+    }
+    keepNewest(this.#digits, period, digits);
+    this.#exact?.set(period, digits);
   }
 
   /** The figure of a period where its double does not give it back; null where it does, or there is none. */
   digitsOf(period: number): Digits | null {
     return this.#digits.get(period) ?? null;
+  }
+
+  /** As `copy`, of the digits of quantities that a double does not give back; null when there are none. */
+  copyDigits(last: number, count: number): readonly (Digits | null)[] | null {
+    const exact = this.#exact;
+    if (exact === null || exact.size === 0) return null;
+    return Array.from({ length: count }, (_, i) => exact.get(last - count + 1 + i) ?? null);
   }
 
   #noteComing(period: number, { received, recorded, cameAt = recorded }: PeriodValue): void {
@@ -188,5 +213,6 @@ export class Column {
     this.#units?.copyWithin(0, by);
     this.#units?.fill(0, this.#units.length - by);
     this.#first += step;
+    if (this.#exact !== null) forgetBefore(this.#exact, this.#first);
   }
 }

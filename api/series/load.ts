@@ -29,9 +29,11 @@ const NONE = Number.NaN;
 /** The unit as the row states it: rows contain only the service's own units. */
 const toUnit = (text: string | null | undefined): QuantityUnit | null => (text ?? null) as QuantityUnit | null;
 
-/** Digits that a double does not give back, of the kind of row whose figures are printed as they are (N-05 rule 1, D-49). */
-const toExact = (digits: Digits | undefined, spec: ColumnSpec): Digits | undefined =>
-  digits === undefined || spec.kind === 'layer' || isExactDouble(digits) ? undefined : digits;
+/** Digits that a double does not give back, of figures that are printed as they are or converted (N-05, D-49, D-826). */
+const toExact = (digits: Digits | undefined, spec: ColumnSpec): Digits | undefined => {
+  const isComputed = spec.kind === 'layer' && !isQuantitySpec(spec);
+  return digits === undefined || isComputed || isExactDouble(digits) ? undefined : digits;
+};
 
 /** Whether a candle without this figure lacks it because its minutes count in different units (H-13). */
 const lacksUnit = (spec: ColumnSpec, value: number, nullReasons: string | null | undefined): boolean =>
@@ -99,10 +101,10 @@ const makeStatement = (
       ` AND status = 'present' AND NOT late AND listing IN (${listPlaceholders(listings, 4)})`;
     return { text, values: [from, to, group.priceType, group.timeframe, ...listings], among: listings };
   }
-  const unit = hasQuantity(group.layer) ? 'last(quantity_unit)' : 'NULL';
+  const [digits, unit] = hasQuantity(group.layer) ? ['last(digits)', 'last(quantity_unit)'] : ['NULL', 'NULL'];
   const text =
     `SELECT listing, (at::long - 1) / ${length} + 1 period, last(received_at)::long received_at,` +
-    ` last(recorded_at)::long recorded_at, last(status) status, NULL digits, ${unit} quantity_unit, NULL null_reasons${columns.map((c) => `, last(${c}) ${c}`).join('')} FROM ${table}` +
+    ` last(recorded_at)::long recorded_at, last(status) status, ${digits} digits, ${unit} quantity_unit, NULL null_reasons${columns.map((c) => `, last(${c}) ${c}`).join('')} FROM ${table}` +
     ` WHERE at > $1 AND at <= $2 AND received_at IS NOT NULL AND NOT late AND listing IN (${listPlaceholders(listings, 2)})` +
     ' GROUP BY listing, period';
   return { text, values: [from, to, ...listings], among: listings };

@@ -55,6 +55,7 @@ const captured = (need: Need, { columns }: SlowListing): Captured => {
     recorded: null,
     units: null,
     digits: null,
+    exact: null,
   };
 };
 

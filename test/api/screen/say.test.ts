@@ -272,7 +272,7 @@ t.test('a figure that cannot be converted leaves its layer present (L-07)', asyn
     ...computed,
     from: [{ value: null, status: 'present' }],
   });
-  const column = { end: NOW, receivedAt: NOW, received: null, recorded: null, units: null, digits: null };
+  const column = { end: NOW, receivedAt: NOW, received: null, recorded: null, units: null, digits: null, exact: null };
   const elements = {
     values: Float64Array.of(Number.NaN, Number.NaN),
     reasons: Uint8Array.of(UNIT_UNKNOWN_AT, UNIT_UNKNOWN_AT),
@@ -304,7 +304,7 @@ t.test('a count was received with the newest candle among its periods (DQL-29)',
     const newest = received.at(-1) ?? none;
     const receivedAt = Number.isFinite(newest) ? newest : null;
     const column = { end: NOW, receivedAt, received: Float64Array.from(received), recorded: null, units: null };
-    const windows: Windows = new Map([[toSpecId(minutes), { ...column, digits: null, elements }]]);
+    const windows: Windows = new Map([[toSpecId(minutes), { ...column, digits: null, exact: null, elements }]]);
     t.match(
       show(market(), `gaps(${count}, 1m)`, 'published', windows)[0],
       {

@@ -121,6 +121,27 @@ t.test(
   },
 );
 
+t.test('a column of quantities keeps the digits of every period, and counts their bytes', async (t) => {
+  const DIGITS = '1.00000000000000000001';
+  const fill = (isQuantity: boolean): Column => {
+    const column = new Column(1, 40, { isQuantity, isOfPast: true });
+    for (let period = 1; period <= 40; period++) column.put(period, { value: 1, received: period, digits: DIGITS });
+    return column;
+  };
+  t.equal(new Column(1, 40).copyDigits(40, 2), null);
+  const quantities = fill(true);
+  t.same(quantities.copyDigits(41, 3), [DIGITS, DIGITS, null]);
+  t.equal(quantities.copyDigits(40, 40)?.filter((digits) => digits === DIGITS).length, 40);
+  t.ok(quantities.bytes > new Column(1, 40, { isQuantity: true, isOfPast: true }).bytes);
+  t.equal(fill(false).copyDigits(40, 40), null, 'prices are not converted');
+  quantities.put(40, { value: 2, received: 50 });
+  t.same(quantities.copyDigits(40, 1), [null], 'a later figure that its double gives back');
+  const moving = new Column(1, 4, { isQuantity: true });
+  moving.put(1, { value: 1, received: 1, digits: DIGITS });
+  moving.put(500, { value: 1, received: 500 });
+  t.equal(moving.copyDigits(500, 500), null, 'they go with their periods');
+});
+
 t.test('a window belongs to the period it ends in', async (t) => {
   t.equal(toWindowPeriod(120, 60), 2);
   t.equal(toWindowPeriod(121, 60), 3);

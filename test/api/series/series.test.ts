@@ -449,6 +449,35 @@ t.test(
 );
 
 t.test(
+  'every element of a series converts from its digits, from the store and from memory (N-05, DQL-33h)',
+  async (t) => {
+    const LONG = '735864129.091224929158';
+    const makeRows = (symbol: string): Row[] => [
+      hourly({ venue: 'binance', symbol }, NOON - 3 * HOUR, { close: '8', volume: LONG }),
+      hourly({ venue: 'binance', symbol }, NOON - 2 * HOUR, { close: '9', volume: '0' }),
+      hourly({ venue: 'binance', symbol }, NOON - HOUR, { close: '10', volume: '0' }),
+    ];
+    const feed = newFeed();
+    for (const base of ['DOT', 'UNI']) {
+      const names = { instrument: `${base}-PERP`, base, venue_symbol: `${base}USDT` };
+      feed.list(listing('binance', listingValues({ multiplier: '0.001', ...names })));
+    }
+    await write(makeRows('DOTUSDT'));
+    for (const row of makeRows('UNIUSDT')) feed.entry('binance', { kind: 'sealed', symbol: 'UNIUSDT', row });
+    const ask = await screener(feed);
+    const expressions = ['prev(volume, 2)', 'rolling_sum(volume, 3)'];
+    const query = `select ${expressions.join(', ')} timeframe 1h where base in (DOT, UNI)`;
+    // The nearest double to 735864.129091224929158; from the double of the volume it would be 735864.1290912249.
+    const converted = expressions.map(() => 735864.129091225);
+    for (const at of ['', ` as of ${formatInstant(NOON)}`]) {
+      const { instruments } = await ask({ query: query + at, units: 'base' });
+      const found = instruments.map(({ venues }) => Object.values(venues[0]?.values ?? {}).map(worth));
+      t.same(found, [converted, converted], at);
+    }
+  },
+);
+
+t.test(
   'quantities of series convert by the version that held when the row was recorded (design section 5)',
   async (t) => {
     const feed = newFeed();
