@@ -36,7 +36,7 @@ const listKnownMembers = (error: ErrorObject): string[] => {
 const PARTS: Readonly<Record<string, readonly [member: string, hint: string]>> = {
   instrument: ['where', 'Send where, such as instrument = BTC-PERP.'],
   base: ['where', 'Send where, such as base = BTC.'],
-  venue: ['where', 'Send venue in where; GET /v2/venues lists the codes.'],
+  venue: ['where', 'Send where with a term venue = CODE.'],
   quote: ['where', 'Send where, such as quote = USDT.'],
   symbol: ['where', 'Send where, such as symbol = "BTCUSDT".'],
   as_of: ['query', 'End the query with as of 2026-01-15T12:00:00Z.'],

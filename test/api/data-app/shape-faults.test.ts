@@ -125,7 +125,7 @@ t.test(
 
 t.test('a member that belongs into the selection or the query names it', async (t) => {
   t.equal(findHint('snapshots', { base: 'BTC' }), 'Send where, such as base = BTC.');
-  t.equal(findHint('instruments', { venue: 'okx' }), 'Send venue in where; GET /v2/venues lists the codes.');
+  t.equal(findHint('instruments', { venue: 'okx' }), 'Send where with a term venue = CODE.');
   const query = 'any(venues where mark > 1)';
   t.equal(findHint('screen', { query, as_of: '2026-01-01' }), 'End the query with as of 2026-01-15T12:00:00Z.');
   t.equal(findHint('screen', { query, select: ['mark'] }), 'Add a clause to the query, such as select mark.');
