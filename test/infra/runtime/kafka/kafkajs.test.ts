@@ -12,7 +12,7 @@ import { groupMessages } from '../../../../infra/runtime/kafka/patches/group-mes
 import '../../../../infra/runtime/kafka/patches/kafkajs.ts';
 import { type BatchOut, decodeRecord } from '../../../../infra/runtime/kafka/patches/read-record.ts';
 import { type EncodedRecord, encodeRecord, type RecordIn } from '../../../../infra/runtime/kafka/patches/record.ts';
-import { type BatchIn, encodeBatch } from '../../../../infra/runtime/kafka/patches/record-batch.ts';
+import { type BatchIn, encodeBatch, encodeSentBatch } from '../../../../infra/runtime/kafka/patches/record-batch.ts';
 import { refuseOtherVersion } from '../../../../infra/runtime/kafka/patches/replace.ts';
 
 const require = createRequire(import.meta.url);
@@ -151,6 +151,30 @@ t.test('a batch has the bytes of kafkajs’s own writer, with each codec', async
   await fc.assert(isSame, { numRuns: 1_000 });
 });
 
+t.test('a batch with few bytes is sent without its codec, and read as it was', async (t) => {
+  type Reader = new (bytes: Buffer) => unknown;
+  type Batch = { readonly records: readonly { readonly value: Buffer }[] };
+  const Decoder = requireOwn<Reader>('kafkajs/src/protocol/decoder');
+  const read = requireOwn<(bytes: unknown) => Promise<Batch>>('kafkajs/src/protocol/recordBatch/v0/decoder');
+  const attributesAt = 22;
+  // A record of this length without a key has nine bytes beside its value.
+  for (const [length, codec] of [
+    [0, 0],
+    [502, 0],
+    [503, 1],
+    [5_000, 1],
+  ] as const) {
+    const value = Buffer.alloc(length, 7);
+    const batch = await encodeSentBatch({ compression: 1, records: [encodeRecord({ value })] });
+    t.equal(batch.buffer[attributesAt], codec, `${length} bytes`);
+    const { records } = await read(new Decoder(batch.buffer));
+    t.same(
+      records.map((record) => record.value),
+      [value],
+    );
+  }
+});
+
 t.test('an encoder holds what was written to it, whatever memory it was given', (t) => {
   const Own = requireOwn<typeof UnzeroedEncoder>('kafkajs/src/protocol/encoder') as unknown as typeof UnzeroedEncoder;
   t.not(Own, UnzeroedEncoder);
@@ -186,8 +210,9 @@ t.test('an encoder holds what was written to it, whatever memory it was given', 
 
 t.test('the client in use has the replaced parts', (t) => {
   t.equal(require('kafkajs/src/protocol/encoder'), UnzeroedEncoder);
-  t.equal(require('kafkajs/src/protocol/recordBatch/v0').RecordBatch, encodeBatch);
+  t.equal(require('kafkajs/src/protocol/recordBatch/v0').RecordBatch, encodeSentBatch);
   t.equal(require('kafkajs/src/protocol/recordBatch/record/v0'), encodeRecord);
+  t.equal(require('kafkajs/src/protocol/recordBatch/record/v0/decoder'), decodeRecord);
   t.equal(require('kafkajs/src/producer/groupMessagesPerPartition'), groupMessages);
   t.end();
 });
