@@ -124,9 +124,13 @@ const toReceivedAt = (ms: unknown): Micros | null => {
   return at >= 0 && at <= LATEST ? at : null;
 };
 
+/** Venues send no white space between members; a tool that wrote a recording anew may have added some. */
+const readSequence = (venue: Venue, raw: string): Chain | null =>
+  venue.sequence(/[{[:,]\s/.test(raw) ? raw.replace(/("(?:[^"\\]|\\.)*")|\s+/g, '$1') : raw);
+
 /** The request of a book whose own is not recorded: its update id lies on one symbol's chain of diffs, which proves the symbol. */
 const guessRequest = (venue: Venue, raw: string, attribute: Reading['attribute']): string | null => {
-  const chain = venue.sequence(raw);
+  const chain = readSequence(venue, raw);
   if (chain?.kind !== 'snapshot' || chain.symbol !== '' || chain.last === null) return null;
   const symbol = attribute(chain.last);
   return symbol === null ? null : (venue.bookSnapshot?.({ venue_symbol: symbol }, venue.endpoints).url ?? null);
@@ -138,7 +142,7 @@ const readChains = async (venue: Venue, path: string): Promise<(id: bigint) => s
   let hasStrays = false;
   for await (const text of readLines(path)) {
     const line = parseLine(text);
-    const chain = line?.dir === 'in' ? venue.sequence(line.raw) : null;
+    const chain = line?.dir === 'in' ? readSequence(venue, line.raw) : null;
     if (chain?.kind === 'snapshot' && chain.symbol === '') hasStrays = true;
     if (chain?.kind !== 'update') continue;
     const links = chains.get(chain.symbol);

@@ -284,6 +284,29 @@ t.test(
   },
 );
 
+t.test(
+  'white space between the members of a message does not hide whose an answer without a request is (D-09)',
+  async (t) => {
+    const lines = [
+      diff(9, 12, 8, ['5', '7']),
+      rest('inside the capture', { lastUpdateId: 10, T: 1_700_000_000_000, bids: [['5', '1']], asks: [['6', '1']] }),
+      diff(13, 14, 12, ['5', '8']),
+    ] as readonly { readonly raw: string }[];
+    const spaced = lines.map((line) => ({ ...line, raw: JSON.stringify(JSON.parse(line.raw), null, 2) }));
+    const expected = await books(recording('whole.ndjson', lines));
+    t.same(
+      expected.lines.map((line) => JSON.parse(line).values.sequence),
+      ['12', '14'],
+    );
+    const { lines: printed, summary } = await books(recording('spaced.ndjson', spaced));
+    t.same(
+      printed.map((line) => line.replace('spaced.ndjson', 'whole.ndjson')),
+      expected.lines,
+    );
+    t.equal(summary, expected.summary);
+  },
+);
+
 t.test('a line ends at its line feed, whatever else a message contains', async (t) => {
   const path = join(folder, 'separators.ndjson');
   const trade = ws({ e: 'trade', s: 'A\u2028B\u2029USDT', t: 1, p: '5', q: '1', T: 1_700_000_000_000, m: true });
