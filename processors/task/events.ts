@@ -7,15 +7,8 @@ import { isCountedForLayer, isCovering, wasOpen } from './connections.ts';
 import { isCollected, type TaskContext } from './context.ts';
 import { pushLive, pushMd, pushRow } from './outputs.ts';
 import { makeEventRow } from './rows.ts';
+import { createSeenIds, forgetOldIds, hasSeenId, rememberId } from './seen-ids.ts';
 import type { ConnectionView, EventState, ListingState } from './state.ts';
-
-/** Repeats of an id are searched this far back, and among this many in any case: a new subscription may start with the last events, however old. */
-const REPEATS_WITHIN: Micros = 600_000_000;
-const REPEATS_AMONG = 64;
-/** Of the ids of a listing's layer: a checkpoint has all of them in one record, of trades and liquidations together (D-435). */
-const MOST_ID_BYTES = 4_000_000;
-/** What an id costs beside its own bytes. */
-const ID_OVERHEAD_BYTES = 16;
 
 type EventRecord = TradeRecord | LiquidationRecord;
 /** An event, and its position among the records of its message. */
@@ -33,8 +26,7 @@ const openEvents = (
   let events = listing.events.get(layer);
   if (!events) {
     events = {
-      seen: new Map(),
-      bytes: 0,
+      seen: createSeenIds(),
       delivered: [],
       since: findCollectedSince(context, { connection, listing }, layer),
     };
@@ -60,25 +52,6 @@ export const restartEvents = (listing: ListingState, policy: string, at: Micros)
   for (const [layer, events] of listing.events) if (KINDS[layer].name === policy) events.since = at;
 };
 
-export const countIdBytes = (id: string): number => Buffer.byteLength(id) + ID_OVERHEAD_BYTES;
-
-/** Stores an id that is not among the stored ones. */
-const rememberId = (events: EventState, id: string, at: Micros): void => {
-  events.bytes += countIdBytes(id);
-  events.seen.set(id, at);
-};
-
-/** Ids are stored in order of arrival, so the oldest are first. */
-const forgetOld = (events: EventState, now: Micros): void => {
-  const { seen } = events;
-  for (const [id, at] of seen) {
-    const isKept = at >= now - REPEATS_WITHIN && events.bytes <= MOST_ID_BYTES;
-    if (seen.size <= REPEATS_AMONG || isKept) break;
-    seen.delete(id);
-    events.bytes -= countIdBytes(id);
-  }
-};
-
 /** Separates derived ids from the venue's. */
 const toSeenId = (id: string): string => `#${id}`;
 
@@ -88,7 +61,7 @@ const formatContent = ({ venue_ts, values }: EventRecord): string =>
 
 const makeNthKey = ({ seen }: EventState, connection: ConnectionView, content: string): string => {
   let nth = 1;
-  while (seen.has(`@${connection.conn_id} ${content} ${nth}`)) nth += 1;
+  while (hasSeenId(seen, `@${connection.conn_id} ${content} ${nth}`)) nth += 1;
   return `${content} ${nth}`;
 };
 
@@ -103,15 +76,15 @@ const identify = (context: TaskContext, subject: Subject, { record, index }: Eve
   // An empty text and an empty cell are the same in a file (AR-07), so an empty id counts as none.
   const id = record.values.id || null;
   const own = `${connection.conn_id}.${connection.lastSeq}.${index}`;
-  forgetOld(events, context.state.recordedAt);
+  forgetOldIds(events.seen, context.state.recordedAt);
   if (id === null && record.venue_ts === null) {
     const isLate = !isCounted(context.state.recordedAt, record.received_at);
     return isCountedForLayer(context.state, events, { connection, isLate }) ? own : null;
   }
   const key = id === null ? makeNthKey(events, connection, formatContent(record)) : id;
-  if (id === null) rememberId(events, `@${connection.conn_id} ${key}`, context.state.recordedAt);
-  if (events.seen.has(toSeenId(key))) return null;
-  rememberId(events, toSeenId(key), context.state.recordedAt);
+  if (id === null) rememberId(events.seen, `@${connection.conn_id} ${key}`, context.state.recordedAt);
+  if (hasSeenId(events.seen, toSeenId(key))) return null;
+  rememberId(events.seen, toSeenId(key), context.state.recordedAt);
   return id ?? own;
 };
 

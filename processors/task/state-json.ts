@@ -4,7 +4,7 @@ import type { EventLayer, ReadingLayer } from '../../schemas/layers/index.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { ListingVersion, Reading } from '../../schemas/topics.ts';
 import type { BookState, WaitingDiff } from './books.ts';
-import { countIdBytes } from './events.ts';
+import { formatSeenIds, type PlainSeenIds, parseSeenIds } from './seen-ids.ts';
 import { formatSide, parseSide } from './side-text.ts';
 import {
   type Candidate,
@@ -141,40 +141,20 @@ const fromPlainCandidate = (layer: ReadingLayer, plain: PlainCandidate): Candida
 };
 
 type PlainLayer = Omit<LayerState, 'windows'> & { readonly windows: [Micros, PlainCandidate][] };
-/** Many ids share an instant: it is written once, as the difference to the one before. */
-/** States from before 2026-11-27 may lack the bytes. */
-type PlainEvents = Omit<EventState, 'seen' | 'bytes'> & {
-  readonly seen: [Micros, string[]][];
-  readonly bytes?: number;
-};
+type PlainEvents = Omit<EventState, 'seen'> & { readonly seen: PlainSeenIds };
 type PlainListing = Omit<ListingState, 'layers' | 'events'> & {
   readonly layers: [ReadingLayer, PlainLayer][];
   readonly events: [EventLayer, PlainEvents][];
 };
 
-const toPlainEvents = ({ seen, ...events }: View<EventState>): View<PlainEvents> => {
-  const groups: [Micros, string[]][] = [];
-  let before = 0;
-  for (const [id, at] of seen) {
-    if (at === before) groups.at(-1)?.[1].push(id);
-    else groups.push([at - before, [id]]);
-    before = at;
-  }
-  return { seen: groups, ...events };
-};
+const formatEvents = ({ seen, ...events }: View<EventState>): string =>
+  withMembers(events, { seen: formatSeenIds(seen) });
 
-const fromPlainEvents = ({ seen, bytes, ...events }: PlainEvents): EventState => {
-  const ids = new Map<string, Micros>();
-  let [at, counted] = [0, 0];
-  for (const [since, group] of seen) {
-    at += since;
-    for (const id of group) {
-      ids.set(id, at);
-      counted += countIdBytes(id);
-    }
-  }
-  return { seen: ids, bytes: bytes ?? counted, ...events };
-};
+const fromPlainEvents = ({ seen, delivered, since }: PlainEvents): EventState => ({
+  seen: parseSeenIds(seen),
+  delivered,
+  since,
+});
 
 const formatLayer = ({ windows, ...layer }: View<LayerState>): string => {
   const texts = Array.from(windows, ([end, candidate]) => `[${end},${formatCandidate(candidate)}]`);
@@ -183,12 +163,13 @@ const formatLayer = ({ windows, ...layer }: View<LayerState>): string => {
 
 /** One listing without its books: the item `listing:<symbol>`. */
 export const formatListing = ({ version, layers, events, ...listing }: ListingView): string => {
-  const plainEvents = [...events].map(([layer, of]) => [layer, toPlainEvents(of)]);
-  const named = Array.from(layers, ([name, layer]) => `["${name}",${formatLayer(layer)}]`);
-  return withMembers(
-    { ...listing, events: plainEvents },
-    { version: formatVersion(version), layers: `[${named.join()}]` },
-  );
+  const namedLayers = Array.from(layers, ([name, layer]) => `["${name}",${formatLayer(layer)}]`);
+  const namedEvents = Array.from(events, ([name, of]) => `["${name}",${formatEvents(of)}]`);
+  return withMembers(listing, {
+    version: formatVersion(version),
+    layers: `[${namedLayers.join()}]`,
+    events: `[${namedEvents.join()}]`,
+  });
 };
 
 const fromPlainLayer = (name: ReadingLayer, plain: PlainLayer): LayerState => ({
@@ -201,7 +182,7 @@ export const parseListing = (text: string): ListingState => {
   return {
     ...plain,
     layers: new Map(plain.layers.map(([name, layer]) => [name, fromPlainLayer(name, layer)])),
-    events: new Map(plain.events.map(([layer, events]) => [layer, fromPlainEvents(events)])),
+    events: new Map(plain.events.map(([name, of]) => [name, fromPlainEvents(of)])),
     // A state of an earlier version does not have the published figures of sealed minutes.
     candles: Object.fromEntries(
       Object.entries(plain.candles).map(([price, of]) => [price, { ...of, told: of.told ?? {} }]),

@@ -8,6 +8,7 @@ import type { CandleRecord, Micros, PriceType } from '../../schemas/records.ts';
 import type { CapabilityVersion, ListingVersion, Reading, Span } from '../../schemas/topics.ts';
 import type { BookState } from './books.ts';
 import type { Recovery } from './recovery.ts';
+import { copySeenIds, type SeenIds } from './seen-ids.ts';
 import type { View } from './view.ts';
 
 /** Incremented when stored states become unreadable; older checkpoints are then unusable. */
@@ -90,10 +91,7 @@ export type ListingState = {
 };
 
 export type EventState = {
-  /** Ids with the instant of their record, oldest first. */
-  readonly seen: Map<string, Micros>;
-  /** Of the ids. */
-  bytes: number;
+  readonly seen: SeenIds;
   /** Connections that delivered events. */
   delivered: string[];
   /** Start of the collection: earlier events are ignored, even when a new subscription starts with them. */
@@ -150,7 +148,7 @@ const copyLayer = (layer: View<LayerState>): LayerState => ({
 
 const copyEvents = (events: View<EventState>): EventState => ({
   ...events,
-  seen: new Map(events.seen),
+  seen: copySeenIds(events.seen),
   delivered: [...events.delivered],
 });
 

@@ -5,6 +5,7 @@ import { beginRound, createRestorer, makeMarker, saveSome } from '../../../proce
 import { applySnapshot, applyUpdate } from '../../../processors/task/book.ts';
 import { createBookState, toBookKey } from '../../../processors/task/books.ts';
 import { createConnection } from '../../../processors/task/connections.ts';
+import { createSeenIds, hasSeenId, rememberId } from '../../../processors/task/seen-ids.ts';
 import {
   type CandleState,
   createLayer,
@@ -58,7 +59,7 @@ const operations: fc.Arbitrary<Operation[]> = fc.array(
 const changeListing = (listing: ListingState, { kind, symbol, connId, n }: Operation): void => {
   const layer = listing.layers.get('mark') ?? createLayer();
   listing.layers.set('mark', layer);
-  const events = listing.events.get('trade') ?? { seen: new Map(), bytes: 0, delivered: [], since: n };
+  const events = listing.events.get('trade') ?? { seen: createSeenIds(), delivered: [], since: n };
   listing.events.set('trade', events);
   const candles: CandleState = listing.candles.trade ?? { minutes: {}, proved: {}, newest: {}, rollups: {}, told: {} };
   listing.candles.trade = candles;
@@ -66,7 +67,7 @@ const changeListing = (listing: ListingState, { kind, symbol, connId, n }: Opera
   if (kind === 'fault')
     layer.faults.push({ from: n, to: null, cause: n % 2 === 0 ? 'sequence_break' : 'crossed_book' });
   if (kind === 'window') layer.delivered.push(`${connId}${n}`);
-  if (kind === 'event' && !events.seen.delete(`${n}`)) events.seen.set(`${n}`, n);
+  if (kind === 'event' && !hasSeenId(events.seen, `${n}`)) rememberId(events.seen, `${n}`, n);
   if (kind === 'minute') {
     candles.proved[n] = true;
     candles.newest[connId] = n;
