@@ -137,8 +137,8 @@ function makeServerConf(dataDir: DataDir, { ports, isLight = false }: QuestdbOpt
     'cairo.sql.copy.root': '',
     'query.timeout': '15s',
     ...SMALL_POOLS,
-    // Two threads that look for the refreshes of views of a kind that the schema does not have, and two that look for a view whose table has changed.
-    'cairo.mat.view.enabled': false,
+    // Two threads look for refreshes of materialised views, of which the schema has none, and two for views whose tables have changed.
+    'mat.view.refresh.worker.sleep.timeout': 200,
     'view.compiler.worker.sleep.timeout': 200,
   };
   return `${Object.entries(lines)
@@ -166,7 +166,7 @@ const SMALL_PAGES = Object.fromEntries(
 );
 
 /** Threads that look for work: after so many looks in vain they sleep a millisecond, after so many more ten. */
-const POOLS = ['shared', 'pg', 'wal.apply', 'view.compiler', 'export', 'http.min'];
+const POOLS = ['shared', 'pg', 'wal.apply', 'mat.view.refresh', 'view.compiler', 'export', 'http.min'];
 const LOOKS = 50;
 const LOOKS_ASLEEP = 200;
 
