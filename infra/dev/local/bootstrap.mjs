@@ -140,7 +140,7 @@ async function compileModules() {
   if (!engines || isStopping || existsSync(folder)) return;
   const compile = [join(ROOT, 'infra', 'dev', 'local', 'compile-modules.mjs'), folder, ...modules.map((name) => join(ROOT, name))];
   // Without it each process compiles its modules itself: nothing here fails a start.
-  await runQuietly('compiling', findNode(), compile).catch(() => undefined);
+  await runReported('compiling the modules', findNode(), compile).catch(() => undefined);
 }
 
 /** npm writes its own record at the end of an install: a record newer than the lock file was made from it. */
