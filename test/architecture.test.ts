@@ -439,7 +439,8 @@ t.test('the order of a run names test files that exist', (t) => {
   const names = [...lists.matchAll(/'([a-z][\w/-]*)'/g)].map(([, name]) => name);
   for (const name of names) {
     const isThere = [`test/${name}.test.ts`, `test/e2e/${name}.test.ts`].some((file) => files.includes(file));
-    if (!isThere) t.fail(`test/run.ts names ${name}; use its path below test, because a name of no file orders nothing`);
+    if (!isThere)
+      t.fail(`test/run.ts names ${name}; use its path below test, because a name of no file orders nothing`);
   }
   t.ok(names.length > 20, `${names.length} names looked at`);
   t.end();

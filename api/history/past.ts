@@ -134,9 +134,7 @@ export const findUnlistedSpans = ({ versions }: LiveListing, { written_at }: Lis
 export const findInstantFaults = (text: string | undefined, path: string): ApiError[] =>
   text === undefined || parseInstant(text) !== null
     ? []
-    : [
-        makeShapeFault(path, `"${clip(text)}" is not an instant from 2000 to 2100.`, INSTANT_HINT),
-      ];
+    : [makeShapeFault(path, `"${clip(text)}" is not an instant from 2000 to 2100.`, INSTANT_HINT)];
 
 /** A window whose bounds are both instants must begin before it ends. */
 export const findWindowFaults = (from: string | undefined, to: string | undefined): ApiError[] => {

@@ -5,7 +5,7 @@ import { formatInstant, formatInstantOrNull } from '../../schemas/instants.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { ListingVersion } from '../../schemas/topics.ts';
 import type { UnitsMode } from '../../schemas/units.ts';
-import { findMarkFor, type Mark, makeInstants, makeMembers, makeStatusHead } from '../live/members.ts';
+import { findMarkFor, type Mark, makeInstants, makeMembers } from '../live/members.ts';
 import type { Row } from './row-groups.ts';
 import type { StoredReading } from './stored-row.ts';
 
@@ -62,7 +62,12 @@ export const makeRowObject = (facts: RowFacts, { includeGaps }: { readonly inclu
     reading !== null && isShown ? makeMembers(reading, facts, findMarkFor(reading, facts, facts.mark)) : null;
   return {
     at: formatInstant(facts.at),
-    ...makeStatusHead(judged, reading),
+    // Not `makeStatusHead`: members that are spread behind another one take 5 to 11 % of the time of a row.
+    status: judged.status,
+    reason: judged.reason ?? undefined,
+    gap_cause: judged.gap_cause ?? undefined,
+    venue_ts: formatInstantOrNull(reading?.venue_ts ?? null),
+    received_at: formatInstantOrNull(reading?.received_at ?? null),
     age_ms: judged.age_ms,
     venue_age_ms: judged.venue_age_ms,
     valid_until: formatInstantOrNull(judged.valid_until),

@@ -33,9 +33,9 @@ type Members = {
   readonly conversion: JsonValue | undefined;
 };
 
-/** The first members of the object of a reading: its status and its instants (L-04, H-05, H-14). */
+/** The first members of the object of a reading: its status and its instants (L-04, H-14). */
 export const makeStatusHead = (
-  { status, reason, gap_cause }: Pick<StatusAnswer, 'status' | 'gap_cause'> & { readonly reason: string | null },
+  { status, reason, gap_cause }: StatusAnswer,
   reading: Pick<Reading, 'venue_ts' | 'received_at'> | null,
 ) => ({
   status,
