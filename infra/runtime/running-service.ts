@@ -40,11 +40,12 @@ const toSettings = (found: Endpoints): Environment => {
 export const readEndpoints = (env: Environment = process.env): unknown =>
   JSON.parse(readFileSync(env['ENDPOINTS_FILE'] ?? new URL('../../.local/endpoints.json', import.meta.url), 'utf8'));
 
-/** `env` on top of the settings of the local run; `env` alone when it names a database, null without either. */
+/** `env` on top of the settings of the local run; `env` alone when it names a database, null without either. An empty `DATABASE_URL` names none. */
 export const withRunningService = (env: Environment): Environment | null => {
-  if (env['DATABASE_URL'] || env['DATABASE_URL_FILE']) return env;
+  const { DATABASE_URL: named, ...others } = env;
+  if (named || env['DATABASE_URL_FILE']) return env;
   try {
-    return { ...toSettings(readEndpoints(env) as Endpoints), ...env };
+    return { ...toSettings(readEndpoints(env) as Endpoints), ...others };
   } catch {
     return null;
   }
