@@ -20,9 +20,8 @@ export type SeenIds = {
   bytes: number;
 };
 
-/** As a checkpoint has them: a list for each chunk, in it the ids of each instant after its difference to the instant before. */
-type PlainChunk = [Micros, string[]][];
-export type PlainSeenIds = readonly PlainChunk[];
+/** As a checkpoint has them, and versions before chunks wrote them: the ids of each instant after its difference to the instant before. */
+export type PlainSeenIds = readonly (readonly [since: Micros, ids: readonly string[]])[];
 
 export const createSeenIds = (): SeenIds => ({ chunks: [], bytes: 0 });
 
@@ -77,22 +76,27 @@ export const copySeenIds = ({ chunks, bytes }: View<SeenIds>): SeenIds => {
   return { chunks: shared, bytes };
 };
 
-const formatChunk = (chunk: View<Chunk>): string => {
-  const groups: PlainChunk = [];
-  let before = 0;
+const findLastInstant = (chunk: View<Chunk> | undefined): Micros =>
+  chunk === undefined ? 0 : ([...chunk.values()].at(-1) ?? 0);
+
+/** The part of a chunk in the list of all ids; `before` is the last instant of the chunk before it. */
+const formatChunk = (chunk: View<Chunk>, before: Micros): string => {
+  const groups: [Micros, string[]][] = [];
+  let last = before;
   for (const [id, at] of chunk) {
-    if (at === before) groups.at(-1)?.[1].push(id);
-    else groups.push([at - before, [id]]);
-    before = at;
+    const group = groups.at(-1);
+    if (group !== undefined && at === last) group[1].push(id);
+    else groups.push([at - last, [id]]);
+    last = at;
   }
-  return JSON.stringify(groups);
+  return JSON.stringify(groups).slice(1, -1);
 };
 
 const texts = new WeakMap<View<Chunk>, string>();
 
-/** The text of a chunk that changes no more is kept. */
-const formatKeptChunk = (chunk: View<Chunk>): string => {
-  const kept = texts.get(chunk) ?? formatChunk(chunk);
+/** The text of a chunk between two others is kept: neither it nor the last instant before it changes. */
+const formatKeptChunk = (chunk: View<Chunk>, before: View<Chunk> | undefined): string => {
+  const kept = texts.get(chunk) ?? formatChunk(chunk, findLastInstant(before));
   texts.set(chunk, kept);
   return kept;
 };
@@ -100,25 +104,18 @@ const formatKeptChunk = (chunk: View<Chunk>): string => {
 /** The JSON of `PlainSeenIds`. */
 export const formatSeenIds = ({ chunks }: View<SeenIds>): string => {
   const end = chunks.length - 1;
-  return `[${chunks.map((chunk, i) => (i > 0 && i < end ? formatKeptChunk(chunk) : formatChunk(chunk))).join()}]`;
+  const parts = chunks.map((chunk, i) =>
+    i > 0 && i < end ? formatKeptChunk(chunk, chunks[i - 1]) : formatChunk(chunk, findLastInstant(chunks[i - 1])),
+  );
+  return `[${parts.join()}]`;
 };
 
-const isOneChunk = (plain: PlainSeenIds | PlainChunk): plain is PlainChunk => typeof plain[0]?.[0] === 'number';
-
-/** `plain`: the value of `formatSeenIds`; of a checkpoint from before 2026-11-29, all ids as one chunk. */
-export const parseSeenIds = (plain: PlainSeenIds | PlainChunk): SeenIds => {
+export const parseSeenIds = (plain: PlainSeenIds): SeenIds => {
   const seen = createSeenIds();
-  for (const groups of isOneChunk(plain) ? [plain] : plain) {
-    const chunk: Chunk = new Map();
-    let at = 0;
-    for (const [since, ids] of groups) {
-      at += since;
-      for (const id of ids) {
-        chunk.set(id, at);
-        seen.bytes += countIdBytes(id);
-      }
-    }
-    seen.chunks.push(chunk);
+  let at = 0;
+  for (const [since, ids] of plain) {
+    at += since;
+    for (const id of ids) rememberId(seen, id, at);
   }
   return seen;
 };

@@ -92,17 +92,42 @@ t.test('they are as one map of all ids, copies stay as they were, and a text giv
   t.end();
 });
 
-t.test('a checkpoint from before 2026-11-29 has all ids in one list', (t) => {
-  const seen = parseSeenIds([
-    [5, ['a', 'b']],
-    [10, ['c']],
-  ]);
+t.test('a text is one list, which versions before chunks write and read', (t) => {
+  const seen = createSeenIds();
+  addIds(seen, { from: 0, count: 2_047, at: 5 });
+  addIds(seen, { from: 2_047, count: 2_050, at: 15 });
+  addIds(seen, { from: 4_097, count: 3, at: 15 });
+  addIds(seen, { from: 4_100, count: 2, at: 40 });
+  t.equal(seen.chunks.length, 3);
+  // The texts of chunks that change no more are kept: the second time they are read back.
+  for (const text of [formatSeenIds(seen), formatSeenIds(seen)]) {
+    const groups = JSON.parse(text) as [number, string[]][];
+    t.same(
+      groups.map(([since, ids]) => [since, ids.length]),
+      [
+        [5, 2_047],
+        [10, 1],
+        [0, 2_048],
+        [0, 4],
+        [25, 2],
+      ],
+    );
+    t.same(
+      groups.flatMap(([, ids]) => ids),
+      listIds(seen),
+    );
+  }
   t.same(
-    [...(seen.chunks[0] ?? [])],
+    parseSeenIds([
+      [5, ['a', 'b']],
+      [10, ['c']],
+    ]).chunks.map((chunk) => [...chunk]),
     [
-      ['a', 5],
-      ['b', 5],
-      ['c', 15],
+      [
+        ['a', 5],
+        ['b', 5],
+        ['c', 15],
+      ],
     ],
   );
   t.same(parseSeenIds([]).chunks, []);
