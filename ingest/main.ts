@@ -76,7 +76,7 @@ export const startIngest = async (env: Environment): Promise<Stop> => {
   };
 };
 
-/** Kafka lacks older messages than these: the collector works below its capacity. */
+/** A collector whose messages Kafka has not acknowledged for longer than this works below capacity. */
 const FIRST_WORRY_MS = 1_500;
 
 /** Reasons why the collector works below capacity, as text; empty when it works fully. */
