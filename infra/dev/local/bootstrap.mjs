@@ -139,8 +139,12 @@ async function compileModules() {
   const { NODE_COMPILE_CACHE: folder = COMPILED } = process.env;
   if (!engines || isStopping || existsSync(folder)) return;
   const compile = [join(ROOT, 'infra', 'dev', 'local', 'compile-modules.mjs'), folder, ...modules.map((name) => join(ROOT, name))];
-  // Without it each process compiles its modules itself: nothing here fails a start.
-  await runReported('compiling the modules', findNode(), compile).catch(() => undefined);
+  try {
+    mkdirSync(folder, { recursive: true });
+    await runReported('compiling the modules', findNode(), compile);
+  } catch {
+    // Each process then compiles its modules itself. The folder is there, so the step is not repeated.
+  }
 }
 
 /** npm writes its own record at the end of an install: a record newer than the lock file was made from it. */
