@@ -23,7 +23,9 @@ const renderHookRow = (site: Site, exchange: Exchange, hook: Webhook): Content =
   const change = (label: 'Enable' | 'Remove'): Content =>
     renderButtonForm(site, exchange, {
       path: `${HOOKS_PATH}/${hook.webhook_id}/${label.toLowerCase()}`,
-      ...{ label, name: `${label} ${hook.url}`, style: 'small quiet' },
+      label,
+      name: `${label} ${hook.url}`,
+      style: 'small quiet',
     });
   return html`<tr class=${hook.disabled_at === null ? undefined : 'off'}>
     <th scope="row">${hook.url}</th>

@@ -36,7 +36,8 @@ export const makeAppOptions = (log: Logger, trustedProxies: readonly string[] = 
   loggerInstance: log,
   logController: new LogController({ disableRequestLogging: true }),
   ...REQUEST_TIME,
-  ...{ forceCloseConnections: true, return503OnClosing: false },
+  forceCloseConnections: true,
+  return503OnClosing: false,
   trustProxy: trustedProxies.length === 0 ? false : [...trustedProxies],
 });
 

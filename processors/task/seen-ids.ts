@@ -79,10 +79,10 @@ export const copySeenIds = ({ chunks, bytes }: View<SeenIds>): SeenIds => {
 const findLastInstant = (chunk: View<Chunk> | undefined): Micros =>
   chunk === undefined ? 0 : ([...chunk.values()].at(-1) ?? 0);
 
-/** The part of a chunk in the list of all ids; `before` is the last instant of the chunk before it. */
-const formatChunk = (chunk: View<Chunk>, before: Micros): string => {
+/** The part of a chunk in the list of all ids, which goes on from the last instant of the chunk before it. */
+const formatChunk = (chunk: View<Chunk>, before: View<Chunk> | undefined): string => {
   const groups: [Micros, string[]][] = [];
-  let last = before;
+  let last = findLastInstant(before);
   for (const [id, at] of chunk) {
     const group = groups.at(-1);
     if (group !== undefined && at === last) group[1].push(id);
@@ -96,7 +96,7 @@ const texts = new WeakMap<View<Chunk>, string>();
 
 /** The text of a chunk between two others is kept: neither it nor the last instant before it changes. */
 const formatKeptChunk = (chunk: View<Chunk>, before: View<Chunk> | undefined): string => {
-  const kept = texts.get(chunk) ?? formatChunk(chunk, findLastInstant(before));
+  const kept = texts.get(chunk) ?? formatChunk(chunk, before);
   texts.set(chunk, kept);
   return kept;
 };
@@ -104,9 +104,7 @@ const formatKeptChunk = (chunk: View<Chunk>, before: View<Chunk> | undefined): s
 /** The JSON of `PlainSeenIds`. */
 export const formatSeenIds = ({ chunks }: View<SeenIds>): string => {
   const end = chunks.length - 1;
-  const parts = chunks.map((chunk, i) =>
-    i > 0 && i < end ? formatKeptChunk(chunk, chunks[i - 1]) : formatChunk(chunk, findLastInstant(chunks[i - 1])),
-  );
+  const parts = chunks.map((chunk, i) => (i > 0 && i < end ? formatKeptChunk : formatChunk)(chunk, chunks[i - 1]));
   return `[${parts.join()}]`;
 };
 
