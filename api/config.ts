@@ -1,9 +1,9 @@
 // Settings of the API process.
-import { ARCHIVE_CONFIG } from '../infra/runtime/archive-store.ts';
-import type { ConfigSpec } from '../infra/runtime/config.ts';
+import { ARCHIVE_CONFIG } from '../infra/runtime/files/archive-store.ts';
 import { KAFKA_CONFIG } from '../infra/runtime/kafka/settings.ts';
-import { METRICS_CONFIG } from '../infra/runtime/metrics.ts';
 import { PG_TLS_HINT } from '../infra/runtime/postgres/connection.ts';
+import type { ConfigSpec } from '../infra/runtime/process/config.ts';
+import { METRICS_CONFIG } from '../infra/runtime/process/metrics.ts';
 import { QUESTDB_LOGIN_CONFIG } from '../infra/runtime/questdb/reader.ts';
 import { PAYMENT_CONFIG } from './payments/payment-config.ts';
 import { TOOL_CONFIG } from './tool-app/tool-config.ts';

@@ -1,8 +1,8 @@
 // `npm run --silent perp-mcp`: the tool server over standard input and output, for clients that only start programs.
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { Agent } from 'undici';
-import { readConfig } from '../infra/runtime/config.ts';
-import { isHelpAsked } from '../infra/runtime/print-outcome.ts';
+import { readConfig } from '../infra/runtime/process/config.ts';
+import { isHelpAsked } from '../infra/runtime/process/print-outcome.ts';
 import { describeError } from '../schemas/thrown.ts';
 import { OPERATIONS } from './operations/index.ts';
 import { createCallApi } from './tool-app/call-api.ts';

@@ -1,7 +1,8 @@
 // Settings of the process of the account site and of sign-in.
-import type { ConfigSpec } from '../infra/runtime/config.ts';
-import { METRICS_CONFIG } from '../infra/runtime/metrics.ts';
+
 import { PG_TLS_HINT } from '../infra/runtime/postgres/connection.ts';
+import type { ConfigSpec } from '../infra/runtime/process/config.ts';
+import { METRICS_CONFIG } from '../infra/runtime/process/metrics.ts';
 
 export const WEB_CONFIG = {
   DATABASE_URL: { type: 'url', secret: true, description: `PostgreSQL with accounts and keys; ${PG_TLS_HINT}.` },

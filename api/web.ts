@@ -1,12 +1,12 @@
 // The web process: the account site, the OAuth sign-in and the private listener, over the same PostgreSQL as the API.
 import { migrate } from '../infra/postgres/migrate.ts';
-import { ConfigError, readConfig } from '../infra/runtime/config.ts';
-import { runProcess, type Stop } from '../infra/runtime/lifecycle.ts';
-import { listenOn } from '../infra/runtime/listen.ts';
-import { createLog } from '../infra/runtime/log.ts';
-import { createMetrics, serveMetrics } from '../infra/runtime/metrics.ts';
+import { listenOn } from '../infra/runtime/network/listen.ts';
+import { POSTGRES_AWAY, watchReachable } from '../infra/runtime/network/reachable.ts';
 import { ANSWER_MS, canWrite, openPostgres } from '../infra/runtime/postgres/postgres.ts';
-import { POSTGRES_AWAY, watchReachable } from '../infra/runtime/reachable.ts';
+import { ConfigError, readConfig } from '../infra/runtime/process/config.ts';
+import { runProcess, type Stop } from '../infra/runtime/process/lifecycle.ts';
+import { createLog } from '../infra/runtime/process/log.ts';
+import { createMetrics, serveMetrics } from '../infra/runtime/process/metrics.ts';
 import { isKey } from './access/keys.ts';
 import { buildAccountApp, buildInternalApp } from './account-app/build-account-app.ts';
 import type { SiteUrls } from './account-app/site.ts';

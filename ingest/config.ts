@@ -1,7 +1,8 @@
 // Settings of the collector process, and the checks of what they name.
-import { type ConfigSpec, type Environment, readConfig } from '../infra/runtime/config.ts';
+
 import { KAFKA_CONFIG } from '../infra/runtime/kafka/settings.ts';
-import { METRICS_CONFIG } from '../infra/runtime/metrics.ts';
+import { type ConfigSpec, type Environment, readConfig } from '../infra/runtime/process/config.ts';
+import { METRICS_CONFIG } from '../infra/runtime/process/metrics.ts';
 import { isJsonObject } from '../schemas/json-object.ts';
 import { nameTopics } from '../schemas/topics.ts';
 import type { CollectedVenue } from './venues/contract/feed.ts';

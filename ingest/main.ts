@@ -1,15 +1,15 @@
 // The collector process: writes the messages of each venue of VENUES to the raw topic until it is stopped.
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { createClock } from '../infra/runtime/clock.ts';
-import { type Environment, hideSecrets } from '../infra/runtime/config.ts';
-import { countBuffersAsHeap } from '../infra/runtime/heap.ts';
 import { createPublisher, endProcess, type KafkaHandle, openKafka } from '../infra/runtime/kafka/kafka.ts';
 import { loadKafkaSecurity } from '../infra/runtime/kafka/settings.ts';
 import { listRawTopicSpecs } from '../infra/runtime/kafka/topics.ts';
-import { runProcess, type Stop } from '../infra/runtime/lifecycle.ts';
-import { createLog, type Logger } from '../infra/runtime/log.ts';
-import { createMetrics, serveMetrics } from '../infra/runtime/metrics.ts';
+import { type Environment, hideSecrets } from '../infra/runtime/process/config.ts';
+import { countBuffersAsHeap } from '../infra/runtime/process/heap.ts';
+import { runProcess, type Stop } from '../infra/runtime/process/lifecycle.ts';
+import { createLog, type Logger } from '../infra/runtime/process/log.ts';
+import { createMetrics, serveMetrics } from '../infra/runtime/process/metrics.ts';
+import { createClock } from '../infra/runtime/time/clock.ts';
 import { codecs } from '../schemas/avro/codec.ts';
 import type { Micros } from '../schemas/records.ts';
 import { ALARM_MS, CLOSE_MS, guardClock } from './clock-guard.ts';

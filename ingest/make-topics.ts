@@ -2,7 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { ensureTopics, type KafkaHandle, TopicMismatch, TopicRightMissing } from '../infra/runtime/kafka/kafka.ts';
 import type { TopicSpec } from '../infra/runtime/kafka/topics.ts';
-import { createOutageLog } from '../infra/runtime/outage-log.ts';
+import { createOutageLog } from '../infra/runtime/process/outage-log.ts';
 
 const AGAIN_MS = 1_000;
 

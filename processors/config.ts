@@ -1,8 +1,9 @@
 // Settings of the processors' process.
-import type { ConfigSpec } from '../infra/runtime/config.ts';
+
 import { KAFKA_CONFIG } from '../infra/runtime/kafka/settings.ts';
-import { METRICS_CONFIG } from '../infra/runtime/metrics.ts';
 import { PG_TLS_HINT } from '../infra/runtime/postgres/connection.ts';
+import type { ConfigSpec } from '../infra/runtime/process/config.ts';
+import { METRICS_CONFIG } from '../infra/runtime/process/metrics.ts';
 import { QUESTDB_LOGIN_CONFIG } from '../infra/runtime/questdb/reader.ts';
 
 export const PROCESSORS_CONFIG = {

@@ -1,12 +1,13 @@
 // The processors' process: tasks over raw partitions, and the sink into QuestDB. Reads its configuration, starts, stops.
-import { type Config, readConfig } from '../infra/runtime/config.ts';
-import { countBuffersAsHeap } from '../infra/runtime/heap.ts';
+
 import { ensureTopics, type KafkaHandle, openKafka } from '../infra/runtime/kafka/kafka.ts';
 import { loadKafkaSecurity } from '../infra/runtime/kafka/settings.ts';
 import { listTopicSpecs } from '../infra/runtime/kafka/topics.ts';
-import { runProcess, type Stop } from '../infra/runtime/lifecycle.ts';
-import { createLog, type Logger } from '../infra/runtime/log.ts';
-import { createMetrics, type Registry, serveMetrics } from '../infra/runtime/metrics.ts';
+import { type Config, readConfig } from '../infra/runtime/process/config.ts';
+import { countBuffersAsHeap } from '../infra/runtime/process/heap.ts';
+import { runProcess, type Stop } from '../infra/runtime/process/lifecycle.ts';
+import { createLog, type Logger } from '../infra/runtime/process/log.ts';
+import { createMetrics, type Registry, serveMetrics } from '../infra/runtime/process/metrics.ts';
 import { openQuestdbReader, type QuestdbReader } from '../infra/runtime/questdb/reader.ts';
 import { createRowSender, type RowSender } from '../infra/runtime/questdb/row-sender.ts';
 import type { MappedVenue } from '../ingest/venues/contract/mapping.ts';

@@ -1,6 +1,6 @@
 // Metrics of the processors, in Prometheus form.
-import { bindMetrics, type Registry } from '../infra/runtime/metrics.ts';
-import { type MeterStep, meterSteps } from '../infra/runtime/steps.ts';
+import { bindMetrics, type Registry } from '../infra/runtime/process/metrics.ts';
+import { type MeterStep, meterSteps } from '../infra/runtime/process/steps.ts';
 import type { Unexpected } from '../ingest/venues/contract/listings.ts';
 
 export type ProcessorMetrics = {

@@ -1,12 +1,13 @@
 // The nightly runner: runs each step of each day when it is due, or one by hand (`npm run nightly`).
-import { type Environment, readConfig } from '../infra/runtime/config.ts';
-import { runProcess, type Stop } from '../infra/runtime/lifecycle.ts';
-import { createLog } from '../infra/runtime/log.ts';
-import { createMetrics, serveMetrics } from '../infra/runtime/metrics.ts';
+
+import { POSTGRES_AWAY, watchReachable } from '../infra/runtime/network/reachable.ts';
 import { canWrite } from '../infra/runtime/postgres/postgres.ts';
-import { isHelpAsked, printOutcome } from '../infra/runtime/print-outcome.ts';
-import { POSTGRES_AWAY, watchReachable } from '../infra/runtime/reachable.ts';
-import { withRunningService } from '../infra/runtime/running-service.ts';
+import { type Environment, readConfig } from '../infra/runtime/process/config.ts';
+import { runProcess, type Stop } from '../infra/runtime/process/lifecycle.ts';
+import { createLog } from '../infra/runtime/process/log.ts';
+import { createMetrics, serveMetrics } from '../infra/runtime/process/metrics.ts';
+import { isHelpAsked, printOutcome } from '../infra/runtime/process/print-outcome.ts';
+import { withRunningService } from '../infra/runtime/process/running-service.ts';
 import { refuseWrongClock } from './nightly/clock.ts';
 import { formatUsage, parseCommandLine, runCommand, UsageError } from './nightly/command.ts';
 import { NIGHTLY_CONFIG } from './nightly/config.ts';

@@ -1,6 +1,5 @@
 // If Kafka starts empty, writes the topics that are kept for ever from QuestDB, before a task begins (design section 5, D-563).
 import { setTimeout as pause } from 'node:timers/promises';
-import { createBackoff } from '../infra/runtime/backoff.ts';
 import {
   createPublisher,
   ensureTopics,
@@ -9,10 +8,11 @@ import {
   readToEnd,
 } from '../infra/runtime/kafka/kafka.ts';
 import type { TopicSpec } from '../infra/runtime/kafka/topics.ts';
-import type { Logger } from '../infra/runtime/log.ts';
+import type { Logger } from '../infra/runtime/process/log.ts';
 import { hasTable } from '../infra/runtime/questdb/has-table.ts';
 import type { Cell, QuestdbReader } from '../infra/runtime/questdb/reader.ts';
 import type { RowSender } from '../infra/runtime/questdb/row-sender.ts';
+import { createBackoff } from '../infra/runtime/time/backoff.ts';
 import { codecs } from '../schemas/avro/codec.ts';
 import { READINGS } from '../schemas/layers/index.ts';
 import type { Micros } from '../schemas/records.ts';

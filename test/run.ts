@@ -65,7 +65,7 @@ const OWN_ENGINES = [
     'e2e/secure',
     'e2e/rights',
   ],
-  ...['infra/runtime/kafka/kafka', 'infra/dev/engines', 'infra/runtime/security', 'infra/runtime/questdb'],
+  ...['infra/runtime/kafka/kafka', 'infra/dev/engines', 'infra/runtime/security', 'infra/runtime/questdb/questdb'],
 ].map(toTest);
 /** Started first, longest first, so that none runs alone at the end; the rest in the order of their names. */
 const LONG = [

@@ -2,8 +2,8 @@
 // notifies; without a notification an entry lives half a minute, so a revocation applies within a minute all the same (E-03).
 import { timingSafeEqual } from 'node:crypto';
 import type { Pool } from 'pg';
-import { isYounger } from '../../infra/runtime/kept-age.ts';
-import { limitTime } from '../../infra/runtime/within.ts';
+import { isYounger } from '../../infra/runtime/time/kept-age.ts';
+import { limitTime } from '../../infra/runtime/time/within.ts';
 import { isPlanCode, PLANS, type Plan } from '../contract/plans.ts';
 import { hashKey } from './keys.ts';
 

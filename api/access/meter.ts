@@ -1,9 +1,9 @@
 // Counters of keys: requests per second, per day and at once, and the other things a plan counts by day (AC-02, AC-03). A process
 // takes a few permits at a time from the store that all processes share, so most requests need no query, and no number of
 // processes admits more than the plan.
-import type { Logger } from '../../infra/runtime/log.ts';
-import { createOutageLog } from '../../infra/runtime/outage-log.ts';
-import { limitTime } from '../../infra/runtime/within.ts';
+import type { Logger } from '../../infra/runtime/process/log.ts';
+import { createOutageLog } from '../../infra/runtime/process/outage-log.ts';
+import { limitTime } from '../../infra/runtime/time/within.ts';
 import { MS_PER_DAY } from '../../schemas/instants.ts';
 import type { RequestClass } from '../contract/endpoint.ts';
 import type { Refusal } from '../contract/limits.ts';

@@ -1,7 +1,7 @@
 // The source of the permits of keys: one row per key in PostgreSQL for all processes, or memory alone.
 import { randomUUID } from 'node:crypto';
 import type { Pool } from 'pg';
-import { limitTime } from '../../infra/runtime/within.ts';
+import { limitTime } from '../../infra/runtime/time/within.ts';
 
 /** What a process returns, has counted, and requests, for one key. */
 export type Ask = {

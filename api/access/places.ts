@@ -1,7 +1,7 @@
 // Concurrent places of keys, for requests being answered and open streams, counted over all processes (AC-02, ST-08). A process holds
 // places that the store granted; a free one serves the next request without a query, and is returned when another process needs it.
 import { setTimeout as pause } from 'node:timers/promises';
-import { limitTime } from '../../infra/runtime/within.ts';
+import { limitTime } from '../../infra/runtime/time/within.ts';
 import {
   createLocalPlaces,
   grantAlone,

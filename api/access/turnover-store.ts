@@ -1,8 +1,8 @@
 // The day's turnover that narrowing plans choose by, the same on every node (AC-02): the newest stored one is read and kept; on the
 // first day of an installation, the first process with statistics of all its venues in memory writes them down for all.
 import type { Pool } from 'pg';
-import type { Logger } from '../../infra/runtime/log.ts';
-import { createOutageLog } from '../../infra/runtime/outage-log.ts';
+import type { Logger } from '../../infra/runtime/process/log.ts';
+import { createOutageLog } from '../../infra/runtime/process/outage-log.ts';
 import { toDayOf } from '../../schemas/instants.ts';
 import type { Digits, Micros } from '../../schemas/records.ts';
 import type { LiveMemory } from '../live/memory.ts';

@@ -1,6 +1,6 @@
 // Checks the form of a rule before it is saved, through the data API: every fault of its query, and what it matches now.
-import { fetchBytes } from '../../infra/runtime/http.ts';
-import { isYounger } from '../../infra/runtime/kept-age.ts';
+import { fetchBytes } from '../../infra/runtime/network/fetch-bytes.ts';
+import { isYounger } from '../../infra/runtime/time/kept-age.ts';
 import { ServiceError } from '../../schemas/errors.ts';
 import { preparePageKey } from '../accounts/page-key.ts';
 import type { Codes } from '../language/codes.ts';

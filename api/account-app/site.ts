@@ -1,7 +1,7 @@
 // The parts of the account site: what every page gets, and how a module of pages joins.
 import type { FastifyInstance } from 'fastify';
 import type { Pool } from 'pg';
-import type { Logger } from '../../infra/runtime/log.ts';
+import type { Logger } from '../../infra/runtime/process/log.ts';
 import type { OnClose } from '../accounts/close-account.ts';
 import type { ExportPart } from '../accounts/export-account.ts';
 import type { Session, Sessions } from '../accounts/sessions.ts';

@@ -2,8 +2,8 @@
 import type { FastifyInstance } from 'fastify';
 import type { Pool } from 'pg';
 import { Gauge } from 'prom-client';
-import { bindMetrics, type Registry } from '../../infra/runtime/metrics.ts';
-import { limitTime } from '../../infra/runtime/within.ts';
+import { bindMetrics, type Registry } from '../../infra/runtime/process/metrics.ts';
+import { limitTime } from '../../infra/runtime/time/within.ts';
 import { readLetterBacklog } from '../accounts/mail.ts';
 import { readPasswordLoad } from '../accounts/passwords.ts';
 

@@ -1,9 +1,9 @@
 // Letters to owners: a row first, then sent where there is a mail server; without one the operator reads the table.
 import { createTransport } from 'nodemailer';
 import type { Pool } from 'pg';
-import type { Logger } from '../../infra/runtime/log.ts';
-import { createOutageLog } from '../../infra/runtime/outage-log.ts';
-import { pauseUnlessAborted } from '../../infra/runtime/pause.ts';
+import type { Logger } from '../../infra/runtime/process/log.ts';
+import { createOutageLog } from '../../infra/runtime/process/outage-log.ts';
+import { pauseUnlessAborted } from '../../infra/runtime/time/pause.ts';
 import type { Db } from './events.ts';
 
 type Letter = {

@@ -1,7 +1,7 @@
 // Passwords: argon2id, a few at a time, so that many who sign in at once take neither the memory nor the threads of the others.
 import { availableParallelism } from 'node:os';
 import { hash, verify } from '@node-rs/argon2';
-import { Turns } from '../../infra/runtime/turns.ts';
+import { Turns } from '../../infra/runtime/process/turns.ts';
 import { isCommonPassword } from './common-passwords.ts';
 
 export const SHORTEST_PASSWORD = 12;

@@ -1,8 +1,8 @@
 // Forgets what is past its time of the tables that strangers make grow: a few rows at a time, by any number of processes.
 import type { Pool } from 'pg';
-import type { Logger } from '../../infra/runtime/log.ts';
-import { createOutageLog } from '../../infra/runtime/outage-log.ts';
-import { pauseUnlessAborted } from '../../infra/runtime/pause.ts';
+import type { Logger } from '../../infra/runtime/process/log.ts';
+import { createOutageLog } from '../../infra/runtime/process/outage-log.ts';
+import { pauseUnlessAborted } from '../../infra/runtime/time/pause.ts';
 import type { Db } from './events.ts';
 
 /** Expired rows, by table. Each condition uses an index. `processors/nightly/steps/sign-in.ts` deletes ends of connections. */

@@ -1,9 +1,9 @@
 // The interface of anchored days for operations: the record of a day, the proof of a row, and the address of the verifiers.
 import { Readable } from 'node:stream';
-import type { ObjectStore } from '../../infra/runtime/object-store.ts';
+import type { ObjectStore } from '../../infra/runtime/files/object-store.ts';
+import { Turns } from '../../infra/runtime/process/turns.ts';
 import type { LeafSource } from '../../infra/runtime/questdb/leaf-rows.ts';
-import { Turns } from '../../infra/runtime/turns.ts';
-import { limitTime } from '../../infra/runtime/within.ts';
+import { limitTime } from '../../infra/runtime/time/within.ts';
 import { makeUnavailable } from '../../schemas/errors.ts';
 import { ARCHIVE_AWAY } from '../contract/archive.ts';
 import { explainStore, storeAway } from '../history/store.ts';

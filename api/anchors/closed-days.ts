@@ -1,6 +1,6 @@
 // Closed days in PostgreSQL: root, partitions, state of the posting, position of the leaves of a listing (AN-01 to AN-05).
 import type { Pool } from 'pg';
-import type { LeafRange } from '../../infra/runtime/kept-leaves.ts';
+import type { LeafRange } from '../../infra/runtime/files/kept-leaves.ts';
 import { isStorable } from '../../infra/runtime/postgres/storable.ts';
 import type { AnchorStatus } from '../../schemas/anchor-chain.ts';
 import type { Micros } from '../../schemas/records.ts';

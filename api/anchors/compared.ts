@@ -1,5 +1,5 @@
 // Listings of closed days whose stored rows were found equal to their leaves, so that the next proof compares one digest (AN-05).
-import { type EqualRow, type KeptHashes, readHashes } from '../../infra/runtime/kept-leaves.ts';
+import { type EqualRow, type KeptHashes, readHashes } from '../../infra/runtime/files/kept-leaves.ts';
 import {
   type LeafQuestion,
   type LeafRow,

@@ -1,7 +1,7 @@
 // The proof of one row: its stored rows compared with the kept leaves, and the paths to the root of the day (AN-05, AN-06).
-import { DamagedFile, readFinalRows } from '../../infra/runtime/final-rows.ts';
-import { compareLeaves, type EqualRow, type KeptHashes, readHashes } from '../../infra/runtime/kept-leaves.ts';
-import type { ObjectStore } from '../../infra/runtime/object-store.ts';
+import { DamagedFile, readFinalRows } from '../../infra/runtime/files/final-rows.ts';
+import { compareLeaves, type EqualRow, type KeptHashes, readHashes } from '../../infra/runtime/files/kept-leaves.ts';
+import type { ObjectStore } from '../../infra/runtime/files/object-store.ts';
 import { isStorable } from '../../infra/runtime/postgres/storable.ts';
 import { countLeafRows, type LeafRow, type LeafSource, readLeafRows } from '../../infra/runtime/questdb/leaf-rows.ts';
 import type { AnchoredTable } from '../../schemas/anchored.ts';

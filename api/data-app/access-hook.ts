@@ -1,6 +1,6 @@
 // The checks of access as a hook before the body is read, and the release of what they granted to a request (E-01 steps 2 to 5, AC-03).
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { Logger } from '../../infra/runtime/log.ts';
+import type { Logger } from '../../infra/runtime/process/log.ts';
 import type { Call } from '../access/call.ts';
 import { type AccessDeps, checkAccess } from '../access/steps.ts';
 import type { Endpoint } from '../contract/endpoint.ts';

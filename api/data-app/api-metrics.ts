@@ -1,6 +1,6 @@
 // Metrics of the API: requests by route and status, their times, the age of the memory copy and what it holds.
 import { Gauge } from 'prom-client';
-import { bindMetrics, type Registry } from '../../infra/runtime/metrics.ts';
+import { bindMetrics, type Registry } from '../../infra/runtime/process/metrics.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import { openSeriesCache } from '../series/cache.ts';

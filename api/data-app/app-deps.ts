@@ -1,5 +1,5 @@
 // The dependencies of the data app.
-import type { Logger } from '../../infra/runtime/log.ts';
+import type { Logger } from '../../infra/runtime/process/log.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { AccountStore } from '../access/account-store.ts';
 import type { AccessDeps } from '../access/steps.ts';

@@ -4,7 +4,7 @@ import compress from '@fastify/compress';
 import cors from '@fastify/cors';
 import helmet from '@fastify/helmet';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import { answerConnect, finishAnswers, keepConnection, makeAppOptions } from '../../infra/runtime/http-app.ts';
+import { answerConnect, finishAnswers, keepConnection, makeAppOptions } from '../../infra/runtime/network/http-app.ts';
 import type { ServiceError } from '../../schemas/errors.ts';
 import type { Call } from '../access/call.ts';
 import type { Account } from '../access/key-store.ts';

@@ -1,6 +1,11 @@
 // Rows of an answer as a table instead of one JSON document: NDJSON, CSV, Parquet, with the envelope in headers (N-15).
 import { setImmediate as breathe } from 'node:timers/promises';
-import { type ParquetCell, type ParquetColumn, type ParquetKind, writeParquet } from '../../infra/runtime/parquet.ts';
+import {
+  type ParquetCell,
+  type ParquetColumn,
+  type ParquetKind,
+  writeParquet,
+} from '../../infra/runtime/files/parquet.ts';
 import {
   beginObject,
   Figure,

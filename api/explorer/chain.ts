@@ -1,6 +1,6 @@
 // The node of the chain on which days are anchored, for the proof page: it returns what the verifier reads, so that the page can check the chain itself.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { fetchBytes } from '../../infra/runtime/http.ts';
+import { fetchBytes } from '../../infra/runtime/network/fetch-bytes.ts';
 import { isFromElsewhere } from '../account-app/guards.ts';
 import { sendProblem } from '../account-app/shell.ts';
 import type { Site } from '../account-app/site.ts';

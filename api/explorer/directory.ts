@@ -1,6 +1,6 @@
 // The directory of the explorer: listings and venues from the open calls of the data API, kept for a minute.
-import { fetchJson, NotAnswered } from '../../infra/runtime/fetch-json.ts';
-import { isYounger } from '../../infra/runtime/kept-age.ts';
+import { fetchJson, NotAnswered } from '../../infra/runtime/network/fetch-json.ts';
+import { isYounger } from '../../infra/runtime/time/kept-age.ts';
 import type { Problem } from '../account-app/shell.ts';
 import type { Site } from '../account-app/site.ts';
 import type { BoardListing } from './board/board-rows.ts';

@@ -1,6 +1,6 @@
 // `/explore/proof`: choose a row and see its path to the posted root; the island recomputes every step in the browser with the public verifier.
 import { html } from 'htm/preact';
-import { fetchJson } from '../../infra/runtime/fetch-json.ts';
+import { fetchJson } from '../../infra/runtime/network/fetch-json.ts';
 import type { Content, Exchange, sendPage } from '../account-app/shell.ts';
 import type { Site, SiteModule } from '../account-app/site.ts';
 import { ARCHIVE_LAYERS } from '../contract/archive.ts';

@@ -1,8 +1,8 @@
 // The rights of a key, for the pages of the explorer: read once a minute and key, because GET /v2/account is answered once a second (AC-01).
 import { setTimeout as delay } from 'node:timers/promises';
 import type { FastifyRequest } from 'fastify';
-import { fetchJson, NotAnswered } from '../../infra/runtime/fetch-json.ts';
-import { isYounger } from '../../infra/runtime/kept-age.ts';
+import { fetchJson, NotAnswered } from '../../infra/runtime/network/fetch-json.ts';
+import { isYounger } from '../../infra/runtime/time/kept-age.ts';
 import type { Site } from '../account-app/site.ts';
 import { isPlanCode, PLANS } from '../contract/plans.ts';
 import { openExplorerKeys } from './explorer-key.ts';

@@ -1,5 +1,5 @@
 // Conditions and ranges of a request for a file (RFC 9110 sections 13 and 14). Pure.
-import type { ByteRange } from '../../infra/runtime/object-store.ts';
+import type { ByteRange } from '../../infra/runtime/files/object-store.ts';
 
 const RANGE = /^bytes=(\d*)-(\d*)$/i;
 

@@ -1,6 +1,6 @@
 // The text of a link to a file: bound to its key, which holds the file's own SHA-256, and to its end (AR-06). Pure.
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { encodeKey } from '../../infra/runtime/object-store.ts';
+import { encodeKey } from '../../infra/runtime/files/object-store.ts';
 
 /** Links are valid for 15 minutes. */
 export const LINK_S = 900;

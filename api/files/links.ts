@@ -1,7 +1,7 @@
 // Links to archive files: signed by the key that all API processes share, or by the object store where it has an address (AR-02, AR-06).
 import { randomBytes } from 'node:crypto';
 import type { Pool } from 'pg';
-import type { ObjectStore } from '../../infra/runtime/object-store.ts';
+import type { ObjectStore } from '../../infra/runtime/files/object-store.ts';
 import { LINK_S, writeLink } from './link.ts';
 import { readObjectName } from './object-name.ts';
 

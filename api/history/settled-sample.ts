@@ -1,9 +1,9 @@
 // A sample of requests whose answers can never change, kept with their hashes: the nightly runner repeats them (OP-03).
 import { createHash } from 'node:crypto';
 import type { Pool } from 'pg';
-import type { Logger } from '../../infra/runtime/log.ts';
-import { createOutageLog } from '../../infra/runtime/outage-log.ts';
 import { isStorableJson } from '../../infra/runtime/postgres/storable.ts';
+import type { Logger } from '../../infra/runtime/process/log.ts';
+import { createOutageLog } from '../../infra/runtime/process/outage-log.ts';
 import { parseInstant } from '../../schemas/instants.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { hashSettledItems } from '../../schemas/settled-items.ts';

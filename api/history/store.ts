@@ -1,8 +1,9 @@
 // Statements over stored history: rows of windows, of periods, as of instants, and alive spans of connections. Each has a total order.
+
+import { watchReachable } from '../../infra/runtime/network/reachable.ts';
 import { isUnconnected } from '../../infra/runtime/postgres/connection.ts';
+import { Turns } from '../../infra/runtime/process/turns.ts';
 import type { Cell, QuestdbQuery, QuestdbReader } from '../../infra/runtime/questdb/reader.ts';
-import { watchReachable } from '../../infra/runtime/reachable.ts';
-import { Turns } from '../../infra/runtime/turns.ts';
 import { makeServiceError, makeUnavailable, ServiceError } from '../../schemas/errors.ts';
 import { formatInstantMicros, MICROS_PER_DAY } from '../../schemas/instants.ts';
 import type { ReadingLayer } from '../../schemas/layers/index.ts';

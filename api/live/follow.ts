@@ -11,8 +11,8 @@ import {
   readTopics,
   type TopicReading,
 } from '../../infra/runtime/kafka/kafka.ts';
-import type { Logger } from '../../infra/runtime/log.ts';
-import { type MeterStep, runStretch } from '../../infra/runtime/steps.ts';
+import type { Logger } from '../../infra/runtime/process/log.ts';
+import { type MeterStep, runStretch } from '../../infra/runtime/process/steps.ts';
 import { codecs, decodeLiveHead, LaterSchema } from '../../schemas/avro/codec.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { isOneChange, nameTopics, type Topics } from '../../schemas/topics.ts';

@@ -1,8 +1,8 @@
 // The minutes before a node began to follow `live`: read after its first answers into a second copy, which is then joined to the first.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { fetchEndOffsets, type KafkaHandle, type Message, readPartitions } from '../../infra/runtime/kafka/kafka.ts';
-import { runStretch } from '../../infra/runtime/steps.ts';
-import { Turns } from '../../infra/runtime/turns.ts';
+import { runStretch } from '../../infra/runtime/process/steps.ts';
+import { Turns } from '../../infra/runtime/process/turns.ts';
 import { decodeLiveHead } from '../../schemas/avro/codec.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { isAbove, type Place, type Topics } from '../../schemas/topics.ts';

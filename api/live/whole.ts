@@ -1,5 +1,5 @@
 // Whether a memory copy has the minutes before it began to follow: a copy that starts at a late round is later joined by one that started earlier.
-import { awaitAtMost } from '../../infra/runtime/pause.ts';
+import { awaitAtMost } from '../../infra/runtime/time/pause.ts';
 
 /** How long a call waits for the minutes before, at most. */
 export const WHOLE_WITHIN_MS = 10_000;

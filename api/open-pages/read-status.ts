@@ -1,6 +1,6 @@
 // Reads /status.json and /incidents.json of the API for pages; keeps the last answer for when the API is unavailable.
-import { fetchJson } from '../../infra/runtime/fetch-json.ts';
-import { isYounger } from '../../infra/runtime/kept-age.ts';
+import { fetchJson } from '../../infra/runtime/network/fetch-json.ts';
+import { isYounger } from '../../infra/runtime/time/kept-age.ts';
 import type { Site } from '../account-app/site.ts';
 
 export type Level = { readonly p50: number; readonly p99: number } | null;

@@ -11,7 +11,7 @@ import {
   parseAbi,
   parseEventLogs,
 } from 'viem';
-import { openChainTransport } from '../../infra/runtime/chain-transport.ts';
+import { openChainTransport } from '../../infra/runtime/network/chain-transport.ts';
 import type { Settleable } from './facilitator.ts';
 
 const ANSWERS_WITHIN_MS = 5_000;

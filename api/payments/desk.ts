@@ -1,7 +1,7 @@
 // The course of a payment: the checks of step 9 in their order, its settlement with the answer, and the purchase of a plan (P-04, P-06, P-11).
 import { setTimeout as pause } from 'node:timers/promises';
-import { createBackoff } from '../../infra/runtime/backoff.ts';
-import type { Logger } from '../../infra/runtime/log.ts';
+import type { Logger } from '../../infra/runtime/process/log.ts';
+import { createBackoff } from '../../infra/runtime/time/backoff.ts';
 import type { AnswerEnd } from '../access/call.ts';
 import type { PaymentChain } from './chain.ts';
 import type { Facilitator } from './facilitator.ts';

@@ -1,6 +1,6 @@
 // Metrics of payments: the number of payments by state, and the age of unsettled ones.
 import { Gauge } from 'prom-client';
-import { bindMetrics, type Registry } from '../../infra/runtime/metrics.ts';
+import { bindMetrics, type Registry } from '../../infra/runtime/process/metrics.ts';
 import type { PaymentStore } from './store.ts';
 
 const PAYMENT_EVENTS = ['offered', 'refused', 'verified', 'served', 'settled', 'failed', 'unknown'] as const;

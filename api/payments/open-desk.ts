@@ -1,7 +1,7 @@
 // Assembles the payments of a process, where they are enabled: store, facilitator, chain and settlement.
 import type { Pool } from 'pg';
-import type { Logger } from '../../infra/runtime/log.ts';
-import type { Registry } from '../../infra/runtime/metrics.ts';
+import type { Logger } from '../../infra/runtime/process/log.ts';
+import type { Registry } from '../../infra/runtime/process/metrics.ts';
 import { openPaymentChain } from './chain.ts';
 import { openDesk, type PaymentDesk } from './desk.ts';
 import { openFacilitator } from './facilitator.ts';

@@ -1,5 +1,5 @@
 // Settings of payments: receiver, token, facilitator and chain.
-import { type Config, ConfigError, type ConfigSpec } from '../../infra/runtime/config.ts';
+import { type Config, ConfigError, type ConfigSpec } from '../../infra/runtime/process/config.ts';
 import type { PaymentSettings } from './payments.ts';
 
 export const PAYMENT_CONFIG = {

@@ -1,7 +1,7 @@
 // Plans bought with USDC, in PostgreSQL: the key is created in the transaction of the ledger row and delivered once (P-06).
 import type { Pool, PoolClient } from 'pg';
 import { runInTransaction } from '../../infra/runtime/postgres/postgres.ts';
-import { limitTime } from '../../infra/runtime/within.ts';
+import { limitTime } from '../../infra/runtime/time/within.ts';
 import type { AnswerEnd } from '../access/call.ts';
 import { hashKey, makeKey, shortenKey } from '../access/keys.ts';
 import { makeKeyId } from '../contract/ids.ts';

@@ -1,6 +1,6 @@
 // The outcome of a payment, by the receipt of the call it was presented with (P-10).
 import type { Pool } from 'pg';
-import { limitTime } from '../../infra/runtime/within.ts';
+import { limitTime } from '../../infra/runtime/time/within.ts';
 import type { PaymentState } from './store.ts';
 
 /** A database that does not answer for this long is unavailable. */

@@ -1,7 +1,7 @@
 // Settles payments after their answers, and determines unknown outcomes from the chain, which decides (P-04).
-import type { Logger } from '../../infra/runtime/log.ts';
-import { createOutageLog } from '../../infra/runtime/outage-log.ts';
-import { pauseUnlessAborted } from '../../infra/runtime/pause.ts';
+import type { Logger } from '../../infra/runtime/process/log.ts';
+import { createOutageLog } from '../../infra/runtime/process/outage-log.ts';
+import { pauseUnlessAborted } from '../../infra/runtime/time/pause.ts';
 import type { PaymentChain } from './chain.ts';
 import type { Facilitator, Settled } from './facilitator.ts';
 import type { CountPayment } from './metrics.ts';

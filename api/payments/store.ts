@@ -1,6 +1,6 @@
 // Payments in PostgreSQL: each change between two states is one statement, so that only one of several processes makes it (P-04, P-07).
 import type { Pool } from 'pg';
-import { limitTime } from '../../infra/runtime/within.ts';
+import { limitTime } from '../../infra/runtime/time/within.ts';
 import type { PlanCode } from '../contract/plans.ts';
 import type { Settleable } from './facilitator.ts';
 

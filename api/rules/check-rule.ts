@@ -1,5 +1,5 @@
 // Checks the query of a rule: the language with the codes of the catalogue, and no clause that a rule does not support (AG-01).
-import { fetchJson } from '../../infra/runtime/fetch-json.ts';
+import { fetchJson } from '../../infra/runtime/network/fetch-json.ts';
 import { type ApiError, makeUnavailable, ServiceError } from '../../schemas/errors.ts';
 import { type Codes, foldCase } from '../language/codes.ts';
 import { type Compiled, compile } from '../language/compile.ts';

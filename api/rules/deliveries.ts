@@ -1,7 +1,7 @@
 // Delivers moves of rules to webhooks from a queue in PostgreSQL: at least once, retried for a day, then abandoned with a notice (AG-06).
 import type { Pool } from 'pg';
-import type { Logger } from '../../infra/runtime/log.ts';
-import { pauseUnlessAborted } from '../../infra/runtime/pause.ts';
+import type { Logger } from '../../infra/runtime/process/log.ts';
+import { pauseUnlessAborted } from '../../infra/runtime/time/pause.ts';
 import { formatInstant } from '../../schemas/instants.ts';
 import type { CountRules, DeliveryOutcome } from './metrics.ts';
 import { TRANSITION_COLUMNS, type TransitionRow, toTransition } from './store.ts';

@@ -1,10 +1,10 @@
 // Evaluates the rules of this process's shards, each at its instants, as the log reaches them (AG-03, AG-06): the clock is the served
 // watermark. The result for an instant depends on the log alone, so it makes no difference which process evaluates it, or when.
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Logger } from '../../infra/runtime/log.ts';
-import { createOutageLog, type OutageLog } from '../../infra/runtime/outage-log.ts';
-import { pauseUnlessAborted } from '../../infra/runtime/pause.ts';
-import { Turns } from '../../infra/runtime/turns.ts';
+import type { Logger } from '../../infra/runtime/process/log.ts';
+import { createOutageLog, type OutageLog } from '../../infra/runtime/process/outage-log.ts';
+import { Turns } from '../../infra/runtime/process/turns.ts';
+import { pauseUnlessAborted } from '../../infra/runtime/time/pause.ts';
 import { STATE_LAG } from '../../schemas/freshness.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { LiveMemory } from '../live/memory.ts';

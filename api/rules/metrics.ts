@@ -1,5 +1,5 @@
 // Metrics of the rules of one process: evaluations, skipped instants, the lag of the instants.
-import { bindMetrics, type Registry } from '../../infra/runtime/metrics.ts';
+import { bindMetrics, type Registry } from '../../infra/runtime/process/metrics.ts';
 import type { Micros } from '../../schemas/records.ts';
 
 /** What became of an attempt; a message that failed for 24 hours is dead. */

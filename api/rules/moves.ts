@@ -1,9 +1,9 @@
 // Moves of rules for the streams of their accounts: PostgreSQL notifies every process of each move, and the process reads those that its streams follow.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Pool } from 'pg';
-import { createBackoff } from '../../infra/runtime/backoff.ts';
-import type { Logger } from '../../infra/runtime/log.ts';
-import { createOutageLog, type OutageLog } from '../../infra/runtime/outage-log.ts';
+import type { Logger } from '../../infra/runtime/process/log.ts';
+import { createOutageLog, type OutageLog } from '../../infra/runtime/process/outage-log.ts';
+import { createBackoff } from '../../infra/runtime/time/backoff.ts';
 import { formatInstant } from '../../schemas/instants.ts';
 import { writeJson } from '../../schemas/json.ts';
 import type { RuleReason, RuleState } from './rule.ts';

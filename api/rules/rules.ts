@@ -1,6 +1,6 @@
 // Assembles the rules of one process: states for callers, evaluation of its share, and the notifications of PostgreSQL that both need.
-import type { Logger } from '../../infra/runtime/log.ts';
-import type { Registry } from '../../infra/runtime/metrics.ts';
+import type { Logger } from '../../infra/runtime/process/log.ts';
+import type { Registry } from '../../infra/runtime/process/metrics.ts';
 import { startDeliveries } from './deliveries.ts';
 import { type AgentRules, openAgentRules } from './desk.ts';
 import { startEvaluator } from './evaluator.ts';

@@ -3,7 +3,7 @@ import { createHmac } from 'node:crypto';
 import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import type { LookupFunction } from 'node:net';
-import { limitTime, NoAnswer } from '../../infra/runtime/within.ts';
+import { limitTime, NoAnswer } from '../../infra/runtime/time/within.ts';
 import { type Address, ClosedAddressError, listPublicAddresses, type Resolve, resolveHost } from './public-address.ts';
 
 /** From the first byte sent to the head of the answer; a name is looked up within the same time before. */

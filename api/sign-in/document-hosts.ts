@@ -1,5 +1,5 @@
 // Whether the document of a client may be fetched from its host: one whose addresses are all public, before anything connects to them (T-08).
-import { limitTime } from '../../infra/runtime/within.ts';
+import { limitTime } from '../../infra/runtime/time/within.ts';
 import { listPublicAddresses, type Resolve, resolveHost } from '../rules/public-address.ts';
 
 /** As long as the library waits for the document. */

@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type Provider from 'oidc-provider';
-import { keepConnection } from '../../infra/runtime/http-app.ts';
+import { keepConnection } from '../../infra/runtime/network/http-app.ts';
 import { isOutOfService } from '../../infra/runtime/postgres/away.ts';
 import { formatCount } from '../../schemas/counts.ts';
 import type { Problem } from '../account-app/shell.ts';

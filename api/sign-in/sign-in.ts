@@ -2,8 +2,8 @@
 import type { EventEmitter } from 'node:events';
 import type { FastifyInstance } from 'fastify';
 import type { Pool } from 'pg';
-import type { Logger } from '../../infra/runtime/log.ts';
 import { isOutOfService } from '../../infra/runtime/postgres/away.ts';
+import type { Logger } from '../../infra/runtime/process/log.ts';
 import { MS_PER_MINUTE } from '../../schemas/instants.ts';
 import { toError } from '../../schemas/thrown.ts';
 import { AddressMeter } from './address-meter.ts';

@@ -1,7 +1,7 @@
 // Checks an access token for the tool server alone: on the private listener, which requires a secret.
 import { timingSafeEqual } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
-import type { Logger } from '../../infra/runtime/log.ts';
+import type { Logger } from '../../infra/runtime/process/log.ts';
 import { hashKey } from '../access/keys.ts';
 import { hashToken } from '../accounts/token-hash.ts';
 import type { Units } from './units.ts';

@@ -1,9 +1,9 @@
 // The status page's data from PostgreSQL: incidents, presence by day, the newest anchored day, failed re-checks. Kept while it is unavailable.
 import type { Pool } from 'pg';
-import { isYounger } from '../../infra/runtime/kept-age.ts';
-import type { Logger } from '../../infra/runtime/log.ts';
-import { createOutageLog } from '../../infra/runtime/outage-log.ts';
-import { limitTime } from '../../infra/runtime/within.ts';
+import type { Logger } from '../../infra/runtime/process/log.ts';
+import { createOutageLog } from '../../infra/runtime/process/outage-log.ts';
+import { isYounger } from '../../infra/runtime/time/kept-age.ts';
+import { limitTime } from '../../infra/runtime/time/within.ts';
 
 const ANSWER_MS = 5_000;
 /** A caller waits no longer for what is being read: the page of the account site waits three seconds. */

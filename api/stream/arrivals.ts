@@ -1,5 +1,5 @@
 // Calls that wait until an entry of the log has been received by this node, or the minutes before its start were joined, or the node ends.
-import { awaitAtMost } from '../../infra/runtime/pause.ts';
+import { awaitAtMost } from '../../infra/runtime/time/pause.ts';
 
 type Waiting = Set<() => void>;
 

@@ -1,7 +1,7 @@
 // All streams of this process over its memory copy: takes in entries of `live` and the clock, and ends each step with ids.
 import { randomUUID } from 'node:crypto';
 import type { Writable } from 'node:stream';
-import { type MeterStep, runUnmetered } from '../../infra/runtime/steps.ts';
+import { type MeterStep, runUnmetered } from '../../infra/runtime/process/steps.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { LiveEntry, Place } from '../../schemas/topics.ts';
 import type { Account, KeyAnswer } from '../access/key-store.ts';

@@ -2,8 +2,8 @@
 import cors from '@fastify/cors';
 import { ProtocolErrorCode } from '@modelcontextprotocol/server';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import { answerConnect, finishAnswers, keepConnection, makeAppOptions } from '../../infra/runtime/http-app.ts';
-import type { Logger } from '../../infra/runtime/log.ts';
+import { answerConnect, finishAnswers, keepConnection, makeAppOptions } from '../../infra/runtime/network/http-app.ts';
+import type { Logger } from '../../infra/runtime/process/log.ts';
 import { readPath, readQuery } from '../contract/request-url.ts';
 import { parseMessage } from './digits.ts';
 import { createExchange, refuseRequest } from './exchange.ts';

@@ -1,6 +1,6 @@
 // The tool server of a process: its app over the connections to the data API, until it is stopped.
 import { Agent } from 'undici';
-import type { Logger } from '../../infra/runtime/log.ts';
+import type { Logger } from '../../infra/runtime/process/log.ts';
 import type { KeyStore } from '../access/key-store.ts';
 import { OPERATIONS } from '../operations/index.ts';
 import { buildToolApp } from './build-tool-app.ts';

@@ -1,7 +1,7 @@
 // Checks an access token with the sign-in service, on every request: the tool server keeps nothing, so an ended connection ends at once (T-10).
 import { Type } from 'typebox';
 import { Agent } from 'undici';
-import { limitTime } from '../../infra/runtime/within.ts';
+import { limitTime } from '../../infra/runtime/time/within.ts';
 import { compileShape } from '../contract/shapes.ts';
 
 /** A caller that waits longer gets the answer to retry (T-07). */

@@ -1,7 +1,8 @@
 // Settings of the tool server, beside the data API and over standard input, and its start in the process of the data API.
-import type { Config, ConfigSpec } from '../../infra/runtime/config.ts';
-import { listenOn } from '../../infra/runtime/listen.ts';
-import type { Logger } from '../../infra/runtime/log.ts';
+
+import { listenOn } from '../../infra/runtime/network/listen.ts';
+import type { Config, ConfigSpec } from '../../infra/runtime/process/config.ts';
+import type { Logger } from '../../infra/runtime/process/log.ts';
 import type { KeyStore } from '../access/key-store.ts';
 import type { Tools } from './start-tools.ts';
 

@@ -1,8 +1,8 @@
 // Applies the SQL files of this folder that a database lacks, in order of name, each in its own transaction.
 import { readdir, readFile } from 'node:fs/promises';
 import type { Pool, PoolClient } from 'pg';
-import type { Logger } from '../runtime/log.ts';
 import { openPostgres } from '../runtime/postgres/postgres.ts';
+import type { Logger } from '../runtime/process/log.ts';
 
 /** Any number of processes may start at once: one migrates, the others wait (an arbitrary constant of ours). */
 const LOCK = 7_305_119;

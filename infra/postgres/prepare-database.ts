@@ -1,10 +1,10 @@
 // The database of a process that serves what it can while PostgreSQL is away: migrates it before the start continues, or once it is available.
 import type { Pool } from 'pg';
 import { describeError } from '../../schemas/thrown.ts';
-import { createBackoff } from '../runtime/backoff.ts';
-import type { Logger } from '../runtime/log.ts';
-import { pauseUnlessAborted } from '../runtime/pause.ts';
 import { isAway } from '../runtime/postgres/away.ts';
+import type { Logger } from '../runtime/process/log.ts';
+import { createBackoff } from '../runtime/time/backoff.ts';
+import { pauseUnlessAborted } from '../runtime/time/pause.ts';
 import { migrate } from './migrate.ts';
 
 type PreparedDatabase = {

@@ -16,11 +16,11 @@ import { openChain, openOwner } from '../../processors/nightly/steps/anchor/post
 import { MS_PER_DAY } from '../../schemas/instants.ts';
 import { describeError } from '../../schemas/thrown.ts';
 import { runOnDatabase } from '../postgres/migrate.ts';
-import { ARCHIVE_CONFIG, openArchiveStore } from '../runtime/archive-store.ts';
-import { type ConfigSpec, type Environment, readConfig } from '../runtime/config.ts';
-import { createLog } from '../runtime/log.ts';
-import { isHelpAsked, printOutcome } from '../runtime/print-outcome.ts';
-import { withRunningService } from '../runtime/running-service.ts';
+import { ARCHIVE_CONFIG, openArchiveStore } from '../runtime/files/archive-store.ts';
+import { type ConfigSpec, type Environment, readConfig } from '../runtime/process/config.ts';
+import { createLog } from '../runtime/process/log.ts';
+import { isHelpAsked, printOutcome } from '../runtime/process/print-outcome.ts';
+import { withRunningService } from '../runtime/process/running-service.ts';
 import { checkAnchors, type Kept } from './check-anchors.ts';
 import { NO_DATABASE, OperatorError } from './command-line.ts';
 import { listAnchors } from './list-anchors.ts';

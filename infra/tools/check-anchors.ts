@@ -9,7 +9,7 @@ import { openChain, openOwner } from '../../processors/nightly/steps/anchor/post
 import { formatPartitionLeaf } from '../../schemas/anchored.ts';
 import { HASH_BYTES, hashLeaf } from '../../schemas/merkle/hash.ts';
 import { createTree } from '../../schemas/merkle/tree.ts';
-import type { ObjectStore } from '../runtime/object-store.ts';
+import type { ObjectStore } from '../runtime/files/object-store.ts';
 
 /** The data to check, and the chain's settings. */
 export type Kept = { readonly database: Pool; readonly store: ObjectStore; readonly anchors: AnchorSettings };

@@ -11,11 +11,11 @@ import type { Venue } from '../../ingest/venues/contract/venue.ts';
 import { venues } from '../../ingest/venues/index.ts';
 import { describeError } from '../../schemas/thrown.ts';
 import type { LayerCapability } from '../../schemas/topics.ts';
-import { createClock } from '../runtime/clock.ts';
-import { createLog } from '../runtime/log.ts';
-import { createMetrics } from '../runtime/metrics.ts';
-import { pauseUnlessAborted } from '../runtime/pause.ts';
-import { isHelpAsked } from '../runtime/print-outcome.ts';
+import { createLog } from '../runtime/process/log.ts';
+import { createMetrics } from '../runtime/process/metrics.ts';
+import { isHelpAsked } from '../runtime/process/print-outcome.ts';
+import { createClock } from '../runtime/time/clock.ts';
+import { pauseUnlessAborted } from '../runtime/time/pause.ts';
 import { type LayerSeen, VenueCheck } from './venue-check.ts';
 
 type CheckOptions = {

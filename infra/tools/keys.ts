@@ -4,9 +4,9 @@ import { isPlanCode, PLAN_CODES, type PlanCode } from '../../api/contract/plans.
 import { parseDuration } from '../../schemas/durations.ts';
 import { parseInstant } from '../../schemas/instants.ts';
 import { runOnDatabase } from '../postgres/migrate.ts';
-import { type ConfigSpec, type Environment, readConfig } from '../runtime/config.ts';
-import { isHelpAsked, printOutcome } from '../runtime/print-outcome.ts';
-import { withRunningService } from '../runtime/running-service.ts';
+import { type ConfigSpec, type Environment, readConfig } from '../runtime/process/config.ts';
+import { isHelpAsked, printOutcome } from '../runtime/process/print-outcome.ts';
+import { withRunningService } from '../runtime/process/running-service.ts';
 import { describeCommandLine, NO_DATABASE, OperatorError } from './command-line.ts';
 import { changePlan, createKey, type KeyEntry, listKeys, revokeKey } from './key-admin.ts';
 

@@ -4,9 +4,9 @@ import type { Address } from 'viem';
 import { API_CONFIG } from '../../api/config.ts';
 import { parseDuration } from '../../schemas/durations.ts';
 import { runOnDatabase } from '../postgres/migrate.ts';
-import { type Config, type ConfigSpec, type Environment, readConfig } from '../runtime/config.ts';
-import { isHelpAsked, printOutcome } from '../runtime/print-outcome.ts';
-import { withRunningService } from '../runtime/running-service.ts';
+import { type Config, type ConfigSpec, type Environment, readConfig } from '../runtime/process/config.ts';
+import { isHelpAsked, printOutcome } from '../runtime/process/print-outcome.ts';
+import { withRunningService } from '../runtime/process/running-service.ts';
 import { describeCommandLine, NO_DATABASE, OperatorError } from './command-line.ts';
 import {
   type BlockedPayer,

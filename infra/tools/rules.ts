@@ -15,9 +15,9 @@ import { listWebhooks } from '../../api/rules/webhooks.ts';
 import { ServiceError } from '../../schemas/errors.ts';
 import { formatInstant } from '../../schemas/instants.ts';
 import { runOnDatabase } from '../postgres/migrate.ts';
-import { type ConfigSpec, readConfig } from '../runtime/config.ts';
-import { isHelpAsked, printOutcome } from '../runtime/print-outcome.ts';
-import { readEndpoints } from '../runtime/running-service.ts';
+import { type ConfigSpec, readConfig } from '../runtime/process/config.ts';
+import { isHelpAsked, printOutcome } from '../runtime/process/print-outcome.ts';
+import { readEndpoints } from '../runtime/process/running-service.ts';
 import { describeCommandLine, OperatorError } from './command-line.ts';
 
 const USAGE = `usage: npm run rules -- COMMAND [--json] [--by NAME]

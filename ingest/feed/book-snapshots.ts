@@ -1,5 +1,5 @@
 // Requests book snapshots, the oldest need first, one of a kind at a time; writes each answer under the connection it serves.
-import type { Logger } from '../../infra/runtime/log.ts';
+import type { Logger } from '../../infra/runtime/process/log.ts';
 import type { ListingRecord } from '../../schemas/records.ts';
 import type { CollectedVenue, Urgency } from '../venues/contract/feed.ts';
 import type { VenueRequest } from '../venues/contract/listings.ts';

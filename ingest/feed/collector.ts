@@ -1,6 +1,6 @@
 // Collects one venue: turns listings into a plan, runs the plan's slots, and writes the ticks that show the collector is alive.
 import { isDeepStrictEqual } from 'node:util';
-import type { Logger } from '../../infra/runtime/log.ts';
+import type { Logger } from '../../infra/runtime/process/log.ts';
 import { MICROS_PER_MS } from '../../schemas/instants.ts';
 import type { ListingRecord, Micros } from '../../schemas/records.ts';
 import { listShards, toShard } from '../../schemas/shards.ts';

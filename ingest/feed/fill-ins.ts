@@ -1,5 +1,5 @@
 // Requests what sockets omitted: minutes that no frame closed, values that went quiet. Answers are written under their connection.
-import type { Logger } from '../../infra/runtime/log.ts';
+import type { Logger } from '../../infra/runtime/process/log.ts';
 import type { Urgency } from '../venues/contract/feed.ts';
 import type { VenueRequest } from '../venues/contract/listings.ts';
 import type { Source } from './connection-log.ts';

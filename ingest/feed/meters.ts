@@ -1,5 +1,5 @@
 // The metrics of a collector for one venue.
-import { bindMetrics, type Registry } from '../../infra/runtime/metrics.ts';
+import { bindMetrics, type Registry } from '../../infra/runtime/process/metrics.ts';
 
 export type VenueMeters = {
   /** `what`: data, ack, heartbeat, error; or `response`. */

@@ -1,6 +1,6 @@
 // Sends a slot's requests every period, spread evenly over it. Silence of the venue, or a 429 or 418, ends the connection.
-import type { Logger } from '../../infra/runtime/log.ts';
-import { pauseUnlessAborted } from '../../infra/runtime/pause.ts';
+import type { Logger } from '../../infra/runtime/process/log.ts';
+import { pauseUnlessAborted } from '../../infra/runtime/time/pause.ts';
 import type { PollRequest, PollSlot } from '../venues/contract/feed.ts';
 import type { ConnectionLog, Source } from './connection-log.ts';
 import { type LossCause, toLossCause } from './loss-cause.ts';

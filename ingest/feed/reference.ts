@@ -1,7 +1,8 @@
 // Requests a venue's listings, writes each answer to every shard and folds the answers into the known listings.
-import { type Backoff, createBackoff } from '../../infra/runtime/backoff.ts';
-import type { Logger } from '../../infra/runtime/log.ts';
-import { pauseUnlessAborted } from '../../infra/runtime/pause.ts';
+
+import type { Logger } from '../../infra/runtime/process/log.ts';
+import { type Backoff, createBackoff } from '../../infra/runtime/time/backoff.ts';
+import { pauseUnlessAborted } from '../../infra/runtime/time/pause.ts';
 import type { ListingRecord, Micros } from '../../schemas/records.ts';
 import type { CollectedVenue } from '../venues/contract/feed.ts';
 import {

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import WebSocket from 'ws';
 import { LIMITS } from '../../infra/runtime/kafka/topics.ts';
-import type { Logger } from '../../infra/runtime/log.ts';
+import type { Logger } from '../../infra/runtime/process/log.ts';
 import { MICROS_PER_MS } from '../../schemas/instants.ts';
 import type { CollectedVenue, SocketSlot } from '../venues/contract/feed.ts';
 import { VenueError } from '../venues/contract/listings.ts';

@@ -1,7 +1,7 @@
 // Keeps one socket slot connected: backoff after a loss; an overlapping successor before a venue's age limit or for a new plan.
 import { setTimeout as pause } from 'node:timers/promises';
-import { type Backoff, createBackoff } from '../../infra/runtime/backoff.ts';
-import { createOutageLog, type OutageLog } from '../../infra/runtime/outage-log.ts';
+import { createOutageLog, type OutageLog } from '../../infra/runtime/process/outage-log.ts';
+import { type Backoff, createBackoff } from '../../infra/runtime/time/backoff.ts';
 import type { SocketSlot } from '../venues/contract/feed.ts';
 import type { ClosedMinutes } from './candle-watch.ts';
 import type { LossCause } from './loss-cause.ts';

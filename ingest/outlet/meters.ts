@@ -1,5 +1,5 @@
 // Metrics of the path to Kafka.
-import { bindMetrics, type Registry } from '../../infra/runtime/metrics.ts';
+import { bindMetrics, type Registry } from '../../infra/runtime/process/metrics.ts';
 import type { OutletState } from './outlet.ts';
 import type { Spool } from './spool.ts';
 

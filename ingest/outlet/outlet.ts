@@ -1,7 +1,7 @@
 // Sends raw messages to Kafka: directly while it acknowledges, through the disk spool while it does not, always in one order.
 import type { Publication, Publisher } from '../../infra/runtime/kafka/kafka.ts';
-import type { Logger } from '../../infra/runtime/log.ts';
-import { awaitAtMost } from '../../infra/runtime/pause.ts';
+import type { Logger } from '../../infra/runtime/process/log.ts';
+import { awaitAtMost } from '../../infra/runtime/time/pause.ts';
 import { createEndings } from './endings.ts';
 import type { Segment, Spool } from './spool.ts';
 import type { SpoolRecord } from './spool-format.ts';

@@ -1,7 +1,7 @@
 // The disk spool: stores, in order, records that Kafka does not accept. Durable within milliseconds, bounded, and consistent after a crash.
 import { type FileHandle, mkdir, open, readdir, readFile, rename, rmdir, stat, statfs, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Logger } from '../../infra/runtime/log.ts';
+import type { Logger } from '../../infra/runtime/process/log.ts';
 import { describeError } from '../../schemas/thrown.ts';
 import { decodeRecords, encodeRecord, type SpoolRecord } from './spool-format.ts';
 import { lockFolder, unlockFolder } from './spool-lock.ts';

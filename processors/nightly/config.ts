@@ -1,9 +1,9 @@
 // Settings of the nightly runner.
-import { ARCHIVE_CONFIG } from '../../infra/runtime/archive-store.ts';
-import type { ConfigSpec } from '../../infra/runtime/config.ts';
+import { ARCHIVE_CONFIG } from '../../infra/runtime/files/archive-store.ts';
 import { KAFKA_SECURITY_CONFIG } from '../../infra/runtime/kafka/settings.ts';
-import { METRICS_CONFIG } from '../../infra/runtime/metrics.ts';
 import { PG_TLS_HINT } from '../../infra/runtime/postgres/connection.ts';
+import type { ConfigSpec } from '../../infra/runtime/process/config.ts';
+import { METRICS_CONFIG } from '../../infra/runtime/process/metrics.ts';
 import { QUESTDB_LOGIN_CONFIG } from '../../infra/runtime/questdb/reader.ts';
 import { ANCHOR_CONFIG } from './steps/anchor/config.ts';
 

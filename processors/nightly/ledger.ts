@@ -1,8 +1,8 @@
 // Outcomes of each step of each day, in PostgreSQL; of two runners only one works on a step of a day, or on steps with one lock.
 import type { Pool, PoolClient } from 'pg';
-import { pauseUnlessAborted } from '../../infra/runtime/pause.ts';
 import { runLocked } from '../../infra/runtime/postgres/advisory-lock.ts';
 import { describeStorable } from '../../infra/runtime/postgres/storable.ts';
+import { pauseUnlessAborted } from '../../infra/runtime/time/pause.ts';
 import type { Day } from './day.ts';
 import type { StepState } from './schedule.ts';
 

@@ -1,5 +1,5 @@
 // Metrics of the nightly runner, in Prometheus form.
-import { bindMetrics, type Registry } from '../../infra/runtime/metrics.ts';
+import { bindMetrics, type Registry } from '../../infra/runtime/process/metrics.ts';
 import type { AnchorStatus } from '../../schemas/anchor-chain.ts';
 
 /** Events of a transaction that posts a day root. */

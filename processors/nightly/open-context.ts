@@ -1,12 +1,12 @@
 // Opens the context of the nightly steps from the settings of an environment.
 import { migrate } from '../../infra/postgres/migrate.ts';
-import { openArchiveStore } from '../../infra/runtime/archive-store.ts';
-import { type Environment, readConfig } from '../../infra/runtime/config.ts';
+import { openArchiveStore } from '../../infra/runtime/files/archive-store.ts';
 import { openKafka } from '../../infra/runtime/kafka/kafka.ts';
 import { loadKafkaSecurity } from '../../infra/runtime/kafka/settings.ts';
-import type { Stop } from '../../infra/runtime/lifecycle.ts';
-import type { Registry } from '../../infra/runtime/metrics.ts';
 import { openPostgres } from '../../infra/runtime/postgres/postgres.ts';
+import { type Environment, readConfig } from '../../infra/runtime/process/config.ts';
+import type { Stop } from '../../infra/runtime/process/lifecycle.ts';
+import type { Registry } from '../../infra/runtime/process/metrics.ts';
 import { openQuestdbReader } from '../../infra/runtime/questdb/reader.ts';
 import { isBinding } from '../../schemas/anchor-chain.ts';
 import { NIGHTLY_CONFIG } from './config.ts';

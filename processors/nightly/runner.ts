@@ -1,6 +1,6 @@
 // Runs due steps in order while the process lives; catches up after any absence.
-import { createOutageLog, type OutageLog } from '../../infra/runtime/outage-log.ts';
-import { pauseUnlessAborted } from '../../infra/runtime/pause.ts';
+import { createOutageLog, type OutageLog } from '../../infra/runtime/process/outage-log.ts';
+import { pauseUnlessAborted } from '../../infra/runtime/time/pause.ts';
 import { ANCHOR_STATUSES, type AnchorStatus } from '../../schemas/anchor-chain.ts';
 import { MS_PER_DAY } from '../../schemas/instants.ts';
 import { describeError } from '../../schemas/thrown.ts';

@@ -1,7 +1,7 @@
 // A nightly step: work identified by a UTC day, idempotent, due some time after the start of that day.
 import type { Pool } from 'pg';
-import type { Logger } from '../../infra/runtime/log.ts';
-import type { ObjectStore } from '../../infra/runtime/object-store.ts';
+import type { ObjectStore } from '../../infra/runtime/files/object-store.ts';
+import type { Logger } from '../../infra/runtime/process/log.ts';
 import type { QuestdbReader } from '../../infra/runtime/questdb/reader.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { Day } from './day.ts';

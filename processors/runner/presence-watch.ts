@@ -1,5 +1,5 @@
 // Raises an alarm when a venue's share of present values stays low, and logs its recovery.
-import type { Logger } from '../../infra/runtime/log.ts';
+import type { Logger } from '../../infra/runtime/process/log.ts';
 import type { ReadingLayer } from '../../schemas/layers/index.ts';
 import type { ProcessorMetrics } from '../metrics.ts';
 import type { Presence, Presences } from '../task/presence.ts';

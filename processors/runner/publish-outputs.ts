@@ -1,5 +1,5 @@
 // Publishes the outputs of one record to their topics. Yields after the live entries of each listing, each row, and each entry of a state round.
-import type { Interruptible } from '../../infra/runtime/steps.ts';
+import type { Interruptible } from '../../infra/runtime/process/steps.ts';
 import { codecs, makeMdCodec } from '../../schemas/avro/codec.ts';
 import { isOneChange, type LiveEntry, type StateEntry, type Topics } from '../../schemas/topics.ts';
 import type { ProcessorMetrics } from '../metrics.ts';

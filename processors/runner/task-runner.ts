@@ -1,8 +1,8 @@
 // Runs one task: restores it, feeds it its partition, publishes its outputs, saves checkpoints, keeps its log moving.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { fetchEndOffsets, type KafkaHandle, type Message, type Publisher } from '../../infra/runtime/kafka/kafka.ts';
-import type { Logger } from '../../infra/runtime/log.ts';
-import { completeWork, continueWork, type Interruptible } from '../../infra/runtime/steps.ts';
+import type { Logger } from '../../infra/runtime/process/log.ts';
+import { completeWork, continueWork, type Interruptible } from '../../infra/runtime/process/steps.ts';
 import type { MappedVenue } from '../../ingest/venues/contract/mapping.ts';
 import { codecs } from '../../schemas/avro/codec.ts';
 import { type CheckpointEntry, nameTopics, type Topics, type WatermarkEntry } from '../../schemas/topics.ts';

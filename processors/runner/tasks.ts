@@ -6,7 +6,7 @@ import {
   type KafkaHandle,
   type TopicPartition,
 } from '../../infra/runtime/kafka/kafka.ts';
-import type { Logger } from '../../infra/runtime/log.ts';
+import type { Logger } from '../../infra/runtime/process/log.ts';
 import type { MappedVenue } from '../../ingest/venues/contract/mapping.ts';
 import { watchUnexpected } from '../../ingest/venues/shared/unexpected.ts';
 import { STATE_LAG } from '../../schemas/freshness.ts';

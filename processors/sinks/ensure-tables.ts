@@ -1,7 +1,7 @@
 // Brings a QuestDB to the tables and views of this version: creates, adds, widens keys, drops only what QuestDB was killed in creating.
 import { setTimeout as pause } from 'node:timers/promises';
-import { createBackoff } from '../../infra/runtime/backoff.ts';
 import { hasTable } from '../../infra/runtime/questdb/has-table.ts';
+import { createBackoff } from '../../infra/runtime/time/backoff.ts';
 import { toTableName } from '../../schemas/tables.ts';
 import { addColumn, createTable, createView, listViewTexts, setKeys } from './ddl.ts';
 import { TABLES, type TableSpec } from './tables.ts';

@@ -1,5 +1,5 @@
 // Metrics of the sink, in Prometheus form.
-import { bindMetrics, type Registry } from '../../infra/runtime/metrics.ts';
+import { bindMetrics, type Registry } from '../../infra/runtime/process/metrics.ts';
 
 export type SinkMetrics = {
   readonly written: (table: string, rows: number) => void;

@@ -1,5 +1,5 @@
 // The sink: writes final rows from `rows.<venue>` into QuestDB, then the history watermark, then the group's offsets (design section 7).
-import { createBackoff } from '../../infra/runtime/backoff.ts';
+
 import { endProcess } from '../../infra/runtime/kafka/client.ts';
 import {
   createPublisher,
@@ -11,10 +11,11 @@ import {
   type Publisher,
   readToEnd,
 } from '../../infra/runtime/kafka/kafka.ts';
-import type { Logger } from '../../infra/runtime/log.ts';
-import { pauseUnlessAborted } from '../../infra/runtime/pause.ts';
+import type { Logger } from '../../infra/runtime/process/log.ts';
 import type { QuestdbReader } from '../../infra/runtime/questdb/reader.ts';
 import type { RowSender } from '../../infra/runtime/questdb/row-sender.ts';
+import { createBackoff } from '../../infra/runtime/time/backoff.ts';
+import { pauseUnlessAborted } from '../../infra/runtime/time/pause.ts';
 import { codecs } from '../../schemas/avro/codec.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { toTableName } from '../../schemas/tables.ts';

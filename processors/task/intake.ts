@@ -1,5 +1,5 @@
 // Applies each kind of raw record to a task: connections, data, and by `reference.ts` what decides which layers are collected (design section 4).
-import type { Interruptible } from '../../infra/runtime/steps.ts';
+import type { Interruptible } from '../../infra/runtime/process/steps.ts';
 import { VenueError, VenueRefusal } from '../../ingest/venues/contract/listings.ts';
 import { LostChange, type Mapped, UnreadablePart } from '../../ingest/venues/contract/mapping.ts';
 import type { Micros, NormalisedRecord } from '../../schemas/records.ts';

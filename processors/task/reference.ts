@@ -1,5 +1,5 @@
 // Applies what decides which layers are collected: reference answers and capabilities. What they turn off or on has no past to continue.
-import type { Interruptible } from '../../infra/runtime/steps.ts';
+import type { Interruptible } from '../../infra/runtime/process/steps.ts';
 import { isEmptyAnswer, mayExist, type ReferenceAnswer } from '../../ingest/venues/contract/listings.ts';
 import { PRICE_TYPES } from '../../schemas/layers/candle.ts';
 import { EVENTS, type ReadingLayer } from '../../schemas/layers/index.ts';

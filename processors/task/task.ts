@@ -1,5 +1,5 @@
 // One task: a pure machine over one raw partition. Records in, outputs out; time comes only from the records (design section 5).
-import { completeWork, type Interruptible } from '../../infra/runtime/steps.ts';
+import { completeWork, type Interruptible } from '../../infra/runtime/process/steps.ts';
 import type { MappedVenue } from '../../ingest/venues/contract/mapping.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { RawMessage } from '../../schemas/topics.ts';

@@ -1,5 +1,5 @@
 // Actions that depend on the log's time: connections expire, buckets and windows end, watermarks and state rounds are due.
-import type { Interruptible } from '../../infra/runtime/steps.ts';
+import type { Interruptible } from '../../infra/runtime/process/steps.ts';
 import { MICROS_PER_MINUTE } from '../../schemas/instants.ts';
 import type { ReadingLayer } from '../../schemas/layers/index.ts';
 import type { Micros } from '../../schemas/records.ts';

@@ -9,7 +9,7 @@ import type { ProofDeps } from '../../api/anchors/proof.ts';
 import type { PlanCode } from '../../api/contract/plans.ts';
 import { createHistoryStore } from '../../api/history/store.ts';
 import { migrate } from '../../infra/postgres/migrate.ts';
-import { type ObjectStore, openFolderStore } from '../../infra/runtime/object-store.ts';
+import { type ObjectStore, openFolderStore } from '../../infra/runtime/files/object-store.ts';
 import { openPostgres } from '../../infra/runtime/postgres/postgres.ts';
 import { addDays } from '../../processors/nightly/day.ts';
 import type { Micros } from '../../schemas/records.ts';

@@ -23,7 +23,7 @@ import type { AgentRules } from '../../api/rules/desk.ts';
 import type { RuleMoves } from '../../api/rules/moves.ts';
 import type { StatusStore } from '../../api/status/status-store.ts';
 import { StreamHub } from '../../api/stream/hub.ts';
-import { createLog } from '../../infra/runtime/log.ts';
+import { createLog } from '../../infra/runtime/process/log.ts';
 import { codecs } from '../../schemas/avro/codec.ts';
 import { READING_LAYERS } from '../../schemas/layers/readings.ts';
 import type { ListingValues, Micros } from '../../schemas/records.ts';

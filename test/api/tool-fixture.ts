@@ -9,7 +9,7 @@ import { OPERATIONS } from '../../api/operations/index.ts';
 import { createTools } from '../../api/tool-app/start-tools.ts';
 import type { SignInAddress } from '../../api/tool-app/token-check.ts';
 import { findFreePort } from '../../infra/dev/engines/ports.ts';
-import { createLog } from '../../infra/runtime/log.ts';
+import { createLog } from '../../infra/runtime/process/log.ts';
 import type { Teardown } from '../support/engines/engines.ts';
 import { type Feed, type TestApp, testApp } from './live-fixture.ts';
 

@@ -9,7 +9,7 @@ import { openFileLinks, readLinkSecret } from '../../api/files/links.ts';
 import { createHistoryStore } from '../../api/history/store.ts';
 import { findFreePort } from '../../infra/dev/engines/ports.ts';
 import { migrate } from '../../infra/postgres/migrate.ts';
-import { openFolderStore } from '../../infra/runtime/object-store.ts';
+import { openFolderStore } from '../../infra/runtime/files/object-store.ts';
 import { openPostgres } from '../../infra/runtime/postgres/postgres.ts';
 import { addDays } from '../../processors/nightly/day.ts';
 import { makeGapRow } from '../../processors/task/rows.ts';

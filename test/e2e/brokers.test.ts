@@ -5,7 +5,7 @@ import { copyRaw, type Hashes, hashNamespace, prepareReplay, waitForReached } fr
 import { startKafka } from '../../infra/dev/engines/kafka.ts';
 import { findFreePort } from '../../infra/dev/engines/ports.ts';
 import { createPublisher, ensureTopics, type KafkaHandle, openKafka } from '../../infra/runtime/kafka/kafka.ts';
-import { createLog } from '../../infra/runtime/log.ts';
+import { createLog } from '../../infra/runtime/process/log.ts';
 import { nameTopics } from '../../schemas/topics.ts';
 import { busiestBroker, inStep, type OwnCluster, ownCluster } from '../support/engines/own-cluster.ts';
 import { type ProgressWatch, watchProgress } from '../support/run/progress-watch.ts';

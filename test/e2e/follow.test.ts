@@ -8,7 +8,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { createClient, type Followed, type FollowedGap, figuresOf } from '../../clients/typescript/src/index.ts';
 import { openKafka, readPartitions } from '../../infra/runtime/kafka/kafka.ts';
-import { createLog } from '../../infra/runtime/log.ts';
+import { createLog } from '../../infra/runtime/process/log.ts';
 import { codecs } from '../../schemas/avro/codec.ts';
 import { parseInstant } from '../../schemas/instants.ts';
 import type { ReadingLayer } from '../../schemas/layers/index.ts';

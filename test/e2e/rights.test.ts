@@ -6,7 +6,7 @@ import t from 'tap';
 import { findFreePort } from '../../infra/dev/engines/ports.ts';
 import { ensureDemoKeys } from '../../infra/dev/local/demo-keys.ts';
 import { openKafka } from '../../infra/runtime/kafka/kafka.ts';
-import { createLog } from '../../infra/runtime/log.ts';
+import { createLog } from '../../infra/runtime/process/log.ts';
 import { createAuthority } from '../support/engines/certificates.ts';
 import { ownEngines } from '../support/engines/engines.ts';
 import { pemFolder, securePostgres, startSecureKafka } from '../support/engines/secure-engines.ts';

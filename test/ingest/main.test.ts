@@ -6,7 +6,7 @@ import t, { type Test } from 'tap';
 import { digestFrame } from '../../infra/dev/simulator/sent-log.ts';
 import { type Simulator, startSimulator } from '../../infra/dev/simulator/simulator.ts';
 import { openKafka, readToEnd } from '../../infra/runtime/kafka/kafka.ts';
-import { createLog } from '../../infra/runtime/log.ts';
+import { createLog } from '../../infra/runtime/process/log.ts';
 import { startIngest } from '../../ingest/main.ts';
 import { codecs } from '../../schemas/avro/codec.ts';
 import { toShard } from '../../schemas/shards.ts';

@@ -3,7 +3,7 @@ import { Registry } from 'prom-client';
 import t from 'tap';
 import { createPublisher, ensureTopics, openKafka, readToEnd } from '../../infra/runtime/kafka/kafka.ts';
 import { listTopicSpecs } from '../../infra/runtime/kafka/topics.ts';
-import { createLog } from '../../infra/runtime/log.ts';
+import { createLog } from '../../infra/runtime/process/log.ts';
 import { openQuestdbReader } from '../../infra/runtime/questdb/reader.ts';
 import { createRowSender } from '../../infra/runtime/questdb/row-sender.ts';
 import { binance } from '../../ingest/venues/binance/index.ts';

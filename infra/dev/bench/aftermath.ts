@@ -4,7 +4,7 @@ import { describeError } from '../../../schemas/thrown.ts';
 import { nameTopics } from '../../../schemas/topics.ts';
 import { openKafka } from '../../runtime/kafka/kafka.ts';
 import { readKafkaSecurity } from '../../runtime/kafka/settings.ts';
-import { createLog } from '../../runtime/log.ts';
+import { createLog } from '../../runtime/process/log.ts';
 import { openQuestdbReader } from '../../runtime/questdb/reader.ts';
 import { type Engines, startEngines } from '../engines/engines.ts';
 import { PROJECT_ROOT } from '../engines/java.ts';

@@ -17,7 +17,7 @@ import {
 import { createPublisher, ensureTopics, openKafka } from '../../runtime/kafka/kafka.ts';
 import { readKafkaSecurity } from '../../runtime/kafka/settings.ts';
 import { listTopicSpecs } from '../../runtime/kafka/topics.ts';
-import { createLog } from '../../runtime/log.ts';
+import { createLog } from '../../runtime/process/log.ts';
 import { openQuestdbReader } from '../../runtime/questdb/reader.ts';
 import { createRowSender } from '../../runtime/questdb/row-sender.ts';
 import type { Stores } from '../local/endpoints.ts';

@@ -12,8 +12,8 @@ import { answerTo, type Context, type Operation } from '../../../api/operations/
 import { formatInstant, MICROS_PER_MINUTE } from '../../../schemas/instants.ts';
 import type { Micros } from '../../../schemas/records.ts';
 import { migrate } from '../../postgres/migrate.ts';
-import { createLog } from '../../runtime/log.ts';
 import { openPostgres } from '../../runtime/postgres/postgres.ts';
+import { createLog } from '../../runtime/process/log.ts';
 import { openQuestdbReader, type QuestdbQuery, type QuestdbReader } from '../../runtime/questdb/reader.ts';
 import { startEngines } from '../engines/engines.ts';
 import { PROJECT_ROOT } from '../engines/java.ts';

@@ -26,7 +26,7 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import { join } from 'node:path';
-import { createLog } from '../../runtime/log.ts';
+import { createLog } from '../../runtime/process/log.ts';
 import { openQuestdbReader, type QuestdbReader } from '../../runtime/questdb/reader.ts';
 import { PROJECT_ROOT } from '../engines/java.ts';
 import { watchParent } from '../local/parent.ts';

@@ -10,10 +10,10 @@ import { buildApp } from '../../../api/data-app/build-app.ts';
 import { startPayments } from '../../../api/payments/payments.ts';
 import { openReceipts } from '../../../api/payments/receipts.ts';
 import { StreamHub } from '../../../api/stream/hub.ts';
-import { createClock } from '../../runtime/clock.ts';
-import { createLog } from '../../runtime/log.ts';
-import { createMetrics } from '../../runtime/metrics.ts';
 import { openPostgres } from '../../runtime/postgres/postgres.ts';
+import { createLog } from '../../runtime/process/log.ts';
+import { createMetrics } from '../../runtime/process/metrics.ts';
+import { createClock } from '../../runtime/time/clock.ts';
 import { USDC } from '../facilitator/local-usdc.ts';
 import { makeMarket } from './screen-market.ts';
 

@@ -1,7 +1,7 @@
 // One run of the service under load: the service itself, the simulator's controls, the processes' own metrics.
 import { openKafka } from '../../runtime/kafka/kafka.ts';
 import { readKafkaSecurity } from '../../runtime/kafka/settings.ts';
-import { createLog } from '../../runtime/log.ts';
+import { createLog } from '../../runtime/process/log.ts';
 import type { Progress } from '../local/progress.ts';
 import type { Service } from '../local/service.ts';
 import { sum } from './figures.ts';

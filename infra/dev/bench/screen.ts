@@ -17,7 +17,7 @@ import { ServiceError } from '../../../schemas/errors.ts';
 import { writeJson } from '../../../schemas/json.ts';
 import { toTableName } from '../../../schemas/tables.ts';
 import type { Row } from '../../../schemas/topics.ts';
-import { createLog } from '../../runtime/log.ts';
+import { createLog } from '../../runtime/process/log.ts';
 import { openQuestdbReader, type QuestdbReader } from '../../runtime/questdb/reader.ts';
 import { createRowSender } from '../../runtime/questdb/row-sender.ts';
 import { startEngines } from '../engines/engines.ts';

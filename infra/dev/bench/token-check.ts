@@ -7,8 +7,8 @@ import { openConnectionKeys } from '../../../api/sign-in/connection-key.ts';
 import { createTokenCheck } from '../../../api/sign-in/token-check.ts';
 import { createUnits } from '../../../api/sign-in/units.ts';
 import { migrate } from '../../postgres/migrate.ts';
-import { createLog } from '../../runtime/log.ts';
 import { openPostgres } from '../../runtime/postgres/postgres.ts';
+import { createLog } from '../../runtime/process/log.ts';
 
 const AT_ONCE = 8;
 const MCP_URL = 'https://tools.example/mcp';

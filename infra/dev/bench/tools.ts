@@ -7,7 +7,7 @@ import { composeKey, makeRandomCharacters } from '../../../api/access/keys.ts';
 import { PLANS } from '../../../api/contract/plans.ts';
 import { snapshots } from '../../../api/operations/snapshots.ts';
 import { createTools, type Tools } from '../../../api/tool-app/start-tools.ts';
-import { createLog } from '../../runtime/log.ts';
+import { createLog } from '../../runtime/process/log.ts';
 import { findFreePort } from '../engines/ports.ts';
 import { findQuantile } from './figures.ts';
 

@@ -5,7 +5,7 @@ import { WEB_CONFIG } from '../../../api/web-config.ts';
 import { INGEST_CONFIG } from '../../../ingest/config.ts';
 import { PROCESSORS_CONFIG } from '../../../processors/config.ts';
 import { NIGHTLY_CONFIG } from '../../../processors/nightly/config.ts';
-import { describeConfig } from '../../runtime/config.ts';
+import { describeConfig } from '../../runtime/process/config.ts';
 import { STANDARD_PORTS } from '../engines/ports.ts';
 import { SIMULATOR_CONFIG } from '../simulator/config.ts';
 

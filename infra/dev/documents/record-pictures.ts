@@ -4,7 +4,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { readEndpoints } from '../../runtime/running-service.ts';
+import { readEndpoints } from '../../runtime/process/running-service.ts';
 import type { Gap, Late, OpenInterest, Recorded, Sample } from './draw-pictures.ts';
 import { RECORDED } from './draw-pictures.ts';
 

@@ -1,5 +1,5 @@
 // Settings of the simulated venues.
-import type { ConfigSpec } from '../../runtime/config.ts';
+import type { ConfigSpec } from '../../runtime/process/config.ts';
 
 export const SIMULATOR_CONFIG = {
   SIM_PORT: { type: 'integer', default: 0, description: 'Loopback port; 0 takes a free one.' },

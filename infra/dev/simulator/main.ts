@@ -1,8 +1,8 @@
 // The simulated venues as a process: prints one JSON line with its endpoints, then advances the market until it is stopped.
 import { readFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
-import { readConfig } from '../../runtime/config.ts';
-import { runProcess } from '../../runtime/lifecycle.ts';
+import { readConfig } from '../../runtime/process/config.ts';
+import { runProcess } from '../../runtime/process/lifecycle.ts';
 import { SIMULATOR_CONFIG } from './config.ts';
 import { type FaultRequest, parseFault } from './faults.ts';
 import { startSimulator } from './simulator.ts';

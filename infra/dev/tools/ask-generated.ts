@@ -8,7 +8,7 @@ import { formatInstantMicros, parseInstant } from '../../../schemas/instants.ts'
 import { describeError } from '../../../schemas/thrown.ts';
 import type { Names } from '../../../test/api/language/generate.ts';
 import { parseBodies, screenBodies } from '../../../test/api/language/generate-asked.ts';
-import { readEndpoints } from '../../runtime/running-service.ts';
+import { readEndpoints } from '../../runtime/process/running-service.ts';
 
 const USAGE = `usage: node infra/dev/tools/ask-generated.ts [--url URL --key KEY [--key KEY ...]] [--screens N] [--parses N] [--seed N] [--concurrency N]
 Without --url the service and its key are those of .local/endpoints.json (ENDPOINTS_FILE).`;

@@ -2,7 +2,7 @@
 // The service is that of `npm start` or `npm run demo`, or BASE_URL with API_KEY.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { readEndpoints } from '../../runtime/running-service.ts';
+import { readEndpoints } from '../../runtime/process/running-service.ts';
 import { PROJECT_ROOT } from '../engines/java.ts';
 
 const readDocument = (path: string): string => readFileSync(join(PROJECT_ROOT, path), 'utf8');

@@ -4,9 +4,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { TABLES, type TableSpec } from '../../../processors/sinks/tables.ts';
 import { toTableName } from '../../../schemas/tables.ts';
-import { createBackoff } from '../../runtime/backoff.ts';
-import { isHelpAsked, type Outcome, printOutcome } from '../../runtime/print-outcome.ts';
+import { isHelpAsked, type Outcome, printOutcome } from '../../runtime/process/print-outcome.ts';
 import { type Credentials, openQuestdbHttp, type QuestdbHttp } from '../../runtime/questdb/http.ts';
+import { createBackoff } from '../../runtime/time/backoff.ts';
 
 export type TableHash = { readonly rows: number; readonly sha256: string };
 type HashOptions = {

@@ -22,7 +22,7 @@ import { type JsonValue, sortByKey, writeJson } from '../../../schemas/json.ts';
 import type { ListingRecord, ListingValues, Micros, NormalisedRecord } from '../../../schemas/records.ts';
 import { compareBytes } from '../../../schemas/text-order.ts';
 import { describeError } from '../../../schemas/thrown.ts';
-import { isHelpAsked } from '../../runtime/print-outcome.ts';
+import { isHelpAsked } from '../../runtime/process/print-outcome.ts';
 import { type BookForm, RecordedBooks } from './recorded-books.ts';
 import { type RecordingLine, readLines } from './recording-lines.ts';
 

@@ -11,7 +11,6 @@ import { codecs } from '../../../schemas/avro/codec.ts';
 import type { Micros } from '../../../schemas/records.ts';
 import { describeError } from '../../../schemas/thrown.ts';
 import { nameTopics, type RawMessage } from '../../../schemas/topics.ts';
-import { readConfig } from '../../runtime/config.ts';
 import {
   createPublisher,
   ensureTopics,
@@ -21,13 +20,14 @@ import {
 } from '../../runtime/kafka/kafka.ts';
 import { readKafkaSecurity } from '../../runtime/kafka/settings.ts';
 import { listTopicSpecs } from '../../runtime/kafka/topics.ts';
-import { createLog, type Logger } from '../../runtime/log.ts';
-import { createMetrics } from '../../runtime/metrics.ts';
-import { isHelpAsked } from '../../runtime/print-outcome.ts';
+import { readConfig } from '../../runtime/process/config.ts';
+import { createLog, type Logger } from '../../runtime/process/log.ts';
+import { createMetrics } from '../../runtime/process/metrics.ts';
+import { isHelpAsked } from '../../runtime/process/print-outcome.ts';
+import { readEndpoints } from '../../runtime/process/running-service.ts';
 import type { Credentials } from '../../runtime/questdb/http.ts';
 import { openQuestdbReader, QUESTDB_LOGIN_CONFIG } from '../../runtime/questdb/reader.ts';
 import { createRowSender } from '../../runtime/questdb/row-sender.ts';
-import { readEndpoints } from '../../runtime/running-service.ts';
 import type { Stores } from '../local/endpoints.ts';
 import { hashTables } from './hash-tables.ts';
 import { waitForHistory } from './history-reached.ts';

@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util';
 import { MICROS_PER_SECOND } from '../../../schemas/instants.ts';
 import type { Micros } from '../../../schemas/records.ts';
 import { describeError } from '../../../schemas/thrown.ts';
-import { readEndpoints } from '../../runtime/running-service.ts';
+import { readEndpoints } from '../../runtime/process/running-service.ts';
 import { type AnsweredQuestion, askAgain, askSettled, keep, makeQuestion, type Service } from './settled-requests.ts';
 
 const USAGE = `usage: node infra/dev/tools/settled-check.ts ask --file F [--requests 200] [--since INSTANT] | again --file F

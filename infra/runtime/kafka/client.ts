@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { gzip as deflate, gunzipSync, gzipSync, gunzip as inflate, type ZlibOptions } from 'node:zlib';
 import type { Admin, ISocketFactory, Kafka as KafkaClient, KafkaConfig, logCreator } from 'kafkajs';
-import type { Logger } from '../log.ts';
+import type { Logger } from '../process/log.ts';
 import kafkajs from './patches/kafkajs.ts';
 import { createSocketFactory, toConnection } from './security.ts';
 import type { KafkaSecurity } from './settings.ts';

@@ -1,7 +1,7 @@
 // Reads given partitions from given offsets without a consumer group, which kafkajs's own consumer cannot.
 import { setTimeout as pause } from 'node:timers/promises';
-import { type Backoff, createBackoff } from '../backoff.ts';
-import { createOutageLog, type OutageLog } from '../outage-log.ts';
+import { createOutageLog, type OutageLog } from '../process/outage-log.ts';
+import { type Backoff, createBackoff } from '../time/backoff.ts';
 import { createCuttableSockets, type KafkaHandle } from './client.ts';
 import { type Cluster, createCluster, type FetchRequest, type PartitionAnswer } from './cluster.ts';
 import {

@@ -1,8 +1,8 @@
 // Membership in a consumer group: the group assigns partitions, the fetcher reads them, the caller chooses the offsets.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Consumer } from 'kafkajs';
-import { createBackoff } from '../backoff.ts';
-import { createOutageLog, type OutageLog } from '../outage-log.ts';
+import { createOutageLog, type OutageLog } from '../process/outage-log.ts';
+import { createBackoff } from '../time/backoff.ts';
 import { createCuttableSockets, endProcess, type KafkaHandle } from './client.ts';
 import { formatPartition, type Message, type Start, type TopicPartition } from './delivery.ts';
 import { PartitionFetcher } from './fetch.ts';

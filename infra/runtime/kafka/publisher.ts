@@ -1,8 +1,8 @@
 // Writes to Kafka in the order of the calls: own linger, one batch in flight, repeated whole until every partition of it has acknowledged.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { IHeaders, Message as KafkaMessage } from 'kafkajs';
-import { createBackoff } from '../backoff.ts';
-import { createOutageLog, type OutageLog } from '../outage-log.ts';
+import { createOutageLog, type OutageLog } from '../process/outage-log.ts';
+import { createBackoff } from '../time/backoff.ts';
 import { endProcess, type KafkaHandle } from './client.ts';
 import { type BatchAck, isFinal, needsRenewal, openSender, type Sender, toPlace, Unanswered } from './sender.ts';
 import { LIMITS } from './topics.ts';

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import { type ConnectionOptions, TLSSocket } from 'node:tls';
 import type { ISocketFactory, KafkaConfig, Mechanism, SASLOptions } from 'kafkajs';
 import { describeError } from '../../../schemas/thrown.ts';
-import { explainTls, type TlsSettings } from '../tls.ts';
+import { explainTls, type TlsSettings } from '../network/tls.ts';
 import kafkajs from './patches/kafkajs.ts';
 import type { KafkaSasl, KafkaSecurity, KafkaTls } from './settings.ts';
 

@@ -1,7 +1,7 @@
 // Settings of the connections to Kafka, the same for every process and tool: brokers, TLS, SASL.
 import { findNearest } from '../../../schemas/errors.ts';
-import { type Config, ConfigError, type ConfigSpec, type Environment, Faults, readConfig } from '../config.ts';
-import { readPem } from '../tls.ts';
+import { readPem } from '../network/tls.ts';
+import { type Config, ConfigError, type ConfigSpec, type Environment, Faults, readConfig } from '../process/config.ts';
 
 export const KAFKA_SECURITY_CONFIG = {
   KAFKA_TLS: { type: 'boolean', default: false, description: 'Connect to Kafka with TLS.' },

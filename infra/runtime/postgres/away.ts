@@ -1,7 +1,7 @@
 // Decides whether a failure of PostgreSQL means that it is unavailable: callers then wait, or ask their own callers to wait.
 import type { Pool } from 'pg';
 import { makeUnavailable } from '../../../schemas/errors.ts';
-import { limitTime, NoAnswer } from '../within.ts';
+import { limitTime, NoAnswer } from '../time/within.ts';
 import { isUnconnected } from './connection.ts';
 
 /** Connection failures and a server that is starting or stopping (PostgreSQL, annex A, classes 08 and 57; Node.js, common system errors). */

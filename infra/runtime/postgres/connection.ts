@@ -1,8 +1,8 @@
 // Connections by the PostgreSQL protocol, to PostgreSQL and to QuestDB: TLS by the address, failures that name the setting to check.
 import pg from 'pg';
-import { ConfigError, Faults } from '../config.ts';
-import type { Logger } from '../log.ts';
-import { explainTls, readPem, type TlsSettings } from '../tls.ts';
+import { explainTls, readPem, type TlsSettings } from '../network/tls.ts';
+import { ConfigError, Faults } from '../process/config.ts';
+import type { Logger } from '../process/log.ts';
 
 /** The phrase about TLS in descriptions of settings. */
 export const PG_TLS_HINT = 'with TLS ?sslmode=verify-full&sslrootcert=FILE, as libpq has it';

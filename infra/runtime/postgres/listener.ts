@@ -1,8 +1,8 @@
 // Notifications of PostgreSQL (LISTEN/NOTIFY) on a dedicated connection, which is reopened whenever it is lost.
 import pg from 'pg';
-import { createBackoff } from '../backoff.ts';
-import type { Logger } from '../log.ts';
-import { createOutageLog, type OutageLog } from '../outage-log.ts';
+import type { Logger } from '../process/log.ts';
+import { createOutageLog, type OutageLog } from '../process/outage-log.ts';
+import { createBackoff } from '../time/backoff.ts';
 import { DATABASE_NAMES, makeClientClass, parsePostgresAddress } from './connection.ts';
 
 type ListenOptions = {

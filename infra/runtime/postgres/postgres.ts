@@ -1,6 +1,6 @@
 // PostgreSQL (accounts, keys, payments): one pool a process.
 import pg from 'pg';
-import { createLog } from '../log.ts';
+import { createLog } from '../process/log.ts';
 import { DATABASE_NAMES, guardPool, KEEP_ALIVE, makeClientClass, parsePostgresAddress } from './connection.ts';
 
 type PostgresOptions = {

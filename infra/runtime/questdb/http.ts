@@ -1,8 +1,8 @@
 // QuestDB over HTTP: its address with or without TLS, for our own requests and for the sender of rows.
 import { Agent, fetch, type Response } from 'undici';
 import { toError } from '../../../schemas/thrown.ts';
-import { ConfigError } from '../config.ts';
-import { explainTls, readPem, type TlsSettings } from '../tls.ts';
+import { explainTls, readPem, type TlsSettings } from '../network/tls.ts';
+import { ConfigError } from '../process/config.ts';
 
 export type Credentials = { readonly user: string; readonly password: string };
 

@@ -1,7 +1,5 @@
 // Reads QuestDB over the PostgreSQL wire, with every cell as text.
 import pg from 'pg';
-import type { ConfigSpec } from '../config.ts';
-import { createLog, type Logger } from '../log.ts';
 import {
   guardPool,
   KEEP_ALIVE,
@@ -9,7 +7,9 @@ import {
   parsePostgresAddress,
   QUESTDB_PG_NAMES,
 } from '../postgres/connection.ts';
-import { limitTime } from '../within.ts';
+import type { ConfigSpec } from '../process/config.ts';
+import { createLog, type Logger } from '../process/log.ts';
+import { limitTime } from '../time/within.ts';
 import type { Credentials } from './http.ts';
 
 /** The login of both addresses. */

@@ -4,10 +4,10 @@ import { Sender } from '@questdb/nodejs-client';
 import type { Agent } from 'undici';
 import { isExactDouble } from '../../../schemas/decimals.ts';
 import type { Row } from '../../../schemas/topics.ts';
-import { createBackoff } from '../backoff.ts';
-import { createLog, type Logger } from '../log.ts';
-import { createOutageLog, type OutageLog } from '../outage-log.ts';
-import { limitTime } from '../within.ts';
+import { createLog, type Logger } from '../process/log.ts';
+import { createOutageLog, type OutageLog } from '../process/outage-log.ts';
+import { createBackoff } from '../time/backoff.ts';
+import { limitTime } from '../time/within.ts';
 import { type Credentials, explainQuestdbHttp, openQuestdbHttp, type QuestdbHttp } from './http.ts';
 import { CLOSE_MS } from './reader.ts';
 

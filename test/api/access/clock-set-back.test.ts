@@ -8,7 +8,7 @@ import type { Site } from '../../../api/account-app/site.ts';
 import { createStatusReader } from '../../../api/open-pages/read-status.ts';
 import { SlidingQuantiles } from '../../../api/status/sliding-quantiles.ts';
 import { openStatusStore } from '../../../api/status/status-store.ts';
-import { createLog } from '../../../infra/runtime/log.ts';
+import { createLog } from '../../../infra/runtime/process/log.ts';
 import { answerJson, openEdgeServer } from '../../support/services/edge-server.ts';
 
 const HOUR_MS = 3_600_000;

@@ -5,7 +5,7 @@ import t from 'tap';
 import { type Anchors, openAnchors } from '../../../api/anchors/anchors.ts';
 import type { ClosedDays } from '../../../api/anchors/closed-days.ts';
 import type { ProofQuestion } from '../../../api/anchors/proof.ts';
-import type { ObjectStore } from '../../../infra/runtime/object-store.ts';
+import type { ObjectStore } from '../../../infra/runtime/files/object-store.ts';
 import type { QuestdbReader } from '../../../infra/runtime/questdb/reader.ts';
 import { ANCHORED_TABLES } from '../../../schemas/anchored.ts';
 import { MICROS_PER_DAY } from '../../../schemas/instants.ts';

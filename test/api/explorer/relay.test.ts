@@ -13,7 +13,7 @@ import { createExplorer } from '../../../api/explorer/explorer.ts';
 import { RELAYED } from '../../../api/explorer/relayed-calls.ts';
 import { WEB_MODULES } from '../../../api/web-modules.ts';
 import { findFreePort } from '../../../infra/dev/engines/ports.ts';
-import { NotAnswered } from '../../../infra/runtime/fetch-json.ts';
+import { NotAnswered } from '../../../infra/runtime/network/fetch-json.ts';
 import { until } from '../../support/services/pipeline.ts';
 import { beginCall } from '../../support/services/slow-call.ts';
 import { StreamClient } from '../../support/services/stream-client.ts';

@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import t from 'tap';
 import { LINK_S, writeLink } from '../../../api/files/link.ts';
 import { openFileLinks } from '../../../api/files/links.ts';
-import { openFolderStore } from '../../../infra/runtime/object-store.ts';
-import { openS3Store } from '../../../infra/runtime/s3-store.ts';
+import { openFolderStore } from '../../../infra/runtime/files/object-store.ts';
+import { openS3Store } from '../../../infra/runtime/files/s3-store.ts';
 import { waitFor } from '../../support/wait.ts';
 import { market, NOW, testApp } from '../live-fixture.ts';
 

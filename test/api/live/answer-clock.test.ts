@@ -3,7 +3,7 @@ import t from 'tap';
 import { findUnready } from '../../../api/data-app/operational.ts';
 import { createAnswerClock, findLead } from '../../../api/live/answer-clock.ts';
 import { LiveMemory } from '../../../api/live/memory.ts';
-import { createClock } from '../../../infra/runtime/clock.ts';
+import { createClock } from '../../../infra/runtime/time/clock.ts';
 import { codecs } from '../../../schemas/avro/codec.ts';
 import { MICROS_PER_DAY, MICROS_PER_SECOND } from '../../../schemas/instants.ts';
 import type { Micros } from '../../../schemas/records.ts';

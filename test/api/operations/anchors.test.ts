@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import t from 'tap';
-import type { ObjectStore } from '../../../infra/runtime/object-store.ts';
+import type { ObjectStore } from '../../../infra/runtime/files/object-store.ts';
 import { readLeafRows } from '../../../infra/runtime/questdb/leaf-rows.ts';
 import { openQuestdbReader } from '../../../infra/runtime/questdb/reader.ts';
 import { compare } from '../../../processors/nightly/steps/merkle/compare.ts';

@@ -7,7 +7,7 @@ import t from 'tap';
 import { openManifest } from '../../../api/archive/manifest.ts';
 import { openFileLinks, readLinkSecret } from '../../../api/files/links.ts';
 import { migrate } from '../../../infra/postgres/migrate.ts';
-import { openFolderStore } from '../../../infra/runtime/object-store.ts';
+import { openFolderStore } from '../../../infra/runtime/files/object-store.ts';
 import { openPostgres } from '../../../infra/runtime/postgres/postgres.ts';
 import { addArchivedSet, type SetOf } from '../../support/days/archived-sets.ts';
 import { useEngines } from '../../support/engines/engines.ts';

@@ -7,7 +7,7 @@ import { spendQuota } from '../../../api/access/quotas.ts';
 import { PLANS, type PlanCode } from '../../../api/contract/plans.ts';
 import { createHistoryStore } from '../../../api/history/store.ts';
 import { ScreenPages } from '../../../api/operations/screen-pages.ts';
-import { createLog } from '../../../infra/runtime/log.ts';
+import { createLog } from '../../../infra/runtime/process/log.ts';
 import { openQuestdbReader } from '../../../infra/runtime/questdb/reader.ts';
 import { formatInstant } from '../../../schemas/instants.ts';
 import { startSilentPostgres } from '../../support/engines/silent-postgres.ts';

@@ -13,7 +13,7 @@ import { listOffers } from '../../../api/payments/offers.ts';
 import { openPurchases } from '../../../api/payments/purchases.ts';
 import { type SettlementDeps, startSettlement } from '../../../api/payments/settlement.ts';
 import { openPaymentStore } from '../../../api/payments/store.ts';
-import { createLog } from '../../../infra/runtime/log.ts';
+import { createLog } from '../../../infra/runtime/process/log.ts';
 import { signPayment } from '../../support/services/payment-world.ts';
 import { TERMS } from '../live-fixture.ts';
 import { inSeconds, toHeader } from './paid-api.ts';

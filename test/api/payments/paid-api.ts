@@ -10,7 +10,7 @@ import type { HistoryStore } from '../../../api/history/store.ts';
 import type { Offer } from '../../../api/payments/offers.ts';
 import { startPayments } from '../../../api/payments/payments.ts';
 import type { AgentRules } from '../../../api/rules/desk.ts';
-import { createLog } from '../../../infra/runtime/log.ts';
+import { createLog } from '../../../infra/runtime/process/log.ts';
 import type { Teardown } from '../../support/engines/engines.ts';
 import { freshPool } from '../../support/engines/fresh-database.ts';
 import { type Authorization, NETWORK, type PaymentWorld, signPayment } from '../../support/services/payment-world.ts';

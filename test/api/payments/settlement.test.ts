@@ -9,7 +9,7 @@ import type { Offer } from '../../../api/payments/offers.ts';
 import { openPurchases } from '../../../api/payments/purchases.ts';
 import { startSettlement } from '../../../api/payments/settlement.ts';
 import { openPaymentStore } from '../../../api/payments/store.ts';
-import type { Logger } from '../../../infra/runtime/log.ts';
+import type { Logger } from '../../../infra/runtime/process/log.ts';
 import type { Teardown } from '../../support/engines/engines.ts';
 import { freshPool } from '../../support/engines/fresh-database.ts';
 import { waitFor } from '../../support/wait.ts';

@@ -6,7 +6,7 @@ import type { LiveMemory } from '../../../api/live/memory.ts';
 import { type Evaluator, startEvaluator } from '../../../api/rules/evaluator.ts';
 import { createRuleMetrics } from '../../../api/rules/metrics.ts';
 import { createRandom } from '../../../infra/dev/simulator/random.ts';
-import { createLog } from '../../../infra/runtime/log.ts';
+import { createLog } from '../../../infra/runtime/process/log.ts';
 import type { Micros } from '../../../schemas/records.ts';
 import { freshPool } from '../../support/engines/fresh-database.ts';
 import { waitFor } from '../../support/wait.ts';

@@ -4,7 +4,7 @@ import { Registry } from 'prom-client';
 import t from 'tap';
 import { createHistoryStore } from '../../../api/history/store.ts';
 import { startRules } from '../../../api/rules/rules.ts';
-import { createLog } from '../../../infra/runtime/log.ts';
+import { createLog } from '../../../infra/runtime/process/log.ts';
 import { openQuestdbReader } from '../../../infra/runtime/questdb/reader.ts';
 import { startSilentPostgres } from '../../support/engines/silent-postgres.ts';
 import { market, NOW } from '../live-fixture.ts';

@@ -2,7 +2,7 @@
 import t from 'tap';
 import { createHistoryStore } from '../../../api/history/store.ts';
 import { createImpatientStore } from '../../../api/rules/impatient-store.ts';
-import { createLog } from '../../../infra/runtime/log.ts';
+import { createLog } from '../../../infra/runtime/process/log.ts';
 import { openQuestdbReader } from '../../../infra/runtime/questdb/reader.ts';
 import { startSilentPostgres } from '../../support/engines/silent-postgres.ts';
 import { waitFor } from '../../support/wait.ts';

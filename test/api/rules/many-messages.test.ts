@@ -6,7 +6,7 @@ import { Sending } from '../../../api/rules/deliveries.ts';
 import { createRuleMetrics } from '../../../api/rules/metrics.ts';
 import { createRule } from '../../../api/rules/store.ts';
 import { addWebhook } from '../../../api/rules/webhooks.ts';
-import { createLog } from '../../../infra/runtime/log.ts';
+import { createLog } from '../../../infra/runtime/process/log.ts';
 import { freshPool } from '../../support/engines/fresh-database.ts';
 import { startReceiver } from '../../support/services/webhook-receiver.ts';
 

@@ -2,7 +2,7 @@
 import type { Pool } from 'pg';
 import t from 'tap';
 import { openMoves } from '../../../api/rules/moves.ts';
-import { createLog } from '../../../infra/runtime/log.ts';
+import { createLog } from '../../../infra/runtime/process/log.ts';
 import { waitFor } from '../../support/wait.ts';
 
 const RULE = { rule_id: 'rule_1', account_id: 'acc_a', name: 'rule', reason: null, since: '1', version: 1 };

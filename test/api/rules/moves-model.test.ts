@@ -11,7 +11,7 @@ import type { Rule, RuleDraft, RuleState } from '../../../api/rules/rule.ts';
 import { changeRule, createRule, removeRule } from '../../../api/rules/store.ts';
 import { addWebhook, enableWebhook, listWebhooks, removeWebhook } from '../../../api/rules/webhooks.ts';
 import { createRandom } from '../../../infra/dev/simulator/random.ts';
-import { createLog } from '../../../infra/runtime/log.ts';
+import { createLog } from '../../../infra/runtime/process/log.ts';
 import { freshPool } from '../../support/engines/fresh-database.ts';
 import { isSignedWebhook } from '../../support/services/signed-webhook.ts';
 import { startReceiver } from '../../support/services/webhook-receiver.ts';

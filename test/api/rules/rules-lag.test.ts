@@ -5,7 +5,7 @@ import t from 'tap';
 import { startEvaluator } from '../../../api/rules/evaluator.ts';
 import { createRuleMetrics } from '../../../api/rules/metrics.ts';
 import { createRandom } from '../../../infra/dev/simulator/random.ts';
-import { createLog } from '../../../infra/runtime/log.ts';
+import { createLog } from '../../../infra/runtime/process/log.ts';
 import { waitFor } from '../../support/wait.ts';
 import { emptyMemory, feedLog, makeLog, SECOND } from './rule-log.ts';
 

@@ -4,7 +4,7 @@ import { openKeyStore } from '../../../api/access/key-store.ts';
 import { openMoves } from '../../../api/rules/moves.ts';
 import { recordEvaluations } from '../../../api/rules/record.ts';
 import { createRule } from '../../../api/rules/store.ts';
-import { createLog } from '../../../infra/runtime/log.ts';
+import { createLog } from '../../../infra/runtime/process/log.ts';
 import { createKey } from '../../../infra/tools/key-admin.ts';
 import { freshPool } from '../../support/engines/fresh-database.ts';
 import { waitFor } from '../../support/wait.ts';

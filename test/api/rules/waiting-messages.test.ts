@@ -9,7 +9,7 @@ import { recordEvaluations } from '../../../api/rules/record.ts';
 import type { RuleDraft } from '../../../api/rules/rule.ts';
 import { createRule } from '../../../api/rules/store.ts';
 import { addWebhook, enableWebhook, listWebhooks } from '../../../api/rules/webhooks.ts';
-import { createLog } from '../../../infra/runtime/log.ts';
+import { createLog } from '../../../infra/runtime/process/log.ts';
 import { freshPool } from '../../support/engines/fresh-database.ts';
 import { startReceiver } from '../../support/services/webhook-receiver.ts';
 

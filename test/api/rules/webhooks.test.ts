@@ -13,7 +13,7 @@ import { recordEvaluations } from '../../../api/rules/record.ts';
 import { changeRule, createRule } from '../../../api/rules/store.ts';
 import { callWebhook, findWebhookFault, SIGNATURE_HEADER } from '../../../api/rules/webhook-call.ts';
 import { addWebhook, enableWebhook, listWebhooks, removeWebhook } from '../../../api/rules/webhooks.ts';
-import { createLog } from '../../../infra/runtime/log.ts';
+import { createLog } from '../../../infra/runtime/process/log.ts';
 import { freshPool } from '../../support/engines/fresh-database.ts';
 import { isSignedWebhook } from '../../support/services/signed-webhook.ts';
 import { startReceiver } from '../../support/services/webhook-receiver.ts';

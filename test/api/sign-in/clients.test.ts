@@ -20,7 +20,7 @@ import { openConnectionKeys } from '../../../api/sign-in/connection-key.ts';
 import { createTools } from '../../../api/tool-app/start-tools.ts';
 import type { SignInAddress } from '../../../api/tool-app/token-check.ts';
 import { findFreePort } from '../../../infra/dev/engines/ports.ts';
-import { createLog } from '../../../infra/runtime/log.ts';
+import { createLog } from '../../../infra/runtime/process/log.ts';
 import { waitFor } from '../../support/wait.ts';
 import { market, testApp } from '../live-fixture.ts';
 import { ERAS, type Era } from '../tool-fixture.ts';

@@ -9,7 +9,7 @@ import { createAccount } from '../../../api/accounts/accounts.ts';
 import { beginSession } from '../../../api/accounts/sessions.ts';
 import { createSignInModule } from '../../../api/sign-in/sign-in-module.ts';
 import { findFreePort } from '../../../infra/dev/engines/ports.ts';
-import { createLog } from '../../../infra/runtime/log.ts';
+import { createLog } from '../../../infra/runtime/process/log.ts';
 import type { Teardown } from '../../support/engines/engines.ts';
 import { hiddenFields, startSite } from '../site-fixture.ts';
 

@@ -4,7 +4,7 @@ import type { Pool } from 'pg';
 import t from 'tap';
 import { ANSWER_MS as PAGE_MS } from '../../../api/open-pages/read-status.ts';
 import { openStatusStore } from '../../../api/status/status-store.ts';
-import { createLog } from '../../../infra/runtime/log.ts';
+import { createLog } from '../../../infra/runtime/process/log.ts';
 
 t.test('the last status is given while the next one does not come, and the next one when it does', async (t) => {
   let failures = 1;

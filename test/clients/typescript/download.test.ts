@@ -15,7 +15,7 @@ import {
   verifyProof,
   verifyProofText,
 } from '../../../clients/typescript/src/node.ts';
-import { openFolderStore } from '../../../infra/runtime/object-store.ts';
+import { openFolderStore } from '../../../infra/runtime/files/object-store.ts';
 import { market, NOW, testApp } from '../../api/live-fixture.ts';
 import { buildDay, makeProof } from '../../support/days/anchored-day.ts';
 import { answerJson, type EdgeAnswer, openEdgeServer } from '../../support/services/edge-server.ts';

@@ -7,20 +7,20 @@ import type { AddressInfo } from 'node:net';
 import fc from 'fast-check';
 import { Counter } from 'prom-client';
 import t from 'tap';
-import { createBackoff } from '../../../infra/runtime/backoff.ts';
-import { createClock } from '../../../infra/runtime/clock.ts';
+import { listTopicSpecs } from '../../../infra/runtime/kafka/topics.ts';
+import { AnswerTooLarge, fetchBytes } from '../../../infra/runtime/network/fetch-bytes.ts';
+import { listenOn } from '../../../infra/runtime/network/listen.ts';
 import {
   ConfigError,
   type ConfigSpec,
   describeConfig,
   hideSecrets,
   readConfig,
-} from '../../../infra/runtime/config.ts';
-import { AnswerTooLarge, fetchBytes } from '../../../infra/runtime/http.ts';
-import { listTopicSpecs } from '../../../infra/runtime/kafka/topics.ts';
-import { listenOn } from '../../../infra/runtime/listen.ts';
-import { createMetrics, serveMetrics } from '../../../infra/runtime/metrics.ts';
+} from '../../../infra/runtime/process/config.ts';
+import { createMetrics, serveMetrics } from '../../../infra/runtime/process/metrics.ts';
 import { openQuestdbHttp } from '../../../infra/runtime/questdb/http.ts';
+import { createBackoff } from '../../../infra/runtime/time/backoff.ts';
+import { createClock } from '../../../infra/runtime/time/clock.ts';
 import { nameTopics } from '../../../schemas/topics.ts';
 
 const SPEC = {
@@ -275,7 +275,7 @@ t.test('topics: none has ever more segments, each of them open files of its brok
   }
 });
 
-const LIFECYCLE = new URL('../../../infra/runtime/lifecycle.ts', import.meta.url).href;
+const LIFECYCLE = new URL('../../../infra/runtime/process/lifecycle.ts', import.meta.url).href;
 type Ending = { readonly code: number | null; readonly out: string; readonly log: string };
 
 /** Runs a process of `body`, sends the signals one by one each time it prints a line, and gives how it ended. `stderr`: a file instead of `log`. */
@@ -330,7 +330,7 @@ t.test('a process stops in order at a signal, ends at once at the second, and wi
 t.test('a process goes on while the disk of its log is full', { skip: !existsSync('/dev/full') }, async (t) => {
   const full = openSync('/dev/full', 'w');
   t.teardown(() => closeSync(full));
-  const log = new URL('../../../infra/runtime/log.ts', import.meta.url).href;
+  const log = new URL('../../../infra/runtime/process/log.ts', import.meta.url).href;
   const body = `
     import { createLog } from ${JSON.stringify(log)};
     runProcess('p', async () => {

@@ -2,7 +2,6 @@
 import { readFileSync } from 'node:fs';
 import kafkajs, { type AclOperationTypes, type AclResourceTypes } from 'kafkajs';
 import t from 'tap';
-import { type ConfigError, readConfig } from '../../../infra/runtime/config.ts';
 import {
   createPublisher,
   ensureTopics,
@@ -14,10 +13,11 @@ import {
   TopicRightMissing,
 } from '../../../infra/runtime/kafka/kafka.ts';
 import { KAFKA_CONFIG, loadKafkaSecurity, SASL_MECHANISMS } from '../../../infra/runtime/kafka/settings.ts';
-import { createLog } from '../../../infra/runtime/log.ts';
 import { parsePostgresAddress } from '../../../infra/runtime/postgres/connection.ts';
 import { listenPostgres } from '../../../infra/runtime/postgres/listener.ts';
 import { openPostgres } from '../../../infra/runtime/postgres/postgres.ts';
+import { type ConfigError, readConfig } from '../../../infra/runtime/process/config.ts';
+import { createLog } from '../../../infra/runtime/process/log.ts';
 import { openQuestdbHttp, parseQuestdbHttp } from '../../../infra/runtime/questdb/http.ts';
 import { openQuestdbReader } from '../../../infra/runtime/questdb/reader.ts';
 import { createRowSender } from '../../../infra/runtime/questdb/row-sender.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
 import { migrate } from '../../../infra/postgres/migrate.ts';
-import { openFolderStore } from '../../../infra/runtime/object-store.ts';
+import { openFolderStore } from '../../../infra/runtime/files/object-store.ts';
 import { openPostgres } from '../../../infra/runtime/postgres/postgres.ts';
 import { runAnchors } from '../../../infra/tools/anchors.ts';
 import { addDays, toDayAt } from '../../../processors/nightly/day.ts';

@@ -12,7 +12,7 @@ import {
   type ParquetColumn,
   type ParquetKind,
   writeParquet,
-} from '../../../infra/runtime/parquet.ts';
+} from '../../../infra/runtime/files/parquet.ts';
 import { formatInstantMicros } from '../../../schemas/instants.ts';
 import { runCommand, VERIFIERS } from '../../support/days/verifiers.ts';
 

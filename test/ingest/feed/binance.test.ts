@@ -2,7 +2,7 @@
 import { Registry } from 'prom-client';
 import t, { type Test } from 'tap';
 import { type Simulator, startSimulator } from '../../../infra/dev/simulator/simulator.ts';
-import { createClock } from '../../../infra/runtime/clock.ts';
+import { createClock } from '../../../infra/runtime/time/clock.ts';
 import { startCollector } from '../../../ingest/feed/collector.ts';
 import { createMeters } from '../../../ingest/feed/meters.ts';
 import { binance } from '../../../ingest/venues/binance/index.ts';

@@ -1,7 +1,7 @@
 // The parts of a collector around one slot, on the paper venue's server: for tests of sockets, polls and books.
 import { Registry } from 'prom-client';
 import type { Test } from 'tap';
-import { createClock } from '../../../infra/runtime/clock.ts';
+import { createClock } from '../../../infra/runtime/time/clock.ts';
 import { createBookSnapshots } from '../../../ingest/feed/book-snapshots.ts';
 import { createConnectionLog } from '../../../ingest/feed/connection-log.ts';
 import { createFillIns } from '../../../ingest/feed/fill-ins.ts';

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { Registry } from 'prom-client';
 import t, { type Test } from 'tap';
 import { WebSocketServer } from 'ws';
-import { createClock } from '../../../infra/runtime/clock.ts';
+import { createClock } from '../../../infra/runtime/time/clock.ts';
 import { startCollector } from '../../../ingest/feed/collector.ts';
 import { createMeters } from '../../../ingest/feed/meters.ts';
 import type { Venue } from '../../../ingest/venues/contract/venue.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { createPublisher, type Publisher } from '../../../infra/runtime/kafka/kafka.ts';
-import { createLog } from '../../../infra/runtime/log.ts';
+import { createLog } from '../../../infra/runtime/process/log.ts';
 import { Outlet } from '../../../ingest/outlet/outlet.ts';
 import { createRawWriter } from '../../../ingest/outlet/raw-writer.ts';
 import { Spool } from '../../../ingest/outlet/spool.ts';

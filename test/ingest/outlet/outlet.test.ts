@@ -14,7 +14,7 @@ import {
   readToEnd,
 } from '../../../infra/runtime/kafka/kafka.ts';
 import { listTopicSpecs } from '../../../infra/runtime/kafka/topics.ts';
-import { createLog } from '../../../infra/runtime/log.ts';
+import { createLog } from '../../../infra/runtime/process/log.ts';
 import { Outlet } from '../../../ingest/outlet/outlet.ts';
 import { createRawWriter } from '../../../ingest/outlet/raw-writer.ts';
 import { Spool } from '../../../ingest/outlet/spool.ts';

@@ -16,7 +16,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import t, { type Test } from 'tap';
-import { createLog } from '../../../infra/runtime/log.ts';
+import { createLog } from '../../../infra/runtime/process/log.ts';
 import { createEndings } from '../../../ingest/outlet/endings.ts';
 import { Spool, type SpoolOptions } from '../../../ingest/outlet/spool.ts';
 import { decodeRecords, encodeRecord, type SpoolRecord } from '../../../ingest/outlet/spool-format.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import t from 'tap';
-import { type ObjectStore, openFolderStore } from '../../../infra/runtime/object-store.ts';
+import { type ObjectStore, openFolderStore } from '../../../infra/runtime/files/object-store.ts';
 import { runCommand } from '../../../processors/nightly/command.ts';
 import { addDays, type Day, findDayStart } from '../../../processors/nightly/day.ts';
 import { openLedger } from '../../../processors/nightly/ledger.ts';

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { buffer } from 'node:stream/consumers';
 import t from 'tap';
-import { openFolderStore } from '../../../infra/runtime/object-store.ts';
+import { openFolderStore } from '../../../infra/runtime/files/object-store.ts';
 import { addDays, type Day, findDayStart } from '../../../processors/nightly/day.ts';
 import { openLedger } from '../../../processors/nightly/ledger.ts';
 import { runTask } from '../../../processors/nightly/runner.ts';

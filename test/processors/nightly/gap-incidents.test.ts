@@ -2,8 +2,8 @@
 import { Registry } from 'prom-client';
 import t from 'tap';
 import { migrate } from '../../../infra/postgres/migrate.ts';
-import { createLog } from '../../../infra/runtime/log.ts';
 import { openPostgres } from '../../../infra/runtime/postgres/postgres.ts';
+import { createLog } from '../../../infra/runtime/process/log.ts';
 import {
   countAtOnce,
   formatNote,

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { zstdDecompressSync } from 'node:zlib';
 import { parquetReadObjects } from 'hyparquet';
 import t from 'tap';
-import { createLog } from '../../../infra/runtime/log.ts';
+import { createLog } from '../../../infra/runtime/process/log.ts';
 import { type LeafRow, readLeafRows } from '../../../infra/runtime/questdb/leaf-rows.ts';
 import { openQuestdbReader } from '../../../infra/runtime/questdb/reader.ts';
 import { createRowSender } from '../../../infra/runtime/questdb/row-sender.ts';

@@ -1,8 +1,8 @@
 // What the nightly step deletes of PostgreSQL: rows of processes and keys that are gone, and none of those that somebody may still read.
 import t from 'tap';
 import { migrate } from '../../../infra/postgres/migrate.ts';
-import { createLog } from '../../../infra/runtime/log.ts';
 import { openPostgres } from '../../../infra/runtime/postgres/postgres.ts';
+import { createLog } from '../../../infra/runtime/process/log.ts';
 import type { QuestdbReader } from '../../../infra/runtime/questdb/reader.ts';
 import type { NightlyContext } from '../../../processors/nightly/step.ts';
 import { retention } from '../../../processors/nightly/steps/retention.ts';

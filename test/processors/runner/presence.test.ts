@@ -1,7 +1,7 @@
 // The share of present values as operators see it: what counts, and when a low share is an alarm.
 import { Registry } from 'prom-client';
 import t from 'tap';
-import { createLog } from '../../../infra/runtime/log.ts';
+import { createLog } from '../../../infra/runtime/process/log.ts';
 import { binance } from '../../../ingest/venues/binance/index.ts';
 import { toCapability } from '../../../ingest/venues/contract/feed.ts';
 import { createProcessorMetrics } from '../../../processors/metrics.ts';

@@ -10,7 +10,7 @@ import {
   readToEnd,
 } from '../../../infra/runtime/kafka/kafka.ts';
 import { listTopicSpecs } from '../../../infra/runtime/kafka/topics.ts';
-import { createLog } from '../../../infra/runtime/log.ts';
+import { createLog } from '../../../infra/runtime/process/log.ts';
 import { binance } from '../../../ingest/venues/binance/index.ts';
 import { createProcessorMetrics } from '../../../processors/metrics.ts';
 import type { CheckpointPace } from '../../../processors/runner/checkpoint-pace.ts';

@@ -15,7 +15,7 @@ import {
   readPartitions,
 } from '../../../infra/runtime/kafka/kafka.ts';
 import { listTopicSpecs } from '../../../infra/runtime/kafka/topics.ts';
-import { createLog } from '../../../infra/runtime/log.ts';
+import { createLog } from '../../../infra/runtime/process/log.ts';
 import { openQuestdbReader, type QuestdbReader } from '../../../infra/runtime/questdb/reader.ts';
 import { createRowSender, type RowSender } from '../../../infra/runtime/questdb/row-sender.ts';
 import { createTable, formatSchema } from '../../../processors/sinks/ddl.ts';

@@ -1,6 +1,6 @@
 // A late row and the gap that its own record sealed, in QuestDB: both are kept, also in tables of an earlier version, and leaves have an order (D-634).
 import t from 'tap';
-import { createLog } from '../../../infra/runtime/log.ts';
+import { createLog } from '../../../infra/runtime/process/log.ts';
 import { type LeafRow, readLeafRows } from '../../../infra/runtime/questdb/leaf-rows.ts';
 import { openQuestdbReader } from '../../../infra/runtime/questdb/reader.ts';
 import { createTable } from '../../../processors/sinks/ddl.ts';

@@ -3,7 +3,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Pool } from 'pg';
-import type { ObjectStore } from '../../../infra/runtime/object-store.ts';
+import type { ObjectStore } from '../../../infra/runtime/files/object-store.ts';
 
 const FORMATS = { parquet: 'parquet', csv: 'csv.zst', jsonl: 'jsonl.zst' };
 

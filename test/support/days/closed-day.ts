@@ -1,8 +1,8 @@
 // A day with rows of every anchored table on real engines, archived and closed by the product's own nightly steps.
 import type { Pool } from 'pg';
 import { Registry } from 'prom-client';
-import { createLog } from '../../../infra/runtime/log.ts';
-import type { ObjectStore } from '../../../infra/runtime/object-store.ts';
+import type { ObjectStore } from '../../../infra/runtime/files/object-store.ts';
+import { createLog } from '../../../infra/runtime/process/log.ts';
 import { openQuestdbReader, type QuestdbReader } from '../../../infra/runtime/questdb/reader.ts';
 import { createRowSender } from '../../../infra/runtime/questdb/row-sender.ts';
 import { addDays, type Day, findDayStart } from '../../../processors/nightly/day.ts';

@@ -1,9 +1,9 @@
 // One nightly step in a process of its own, which ends itself with SIGKILL at a place of it: node killed-step.ts <JSON of KilledStep>.
 import { spawn } from 'node:child_process';
 import { Registry } from 'prom-client';
-import { createLog } from '../../../infra/runtime/log.ts';
-import { openFolderStore } from '../../../infra/runtime/object-store.ts';
+import { openFolderStore } from '../../../infra/runtime/files/object-store.ts';
 import { openPostgres } from '../../../infra/runtime/postgres/postgres.ts';
+import { createLog } from '../../../infra/runtime/process/log.ts';
 import { openQuestdbReader } from '../../../infra/runtime/questdb/reader.ts';
 import type { Day } from '../../../processors/nightly/day.ts';
 import { createNightlyMetrics } from '../../../processors/nightly/metrics.ts';

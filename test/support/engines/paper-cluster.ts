@@ -2,7 +2,7 @@
 import type { ICustomPartitioner, Kafka, Message as KafkaMessage, ProducerBatch, RecordMetadata } from 'kafkajs';
 import type { KafkaHandle } from '../../../infra/runtime/kafka/kafka.ts';
 import kafkajs from '../../../infra/runtime/kafka/patches/kafkajs.ts';
-import { createLog } from '../../../infra/runtime/log.ts';
+import { createLog } from '../../../infra/runtime/process/log.ts';
 
 export const PARTITIONS = 4;
 

@@ -1,6 +1,6 @@
 // The store of history of one test: its own tables in the shared QuestDB, written as the sink writes them.
 import { createHistoryStore, type HistoryStore } from '../../../api/history/store.ts';
-import { createLog } from '../../../infra/runtime/log.ts';
+import { createLog } from '../../../infra/runtime/process/log.ts';
 import { openQuestdbReader, type QuestdbReader } from '../../../infra/runtime/questdb/reader.ts';
 import { createRowSender } from '../../../infra/runtime/questdb/row-sender.ts';
 import { ensureTables } from '../../../processors/sinks/ensure-tables.ts';

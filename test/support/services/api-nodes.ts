@@ -3,7 +3,7 @@ import { Agent, request } from 'node:http';
 import { findFreePort } from '../../../infra/dev/engines/ports.ts';
 import { createPublisher, ensureTopics, openKafka } from '../../../infra/runtime/kafka/kafka.ts';
 import { listTopicSpecs } from '../../../infra/runtime/kafka/topics.ts';
-import { createLog } from '../../../infra/runtime/log.ts';
+import { createLog } from '../../../infra/runtime/process/log.ts';
 import { codecs } from '../../../schemas/avro/codec.ts';
 import { type LiveEntry, makeLiveEntry, nameTopics } from '../../../schemas/topics.ts';
 import { capability, listing, listingValues, markReading } from '../../api/live-fixture.ts';

@@ -2,7 +2,7 @@
 import type { Test } from 'tap';
 import { copyRaw, type LoggedWorld, prepareReplay, waitForReached } from '../../../infra/dev/bench/raw-copy.ts';
 import { openKafka } from '../../../infra/runtime/kafka/kafka.ts';
-import { createLog } from '../../../infra/runtime/log.ts';
+import { createLog } from '../../../infra/runtime/process/log.ts';
 import { openQuestdbReader } from '../../../infra/runtime/questdb/reader.ts';
 import { type OwnEngines, ownEngines } from '../engines/engines.ts';
 import { QUIET } from '../tasks/purity.ts';

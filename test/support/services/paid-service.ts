@@ -11,7 +11,7 @@ import { archiveFile } from '../../../api/operations/archive-file.ts';
 import { derivePhase } from '../../../api/rules/rule-id.ts';
 import { fillPath } from '../../../infra/dev/documents/endpoint-examples.ts';
 import { simulatedVenues } from '../../../infra/dev/simulator/venues/index.ts';
-import { openFolderStore } from '../../../infra/runtime/object-store.ts';
+import { openFolderStore } from '../../../infra/runtime/files/object-store.ts';
 import { openPostgres } from '../../../infra/runtime/postgres/postgres.ts';
 import { type DayStore, openDayStore, rowsOfDay } from '../days/closed-day.ts';
 import { type PostedFacts, recordPosted } from '../days/posted-roots.ts';

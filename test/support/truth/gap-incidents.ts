@@ -1,7 +1,7 @@
 // The incidents of a run against its gap rows: each row inside one incident of its venue and cause, each incident exactly as long as its rows.
 import { Registry } from 'prom-client';
 import type { Test } from 'tap';
-import { createLog } from '../../../infra/runtime/log.ts';
+import { createLog } from '../../../infra/runtime/process/log.ts';
 import { reportGaps } from '../../../processors/nightly/gap-incidents.ts';
 import { openContext } from '../../../processors/nightly/open-context.ts';
 import { EVENTS, READINGS } from '../../../schemas/layers/index.ts';

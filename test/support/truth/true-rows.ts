@@ -1,6 +1,6 @@
 // The stored rows of a run against the truth: causes of gaps, trades, liquidations and candles, each by value and none missing.
 import type { TruthRow } from '../../../infra/dev/simulator/truth-rows.ts';
-import { createLog } from '../../../infra/runtime/log.ts';
+import { createLog } from '../../../infra/runtime/process/log.ts';
 import { openQuestdbReader } from '../../../infra/runtime/questdb/reader.ts';
 import { LAYERS, READING_LAYERS } from '../../../schemas/layers/readings.ts';
 import { toTableName } from '../../../schemas/tables.ts';

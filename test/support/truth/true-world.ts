@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Test } from 'tap';
 import { type KafkaHandle, openKafka } from '../../../infra/runtime/kafka/kafka.ts';
-import { createLog } from '../../../infra/runtime/log.ts';
+import { createLog } from '../../../infra/runtime/process/log.ts';
 import { READING_LAYERS } from '../../../schemas/layers/readings.ts';
 import { useEngines } from '../engines/engines.ts';
 import { fetchFrom } from '../engines/http.ts';

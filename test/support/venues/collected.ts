@@ -3,7 +3,7 @@ import { Registry } from 'prom-client';
 import type { Test } from 'tap';
 import { startSimulator } from '../../../infra/dev/simulator/simulator.ts';
 import type { VenueHost } from '../../../infra/dev/simulator/venue-host.ts';
-import { createClock } from '../../../infra/runtime/clock.ts';
+import { createClock } from '../../../infra/runtime/time/clock.ts';
 import { type Collector, startCollector } from '../../../ingest/feed/collector.ts';
 import { createMeters } from '../../../ingest/feed/meters.ts';
 import type { Venue } from '../../../ingest/venues/contract/venue.ts';

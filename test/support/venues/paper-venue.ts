@@ -2,7 +2,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type WebSocket, WebSocketServer } from 'ws';
-import { createLog } from '../../../infra/runtime/log.ts';
+import { createLog } from '../../../infra/runtime/process/log.ts';
 import type { RawWriter } from '../../../ingest/outlet/raw-writer.ts';
 import type { Slot } from '../../../ingest/venues/contract/feed.ts';
 import type { VenueRequest } from '../../../ingest/venues/contract/listings.ts';

@@ -11,7 +11,7 @@ import {
   TransactionReceiptNotFoundError,
   toFunctionSelector,
 } from 'viem';
-import { openChainTransport } from '../../../../infra/runtime/chain-transport.ts';
+import { openChainTransport } from '../../../../infra/runtime/network/chain-transport.ts';
 import { type ChainIdentity, isBinding, toDayNumber } from '../../../../schemas/anchor-chain.ts';
 import { describeError } from '../../../../schemas/thrown.ts';
 import type { Day } from '../../day.ts';

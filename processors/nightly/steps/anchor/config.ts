@@ -1,5 +1,5 @@
 // Settings of the anchors: the chain, the contract that keeps the day roots, the key of its owner.
-import type { ConfigSpec } from '../../../../infra/runtime/config.ts';
+import type { ConfigSpec } from '../../../../infra/runtime/process/config.ts';
 
 export const ANCHOR_CONFIG = {
   RPC_URL: {

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { constants, createZstdCompress, type ZstdCompress } from 'node:zlib';
-import { openParquet, type ParquetCell, type ParquetKind } from '../../../../infra/runtime/parquet.ts';
+import { openParquet, type ParquetCell, type ParquetKind } from '../../../../infra/runtime/files/parquet.ts';
 import type { LeafRow } from '../../../../infra/runtime/questdb/leaf-rows.ts';
 import type { AnchoredCell, AnchoredColumn, AnchoredKind, AnchoredTable } from '../../../../schemas/anchored.ts';
 import { formatCanonicalString } from '../../../../schemas/canonical-json.ts';

@@ -1,7 +1,7 @@
 // Writes the files of one listing, table and day into the store. They become current when the caller records them in the manifest.
 import { rm } from 'node:fs/promises';
 import type { Pool } from 'pg';
-import type { ObjectStore } from '../../../../infra/runtime/object-store.ts';
+import type { ObjectStore } from '../../../../infra/runtime/files/object-store.ts';
 import { type LeafSource, readLeafRows } from '../../../../infra/runtime/questdb/leaf-rows.ts';
 import { type AnchoredTable, createRowWriter } from '../../../../schemas/anchored.ts';
 import { type Hash, hashLeaf } from '../../../../schemas/merkle/hash.ts';

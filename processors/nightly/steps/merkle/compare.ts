@@ -1,6 +1,6 @@
 // Compares stored rows of closed days with the kept hashes of their leaves, whole partitions, each at least every 30 days (AN-05).
-import { DamagedFile, readFinalRows } from '../../../../infra/runtime/final-rows.ts';
-import { compareLeaves, type LeafRange } from '../../../../infra/runtime/kept-leaves.ts';
+import { DamagedFile, readFinalRows } from '../../../../infra/runtime/files/final-rows.ts';
+import { compareLeaves, type LeafRange } from '../../../../infra/runtime/files/kept-leaves.ts';
 import { countLeafRows, readLeafRows } from '../../../../infra/runtime/questdb/leaf-rows.ts';
 import { ANCHORED_TABLES, type AnchoredTable } from '../../../../schemas/anchored.ts';
 import { MS_PER_DAY } from '../../../../schemas/instants.ts';

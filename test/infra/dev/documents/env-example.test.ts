@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import t from 'tap';
 import { PROCESS_CONFIGS, printEnvExample } from '../../../../infra/dev/documents/env-example.ts';
-import { ConfigError, readConfig } from '../../../../infra/runtime/config.ts';
+import { ConfigError, readConfig } from '../../../../infra/runtime/process/config.ts';
 
 const FILE = new URL('../../../../.env.example', import.meta.url);
 

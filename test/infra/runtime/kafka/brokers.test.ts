@@ -14,7 +14,7 @@ import {
   readPartitions,
   readToEnd,
 } from '../../../../infra/runtime/kafka/kafka.ts';
-import { createLog } from '../../../../infra/runtime/log.ts';
+import { createLog } from '../../../../infra/runtime/process/log.ts';
 import { busiestBroker, inStep, ownCluster } from '../../../support/engines/own-cluster.ts';
 import { waitFor } from '../../../support/wait.ts';
 

@@ -15,7 +15,7 @@ import {
   TopicMismatch,
 } from '../../../../infra/runtime/kafka/kafka.ts';
 import { LIMITS, listTopicSpecs } from '../../../../infra/runtime/kafka/topics.ts';
-import { createLog } from '../../../../infra/runtime/log.ts';
+import { createLog } from '../../../../infra/runtime/process/log.ts';
 import { toShard } from '../../../../schemas/shards.ts';
 import { ownEngines } from '../../../support/engines/engines.ts';
 import { waitFor } from '../../../support/wait.ts';

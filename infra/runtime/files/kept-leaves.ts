@@ -1,9 +1,9 @@
 // Compares rows of a listing with the kept hashes of their leaves, batch by batch (AN-05): nightly for partitions, and for the listing of a proof.
 import { buffer } from 'node:stream/consumers';
-import { type AnchoredTable, createRowWriter } from '../../schemas/anchored.ts';
-import { HASH_BYTES, hashLeaf } from '../../schemas/merkle/hash.ts';
+import { type AnchoredTable, createRowWriter } from '../../../schemas/anchored.ts';
+import { HASH_BYTES, hashLeaf } from '../../../schemas/merkle/hash.ts';
+import type { LeafRow } from '../questdb/leaf-rows.ts';
 import type { ObjectStore } from './object-store.ts';
-import type { LeafRow } from './questdb/leaf-rows.ts';
 
 /** The leaves of one listing in its partition: `[first, first + rows)`. */
 export type LeafRange = { readonly first: number; readonly rows: number };

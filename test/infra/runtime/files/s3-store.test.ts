@@ -5,11 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import t from 'tap';
-import { ARCHIVE_CONFIG, openArchiveStore } from '../../../infra/runtime/archive-store.ts';
-import { readConfig } from '../../../infra/runtime/config.ts';
-import { openS3Store } from '../../../infra/runtime/s3-store.ts';
-import { startS3Server } from '../../support/engines/s3-server.ts';
-import { waitFor } from '../../support/wait.ts';
+import { ARCHIVE_CONFIG, openArchiveStore } from '../../../../infra/runtime/files/archive-store.ts';
+import { openS3Store } from '../../../../infra/runtime/files/s3-store.ts';
+import { readConfig } from '../../../../infra/runtime/process/config.ts';
+import { startS3Server } from '../../../support/engines/s3-server.ts';
+import { waitFor } from '../../../support/wait.ts';
 
 t.setTimeout(900_000);
 const server = await startS3Server(t);

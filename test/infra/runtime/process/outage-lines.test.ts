@@ -5,15 +5,15 @@ import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import type { Pool } from 'pg';
 import { pino } from 'pino';
 import t from 'tap';
-import { sendLetters } from '../../../api/accounts/mail.ts';
-import { PLANS } from '../../../api/contract/plans.ts';
-import { keepSettledSample } from '../../../api/history/settled-sample.ts';
-import { openMoves } from '../../../api/rules/moves.ts';
-import { createPublisher, openKafka, readPartitions } from '../../../infra/runtime/kafka/kafka.ts';
-import type { Logger } from '../../../infra/runtime/log.ts';
-import { createOutageLog } from '../../../infra/runtime/outage-log.ts';
-import { createRowSender } from '../../../infra/runtime/questdb/row-sender.ts';
-import { waitFor } from '../../support/wait.ts';
+import { sendLetters } from '../../../../api/accounts/mail.ts';
+import { PLANS } from '../../../../api/contract/plans.ts';
+import { keepSettledSample } from '../../../../api/history/settled-sample.ts';
+import { openMoves } from '../../../../api/rules/moves.ts';
+import { createPublisher, openKafka, readPartitions } from '../../../../infra/runtime/kafka/kafka.ts';
+import type { Logger } from '../../../../infra/runtime/process/log.ts';
+import { createOutageLog } from '../../../../infra/runtime/process/outage-log.ts';
+import { createRowSender } from '../../../../infra/runtime/questdb/row-sender.ts';
+import { waitFor } from '../../../support/wait.ts';
 
 const createLines = () => {
   const lines: string[] = [];

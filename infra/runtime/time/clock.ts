@@ -1,5 +1,5 @@
 // The collector's clock: wall time at start plus the monotonic clock, slewed towards the wall, never backwards (design section 5).
-import type { Micros } from '../../schemas/records.ts';
+import type { Micros } from '../../../schemas/records.ts';
 
 type Clock = {
   /** Never less than an earlier result. */

@@ -1,5 +1,5 @@
 // One log line for each outage and reason, however many attempts fail meanwhile.
-import { describeError } from '../../schemas/thrown.ts';
+import { describeError } from '../../../schemas/thrown.ts';
 import type { Logger } from './log.ts';
 
 export type OutageLog = {

@@ -1,6 +1,6 @@
 // Whether a store responds, as reported to /readyz (OP-01).
 import t from 'tap';
-import { watchReachable } from '../../../infra/runtime/reachable.ts';
+import { watchReachable } from '../../../../infra/runtime/network/reachable.ts';
 
 t.test('it is reachable as the ping reports, and away when the ping fails', async (t) => {
   const outcomes = [async () => true, async () => false, () => Promise.reject(new Error('connect ECONNREFUSED'))];

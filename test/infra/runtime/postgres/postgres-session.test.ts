@@ -1,7 +1,7 @@
 // Sessions of PostgreSQL: their days are those of UTC, and whether they may write is known (OP-01).
 import t from 'tap';
-import { canWrite, openPostgres } from '../../../infra/runtime/postgres/postgres.ts';
-import { useEngines } from '../../support/engines/engines.ts';
+import { canWrite, openPostgres } from '../../../../infra/runtime/postgres/postgres.ts';
+import { useEngines } from '../../../support/engines/engines.ts';
 
 /** A server takes the zone of its machine when its data are made. */
 const ZONE = 'America/New_York';

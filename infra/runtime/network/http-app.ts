@@ -2,8 +2,8 @@
 import { type Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { LogController } from 'fastify';
-import type { Logger } from './log.ts';
-import { awaitAtMost } from './pause.ts';
+import type { Logger } from '../process/log.ts';
+import { awaitAtMost } from '../time/pause.ts';
 
 type RequestTime = {
   readonly requestTimeout: number;

@@ -1,6 +1,6 @@
 // Settings that commands take from the local run on this machine.
 import t from 'tap';
-import { withRunningService } from '../../../infra/runtime/running-service.ts';
+import { withRunningService } from '../../../../infra/runtime/process/running-service.ts';
 
 const LOCAL = 'postgres://local';
 

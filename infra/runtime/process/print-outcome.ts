@@ -1,5 +1,5 @@
 // Ends a command for operators: its text on standard output, or its error on standard error, and the exit code.
-import { describeError } from '../../schemas/thrown.ts';
+import { describeError } from '../../../schemas/thrown.ts';
 
 /** Whether a command line asks how it is called. */
 export const isHelpAsked = (argv: readonly string[]): boolean => argv.includes('--help') || argv.includes('-h');

@@ -1,12 +1,12 @@
 // Which failures of PostgreSQL mean that it is away, and the answer that reports it.
 import { createServer } from 'node:net';
 import t from 'tap';
-import { prepareDatabase } from '../../../infra/postgres/prepare-database.ts';
-import { createLog } from '../../../infra/runtime/log.ts';
-import { guardAway, isAway, isOutOfService } from '../../../infra/runtime/postgres/away.ts';
-import { openPostgres } from '../../../infra/runtime/postgres/postgres.ts';
-import { useEngines } from '../../support/engines/engines.ts';
-import { waitFor } from '../../support/wait.ts';
+import { prepareDatabase } from '../../../../infra/postgres/prepare-database.ts';
+import { guardAway, isAway, isOutOfService } from '../../../../infra/runtime/postgres/away.ts';
+import { openPostgres } from '../../../../infra/runtime/postgres/postgres.ts';
+import { createLog } from '../../../../infra/runtime/process/log.ts';
+import { useEngines } from '../../../support/engines/engines.ts';
+import { waitFor } from '../../../support/wait.ts';
 
 type Asked = Parameters<typeof guardAway>[0];
 const coded = (code: string): Error => Object.assign(new Error('said'), { code });

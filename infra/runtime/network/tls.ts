@@ -1,6 +1,6 @@
 // TLS of connections to engines: files of certificates and keys, and failures that name the setting to check.
 import { readFileSync } from 'node:fs';
-import { ConfigError, describeUnreadable } from './config.ts';
+import { ConfigError, describeUnreadable } from '../process/config.ts';
 
 /** A PEM file of a setting. Throws ConfigError when it cannot be read or holds no PEM. */
 export const readPem = (setting: string, path: string): string => {

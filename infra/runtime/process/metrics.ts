@@ -1,9 +1,9 @@
 // Metrics of a process and the small server that exposes them: /metrics for Prometheus, /healthz and /readyz for supervisors.
 import { createServer } from 'node:http';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import { describeError } from '../../schemas/thrown.ts';
+import { describeError } from '../../../schemas/thrown.ts';
+import { explainListen } from '../network/listen.ts';
 import type { ConfigSpec } from './config.ts';
-import { explainListen } from './listen.ts';
 
 export type { Registry };
 

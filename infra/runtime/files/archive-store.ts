@@ -1,5 +1,5 @@
 // The store of archive files by its settings: a folder, or a bucket when `ARCHIVE_S3_BUCKET` is set. The nightly runner writes it, the API reads it.
-import { type Config, ConfigError, type ConfigSpec } from './config.ts';
+import { type Config, ConfigError, type ConfigSpec } from '../process/config.ts';
 import { type ObjectStore, openFolderStore } from './object-store.ts';
 import { openS3Store } from './s3-store.ts';
 

@@ -38,7 +38,7 @@ const toSettings = (found: Endpoints): Environment => {
 
 /** What the local run on this machine has written. Throws when there is none. */
 export const readEndpoints = (env: Environment = process.env): unknown =>
-  JSON.parse(readFileSync(env['ENDPOINTS_FILE'] ?? new URL('../../.local/endpoints.json', import.meta.url), 'utf8'));
+  JSON.parse(readFileSync(env['ENDPOINTS_FILE'] ?? new URL('../../../.local/endpoints.json', import.meta.url), 'utf8'));
 
 /** `env` on top of the settings of the local run; `env` alone when it names a database, null without either. An empty `DATABASE_URL` names none. */
 export const withRunningService = (env: Environment): Environment | null => {

@@ -2,7 +2,7 @@
 import { stat } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
 import t from 'tap';
-import { limitTime, NoAnswer } from '../../../infra/runtime/within.ts';
+import { limitTime, NoAnswer } from '../../../../infra/runtime/time/within.ts';
 
 t.test(
   'the outcome of work that ends in time is its own; of work that does not it is NoAnswer, and the rest is ignored',

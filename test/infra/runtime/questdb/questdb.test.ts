@@ -3,12 +3,12 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { createLog } from '../../../infra/runtime/log.ts';
-import { openPostgres } from '../../../infra/runtime/postgres/postgres.ts';
-import { openQuestdbReader } from '../../../infra/runtime/questdb/reader.ts';
-import { createRowSender, RowsRefused } from '../../../infra/runtime/questdb/row-sender.ts';
-import type { Row } from '../../../schemas/topics.ts';
-import { ownEngines } from '../../support/engines/engines.ts';
+import { openPostgres } from '../../../../infra/runtime/postgres/postgres.ts';
+import { createLog } from '../../../../infra/runtime/process/log.ts';
+import { openQuestdbReader } from '../../../../infra/runtime/questdb/reader.ts';
+import { createRowSender, RowsRefused } from '../../../../infra/runtime/questdb/row-sender.ts';
+import type { Row } from '../../../../schemas/topics.ts';
+import { ownEngines } from '../../../support/engines/engines.ts';
 
 // A loaded machine takes its time to start a broker or a database again.
 t.setTimeout(900_000);

@@ -1,7 +1,7 @@
 // Configuration of a process: one table of environment variables, read once in main; all faults are reported together.
 import { readFileSync } from 'node:fs';
-import { computeEditDistance, findNearest } from '../../schemas/errors.ts';
-import { describeError } from '../../schemas/thrown.ts';
+import { computeEditDistance, findNearest } from '../../../schemas/errors.ts';
+import { describeError } from '../../../schemas/thrown.ts';
 
 type Kinds = {
   readonly string: string;

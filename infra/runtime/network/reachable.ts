@@ -1,5 +1,5 @@
 // Checks whether a store responds, for /readyz.
-import { limitTime } from './within.ts';
+import { limitTime } from '../time/within.ts';
 
 const PATIENCE_MS = 2_000;
 

@@ -1,13 +1,13 @@
 // The digest of stored rows (AN-05): any change of any stored cell changes it.
 import t from 'tap';
-import { createLog } from '../../../infra/runtime/log.ts';
-import { openQuestdbReader } from '../../../infra/runtime/questdb/reader.ts';
-import { digestLeafRows } from '../../../infra/runtime/questdb/row-digest.ts';
-import { createRowSender } from '../../../infra/runtime/questdb/row-sender.ts';
-import { ensureTables } from '../../../processors/sinks/ensure-tables.ts';
-import { ANCHORED_TABLES, type AnchoredColumn, type AnchoredTable, listStored } from '../../../schemas/anchored.ts';
-import { toTableName } from '../../../schemas/tables.ts';
-import { useEngines } from '../../support/engines/engines.ts';
+import { createLog } from '../../../../infra/runtime/process/log.ts';
+import { openQuestdbReader } from '../../../../infra/runtime/questdb/reader.ts';
+import { digestLeafRows } from '../../../../infra/runtime/questdb/row-digest.ts';
+import { createRowSender } from '../../../../infra/runtime/questdb/row-sender.ts';
+import { ensureTables } from '../../../../processors/sinks/ensure-tables.ts';
+import { ANCHORED_TABLES, type AnchoredColumn, type AnchoredTable, listStored } from '../../../../schemas/anchored.ts';
+import { toTableName } from '../../../../schemas/tables.ts';
+import { useEngines } from '../../../support/engines/engines.ts';
 
 const DAY = '2026-01-10';
 const LISTING = 'binance:BTCUSDT';

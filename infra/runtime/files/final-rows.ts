@@ -1,10 +1,10 @@
 // Reads the rows of a closed day from the listing's final file, which is their only copy after retention (AR-08).
 import { pipeline, type Readable } from 'node:stream';
 import { createZstdDecompress } from 'node:zlib';
-import type { AnchoredCell, AnchoredTable } from '../../schemas/anchored.ts';
-import { parseInstant } from '../../schemas/instants.ts';
+import type { AnchoredCell, AnchoredTable } from '../../../schemas/anchored.ts';
+import { parseInstant } from '../../../schemas/instants.ts';
+import type { LeafRow } from '../questdb/leaf-rows.ts';
 import type { ObjectStore } from './object-store.ts';
-import type { LeafRow } from './questdb/leaf-rows.ts';
 
 /** The file is not what was written. */
 export class DamagedFile extends Error {

@@ -3,11 +3,11 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
-import { compareLeaves } from '../../../infra/runtime/kept-leaves.ts';
-import { openFolderStore } from '../../../infra/runtime/object-store.ts';
-import type { LeafRow } from '../../../infra/runtime/questdb/leaf-rows.ts';
-import { ANCHORED_TABLES, type AnchoredTable, createRowWriter } from '../../../schemas/anchored.ts';
-import { hashLeaf } from '../../../schemas/merkle/hash.ts';
+import { compareLeaves } from '../../../../infra/runtime/files/kept-leaves.ts';
+import { openFolderStore } from '../../../../infra/runtime/files/object-store.ts';
+import type { LeafRow } from '../../../../infra/runtime/questdb/leaf-rows.ts';
+import { ANCHORED_TABLES, type AnchoredTable, createRowWriter } from '../../../../schemas/anchored.ts';
+import { hashLeaf } from '../../../../schemas/merkle/hash.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'leaves-'));
 t.teardown(() => rmSync(folder, { recursive: true }));

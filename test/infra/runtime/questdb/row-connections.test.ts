@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import t, { type Test } from 'tap';
-import { createLog } from '../../../infra/runtime/log.ts';
-import { createRowSender } from '../../../infra/runtime/questdb/row-sender.ts';
+import { createLog } from '../../../../infra/runtime/process/log.ts';
+import { createRowSender } from '../../../../infra/runtime/questdb/row-sender.ts';
 
 const TABLES = ['ticker', 'mark', 'funding', 'book', 'candles', 'trades'];
 

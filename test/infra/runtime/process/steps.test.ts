@@ -1,6 +1,6 @@
 // Steps of a process: when a stretch of items ends, and what is never left for the next one.
 import t from 'tap';
-import { runStretch } from '../../../infra/runtime/steps.ts';
+import { runStretch } from '../../../../infra/runtime/process/steps.ts';
 
 /** Holds the thread, as work does. */
 const spin = (ms: number): void => {
