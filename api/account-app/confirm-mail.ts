@@ -2,12 +2,12 @@
 import type { FastifyInstance } from 'fastify';
 import { html } from 'htm/preact';
 import { runInTransaction } from '../../infra/runtime/postgres/postgres.ts';
-import { formatCount } from '../../schemas/counts.ts';
 import { type Account, lockAccount } from '../accounts/accounts.ts';
 import { recordEvent } from '../accounts/events.ts';
 import { takeCode } from '../accounts/recovery-codes.ts';
 import { mailCode } from '../accounts/signing-in.ts';
 import { takeTry } from '../accounts/tries.ts';
+import { formatCount } from '../contract/counts.ts';
 import { renderFault, renderField, renderMessage, renderTag } from './components.ts';
 import { readField } from './fields.ts';
 import { readSession, requireSession } from './guards.ts';

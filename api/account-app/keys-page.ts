@@ -2,7 +2,6 @@
 import { randomUUID } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import { html } from 'htm/preact';
-import { formatCount } from '../../schemas/counts.ts';
 import { MS_PER_DAY } from '../../schemas/instants.ts';
 import { isKey } from '../access/keys.ts';
 import {
@@ -13,6 +12,7 @@ import {
   type OwnKey,
   revokeOwnKey,
 } from '../accounts/account-keys.ts';
+import { formatCount } from '../contract/counts.ts';
 import { PLANS } from '../contract/plans.ts';
 import { renderAgentSetup } from './agent-setup.ts';
 import { callApi, type TriedCall } from './call-api.ts';

@@ -1,13 +1,13 @@
 // /sign-in and /sign-out: password or passkey, or one after the other; the answer to a wrong address is that to a wrong password.
 import { html } from 'htm/preact';
 import { runInTransaction } from '../../infra/runtime/postgres/postgres.ts';
-import { formatCount } from '../../schemas/counts.ts';
 import { normaliseEmail } from '../accounts/accounts.ts';
 import { recordEvent } from '../accounts/events.ts';
 import { checkPasskey, requestPasskey } from '../accounts/passkeys.ts';
 import { runAttempt } from '../accounts/passwords.ts';
 import { endSession } from '../accounts/sessions.ts';
 import { enterWithPasskey, type SignInOutcome, signIn } from '../accounts/signing-in.ts';
+import { formatCount } from '../contract/counts.ts';
 import { renderFault, renderField } from './components.ts';
 import { readAgent, readField } from './fields.ts';
 import { clearSessionCookie, setSessionCookie, toSafeNext } from './guards.ts';

@@ -1,5 +1,5 @@
 // The name of a browser from its header, in a form that an owner recognises.
-import { clip } from '../../schemas/sent-text.ts';
+import { clip } from '../contract/sent-text.ts';
 
 const BROWSERS = [
   ['Edg/', 'Edge'],

@@ -3,8 +3,8 @@ import Type from 'typebox';
 import { type ApiError, findNearest } from '../../schemas/errors.ts';
 import { CANDLES, EVENTS, type ReadingLayer } from '../../schemas/layers/index.ts';
 import { LAYERS, READING_LAYERS } from '../../schemas/layers/readings.ts';
-import { clip } from '../../schemas/sent-text.ts';
 import type { Plan } from './plans.ts';
+import { clip } from './sent-text.ts';
 
 const BY_NAME = new Map<string, ReadingLayer>(
   READING_LAYERS.flatMap((name) => [name, ...LAYERS[name].aliases].map((alias) => [alias, name] as const)),

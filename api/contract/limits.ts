@@ -1,6 +1,7 @@
 // The limits that a 429 may name, its headers and text, and the refusal as an error (AC-03).
-import { formatCount } from '../../schemas/counts.ts';
+
 import { ServiceError } from '../../schemas/errors.ts';
+import { formatCount } from './counts.ts';
 
 /** Closed set of `X-Service-Limit`. */
 export const SERVICE_LIMITS = [

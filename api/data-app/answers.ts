@@ -9,8 +9,8 @@ import {
   type ServiceError,
 } from '../../schemas/errors.ts';
 import { type JsonValue, writeJson } from '../../schemas/json.ts';
-import { clip } from '../../schemas/sent-text.ts';
 import { ENDPOINT_LIMITS, LEAST_BYTES } from '../contract/endpoint-limits.ts';
+import { clip } from '../contract/sent-text.ts';
 import {
   computeFittingCount,
   countFittingRows,

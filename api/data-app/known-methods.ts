@@ -1,8 +1,8 @@
 // The methods of an address: to distinguish a wrong method from a wrong path, and for `Allow` (E-01 step 1, RFC 9110 section 9.3.7).
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { makeServiceError } from '../../schemas/errors.ts';
-import { CLIPPED_PATH, clip } from '../../schemas/sent-text.ts';
 import { readPath, readSentPath } from '../contract/request-url.ts';
+import { CLIPPED_PATH, clip } from '../contract/sent-text.ts';
 import { sendErrors } from './sent-errors.ts';
 
 export type Methods = Map<string, { readonly shape: RegExp; readonly known: Set<string> }>;

@@ -1,10 +1,10 @@
 // The input of a request as it was sent: parameters of the URL or a JSON body, and the one header that is checked with them (E-01 steps 5 and 6).
 import type { FastifyRequest } from 'fastify';
 import { type ApiError, makeShapeFault, ServiceError } from '../../schemas/errors.ts';
-import { parseExactly } from '../../schemas/exact-json.ts';
-import { clip, toPointerName } from '../../schemas/sent-text.ts';
 import type { Call } from '../access/call.ts';
 import { type Endpoint, listPathParameters } from '../contract/endpoint.ts';
+import { clip, toPointerName } from '../contract/sent-text.ts';
+import { parseExactly } from '../language/exact-json.ts';
 import { findByteLimitFaults } from './answers.ts';
 import { findRepeatedMembers, type MemberPath } from './repeated-members.ts';
 import { WRONG_ENCODING, WRONG_MEDIA_TYPE } from './sent-errors.ts';

@@ -1,11 +1,11 @@
 // Faults of the shape that a schema describes, with the catalogue's codes and texts, each with its path (E-01 step 6, N-13, E-08).
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
-import { formatCount } from '../../schemas/counts.ts';
 import { parseDuration } from '../../schemas/durations.ts';
 import { type ApiError, findNearest, makeShapeFault } from '../../schemas/errors.ts';
-import { clip, describeValue, toPointerName } from '../../schemas/sent-text.ts';
+import { formatCount } from '../contract/counts.ts';
 import type { Endpoint } from '../contract/endpoint.ts';
 import type { Shape } from '../contract/json-schema.ts';
+import { clip, describeValue, toPointerName } from '../contract/sent-text.ts';
 
 const ajv = new Ajv2020({ allErrors: true, strict: false, verbose: true });
 // Patterns of texts are for readers of the document. `refine` checks them here, with specific messages.

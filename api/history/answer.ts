@@ -1,5 +1,5 @@
 // The items of a history answer: listing by listing, layer by layer, as the bytes that are sent and hashed (H-05 to H-08, H-16).
-import { formatCount } from '../../schemas/counts.ts';
+
 import { formatDuration } from '../../schemas/durations.ts';
 import { makeServiceError } from '../../schemas/errors.ts';
 import { formatInstant, MICROS_PER_SECOND } from '../../schemas/instants.ts';
@@ -10,6 +10,7 @@ import { findListingPolicy } from '../../schemas/policies.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { CapabilityVersion } from '../../schemas/topics.ts';
 import { chooseQuantityUnit, type UnitsMode } from '../../schemas/units.ts';
+import { formatCount } from '../contract/counts.ts';
 import { ENDPOINT_LIMITS } from '../contract/endpoint-limits.ts';
 import type { Bounds } from '../live/bounds.ts';
 import { findVersionAt, nameListing, type Selected, toListingId } from '../live/listing-book.ts';

@@ -2,11 +2,11 @@
 import { type ApiError, makeShapeFault, makeUnavailable } from '../../schemas/errors.ts';
 import { formatInstant, INSTANT_HINT, MICROS_PER_DAY, parseInstant } from '../../schemas/instants.ts';
 import type { Micros } from '../../schemas/records.ts';
-import { clip } from '../../schemas/sent-text.ts';
 import { RETENTION_DAYS } from '../../schemas/tables.ts';
 import type { ListingVersion } from '../../schemas/topics.ts';
 import { SEALS_AFTER } from '../../schemas/windows.ts';
 import type { Plan } from '../contract/plans.ts';
+import { clip } from '../contract/sent-text.ts';
 import { findVersionAt, type LiveListing, type Selected } from '../live/listing-book.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import { WHOLE_WITHIN_MS } from '../live/whole.ts';

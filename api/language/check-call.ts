@@ -3,7 +3,7 @@ import { compare } from '../../schemas/decimals.ts';
 import { findNearest } from '../../schemas/errors.ts';
 import { BANDS } from '../../schemas/layers/book-bands.ts';
 import type { Digits } from '../../schemas/records.ts';
-import { clip } from '../../schemas/sent-text.ts';
+import { clip } from '../contract/sent-text.ts';
 import { describeUnknown, type Place } from './faults.ts';
 import { FIELDS } from './fields.ts';
 import { FUNCTIONS, type FunctionSpec, type Parameter } from './functions.ts';

@@ -1,6 +1,6 @@
 // Codes as queries write them: any letter case, catalogue spelling back, and the error for an unknown code (S-03, S-04, E-08).
 import { type ErrorCode, findNearest, MOST_SUGGESTED } from '../../schemas/errors.ts';
-import { clip } from '../../schemas/sent-text.ts';
+import { clip } from '../contract/sent-text.ts';
 import type { SelectionKey } from './selection.ts';
 
 export type CodeKey = Exclude<SelectionKey, 'symbol'>;

@@ -3,7 +3,7 @@ import { makeServiceError } from '../../schemas/errors.ts';
 import type { JsonValue } from '../../schemas/json.ts';
 import type { JsonObject } from '../../schemas/json-object.ts';
 import type { Micros } from '../../schemas/records.ts';
-import { describeValue } from '../../schemas/sent-text.ts';
+import { describeValue } from '../contract/sent-text.ts';
 import { type CheckedQuery, checkQuery } from './check-query.ts';
 import type { Codes } from './codes.ts';
 import { type Complexity, checkCost, checkSize, isWhole } from './cost.ts';

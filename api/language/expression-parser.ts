@@ -1,7 +1,7 @@
 // Parses tokens into the tree of one expression (DQL-06): recursive descent that continues after a fault at commas and closing parentheses.
 import { formatDuration, parseDuration } from '../../schemas/durations.ts';
 import { formatInstant, parseInstant } from '../../schemas/instants.ts';
-import { clip } from '../../schemas/sent-text.ts';
+import { clip } from '../contract/sent-text.ts';
 import { makeOpenCall, makeTimedCall } from './call-nodes.ts';
 import { joinPlaces } from './faults.ts';
 import { FIELDS, SOURCES } from './fields.ts';

@@ -1,6 +1,6 @@
 // All faults of a query in one answer: at most twenty, ordered by place; only those returned get a text (E-05, Q-02).
 import { type ApiError, type ErrorCode, ServiceError, withoutLateLimits } from '../../schemas/errors.ts';
-import { clip } from '../../schemas/sent-text.ts';
+import { clip } from '../contract/sent-text.ts';
 import type { Origin as Located } from './selection.ts';
 import type { Source, Span } from './source.ts';
 

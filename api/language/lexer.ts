@@ -1,7 +1,7 @@
 // Text to tokens: longest match, in the order of the table of DQL-02.
 import { INSTANT_HINT } from '../../schemas/instants.ts';
 import type { Digits } from '../../schemas/records.ts';
-import { clip } from '../../schemas/sent-text.ts';
+import { clip } from '../contract/sent-text.ts';
 import { Faults } from './faults.ts';
 import { Source } from './source.ts';
 

@@ -1,9 +1,9 @@
 // Nodes of the machine form to nodes of the tree (DQL-08): one reader for each `type`.
 import { formatDouble } from '../../schemas/decimals.ts';
 import { formatDuration, parseDuration } from '../../schemas/durations.ts';
-import { findRoundedDigits } from '../../schemas/exact-json.ts';
 import { isJsonObject, type JsonObject } from '../../schemas/json-object.ts';
 import type { Digits } from '../../schemas/records.ts';
+import { findRoundedDigits } from './exact-json.ts';
 import { toPlainDecimal } from './lexer.ts';
 import { describeOverLimit, LIMITS } from './limits.ts';
 import type { Members, ObjectShape } from './object-shape.ts';

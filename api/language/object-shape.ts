@@ -1,8 +1,9 @@
 // Shapes of JSON objects read by hand: members known and required, lists with their lengths, kinds of values (DQL-08, DQL-34h).
-import { formatCount } from '../../schemas/counts.ts';
+
 import { findNearest } from '../../schemas/errors.ts';
 import type { JsonObject } from '../../schemas/json-object.ts';
-import { clip, describeValue, toPointerName } from '../../schemas/sent-text.ts';
+import { formatCount } from '../contract/counts.ts';
+import { clip, describeValue, toPointerName } from '../contract/sent-text.ts';
 import type { Faults, Words } from './faults.ts';
 
 export type Members = { readonly required: readonly string[]; readonly optional?: readonly string[] };

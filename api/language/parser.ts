@@ -1,6 +1,6 @@
 // Parses tokens into the tree of a query: a condition and its clauses (DQL-06, DQL-07); continues after a fault at clauses and commas.
 import { INSTANT_HINT, parseInstant } from '../../schemas/instants.ts';
-import { clip } from '../../schemas/sent-text.ts';
+import { clip } from '../contract/sent-text.ts';
 import { ExpressionParser } from './expression-parser.ts';
 import { describeOverLimit, LIMITS } from './limits.ts';
 import { Recovery } from './recovery.ts';

@@ -1,6 +1,6 @@
 // The stream of tokens for the parsers of queries and of selections: peek, take, stop, recover.
 import type { Position } from '../../schemas/errors.ts';
-import { clip } from '../../schemas/sent-text.ts';
+import { clip } from '../contract/sent-text.ts';
 import { Faults } from './faults.ts';
 import { FIELDS } from './fields.ts';
 import { isFigure, readTokens, type Token } from './lexer.ts';

@@ -1,6 +1,6 @@
 // The text form of a selection: `base in (BTC, ETH) and quote = USDT` (S-01), on the tokens of the language (DQL-02).
 import { type ApiError, findNearest } from '../../schemas/errors.ts';
-import { clip } from '../../schemas/sent-text.ts';
+import { clip } from '../contract/sent-text.ts';
 import { describeUnknown } from './faults.ts';
 import type { Token } from './lexer.ts';
 import { describeOverLimit, LIMITS } from './limits.ts';

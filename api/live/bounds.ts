@@ -5,10 +5,10 @@ import { type ApiError, findNearest, makeShapeFault } from '../../schemas/errors
 import { sortByKey } from '../../schemas/json.ts';
 import type { ReadingLayer } from '../../schemas/layers/index.ts';
 import { hasQuantity, LAYERS, READING_LAYERS } from '../../schemas/layers/readings.ts';
-import { clip, toPointerName } from '../../schemas/sent-text.ts';
 import type { UnitsMode } from '../../schemas/units.ts';
 import { findLayer, LAYER_NAMES } from '../contract/layer-names.ts';
 import { makeDurationInput } from '../contract/parameters.ts';
+import { clip, toPointerName } from '../contract/sent-text.ts';
 
 const LEAST_MS = 1_000;
 const MOST_MS = 604_800_000;

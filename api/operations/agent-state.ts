@@ -1,14 +1,14 @@
 // GET /v2/agent/state: states of the rules of an account, or of shared rules, and the state that the caller received before (AG-02 to AG-06).
 import Type, { type Static } from 'typebox';
-import { formatCount } from '../../schemas/counts.ts';
 import { formatDuration } from '../../schemas/durations.ts';
 import { type ApiError, makeServiceError, makeUnavailable, ServiceError } from '../../schemas/errors.ts';
 import { formatInstant, formatInstantOrNull } from '../../schemas/instants.ts';
 import type { JsonValue } from '../../schemas/json.ts';
-import { clip } from '../../schemas/sent-text.ts';
+import { formatCount } from '../contract/counts.ts';
 import type { Quote, Sent } from '../contract/endpoint.ts';
 import { InstantText, NullableInstant } from '../contract/parameters.ts';
 import { makeKeyRequired } from '../contract/refusals.ts';
+import { clip } from '../contract/sent-text.ts';
 import { computeFittingCount, type Refused } from '../history/fitting.ts';
 import { computePriceOfRules } from '../payments/offers.ts';
 import type { AgentRules, RuleCaller, RuleStatus } from '../rules/desk.ts';

@@ -4,11 +4,11 @@ import { ANCHORED_TABLES, type AnchoredTable } from '../../schemas/anchored.ts';
 import { type ApiError, makeShapeFault } from '../../schemas/errors.ts';
 import { MICROS_PER_MINUTE, parseInstant, toDayOf } from '../../schemas/instants.ts';
 import type { Micros } from '../../schemas/records.ts';
-import { clip } from '../../schemas/sent-text.ts';
 import { findKind, type RowKind } from '../anchors/row-choice.ts';
 import { ARCHIVE_LAYERS, toArchiveLayer } from '../contract/archive.ts';
 import type { Spoilt } from '../contract/endpoint.ts';
 import { makeInstantInput } from '../contract/parameters.ts';
+import { clip } from '../contract/sent-text.ts';
 import { findInstantFaults } from '../history/past.ts';
 import { findArchiveLayerFaults, makeArchiveLayerInput } from './archive-input.ts';
 

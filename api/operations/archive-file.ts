@@ -2,7 +2,6 @@
 import Type, { type Static } from 'typebox';
 import { type ApiError, makeServiceError } from '../../schemas/errors.ts';
 import { formatInstant } from '../../schemas/instants.ts';
-import { clip } from '../../schemas/sent-text.ts';
 import { findFileRefusals } from '../archive/plan.ts';
 import {
   ARCHIVE_FORMATS,
@@ -16,6 +15,7 @@ import {
 import type { Quote, Sent } from '../contract/endpoint.ts';
 import { InstantText, makeDayInput, SCOPE_CODES } from '../contract/parameters.ts';
 import { throwAll } from '../contract/refusals.ts';
+import { clip } from '../contract/sent-text.ts';
 import { foldCase } from '../language/codes.ts';
 import { findArchiveLayerFaults, findDayFaults, makeArchiveLayerInput, requireArchive } from './archive-input.ts';
 import answer from './examples/archive-file.json' with { type: 'json' };

@@ -2,8 +2,8 @@
 import Type from 'typebox';
 import { type ApiError, findNearest, makeUnavailable } from '../../schemas/errors.ts';
 import { parseInstant } from '../../schemas/instants.ts';
-import { clip } from '../../schemas/sent-text.ts';
 import { ARCHIVE_AWAY, ARCHIVE_LAYER_NAMES, ARCHIVE_LAYERS, toArchiveLayer } from '../contract/archive.ts';
+import { clip } from '../contract/sent-text.ts';
 import type { Context } from './operation.ts';
 
 /** A layer by any of its names. */

@@ -5,7 +5,6 @@ import { type ApiError, makeServiceError } from '../../schemas/errors.ts';
 import { formatInstant, INSTANT_HINT, parseInstant } from '../../schemas/instants.ts';
 import { type JsonValue, makeRawJson, writeJson } from '../../schemas/json.ts';
 import type { Micros } from '../../schemas/records.ts';
-import { clip } from '../../schemas/sent-text.ts';
 import { compareBytes } from '../../schemas/text-order.ts';
 import type { CapabilityVersion } from '../../schemas/topics.ts';
 import type { Spoilt } from '../contract/endpoint.ts';
@@ -26,6 +25,7 @@ import {
   Units,
   WHERE_CODES,
 } from '../contract/parameters.ts';
+import { clip } from '../contract/sent-text.ts';
 import { findNewestVersion } from '../history/past.ts';
 import { SelectionText } from '../language/where-object.ts';
 import { makeBounds } from '../live/bounds.ts';

@@ -2,9 +2,9 @@
 import Type, { type Static } from 'typebox';
 import type { ApiError, ErrorCode } from '../../schemas/errors.ts';
 import type { JsonObject } from '../../schemas/json-object.ts';
-import { describeValue } from '../../schemas/sent-text.ts';
 import type { Spoilt } from '../contract/endpoint.ts';
 import { WHERE_CODES } from '../contract/parameters.ts';
+import { describeValue } from '../contract/sent-text.ts';
 import type { QueryInput } from '../language/compile.ts';
 import { LIMITS, VERSION } from '../language/limits.ts';
 

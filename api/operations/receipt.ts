@@ -2,9 +2,9 @@
 import Type, { type Static } from 'typebox';
 import { makeServiceError, makeUnavailable } from '../../schemas/errors.ts';
 import { formatInstant } from '../../schemas/instants.ts';
-import { clip } from '../../schemas/sent-text.ts';
 import { CROCKFORD } from '../contract/crockford.ts';
 import { NullableInstant, NullableText } from '../contract/parameters.ts';
+import { clip } from '../contract/sent-text.ts';
 import answer from './examples/receipt.json' with { type: 'json' };
 import { type Answer, type Context, defineOperation } from './operation.ts';
 

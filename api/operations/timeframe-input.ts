@@ -1,7 +1,7 @@
 // The timeframe of a request for candles: any spelling of a period that is stored, and its faults (H-16d).
 import { formatDuration, parseDuration } from '../../schemas/durations.ts';
 import { type ApiError, makeShapeFault } from '../../schemas/errors.ts';
-import { clip } from '../../schemas/sent-text.ts';
+import { clip } from '../contract/sent-text.ts';
 import { TIMEFRAMES, type Timeframe } from '../language/limits.ts';
 
 /** The timeframe meant, in catalogue spelling; null when it is not offered. */

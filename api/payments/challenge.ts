@@ -1,6 +1,7 @@
 // The 402 answer: what a call costs, what plans cost, how to pay, and what was wrong with the payment that was presented (P-01, P-03, P-05).
-import { formatCount } from '../../schemas/counts.ts';
+
 import type { Call, Price, Refused } from '../access/call.ts';
+import { formatCount } from '../contract/counts.ts';
 import { makeLimitHeaders } from '../contract/limits.ts';
 import { makeBazaar } from './bazaar.ts';
 import { CHALLENGES_PER_MINUTE, type ChallengeMeter } from './challenge-meter.ts';

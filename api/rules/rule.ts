@@ -3,7 +3,7 @@ import { isStorable } from '../../infra/runtime/postgres/storable.ts';
 import { formatDuration, parseDuration } from '../../schemas/durations.ts';
 import { type ApiError, findNearest, makeShapeFault, ServiceError } from '../../schemas/errors.ts';
 import { isJsonObject, type JsonObject } from '../../schemas/json-object.ts';
-import { clip, toPointerName } from '../../schemas/sent-text.ts';
+import { clip, toPointerName } from '../contract/sent-text.ts';
 import { type FreshnessInput, findFreshnessFaults, findFreshnessLimits, printSentBounds } from '../live/bounds.ts';
 
 export const RULE_UNITS = ['published', 'base', 'quote'] as const;

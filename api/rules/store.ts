@@ -1,12 +1,12 @@
 // Changes of rules by their owners, in PostgreSQL: each change is one transaction with its version and its move (AG-01, AG-06).
 import type { Pool, PoolClient } from 'pg';
 import { runInTransaction } from '../../infra/runtime/postgres/postgres.ts';
-import { formatCount } from '../../schemas/counts.ts';
 import { makeServiceError } from '../../schemas/errors.ts';
 import type { Micros } from '../../schemas/records.ts';
-import { clip } from '../../schemas/sent-text.ts';
 import type { AccountAction } from '../accounts/events.ts';
+import { formatCount } from '../contract/counts.ts';
 import { isPlanCode, PLANS, type Plan } from '../contract/plans.ts';
+import { clip } from '../contract/sent-text.ts';
 import type { FreshnessInput } from '../live/bounds.ts';
 import type { Rule, RuleDraft, RuleReason, RuleState, RuleUnits } from './rule.ts';
 import { toRuleJson } from './rule.ts';

@@ -6,7 +6,6 @@ import type { NumberFormat } from '../../schemas/json.ts';
 import { type ReadingLayer, ROW_STREAMS, type RowLayer } from '../../schemas/layers/index.ts';
 import { LAYERS, READING_LAYERS } from '../../schemas/layers/readings.ts';
 import type { Micros } from '../../schemas/records.ts';
-import { clip } from '../../schemas/sent-text.ts';
 import type { UnitsMode } from '../../schemas/units.ts';
 import { refuseOutside, type ScopeChoice, toNarrowing } from '../access/scope.ts';
 import { findLayer, hasLayer, LAYER_NAMES } from '../contract/layer-names.ts';
@@ -20,6 +19,7 @@ import {
 } from '../contract/parameters.ts';
 import type { Plan } from '../contract/plans.ts';
 import { throwAll } from '../contract/refusals.ts';
+import { clip } from '../contract/sent-text.ts';
 import { TIMEFRAMES, type Timeframe } from '../language/limits.ts';
 import { type Bounds, findFreshnessFaults, findFreshnessLimits, makeBounds } from '../live/bounds.ts';
 import type { LiveListing, Selected } from '../live/listing-book.ts';

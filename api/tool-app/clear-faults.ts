@@ -1,6 +1,6 @@
 // The protocol library answers parameters that are none with what its validator found, as a failure of its own: here they become one sentence.
 import { ProtocolErrorCode } from '@modelcontextprotocol/server';
-import { CLIPPED_PATH, clip } from '../../schemas/sent-text.ts';
+import { CLIPPED_PATH, clip } from '../contract/sent-text.ts';
 
 /** A message that is the validator's list of issues. */
 const LIST = /^(?:Invalid [\w/]+ request: )?(\[[\s\S]*\])$/;

@@ -6,7 +6,7 @@ import {
   ResourceNotFoundError,
   Server,
 } from '@modelcontextprotocol/server';
-import { clip } from '../../schemas/sent-text.ts';
+import { clip } from '../contract/sent-text.ts';
 import type { CallApi } from './call-api.ts';
 import { callTool, type ToolCaller } from './call-tool.ts';
 import type { Page } from './pages.ts';

@@ -24,8 +24,6 @@ import { createLog } from '../../infra/runtime/process/log.ts';
 import { runUnmetered } from '../../infra/runtime/process/steps.ts';
 import { codecs } from '../../schemas/avro/codec.ts';
 import { type LiveEntry, makeLiveEntry, nameTopics, type Row, type StateEntry } from '../../schemas/topics.ts';
-import { useEngines } from '../support/engines/engines.ts';
-import { waitFor } from '../support/wait.ts';
 import {
   capability,
   LISTED,
@@ -36,7 +34,9 @@ import {
   paymentsOff,
   post,
   TERMS,
-} from './live-fixture.ts';
+} from '../support/apps/live-fixture.ts';
+import { useEngines } from '../support/engines/engines.ts';
+import { waitFor } from '../support/wait.ts';
 
 const log = createLog('test', 'silent');
 const VENUE = 'okx';

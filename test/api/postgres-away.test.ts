@@ -5,11 +5,11 @@ import { makeKey } from '../../api/access/keys.ts';
 import { findFreePort } from '../../infra/dev/engines/ports.ts';
 import { openPostgres } from '../../infra/runtime/postgres/postgres.ts';
 import { createKey } from '../../infra/tools/key-admin.ts';
+import { offersFor, readErrorCode, send, sign, withPayment } from '../support/apps/paid-api.ts';
 import { useEngines } from '../support/engines/engines.ts';
 import { openPostgresLine } from '../support/engines/postgres-line.ts';
 import { startNode, writeMarket } from '../support/services/api-nodes.ts';
 import { waitFor } from '../support/wait.ts';
-import { offersFor, readErrorCode, send, sign, withPayment } from './payments/paid-api.ts';
 
 const NOWHERE = 'http://127.0.0.1:1';
 const CALL = { body: { layers: ['mark'] } };

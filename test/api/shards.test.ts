@@ -6,13 +6,13 @@ import type { HistoryStore } from '../../api/history/store.ts';
 import { formatInstantMicros } from '../../schemas/instants.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { toShard } from '../../schemas/shards.ts';
+import { testApp } from '../support/apps/live-fixture.ts';
 import { useEngines } from '../support/engines/engines.ts';
 import { openTestStore } from '../support/engines/test-store.ts';
 import { PAPER_LAYERS } from '../support/tasks/oracle.ts';
 import { SYMBOLS } from '../support/tasks/paper-log.ts';
 import { PaperWorld, type PaperWorldOptions } from '../support/tasks/paper-world.ts';
 import { SECOND, START } from '../support/tasks/task-driver.ts';
-import { testApp } from './live-fixture.ts';
 
 t.setTimeout(900_000);
 const engines = await useEngines(t, ['questdb']);

@@ -2,8 +2,8 @@
 import t from 'tap';
 import { openKeyStore } from '../../api/access/key-store.ts';
 import { findFreePort } from '../../infra/dev/engines/ports.ts';
-import { market, testApp } from '../api/live-fixture.ts';
-import { connect, PASSWORD, readAccount, startSite } from '../api/site-fixture.ts';
+import { market, testApp } from '../support/apps/live-fixture.ts';
+import { connect, PASSWORD, readAccount, startSite } from '../support/apps/site-fixture.ts';
 import {
   examinePage,
   findViolations,

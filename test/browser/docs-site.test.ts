@@ -4,8 +4,8 @@ import { openKeyStore } from '../../api/access/key-store.ts';
 import { openStatusStore } from '../../api/status/status-store.ts';
 import { findFreePort } from '../../infra/dev/engines/ports.ts';
 import { createLog } from '../../infra/runtime/process/log.ts';
-import { market, NOW, testApp } from '../api/live-fixture.ts';
-import { PASSWORD, startSite } from '../api/site-fixture.ts';
+import { market, NOW, testApp } from '../support/apps/live-fixture.ts';
+import { PASSWORD, startSite } from '../support/apps/site-fixture.ts';
 import { examinePage, openChromium, type Visit, visit } from '../support/services/browser.ts';
 
 const [port, apiPort] = [await findFreePort(), await findFreePort()];

@@ -4,8 +4,8 @@ import { openAccountStore } from '../../api/access/account-store.ts';
 import { openKeyStore } from '../../api/access/key-store.ts';
 import { hashKey, makeKey } from '../../api/access/keys.ts';
 import { findFreePort } from '../../infra/dev/engines/ports.ts';
-import { market, reading, testApp } from '../api/live-fixture.ts';
-import { startSite } from '../api/site-fixture.ts';
+import { market, reading, testApp } from '../support/apps/live-fixture.ts';
+import { startSite } from '../support/apps/site-fixture.ts';
 import type { Teardown } from '../support/engines/engines.ts';
 import { openChromium } from '../support/services/browser.ts';
 

@@ -17,12 +17,12 @@ import type { ReadingLayer } from '../../schemas/layers/index.ts';
 import { hasQuantity, LAYERS } from '../../schemas/layers/readings.ts';
 import type { ListingValues, Micros } from '../../schemas/records.ts';
 import type { Reading, Row } from '../../schemas/topics.ts';
-import { capability, Feed, listing, listingValues, micros, reading, testApp } from '../api/live-fixture.ts';
-import { collecting } from '../api/past-fixture.ts';
-import { candle, MINUTE, sampled } from '../api/screen/market.ts';
-import { ACCOUNTS } from '../api/tool-market.ts';
+import { capability, Feed, listing, listingValues, micros, reading, testApp } from '../support/apps/live-fixture.ts';
+import { collecting } from '../support/apps/past-fixture.ts';
+import { ACCOUNTS } from '../support/apps/tool-market.ts';
 import { openDayStore, rowsOfDay } from '../support/days/closed-day.ts';
 import type { Teardown, TestEngines } from '../support/engines/engines.ts';
+import { candle, MINUTE, sampled } from '../support/screen/market.ts';
 
 const DAY = '2026-01-10';
 const NOW: Micros = micros('2026-01-18T12:00:00.500Z');

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import t from 'tap';
 import { findFreePort } from '../../infra/dev/engines/ports.ts';
-import { startSite } from '../api/site-fixture.ts';
+import { startSite } from '../support/apps/site-fixture.ts';
 import { useEngines } from '../support/engines/engines.ts';
 import {
   countBytes,

@@ -3,7 +3,7 @@
 import t from 'tap';
 import { findFreePort } from '../../infra/dev/engines/ports.ts';
 import { openPostgres } from '../../infra/runtime/postgres/postgres.ts';
-import { PASSWORD, startSite } from '../api/site-fixture.ts';
+import { PASSWORD, startSite } from '../support/apps/site-fixture.ts';
 import { useEngines } from '../support/engines/engines.ts';
 import { examinePage, openChromium, type Visit, visit } from '../support/services/browser.ts';
 import { apiReady, startApi, startIngest, startProcessors, startSimulator } from '../support/services/pipeline.ts';

@@ -9,9 +9,9 @@ import { openKafka } from '../../infra/runtime/kafka/kafka.ts';
 import { openPostgres } from '../../infra/runtime/postgres/postgres.ts';
 import { createLog } from '../../infra/runtime/process/log.ts';
 import { READING_LAYERS } from '../../schemas/layers/readings.ts';
-import { Dice } from '../api/screen/random-market.ts';
-import { Slow, type SlowListing } from '../api/screen/slow-evaluator.ts';
 import { useEngines } from '../support/engines/engines.ts';
+import { Dice } from '../support/screen/random-market.ts';
+import { Slow, type SlowListing } from '../support/screen/slow-evaluator.ts';
 import {
   type Api,
   apiReady,

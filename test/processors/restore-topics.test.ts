@@ -19,7 +19,7 @@ import { toShard } from '../../schemas/shards.ts';
 import { toTableName } from '../../schemas/tables.ts';
 import { nameTopics, type Row } from '../../schemas/topics.ts';
 import { toSealInstant } from '../../schemas/windows.ts';
-import { capability, LISTED, listing, listingValues } from '../api/live-fixture.ts';
+import { capability, LISTED, listing, listingValues } from '../support/apps/live-fixture.ts';
 import { useEngines } from '../support/engines/engines.ts';
 import { listRows, runTask } from '../support/tasks/task-driver.ts';
 import { busyLog, findGapFaults, SPEC } from '../support/tasks/task-logs.ts';

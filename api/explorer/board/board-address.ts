@@ -1,5 +1,5 @@
 // A board as an address: measure, order and filter, so that a view can be shared; read from it and written back the same.
-import { clip } from '../../../schemas/sent-text.ts';
+import { clip } from '../../contract/sent-text.ts';
 import { type Filter, SORT_BY_NAME, SORT_BY_RANGE, type Sort } from './board-rows.ts';
 import { DEFAULT_MEASURE, findMeasure, type Measure, type MeasureId } from './measures.ts';
 

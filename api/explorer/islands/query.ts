@@ -1,5 +1,5 @@
 // The query page: the address contains the query; it is checked while it is typed, and the answer is shown as a table.
-import { formatCount } from '../../../schemas/counts.ts';
+import { formatCount } from '../../contract/counts.ts';
 import { type ApiFault, callApi, callJson, Refused, readWhole } from './call.ts';
 import { measureClockError } from './page-clock.ts';
 import { findElement } from './page-element.ts';

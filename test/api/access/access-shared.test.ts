@@ -16,10 +16,10 @@ import { PLANS } from '../../../api/contract/plans.ts';
 import { listenPostgres } from '../../../infra/runtime/postgres/listener.ts';
 import { createLog } from '../../../infra/runtime/process/log.ts';
 import { createKey } from '../../../infra/tools/key-admin.ts';
+import { Feed, listing, listingValues, market, NOW, reading } from '../../support/apps/live-fixture.ts';
 import type { Teardown } from '../../support/engines/engines.ts';
 import { freshDatabase } from '../../support/engines/fresh-database.ts';
 import { until } from '../../support/services/pipeline.ts';
-import { Feed, listing, listingValues, market, NOW, reading } from '../live-fixture.ts';
 
 const log = createLog('test', 'silent');
 

@@ -12,8 +12,8 @@ import { OPERATIONS } from '../../../api/operations/index.ts';
 import { STREAM } from '../../../api/stream/request.ts';
 import { fillPath } from '../../../infra/dev/documents/endpoint-examples.ts';
 import { createKey, revokeKey } from '../../../infra/tools/key-admin.ts';
+import { market, testApp } from '../../support/apps/live-fixture.ts';
 import { freshPool } from '../../support/engines/fresh-database.ts';
-import { market, testApp } from '../live-fixture.ts';
 
 type Answer = { readonly status: number; readonly code: string | null };
 type Errors = { readonly errors: readonly { readonly code: string }[] };

@@ -7,7 +7,7 @@ import { Meter } from '../../../api/access/meter.ts';
 import { spendQuota } from '../../../api/access/quotas.ts';
 import { PLAN_CODES, PLANS } from '../../../api/contract/plans.ts';
 import { CHALLENGES_PER_MINUTE, ChallengeMeter } from '../../../api/payments/challenge-meter.ts';
-import { KeyTable, market, post, TERMS, testApp } from '../live-fixture.ts';
+import { KeyTable, market, post, TERMS, testApp } from '../../support/apps/live-fixture.ts';
 
 type Errors = { errors: { code: string; message: string; hint?: string; path?: string }[] };
 const codes = (text: string): string[] => (JSON.parse(text) as Errors).errors.map((e) => e.code);

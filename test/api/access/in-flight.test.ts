@@ -8,8 +8,8 @@ import { openKeyStore } from '../../../api/access/key-store.ts';
 import { Meter } from '../../../api/access/meter.ts';
 import { Places } from '../../../api/access/places.ts';
 import type { AgentRules } from '../../../api/rules/desk.ts';
+import { KeyTable, market, type TestApp, testApp } from '../../support/apps/live-fixture.ts';
 import { waitFor } from '../../support/wait.ts';
-import { KeyTable, market, type TestApp, testApp } from '../live-fixture.ts';
 
 const RULE = `rule_${'0'.repeat(26)}`;
 

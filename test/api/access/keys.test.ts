@@ -19,10 +19,10 @@ import { openPostgres } from '../../../infra/runtime/postgres/postgres.ts';
 import { createLog } from '../../../infra/runtime/process/log.ts';
 import { changePlan, createKey, revokeKey } from '../../../infra/tools/key-admin.ts';
 import { runKeys } from '../../../infra/tools/keys.ts';
+import { market, testApp } from '../../support/apps/live-fixture.ts';
 import type { Teardown } from '../../support/engines/engines.ts';
 import { freshDatabase } from '../../support/engines/fresh-database.ts';
 import { waitFor } from '../../support/wait.ts';
-import { market, testApp } from '../live-fixture.ts';
 
 const log = createLog('test', 'silent');
 const TOOL = fileURLToPath(new URL('../../../infra/tools/keys.ts', import.meta.url));

@@ -7,7 +7,7 @@ import { PLANS, type Plan, type PlanCode } from '../../../api/contract/plans.ts'
 import { findDirectory } from '../../../api/selection/directory.ts';
 import { selectListings } from '../../../api/selection/resolve.ts';
 import type { Micros } from '../../../schemas/records.ts';
-import { Feed, LISTED, listing, listingValues, NOW, post, testApp } from '../live-fixture.ts';
+import { Feed, LISTED, listing, listingValues, NOW, post, testApp } from '../../support/apps/live-fixture.ts';
 
 const DAY: Micros = 86_400_000_000;
 const DAY_START = Math.floor(NOW / DAY) * DAY;

@@ -1,7 +1,7 @@
 // Every page and every write of the site, requested by nobody, another account, an ended and an expired session: none gets at foreign data.
 import t from 'tap';
 import { WEB_MODULES } from '../../../api/web-modules.ts';
-import { ACCOUNT_URL, type Browser, connect, readAccount, signUp, startSite } from '../site-fixture.ts';
+import { ACCOUNT_URL, type Browser, connect, readAccount, signUp, startSite } from '../../support/apps/site-fixture.ts';
 
 /** Addresses that anyone may load. */
 const OPEN = ['/', '/sign-up', '/sign-in', '/recover', '/healthz'];

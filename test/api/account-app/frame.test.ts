@@ -2,9 +2,9 @@
 import t from 'tap';
 import { toSafeNext } from '../../../api/account-app/guards.ts';
 import { openPostgres } from '../../../infra/runtime/postgres/postgres.ts';
+import { signUp, startSite } from '../../support/apps/site-fixture.ts';
+import { requestRaw } from '../../support/apps/tool-fixture.ts';
 import { startSilentPostgres } from '../../support/engines/silent-postgres.ts';
-import { signUp, startSite } from '../site-fixture.ts';
-import { requestRaw } from '../tool-fixture.ts';
 
 t.test('every answer has the headers that keep it from frames, other origins and inline script', async (t) => {
   const { browser } = await startSite(t);

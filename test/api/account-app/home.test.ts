@@ -2,8 +2,8 @@
 import t from 'tap';
 import { makeKey } from '../../../api/access/keys.ts';
 import { compile } from '../../../api/language/compile.ts';
+import { ACCOUNT_URL, startSite } from '../../support/apps/site-fixture.ts';
 import { CODES } from '../language/codes.ts';
-import { ACCOUNT_URL, startSite } from '../site-fixture.ts';
 
 const { host } = new URL(ACCOUNT_URL);
 const readLinks = (page: string): string[] =>

@@ -3,9 +3,9 @@ import t from 'tap';
 import { openKeyStore } from '../../../api/access/key-store.ts';
 import { findFreePort } from '../../../infra/dev/engines/ports.ts';
 import { createRandom } from '../../../infra/dev/simulator/random.ts';
+import { market, testApp } from '../../support/apps/live-fixture.ts';
+import { ACCOUNT_URL, type Browser, hiddenFields, signUp, startSite } from '../../support/apps/site-fixture.ts';
 import { sendThenRead } from '../../support/services/send-then-read.ts';
-import { market, testApp } from '../live-fixture.ts';
-import { ACCOUNT_URL, type Browser, hiddenFields, signUp, startSite } from '../site-fixture.ts';
 
 const COUNT = Number(process.env['FORMS'] ?? 300);
 const SEED = Number(process.env['SEED'] ?? Date.now() % 1_000_000);

@@ -1,7 +1,7 @@
 // The database fails between two steps of a form: either all of it is done and shown, or nothing is and the form can be sent again (D-191).
 import type { Pool } from 'pg';
 import t, { type Test } from 'tap';
-import { PASSWORD, readAccount, signUp, startSite } from '../site-fixture.ts';
+import { PASSWORD, readAccount, signUp, startSite } from '../../support/apps/site-fixture.ts';
 
 /** Rows of the table that satisfy the condition are refused, as by a disk that is full; the function ends that. */
 const refuseRows = async (

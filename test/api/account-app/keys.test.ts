@@ -4,7 +4,7 @@ import t from 'tap';
 import { openKeyStore } from '../../../api/access/key-store.ts';
 import { hashKey } from '../../../api/access/keys.ts';
 import { PLANS } from '../../../api/contract/plans.ts';
-import { ACCOUNT_URL, hiddenFields, readAccount, signUp, startSite } from '../site-fixture.ts';
+import { ACCOUNT_URL, hiddenFields, readAccount, signUp, startSite } from '../../support/apps/site-fixture.ts';
 
 const CREATED = `select count(*)::int as n from key_events e join api_keys k using (key_id)
   where e.action = 'created' and k.account_id = $1`;

@@ -1,6 +1,6 @@
 // Linking a bought key while the chain, which decides about wallets that are contracts, does not answer (P-06, D-191).
 import t from 'tap';
-import { signUp, startSite } from '../site-fixture.ts';
+import { signUp, startSite } from '../../support/apps/site-fixture.ts';
 
 const wallets = {
   isMessageOf: async (): Promise<boolean> => {

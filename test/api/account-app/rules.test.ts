@@ -9,8 +9,8 @@ import type { Rule } from '../../../api/rules/rule.ts';
 import { changeRule, createRule, findRule, removeRule } from '../../../api/rules/store.ts';
 import { addWebhook } from '../../../api/rules/webhooks.ts';
 import { findFreePort } from '../../../infra/dev/engines/ports.ts';
-import { market, testApp } from '../live-fixture.ts';
-import { type Browser, startSite } from '../site-fixture.ts';
+import { market, testApp } from '../../support/apps/live-fixture.ts';
+import { type Browser, startSite } from '../../support/apps/site-fixture.ts';
 
 t.setTimeout(0);
 

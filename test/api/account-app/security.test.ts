@@ -2,7 +2,15 @@
 import t from 'tap';
 import { openKeyStore } from '../../../api/access/key-store.ts';
 import { hashKey } from '../../../api/access/keys.ts';
-import { ACCOUNT_URL, type Browser, connect, PASSWORD, readAccount, signUp, startSite } from '../site-fixture.ts';
+import {
+  ACCOUNT_URL,
+  type Browser,
+  connect,
+  PASSWORD,
+  readAccount,
+  signUp,
+  startSite,
+} from '../../support/apps/site-fixture.ts';
 
 const { browser, pool, site } = await startSite(t);
 const signIn = async (email: string, password = PASSWORD): Promise<Browser> => {

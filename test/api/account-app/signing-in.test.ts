@@ -2,8 +2,15 @@
 import { PassThrough } from 'node:stream';
 import t from 'tap';
 import { mailCode } from '../../../api/accounts/signing-in.ts';
+import {
+  ACCOUNT_URL,
+  hiddenFields,
+  PASSWORD,
+  readAccount,
+  signUp,
+  startSite,
+} from '../../support/apps/site-fixture.ts';
 import { waitFor } from '../../support/wait.ts';
-import { ACCOUNT_URL, hiddenFields, PASSWORD, readAccount, signUp, startSite } from '../site-fixture.ts';
 
 const { browser, pool } = await startSite(t);
 const OPEN = 'select count(*)::int as open from account_sessions where ended_at is null and account_id = $1';

@@ -1,6 +1,6 @@
 // Tries to sign in by a password: how many are made at once, and who waits (AC-04, D-558).
 import t from 'tap';
-import { ACCOUNT_URL, hiddenFields, PASSWORD, signUp, startSite } from '../site-fixture.ts';
+import { ACCOUNT_URL, hiddenFields, PASSWORD, signUp, startSite } from '../../support/apps/site-fixture.ts';
 
 const { browser, pool } = await startSite(t);
 

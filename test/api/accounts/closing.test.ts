@@ -18,7 +18,15 @@ import { openConnections } from '../../../api/sign-in/connections.ts';
 import { createUnits } from '../../../api/sign-in/units.ts';
 import { createRandom } from '../../../infra/dev/simulator/random.ts';
 import { createKey } from '../../../infra/tools/key-admin.ts';
-import { ACCOUNT_URL, type Browser, connect, PASSWORD, readAccount, signUp, startSite } from '../site-fixture.ts';
+import {
+  ACCOUNT_URL,
+  type Browser,
+  connect,
+  PASSWORD,
+  readAccount,
+  signUp,
+  startSite,
+} from '../../support/apps/site-fixture.ts';
 
 t.setTimeout(0);
 const { browser, pool, site } = await startSite(t);

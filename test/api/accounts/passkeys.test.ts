@@ -12,8 +12,8 @@ import {
 } from '../../../api/accounts/passkeys.ts';
 import { beginSession, endOtherSessions, listSessions } from '../../../api/accounts/sessions.ts';
 import { enterWithPasskey } from '../../../api/accounts/signing-in.ts';
+import { startSite } from '../../support/apps/site-fixture.ts';
 import { waitFor } from '../../support/wait.ts';
-import { startSite } from '../site-fixture.ts';
 
 t.setTimeout(300_000);
 

@@ -10,9 +10,9 @@ import { sendLetters, writeLetter } from '../../../api/accounts/mail.ts';
 import { keepTidy, tidyOnce } from '../../../api/accounts/tidy.ts';
 import { createLog } from '../../../infra/runtime/process/log.ts';
 import { createMetrics, serveMetrics } from '../../../infra/runtime/process/metrics.ts';
+import { PASSWORD, signUp, startSite } from '../../support/apps/site-fixture.ts';
 import type { Teardown } from '../../support/engines/engines.ts';
 import { waitFor } from '../../support/wait.ts';
-import { PASSWORD, signUp, startSite } from '../site-fixture.ts';
 
 t.setTimeout(0);
 

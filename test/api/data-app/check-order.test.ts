@@ -6,7 +6,7 @@ import type { Receipt } from '../../../api/payments/receipts.ts';
 import { STREAM } from '../../../api/stream/request.ts';
 import { fillPath } from '../../../infra/dev/documents/endpoint-examples.ts';
 import { CATALOGUE, type ErrorCode } from '../../../schemas/errors.ts';
-import { listing, listingValues, market, testApp } from '../live-fixture.ts';
+import { listing, listingValues, market, testApp } from '../../support/apps/live-fixture.ts';
 
 type ExpectedError = { readonly code: ErrorCode; readonly path?: string; readonly offset?: number };
 type Request = {

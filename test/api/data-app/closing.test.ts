@@ -1,9 +1,9 @@
 // A process that ends while calls are in flight: they are answered before their connections are closed.
 import t from 'tap';
+import { market, testApp } from '../../support/apps/live-fixture.ts';
+import { startToolService } from '../../support/apps/tool-fixture.ts';
 import { beginCall, openSocket } from '../../support/services/slow-call.ts';
 import { waitFor } from '../../support/wait.ts';
-import { market, testApp } from '../live-fixture.ts';
-import { startToolService } from '../tool-fixture.ts';
 
 t.test('a call in flight when the process ends is answered', async (t) => {
   const { app, as } = await testApp(market());

@@ -16,9 +16,18 @@ import { makeFigure } from '../../../schemas/json.ts';
 import type { Micros } from '../../../schemas/records.ts';
 import { hashSettledItems } from '../../../schemas/settled-items.ts';
 import type { Row } from '../../../schemas/topics.ts';
+import {
+  Feed,
+  LISTED,
+  listing,
+  listingValues,
+  micros,
+  NOW,
+  reading,
+  testApp,
+} from '../../support/apps/live-fixture.ts';
 import { useEngines } from '../../support/engines/engines.ts';
 import { openTestStore } from '../../support/engines/test-store.ts';
-import { Feed, LISTED, listing, listingValues, micros, NOW, reading, testApp } from '../live-fixture.ts';
 
 t.setTimeout(900_000);
 const engines = await useEngines(t, ['questdb', 'postgres']);

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import { readSelectionText } from '../../../api/language/where-text.ts';
 import { CATALOGUE } from '../../../schemas/errors.ts';
-import { market, testApp } from '../live-fixture.ts';
+import { market, testApp } from '../../support/apps/live-fixture.ts';
 
 const names = [
   'where',

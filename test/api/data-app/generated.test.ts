@@ -1,10 +1,10 @@
 // Generated queries over HTTP, valid and hostile, of a market with gaps, losses, stale, unpublished and ended listings: none gets a 5xx (E-05).
 import t from 'tap';
 import { askGenerated } from '../../../infra/dev/tools/ask-generated.ts';
+import { capability, listing, listingValues, markReading, testApp } from '../../support/apps/live-fixture.ts';
 import { useEngines } from '../../support/engines/engines.ts';
 import { openTestStore } from '../../support/engines/test-store.ts';
 import { PaperWorld } from '../../support/tasks/paper-world.ts';
-import { capability, listing, listingValues, markReading, testApp } from '../live-fixture.ts';
 
 const SCREENS = Number(process.env['GENERATED_SCREENS'] ?? 300);
 const PARSES = Number(process.env['GENERATED_PARSES'] ?? 2_000);

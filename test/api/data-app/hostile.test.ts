@@ -6,7 +6,7 @@ import type { Endpoint } from '../../../api/contract/endpoint.ts';
 import { OPERATIONS } from '../../../api/operations/index.ts';
 import { STREAM } from '../../../api/stream/request.ts';
 import { CATALOGUE } from '../../../schemas/errors.ts';
-import { market, testApp } from '../live-fixture.ts';
+import { market, testApp } from '../../support/apps/live-fixture.ts';
 
 const ENDPOINTS: readonly Endpoint[] = [...OPERATIONS, STREAM];
 const deep = (open: string, close: string, n = 10_000): string => open.repeat(n) + close.repeat(n);

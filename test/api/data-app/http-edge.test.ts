@@ -2,8 +2,8 @@
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib';
 import t from 'tap';
 import { OPERATIONS } from '../../../api/operations/index.ts';
+import { LISTED, listing, listingValues, market, NOW, testApp } from '../../support/apps/live-fixture.ts';
 import { sendThenRead } from '../../support/services/send-then-read.ts';
-import { LISTED, listing, listingValues, market, NOW, testApp } from '../live-fixture.ts';
 
 t.test('an unchanged answer is 304 although its ages, and the instant in its cursor, moved (N-14)', async (t) => {
   const feed = market();

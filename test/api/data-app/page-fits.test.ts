@@ -1,6 +1,6 @@
 // A page that is too large is refused with the number of rows that fit, whichever rows are the large ones (T-04, H-16g).
 import t from 'tap';
-import { Feed, LISTED, listing, listingValues, testApp } from '../live-fixture.ts';
+import { Feed, LISTED, listing, listingValues, testApp } from '../../support/apps/live-fixture.ts';
 
 /** Instruments with fewer and fewer listings, so that the rows of a screen and of `instruments` differ in size. */
 const feed = new Feed(['binance']);

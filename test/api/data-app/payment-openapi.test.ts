@@ -6,7 +6,7 @@ import { makeNamedOpenApi } from '../../../api/data-app/named-openapi.ts';
 import { OPERATIONS } from '../../../api/operations/index.ts';
 import { listOffers } from '../../../api/payments/offers.ts';
 import { STREAM } from '../../../api/stream/request.ts';
-import { market, testApp } from '../live-fixture.ts';
+import { market, testApp } from '../../support/apps/live-fixture.ts';
 
 type Item = {
   readonly security: readonly Readonly<Record<string, unknown>>[];

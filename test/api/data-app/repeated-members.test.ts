@@ -4,7 +4,7 @@ import t from 'tap';
 import { findRepeatedMembers } from '../../../api/data-app/repeated-members.ts';
 import { OPERATIONS } from '../../../api/operations/index.ts';
 import { LAYERS, READING_LAYERS } from '../../../schemas/layers/readings.ts';
-import { market, testApp } from '../live-fixture.ts';
+import { market, testApp } from '../../support/apps/live-fixture.ts';
 
 /** Texts that look like structure. */
 const text = fc.oneof(fc.constantFrom('', '"', '\\', '":', '{"a":1}', '[,]', '\\u0061', '__proto__'), fc.string());

@@ -1,7 +1,7 @@
 // GET /docs/verify: both verifiers byte for byte, open, with right types; what its text names exists (AN-10).
 import { readFileSync } from 'node:fs';
 import t from 'tap';
-import { market, testApp } from '../live-fixture.ts';
+import { market, testApp } from '../../support/apps/live-fixture.ts';
 
 t.test('both scripts and how they are used, without a key', async (t) => {
   const { app } = await testApp(market(), { baseUrl: 'http://api.test' });

@@ -14,11 +14,11 @@ import { RELAYED } from '../../../api/explorer/relayed-calls.ts';
 import { WEB_MODULES } from '../../../api/web-modules.ts';
 import { findFreePort } from '../../../infra/dev/engines/ports.ts';
 import { NotAnswered } from '../../../infra/runtime/network/fetch-json.ts';
+import { market, markReading, testApp } from '../../support/apps/live-fixture.ts';
+import { ACCOUNT_URL, type Browser, startSite } from '../../support/apps/site-fixture.ts';
 import { until } from '../../support/services/pipeline.ts';
 import { beginCall } from '../../support/services/slow-call.ts';
 import { StreamClient } from '../../support/services/stream-client.ts';
-import { market, markReading, testApp } from '../live-fixture.ts';
-import { ACCOUNT_URL, type Browser, startSite } from '../site-fixture.ts';
 
 const port = await findFreePort();
 const apiPort = await findFreePort();

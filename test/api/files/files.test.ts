@@ -9,8 +9,8 @@ import { LINK_S, writeLink } from '../../../api/files/link.ts';
 import { openFileLinks } from '../../../api/files/links.ts';
 import { openFolderStore } from '../../../infra/runtime/files/object-store.ts';
 import { openS3Store } from '../../../infra/runtime/files/s3-store.ts';
+import { market, NOW, testApp } from '../../support/apps/live-fixture.ts';
 import { waitFor } from '../../support/wait.ts';
-import { market, NOW, testApp } from '../live-fixture.ts';
 
 t.setTimeout(900_000);
 const folder = mkdtempSync(join(tmpdir(), 'files-'));

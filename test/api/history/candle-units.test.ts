@@ -2,7 +2,7 @@
 import t from 'tap';
 import { HistoryReader } from '../../../api/history/store.ts';
 import { formatInstant, MICROS_PER_MINUTE } from '../../../schemas/instants.ts';
-import { capability, LISTED, market, NOW, testApp } from '../live-fixture.ts';
+import { capability, LISTED, market, NOW, testApp } from '../../support/apps/live-fixture.ts';
 
 /** A minute that the venue published, with its turnover and its trades. */
 const cells = (openTime: number): readonly (string | null)[] => [

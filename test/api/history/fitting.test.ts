@@ -4,9 +4,18 @@ import { makeReadingRow } from '../../../processors/task/rows.ts';
 import { formatInstant } from '../../../schemas/instants.ts';
 import type { Micros } from '../../../schemas/records.ts';
 import type { Row } from '../../../schemas/topics.ts';
+import {
+  Feed,
+  LISTED,
+  listing,
+  listingValues,
+  micros,
+  NOW,
+  reading,
+  testApp,
+} from '../../support/apps/live-fixture.ts';
 import { useEngines } from '../../support/engines/engines.ts';
 import { openTestStore } from '../../support/engines/test-store.ts';
-import { Feed, LISTED, listing, listingValues, micros, NOW, reading, testApp } from '../live-fixture.ts';
 
 t.setTimeout(900_000);
 const { history, write } = await openTestStore(t, await useEngines(t, ['questdb']));

@@ -5,6 +5,7 @@ import t, { type Test } from 'tap';
 import type { HistoryStore } from '../../../api/history/store.ts';
 import { createRandom } from '../../../infra/dev/simulator/random.ts';
 import { toShard } from '../../../schemas/shards.ts';
+import { testApp } from '../../support/apps/live-fixture.ts';
 import { useEngines } from '../../support/engines/engines.ts';
 import { openTestStore } from '../../support/engines/test-store.ts';
 import {
@@ -17,7 +18,6 @@ import {
 import { SYMBOLS } from '../../support/tasks/paper-log.ts';
 import { PaperWorld } from '../../support/tasks/paper-world.ts';
 import { SECOND, START } from '../../support/tasks/task-driver.ts';
-import { testApp } from '../live-fixture.ts';
 
 /** Questions a stage; the full form runs 200 of each kind: ORACLE_QUESTIONS=200. */
 const QUESTIONS = Number(process.env['ORACLE_QUESTIONS'] ?? 16);

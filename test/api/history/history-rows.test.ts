@@ -26,7 +26,7 @@ import { makeReadingRow } from '../../../processors/task/rows.ts';
 import { joinFigure } from '../../../schemas/decimals.ts';
 import type { GapCause } from '../../../schemas/gap-causes.ts';
 import { COUNTS_WITHIN } from '../../../schemas/windows.ts';
-import { listing, listingValues, market, NOW, reading } from '../live-fixture.ts';
+import { listing, listingValues, market, NOW, reading } from '../../support/apps/live-fixture.ts';
 
 const WINDOW = 10;
 const NO_RECENT = { sealed: [], provisional: [] };

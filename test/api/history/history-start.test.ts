@@ -6,13 +6,13 @@ import { LiveMemory } from '../../../api/live/memory.ts';
 import { StreamHub } from '../../../api/stream/hub.ts';
 import { formatInstant } from '../../../schemas/instants.ts';
 import type { Micros } from '../../../schemas/records.ts';
+import { type TestApp, testApp } from '../../support/apps/live-fixture.ts';
 import { useEngines } from '../../support/engines/engines.ts';
 import { openTestStore, type TestStore } from '../../support/engines/test-store.ts';
 import { JoinedNode, makeSteps, VENUE } from '../../support/services/joined-node.ts';
 import { StreamClient } from '../../support/services/stream-client.ts';
 import { SECOND, START } from '../../support/tasks/task-driver.ts';
 import { waitFor } from '../../support/wait.ts';
-import { type TestApp, testApp } from '../live-fixture.ts';
 
 const CUT = 520;
 const SHOWN = 440;

@@ -2,10 +2,10 @@
 import t from 'tap';
 import { makeEventGapRow, makeEventRow } from '../../../processors/task/rows.ts';
 import type { Row } from '../../../schemas/topics.ts';
+import { Feed, LISTED, listing, listingValues, NOW } from '../../support/apps/live-fixture.ts';
+import { collecting, ELEVEN, type PastAnswer, pastAsker, SECOND } from '../../support/apps/past-fixture.ts';
 import { useEngines } from '../../support/engines/engines.ts';
 import { openTestStore } from '../../support/engines/test-store.ts';
-import { Feed, LISTED, listing, listingValues, NOW } from '../live-fixture.ts';
-import { collecting, ELEVEN, type PastAnswer, pastAsker, SECOND } from '../past-fixture.ts';
 
 t.setTimeout(900_000);
 const { history: store, write } = await openTestStore(t, await useEngines(t, ['questdb']));

@@ -10,7 +10,7 @@ import { findLoss } from '../../../api/live/partition.ts';
 import { findDirectory } from '../../../api/selection/directory.ts';
 import type { Span } from '../../../schemas/topics.ts';
 import { COUNTS_WITHIN, SEALS_AFTER } from '../../../schemas/windows.ts';
-import { market, NOW } from '../live-fixture.ts';
+import { market, NOW } from '../../support/apps/live-fixture.ts';
 
 const SECOND = 1_000_000;
 /** Microseconds of the seconds of a log. */

@@ -6,7 +6,7 @@ import { findDirectory } from '../../../api/selection/directory.ts';
 import { makeEventGapRow } from '../../../processors/task/rows.ts';
 import { MICROS_PER_MINUTE, MICROS_PER_SECOND } from '../../../schemas/instants.ts';
 import { SEALS_AFTER } from '../../../schemas/windows.ts';
-import { market, NOW } from '../live-fixture.ts';
+import { market, NOW } from '../../support/apps/live-fixture.ts';
 
 /** The last full minute. */
 const TOLD_AT = Math.floor(NOW / MICROS_PER_MINUTE) * MICROS_PER_MINUTE;

@@ -5,7 +5,7 @@ import { listPossibleVenues } from '../../../api/operations/listing-input.ts';
 import { findDirectory } from '../../../api/selection/directory.ts';
 import { selectListings } from '../../../api/selection/resolve.ts';
 import type { Micros } from '../../../schemas/records.ts';
-import { Feed, LISTED, listing, listingValues, NOW } from '../live-fixture.ts';
+import { Feed, LISTED, listing, listingValues, NOW } from '../../support/apps/live-fixture.ts';
 
 const SECOND: Micros = 1_000_000;
 const DAY = 86_400 * SECOND;

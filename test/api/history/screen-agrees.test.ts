@@ -6,10 +6,10 @@ import type { ReadingLayer } from '../../../schemas/layers/index.ts';
 import { LAYERS, READING_LAYERS } from '../../../schemas/layers/readings.ts';
 import type { Micros } from '../../../schemas/records.ts';
 import type { Reading, Row } from '../../../schemas/topics.ts';
+import { capability, Feed, LISTED, listing, listingValues, NOW, reading } from '../../support/apps/live-fixture.ts';
+import { BTCUSD, ELEVEN, pastAsker, SECOND } from '../../support/apps/past-fixture.ts';
 import { useEngines } from '../../support/engines/engines.ts';
 import { openTestStore } from '../../support/engines/test-store.ts';
-import { capability, Feed, LISTED, listing, listingValues, NOW, reading } from '../live-fixture.ts';
-import { BTCUSD, ELEVEN, pastAsker, SECOND } from '../past-fixture.ts';
 
 t.setTimeout(900_000);
 const { history, write } = await openTestStore(t, await useEngines(t, ['questdb']));

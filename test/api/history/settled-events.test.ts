@@ -5,13 +5,13 @@ import type { HistoryStore } from '../../../api/history/store.ts';
 import { findDirectory } from '../../../api/selection/directory.ts';
 import { createRandom } from '../../../infra/dev/simulator/random.ts';
 import { formatInstant } from '../../../schemas/instants.ts';
+import { capability, Feed, listing, listingValues, testApp } from '../../support/apps/live-fixture.ts';
 import { useEngines } from '../../support/engines/engines.ts';
 import { openTestStore } from '../../support/engines/test-store.ts';
 import { PAPER_LAYERS } from '../../support/tasks/oracle.ts';
 import { PaperWorld } from '../../support/tasks/paper-world.ts';
 import { SECOND, START } from '../../support/tasks/task-driver.ts';
 import { validQueries } from '../language/generate.ts';
-import { capability, Feed, listing, listingValues, testApp } from '../live-fixture.ts';
 
 /** Questions of each kind a stage: SETTLED_QUESTIONS=60 for the full form. */
 const QUESTIONS = Number(process.env['SETTLED_QUESTIONS'] ?? 5);

@@ -14,11 +14,11 @@ import type { ReadingLayer } from '../../../schemas/layers/index.ts';
 import { LAYERS } from '../../../schemas/layers/readings.ts';
 import type { LiquidationRecord, ListingValues, Micros } from '../../../schemas/records.ts';
 import type { Reading, Row, Span } from '../../../schemas/topics.ts';
+import { Feed, LISTED, listing, listingValues, NOW, reading } from '../../support/apps/live-fixture.ts';
+import { collecting, ELEVEN, pastAsker, SECOND } from '../../support/apps/past-fixture.ts';
 import { placedSql } from '../../support/documents/docs-blocks.ts';
 import { useEngines } from '../../support/engines/engines.ts';
 import { openTestStore } from '../../support/engines/test-store.ts';
-import { Feed, LISTED, listing, listingValues, NOW, reading } from '../live-fixture.ts';
-import { collecting, ELEVEN, pastAsker, SECOND } from '../past-fixture.ts';
 
 t.setTimeout(900_000);
 const { endpoints } = await useEngines(t, ['questdb']);

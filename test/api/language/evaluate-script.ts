@@ -3,8 +3,8 @@ import type { Test } from 'tap';
 import type { Compiled } from '../../../api/language/compile.ts';
 import { makePlan } from '../../../api/screen/plan.ts';
 import { Budget, makeScreenItems } from '../../../api/screen/screen.ts';
+import { LAYER_OF, type SlowColumn, type SlowLayer, type SlowListing } from '../../support/screen/slow-evaluator.ts';
 import { readFacts } from '../screen/market-facts.ts';
-import { LAYER_OF, type SlowColumn, type SlowLayer, type SlowListing } from '../screen/slow-evaluator.ts';
 import type { Case } from './script.ts';
 
 const STATUSES = ['stale', 'missing', 'not_published', 'off'] as const;

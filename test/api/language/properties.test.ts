@@ -3,10 +3,10 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { type Compiled, compile, type QueryInput } from '../../../api/language/compile.ts';
+import { parseExactly } from '../../../api/language/exact-json.ts';
 import { LIMITS } from '../../../api/language/limits.ts';
 import { readSelectionText } from '../../../api/language/where-text.ts';
 import { CATALOGUE, ServiceError } from '../../../schemas/errors.ts';
-import { parseExactly } from '../../../schemas/exact-json.ts';
 import { writeJson } from '../../../schemas/json.ts';
 import type { JsonObject } from '../../../schemas/json-object.ts';
 import { CODES } from './codes.ts';

@@ -1,7 +1,7 @@
 // Reads `.dqltest` scripts: cases any implementation of the language could run. scripts/README.md defines the format.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseExactly } from '../../../schemas/exact-json.ts';
+import { parseExactly } from '../../../api/language/exact-json.ts';
 
 type Expected = { readonly code: string; readonly at: string | null };
 export type Case = {

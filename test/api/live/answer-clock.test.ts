@@ -8,7 +8,7 @@ import { codecs } from '../../../schemas/avro/codec.ts';
 import { MICROS_PER_DAY, MICROS_PER_SECOND } from '../../../schemas/instants.ts';
 import type { Micros } from '../../../schemas/records.ts';
 import { makeLiveEntry } from '../../../schemas/topics.ts';
-import { markReading } from '../live-fixture.ts';
+import { markReading } from '../../support/apps/live-fixture.ts';
 
 const HOUR = 3_600 * MICROS_PER_SECOND;
 /** Half a minute before a year ends. */

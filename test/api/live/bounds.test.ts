@@ -4,8 +4,8 @@ import { printBounds } from '../../../api/live/bounds.ts';
 import type { ReadingLayer } from '../../../schemas/layers/index.ts';
 import { READING_LAYERS } from '../../../schemas/layers/readings.ts';
 import { UNITS_MODES, type UnitsMode } from '../../../schemas/units.ts';
+import { market, post, testApp } from '../../support/apps/live-fixture.ts';
 import { StreamClient } from '../../support/services/stream-client.ts';
-import { market, post, testApp } from '../live-fixture.ts';
 
 /** Layers of the interface's table whose members have the unit quantity. */
 const WITH_QUANTITIES: ReadonlySet<ReadingLayer> = new Set(['oi', 'book', 'stats', 'venue_depth']);

@@ -7,7 +7,7 @@ import { RoundChoice } from '../../../api/live/rounds.ts';
 import { makeEventGapRow } from '../../../processors/task/rows.ts';
 import { codecs } from '../../../schemas/avro/codec.ts';
 import { makeLiveEntry, type StateEntry } from '../../../schemas/topics.ts';
-import { Feed, LISTED, listing, listingValues, markReading, NOW } from '../live-fixture.ts';
+import { Feed, LISTED, listing, listingValues, markReading, NOW } from '../../support/apps/live-fixture.ts';
 
 const BTC = { venue: 'okx', venueSymbol: 'BTCUSDT' };
 

@@ -6,7 +6,6 @@ import { StreamHub } from '../../../api/stream/hub.ts';
 import { findListingPolicy } from '../../../schemas/policies.ts';
 import type { Micros } from '../../../schemas/records.ts';
 import type { CapabilityVersion, ListingVersion } from '../../../schemas/topics.ts';
-import { StreamClient } from '../../support/services/stream-client.ts';
 import {
   capability,
   type Feed,
@@ -17,7 +16,8 @@ import {
   NOW,
   reading,
   testApp,
-} from '../live-fixture.ts';
+} from '../../support/apps/live-fixture.ts';
+import { StreamClient } from '../../support/services/stream-client.ts';
 
 const SECOND: Micros = 1_000_000;
 const NO_VALUE = { status: 'missing', reason: 'no_value', values: {} };

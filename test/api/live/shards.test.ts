@@ -5,7 +5,16 @@ import { RecentStates } from '../../../api/rules/recent-states.ts';
 import type { Micros } from '../../../schemas/records.ts';
 import { toShard } from '../../../schemas/shards.ts';
 import type { BookLevels, Span } from '../../../schemas/topics.ts';
-import { capability, Feed, LISTED, listing, listingValues, markReading, NOW, testApp } from '../live-fixture.ts';
+import {
+  capability,
+  Feed,
+  LISTED,
+  listing,
+  listingValues,
+  markReading,
+  NOW,
+  testApp,
+} from '../../support/apps/live-fixture.ts';
 
 const SECOND: Micros = 1_000_000;
 const SHARDS = 2;

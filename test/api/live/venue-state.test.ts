@@ -4,7 +4,7 @@ import t from 'tap';
 import { deriveVenueState } from '../../../api/live/venue-state.ts';
 import type { Micros } from '../../../schemas/records.ts';
 import type { Span } from '../../../schemas/topics.ts';
-import { capability, Feed, NOW } from '../live-fixture.ts';
+import { capability, Feed, NOW } from '../../support/apps/live-fixture.ts';
 
 const SECOND: Micros = 1_000_000;
 /** Ten minutes: six of them after its loss a slot is forgotten. */

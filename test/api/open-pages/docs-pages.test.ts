@@ -9,9 +9,9 @@ import { ENDPOINTS } from '../../../api/open-pages/endpoint-pages.ts';
 import { readPages } from '../../../api/open-pages/pages.ts';
 import { toSlug } from '../../../api/open-pages/render-markdown.ts';
 import { CATALOGUE } from '../../../schemas/errors.ts';
+import { ACCOUNT_URL, startSite } from '../../support/apps/site-fixture.ts';
 import { answerJson, type EdgeAnswer, hangUp, openEdgeServer, refuse } from '../../support/services/edge-server.ts';
 import { CODES } from '../language/codes.ts';
-import { ACCOUNT_URL, startSite } from '../site-fixture.ts';
 
 const { browser } = await startSite(t);
 const { get } = browser();

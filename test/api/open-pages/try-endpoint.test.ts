@@ -4,7 +4,7 @@ import t from 'tap';
 import { makeKey } from '../../../api/access/keys.ts';
 import { fillPath, isForVisitors, RELAYED } from '../../../api/explorer/relayed-calls.ts';
 import { ENDPOINTS, toEndpointSlug } from '../../../api/open-pages/endpoint-pages.ts';
-import { ACCOUNT_URL, type Browser, signUp, startSite } from '../site-fixture.ts';
+import { ACCOUNT_URL, type Browser, signUp, startSite } from '../../support/apps/site-fixture.ts';
 
 const api = fastify();
 const asked: { readonly url: string; readonly authorization: string | undefined }[] = [];

@@ -8,11 +8,11 @@ import { readLeafRows } from '../../../infra/runtime/questdb/leaf-rows.ts';
 import { ANCHORED_TABLES, type AnchoredTable } from '../../../schemas/anchored.ts';
 import { formatInstant, parseInstant } from '../../../schemas/instants.ts';
 import { READINGS } from '../../../schemas/layers/index.ts';
+import { type Asked, DAY, LISTINGS, startAnchored } from '../../support/apps/anchored-fixture.ts';
+import { micros } from '../../support/apps/live-fixture.ts';
 import { openAnchorChain, recordPosted } from '../../support/days/posted-roots.ts';
 import { failedSteps, openVerifiers } from '../../support/days/verifiers.ts';
 import { useEngines } from '../../support/engines/engines.ts';
-import { type Asked, DAY, LISTINGS, startAnchored } from '../anchored-fixture.ts';
-import { micros } from '../live-fixture.ts';
 
 /** Rows proved; 1,000 take about two minutes. */
 const ROWS = Number(process.env['PROOF_ROWS'] ?? 200);

@@ -10,12 +10,12 @@ import { compare } from '../../../processors/nightly/steps/merkle/compare.ts';
 import { makeReadingRow } from '../../../processors/task/rows.ts';
 import { ANCHORED_TABLES, toPlace } from '../../../schemas/anchored.ts';
 import type { Row } from '../../../schemas/topics.ts';
+import { type Asked, DAY, LATER, LISTINGS, startAnchored } from '../../support/apps/anchored-fixture.ts';
+import { markReading, micros } from '../../support/apps/live-fixture.ts';
 import { rowsOfDay } from '../../support/days/closed-day.ts';
 import { recordPosted } from '../../support/days/posted-roots.ts';
 import { useEngines } from '../../support/engines/engines.ts';
 import { waitFor } from '../../support/wait.ts';
-import { type Asked, DAY, LATER, LISTINGS, startAnchored } from '../anchored-fixture.ts';
-import { markReading, micros } from '../live-fixture.ts';
 
 t.setTimeout(900_000);
 const COUNT = 24;

@@ -9,9 +9,9 @@ import { openFileLinks, readLinkSecret } from '../../../api/files/links.ts';
 import { migrate } from '../../../infra/postgres/migrate.ts';
 import { openFolderStore } from '../../../infra/runtime/files/object-store.ts';
 import { openPostgres } from '../../../infra/runtime/postgres/postgres.ts';
+import { market, testApp } from '../../support/apps/live-fixture.ts';
 import { addArchivedSet, type SetOf } from '../../support/days/archived-sets.ts';
 import { useEngines } from '../../support/engines/engines.ts';
-import { market, testApp } from '../live-fixture.ts';
 
 t.setTimeout(900_000);
 const engines = await useEngines(t, ['postgres']);

@@ -2,7 +2,16 @@
 import t from 'tap';
 import type { PlanCode } from '../../../api/contract/plans.ts';
 import type { Reading } from '../../../schemas/topics.ts';
-import { Feed, listing, listingValues, market, markReading, NOW, reading, testApp } from '../live-fixture.ts';
+import {
+  Feed,
+  listing,
+  listingValues,
+  market,
+  markReading,
+  NOW,
+  reading,
+  testApp,
+} from '../../support/apps/live-fixture.ts';
 
 const NOTE =
   'Displayed resting orders at the stated instant; not a promise of execution, hidden and withdrawn orders are not shown.';

@@ -4,11 +4,11 @@ import { createRandom } from '../../../infra/dev/simulator/random.ts';
 import type { Venue } from '../../../ingest/venues/contract/venue.ts';
 import { bindMapped } from '../../../ingest/venues/shared/mapped.ts';
 import type { ListingRecord, PriceType } from '../../../schemas/records.ts';
+import { listingValues, micros } from '../../support/apps/live-fixture.ts';
 import { useEngines } from '../../support/engines/engines.ts';
 import { paperVenue } from '../../support/tasks/paper-log.ts';
 import { SECOND, TestLog } from '../../support/tasks/task-driver.ts';
 import { workLog } from '../../support/tasks/worked-log.ts';
-import { listingValues, micros } from '../live-fixture.ts';
 
 t.setTimeout(900_000);
 const engines = await useEngines(t, ['questdb']);

@@ -6,10 +6,10 @@ import type { GapCause } from '../../../schemas/gap-causes.ts';
 import type { Timeframe } from '../../../schemas/layers/candle.ts';
 import type { CandleRecord, Digits, Micros, PriceType } from '../../../schemas/records.ts';
 import type { Row } from '../../../schemas/topics.ts';
+import { Feed, LISTED, listing, listingValues, markReading, NOW } from '../../support/apps/live-fixture.ts';
+import { BTCUSD, collecting, ELEVEN, type PastAnswer, pastAsker, SECOND } from '../../support/apps/past-fixture.ts';
 import { useEngines } from '../../support/engines/engines.ts';
 import { openTestStore, storeAway } from '../../support/engines/test-store.ts';
-import { Feed, LISTED, listing, listingValues, markReading, NOW } from '../live-fixture.ts';
-import { BTCUSD, collecting, ELEVEN, type PastAnswer, pastAsker, SECOND } from '../past-fixture.ts';
 
 t.setTimeout(900_000);
 const { history: store, write } = await openTestStore(t, await useEngines(t, ['questdb']));

@@ -8,7 +8,17 @@ import { LiveMemory } from '../../../api/live/memory.ts';
 import { LANGUAGE_CHANGED } from '../../../api/operations/catalogue-version.ts';
 import { formatInstant } from '../../../schemas/instants.ts';
 import { writeJson } from '../../../schemas/json.ts';
-import { capability, Feed, LISTED, listing, listingValues, market, micros, NOW, testApp } from '../live-fixture.ts';
+import {
+  capability,
+  Feed,
+  LISTED,
+  listing,
+  listingValues,
+  market,
+  micros,
+  NOW,
+  testApp,
+} from '../../support/apps/live-fixture.ts';
 
 type Entry = { name: string; not_published_on: string[] } & Record<string, unknown>;
 type Catalogue = {

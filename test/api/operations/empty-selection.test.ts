@@ -6,9 +6,9 @@ import { FUNCTIONS } from '../../../api/language/functions.ts';
 import { OPERATIONS } from '../../../api/operations/index.ts';
 import type { QuestdbReader } from '../../../infra/runtime/questdb/reader.ts';
 import { READING_LAYERS } from '../../../schemas/layers/readings.ts';
+import { market, NOW, testApp } from '../../support/apps/live-fixture.ts';
 import { useEngines } from '../../support/engines/engines.ts';
 import { openTestStore } from '../../support/engines/test-store.ts';
-import { market, NOW, testApp } from '../live-fixture.ts';
 
 t.setTimeout(900_000);
 const { history } = await openTestStore(t, await useEngines(t, ['questdb']));

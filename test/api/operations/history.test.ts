@@ -8,8 +8,6 @@ import type { ReadingLayer } from '../../../schemas/layers/index.ts';
 import { LAYERS } from '../../../schemas/layers/readings.ts';
 import type { Micros } from '../../../schemas/records.ts';
 import type { Reading, Row } from '../../../schemas/topics.ts';
-import { useEngines } from '../../support/engines/engines.ts';
-import { openTestStore, storeAway } from '../../support/engines/test-store.ts';
 import {
   capability,
   Feed,
@@ -21,8 +19,10 @@ import {
   NOW,
   reading,
   testApp,
-} from '../live-fixture.ts';
-import { ELEVEN, type PastAnswer, pastAsker, SECOND } from '../past-fixture.ts';
+} from '../../support/apps/live-fixture.ts';
+import { ELEVEN, type PastAnswer, pastAsker, SECOND } from '../../support/apps/past-fixture.ts';
+import { useEngines } from '../../support/engines/engines.ts';
+import { openTestStore, storeAway } from '../../support/engines/test-store.ts';
 
 t.setTimeout(900_000);
 const { history: store, reader, write } = await openTestStore(t, await useEngines(t, ['questdb']));

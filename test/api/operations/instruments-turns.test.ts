@@ -1,6 +1,6 @@
 // The list of instruments is open to anyone and may be thousands long: other calls have their turns while it is written.
 import t from 'tap';
-import { Feed, LISTED, listing, listingValues, reading, testApp } from '../live-fixture.ts';
+import { Feed, LISTED, listing, listingValues, reading, testApp } from '../../support/apps/live-fixture.ts';
 
 const LISTINGS = 500;
 /** A step may write so many. */

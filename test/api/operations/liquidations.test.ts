@@ -7,10 +7,10 @@ import type { GapCause } from '../../../schemas/gap-causes.ts';
 import type { LiquidationRecord, Micros } from '../../../schemas/records.ts';
 import { findItems, hashSettledItems } from '../../../schemas/settled-items.ts';
 import type { LayerCapability, Row } from '../../../schemas/topics.ts';
+import { Feed, LISTED, listing, listingValues, micros, NOW } from '../../support/apps/live-fixture.ts';
+import { BTCUSD, collecting, ELEVEN, type PastAnswer, pastAsker, SECOND } from '../../support/apps/past-fixture.ts';
 import { useEngines } from '../../support/engines/engines.ts';
 import { openTestStore, storeAway } from '../../support/engines/test-store.ts';
-import { Feed, LISTED, listing, listingValues, micros, NOW } from '../live-fixture.ts';
-import { BTCUSD, collecting, ELEVEN, type PastAnswer, pastAsker, SECOND } from '../past-fixture.ts';
 
 t.setTimeout(900_000);
 const { history: store, write } = await openTestStore(t, await useEngines(t, ['questdb']));

@@ -1,8 +1,8 @@
 // GET /v2/receipts/{receipt_id}: payments as the ledger and the payments under way have them, in a real PostgreSQL (P-10).
 import t from 'tap';
 import { openReceipts } from '../../../api/payments/receipts.ts';
+import { market, testApp } from '../../support/apps/live-fixture.ts';
 import { freshPool } from '../../support/engines/fresh-database.ts';
-import { market, testApp } from '../live-fixture.ts';
 
 const PAYER = `0x${'ab'.repeat(20)}`;
 const HASH = `0x${'12'.repeat(32)}`;

@@ -12,7 +12,7 @@ import {
   NOW,
   reading,
   testApp,
-} from '../live-fixture.ts';
+} from '../../support/apps/live-fixture.ts';
 
 type Answer = {
   as_of: string;

@@ -2,7 +2,7 @@
 import t from 'tap';
 import type { ApiError } from '../../../schemas/errors.ts';
 import { MICROS_PER_DAY } from '../../../schemas/instants.ts';
-import { market, NOW, testApp } from '../live-fixture.ts';
+import { market, NOW, testApp } from '../../support/apps/live-fixture.ts';
 
 /** Under Free, twenty days after the market began: the plan reaches back seven, and has no depth. */
 const ask = async (body: Record<string, unknown>): Promise<string[]> => {

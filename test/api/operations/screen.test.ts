@@ -10,8 +10,6 @@ import { ScreenPages } from '../../../api/operations/screen-pages.ts';
 import { createLog } from '../../../infra/runtime/process/log.ts';
 import { openQuestdbReader } from '../../../infra/runtime/questdb/reader.ts';
 import { formatInstant } from '../../../schemas/instants.ts';
-import { startSilentPostgres } from '../../support/engines/silent-postgres.ts';
-import { storeAway } from '../../support/engines/test-store.ts';
 import {
   capability,
   Feed,
@@ -23,8 +21,10 @@ import {
   NOW,
   reading,
   testApp,
-} from '../live-fixture.ts';
-import { withCandles } from '../screen/market.ts';
+} from '../../support/apps/live-fixture.ts';
+import { startSilentPostgres } from '../../support/engines/silent-postgres.ts';
+import { storeAway } from '../../support/engines/test-store.ts';
+import { withCandles } from '../../support/screen/market.ts';
 
 type Shown = { value: unknown; unit: string; status?: string } & Record<string, unknown>;
 type Item = {

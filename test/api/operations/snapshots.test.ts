@@ -12,7 +12,7 @@ import {
   post,
   reading,
   testApp,
-} from '../live-fixture.ts';
+} from '../../support/apps/live-fixture.ts';
 
 const PLUS = 'pro_plus';
 type Answer = {

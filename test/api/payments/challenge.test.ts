@@ -15,7 +15,7 @@ import { makeChallengeAnswer } from '../../../api/payments/challenge.ts';
 import { ChallengeMeter } from '../../../api/payments/challenge-meter.ts';
 import { REASONS, toReason } from '../../../api/payments/reasons.ts';
 import { fillPath } from '../../../infra/dev/documents/endpoint-examples.ts';
-import { market, TERMS, testApp } from '../live-fixture.ts';
+import { market, TERMS, testApp } from '../../support/apps/live-fixture.ts';
 
 const PAYABLE = OPERATIONS.filter(({ price }) => price !== null);
 const MOST_CHARACTERS = 4_096;

@@ -1,6 +1,5 @@
 // The cost of a payment in every outcome of the interface's charging table, on a real chain, facilitator and PostgreSQL (P-02 to P-05, P-08).
 import t from 'tap';
-import { startPaymentWorld } from '../../support/services/payment-world.ts';
 import {
   offersFor,
   readErrorCode,
@@ -11,7 +10,8 @@ import {
   startPaidApi,
   toHeader,
   withPayment,
-} from './paid-api.ts';
+} from '../../support/apps/paid-api.ts';
+import { startPaymentWorld } from '../../support/services/payment-world.ts';
 
 const CALL = { body: { where: 'base = BTC', layers: ['mark'] } };
 const NO_CHARGE: readonly string[] = [];

@@ -2,10 +2,19 @@
 import t from 'tap';
 import { openPaymentChain } from '../../../api/payments/chain.ts';
 import { recoverKey, writeRecoveryMessage } from '../../../api/payments/recover-key.ts';
+import {
+  offersFor,
+  readLedger,
+  type Sent,
+  send,
+  settledLedger,
+  sign,
+  startPaidApi,
+  withPayment,
+} from '../../support/apps/paid-api.ts';
 import { deployWallet, lengthened } from '../../support/services/contract-wallet.ts';
 import { startPaymentWorld } from '../../support/services/payment-world.ts';
 import { waitFor } from '../../support/wait.ts';
-import { offersFor, readLedger, type Sent, send, settledLedger, sign, startPaidApi, withPayment } from './paid-api.ts';
 import { findOffer } from './paid-nodes.ts';
 
 const CALL: Sent = { body: { layers: ['mark'] } };

@@ -6,11 +6,19 @@ import { type Accepted, decodePayment, encodeSettlement } from '../../../api/pay
 import { findAuthorizationFault, isForPlan, matchOffer } from '../../../api/payments/match.ts';
 import { computePriceOfRules, listOffers, toLedgerClass } from '../../../api/payments/offers.ts';
 import { CATALOGUE } from '../../../schemas/errors.ts';
+import { TERMS } from '../../support/apps/live-fixture.ts';
+import {
+  offersFor,
+  readErrorCode,
+  readLedger,
+  send,
+  sign,
+  startPaidApi,
+  toHeader,
+} from '../../support/apps/paid-api.ts';
 import { createRandom } from '../../support/mutations.ts';
 import { startPaymentWorld } from '../../support/services/payment-world.ts';
 import { waitFor } from '../../support/wait.ts';
-import { TERMS } from '../live-fixture.ts';
-import { offersFor, readErrorCode, readLedger, send, sign, startPaidApi, toHeader } from './paid-api.ts';
 
 const MUTATIONS = Number(process.env['PAYMENT_MUTATIONS'] ?? 300);
 const SEED = Number(process.env['PAYMENT_SEED'] ?? randomInt(2 ** 31));

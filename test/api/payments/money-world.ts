@@ -14,9 +14,9 @@ import { openPurchases } from '../../../api/payments/purchases.ts';
 import { type SettlementDeps, startSettlement } from '../../../api/payments/settlement.ts';
 import { openPaymentStore } from '../../../api/payments/store.ts';
 import { createLog } from '../../../infra/runtime/process/log.ts';
+import { TERMS } from '../../support/apps/live-fixture.ts';
+import { inSeconds, toHeader } from '../../support/apps/paid-api.ts';
 import { signPayment } from '../../support/services/payment-world.ts';
-import { TERMS } from '../live-fixture.ts';
-import { inSeconds, toHeader } from './paid-api.ts';
 
 const log = createLog('test', 'silent');
 const PRICE = { amount: 5_000, class: 'snapshots', path: '/v2/snapshots' };

@@ -5,11 +5,6 @@ import type { FileLinks } from '../../../api/files/links.ts';
 import { migrate } from '../../../infra/postgres/migrate.ts';
 import { openPostgres } from '../../../infra/runtime/postgres/postgres.ts';
 import { createKey } from '../../../infra/tools/key-admin.ts';
-import { type Teardown, useEngines } from '../../support/engines/engines.ts';
-import { freshPool } from '../../support/engines/fresh-database.ts';
-import { openPostgresLine } from '../../support/engines/postgres-line.ts';
-import { startPaymentWorld } from '../../support/services/payment-world.ts';
-import { waitFor } from '../../support/wait.ts';
 import {
   offersFor,
   readErrorCode,
@@ -20,7 +15,12 @@ import {
   sign,
   startPaidApi,
   withPayment,
-} from './paid-api.ts';
+} from '../../support/apps/paid-api.ts';
+import { type Teardown, useEngines } from '../../support/engines/engines.ts';
+import { freshPool } from '../../support/engines/fresh-database.ts';
+import { openPostgresLine } from '../../support/engines/postgres-line.ts';
+import { startPaymentWorld } from '../../support/services/payment-world.ts';
+import { waitFor } from '../../support/wait.ts';
 
 const CALL: Sent = { body: { layers: ['mark'] } };
 const NOWHERE = 'http://127.0.0.1:1';

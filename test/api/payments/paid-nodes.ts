@@ -2,10 +2,10 @@
 import type { Offer } from '../../../api/payments/offers.ts';
 import { migrate } from '../../../infra/postgres/migrate.ts';
 import { openPostgres } from '../../../infra/runtime/postgres/postgres.ts';
+import { paymentSettings } from '../../support/apps/paid-api.ts';
 import { type Teardown, useEngines } from '../../support/engines/engines.ts';
 import { startNode, writeMarket } from '../../support/services/api-nodes.ts';
 import { startPaymentWorld } from '../../support/services/payment-world.ts';
-import { paymentSettings } from './paid-api.ts';
 
 export const startService = async (t: Teardown) => {
   const world = await startPaymentWorld(t);

@@ -1,8 +1,6 @@
 // Plans bought with USDC: settled before the answer, the key delivered once, with a failure at any point (P-06).
 import t from 'tap';
 import type { Offer } from '../../../api/payments/offers.ts';
-import { type PaymentWorld, startPaymentWorld } from '../../support/services/payment-world.ts';
-import { waitFor } from '../../support/wait.ts';
 import {
   type Answer,
   offersFor,
@@ -12,7 +10,9 @@ import {
   sign,
   startPaidApi,
   withPayment,
-} from './paid-api.ts';
+} from '../../support/apps/paid-api.ts';
+import { type PaymentWorld, startPaymentWorld } from '../../support/services/payment-world.ts';
+import { waitFor } from '../../support/wait.ts';
 
 type Purchase = {
   readonly purchase: {

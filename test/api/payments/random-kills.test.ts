@@ -4,8 +4,6 @@ import { setTimeout as pause } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import type { PrivateKeyAccount } from 'viem/accounts';
 import { createRandom } from '../../../infra/dev/simulator/random.ts';
-import { DOLLAR } from '../../support/services/payment-world.ts';
-import { waitFor } from '../../support/wait.ts';
 import {
   type Answer,
   inSeconds,
@@ -16,7 +14,9 @@ import {
   settledLedger,
   sign,
   withPayment,
-} from './paid-api.ts';
+} from '../../support/apps/paid-api.ts';
+import { DOLLAR } from '../../support/services/payment-world.ts';
+import { waitFor } from '../../support/wait.ts';
 import { findOffer, startService } from './paid-nodes.ts';
 
 const ROUNDS = Number(process.env['PAYMENT_KILLS'] ?? 1);

@@ -2,8 +2,6 @@
 import t, { type Test } from 'tap';
 import { encodeFunctionData, type Hex, parseAbi } from 'viem';
 import { REASONS, readReason } from '../../../api/payments/reasons.ts';
-import { type PaymentWorld, startPaymentWorld } from '../../support/services/payment-world.ts';
-import { waitFor } from '../../support/wait.ts';
 import {
   type Answer,
   inSeconds,
@@ -15,7 +13,9 @@ import {
   sign,
   startPaidApi,
   withPayment,
-} from './paid-api.ts';
+} from '../../support/apps/paid-api.ts';
+import { type PaymentWorld, startPaymentWorld } from '../../support/services/payment-world.ts';
+import { waitFor } from '../../support/wait.ts';
 
 const CALL = { body: { where: 'base = BTC', layers: ['mark'] } };
 const STRANGER = '0x000000000000000000000000000000000000dEaD';

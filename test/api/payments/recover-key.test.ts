@@ -3,8 +3,8 @@ import t from 'tap';
 import { linkKey } from '../../../api/accounts/link-key.ts';
 import { openPaymentChain } from '../../../api/payments/chain.ts';
 import { type Recovery, recoverKey, writeRecoveryMessage } from '../../../api/payments/recover-key.ts';
+import { offersFor, send, sign, startPaidApi, withPayment } from '../../support/apps/paid-api.ts';
 import { startPaymentWorld } from '../../support/services/payment-world.ts';
-import { offersFor, send, sign, startPaidApi, withPayment } from './paid-api.ts';
 
 const BASE_URL = 'http://api.test';
 

@@ -5,9 +5,9 @@ import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { decodePayment, type SignedPayment } from '../../../api/payments/header.ts';
 import { listOffers } from '../../../api/payments/offers.ts';
 import { checkSigner } from '../../../api/payments/signature.ts';
+import { TERMS } from '../../support/apps/live-fixture.ts';
+import { toHeader } from '../../support/apps/paid-api.ts';
 import { signPayment } from '../../support/services/payment-world.ts';
-import { TERMS } from '../live-fixture.ts';
-import { toHeader } from './paid-api.ts';
 
 const MARK: Hex = `0x${'6492'.repeat(16)}`;
 const [OFFER] = listOffers(TERMS, { amount: 5_000, class: 'snapshots' });

@@ -1,9 +1,18 @@
 // Payments over two API processes that share a database: no payment is charged twice, and no answer is unpaid except after a kill (P-04).
 import t from 'tap';
 import type { PrivateKeyAccount } from 'viem/accounts';
+import {
+  type Answer,
+  offersFor,
+  readLedger,
+  type Sent,
+  send,
+  settledLedger,
+  sign,
+  withPayment,
+} from '../../support/apps/paid-api.ts';
 import { DOLLAR } from '../../support/services/payment-world.ts';
 import { waitFor } from '../../support/wait.ts';
-import { type Answer, offersFor, readLedger, type Sent, send, settledLedger, sign, withPayment } from './paid-api.ts';
 import { findOffer, startService } from './paid-nodes.ts';
 
 const CALL: Sent = { body: { layers: ['mark'] } };

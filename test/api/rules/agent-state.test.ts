@@ -14,12 +14,12 @@ import { changeRule, createRule, readTransitions, removeRule } from '../../../ap
 import { findDirectory } from '../../../api/selection/directory.ts';
 import { createKey } from '../../../infra/tools/key-admin.ts';
 import { formatInstant } from '../../../schemas/instants.ts';
+import { market, testApp } from '../../support/apps/live-fixture.ts';
+import { offersFor, send, settledLedger, sign, startPaidApi, withPayment } from '../../support/apps/paid-api.ts';
 import type { Teardown } from '../../support/engines/engines.ts';
 import { freshPool } from '../../support/engines/fresh-database.ts';
 import { startPaymentWorld } from '../../support/services/payment-world.ts';
 import { waitFor } from '../../support/wait.ts';
-import { market, testApp } from '../live-fixture.ts';
-import { offersFor, send, settledLedger, sign, startPaidApi, withPayment } from '../payments/paid-api.ts';
 
 t.setTimeout(900_000);
 

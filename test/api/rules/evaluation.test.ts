@@ -4,7 +4,7 @@ import t from 'tap';
 import { evaluateNow, type Outcome } from '../../../api/rules/evaluation.ts';
 import { Questions, Selections } from '../../../api/rules/questions.ts';
 import { recordEvaluations } from '../../../api/rules/record.ts';
-import { capability, Feed, listing, listingValues, markReading, NOW } from '../live-fixture.ts';
+import { capability, Feed, listing, listingValues, markReading, NOW } from '../../support/apps/live-fixture.ts';
 
 const MINUTE = 60_000_000;
 const CODES = ['A', 'B', 'C', 'D'];

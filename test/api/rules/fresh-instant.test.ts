@@ -4,9 +4,9 @@ import { openAgentRules } from '../../../api/rules/desk.ts';
 import { recordEvaluations } from '../../../api/rules/record.ts';
 import type { RuleDraft } from '../../../api/rules/rule.ts';
 import { createRule } from '../../../api/rules/store.ts';
+import { market, markReading } from '../../support/apps/live-fixture.ts';
 import type { Teardown } from '../../support/engines/engines.ts';
 import { freshPool } from '../../support/engines/fresh-database.ts';
-import { market, markReading } from '../live-fixture.ts';
 
 t.setTimeout(900_000);
 

@@ -6,9 +6,9 @@ import { openAgentRules } from '../../../api/rules/desk.ts';
 import type { RuleDraft } from '../../../api/rules/rule.ts';
 import { makeRuleId } from '../../../api/rules/rule-id.ts';
 import { createRule } from '../../../api/rules/store.ts';
+import { market } from '../../support/apps/live-fixture.ts';
 import { freshPool } from '../../support/engines/fresh-database.ts';
 import { waitFor } from '../../support/wait.ts';
-import { market } from '../live-fixture.ts';
 
 t.setTimeout(900_000);
 

@@ -6,8 +6,8 @@ import { createHistoryStore } from '../../../api/history/store.ts';
 import { startRules } from '../../../api/rules/rules.ts';
 import { createLog } from '../../../infra/runtime/process/log.ts';
 import { openQuestdbReader } from '../../../infra/runtime/questdb/reader.ts';
+import { market, NOW } from '../../support/apps/live-fixture.ts';
 import { startSilentPostgres } from '../../support/engines/silent-postgres.ts';
-import { market, NOW } from '../live-fixture.ts';
 
 /** Each rule reads a column of its own. */
 const PERIODS = ['15m', '30m', '1h', '4h'];

@@ -4,9 +4,9 @@ import t from 'tap';
 import { openAgentRules } from '../../../api/rules/desk.ts';
 import type { Rule, RuleDraft } from '../../../api/rules/rule.ts';
 import { changeRule, createRule } from '../../../api/rules/store.ts';
+import { market } from '../../support/apps/live-fixture.ts';
 import { freshPool } from '../../support/engines/fresh-database.ts';
 import { waitFor } from '../../support/wait.ts';
-import { market } from '../live-fixture.ts';
 
 t.setTimeout(900_000);
 

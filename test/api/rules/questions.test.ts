@@ -5,7 +5,7 @@ import { PLAN_CODES, PLANS } from '../../../api/contract/plans.ts';
 import { FIELDS } from '../../../api/language/fields.ts';
 import { FUNCTIONS } from '../../../api/language/functions.ts';
 import { isOutsidePlan, Questions } from '../../../api/rules/questions.ts';
-import { Feed, listing, listingValues, NOW, testApp } from '../live-fixture.ts';
+import { Feed, listing, listingValues, NOW, testApp } from '../../support/apps/live-fixture.ts';
 
 const reads = [...FIELDS.values()]
   .filter(({ scope, type }) => scope === 'venue' && type !== 'code')

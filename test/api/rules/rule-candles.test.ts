@@ -4,10 +4,10 @@ import { evaluateNow, MarketAt, type Outcome } from '../../../api/rules/evaluati
 import { Questions, Selections } from '../../../api/rules/questions.ts';
 import { RecentStates } from '../../../api/rules/recent-states.ts';
 import type { Micros } from '../../../schemas/records.ts';
+import { Feed, listing, listingValues, micros } from '../../support/apps/live-fixture.ts';
 import { useEngines } from '../../support/engines/engines.ts';
 import { openTestStore } from '../../support/engines/test-store.ts';
-import { Feed, listing, listingValues, micros } from '../live-fixture.ts';
-import { candle, MINUTE, withCandles } from '../screen/market.ts';
+import { candle, MINUTE, withCandles } from '../../support/screen/market.ts';
 
 t.setTimeout(900_000);
 const { history, write } = await openTestStore(t, await useEngines(t, ['questdb']));

@@ -10,7 +10,7 @@ import { writeJson } from '../../../schemas/json.ts';
 import type { Micros } from '../../../schemas/records.ts';
 import { toShard } from '../../../schemas/shards.ts';
 import { type LiveEntry, makeLiveEntry, type Reading, type Span } from '../../../schemas/topics.ts';
-import { capability, listing, listingValues, reading } from '../live-fixture.ts';
+import { capability, listing, listingValues, reading } from '../../support/apps/live-fixture.ts';
 
 export const SECOND: Micros = 1_000_000;
 const VENUES = ['binance', 'bybit', 'okx'];

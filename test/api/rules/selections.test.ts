@@ -1,7 +1,7 @@
 // Rules that are made, changed and deleted for weeks, over a catalogue that stays as it is: what is kept of them is bounded, whatever they say.
 import t from 'tap';
 import { type Question, Questions, Selections } from '../../../api/rules/questions.ts';
-import { market, NOW } from '../live-fixture.ts';
+import { market, NOW } from '../../support/apps/live-fixture.ts';
 
 const EVERYTHING = { venues: null, instruments: null };
 

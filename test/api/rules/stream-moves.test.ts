@@ -6,9 +6,9 @@ import { recordEvaluations } from '../../../api/rules/record.ts';
 import { createRule } from '../../../api/rules/store.ts';
 import { createLog } from '../../../infra/runtime/process/log.ts';
 import { createKey } from '../../../infra/tools/key-admin.ts';
+import { market, testApp } from '../../support/apps/live-fixture.ts';
 import { freshPool } from '../../support/engines/fresh-database.ts';
 import { waitFor } from '../../support/wait.ts';
-import { market, testApp } from '../live-fixture.ts';
 
 t.setTimeout(900_000);
 

@@ -10,8 +10,8 @@ import type { Policy } from '../../../schemas/freshness.ts';
 import type { Micros, QuantityUnit } from '../../../schemas/records.ts';
 import type { CapabilityVersion, ListingVersion } from '../../../schemas/topics.ts';
 import type { UnitsMode } from '../../../schemas/units.ts';
-import { listing, listingValues, micros, NOW } from '../live-fixture.ts';
-import { HOUR, MINUTE, withCandles } from './market.ts';
+import { listing, listingValues, micros, NOW } from '../../support/apps/live-fixture.ts';
+import { HOUR, MINUTE, withCandles } from '../../support/screen/market.ts';
 
 const NOON = micros('2026-01-15T12:00:00.000Z');
 const VOLUME: ColumnSpec = { kind: 'candles', priceType: 'trade', member: 'volume', timeframe: '1h' };

@@ -8,8 +8,8 @@ import type { Plan } from '../../../api/screen/plan.ts';
 import { REASONS } from '../../../api/screen/series.ts';
 import type { Need } from '../../../api/series/cache.ts';
 import { toSpecId } from '../../../api/series/column-spec.ts';
-import { listing, listingValues, NOW, reading } from '../live-fixture.ts';
-import type { SlowLayer, SlowListing } from './slow-evaluator.ts';
+import { listing, listingValues, NOW, reading } from '../../support/apps/live-fixture.ts';
+import type { SlowLayer, SlowListing } from '../../support/screen/slow-evaluator.ts';
 
 const TERMS = { at: NOW, units: 'published', bounds: makeBounds(undefined) } as const;
 

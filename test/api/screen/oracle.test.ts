@@ -6,10 +6,10 @@ import { makePlan } from '../../../api/screen/plan.ts';
 import { Budget, makeScreenItems } from '../../../api/screen/screen.ts';
 import { ServiceError } from '../../../schemas/errors.ts';
 import { writeJson } from '../../../schemas/json.ts';
+import { Dice, randomMarket, randomQuery } from '../../support/screen/random-market.ts';
+import { findFirst, Slow, type SlowListing, type Worth } from '../../support/screen/slow-evaluator.ts';
 import { CODES } from '../language/codes.ts';
 import { readFacts } from './market-facts.ts';
-import { Dice, randomMarket, randomQuery } from './random-market.ts';
-import { findFirst, Slow, type SlowListing, type Worth } from './slow-evaluator.ts';
 
 t.setTimeout(900_000);
 const PAIRS = Number(process.env.DQL_PAIRS ?? 1_000);

@@ -19,7 +19,16 @@ import { formatInstant } from '../../../schemas/instants.ts';
 import { writeJson } from '../../../schemas/json.ts';
 import type { Reading } from '../../../schemas/topics.ts';
 import type { UnitsMode } from '../../../schemas/units.ts';
-import { type Feed, LISTED, listing, listingValues, market, markReading, NOW, reading } from '../live-fixture.ts';
+import {
+  type Feed,
+  LISTED,
+  listing,
+  listingValues,
+  market,
+  markReading,
+  NOW,
+  reading,
+} from '../../support/apps/live-fixture.ts';
 
 /** BTC-PERP, whose listings are binance's, then okx's. */
 const bitcoin = ({ memory }: Feed, expression: string, units: UnitsMode, windows: Windows = NO_WINDOWS) => {

@@ -8,7 +8,7 @@ import { type ColumnSpec, isQuantitySpec, toPeriod, toWindowPeriod } from '../..
 import { fillFromStore, putRow, type Target } from '../../../api/series/load.ts';
 import type { QuestdbQuery } from '../../../infra/runtime/questdb/reader.ts';
 import { ServiceError } from '../../../schemas/errors.ts';
-import { candle, HOUR, sampled } from '../screen/market.ts';
+import { candle, HOUR, sampled } from '../../support/screen/market.ts';
 
 t.test('a column holds what was received last in each period, in whatever order it came', async () => {
   const put = fc.record({

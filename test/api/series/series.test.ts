@@ -6,10 +6,20 @@ import { listDocumentedQueries } from '../../../infra/dev/tools/documented-queri
 import { formatInstant } from '../../../schemas/instants.ts';
 import type { Micros } from '../../../schemas/records.ts';
 import type { Row } from '../../../schemas/topics.ts';
+import {
+  Feed,
+  LISTED,
+  listing,
+  listingValues,
+  markReading,
+  micros,
+  NOW,
+  reading,
+  testApp,
+} from '../../support/apps/live-fixture.ts';
 import { useEngines } from '../../support/engines/engines.ts';
 import { openTestStore } from '../../support/engines/test-store.ts';
-import { Feed, LISTED, listing, listingValues, markReading, micros, NOW, reading, testApp } from '../live-fixture.ts';
-import { type Bar, candle, HOUR, MINUTE, sampled, withCandles } from '../screen/market.ts';
+import { type Bar, candle, HOUR, MINUTE, sampled, withCandles } from '../../support/screen/market.ts';
 
 t.setTimeout(900_000);
 const { history: store, write } = await openTestStore(t, await useEngines(t, ['questdb']));

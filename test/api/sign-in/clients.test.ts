@@ -21,9 +21,9 @@ import { createTools } from '../../../api/tool-app/start-tools.ts';
 import type { SignInAddress } from '../../../api/tool-app/token-check.ts';
 import { findFreePort } from '../../../infra/dev/engines/ports.ts';
 import { createLog } from '../../../infra/runtime/process/log.ts';
+import { market, testApp } from '../../support/apps/live-fixture.ts';
+import { ERAS, type Era } from '../../support/apps/tool-fixture.ts';
 import { waitFor } from '../../support/wait.ts';
-import { market, testApp } from '../live-fixture.ts';
-import { ERAS, type Era } from '../tool-fixture.ts';
 import {
   connect as connectByFetch,
   INTERNAL_SECRET,

@@ -10,9 +10,9 @@ import { hashToken } from '../../../api/accounts/token-hash.ts';
 import { findFreePort } from '../../../infra/dev/engines/ports.ts';
 import { createRandom } from '../../../infra/dev/simulator/random.ts';
 import { openPostgres } from '../../../infra/runtime/postgres/postgres.ts';
+import { hiddenFields } from '../../support/apps/site-fixture.ts';
 import { useEngines } from '../../support/engines/engines.ts';
 import { waitFor } from '../../support/wait.ts';
-import { hiddenFields } from '../site-fixture.ts';
 import {
   computeChallenge,
   connect,

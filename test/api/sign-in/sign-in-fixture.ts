@@ -10,8 +10,8 @@ import { beginSession } from '../../../api/accounts/sessions.ts';
 import { createSignInModule } from '../../../api/sign-in/sign-in-module.ts';
 import { findFreePort } from '../../../infra/dev/engines/ports.ts';
 import { createLog } from '../../../infra/runtime/process/log.ts';
+import { hiddenFields, startSite } from '../../support/apps/site-fixture.ts';
 import type { Teardown } from '../../support/engines/engines.ts';
-import { hiddenFields, startSite } from '../site-fixture.ts';
 
 export const MCP_URL = 'http://localhost:8081/mcp';
 export const REDIRECT = 'http://127.0.0.1:33418/callback';

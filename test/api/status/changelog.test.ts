@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import t from 'tap';
 import { parseChangelog, renderAtom } from '../../../api/status/changelog.ts';
-import { market, testApp } from '../live-fixture.ts';
+import { market, testApp } from '../../support/apps/live-fixture.ts';
 
 const OURS = readFileSync(new URL('../../../CHANGELOG.md', import.meta.url), 'utf8');
 

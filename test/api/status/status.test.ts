@@ -9,8 +9,8 @@ import { openPostgres } from '../../../infra/runtime/postgres/postgres.ts';
 import { createLog } from '../../../infra/runtime/process/log.ts';
 import { codecs } from '../../../schemas/avro/codec.ts';
 import { makeLiveEntry } from '../../../schemas/topics.ts';
+import { LISTED, market, NOW, post, reading, testApp } from '../../support/apps/live-fixture.ts';
 import { useEngines } from '../../support/engines/engines.ts';
-import { LISTED, market, NOW, post, reading, testApp } from '../live-fixture.ts';
 
 const log = createLog('status-test', 'silent');
 

@@ -3,9 +3,18 @@ import type { Test } from 'tap';
 import { StreamHub } from '../../../api/stream/hub.ts';
 import type { Micros } from '../../../schemas/records.ts';
 import type { Reading } from '../../../schemas/topics.ts';
+import {
+  type Feed,
+  listing,
+  listingValues,
+  market,
+  markReading,
+  NOW,
+  type TestApp,
+  testApp,
+} from '../../support/apps/live-fixture.ts';
 import { invalidEvent } from '../../support/documents/valid-answer.ts';
 import { StreamClient, type StreamEvent } from '../../support/services/stream-client.ts';
-import { type Feed, listing, listingValues, market, markReading, NOW, type TestApp, testApp } from '../live-fixture.ts';
 
 export const SECOND: Micros = 1_000_000;
 

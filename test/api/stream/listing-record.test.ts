@@ -1,6 +1,6 @@
 // The record of a `listing` event is the one that GET /v2/instruments has, in the units of the stream (ST-03, N-07, D-149).
 import t from 'tap';
-import { listing, listingValues } from '../live-fixture.ts';
+import { listing, listingValues } from '../../support/apps/live-fixture.ts';
 import { Bench, BTC, SECOND } from './bench.ts';
 
 t.test('rules convert with the present mark, and in a replay with that of the moment', async (t) => {

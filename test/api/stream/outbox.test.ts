@@ -4,8 +4,8 @@ import { text as readText } from 'node:stream/consumers';
 import t, { type Test } from 'tap';
 import { type Merged, Outbox } from '../../../api/stream/outbox.ts';
 import type { Micros } from '../../../schemas/records.ts';
+import { NOW } from '../../support/apps/live-fixture.ts';
 import { parseFrames } from '../../support/services/stream-client.ts';
-import { NOW } from '../live-fixture.ts';
 
 t.test('a slow reader gets the newest of each listing and layer with a gap, and is let go past 16 MiB', async (t) => {
   let now = NOW;

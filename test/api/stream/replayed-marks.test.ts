@@ -2,8 +2,8 @@
 import t from 'tap';
 import type { Micros } from '../../../schemas/records.ts';
 import type { Row } from '../../../schemas/topics.ts';
+import { reading } from '../../support/apps/live-fixture.ts';
 import type { StreamClient } from '../../support/services/stream-client.ts';
-import { reading } from '../live-fixture.ts';
 import { Bench, SECOND, state } from './bench.ts';
 
 const QUERY = 'where=symbol%20%3D%20%22BTCUSDT%22&layers=oi,candles&units=quote&freshness=60s';

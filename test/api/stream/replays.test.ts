@@ -9,9 +9,17 @@ import { readRequest, type StreamRequest } from '../../../api/stream/request.ts'
 import type { Stream } from '../../../api/stream/stream.ts';
 import { formatInstant } from '../../../schemas/instants.ts';
 import type { Micros } from '../../../schemas/records.ts';
+import {
+  type Feed,
+  listing,
+  listingValues,
+  market,
+  markReading,
+  NOW,
+  reading,
+} from '../../support/apps/live-fixture.ts';
 import { parseFrames, type StreamEvent } from '../../support/services/stream-client.ts';
 import { waitFor } from '../../support/wait.ts';
-import { type Feed, listing, listingValues, market, markReading, NOW, reading } from '../live-fixture.ts';
 
 const SECOND: Micros = 1_000_000;
 /** Updates of some 1,200 characters: this many are more than 4 MiB (ST-06). */

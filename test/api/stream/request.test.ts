@@ -4,7 +4,7 @@ import { PLANS } from '../../../api/contract/plans.ts';
 import { TIMEFRAMES } from '../../../api/language/limits.ts';
 import { readNames } from '../../../api/operations/listing-input.ts';
 import { readRequest } from '../../../api/stream/request.ts';
-import { market, NOW } from '../live-fixture.ts';
+import { market, NOW } from '../../support/apps/live-fixture.ts';
 import { Bench, BTC, crowd, refusal } from './bench.ts';
 
 t.test('refuses in ordinary JSON before the stream starts', async (t) => {

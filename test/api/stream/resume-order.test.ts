@@ -9,7 +9,6 @@ import { readRequest } from '../../../api/stream/request.ts';
 import type { Stream } from '../../../api/stream/stream.ts';
 import type { Micros } from '../../../schemas/records.ts';
 import type { LiveEntry, Reading, Row } from '../../../schemas/topics.ts';
-import { collectEvents, type StreamEvent } from '../../support/services/stream-client.ts';
 import {
   capability,
   type Feed,
@@ -20,7 +19,8 @@ import {
   markReading,
   NOW,
   reading,
-} from '../live-fixture.ts';
+} from '../../support/apps/live-fixture.ts';
+import { collectEvents, type StreamEvent } from '../../support/services/stream-client.ts';
 
 const SECOND: Micros = 1_000_000;
 const SYMBOLS = ['BTCUSDT', 'SOLUSDT', 'XRPUSDT'] as const;

@@ -7,8 +7,17 @@ import { StreamHub } from '../../../api/stream/hub.ts';
 import { isBeyond, makeStartId, parseEventId, printEventId, printPlaces } from '../../../api/stream/positions.ts';
 import { readRequest } from '../../../api/stream/request.ts';
 import type { Micros } from '../../../schemas/records.ts';
+import {
+  capability,
+  type Feed,
+  LISTED,
+  listing,
+  listingValues,
+  market,
+  markReading,
+  NOW,
+} from '../../support/apps/live-fixture.ts';
 import { collectEvents, type StreamClient, type StreamEvent } from '../../support/services/stream-client.ts';
-import { capability, type Feed, LISTED, listing, listingValues, market, markReading, NOW } from '../live-fixture.ts';
 import { Bench, BTC, SECOND, state } from './bench.ts';
 
 t.test('resumes with exactly what came after the id, then with the statuses that differ', async (t) => {

@@ -6,7 +6,7 @@ import { type Applied, Ring } from '../../../api/stream/ring.ts';
 import { createRandom } from '../../../infra/dev/simulator/random.ts';
 import { codecs } from '../../../schemas/avro/codec.ts';
 import { isAbove, type LiveEntry, makeLiveEntry, type Place, type TaskId } from '../../../schemas/topics.ts';
-import { markReading, NOW } from '../live-fixture.ts';
+import { markReading, NOW } from '../../support/apps/live-fixture.ts';
 
 const KEPT = 300_000_000;
 const TASKS: readonly TaskId[] = ['binance/0', 'binance/1', 'okx/0'];

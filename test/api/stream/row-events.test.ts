@@ -1,8 +1,8 @@
 // GET /v2/stream of trades, liquidations and candles: when each is sent, and the reasons of null figures (ST-03, ST-08, H-11).
 import t from 'tap';
 import type { Row } from '../../../schemas/topics.ts';
+import { LISTED, listing, listingValues, NOW } from '../../support/apps/live-fixture.ts';
 import type { StreamClient } from '../../support/services/stream-client.ts';
-import { LISTED, listing, listingValues, NOW } from '../live-fixture.ts';
 import { Bench, BTC, refusal, SECOND } from './bench.ts';
 
 const TRADE: Row = {

@@ -5,8 +5,8 @@ import { readNames } from '../../../api/operations/listing-input.ts';
 import { StreamHub } from '../../../api/stream/hub.ts';
 import { readRequest } from '../../../api/stream/request.ts';
 import type { LiveEntry } from '../../../schemas/topics.ts';
+import { listing, listingValues, market, NOW } from '../../support/apps/live-fixture.ts';
 import { collectEvents, type StreamEvent } from '../../support/services/stream-client.ts';
-import { listing, listingValues, market, NOW } from '../live-fixture.ts';
 import { SECOND } from './bench.ts';
 
 const createWorld = () => {

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import t from 'tap';
+import { market } from '../../support/apps/live-fixture.ts';
 import { parseFrames } from '../../support/services/stream-client.ts';
-import { market } from '../live-fixture.ts';
 import { Bench, BTC } from './bench.ts';
 
 /** Connects over HTTP/1.0, so that what is received is the stream as it is, and reads nothing. */

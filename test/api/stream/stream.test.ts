@@ -1,7 +1,16 @@
 // GET /v2/stream over the real memory copy: every event, statuses that time brings, and its ends (ST-01 to ST-04, ST-09).
 import t from 'tap';
+import {
+  capability,
+  Feed,
+  LISTED,
+  listing,
+  listingValues,
+  micros,
+  NOW,
+  reading,
+} from '../../support/apps/live-fixture.ts';
 import type { StreamEvent } from '../../support/services/stream-client.ts';
-import { capability, Feed, LISTED, listing, listingValues, micros, NOW, reading } from '../live-fixture.ts';
 import { Bench, BTC, crowd, SECOND, state } from './bench.ts';
 
 t.test('sends hello, a snapshot of each listing and layer, ready, then every reading as an update', async (t) => {

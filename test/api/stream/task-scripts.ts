@@ -3,7 +3,15 @@ import fc from 'fast-check';
 import { codecs } from '../../../schemas/avro/codec.ts';
 import type { Micros } from '../../../schemas/records.ts';
 import { type LiveEntry, makeLiveEntry, type Reading } from '../../../schemas/topics.ts';
-import { capability, LISTED, listing, listingValues, markReading, NOW, reading } from '../live-fixture.ts';
+import {
+  capability,
+  LISTED,
+  listing,
+  listingValues,
+  markReading,
+  NOW,
+  reading,
+} from '../../support/apps/live-fixture.ts';
 
 const SECOND: Micros = 1_000_000;
 export const LAYERS = ['funding', 'mark'] as const;

@@ -6,8 +6,8 @@ import { followListing, unfollowListing } from '../../../api/stream/listing-chan
 import { readRequest, selectAt } from '../../../api/stream/request.ts';
 import { Stream } from '../../../api/stream/stream.ts';
 import { TrackBoard } from '../../../api/stream/track-board.ts';
+import { market, NOW } from '../../support/apps/live-fixture.ts';
 import { collectEvents } from '../../support/services/stream-client.ts';
-import { market, NOW } from '../live-fixture.ts';
 import { SECOND } from './bench.ts';
 
 const openBoard = () => {

@@ -11,8 +11,8 @@ import { StreamHub } from '../../../api/stream/hub.ts';
 import { readRequest } from '../../../api/stream/request.ts';
 import { writeJson } from '../../../schemas/json.ts';
 import type { Micros } from '../../../schemas/records.ts';
+import { capability, NOW } from '../../support/apps/live-fixture.ts';
 import { collectEvents, type StreamEvent } from '../../support/services/stream-client.ts';
-import { capability, NOW } from '../live-fixture.ts';
 import { makeContext } from '../rules/rule-log.ts';
 import { LAYERS, LISTINGS, Log, type Step, type StepOf, script, TASKS, VENUES } from './task-scripts.ts';
 

@@ -10,10 +10,10 @@ import { liquidations } from '../../../api/operations/liquidations.ts';
 import { MOST_BYTES } from '../../../api/tool-app/call-api.ts';
 import { renderTools } from '../../../api/tool-app/tools.ts';
 import { READING_LAYERS } from '../../../schemas/layers/readings.ts';
+import { capability, Feed, listing, listingValues, market, markReading } from '../../support/apps/live-fixture.ts';
+import { connectClient, ERAS, startToolService, TOOL_NAMES } from '../../support/apps/tool-fixture.ts';
+import { ACCOUNTS, askedMarket } from '../../support/apps/tool-market.ts';
 import { until } from '../../support/services/pipeline.ts';
-import { capability, Feed, listing, listingValues, market, markReading } from '../live-fixture.ts';
-import { connectClient, ERAS, startToolService, TOOL_NAMES } from '../tool-fixture.ts';
-import { ACCOUNTS, askedMarket } from '../tool-market.ts';
 
 type Called = {
   readonly isError: boolean;

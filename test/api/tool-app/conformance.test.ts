@@ -5,9 +5,9 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
+import { market } from '../../support/apps/live-fixture.ts';
+import { startToolService, type ToolService } from '../../support/apps/tool-fixture.ts';
 import type { Teardown } from '../../support/engines/engines.ts';
-import { market } from '../live-fixture.ts';
-import { startToolService, type ToolService } from '../tool-fixture.ts';
 
 const SUITE = fileURLToPath(import.meta.resolve('@modelcontextprotocol/conformance/dist/index.js'));
 const EXPECTED = join(import.meta.dirname, '..', '..', 'fixtures', 'conformance');

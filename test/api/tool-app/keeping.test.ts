@@ -1,7 +1,7 @@
 // What may be kept of the tool server says so itself: its documents of sign-in, and nothing else (N-14).
 import t from 'tap';
-import { market } from '../live-fixture.ts';
-import { requestRaw, startToolService } from '../tool-fixture.ts';
+import { market } from '../../support/apps/live-fixture.ts';
+import { requestRaw, startToolService } from '../../support/apps/tool-fixture.ts';
 
 t.test('an answer of the tool server that says nothing of its keeping may not be kept (N-14)', async (t) => {
   const { mcpUrl, as } = await startToolService(t, market());

@@ -1,8 +1,8 @@
 // Arguments far larger than any that the API takes: refused in few words, whatever a caller makes of them (E-05, T-04, D-177, D-511).
 import t from 'tap';
+import { market } from '../../support/apps/live-fixture.ts';
+import { startToolService } from '../../support/apps/tool-fixture.ts';
 import { sendThenRead } from '../../support/services/send-then-read.ts';
-import { market } from '../live-fixture.ts';
-import { startToolService } from '../tool-fixture.ts';
 
 type Answered = {
   readonly result: {

@@ -2,8 +2,8 @@
 // all, and the same whatever came before it and wherever it stands (T-01).
 import fc from 'fast-check';
 import t from 'tap';
-import { market } from '../live-fixture.ts';
-import { startToolService } from '../tool-fixture.ts';
+import { market } from '../../support/apps/live-fixture.ts';
+import { startToolService } from '../../support/apps/tool-fixture.ts';
 
 const METHODS = [
   ...['ping', 'resources/list', 'resources/read', 'resources/templates/list', 'tools/call', 'prompts/list'],

@@ -5,8 +5,8 @@ import t from 'tap';
 import { printDqlPage, QUERIES } from '../../../api/tool-app/dql-page.ts';
 import { printLayersPage } from '../../../api/tool-app/layers-page.ts';
 import { PAGES_CHANGED } from '../../../api/tool-app/pages.ts';
-import { market, NOW } from '../live-fixture.ts';
-import { connectClient, ERAS, requestRaw, startToolService, TOOL_NAMES } from '../tool-fixture.ts';
+import { market, NOW } from '../../support/apps/live-fixture.ts';
+import { connectClient, ERAS, requestRaw, startToolService, TOOL_NAMES } from '../../support/apps/tool-fixture.ts';
 
 /** Those of the interface; the operations of the others may follow. */
 const NAMED = ['venues', 'instruments', 'snapshots', 'history', 'screen', 'candles', 'account'];

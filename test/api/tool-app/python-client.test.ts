@@ -4,9 +4,9 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import t from 'tap';
+import { startToolService, TOOL_NAMES } from '../../support/apps/tool-fixture.ts';
+import { askedMarket } from '../../support/apps/tool-market.ts';
 import { installPackages } from '../../support/python/python-packages.ts';
-import { startToolService, TOOL_NAMES } from '../tool-fixture.ts';
-import { askedMarket } from '../tool-market.ts';
 
 const CLIENT = join(import.meta.dirname, 'stock_client.py');
 const VERSION = '2.3.0';

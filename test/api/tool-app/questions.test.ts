@@ -4,12 +4,12 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import t from 'tap';
 import { MOST_BYTES } from '../../../api/tool-app/call-api.ts';
 import { QUERIES } from '../../../api/tool-app/dql-page.ts';
+import { NOW } from '../../support/apps/live-fixture.ts';
+import { startToolService } from '../../support/apps/tool-fixture.ts';
+import { ACCOUNTS, askedMarket, askedRows } from '../../support/apps/tool-market.ts';
 import { type Ago, type ToolCall, traderQuestions, wrongCalls } from '../../support/documents/trader-questions.ts';
 import { useEngines } from '../../support/engines/engines.ts';
 import { openTestStore } from '../../support/engines/test-store.ts';
-import { NOW } from '../live-fixture.ts';
-import { startToolService } from '../tool-fixture.ts';
-import { ACCOUNTS, askedMarket, askedRows } from '../tool-market.ts';
 
 t.setTimeout(900_000);
 

@@ -6,9 +6,9 @@ import { text as readAll } from 'node:stream/consumers';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import t, { type Test } from 'tap';
+import { ERAS, startToolService, TOOL_NAMES } from '../../support/apps/tool-fixture.ts';
+import { askedMarket } from '../../support/apps/tool-market.ts';
 import { answerJson, openEdgeServer } from '../../support/services/edge-server.ts';
-import { ERAS, startToolService, TOOL_NAMES } from '../tool-fixture.ts';
-import { askedMarket } from '../tool-market.ts';
 
 const PROGRAM = join(import.meta.dirname, '..', '..', '..', 'api', 'perp-mcp.ts');
 

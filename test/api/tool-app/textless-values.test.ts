@@ -1,7 +1,7 @@
 // Values that a URL has no text for: told as a body with them would be, never sent as a word that looks like them (T-02, T-05, D-695).
 import t, { type Test } from 'tap';
-import { market } from '../live-fixture.ts';
-import { connectClient, startToolService } from '../tool-fixture.ts';
+import { market } from '../../support/apps/live-fixture.ts';
+import { connectClient, startToolService } from '../../support/apps/tool-fixture.ts';
 
 type Failure = {
   readonly code: string;

@@ -16,7 +16,7 @@ import { formatCsv, formatJson, listTableLines } from '../../../clients/cli/outp
 import { runPerp } from '../../../clients/cli/program.ts';
 import { readPeriod } from '../../../clients/cli/run.ts';
 import { ApiError } from '../../../clients/typescript/src/index.ts';
-import { market, markReading, NOW, testApp } from '../../api/live-fixture.ts';
+import { market, markReading, NOW, testApp } from '../../support/apps/live-fixture.ts';
 import { answerJson, type EdgeAnswer, openEdgeServer, refuse } from '../../support/services/edge-server.ts';
 import { waitFor } from '../../support/wait.ts';
 

@@ -5,7 +5,7 @@ import t from 'tap';
 import { ENDPOINTS } from '../../../clients/typescript/src/api-types.ts';
 import { ApiError, createClient, type Retry, type TableName } from '../../../clients/typescript/src/index.ts';
 import { pause } from '../../../clients/typescript/src/wait.ts';
-import { market, testApp } from '../../api/live-fixture.ts';
+import { market, testApp } from '../../support/apps/live-fixture.ts';
 import {
   answerJson,
   breakOff,

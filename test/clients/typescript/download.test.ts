@@ -16,7 +16,7 @@ import {
   verifyProofText,
 } from '../../../clients/typescript/src/node.ts';
 import { openFolderStore } from '../../../infra/runtime/files/object-store.ts';
-import { market, NOW, testApp } from '../../api/live-fixture.ts';
+import { market, NOW, testApp } from '../../support/apps/live-fixture.ts';
 import { buildDay, makeProof } from '../../support/days/anchored-day.ts';
 import { answerJson, type EdgeAnswer, openEdgeServer } from '../../support/services/edge-server.ts';
 

@@ -4,7 +4,7 @@ import t, { type Test } from 'tap';
 import { ApiError, type Connection, createClient, type LiveEvent } from '../../../clients/typescript/src/index.ts';
 import { readFrames } from '../../../clients/typescript/src/sse.ts';
 import { computeReturnMs } from '../../../clients/typescript/src/wait.ts';
-import { market, markReading, NOW, testApp } from '../../api/live-fixture.ts';
+import { market, markReading, NOW, testApp } from '../../support/apps/live-fixture.ts';
 import { type EdgeAnswer, frame, openEdgeServer, refuse, stream } from '../../support/services/edge-server.ts';
 import { waitFor } from '../../support/wait.ts';
 

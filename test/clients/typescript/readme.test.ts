@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import t from 'tap';
 import { PROJECT_ROOT } from '../../../infra/dev/engines/java.ts';
-import { market, testApp } from '../../api/live-fixture.ts';
+import { market, testApp } from '../../support/apps/live-fixture.ts';
 
 const CLIENT = join(PROJECT_ROOT, 'clients', 'typescript');
 const folder = mkdtempSync(join(tmpdir(), 'readme-'));

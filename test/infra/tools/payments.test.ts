@@ -3,7 +3,7 @@ import { HTTPFacilitatorClient } from '@x402/core/server';
 import t from 'tap';
 import { OperatorError } from '../../../infra/tools/command-line.ts';
 import { runPayments } from '../../../infra/tools/payments.ts';
-import { offersFor, send, settledLedger, sign, startPaidApi, withPayment } from '../../api/payments/paid-api.ts';
+import { offersFor, send, settledLedger, sign, startPaidApi, withPayment } from '../../support/apps/paid-api.ts';
 import { freshPool } from '../../support/engines/fresh-database.ts';
 import { startPaymentWorld } from '../../support/services/payment-world.ts';
 

@@ -4,7 +4,7 @@ import type { CoveredMinutes } from '../../../ingest/venues/contract/mapping.ts'
 import type { Venue } from '../../../ingest/venues/contract/venue.ts';
 import { venues } from '../../../ingest/venues/index.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
-import { listingValues } from '../../api/live-fixture.ts';
+import { listingValues } from '../../support/apps/live-fixture.ts';
 import { factsAbout } from '../../support/venues/venue-facts.ts';
 
 const MINUTE = 60_000_000;

@@ -15,7 +15,7 @@ import { findTier, rankInstruments } from '../../../processors/nightly/steps/arc
 import { makeGapRow, makeListingRow, makeReadingRow } from '../../../processors/task/rows.ts';
 import { MS_PER_DAY } from '../../../schemas/instants.ts';
 import type { Row } from '../../../schemas/topics.ts';
-import { listing, listingValues, markReading } from '../../api/live-fixture.ts';
+import { listing, listingValues, markReading } from '../../support/apps/live-fixture.ts';
 import { openNightlyStores } from '../../support/days/nightly-stores.ts';
 
 t.setTimeout(900_000);

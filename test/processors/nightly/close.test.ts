@@ -18,7 +18,7 @@ import { createTileReader } from '../../../schemas/merkle/tiles.ts';
 import { verifyInclusion } from '../../../schemas/merkle/verify.ts';
 import { RETENTION_DAYS } from '../../../schemas/tables.ts';
 import type { Row } from '../../../schemas/topics.ts';
-import { listing, listingValues, markReading } from '../../api/live-fixture.ts';
+import { listing, listingValues, markReading } from '../../support/apps/live-fixture.ts';
 import { readClosing } from '../../support/days/closed-day.ts';
 import { openNightlyStores } from '../../support/days/nightly-stores.ts';
 import { runBoth } from '../../support/days/verifiers.ts';

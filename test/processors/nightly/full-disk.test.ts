@@ -12,7 +12,7 @@ import { archive } from '../../../processors/nightly/steps/archive/archive.ts';
 import { close } from '../../../processors/nightly/steps/merkle/close.ts';
 import { makeListingRow, makeReadingRow } from '../../../processors/task/rows.ts';
 import type { Row } from '../../../schemas/topics.ts';
-import { listing, listingValues, markReading } from '../../api/live-fixture.ts';
+import { listing, listingValues, markReading } from '../../support/apps/live-fixture.ts';
 import { openNightlyStores } from '../../support/days/nightly-stores.ts';
 import { noSmallDisk, smallDisk } from '../../support/engines/small-disk.ts';
 

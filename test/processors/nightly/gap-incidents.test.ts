@@ -22,7 +22,7 @@ import type { ReadingLayer } from '../../../schemas/layers/index.ts';
 import type { Micros } from '../../../schemas/records.ts';
 import type { Row } from '../../../schemas/topics.ts';
 import { SEALS_AFTER } from '../../../schemas/windows.ts';
-import { micros, reading } from '../../api/live-fixture.ts';
+import { micros, reading } from '../../support/apps/live-fixture.ts';
 import { useEngines } from '../../support/engines/engines.ts';
 import { openTestStore } from '../../support/engines/test-store.ts';
 

@@ -24,7 +24,7 @@ import { formatCanonicalJson } from '../../../schemas/canonical-json.ts';
 import { formatInstantMicros } from '../../../schemas/instants.ts';
 import { toTableName } from '../../../schemas/tables.ts';
 import type { Row } from '../../../schemas/topics.ts';
-import { markReading } from '../../api/live-fixture.ts';
+import { markReading } from '../../support/apps/live-fixture.ts';
 import { useEngines } from '../../support/engines/engines.ts';
 
 t.setTimeout(900_000);

@@ -9,7 +9,7 @@ import { CLOSE_PLACES } from '../../../processors/nightly/steps/merkle/close.ts'
 import { makeListingRow, makeReadingRow } from '../../../processors/task/rows.ts';
 import { MS_PER_DAY } from '../../../schemas/instants.ts';
 import type { Row } from '../../../schemas/topics.ts';
-import { listing, listingValues, markReading } from '../../api/live-fixture.ts';
+import { listing, listingValues, markReading } from '../../support/apps/live-fixture.ts';
 import { addClosedDay, openAnchors } from '../../support/days/anchor-chain.ts';
 import { readClosing } from '../../support/days/closed-day.ts';
 import { type KilledStep, runKilled } from '../../support/days/killed-step.ts';

@@ -26,7 +26,7 @@ import { hashSettledItems } from '../../../schemas/settled-items.ts';
 import { toTableName } from '../../../schemas/tables.ts';
 import type { Row } from '../../../schemas/topics.ts';
 import { toSealInstant } from '../../../schemas/windows.ts';
-import { listing, listingValues, micros, reading } from '../../api/live-fixture.ts';
+import { listing, listingValues, micros, reading } from '../../support/apps/live-fixture.ts';
 import { useEngines } from '../../support/engines/engines.ts';
 
 t.setTimeout(900_000);

@@ -9,7 +9,7 @@ import { bindMapped } from '../../../ingest/venues/shared/mapped.ts';
 import { makeBadFigure } from '../../../ingest/venues/shared/wire.ts';
 import { TIMEFRAME_MINUTES, type Timeframe } from '../../../schemas/layers/candle.ts';
 import type { CandleRecord, ListingRecord } from '../../../schemas/records.ts';
-import { listingValues } from '../../api/live-fixture.ts';
+import { listingValues } from '../../support/apps/live-fixture.ts';
 import { paperVenue } from '../../support/tasks/paper-log.ts';
 import { listRows, runTask, SECOND, START, TestLog } from '../../support/tasks/task-driver.ts';
 

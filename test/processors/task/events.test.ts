@@ -8,7 +8,7 @@ import { venues } from '../../../ingest/venues/index.ts';
 import { formatListing, parseListing } from '../../../processors/task/state-json.ts';
 import type { LiquidationRecord, ListingRecord, TradeRecord } from '../../../schemas/records.ts';
 import type { RawMessage, Row } from '../../../schemas/topics.ts';
-import { listingValues } from '../../api/live-fixture.ts';
+import { listingValues } from '../../support/apps/live-fixture.ts';
 import { paperVenue } from '../../support/tasks/paper-log.ts';
 import { listRows, runTask, TestLog } from '../../support/tasks/task-driver.ts';
 import { allLayers } from '../../support/tasks/task-logs.ts';

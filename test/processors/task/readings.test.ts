@@ -4,7 +4,7 @@ import type { MappedVenue } from '../../../ingest/venues/contract/mapping.ts';
 import { measure, type ReadingRecord } from '../../../processors/task/readings.ts';
 import { createLayer } from '../../../processors/task/state.ts';
 import type { FundingRecord, ListingRecord, MarkRecord } from '../../../schemas/records.ts';
-import { listingValues } from '../../api/live-fixture.ts';
+import { listingValues } from '../../support/apps/live-fixture.ts';
 
 const STAMPS = { venue: 'paper', venue_symbol: 'LIN', received_at: 100 };
 const LISTING: ListingRecord = {

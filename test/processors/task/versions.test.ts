@@ -13,7 +13,7 @@ import type { Policy } from '../../../schemas/freshness.ts';
 import type { ReadingLayer } from '../../../schemas/layers/index.ts';
 import type { ListingRecord, PriceType } from '../../../schemas/records.ts';
 import type { CheckpointEntry, Row } from '../../../schemas/topics.ts';
-import { listingValues } from '../../api/live-fixture.ts';
+import { listingValues } from '../../support/apps/live-fixture.ts';
 import { paperVenue } from '../../support/tasks/paper-log.ts';
 import { listReadings, listRows, runTask, SECOND, START, TestLog } from '../../support/tasks/task-driver.ts';
 import {

@@ -24,7 +24,7 @@ import { LAYERS } from '../../../schemas/layers/readings.ts';
 import type { LiquidationRecord, Micros, PriceType, TradeRecord } from '../../../schemas/records.ts';
 import { toTableName } from '../../../schemas/tables.ts';
 import type { Row } from '../../../schemas/topics.ts';
-import { reading } from '../../api/live-fixture.ts';
+import { reading } from '../apps/live-fixture.ts';
 import type { Teardown, TestEndpoints } from '../engines/engines.ts';
 
 const SECOND: Micros = 1_000_000;

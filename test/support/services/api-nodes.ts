@@ -6,7 +6,7 @@ import { listTopicSpecs } from '../../../infra/runtime/kafka/topics.ts';
 import { createLog } from '../../../infra/runtime/process/log.ts';
 import { codecs } from '../../../schemas/avro/codec.ts';
 import { type LiveEntry, makeLiveEntry, nameTopics } from '../../../schemas/topics.ts';
-import { capability, listing, listingValues, markReading } from '../../api/live-fixture.ts';
+import { capability, listing, listingValues, markReading } from '../apps/live-fixture.ts';
 import type { Teardown, TestEngines } from '../engines/engines.ts';
 import { type Child, startChild, until } from './pipeline.ts';
 

@@ -8,7 +8,7 @@ import { splitElements } from '../../../ingest/venues/shared/elements.ts';
 import { bindMapped } from '../../../ingest/venues/shared/mapped.ts';
 import type { ListingRecord, NormalisedRecord } from '../../../schemas/records.ts';
 import type { RawMessage } from '../../../schemas/topics.ts';
-import { listingValues } from '../../api/live-fixture.ts';
+import { listingValues } from '../apps/live-fixture.ts';
 import {
   type OracleRecord,
   PAPER_HORIZONS,

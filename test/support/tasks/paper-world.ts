@@ -3,7 +3,7 @@ import { Task } from '../../../processors/task/task.ts';
 import { codecs } from '../../../schemas/avro/codec.ts';
 import { toShard } from '../../../schemas/shards.ts';
 import type { RowEntry } from '../../../schemas/topics.ts';
-import { Feed } from '../../api/live-fixture.ts';
+import { Feed } from '../apps/live-fixture.ts';
 import type { TestStore } from '../engines/test-store.ts';
 import { Oracle } from './oracle.ts';
 import { PaperLog, paperVenue, toOracleRecords } from './paper-log.ts';

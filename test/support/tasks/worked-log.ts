@@ -2,7 +2,7 @@
 import type { HistoryStore } from '../../../api/history/store.ts';
 import { Task, type TaskSpec } from '../../../processors/task/task.ts';
 import { codecs } from '../../../schemas/avro/codec.ts';
-import { Feed, testApp } from '../../api/live-fixture.ts';
+import { Feed, testApp } from '../apps/live-fixture.ts';
 import type { Teardown, TestEngines } from '../engines/engines.ts';
 import { openTestStore } from '../engines/test-store.ts';
 import type { TestLog } from './task-driver.ts';

@@ -1,5 +1,5 @@
 // Random rules about the current market: over every layer and operator that reads no candles, with figures near the market's, so that states change.
-import type { Dice } from '../../api/screen/random-market.ts';
+import type { Dice } from '../screen/random-market.ts';
 import type { Snapshots } from './truth.ts';
 
 export type MarketRule = {

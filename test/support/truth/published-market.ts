@@ -12,7 +12,7 @@ import {
   type Reading,
   type Span,
 } from '../../../schemas/topics.ts';
-import { LAYER_OF, type SlowLayer, type SlowListing } from '../../api/screen/slow-evaluator.ts';
+import { LAYER_OF, type SlowLayer, type SlowListing } from '../screen/slow-evaluator.ts';
 
 /** Microseconds. */
 type Micros = number;

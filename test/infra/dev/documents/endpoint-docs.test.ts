@@ -13,7 +13,7 @@ import { ENDPOINT_DOCS, printEndpointDocs } from '../../../../infra/dev/document
 import { formatWideJson } from '../../../../infra/dev/documents/endpoint-examples.ts';
 import { ANCHORED_TABLES } from '../../../../schemas/anchored.ts';
 import { CANDLES, EVENTS, READINGS } from '../../../../schemas/layers/index.ts';
-import { market, NOW } from '../../../api/live-fixture.ts';
+import { market, NOW } from '../../../support/apps/live-fixture.ts';
 import { findSchemaFaults } from '../../../support/documents/closed-schema.ts';
 
 const ENDPOINTS = [...OPERATIONS, STREAM];

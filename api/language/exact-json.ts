@@ -1,6 +1,6 @@
 // JSON as sent by callers, with the digits of numbers that a double rounds (DQL-09.1).
-import { findCanonicalDigits, isExactDouble } from './decimals.ts';
-import type { Digits } from './records.ts';
+import { findCanonicalDigits, isExactDouble } from '../../schemas/decimals.ts';
+import type { Digits } from '../../schemas/records.ts';
 
 /** By the containing object, then by member. */
 const rounded = new WeakMap<object, Map<string, Digits>>();

@@ -6,7 +6,7 @@ import { LAYERS } from '../../../schemas/layers/readings.ts';
 import type { Micros, PriceType, QuantityUnit } from '../../../schemas/records.ts';
 import type { CapabilityVersion, Reading, Row } from '../../../schemas/topics.ts';
 import { toWindowEnd } from '../../../schemas/windows.ts';
-import { capability, reading } from '../live-fixture.ts';
+import { capability, reading } from '../apps/live-fixture.ts';
 
 export const MINUTE: Micros = 60_000_000;
 export const HOUR: Micros = 60 * MINUTE;

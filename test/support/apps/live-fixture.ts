@@ -1,32 +1,32 @@
 // A data app over the real memory copy, fed with entries as the tasks publish them; only PostgreSQL is a hand-written fake.
 import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify';
 import { Registry } from 'prom-client';
-import type { AccountStore } from '../../api/access/account-store.ts';
-import type { PaymentChecks } from '../../api/access/call.ts';
-import { type KeyStore, openKeyStore } from '../../api/access/key-store.ts';
-import { hashKey, makeKey } from '../../api/access/keys.ts';
-import { Meter } from '../../api/access/meter.ts';
-import type { StoredTurnover } from '../../api/access/turnover-store.ts';
-import type { Anchors } from '../../api/anchors/anchors.ts';
-import type { ArchiveManifest } from '../../api/contract/archive.ts';
-import { PLAN_CODES, type PlanCode } from '../../api/contract/plans.ts';
-import { createApiMetrics } from '../../api/data-app/api-metrics.ts';
-import { buildApp } from '../../api/data-app/build-app.ts';
-import type { FileLinks } from '../../api/files/links.ts';
-import type { HistoryStore } from '../../api/history/store.ts';
-import { LiveMemory } from '../../api/live/memory.ts';
-import { ChallengeMeter } from '../../api/payments/challenge-meter.ts';
-import { openPaymentChecks } from '../../api/payments/checks.ts';
-import type { PaymentTerms } from '../../api/payments/offers.ts';
-import type { Receipts } from '../../api/payments/receipts.ts';
-import type { AgentRules } from '../../api/rules/desk.ts';
-import type { RuleMoves } from '../../api/rules/moves.ts';
-import type { StatusStore } from '../../api/status/status-store.ts';
-import { StreamHub } from '../../api/stream/hub.ts';
-import { createLog } from '../../infra/runtime/process/log.ts';
-import { codecs } from '../../schemas/avro/codec.ts';
-import { READING_LAYERS } from '../../schemas/layers/readings.ts';
-import type { ListingValues, Micros } from '../../schemas/records.ts';
+import type { AccountStore } from '../../../api/access/account-store.ts';
+import type { PaymentChecks } from '../../../api/access/call.ts';
+import { type KeyStore, openKeyStore } from '../../../api/access/key-store.ts';
+import { hashKey, makeKey } from '../../../api/access/keys.ts';
+import { Meter } from '../../../api/access/meter.ts';
+import type { StoredTurnover } from '../../../api/access/turnover-store.ts';
+import type { Anchors } from '../../../api/anchors/anchors.ts';
+import type { ArchiveManifest } from '../../../api/contract/archive.ts';
+import { PLAN_CODES, type PlanCode } from '../../../api/contract/plans.ts';
+import { createApiMetrics } from '../../../api/data-app/api-metrics.ts';
+import { buildApp } from '../../../api/data-app/build-app.ts';
+import type { FileLinks } from '../../../api/files/links.ts';
+import type { HistoryStore } from '../../../api/history/store.ts';
+import { LiveMemory } from '../../../api/live/memory.ts';
+import { ChallengeMeter } from '../../../api/payments/challenge-meter.ts';
+import { openPaymentChecks } from '../../../api/payments/checks.ts';
+import type { PaymentTerms } from '../../../api/payments/offers.ts';
+import type { Receipts } from '../../../api/payments/receipts.ts';
+import type { AgentRules } from '../../../api/rules/desk.ts';
+import type { RuleMoves } from '../../../api/rules/moves.ts';
+import type { StatusStore } from '../../../api/status/status-store.ts';
+import { StreamHub } from '../../../api/stream/hub.ts';
+import { createLog } from '../../../infra/runtime/process/log.ts';
+import { codecs } from '../../../schemas/avro/codec.ts';
+import { READING_LAYERS } from '../../../schemas/layers/readings.ts';
+import type { ListingValues, Micros } from '../../../schemas/records.ts';
 import {
   type CapabilityVersion,
   type LayerCapability,
@@ -34,8 +34,8 @@ import {
   type LiveEntry,
   makeLiveEntry,
   type Reading,
-} from '../../schemas/topics.ts';
-import { invalid } from '../support/documents/valid-answer.ts';
+} from '../../../schemas/topics.ts';
+import { invalid } from '../documents/valid-answer.ts';
 
 export const micros = (text: string): Micros => Date.parse(text) * 1000;
 /** T of the fixed clock. */

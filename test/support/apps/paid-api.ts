@@ -11,11 +11,11 @@ import type { Offer } from '../../../api/payments/offers.ts';
 import { startPayments } from '../../../api/payments/payments.ts';
 import type { AgentRules } from '../../../api/rules/desk.ts';
 import { createLog } from '../../../infra/runtime/process/log.ts';
-import type { Teardown } from '../../support/engines/engines.ts';
-import { freshPool } from '../../support/engines/fresh-database.ts';
-import { type Authorization, NETWORK, type PaymentWorld, signPayment } from '../../support/services/payment-world.ts';
-import { waitFor } from '../../support/wait.ts';
-import { market, testApp } from '../live-fixture.ts';
+import type { Teardown } from '../engines/engines.ts';
+import { freshPool } from '../engines/fresh-database.ts';
+import { type Authorization, NETWORK, type PaymentWorld, signPayment } from '../services/payment-world.ts';
+import { waitFor } from '../wait.ts';
+import { market, testApp } from './live-fixture.ts';
 
 type PaidApi = {
   readonly url: string;

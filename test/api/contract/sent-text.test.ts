@@ -1,7 +1,7 @@
 // What a fault shows of what was sent: whole characters, escaped names, kinds of values.
 import fc from 'fast-check';
 import t from 'tap';
-import { clip, describeValue, toPointerName } from '../../schemas/sent-text.ts';
+import { clip, describeValue, toPointerName } from '../../../api/contract/sent-text.ts';
 
 const FORTY = 'abcdefghij'.repeat(4);
 

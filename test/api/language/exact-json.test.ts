@@ -1,8 +1,8 @@
 // Numbers that a double rounds are known by their digits; everything else is as JSON.parse has it.
 import fc from 'fast-check';
 import t from 'tap';
-import { isExactDouble, toCanonicalDigits } from '../../schemas/decimals.ts';
-import { findRoundedDigits, parseExactly } from '../../schemas/exact-json.ts';
+import { findRoundedDigits, parseExactly } from '../../../api/language/exact-json.ts';
+import { isExactDouble, toCanonicalDigits } from '../../../schemas/decimals.ts';
 
 t.test('digits are known of what a double rounds, where it stood', (t) => {
   const body = parseExactly(

@@ -3,14 +3,14 @@ import { type IncomingHttpHeaders, type OutgoingHttpHeaders, request } from 'nod
 import type { AddressInfo } from 'node:net';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import type { FastifyInstance } from 'fastify';
-import { openKeyStore } from '../../api/access/key-store.ts';
-import type { PlanCode } from '../../api/contract/plans.ts';
-import { OPERATIONS } from '../../api/operations/index.ts';
-import { createTools } from '../../api/tool-app/start-tools.ts';
-import type { SignInAddress } from '../../api/tool-app/token-check.ts';
-import { findFreePort } from '../../infra/dev/engines/ports.ts';
-import { createLog } from '../../infra/runtime/process/log.ts';
-import type { Teardown } from '../support/engines/engines.ts';
+import { openKeyStore } from '../../../api/access/key-store.ts';
+import type { PlanCode } from '../../../api/contract/plans.ts';
+import { OPERATIONS } from '../../../api/operations/index.ts';
+import { createTools } from '../../../api/tool-app/start-tools.ts';
+import type { SignInAddress } from '../../../api/tool-app/token-check.ts';
+import { findFreePort } from '../../../infra/dev/engines/ports.ts';
+import { createLog } from '../../../infra/runtime/process/log.ts';
+import type { Teardown } from '../engines/engines.ts';
 import { type Feed, type TestApp, testApp } from './live-fixture.ts';
 
 export type ToolService = TestApp & {

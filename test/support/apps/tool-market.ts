@@ -1,11 +1,11 @@
 // A market that traders ask of: two instruments on two venues with readings of every layer but the book, and a day of their past for a store.
-import type { AccountStore } from '../../api/access/account-store.ts';
-import type { ReadingLayer } from '../../schemas/layers/index.ts';
-import { hasQuantity } from '../../schemas/layers/readings.ts';
-import type { Micros } from '../../schemas/records.ts';
-import type { Row } from '../../schemas/topics.ts';
+import type { AccountStore } from '../../../api/access/account-store.ts';
+import type { ReadingLayer } from '../../../schemas/layers/index.ts';
+import { hasQuantity } from '../../../schemas/layers/readings.ts';
+import type { Micros } from '../../../schemas/records.ts';
+import type { Row } from '../../../schemas/topics.ts';
+import { candle, HOUR, MINUTE, sampled, withCandles } from '../screen/market.ts';
 import { Feed, LISTED, listing, listingValues, micros, NOW, reading } from './live-fixture.ts';
-import { candle, HOUR, MINUTE, sampled, withCandles } from './screen/market.ts';
 
 /** What PostgreSQL returns for any key. */
 export const ACCOUNTS: AccountStore = {

@@ -1,8 +1,8 @@
 // Historical queries, each sent to its own app over a real store, and the common parts of their markets.
-import type { PlanCode } from '../../api/contract/plans.ts';
-import type { HistoryStore } from '../../api/history/store.ts';
-import type { Micros } from '../../schemas/records.ts';
-import type { CapabilityVersion, LayerCapability } from '../../schemas/topics.ts';
+import type { PlanCode } from '../../../api/contract/plans.ts';
+import type { HistoryStore } from '../../../api/history/store.ts';
+import type { Micros } from '../../../schemas/records.ts';
+import type { CapabilityVersion, LayerCapability } from '../../../schemas/topics.ts';
 import { capability, type Feed, listingValues, micros, testApp } from './live-fixture.ts';
 
 export const SECOND: Micros = 1_000_000;

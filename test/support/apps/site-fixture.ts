@@ -2,13 +2,13 @@
 import { randomUUID } from 'node:crypto';
 import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify';
 import type { Pool } from 'pg';
-import { buildAccountApp } from '../../api/account-app/build-account-app.ts';
-import type { Site, SiteModule } from '../../api/account-app/site.ts';
-import { WEB_MODULES } from '../../api/web-modules.ts';
-import { migrate } from '../../infra/postgres/migrate.ts';
-import { openPostgres } from '../../infra/runtime/postgres/postgres.ts';
-import { createLog } from '../../infra/runtime/process/log.ts';
-import { type Teardown, useEngines } from '../support/engines/engines.ts';
+import { buildAccountApp } from '../../../api/account-app/build-account-app.ts';
+import type { Site, SiteModule } from '../../../api/account-app/site.ts';
+import { WEB_MODULES } from '../../../api/web-modules.ts';
+import { migrate } from '../../../infra/postgres/migrate.ts';
+import { openPostgres } from '../../../infra/runtime/postgres/postgres.ts';
+import { createLog } from '../../../infra/runtime/process/log.ts';
+import { type Teardown, useEngines } from '../engines/engines.ts';
 
 export const ACCOUNT_URL = 'http://localhost:8082';
 export const PASSWORD = 'orbit lantern quarry';
