@@ -1,4 +1,5 @@
 // The items of a liquidations answer: one page over all listings, with the gaps that begin within it (H-15, H-16e).
+import { countLeading } from '../../schemas/binary-search.ts';
 import { REASON_OF_POLICY } from '../../schemas/freshness.ts';
 import { formatInstant } from '../../schemas/instants.ts';
 import { type NumberFormat, sortByKey, writeJson } from '../../schemas/json.ts';
@@ -181,15 +182,7 @@ const measurePage = (parts: readonly Part[], rows: readonly Event[], options: Li
   const places = new Map(rows.map((event, i) => [event, i + 1] as const));
   const measure = (row: Row): number => Buffer.byteLength(writeJson(row, options)) + 1;
   // A gap is on a page whose last row was received after the gap began.
-  const countBefore = (from: Micros): number => {
-    let [low, high] = [0, rows.length];
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if ((rows[middle] as Event).receivedAt > from) high = middle;
-      else low = middle + 1;
-    }
-    return low;
-  };
+  const countBefore = (from: Micros): number => countLeading(rows.length, (i) => (rows[i] as Event).receivedAt <= from);
   return {
     rows: parts.flatMap(({ events, made }) =>
       made.map((row, i) => ({ steps: places.get(events[i] as Event) ?? 0, bytes: measure(row) })),

@@ -1,4 +1,5 @@
 // Rows of one listing and layer as one series: stored rows and rows in memory, without a gap or an overlap; and the row for a period or an instant (H-06).
+import { countLeading } from '../../schemas/binary-search.ts';
 import type { GapCause } from '../../schemas/gap-causes.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { StoredReading, StoredRow } from './stored-row.ts';
@@ -31,15 +32,8 @@ const listGaps = (series: readonly StoredRow[]): StoredRow[] =>
   series.filter((row) => row.reading === null && !row.late);
 
 /** Index of the last row that ended at or before `at`; -1 when none did. */
-const findLastEnded = (rows: readonly StoredRow[], at: Micros): number => {
-  let [low, high] = [0, rows.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((rows[middle] as StoredRow).at <= at) low = middle + 1;
-    else high = middle;
-  }
-  return low - 1;
-};
+const findLastEnded = (rows: readonly StoredRow[], at: Micros): number =>
+  countLeading(rows.length, (i) => (rows[i] as StoredRow).at <= at) - 1;
 
 /** The newest reading whose window ended at or before `at` (H-06, mode at). */
 export const findNewestAt = (readings: readonly ReadingRow[], at: Micros): ReadingRow | null =>

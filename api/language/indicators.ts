@@ -1,4 +1,5 @@
 // The computations of the functions over periods, each over one fixed window, oldest element first (DQL-28). NaN and infinities mean: no value.
+import { countLeading } from '../../schemas/binary-search.ts';
 import { computeSum } from './sums.ts';
 
 /** Elements `[from, from + length)` of a series, oldest first; every one of them is there. */
@@ -118,15 +119,8 @@ const computePercentile = (sorted: Float64Array, n: number, { p, isLinear }: Arg
 };
 
 /** First place among the `n` sorted values whose value is not below `value`. */
-const findPlace = (sorted: Float64Array, n: number, value: number): number => {
-  let [low, high] = [0, n];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((sorted[middle] as number) < value) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-};
+const findPlace = (sorted: Float64Array, n: number, value: number): number =>
+  countLeading(n, (i) => (sorted[i] as number) < value);
 
 /** Keeps the window sorted while it moves: sorting each window would exceed the time budget of a screen. Absent elements are not included. */
 const slidePercentile: Slide = (values, window, given) => {

@@ -1,4 +1,5 @@
 // The text of a query and places in it, counted in code points (DQL-01, DQL-34e).
+import { countLeading } from '../../schemas/binary-search.ts';
 import type { Position } from '../../schemas/errors.ts';
 
 /** UTF-16 places, `to` exclusive. */
@@ -50,12 +51,6 @@ export class Source {
 
   /** The last line that starts at or before `at`. */
   #findLine(at: number): number {
-    let [low, high] = [0, this.#lineStarts.length - 1];
-    while (low < high) {
-      const middle = (low + high + 1) >> 1;
-      if ((this.#lineStarts[middle] ?? 0) <= at) low = middle;
-      else high = middle - 1;
-    }
-    return low;
+    return countLeading(this.#lineStarts.length, (i) => (this.#lineStarts[i] ?? 0) <= at) - 1;
   }
 }

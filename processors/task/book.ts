@@ -3,7 +3,9 @@
 // Hot path. Prices and sizes are integers scaled to the largest number of decimals, in two sorted arrays a side with the best level at the end,
 // because most changes are near the top. Larger keys are better: the key is `price` for bids, `-price` for asks.
 // The book is plain data, mutated in place.
+
 import type { FullSides } from '../../ingest/venues/shared/book-sync.ts';
+import { countLeading } from '../../schemas/binary-search.ts';
 import { divide, multiply, subtract } from '../../schemas/decimals.ts';
 import { BANDS, type Band } from '../../schemas/layers/book-bands.ts';
 import type { Digits, Level, ListingValues } from '../../schemas/records.ts';
@@ -79,16 +81,8 @@ export const applyUpdate = (book: Book, levels: BookLevelsIn): void => {
 };
 
 /** Index of the first key at or above `key`. */
-const findPlace = (keys: readonly number[], key: number): number => {
-  let low = 0;
-  let high = keys.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if ((keys[middle] as number) < key) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-};
+const findPlace = (keys: readonly number[], key: number): number =>
+  countLeading(keys.length, (i) => (keys[i] as number) < key);
 
 /** `sign` turns a price into a key: asks are stored negated. */
 const setLevels = (side: BookSide, scaled: readonly number[], sign: 1 | -1): void => {

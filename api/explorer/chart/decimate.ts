@@ -1,5 +1,6 @@
 // As many points as a line needs on so many columns of pixels: of each column the first, the lowest, the highest and the last, so that what is
 // drawn is what all points would draw; a hole ends one run of points, and the next begins after it.
+import { countLeading } from '../../../schemas/binary-search.ts';
 
 /** Places of points that are joined by a line, in their order. */
 type Run = readonly number[];
@@ -11,15 +12,7 @@ export type Columns = {
 };
 
 /** First place whose instant is not before `ms`. */
-const findFirstFrom = (xs: readonly number[], ms: number): number => {
-  let [low, high] = [0, xs.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((xs[middle] ?? 0) < ms) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-};
+const findFirstFrom = (xs: readonly number[], ms: number): number => countLeading(xs.length, (i) => (xs[i] ?? 0) < ms);
 
 type Bucket = { column: number; first: number; low: number; high: number; last: number };
 

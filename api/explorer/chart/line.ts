@@ -1,4 +1,5 @@
 // A layer's history as a line with its holes: nothing is interpolated, every row without a figure is a hole with its reason.
+import { countLeading } from '../../../schemas/binary-search.ts';
 import type { Reading } from '../board/reading.ts';
 import { describeReason, formatReason } from '../board/reason-words.ts';
 
@@ -87,13 +88,11 @@ export const findHole = ({ holes }: Pick<Line, 'holes'>, ms: number): Hole | nul
 
 /** Place of the point nearest to an instant; -1 of an empty line. */
 export const findNearestPoint = (xs: readonly number[], ms: number): number => {
-  let [low, high] = [0, xs.length - 1];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((xs[middle] ?? 0) < ms) low = middle + 1;
-    else high = middle;
-  }
-  const before = low - 1;
-  if (before >= 0 && ms - (xs[before] ?? 0) <= (xs[low] ?? 0) - ms) return before;
-  return low < xs.length ? low : -1;
+  const last = xs.length - 1;
+  const next = Math.min(
+    last,
+    countLeading(xs.length, (i) => (xs[i] ?? 0) < ms),
+  );
+  const before = next - 1;
+  return before >= 0 && ms - (xs[before] ?? 0) <= (xs[next] ?? 0) - ms ? before : next;
 };

@@ -1,4 +1,5 @@
 // One listing's simulated order book: exact integers, never crossed, with every change since the last diff and its inverse.
+import { countLeading } from '../../../schemas/binary-search.ts';
 import { formatPlain } from './figures.ts';
 import { computeFnv1a, type Random } from './random.ts';
 
@@ -40,14 +41,7 @@ export function hashElement(side: Side, price: string, size: string): number {
 
 /** First index whose level is at least as good as `price`; `sign` +1 for bids (best is highest), -1 for asks. */
 function findPosition(prices: readonly number[], price: number, sign: 1 | -1): number {
-  let low = 0;
-  let high = prices.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (((prices[middle] ?? 0) - price) * sign < 0) low = middle + 1;
-    else high = middle;
-  }
-  return low;
+  return countLeading(prices.length, (i) => ((prices[i] ?? 0) - price) * sign < 0);
 }
 
 /** Away from the mid, as a multiplier of a distance. */
