@@ -121,8 +121,13 @@ const renderHitList = (query: string, found: Found): Content =>
       )}
     </ol>`;
 
+/** Texts for programs, which a page of any origin may read: the API leads to them (N-13). */
 const sendText = (reply: FastifyReply, type: string, text: string): FastifyReply =>
-  reply.header('cache-control', CACHING).type(`${type}; charset=utf-8`).send(text);
+  reply
+    .header('cache-control', CACHING)
+    .header('access-control-allow-origin', '*')
+    .type(`${type}; charset=utf-8`)
+    .send(text);
 
 const wantsMarkdown = ({ request }: Exchange): boolean =>
   chooseMediaType(request.headers.accept, ['text/html', 'text/markdown']) === 'text/markdown';

@@ -96,6 +96,8 @@ t.test('each page is also Markdown, by its address and by Accept; the texts for 
   const llms = await get('/llms.txt');
   const full = await get('/llms-full.txt');
   t.match(llms.headers['content-type'], 'text/plain');
+  for (const { headers } of [llms, full, await get('/docs/start.md')])
+    t.equal(headers['access-control-allow-origin'], '*', 'a page of any origin may read it (N-13, OP-01)');
   for (const { slug, title, markdown } of pages) {
     const twin = await get(`/docs/${slug}.md`);
     t.match(twin.headers['content-type'], 'text/markdown');
