@@ -1,4 +1,5 @@
 // The 402 challenge of every payable endpoint, read by the libraries that clients and catalogues read it with (P-01, N-13).
+import { readFileSync } from 'node:fs';
 import {
   extractDiscoveryInfo,
   validateDiscoveryExtension,
@@ -19,6 +20,9 @@ import { market, TERMS, testApp } from '../../support/apps/live-fixture.ts';
 
 const PAYABLE = OPERATIONS.filter(({ price }) => price !== null);
 const MOST_CHARACTERS = 4_096;
+/** The buffer for the headers of an answer that docs/deployment.md asks of a proxy. */
+const MANUAL = readFileSync(new URL('../../../docs/deployment.md', import.meta.url), 'utf8');
+const PROXY_BUFFER = Number(/`proxy_buffer_size (\d+)k`/.exec(MANUAL)?.[1]) * 1_024;
 /** As long as addresses of services get. */
 const BASE_URL = 'https://market-data.staging.europe-west.example.com';
 
@@ -57,6 +61,10 @@ t.test('the challenge of every payable endpoint fits a header and describes the 
     t.equal(answer.statusCode, 402, path);
     const header = String(answer.headers['payment-required']);
     t.ok(header.length <= MOST_CHARACTERS, `${path}: ${header.length} characters`);
+    const bytes = Object.entries(answer.headers)
+      .map(([name, value]) => `${name}: ${value}\r\n`)
+      .join('').length;
+    t.ok(bytes > header.length && bytes <= PROXY_BUFFER, `${path}: ${bytes} bytes of headers`);
     t.match(header, /^[A-Za-z0-9+/]+={0,2}$/, 'base64 of the standard alphabet');
     t.equal(Buffer.from(header, 'base64').toString(), answer.body, 'header and body are the same bytes');
     const { accepts, extensions } = answer.json<Challenge>();
