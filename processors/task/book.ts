@@ -3,7 +3,6 @@
 // Hot path. Prices and sizes are integers scaled to the largest number of decimals, in two sorted arrays a side with the best level at the end,
 // because most changes are near the top. Larger keys are better: the key is `price` for bids, `-price` for asks.
 // The book is plain data, mutated in place.
-
 import type { FullSides } from '../../ingest/venues/shared/book-sync.ts';
 import { countLeading } from '../../schemas/binary-search.ts';
 import { divide, multiply, subtract } from '../../schemas/decimals.ts';
