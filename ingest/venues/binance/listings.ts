@@ -24,6 +24,7 @@ import {
   readText,
 } from '../shared/wire.ts';
 import { listPriceCandleSymbols } from './budget.ts';
+import { readAnswer } from './mapping.ts';
 import { isDated, type Market, toPair } from './symbols.ts';
 
 /** Hours by venue symbol, from the scope's fundingInfo; absent before its first answer. Null: adjusted, to an unknown interval. */
@@ -50,7 +51,7 @@ export const mapReference = (venue: string, state: ReferenceState, message: Venu
 };
 
 const toFundingHours = (body: unknown): FundingHours =>
-  readEntries<number | null>(readList(body, 'fundingInfo'), ({ symbol, fundingIntervalHours }) => {
+  readEntries<number | null>(readList(readAnswer(body), 'fundingInfo'), ({ symbol, fundingIntervalHours }) => {
     const hours = readOrElse(
       () => readCountOrNull(fundingIntervalHours, 'fundingIntervalHours'),
       // Adjusted, to hours that cannot be read: not the usual eight.
@@ -70,7 +71,7 @@ type Source = {
 };
 
 const toListings = (body: unknown, source: Source): ListingRows => {
-  const answer = readFields(body, 'exchangeInfo');
+  const answer = readFields(readAnswer(body), 'exchangeInfo');
   const venue_ts = readMsOrNull(answer.serverTime, 'serverTime');
   const rows = { rows: readList(answer.symbols, 'symbols'), name: 'symbol' };
   const read = (symbol: Fields): ListingRecord | null => {

@@ -2,7 +2,7 @@
 import type { Digits, Micros, NormalisedRecord } from '../../../schemas/records.ts';
 import { VenueError } from '../contract/listings.ts';
 import type { MapContext, Mapped } from '../contract/mapping.ts';
-import { type Fields, readAmountOrNull, readMsOrNull, readText } from '../shared/wire.ts';
+import { type Fields, isFields, makeRefusal, readAmountOrNull, readMsOrNull, readText } from '../shared/wire.ts';
 import { isDated, type Market, toMarket } from './symbols.ts';
 
 export type MessageSource = {
@@ -19,6 +19,12 @@ export type MessageSource = {
 };
 
 export type Mapper = (element: Fields, source: MessageSource) => readonly Mapped[];
+
+/** The body of an answer. Throws a refusal when the venue refuses the request. */
+export const readAnswer = (body: unknown): unknown => {
+  if (isFields(body) && typeof body.code === 'number' && 'msg' in body) throw makeRefusal(String(body.msg));
+  return body;
+};
 
 /** Symbol of an element, null when the instrument is not perpetual. */
 export const readSymbol = (value: unknown): string | null => {

@@ -41,6 +41,7 @@ import {
 import {
   type Mapper,
   type MessageSource,
+  readAnswer,
   readAskedSymbol,
   readStamp,
   readSymbol,
@@ -94,8 +95,8 @@ const mapElement = (element: unknown, source: MessageSource): readonly Mapped[] 
 };
 
 /** Maps an answer to a known request. */
-const mapAnswer = (body: unknown, source: MessageSource & { readonly endpoint: string }): readonly Mapped[] => {
-  if (isFields(body) && typeof body.code === 'number' && 'msg' in body) throw makeRefusal(String(body.msg));
+const mapAnswer = (answer: unknown, source: MessageSource & { readonly endpoint: string }): readonly Mapped[] => {
+  const body = readAnswer(answer);
   const candles = CANDLE_ENDPOINTS[source.endpoint];
   if (candles) return mapKlines(body, source, candles);
   const mapper = ANSWERS.get(source.endpoint);

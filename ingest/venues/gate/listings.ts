@@ -17,7 +17,7 @@ import {
   readRuleOrNull,
   readText,
 } from '../shared/wire.ts';
-import { readInterval, readSeconds } from './mapping.ts';
+import { readAnswer, readInterval, readSeconds } from './mapping.ts';
 import { isPerpetual, MARKETS, type Market } from './symbols.ts';
 
 /** `contracts` is a whole market; `contracts/BTC_USDT` is a scope of its own. */
@@ -27,11 +27,14 @@ export const mapReference = (_state: ReferenceState, message: VenueMessage): Ref
   const [, settled, name] = /\/futures\/([a-z0-9]+)\/contracts(?:\/([^/]+))?$/.exec(path) ?? [];
   const market = MARKETS.find((one) => one === settled);
   if (market === undefined) return null;
-  return readMessage(message.payload, (body) => ({
-    scope: name === undefined ? market : `${market}/${name}`,
-    ...toListings(name === undefined ? readList(body, 'contracts') : [body], { market, message }),
-    elements: () => splitElements(message.payload, 'name'),
-  }));
+  return readMessage(message.payload, (answer) => {
+    const body = readAnswer(answer);
+    return {
+      scope: name === undefined ? market : `${market}/${name}`,
+      ...toListings(name === undefined ? readList(body, 'contracts') : [body], { market, message }),
+      elements: () => splitElements(message.payload, 'name'),
+    };
+  });
 };
 
 type Source = { readonly market: Market; readonly message: VenueMessage };

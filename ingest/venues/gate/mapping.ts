@@ -2,7 +2,15 @@
 import type { Micros } from '../../../schemas/records.ts';
 import type { Mapped } from '../contract/mapping.ts';
 import { bindMapped } from '../shared/mapped.ts';
-import { type Fields, isAbsent, makeBadFrame, readCountOrNull, readMsOrNull } from '../shared/wire.ts';
+import {
+  type Fields,
+  isAbsent,
+  isFields,
+  makeBadFrame,
+  makeRefusal,
+  readCountOrNull,
+  readMsOrNull,
+} from '../shared/wire.ts';
 
 export const toMapped = bindMapped('gate');
 
@@ -11,6 +19,12 @@ export type Source = { readonly receivedAt: Micros; readonly query: URLSearchPar
 
 /** Maps the `result` of a frame; its envelope has the stamp of sending. */
 export type Frame = (result: unknown, envelope: Fields, source: Source) => readonly Mapped[];
+
+/** The body of an answer. Throws a refusal when the venue refuses the request. */
+export const readAnswer = (body: unknown): unknown => {
+  if (isFields(body) && typeof body.label === 'string') throw makeRefusal(body.label);
+  return body;
+};
 
 /** 2100-01-01, the end of our range (N-03), in seconds. */
 const LATEST_SECONDS = 4_102_444_800;

@@ -29,7 +29,7 @@ import {
   readText,
 } from '../shared/wire.ts';
 import { mapBookAnswer, mapDiff, mapOldBook, mapStream } from './books.ts';
-import { type Frame, readInterval, readSeconds, readSentAt, type Source, toMapped } from './mapping.ts';
+import { type Frame, readAnswer, readInterval, readSeconds, readSentAt, type Source, toMapped } from './mapping.ts';
 import { isPerpetual, toMarket } from './symbols.ts';
 
 const cutLevels = createCutter({ names: ['b', 'a', 'bids', 'asks'], keys: ['p', 's'] });
@@ -56,8 +56,8 @@ const mapFrame = (body: unknown, source: Source): readonly Mapped[] => {
   return mapper === null ? noteUnread() : mapper(frame.result, frame, source);
 };
 
-const mapAnswer = (path: string | null, body: unknown, source: Source): readonly Mapped[] => {
-  if (isFields(body) && typeof body.label === 'string') throw makeRefusal(body.label);
+const mapAnswer = (path: string | null, answer: unknown, source: Source): readonly Mapped[] => {
+  const body = readAnswer(answer);
   if (path === null) throw new VenueError('VENUE_UNKNOWN_LISTING', 'the request of this answer is not known');
   const endpoint = /\/futures\/(?:usdt|usd1|btc)\/([a-z_]+)(?:\/[^/]+)?$/.exec(path)?.[1] ?? '';
   return ANSWERS.get(endpoint)?.(body, source) ?? [];

@@ -18,6 +18,7 @@ import {
   isFields,
   makeBadFrame,
   makeRefusal,
+  makeWords,
   NO_QUERY,
   parseRequest,
   readAmount,
@@ -287,7 +288,17 @@ const toTrades = (
   return [trade, toMapped(subject, 'liquidation', liquidation)];
 };
 
-/** Executions of the market history: the taker's order has the side. */
+/** Types of an order in the market history, by the types of trades in the feed. */
+const ORDER_TYPES = makeWords({
+  Liquidation: 'liquidation',
+  PartialLiquidation: 'liquidation',
+  CoveredLiquidation: 'liquidation',
+  Assignment: 'assignment',
+  HedgeAssignment: 'assignment',
+  Unwind: 'unwind',
+});
+
+/** Executions of the market history: the taker's order has the side and the type. */
 const mapExecutions: Mapper = (body, source) =>
   mapEach(readList(body.elements, 'elements'), (element) => {
     const event = readFields(readFields(element, 'element').event, 'event');
@@ -296,10 +307,11 @@ const mapExecutions: Mapper = (body, source) =>
     const order = readFields(execution.takerOrder, 'takerOrder');
     const side = typeof order.direction === 'string' ? order.direction.toLowerCase() : order.direction;
     const trade = { ...execution, side };
+    const typed = { ...trade, type: ORDER_TYPES[String(order.orderType)] };
     const stamped = { venueTs: readMsOrNull(execution.timestamp, 'timestamp'), element: trade };
     const subject = readSubject(order.tradeable, stamped, source);
     if (subject === null) return [];
-    return toTrades(subject, trade, { id: execution.uid, size: execution.quantity });
+    return toTrades(subject, typed, { id: execution.uid, size: execution.quantity });
   });
 
 const mapCandles: Mapper = (body, source) => {

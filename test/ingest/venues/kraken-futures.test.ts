@@ -187,6 +187,25 @@ t.test('answers give what they name; what names nobody is not read', (t) => {
     "executions: the taker's side",
   );
   t.equal(mapLine(NAUTILUS_REST, 7).length, 3);
+  const executed = lineOf(NAUTILUS_REST, 7).raw;
+  const typed = (orderType: string) =>
+    map(answer('GET /api/history/v3/market/PF_XBTUSD/executions', executed.replaceAll('"IoC"', `"${orderType}"`))).map(
+      ({ layer, values }) => [layer, (values as { readonly side?: string }).side],
+    );
+  for (const orderType of ['Liquidation', 'PartialLiquidation', 'CoveredLiquidation'])
+    t.same(
+      typed(orderType),
+      [
+        ['trade', 'sell'],
+        ['trade', 'buy'],
+        ['liquidation', 'short'],
+        ['trade', 'buy'],
+        ['liquidation', 'short'],
+      ],
+      `executions: ${orderType} of the taker is a liquidation too`,
+    );
+  for (const orderType of ['Assignment', 'HedgeAssignment', 'Unwind'])
+    t.same(typed(orderType), [['trade', 'sell']], `executions: ${orderType} hands a position over`);
   const asked = (path: string, file: string, line: number) =>
     map(answer(`GET https://futures.kraken.com/derivatives/api/v3/${path}`, lineOf(file, line).raw));
   t.same(

@@ -72,6 +72,55 @@ const ANSWERS: Readonly<Record<string, readonly (readonly [path: string, text: s
   okx: [['/api/v5/market/books', '{"code":"51001","msg":"Instrument ID does not exist","data":[]}']],
 };
 
+/** The same for requests of listings, whose answers are read for both listings and records. */
+const REFERENCES: typeof ANSWERS = {
+  aster: ['exchangeInfo', 'fundingInfo'].map((name) => [
+    `/fapi/v3/${name}`,
+    '{"code":-1003,"msg":"Too many requests"}',
+  ]),
+  binance: ['/fapi/v1', '/dapi/v1'].flatMap((base) => [
+    [`${base}/exchangeInfo`, '{"code":-1003,"msg":"Too many requests"}'] as const,
+    [`${base}/fundingInfo`, '{"code":-1003,"msg":"Too many requests"}'] as const,
+  ]),
+  bitget: [['/api/v3/market/instruments?category=USDT-FUTURES', '{"code":"40034","msg":"x","data":null}']],
+  bitmex: [['/api/v1/instrument/active', '{"error":{"message":"Rate limit exceeded","name":"RateLimitError"}}']],
+  bybit: [['/v5/market/instruments-info?category=linear', '{"retCode":10006,"retMsg":"Too many visits!","result":{}}']],
+  deribit: [['/api/v2/public/get_instruments', '{"jsonrpc":"2.0","error":{"message":"Invalid params","code":-32602}}']],
+  gate: ['contracts', 'contracts/BTC_USDT'].map((name) => [
+    `/api/v4/futures/usdt/${name}`,
+    '{"label":"TOO_MANY_REQUESTS","message":"Request Rate limit Exceeded"}',
+  ]),
+  htx: [['/linear-swap-api/v1/swap_contract_info', '{"status":"error","err_code":1332,"err_msg":"x","ts":1}']],
+  'kraken-futures': [['/derivatives/api/v3/instruments', '{"result":"error","error":"apiLimitExceeded"}']],
+  kucoin: [['/api/v1/contracts/active', '{"code":"429000","msg":"too many requests"}']],
+  mexc: [['/api/v1/contract/detail', '{"success":false,"code":510,"message":"Requests are too frequent"}']],
+  okx: [['/api/v5/public/instruments?instType=SWAP', '{"code":"50011","msg":"Too Many Requests","data":[]}']],
+};
+
+const catchFault = (run: () => unknown): readonly unknown[] => {
+  try {
+    run();
+    return [];
+  } catch (error) {
+    return [error];
+  }
+};
+
+for (const [id, answers] of Object.entries(REFERENCES))
+  t.test(`${id}: a refused request of listings is a refusal, and nothing else`, (t) => {
+    const venue = venues.get(id);
+    for (const [request, text] of answers) {
+      const message = { kind: 'response' as const, received_at: 1, request, payload: Buffer.from(text) };
+      const faults = [
+        ...catchFault(() => venue?.mapReference({}, message)),
+        ...catchFault(() => venue?.map({}, message, { listings: new Map() })),
+      ];
+      t.not(faults.length, 0, request);
+      for (const fault of faults) t.ok(fault instanceof VenueRefusal, `${request}: ${String(fault)}`);
+    }
+    t.end();
+  });
+
 for (const [id, answers] of Object.entries(ANSWERS))
   t.test(`${id}: an answer that refuses is a refusal`, (t) => {
     for (const [request, text] of answers) {
