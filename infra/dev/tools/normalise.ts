@@ -169,7 +169,9 @@ class Session {
   readonly venue: Venue;
   readonly #form: BookForm;
   readonly #reference: ReferenceState = {};
+  /** What the open connections told, and what answers told, which is no connection's. */
   #state: MapState = {};
+  readonly #answered: MapState = {};
   readonly #listings = new Map<string, ListingRecord>();
   readonly #books: RecordedBooks;
   /** Addresses of the connections opened so far. */
@@ -184,7 +186,7 @@ class Session {
   /** A connection was opened. Where its address was open before, what that connection had told no longer holds: state is one connection's. */
   open(url: string): void {
     if (this.#opened.has(url)) {
-      this.#state = {};
+      this.#state = { ...this.#answered };
       this.#books.dropStreamed();
     }
     this.#opened.add(url);
@@ -206,7 +208,10 @@ class Session {
 
   /** `count`: records read, of which an assembled book may print none. */
   #readMapped(message: ReadMessage, faults: VenueError[]): { printed: readonly Printed[]; count: number } {
-    const mapped = attempt(() => this.venue.map(this.#state, message, { listings: this.#listings }), faults);
+    const isAnswer = message.kind === 'response';
+    const state = isAnswer ? this.#answered : this.#state;
+    const mapped = attempt(() => this.venue.map(state, message, { listings: this.#listings }), faults);
+    if (isAnswer) Object.assign(this.#state, this.#answered);
     const part = faults.find((fault) => fault instanceof UnreadablePart);
     for (const fault of faults) if (fault instanceof LostChange) for (const of of fault.symbols) this.#books.lose(of);
     const readable = mapped ?? part?.mapped ?? [];

@@ -161,7 +161,8 @@ type WholeLine = {
 
 /** Printed lines without their source. */
 const OPEN = { kind: 'ws', dir: 'open', url: 'wss://venue', raw: '' };
-const toLine = (raw: unknown): unknown => (raw === OPEN ? raw : { kind: 'ws', dir: 'in', raw: JSON.stringify(raw) });
+const isLine = (raw: unknown): boolean => typeof raw === 'object' && raw !== null && 'dir' in raw;
+const toLine = (raw: unknown): unknown => (isLine(raw) ? raw : { kind: 'ws', dir: 'in', raw: JSON.stringify(raw) });
 
 const read = async (id: string, assembled: boolean, messages: readonly unknown[]): Promise<readonly string[]> => {
   const venue = venues.get(id);
@@ -292,3 +293,18 @@ t.test(
     }
   },
 );
+
+t.test('and but for what answers tell: names of coins outlive a connection (D-251, D-252)', async (t) => {
+  const meta = {
+    kind: 'rest',
+    dir: 'in',
+    url: null,
+    raw: JSON.stringify({ universe: [{ name: 'BTC', szDecimals: 5 }] }),
+  };
+  const contexts = { channel: 'allDexsAssetCtxs', data: { ctxs: [['', [{ markPx: '42000' }]]] } };
+  const marks = async (messages: readonly unknown[]): Promise<readonly string[]> =>
+    (await read('hyperliquid', false, messages)).filter((line) => line.startsWith('{"layer":"mark"'));
+  const [mark] = await marks([OPEN, meta, contexts]);
+  t.match(mark, '"venue_symbol":"BTC"');
+  t.strictSame(await marks([OPEN, meta, contexts, OPEN, contexts]), [mark, mark]);
+});
