@@ -8,7 +8,7 @@ const SLACK = 64;
 const BYTES_A_FIGURE = 8;
 /** About, with their place in the map. */
 const BYTES_OF_DIGITS = 100;
-/** Newest periods whose digits, and instants of coming, are kept: only those of the newest usable one are looked at, which lies at most 100 s back. */
+/** Newest periods whose instants of coming, and digits if they are no quantities, are kept: only those of the newest usable one are looked at, which lies at most 100 s back. */
 const NEWEST_PERIODS = 8;
 
 /** The value of a row for one period. */
@@ -64,9 +64,10 @@ export class Column {
   #received: Float64Array;
   #recorded: Float64Array | null;
   #units: Uint8Array | null;
+  /** Of every period in a column of quantities, because conversions start from them; else of the newest periods. */
   readonly #digits = new Map<number, Digits>();
-  /** Digits of every period of a column of quantities: conversions start from them. */
-  readonly #exact: Map<number, Digits> | null;
+  /** The newest period of which something was put. */
+  #newest = Number.NEGATIVE_INFINITY;
   /** When the first candle of a period came: a later one of the period replaces its figures, not this (H-13). */
   readonly #came = new Map<number, Micros>();
   readonly #last: number;
@@ -83,7 +84,6 @@ export class Column {
     this.#received = makeNone(room);
     this.#recorded = isSampled || isQuantity ? makeNone(room) : null;
     this.#units = isQuantity ? new Uint8Array(room) : null;
-    this.#exact = isQuantity ? new Map() : null;
   }
 
   /** Every period from here on is known; what lies before must be loaded. */
@@ -93,7 +93,7 @@ export class Column {
 
   get bytes(): number {
     const figures = this.#kept().length * this.#values.length * BYTES_A_FIGURE;
-    return figures + (this.#units?.length ?? 0) + (this.#exact?.size ?? 0) * BYTES_OF_DIGITS;
+    return this.#units === null ? figures : figures + this.#units.length + this.#digits.size * BYTES_OF_DIGITS;
   }
 
   /**
@@ -104,6 +104,7 @@ export class Column {
     const { value, received, recorded = Number.NaN, digits, unit = null, unitsDiffer = false } = element;
     if (period < this.#first || period > this.#last) return;
     if (period - this.#first >= this.#values.length) this.#moveTo(period);
+    this.#newest = Math.max(this.#newest, period);
     const i = period - this.#first;
     const held = this.#received[i] as number;
     if (held > received && !this.#keepsLastRow) return;
@@ -116,25 +117,20 @@ export class Column {
   }
 
   #keepDigits(period: number, digits: Digits | undefined): void {
-    if (digits === undefined) {
-      this.#digits.delete(period);
-      this.#exact?.delete(period);
-      return;
-    }
-    keepNewest(this.#digits, period, digits);
-    this.#exact?.set(period, digits);
+    if (digits === undefined) this.#digits.delete(period);
+    else if (this.#units === null) keepNewest(this.#digits, period, digits);
+    else this.#digits.set(period, digits);
   }
 
-  /** The figure of a period where its double does not give it back; null where it does, or there is none. */
+  /** The figure of one of the newest periods where its double does not give it back; null where it does, or there is none. */
   digitsOf(period: number): Digits | null {
-    return this.#digits.get(period) ?? null;
+    return period > this.#newest - NEWEST_PERIODS ? (this.#digits.get(period) ?? null) : null;
   }
 
   /** As `copy`, of the digits of quantities that a double does not give back; null when there are none. */
   copyDigits(last: number, count: number): readonly (Digits | null)[] | null {
-    const exact = this.#exact;
-    if (exact === null || exact.size === 0) return null;
-    return Array.from({ length: count }, (_, i) => exact.get(last - count + 1 + i) ?? null);
+    if (this.#units === null || this.#digits.size === 0) return null;
+    return Array.from({ length: count }, (_, i) => this.#digits.get(last - count + 1 + i) ?? null);
   }
 
   #noteComing(period: number, { received, recorded, cameAt = recorded }: PeriodValue): void {
@@ -213,6 +209,6 @@ export class Column {
     this.#units?.copyWithin(0, by);
     this.#units?.fill(0, this.#units.length - by);
     this.#first += step;
-    if (this.#exact !== null) forgetBefore(this.#exact, this.#first);
+    forgetBefore(this.#digits, this.#first);
   }
 }
