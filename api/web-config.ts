@@ -1,5 +1,4 @@
 // Settings of the process of the account site and of sign-in.
-
 import { PG_TLS_HINT } from '../infra/runtime/postgres/connection.ts';
 import type { ConfigSpec } from '../infra/runtime/process/config.ts';
 import { METRICS_CONFIG } from '../infra/runtime/process/metrics.ts';

@@ -1,5 +1,4 @@
 // Settings of the collector process, and the checks of what they name.
-
 import { KAFKA_CONFIG } from '../infra/runtime/kafka/settings.ts';
 import { type ConfigSpec, type Environment, readConfig } from '../infra/runtime/process/config.ts';
 import { METRICS_CONFIG } from '../infra/runtime/process/metrics.ts';

@@ -1,5 +1,4 @@
 // Settings of the processors' process.
-
 import { KAFKA_CONFIG } from '../infra/runtime/kafka/settings.ts';
 import { PG_TLS_HINT } from '../infra/runtime/postgres/connection.ts';
 import type { ConfigSpec } from '../infra/runtime/process/config.ts';

@@ -1,5 +1,4 @@
 // The processors' process: tasks over raw partitions, and the sink into QuestDB. Reads its configuration, starts, stops.
-
 import { ensureTopics, type KafkaHandle, openKafka } from '../infra/runtime/kafka/kafka.ts';
 import { loadKafkaSecurity } from '../infra/runtime/kafka/settings.ts';
 import { listTopicSpecs } from '../infra/runtime/kafka/topics.ts';
@@ -18,7 +17,7 @@ import { createProcessorMetrics } from './metrics.ts';
 import { restoreTopics } from './restore-topics.ts';
 import { startTasks } from './runner/tasks.ts';
 import { createSinkMetrics } from './sinks/metrics.ts';
-import { startSink } from './sinks/questdb.ts';
+import { startSink } from './sinks/sink.ts';
 
 countBuffersAsHeap();
 

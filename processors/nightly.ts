@@ -1,5 +1,4 @@
 // The nightly runner: runs each step of each day when it is due, or one by hand (`npm run nightly`).
-
 import { POSTGRES_AWAY, watchReachable } from '../infra/runtime/network/reachable.ts';
 import { canWrite } from '../infra/runtime/postgres/postgres.ts';
 import { type Environment, readConfig } from '../infra/runtime/process/config.ts';

@@ -1,5 +1,4 @@
 // The limits that a 429 may name, its headers and text, and the refusal as an error (AC-03).
-
 import { ServiceError } from '../../schemas/errors.ts';
 import { formatCount } from './counts.ts';
 

@@ -1,5 +1,4 @@
 // The items of a history answer: listing by listing, layer by layer, as the bytes that are sent and hashed (H-05 to H-08, H-16).
-
 import { formatDuration } from '../../schemas/durations.ts';
 import { makeServiceError } from '../../schemas/errors.ts';
 import { formatInstant, MICROS_PER_SECOND } from '../../schemas/instants.ts';

@@ -1,5 +1,4 @@
 // Statements over stored history: rows of windows, of periods, as of instants, and alive spans of connections. Each has a total order.
-
 import { watchReachable } from '../../infra/runtime/network/reachable.ts';
 import { isUnconnected } from '../../infra/runtime/postgres/connection.ts';
 import { Turns } from '../../infra/runtime/process/turns.ts';

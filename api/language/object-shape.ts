@@ -1,5 +1,4 @@
 // Shapes of JSON objects read by hand: members known and required, lists with their lengths, kinds of values (DQL-08, DQL-34h).
-
 import { findNearest } from '../../schemas/errors.ts';
 import type { JsonObject } from '../../schemas/json-object.ts';
 import { formatCount } from '../contract/counts.ts';

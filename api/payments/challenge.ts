@@ -1,5 +1,4 @@
 // The 402 answer: what a call costs, what plans cost, how to pay, and what was wrong with the payment that was presented (P-01, P-03, P-05).
-
 import type { Call, Price, Refused } from '../access/call.ts';
 import { formatCount } from '../contract/counts.ts';
 import { makeLimitHeaders } from '../contract/limits.ts';

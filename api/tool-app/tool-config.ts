@@ -1,5 +1,4 @@
 // Settings of the tool server, beside the data API and over standard input, and its start in the process of the data API.
-
 import { listenOn } from '../../infra/runtime/network/listen.ts';
 import type { Config, ConfigSpec } from '../../infra/runtime/process/config.ts';
 import type { Logger } from '../../infra/runtime/process/log.ts';

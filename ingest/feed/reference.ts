@@ -1,5 +1,4 @@
 // Requests a venue's listings, writes each answer to every shard and folds the answers into the known listings.
-
 import type { Logger } from '../../infra/runtime/process/log.ts';
 import { type Backoff, createBackoff } from '../../infra/runtime/time/backoff.ts';
 import { pauseUnlessAborted } from '../../infra/runtime/time/pause.ts';

@@ -1,5 +1,4 @@
 // REST requests of a collector: most urgent first, within the venue's weight, with a deadline and a size limit; Retry-After is honoured.
-
 import { LIMITS } from '../../infra/runtime/kafka/topics.ts';
 import { fetchBytes, type HttpAnswer } from '../../infra/runtime/network/fetch-bytes.ts';
 import { type Burst, URGENCIES, type Urgency } from '../venues/contract/feed.ts';

@@ -17,7 +17,7 @@ const SETTLE_MS = 8_000;
 /** The minimum of any restart: Node's start and the loading of the process's modules (measured by running its parts' imports). */
 const measureBareStartMs = (): number => {
   const began = performance.now();
-  const parts = ['processors/runner/tasks.ts', 'processors/sinks/questdb.ts', 'ingest/venues/index.ts'].map(
+  const parts = ['processors/runner/tasks.ts', 'processors/sinks/sink.ts', 'ingest/venues/index.ts'].map(
     (file) => `import(${JSON.stringify(join(PROJECT_ROOT, file))})`,
   );
   spawnSync(process.execPath, [

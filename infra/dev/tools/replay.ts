@@ -6,7 +6,7 @@ import { venues } from '../../../ingest/venues/index.ts';
 import { createProcessorMetrics } from '../../../processors/metrics.ts';
 import { startTasks } from '../../../processors/runner/tasks.ts';
 import { createSinkMetrics } from '../../../processors/sinks/metrics.ts';
-import { startSink } from '../../../processors/sinks/questdb.ts';
+import { startSink } from '../../../processors/sinks/sink.ts';
 import { codecs } from '../../../schemas/avro/codec.ts';
 import type { Micros } from '../../../schemas/records.ts';
 import { describeError } from '../../../schemas/thrown.ts';

@@ -21,7 +21,7 @@ import { createRowSender, type RowSender } from '../../../infra/runtime/questdb/
 import { createTable, formatSchema } from '../../../processors/sinks/ddl.ts';
 import { ensureTables, type Sql, TableMismatch } from '../../../processors/sinks/ensure-tables.ts';
 import { createSinkMetrics } from '../../../processors/sinks/metrics.ts';
-import { type RunningSink, startSink } from '../../../processors/sinks/questdb.ts';
+import { type RunningSink, startSink } from '../../../processors/sinks/sink.ts';
 import { TABLES, type TableSpec } from '../../../processors/sinks/tables.ts';
 import { codecs } from '../../../schemas/avro/codec.ts';
 import { LAYERS } from '../../../schemas/layers/readings.ts';

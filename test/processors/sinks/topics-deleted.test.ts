@@ -7,7 +7,7 @@ import { createLog } from '../../../infra/runtime/process/log.ts';
 import { openQuestdbReader } from '../../../infra/runtime/questdb/reader.ts';
 import { createRowSender } from '../../../infra/runtime/questdb/row-sender.ts';
 import { createSinkMetrics } from '../../../processors/sinks/metrics.ts';
-import { startSink } from '../../../processors/sinks/questdb.ts';
+import { startSink } from '../../../processors/sinks/sink.ts';
 import { codecs } from '../../../schemas/avro/codec.ts';
 import { toTableName } from '../../../schemas/tables.ts';
 import { nameTopics, type Row } from '../../../schemas/topics.ts';

@@ -1,5 +1,4 @@
 // The sink: writes final rows from `rows.<venue>` into QuestDB, then the history watermark, then the group's offsets (design section 7).
-
 import { endProcess } from '../../infra/runtime/kafka/client.ts';
 import {
   createPublisher,
