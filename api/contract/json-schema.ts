@@ -14,7 +14,7 @@ export type Shape = {
   readonly properties?: Readonly<Record<string, Shape>>;
   readonly patternProperties?: Readonly<Record<string, Shape>>;
   readonly propertyNames?: Shape;
-  readonly additionalProperties?: boolean;
+  readonly additionalProperties?: boolean | Shape;
   readonly required?: readonly string[] | undefined;
   readonly examples?: readonly unknown[];
   readonly default?: unknown;

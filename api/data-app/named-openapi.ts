@@ -78,6 +78,20 @@ class Names {
   }
 }
 
+/**
+ * A shape as makers of clients read it: they type the values of a map by `additionalProperties` and not by a pattern that every name
+ * has, and those for Go and Rust take a number without a format for one of 32 bits.
+ */
+const printShape = (shape: Shape): Shape => {
+  const { patternProperties, ...printed } = withParts(shape, printShape);
+  const [values] = Object.values(patternProperties ?? {});
+  return {
+    ...printed,
+    ...(values === undefined ? {} : { additionalProperties: values }),
+    ...(printed.type === 'number' ? { format: 'double' } : {}),
+  };
+};
+
 /** `candle_rows` as `CandleRows`. */
 export const toPascal = (name: string): string =>
   name.replaceAll(/(?:^|_)([a-z])/g, (_, first: string) => first.toUpperCase());
@@ -139,7 +153,7 @@ const nameContent = (content: Content, names: Names): Content => {
   const schema = findSchema(content);
   return schema === undefined
     ? content
-    : { ...content, [JSON_TYPE]: { ...content[JSON_TYPE], schema: names.refer(schema) } };
+    : { ...content, [JSON_TYPE]: { ...content[JSON_TYPE], schema: printShape(names.refer(schema)) } };
 };
 
 const nameItem = (item: PathItem, names: Names): PathItem => {
@@ -148,7 +162,7 @@ const nameItem = (item: PathItem, names: Names): PathItem => {
     ...item,
     ...(parameters === undefined
       ? {}
-      : { parameters: parameters.map((one) => ({ ...one, schema: names.refer(one.schema) })) }),
+      : { parameters: parameters.map((one) => ({ ...one, schema: printShape(names.refer(one.schema)) })) }),
     ...(requestBody === undefined
       ? {}
       : { requestBody: { ...requestBody, content: nameContent(requestBody.content, names) } }),
@@ -171,6 +185,7 @@ export const makeNamedOpenApi = (options: OpenApiOptions): OpenApi => {
     Object.fromEntries(Object.entries(methods).map(([method, item]) => [method, nameItem(item, names)])),
   ]);
   const { components } = document;
-  const schemas = { ...components.schemas, ...names.schemas, StreamEvent: STREAM_EVENT };
+  const printed = Object.entries(names.schemas).map(([name, shape]) => [name, printShape(shape)]);
+  const schemas = { ...components.schemas, ...Object.fromEntries(printed), StreamEvent: STREAM_EVENT };
   return { ...document, paths: Object.fromEntries(named), components: { ...components, schemas } } as OpenApi;
 };

@@ -51,15 +51,14 @@ class Printer {
   }
 
   type(schema: Shape): string {
-    const { $ref, anyOf, allOf, enum: values, patternProperties, properties, items, type } = schema;
+    const { $ref, anyOf, allOf, enum: values, additionalProperties: map, properties, items, type } = schema;
     if ($ref !== undefined) return this.reference(parseRefName($ref));
     if (schema.const !== undefined) return quoteValue(schema.const);
     if (values !== undefined) return values.map(quoteValue).join(' | ');
     if (anyOf !== undefined) return anyOf.map((part) => this.type(part)).join(' | ');
     if (allOf !== undefined) return allOf.map((part) => this.type(part)).join(' & ');
     if (items !== undefined) return this.list(schema, items);
-    const [map] = Object.values(patternProperties ?? {});
-    if (map !== undefined) return `{ readonly [name: string]: ${this.type(map)} }`;
+    if (typeof map === 'object') return `{ readonly [name: string]: ${this.type(map)} }`;
     if (properties !== undefined && Object.keys(properties).length === 0) return 'Record<string, never>';
     if (properties !== undefined) return `{\n${this.members(schema)}\n}`;
     return type === 'object' ? '{ readonly [name: string]: unknown }' : (SCALARS[type ?? ''] ?? 'unknown');

@@ -85,7 +85,7 @@ class Printer {
   }
 
   #type(schema: Shape, place: Place): string {
-    const { $ref, anyOf, items, type, properties, patternProperties } = schema;
+    const { $ref, anyOf, items, type, properties, additionalProperties: values } = schema;
     const named = (name: string): string => (place.isQuoted ? `"${name}"` : name);
     if ($ref !== undefined) return named(parseRefName($ref));
     if (schema.const !== undefined) return `Literal[${formatLiteral(schema.const)}]`;
@@ -99,8 +99,7 @@ class Printer {
       this.#object(place.name, schema, 'TypedDict');
       return named(place.name);
     }
-    const [values] = Object.values(patternProperties ?? {});
-    if (values !== undefined) return `dict[str, ${this.#type(values, place)}]`;
+    if (typeof values === 'object') return `dict[str, ${this.#type(values, place)}]`;
     return SCALARS.get(type ?? '') ?? 'Any';
   }
 

@@ -25,8 +25,45 @@ const inlined = (value: unknown): unknown => {
   return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, inlined(part)]));
 };
 
+/** A plain shape as it is served: values of a map without a pattern, figures with their width. */
+const served = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(served);
+  if (!isJsonObject(value)) return value;
+  const { patternProperties, ...rest } = value;
+  const [values] = Object.values((patternProperties ?? {}) as object);
+  const parts = Object.fromEntries(
+    Object.entries(rest).map(([name, part]) => [name, name === 'example' ? part : served(part)]),
+  );
+  return {
+    ...parts,
+    ...(values === undefined ? {} : { additionalProperties: served(values) }),
+    ...(value['type'] === 'number' ? { format: 'double' } : {}),
+  };
+};
+
+/** Every object of a document that has this member. */
+const havingMember = (value: unknown, member: string): readonly Readonly<Record<string, unknown>>[] => {
+  if (Array.isArray(value)) return value.flatMap((part) => havingMember(part, member));
+  if (!isJsonObject(value)) return [];
+  const parts = Object.entries(value).filter(([name]) => name !== 'example');
+  const inner = parts.flatMap(([, part]) => havingMember(part, member));
+  return Object.hasOwn(value, member) ? [value, ...inner] : inner;
+};
+
+t.test('makers of clients read the values of a map without a pattern, and a number as a double', (t) => {
+  t.same(havingMember(NAMED, 'patternProperties'), [], 'they type the values of additionalProperties alone');
+  const maps = havingMember(NAMED, 'additionalProperties').filter((one) => isJsonObject(one['additionalProperties']));
+  t.ok(maps.length > 30, `${maps.length} maps`);
+  const readings = havingMember(SCHEMAS['ListingReadings'], 'additionalProperties');
+  t.match(readings, [{ additionalProperties: { $ref: '#/components/schemas/Reading' } }]);
+  const numbers = havingMember(NAMED, 'type').filter(({ type }) => type === 'number');
+  t.ok(numbers.length > 0);
+  for (const number of numbers) t.equal(number['format'], 'double', 'for Go and Rust a number alone has 32 bits');
+  t.end();
+});
+
 t.test('a name refers to what was in its place, words included', (t) => {
-  t.same(inlined(NAMED.paths), PLAIN.paths);
+  t.same(inlined(NAMED.paths), served(PLAIN.paths));
   const { paths: _, components: __, ...named } = NAMED;
   const { paths: ___, components: ____, ...plain } = PLAIN;
   t.same(named, plain, 'and all the rest is the same');
