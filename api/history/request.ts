@@ -77,15 +77,17 @@ const findModeFaults = (input: Partial<Input>, spoilt: Spoilt): ApiError[] => {
   return [makeShapeFault('', message, 'Send exactly one of interval, at (or as_of), raw: true.')];
 };
 
-const findRangeFaults = ({ interval, raw, at, as_of, from, to }: Partial<Input>, spoilt: Spoilt): ApiError[] => {
-  const ranged = interval !== undefined || raw === true;
+const findRangeFaults = (input: Partial<Input>, spoilt: Spoilt): ApiError[] => {
+  const { raw, from, to } = input;
+  const isGiven = (name: 'interval' | 'at' | 'as_of'): boolean => input[name] !== undefined || spoilt.has(name);
+  const namesInstants = isGiven('at') || isGiven('as_of');
+  const ranged = input.interval !== undefined || raw === true || (isGiven('interval') && !namesInstants);
   const bounds = [
     ['from', from],
     ['to', to],
   ] as const;
   if (!ranged) {
-    if (spoilt.has('interval') || spoilt.has('raw')) return [];
-    if (at === undefined && as_of === undefined) return [];
+    if (!namesInstants || spoilt.has('interval') || spoilt.has('raw')) return [];
     return bounds.flatMap(([name, text]) =>
       text === undefined ? [] : [makeShapeFault(`/${name}`, `"${name}" does not apply to instants.`, `Omit ${name}.`)],
     );

@@ -415,7 +415,7 @@ t.test('a member with a fault inside is judged by what is left of it', async (t)
     ...['DQL_UNKNOWN_CURRENCY /where/quote/1', 'DQL_UNKNOWN_VENUE /where/venue/0'],
   ]);
   t.same(await readFaults('/v2/snapshots/history', { interval: '7s', from: 'x', where: { venue: 'nosuch' } }), [
-    ...['DQL_JSON_SCHEMA /from', 'DQL_JSON_SCHEMA /interval', 'DQL_UNKNOWN_VENUE /where/venue'],
+    ...['DQL_JSON_SCHEMA /from', 'DQL_JSON_SCHEMA /interval', 'DQL_JSON_SCHEMA /to', 'DQL_UNKNOWN_VENUE /where/venue'],
   ]);
   t.same(await readFaults('/v2/snapshots/history', { raw: true, colour: 1 }), [
     ...['DQL_JSON_SCHEMA /colour', 'DQL_JSON_SCHEMA /from', 'DQL_JSON_SCHEMA /to'],

@@ -544,6 +544,17 @@ t.test('faulty requests are refused with all faults at once', async (t) => {
   t.same(await faults({ raw: 'no', at: ['2026-01-15'] }), [400, 'DQL_JSON_SCHEMA /raw'], 'it may have meant false');
   t.same(await faults({ raw: 'yes' }), [400, 'DQL_JSON_SCHEMA /raw']);
   t.same(await faults({ interval: '10s' }), [400, 'DQL_JSON_SCHEMA /from', 'DQL_JSON_SCHEMA /to']);
+  t.same(
+    await faults({ interval: '7m' }),
+    [400, 'DQL_JSON_SCHEMA /from', 'DQL_JSON_SCHEMA /interval', 'DQL_JSON_SCHEMA /to'],
+    'a faulty interval needs its window too',
+  );
+  t.same(
+    await faults({ at: '2026-01-15', from: MINUTE.from }),
+    [400, 'DQL_JSON_SCHEMA /at', 'DQL_JSON_SCHEMA /from'],
+    'a faulty list of instants has no window either',
+  );
+  t.same(await faults({ as_of: 5, to: MINUTE.to }), [400, 'DQL_JSON_SCHEMA /as_of', 'DQL_JSON_SCHEMA /to']);
   t.same(await faults({ interval: '7m', from: MINUTE.from, to: MINUTE.to }), [400, 'DQL_JSON_SCHEMA /interval']);
   t.same(await faults({ interval: '10s', from: MINUTE.to, to: MINUTE.from }), [400, 'DQL_JSON_SCHEMA /to']);
   t.same(await faults({ at: ['2026-01-15', '2026-01-14'], from: '2026' }), [
