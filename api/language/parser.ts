@@ -39,7 +39,8 @@ class Parser {
     const stream = this.#stream;
     const query: Reading = { ...NO_CLAUSES, condition: null, repeated: [] };
     if (stream.isEnd) {
-      stream.faults.add('DQL_SYNTAX', { from: 0, to: 0 }, { message: 'The query is empty.', hint: CONDITION });
+      const place = { from: 0, to: stream.token.from };
+      stream.faults.add('DQL_SYNTAX', place, { message: 'The query is empty.', hint: CONDITION });
     }
     const seen = new Set<string>();
     if (!stream.isEnd && !stream.isClause) query.condition = this.#atTop(() => this.#readCondition());
