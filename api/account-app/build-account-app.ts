@@ -5,7 +5,8 @@ import formbody from '@fastify/formbody';
 import rateLimit from '@fastify/rate-limit';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Pool } from 'pg';
-import { answerConnect, finishAnswers, keepConnection, makeAppOptions } from '../../infra/runtime/network/http-app.ts';
+import { answerInTurn } from '../../infra/runtime/answer-turns.ts';
+import { finishAnswers, keepConnection, makeAppOptions } from '../../infra/runtime/network/http-app.ts';
 import { isOutOfService } from '../../infra/runtime/postgres/away.ts';
 import type { Logger } from '../../infra/runtime/process/log.ts';
 import { PasswordsBusy } from '../accounts/passwords.ts';
@@ -127,7 +128,7 @@ const addFailures = (app: FastifyInstance, site: Site): void => {
 export const buildAccountApp = async (deps: AccountAppDeps): Promise<{ app: FastifyInstance; site: Site }> => {
   const site = openSite(deps);
   const app = createApp(deps);
-  answerConnect(app.server);
+  answerInTurn(app);
   deps.watch?.(app);
   addHeaders(app, site.urls.account);
   await app.register(cookie);

@@ -4,7 +4,8 @@ import compress from '@fastify/compress';
 import cors from '@fastify/cors';
 import helmet from '@fastify/helmet';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import { answerConnect, finishAnswers, keepConnection, makeAppOptions } from '../../infra/runtime/network/http-app.ts';
+import { answerInTurn } from '../../infra/runtime/answer-turns.ts';
+import { finishAnswers, keepConnection, makeAppOptions } from '../../infra/runtime/network/http-app.ts';
 import type { ServiceError } from '../../schemas/errors.ts';
 import type { Call } from '../access/call.ts';
 import type { Account } from '../access/key-store.ts';
@@ -231,6 +232,7 @@ export const buildApp = async (deps: AppDeps): Promise<FastifyInstance> => {
     },
     clientErrorHandler: answerUnreadable(EXPOSED),
   }) as unknown as FastifyInstance;
+  answerInTurn(app);
   app.decorateRequest('receiptId', '');
   app.addHook('onRequest', async (request, reply) => {
     setReceipt(request, reply);
@@ -248,7 +250,6 @@ export const buildApp = async (deps: AppDeps): Promise<FastifyInstance> => {
   addOptions(app, methods);
   await addPlugins(app, deps.baseUrl);
   addHeadCheck(app);
-  answerConnect(app.server);
   addRouteCheck(app, methods);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));

@@ -2,7 +2,8 @@
 import cors from '@fastify/cors';
 import { ProtocolErrorCode } from '@modelcontextprotocol/server';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import { answerConnect, finishAnswers, keepConnection, makeAppOptions } from '../../infra/runtime/network/http-app.ts';
+import { answerInTurn } from '../../infra/runtime/answer-turns.ts';
+import { finishAnswers, keepConnection, makeAppOptions } from '../../infra/runtime/network/http-app.ts';
 import type { Logger } from '../../infra/runtime/process/log.ts';
 import { readPath, readQuery } from '../contract/request-url.ts';
 import { parseMessage } from './digits.ts';
@@ -147,7 +148,7 @@ export const buildToolApp = async (deps: ToolAppDeps): Promise<FastifyInstance> 
       sendRefused(reply as unknown as FastifyReply, refuseHost(request, deps) ?? NOTHING);
     },
   }) as unknown as FastifyInstance;
-  answerConnect(app.server);
+  answerInTurn(app);
   finishAnswers(app);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, async (_request: FastifyRequest, body: Buffer) => {

@@ -1,6 +1,5 @@
-// What the HTTP apps have in common: their options, how they end, and requests that Node or Fastify would not answer as the others.
-import { type Server, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
+// What the HTTP apps have in common: their options, how they end, and connections that Fastify would close.
+import type { Server, ServerResponse } from 'node:http';
 import { LogController } from 'fastify';
 import type { Logger } from '../process/log.ts';
 import { awaitAtMost } from '../time/pause.ts';
@@ -69,22 +68,6 @@ export const finishAnswers = (app: ClosingApp): void => {
     while (ends.size > 0) await Promise.all(ends);
   };
   app.addHook('preClose', () => awaitAtMost(finish(), WITHIN_MS));
-};
-
-/**
- * Answers CONNECT, which no path supports, as every other request is answered; the connection ends with the answer. Node passes it on as a bare
- * socket, and closes it without an answer if nothing handles it.
- */
-export const answerConnect = (server: Server): void => {
-  server.on('connect', (request, stream) => {
-    const socket = stream as Socket;
-    socket.on('error', () => socket.destroy());
-    const response = new ServerResponse(request);
-    response.shouldKeepAlive = false;
-    response.assignSocket(socket);
-    response.once('finish', () => socket.destroySoon());
-    server.emit('request', request, response);
-  });
 };
 
 /** The part of a Fastify reply that is used here. */

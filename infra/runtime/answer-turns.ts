@@ -1,0 +1,107 @@
+// Answers the requests of one connection one after another, however many its client sends ahead.
+import { type IncomingMessage, type Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+
+/** Requests of a connection that may wait: a client that sends more ahead loses the connection. */
+const MOST_WAITING = 100;
+
+/** A connection: whether an answer is in work, what waits for its end in order, and whether reading pauses meanwhile. */
+type Line = { isBusy: boolean; isPaused: boolean; readonly waiting: (() => void)[] };
+
+/** The part of a Fastify app that is used here. */
+type HookedApp = {
+  readonly server: Server;
+  readonly addHook: (name: 'onRequest', hook: (request: Request, reply: Reply) => Promise<void>) => unknown;
+};
+type Request = { readonly raw: IncomingMessage };
+type Reply = { readonly raw: ServerResponse; readonly hijack: () => unknown };
+
+const openLine = (socket: Socket): Line => {
+  const line: Line = { isBusy: false, isPaused: false, waiting: [] };
+  socket.once('close', () => {
+    for (const go of line.waiting.splice(0)) go();
+  });
+  return line;
+};
+
+/** Finds the line of each connection. */
+const createLines = (): ((socket: Socket) => Line) => {
+  const lines = new WeakMap<Socket, Line>();
+  return (socket) => {
+    const held = lines.get(socket);
+    if (held !== undefined) return held;
+    const line = openLine(socket);
+    lines.set(socket, line);
+    return line;
+  };
+};
+
+/** Node resumes a connection itself at the end of each request that it reads, so the pause begins when all that has arrived is read. */
+const pauseReading = (socket: Socket, line: Line): void => {
+  if (line.isPaused) return;
+  line.isPaused = true;
+  queueMicrotask(() => {
+    if (line.isPaused) socket.pause();
+  });
+};
+
+/** Takes the turn at once, or when all answers before have ended; both of a connection that has ended. */
+const takeTurn = (socket: Socket, line: Line): Promise<void> | undefined => {
+  if (line.waiting.length >= MOST_WAITING) socket.destroy();
+  if (socket.destroyed) return undefined;
+  if (line.isBusy) {
+    pauseReading(socket, line);
+    return new Promise((resolve) => void line.waiting.push(resolve));
+  }
+  line.isBusy = true;
+  return undefined;
+};
+
+/** The one who waits longest is next. */
+const endTurn = (socket: Socket, line: Line): void => {
+  const next = line.waiting.shift();
+  line.isBusy = next !== undefined;
+  next?.();
+  if (!line.isPaused || line.waiting.length > 0) return;
+  line.isPaused = false;
+  socket.resume();
+};
+
+/**
+ * Node reads the requests that a client sends ahead on a connection and would have all of them answered at once; the answers would be held until the
+ * client takes those before. Here the work on a request begins when the answers before it have ended, so a client that reads nothing costs one
+ * answer. A request whose connection ends before its turn is given up. Call it before other hooks are added.
+ *
+ * CONNECT, which no path supports, is answered as every other request is answered; the connection ends with the answer. Node passes it on as a bare
+ * socket, and closes it without an answer if nothing handles it.
+ */
+export const answerInTurn = (app: HookedApp): void => {
+  const findLine = createLines();
+  app.addHook('onRequest', async ({ raw: { socket } }, reply) => {
+    const line = findLine(socket);
+    const waits = takeTurn(socket, line);
+    if (waits !== undefined) await waits;
+    if (socket.destroyed) {
+      reply.hijack();
+      // An answer that never had the connection has no end of its own.
+      reply.raw.emit('close');
+      return;
+    }
+    reply.raw.once('close', () => endTurn(socket, line));
+  });
+  const { server } = app;
+  server.on('connect', async (request, stream) => {
+    const socket = stream as Socket;
+    socket.on('error', () => socket.destroy());
+    const line = findLine(socket);
+    await takeTurn(socket, line);
+    // The request itself takes the turn below.
+    line.isBusy = false;
+    if (socket.destroyed) return;
+    const response = new ServerResponse(request);
+    response.shouldKeepAlive = false;
+    response.assignSocket(socket);
+    response.once('finish', () => socket.destroySoon());
+    server.emit('request', request, response);
+  });
+};
