@@ -5,7 +5,7 @@ import formbody from '@fastify/formbody';
 import rateLimit from '@fastify/rate-limit';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Pool } from 'pg';
-import { answerInTurn } from '../../infra/runtime/answer-turns.ts';
+import { answerInTurn } from '../../infra/runtime/network/answer-turns.ts';
 import { finishAnswers, keepConnection, makeAppOptions } from '../../infra/runtime/network/http-app.ts';
 import { isOutOfService } from '../../infra/runtime/postgres/away.ts';
 import type { Logger } from '../../infra/runtime/process/log.ts';

@@ -4,7 +4,7 @@ import compress from '@fastify/compress';
 import cors from '@fastify/cors';
 import helmet from '@fastify/helmet';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import { answerInTurn } from '../../infra/runtime/answer-turns.ts';
+import { answerInTurn } from '../../infra/runtime/network/answer-turns.ts';
 import { finishAnswers, keepConnection, makeAppOptions } from '../../infra/runtime/network/http-app.ts';
 import type { ServiceError } from '../../schemas/errors.ts';
 import type { Call } from '../access/call.ts';

@@ -2,7 +2,7 @@
 import cors from '@fastify/cors';
 import { ProtocolErrorCode } from '@modelcontextprotocol/server';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import { answerInTurn } from '../../infra/runtime/answer-turns.ts';
+import { answerInTurn } from '../../infra/runtime/network/answer-turns.ts';
 import { finishAnswers, keepConnection, makeAppOptions } from '../../infra/runtime/network/http-app.ts';
 import type { Logger } from '../../infra/runtime/process/log.ts';
 import { readPath, readQuery } from '../contract/request-url.ts';

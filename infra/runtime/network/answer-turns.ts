@@ -81,13 +81,8 @@ export const answerInTurn = (app: HookedApp): void => {
     const line = findLine(socket);
     const waits = takeTurn(socket, line);
     if (waits !== undefined) await waits;
-    if (socket.destroyed) {
-      reply.hijack();
-      // An answer that never had the connection has no end of its own.
-      reply.raw.emit('close');
-      return;
-    }
-    reply.raw.once('close', () => endTurn(socket, line));
+    if (socket.destroyed) reply.hijack();
+    else reply.raw.once('close', () => endTurn(socket, line));
   });
   const { server } = app;
   server.on('connect', async (request, stream) => {
