@@ -1,10 +1,11 @@
 // Compares the collector's clock with the broker's: a broker timestamp outside the interval from request to acknowledgement shows an offset.
 import { type KafkaHandle, openSender } from '../infra/runtime/kafka/kafka.ts';
 import type { Micros } from '../schemas/records.ts';
+import { MOST_CLOCK_OFFSET } from '../schemas/windows.ts';
 
 /** An offset above `ALARM_MS` raises an alarm; one above `CLOSE_MS` makes `received_at` worthless (design section 5). */
 export const ALARM_MS = 1_000;
-export const CLOSE_MS = 5_000;
+export const CLOSE_MS = MOST_CLOCK_OFFSET / 1_000;
 
 type Append = { readonly sentAt: Micros; readonly ackedAt: Micros; readonly appendedMs: number };
 

@@ -17,7 +17,7 @@ import { codecs } from '../schemas/avro/codec.ts';
 import { READINGS } from '../schemas/layers/index.ts';
 import type { Micros } from '../schemas/records.ts';
 import { toShard } from '../schemas/shards.ts';
-import { formatListingId, toTableName } from '../schemas/tables.ts';
+import { formatListingId, parseListingId, toTableName } from '../schemas/tables.ts';
 import { type CapabilityVersion, type ListingVersion, nameTopics, type WatermarkEntry } from '../schemas/topics.ts';
 import { toSealInstant } from '../schemas/windows.ts';
 
@@ -106,7 +106,7 @@ const readSealed = async (spec: LostTopics, venue: string, symbols: Iterable<str
       `SELECT listing, at::long FROM '${table}' WHERE listing IN (${named}) LATEST ON at PARTITION BY listing`,
     );
     for (const [listing, at] of rows) {
-      const shard = toShard((listing ?? '').slice(venue.length + 1), spec.shards);
+      const shard = toShard(parseListingId(listing ?? '').symbol, spec.shards);
       sealed.set(shard, Math.max(sealed.get(shard) ?? 0, Number(at)));
     }
   }

@@ -18,5 +18,11 @@ export const toColumnName = (member: string): string => RENAMED[member] ?? membe
 /** The value of column `listing`. */
 export const formatListingId = (venue: string, symbol: string): string => `${venue}:${symbol}`;
 
+/** The parts of such a value. No code of a venue has a colon; symbols may. */
+export const parseListingId = (id: string): { readonly venue: string; readonly symbol: string } => {
+  const colon = id.indexOf(':');
+  return { venue: id.slice(0, colon), symbol: id.slice(colon + 1) };
+};
+
 /** Floors of answers (`retention_from`), in days. */
 export const RETENTION_DAYS = { readings: 400, candles: 400, events: 90, connections: 400 } as const;

@@ -232,6 +232,18 @@ export type StateEntry = {
   readonly marker: { readonly entries: number; readonly watermark: Micros; readonly live_offset: number } | null;
 };
 
+/** Builds an entry from its round, kind and body; omitted bodies are null. */
+export const makeStateEntry = (entry: Partial<StateEntry> & Pick<StateEntry, 'round' | 'kind'>): StateEntry => ({
+  round: entry.round,
+  kind: entry.kind,
+  symbol: entry.symbol ?? null,
+  reading: entry.reading ?? null,
+  span: entry.span ?? null,
+  listing: entry.listing ?? null,
+  capability: entry.capability ?? null,
+  marker: entry.marker ?? null,
+});
+
 /** Value of `rows.<venue>`: a final row, or the task's watermark in order with its rows. */
 export type RowEntry = Place & {
   readonly kind: 'row' | 'watermark';

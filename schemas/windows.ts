@@ -6,6 +6,8 @@ import type { Micros } from './records.ts';
 export const COUNTS_WITHIN: Micros = 100_000_000;
 /** A window is sealed once W has passed its end by this: the first millisecond at which nothing more can count. */
 export const SEALS_AFTER: Micros = 100_001_000;
+/** A collector whose clock is further than this off the broker's ends itself, some seconds after it began (D-11). */
+export const MOST_CLOCK_OFFSET: Micros = 5_000_000;
 
 /** End of the window `(start, end]` of `windowMs` that contains `receivedAt`; an instant on a boundary belongs to the window that ends there. */
 export const toWindowEnd = (receivedAt: Micros, windowMs: number): Micros => {

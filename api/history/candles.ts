@@ -1,7 +1,7 @@
 // The items of a candle answer: listing by listing, as the bytes that are sent and hashed (H-10 to H-13, H-16).
 import { type Policy, REASON_OF_POLICY } from '../../schemas/freshness.ts';
 import type { GapCause } from '../../schemas/gap-causes.ts';
-import { formatInstant, formatInstantOrNull, MICROS_PER_MINUTE } from '../../schemas/instants.ts';
+import { formatInstant, formatInstantOrNull, MICROS_PER_MINUTE, MICROS_PER_SECOND } from '../../schemas/instants.ts';
 import {
   type JsonValue,
   makeFigure,
@@ -237,7 +237,7 @@ const shortenWindow = (asked: CandlePeriods, steps: number): CandlePeriods => ({
 /** The window that fits (H-08). */
 export const describeFit = ({ from, to }: CandlePeriods): string =>
   to > from
-    ? `A window of about ${(to - from) / 1_000_000}s fits: send to ${formatInstant(to)}, or narrow where.`
+    ? `A window of about ${(to - from) / MICROS_PER_SECOND}s fits: send to ${formatInstant(to)}, or narrow where.`
     : 'Narrow where: no window of this size fits.';
 
 /** Everything that the items of one group of listings are made from. */

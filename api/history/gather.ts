@@ -3,7 +3,7 @@ import type { ReadingLayer } from '../../schemas/layers/index.ts';
 import { LAYERS } from '../../schemas/layers/readings.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { Span as AliveSpan, TaskId } from '../../schemas/topics.ts';
-import { COUNTS_WITHIN, SEALS_AFTER, toSealInstant } from '../../schemas/windows.ts';
+import { COUNTS_WITHIN, isCounted, SEALS_AFTER, toSealInstant } from '../../schemas/windows.ts';
 import { type LiveListing, type Selected, toListingId } from '../live/listing-book.ts';
 import { type LiveMemory, NO_PARTITIONS } from '../live/memory.ts';
 import { findPartition, findSpan, nameTask } from '../live/partition.ts';
@@ -126,8 +126,8 @@ export type Losses = (listing: Named, reading: StoredReading, at: Micros) => Mic
 type AskedLoss = { readonly receivedAt: Micros; readonly at: Micros; readonly isWhole: boolean };
 
 /** A loss counts at `at` as a reading does: recorded in time. Silence of a collector is a rule on the log and needs no record (F-02). */
-const isCounted = ({ recordedAt, cause }: StoredSpan, at: Micros): boolean =>
-  cause === 'collector_down' || recordedAt <= at + COUNTS_WITHIN;
+const isLossCounted = ({ recordedAt, cause }: StoredSpan, at: Micros): boolean =>
+  cause === 'collector_down' || isCounted(recordedAt, at);
 
 /** Whether a message received then may have been received on a span that began before. Only a span that is finally closed has no successor (F-02). */
 const isOn = ({ to, cause }: StoredSpan, receivedAt: Micros): boolean =>
@@ -142,7 +142,7 @@ const findLossOf = (stored: readonly StoredSpan[], held: AliveSpan | null, asked
   const own = stored.findLast(({ from }) => from <= asked.receivedAt);
   if (own === undefined || (held !== null && held.from <= asked.receivedAt && held.from > own.from))
     return asked.isWhole ? null : (held?.to ?? null);
-  return isOn(own, asked.receivedAt) && isCounted(own, asked.at) ? own.to : null;
+  return isOn(own, asked.receivedAt) && isLossCounted(own, asked.at) ? own.to : null;
 };
 
 /** Finds the task of a listing: a connection may have ended for one shard and not for another. */

@@ -1,14 +1,14 @@
 // The limits of a history answer: it must be within the plan, not finer than stored history, and not larger than an answer may be (H-04, H-08, H-09).
 import { formatDuration } from '../../schemas/durations.ts';
 import type { ApiError } from '../../schemas/errors.ts';
-import { formatInstant } from '../../schemas/instants.ts';
+import { formatInstant, MICROS_PER_SECOND } from '../../schemas/instants.ts';
 import type { ReadingLayer } from '../../schemas/layers/index.ts';
 import { LAYERS } from '../../schemas/layers/readings.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { ENDPOINT_LIMITS } from '../contract/endpoint-limits.ts';
 import type { Plan } from '../contract/plans.ts';
 import { countRows } from './answer.ts';
-import type { RequestedTimes } from './gather.ts';
+import { type RequestedTimes, toWindowMicros } from './gather.ts';
 import { findReachRefusals } from './past.ts';
 import { findFirstInstant, type Input } from './request.ts';
 
@@ -33,7 +33,7 @@ export const findPlanRefusals = ({ input, asked, plan }: PlannedRequest, evaluat
 /** Periods shorter than the sampling window of a layer. */
 export const findCadenceLimits = (asked: RequestedTimes, layers: readonly ReadingLayer[]): ApiError[] => {
   if (asked.mode !== 'interval') return [];
-  const slower = layers.filter((layer) => LAYERS[layer].windowMs * 1_000 > asked.length);
+  const slower = layers.filter((layer) => toWindowMicros(layer) > asked.length);
   if (slower.length === 0) return [];
   const named = slower.map((layer) => `${layer} (${formatDuration(LAYERS[layer].windowMs)})`).join(', ');
   const message = `The interval ${formatDuration(asked.length / 1_000)} is below the history cadence of ${named}.`;
@@ -49,7 +49,7 @@ export const findRowLimits = (asked: RequestedTimes): ApiError[] => {
   if (asked.mode === 'at')
     return [{ code: 'DQL_LIMIT', message, hint: `Send ${ROWS_PER_LAYER} instants.`, path: '/at' }];
   const reach = formatInstant(asked.from + ROWS_PER_LAYER * asked.length);
-  const hint = `The largest window that fits is ${(ROWS_PER_LAYER * asked.length) / 1_000_000}s: send to ${reach}.`;
+  const hint = `The largest window that fits is ${(ROWS_PER_LAYER * asked.length) / MICROS_PER_SECOND}s: send to ${reach}.`;
   return [{ code: 'DQL_LIMIT', message, hint, path: '/to' }];
 };
 
@@ -62,12 +62,12 @@ export const findRawLimits = (asked: RequestedTimes, layers: readonly ReadingLay
   if (asked.mode !== 'raw') return [];
   const rows = layers.reduce((sum, layer) => sum + countRows(asked, layer) * listings, 0);
   if (rows <= RAW_ROWS) return [];
-  const longest = Math.max(...layers.map((layer) => LAYERS[layer].windowMs)) * 1_000;
+  const longest = Math.max(...layers.map(toWindowMicros));
   const perLongest =
     layers.reduce((sum, layer) => sum + countRows({ ...asked, from: 0, to: longest }, layer), 0) * listings;
   // One window of each layer may be cut by `from`.
   const fits = Math.max(1, Math.floor((MOST_HINTED_ROWS - layers.length * listings) / perLongest)) * longest;
   const message = `The answer would have ${rows} rows, the limit is ${RAW_ROWS}.`;
-  const hint = `One answer reaches to ${formatInstant(asked.from + fits)} (${fits / 1_000_000}s): continue from there.`;
+  const hint = `One answer reaches to ${formatInstant(asked.from + fits)} (${fits / MICROS_PER_SECOND}s): continue from there.`;
   return [{ code: 'DQL_LIMIT', message, hint, path: '/to' }];
 };

@@ -2,6 +2,7 @@
 import Type, { type Static } from 'typebox';
 import { type ApiError, makeServiceError } from '../../schemas/errors.ts';
 import { formatInstant } from '../../schemas/instants.ts';
+import { parseListingId } from '../../schemas/tables.ts';
 import { findFileRefusals } from '../archive/plan.ts';
 import {
   ARCHIVE_FORMATS,
@@ -60,9 +61,8 @@ const refine = ({ listing, layer, day }: Partial<Input>): ApiError[] => {
 
 /** The set that the members name, which have no faults. */
 const readName = ({ listing, layer, day }: Input): SetName => {
-  const colon = listing.indexOf(':');
-  const name = { venue: foldCase('venue', listing.slice(0, colon)), venueSymbol: listing.slice(colon + 1) };
-  return { ...name, layer: toArchiveLayer(layer) ?? layer, day };
+  const { venue, symbol } = parseListingId(listing);
+  return { venue: foldCase('venue', venue), venueSymbol: symbol, layer: toArchiveLayer(layer) ?? layer, day };
 };
 
 const makeNoFile = (message: string): Error =>

@@ -12,7 +12,7 @@ import { Arrivals } from './arrivals.ts';
 import { IdPrinter } from './id-printer.ts';
 import { KnownEnds } from './known-ends.ts';
 import { type Changed, changeListing, findListing, followListing, unfollowListing } from './listing-changes.ts';
-import { HEARTBEAT, KEY_ENDED, makeHeartbeatData, makeHelloData, makeReadyData, planChanged } from './notices.ts';
+import { HEARTBEAT, KEY_ENDED, makeHeartbeatData, makeHelloData, makePlanChanged, makeReadyData } from './notices.ts';
 import { isBeyond, makeStartId, parseEventId } from './positions.ts';
 import { Replays } from './replays.ts';
 import { type StreamRequest, selectNow } from './request.ts';
@@ -353,7 +353,7 @@ export class StreamHub {
     if (found === 'unknown') {
       stream.end('key_ended', KEY_ENDED);
     } else if (found.plan.code !== stream.account.plan.code) {
-      stream.end('plan_changed', planChanged(found.plan));
+      stream.end('plan_changed', makePlanChanged(found.plan));
     }
   }
 

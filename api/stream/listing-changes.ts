@@ -7,10 +7,11 @@ import { findMarkNow } from '../live/listing-view.ts';
 import type { Mark } from '../live/members.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import { makeListingRecord } from '../operations/listing-record.ts';
+import { toListingKey, toTrackKey } from './keys.ts';
 import { selectNow, selectOne } from './request.ts';
 import type { Stream } from './stream.ts';
 import type { Track } from './track.ts';
-import { type TrackBoard, toListingKey } from './track-board.ts';
+import type { TrackBoard } from './track-board.ts';
 
 type ListingChange = 'added' | 'changed' | 'delisted';
 export type Changed = {
@@ -45,7 +46,7 @@ export const unfollowListing = (stream: Stream, key: string, board: TrackBoard):
 
 const sendSnapshots = (stream: Stream, key: string, sendSnapshot: Moment['sendSnapshot']): void => {
   for (const layer of stream.request.layers) {
-    const track = stream.tracks.get(`${key}|${layer}`);
+    const track = stream.tracks.get(toTrackKey(key, layer));
     if (track !== undefined) sendSnapshot(track);
   }
 };

@@ -19,7 +19,7 @@ export const KEY_ENDED: readonly ApiError[] = [
   { code: 'AUTH_INVALID', message: 'The key is unknown, revoked or expired.', hint: CATALOGUE.AUTH_INVALID.fix },
 ];
 /** The errors of a stream whose key has another plan now. */
-export const planChanged = ({ name }: Plan): readonly ApiError[] => [
+export const makePlanChanged = ({ name }: Plan): readonly ApiError[] => [
   { code: 'PLAN_LIMIT', message: `The key is now of the plan ${name}.`, hint: 'Open the stream again.' },
 ];
 

@@ -6,12 +6,12 @@ import { findVersionAt, type LiveListing, type Selected } from '../live/listing-
 import { makeVenueView } from '../live/listing-view.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import { findPartition, nameTask } from '../live/partition.ts';
+import { toListingKey } from './keys.ts';
 import type { EventId } from './positions.ts';
 import { type StreamRequest, selectAt, selectOne } from './request.ts';
 import type { RingEntry } from './ring.ts';
 import type { Stream } from './stream.ts';
 import type { LayerStatus, Track } from './track.ts';
-import { toListingKey } from './track-board.ts';
 
 /** A listing and layer, followed or not. */
 type TrackName = Pick<Track<Stream>, 'key' | 'listing' | 'layer'>;

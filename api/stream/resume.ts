@@ -4,6 +4,7 @@ import type { LiveEntry, Place, Reading } from '../../schemas/topics.ts';
 import type { LiveListing } from '../live/listing-book.ts';
 import { findPresentMark, makeVenueView } from '../live/listing-view.ts';
 import type { Mark } from '../live/members.ts';
+import { toListingKey, toTrackKey } from './keys.ts';
 import {
   type Changed,
   changeListing,
@@ -18,7 +19,7 @@ import type { Ring, RingEntry } from './ring.ts';
 import { placeRow, RowBatches } from './row-events.ts';
 import type { Stream } from './stream.ts';
 import { isSame, type LayerStatus, type Sight, type Track } from './track.ts';
-import { formatHole, TrackBoard, toListingKey } from './track-board.ts';
+import { formatHole, TrackBoard } from './track-board.ts';
 
 /** Characters of frames, and entries, after which a replay gives way: to its client, and to all others. */
 const SLICE_LENGTH = 262_144;
@@ -164,7 +165,7 @@ export class Replay {
     const { live } = this.#changed;
     const venue = live.venue(listing.venue);
     if (venue === undefined) return null;
-    const key = `${toListingKey(listing.venue, listing.venueSymbol)}|mark`;
+    const key = toTrackKey(toListingKey(listing.venue, listing.venueSymbol), 'mark');
     const newest = this.#log.readingNow({ key, listing, layer: 'mark' });
     const view = { ...makeVenueView(live, venue, at), stateLag: false };
     return findPresentMark(view, listing, { at, bounds: this.#stream.request.format.bounds, newest });

@@ -7,6 +7,7 @@ import { isAbove, LIVE_KINDS, type LiveEntry, type Place, type Reading } from '.
 import { ByteLog, type BytePlace } from '../live/byte-log.ts';
 import { type HeldReading, LiveMessage } from '../live/live-message.ts';
 import type { AppliedEntry } from '../live/memory.ts';
+import { toListingKey, toTrackKey } from './keys.ts';
 
 const KEPT: Micros = 300_000_000;
 /** Three thousand a second for as long as they are kept, and some more. */
@@ -26,7 +27,7 @@ export type RingEntry = Place & {
   readonly venue: string;
   readonly task: string;
   readonly kind: LiveEntry['kind'];
-  /** `<venue>|<venue_symbol>|<layer>` of a reading, else null. */
+  /** `toTrackKey` of a reading, else null. */
   readonly track: string | null;
   /** False once it was dropped. */
   isHeld(): boolean;
@@ -216,7 +217,7 @@ export class Ring {
 
   #findTrack({ venue, message: { symbol, layer } }: Applied): number {
     if (layer === null) return NONE;
-    const name = `${venue}|${symbol}|${layer}`;
+    const name = toTrackKey(toListingKey(venue, symbol ?? ''), layer);
     const known = this.#trackNumbers.get(name);
     if (known !== undefined) return known;
     this.#trackNumbers.set(name, this.#tracks.length);

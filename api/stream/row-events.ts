@@ -12,9 +12,9 @@ import { findVersionAt, type LiveListing } from '../live/listing-book.ts';
 import { findMarkNow } from '../live/listing-view.ts';
 import { convertVolume, type Mark, toFigureOrNull, toOptional } from '../live/members.ts';
 import type { LiveMemory } from '../live/memory.ts';
+import { toListingKey } from './keys.ts';
 import type { Format } from './request.ts';
 import type { Stream } from './stream.ts';
-import { toListingKey } from './track-board.ts';
 
 const LAYER_OF: ReadonlyMap<string, RowLayer> = new Map(
   [...ROW_STREAMS].map(([streamed, { table }]) => [table, streamed] as const),

@@ -6,12 +6,11 @@ import type { LiveListing } from '../live/listing-book.ts';
 import { makeVenueView } from '../live/listing-view.ts';
 import type { AppliedEntry, LiveMemory } from '../live/memory.ts';
 import { DueQueue } from './due-queue.ts';
+import { toListingKey } from './keys.ts';
 import { formatGap, type Stream } from './stream.ts';
 import { isSame, type Sight, Track } from './track.ts';
 
 type StreamTrack = Track<Stream>;
-
-export const toListingKey = (venue: string, symbol: string): string => `${venue}|${symbol}`;
 
 /** So many moments more than twice the tracks, and those that mean nothing any more are dropped: with a bound of a week they would stay a week. */
 const MOST_PASSED_OVER = 1_024;

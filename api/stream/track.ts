@@ -9,6 +9,7 @@ import type { ListingVersion, Reading } from '../../schemas/topics.ts';
 import { findVersionAt, isListed, type LiveListing } from '../live/listing-book.ts';
 import { findHeldAt, findLostAt, makeLayerState, type VenueView } from '../live/listing-view.ts';
 import type { Mark } from '../live/members.ts';
+import { toListingKey, toTrackKey } from './keys.ts';
 import type { Format } from './request.ts';
 
 type Change = 'value' | 'status' | 'both';
@@ -39,7 +40,7 @@ export class Track<Reader> {
   queuedAt: Micros = Number.POSITIVE_INFINITY;
 
   constructor(listing: LiveListing, layer: ReadingLayer, format: Format) {
-    this.key = `${listing.venue}|${listing.venueSymbol}|${layer}`;
+    this.key = toTrackKey(toListingKey(listing.venue, listing.venueSymbol), layer);
     this.listing = listing;
     this.layer = layer;
     this.format = format;

@@ -50,8 +50,8 @@ const BEGIN = `insert into nightly_steps as s (day, step, state) values ($1, $2,
     attempts = s.attempts + 1`;
 const END = 'update nightly_steps set state = $3, ended_at = now(), report = $4 where day = $1 and step = $2';
 
-const isDone = async (client: PoolClient, step: string, day: Day): Promise<boolean> => {
-  const { rowCount } = await client.query(
+export const isStepDone = async (queries: Pick<Pool, 'query'>, step: string, day: Day): Promise<boolean> => {
+  const { rowCount } = await queries.query(
     "select 1 from nightly_steps where day = $1 and step = $2 and state = 'done'",
     [day, step],
   );
@@ -82,7 +82,7 @@ const workThrough = async (
 const attemptNow = (pool: Pool, attempt: Attempt, work: Work): Promise<Outcome | null> => {
   const { step, day, mode, lock = `${step} ${day}` } = attempt;
   return runLocked(pool, { kind: LOCK, name: lock }, async (client, lost) => {
-    if (mode === 'once' && (await isDone(client, step, day))) return { result: 'known' };
+    if (mode === 'once' && (await isStepDone(client, step, day))) return { result: 'known' };
     return workThrough({ client, lost }, attempt, work);
   });
 };

@@ -1,7 +1,7 @@
 // Publishes the outputs of one record to their topics. Yields after the live entries of each listing, each row, and each entry of a state round.
 import type { Interruptible } from '../../infra/runtime/process/steps.ts';
 import { codecs, makeMdCodec } from '../../schemas/avro/codec.ts';
-import { isOneChange, type LiveEntry, type StateEntry, type Topics } from '../../schemas/topics.ts';
+import { isOneChange, type LiveEntry, makeStateEntry, type StateEntry, type Topics } from '../../schemas/topics.ts';
 import type { ProcessorMetrics } from '../metrics.ts';
 import type { Outputs } from '../task/outputs.ts';
 import type { Publishers } from './publishers.ts';
@@ -59,16 +59,7 @@ export function* publishRound(
     kept.publish({ topic, partition, key: entry.symbol, value: codecs.state.encode(entry) });
     yield;
   }
-  const marker: StateEntry = {
-    round,
-    kind: 'marker',
-    symbol: null,
-    reading: null,
-    span: null,
-    listing: null,
-    capability: null,
-    marker: { entries: entries.length, ...position },
-  };
+  const marker = makeStateEntry({ round, kind: 'marker', marker: { entries: entries.length, ...position } });
   kept.publish({ topic, partition, key: null, value: codecs.state.encode(marker) });
 }
 

@@ -11,6 +11,7 @@ import { AvroError, codecs } from '../../schemas/avro/codec.ts';
 import type { ReadingLayer } from '../../schemas/layers/index.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { toShard } from '../../schemas/shards.ts';
+import { parseListingId } from '../../schemas/tables.ts';
 import type {
   CapabilityVersion,
   ListingVersion,
@@ -272,7 +273,7 @@ const readRows = async (spec: RestoreSpec, newest: WatermarkEntry | null): Promi
 const coverSeries = (covered: Map<string, Micros>, { table, at, texts, flags }: Row): void => {
   const { listing, price_type, timeframe } = texts;
   if (listing === undefined || flags['late']) return;
-  const symbol = listing.slice(listing.indexOf(':') + 1);
+  const { symbol } = parseListingId(listing);
   const series = formatSeries(table, symbol, table === 'candles' ? `${price_type}|${timeframe}` : '');
   covered.set(series, Math.max(covered.get(series) ?? 0, at));
 };

@@ -10,7 +10,7 @@ import { pushLive, pushMd } from './outputs.ts';
 import { measure, type ReadingRecord, type ReadingSource, toReading } from './readings.ts';
 import { makeReadingRow } from './rows.ts';
 import type { Candidate, ConnectionView, LayerState, ListingState } from './state.ts';
-import { noteValidity, offerToWindow } from './windows.ts';
+import { isAbove, noteValidity, offerToWindow } from './windows.ts';
 
 /** A listing that is being changed, and the connection of the change. */
 export type Subject = { readonly connection: ConnectionView; readonly listing: ListingState };
@@ -65,11 +65,8 @@ export const applyReading = (context: TaskContext, subject: Subject, { record, r
   if (replaced) pushMd(context, record, provenance);
 };
 
-const isAboveHeld = (layer: LayerState, { reading, offset }: Candidate): boolean => {
-  const held = layer.reading;
-  if (held === null || reading.received_at > held.received_at) return true;
-  return reading.received_at === held.received_at && offset >= layer.offset;
-};
+const isAboveHeld = ({ reading, offset }: LayerState, candidate: Candidate): boolean =>
+  reading === null || isAbove(candidate, { reading, offset });
 
 /**
  * Takes a reading of the active connection: a late one becomes only a late row; others replace the held reading when they are

@@ -244,7 +244,7 @@ const findEdges = (book: Book, side: BookSide): number[] => {
 /** The exact sums of a side by band, null where the side is incomplete up to the edge. */
 const sumSide = (book: Book, side: BookSide, rule: QuantityRule): (Sum | null)[] => {
   const edges = findEdges(book, side);
-  const running = run(side, edges);
+  const running = sumToEdges(side, edges);
   return edges.map((edge, i) =>
     isComplete(side, edge) ? toSum(book, rule, toExact(side, running[i] as Running)) : null,
   );
@@ -254,7 +254,7 @@ const sumSide = (book: Book, side: BookSide, rule: QuantityRule): (Sum | null)[]
 const isComplete = (side: BookSide, edge: number): boolean => side.full || (side.keys[0] ?? Infinity) < edge;
 
 /** One pass from the best level down. Sums above 2^53 would lose digits: `toExact` detects this and adds again with big integers. */
-const run = (side: BookSide, edges: readonly number[]): Running[] => {
+const sumToEdges = (side: BookSide, edges: readonly number[]): Running[] => {
   const { keys, sizes } = side;
   const best = keys.at(-1) as number;
   const sums: Running[] = [];

@@ -1,7 +1,9 @@
 // Books of a task, one a listing and connection: joined, checked for continuity, published by 100 ms buckets of `received_at` (design section 5).
-import type { BookRule, Chain, FullSides } from '../../ingest/venues/shared/book-sync.ts';
 import {
+  type BookRule,
   type BookSync,
+  type Chain,
+  type FullSides,
   isConfirmed,
   isWhole,
   makeBookSync,

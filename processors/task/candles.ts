@@ -5,7 +5,7 @@ import { MICROS_PER_MINUTE } from '../../schemas/instants.ts';
 import { findPricePolicy } from '../../schemas/policies.ts';
 import type { CandleRecord, Micros, PriceType } from '../../schemas/records.ts';
 import type { CapabilityVersion, ListingVersion } from '../../schemas/topics.ts';
-import { isCounted, toMinute } from '../../schemas/windows.ts';
+import { isCounted, MOST_CLOCK_OFFSET, toMinute } from '../../schemas/windows.ts';
 import type { Subject } from './accept.ts';
 import { noteUnreadable } from './connections.ts';
 import { pushSealed, type TaskContext } from './context.ts';
@@ -77,9 +77,6 @@ const isOutside = (context: TaskContext, series: PriceSeries, openTime: Micros):
 /** After this time an answer contains every minute with trades. */
 const SETTLES_AFTER: Micros = MINUTE_SETTLES_MS * 1_000;
 
-/** Largest offset of the collector's clock before it is stopped (design section 5). */
-const CLOCK_SLACK: Micros = 5_000_000;
-
 /** An answer of candles: the requested minutes, if known, and the minutes of each listing in it, oldest first. */
 type CandleAnswer = { readonly asked: CoveredMinutes | null; readonly opens: readonly Micros[] };
 
@@ -87,7 +84,7 @@ type CandleAnswer = { readonly asked: CoveredMinutes | null; readonly opens: rea
 const isRunning = ({ received_at, values }: CandleRecord, { opens }: CandleAnswer): boolean =>
   values.closed === null &&
   values.open_time === opens.at(-1) &&
-  received_at < values.open_time + MICROS_PER_MINUTE + CLOCK_SLACK;
+  received_at < values.open_time + MICROS_PER_MINUTE + MOST_CLOCK_OFFSET;
 
 /** Whether an answer covers a minute to its end: it contains a newer one, or arrived long enough after it. */
 const isKnownWhole = ({ opens }: CandleAnswer, receivedAt: Micros, openTime: Micros): boolean =>

@@ -5,7 +5,7 @@ import { LostChange, type Mapped, UnreadablePart } from '../../ingest/venues/con
 import type { Micros, NormalisedRecord } from '../../schemas/records.ts';
 import { describeError } from '../../schemas/thrown.ts';
 import type { CapabilityBody, LostBody, OpenBody, RawMessage, TickBody } from '../../schemas/topics.ts';
-import { isCounted, toWindowEnd } from '../../schemas/windows.ts';
+import { isCounted, MOST_CLOCK_OFFSET, toWindowEnd } from '../../schemas/windows.ts';
 import { applyReading, type Subject } from './accept.ts';
 import { applyBook, endBooks, loseChange } from './book-readings.ts';
 import { applyAnswer, applyCandle, canBeMinute, type PricedAnswer } from './candles.ts';
@@ -26,9 +26,6 @@ import type { ConnectionView } from './state.ts';
 import type { Store } from './store.ts';
 import { COLLECTOR_BUCKET_MS, noteCollector } from './windows.ts';
 
-/** A collector whose clock is so far off ends itself (D-11), some seconds after it began. */
-const MOST_AHEAD: Micros = 5_000_000;
-
 /**
  * Applies one raw record. An unreadable one becomes a dead letter with its code, and processing continues. Yields after each record of a message.
  * A message whose timestamp is too far ahead of the log is not read: no later reading would replace it until the log reaches that time (D-510).
@@ -37,11 +34,11 @@ export function* applyMessage(context: TaskContext, message: RawMessage): Interr
   const { state } = context;
   const aheadOf = message.received_at - state.recordedAt;
   const isStamped = message.kind === 'frame' || message.kind === 'response';
-  if (aheadOf > MOST_AHEAD && isStamped) {
+  if (aheadOf > MOST_CLOCK_OFFSET && isStamped) {
     const text = `received_at is ${Math.floor(aheadOf / 1_000)} ms ahead of the log`;
     return pushDeadLetter(context, { code: 'COLLECTOR_CLOCK', text, payload: message.payload });
   }
-  const fromCollector = message.slot !== 'owner' && aheadOf <= MOST_AHEAD;
+  const fromCollector = message.slot !== 'owner' && aheadOf <= MOST_CLOCK_OFFSET;
   if (fromCollector && isCounted(state.recordedAt, toWindowEnd(message.received_at, COLLECTOR_BUCKET_MS))) {
     noteCollector(context.store, message.received_at);
   }

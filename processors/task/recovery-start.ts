@@ -9,9 +9,9 @@ import { pushListingGap } from './gap-records.ts';
 import { pushLive } from './outputs.ts';
 import { toInvalidation } from './readings.ts';
 import type { Recovery } from './recovery.ts';
-import { createListing, type LayerState, type ListingState, type ListingView } from './state.ts';
+import { createListing, type LayerState, type ListingState } from './state.ts';
 import type { Store } from './store.ts';
-import { wasOffSince } from './versions.ts';
+import { hasEnded, wasOffSince } from './versions.ts';
 import { LAYERS_BY_WINDOW_MS } from './windows.ts';
 
 /** Versions written by an instant, oldest first. */
@@ -36,9 +36,6 @@ const seedVersions = (context: TaskContext, recovery: Recovery): void => {
     context.listings.set(symbol, version.record);
   }
 };
-
-const isGone = ({ version }: ListingView, at: Micros): boolean =>
-  version.delisted_at !== null && version.delisted_at <= at;
 
 /** A layer that had a reading is a gap of our own until its first new one, unless it was off since: then it has no value anyway (F-04). */
 const seedFaults = (context: TaskContext, { revs, readAt }: Recovery): void => {
@@ -94,7 +91,7 @@ export const resumePublishing = (context: TaskContext, { revs }: Recovery, recei
   const { store, state } = context;
   for (const held of state.listings.values()) {
     const published = revs?.[held.symbol];
-    if (published === undefined || isGone(held, state.recordedAt)) continue;
+    if (published === undefined || hasEnded(held.version, state.recordedAt)) continue;
     store.changeListing(held.symbol, (listing) => {
       const layers = READING_LAYERS.filter((name) => {
         const rev = published[name];

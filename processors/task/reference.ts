@@ -23,7 +23,7 @@ import { pushLive, pushRow } from './outputs.ts';
 import { keepRaw } from './raw-element.ts';
 import { makeCapabilityRow, makeListingRow } from './rows.ts';
 import { createListing, type ListingView } from './state.ts';
-import { isSameCapability, makeDelistedVersion, makeNextVersion } from './versions.ts';
+import { hasEnded, isSameCapability, makeDelistedVersion, makeNextVersion } from './versions.ts';
 import { breakOff } from './windows.ts';
 
 /** Applies a `capability` record. */
@@ -66,8 +66,8 @@ export function* applyReference(context: TaskContext, message: RawMessage): Inte
     scopes[answer.scope] = [...present];
   });
   const isThere = (symbol: string): boolean => {
-    const end = state.listings.get(symbol)?.version.delisted_at ?? null;
-    return end === null || end > message.received_at;
+    const held = state.listings.get(symbol);
+    return held === undefined || !hasEnded(held.version, message.received_at);
   };
   const fault = findFault(answer, before.filter(isThere).length);
   if (fault !== null) pushDeadLetter(context, { ...fault, payload: message.payload });
@@ -110,8 +110,6 @@ const delistSymbol = (context: TaskContext, symbol: string, receivedAt: Micros):
   const version = listing ? makeDelistedVersion(listing, receivedAt, context.state.recordedAt) : null;
   if (version) writeVersion(context, version);
 };
-
-const hasEnded = ({ delisted_at: end }: ListingVersion, at: Micros): boolean => end !== null && end <= at;
 
 const writeVersion = (context: TaskContext, version: ListingVersion): void => {
   const { store, state, out } = context;

@@ -3,7 +3,7 @@ import type { Interruptible } from '../../infra/runtime/process/steps.ts';
 import { MICROS_PER_MINUTE } from '../../schemas/instants.ts';
 import type { ReadingLayer } from '../../schemas/layers/index.ts';
 import type { Micros } from '../../schemas/records.ts';
-import type { StateEntry } from '../../schemas/topics.ts';
+import { makeStateEntry, type StateEntry } from '../../schemas/topics.ts';
 import { EVENT_GAP_WINDOW_MS, findLastEnd, SEALS_AFTER, toMinute, toWindowEnd } from '../../schemas/windows.ts';
 import { endBooks, publishPending } from './book-readings.ts';
 import { toDueInstant } from './books.ts';
@@ -184,13 +184,11 @@ export function* publishTime(context: TaskContext): Interruptible {
   }
 }
 
-const NO_BODY = { symbol: null, reading: null, span: null, listing: null, capability: null, marker: null };
-
 /** The newest reading of each listing and layer, connections, listings, capability, as of this record. */
 function* listRoundEntries(state: TaskView, round: number): Interruptible<StateEntry[]> {
   const entries: StateEntry[] = [];
   const push = (kind: StateEntry['kind'], body: Partial<StateEntry>): void => {
-    entries.push({ round, kind, ...NO_BODY, ...body });
+    entries.push(makeStateEntry({ ...body, round, kind }));
   };
   if (state.capability) push('capability', { capability: state.capability });
   for (const connection of state.connections.values()) {

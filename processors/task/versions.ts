@@ -28,6 +28,9 @@ export const isLayerCollected = (
   layer: CoverName,
 ): boolean => listing !== null && findListingPolicy(capability, layer, listing) === 'on';
 
+/** Whether the listing had ended by an instant, as far as the version states it. */
+export const hasEnded = ({ delisted_at: end }: ListingVersion, at: Micros): boolean => end !== null && end <= at;
+
 /** Instants `(from, at]`. */
 export type Range = { readonly from: Micros; readonly at: Micros };
 
@@ -122,7 +125,7 @@ export const makeDelistedVersion = (
   writtenAt: Micros,
 ): ListingVersion | null => {
   const held = listing.version;
-  if (held.delisted_at !== null && held.delisted_at <= receivedAt) return null;
+  if (hasEnded(held, receivedAt)) return null;
   const values = { ...held.record.values, status: 'delisted', delisted_at: receivedAt };
   return {
     ...held,

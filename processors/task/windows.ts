@@ -16,6 +16,7 @@ import {
   findCapabilityAt,
   findListingAt,
   findPartsWhere,
+  hasEnded,
   isLayerCollected,
   type Range,
   type VersionTest,
@@ -31,7 +32,8 @@ export const LAYERS_BY_WINDOW_MS: ReadonlyMap<number, readonly ReadingLayer[]> =
 /** Length of the buckets that record whether a collector was alive. */
 export const COLLECTOR_BUCKET_MS = 10_000;
 
-const isAbove = ({ reading, offset }: Candidate, held: Candidate): boolean =>
+/** Whether a reading is later than the held one, or as late and of the same message or a later one: only then it replaces it. */
+export const isAbove = ({ reading, offset }: Candidate, held: Candidate): boolean =>
   reading.received_at > held.reading.received_at ||
   (reading.received_at === held.reading.received_at && offset >= held.offset);
 
@@ -148,9 +150,7 @@ const findFault = (layer: View<LayerState>, window: Window): GapCause | null => 
 
 /** Whether the listing had ended by an instant. */
 export const isEndedBy = (listing: ListingView, at: Micros): boolean =>
-  [listing.version, findListingAt(listing, at)].some(
-    (version) => (version?.delisted_at ?? Number.POSITIVE_INFINITY) <= at,
-  );
+  [listing.version, findListingAt(listing, at)].some((version) => version !== null && hasEnded(version, at));
 
 /** Cause of a window without a reading: the first match, in the order of design section 5. */
 export const findGapCause = (state: TaskView, listing: ListingView, window: LayerWindow): GapCause =>

@@ -9,7 +9,7 @@ import {
 import { joinFigure } from '../../../schemas/decimals.ts';
 import { formatInstantMicros, MICROS_PER_DAY, parseInstant } from '../../../schemas/instants.ts';
 import type { Micros } from '../../../schemas/records.ts';
-import { toTableName } from '../../../schemas/tables.ts';
+import { parseListingId, toTableName } from '../../../schemas/tables.ts';
 import { compareBytes } from '../../../schemas/text-order.ts';
 import { SEALS_AFTER } from '../../../schemas/windows.ts';
 import type { Cell, QuestdbReader } from './reader.ts';
@@ -123,11 +123,8 @@ const readOffset = (line: Line): number => Number(line[1]);
 
 /** Cells of a row, `seq` among them; one decoder for the rows of one listing, in order. */
 const createDecoder = ({ table, listing }: LeafQuestion): ((line: Line, seq: number) => LeafRow) => {
-  const colon = listing.indexOf(':');
-  const known: Readonly<Record<string, string>> = {
-    segment: listing.slice(0, colon),
-    symbol: listing.slice(colon + 1),
-  };
+  const { venue, symbol } = parseListingId(listing);
+  const known: Readonly<Record<string, string>> = { segment: venue, symbol };
   const { columns } = table;
   const names = columns.map(({ name }) => name);
   const given = columns.map(({ name }) => known[name] ?? null);

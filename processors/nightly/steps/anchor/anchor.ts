@@ -1,7 +1,7 @@
 // The anchor step: from D+7 02:00 UTC it posts the root of the day, and ends when the transaction is confirmed (AN-02, AN-12).
 import { MS_PER_DAY } from '../../../../schemas/instants.ts';
-import type { Day } from '../../day.ts';
 import { reportIncident } from '../../incidents.ts';
+import { isStepDone } from '../../ledger.ts';
 import type { NightlyContext, Step } from '../../step.ts';
 import { type ClosedDay, isBound, isSettled, postDay, readClosedDay, recordProblem } from './post-day.ts';
 import { checkContract, openChain, openOwner, recordContract } from './poster.ts';
@@ -11,14 +11,6 @@ const DUE_MS = 7 * MS_PER_DAY + 2 * 3_600_000;
 
 /** What the step needs of the context. */
 type Anchoring = Pick<NightlyContext, 'database' | 'anchors' | 'nowMs' | 'metrics' | 'log' | 'reached' | 'signal'>;
-
-const isClosedWithoutRows = async (day: Day, { database }: Anchoring): Promise<boolean> => {
-  const { rowCount } = await database.query(
-    "select 1 from nightly_steps where step = 'close' and day = $1 and state = 'done'",
-    [day],
-  );
-  return (rowCount ?? 0) > 0;
-};
 
 const post = async (closed: ClosedDay, anchoring: Anchoring): Promise<string> => {
   const { database, anchors, nowMs, metrics, signal } = anchoring;
@@ -70,7 +62,7 @@ export const anchor: Step = {
   run: async (day, context) => {
     const closed = await readClosedDay(context.database, day);
     if (closed !== null) return anchorDay(closed, context);
-    if (await isClosedWithoutRows(day, context)) return 'no rows: the day has no root';
+    if (await isStepDone(context.database, 'close', day)) return 'no rows: the day has no root';
     throw new Error(`${day} is not closed yet`);
   },
 };

@@ -2,7 +2,7 @@
 import type { Pool } from 'pg';
 import { type LeafSource, parseDaySlice, sliceConditions } from '../../../../infra/runtime/questdb/leaf-rows.ts';
 import type { AnchoredTable } from '../../../../schemas/anchored.ts';
-import { formatListingId, toTableName } from '../../../../schemas/tables.ts';
+import { formatListingId, parseListingId, toTableName } from '../../../../schemas/tables.ts';
 import { compareBytes } from '../../../../schemas/text-order.ts';
 import type { Day } from '../../day.ts';
 
@@ -51,11 +51,6 @@ export const readDayListings = async (
 };
 
 const toDayListing = (id: string, instruments: ReadonlyMap<string, string>): DayListing => {
-  const colon = id.indexOf(':');
-  return {
-    id,
-    venue: id.slice(0, colon),
-    venueSymbol: id.slice(colon + 1),
-    instrument: instruments.get(id) ?? '',
-  };
+  const { venue, symbol } = parseListingId(id);
+  return { id, venue, venueSymbol: symbol, instrument: instruments.get(id) ?? '' };
 };
