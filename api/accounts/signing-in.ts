@@ -10,7 +10,7 @@ import { dropKeptCodes, makeMailedCode, renewCodes, takeCode } from './recovery-
 import { beginSession, endOtherSessions } from './sessions.ts';
 import { forgiveTries, listTried, takeTry } from './tries.ts';
 
-export type Credentials = {
+type Credentials = {
   /** In its normal form. */
   readonly email: string;
   readonly password: string;
@@ -19,7 +19,7 @@ export type Credentials = {
   readonly agent: string;
 };
 
-export type SignedIn = { readonly is: 'in'; readonly token: string; readonly accountId: string };
+type SignedIn = { readonly is: 'in'; readonly token: string; readonly accountId: string };
 /** `wait`: too many tries. `wrong`: the cause is not disclosed. `passkey`: the password was right and is not enough. */
 export type SignInOutcome =
   | SignedIn

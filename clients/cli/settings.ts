@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { UsageError } from './exit.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
-export type GivenSettings = { readonly baseUrl?: string; readonly keyFile?: string };
+type GivenSettings = { readonly baseUrl?: string; readonly keyFile?: string };
 export type Settings = {
   readonly baseUrl: string;
   readonly key: string | null;

@@ -25,6 +25,7 @@ import type {
 import { formatSeries, type Recovery } from '../task/recovery.ts';
 import { createState, type TaskState } from '../task/state.ts';
 import { createRestorer, type RestoreProblem } from './checkpoint.ts';
+import { NewestRound, type Round } from './newest-round.ts';
 
 type RestoreSpec = {
   readonly handle: KafkaHandle;
@@ -215,27 +216,6 @@ const readLive = async ({ handle, names, venue, partition }: RestoreSpec): Promi
   const alive = [...spans.values()].filter(({ to }) => to === null);
   return { ...found, revs: round === null ? null : found.revs, spans: alive };
 };
-
-type Round = { readonly round: number; readonly entries: readonly StateEntry[]; readonly liveOffset: number };
-
-/** Collects a state partition and keeps its newest complete round. */
-export class NewestRound {
-  readonly #open = new Map<number, StateEntry[]>();
-  held: Round | null = null;
-
-  add(entry: StateEntry): void {
-    const entries = this.#open.get(entry.round) ?? [];
-    this.#open.set(entry.round, entries);
-    if (entry.marker === null) {
-      entries.push(entry);
-      return;
-    }
-    this.#open.delete(entry.round);
-    // Retention may have dropped the first entries of a round.
-    if (entries.length < entry.marker.entries || entry.round <= (this.held?.round ?? -1)) return;
-    this.held = { round: entry.round, entries, liveOffset: entry.marker.live_offset };
-  }
-}
 
 const readRound = async ({ handle, names, venue, partition }: Omit<RestoreSpec, 'shards'>): Promise<Round | null> => {
   const newest = new NewestRound();

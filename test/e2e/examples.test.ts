@@ -12,7 +12,7 @@ import { OPERATIONS } from '../../api/operations/index.ts';
 import type { Operation } from '../../api/operations/operation.ts';
 import { receipt } from '../../api/operations/receipt.ts';
 import { STREAM } from '../../api/stream/request.ts';
-import { ARCHIVED_DAY, fillPath, formatExampleCommand, INSTANTS } from '../../infra/dev/documents/endpoint-examples.ts';
+import { ARCHIVED_DAY, formatExampleCommand, INSTANTS } from '../../infra/dev/documents/endpoint-examples.ts';
 import { findFreePort } from '../../infra/dev/engines/ports.ts';
 import { findSchemaFaults } from '../support/documents/closed-schema.ts';
 import {
@@ -28,6 +28,7 @@ import {
   runShell,
   settingsBefore,
 } from '../support/documents/docs-blocks.ts';
+import { fillPath } from '../support/documents/example-path.ts';
 import { pythonWithClient } from '../support/python/python-venv.ts';
 import { awaitSettled, exampleCall, startPaidService, TOP100_FILE } from '../support/services/paid-service.ts';
 import { stockClient } from '../support/services/payment-world.ts';

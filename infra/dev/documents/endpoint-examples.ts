@@ -47,10 +47,6 @@ const quoteText = (text: string): string => text.replaceAll("'", "'\\''");
 const withWindow = (body: string): string =>
   body.replaceAll(/"(from|to)": "[^"]*"/g, (_all, name: string) => `"${name}": "'$${name.toUpperCase()}'"`);
 
-/** A path with its parameters filled in. */
-export const fillPath = (path: string, input: Readonly<Record<string, unknown>>): string =>
-  path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => encodeURIComponent(String(input[name])));
-
 /** The path of a command, in double quotes. */
 const toShellPath = (path: string, input: Readonly<Record<string, unknown>>): string =>
   path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => VARIABLES[name] ?? encodeURIComponent(String(input[name])));

@@ -10,9 +10,9 @@ import { SERVICE_LIMITS } from '../../../api/contract/limits.ts';
 import { PLAN_CODES, PLANS, type PlanCode } from '../../../api/contract/plans.ts';
 import { OPERATIONS } from '../../../api/operations/index.ts';
 import { STREAM } from '../../../api/stream/request.ts';
-import { fillPath } from '../../../infra/dev/documents/endpoint-examples.ts';
 import { createKey, revokeKey } from '../../../infra/tools/key-admin.ts';
 import { market, testApp } from '../../support/apps/live-fixture.ts';
+import { fillPath } from '../../support/documents/example-path.ts';
 import { freshPool } from '../../support/engines/fresh-database.ts';
 
 type Answer = { readonly status: number; readonly code: string | null };

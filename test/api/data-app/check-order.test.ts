@@ -4,9 +4,9 @@ import type { Endpoint } from '../../../api/contract/endpoint.ts';
 import { OPERATIONS } from '../../../api/operations/index.ts';
 import type { Receipt } from '../../../api/payments/receipts.ts';
 import { STREAM } from '../../../api/stream/request.ts';
-import { fillPath } from '../../../infra/dev/documents/endpoint-examples.ts';
 import { CATALOGUE, type ErrorCode } from '../../../schemas/errors.ts';
 import { listing, listingValues, market, testApp } from '../../support/apps/live-fixture.ts';
+import { fillPath } from '../../support/documents/example-path.ts';
 
 type ExpectedError = { readonly code: ErrorCode; readonly path?: string; readonly offset?: number };
 type Request = {

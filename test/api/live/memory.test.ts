@@ -3,7 +3,7 @@ import t from 'tap';
 import { ConnectionBook } from '../../../api/live/connection-book.ts';
 import { addVersion, findVersionAt } from '../../../api/live/listing-book.ts';
 import { LiveMemory } from '../../../api/live/memory.ts';
-import { RoundChoice } from '../../../api/live/rounds.ts';
+import { RoundChoice } from '../../../api/live/round-choice.ts';
 import { makeEventGapRow } from '../../../processors/task/rows.ts';
 import { codecs } from '../../../schemas/avro/codec.ts';
 import { makeLiveEntry, type StateEntry } from '../../../schemas/topics.ts';

@@ -15,8 +15,8 @@ import { OPERATIONS } from '../../../api/operations/index.ts';
 import { makeChallengeAnswer } from '../../../api/payments/challenge.ts';
 import { ChallengeMeter } from '../../../api/payments/challenge-meter.ts';
 import { REASONS, toReason } from '../../../api/payments/reasons.ts';
-import { fillPath } from '../../../infra/dev/documents/endpoint-examples.ts';
 import { market, TERMS, testApp } from '../../support/apps/live-fixture.ts';
+import { fillPath } from '../../support/documents/example-path.ts';
 
 const PAYABLE = OPERATIONS.filter(({ price }) => price !== null);
 const MOST_CHARACTERS = 4_096;

@@ -4,14 +4,8 @@ import t from 'tap';
 import { migrate } from '../../../infra/postgres/migrate.ts';
 import { openPostgres } from '../../../infra/runtime/postgres/postgres.ts';
 import { createLog } from '../../../infra/runtime/process/log.ts';
-import {
-  countAtOnce,
-  formatNote,
-  type GapGroup,
-  isOver,
-  joinGaps,
-  reportGaps,
-} from '../../../processors/nightly/gap-incidents.ts';
+import { countAtOnce, formatNote, type GapGroup, isOver, joinGaps } from '../../../processors/nightly/gap-groups.ts';
+import { reportGaps } from '../../../processors/nightly/gap-incidents.ts';
 import { createNightlyMetrics } from '../../../processors/nightly/metrics.ts';
 import type { NightlyContext } from '../../../processors/nightly/step.ts';
 import { presence } from '../../../processors/nightly/steps/presence.ts';

@@ -2,7 +2,7 @@
 import t from 'tap';
 import { toCapability } from '../../../ingest/venues/contract/feed.ts';
 import { beginRound, createRestorer, makeMarker, saveSome } from '../../../processors/runner/checkpoint.ts';
-import { NewestRound } from '../../../processors/runner/restore.ts';
+import { NewestRound } from '../../../processors/runner/newest-round.ts';
 import { STATE_VERSION } from '../../../processors/task/state.ts';
 import { Task } from '../../../processors/task/task.ts';
 import type { CheckpointEntry } from '../../../schemas/topics.ts';
