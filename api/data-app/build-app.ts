@@ -52,6 +52,17 @@ const ALLOWED = [
 /** Types of answers that are compressed. The plugin does not know NDJSON rows; Parquet and the files of the archive are compressed already. */
 const COMPRESSED = /^text\/(?!event-stream)|json(?:;|$)/;
 
+const CODINGS = ['br', 'zstd', 'gzip'] as const;
+const GZIP_REFUSED = /\bgzip\s*;\s*q=0(?:\.0*)?\s*(?:,|$)/i;
+
+/** The plugin reads `*` as gzip, although `gzip;q=0, *` refuses gzip (RFC 9110 section 12.5.3). */
+const nameAnyCoding = async ({ headers }: FastifyRequest): Promise<void> => {
+  const accepted = headers['accept-encoding'];
+  if (typeof accepted !== 'string' || !GZIP_REFUSED.test(accepted)) return;
+  const other = CODINGS.find((coding) => !accepted.toLowerCase().includes(coding)) ?? 'identity';
+  headers['accept-encoding'] = accepted.replaceAll('*', other);
+};
+
 /** The length of a body that GET would compress is not known without doing so, and HEAD and 304 may name no other (RFC 9110 section 8.6). */
 const hideUnknownLength = async (
   { headers }: FastifyRequest,
@@ -89,8 +100,9 @@ const addPlugins = async (app: FastifyInstance, baseUrl: string): Promise<void> 
     // RFC 6797 section 7.2: not over plain HTTP.
     strictTransportSecurity: baseUrl.startsWith('https:'),
   });
+  app.addHook('onRequest', nameAnyCoding);
   await app.register(compress, {
-    encodings: ['br', 'zstd', 'gzip'],
+    encodings: [...CODINGS],
     threshold: 1_024,
     customTypes: COMPRESSED,
     globalDecompression: false,

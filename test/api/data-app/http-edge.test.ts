@@ -42,6 +42,22 @@ t.test('cacheable answers vary by the key and by the encoding (N-14, RFC 9111)',
   }
 });
 
+t.test('a coding that is refused is not sent, also where any other may be (RFC 9110 section 12.5.3)', async (t) => {
+  const { app } = await testApp(market());
+  t.teardown(() => app.close());
+  for (const [accepted, coding] of [
+    ['gzip;q=0, *', 'br'],
+    ['*, GZIP; q=0.0', 'br'],
+    ['*;q=0.5, x-gzip;q=0, br;q=0', 'zstd'],
+    ['gzip;q=0, br;q=0, zstd;q=0, *', undefined],
+    ['gzip;q=0, *;q=0', undefined],
+    ['gzip;q=0.5, *', 'gzip'],
+  ] as const) {
+    const { headers } = await app.inject({ url: '/v2/dql/catalogue', headers: { 'accept-encoding': accepted } });
+    t.equal(headers['content-encoding'], coding, accepted);
+  }
+});
+
 t.test('HEAD answers as GET without a body', async (t) => {
   const { app } = await testApp(market());
   t.teardown(() => app.close());
