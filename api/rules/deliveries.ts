@@ -2,9 +2,8 @@
 import type { Pool } from 'pg';
 import type { Logger } from '../../infra/runtime/process/log.ts';
 import { pauseUnlessAborted } from '../../infra/runtime/time/pause.ts';
-import { formatInstant } from '../../schemas/instants.ts';
 import type { CountRules, DeliveryOutcome } from './metrics.ts';
-import { TRANSITION_COLUMNS, type TransitionRow, toTransition } from './store.ts';
+import { TRANSITION_COLUMNS, type TransitionRow, toMoveJson, toTransition } from './store.ts';
 import { type CallOptions, callWebhook } from './webhook-call.ts';
 
 const LOOK_EVERY_MS = 500;
@@ -89,18 +88,13 @@ type Claimed = TransitionRow & {
 
 /** The body that a receiver gets, the same at every attempt. */
 const buildBody = (claimed: Claimed): string => {
-  const { transitionId, ruleId, at, from, to, reason, matched, matchedTotal } = toTransition(claimed);
+  const moved = toTransition(claimed);
   return JSON.stringify({
-    id: `move_${transitionId}`,
+    id: `move_${moved.transitionId}`,
     event: 'rule',
-    rule_id: ruleId,
+    rule_id: moved.ruleId,
     name: claimed.name,
-    at: formatInstant(at),
-    previous_state: from,
-    state: to,
-    reason,
-    matched,
-    matched_total: matchedTotal,
+    ...toMoveJson(moved),
   });
 };
 

@@ -13,6 +13,7 @@ import {
   readMicros,
   TRANSITION_COLUMNS,
   type TransitionRow,
+  toMoveJson,
   toTransition,
 } from './store.ts';
 
@@ -55,16 +56,8 @@ const formatState = ({ rule_id, name, state, reason, since }: StateRow): string 
   });
 
 const formatMove = (row: MovedRow): string => {
-  const { ruleId, at, from, to, reason, matched, matchedTotal } = toTransition(row);
-  const moved = {
-    at: formatInstant(at),
-    previous_state: from,
-    state: to,
-    reason,
-    matched,
-    matched_total: matchedTotal,
-  };
-  return writeJson({ rule_id: ruleId, name: row.name, change: 'move', ...moved });
+  const moved = toTransition(row);
+  return writeJson({ rule_id: moved.ruleId, name: row.name, change: 'move', ...toMoveJson(moved) });
 };
 
 type Follower = { readonly keyId: string; readonly send: SendMove; accountId: string | null };

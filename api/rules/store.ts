@@ -2,6 +2,7 @@
 import type { Pool, PoolClient } from 'pg';
 import { runInTransaction } from '../../infra/runtime/postgres/postgres.ts';
 import { makeServiceError } from '../../schemas/errors.ts';
+import { formatInstant } from '../../schemas/instants.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { AccountAction } from '../accounts/events.ts';
 import { formatCount } from '../contract/counts.ts';
@@ -306,6 +307,16 @@ export const toTransition = (row: TransitionRow): Transition => ({
   reason: row.reason,
   matched: row.matched,
   matchedTotal: row.matched_total,
+});
+
+/** The members of a move, as streams and webhooks send it. */
+export const toMoveJson = ({ at, from, to, reason, matched, matchedTotal }: Transition) => ({
+  at: formatInstant(at),
+  previous_state: from,
+  state: to,
+  reason,
+  matched,
+  matched_total: matchedTotal,
 });
 
 /** Moves of a rule, newest first. */
