@@ -129,7 +129,10 @@ const HINTS: readonly (readonly [RegExp, string | ((text: string) => string)])[]
   [/^\[|^\]/, 'Write a list in parentheses, as in base in (BTC, ETH).'],
   [/^[{}]/, 'Write text, such as base = BTC; the machine form is a JSON object of the body, not a string.'],
   [/^#/, 'A query has no comments; leave it out.'],
-  [/^:/, 'Write a listing as two terms, venue = ... and symbol = "...", or quote a code with ":" in it, such as "A:b".'],
+  [
+    /^:/,
+    'Write a listing as two terms, venue = ... and symbol = "...", or quote a code with ":" in it, such as "A:b".',
+  ],
   [/^\.$/, 'Quote a code with "." in it, such as "A.b". A field has no path before it, as in max(venues, mark).'],
   [/^[\s\ufeff]/, 'Separate words by spaces, tabs or line ends only.'],
 ];
