@@ -9,7 +9,14 @@ import { findLossCause, hadUnreadable, isAbout, listTimelySpans, type WindowQuer
 import type { TaskContext } from './context.ts';
 import { makeEventGapRow } from './rows.ts';
 import type { ListingView, TaskView } from './state.ts';
-import { findGapCause, joinStretches, type LayerWindow, listCollectedWindows, type Window } from './windows.ts';
+import {
+  findGapCause,
+  joinStretches,
+  type LayerWindow,
+  listCollectedWindows,
+  listTurns,
+  type Window,
+} from './windows.ts';
 
 type Stretch = Window & { readonly cause: GapCause };
 
@@ -60,7 +67,8 @@ const listGaps = (state: TaskView, listing: ListingView, window: LayerWindow): r
 
 /** Stretches of a listing's events in the windows that end in `(range.from, range.at]`. */
 const listStretches = (state: TaskView, listing: ListingView, range: LayerWindow): readonly Stretch[] => {
-  const asked = { windowMs: EVENT_GAP_WINDOW_MS, lostTo: state.lostBefore, ...range };
+  const turns = listTurns(state, listing, range);
+  const asked = { windowMs: EVENT_GAP_WINDOW_MS, lostTo: state.lostBefore, turns, ...range };
   return listCollectedWindows(state, listing, asked).flatMap((window) =>
     listGaps(state, listing, { layer: range.layer, ...window }),
   );

@@ -7,10 +7,10 @@ import { type CoverName, resolveSource } from '../../schemas/policies.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { Reading, Row } from '../../schemas/topics.ts';
 import { toWindowDay, toWindowEnd } from '../../schemas/windows.ts';
-import { findLossCause, hadUnreadable } from './connections.ts';
+import { findLossCause, hadUnreadable, listSpans } from './connections.ts';
 import { findCoveredTo, formatSeries } from './recovery.ts';
 import { makeGapRow, makeReadingRow, type RowIdentity } from './rows.ts';
-import type { Candidate, LayerState, ListingState, ListingView, TaskView } from './state.ts';
+import type { Candidate, ConnectionView, LayerState, ListingState, ListingView, TaskView } from './state.ts';
 import type { Store } from './store.ts';
 import {
   findCapabilityAt,
@@ -72,8 +72,9 @@ export type Window = Range;
 /** A window of one layer of a listing, or the windows that end in a range. */
 export type LayerWindow<L extends CoverName = CoverName> = Window & { readonly layer: L };
 
-/** Windows of one length. */
-type Question = LayerWindow & { readonly windowMs: number; readonly lostTo?: number };
+/** Windows of one length. Windows that ended by `lostTo`, and windows around none of the ascending `turns`, are joined by day. */
+type Joining = { readonly lostTo?: number; readonly turns?: readonly Micros[] | null };
+type Question = LayerWindow & Joining & { readonly windowMs: number };
 
 /** The part of `(from, at]` whose windows are within the listing's life, at least in part; `from` is the start of the first window. */
 const cutToLife = ({ version }: ListingView, { windowMs, from, at }: Question): Window => {
@@ -98,19 +99,64 @@ const joinLostWindows = (listing: ListingView, life: Window, { windowMs, lostTo 
   return windows;
 };
 
+/** Shorter ranges are read window by window. */
+const LONG: Micros = 3_600_000_000;
+
+const listTurnsOfConnection = (connection: ConnectionView): readonly Micros[] => {
+  const { namedAt, receivedAt = namedAt, failures, unreadable, late = [] } = connection;
+  const spans = listSpans(connection).flatMap(({ from, to }) => [from, to ?? from]);
+  const stretches = late.flatMap(({ from, to }) => [from, to]);
+  return [namedAt, receivedAt, ...spans, ...failures.map(({ at }) => at), ...unreadable, ...stretches];
+};
+
+/**
+ * Instants at which the cause of a listing's gaps may change, and the ends of windows with a reading, ascending: all windows between two of them are
+ * gaps of one cause. Null for a range that is too short to be worth it. After an absence of the collectors there are thousands of such windows for each layer, and few of these instants.
+ */
+export const listTurns = (
+  state: TaskView,
+  listing: ListingView,
+  { from, at, held = [] }: Window & { readonly held?: Iterable<Micros> | undefined },
+): readonly Micros[] | null => {
+  if (at - from < LONG) return null;
+  const turns = [state.lostBefore, ...held];
+  for (const { written_at, delisted_at } of [listing.version, ...listing.before])
+    turns.push(written_at, delisted_at ?? written_at);
+  for (const end of state.collectorAlive) turns.push(end - COLLECTOR_BUCKET_MS * 1000, end);
+  for (const connection of state.connections.values()) turns.push(...listTurnsOfConnection(connection));
+  return turns.sort((a, b) => a - b);
+};
+
+/** The windows that end in a range. Adjacent ones without a turn in them, or at their ends, are joined by day. */
+const joinAlike = ({ from, at }: Window, windowMs: number, turns: readonly Micros[] | null): readonly Window[] => {
+  const step = windowMs * 1000;
+  const last = Math.floor(at / step) * step;
+  const windows: Window[] = [];
+  let next = 0;
+  for (let start = Math.floor(from / step) * step; start + step <= last; ) {
+    let end = start + step;
+    if (turns !== null) {
+      while ((turns[next] ?? Number.POSITIVE_INFINITY) < start) next += 1;
+      const turn = turns[next] ?? Number.POSITIVE_INFINITY;
+      const midnight = Math.floor(start / MICROS_PER_DAY) * MICROS_PER_DAY + MICROS_PER_DAY;
+      end = Math.max(end, Math.min(last, midnight, Math.ceil(turn / step) * step - step));
+    }
+    windows.push({ from: start, at: end });
+    start = end;
+  }
+  return windows;
+};
+
 /** Windows in the listing's life at whose ends the layer was collected. Uncollected time has no cost, regardless of its length. */
 export const listCollectedWindows = (state: TaskView, listing: ListingView, question: Question): readonly Window[] => {
-  const { layer, windowMs } = question;
-  const step = windowMs * 1000;
+  const { layer, windowMs, turns = null } = question;
   const isSo: VersionTest = (version, capability) => isLayerCollected(version, capability, layer);
   const life = cutToLife(listing, question);
   const lost = joinLostWindows(listing, life, question);
   const windows = lost.filter(({ at }) => isSo(findListingAt(listing, at), findCapabilityAt(state, at)));
   const rest = { from: lost.at(-1)?.at ?? life.from, at: life.at };
-  for (const part of findPartsWhere({ state, listing, isSo }, rest)) {
-    const first = Math.floor(part.from / step) * step + step;
-    for (let at = first; at <= part.at; at += step) windows.push({ from: at - step, at });
-  }
+  for (const part of findPartsWhere({ state, listing, isSo }, rest))
+    for (const window of joinAlike(part, windowMs, turns)) windows.push(window);
   return windows;
 };
 
@@ -118,7 +164,7 @@ export const listCollectedWindows = (state: TaskView, listing: ListingView, ques
 export const listRowWindows = (
   state: TaskView,
   listing: ListingView,
-  range: LayerWindow<ReadingLayer> & { readonly lostTo?: number },
+  range: LayerWindow<ReadingLayer> & Joining,
 ): readonly Window[] => {
   const { windowMs } = LAYERS[range.layer];
   const collected = listCollectedWindows(state, listing, { ...range, windowMs });
@@ -202,7 +248,8 @@ export const sealWindows = (
   const layer = listing.layers.get(name);
   const from = Math.max(range.from, findCoveredTo(state.recovery, formatSeries(LAYERS[name].table, symbol)));
   const lostTo = layer && layer.windows.size > 0 ? 0 : state.lostBefore;
-  const windows = listRowWindows(state, listing, { layer: name, from, at, lostTo }).map((window) => {
+  const turns = listTurns(state, listing, { from, at, held: layer?.windows.keys() });
+  const windows = listRowWindows(state, listing, { layer: name, from, at, lostTo, turns }).map((window) => {
     const held = layer?.windows.get(window.at) ?? null;
     return { ...window, held, cause: held ? null : findGapCause(state, listing, { layer: name, ...window }) };
   });
