@@ -119,13 +119,27 @@ const parseDigits = (cell: string | null | undefined): Readonly<Record<string, D
 
 type Group = { readonly spec: ColumnSpec; readonly targets: readonly Target[]; readonly reach: Reach };
 
-const fillChunk = async (reader: HistoryReader, { spec, targets, reach }: Group): Promise<void> => {
+/** Targets by listing id. */
+type Targets = ReadonlyMap<string, readonly Target[]>;
+type Chunk = Omit<Group, 'targets'> & { readonly byListing: Targets };
+
+const groupByListing = (targets: readonly Target[]): Targets => {
   const byListing = new Map<string, Target[]>();
   for (const target of targets) {
     const id = formatListingId(target.venue, target.symbol);
-    byListing.set(id, [...(byListing.get(id) ?? []), target]);
+    const held = byListing.get(id);
+    if (held === undefined) byListing.set(id, [target]);
+    else held.push(target);
   }
-  const members = [...new Set(targets.map((target) => target.spec.member))];
+  return byListing;
+};
+
+const listMembers = (byListing: Targets): string[] => [
+  ...new Set([...byListing.values()].flatMap((targets) => targets.map(({ spec }) => spec.member))),
+];
+
+const fillChunk = async (reader: HistoryReader, { spec, reach, byListing }: Chunk): Promise<void> => {
+  const members = listMembers(byListing);
   const stored = members.filter((member) => member !== 'present');
   const listings = [...byListing.keys()];
   const query = makeStatement(spec, { members, listings, reach }, reader.table(findTable(spec)));
@@ -151,16 +165,14 @@ const fillChunk = async (reader: HistoryReader, { spec, targets, reach }: Group)
 
 /** Reads the columns of one group from the store; all of them are of one kind and timeframe. Rejects as the store does. */
 export const fillFromStore = async (reader: HistoryReader, group: Group): Promise<void> => {
-  const { targets, reach } = group;
-  const listings = [...new Set(targets.map(({ venue, symbol }) => formatListingId(venue, symbol)))];
-  const members = new Set(targets.map(({ spec }) => spec.member)).size;
+  const { spec, targets, reach } = group;
+  const byListing = groupByListing(targets);
+  const members = listMembers(byListing).length;
   const step = Math.max(1, Math.floor(CELLS_AT_A_TIME / ((reach.last - reach.first + 1) * (members + 4))));
+  const listings = [...byListing];
   const chunks: Promise<void>[] = [];
-  for (let i = 0; i < listings.length; i += step) {
-    const wanted = new Set(listings.slice(i, i + step));
-    const some = targets.filter(({ venue, symbol }) => wanted.has(formatListingId(venue, symbol)));
-    chunks.push(fillChunk(reader, { ...group, targets: some }));
-  }
+  for (let i = 0; i < listings.length; i += step)
+    chunks.push(fillChunk(reader, { spec, reach, byListing: new Map(listings.slice(i, i + step)) }));
   await Promise.all(chunks);
 };
 

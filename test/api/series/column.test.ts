@@ -244,3 +244,29 @@ t.test('columns of more listings than one statement reads are filled, each with 
   );
   t.same(new Set(targets.map(({ spec, column }) => `${spec.member} ${column.copyUnits(reach.last, 1)}`)).size, 2);
 });
+
+t.test('each column is looked at a few times, however many statements read them', async (t) => {
+  const reach = { first: 1, last: 2_000 };
+  const spec: ColumnSpec = { kind: 'candles', priceType: 'trade', member: 'close', timeframe: '1h' };
+  const countLooks = async (listings: number): Promise<number> => {
+    let looks = 0;
+    const targets = Array.from({ length: listings }, (_, i): Target => {
+      const column = new Column(reach.last, reach.last);
+      const look = (): string => {
+        looks += 1;
+        return `S${i}`;
+      };
+      return Object.defineProperty({ venue: 'binance', symbol: '', spec, column }, 'symbol', { get: look });
+    });
+    let statements = 0;
+    const query = async (): Promise<[]> => {
+      statements += 1;
+      return [];
+    };
+    const reader = new HistoryReader({ query, ping: async () => undefined, close: async () => undefined }, '');
+    await fillFromStore(reader, { spec, targets, reach });
+    t.equal(statements, Math.ceil(listings / 40));
+    return looks / listings;
+  };
+  t.equal(await countLooks(1_200), await countLooks(40));
+});
