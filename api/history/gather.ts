@@ -20,8 +20,10 @@ export type RequestedTimes =
 
 export const toWindowMicros = (layer: ReadingLayer): Micros => LAYERS[layer].windowMs * 1_000;
 
-/** Instants closer than this are read as one range, others one by one. */
+/** Instants closer than this are read as one range. */
 const NEAR: Micros = 120_000_000;
+/** Rows that QuestDB reads in the time that one more statement takes. */
+const ROWS_PER_STATEMENT = 2_000;
 const SPANS_PER_STATEMENT = 200;
 
 /** Copies a listing's layer from memory. Must run before the store is queried: a row that leaves memory meanwhile is in the store. */
@@ -41,7 +43,11 @@ export const readRecent = (live: LiveMemory, { listing }: Selected, layer: Readi
 const merge = (parts: readonly Rows[]): Rows => {
   const merged: Rows = new Map();
   for (const part of parts) {
-    for (const [listing, rows] of part) merged.set(listing, [...(merged.get(listing) ?? []), ...rows]);
+    for (const [listing, rows] of part) {
+      const held = merged.get(listing);
+      if (held === undefined) merged.set(listing, [...rows]);
+      else for (const row of rows) held.push(row);
+    }
   }
   return merged;
 };
@@ -55,22 +61,42 @@ const readPeriods = (reader: HistoryReader, question: RowQuestion, asked: Reques
   return [last('reading'), last('gap'), reader.longGaps(question, range)];
 };
 
-/** Runs of instants that lie near each other. */
-export const listRuns = (instants: readonly Micros[]): Micros[][] => {
-  const runs: Micros[][] = [];
+/** Instants that are read together: near each other, or at equal steps. */
+type Run = { readonly instants: Micros[]; step: Micros | null };
+
+const isNext = ({ instants, step }: Run, gap: Micros, longest: Micros): boolean => {
+  if (instants.length === 1) return gap <= longest;
+  return step === null ? gap <= NEAR : gap === step;
+};
+
+/** Runs of instants: near each other, or at equal steps of at most `longest`. */
+export const listRuns = (instants: readonly Micros[], longest = NEAR): Run[] => {
+  const runs: Run[] = [];
   for (const at of instants) {
     const run = runs.at(-1);
-    if (run !== undefined && at - (run.at(-1) ?? 0) <= NEAR) run.push(at);
-    else runs.push([at]);
+    const gap = at - (run?.instants.at(-1) ?? at);
+    if (run === undefined || !isNext(run, gap, longest)) {
+      runs.push({ instants: [at], step: null });
+      continue;
+    }
+    if (run.instants.length === 1 && gap > NEAR) run.step = gap;
+    run.instants.push(at);
   }
   return runs;
 };
 
+/** A statement for each instant is cheaper than the rows between instants that are further apart. */
+const findLongestStep = ({ layer, listings }: RowQuestion): Micros =>
+  Math.max(NEAR, Math.floor(ROWS_PER_STATEMENT / Math.max(1, listings.length)) * toWindowMicros(layer));
+
 const readInstants = (reader: HistoryReader, question: RowQuestion, instants: readonly Micros[]) =>
-  listRuns(instants).flatMap((run) => {
+  listRuns(instants, findLongestStep(question)).flatMap(({ instants: run, step }) => {
     const [first = 0, last = first] = [run[0], run.at(-1)];
     const before = reader.asOf(question, first);
-    return last === first ? [before] : [before, reader.windows(question, { after: first, to: last })];
+    if (last === first) return [before];
+    const range: Range = { after: first, to: last };
+    if (step === null) return [before, reader.windows(question, range)];
+    return [before, reader.lastOfPeriods(question, range, { length: step, kind: 'reading' })];
   });
 
 const readRaw = (reader: HistoryReader, question: RowQuestion, { from, to }: Span) => {

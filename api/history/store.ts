@@ -93,19 +93,21 @@ export class HistoryReader {
     return this.#rows(question, 'r.at > $1 AND r.at <= $2', [after, to]);
   }
 
-  /** Reads the last row of each period that `holds`, readings or gaps. Periods end at multiples of `length`. */
+  /** Reads the last row of each period that `holds`, readings or gaps. Periods end at multiples of `length` after the range begins. */
   lastOfPeriods(
     question: RowQuestion,
     { after, to }: Range,
     { length, kind }: { readonly length: Micros; readonly kind: 'reading' | 'gap' },
   ): Promise<Rows> {
-    const holds = `received_at IS ${kind === 'reading' ? 'NOT NULL' : 'NULL'} AND NOT late`;
+    const listings = listPlaceholders(question.listings, 2);
+    const [table, heard] = [this.#table(question.layer), kind === 'reading' ? 'NOT NULL' : 'NULL'];
+    // Both sides name the listings: QuestDB would read the rows of all others to join them.
     const text =
-      `SELECT ${selectList(question.layer)} FROM ${this.#table(question.layer)} r JOIN (` +
-      `SELECT listing, (at::long - 1) / ${length} period, max(at) last_at FROM ${this.#table(question.layer)}` +
-      ` WHERE at > $1 AND at <= $2 AND ${holds} AND listing IN (${listPlaceholders(question.listings, 2)}) GROUP BY listing, period` +
-      `) p ON r.listing = p.listing AND r.at = p.last_at` +
-      ` WHERE r.at > $1 AND r.at <= $2 AND r.received_at IS ${kind === 'reading' ? 'NOT NULL' : 'NULL'} AND NOT r.late ORDER BY listing, at, src_offset`;
+      `SELECT ${selectList(question.layer)} FROM ${table} r JOIN (` +
+      `SELECT listing, (at::long - ${1 + (after % length)}) / ${length} period, max(at) last_at FROM ${table}` +
+      ` WHERE at > $1 AND at <= $2 AND received_at IS ${heard} AND NOT late AND listing IN (${listings}) GROUP BY listing, period` +
+      `) p ON r.listing = p.listing AND r.at = p.last_at WHERE r.at > $1 AND r.at <= $2` +
+      ` AND r.received_at IS ${heard} AND NOT r.late AND r.listing IN (${listings}) ORDER BY listing, at, src_offset`;
     return this.#runQuery(question, { text, values: this.#values([after, to], question), among: question.listings });
   }
 

@@ -69,7 +69,11 @@ class Asker {
     };
     const mode = this.#one(['interval', 'raw', 'at'] as const);
     if (mode === 'at') {
-      const instants = Array.from({ length: 1 + Math.floor(this.#draw() * 12) }, () => this.#instant(now - 2 * SECOND));
+      const count = 1 + Math.floor(this.#draw() * 12);
+      const [first, step] = [this.#instant(now - 2 * SECOND), this.#one([null, null, 7, 121, 130])];
+      const instants = Array.from({ length: count }, (_, i) =>
+        step === null ? this.#instant(now - 2 * SECOND) : Math.min(first + i * step * SECOND, now - 2 * SECOND),
+      );
       return { ...question, mode, instants: [...new Set(instants)].sort((a, b) => a - b) };
     }
     if (mode === 'raw') return { ...question, mode, ...this.#span(now) };
