@@ -93,7 +93,7 @@ const mapAnswer = (body: Fields, { request, received_at }: VenueMessage): readon
 };
 
 /** `markets` are whole, `trading` has their changes, `oraclePrices` have a time. */
-const mapMarkets = ({ markets, trading, oraclePrices }: Fields, receivedAt: Received): readonly Mapped[] => {
+const mapMarkets = (contents: Fields, receivedAt: Received): readonly Mapped[] => {
   const toMarket: MarketMapper = (symbol, market) => mapMarket(symbol, market, receivedAt);
   const toOracle: MarketMapper = (symbol, oracle) =>
     listPresent([
@@ -102,8 +102,15 @@ const mapMarkets = ({ markets, trading, oraclePrices }: Fields, receivedAt: Rece
         oracle.oraclePrice ?? oracle.price,
       ),
     ]);
-  const tables = [[markets, toMarket] as const, [trading, toMarket] as const, [oraclePrices, toOracle] as const];
-  return mapEach(tables, ([table, map]) => mapEntries(table, map));
+  const mappers = new Map([
+    ['markets', toMarket],
+    ['trading', toMarket],
+    ['oraclePrices', toOracle],
+  ]);
+  return mapEach(Object.entries(contents), ([name, table]) => {
+    const map = mappers.get(name);
+    return map === undefined ? [] : mapEntries(table, map);
+  });
 };
 
 type MarketMapper = (symbol: string, market: Fields) => readonly Mapped[];

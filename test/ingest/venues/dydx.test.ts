@@ -153,6 +153,13 @@ t.test('several changes may come in one message', (t) => {
     [record('funding', 'BTC-USD', NEVER, hourly('0'))],
     'a rate of zero is one, a price of zero is none',
   );
+  const oraclePrices = { 'BTC-USD': { oraclePrice: '5' } };
+  const changed = { trading: { 'ETH-USD': { nextFundingRate: '0' } } };
+  const layers = (contents: unknown): readonly string[] =>
+    map(frame(push('channel_data', 'v4_markets', '', contents))).map(({ layer }) => layer);
+  t.same(layers({ oraclePrices, ...changed }), ['mark', 'funding'], 'records are in the order of the message');
+  t.same(layers({ ...changed, oraclePrices }), ['funding', 'mark']);
+  t.same(layers({ toString: oraclePrices, blocks: null }), [], 'a table that is not known gives none');
   t.end();
 });
 
