@@ -110,8 +110,8 @@ const listTurnsOfConnection = (connection: ConnectionView): readonly Micros[] =>
 };
 
 /**
- * Instants at which the cause of a listing's gaps may change, and the ends of windows with a reading, ascending: all windows between two of them are
- * gaps of one cause. Null for a range that is too short to be worth it. After an absence of the collectors there are thousands of such windows for each layer, and few of these instants.
+ * Instants at which the cause of a listing's gaps may change, and ends of windows with a reading, ascending: all windows between two of them are gaps
+ * of one cause. After an absence of the collectors thousands of windows are between two of these instants (D-870). Null for a short range.
  */
 export const listTurns = (
   state: TaskView,
