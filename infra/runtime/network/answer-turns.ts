@@ -21,6 +21,10 @@ const openLine = (socket: Socket): Line => {
   socket.once('close', () => {
     for (const go of line.waiting.splice(0)) go();
   });
+  // Node resumes a connection when the body of a request is read, though all of it has arrived.
+  socket.on('resume', () => {
+    if (line.isPaused) socket.pause();
+  });
   return line;
 };
 

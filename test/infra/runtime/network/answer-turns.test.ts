@@ -13,6 +13,9 @@ const LARGE_BYTES = 16 * 1_048_576;
 const ask = (path: string, method = 'GET'): string => `${method} ${path} HTTP/1.1\r\nHost: a\r\n\r\n`;
 const askLast = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`;
 
+const post = (path: string, body: string): string =>
+  `POST ${path} HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+
 type World = {
   readonly app: FastifyInstance;
   /** Paths of the requests whose answer has begun. */
@@ -30,6 +33,11 @@ const startApp = async (t: Test): Promise<World> => {
   finishAnswers(app);
   app.addHook('onRequest', async ({ url }) => void begun.push(url));
   app.get('/held', async () => {
+    await held;
+    return 'held';
+  });
+  app.post('/held', async () => {
+    app.server.emit('held');
     await held;
     return 'held';
   });
@@ -110,6 +118,20 @@ t.test('all requests of a line are answered in their order, and one after anothe
   client.write(askLast('/plain/last'));
   await once(client, 'close');
   t.strictSame(findAnswers(text()), [...numbers, 'last']);
+});
+
+t.test('a request whose body is read keeps the connection from reading further ahead', async (t) => {
+  const { app, release } = await startApp(t);
+  const { client, server, text } = await openConnection(t, app);
+  const bodies = Array.from({ length: 200 }, (_, number) => JSON.stringify(`${number}`.padEnd(2_000)));
+  const begun = once(app.server, 'held');
+  client.write(post('/held', '"first"') + bodies.map((body) => post('/body', body)).join('') + askLast('/plain/last'));
+  await begun;
+  await nextTurn();
+  t.ok(server.isPaused());
+  release();
+  await once(client, 'close');
+  t.strictSame(findAnswers(text()), [...bodies, 'last']);
 });
 
 t.test('a client that sends more than a hundred requests ahead loses its connection', async (t) => {
