@@ -1,8 +1,8 @@
 // Binary search in sorted items.
 
 /**
- * The number of items at the beginning that meet a condition, among `count` items of which all that meet it stand before all others. So it is the index of the first
- * item that does not meet it, and one more than the index of the last that does.
+ * Counts the items that meet a condition, among `count` items in which those that meet it come before all others. The result is also the index of the
+ * first item that does not meet it, and one more than the index of the last item that does.
  */
 export const countLeading = (count: number, isLeading: (index: number) => boolean): number => {
   let low = 0;

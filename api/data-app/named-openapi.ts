@@ -79,8 +79,8 @@ class Names {
 }
 
 /**
- * A shape as makers of clients read it: they type the values of a map by `additionalProperties` and not by a pattern that every name
- * has, and those for Go and Rust take a number without a format for one of 32 bits.
+ * A shape as generators of clients read it. They type the values of a map by `additionalProperties` and ignore a pattern that every name
+ * matches; those for Go and Rust read a number without a format as 32 bits.
  */
 const printShape = (shape: Shape): Shape => {
   const { patternProperties, ...printed } = withParts(shape, printShape);

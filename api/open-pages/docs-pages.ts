@@ -121,7 +121,7 @@ const renderHitList = (query: string, found: Found): Content =>
       )}
     </ol>`;
 
-/** Texts for programs, which a page of any origin may read: the API leads to them (N-13). */
+/** Texts for programs. Web pages of any origin may read them, as they may read the API that links to them (N-13). */
 const sendText = (reply: FastifyReply, type: string, text: string): FastifyReply =>
   reply
     .header('cache-control', CACHING)

@@ -169,8 +169,9 @@ class Session {
   readonly venue: Venue;
   readonly #form: BookForm;
   readonly #reference: ReferenceState = {};
-  /** What the open connections told, and what answers told, which is no connection's. */
+  /** State from messages of the open connections, and from answers. */
   #state: MapState = {};
+  /** State from answers alone, which belong to no connection. */
   readonly #answered: MapState = {};
   readonly #listings = new Map<string, ListingRecord>();
   readonly #books: RecordedBooks;

@@ -1,11 +1,11 @@
-// Answers the requests of one connection one after another, however many its client sends ahead.
+// Answers pipelined requests, which a client sends ahead on one connection, one after another.
 import { type IncomingMessage, type Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
 /** Requests of a connection that may wait: a client that sends more ahead loses the connection. */
 const MOST_WAITING = 100;
 
-/** A connection: whether an answer is in work, what waits for its end in order, and whether reading pauses meanwhile. */
+/** A connection: whether an answer is in progress, the requests that wait for its end in order, and whether reading is paused meanwhile. */
 type Line = { isBusy: boolean; isPaused: boolean; readonly waiting: (() => void)[] };
 
 /** The part of a Fastify app that is used here. */
@@ -49,7 +49,7 @@ const pauseReading = (socket: Socket, line: Line): void => {
   });
 };
 
-/** Takes the turn at once, or when all answers before have ended; both of a connection that has ended. */
+/** Takes the turn at once, or when all answers before it have ended. A connection that has ended has no turns: nothing waits for one. */
 const takeTurn = (socket: Socket, line: Line): Promise<void> | undefined => {
   if (line.waiting.length >= MOST_WAITING) socket.destroy();
   if (socket.destroyed) return undefined;
