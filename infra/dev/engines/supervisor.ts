@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { describeError } from '../../../schemas/thrown.ts';
 import type { DataDir } from './data-dir.ts';
 import { endProcess, type ProcessIdentity, type RunRecord, readIdentity, signalGroup } from './process-identity.ts';
 
@@ -20,7 +21,7 @@ export interface ProcessSpec {
   readonly stopGraceMs?: number;
   /** By default `READY_TIMEOUT_MS`. */
   readonly readyTimeoutMs?: number;
-  /** One probe: true once the process serves. A throw means "not yet". */
+  /** One probe: true once the process serves. A throw means "not yet"; its message is part of the error of a process that is never ready. */
   readonly isReady: () => Promise<boolean>;
   /** Called for each line of standard output, for a process that announces its addresses; all output goes to the log file too. */
   readonly onLine?: (line: string) => void;
@@ -261,18 +262,23 @@ class SupervisedProcess implements Supervised {
 
   async #untilReady(startedAt: number): Promise<void> {
     const pid = this.pid();
+    let answer = '';
     for (;;) {
       if (this.pid() !== pid || pid === null) {
         throw new ProcessError(`${this.name} ended before it was ready\n${readTail(this.#logFile())}`);
       }
-      if (await probe(this.#spec.isReady)) {
-        this.#served = true;
-        return;
+      try {
+        if (await this.#spec.isReady()) {
+          this.#served = true;
+          return;
+        }
+      } catch (error) {
+        answer = `: ${describeError(error)}`;
       }
       const waited = performance.now() - startedAt;
       if (waited > (this.#spec.readyTimeoutMs ?? READY_TIMEOUT_MS)) {
         throw new ProcessError(
-          `${this.name} was not ready after ${formatSeconds(waited)}\n${readTail(this.#logFile())}`,
+          `${this.name} was not ready after ${formatSeconds(waited)}${answer}\n${readTail(this.#logFile())}`,
         );
       }
       await delay(PROBE_EVERY_MS);
@@ -346,14 +352,6 @@ function openLog(file: string): number {
   const size = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
   if (size > LOG_LIMIT_BYTES) renameSync(file, `${file}.1`);
   return openSync(file, 'a', 0o600);
-}
-
-async function probe(isReady: () => Promise<boolean>): Promise<boolean> {
-  try {
-    return await isReady();
-  } catch {
-    return false;
-  }
 }
 
 function readTail(file: string): string {

@@ -121,8 +121,10 @@ export function makeNightlyProcess(env: Record<string, string>, ports: Ports): P
   };
 }
 
+/** Throws what the process answers while it is not ready. */
 async function isOk(url: string): Promise<boolean> {
   const response = await fetch(url, { signal: AbortSignal.timeout(2000) });
-  await response.arrayBuffer();
-  return response.ok;
+  const text = await response.text();
+  if (!response.ok) throw new Error(`${url} answers ${response.status} ${text}`);
+  return true;
 }
