@@ -55,7 +55,7 @@ const LATEST = parseInstant('2100-01-01T00:00:00Z') as Micros;
 export const normalise = async ({ venue, files, assembled, write }: NormaliseOptions): Promise<Counts> => {
   const counts: Counts = { messages: 0, records: 0, unread: 0, errors: 0, unexpected: new Map() };
   const count = (kind: Unexpected): void => void counts.unexpected.set(kind, (counts.unexpected.get(kind) ?? 0) + 1);
-  const session = new Session(watchUnexpected(venue, count), assembled ? 'assembled' : 'published');
+  const session = new Session(venue, assembled ? 'assembled' : 'published', count);
   for (const path of files) {
     const attribute = assembled ? await readChains(venue, path) : () => null;
     let line = 0;
@@ -167,6 +167,7 @@ const UNREAD: Result = { printed: [], faults: [new VenueError('VENUE_UNKNOWN_LIS
 
 class Session {
   readonly venue: Venue;
+  readonly #watched: Venue;
   readonly #form: BookForm;
   readonly #reference: ReferenceState = {};
   /** State from messages of the open connections, and from answers. */
@@ -178,8 +179,9 @@ class Session {
   /** Addresses of the connections opened so far. */
   readonly #opened = new Set<string>();
 
-  constructor(venue: Venue, form: BookForm) {
+  constructor(venue: Venue, form: BookForm, count: (kind: Unexpected) => void) {
     this.venue = venue;
+    this.#watched = watchUnexpected(venue, count);
     this.#form = form;
     this.#books = new RecordedBooks(venue, form);
   }
@@ -196,7 +198,7 @@ class Session {
   /** Readings before listings, in the order of the layers; neither takes the other with it when it cannot be read. */
   read(message: ReadMessage): Result {
     const faults: VenueError[] = [];
-    const answer = attempt(() => this.venue.mapReference(this.#reference, message), faults);
+    const answer = attempt(() => this.#watched.mapReference(this.#reference, message), faults);
     for (const record of answer?.listings ?? []) this.#listings.set(record.venue_symbol, record);
     const { printed, count } = this.#readMapped(message, faults);
     // Whether a listing is collected is decided by the service, not by the venue (records.md).
@@ -209,10 +211,10 @@ class Session {
 
   /** `count`: records read, of which an assembled book may print none. */
   #readMapped(message: ReadMessage, faults: VenueError[]): { printed: readonly Printed[]; count: number } {
-    const isAnswer = message.kind === 'response';
-    const state = isAnswer ? this.#answered : this.#state;
-    const mapped = attempt(() => this.venue.map(state, message, { listings: this.#listings }), faults);
-    if (isAnswer) Object.assign(this.#state, this.#answered);
+    const context = { listings: this.#listings };
+    const mapped = attempt(() => this.#watched.map(this.#state, message, context), faults);
+    // The same for what outlives connections; what it gives, and its faults, are known already.
+    if (message.kind === 'response') attempt(() => this.venue.map(this.#answered, message, context), []);
     const part = faults.find((fault) => fault instanceof UnreadablePart);
     for (const fault of faults) if (fault instanceof LostChange) for (const of of fault.symbols) this.#books.lose(of);
     const readable = mapped ?? part?.mapped ?? [];

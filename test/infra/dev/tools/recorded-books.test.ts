@@ -307,4 +307,7 @@ t.test('and but for what answers tell: names of coins outlive a connection (D-25
   const [mark] = await marks([OPEN, meta, contexts]);
   t.match(mark, '"venue_symbol":"BTC"');
   t.strictSame(await marks([OPEN, meta, contexts, OPEN, contexts]), [mark, mark]);
+  const other = { ...meta, raw: JSON.stringify({ universe: [{ name: 'xyz:GOLD', szDecimals: 2 }] }) };
+  const told = { channel: 'post', data: { response: { type: 'info', payload: { data: JSON.parse(meta.raw) } } } };
+  t.strictSame(await marks([OPEN, told, other, contexts]), [mark], 'an answer takes nothing from a connection');
 });
