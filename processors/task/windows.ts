@@ -180,9 +180,14 @@ export const listRowWindows = (
 export const noteCollector = ({ changeCore }: Store, receivedAt: Micros): void =>
   changeCore(({ collectorAlive }) => void collectorAlive.add(toWindowEnd(receivedAt, COLLECTOR_BUCKET_MS)));
 
-const hasCollector = (state: TaskView, window: Window): boolean => {
+const hasCollector = ({ collectorAlive }: TaskView, { from, at }: Window): boolean => {
   const step = COLLECTOR_BUCKET_MS * 1000;
-  for (let end = window.from + step; end <= window.at; end += step) if (state.collectorAlive.has(end)) return true;
+  // A day of an absence has thousands of buckets, and few with a collector are kept.
+  if (collectorAlive.size * step < at - from) {
+    for (const end of collectorAlive) if (end > from && end <= at) return true;
+    return false;
+  }
+  for (let end = from + step; end <= at; end += step) if (collectorAlive.has(end)) return true;
   return false;
 };
 

@@ -169,33 +169,52 @@ t.test('gaps of an absence are those of windows that are sealed as they end', (t
   t.end();
 });
 
-/** How often at most the task compares windows with the beginning of its log in the work of one record. */
-const countExplained = (records: readonly LogRecord[]): number => {
-  let count = 0;
+type Work = { readonly windows: number; readonly buckets: number };
+
+/** How often at most the task compares windows with the beginning of its log, and asks of a bucket whether a collector was alive, in the work of one record. */
+const countWork = (records: readonly LogRecord[]): Work => {
+  let [windows, buckets] = [0, 0];
   const task = new Task({
     ...SPEC,
     openStore: (state) => {
       const store = createStore(state);
+      const { collectorAlive } = store.state;
+      const has = (end: number): boolean => {
+        buckets += 1;
+        return collectorAlive.has(end);
+      };
+      const alive = new Proxy(collectorAlive, {
+        get: (of, name) => {
+          const member: unknown = Reflect.get(of, name, of);
+          if (name === 'has') return has;
+          return typeof member === 'function' ? member.bind(of) : member;
+        },
+      });
       const counting = new Proxy(store.state, {
         get: (of, name) => {
-          if (name === 'lostBefore') count += 1;
-          return Reflect.get(of, name);
+          if (name === 'lostBefore') windows += 1;
+          return name === 'collectorAlive' ? alive : Reflect.get(of, name);
         },
       });
       return { ...store, state: counting };
     },
   });
   const counts = records.map((record) => {
-    const before = count;
+    const before = { windows, buckets };
     task.process(record);
-    return count - before;
+    return { windows: windows - before.windows, buckets: buckets - before.buckets };
   });
-  return Math.max(...counts);
+  return {
+    windows: Math.max(...counts.map((count) => count.windows)),
+    buckets: Math.max(...counts.map((count) => count.buckets)),
+  };
 };
 
-t.test('the number of windows that are explained after an absence grows with its days alone', (t) => {
-  const [one, five] = [1, 5].map((days) => countExplained(tell({ ...QUIET, hours: 24 * days }, null)));
-  t.ok(Number(one) > 100, `${one} after a day`);
-  t.ok(Number(five) < 2 * Number(one), `${five} after five days`);
+t.test('the work of the first record after an absence grows with its days alone', (t) => {
+  const [one, five] = [countWork(tell({ ...QUIET, hours: 24 }, null)), countWork(tell({ ...QUIET, hours: 120 }, null))];
+  t.ok(one.windows > 100, `${one.windows} windows after a day`);
+  t.ok(five.windows < 2 * one.windows, `${five.windows} after five days`);
+  t.ok(one.buckets > 100, `${one.buckets} buckets after a day`);
+  t.ok(five.buckets < 2 * one.buckets, `${five.buckets} after five days`);
   t.end();
 });
