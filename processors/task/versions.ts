@@ -35,7 +35,7 @@ export const hasEnded = ({ delisted_at: end }: ListingVersion, at: Micros): bool
 export type Range = { readonly from: Micros; readonly at: Micros };
 
 /** Instants of a range at which a version of the listing, or a capability, replaced another. */
-const listTurns = (state: TaskView, listing: ListingView, { from, at }: Range): readonly Micros[] => {
+export const listVersionTurns = (state: TaskView, listing: ListingView, { from, at }: Range): readonly Micros[] => {
   const { capability, capabilitiesBefore } = state;
   const turns: Micros[] = [];
   const note = ({ written_at: turn }: Written): void => void (turn > from && turn <= at && turns.push(turn));
@@ -52,10 +52,14 @@ export const wasOffSince = (
   listing: ListingView,
   { layer, since }: { readonly layer: CoverName; readonly since: Micros },
 ): boolean =>
-  wasOff(layer, { since, turns: listTurns(state, listing, { from: since, at: state.recordedAt }) }, (instant) => ({
-    capability: findCapabilityAt(state, instant),
-    version: findListingAt(listing, instant),
-  }));
+  wasOff(
+    layer,
+    { since, turns: listVersionTurns(state, listing, { from: since, at: state.recordedAt }) },
+    (instant) => ({
+      capability: findCapabilityAt(state, instant),
+      version: findListingAt(listing, instant),
+    }),
+  );
 
 /** A question about the versions that are valid at one instant. */
 export type VersionTest = (listing: ListingVersion | null, capability: CapabilityVersion | null) => boolean;
@@ -67,7 +71,7 @@ export const findPartsWhere = (
 ): readonly Range[] => {
   if (at <= from) return [];
   const parts: Range[] = [];
-  const turns = listTurns(state, listing, { from, at });
+  const turns = listVersionTurns(state, listing, { from, at });
   // A version is valid from its own instant, so the part before it ends one microsecond earlier.
   const ends = [...turns.map((turn) => turn - 1), at];
   let start = from;

@@ -18,6 +18,7 @@ import {
   findPartsWhere,
   hasEnded,
   isLayerCollected,
+  listVersionTurns,
   type Range,
   type VersionTest,
 } from './versions.ts';
@@ -85,6 +86,9 @@ const cutToLife = ({ version }: ListingView, { windowMs, from, at }: Question): 
   };
 };
 
+/** The first midnight after an instant. */
+const findDayEnd = (from: Micros): Micros => Math.floor(from / MICROS_PER_DAY) * MICROS_PER_DAY + MICROS_PER_DAY;
+
 /** Windows that ended by `lostTo`, joined by day: a loss may last days, and the group waits only seconds for a member that does not answer. */
 const joinLostWindows = (listing: ListingView, life: Window, { windowMs, lostTo = 0 }: Question): readonly Window[] => {
   const step = windowMs * 1000;
@@ -92,7 +96,7 @@ const joinLostWindows = (listing: ListingView, life: Window, { windowMs, lostTo 
   const lastLost = Math.min(Math.floor(lostTo / step) * step, last);
   const windows: Window[] = [];
   for (let { from } = life; from + step <= lastLost; ) {
-    const at = Math.min(lastLost, Math.floor(from / MICROS_PER_DAY) * MICROS_PER_DAY + MICROS_PER_DAY);
+    const at = Math.min(lastLost, findDayEnd(from));
     windows.push({ from, at });
     from = at;
   }
@@ -119,9 +123,8 @@ export const listTurns = (
   { from, at, held = [] }: Window & { readonly held?: Iterable<Micros> | undefined },
 ): readonly Micros[] | null => {
   if (at - from < LONG) return null;
-  const turns = [state.lostBefore, ...held];
-  for (const { written_at, delisted_at } of [listing.version, ...listing.before])
-    turns.push(written_at, delisted_at ?? written_at);
+  const turns = [state.lostBefore, ...held, ...listVersionTurns(state, listing, { from, at })];
+  for (const { delisted_at: end } of [listing.version, ...listing.before]) if (end !== null) turns.push(end);
   for (const end of state.collectorAlive) turns.push(end - COLLECTOR_BUCKET_MS * 1000, end);
   for (const connection of state.connections.values()) turns.push(...listTurnsOfConnection(connection));
   return turns.sort((a, b) => a - b);
@@ -138,8 +141,7 @@ const joinAlike = ({ from, at }: Window, windowMs: number, turns: readonly Micro
     if (turns !== null) {
       while ((turns[next] ?? Number.POSITIVE_INFINITY) < start) next += 1;
       const turn = turns[next] ?? Number.POSITIVE_INFINITY;
-      const midnight = Math.floor(start / MICROS_PER_DAY) * MICROS_PER_DAY + MICROS_PER_DAY;
-      end = Math.max(end, Math.min(last, midnight, Math.ceil(turn / step) * step - step));
+      end = Math.max(end, Math.min(last, findDayEnd(start), Math.ceil(turn / step) * step - step));
     }
     windows.push({ from: start, at: end });
     start = end;
