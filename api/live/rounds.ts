@@ -2,9 +2,9 @@
 import { fetchOffsetsSince, type KafkaHandle, readToEnd } from '../../infra/runtime/kafka/kafka.ts';
 import { codecs } from '../../schemas/avro/codec.ts';
 import type { Micros } from '../../schemas/records.ts';
-import { type Round, RoundChoice } from './round-choice.ts';
+import { RoundChoice, type StateRound } from '../../schemas/state-rounds.ts';
 
-export type Rounds = ReadonlyMap<number, Round>;
+export type Rounds = ReadonlyMap<number, StateRound>;
 
 type Reading = { readonly kafka: KafkaHandle; readonly topic: string };
 type Choices = Map<number, RoundChoice>;
@@ -36,7 +36,7 @@ const FURTHER = 16;
 
 /** The newest complete round of each partition, if there is one. The amount read grows with the size of a round, not of the topic. */
 export const readNewestRounds = async (reading: Reading): Promise<Rounds> => {
-  const rounds = new Map<number, Round>();
+  const rounds = new Map<number, StateRound>();
   const begins = new Map<number, number>();
   let open: readonly number[] | undefined;
   for (let reach = FIRST_REACH; open === undefined || open.length > 0; reach *= FURTHER) {
@@ -60,7 +60,7 @@ export const readNewestRounds = async (reading: Reading): Promise<Rounds> => {
 const ROUND_EVERY_MS = 60_000;
 const WRITTEN_WITHIN_MS = 15_000;
 
-type PastRound = Round & { readonly isOldEnough: boolean };
+type PastRound = StateRound & { readonly isOldEnough: boolean };
 
 /** For each partition the newest complete round of a time up to `before`, else the oldest complete one. */
 export const readRoundsBefore = async (reading: Reading, before: Micros): Promise<ReadonlyMap<number, PastRound>> => {
@@ -97,7 +97,7 @@ const CLOCKS_APART_MS = 1_000;
  */
 export const findStartsAfter = async (
   { kafka, topic }: Reading,
-  rounds: ReadonlyMap<number, Round>,
+  rounds: ReadonlyMap<number, StateRound>,
 ): Promise<ReadonlyMap<number, number>> => {
   if (rounds.size === 0) return new Map();
   const since = await fetchOffsetsSince(kafka, topic, (partition) => {

@@ -11,6 +11,7 @@ import { AvroError, codecs } from '../../schemas/avro/codec.ts';
 import type { ReadingLayer } from '../../schemas/layers/index.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { toShard } from '../../schemas/shards.ts';
+import { RoundChoice, type StateRound } from '../../schemas/state-rounds.ts';
 import { parseListingId } from '../../schemas/tables.ts';
 import type {
   CapabilityVersion,
@@ -25,7 +26,6 @@ import type {
 import { formatSeries, type Recovery } from '../task/recovery.ts';
 import { createState, type TaskState } from '../task/state.ts';
 import { createRestorer, type RestoreProblem } from './checkpoint.ts';
-import { NewestRound, type Round } from './newest-round.ts';
 
 type RestoreSpec = {
   readonly handle: KafkaHandle;
@@ -217,13 +217,18 @@ const readLive = async ({ handle, names, venue, partition }: RestoreSpec): Promi
   return { ...found, revs: round === null ? null : found.revs, spans: alive };
 };
 
-const readRound = async ({ handle, names, venue, partition }: Omit<RestoreSpec, 'shards'>): Promise<Round | null> => {
-  const newest = new NewestRound();
+const readRound = async ({
+  handle,
+  names,
+  venue,
+  partition,
+}: Omit<RestoreSpec, 'shards'>): Promise<StateRound | null> => {
+  const rounds = new RoundChoice();
   const from = (): Start => 'earliest';
-  await readToEnd(handle, { topic: names.state(venue), partitions: [partition], from }, ({ value }) => {
-    if (value !== null) newest.add(codecs.state.decode(value));
+  await readToEnd(handle, { topic: names.state(venue), partitions: [partition], from }, ({ value, offset }) => {
+    if (value !== null) rounds.add(codecs.state.decode(value), offset);
   });
-  return newest.held;
+  return rounds.chosen;
 };
 
 /** Upper bound of the rows written between a watermark and the position published with it. */

@@ -3,7 +3,6 @@ import t from 'tap';
 import { ConnectionBook } from '../../../api/live/connection-book.ts';
 import { addVersion, findVersionAt } from '../../../api/live/listing-book.ts';
 import { LiveMemory } from '../../../api/live/memory.ts';
-import { RoundChoice } from '../../../api/live/round-choice.ts';
 import { makeEventGapRow } from '../../../processors/task/rows.ts';
 import { codecs } from '../../../schemas/avro/codec.ts';
 import { makeLiveEntry, type StateEntry } from '../../../schemas/topics.ts';
@@ -249,37 +248,6 @@ t.test('a gap between events stays until the history store shows its window (H-1
   t.equal(held(), 1, 'its row is sealed with the window, which ends later than the gap');
   feed.memory.applyHistoryWatermark('okx', 0, END + 100_001_000);
   t.equal(held(), 0);
-  t.end();
-});
-
-t.test('the first publication of a round counts: a stale owner repeats it from a later place', (t) => {
-  const entry = (round: number, marker: StateEntry['marker'] = null): StateEntry => ({
-    round,
-    kind: marker === null ? 'reading' : 'marker',
-    symbol: null,
-    reading: null,
-    span: null,
-    listing: null,
-    capability: null,
-    marker,
-  });
-  const marker = (round: number, live_offset: number) => entry(round, { entries: 2, watermark: round, live_offset });
-  const choice = new RoundChoice(1_000);
-  const published = [
-    ...[entry(10), entry(10), marker(10, 100)],
-    ...[entry(20), entry(20), marker(20, 200)],
-    // The owner continues to round 30 while the one that was paused sends 20 again.
-    ...[entry(30), entry(20), entry(30), entry(20), marker(20, 999), marker(30, 300)],
-    ...[entry(40), marker(40, 400)],
-  ];
-  for (const [at, one] of published.entries()) choice.add(one, at);
-  t.match(choice.chosen, { watermark: 30, liveOffset: 300 }, 'whole all the same; the torn one is none');
-  t.equal(choice.chosen?.entries.length, 3);
-  const stale = new RoundChoice(1_000);
-  const again = [...published.slice(0, 6), entry(20), entry(20), marker(20, 999)];
-  for (const [at, one] of again.entries()) stale.add(one, at);
-  t.equal(stale.chosen?.liveOffset, 200);
-  t.equal(stale.begins, 6, 'where the round of the last marker begins');
   t.end();
 });
 

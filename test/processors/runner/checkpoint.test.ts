@@ -2,7 +2,6 @@
 import t from 'tap';
 import { toCapability } from '../../../ingest/venues/contract/feed.ts';
 import { beginRound, createRestorer, makeMarker, saveSome } from '../../../processors/runner/checkpoint.ts';
-import { NewestRound } from '../../../processors/runner/newest-round.ts';
 import { STATE_VERSION } from '../../../processors/task/state.ts';
 import { Task } from '../../../processors/task/task.ts';
 import type { CheckpointEntry } from '../../../schemas/topics.ts';
@@ -165,23 +164,6 @@ t.test('a slice of a round ends with its time, and saves one item at least', (t)
     false,
   );
   t.equal(saved, 2, 'the core at once, then one');
-  t.end();
-});
-
-t.test('of the published state the newest round of which nothing is missing is held', (t) => {
-  const empty = { symbol: null, reading: null, span: null, listing: null, capability: null };
-  const newest = new NewestRound();
-  const publish = (round: number, { saved, entries }: { saved: number; entries: number }): void => {
-    for (let n = 0; n < saved; n += 1) newest.add({ ...empty, round, kind: 'reading', marker: null });
-    newest.add({ ...empty, round, kind: 'marker', marker: { entries, watermark: 0, live_offset: round * 10 } });
-  };
-  publish(1, { saved: 1, entries: 2 });
-  t.equal(newest.held, null, 'retention has its first entry');
-  publish(3, { saved: 2, entries: 2 });
-  publish(4, { saved: 1, entries: 2 });
-  publish(2, { saved: 2, entries: 2 });
-  t.match(newest.held, { round: 3, liveOffset: 30 });
-  t.equal(newest.held?.entries.length, 2);
   t.end();
 });
 

@@ -1,10 +1,14 @@
-// The choice among the state rounds of a partition, from its entries in order: the newest complete one of a time up to an instant.
-import type { Micros } from '../../schemas/records.ts';
-import type { StateEntry } from '../../schemas/topics.ts';
+// State rounds of a partition, put together from its entries in order: the newest complete one, of a time up to an instant.
+import type { Micros } from './records.ts';
+import type { StateEntry } from './topics.ts';
 
-export type Round = {
+/** A complete round: the state as of the raw offset `round`. */
+export type StateRound = {
+  readonly round: number;
+  /** In their order, the marker last. */
   readonly entries: readonly StateEntry[];
   readonly watermark: Micros;
+  /** Where `live` is followed from. */
   readonly liveOffset: number;
 };
 
@@ -16,15 +20,16 @@ export class RoundChoice {
   readonly #before: Micros;
   readonly #open = new Map<number, StateEntry[]>();
   #newest = -1;
-  #chosen: Round | null = null;
+  #chosen: StateRound | null = null;
   #isOldEnough = false;
   #begins: number | null = null;
 
-  constructor(before: Micros) {
+  /** Without an instant the newest complete round is chosen. */
+  constructor(before: Micros = Number.POSITIVE_INFINITY) {
     this.#before = before;
   }
 
-  get chosen(): Round | null {
+  get chosen(): StateRound | null {
     return this.#chosen;
   }
 
@@ -54,6 +59,6 @@ export class RoundChoice {
     const isOldEnough = watermark <= this.#before;
     if (this.#chosen !== null && !isOldEnough) return;
     this.#isOldEnough = isOldEnough;
-    this.#chosen = { entries, watermark, liveOffset };
+    this.#chosen = { round: entry.round, entries, watermark, liveOffset };
   }
 }
