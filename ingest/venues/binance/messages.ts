@@ -8,6 +8,7 @@ import type { Chain } from '../shared/book-sync.ts';
 import { createCutter } from '../shared/level-lists.ts';
 import { mapEach, mapLayers } from '../shared/map-each.ts';
 import { listPresent } from '../shared/mapped.ts';
+import { bindTickerLayers } from '../shared/ticker-layers.ts';
 import { noteUnread } from '../shared/unexpected.ts';
 import {
   createMessageReader,
@@ -50,6 +51,8 @@ import {
   toMapped,
 } from './mapping.ts';
 import { CONFIRMING_LEVELS, listSymbolsOfPair, PARTIAL, RETAIL, toMarketOfPath, toQuantityUnit } from './symbols.ts';
+
+const { toLast, toMark } = bindTickerLayers(toMapped);
 
 const cutLevels = createCutter({ names: ['b', 'a', 'bids', 'asks'] });
 
@@ -161,12 +164,6 @@ const mapPremiumIndex: Mapper = (element, source) => {
   ]);
 };
 
-const toMark = (subject: Subject, element: Fields, [markName, indexName]: readonly [string, string]): Mapped | null => {
-  const mark = readPriceUnlessZero(element[markName], markName);
-  const index = readPriceUnlessZero(element[indexName], indexName);
-  return mark === null && index === null ? null : toMapped(subject, 'mark', { mark, index });
-};
-
 const toFunding = (
   subject: Subject,
   element: Fields,
@@ -193,7 +190,7 @@ const mapTicker: Mapper = (element, source) => {
   const symbol = readSymbol(element.s);
   if (symbol === null) return [];
   const subject = { symbol, venueTs: readMsOrNull(element.E, 'E'), source, element };
-  return mapLayers([() => toTicker(subject, element, 'c'), () => toStats(subject, element, ['v', 'q', 'P'])]);
+  return mapLayers([() => toLast(subject, element, 'c'), () => toStats(subject, element, ['v', 'q', 'P'])]);
 };
 
 const mapDayTicker: Mapper = (element, source) => {
@@ -201,7 +198,7 @@ const mapDayTicker: Mapper = (element, source) => {
   if (symbol === null) return [];
   const subject = { symbol, venueTs: readMsOrNull(element.closeTime, 'closeTime'), source, element };
   return mapLayers([
-    () => toTicker(subject, element, 'lastPrice'),
+    () => toLast(subject, element, 'lastPrice'),
     () => toStats(subject, element, ['volume', 'quoteVolume', 'priceChangePercent']),
   ]);
 };
@@ -210,12 +207,7 @@ const mapPriceTicker: Mapper = (element, source) => {
   const symbol = readAskedSymbol(element, source);
   if (symbol === null) return [];
   const subject = { symbol, venueTs: readMsOrNull(element.time, 'time'), source, element };
-  return listPresent([toTicker(subject, element, 'price')]);
-};
-
-const toTicker = (subject: Subject, element: Fields, name: string): Mapped | null => {
-  const last = readPriceUnlessZero(element[name], name);
-  return last === null ? null : toMapped(subject, 'ticker', { last });
+  return listPresent([toLast(subject, element, 'price')]);
 };
 
 const toStats = (

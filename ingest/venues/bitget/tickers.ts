@@ -2,6 +2,7 @@
 import type { Mapped } from '../contract/mapping.ts';
 import { mapLayers } from '../shared/map-each.ts';
 import { listPresent, type Subject } from '../shared/mapped.ts';
+import { bindTickerLayers } from '../shared/ticker-layers.ts';
 import {
   type Fields,
   isAbsent,
@@ -10,10 +11,12 @@ import {
   readFields,
   readFigureOrNull,
   readMsOrNull,
-  readPriceUnlessZero,
   readSoleAmount,
 } from '../shared/wire.ts';
 import { type MessageSource, mapElements, readAskedSymbol, toMapped, toSubject } from './mapping.ts';
+
+const { toLast, toMark, toOi } = bindTickerLayers(toMapped);
+const MARKS = ['markPrice', 'indexPrice'] as const;
 
 /** The name of a member in v1, v2 or v3: the element has one of them, the others may be null. Named one by one, because a name from a list is looked up slowly. */
 const NAMES = {
@@ -35,24 +38,13 @@ const NAMES = {
 export const toTicker = (symbol: string, element: Fields, source: MessageSource): readonly Mapped[] => {
   const subject = toSubject({ symbol, stamp: element[NAMES.stamp(element)], element }, source);
   return mapLayers([
-    () => toLast(subject, element),
-    () => toMark(subject, element),
+    () => toLast(subject, element, NAMES.last(element)),
+    () => toMark(subject, element, MARKS),
     () => toFunding(subject, element),
-    () => toOi(subject, element),
+    // Open interest and volume are amounts of the base asset, also for listings margined in the coin.
+    () => toOi(subject, element, [NAMES.oi(element), 'base']),
     () => toStats(subject, element),
   ]);
-};
-
-const toLast = (subject: Subject, element: Fields): Mapped | null => {
-  const name = NAMES.last(element);
-  const last = readPriceUnlessZero(element[name], name);
-  return last === null ? null : toMapped(subject, 'ticker', { last });
-};
-
-const toMark = (subject: Subject, element: Fields): Mapped | null => {
-  const mark = readPriceUnlessZero(element.markPrice, 'markPrice');
-  const index = readPriceUnlessZero(element.indexPrice, 'indexPrice');
-  return mark === null && index === null ? null : toMapped(subject, 'mark', { mark, index });
 };
 
 const toFunding = (subject: Subject, element: Fields): Mapped | null => {
@@ -75,13 +67,6 @@ const readHours = (value: unknown, name: string): number | null => {
   if (!Number.isSafeInteger(ms)) throw makeBadFrame(`${name} is not an interval`, 'bad_figure');
   // Zero means: none yet.
   return ms === 0 ? null : ms;
-};
-
-/** Open interest and volume are amounts of the base asset, also for listings margined in the coin. */
-const toOi = (subject: Subject, element: Fields): Mapped | null => {
-  const name = NAMES.oi(element);
-  const oi = readAmountOrNull(element[name], name);
-  return oi === null ? null : toMapped(subject, 'oi', { oi, oi_unit: 'base' as const });
 };
 
 /** The change is a fraction in all versions. */
@@ -110,7 +95,7 @@ export const mapTickers = mapEachSymbol((symbol, element, source) =>
 
 /** Mark and index only: the docs do not state that `price` is a trade's. */
 export const mapSymbolPrice = mapEachSymbol((symbol, element, source) =>
-  listPresent([toMark(toSubject({ symbol, stamp: element.ts, element }, source), element)]),
+  listPresent([toMark(toSubject({ symbol, stamp: element.ts, element }, source), element, MARKS)]),
 );
 
 /** The current rate, or the next settlement alone. */

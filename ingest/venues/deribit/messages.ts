@@ -11,6 +11,7 @@ import { readCandlePrices } from '../shared/candle-prices.ts';
 import { ChangeList, createCutter } from '../shared/level-lists.ts';
 import { giveReadable, mapEach, mapLayers, readOrElse } from '../shared/map-each.ts';
 import { bindMapped, isEmptyDay, type Subject } from '../shared/mapped.ts';
+import { bindTickerLayers } from '../shared/ticker-layers.ts';
 import { noteUnread } from '../shared/unexpected.ts';
 import {
   createMessageReader,
@@ -37,6 +38,8 @@ import {
 import { isLinear, isPerpetual, listSymbolsOfIndex, toQuantityUnit } from './symbols.ts';
 
 const toMapped = bindMapped('deribit');
+const { toLast, toMark, toOi } = bindTickerLayers(toMapped);
+const MARKS = ['mark_price', 'index_price'] as const;
 
 type Source = { readonly receivedAt: VenueMessage['received_at']; readonly context: MapContext };
 
@@ -117,10 +120,10 @@ const mapTickerRow = (
   if (!isPerpetual(symbol)) return [];
   const subject = { symbol, venueTs: readMsOrNull(ticker.timestamp, 'timestamp'), receivedAt, element };
   return mapLayers([
-    () => toLast(subject, ticker),
-    () => toMark(subject, ticker),
+    () => toLast(subject, ticker, 'last_price'),
+    () => toMark(subject, ticker, MARKS),
     () => toFunding(subject, ticker.current_funding),
-    () => toOi(subject, ticker),
+    () => toOi(subject, ticker, ['open_interest', toQuantityUnit(subject.symbol)]),
     readBook,
     () => toDay(subject, ticker),
   ]);
@@ -133,27 +136,11 @@ const mapSummary = (row: Fields, source: Source): readonly Mapped[] => {
   return mapTickerRow({ element: row, ticker: { ...row, last_price, timestamp, stats: row } }, source);
 };
 
-const toLast = (subject: Subject, ticker: Fields): Mapped | null => {
-  const last = readPriceUnlessZero(ticker.last_price, 'last_price');
-  return last === null ? null : toMapped(subject, 'ticker', { last });
-};
-
-const toMark = (subject: Subject, ticker: Fields): Mapped | null => {
-  const mark = readPriceUnlessZero(ticker.mark_price, 'mark_price');
-  const index = readPriceUnlessZero(ticker.index_price, 'index_price');
-  return mark === null && index === null ? null : toMapped(subject, 'mark', { mark, index });
-};
-
 /** `current_funding` accrues now, stated for eight hours; `funding_8h` is the cost of the last eight hours. */
 const toFunding = (subject: Subject, rate: unknown): Mapped | null => {
   const funding = readFigureOrNull(rate, 'current funding');
   if (funding === null) return null;
   return toMapped(subject, 'funding', { funding, funding_interval_ms: null, next_funding_at: null });
-};
-
-const toOi = (subject: Subject, ticker: Fields): Mapped | null => {
-  const oi = readAmountOrNull(ticker.open_interest, 'open_interest');
-  return oi === null ? null : toMapped(subject, 'oi', { oi, oi_unit: toQuantityUnit(subject.symbol) });
 };
 
 /** The day's volume is in base for both kinds; the change is a percentage, null without trades. */
@@ -176,7 +163,10 @@ const toDay = (subject: Subject, ticker: Fields): Mapped | null => {
 const mapPerpetual = (symbol: string, data: Fields, { receivedAt }: Source): readonly Mapped[] => {
   if (!isPerpetual(symbol)) return [];
   const subject = { symbol, venueTs: readMsOrNull(data.timestamp, 'timestamp'), receivedAt, element: data };
-  return mapLayers([() => toMark(subject, { index_price: data.index_price }), () => toFunding(subject, data.interest)]);
+  return mapLayers([
+    () => toMark(subject, { index_price: data.index_price }, MARKS),
+    () => toFunding(subject, data.interest),
+  ]);
 };
 
 const mapIndex = (data: Fields, { receivedAt, context }: Source): readonly Mapped[] => {

@@ -8,6 +8,7 @@ import type { Chain } from '../shared/book-sync.ts';
 import { readCandlePrices } from '../shared/candle-prices.ts';
 import { mapEach, mapLayers, readOrElse } from '../shared/map-each.ts';
 import { bindMapped, listPresent, type Subject } from '../shared/mapped.ts';
+import { bindTickerLayers } from '../shared/ticker-layers.ts';
 import { noteUnread } from '../shared/unexpected.ts';
 import {
   createMessageReader,
@@ -33,6 +34,7 @@ import {
 } from '../shared/wire.ts';
 
 const toMapped = bindMapped('dydx');
+const { toOi } = bindTickerLayers(toMapped);
 
 type Received = VenueMessage['received_at'];
 
@@ -128,7 +130,7 @@ const mapMarket = (symbol: string, market: Fields, receivedAt: Received): readon
   return mapLayers([
     () => toMark(subject, market.oraclePrice),
     () => toFunding(subject, market),
-    () => toOi(subject, market),
+    () => toOi(subject, market, ['openInterest', 'base']),
     () => toStats(subject, market),
   ]);
 };
@@ -143,11 +145,6 @@ const toFunding = (subject: Subject, market: Fields): Mapped | null => {
   const funding = readFigureOrNull(market.nextFundingRate, 'nextFundingRate');
   if (funding === null) return null;
   return toMapped(subject, 'funding', { funding, funding_interval_ms: null, next_funding_at: null });
-};
-
-const toOi = (subject: Subject, market: Fields): Mapped | null => {
-  const oi = readAmountOrNull(market.openInterest, 'openInterest');
-  return oi === null ? null : toMapped(subject, 'oi', { oi, oi_unit: 'base' });
 };
 
 /** `volume24H` counts USD; the price change is no fraction and is left out. */

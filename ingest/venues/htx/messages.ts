@@ -8,6 +8,7 @@ import { readCandlePrices } from '../shared/candle-prices.ts';
 import { createCutter } from '../shared/level-lists.ts';
 import { mapEach, mapLayers } from '../shared/map-each.ts';
 import { bindMapped, isEmptyDay, listPresent, type Subject } from '../shared/mapped.ts';
+import { bindTickerLayers } from '../shared/ticker-layers.ts';
 import { noteUnread } from '../shared/unexpected.ts';
 import {
   createMessageReader,
@@ -49,6 +50,7 @@ type Source = {
 type Mapper = (element: Fields, source: Source) => readonly Mapped[];
 
 const toMapped = bindMapped('htx');
+const { toLast } = bindTickerLayers(toMapped);
 
 const cutLevels = createCutter({ names: ['bids', 'asks'] });
 
@@ -129,13 +131,8 @@ const mapSwap =
   };
 
 const mapDetail = mapSwap((subject, element) =>
-  mapLayers([() => toLast(subject, element), () => toStats(subject, element)]),
+  mapLayers([() => toLast(subject, element, 'close'), () => toStats(subject, element)]),
 );
-
-const toLast = (subject: Subject, element: Fields): Mapped | null => {
-  const last = readPriceUnlessZero(element.close, 'close');
-  return last === null ? null : toMapped(subject, 'ticker', { last });
-};
 
 /** `vol` counts contracts; where `number_of` counts them, `vol` is the turnover (the second version of the batch). */
 const toStats = (subject: Subject, element: Fields): Mapped | null => {

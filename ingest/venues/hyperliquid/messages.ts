@@ -12,6 +12,7 @@ import { parseMessage } from '../shared/json-numbers.ts';
 import { createCutter } from '../shared/level-lists.ts';
 import { mapEach, mapLayers } from '../shared/map-each.ts';
 import { bindMapped, isEmptyDay, listPresent, type Subject } from '../shared/mapped.ts';
+import { bindTickerLayers } from '../shared/ticker-layers.ts';
 import { noteUnexpected, noteUnread } from '../shared/unexpected.ts';
 import {
   createMessageReader,
@@ -31,13 +32,14 @@ import {
   readMsOrNull,
   readNamedLevels,
   readPrice,
-  readPriceUnlessZero,
   readTaker,
   readText,
 } from '../shared/wire.ts';
 import { isMeta, isPerpetual, listCoins, listMetas, toMarket } from './listings.ts';
 
 const toMapped = bindMapped('hyperliquid');
+const { toMark, toOi } = bindTickerLayers(toMapped);
+const MARKS = ['markPx', 'oraclePx'] as const;
 
 /** Levels a side of a complete book message; a side with fewer has no more. */
 const LEVELS = 20;
@@ -165,28 +167,17 @@ const mapContext = (symbol: string, element: Fields, { receivedAt }: Source): re
   const context = readFields(element.ctx, 'ctx');
   const subject: Subject = { symbol, venueTs: null, receivedAt, element };
   return mapLayers([
-    () => toMark(subject, context),
+    () => toMark(subject, context, MARKS),
     () => toFunding(subject, context),
-    () => toOi(subject, context),
+    () => toOi(subject, context, ['openInterest', 'base']),
     () => toStats(subject, context),
   ]);
-};
-
-const toMark = (subject: Subject, context: Fields): Mapped | null => {
-  const mark = readPriceUnlessZero(context.markPx, 'markPx');
-  const index = readPriceUnlessZero(context.oraclePx, 'oraclePx');
-  return mark === null && index === null ? null : toMapped(subject, 'mark', { mark, index });
 };
 
 const toFunding = (subject: Subject, context: Fields): Mapped | null => {
   const funding = readFigureOrNull(context.funding, 'funding');
   if (funding === null) return null;
   return toMapped(subject, 'funding', { funding, funding_interval_ms: null, next_funding_at: null });
-};
-
-const toOi = (subject: Subject, context: Fields): Mapped | null => {
-  const oi = readAmountOrNull(context.openInterest, 'openInterest');
-  return oi === null ? null : toMapped(subject, 'oi', { oi, oi_unit: 'base' });
 };
 
 /** The price of a day before is published, a change is not. */
@@ -223,7 +214,7 @@ const mapPackedContexts = (packed: string, { receivedAt }: Source): readonly Map
   mapEach(Object.entries(readFields(parseMessage(inflate(packed)), 'data')), ([symbol, ctx]) => {
     if (!isPerpetual(symbol)) return [];
     const subject = { symbol, venueTs: null, receivedAt, element: { coin: symbol, ctx } };
-    return listPresent([toMark(subject, { markPx: readFields(ctx, symbol).markPx })]);
+    return listPresent([toMark(subject, { markPx: readFields(ctx, symbol).markPx }, MARKS)]);
   });
 
 /** Contexts of all coins inflate to less than this. */

@@ -10,6 +10,7 @@ import { readCandlePrices } from '../shared/candle-prices.ts';
 import { createCutter } from '../shared/level-lists.ts';
 import { mapEach, mapLayers } from '../shared/map-each.ts';
 import { bindMapped, isEmptyDay, listPresent, type Subject as MappedSubject } from '../shared/mapped.ts';
+import { bindTickerLayers } from '../shared/ticker-layers.ts';
 import { noteUnread } from '../shared/unexpected.ts';
 import {
   createMessageReader,
@@ -32,7 +33,6 @@ import {
   readList,
   readMsOrNull,
   readPrice,
-  readPriceUnlessZero,
   readSequence,
   readSide,
   readTaker,
@@ -102,15 +102,16 @@ const readSubject = (symbol: unknown, { venueTs, element }: Stamped, source: Sou
 };
 
 const toMapped = bindMapped('kraken-futures');
+const { toLast, toMark, toOi } = bindTickerLayers(toMapped);
 
 const mapTicker: Mapper = (body, source) => {
   const subject = readSubject(body.product_id, { venueTs: readMsOrNull(body.time, 'time'), element: body }, source);
   if (subject === null) return [];
   return mapLayers([
-    () => toTicker(subject, body),
+    () => toLast(subject, body, 'last'),
     () => toMark(subject, body, ['markPrice', 'index']),
     () => toFunding(subject, body),
-    () => toOi(subject, body),
+    () => toOi(subject, body, ['openInterest', subject.unit]),
     () => toStats(subject, body, ['volume', 'change']),
   ]);
 };
@@ -129,23 +130,12 @@ const mapTickers: Mapper = (body, source) => {
     const subject = readSubject(ticker.symbol, { venueTs: sentAt, element: ticker }, source);
     if (subject === null) return [];
     return mapLayers([
-      () => toTicker({ ...subject, venueTs: readInstantOrNull(ticker.lastTime, 'lastTime') ?? sentAt }, ticker),
+      () => toLast({ ...subject, venueTs: readInstantOrNull(ticker.lastTime, 'lastTime') ?? sentAt }, ticker, 'last'),
       () => toMark(subject, ticker, ['markPrice', 'indexPrice']),
-      () => toOi(subject, ticker),
+      () => toOi(subject, ticker, ['openInterest', subject.unit]),
       () => toStats(subject, ticker, ['vol24h', 'change24h']),
     ]);
   });
-};
-
-const toTicker = (subject: Subject, body: Fields): Mapped | null => {
-  const last = readPriceUnlessZero(body.last, 'last');
-  return last === null ? null : toMapped(subject, 'ticker', { last });
-};
-
-const toMark = (subject: Subject, body: Fields, [markName, indexName]: readonly [string, string]): Mapped | null => {
-  const mark = readPriceUnlessZero(body[markName], markName);
-  const index = readPriceUnlessZero(body[indexName], indexName);
-  return mark === null && index === null ? null : toMapped(subject, 'mark', { mark, index });
 };
 
 /** The rate of the current hour, paid at its end; an end of zero means no funding. */
@@ -155,11 +145,6 @@ const toFunding = (subject: Subject, body: Fields): Mapped | null => {
   const isNone = !isAbsent(body.next_funding_rate_time) && next_funding_at === null;
   if (isNone || (funding === null && next_funding_at === null)) return null;
   return toMapped(subject, 'funding', { funding, funding_interval_ms: null, next_funding_at });
-};
-
-const toOi = (subject: Subject, body: Fields): Mapped | null => {
-  const oi = readAmountOrNull(body.openInterest, 'openInterest');
-  return oi === null ? null : toMapped(subject, 'oi', { oi, oi_unit: subject.unit });
 };
 
 /** The change is a percentage; `volumeQuote` is the volume in quote currency. */

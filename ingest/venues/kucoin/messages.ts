@@ -8,6 +8,7 @@ import { readCandlePrices } from '../shared/candle-prices.ts';
 import { createCutter } from '../shared/level-lists.ts';
 import { mapEach, mapLayers } from '../shared/map-each.ts';
 import { bindMapped, isEmptyDay, listPresent, type Subject } from '../shared/mapped.ts';
+import { bindTickerLayers } from '../shared/ticker-layers.ts';
 import { noteUnread } from '../shared/unexpected.ts';
 import {
   createMessageReader,
@@ -58,6 +59,7 @@ type Source = {
 type Mapper = (data: Fields, source: Source) => readonly Mapped[];
 
 const toMapped = bindMapped('kucoin');
+const { toLast, toMark } = bindTickerLayers(toMapped);
 
 const cutLevels = createCutter({ names: ['bids', 'asks'] });
 
@@ -119,17 +121,6 @@ const mapSymbol =
     return map({ symbol, venueTs: readStamp(data[stamp], stamp), receivedAt: source.receivedAt, element: data }, data);
   };
 
-const toTicker = (subject: Subject, data: Fields, name: string): Mapped | null => {
-  const last = readPriceUnlessZero(data[name], name);
-  return last === null ? null : toMapped(subject, 'ticker', { last });
-};
-
-const toMark = (subject: Subject, data: Fields, markName: string): Mapped | null => {
-  const mark = readPriceUnlessZero(data[markName], markName);
-  const index = readPriceUnlessZero(data.indexPrice, 'indexPrice');
-  return mark === null && index === null ? null : toMapped(subject, 'mark', { mark, index });
-};
-
 const toPredicted = (subject: Subject, funding: Digits | null): Mapped | null =>
   toFunding(subject, { funding, funding_interval_ms: null, next_funding_at: null });
 
@@ -148,19 +139,23 @@ const toStats = (subject: Subject, data: Fields, { volume, turnover }: DayNames)
   return isEmptyDay(values) ? null : toMapped(subject, 'stats', values);
 };
 
-const mapTicker = mapSymbol('ts', (subject, data) => listPresent([toTicker(subject, data, 'price')]));
+const mapTicker = mapSymbol('ts', (subject, data) => listPresent([toLast(subject, data, 'price')]));
 
 /** The day of a contract and, since autumn 2026, the rate of its coming settlement. */
 const mapDay = mapSymbol('ts', (subject, data) =>
   mapLayers([
-    () => toTicker(subject, data, 'lastPrice'),
+    () => toLast(subject, data, 'lastPrice'),
     () => toPredicted(subject, readFigureOrNull(data.fundingRate, 'fundingRate')),
     () => toStats(subject, data, { volume: 'volume', turnover: 'turnover' }),
   ]),
 );
 
-const mapMark = mapSymbol('timestamp', (subject, data) => listPresent([toMark(subject, data, 'markPrice')]));
-const mapCurrentMark = mapSymbol('timePoint', (subject, data) => listPresent([toMark(subject, data, 'value')]));
+const mapMark = mapSymbol('timestamp', (subject, data) =>
+  listPresent([toMark(subject, data, ['markPrice', 'indexPrice'])]),
+);
+const mapCurrentMark = mapSymbol('timePoint', (subject, data) =>
+  listPresent([toMark(subject, data, ['value', 'indexPrice'])]),
+);
 
 /** An index is recorded for each listing that uses it. */
 const mapIndex: Mapper = (data, source) =>
@@ -200,8 +195,8 @@ const mapContract: Mapper = (data, source) => {
   const symbol = readText(data.symbol, 'symbol');
   const subject = { symbol, venueTs: null, receivedAt: source.receivedAt, element: data };
   return mapLayers([
-    () => toTicker(subject, data, 'lastTradePrice'),
-    () => toMark(subject, data, 'markPrice'),
+    () => toLast(subject, data, 'lastTradePrice'),
+    () => toMark(subject, data, ['markPrice', 'indexPrice']),
     () => toContractFunding(subject, data),
     () => toContractOi(subject, data),
     () => toStats(subject, data, { volume: 'volumeOf24h', turnover: 'turnoverOf24h' }),

@@ -8,6 +8,7 @@ import { readCandlePrices } from '../shared/candle-prices.ts';
 import { createCutter } from '../shared/level-lists.ts';
 import { mapEach, mapLayers } from '../shared/map-each.ts';
 import { bindMapped, isEmptyDay, type Subject } from '../shared/mapped.ts';
+import { bindTickerLayers } from '../shared/ticker-layers.ts';
 import { noteUnread } from '../shared/unexpected.ts';
 import {
   createMessageReader,
@@ -50,6 +51,7 @@ type Source = {
 type Mapper = (element: Fields, source: Source) => readonly Mapped[];
 
 const toMapped = bindMapped('mexc');
+const { toLast, toMark } = bindTickerLayers(toMapped);
 
 const cutLevels = createCutter({ names: ['bids', 'asks'] });
 
@@ -111,23 +113,12 @@ const toSubject = (element: Fields, { receivedAt, symbol, sentAt }: Source, stam
 const mapTicker: Mapper = (element, source) => {
   const subject = toSubject(element, source, ['timestamp']);
   return mapLayers([
-    () => toTicker(subject, element),
+    () => toLast(subject, element, 'lastPrice'),
     () => toMark(subject, element, ['fairPrice', 'indexPrice']),
     () => toTickerFunding(subject, element),
     () => toOpenInterest(subject, element),
     () => toStats(subject, element),
   ]);
-};
-
-const toTicker = (subject: Subject, element: Fields): Mapped | null => {
-  const last = readPriceUnlessZero(element.lastPrice, 'lastPrice');
-  return last === null ? null : toMapped(subject, 'ticker', { last });
-};
-
-const toMark = (subject: Subject, element: Fields, [markName, indexName]: readonly [string, string]): Mapped | null => {
-  const mark = readPriceUnlessZero(element[markName], markName);
-  const index = readPriceUnlessZero(element[indexName], indexName);
-  return mark === null && index === null ? null : toMapped(subject, 'mark', { mark, index });
 };
 
 const toTickerFunding = (subject: Subject, element: Fields): Mapped | null => {

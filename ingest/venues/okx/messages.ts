@@ -8,6 +8,7 @@ import { readCandlePrices } from '../shared/candle-prices.ts';
 import { createCutter } from '../shared/level-lists.ts';
 import { mapEach, mapLayers } from '../shared/map-each.ts';
 import { bindMapped, type Subject } from '../shared/mapped.ts';
+import { bindTickerLayers } from '../shared/ticker-layers.ts';
 import { noteUnread } from '../shared/unexpected.ts';
 import {
   createMessageReader,
@@ -51,6 +52,7 @@ type Source = {
 type Mapper = (element: Fields, source: Source) => readonly Mapped[];
 
 const toMapped = bindMapped('okx');
+const { toLast } = bindTickerLayers(toMapped);
 
 const cutLevels = createCutter({ names: ['bids', 'asks'] });
 
@@ -126,13 +128,8 @@ const mapSwap =
   };
 
 const mapTicker = mapSwap((subject, element) =>
-  mapLayers([() => toLast(subject, element), () => toStats(subject, element)]),
+  mapLayers([() => toLast(subject, element, 'last'), () => toStats(subject, element)]),
 );
-
-const toLast = (subject: Subject, element: Fields): Mapped | null => {
-  const last = readPriceUnlessZero(element.last, 'last');
-  return last === null ? null : toMapped(subject, 'ticker', { last });
-};
 
 /** `volCcy24h` counts base: it is no turnover. */
 const toStats = (subject: Subject, element: Fields): Mapped | null => {
