@@ -1,5 +1,6 @@
 // The session of each request, and refused requests: origins of other sites, forms without their token (AC-05).
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { isJsonObject } from '../../schemas/json-object.ts';
 import { SESSION_DAYS, type Session } from '../accounts/sessions.ts';
 import { FORM_FIELD } from './form-tokens.ts';
 import { isJsonPath, sendProblem } from './shell.ts';
@@ -56,8 +57,7 @@ export const isFromElsewhere = (
   return origin !== undefined && origin !== new URL(urls.account).origin;
 };
 
-const readToken = (body: unknown): unknown =>
-  typeof body === 'object' && body !== null ? (body as Record<string, unknown>)[FORM_FIELD] : undefined;
+const readToken = (body: unknown): unknown => (isJsonObject(body) ? body[FORM_FIELD] : undefined);
 
 /** Refuses writes of other sites; a form must bring its token, a JSON body cannot come from another site's form. */
 export const addWriteChecks = (app: FastifyInstance, site: Site): void => {

@@ -2,6 +2,7 @@
 import { fetchBytes } from '../../infra/runtime/network/fetch-bytes.ts';
 import { isYounger } from '../../infra/runtime/time/kept-age.ts';
 import { ServiceError } from '../../schemas/errors.ts';
+import { parseJson } from '../../schemas/json-object.ts';
 import { preparePageKey } from '../accounts/page-key.ts';
 import type { Codes } from '../language/codes.ts';
 import { type Catalogue, checkRule, fetchCatalogue, toCodes } from '../rules/check-rule.ts';
@@ -70,13 +71,8 @@ type Screened = {
 type Refused = { readonly errors?: ServiceError['errors'] };
 
 /** Null: it is not an answer of the API, but of a proxy in front of it. */
-const readScreened = (text: string): (Screened & Refused) | null => {
-  try {
-    return JSON.parse(text) as Screened & Refused;
-  } catch {
-    return null;
-  }
-};
+const readScreened = (text: string): (Screened & Refused) | null =>
+  (parseJson(text) ?? null) as (Screened & Refused) | null;
 
 /** What a valid draft matches now, by the account's plan and within its limits; null: the data API does not respond. Throws ServiceError with its refusal. */
 export const matchNow = async (

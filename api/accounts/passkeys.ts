@@ -12,6 +12,7 @@ import {
 } from '@simplewebauthn/server';
 import type { Pool } from 'pg';
 import { runInTransaction } from '../../infra/runtime/postgres/postgres.ts';
+import { isJsonObject, parseJson } from '../../schemas/json-object.ts';
 import { lockAccount } from './accounts.ts';
 import { type Db, recordEvent } from './events.ts';
 import { lockSession } from './sessions.ts';
@@ -77,12 +78,9 @@ export const requestNewPasskey = async (
 const readChallenge = (response: unknown): string | null => {
   const text = (response as { response?: { clientDataJSON?: unknown } } | null)?.response?.clientDataJSON;
   if (typeof text !== 'string') return null;
-  try {
-    const { challenge } = JSON.parse(Buffer.from(text, 'base64url').toString()) as { challenge?: unknown };
-    return typeof challenge === 'string' && challenge.length <= 200 && !challenge.includes('\0') ? challenge : null;
-  } catch {
-    return null;
-  }
+  const data = parseJson(Buffer.from(text, 'base64url').toString());
+  const challenge = isJsonObject(data) ? data['challenge'] : null;
+  return typeof challenge === 'string' && challenge.length <= 200 && !challenge.includes('\0') ? challenge : null;
 };
 
 /** Uses a challenge up; null: it was never given to this browser, was answered before, or is old. */

@@ -5,6 +5,7 @@ import { isStorableJson } from '../../infra/runtime/postgres/storable.ts';
 import type { Logger } from '../../infra/runtime/process/log.ts';
 import { createOutageLog } from '../../infra/runtime/process/outage-log.ts';
 import { parseInstant } from '../../schemas/instants.ts';
+import { isJsonObject } from '../../schemas/json-object.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { hashSettledItems } from '../../schemas/settled-items.ts';
 import { isNarrowing, type Plan } from '../contract/plans.ts';
@@ -59,9 +60,7 @@ type Asked = { readonly hash: string; readonly earliest: Micros };
 
 /** Members in a fixed order: PostgreSQL returns the members of a request in its own order, and the nightly check sends them in that order. */
 const sortMembers = (_name: string, value: unknown): unknown =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
-    : value;
+  isJsonObject(value) ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))) : value;
 
 /** A plan that narrows gives the same request another meaning, so only requests of whole plans are kept. */
 const toAsked = ({ path, input, plan }: SettledAnswer): Asked | null => {

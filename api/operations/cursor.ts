@@ -1,6 +1,7 @@
 // Page cursors: what of a request a cursor belongs to, and how its values are written (V-05, AR-01, H-15).
 import { createHash } from 'node:crypto';
 import type { ApiError } from '../../schemas/errors.ts';
+import { parseJson } from '../../schemas/json-object.ts';
 
 /** Names what the pages of one list have in common. */
 export const digestRequest = (parts: readonly unknown[]): string =>
@@ -19,10 +20,6 @@ export const printCursor = (values: readonly unknown[]): string =>
 
 /** The values of a cursor; null for a text with another number of values. */
 export const parseCursor = (text: string, count: number): unknown[] | null => {
-  try {
-    const values: unknown = JSON.parse(Buffer.from(text, 'base64url').toString());
-    return Array.isArray(values) && values.length === count ? values : null;
-  } catch {
-    return null;
-  }
+  const values = parseJson(Buffer.from(text, 'base64url').toString());
+  return Array.isArray(values) && values.length === count ? values : null;
 };

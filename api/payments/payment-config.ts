@@ -1,5 +1,6 @@
 // Settings of payments: receiver, token, facilitator and chain.
 import { type Config, ConfigError, type ConfigSpec } from '../../infra/runtime/process/config.ts';
+import { isJsonObject } from '../../schemas/json-object.ts';
 import type { PaymentSettings } from './payments.ts';
 
 export const PAYMENT_CONFIG = {
@@ -54,7 +55,7 @@ const checkShapes = (config: PaymentConfig): void => {
 };
 
 const readHeaders = (given: unknown): Readonly<Record<string, string>> => {
-  const isObject = typeof given === 'object' && given !== null && !Array.isArray(given);
+  const isObject = isJsonObject(given);
   const entries = isObject ? Object.entries(given) : [];
   if (given !== null && (!isObject || entries.some(([, value]) => typeof value !== 'string')))
     throw new ConfigError(['FACILITATOR_HEADERS must be a JSON object of texts']);

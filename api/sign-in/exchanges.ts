@@ -3,6 +3,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import { isOutOfService } from '../../infra/runtime/postgres/away.ts';
 import { isStorableJson } from '../../infra/runtime/postgres/storable.ts';
+import { isJsonObject } from '../../schemas/json-object.ts';
 import type { Problem } from '../account-app/shell.ts';
 import { SCOPE } from './adapter.ts';
 import type { AddressMeter } from './address-meter.ts';
@@ -97,8 +98,7 @@ export const rewriteForm = (form: URLSearchParams, mcpUrl: string): URLSearchPar
 };
 
 /** Found after the code or token was used up: the fault of a request, which costs nothing. */
-const isHarmless = (body: unknown): boolean =>
-  typeof body === 'object' && body !== null && 'error' in body && body.error === 'invalid_target';
+const isHarmless = (body: unknown): boolean => isJsonObject(body) && body['error'] === 'invalid_target';
 
 /** A text that cannot be stored cannot be returned to the client either (RFC 6749 appendix A has no such character). */
 const refusePage = (ctx: KoaContextWithOIDC, exchange: Exchange): void => {

@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type Provider from 'oidc-provider';
 import { keepConnection } from '../../infra/runtime/network/http-app.ts';
 import { isOutOfService } from '../../infra/runtime/postgres/away.ts';
+import { isJsonObject, parseJson } from '../../schemas/json-object.ts';
 import type { Problem } from '../account-app/shell.ts';
 import { formatCount } from '../contract/counts.ts';
 import { makeMetadataDocuments } from '../tool-app/metadata.ts';
@@ -35,14 +36,10 @@ const NO_STORE = { 'cache-control': 'no-store', 'x-content-type-options': 'nosni
 
 /** What the provider receives: no secret, whatever was requested. A body that is no JSON object passes unchanged, to be refused. */
 const rewriteRegistration = (body: Buffer): Buffer => {
-  try {
-    const asked: unknown = JSON.parse(body.toString());
-    if (typeof asked !== 'object' || asked === null || Array.isArray(asked)) return body;
-    const kept = Object.entries(asked).filter(([name, value]) => DESCRIBED.includes(name) && value !== null);
-    return Buffer.from(JSON.stringify({ ...Object.fromEntries(kept), token_endpoint_auth_method: 'none' }));
-  } catch {
-    return body;
-  }
+  const asked = parseJson(body.toString());
+  if (!isJsonObject(asked)) return body;
+  const kept = Object.entries(asked).filter(([name, value]) => DESCRIBED.includes(name) && value !== null);
+  return Buffer.from(JSON.stringify({ ...Object.fromEntries(kept), token_endpoint_auth_method: 'none' }));
 };
 
 /** The request with a body that was read before; the provider reads it as if it came over the line. */

@@ -1,5 +1,6 @@
 // The protocol library answers parameters that are none with what its validator found, as a failure of its own: here they become one sentence.
 import { ProtocolErrorCode } from '@modelcontextprotocol/server';
+import { parseJson } from '../../schemas/json-object.ts';
 import { CLIPPED_PATH, clip } from '../contract/sent-text.ts';
 
 /** A message that is the validator's list of issues. */
@@ -10,18 +11,10 @@ const LISTED = /"error":\{"code":-3260[23],"message":"(?:Invalid [\w/]+ request:
 type Issue = { readonly path?: readonly unknown[]; readonly message?: string };
 type Message = { readonly id?: unknown; readonly error?: { readonly message?: string } };
 
-const readJson = (text: string): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
-};
-
 /** The first issue, which names the member and what it should be. */
 const readIssue = (message: string): Issue | null => {
   const [, listed] = LIST.exec(message) ?? [];
-  const issues = listed === undefined ? null : readJson(listed);
+  const issues = listed === undefined ? null : parseJson(listed);
   return Array.isArray(issues) && issues.length > 0 ? (issues[0] as Issue) : null;
 };
 
@@ -44,4 +37,4 @@ export const clearFault = <M extends object>(message: M): M => {
 
 /** The same for the text of an answer. */
 export const clearFaults = (text: string): string =>
-  LISTED.test(text) ? JSON.stringify(clearFault((readJson(text) ?? {}) as object)) : text;
+  LISTED.test(text) ? JSON.stringify(clearFault((parseJson(text) ?? {}) as object)) : text;

@@ -1,6 +1,6 @@
 // The text of a failed call for a model: the API's errors, what to do next, and whether to repeat the call (T-05).
 import type { ApiError, ErrorCode } from '../../schemas/errors.ts';
-import { isJsonObject } from '../../schemas/json-object.ts';
+import { isJsonObject, parseJson } from '../../schemas/json-object.ts';
 import type { ApiAnswer } from './call-api.ts';
 import { fixFor, fixWithToolsFor } from './tool-words.ts';
 
@@ -69,12 +69,9 @@ const isApiError = (item: unknown): item is ApiError =>
 
 /** The errors of an answer of the API. Those of a proxy before it are another's, such as a list of texts. */
 export const readErrors = (text: string): readonly ApiError[] => {
-  try {
-    const { errors } = JSON.parse(text) as { readonly errors?: unknown };
-    return Array.isArray(errors) && errors.every(isApiError) ? errors : [];
-  } catch {
-    return [];
-  }
+  const answer = parseJson(text);
+  const errors = isJsonObject(answer) ? answer['errors'] : null;
+  return Array.isArray(errors) && errors.every(isApiError) ? errors : [];
 };
 
 /** A refusal of the API as the result of a tool. */

@@ -2,6 +2,7 @@
 import { endProcess } from '../../infra/runtime/kafka/client.ts';
 import {
   createPublisher,
+  formatPartition,
   type GroupBatch,
   type GroupMember,
   joinGroup,
@@ -63,7 +64,6 @@ export type RunningSink = {
 type Batch = { readonly rows: Map<string, Row[]>; readonly progress: Map<string, Progress>; count: number };
 
 const createBatch = (): Batch => ({ rows: new Map(), progress: new Map(), count: 0 });
-const toPartitionKey = (topic: string, partition: number): string => `${topic}/${partition}`;
 const compareInstants = (a: Row, b: Row): number => a.at - b.at;
 
 class Sink {
@@ -112,7 +112,7 @@ class Sink {
 
   #addEntry(topic: string, partition: number, message: Message): void {
     const { rows, progress } = this.#batch;
-    const key = toPartitionKey(topic, partition);
+    const key = formatPartition({ topic, partition });
     const next = message.offset + 1;
     const before = progress.get(key)?.mark ?? null;
     const entry = message.value === null ? null : codecs.rows.decode(message.value);
@@ -238,7 +238,7 @@ class Sink {
   /** An offset that cannot be committed now is committed with the next batch; a moved partition belongs to its new owner. */
   async #commit({ progress }: Batch, member: GroupMember): Promise<void> {
     for (const [key, reached] of progress) this.#uncommitted.set(key, reached);
-    const held = new Set(member.assigned().map(({ topic, partition }) => toPartitionKey(topic, partition)));
+    const held = new Set(member.assigned().map(formatPartition));
     const ours = [...this.#uncommitted].filter(([key]) => held.has(key)).map(([, reached]) => reached);
     const offsets = ours.map(({ topic, partition, next }) => ({ topic, partition, offset: next }));
     if (offsets.length === 0 || (await member.commit(offsets))) this.#uncommitted.clear();

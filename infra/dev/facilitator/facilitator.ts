@@ -3,17 +3,9 @@ import { InMemoryPendingSettlementStore, x402Facilitator } from '@x402/core/faci
 import type { PaymentPayload, PaymentRequirements, SettleResponse, VerifyResponse } from '@x402/core/types';
 import { toFacilitatorEvmSigner } from '@x402/evm';
 import { ExactEvmScheme } from '@x402/evm/exact/facilitator';
-import {
-  BaseError,
-  createClient,
-  HttpRequestError,
-  http,
-  publicActions,
-  TimeoutError,
-  type Transport,
-  walletActions,
-} from 'viem';
+import { BaseError, createClient, http, publicActions, type Transport, walletActions } from 'viem';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
+import { isUnansweredByNode } from '../../runtime/network/chain-transport.ts';
 import { giveEther, makeLocalBase } from './local-usdc.ts';
 
 const NETWORK = 'eip155:8453';
@@ -98,7 +90,7 @@ const watchTransport = (rpcUrl: string): { readonly transport: Transport; readon
       try {
         return await opened.request(...args);
       } catch (error) {
-        isAway ||= isOfConnection(error);
+        isAway ||= error instanceof BaseError && isUnansweredByNode(error);
         throw error;
       }
     };
@@ -106,7 +98,3 @@ const watchTransport = (rpcUrl: string): { readonly transport: Transport; readon
   };
   return { transport, wasAway: () => isAway };
 };
-
-const isOfConnection = (error: unknown): boolean =>
-  error instanceof BaseError &&
-  error.walk((cause) => cause instanceof HttpRequestError || cause instanceof TimeoutError) !== null;

@@ -1,4 +1,6 @@
 // Starts the simulated venues of a local run and reads their addresses.
+
+import { isJsonObject, parseJson } from '../../../schemas/json-object.ts';
 import type { ProcessSpec } from '../engines/supervisor.ts';
 import { listSmallProcessArguments, type Ports } from './processes.ts';
 
@@ -31,11 +33,7 @@ export async function startSimulator(
 }
 
 function parseAnnouncement(line: string): { endpoints: unknown; control: string } | null {
-  try {
-    const said: unknown = JSON.parse(line);
-    if (typeof said !== 'object' || said === null || !('endpoints' in said) || !('control' in said)) return null;
-    return { endpoints: said.endpoints, control: String(said.control) };
-  } catch {
-    return null;
-  }
+  const said = parseJson(line);
+  if (!isJsonObject(said) || !('endpoints' in said) || !('control' in said)) return null;
+  return { endpoints: said['endpoints'], control: String(said['control']) };
 }

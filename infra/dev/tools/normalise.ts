@@ -19,6 +19,7 @@ import { watchUnexpected } from '../../../ingest/venues/shared/unexpected.ts';
 import { parseRequest } from '../../../ingest/venues/shared/wire.ts';
 import { formatInstant, parseInstant } from '../../../schemas/instants.ts';
 import { type JsonValue, sortByKey, writeJson } from '../../../schemas/json.ts';
+import { parseJson } from '../../../schemas/json-object.ts';
 import type { ListingRecord, ListingValues, Micros, NormalisedRecord } from '../../../schemas/records.ts';
 import { compareBytes } from '../../../schemas/text-order.ts';
 import { describeError } from '../../../schemas/thrown.ts';
@@ -91,12 +92,8 @@ const readLine = (session: Session, text: string, { counts, attribute }: Reading
 const DIRECTIONS: ReadonlySet<unknown> = new Set<RecordingLine['dir']>(['in', 'out', 'open']);
 
 const parseLine = (text: string): RecordingLine | null => {
-  try {
-    const line = JSON.parse(text) as RecordingLine | null;
-    return typeof line?.raw === 'string' && DIRECTIONS.has(line.dir) ? line : null;
-  } catch {
-    return null;
-  }
+  const line = parseJson(text) as RecordingLine | null | undefined;
+  return typeof line?.raw === 'string' && DIRECTIONS.has(line.dir) ? line : null;
 };
 
 /** `guessed`: the request is one that would return such a response; its limit is unknown. */

@@ -4,7 +4,8 @@ import type { IHeaders, Message as KafkaMessage } from 'kafkajs';
 import { createOutageLog, type OutageLog } from '../process/outage-log.ts';
 import { createBackoff } from '../time/backoff.ts';
 import { endProcess, type KafkaHandle } from './client.ts';
-import { type BatchAck, isFinal, needsRenewal, openSender, type Sender, toPlace, Unanswered } from './sender.ts';
+import { formatPartition } from './delivery.ts';
+import { type BatchAck, isFinal, needsRenewal, openSender, type Sender, Unanswered } from './sender.ts';
 import { LIMITS } from './topics.ts';
 
 export type Publication = {
@@ -154,7 +155,7 @@ class PublishQueue {
   }
 
   position(topic: string, partition: number): number | null {
-    return this.#positions.get(toPlace(topic, partition)) ?? null;
+    return this.#positions.get(formatPartition({ topic, partition })) ?? null;
   }
 
   queuedBytes(): number {

@@ -2,6 +2,7 @@
 import type { ICustomPartitioner, Message as KafkaMessage, Producer, RecordMetadata } from 'kafkajs';
 import { hashTextKey } from '../../../schemas/shards.ts';
 import type { KafkaHandle } from './client.ts';
+import { formatPartition } from './delivery.ts';
 import kafkajs from './patches/kafkajs.ts';
 
 type SentRecord = { readonly topic: string; readonly message: KafkaMessage };
@@ -54,8 +55,6 @@ const createPartitioner: ICustomPartitioner = () => {
   };
 };
 
-export const toPlace = (topic: string, partition: number): string => `${topic}/${partition}`;
-
 const groupByTopic = (records: readonly SentRecord[]) => {
   const topics = new Map<string, KafkaMessage[]>();
   for (const { topic, message } of records) {
@@ -71,10 +70,10 @@ const checkAnswers = (records: readonly SentRecord[], answers: readonly RecordMe
   const acks = new Map<string, { next: number; appendedMs: number | null }>();
   for (const { topicName, partition, baseOffset, logAppendTime = '-1' } of answers) {
     const appendedMs = Number(logAppendTime) < 0 ? null : Number(logAppendTime);
-    acks.set(toPlace(topicName, partition), { next: Number(baseOffset), appendedMs });
+    acks.set(formatPartition({ topic: topicName, partition }), { next: Number(baseOffset), appendedMs });
   }
   for (const { topic, message } of records) {
-    const place = toPlace(topic, message.partition ?? -1);
+    const place = formatPartition({ topic, partition: message.partition ?? -1 });
     const ack = acks.get(place);
     if (ack === undefined) throw new Unanswered(`${place} does not exist: no broker answered for it`);
     ack.next += 1;

@@ -1,7 +1,14 @@
 // Settings of the connections to Kafka, the same for every process and tool: brokers, TLS, SASL.
 import { findNearest } from '../../../schemas/errors.ts';
 import { readPem } from '../network/tls.ts';
-import { type Config, ConfigError, type ConfigSpec, type Environment, Faults, readConfig } from '../process/config.ts';
+import {
+  type Config,
+  type ConfigSpec,
+  type Environment,
+  Faults,
+  readConfig,
+  refuseSetting,
+} from '../process/config.ts';
 
 export const KAFKA_SECURITY_CONFIG = {
   KAFKA_TLS: { type: 'boolean', default: false, description: 'Connect to Kafka with TLS.' },
@@ -51,17 +58,14 @@ export type KafkaSecurity = { readonly tls: KafkaTls | null; readonly sasl: Kafk
 
 type Settings = Config<typeof KAFKA_SECURITY_CONFIG>;
 
-const refuse = (fault: string): never => {
-  throw new ConfigError([fault]);
-};
-
 const OF_TLS = ['KAFKA_TLS_CA_FILE', 'KAFKA_TLS_CERT_FILE', 'KAFKA_TLS_KEY_FILE', 'KAFKA_TLS_SERVER_NAME'] as const;
 
 const readTls = (settings: Settings): KafkaTls | null => {
   const [unused] = OF_TLS.filter((name) => settings[name] !== null);
-  if (!settings.KAFKA_TLS) return unused === undefined ? null : refuse(`${unused} is set without KAFKA_TLS=true`);
+  if (!settings.KAFKA_TLS)
+    return unused === undefined ? null : refuseSetting(`${unused} is set without KAFKA_TLS=true`);
   const { KAFKA_TLS_CA_FILE: ca, KAFKA_TLS_CERT_FILE: cert, KAFKA_TLS_KEY_FILE: key } = settings;
-  if ((cert === null) !== (key === null)) refuse('KAFKA_TLS_CERT_FILE and KAFKA_TLS_KEY_FILE go together');
+  if ((cert === null) !== (key === null)) refuseSetting('KAFKA_TLS_CERT_FILE and KAFKA_TLS_KEY_FILE go together');
   return {
     ca: ca === null ? null : readPem('KAFKA_TLS_CA_FILE', ca),
     client:
@@ -77,7 +81,7 @@ const parseMechanism = (text: string): KafkaSasl['mechanism'] => {
   if (known !== undefined) return known;
   const [meant] = findNearest(text, SASL_MECHANISMS);
   const hint = meant === undefined ? `known: ${SASL_MECHANISMS.join(', ')}` : `did you mean ${meant}?`;
-  return refuse(`KAFKA_SASL_MECHANISM ${JSON.stringify(text)} is unknown, ${hint}`);
+  return refuseSetting(`KAFKA_SASL_MECHANISM ${JSON.stringify(text)} is unknown, ${hint}`);
 };
 
 const readSasl = (settings: Settings): KafkaSasl | null => {
@@ -85,9 +89,9 @@ const readSasl = (settings: Settings): KafkaSasl | null => {
   if (mechanism === null)
     return username === null && password === null
       ? null
-      : refuse('KAFKA_SASL_USER and KAFKA_SASL_PASSWORD are set without KAFKA_SASL_MECHANISM');
+      : refuseSetting('KAFKA_SASL_USER and KAFKA_SASL_PASSWORD are set without KAFKA_SASL_MECHANISM');
   if (username === null || password === null)
-    return refuse('KAFKA_SASL_MECHANISM is set without KAFKA_SASL_USER and KAFKA_SASL_PASSWORD');
+    return refuseSetting('KAFKA_SASL_MECHANISM is set without KAFKA_SASL_USER and KAFKA_SASL_PASSWORD');
   return { mechanism: parseMechanism(mechanism), username, password };
 };
 

@@ -1,5 +1,5 @@
-// The transport to a node of a chain: each answer has a deadline for its whole body.
-import { type HttpTransport, http } from 'viem';
+// The transport to a node of a chain: each answer has a deadline for its whole body, and an error says whether the node answered.
+import { type BaseError, HttpRequestError, type HttpTransport, http, TimeoutError } from 'viem';
 
 /**
  * A request is repeated once when the first answer fails. The library's own deadline ends with the head of the answer: the body of a node that sends
@@ -15,3 +15,7 @@ export const openChainTransport = (rpcUrl: string, withinMs: number): HttpTransp
       return fetch(input, { ...init, signal: signal ? AbortSignal.any([signal, deadline]) : deadline });
     },
   });
+
+/** Whether an error of the library means that the node did not answer. */
+export const isUnansweredByNode = (error: BaseError): boolean =>
+  error.walk((cause) => cause instanceof HttpRequestError || cause instanceof TimeoutError) !== null;

@@ -1,7 +1,7 @@
 // Connections by the PostgreSQL protocol, to PostgreSQL and to QuestDB: TLS by the address, failures that name the setting to check.
 import pg from 'pg';
 import { explainTls, readPem, type TlsSettings } from '../network/tls.ts';
-import { ConfigError, Faults } from '../process/config.ts';
+import { Faults, refuseSetting } from '../process/config.ts';
 import type { Logger } from '../process/log.ts';
 
 /** The phrase about TLS in descriptions of settings. */
@@ -25,10 +25,6 @@ type PostgresConnection = Pick<pg.ClientConfig, 'connectionString' | 'ssl'> & {
 const findKnown = <T extends string>(known: readonly T[], text: string): T | undefined =>
   known.find((one) => one === text);
 
-const refuse = (fault: string): never => {
-  throw new ConfigError([fault]);
-};
-
 const readFiles = (parameters: URLSearchParams, address: string): Tls => {
   const faults = new Faults();
   const files = Object.entries(FILES).flatMap(([part, name]) => {
@@ -37,7 +33,8 @@ const readFiles = (parameters: URLSearchParams, address: string): Tls => {
     return [[part, faults.use(() => readPem(`${name} of ${address}`, path))]];
   });
   faults.throwAny();
-  if (parameters.has('sslcert') !== parameters.has('sslkey')) refuse(`sslcert and sslkey of ${address} go together`);
+  if (parameters.has('sslcert') !== parameters.has('sslkey'))
+    refuseSetting(`sslcert and sslkey of ${address} go together`);
   return Object.fromEntries(files);
 };
 
@@ -45,7 +42,7 @@ const readNegotiation = (parameters: URLSearchParams, address: string): (typeof 
   const text = parameters.get('sslnegotiation') ?? 'postgres';
   return (
     findKnown(NEGOTIATIONS, text) ??
-    refuse(`sslnegotiation of ${address} must be ${NEGOTIATIONS.join(' or ')}, found ${text}`)
+    refuseSetting(`sslnegotiation of ${address} must be ${NEGOTIATIONS.join(' or ')}, found ${text}`)
   );
 };
 
@@ -55,16 +52,19 @@ const readNegotiation = (parameters: URLSearchParams, address: string): (typeof 
  * gives them another meaning than libpq. Throws ConfigError.
  */
 export const parsePostgresAddress = (text: string, address: string): PostgresConnection => {
-  if (!URL.canParse(text)) return refuse(`${address} must be an absolute URL`);
+  if (!URL.canParse(text)) return refuseSetting(`${address} must be an absolute URL`);
   const url = new URL(text);
   const given = [...url.searchParams.keys()].filter((name) => name.startsWith('ssl'));
   const [unknown] = given.filter((name) => !KNOWN.includes(name));
-  if (unknown !== undefined) refuse(`${unknown} of ${address} is unknown; known: ${KNOWN.join(', ')}`);
+  if (unknown !== undefined) refuseSetting(`${unknown} of ${address} is unknown; known: ${KNOWN.join(', ')}`);
   const mode = url.searchParams.get('sslmode') ?? 'disable';
   if (findKnown(MODES, mode) === undefined)
-    refuse(`sslmode of ${address} must be ${MODES.join(' or ')}, found ${mode}: only verify-full checks who answers`);
+    refuseSetting(
+      `sslmode of ${address} must be ${MODES.join(' or ')}, found ${mode}: only verify-full checks who answers`,
+    );
   const [unused] = given.filter((name) => name !== 'sslmode');
-  if (mode === 'disable' && unused !== undefined) refuse(`${unused} of ${address} is set without sslmode=verify-full`);
+  if (mode === 'disable' && unused !== undefined)
+    refuseSetting(`${unused} of ${address} is set without sslmode=verify-full`);
   const ssl = mode === 'disable' ? false : readFiles(url.searchParams, address);
   const sslnegotiation = readNegotiation(url.searchParams, address);
   for (const name of KNOWN) url.searchParams.delete(name);

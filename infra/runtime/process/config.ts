@@ -1,6 +1,7 @@
 // Configuration of a process: one table of environment variables, read once in main; all faults are reported together.
 import { readFileSync } from 'node:fs';
 import { computeEditDistance, findNearest } from '../../../schemas/errors.ts';
+import { parseJson } from '../../../schemas/json-object.ts';
 import { describeError } from '../../../schemas/thrown.ts';
 
 type Kinds = {
@@ -38,6 +39,11 @@ export class ConfigError extends Error {
   }
 }
 
+/** Throws ConfigError for one fault. */
+export const refuseSetting = (fault: string): never => {
+  throw new ConfigError([fault]);
+};
+
 /** Shorter names have neighbours by chance (HOST and HOME), so only these are guarded against misspelling. */
 const GUARDED_LENGTH = 6;
 /** Two edits turn a name up to this length into another valid one (MCP_URL and RPC_URL), so only one edit counts as misspelt. */
@@ -54,13 +60,7 @@ const PARSERS: { readonly [K in keyof Kinds]: (text: string) => Kinds[K] | undef
       .split(',')
       .map((item) => item.trim())
       .filter((item) => item !== ''),
-  json: (text) => {
-    try {
-      return JSON.parse(text);
-    } catch {
-      return undefined;
-    }
-  },
+  json: parseJson,
   url: (text) => (URL.canParse(text) ? text : undefined),
 };
 

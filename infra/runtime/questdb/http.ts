@@ -2,7 +2,7 @@
 import { Agent, fetch, type Response } from 'undici';
 import { toError } from '../../../schemas/thrown.ts';
 import { explainTls, readPem, type TlsSettings } from '../network/tls.ts';
-import { ConfigError } from '../process/config.ts';
+import { refuseSetting } from '../process/config.ts';
 
 export type Credentials = { readonly user: string; readonly password: string };
 
@@ -16,21 +16,18 @@ const LOGIN = 'look at QUESTDB_USER and QUESTDB_PASSWORD';
 
 type Address = { readonly url: URL; readonly caFile: string | null };
 
-const refuse = (fault: string): never => {
-  throw new ConfigError([fault]);
-};
-
 /**
  * `http://host:port`, or `https://host:port` with `?tls_ca=FILE` where the authority is not one that Node.js trusts: `tls_ca` as in the
  * configuration of QuestDB's own clients. Throws ConfigError.
  */
 export const parseQuestdbHttp = (text: string): Address => {
-  const url = URL.canParse(text) ? new URL(text) : refuse('QUESTDB_HTTP must be an absolute URL');
-  if (url.protocol !== 'http:' && url.protocol !== 'https:') refuse('QUESTDB_HTTP must begin with http:// or https://');
+  const url = URL.canParse(text) ? new URL(text) : refuseSetting('QUESTDB_HTTP must be an absolute URL');
+  if (url.protocol !== 'http:' && url.protocol !== 'https:')
+    refuseSetting('QUESTDB_HTTP must begin with http:// or https://');
   const [unknown] = [...url.searchParams.keys()].filter((name) => name !== 'tls_ca');
-  if (unknown !== undefined) refuse(`${unknown} of QUESTDB_HTTP is unknown; known: tls_ca`);
+  if (unknown !== undefined) refuseSetting(`${unknown} of QUESTDB_HTTP is unknown; known: tls_ca`);
   const caFile = url.searchParams.get('tls_ca');
-  if (caFile !== null && url.protocol === 'http:') refuse('tls_ca of QUESTDB_HTTP is set without https://');
+  if (caFile !== null && url.protocol === 'http:') refuseSetting('tls_ca of QUESTDB_HTTP is set without https://');
   return { url: new URL('/', url), caFile };
 };
 

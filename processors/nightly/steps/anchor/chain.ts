@@ -4,14 +4,12 @@ import {
   createPublicClient,
   getAbiItem,
   type Hex,
-  HttpRequestError,
   type PublicClient,
-  TimeoutError,
   TransactionNotFoundError,
   TransactionReceiptNotFoundError,
   toFunctionSelector,
 } from 'viem';
-import { openChainTransport } from '../../../../infra/runtime/network/chain-transport.ts';
+import { isUnansweredByNode, openChainTransport } from '../../../../infra/runtime/network/chain-transport.ts';
 import { type ChainIdentity, isBinding, toDayNumber } from '../../../../schemas/anchor-chain.ts';
 import { describeError } from '../../../../schemas/thrown.ts';
 import type { Day } from '../../day.ts';
@@ -88,9 +86,7 @@ const describeChainError = (error: unknown): string => {
   return details === '' || shortMessage.includes(details) ? shortMessage : `${shortMessage} ${details}`;
 };
 
-const isAway = (error: unknown): boolean =>
-  !(error instanceof BaseError) ||
-  error.walk((one) => one instanceof HttpRequestError || one instanceof TimeoutError) !== null;
+const isAway = (error: unknown): boolean => !(error instanceof BaseError) || isUnansweredByNode(error);
 
 const ALREADY_ANCHORED = toFunctionSelector('AlreadyAnchored(uint32)');
 

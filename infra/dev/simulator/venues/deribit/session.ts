@@ -1,4 +1,6 @@
 // Protocol of Deribit's socket: JSON-RPC calls with ids, channels, and heartbeats whose test requests the client must answer.
+
+import { parseJson } from '../../../../../schemas/json-object.ts';
 import type { Connection, Session } from '../../connection.ts';
 import type { StreamRef } from '../../faults.ts';
 import type { Instrument, Market } from '../../market.ts';
@@ -183,10 +185,6 @@ type Call = { readonly id: unknown; readonly method: string; readonly params: Pa
 
 /** An unreadable message calls a method that does not exist. */
 function readCall(text: string): Call {
-  try {
-    const { id, method, params } = Object(JSON.parse(text)) as Readonly<Record<string, unknown>>;
-    return { id: id ?? null, method: String(method), params: Object(params) as Parameters };
-  } catch {
-    return { id: null, method: '', params: {} };
-  }
+  const { id = null, method, params } = Object(parseJson(text)) as Readonly<Record<string, unknown>>;
+  return { id, method: String(method), params: Object(params) as Parameters };
 }

@@ -1,4 +1,6 @@
 // Responses of Hyperliquid's one path, chosen by the body of a POST, from the market model (shapes: recordings of jkorf and nautilus).
+
+import { parseJson } from '../../../../../schemas/json-object.ts';
 import type { Instrument } from '../../market.ts';
 import type { RecentTrades } from '../../recent-trades.ts';
 import type { Cost, RestAnswer, RestRequest, VenueDeps } from '../../venue.ts';
@@ -7,13 +9,7 @@ import { BUILDER, SCOPE, toMarket } from './listings.ts';
 
 type Question = Readonly<Record<string, unknown>>;
 
-function readQuestion(body: string): Question {
-  try {
-    return Object(JSON.parse(body)) as Question;
-  } catch {
-    return {};
-  }
-}
+const readQuestion = (body: string): Question => Object(parseJson(body)) as Question;
 
 const LIGHT: ReadonlySet<unknown> = new Set(['l2Book', 'allMids']);
 const LIGHT_WEIGHT = 2;

@@ -1,4 +1,6 @@
 // Protocol of Hyperliquid's socket: a greeting, one subscription per command, pings by method, and the end of an idle connection.
+
+import { parseJson } from '../../../../../schemas/json-object.ts';
 import type { Connection, Session } from '../../connection.ts';
 import type { StreamRef } from '../../faults.ts';
 import type { Instrument } from '../../market.ts';
@@ -112,10 +114,8 @@ function openSession(deps: Deps, connection: Connection): Session {
 type Command = { readonly method: unknown; readonly subscription: Subscription };
 
 function readCommand(text: string): Command | null {
-  try {
-    const { method, subscription } = Object(JSON.parse(text)) as { method?: unknown; subscription?: unknown };
-    return { method, subscription: Object(subscription) as Subscription };
-  } catch {
-    return null;
-  }
+  const command = parseJson(text);
+  if (command === undefined) return null;
+  const { method, subscription } = Object(command) as { method?: unknown; subscription?: unknown };
+  return { method, subscription: Object(subscription) as Subscription };
 }

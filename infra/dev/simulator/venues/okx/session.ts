@@ -1,4 +1,6 @@
 // Protocol of OKX's public and business sockets: channels and their arguments, text pings, and the end of a silent connection.
+
+import { parseJson } from '../../../../../schemas/json-object.ts';
 import type { Connection, Session } from '../../connection.ts';
 import type { StreamRef } from '../../faults.ts';
 import type { Instrument, Market } from '../../market.ts';
@@ -159,11 +161,6 @@ function openSession(deps: Deps, connection: Connection, path: SocketPath): Sess
 type Command = { readonly op: unknown; readonly args: readonly Argument[] };
 
 function readCommand(text: string): Command | null {
-  try {
-    const command = JSON.parse(text) as { readonly op?: unknown; readonly args?: unknown };
-    if (!Array.isArray(command.args)) return null;
-    return { op: command.op, args: command.args.map((one: unknown) => Object(one) as Argument) };
-  } catch {
-    return null;
-  }
+  const { op, args } = Object(parseJson(text)) as { readonly op?: unknown; readonly args?: unknown };
+  return Array.isArray(args) ? { op, args: args.map((one: unknown) => Object(one) as Argument) } : null;
 }
