@@ -3,9 +3,9 @@ import type { ReadingLayer } from '../../schemas/layers/index.ts';
 import { LAYERS } from '../../schemas/layers/readings.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { isCounted, toWindowEnd } from '../../schemas/windows.ts';
-import { isAbout, isCountedForLayer } from './connections.ts';
+import { admitDelivery, isAbout } from './connections.ts';
 import { isCollected, openLayer, pushProvisional, pushSealed, type TaskContext } from './context.ts';
-import { dropCutOffParts, isHalfAwaited } from './mark-halves.ts';
+import { dropCutOffParts, noteHalves } from './mark-halves.ts';
 import { pushLive, pushMd } from './outputs.ts';
 import { measure, type ReadingRecord, type ReadingSource, toReading } from './readings.ts';
 import { makeReadingRow } from './rows.ts';
@@ -48,12 +48,12 @@ export const applyReading = (context: TaskContext, subject: Subject, { record, r
   if (!isAbout(connection, record.layer, listing.symbol)) return;
   const layer = openLayer(listing, record.layer);
   const isLate = isLateReading(record.layer, record.received_at, state.recordedAt);
-  if (!isCountedForLayer(state, layer, { connection, isLate })) return;
+  if (!admitDelivery(state, layer, { connection, isLate })) return;
   const isJoined = record.layer === 'mark' && context.venue.sendsMarksApart === true && !isLate;
   if (isJoined) dropCutOffParts(state, layer, record);
   const measured = measure(record, listing.version.record, { layer, venue: context.venue });
   const provenance = { connId: connection.conn_id };
-  if (isJoined && isHalfAwaited(layer, record, connection)) return pushMd(context, record, provenance);
+  if (isJoined && noteHalves(layer, record, connection)) return pushMd(context, record, provenance);
   const source = makeSource(context, subject, {
     layer: record.layer,
     rev: layer.rev + 1,

@@ -15,7 +15,7 @@ import {
   toBookKey,
   toBucketEnd,
 } from './books.ts';
-import { isCountedForLayer } from './connections.ts';
+import { admitDelivery } from './connections.ts';
 import { isCollected, openLayer, type TaskContext } from './context.ts';
 import { pushListingGap } from './gap-records.ts';
 import { pushMd } from './outputs.ts';
@@ -176,7 +176,7 @@ const offerBook = (
   for (const name of ['book', 'venue_depth'] as const) {
     const layer = openLayer(subject.listing, name);
     const isLate = isLateReading(name, change.receivedAt, change.recordedAt);
-    if (!isCountedForLayer(context.state, layer, { connection: subject.connection, isLate })) continue;
+    if (!admitDelivery(context.state, layer, { connection: subject.connection, isLate })) continue;
     const raw = name === 'book' ? toRawText(change.raw) : null;
     const source = makeSource(context, subject, { ...change, layer: name, rev: layer.rev + 1, raw });
     const reading = make(source, change.venueTs);

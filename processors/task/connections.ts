@@ -146,10 +146,10 @@ const isRankedAbove = (a: ConnectionView, b: ConnectionView): boolean => {
 type Delivery = { readonly connection: ConnectionView; readonly isLate: boolean };
 
 /**
- * Whether a reading of `connection` may replace the held one: of the connections that have delivered an accepted reading, and this one, none ranks
- * higher. A late reading is no delivery, because it changes no other answer (N-11).
+ * Notes that `connection` has delivered, and returns whether its reading may replace the held one: of the connections that have delivered an accepted
+ * reading, and this one, none ranks higher. A late reading is no delivery, because it changes no other answer (N-11).
  */
-export const isCountedForLayer = (state: TaskView, layer: Delivered, { connection, isLate }: Delivery): boolean => {
+export const admitDelivery = (state: TaskView, layer: Delivered, { connection, isLate }: Delivery): boolean => {
   const { conn_id: connId } = connection;
   if (!isLate && !layer.delivered.includes(connId))
     layer.delivered = [...layer.delivered.filter((id) => !isKeptAlone(state.connections.get(id))), connId];

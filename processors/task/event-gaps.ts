@@ -9,16 +9,11 @@ import { findLossCause, hadUnreadable, isAbout, listTimelySpans, type WindowQuer
 import type { TaskContext } from './context.ts';
 import { makeEventGapRow } from './rows.ts';
 import type { ListingView, TaskView } from './state.ts';
-import {
-  findGapCause,
-  joinStretches,
-  type LayerWindow,
-  listCollectedWindows,
-  listTurns,
-  type Window,
-} from './windows.ts';
+import type { Range } from './versions.ts';
+import { findGapCause, joinStretches, type LayerWindow, listCollectedWindows, listTurns } from './windows.ts';
 
-type Stretch = Window & { readonly cause: GapCause };
+/** A part of a window in which nothing could be received. */
+type EventGap = Range & { readonly cause: GapCause };
 
 /** Without the times of which nothing was recorded while it could count. */
 const listServingSpans = (state: TaskView, layer: CoverName, symbol: string): Pick<Span, 'from' | 'to'>[] =>
@@ -28,8 +23,8 @@ const listServingSpans = (state: TaskView, layer: CoverName, symbol: string): Pi
     .sort((a, b) => a.from - b.from);
 
 /** Parts of a window in which none of the spans, ascending by start, was alive. */
-const listUncovered = (spans: readonly Pick<Span, 'from' | 'to'>[], { from, at }: Window): Window[] => {
-  const parts: Window[] = [];
+const listUncovered = (spans: readonly Pick<Span, 'from' | 'to'>[], { from, at }: Range): Range[] => {
+  const parts: Range[] = [];
   let reached: Micros = from;
   for (const span of spans) {
     if (span.from > reached && reached < at) parts.push({ from: reached, at: Math.min(span.from, at) });
@@ -40,7 +35,7 @@ const listUncovered = (spans: readonly Pick<Span, 'from' | 'to'>[], { from, at }
 };
 
 /** A window's losses, and all else of it when a message could not be read: it may have held anything. */
-const fillUnreadable = (state: TaskView, losses: readonly Stretch[], query: WindowQuery): readonly Stretch[] => {
+const fillUnreadable = (state: TaskView, losses: readonly EventGap[], query: WindowQuery): readonly EventGap[] => {
   if (!hadUnreadable(state, query)) return losses;
   const lost = losses.map(({ from, at: to }) => ({ from, to }));
   const rest = listUncovered(lost, query);
@@ -49,7 +44,7 @@ const fillUnreadable = (state: TaskView, losses: readonly Stretch[], query: Wind
 };
 
 /** The gaps of a window: all of it when messages were lost or unreadable, else the parts without a connection. */
-const listGaps = (state: TaskView, listing: ListingView, window: LayerWindow): readonly Stretch[] => {
+const listWindowGaps = (state: TaskView, listing: ListingView, window: LayerWindow): readonly EventGap[] => {
   const { layer, from, at } = window;
   const { symbol } = listing;
   const cause = findGapCause(state, listing, window);
@@ -66,19 +61,19 @@ const listGaps = (state: TaskView, listing: ListingView, window: LayerWindow): r
 };
 
 /** Stretches of a listing's events in the windows that end in `(range.from, range.at]`. */
-const listStretches = (state: TaskView, listing: ListingView, range: LayerWindow): readonly Stretch[] => {
+const listEventGaps = (state: TaskView, listing: ListingView, range: LayerWindow): readonly EventGap[] => {
   const turns = listTurns(state, listing, range);
-  const asked = { windowMs: EVENT_GAP_WINDOW_MS, lostTo: state.lostBefore, turns, ...range };
+  const asked = { windowMs: EVENT_GAP_WINDOW_MS, turns, ...range };
   return listCollectedWindows(state, listing, asked).flatMap((window) =>
-    listGaps(state, listing, { layer: range.layer, ...window }),
+    listWindowGaps(state, listing, { layer: range.layer, ...window }),
   );
 };
 
 /** Gap rows of a listing's events for all windows that end in `(range.from, range.at]`. */
-export const listEventGapRows = ({ state, venue, out }: TaskContext, listing: ListingView, range: Window): Row[] =>
+export const listEventGapRows = ({ state, venue, out }: TaskContext, listing: ListingView, range: Range): Row[] =>
   EVENTS.flatMap(({ name: layer, table }) => {
     const identity = { venue: venue.id, symbol: listing.symbol };
-    return joinStretches(listStretches(state, listing, { layer, ...range })).map((stretch) =>
+    return joinStretches(listEventGaps(state, listing, { layer, ...range })).map((stretch) =>
       makeEventGapRow(table, identity, { ...stretch, srcOffset: out.offset }),
     );
   });
@@ -90,11 +85,11 @@ const isWithoutGaps = (state: TaskView, { symbol }: ListingView, range: LayerWin
   !hadUnreadable(state, { symbol, ...range });
 
 /** The same for unsealed windows, for the events that answers show: the state at `range.at`, without a cause (H-16k). */
-export const listOpenEventGapRows = ({ state, venue }: TaskContext, listing: ListingView, range: Window): Row[] =>
+export const listOpenEventGapRows = ({ state, venue }: TaskContext, listing: ListingView, range: Range): Row[] =>
   EVENTS.filter(({ isAnswered }) => isAnswered).flatMap(({ name: layer, table }) => {
     if (isWithoutGaps(state, listing, { layer, ...range })) return [];
     const identity = { venue: venue.id, symbol: listing.symbol };
-    const stretches = listStretches(state, listing, { layer, ...range });
+    const stretches = listEventGaps(state, listing, { layer, ...range });
     const open = stretches.map((stretch) => ({ ...stretch, cause: 'unknown' as const }));
     return joinStretches(open).map((stretch) =>
       makeEventGapRow(table, identity, { ...stretch, srcOffset: -1, announcedAt: range.at }),

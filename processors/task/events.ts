@@ -3,7 +3,7 @@ import { EVENTS, type EventLayer } from '../../schemas/layers/index.ts';
 import type { LiquidationRecord, Micros, TradeRecord } from '../../schemas/records.ts';
 import { isCounted } from '../../schemas/windows.ts';
 import type { Subject } from './accept.ts';
-import { isCountedForLayer, isCovering, wasOpen } from './connections.ts';
+import { admitDelivery, isCovering, wasOpen } from './connections.ts';
 import { isCollected, type TaskContext } from './context.ts';
 import { pushLive, pushMd, pushRow } from './outputs.ts';
 import { makeEventRow } from './rows.ts';
@@ -79,7 +79,7 @@ const identify = (context: TaskContext, subject: Subject, { record, index }: Eve
   forgetOldIds(events.seen, context.state.recordedAt);
   if (id === null && record.venue_ts === null) {
     const isLate = !isCounted(context.state.recordedAt, record.received_at);
-    return isCountedForLayer(context.state, events, { connection, isLate }) ? own : null;
+    return admitDelivery(context.state, events, { connection, isLate }) ? own : null;
   }
   const key = id === null ? makeNthKey(events, connection, formatContent(record)) : id;
   if (id === null) rememberId(events.seen, `@${connection.conn_id} ${key}`, context.state.recordedAt);

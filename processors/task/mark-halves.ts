@@ -31,7 +31,7 @@ export const dropCutOffParts = (state: TaskView, layer: LayerState, record: Mark
 };
 
 /** Records the connection of the parts just accepted, and returns whether their layer waits for the other half, at most for its freshness bound. */
-export const isHalfAwaited = (layer: LayerState, record: MarkRecord, { conn_id }: ConnectionView): boolean => {
+export const noteHalves = (layer: LayerState, record: MarkRecord, { conn_id }: ConnectionView): boolean => {
   const { received_at } = record;
   for (const name of HALVES) {
     const part = layer.parts[name];

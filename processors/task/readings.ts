@@ -18,6 +18,7 @@ import type {
   TickerRecord,
 } from '../../schemas/records.ts';
 import type { BookLevels, CapabilityVersion, Reading } from '../../schemas/topics.ts';
+import { keepPresent } from './present-members.ts';
 import type { LayerState } from './state.ts';
 
 /** The parts of a layer's value before it becomes a reading. */
@@ -32,12 +33,6 @@ export type Measured = {
 type Measuring = { readonly layer: LayerState; readonly venue: Pick<MappedVenue, 'sendsMarksApart'> };
 
 const MS_8H = '28800000';
-
-const keep = (members: Readonly<Record<string, string | null>>): Record<string, string> => {
-  const values: Record<string, string> = {};
-  for (const [name, digits] of Object.entries(members)) if (digits !== null) values[name] = digits;
-  return values;
-};
 
 const findOlder = (a: Micros | null, b: Micros | null): Micros | null =>
   a === null || b === null ? (a ?? b) : Math.min(a, b);
@@ -56,7 +51,7 @@ const measureMark = (record: MarkRecord, { layer, venue }: Measuring): Measured 
   const basis = mark && index ? divide(subtract(mark.digits, index.digits), index.digits) : null;
   const venueTs = mark && index ? findOlder(mark.venue_ts, index.venue_ts) : record.venue_ts;
   return {
-    values: keep({ mark: mark?.digits ?? null, index: index?.digits ?? null, basis }),
+    values: keepPresent({ mark: mark?.digits ?? null, index: index?.digits ?? null, basis }),
     instants: {},
     quantityUnit: null,
     venueTs,
@@ -70,7 +65,7 @@ const measureFunding = (record: FundingRecord, listing: ListingRecord): Measured
   const interval = intervalMs === null ? null : String(intervalMs);
   const per8h = funding === null || interval === null ? null : divide(multiply(funding, MS_8H), interval);
   return {
-    values: keep({ funding, funding_8h: per8h, funding_interval: interval }),
+    values: keepPresent({ funding, funding_8h: per8h, funding_interval: interval }),
     instants: next_funding_at === null ? {} : { next_funding_at },
     quantityUnit: null,
     venueTs: record.venue_ts,
@@ -78,14 +73,14 @@ const measureFunding = (record: FundingRecord, listing: ListingRecord): Measured
 };
 
 const measureTicker = (record: TickerRecord): Measured => ({
-  values: keep({ last: record.values.last }),
+  values: keepPresent({ last: record.values.last }),
   instants: {},
   quantityUnit: null,
   venueTs: record.venue_ts,
 });
 
 const measureOi = (record: OiRecord): Measured => ({
-  values: keep({ oi: record.values.oi }),
+  values: keepPresent({ oi: record.values.oi }),
   instants: {},
   quantityUnit: record.values.oi_unit,
   venueTs: record.venue_ts,
@@ -94,7 +89,7 @@ const measureOi = (record: OiRecord): Measured => ({
 const measureStats = (record: StatsRecord): Measured => {
   const { volume_24h, turnover_24h, change_24h } = record.values;
   return {
-    values: keep({ volume_24h, turnover_24h, change_24h }),
+    values: keepPresent({ volume_24h, turnover_24h, change_24h }),
     instants: {},
     quantityUnit: record.values.volume_unit,
     venueTs: record.venue_ts,

@@ -12,6 +12,7 @@ import { LAYERS } from '../../schemas/layers/readings.ts';
 import type { Digits, LiquidationRecord, Micros, PriceType, TradeRecord } from '../../schemas/records.ts';
 import { formatListingId, toColumnName } from '../../schemas/tables.ts';
 import type { CapabilityVersion, ListingVersion, Reading, Row, Span } from '../../schemas/topics.ts';
+import { keepPresent } from './present-members.ts';
 import type { Minute } from './state.ts';
 
 export type RowIdentity = { readonly venue: string; readonly symbol: string; readonly layer: ReadingLayer };
@@ -24,11 +25,6 @@ export type RowSpan = {
   readonly late?: boolean;
 };
 
-const keepInstants = (instants: Readonly<Record<string, Micros | null>>): Record<string, Micros> => {
-  const kept: Record<string, Micros> = {};
-  for (const [name, at] of Object.entries(instants)) if (at !== null) kept[name] = at;
-  return kept;
-};
 /** An empty text and a missing one have the same cell in a file (AR-07), so empty texts are not stored. */
 const keepTexts = (texts: Readonly<Record<string, string | null>>): Record<string, string> => {
   const kept: Record<string, string> = {};
@@ -57,7 +53,7 @@ export const makeReadingRow = (identity: RowIdentity, span: RowSpan, reading: Re
     quantity_unit: reading.quantity_unit,
     null_reasons: Object.keys(reading.null_reasons).length === 0 ? null : JSON.stringify(reading.null_reasons),
   }),
-  instants: keepInstants({
+  instants: keepPresent<Micros>({
     from_at: span.from,
     venue_ts: reading.venue_ts,
     received_at: reading.received_at,
@@ -98,7 +94,7 @@ export const makeSpanRow = (place: TaskPlace, span: Span): Row => ({
   table: 'connections',
   at: span.from,
   texts: keepTexts({ venue: place.venue, task: place.task, conn: span.conn_id, slot: span.slot, cause: span.cause }),
-  instants: keepInstants({ to_at: span.to, recorded_at: place.recordedAt }),
+  instants: keepPresent<Micros>({ to_at: span.to, recorded_at: place.recordedAt }),
   integers: { src_offset: place.srcOffset },
   figures: {},
   flags: {},
@@ -108,11 +104,6 @@ const RULES = ['contract_size', 'multiplier', 'tick_size', 'lot_size', 'min_qty'
 
 export const makeListingRow = (place: TaskPlace, version: ListingVersion): Row => {
   const values = version.record.values;
-  const figures: Record<string, string> = {};
-  for (const rule of RULES) {
-    const digits = values[rule];
-    if (digits !== null) figures[rule] = digits;
-  }
   return {
     table: 'listings',
     at: version.written_at,
@@ -130,13 +121,13 @@ export const makeListingRow = (place: TaskPlace, version: ListingVersion): Row =
       funding_interval: values.funding_interval,
       record: JSON.stringify(version.record),
     }),
-    instants: keepInstants({
+    instants: keepPresent<Micros>({
       listed_at: values.listed_at,
       first_seen_at: version.first_seen_at,
       delisted_at: version.delisted_at,
     }),
     integers: { src_offset: place.srcOffset },
-    figures,
+    figures: keepPresent<Digits>(Object.fromEntries(RULES.map((rule) => [rule, values[rule]]))),
     flags: {},
   };
 };
@@ -179,7 +170,7 @@ export const makeEventRow = (
     quantity_unit: values.quantity_unit,
     conn: source.connId,
   }),
-  instants: keepInstants({ venue_ts, recorded_at: source.recordedAt }),
+  instants: keepPresent<Micros>({ venue_ts, recorded_at: source.recordedAt }),
   integers: { src_offset: source.srcOffset },
   figures: { price: values.price, quantity: values.quantity },
   flags: { late: source.late },
@@ -268,7 +259,7 @@ export const makeCandleRow = (identity: CandleIdentity, candle: CandleRow, seale
       conn: isOwn ? minute.connId : null,
       null_reasons: formatNullReasons(candle),
     }),
-    instants: keepInstants({
+    instants: keepPresent<Micros>({
       close_time: candle.closeTime,
       venue_ts: isOwn ? minute.venue_ts : null,
       received_at: minute?.received_at ?? null,

@@ -13,7 +13,6 @@ import { makeGapRow, makeReadingRow, type RowIdentity } from './rows.ts';
 import type { Candidate, ConnectionView, LayerState, ListingState, ListingView, TaskView } from './state.ts';
 import type { Store } from './store.ts';
 import {
-  findCapabilityAt,
   findListingAt,
   findPartsWhere,
   hasEnded,
@@ -68,17 +67,16 @@ export const breakOff = (layer: LayerState, { at, isOff }: { readonly at: Micros
   if (open?.to === null) layer.faults[layer.faults.length - 1] = { ...open, to: at };
 };
 
-export type Window = Range;
-
 /** A window of one layer of a listing, or the windows that end in a range. */
-export type LayerWindow<L extends CoverName = CoverName> = Window & { readonly layer: L };
+export type LayerWindow<L extends CoverName = CoverName> = Range & { readonly layer: L };
 
-/** Windows of one length. Windows that ended by `lostTo`, and windows around none of the ascending `turns`, are joined by day. */
-type Joining = { readonly lostTo?: number; readonly turns?: readonly Micros[] | null };
+/** Adjacent windows around none of the ascending `turns` are joined by day. */
+type Joining = { readonly turns?: readonly Micros[] | null };
+/** Windows of one length. */
 type Question = LayerWindow & Joining & { readonly windowMs: number };
 
 /** The part of `(from, at]` whose windows are within the listing's life, at least in part; `from` is the start of the first window. */
-const cutToLife = ({ version }: ListingView, { windowMs, from, at }: Question): Window => {
+const cutToLife = ({ version }: ListingView, { windowMs, from, at }: Question): Range => {
   const { first_seen_at: begun, delisted_at: gone } = version;
   return {
     from: Math.max(from, toWindowEnd(begun, windowMs) - windowMs * 1000),
@@ -88,20 +86,6 @@ const cutToLife = ({ version }: ListingView, { windowMs, from, at }: Question): 
 
 /** The first midnight after an instant. */
 const findDayEnd = (from: Micros): Micros => Math.floor(from / MICROS_PER_DAY) * MICROS_PER_DAY + MICROS_PER_DAY;
-
-/** Windows that ended by `lostTo`, joined by day: a loss may last days, and the group waits only seconds for a member that does not answer. */
-const joinLostWindows = (listing: ListingView, life: Window, { windowMs, lostTo = 0 }: Question): readonly Window[] => {
-  const step = windowMs * 1000;
-  const last = listing.version.delisted_at === null ? life.at : life.at - step;
-  const lastLost = Math.min(Math.floor(lostTo / step) * step, last);
-  const windows: Window[] = [];
-  for (let { from } = life; from + step <= lastLost; ) {
-    const at = Math.min(lastLost, findDayEnd(from));
-    windows.push({ from, at });
-    from = at;
-  }
-  return windows;
-};
 
 /** Shorter ranges are read window by window. */
 const LONG: Micros = 3_600_000_000;
@@ -120,7 +104,7 @@ const listTurnsOfConnection = (connection: ConnectionView): readonly Micros[] =>
 export const listTurns = (
   state: TaskView,
   listing: ListingView,
-  { from, at, held = [] }: Window & { readonly held?: Iterable<Micros> | undefined },
+  { from, at, held = [] }: Range & { readonly held?: Iterable<Micros> | undefined },
 ): readonly Micros[] | null => {
   if (at - from < LONG) return null;
   const turns = [state.lostBefore, ...held, ...listVersionTurns(state, listing, { from, at })];
@@ -131,10 +115,10 @@ export const listTurns = (
 };
 
 /** The windows that end in a range. Adjacent ones without a turn in them, or at their ends, are joined by day. */
-const joinAlike = ({ from, at }: Window, windowMs: number, turns: readonly Micros[] | null): readonly Window[] => {
+const listWindows = ({ from, at }: Range, windowMs: number, turns: readonly Micros[] | null): readonly Range[] => {
   const step = windowMs * 1000;
   const last = Math.floor(at / step) * step;
-  const windows: Window[] = [];
+  const windows: Range[] = [];
   let next = 0;
   for (let start = Math.floor(from / step) * step; start + step <= last; ) {
     let end = start + step;
@@ -150,16 +134,11 @@ const joinAlike = ({ from, at }: Window, windowMs: number, turns: readonly Micro
 };
 
 /** Windows in the listing's life at whose ends the layer was collected. Uncollected time has no cost, regardless of its length. */
-export const listCollectedWindows = (state: TaskView, listing: ListingView, question: Question): readonly Window[] => {
+export const listCollectedWindows = (state: TaskView, listing: ListingView, question: Question): readonly Range[] => {
   const { layer, windowMs, turns = null } = question;
   const isSo: VersionTest = (version, capability) => isLayerCollected(version, capability, layer);
-  const life = cutToLife(listing, question);
-  const lost = joinLostWindows(listing, life, question);
-  const windows = lost.filter(({ at }) => isSo(findListingAt(listing, at), findCapabilityAt(state, at)));
-  const rest = { from: lost.at(-1)?.at ?? life.from, at: life.at };
-  for (const part of findPartsWhere({ state, listing, isSo }, rest))
-    for (const window of joinAlike(part, windowMs, turns)) windows.push(window);
-  return windows;
+  const parts = findPartsWhere({ state, listing, isSo }, cutToLife(listing, question));
+  return parts.flatMap((part) => listWindows(part, windowMs, turns));
 };
 
 /** Windows in the range with rows: those at whose end the layer was collected, and any other with a counting reading. */
@@ -167,7 +146,7 @@ export const listRowWindows = (
   state: TaskView,
   listing: ListingView,
   range: LayerWindow<ReadingLayer> & Joining,
-): readonly Window[] => {
+): readonly Range[] => {
   const { windowMs } = LAYERS[range.layer];
   const collected = listCollectedWindows(state, listing, { ...range, windowMs });
   const held = [...(listing.layers.get(range.layer)?.windows.keys() ?? [])];
@@ -182,7 +161,7 @@ export const listRowWindows = (
 export const noteCollector = ({ changeCore }: Store, receivedAt: Micros): void =>
   changeCore(({ collectorAlive }) => void collectorAlive.add(toWindowEnd(receivedAt, COLLECTOR_BUCKET_MS)));
 
-const hasCollector = ({ collectorAlive }: TaskView, { from, at }: Window): boolean => {
+const hasCollector = ({ collectorAlive }: TaskView, { from, at }: Range): boolean => {
   const step = COLLECTOR_BUCKET_MS * 1000;
   // A day of an absence has thousands of buckets, and few with a collector are kept.
   if (collectorAlive.size * step < at - from) {
@@ -193,7 +172,7 @@ const hasCollector = ({ collectorAlive }: TaskView, { from, at }: Window): boole
   return false;
 };
 
-const findFault = (layer: View<LayerState>, window: Window): GapCause | null => {
+const findFault = (layer: View<LayerState>, window: Range): GapCause | null => {
   for (let i = layer.faults.length - 1; i >= 0; i--) {
     const fault = layer.faults[i];
     if (fault && fault.from <= window.at && (fault.to === null || fault.to > window.from)) return fault.cause;
@@ -223,7 +202,7 @@ export const findMissedCause = (state: TaskView, listing: ListingView, window: L
 };
 
 /** A window, or several, with the cause of their gap; null: there is a reading. */
-type Explained = Window & { readonly cause: GapCause | null };
+type Explained = Range & { readonly cause: GapCause | null };
 
 /** Joins adjacent gaps with one cause, but never across a UTC midnight. */
 export const joinStretches = <E extends Explained>(windows: readonly E[]): readonly E[] => {
@@ -254,9 +233,8 @@ export const sealWindows = (
   const identity: RowIdentity = { venue, symbol, layer: name };
   const layer = listing.layers.get(name);
   const from = Math.max(range.from, findCoveredTo(state.recovery, formatSeries(LAYERS[name].table, symbol)));
-  const lostTo = layer && layer.windows.size > 0 ? 0 : state.lostBefore;
   const turns = listTurns(state, listing, { from, at, held: layer?.windows.keys() });
-  const windows = listRowWindows(state, listing, { layer: name, from, at, lostTo, turns }).map((window) => {
+  const windows = listRowWindows(state, listing, { layer: name, from, at, turns }).map((window) => {
     const held = layer?.windows.get(window.at) ?? null;
     return { ...window, held, cause: held ? null : findGapCause(state, listing, { layer: name, ...window }) };
   });
