@@ -1,7 +1,7 @@
 // Kafka is away, then QuestDB: nothing is lost, live answers stay honest or unharmed, and everything is there afterwards without a hand.
 import { setTimeout as pause } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { hashNamespace, type LoggedWorld, waitForReached } from '../../infra/dev/bench/raw-copy.ts';
+import { hashNamespace, type LoggedWorld, waitForReached } from '../../infra/dev/bench/soak/raw-copy.ts';
 import { readToEnd } from '../../infra/runtime/kafka/kafka.ts';
 import { codecs } from '../../schemas/avro/codec.ts';
 import { nameTopics } from '../../schemas/topics.ts';

@@ -1,7 +1,13 @@
 // The service on three brokers that are killed one after another under load: every frame is in raw once or in a recorded loss, tables equal a replay.
 import { setTimeout as pause } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { copyRaw, type Hashes, hashNamespace, prepareReplay, waitForReached } from '../../infra/dev/bench/raw-copy.ts';
+import {
+  copyRaw,
+  type Hashes,
+  hashNamespace,
+  prepareReplay,
+  waitForReached,
+} from '../../infra/dev/bench/soak/raw-copy.ts';
 import { startKafka } from '../../infra/dev/engines/kafka.ts';
 import { findFreePort } from '../../infra/dev/engines/ports.ts';
 import { createPublisher, ensureTopics, type KafkaHandle, openKafka } from '../../infra/runtime/kafka/kafka.ts';

@@ -1,7 +1,7 @@
 // Everything is killed, one at a time and at random, under load: what was sent is in raw or inside a recorded loss, and replays give the same rows.
 import { setTimeout as pause } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { copyRaw, hashNamespace, prepareReplay, waitForReached } from '../../infra/dev/bench/raw-copy.ts';
+import { copyRaw, hashNamespace, prepareReplay, waitForReached } from '../../infra/dev/bench/soak/raw-copy.ts';
 import type { EngineName } from '../../infra/dev/engines/engines.ts';
 import { type OwnService, openWorld, recovered, startOwnService } from '../support/services/own-service.ts';
 import { startApi, startIngest, startProcessors } from '../support/services/pipeline.ts';

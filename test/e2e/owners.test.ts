@@ -7,7 +7,7 @@ import {
   type LoggedWorld,
   prepareReplay,
   waitForReached,
-} from '../../infra/dev/bench/raw-copy.ts';
+} from '../../infra/dev/bench/soak/raw-copy.ts';
 import { READING_LAYERS } from '../../schemas/layers/readings.ts';
 import { useEngines } from '../support/engines/engines.ts';
 import { freeMachine } from '../support/run/machine-free.ts';

@@ -8,8 +8,8 @@ import {
   type LoggedWorld,
   prepareReplay,
   waitForReached,
-} from '../../infra/dev/bench/raw-copy.ts';
-import type { SentFrames } from '../../infra/dev/bench/sent-frames.ts';
+} from '../../infra/dev/bench/soak/raw-copy.ts';
+import type { SentFrames } from '../../infra/dev/bench/soak/sent-frames.ts';
 import { findFreePort } from '../../infra/dev/engines/ports.ts';
 import { useEngines } from '../support/engines/engines.ts';
 import { openWorld } from '../support/services/own-service.ts';

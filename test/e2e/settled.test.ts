@@ -1,7 +1,7 @@
 // Settled answers stay: requested when they settle, after everything was killed, and from a replay of the raw log into empty tables, with one hash.
 import { setTimeout as pause } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { hashNamespace, waitForReached } from '../../infra/dev/bench/raw-copy.ts';
+import { hashNamespace, waitForReached } from '../../infra/dev/bench/soak/raw-copy.ts';
 import { createRandom } from '../../infra/dev/simulator/random.ts';
 import {
   type AnsweredQuestion,

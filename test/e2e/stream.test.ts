@@ -3,8 +3,8 @@ import { readFile } from 'node:fs/promises';
 import { request } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { storeKeys } from '../../infra/dev/bench/api-client.ts';
-import { findQuantile } from '../../infra/dev/bench/figures.ts';
+import { storeKeys } from '../../infra/dev/bench/instruments/api-client.ts';
+import { findQuantile } from '../../infra/dev/bench/instruments/figures.ts';
 import { useEngines } from '../support/engines/engines.ts';
 import { createRandom } from '../support/mutations.ts';
 import {

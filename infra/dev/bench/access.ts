@@ -24,7 +24,7 @@ import { createLog } from '../../runtime/process/log.ts';
 import { createKey } from '../../tools/key-admin.ts';
 import { startEngines } from '../engines/engines.ts';
 import { PROJECT_ROOT } from '../engines/java.ts';
-import { computeMean, findQuantile } from './figures.ts';
+import { computeMean, findQuantile } from './instruments/figures.ts';
 
 const DIR = join(PROJECT_ROOT, '.local', 'bench-access');
 /** Enough keys in turn that no limit of a plan is reached. */

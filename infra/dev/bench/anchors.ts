@@ -23,7 +23,14 @@ import { type LeafRow, type LeafSource, readLeafRows } from '../../runtime/quest
 import { openQuestdbReader } from '../../runtime/questdb/reader.ts';
 import { startEngines } from '../engines/engines.ts';
 import { PROJECT_ROOT } from '../engines/java.ts';
-import { type Figure, findQuantile, makeFigure, makeLowerAim, makeUpperAim, renderTable } from './figures.ts';
+import {
+  type Figure,
+  findQuantile,
+  makeFigure,
+  makeLowerAim,
+  makeUpperAim,
+  renderTable,
+} from './instruments/figures.ts';
 
 const DIR = join(PROJECT_ROOT, '.local', 'bench-anchors');
 const VENUE = 'binance';

@@ -11,8 +11,8 @@ import { PROJECT_ROOT } from '../engines/java.ts';
 import { createProgress } from '../local/progress.ts';
 import { startService } from '../local/service.ts';
 import { simulatedVenues } from '../simulator/venues/index.ts';
-import { findQuantile } from './figures.ts';
-import { NODE_STEPS, type NodeTimes, startNode } from './node-start.ts';
+import { findQuantile } from './instruments/figures.ts';
+import { NODE_STEPS, type NodeTimes, startNode } from './instruments/node-start.ts';
 
 const DIR = join(PROJECT_ROOT, '.local', 'bench-api-start');
 const FRAMES_A_LISTING = 6;

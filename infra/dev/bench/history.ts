@@ -19,9 +19,6 @@ import { startEngines } from '../engines/engines.ts';
 import { PROJECT_ROOT } from '../engines/java.ts';
 import { findFreePort } from '../engines/ports.ts';
 import type { Stores } from '../local/endpoints.ts';
-import { type ApiClient, openApiClient, type Timed } from './api-client.ts';
-import { measureCalls, toCallFigures } from './calls.ts';
-import { type Figure, renderTable, sum } from './figures.ts';
 import {
   type Known,
   LISTINGS,
@@ -32,9 +29,12 @@ import {
   writeTables,
   writeTopics,
 } from './history-day.ts';
-import { readProcessUsage } from './machine.ts';
-import { ROUNDS, runRounds } from './rounds.ts';
-import { waitUntil } from './until.ts';
+import { type ApiClient, openApiClient, type Timed } from './instruments/api-client.ts';
+import { measureCalls, toCallFigures } from './instruments/calls.ts';
+import { type Figure, renderTable, sum } from './instruments/figures.ts';
+import { readProcessUsage } from './instruments/machine.ts';
+import { ROUNDS, runRounds } from './instruments/rounds.ts';
+import { waitUntil } from './instruments/until.ts';
 
 export type HistorySpec = Stores & {
   readonly database_url: string;

@@ -20,9 +20,9 @@ import { PROJECT_ROOT } from '../engines/java.ts';
 import type { ProcessSpec } from '../engines/supervisor.ts';
 import { placeUsdc } from '../facilitator/local-usdc.ts';
 import { startLocalPayments, toPaymentEnv } from '../local/payments.ts';
-import { findQuantile } from './figures.ts';
-import { readProcessUsage } from './machine.ts';
-import { waitUntil } from './until.ts';
+import { findQuantile } from './instruments/figures.ts';
+import { readProcessUsage } from './instruments/machine.ts';
+import { waitUntil } from './instruments/until.ts';
 
 const DIR = join(PROJECT_ROOT, '.local', 'bench-payments');
 /** Enough payers and keys in turn that no limit is reached. */

@@ -23,7 +23,7 @@ import { openPostgres } from '../../runtime/postgres/postgres.ts';
 import { createLog } from '../../runtime/process/log.ts';
 import { openQuestdbReader } from '../../runtime/questdb/reader.ts';
 import { startEngines } from '../engines/engines.ts';
-import { type Figure, makeFigure, renderTable } from './figures.ts';
+import { type Figure, makeFigure, renderTable } from './instruments/figures.ts';
 import { NAMESPACE, storeCandles } from './screen.ts';
 import { listListed, makeMarket, NOW } from './screen-market.ts';
 

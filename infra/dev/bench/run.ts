@@ -4,9 +4,9 @@ import { readKafkaSecurity } from '../../runtime/kafka/settings.ts';
 import { createLog } from '../../runtime/process/log.ts';
 import type { Progress } from '../local/progress.ts';
 import type { Service } from '../local/service.ts';
-import { sum } from './figures.ts';
-import { type LogWatch, watchLog } from './log-watch.ts';
-import { waitUntil } from './until.ts';
+import { sum } from './instruments/figures.ts';
+import { waitUntil } from './instruments/until.ts';
+import { type LogWatch, watchLog } from './stages/log-watch.ts';
 
 export const VENUE = 'binance';
 

@@ -22,9 +22,9 @@ import { openQuestdbReader, type QuestdbReader } from '../../runtime/questdb/rea
 import { createRowSender } from '../../runtime/questdb/row-sender.ts';
 import { startEngines } from '../engines/engines.ts';
 import type { Stores } from '../local/endpoints.ts';
-import { measureCalls, measureStringify, toCallFigures } from './calls.ts';
-import { type Figure, makeFigure, makeUpperAim, renderTable } from './figures.ts';
-import { ROUNDS, runRounds } from './rounds.ts';
+import { measureCalls, measureStringify, toCallFigures } from './instruments/calls.ts';
+import { type Figure, makeFigure, makeUpperAim, renderTable } from './instruments/figures.ts';
+import { ROUNDS, runRounds } from './instruments/rounds.ts';
 import { listListed, makeCandle, makeMarket, NOW } from './screen-market.ts';
 
 type ScreenSpec = Omit<Stores, 'kafka'> & {

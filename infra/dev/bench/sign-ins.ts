@@ -10,8 +10,8 @@ import { beginSession } from '../../../api/accounts/sessions.ts';
 import { migrate } from '../../postgres/migrate.ts';
 import { openPostgres } from '../../runtime/postgres/postgres.ts';
 import { findFreePort } from '../engines/ports.ts';
-import { findQuantile, makeFigure, renderTable } from './figures.ts';
-import { waitUntil } from './until.ts';
+import { findQuantile, makeFigure, renderTable } from './instruments/figures.ts';
+import { waitUntil } from './instruments/until.ts';
 
 const PAGES_A_SECOND = 20;
 const PAGES = ['/keys', '/security', '/sign-in', '/healthz'];

@@ -9,7 +9,7 @@ import { snapshots } from '../../../api/operations/snapshots.ts';
 import { createTools, type Tools } from '../../../api/tool-app/start-tools.ts';
 import { createLog } from '../../runtime/process/log.ts';
 import { findFreePort } from '../engines/ports.ts';
-import { findQuantile } from './figures.ts';
+import { findQuantile } from './instruments/figures.ts';
 
 const AT_ONCE = 8;
 const TOLD_EVERY = 10_000;

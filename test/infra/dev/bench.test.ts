@@ -1,12 +1,12 @@
 // The options of a bench, the figures of its rounds, and the growth that a soak reports.
 import t from 'tap';
-import { makeFigure, makeLowerAim, makeUpperAim, renderTable } from '../../../infra/dev/bench/figures.ts';
-import type { Sample } from '../../../infra/dev/bench/health.ts';
-import { computeMedian } from '../../../infra/dev/bench/mapping-rounds.ts';
+import { makeFigure, makeLowerAim, makeUpperAim, renderTable } from '../../../infra/dev/bench/instruments/figures.ts';
+import { combineRounds, runRounds } from '../../../infra/dev/bench/instruments/rounds.ts';
+import { computeMedian } from '../../../infra/dev/bench/mapping/mapping-rounds.ts';
 import { PlanError, readPlan } from '../../../infra/dev/bench/plan.ts';
-import { combineRounds, runRounds } from '../../../infra/dev/bench/rounds.ts';
-import { computeSlopeAcross, computeSlopeWithin, type Point } from '../../../infra/dev/bench/slopes.ts';
-import { measureGrowths, renderGrowths } from '../../../infra/dev/bench/soak-report.ts';
+import type { Sample } from '../../../infra/dev/bench/soak/health.ts';
+import { computeSlopeAcross, computeSlopeWithin, type Point } from '../../../infra/dev/bench/soak/slopes.ts';
+import { measureGrowths, renderGrowths } from '../../../infra/dev/bench/soak/soak-report.ts';
 
 const MINUTE = 60_000;
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { compareFrames } from '../../../infra/dev/bench/sent-frames.ts';
+import { compareFrames } from '../../../infra/dev/bench/soak/sent-frames.ts';
 import { findFreePort } from '../../../infra/dev/engines/ports.ts';
 import {
   createPublisher,

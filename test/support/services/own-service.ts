@@ -1,6 +1,6 @@
 // The whole service over its own engines, which a test may kill or take away; readers are outside of them.
 import type { Test } from 'tap';
-import { copyRaw, type LoggedWorld, prepareReplay, waitForReached } from '../../../infra/dev/bench/raw-copy.ts';
+import { copyRaw, type LoggedWorld, prepareReplay, waitForReached } from '../../../infra/dev/bench/soak/raw-copy.ts';
 import { openKafka } from '../../../infra/runtime/kafka/kafka.ts';
 import { createLog } from '../../../infra/runtime/process/log.ts';
 import { openQuestdbReader } from '../../../infra/runtime/questdb/reader.ts';

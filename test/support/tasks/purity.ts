@@ -1,8 +1,13 @@
 // Processes a raw log again into separate tables: with any number of processes, repetitions and interruptions; compares the hashes.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Test } from 'tap';
-import { type Hashes, hashNamespace, type LoggedWorld, waitForReached } from '../../../infra/dev/bench/raw-copy.ts';
-import { compareFrames, type FrameAccount, type SentFrames } from '../../../infra/dev/bench/sent-frames.ts';
+import {
+  type Hashes,
+  hashNamespace,
+  type LoggedWorld,
+  waitForReached,
+} from '../../../infra/dev/bench/soak/raw-copy.ts';
+import { compareFrames, type FrameAccount, type SentFrames } from '../../../infra/dev/bench/soak/sent-frames.ts';
 import { fetchEndOffsets, readToEnd } from '../../../infra/runtime/kafka/kafka.ts';
 import { createLog } from '../../../infra/runtime/process/log.ts';
 import { createMetrics } from '../../../infra/runtime/process/metrics.ts';

@@ -9,16 +9,16 @@
 // assembled: a change of speed alone keeps it.
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import type { Venue } from '../../../ingest/venues/contract/venue.ts';
-import { venues } from '../../../ingest/venues/index.ts';
-import { PROJECT_ROOT } from '../engines/java.ts';
-import { normalise } from '../tools/normalise.ts';
-import { sum } from './figures.ts';
-import { describeMachine } from './machine.ts';
+import type { Venue } from '../../../../ingest/venues/contract/venue.ts';
+import { venues } from '../../../../ingest/venues/index.ts';
+import { PROJECT_ROOT } from '../../engines/java.ts';
+import { normalise } from '../../tools/normalise.ts';
+import { sum } from '../instruments/figures.ts';
+import { describeMachine } from '../instruments/machine.ts';
+import { renderColumns } from '../instruments/table.ts';
 import { openBareParse, openOurs, openTardis, readByAll } from './mapping-readers.ts';
 import { computeMedian, measureRounds } from './mapping-rounds.ts';
 import { listRecordings, readRecorded } from './mapping-sessions.ts';
-import { renderColumns } from './table.ts';
 
 /** Hash of all records of the recordings, in both forms. */
 const hashRecords = async (venue: Venue, files: readonly string[]): Promise<string> => {

@@ -1,8 +1,8 @@
 // The machine of a bench, and the cost of each process of the run: CPU and memory from /proc (Linux only).
 import { readdirSync, readFileSync } from 'node:fs';
 import { cpus, totalmem } from 'node:os';
-import { readRun } from '../engines/data-dir.ts';
-import { findEngineJars } from '../engines/java.ts';
+import { readRun } from '../../engines/data-dir.ts';
+import { findEngineJars } from '../../engines/java.ts';
 
 export const PROCESSES = ['simulator', 'ingest', 'processors', 'api', 'kafka', 'questdb', 'bench'] as const;
 /** Includes the processes that a load does not affect. */

@@ -1,12 +1,12 @@
 // The load of a soak: a rate held for a long time while processes are killed, clients send requests, and everything is sampled every ten seconds.
 import { setTimeout as pause } from 'node:timers/promises';
-import { describeError } from '../../../schemas/thrown.ts';
-import type { QuestdbReader } from '../../runtime/questdb/reader.ts';
-import type { ApiClient } from './api-client.ts';
+import { describeError } from '../../../../schemas/thrown.ts';
+import type { QuestdbReader } from '../../../runtime/questdb/reader.ts';
+import type { ApiClient } from '../instruments/api-client.ts';
+import type { SoakPlan } from '../plan.ts';
+import type { Run } from '../run.ts';
 import { type HealthWatch, type Sample, watchHealth } from './health.ts';
 import { type Kill, killInTurn } from './kills.ts';
-import type { SoakPlan } from './plan.ts';
-import type { Run } from './run.ts';
 import { readSentFrames, type SentFrames } from './sent-frames.ts';
 
 type Answers = { readonly answeredMs: readonly number[]; readonly failed: number };

@@ -2,12 +2,12 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { PROJECT_ROOT } from '../engines/java.ts';
-import { type Figure, makeFigure, makeUpperAim } from './figures.ts';
-import { findPid } from './machine.ts';
-import { ROUNDS, runRounds } from './rounds.ts';
-import type { Run } from './run.ts';
-import { waitUntil } from './until.ts';
+import { PROJECT_ROOT } from '../../engines/java.ts';
+import { type Figure, makeFigure, makeUpperAim } from '../instruments/figures.ts';
+import { findPid } from '../instruments/machine.ts';
+import { ROUNDS, runRounds } from '../instruments/rounds.ts';
+import { waitUntil } from '../instruments/until.ts';
+import type { Run } from '../run.ts';
 
 const PATIENCE = { everyMs: 20, forMs: 60_000 };
 const AT_END_MS = 1_000;

@@ -1,18 +1,18 @@
 // Latency of each hop of a reading: venue's stamp, received, recorded, readable on `live`, served by the API.
 import { setTimeout as pause } from 'node:timers/promises';
-import { toBucketEnd } from '../../../processors/task/books.ts';
-import { codecs } from '../../../schemas/avro/codec.ts';
-import { parseInstant } from '../../../schemas/instants.ts';
-import type { Micros } from '../../../schemas/records.ts';
-import type { Reading } from '../../../schemas/topics.ts';
-import { nameTopics } from '../../../schemas/topics.ts';
-import { readPartitions } from '../../runtime/kafka/kafka.ts';
-import { createClock } from '../../runtime/time/clock.ts';
-import type { ApiClient } from './api-client.ts';
+import { toBucketEnd } from '../../../../processors/task/books.ts';
+import { codecs } from '../../../../schemas/avro/codec.ts';
+import { parseInstant } from '../../../../schemas/instants.ts';
+import type { Micros } from '../../../../schemas/records.ts';
+import type { Reading } from '../../../../schemas/topics.ts';
+import { nameTopics } from '../../../../schemas/topics.ts';
+import { readPartitions } from '../../../runtime/kafka/kafka.ts';
+import { createClock } from '../../../runtime/time/clock.ts';
+import type { ApiClient } from '../instruments/api-client.ts';
+import { type Figure, findQuantile, makeFigure, makeUpperAim } from '../instruments/figures.ts';
+import { runRounds } from '../instruments/rounds.ts';
+import { type Run, VENUE } from '../run.ts';
 import { isConfirmation } from './confirmation.ts';
-import { type Figure, findQuantile, makeFigure, makeUpperAim } from './figures.ts';
-import { runRounds } from './rounds.ts';
-import { type Run, VENUE } from './run.ts';
 
 type HopsSpec = {
   readonly rate: number;

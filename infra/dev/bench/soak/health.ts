@@ -1,10 +1,16 @@
 // Samples everything that runs: memory and descriptors of each process, the lag of each step, the state of QuestDB's tables.
-import { nameTopics } from '../../../schemas/topics.ts';
-import { fetchEndOffsets } from '../../runtime/kafka/kafka.ts';
-import type { QuestdbReader } from '../../runtime/questdb/reader.ts';
-import { findQuantile, sum } from './figures.ts';
-import { countDescriptors, EVERY_PROCESS, findPid, type ProcessName, readProcessUsage } from './machine.ts';
-import { type Run, readSentCount, VENUE } from './run.ts';
+import { nameTopics } from '../../../../schemas/topics.ts';
+import { fetchEndOffsets } from '../../../runtime/kafka/kafka.ts';
+import type { QuestdbReader } from '../../../runtime/questdb/reader.ts';
+import { findQuantile, sum } from '../instruments/figures.ts';
+import {
+  countDescriptors,
+  EVERY_PROCESS,
+  findPid,
+  type ProcessName,
+  readProcessUsage,
+} from '../instruments/machine.ts';
+import { type Run, readSentCount, VENUE } from '../run.ts';
 
 type ProcessSample = { readonly pid: number; readonly ownMb: number; readonly descriptors: number };
 

@@ -1,6 +1,6 @@
 // Faults of the simulated venue while a rate is held: each kind in turn, one every five seconds.
-import type { FaultRequest } from '../simulator/faults.ts';
-import { type Run, VENUE } from './run.ts';
+import type { FaultRequest } from '../../simulator/faults.ts';
+import { type Run, VENUE } from '../run.ts';
 
 const EVERY_MS = 5_000;
 

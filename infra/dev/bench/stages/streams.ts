@@ -2,13 +2,13 @@
 import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
-import type { ApiClient } from './api-client.ts';
-import { type Figure, findQuantile, makeFigure, makeUpperAim } from './figures.ts';
-import { computeCores, readUsage } from './machine.ts';
-import { runRounds } from './rounds.ts';
-import type { Run } from './run.ts';
+import type { ApiClient } from '../instruments/api-client.ts';
+import { type Figure, findQuantile, makeFigure, makeUpperAim } from '../instruments/figures.ts';
+import { computeCores, readUsage } from '../instruments/machine.ts';
+import { runRounds } from '../instruments/rounds.ts';
+import { waitUntil } from '../instruments/until.ts';
+import type { Run } from '../run.ts';
 import type { ReaderData, ReaderReport } from './stream-reader.ts';
-import { waitUntil } from './until.ts';
 
 type StreamsSpec = {
   readonly clients: number;

@@ -2,10 +2,10 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import { type ReferenceState, VenueError, type VenueMessage } from '../../../ingest/venues/contract/listings.ts';
-import type { Venue } from '../../../ingest/venues/contract/venue.ts';
-import type { ListingRecord } from '../../../schemas/records.ts';
-import type { RecordingLine } from '../tools/recording-lines.ts';
+import { type ReferenceState, VenueError, type VenueMessage } from '../../../../ingest/venues/contract/listings.ts';
+import type { Venue } from '../../../../ingest/venues/contract/venue.ts';
+import type { ListingRecord } from '../../../../schemas/records.ts';
+import type { RecordingLine } from '../../tools/recording-lines.ts';
 
 /** The messages of a venue's sockets in one recording. */
 export type Session = {

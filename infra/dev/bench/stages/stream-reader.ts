@@ -1,7 +1,7 @@
 // A thread that holds many streams open and reads them as cheaply as possible: counts events, and times one in many from the venue's stamp.
 import { request } from 'node:http';
 import { parentPort, workerData } from 'node:worker_threads';
-import { parseInstant } from '../../../schemas/instants.ts';
+import { parseInstant } from '../../../../schemas/instants.ts';
 import { isConfirmation } from './confirmation.ts';
 
 export type ReaderData = {

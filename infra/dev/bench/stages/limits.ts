@@ -2,18 +2,18 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { WebSocket } from 'ws';
-import { codecs } from '../../../schemas/avro/codec.ts';
-import { nameTopics } from '../../../schemas/topics.ts';
+import { codecs } from '../../../../schemas/avro/codec.ts';
+import { nameTopics } from '../../../../schemas/topics.ts';
 import {
   createPublisher,
   ensureTopics,
   fetchEndOffsets,
   readPartitions,
   readToEnd,
-} from '../../runtime/kafka/kafka.ts';
-import { type Figure, findQuantile, makeFigure } from './figures.ts';
-import { runRounds } from './rounds.ts';
-import { type Run, VENUE } from './run.ts';
+} from '../../../runtime/kafka/kafka.ts';
+import { type Figure, findQuantile, makeFigure } from '../instruments/figures.ts';
+import { runRounds } from '../instruments/rounds.ts';
+import { type Run, VENUE } from '../run.ts';
 
 export const nameKafkaHop = (q: string): string => `machine: Kafka hop ${q} at 200/s`;
 

@@ -1,8 +1,8 @@
 // Kills one process in turn with kill -9, repeatedly; records how long the supervisor of the run took to bring it back.
 import { setTimeout as pause } from 'node:timers/promises';
-import { findPid } from './machine.ts';
-import type { Run } from './run.ts';
-import { waitUntil } from './until.ts';
+import { findPid } from '../instruments/machine.ts';
+import { waitUntil } from '../instruments/until.ts';
+import type { Run } from '../run.ts';
 
 /** The sink is a part of the processors. */
 export const VICTIMS = ['ingest', 'processors', 'api'] as const;

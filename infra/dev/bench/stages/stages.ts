@@ -1,22 +1,22 @@
 // Runs the measurements of a bench one after the other, each from the log's end.
 import { availableParallelism } from 'node:os';
-import type { Service } from '../local/service.ts';
-import type { ApiClient } from './api-client.ts';
-import type { Figure } from './figures.ts';
-import { type HistorySpec, measureHistory } from './history.ts';
+import type { Service } from '../../local/service.ts';
+import { type HistorySpec, measureHistory } from '../history.ts';
+import type { ApiClient } from '../instruments/api-client.ts';
+import type { Figure } from '../instruments/figures.ts';
+import { findPid, readStolenMs } from '../instruments/machine.ts';
+import { ROUNDS } from '../instruments/rounds.ts';
+import { waitUntil } from '../instruments/until.ts';
+import type { FigurePlan } from '../plan.ts';
+import type { Run } from '../run.ts';
+import { measureScreens, WORST_BARS } from '../screen.ts';
 import { measureHops } from './hops.ts';
 import { measureLimits, nameKafkaHop } from './limits.ts';
-import { findPid, readStolenMs } from './machine.ts';
-import type { FigurePlan } from './plan.ts';
 import { measureRestart } from './restart.ts';
-import { ROUNDS } from './rounds.ts';
-import type { Run } from './run.ts';
-import { measureScreens, WORST_BARS } from './screen.ts';
 import { measureSeal } from './seal.ts';
 import { measureSnapshots } from './snapshots.ts';
 import { measureStreams } from './streams.ts';
 import { measureMemory, measureThroughput } from './throughput.ts';
-import { waitUntil } from './until.ts';
 
 type Stage = readonly [name: string, measure: () => Promise<readonly Figure[]>];
 type Measuring = { readonly plan: FigurePlan; readonly run: Run; readonly client: ApiClient };

@@ -1,19 +1,19 @@
 // Copies a raw log into a namespace of its own, to be processed again, and hashes a namespace's tables for comparison.
 import { setTimeout as pause } from 'node:timers/promises';
-import { ensureTables } from '../../../processors/sinks/ensure-tables.ts';
-import { nameTopics } from '../../../schemas/topics.ts';
+import { ensureTables } from '../../../../processors/sinks/ensure-tables.ts';
+import { nameTopics } from '../../../../schemas/topics.ts';
 import {
   createPublisher,
   ensureTopics,
   fetchEndOffsets,
   type KafkaHandle,
   readToEnd,
-} from '../../runtime/kafka/kafka.ts';
-import { listTopicSpecs } from '../../runtime/kafka/topics.ts';
-import type { QuestdbReader } from '../../runtime/questdb/reader.ts';
-import type { Stores } from '../local/endpoints.ts';
-import { hashTables, type TableHash } from '../tools/hash-tables.ts';
-import { waitForHistory } from '../tools/history-reached.ts';
+} from '../../../runtime/kafka/kafka.ts';
+import { listTopicSpecs } from '../../../runtime/kafka/topics.ts';
+import type { QuestdbReader } from '../../../runtime/questdb/reader.ts';
+import type { Stores } from '../../local/endpoints.ts';
+import { hashTables, type TableHash } from '../../tools/hash-tables.ts';
+import { waitForHistory } from '../../tools/history-reached.ts';
 
 /** A log in a namespace, and the stores it is replayed in. */
 export type LoggedWorld = {

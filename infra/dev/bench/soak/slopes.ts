@@ -1,5 +1,5 @@
 // Growth of a quantity of a process: within its lives and from life to life, without the beginning of each life.
-import { computeMean } from './figures.ts';
+import { computeMean } from '../instruments/figures.ts';
 
 export type Point = { readonly atMs: number; readonly life: number; readonly value: number };
 

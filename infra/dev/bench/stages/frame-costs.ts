@@ -1,9 +1,9 @@
 // What one raw frame costs in the log: records and bytes of each topic. Each record is encoded once by its writer and decoded once by each reader.
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { fetchEndOffsets } from '../../runtime/kafka/kafka.ts';
-import { type Figure, makeFigure, sum } from './figures.ts';
-import type { Run } from './run.ts';
+import { fetchEndOffsets } from '../../../runtime/kafka/kafka.ts';
+import { type Figure, makeFigure, sum } from '../instruments/figures.ts';
+import type { Run } from '../run.ts';
 
 /** Records and bytes of a topic since it was made. */
 type Written = { readonly records: number; readonly bytes: number };

@@ -1,7 +1,7 @@
 // Starts one more API node beside a running service: how long it takes until it listens, is ready, and has the minutes before its start.
 import { spawn } from 'node:child_process';
-import { findFreePort } from '../engines/ports.ts';
-import type { Service } from '../local/service.ts';
+import { findFreePort } from '../../engines/ports.ts';
+import type { Service } from '../../local/service.ts';
 import { waitUntil } from './until.ts';
 
 export const NODE_STEPS = ['listens', 'ready', 'whole'] as const;

@@ -1,13 +1,14 @@
 // Results of a soak: memory and descriptors of each process over its time, lag, counters that must add up, and purity; pure.
+
+import { type Figure, findQuantile, makeFigure, makeUpperAim } from '../instruments/figures.ts';
+import { EVERY_PROCESS, type ProcessName } from '../instruments/machine.ts';
+import { computeSpread } from '../instruments/rounds.ts';
+import { renderColumns } from '../instruments/table.ts';
 import type { Aftermath } from './aftermath.ts';
-import { type Figure, findQuantile, makeFigure, makeUpperAim } from './figures.ts';
 import type { Sample } from './health.ts';
 import { VICTIMS } from './kills.ts';
-import { EVERY_PROCESS, type ProcessName } from './machine.ts';
-import { computeSpread } from './rounds.ts';
 import { computeSlopeAcross, computeSlopeWithin, groupLives, type Point, type Slope } from './slopes.ts';
 import type { Load } from './soak.ts';
-import { renderColumns } from './table.ts';
 
 /** One quantity of one process. */
 type Growth = {

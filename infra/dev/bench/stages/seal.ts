@@ -1,13 +1,13 @@
 // Time from the earliest instant a window could be sealed until its row is readable in QuestDB, compared with a bare write of as many rows.
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Row } from '../../../schemas/topics.ts';
-import { openQuestdbReader } from '../../runtime/questdb/reader.ts';
-import { createRowSender } from '../../runtime/questdb/row-sender.ts';
-import { type Figure, findQuantile, makeFigure, makeUpperAim } from './figures.ts';
+import type { Row } from '../../../../schemas/topics.ts';
+import { openQuestdbReader } from '../../../runtime/questdb/reader.ts';
+import { createRowSender } from '../../../runtime/questdb/row-sender.ts';
+import { type Figure, findQuantile, makeFigure, makeUpperAim } from '../instruments/figures.ts';
+import { combineRounds } from '../instruments/rounds.ts';
+import { waitUntil } from '../instruments/until.ts';
+import type { Run } from '../run.ts';
 import type { SealDelay } from './log-watch.ts';
-import { combineRounds } from './rounds.ts';
-import type { Run } from './run.ts';
-import { waitUntil } from './until.ts';
 
 type SealSpec = {
   /** The first windows seal about 110 s after the first reading. */

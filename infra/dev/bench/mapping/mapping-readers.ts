@@ -7,8 +7,8 @@ import {
   normalizeLiquidations,
   normalizeTrades,
 } from 'tardis-dev';
-import type { VenueMessage } from '../../../ingest/venues/contract/listings.ts';
-import type { Venue } from '../../../ingest/venues/contract/venue.ts';
+import type { VenueMessage } from '../../../../ingest/venues/contract/listings.ts';
+import type { Venue } from '../../../../ingest/venues/contract/venue.ts';
 import type { Recorded, Session } from './mapping-sessions.ts';
 
 /** Reads one message; returns the number of records. */

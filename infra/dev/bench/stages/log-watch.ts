@@ -1,11 +1,11 @@
 // Watches the tasks from outside, as any reader may: their watermarks, and when a sealed row became readable in QuestDB.
-import { codecs } from '../../../schemas/avro/codec.ts';
-import { LAYERS } from '../../../schemas/layers/readings.ts';
-import type { Micros } from '../../../schemas/records.ts';
-import { nameTopics } from '../../../schemas/topics.ts';
-import { toSealInstant } from '../../../schemas/windows.ts';
-import { type KafkaHandle, type Message, readPartitions } from '../../runtime/kafka/kafka.ts';
-import { sum } from './figures.ts';
+import { codecs } from '../../../../schemas/avro/codec.ts';
+import { LAYERS } from '../../../../schemas/layers/readings.ts';
+import type { Micros } from '../../../../schemas/records.ts';
+import { nameTopics } from '../../../../schemas/topics.ts';
+import { toSealInstant } from '../../../../schemas/windows.ts';
+import { type KafkaHandle, type Message, readPartitions } from '../../../runtime/kafka/kafka.ts';
+import { sum } from '../instruments/figures.ts';
 
 /** Milliseconds from the earliest instant a row could be sealed, and from its publication, until it is visible. */
 export type SealDelay = { readonly fromSealMs: number; readonly fromRowMs: number };

@@ -1,9 +1,7 @@
 // Sustained raw messages a second: sent, applied, the lag of the tasks, and the resources of each process.
 import { availableParallelism } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
-import { injectFaults } from './faults.ts';
-import { type Figure, findQuantile, makeFigure, makeLowerAim, makeUpperAim } from './figures.ts';
-import { readLogSizes, toCostFigures } from './frame-costs.ts';
+import { type Figure, findQuantile, makeFigure, makeLowerAim, makeUpperAim } from '../instruments/figures.ts';
 import {
   computeCores,
   findPid,
@@ -12,10 +10,12 @@ import {
   readMainThread,
   readUsage,
   type ThreadTimes,
-} from './machine.ts';
-import { combineRounds, computeSpread } from './rounds.ts';
-import type { Run } from './run.ts';
-import { readSteps, toStepFigures } from './steps.ts';
+} from '../instruments/machine.ts';
+import { combineRounds, computeSpread } from '../instruments/rounds.ts';
+import { readSteps, toStepFigures } from '../instruments/steps.ts';
+import type { Run } from '../run.ts';
+import { injectFaults } from './faults.ts';
+import { readLogSizes, toCostFigures } from './frame-costs.ts';
 
 type ThroughputSpec = {
   readonly rate: number;

@@ -1,5 +1,5 @@
 // Detects readings that do not measure our latency.
-import type { Micros } from '../../../schemas/records.ts';
+import type { Micros } from '../../../../schemas/records.ts';
 
 const CONFIRMED: Micros = 1_000_000;
 

@@ -1,8 +1,8 @@
 // Latency of snapshots while the service is under load, compared with serialising the same response as JSON.
-import type { ApiClient } from './api-client.ts';
-import { type Call, listTimes, measureCall, measureStringify, toCallFigures } from './calls.ts';
-import { type Figure, findQuantile, makeFigure } from './figures.ts';
-import { runRounds } from './rounds.ts';
+import type { ApiClient } from '../instruments/api-client.ts';
+import { type Call, listTimes, measureCall, measureStringify, toCallFigures } from '../instruments/calls.ts';
+import { type Figure, findQuantile, makeFigure } from '../instruments/figures.ts';
+import { runRounds } from '../instruments/rounds.ts';
 
 type SnapshotsSpec = {
   readonly client: ApiClient;

@@ -1,9 +1,9 @@
 // Compares the frames a simulated venue sent with a raw topic: each frame is stored there once or lies inside a recorded loss.
-import { codecs } from '../../../schemas/avro/codec.ts';
-import type { Micros } from '../../../schemas/records.ts';
-import type { LostBody, TickBody } from '../../../schemas/topics.ts';
-import { type KafkaHandle, readToEnd } from '../../runtime/kafka/kafka.ts';
-import { digestFrame, type SentConnection, type SentFrame } from '../simulator/sent-log.ts';
+import { codecs } from '../../../../schemas/avro/codec.ts';
+import type { Micros } from '../../../../schemas/records.ts';
+import type { LostBody, TickBody } from '../../../../schemas/topics.ts';
+import { type KafkaHandle, readToEnd } from '../../../runtime/kafka/kafka.ts';
+import { digestFrame, type SentConnection, type SentFrame } from '../../simulator/sent-log.ts';
 
 const DIGEST_BYTES = 8;
 

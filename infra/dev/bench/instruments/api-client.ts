@@ -1,8 +1,8 @@
 // Calls the data API like a client with many keys: keep-alive connections, no compression, the time of each whole response.
 import { Agent, type IncomingMessage, type RequestOptions, request } from 'node:http';
-import { hashKey, makeKey, shortenKey } from '../../../api/access/keys.ts';
-import { makeKeyId } from '../../../api/contract/ids.ts';
-import { openPostgres } from '../../runtime/postgres/postgres.ts';
+import { hashKey, makeKey, shortenKey } from '../../../../api/access/keys.ts';
+import { makeKeyId } from '../../../../api/contract/ids.ts';
+import { openPostgres } from '../../../runtime/postgres/postgres.ts';
 
 export type Timed = { readonly ms: number; readonly text: string; readonly bytes: number };
 

@@ -1,18 +1,18 @@
 // After a soak, with only the engines over its data: accounts for every frame, processes the log to its end, and processes a copy once more.
 import { join } from 'node:path';
-import { describeError } from '../../../schemas/thrown.ts';
-import { nameTopics } from '../../../schemas/topics.ts';
-import { openKafka } from '../../runtime/kafka/kafka.ts';
-import { readKafkaSecurity } from '../../runtime/kafka/settings.ts';
-import { createLog } from '../../runtime/process/log.ts';
-import { openQuestdbReader } from '../../runtime/questdb/reader.ts';
-import { type Engines, startEngines } from '../engines/engines.ts';
-import { PROJECT_ROOT } from '../engines/java.ts';
-import { findFreePort } from '../engines/ports.ts';
-import type { Progress } from '../local/progress.ts';
-import type { SoakPlan } from './plan.ts';
+import { describeError } from '../../../../schemas/thrown.ts';
+import { nameTopics } from '../../../../schemas/topics.ts';
+import { openKafka } from '../../../runtime/kafka/kafka.ts';
+import { readKafkaSecurity } from '../../../runtime/kafka/settings.ts';
+import { createLog } from '../../../runtime/process/log.ts';
+import { openQuestdbReader } from '../../../runtime/questdb/reader.ts';
+import { type Engines, startEngines } from '../../engines/engines.ts';
+import { PROJECT_ROOT } from '../../engines/java.ts';
+import { findFreePort } from '../../engines/ports.ts';
+import type { Progress } from '../../local/progress.ts';
+import type { SoakPlan } from '../plan.ts';
+import { VENUE } from '../run.ts';
 import { copyRaw, type Hashes, hashNamespace, type LoggedWorld, prepareReplay, waitForReached } from './raw-copy.ts';
-import { VENUE } from './run.ts';
 import { compareFrames, type FrameAccount, type SentFrames } from './sent-frames.ts';
 
 export type Aftermath = {
