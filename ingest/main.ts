@@ -1,10 +1,11 @@
 // The collector process: writes the messages of each venue of VENUES to the raw topic until it is stopped.
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { createPublisher, endProcess, type KafkaHandle, openKafka } from '../infra/runtime/kafka/kafka.ts';
+import { createPublisher, type KafkaHandle, openKafka } from '../infra/runtime/kafka/kafka.ts';
 import { loadKafkaSecurity } from '../infra/runtime/kafka/settings.ts';
 import { listRawTopicSpecs } from '../infra/runtime/kafka/topics.ts';
 import { type Environment, hideSecrets } from '../infra/runtime/process/config.ts';
+import { failProcess } from '../infra/runtime/process/fail-process.ts';
 import { countBuffersAsHeap } from '../infra/runtime/process/heap.ts';
 import { runProcess, type Stop } from '../infra/runtime/process/lifecycle.ts';
 import { createLog, type Logger } from '../infra/runtime/process/log.ts';
@@ -54,7 +55,7 @@ export const startIngest = async (env: Environment): Promise<Stop> => {
     if (Math.abs(offsetMs) <= CLOSE_MS) return;
     guard.stop();
     collecting.stop();
-    void outlet.close().finally(() => endProcess(new Error(`the clock is ${offsetMs} ms off the broker's`)));
+    void outlet.close().finally(() => failProcess(new Error(`the clock is ${offsetMs} ms off the broker's`)));
   };
   const guard = startGuard(settings, { handle, nowMicros, onOffset });
 
@@ -109,7 +110,7 @@ const openOutlet = async ({ config, collector }: Settings, log: Logger, over: Ab
   await spool.recover();
   await Promise.race([topicsMade, pause(FIRST_WAIT_MS, undefined, { ref: false })]);
   // From here on Kafka may be unreachable; a fault that waiting does not mend ends the process whenever it is found.
-  topicsMade.catch(endProcess);
+  topicsMade.catch(failProcess);
   return { handle, spool, outlet: new Outlet({ publisher: createPublisher(handle), spool, topics: topicsMade, log }) };
 };
 

@@ -18,7 +18,14 @@ import { READINGS } from '../schemas/layers/index.ts';
 import type { Micros } from '../schemas/records.ts';
 import { toShard } from '../schemas/shards.ts';
 import { formatListingId, parseListingId, toTableName } from '../schemas/tables.ts';
-import { type CapabilityVersion, type ListingVersion, nameTopics, type WatermarkEntry } from '../schemas/topics.ts';
+import {
+  type CapabilityVersion,
+  formatTask,
+  type ListingVersion,
+  nameTopics,
+  parseTask,
+  type WatermarkEntry,
+} from '../schemas/topics.ts';
 import { toSealInstant } from '../schemas/windows.ts';
 
 export type LostTopics = {
@@ -140,7 +147,7 @@ const readVenue = async (spec: LostTopics, venue: LostTopics['venues'][number]):
       return { topic: names.capabilities, key: version.venue, value: codecs.capability.encode(version) };
     }),
     ...Array.from(sealed, ([shard, end]) => {
-      const entry = toWatermark(`${venue.id}/${shard}`, end);
+      const entry = toWatermark(formatTask(venue.id, shard), end);
       return { topic: names.watermark, partition: 0, key: entry.task, value: codecs.watermark.encode(entry) };
     }),
   ];
@@ -170,7 +177,7 @@ const readWorked = async ({ handle, namespace }: LostTopics): Promise<ReadonlySe
   const worked = new Set<string>();
   await readToEnd(handle, { topic: nameTopics(namespace).watermark, from: () => 'earliest' }, ({ value }) => {
     const entry = value && codecs.watermark.decode(value);
-    if (entry && entry.kind === 'task' && entry.offset >= 0) worked.add(entry.task.split('/')[0] ?? '');
+    if (entry && entry.kind === 'task' && entry.offset >= 0) worked.add(parseTask(entry.task).venue);
   });
   return worked;
 };

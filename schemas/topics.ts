@@ -30,6 +30,11 @@ export type Topics = ReturnType<typeof nameTopics>;
 
 /** A task is one raw partition: `<venue>/<partition>`. */
 export type TaskId = `${string}/${number}`;
+export const formatTask = (venue: string, partition: number): TaskId => `${venue}/${partition}`;
+export const parseTask = (task: string): { readonly venue: string; readonly partition: number } => {
+  const [venue = '', partition = ''] = task.split('/');
+  return { venue, partition: Number(partition) };
+};
 
 /** Value of `raw.<venue>`; `recorded_at` is the record's own LogAppendTime. */
 export type RawMessage = {

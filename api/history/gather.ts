@@ -2,11 +2,11 @@
 import type { ReadingLayer } from '../../schemas/layers/index.ts';
 import { LAYERS } from '../../schemas/layers/readings.ts';
 import type { Micros } from '../../schemas/records.ts';
-import type { Span as AliveSpan, TaskId } from '../../schemas/topics.ts';
+import { type Span as AliveSpan, formatTask, type TaskId } from '../../schemas/topics.ts';
 import { COUNTS_WITHIN, isCounted, SEALS_AFTER, toSealInstant } from '../../schemas/windows.ts';
 import { type LiveListing, type Selected, toListingId } from '../live/listing-book.ts';
 import { type LiveMemory, NO_PARTITIONS } from '../live/memory.ts';
-import { findPartition, findSpan, nameTask } from '../live/partition.ts';
+import { findPartition, findSpan } from '../live/partition.ts';
 import type { Span } from './past.ts';
 import { joinSeries, type ReadingRow, type RecentSeries } from './series.ts';
 import type { HistoryReader, Range, RowQuestion, Rows, Sources, StoredSpan } from './store.ts';
@@ -178,23 +178,17 @@ const createTaskFinder = (live: LiveMemory): ((listing: Named) => TaskId) => {
     const held = names.get(listing);
     if (held !== undefined) return held;
     const { venue, venueSymbol } = listing;
-    const name = nameTask(venue, findPartition(live.venue(venue)?.partitions ?? NO_PARTITIONS, venueSymbol));
+    const name = formatTask(venue, findPartition(live.venue(venue)?.partitions ?? NO_PARTITIONS, venueSymbol));
     names.set(listing, name);
     return name;
   };
 };
 
-const groupByTask = (heard: readonly HeardRow[], findTask: (listing: Named) => TaskId): Map<TaskId, ReadingRow[]> => {
-  const rows = new Map<TaskId, ReadingRow[]>();
-  for (const [listing, row] of heard) {
-    if (row.reading.horizon_source !== 'connection') continue;
-    const task = findTask(listing);
-    const held = rows.get(task);
-    if (held === undefined) rows.set(task, [row]);
-    else held.push(row);
-  }
-  return rows;
-};
+const groupByTask = (heard: readonly HeardRow[], findTask: (listing: Named) => TaskId): Map<TaskId, HeardRow[]> =>
+  Map.groupBy(
+    heard.filter(([, { reading }]) => reading.horizon_source === 'connection'),
+    ([listing]) => findTask(listing),
+  );
 
 /** Reads the ends of the connections that delivered `heard`. `latest` is the last instant of the answer. */
 export const gatherLosses = async (
@@ -206,11 +200,12 @@ export const gatherLosses = async (
   // Taken before the store is queried: up to these watermarks the store's answer is complete.
   const visible = new Map(
     [...live.venues()].flatMap(({ venue, partitions }) =>
-      [...partitions].map(([partition, { history }]) => [nameTask(venue, partition), history ?? 0] as const),
+      [...partitions].map(([partition, { history }]) => [formatTask(venue, partition), history ?? 0] as const),
     ),
   );
   const findTask = createTaskFinder(live);
-  for (const [task, rows] of groupByTask(heard, findTask)) {
+  for (const [task, heardOfTask] of groupByTask(heard, findTask)) {
+    const rows = heardOfTask.map(([, row]) => row);
     const connections = [...new Set(rows.map(({ reading }) => reading.conn_id))].sort();
     const from = rows.reduce((least, { reading }) => Math.min(least, reading.received_at), latest);
     for (let i = 0; i < connections.length; i += SPANS_PER_STATEMENT) {

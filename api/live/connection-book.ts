@@ -48,11 +48,6 @@ export class ConnectionBook {
     return spans[0] ?? null;
   }
 
-  /** End of that span; null while it lives or when it is not known. */
-  lostAt(connId: string, receivedAt: Micros): Micros | null {
-    return this.spanOf(connId, receivedAt)?.to ?? null;
-  }
-
   /** All spans that are known. */
   *spans(): Generator<Span> {
     for (const spans of this.#spans.values()) yield* spans;

@@ -15,7 +15,7 @@ import type { Logger } from '../../infra/runtime/process/log.ts';
 import { type MeterStep, runStretch } from '../../infra/runtime/process/steps.ts';
 import { codecs, decodeLiveHead, LaterSchema } from '../../schemas/avro/codec.ts';
 import type { Micros } from '../../schemas/records.ts';
-import { isOneChange, nameTopics, type Topics } from '../../schemas/topics.ts';
+import { isOneChange, nameTopics, parseTask, type Topics } from '../../schemas/topics.ts';
 import type { LiveMemory } from './memory.ts';
 import { joinPast } from './past-copy.ts';
 import { findStartsAfter, type Rounds, readNewestRounds } from './rounds.ts';
@@ -121,8 +121,8 @@ const followHistory = ({ memory }: FollowDeps, names: Topics, range: PartitionRa
         if (value === null) continue;
         const entry = codecs.watermark.decode(value);
         if (entry.kind !== 'history') continue;
-        const [venue = '', partition = ''] = entry.task.split('/');
-        memory.applyHistoryWatermark(venue, Number(partition), entry.watermark);
+        const { venue, partition } = parseTask(entry.task);
+        memory.applyHistoryWatermark(venue, partition, entry.watermark);
       }
       if ((messages.at(-1)?.offset ?? 0) + 1 >= range.latest) resolve();
     },

@@ -3,7 +3,15 @@
 import { STATE_LAG } from '../../schemas/freshness.ts';
 import { EVENTS } from '../../schemas/layers/index.ts';
 import type { Micros } from '../../schemas/records.ts';
-import type { CapabilityVersion, ListingVersion, LiveEntry, Place, StateEntry, TaskId } from '../../schemas/topics.ts';
+import {
+  type CapabilityVersion,
+  formatTask,
+  type ListingVersion,
+  type LiveEntry,
+  type Place,
+  type StateEntry,
+  type TaskId,
+} from '../../schemas/topics.ts';
 import { addVersion, type LiveListing } from './listing-book.ts';
 import { decodeAbove, type HeldReading, type LiveMessage, NewestReadings } from './live-message.ts';
 import {
@@ -12,7 +20,6 @@ import {
   findPartition,
   findRecentFrom,
   findWatermark,
-  nameTask,
   type Partition,
   toPlace,
 } from './partition.ts';
@@ -134,7 +141,7 @@ export class LiveMemory {
     const entry = isReading ? null : message.entry();
     const replaced = isReading ? this.#applyReading(venue, message) : null;
     if (entry !== null) this.#applyBody(venue, at, { entry, message });
-    const applied = { venue: venueCode, task: nameTask(venueCode, partition), message, before, entry, replaced };
+    const applied = { venue: venueCode, task: formatTask(venueCode, partition), message, before, entry, replaced };
     for (const observer of this.#observers) observer(applied);
   }
 

@@ -1,7 +1,7 @@
 // The state that a memory copy keeps of one partition of a venue's `live`: its place, its watermarks, its connections, its rows.
 import type { Micros } from '../../schemas/records.ts';
 import { toShard } from '../../schemas/shards.ts';
-import type { Place, Reading, Span, TaskId } from '../../schemas/topics.ts';
+import type { Place, Reading, Span } from '../../schemas/topics.ts';
 import { ConnectionBook } from './connection-book.ts';
 import { KEPT, RecentRows } from './recent-rows.ts';
 
@@ -37,9 +37,6 @@ const NOTHING = { since: null, watermark: null } as const;
 export const toPlace = ({ offset, index }: Place): Place => ({ offset, index });
 
 type Partitions = ReadonlyMap<number, Partition>;
-
-/** The task that publishes a partition of a venue. */
-export const nameTask = (venue: string, partition: number): TaskId => `${venue}/${partition}`;
 
 /** The partition that has all of a listing (design section 5): its shard. */
 export const findPartition = (partitions: ReadonlyMap<number, unknown>, venueSymbol: string): number =>

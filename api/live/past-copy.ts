@@ -68,13 +68,18 @@ const beginVenue = async (
   return stretches;
 };
 
-type Reading = { readonly past: LiveMemory; readonly venue: string; readonly partition: number; readonly turns: Turns };
+type PartitionPast = {
+  readonly past: LiveMemory;
+  readonly venue: string;
+  readonly partition: number;
+  readonly turns: Turns;
+};
 
 /** Applies what belongs to the stretch, a slice at a time; answers whether its end was reached. */
 const applyStretch = async (
   messages: readonly Message[],
   { end, last }: Stretch,
-  { past, venue, partition, turns }: Reading,
+  { past, venue, partition, turns }: PartitionPast,
 ): Promise<boolean> => {
   let isDone = false;
   let i = 0;
@@ -94,13 +99,13 @@ const applyStretch = async (
   return isDone;
 };
 
-type VenueReading = Omit<Reading, 'partition'> & {
+type VenuePast = Omit<PartitionPast, 'partition'> & {
   readonly topic: string;
   readonly stretches: ReadonlyMap<number, Stretch>;
   readonly signal: AbortSignal;
 };
 
-const readVenue = async (kafka: KafkaHandle, { topic, stretches, signal, ...reading }: VenueReading): Promise<void> => {
+const readVenue = async (kafka: KafkaHandle, { topic, stretches, signal, ...venuePast }: VenuePast): Promise<void> => {
   const open = new Map([...stretches].filter(([, { start, end }]) => start < end));
   if (open.size === 0) return;
   const next = new Map([...open].map(([partition, { start }]) => [partition, start]));
@@ -116,7 +121,7 @@ const readVenue = async (kafka: KafkaHandle, { topic, stretches, signal, ...read
       const [first, newest] = [messages[0]?.offset ?? 0, messages.at(-1)?.offset ?? 0];
       if (first !== next.get(partition)) throw new Error(`retention has passed ${topic}/${partition}`);
       next.set(partition, newest + 1);
-      if (!(await applyStretch(messages, stretch, { ...reading, partition }))) return;
+      if (!(await applyStretch(messages, stretch, { ...venuePast, partition }))) return;
       open.delete(partition);
       if (open.size === 0) resolve();
     },

@@ -6,7 +6,7 @@ import { RoundChoice, type StateRound } from '../../schemas/state-rounds.ts';
 
 export type Rounds = ReadonlyMap<number, StateRound>;
 
-type Reading = { readonly kafka: KafkaHandle; readonly topic: string };
+type StateTopic = { readonly kafka: KafkaHandle; readonly topic: string };
 type Choices = Map<number, RoundChoice>;
 
 /** Where each partition is read from; all are read when none are named. */
@@ -17,7 +17,7 @@ type Starts = {
 
 /** Reads to the end, into a choice for each partition. */
 const readChoices = async (
-  { kafka, topic }: Reading,
+  { kafka, topic }: StateTopic,
   { before, ...options }: { readonly before: Micros } & Starts,
 ): Promise<Choices> => {
   const choices: Choices = new Map();
@@ -35,7 +35,7 @@ const FIRST_REACH = 128;
 const FURTHER = 16;
 
 /** The newest complete round of each partition, if there is one. The amount read grows with the size of a round, not of the topic. */
-export const readNewestRounds = async (reading: Reading): Promise<Rounds> => {
+export const readNewestRounds = async (state: StateTopic): Promise<Rounds> => {
   const rounds = new Map<number, StateRound>();
   const begins = new Map<number, number>();
   let open: readonly number[] | undefined;
@@ -46,7 +46,7 @@ export const readNewestRounds = async (reading: Reading): Promise<Rounds> => {
       if (start > earliest) unread.add(partition);
       return start;
     };
-    const choices = await readChoices(reading, { partitions: open, before: Number.POSITIVE_INFINITY, from });
+    const choices = await readChoices(state, { partitions: open, before: Number.POSITIVE_INFINITY, from });
     for (const [partition, { chosen, begins: at }] of choices) {
       if (chosen !== null) rounds.set(partition, chosen);
       if (at !== null) begins.set(partition, at);
@@ -63,11 +63,11 @@ const WRITTEN_WITHIN_MS = 15_000;
 type PastRound = StateRound & { readonly isOldEnough: boolean };
 
 /** For each partition the newest complete round of a time up to `before`, else the oldest complete one. */
-export const readRoundsBefore = async (reading: Reading, before: Micros): Promise<ReadonlyMap<number, PastRound>> => {
+export const readRoundsBefore = async (state: StateTopic, before: Micros): Promise<ReadonlyMap<number, PastRound>> => {
   const sinceMs = Math.floor(before / 1_000) - ROUND_EVERY_MS - WRITTEN_WITHIN_MS;
-  const begins = await fetchOffsetsSince(reading.kafka, reading.topic, () => sinceMs);
+  const begins = await fetchOffsetsSince(state.kafka, state.topic, () => sinceMs);
   const unread = new Set<number>();
-  const near = await readChoices(reading, {
+  const near = await readChoices(state, {
     before,
     from: (partition, { earliest }) => {
       const start = Math.max(earliest, begins.get(partition) ?? earliest);
@@ -80,7 +80,7 @@ export const readRoundsBefore = async (reading: Reading, before: Micros): Promis
   const far: Choices =
     partitions.length === 0
       ? new Map()
-      : await readChoices(reading, { partitions, before, from: (_partition, { earliest }) => earliest });
+      : await readChoices(state, { partitions, before, from: (_partition, { earliest }) => earliest });
   return new Map(
     [...near, ...far].flatMap(([partition, { chosen, isOldEnough }]) =>
       chosen === null ? [] : [[partition, { ...chosen, isOldEnough }] as const],
@@ -96,7 +96,7 @@ const CLOCKS_APART_MS = 1_000;
  * An entry recorded after a round was published after it was recorded, too, so the earlier of the two is right in any case.
  */
 export const findStartsAfter = async (
-  { kafka, topic }: Reading,
+  { kafka, topic }: StateTopic,
   rounds: ReadonlyMap<number, StateRound>,
 ): Promise<ReadonlyMap<number, number>> => {
   if (rounds.size === 0) return new Map();

@@ -34,23 +34,15 @@ const makeLostTurns = (from: Micros, to: Micros): Turn[] => [
   { at: Math.min(to, from + FORGET_LOST), open: 0, wrong: -1 },
 ];
 
-const groupBySlot = (spans: Iterable<Span>): ReadonlyMap<string, Span[]> => {
-  const slots = new Map<string, Span[]>();
-  for (const span of spans) {
-    const known = slots.get(span.slot);
-    if (known === undefined) slots.set(span.slot, [span]);
-    else known.push(span);
-  }
-  return slots;
-};
-
 /**
  * Down without an open connection; degraded while one of its slots is lost or the pipeline is behind; else live. `since` is the last change of
  * that as far as the spans that are known tell: one more connection of a live venue leaves it.
  */
 export const deriveVenueState = (live: LiveMemory, venue: LiveVenue, at: Micros): VenueState => {
   const watermark = live.watermark(venue.venue);
-  const slots = [...venue.partitions.values()].flatMap(({ connections }) => [...groupBySlot(connections.spans())]);
+  const slots = [...venue.partitions.values()].flatMap(({ connections }) => [
+    ...Map.groupBy(connections.spans(), ({ slot }) => slot),
+  ]);
   const turns = slots.flatMap((slot) => listSlotTurns(slot, at));
   if (watermark !== null) turns.push({ at: watermark + STATE_LAG, open: 0, wrong: 1 });
   turns.sort((a, b) => a.at - b.at);

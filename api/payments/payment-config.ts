@@ -54,12 +54,12 @@ const checkShapes = (config: PaymentConfig): void => {
   if (faults.length > 0) throw new ConfigError(faults);
 };
 
+const isTexts = (given: unknown): given is Readonly<Record<string, string>> =>
+  isJsonObject(given) && Object.values(given).every((value) => typeof value === 'string');
+
 const readHeaders = (given: unknown): Readonly<Record<string, string>> => {
-  const isObject = isJsonObject(given);
-  const entries = isObject ? Object.entries(given) : [];
-  if (given !== null && (!isObject || entries.some(([, value]) => typeof value !== 'string')))
-    throw new ConfigError(['FACILITATOR_HEADERS must be a JSON object of texts']);
-  return Object.fromEntries(entries);
+  if (given === null) return {};
+  return isTexts(given) ? given : refuseSetting('FACILITATOR_HEADERS must be a JSON object of texts');
 };
 
 /** Throws ConfigError. */

@@ -5,12 +5,12 @@
 import { codecs } from '../../schemas/avro/codec.ts';
 import type { ReadingLayer } from '../../schemas/layers/index.ts';
 import type { Micros } from '../../schemas/records.ts';
-import type { Reading } from '../../schemas/topics.ts';
+import { formatTask, type Reading } from '../../schemas/topics.ts';
 import { ByteLog, type BytePlace } from '../live/byte-log.ts';
 import type { LiveListing } from '../live/listing-book.ts';
 import { type HeldReading, LiveMessage } from '../live/live-message.ts';
 import type { AppliedEntry, LiveMemory } from '../live/memory.ts';
-import { findLoss, findPartition, nameTask } from '../live/partition.ts';
+import { findLoss, findPartition } from '../live/partition.ts';
 import { isBetweenInstants } from './instants.ts';
 
 /** How long what was replaced is kept: longer than a lease and the start of a process together. */
@@ -116,7 +116,7 @@ export class RecentStates {
     if (reading === null || partitions === undefined) return null;
     const lost = findLoss(partitions, venueSymbol, reading);
     if (lost === null) return null;
-    const task = nameTask(venue, findPartition(partitions, venueSymbol));
+    const task = formatTask(venue, findPartition(partitions, venueSymbol));
     const knownAt = this.#ends.get(`${task}|${reading.conn_id}|${lost}`);
     return knownAt !== undefined && knownAt > at ? null : lost;
   }

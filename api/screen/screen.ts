@@ -122,16 +122,8 @@ const toItem = ({ instrument, result }: Outcome): JsonValue => ({
 });
 
 /** Listings by instrument, in the order of their codes; those of one in the order given. */
-export const groupFacts = (facts: readonly Facts[]): [string, Facts[]][] => {
-  const groups = new Map<string, Facts[]>();
-  for (const one of facts) {
-    const { instrument } = one.version.record.values;
-    const held = groups.get(instrument);
-    if (held === undefined) groups.set(instrument, [one]);
-    else held.push(one);
-  }
-  return [...groups].sort(([a], [b]) => compareBytes(a, b));
-};
+export const groupFacts = (facts: readonly Facts[]): [string, Facts[]][] =>
+  [...Map.groupBy(facts, ({ version }) => version.record.values.instrument)].sort(([a], [b]) => compareBytes(a, b));
 
 type ScreenOptions = {
   readonly includeUnknown: boolean;

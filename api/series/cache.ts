@@ -40,16 +40,9 @@ type Load = {
   readonly isOfPast: boolean;
 };
 
-const groupMissing = (missing: readonly Missing[]): Missing[][] => {
-  const groups = new Map<string, Missing[]>();
-  for (const one of missing) {
-    const id = toGroupId(one.spec);
-    const held = groups.get(id);
-    if (held === undefined) groups.set(id, [one]);
-    else held.push(one);
-  }
-  return [...groups.values()];
-};
+const groupMissing = (missing: readonly Missing[]): Missing[][] => [
+  ...Map.groupBy(missing, ({ spec }) => toGroupId(spec)).values(),
+];
 
 /** Columns for what is missing, holding what memory has; `done` when the store has been read too. */
 const beginLoad = (missing: readonly Missing[], { reader, live, last, isOfPast }: Load) => {

@@ -123,16 +123,8 @@ type Group = { readonly spec: ColumnSpec; readonly targets: readonly Target[]; r
 type Targets = ReadonlyMap<string, readonly Target[]>;
 type Chunk = Omit<Group, 'targets'> & { readonly byListing: Targets };
 
-const groupByListing = (targets: readonly Target[]): Targets => {
-  const byListing = new Map<string, Target[]>();
-  for (const target of targets) {
-    const id = formatListingId(target.venue, target.symbol);
-    const held = byListing.get(id);
-    if (held === undefined) byListing.set(id, [target]);
-    else held.push(target);
-  }
-  return byListing;
-};
+const groupByListing = (targets: readonly Target[]): Targets =>
+  Map.groupBy(targets, ({ venue, symbol }) => formatListingId(venue, symbol));
 
 const listMembers = (byListing: Targets): string[] => [
   ...new Set([...byListing.values()].flatMap((targets) => targets.map(({ spec }) => spec.member))),

@@ -3,11 +3,10 @@ import { randomUUID } from 'node:crypto';
 import type { Writable } from 'node:stream';
 import { type MeterStep, runUnmetered } from '../../infra/runtime/process/steps.ts';
 import type { Micros } from '../../schemas/records.ts';
-import type { LiveEntry, Place } from '../../schemas/topics.ts';
+import { formatTask, type LiveEntry, type Place } from '../../schemas/topics.ts';
 import type { Account, KeyAnswer } from '../access/key-store.ts';
 import type { LiveListing } from '../live/listing-book.ts';
 import type { AppliedEntry, LiveMemory } from '../live/memory.ts';
-import { nameTask } from '../live/partition.ts';
 import { Arrivals } from './arrivals.ts';
 import { IdPrinter } from './id-printer.ts';
 import { KnownEnds } from './known-ends.ts';
@@ -274,7 +273,7 @@ export class StreamHub {
     return venues
       .flatMap((venue) =>
         [...(this.#live.venue(venue)?.partitions ?? [])].flatMap(([partition, { offset, index }]) => {
-          const task = nameTask(venue, partition);
+          const task = formatTask(venue, partition);
           if (offset >= 0 && !this.#places.has(task)) this.#begin(task, { offset, index });
           return this.#places.has(task) ? [task] : [];
         }),

@@ -1,11 +1,11 @@
 // The log after an id, as far as it has come: which listings its client followed then, and the reading of each listing and layer at any of
 // its entries (ST-05).
 import type { Micros } from '../../schemas/records.ts';
-import type { Reading } from '../../schemas/topics.ts';
+import { formatTask, type Reading } from '../../schemas/topics.ts';
 import { findVersionAt, type LiveListing, type Selected } from '../live/listing-book.ts';
 import { makeVenueView } from '../live/listing-view.ts';
 import type { LiveMemory } from '../live/memory.ts';
-import { findPartition, nameTask } from '../live/partition.ts';
+import { findPartition } from '../live/partition.ts';
 import { toListingKey } from './keys.ts';
 import type { EventId } from './positions.ts';
 import { type StreamRequest, selectAt, selectOne } from './request.ts';
@@ -67,7 +67,7 @@ export class PastLog {
     const venue = live.venue(code);
     if (venue === undefined || id.lagging || this.#venues.has(code)) return null;
     const reading = this.readingThen(track);
-    const task = nameTask(code, findPartition(venue.partitions, track.listing.venueSymbol));
+    const task = formatTask(code, findPartition(venue.partitions, track.listing.venueSymbol));
     if (reading !== null && this.#connections.has(`${task}|${reading.conn_id}`)) return null;
     // A version after the id may have been written before the instant: at that time it was not known that it switches layers off.
     const written = this.#written.get(toListingKey(code, track.listing.venueSymbol)) ?? Number.POSITIVE_INFINITY;

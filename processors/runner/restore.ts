@@ -13,15 +13,16 @@ import type { Micros } from '../../schemas/records.ts';
 import { toShard } from '../../schemas/shards.ts';
 import { RoundChoice, type StateRound } from '../../schemas/state-rounds.ts';
 import { parseListingId } from '../../schemas/tables.ts';
-import type {
-  CapabilityVersion,
-  ListingVersion,
-  LiveEntry,
-  Row,
-  Span,
-  StateEntry,
-  Topics,
-  WatermarkEntry,
+import {
+  type CapabilityVersion,
+  formatTask,
+  type ListingVersion,
+  type LiveEntry,
+  type Row,
+  type Span,
+  type StateEntry,
+  type Topics,
+  type WatermarkEntry,
 } from '../../schemas/topics.ts';
 import { formatSeries, type Recovery } from '../task/recovery.ts';
 import { createState, type TaskState } from '../task/state.ts';
@@ -59,7 +60,7 @@ const readPublished = async ({ handle, names, venue, partition }: RestoreSpec): 
   };
   await readToEnd(handle, { topic: names.watermark, from: () => 'earliest' }, ({ value }) => {
     const entry = value && codecs.watermark.decode(value);
-    if (!entry || entry.task !== `${venue}/${partition}`) return;
+    if (!entry || entry.task !== formatTask(venue, partition)) return;
     if (entry.kind === 'task' && entry.offset >= (published.newest?.offset ?? -1)) published.newest = entry;
     if (entry.kind === 'checkpoint') published.checkpointAt = entry.positions[names.checkpoints(venue)] ?? null;
   });

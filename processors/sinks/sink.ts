@@ -1,5 +1,4 @@
 // The sink: writes final rows from `rows.<venue>` into QuestDB, then the history watermark, then the group's offsets (design section 7).
-import { endProcess } from '../../infra/runtime/kafka/client.ts';
 import {
   createPublisher,
   formatPartition,
@@ -11,6 +10,7 @@ import {
   type Publisher,
   readToEnd,
 } from '../../infra/runtime/kafka/kafka.ts';
+import { failProcess } from '../../infra/runtime/process/fail-process.ts';
 import type { Logger } from '../../infra/runtime/process/log.ts';
 import type { QuestdbReader } from '../../infra/runtime/questdb/reader.ts';
 import type { RowSender } from '../../infra/runtime/questdb/row-sender.ts';
@@ -20,7 +20,7 @@ import { codecs } from '../../schemas/avro/codec.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { toTableName } from '../../schemas/tables.ts';
 import { describeError } from '../../schemas/thrown.ts';
-import { nameTopics, type Row, type TaskId, type Topics } from '../../schemas/topics.ts';
+import { formatTask, nameTopics, type Row, type TaskId, type Topics } from '../../schemas/topics.ts';
 import { ensureTables } from './ensure-tables.ts';
 import type { SinkMetrics } from './metrics.ts';
 import { TABLES } from './tables.ts';
@@ -253,7 +253,7 @@ class Sink {
   #toTask(topic: string, partition: number): TaskId {
     const venue = this.#venueByTopic.get(topic);
     if (venue === undefined) throw new Error(`the sink does not read ${topic}`);
-    return `${venue}/${partition}`;
+    return formatTask(venue, partition);
   }
 }
 
@@ -275,7 +275,7 @@ export async function startSink(deps: SinkDeps): Promise<RunningSink> {
     onBatch: (batch) => sink.add(batch),
   });
   deps.metrics.watchProblem(() => sink.problem());
-  const running = sink.run(member).catch(endProcess);
+  const running = sink.run(member).catch(failProcess);
   return {
     problem: () => sink.problem(),
     stop: async () => {

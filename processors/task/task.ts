@@ -2,7 +2,7 @@
 import { completeWork, type Interruptible } from '../../infra/runtime/process/steps.ts';
 import type { MappedVenue } from '../../ingest/venues/contract/mapping.ts';
 import type { Micros } from '../../schemas/records.ts';
-import type { RawMessage } from '../../schemas/topics.ts';
+import { formatTask, type RawMessage } from '../../schemas/topics.ts';
 import { computeWatermark, pushDeadLetter, type TaskContext } from './context.ts';
 import { applyMessage } from './intake.ts';
 import { createOutputs, type Outputs } from './outputs.ts';
@@ -47,7 +47,7 @@ export class Task {
     const waiting = [...state.books].filter(([, book]) => book.pending !== null);
     waiting.sort(([, a], [, b]) => (a.pending ?? 0) - (b.pending ?? 0));
     this.#context = {
-      id: `${venue.id}/${partition}`,
+      id: formatTask(venue.id, partition),
       venue,
       partition,
       shards,

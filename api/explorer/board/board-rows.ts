@@ -44,9 +44,7 @@ export const filterListings = (
 
 /** Whole instruments, those on most venues first, as many as make no more than `most` listings. */
 export const fitListings = (listings: readonly BoardListing[], most: number): readonly BoardListing[] => {
-  const byInstrument = new Map<string, BoardListing[]>();
-  for (const listing of listings)
-    byInstrument.set(listing.instrument, [...(byInstrument.get(listing.instrument) ?? []), listing]);
+  const byInstrument = Map.groupBy(listings, ({ instrument }) => instrument);
   const countVenues = (of: readonly BoardListing[]): number => new Set(of.map(({ venue }) => venue)).size;
   const order = [...byInstrument].sort(
     ([a, of], [b, others]) => countVenues(others) - countVenues(of) || (a < b ? -1 : 1),

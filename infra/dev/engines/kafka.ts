@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Kafka, logLevel } from 'kafkajs';
 // Repairs the timer of kafkajs before its first connection.
-import '../../runtime/kafka/client.ts';
+import '../../runtime/kafka/patches/kafkajs.ts';
 import type { DataDir } from './data-dir.ts';
 import { FEW_ARENAS, findEngineJars, findJavaCommand, LIGHT_JVM, listClassArchiveOptions, SMALL_HEAP } from './java.ts';
 import { runOnce } from './run-once.ts';

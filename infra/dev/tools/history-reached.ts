@@ -1,7 +1,7 @@
 // Waits until everything in the raw topics of a namespace is readable as rows.
 import { setTimeout as pause } from 'node:timers/promises';
 import { codecs } from '../../../schemas/avro/codec.ts';
-import { nameTopics } from '../../../schemas/topics.ts';
+import { formatTask, nameTopics } from '../../../schemas/topics.ts';
 import { fetchEndOffsets, type KafkaHandle, readToEnd } from '../../runtime/kafka/kafka.ts';
 
 type Reached = {
@@ -31,8 +31,9 @@ const describeMissing = async (handle: KafkaHandle, reached: Reached): Promise<s
   const applied = await readAppliedOffsets(handle, names.watermark);
   for (const venue of reached.venues) {
     for (const [partition, { earliest, latest }] of await fetchEndOffsets(handle, names.raw(venue))) {
-      const at = applied.get(`${venue}/${partition}`) ?? -1;
-      if (latest > earliest && at < latest - 1) return `task ${venue}/${partition} has applied ${at} of ${latest - 1}`;
+      const at = applied.get(formatTask(venue, partition)) ?? -1;
+      if (latest > earliest && at < latest - 1)
+        return `task ${formatTask(venue, partition)} has applied ${at} of ${latest - 1}`;
     }
   }
   const admin = await handle.admin();

@@ -75,6 +75,7 @@ type OffsetQuery = {
   /** Milliseconds; takes precedence over `fromBeginning`. */
   readonly fromTimestamp?: number;
 };
+type Coordinator = { readonly leaveGroup: (left: { groupId: string; memberId: string }) => Promise<unknown> };
 export type Cluster = {
   readonly connect: () => Promise<void>;
   readonly disconnect: () => Promise<void>;
@@ -82,6 +83,7 @@ export type Cluster = {
   readonly refreshMetadataIfNecessary: () => Promise<void>;
   readonly addMultipleTargetTopics: (topics: readonly string[]) => Promise<void>;
   readonly findBroker: (node: { readonly nodeId: string }) => Promise<Broker>;
+  readonly findGroupCoordinator: (group: { readonly groupId: string }) => Promise<Coordinator>;
   readonly findLeaderForPartitions: (topic: string, partitions: readonly number[]) => Record<string, readonly number[]>;
   readonly findTopicPartitionMetadata: (topic: string) => readonly { readonly partitionId: number }[];
   readonly fetchTopicsOffset: (

@@ -2,7 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { createOutageLog, type OutageLog } from '../process/outage-log.ts';
 import { type Backoff, createBackoff } from '../time/backoff.ts';
-import { createCuttableSockets, type KafkaHandle } from './client.ts';
+import type { KafkaHandle } from './client.ts';
 import { type Cluster, createCluster, type FetchRequest, type PartitionAnswer } from './cluster.ts';
 import {
   cutBefore,
@@ -15,6 +15,7 @@ import {
   toDelivery,
 } from './delivery.ts';
 import { fetchEpochEnd } from './epochs.ts';
+import { createCuttableSockets } from './security.ts';
 
 type OnDelivery = (delivery: Delivery) => void | Promise<void>;
 
@@ -200,13 +201,11 @@ export class PartitionFetcher {
   }
 
   #byLeader(cluster: Cluster): Map<string, Slot[]> {
-    const groups = new Map<string, Slot[]>();
-    for (const slot of this.#slots.values()) {
+    return Map.groupBy(this.#slots.values(), (slot) => {
       const [nodeId] = Object.keys(cluster.findLeaderForPartitions(slot.topic, [slot.partition]));
       if (nodeId === undefined) throw new Error(`${formatPartition(slot)} has no leader`);
-      groups.set(nodeId, [...(groups.get(nodeId) ?? []), slot]);
-    }
-    return groups;
+      return nodeId;
+    });
   }
 
   #fetchFrom({ cluster, nodeId }: Leader, slots: readonly Slot[], maxWaitTime: number): void {

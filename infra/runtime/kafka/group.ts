@@ -1,13 +1,15 @@
 // Membership in a consumer group: the group assigns partitions, the fetcher reads them, the caller chooses the offsets.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Consumer } from 'kafkajs';
+import { failProcess } from '../process/fail-process.ts';
 import { createOutageLog, type OutageLog } from '../process/outage-log.ts';
 import { createBackoff } from '../time/backoff.ts';
-import { createCuttableSockets, endProcess, type KafkaHandle } from './client.ts';
+import type { KafkaHandle } from './client.ts';
 import { formatPartition, type Message, type Start, type TopicPartition } from './delivery.ts';
 import { PartitionFetcher } from './fetch.ts';
 import kafkajs from './patches/kafkajs.ts';
 import { evictPredecessors } from './predecessor.ts';
+import { createCuttableSockets } from './security.ts';
 
 type Assigned = TopicPartition & {
   /** `committed`: after the group's last commit, or the oldest record without one. */
@@ -168,7 +170,7 @@ class Membership implements GroupMember {
 
   readonly #onFatal = (error: unknown): void => {
     if (this.#stopped) return;
-    if (this.#isJoined) endProcess(error);
+    if (this.#isJoined) failProcess(error);
     else this.#joined.reject(error);
   };
 

@@ -1,13 +1,7 @@
 // Exports of the Kafka runtime: one part a file.
-export {
-  endProcess,
-  ensureTopics,
-  type KafkaHandle,
-  openKafka,
-  TopicMismatch,
-  TopicRightMissing,
-} from './client.ts';
+export { type KafkaHandle, openKafka } from './client.ts';
 export { formatPartition, LogCut, type TopicPartition } from './delivery.ts';
+export { ensureTopics, TopicMismatch, TopicRightMissing } from './ensure-topics.ts';
 export { type GroupBatch, type GroupMember, joinGroup } from './group.ts';
 export {
   createPublisher,

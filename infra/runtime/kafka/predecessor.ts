@@ -1,24 +1,7 @@
 // Removes the dead predecessor of a named process from its consumer group, instead of waiting until its session expires.
-import { createRequire } from 'node:module';
-import type { ISocketFactory, KafkaConfig } from 'kafkajs';
 import type { KafkaHandle } from './client.ts';
+import { createCluster } from './cluster.ts';
 import { createSocketFactory } from './security.ts';
-
-// The parts of kafkajs 2.2.4 behind its consumer that this file uses.
-type Coordinator = { readonly leaveGroup: (left: { groupId: string; memberId: string }) => Promise<unknown> };
-type Cluster = {
-  readonly connect: () => Promise<void>;
-  readonly disconnect: () => Promise<void>;
-  readonly findGroupCoordinator: (group: { readonly groupId: string }) => Promise<Coordinator>;
-};
-const require = createRequire(import.meta.url);
-const ClusterClass = require('kafkajs/src/cluster') as new (
-  options: KafkaConfig & {
-    readonly logger: unknown;
-    readonly socketFactory: ISocketFactory;
-    readonly metadataMaxAge: number;
-  },
-) => Cluster;
 
 /**
  * Removes every member of the group that joined under this handle's client id. Only for ids that one living process has:
@@ -44,9 +27,7 @@ const findPredecessors = async (handle: KafkaHandle, groupId: string): Promise<r
 };
 
 const takeOut = async (handle: KafkaHandle, groupId: string, memberIds: readonly string[]): Promise<void> => {
-  const socketFactory = createSocketFactory();
-  const logger = handle.kafka.logger();
-  const cluster = new ClusterClass({ ...handle.settings, logger, socketFactory, metadataMaxAge: 60_000 });
+  const cluster = createCluster(handle, createSocketFactory());
   try {
     await cluster.connect();
     const coordinator = await cluster.findGroupCoordinator({ groupId });

@@ -1,9 +1,10 @@
 // Writes to Kafka in the order of the calls: own linger, one batch in flight, repeated whole until every partition of it has acknowledged.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { IHeaders, Message as KafkaMessage } from 'kafkajs';
+import { failProcess } from '../process/fail-process.ts';
 import { createOutageLog, type OutageLog } from '../process/outage-log.ts';
 import { createBackoff } from '../time/backoff.ts';
-import { endProcess, type KafkaHandle } from './client.ts';
+import type { KafkaHandle } from './client.ts';
 import { formatPartition } from './delivery.ts';
 import { type BatchAck, isFinal, needsRenewal, openSender, type Sender, Unanswered } from './sender.ts';
 import { LIMITS } from './topics.ts';
@@ -288,7 +289,7 @@ const DEFAULTS: Required<PublisherOptions> = {
   maxRecords: 500,
   compresses: true,
   maxQueuedBytes: 64 * 1024 * 1024,
-  onFatal: endProcess,
+  onFatal: failProcess,
 };
 
 /** Connects at once and again after every loss; positions come from the acknowledgements of the brokers. */

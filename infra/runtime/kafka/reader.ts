@@ -1,5 +1,7 @@
 // Readers of a topic outside any consumer group: they follow it from given offsets, or read it to its present end.
-import { endProcess, type KafkaHandle } from './client.ts';
+
+import { failProcess } from '../process/fail-process.ts';
+import type { KafkaHandle } from './client.ts';
 import type { Message, Start } from './delivery.ts';
 import { PartitionFetcher } from './fetch.ts';
 
@@ -38,7 +40,7 @@ export const readPartitions = (handle: KafkaHandle, options: ReadOptions): Promi
 export const readTopics = async (
   handle: KafkaHandle,
   readings: readonly TopicReading[],
-  { signal, onFatal = endProcess }: ReaderOptions = {},
+  { signal, onFatal = failProcess }: ReaderOptions = {},
 ): Promise<Reader> => {
   signal?.throwIfAborted();
   const fetcher = new PartitionFetcher(handle, onFatal);
@@ -64,7 +66,7 @@ export type PartitionRange = { readonly earliest: number; readonly latest: numbe
 
 /** First offset and that of the next record, by partition. */
 export const fetchEndOffsets = async (handle: KafkaHandle, topic: string): Promise<Map<number, PartitionRange>> => {
-  const fetcher = new PartitionFetcher(handle, endProcess);
+  const fetcher = new PartitionFetcher(handle, failProcess);
   try {
     return await fetchRanges(fetcher, topic, await fetcher.listPartitions(topic));
   } finally {
@@ -86,7 +88,7 @@ export const fetchOffsetsSince = async (
   topic: string,
   sinceMs: (partition: number) => number,
 ): Promise<Map<number, number>> => {
-  const fetcher = new PartitionFetcher(handle, endProcess);
+  const fetcher = new PartitionFetcher(handle, failProcess);
   const offsetSince = async (partition: number): Promise<number> =>
     (await fetcher.fetchOffsets(topic, [partition], { sinceMs: sinceMs(partition) })).get(partition) ?? -1;
   try {

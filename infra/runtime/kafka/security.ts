@@ -60,6 +60,25 @@ export const createSocketFactory = (): ISocketFactory => (args) => {
   return socket;
 };
 
+/** A factory whose sockets can be cut permanently: kafkajs continues to work in a client that was stopped while it connected. */
+export const createCuttableSockets = (): { readonly factory: ISocketFactory; readonly cut: () => void } => {
+  const create = createSocketFactory();
+  const open = new Set<Socket>();
+  let isCut = false;
+  const factory: ISocketFactory = (args) => {
+    const socket = create(args);
+    open.add(socket);
+    socket.once('close', () => open.delete(socket));
+    if (isCut) socket.destroy(new Error('this Kafka client was stopped'));
+    return socket;
+  };
+  const cut = (): void => {
+    isCut = true;
+    for (const socket of open) socket.destroy();
+  };
+  return { factory, cut };
+};
+
 const toTlsOptions = ({ ca, client, serverName }: KafkaTls): ConnectionOptions => ({
   ...(ca === null ? {} : { ca }),
   ...(client === null ? {} : client),

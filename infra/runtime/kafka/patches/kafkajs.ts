@@ -1,6 +1,6 @@
 // kafkajs with its patches applied, one file each; import kafkajs from here to run it.
 //
-// Other files of `infra/runtime/kafka` call parts of kafkajs that it does not export (cluster.ts, epochs.ts, predecessor.ts, security.ts). They
+// Other files of `infra/runtime/kafka` call parts of kafkajs that it does not export (cluster.ts, epochs.ts, security.ts). They
 // replace nothing, so they are no patches; the version asserted in replace.ts applies to them too.
 import './encoder.ts';
 import './record.ts';
