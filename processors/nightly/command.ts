@@ -4,8 +4,8 @@ import { MS_PER_DAY } from '../../schemas/instants.ts';
 import { describeError } from '../../schemas/thrown.ts';
 import { addDays, type Day, findDayStart, isDay, toDayAt } from './day.ts';
 import type { Ledger } from './ledger.ts';
-import { runDue, runTask } from './runner.ts';
-import { findLatestDue, MOST_DAYS, type StepState, type Task } from './schedule.ts';
+import { runDue, runStep } from './runner.ts';
+import { findLatestDue, MOST_DAYS, type StepState, type StepRun } from './schedule.ts';
 import type { NightlyContext, Step } from './step.ts';
 
 const OPTIONS = {
@@ -65,7 +65,7 @@ export const parseCommandLine = (argv: readonly string[], steps: readonly Step[]
 };
 
 /** Throws before a step is due, and for an early one where the anchor binds (AN-12). */
-const refuseEarly = async ({ step, day }: Task, context: NightlyContext): Promise<void> => {
+const refuseEarly = async ({ step, day }: StepRun, context: NightlyContext): Promise<void> => {
   const dueMs = findDayStart(day) + step.dueMs;
   if (step.onlyWhenDue !== true || context.nowMs() >= dueMs) return;
   if (context.early !== true) throw new UsageError(`${step.name} of ${day} is due at ${new Date(dueMs).toISOString()}`);
@@ -84,7 +84,7 @@ const runDay = async (
     .sort((a, b) => a.dueMs - b.dueMs);
   const reports: string[] = [];
   for (const step of due) {
-    const report = await runTask({ step, day }, ledger, { context, mode: 'again' });
+    const report = await runStep({ step, day }, ledger, { context, mode: 'again' });
     reports.push(`${step.name}: ${report ?? 'another runner works on it'}`);
   }
   return reports.join('\n');
@@ -106,7 +106,7 @@ export const runCommand = async (
     const failed = await runDue(steps, ledger, context);
     const states = await list(steps, ledger, nowMs);
     if (failed.length === 0) return states;
-    const [{ step, day }] = failed as [Task];
+    const [{ step, day }] = failed as [StepRun];
     throw new Error(
       `${states}\n\n${failed.length} failed; for the cause: npm run nightly -- --step ${step.name} --day ${day}`,
     );
@@ -122,6 +122,6 @@ export const runCommand = async (
   const day = asked.day === undefined ? findLatestDue(step, nowMs) : parseDay(asked.day, nowMs);
   const granted: NightlyContext = asked.early ? { ...context, early: true } : context;
   await refuseEarly({ step, day }, granted);
-  const report = await runTask({ step, day }, ledger, { context: granted, mode: 'again' });
+  const report = await runStep({ step, day }, ledger, { context: granted, mode: 'again' });
   return report ?? 'another runner works on it';
 };

@@ -9,7 +9,7 @@ import { addDays, type Day } from './day.ts';
 import { reportGaps } from './gap-incidents.ts';
 import { reportIncident } from './incidents.ts';
 import type { Ledger } from './ledger.ts';
-import { findLatestDue, listDueTasks, listMissingDays, MOST_DAYS, type Task } from './schedule.ts';
+import { findLatestDue, listDueRuns, listMissingDays, MOST_DAYS, type StepRun } from './schedule.ts';
 import type { NightlyContext, Step } from './step.ts';
 
 type Runner = {
@@ -21,7 +21,7 @@ type Runner = {
 const TICK_MS = 20_000;
 
 /** Only an operator can free disk space: opens one incident and logs one error. */
-const reportFullDisk = async ({ step, day }: Task, error: unknown, context: NightlyContext): Promise<void> => {
+const reportFullDisk = async ({ step, day }: StepRun, error: unknown, context: NightlyContext): Promise<void> => {
   const { code } = error as NodeJS.ErrnoException;
   if (code !== 'ENOSPC' && code !== 'EDQUOT') return;
   const note = `The disk of step ${step.name} is full; the step is retried until there is space.`;
@@ -34,8 +34,8 @@ const reportFullDisk = async ({ step, day }: Task, error: unknown, context: Nigh
 };
 
 /** Runs one step of one day; returns its report, or null: another runner works on it, or this one is to stop. Rejects with the step's own failure. */
-export const runTask = async (
-  { step, day }: Task,
+export const runStep = async (
+  { step, day }: StepRun,
   ledger: Ledger,
   { context, mode }: { readonly context: NightlyContext; readonly mode: 'once' | 'again' },
 ): Promise<string | null> => {
@@ -106,18 +106,18 @@ export const runDue = async (
   steps: readonly Step[],
   ledger: Ledger,
   context: NightlyContext,
-): Promise<readonly Task[]> => {
+): Promise<readonly StepRun[]> => {
   const held = new Set<string>();
-  const failed: Task[] = [];
+  const failed: StepRun[] = [];
   const states = await ledger.states(lookBack(steps, context.nowMs()));
-  for (const task of listDueTasks(steps, states, context.nowMs())) {
+  for (const run of listDueRuns(steps, states, context.nowMs())) {
     if (context.signal?.aborted === true) return failed;
-    if (held.has(task.step.name)) continue;
-    const report = await runTask(task, ledger, { context, mode: 'once' }).catch(() => {
-      failed.push(task);
+    if (held.has(run.step.name)) continue;
+    const report = await runStep(run, ledger, { context, mode: 'once' }).catch(() => {
+      failed.push(run);
       return null;
     });
-    if (report === null && task.step.independentDays !== true) held.add(task.step.name);
+    if (report === null && run.step.independentDays !== true) held.add(run.step.name);
   }
   const after = await ledger.states(lookBack(steps, context.nowMs()));
   for (const step of steps) context.metrics.missing(step.name, listMissingDays(step, after, context.nowMs()).length);

@@ -13,7 +13,8 @@ export type StepState = {
   readonly report: string | null;
 };
 
-export type Task = { readonly step: Step; readonly day: Day };
+/** One step of one day. */
+export type StepRun = { readonly step: Step; readonly day: Day };
 
 /** After a longer absence the service resumes with the last month. */
 export const MOST_DAYS = 31;
@@ -47,9 +48,9 @@ export const listMissingDays = (step: Step, states: readonly StepState[], nowMs:
   return days;
 };
 
-/** Tasks to run now, days in order. A failed day blocks its step's later days until its retry is due, unless they are independent. */
-export const listDueTasks = (steps: readonly Step[], states: readonly StepState[], nowMs: number): Task[] => {
-  const tasks = steps.flatMap((step) => {
+/** Runs that are due now, days in order. A failed day blocks its step's later days until its retry is due, unless they are independent. */
+export const listDueRuns = (steps: readonly Step[], states: readonly StepState[], nowMs: number): StepRun[] => {
+  const runs = steps.flatMap((step) => {
     const days = listMissingDays(step, states, nowMs);
     const waits = (day: Day | undefined): boolean => {
       const held = states.find((state) => state.step === step.name && state.day === day);
@@ -58,5 +59,5 @@ export const listDueTasks = (steps: readonly Step[], states: readonly StepState[
     if (step.independentDays === true) return days.filter((day) => !waits(day)).map((day) => ({ step, day }));
     return waits(days[0]) ? [] : days.map((day) => ({ step, day }));
   });
-  return tasks.sort((a, b) => findDayStart(a.day) + a.step.dueMs - (findDayStart(b.day) + b.step.dueMs));
+  return runs.sort((a, b) => findDayStart(a.day) + a.step.dueMs - (findDayStart(b.day) + b.step.dueMs));
 };

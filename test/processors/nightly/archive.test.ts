@@ -7,7 +7,7 @@ import { zstdDecompressSync } from 'node:zlib';
 import t from 'tap';
 import { addDays, type Day, findDayStart } from '../../../processors/nightly/day.ts';
 import { openLedger } from '../../../processors/nightly/ledger.ts';
-import { runTask } from '../../../processors/nightly/runner.ts';
+import { runStep } from '../../../processors/nightly/runner.ts';
 import type { NightlyContext } from '../../../processors/nightly/step.ts';
 import { archive } from '../../../processors/nightly/steps/archive/archive.ts';
 import { forgetFile } from '../../../processors/nightly/steps/archive/manifest.ts';
@@ -243,7 +243,7 @@ t.test('two runners on two days at once take turns, because both write the days 
     },
   };
   const run = (back: number, context: NightlyContext): Promise<string | null> =>
-    runTask({ step: archive, day: addDays(DAY, back) }, openLedger(pool), { context, mode: 'again' });
+    runStep({ step: archive, day: addDays(DAY, back) }, openLedger(pool), { context, mode: 'again' });
   const first = run(1, slow);
   await busy.promise;
   const reports = await Promise.all([first, run(2, other)]);

@@ -6,7 +6,7 @@ import t from 'tap';
 import { openFolderStore } from '../../../infra/runtime/files/object-store.ts';
 import { addDays, type Day, findDayStart } from '../../../processors/nightly/day.ts';
 import { openLedger } from '../../../processors/nightly/ledger.ts';
-import { runTask } from '../../../processors/nightly/runner.ts';
+import { runStep } from '../../../processors/nightly/runner.ts';
 import type { Step } from '../../../processors/nightly/step.ts';
 import { archive } from '../../../processors/nightly/steps/archive/archive.ts';
 import { close } from '../../../processors/nightly/steps/merkle/close.ts';
@@ -50,7 +50,7 @@ t.test('archive and close on a disk that is full, then has room', { skip: noSmal
   let nowMs = findDayStart(addDays(DAY)) + 6 * 3_600_000;
   const context = makeContext({ nowMs: () => nowMs, store });
   const run = (step: Step): Promise<string | null> =>
-    runTask({ step, day: DAY }, openLedger(pool), { context, mode: 'again' });
+    runStep({ step, day: DAY }, openLedger(pool), { context, mode: 'again' });
   const files = async () =>
     (
       await pool.query<{ key: string; bytes: string; sha256: string }>(

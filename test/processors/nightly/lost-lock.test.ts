@@ -7,7 +7,7 @@ import t from 'tap';
 import type { QuestdbReader } from '../../../infra/runtime/questdb/reader.ts';
 import { addDays, type Day, findDayStart } from '../../../processors/nightly/day.ts';
 import { openLedger } from '../../../processors/nightly/ledger.ts';
-import { runTask } from '../../../processors/nightly/runner.ts';
+import { runStep } from '../../../processors/nightly/runner.ts';
 import type { NightlyContext, Step } from '../../../processors/nightly/step.ts';
 import { archive } from '../../../processors/nightly/steps/archive/archive.ts';
 import { close } from '../../../processors/nightly/steps/merkle/close.ts';
@@ -101,7 +101,7 @@ const findBroken = async (): Promise<readonly string[]> => {
 };
 
 const run = (step: Step, context: NightlyContext): Promise<string | null> =>
-  runTask({ step, day: DAY }, openLedger(pool), { context, mode: 'again' });
+  runStep({ step, day: DAY }, openLedger(pool), { context, mode: 'again' });
 
 for (const step of [archive, close])
   t.test(`${step.name}: a runner that lost its lock names no file of the one that follows`, async (t) => {

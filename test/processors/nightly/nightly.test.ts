@@ -12,8 +12,8 @@ import { runCommand } from '../../../processors/nightly/command.ts';
 import { addDays, findDayStart } from '../../../processors/nightly/day.ts';
 import { openLedger } from '../../../processors/nightly/ledger.ts';
 import { createNightlyMetrics } from '../../../processors/nightly/metrics.ts';
-import { runDue, runTask } from '../../../processors/nightly/runner.ts';
-import { listDueTasks, listMissingDays, type StepState } from '../../../processors/nightly/schedule.ts';
+import { runDue, runStep } from '../../../processors/nightly/runner.ts';
+import { listDueRuns, listMissingDays, type StepState } from '../../../processors/nightly/schedule.ts';
 import type { NightlyContext, Step } from '../../../processors/nightly/step.ts';
 import { STEPS } from '../../../processors/nightly/steps/index.ts';
 import { recheck } from '../../../processors/nightly/steps/recheck.ts';
@@ -51,7 +51,7 @@ t.test('a day is due at its time, missing days come oldest first, a failure hold
   const old = [makeState({ day: '2025-06-01', step: 'a' })];
   t.equal(listMissingDays(a, old, at('2026-01-15T12:00Z'))[0], '2025-12-16', 'no further back than 31 days');
   const tasks = (states: StepState[], now: string) =>
-    listDueTasks([b, a], states, at(now)).map(({ step, day }) => `${day} ${step.name}`);
+    listDueRuns([b, a], states, at(now)).map(({ step, day }) => `${day} ${step.name}`);
   const since = ['a', 'b'].map((step) => makeState({ day: '2026-01-13', step }));
   t.same(tasks(since, '2026-01-15T03:00Z'), ['2026-01-14 a', '2026-01-14 b', '2026-01-15 a', '2026-01-15 b']);
   const failed = makeState({ day: '2026-01-14', step: 'a', state: 'failed', endedAt: new Date('2026-01-15T03:00Z') });
@@ -179,7 +179,7 @@ t.test(
 t.test('a runner that was killed in the middle leaves its work to the next', async (t) => {
   await pool.query("insert into nightly_steps (day, step, state) values ('2026-01-15', 'left', 'running')");
   const left = makeStep('left', 0);
-  t.equal(await runTask({ step: left, day: '2026-01-15' }, ledger, { context: makeContext(), mode: 'once' }), 'ok');
+  t.equal(await runStep({ step: left, day: '2026-01-15' }, ledger, { context: makeContext(), mode: 'once' }), 'ok');
   t.match(
     (await ledger.states('2026-01-15')).find(({ step }) => step === 'left'),
     { state: 'done', attempts: 2 },
@@ -188,7 +188,7 @@ t.test('a runner that was killed in the middle leaves its work to the next', asy
 
 t.test('a failure is recorded, and tried again as any other, whatever characters its words have', async (t) => {
   const bad = makeStep('nul', 0, async () => Promise.reject(new Error('a node said \0')));
-  await t.rejects(runTask({ step: bad, day: '2026-01-15' }, ledger, { context: makeContext(), mode: 'once' }), {
+  await t.rejects(runStep({ step: bad, day: '2026-01-15' }, ledger, { context: makeContext(), mode: 'once' }), {
     message: 'a node said \0',
   });
   t.match(
@@ -206,10 +206,10 @@ t.test('a step that a stop ends has not failed: the next runner takes it up at o
   });
   const task = { step: stopped, day: '2026-01-15' };
   const context = makeContext({ signal: stopping.signal });
-  t.equal(await runTask(task, ledger, { context, mode: 'once' }), null);
+  t.equal(await runStep(task, ledger, { context, mode: 'once' }), null);
   const states = (await ledger.states('2026-01-15')).filter(({ step }) => step === 'stopped');
   t.match(states, [{ state: 'running', attempts: 1 }]);
-  t.same(listDueTasks([stopped], states, findDayStart('2026-01-15')), [task]);
+  t.same(listDueRuns([stopped], states, findDayStart('2026-01-15')), [task]);
 });
 
 t.test('steps of one lock wait for each other, whatever their days, until they are to stop', async (t) => {
@@ -226,7 +226,7 @@ t.test('steps of one lock wait for each other, whatever their days, until they a
   };
   const next: Step = { ...makeStep('next', 0, async (day) => `${order.push(`next ${day}`)} done`), lock: 'files' };
   const run = (step: Step, day: string, context: NightlyContext): Promise<string | null> =>
-    runTask({ step, day }, openLedger(pool), { context, mode: 'once' });
+    runStep({ step, day }, openLedger(pool), { context, mode: 'once' });
   const first = run(long, '2026-01-14', makeContext());
   await begun.promise;
   const stopping = new AbortController();
