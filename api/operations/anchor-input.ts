@@ -3,6 +3,7 @@ import Type, { type Static } from 'typebox';
 import { ANCHORED_TABLES, type AnchoredTable } from '../../schemas/anchored.ts';
 import { type ApiError, makeShapeFault } from '../../schemas/errors.ts';
 import { MICROS_PER_MINUTE, parseInstant, toDayOf } from '../../schemas/instants.ts';
+import { PRICE_TYPES } from '../../schemas/layers/candle.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { findKind, type RowKind } from '../anchors/row-choice.ts';
 import { ARCHIVE_LAYERS, toArchiveLayer } from '../contract/archive.ts';
@@ -11,8 +12,6 @@ import { makeInstantInput } from '../contract/parameters.ts';
 import { clip } from '../contract/sent-text.ts';
 import { findInstantFaults } from '../history/past.ts';
 import { findArchiveLayerFaults, makeArchiveLayerInput } from './archive-input.ts';
-
-const PRICE_TYPES = ['trade', 'mark', 'index'] as const;
 
 export const ProofInput = Type.Object(
   {

@@ -1,6 +1,6 @@
 // GET /v2/anchors/proof: one stored row with its path to the root of its day, from which a stranger recomputes every step (AN-05, AN-06).
 import Type from 'typebox';
-import { type ApiError, CATALOGUE, makeServiceError, ServiceError } from '../../schemas/errors.ts';
+import { type ApiError, ServiceError } from '../../schemas/errors.ts';
 import { formatInstant, parseInstant } from '../../schemas/instants.ts';
 import type { JsonValue } from '../../schemas/json.ts';
 import type { ClosedDay } from '../anchors/closed-days.ts';
@@ -22,7 +22,7 @@ import {
 import { findProofFaults, findTable, ProofInput, toRowDay } from './anchor-input.ts';
 import answer from './examples/anchor-proof.json' with { type: 'json' };
 import { requirePlan } from './listing-input.ts';
-import { type Answer, type Context, defineOperation, type Reading } from './operation.ts';
+import { type Answer, type Context, defineOperation, type InputContext } from './operation.ts';
 
 const Hashes = Type.Array(Type.String());
 const Output = Type.Object({
@@ -51,7 +51,7 @@ const Output = Type.Object({
 });
 
 /** The venue in catalogue spelling; null when it is not to be read. */
-const understand = ({ venue }: Partial<ProofInput>, { live }: Reading): string | null => {
+const understand = ({ venue }: Partial<ProofInput>, { live }: InputContext): string | null => {
   if (venue === undefined) return null;
   const { codes } = findDirectory(live);
   const spelt = findSpelledCode('venue', venue, codes);
@@ -66,7 +66,7 @@ const readParameters = (input: ProofInput, venue: string | null) => {
   const table = findTable(input.layer);
   const at = parseInstant(input.at);
   if (table === undefined || at === null || venue === null)
-    throw makeServiceError('INTERNAL', 'The service failed to answer.', { hint: CATALOGUE.INTERNAL.fix });
+    throw new Error('a proof with faulty parameters is refused before');
   const seq = input.seq ?? null;
   const isTraded = findKind(table) === 'candles' && seq === null;
   return {

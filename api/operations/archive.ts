@@ -16,7 +16,7 @@ import { findArchiveLayerFaults, findDayFaults, makeArchiveLayerInput, requireAr
 import { digestRequest, parseCursor, printCursor, WRONG_CURSOR } from './cursor.ts';
 import answer from './examples/archive.json' with { type: 'json' };
 import { collectErrors, readNames, requirePlan } from './listing-input.ts';
-import { type Answer, type Context, defineOperation, type Reading } from './operation.ts';
+import { type Answer, type Context, defineOperation, type InputContext } from './operation.ts';
 
 const LIMIT = 100;
 const MOST = 1_000;
@@ -181,6 +181,6 @@ export const archive = defineOperation({
     output: answer,
   },
   refine,
-  understand: (input: Partial<Input>, { live }: Reading) => collectErrors([], () => readNames(input.where, live)),
+  understand: (input: Partial<Input>, { live }: InputContext) => collectErrors([], () => readNames(input.where, live)),
   run,
 });

@@ -6,7 +6,7 @@ import { listTimeframes } from '../language/cost.ts';
 import { VERSION } from '../language/limits.ts';
 import { findDirectory } from '../selection/directory.ts';
 import answer from './examples/dql-parse.json' with { type: 'json' };
-import { type Answer, type Context, defineOperation, type Reading } from './operation.ts';
+import { type Answer, type Context, defineOperation, type InputContext } from './operation.ts';
 import { findQueryFaults, findQueryInput, QUERY_CODES, QueryMembers } from './query-input.ts';
 
 const Input = Type.Object(
@@ -39,7 +39,7 @@ const toAnswer = (compiled: Compiled): JsonValue => {
   };
 };
 
-const understand = (input: Partial<Input>, { live }: Reading): Compiled | null => {
+const understand = (input: Partial<Input>, { live }: InputContext): Compiled | null => {
   const query = findQueryInput(input);
   return query === null ? null : compile(query, findDirectory(live).codes);
 };

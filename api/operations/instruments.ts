@@ -40,7 +40,7 @@ import answer from './examples/instruments.json' with { type: 'json' };
 import { describeOutOfRange } from './known-range.ts';
 import { collectErrors, readNames } from './listing-input.ts';
 import { makeListingRecord } from './listing-record.ts';
-import { type Answer, type Context, defineOperation, type Reading } from './operation.ts';
+import { type Answer, type Context, defineOperation, type InputContext } from './operation.ts';
 
 const MOST = 5_000;
 
@@ -200,7 +200,7 @@ const findDescribedInstant = ({ as_of, cursor }: Partial<Input>, evaluatedAt: Mi
 };
 
 /** An instant for which no data exists, or that is in the future. */
-const findRangeFaults = (input: Partial<Input>, reading: Reading): ApiError[] => {
+const findRangeFaults = (input: Partial<Input>, reading: InputContext): ApiError[] => {
   const at = findDescribedInstant(input, reading.evaluatedAt);
   const outOfRange = at === reading.evaluatedAt ? null : describeOutOfRange(at, reading);
   if (outOfRange === null) return [];

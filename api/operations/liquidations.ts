@@ -31,7 +31,7 @@ import type { Names } from '../selection/resolve.ts';
 import { digestRequest, parseCursor, printCursor, WRONG_CURSOR } from './cursor.ts';
 import answer from './examples/liquidations.json' with { type: 'json' };
 import { collectErrors, findListingLimit, listPossibleVenues, readNames, requirePlan } from './listing-input.ts';
-import { type Answer, type Context, defineOperation, type Reading } from './operation.ts';
+import { type Answer, type Context, defineOperation, type InputContext } from './operation.ts';
 import { makePastAnswer, openPastSources, PastHead, PastVersions, selectPast } from './past-answer.ts';
 
 const LIMIT = 500;
@@ -132,7 +132,7 @@ const findCursorFaults = (input: Partial<Input>, spoilt: Spoilt): ApiError[] => 
   return isOfRequest && isInside ? [] : [WRONG_CURSOR];
 };
 
-const understand = (input: Partial<Input>, { live, spoilt }: Reading): Names =>
+const understand = (input: Partial<Input>, { live, spoilt }: InputContext): Names =>
   collectErrors(findCursorFaults(input, spoilt), () => readNames(input.where, live));
 
 type Question = { readonly asked: Span; readonly names: Names; readonly plan: Plan };

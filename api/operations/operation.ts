@@ -64,7 +64,7 @@ export type Context = {
 };
 
 /** The context for understanding the members of a request (E-01 step 7). */
-export type Reading = {
+export type InputContext = {
   readonly live: LiveMemory;
   readonly evaluatedAt: Micros;
   readonly spoilt: Spoilt;
@@ -73,7 +73,7 @@ export type Reading = {
 /** An endpoint with what its requests mean. */
 export type ReadableEndpoint<Input = unknown, Understood = unknown> = Endpoint<Input> & {
   /** Understands the members that step 6 left whole; throws ServiceError with every fault of language and selection (E-01 step 7). */
-  readonly understand: (input: Partial<Input>, reading: Reading) => Understood;
+  readonly understand: (input: Partial<Input>, context: InputContext) => Understood;
 };
 
 export type Answer = {
@@ -112,7 +112,7 @@ export const defineOperation = <S extends TSchema, Understood = undefined>(
     readonly input: S;
     readonly output: TSchema;
     readonly refine?: (input: Partial<Static<S>>, spoilt: Spoilt) => readonly ApiError[];
-    readonly understand?: (input: Partial<Static<S>>, reading: Reading) => Understood;
+    readonly understand?: (input: Partial<Static<S>>, context: InputContext) => Understood;
     readonly judge?: (input: Static<S>, context: Context, understood: Understood) => unknown;
   },
 ): Operation =>

@@ -5,7 +5,7 @@ import { type JsonValue, makeRawJson, type NumberFormat } from '../../schemas/js
 import type { Micros } from '../../schemas/records.ts';
 import { isCovered, type PlanCode } from '../contract/plans.ts';
 import type { LiveMemory } from '../live/memory.ts';
-import type { Answer, Context, Reading } from './operation.ts';
+import type { Answer, Context, InputContext } from './operation.ts';
 
 /** Members of an answer before its items, in their order, and the plan and scope that it was evaluated in; `items` are JSON texts. */
 export type ScreenResult = {
@@ -99,7 +99,7 @@ const UNKNOWN_CURSOR: ApiError = {
   path: '/cursor',
 };
 
-export const findCursorFaults = (cursor: string | undefined, { live, evaluatedAt }: Reading): ApiError[] =>
+export const findCursorFaults = (cursor: string | undefined, { live, evaluatedAt }: InputContext): ApiError[] =>
   cursor === undefined || findScreenPages(live).has(cursor, evaluatedAt) ? [] : [UNKNOWN_CURSOR];
 
 /** The page that a cursor names. Throws ServiceError for a cursor that names none. */

@@ -46,7 +46,7 @@ import {
   requirePlan,
   Scope,
 } from './listing-input.ts';
-import { type Answer, type Context, defineOperation, type Reading } from './operation.ts';
+import { type Answer, type Context, defineOperation, type InputContext } from './operation.ts';
 import { findQueryFaults, findQueryInput, QUERY_CODES, QueryMembers } from './query-input.ts';
 import { findCursorFaults, findPage, makePage, type Page, type ScreenResult } from './screen-pages.ts';
 import { placeAtPart, placeInQuery, readBodySelection } from './two-texts.ts';
@@ -135,7 +135,7 @@ const refine = (input: Partial<Input>, spoilt: Spoilt): ApiError[] => [
 ];
 
 /** The query, checked with the body's selection; of a body whose query is spoilt the selection alone. */
-const understand = (input: Partial<Input>, reading: Reading): Compiled | null => {
+const understand = (input: Partial<Input>, reading: InputContext): Compiled | null => {
   const { live, spoilt } = reading;
   const directory = findDirectory(live);
   const { selection, errors: ofSelection } = readBodySelection(input);

@@ -25,7 +25,7 @@ import { type Bounds, findFreshnessFaults, findFreshnessLimits, makeBounds } fro
 import type { LiveListing, Selected } from '../live/listing-book.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import { collectErrors, findListingLimit, readNames } from '../operations/listing-input.ts';
-import type { ReadableEndpoint, Reading } from '../operations/operation.ts';
+import type { InputContext, ReadableEndpoint } from '../operations/operation.ts';
 import { findTimeframeFaults, findTimeframeShapeFaults, readTimeframe } from '../operations/timeframe-input.ts';
 import { findDirectory } from '../selection/directory.ts';
 import { type Names, type Narrowing, selectListings } from '../selection/resolve.ts';
@@ -131,7 +131,7 @@ export const STREAM = {
     output: events.join('\n'),
   },
   refine: (input: unknown) => refine(input as Partial<StreamInput>),
-  understand: (input: unknown, { live }: Reading): Names => {
+  understand: (input: unknown, { live }: InputContext): Names => {
     const { timeframe, where } = input as Partial<StreamInput>;
     return collectErrors(findTimeframeFaults(timeframe), () => readNames(where, live));
   },
