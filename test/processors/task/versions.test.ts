@@ -383,6 +383,37 @@ t.test('the rev of a layer that is off when its task starts anew goes on (ST-03)
   t.end();
 });
 
+t.test('of a lost log, too, only windows at whose ends a layer was collected have rows (H-06, L-08)', (t) => {
+  const log = begin();
+  log.now += SECOND;
+  mark(log, '101');
+  log.run(130 * SECOND, ['k1']);
+  const [off, on] = [START + 180 * MINUTE, START + 300 * MINUTE];
+  log.now = off;
+  switchTo(log, 'mark', 'off');
+  log.now = on;
+  log.capability(binance);
+  const published = log.records.length;
+  const { outputs } = runTask(BINANCE, log.records);
+  log.now = START + 480 * MINUTE + 4 * SECOND;
+  const lost = log.now;
+  log.run(150 * SECOND, ['k1'], SECOND);
+  const recovery = { ...leave(outputs), watermark: START + 130 * SECOND };
+  const rest = log.records.slice(published);
+  const rows = listRows(runTask({ ...BINANCE, state: createState(published, recovery) }, rest).outputs);
+  const listSpans = (table: string) =>
+    rows
+      .filter((row) => row.table === table && row.texts['gap_cause'] === 'storage_failure' && row.at < lost)
+      .map(({ instants, at }) => [instants['from_at'], at]);
+  const sealed = lost - 104 * SECOND;
+  t.same(listSpans('mark').slice(0, 2), [
+    [START + 20 * SECOND, off - 10 * SECOND],
+    [on - 10 * SECOND, sealed],
+  ]);
+  t.same(listSpans('liquidations')[0], [START + 20 * SECOND, sealed], 'one that was on throughout has one row');
+  t.end();
+});
+
 t.test('windows whose log is lost are covered once, as lost, by rows that cross no midnight (N-11, AN-07)', (t) => {
   const log = begin();
   log.now += SECOND;
