@@ -1,5 +1,5 @@
 // Settings of payments: receiver, token, facilitator and chain.
-import { type Config, ConfigError, type ConfigSpec } from '../../infra/runtime/process/config.ts';
+import { type Config, ConfigError, type ConfigSpec, refuseSetting } from '../../infra/runtime/process/config.ts';
 import { isJsonObject } from '../../schemas/json-object.ts';
 import type { PaymentSettings } from './payments.ts';
 
