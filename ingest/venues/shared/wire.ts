@@ -100,8 +100,10 @@ export const readList = (value: unknown, name: string): readonly unknown[] => {
   return value;
 };
 
+/** A text with half of a surrogate pair is none: it has no UTF-8, so no URL can name it, and a topic would hold another text. */
 export const readText = (value: unknown, name: string): string => {
-  if (typeof value !== 'string' || value === '') throw makeNotA(value, `${name} is not a text`);
+  if (typeof value !== 'string' || value === '' || !value.isWellFormed())
+    throw makeNotA(value, `${name} is not a text`);
   return value;
 };
 
@@ -194,7 +196,7 @@ export const readSequenceOrNull = (value: unknown, name: string): bigint | null 
 
 /** An id of any text; a number keeps its digits. */
 export const readIdText = (value: unknown, name: string): string =>
-  typeof value === 'string' && value !== '' ? value : readId(value, name);
+  typeof value === 'string' && value !== '' ? readText(value, name) : readId(value, name);
 
 export const readIdOrNull = (value: unknown, name: string): string | null =>
   isAbsent(value) ? null : readId(value, name);
