@@ -13,6 +13,8 @@ import type { ConnectionView, EventState, ListingState } from './state.ts';
 type EventRecord = TradeRecord | LiquidationRecord;
 /** An event, and its position among the records of its message. */
 type EventMessage = { readonly record: EventRecord; readonly index: number };
+/** `isLate`: it was recorded too late to count (N-11). */
+type Arrival = EventMessage & { readonly isLate: boolean };
 /** The declarations of event layers by the name of one event. */
 const KINDS = Object.fromEntries(EVENTS.map((kind) => [kind.record, kind])) as Readonly<
   Record<EventLayer, (typeof EVENTS)[number]>
@@ -54,6 +56,8 @@ export const restartEvents = (listing: ListingState, policy: string, at: Micros)
 
 /** Separates derived ids from the venue's. */
 const toSeenId = (id: string): string => `#${id}`;
+/** Ids of late events are separate from those of events that count. */
+const toLateId = (id: string): string => `~${id}`;
 
 /** Identifies an event without an id across connections: the n-th with this content on one is the n-th on the other. */
 const formatContent = ({ venue_ts, values }: EventRecord): string =>
@@ -67,9 +71,9 @@ const makeNthKey = ({ seen }: EventState, connection: ConnectionView, content: s
 
 /**
  * The venue's id, or one of our own; null for a repeat, and for an event before the collection started. Events of every connection are accepted; only an
- * event that the venue neither numbers nor stamps must be from the active connection.
+ * event that the venue neither numbers nor stamps must be from the active connection. A late event is in no answer: one that counts does not repeat it.
  */
-const identify = (context: TaskContext, subject: Subject, { record, index }: EventMessage): string | null => {
+const identify = (context: TaskContext, subject: Subject, { record, index, isLate }: Arrival): string | null => {
   const { connection } = subject;
   const events = openEvents(context, subject, record.layer);
   if (record.venue_ts !== null && record.venue_ts < events.since) return null;
@@ -77,14 +81,13 @@ const identify = (context: TaskContext, subject: Subject, { record, index }: Eve
   const id = record.values.id || null;
   const own = `${connection.conn_id}.${connection.lastSeq}.${index}`;
   forgetOldIds(events.seen, context.state.recordedAt);
-  if (id === null && record.venue_ts === null) {
-    const isLate = !isCounted(context.state.recordedAt, record.received_at);
+  if (id === null && record.venue_ts === null)
     return admitDelivery(context.state, events, { connection, isLate }) ? own : null;
-  }
   const key = id === null ? makeNthKey(events, connection, formatContent(record)) : id;
   if (id === null) rememberId(events.seen, `@${connection.conn_id} ${key}`, context.state.recordedAt);
-  if (hasSeenId(events.seen, toSeenId(key))) return null;
-  rememberId(events.seen, toSeenId(key), context.state.recordedAt);
+  if (hasSeenId(events.seen, toSeenId(key)) || (isLate && hasSeenId(events.seen, toLateId(key)))) return null;
+  const seenId = isLate ? toLateId(key) : toSeenId(key);
+  rememberId(events.seen, seenId, context.state.recordedAt);
   return id ?? own;
 };
 
@@ -93,10 +96,10 @@ export const applyEvent = (context: TaskContext, subject: Subject, message: Even
   const { record } = message;
   const kind = KINDS[record.layer];
   if (!isCollected(context, subject.listing, kind.name)) return;
-  const id = identify(context, subject, message);
+  const late = !isCounted(context.state.recordedAt, record.received_at);
+  const id = identify(context, subject, { ...message, isLate: late });
   if (id === null) return;
   const { listing, connection } = subject;
-  const late = !isCounted(context.state.recordedAt, record.received_at);
   const source = {
     venue: context.venue.id,
     symbol: listing.symbol,

@@ -69,6 +69,37 @@ t.test('what another connection delivered in time is no gap', (t) => {
   t.end();
 });
 
+t.test('a late trade hides no record of it that counts, and none of its repeats is a row (N-11)', (t) => {
+  const log = begin();
+  log.open('k2', 'market', [{ layers: ['trades', 'liquidation'], symbols: null }]);
+  log.run(30 * SECOND, ['k1', 'k2']);
+  const recordedAt = START + 145 * SECOND;
+  for (const [id, second, connId] of [
+    [1, 44, 'k1'],
+    [1, 44.5, 'k1'],
+    [1, 46, 'k2'],
+    [1, 47, 'k1'],
+    [2, 48, 'k2'],
+    [2, 44.9, 'k1'],
+  ] as const) {
+    log.now = START + second * SECOND;
+    trade(log, id, { connId, recordedAt, happenedAt: START + 40 * SECOND });
+  }
+  log.now = recordedAt;
+  log.run(300 * SECOND, ['k1', 'k2']);
+  t.same(
+    listTradeRows(log)
+      .filter(({ texts }) => texts.status === 'present')
+      .map(({ texts, at, flags }) => [texts.id, (at - START) / SECOND, flags.late]),
+    [
+      ['1', 44, true],
+      ['1', 46, false],
+      ['2', 48, false],
+    ],
+  );
+  t.end();
+});
+
 /** What was received from 21 s on is recorded from 140 s on, eight seconds of it every five. */
 const drain = (): TestLog => {
   const log = begin();
