@@ -51,7 +51,7 @@ export const applyReading = (context: TaskContext, subject: Subject, { record, r
   if (!admitDelivery(state, layer, { connection, isLate })) return;
   const isJoined = record.layer === 'mark' && context.venue.sendsMarksApart === true && !isLate;
   if (isJoined) dropCutOffParts(state, layer, record);
-  const measured = measure(record, listing.version.record, { layer, venue: context.venue });
+  const measured = measure(record, listing.version.record, { layer, venue: context.venue, isLate });
   const provenance = { connId: connection.conn_id };
   if (isJoined && noteHalves(layer, record, connection)) return pushMd(context, record, provenance);
   const source = makeSource(context, subject, {

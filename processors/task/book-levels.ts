@@ -36,9 +36,7 @@ export const findBestLevels = (book: Book): { readonly bid: Level | undefined; r
 
 const takeBest = (book: Book, side: BookSide): Level | undefined => {
   const at = side.keys.length - 1;
-  if (at < 0) return undefined;
-  const { keys, sizes, levels } = openPrints(book, side).last;
-  return keys[0] === side.keys[at] && sizes[0] === side.sizes[at] ? levels[0] : printLevel(book, side, at);
+  return at < 0 ? undefined : printLevel(book, side, at);
 };
 
 const printLevel = (book: Book, side: BookSide, at: number): Level => [

@@ -1,13 +1,11 @@
 // Mark and index that arrive in different messages: values from before a lost connection are not joined with values from after it (F-04, D-476).
 import { LAYERS } from '../../schemas/layers/readings.ts';
 import type { MarkRecord } from '../../schemas/records.ts';
-import type { ConnectionView, LayerState, TaskView } from './state.ts';
+import type { ConnectionView, LayerState, Part, TaskView } from './state.ts';
 
 const HALVES = ['mark', 'index'] as const;
 
 const WAIT = LAYERS.mark.freshnessMs * 1000;
-
-type Part = LayerState['parts'][string];
 
 /** Whether the connection that delivered a part is lost, or was lost after it. A part of an earlier state does not name its connection. */
 const isCutOff = (state: TaskView, { conn_id: connId, received_at: receivedAt }: Part): boolean => {
@@ -35,7 +33,7 @@ export const noteHalves = (layer: LayerState, record: MarkRecord, { conn_id }: C
   const { received_at } = record;
   for (const name of HALVES) {
     const part = layer.parts[name];
-    if (part !== undefined && record.values[name] !== null) layer.parts[name] = { ...part, conn_id, received_at };
+    if (part?.received_at === received_at && record.values[name] !== null) layer.parts[name] = { ...part, conn_id };
   }
   const isAwaited = !isWhole(layer) && layer.halfSince !== undefined && received_at - layer.halfSince < WAIT;
   // A layer whose other half was not received has one half only: it does not wait again after the next loss.

@@ -19,7 +19,7 @@ import type {
 } from '../../schemas/records.ts';
 import type { BookLevels, CapabilityVersion, Reading } from '../../schemas/topics.ts';
 import { keepPresent } from './present-members.ts';
-import type { LayerState } from './state.ts';
+import type { LayerState, Part } from './state.ts';
 
 /** The parts of a layer's value before it becomes a reading. */
 export type Measured = {
@@ -29,25 +29,40 @@ export type Measured = {
   readonly venueTs: Micros | null;
 };
 
-/** The layer that is changed, and how its venue sends it. */
-type Measuring = { readonly layer: LayerState; readonly venue: Pick<MappedVenue, 'sendsMarksApart'> };
+/** The layer that is changed, how its venue sends it, and whether the record is too late to count (N-11). */
+type Measuring = {
+  readonly layer: LayerState;
+  readonly venue: Pick<MappedVenue, 'sendsMarksApart'>;
+  readonly isLate?: boolean;
+};
 
 const MS_8H = '28800000';
 
 const findOlder = (a: Micros | null, b: Micros | null): Micros | null =>
   a === null || b === null ? (a ?? b) : Math.min(a, b);
 
+/** The half of a record, or else the held one. It is held from now on, unless it is late or the held one was received after it: a connection may be behind. */
+const takeHalf = (
+  name: 'mark' | 'index',
+  record: MarkRecord,
+  { layer, venue, isLate }: Measuring,
+): Part | undefined => {
+  const held = venue.sendsMarksApart === true ? layer.parts[name] : undefined;
+  const digits = record.values[name];
+  if (digits === null) return held;
+  const { venue_ts, received_at } = record;
+  const half = { digits, venue_ts, received_at };
+  const isNewest = held?.received_at === undefined || held.received_at <= received_at;
+  if (venue.sendsMarksApart === true && isLate !== true && isNewest) layer.parts[name] = half;
+  return half;
+};
+
 /**
  * Of a venue that sends them apart, joins the newest mark and the newest index of a listing, with the older stamp (records.md); `parts` keeps both. A
  * message of another venue has both, and one that it lacks has no value.
  */
-const measureMark = (record: MarkRecord, { layer, venue }: Measuring): Measured => {
-  if (venue.sendsMarksApart !== true) layer.parts = {};
-  for (const name of ['mark', 'index'] as const) {
-    const digits = record.values[name];
-    if (digits !== null) layer.parts[name] = { digits, venue_ts: record.venue_ts };
-  }
-  const { mark, index } = layer.parts;
+const measureMark = (record: MarkRecord, of: Measuring): Measured => {
+  const [mark, index] = [takeHalf('mark', record, of), takeHalf('index', record, of)];
   const basis = mark && index ? divide(subtract(mark.digits, index.digits), index.digits) : null;
   const venueTs = mark && index ? findOlder(mark.venue_ts, index.venue_ts) : record.venue_ts;
   return {

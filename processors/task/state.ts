@@ -55,7 +55,7 @@ export type Candidate = { readonly reading: Reading; readonly offset: number };
 type Fault = { readonly from: Micros; readonly to: Micros | null; readonly cause: GapCause };
 
 /** Its connection and receipt are absent in a state from before they were kept. */
-type Part = {
+export type Part = {
   readonly digits: string;
   readonly venue_ts: Micros | null;
   readonly conn_id?: string;

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import t from 'tap';
 import { okx } from '../../../ingest/venues/okx/index.ts';
-import { listReadings, runTask, SECOND, TestLog } from '../../support/tasks/task-driver.ts';
+import { listReadings, listRows, runTask, SECOND, TestLog } from '../../support/tasks/task-driver.ts';
 import { SPEC } from '../../support/tasks/task-logs.ts';
 
 const COVERS = [{ layers: ['ticker', 'mark', 'funding', 'oi', 'stats', 'trades'], symbols: null }];
@@ -24,17 +24,27 @@ const begin = (): TestLog => {
   return log;
 };
 
+const makeBody = (half: 'mark' | 'index', digits: string, at: number) => {
+  const ts = String(at / 1000);
+  return half === 'mark'
+    ? {
+        arg: { channel: 'mark-price', instId: 'BTC-USDT-SWAP' },
+        data: [{ instId: 'BTC-USDT-SWAP', markPx: digits, ts }],
+      }
+    : { arg: { channel: 'index-tickers', instId: 'BTC-USDT' }, data: [{ instId: 'BTC-USDT', idxPx: digits, ts }] };
+};
+
 const send = (log: TestLog, connId: string, half: 'mark' | 'index', digits: string): void => {
   log.now += SECOND;
-  const ts = String(log.now / 1000);
-  const body =
-    half === 'mark'
-      ? {
-          arg: { channel: 'mark-price', instId: 'BTC-USDT-SWAP' },
-          data: [{ instId: 'BTC-USDT-SWAP', markPx: digits, ts }],
-        }
-      : { arg: { channel: 'index-tickers', instId: 'BTC-USDT' }, data: [{ instId: 'BTC-USDT', idxPx: digits, ts }] };
-  log.json('frame', 'market', connId, body);
+  log.json('frame', 'market', connId, makeBody(half, digits, log.now));
+};
+
+/** A message that was received some seconds before it is recorded. */
+const sendBehind = (log: TestLog, connId: string, { mark, seconds }: { mark: string; seconds: number }): void => {
+  const { now } = log;
+  log.now = now - seconds * SECOND;
+  log.json('frame', 'market', connId, makeBody('mark', mark, log.now), { recordedAt: now });
+  log.now = now;
 };
 
 const reconnect = (log: TestLog, lost = 'k1', next = 'k2'): void => {
@@ -141,5 +151,34 @@ t.test('a connection that was out for silence and returns begins without its hal
   t.same(read(log), BEFORE);
   send(log, 'k1', 'index', '61000');
   t.same(read(log), [...BEFORE, { half: ['61000', '61000'], basis: '0' }]);
+  t.end();
+});
+
+t.test('a half that was received before the held one does not replace it, whether or not it is late (N-11)', (t) => {
+  for (const seconds of [20, 150]) {
+    const log = joined(begin());
+    log.open('k2', 'market', COVERS);
+    log.run(200 * SECOND, ['k1', 'k2']);
+    send(log, 'k1', 'mark', '61000');
+    sendBehind(log, 'k2', { mark: '30000', seconds });
+    send(log, seconds === 20 ? 'k2' : 'k1', 'index', '61000');
+    t.same(read(log).at(-1), { half: ['61000', '61000'], basis: '0' }, `${seconds} s`);
+  }
+  t.end();
+});
+
+t.test('the row of a late half has the half itself', (t) => {
+  const log = joined(begin());
+  log.open('k2', 'market', COVERS);
+  log.run(200 * SECOND, ['k1', 'k2']);
+  send(log, 'k1', 'mark', '61000');
+  sendBehind(log, 'k2', { mark: '30000', seconds: 150 });
+  const rows = listRows(runTask({ ...SPEC, venue: okx }, log.records).outputs, 'mark').filter(
+    ({ flags }) => flags.late,
+  );
+  t.same(
+    rows.map(({ figures }) => [figures['mark'], figures['index_price']]),
+    [['30000', '60000']],
+  );
   t.end();
 });
