@@ -195,6 +195,8 @@ export type CoreState = {
   reference: ReferenceState;
   /** Our symbols in each scope's last reference answer: a symbol absent from the next was delisted. */
   scopes: Record<string, readonly string[]>;
+  /** By scope: receipt of that answer. */
+  answeredAt: Record<string, Micros>;
   connections: Map<string, Connection>;
   /** Ends of 10 s buckets in which a collector's record was received and recorded in time. */
   collectorAlive: Set<Micros>;
@@ -234,6 +236,7 @@ export const createState = (next = 0, recovery: Recovery | null = null): TaskSta
   capabilitiesBefore: [],
   reference: {},
   scopes: {},
+  answeredAt: {},
   connections: new Map(),
   listings: new Map(),
   collectorAlive: new Set(),

@@ -13,7 +13,17 @@ import { Task } from '../../../processors/task/task.ts';
 import { codecs } from '../../../schemas/avro/codec.ts';
 import type { CheckpointEntry, ListingVersion } from '../../../schemas/topics.ts';
 import { listReadings, listRows, runTask, SECOND, START, TestLog } from '../../support/tasks/task-driver.ts';
-import { begin, busyLog, COVERS, diff, mark, reference, SPEC, snapshot } from '../../support/tasks/task-logs.ts';
+import {
+  begin,
+  busyLog,
+  COVERS,
+  diff,
+  mark,
+  reference,
+  SPEC,
+  snapshot,
+  symbolInfo,
+} from '../../support/tasks/task-logs.ts';
 
 const LISTING = 'binance:BTCUSDT';
 
@@ -420,6 +430,36 @@ t.test(
     const { raw: _, ...before } = versions[0] as ListingVersion;
     const bytes = codecs.listing.encode(before as ListingVersion);
     t.equal(codecs.listing.decode(bytes).raw, null, 'a version out of an older checkpoint has none');
+    t.end();
+  },
+);
+
+t.test(
+  'an answer about listings that was received before the last one changes nothing: its collector is behind',
+  (t) => {
+    const log = begin(['BTCUSDT']);
+    const before = log.now;
+    log.run(20 * SECOND, ['k1']);
+    reference(log, ['BTCUSDT', 'ETHUSDT']);
+    log.run(5 * SECOND, ['k1']);
+    const { now } = log;
+    log.now = before + SECOND;
+    const symbols = [{ ...symbolInfo('BTCUSDT'), status: 'SETTLING' }];
+    const request = 'GET https://fapi.binance.com/fapi/v1/exchangeInfo';
+    log.json('response', 'reference', 'c2.reference', { symbols }, { request, recordedAt: now });
+    log.now = now;
+    const listVersions = () =>
+      runTask(SPEC, log.records).outputs.flatMap(({ listings }) =>
+        listings.map(({ venue_symbol, record }) => [venue_symbol, record.values.status]),
+      );
+    const known = [
+      ['BTCUSDT', 'tradeable'],
+      ['ETHUSDT', 'tradeable'],
+    ];
+    t.same(listVersions(), known);
+    log.now += SECOND;
+    log.json('response', 'reference', 'c2.reference', { symbols }, { request });
+    t.same(listVersions(), [...known, ['BTCUSDT', 'settling'], ['ETHUSDT', 'delisted']], 'a later one of it does');
     t.end();
   },
 );
