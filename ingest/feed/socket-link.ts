@@ -1,24 +1,21 @@
 // One WebSocket connection: opens, subscribes at the venue's pace, writes every frame, detects silence of data, ends once.
-import type { IncomingMessage } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import WebSocket from 'ws';
-import { LIMITS } from '../../infra/runtime/kafka/topics.ts';
 import type { Logger } from '../../infra/runtime/process/log.ts';
 import { MICROS_PER_MS } from '../../schemas/instants.ts';
 import type { CollectedVenue, SocketSlot } from '../venues/contract/feed.ts';
-import { VenueError } from '../venues/contract/listings.ts';
 import type { BookClient, BookSnapshots } from './book-snapshots.ts';
 import { createBookWatch } from './book-watch.ts';
 import type { ClosedMinutes } from './candle-watch.ts';
 import { checkJson } from './check-json.ts';
 import { type ConnectionLog, type Source, STANDSTILL } from './connection-log.ts';
 import type { FillInClient, FillIns } from './fill-ins.ts';
+import { type HandshakeDeps, openSocket } from './handshake.ts';
 import { createLinkWatch, type LinkWatch } from './link-watch.ts';
-import { type LossCause, toLossCause } from './loss-cause.ts';
+import type { LossCause } from './loss-cause.ts';
 import type { VenueMeters } from './meters.ts';
-import { type RestClient, RestError, readRetryAfterMs } from './rest-client.ts';
 
-export type LinkDeps = {
+export type LinkDeps = HandshakeDeps & {
   readonly venue: CollectedVenue;
   readonly connections: ConnectionLog;
   readonly books: BookSnapshots;
@@ -28,8 +25,6 @@ export type LinkDeps = {
   readonly endpoints: Readonly<Record<string, string>>;
   /** Wall time in milliseconds, by which minutes of candles are counted. */
   readonly wallMs: () => number;
-  /** Requests the address where the venue issues one for each connection. */
-  readonly rest: RestClient;
   /** Every known symbol of the venue, for covers without a list. */
   readonly symbols: () => Iterable<string>;
   readonly meters: VenueMeters;
@@ -49,21 +44,11 @@ export type Link = {
   readonly end: (cause: LossCause, detail: string) => void;
 };
 
-/** The attempt to open failed. */
-export class ConnectFailure extends Error {
-  override readonly name = 'ConnectFailure';
-  readonly loss: LossCause;
-  /** Pause that the venue requested. */
-  readonly waitMs: number;
-  constructor(loss: LossCause, detail: string, waitMs = 0) {
-    super(detail);
-    this.loss = loss;
-    this.waitMs = waitMs;
-  }
-}
-
-const HANDSHAKE_MS = 10_000;
 const CLOSE_MS = 2_000;
+/** What is sent to the venue and not read by it. */
+const MOST_UNREAD_BYTES = 1_048_576;
+/** Lines about what a venue sends in one connection; metrics count all of it. */
+const MOST_LINES = 100;
 /** Grace period for venues that acknowledge no subscription, or several with one answer; after it data alone is enough. */
 const ANSWER_MS = 5_000;
 const RENEW_EVERY_MS = 1_000;
@@ -74,50 +59,9 @@ const BOOKS_MS = 300_000;
 
 /** Resolves after the handshake with a link that already writes. Rejects with ConnectFailure. */
 export const openLink = async (slot: SocketSlot, deps: LinkDeps): Promise<Link> => {
-  const link = new SocketLink(await openHandshake(await fetchAddress(slot, deps), deps.venue.headers), slot, deps);
+  const link = new SocketLink(await openSocket(slot, deps), slot, deps);
   link.start();
   return link;
-};
-
-const fetchAddress = async (slot: SocketSlot, { venue, rest }: LinkDeps): Promise<string> => {
-  if (!venue.prepare) return slot.url;
-  try {
-    return venue.prepare.socketUrl(await rest.ask(venue.prepare.request(slot.url), 'connection'));
-  } catch (error) {
-    if (error instanceof RestError) throw new ConnectFailure(toLossCause(error.status, error), error.message);
-    if (error instanceof VenueError) throw new ConnectFailure('venue_down', error.message);
-    throw error;
-  }
-};
-
-const openHandshake = (url: string, headers: CollectedVenue['headers'] = {}): Promise<WebSocket> =>
-  new Promise((resolve, reject) => {
-    const socket = new WebSocket(url, {
-      headers,
-      perMessageDeflate: false,
-      handshakeTimeout: HANDSHAKE_MS,
-      maxPayload: LIMITS.frameBytes,
-    });
-    socket.once('unexpected-response', (request, answer) => {
-      request.destroy();
-      reject(toRefusal(answer));
-    });
-    socket.once('error', (error) => reject(new ConnectFailure(toLossCause(null, error), error.message)));
-    socket.once('open', () => {
-      resolve(socket);
-      // Frames that arrived with the handshake wait until the caller has attached its listeners.
-      socket.pause();
-    });
-  });
-
-const toRefusal = ({ statusCode = 0, headers }: IncomingMessage): ConnectFailure => {
-  const detail = `handshake answered ${statusCode}`;
-  if (statusCode !== 429 && statusCode !== 418) {
-    return new ConnectFailure(statusCode >= 500 ? 'venue_down' : 'connection_lost', detail);
-  }
-  const retryAfter = headers['retry-after'];
-  const asked = new Headers(retryAfter === undefined ? {} : { 'retry-after': retryAfter });
-  return new ConnectFailure('venue_rate_limit', detail, readRetryAfterMs({ status: statusCode, headers: asked }) ?? 0);
 };
 
 const listCovered = (slot: SocketSlot, layer: string, all: Iterable<string>): Iterable<string> => {
@@ -148,6 +92,7 @@ class SocketLink implements Link {
   #dataMs: number | null = null;
   #subscribedMs: number | null = null;
   #answers = 0;
+  #lines = 0;
   #paused = false;
 
   constructor(socket: WebSocket, slot: SocketSlot, deps: LinkDeps) {
@@ -248,7 +193,7 @@ class SocketLink implements Link {
       this.#watch.begin(text);
     }
     if (what === 'error') {
-      log.warn({ slot: this.slot.id, frame: text.slice(0, 500) }, 'venue answered an error');
+      if (this.#mayLog()) log.warn({ slot: this.slot.id, frame: text.slice(0, 500) }, 'venue answered an error');
       this.#onRefusal(text);
     }
     if (what !== 'data') return;
@@ -287,7 +232,7 @@ class SocketLink implements Link {
     checkJson(text);
     if (!chain) return;
     const broke = this.#client.watch.take(chain, performance.now());
-    if (broke) log.info({ slot: this.slot.id, symbol: chain.symbol }, 'book sequence broke');
+    if (broke && this.#mayLog()) log.info({ slot: this.slot.id, symbol: chain.symbol }, 'book sequence broke');
     if (venue.bookRule.style === 'snapshot') {
       if (broke) books.wake();
       return;
@@ -387,6 +332,15 @@ class SocketLink implements Link {
   }
 
   #send(text: string): void {
-    if (this.#socket.readyState === WebSocket.OPEN) this.#socket.send(text);
+    if (this.#socket.readyState !== WebSocket.OPEN) return;
+    this.#socket.send(text);
+    // A venue that sends its pings as text and never reads would have the answers held without end.
+    if (this.#socket.bufferedAmount > MOST_UNREAD_BYTES)
+      this.end('connection_lost', `${MOST_UNREAD_BYTES} bytes that were sent to the venue are unread`);
+  }
+
+  #mayLog(): boolean {
+    this.#lines += 1;
+    return this.#lines <= MOST_LINES;
   }
 }

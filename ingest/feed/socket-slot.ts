@@ -4,10 +4,11 @@ import { createOutageLog, type OutageLog } from '../../infra/runtime/process/out
 import { type Backoff, createBackoff } from '../../infra/runtime/time/backoff.ts';
 import type { SocketSlot } from '../venues/contract/feed.ts';
 import type { ClosedMinutes } from './candle-watch.ts';
+import { ConnectFailure } from './handshake.ts';
 import type { LossCause } from './loss-cause.ts';
 import type { Pacer } from './pacer.ts';
 import type { SlotRunner } from './slot-runner.ts';
-import { ConnectFailure, type Link, type LinkDeps, openLink } from './socket-link.ts';
+import { type Link, type LinkDeps, openLink } from './socket-link.ts';
 
 export type SocketSlotDeps = Omit<LinkDeps, 'closed'> & {
   readonly pacer: Pacer;

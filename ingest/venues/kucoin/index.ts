@@ -3,11 +3,10 @@
 // Sockets have no fixed address: each connection requests one with a token. Books are a snapshot by REST and one level a message; open
 // interest and the coming settlement are only in the list of contracts, which is polled. Liquidations are not public.
 import type { Delivery } from '../contract/feed.ts';
-import { VenueError } from '../contract/listings.ts';
 import type { Venue } from '../contract/venue.ts';
 import type { BookRule } from '../shared/book-sync.ts';
 import { ALL_ON_CHANGE, NOT_PUBLISHED } from '../shared/deliveries.ts';
-import { readFields, readList, readMessage, readText } from '../shared/wire.ts';
+import { makeBadFrame, readFields, readList, readMessage, readText } from '../shared/wire.ts';
 import { mapReference, readAnswer } from './listings.ts';
 import { mapMessage } from './messages.ts';
 import { askedMinutes, POLL_MS, planKucoin, STREAMS_PER_CONNECTION, toCandlesRequest, toRenewal } from './plan.ts';
@@ -88,7 +87,9 @@ const readAddress = (body: unknown): string => {
   const data = readFields(readAnswer(body), 'data');
   const [server] = readList(data.instanceServers, 'instanceServers');
   const url = URL.parse(readText(readFields(server, 'instance server').endpoint, 'endpoint'));
-  if (url === null) throw new VenueError('VENUE_BAD_FRAME', 'the endpoint is no URL');
+  if (url === null || !/^wss?:$/.test(url.protocol)) throw makeBadFrame('the endpoint is no address of a WebSocket');
+  // A WebSocket is opened without a fragment.
+  url.hash = '';
   url.searchParams.set('token', readText(data.token, 'token'));
   return url.href;
 };

@@ -25,6 +25,18 @@ t.test('a socket is had by asking for its address and token', (t) => {
   );
   for (const body of [{ code: '429000' }, { code: '200000', data: { token: 't', instanceServers: [] } }])
     t.throws(() => address(body), { code: 'VENUE_BAD_FRAME' });
+  const addressAt = (endpoint: string) =>
+    address({ code: '200000', data: { token: 't', instanceServers: [{ ...server, endpoint }] } });
+  for (const endpoint of [
+    'ftp://a.example/',
+    'https://a.example/',
+    'ws+unix:/run/a:/b',
+    'data:,',
+    'a.example',
+    'wss://',
+  ])
+    t.throws(() => addressAt(endpoint), { code: 'VENUE_BAD_FRAME' }, endpoint);
+  t.equal(addressAt('wss://a.example/#b'), 'wss://a.example/?token=t');
   t.end();
 });
 
