@@ -1,4 +1,4 @@
-// Boundaries of what explains a window `(from, at]` without a reading: alive spans, losses, failed attempts, unreadable and late messages (L-08, F-02).
+// Boundaries of what explains a window `(from, at]` without a reading: alive spans, losses, failed attempts, unreadable and late messages, the end of a listing (L-08, F-02).
 import t from 'tap';
 import {
   createConnection,
@@ -9,7 +9,9 @@ import {
 } from '../../../processors/task/connections.ts';
 import { type Connection, createState } from '../../../processors/task/state.ts';
 import { createStore, type Store } from '../../../processors/task/store.ts';
+import { hasEnded } from '../../../processors/task/versions.ts';
 import type { GapCause } from '../../../schemas/gap-causes.ts';
+import type { ListingVersion } from '../../../schemas/topics.ts';
 import { SECOND } from '../../support/tasks/task-driver.ts';
 
 type Ended = readonly [from: number, to: number, cause: GapCause];
@@ -121,5 +123,15 @@ t.test('a late stretch is in the windows that it reaches into', (t) => {
   ] as const;
   const { state } = open({ alive: 0, late: [{ from: 11, to: 15 }] });
   for (const [from, at, isLate] of cases) t.equal(wasLate(state, { ...WINDOW, from, at }), isLate, `${from} to ${at}`);
+  t.end();
+});
+
+t.test('a listing has ended from its end on', (t) => {
+  const version = { delisted_at: 20 } as ListingVersion;
+  t.same(
+    [19, 20, 21].map((at) => hasEnded(version, at)),
+    [false, true, true],
+  );
+  t.notOk(hasEnded({ ...version, delisted_at: null }, 20));
   t.end();
 });

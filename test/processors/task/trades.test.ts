@@ -2,8 +2,8 @@
 import t from 'tap';
 import type { Row } from '../../../schemas/topics.ts';
 import { begin, COVERS, listCandles, reach, SPEC, toMinute } from '../../support/tasks/minute-logs.ts';
-import { listRows, runTask, SECOND, START, type TestLog } from '../../support/tasks/task-driver.ts';
-import { allLayers, BAR, kline, trade } from '../../support/tasks/task-logs.ts';
+import { listRows, runTask, SECOND, START, TestLog } from '../../support/tasks/task-driver.ts';
+import { allLayers, BAR, kline, reference, trade } from '../../support/tasks/task-logs.ts';
 
 const listTrades = (log: TestLog): readonly Row[] => listRows(runTask(SPEC, log.records).outputs, 'trades');
 
@@ -89,6 +89,26 @@ t.test('events before the first connection are not published, events of an outag
     listTrades(other).flatMap((r) => r.texts['id'] ?? []),
     ['2'],
     'a connection for something else collects none',
+  );
+  t.end();
+});
+
+t.test('an attempt to connect that failed begins no collection (D-53)', (t) => {
+  const log = new TestLog();
+  log.capability(allLayers);
+  reference(log);
+  log.json('lost', 'market', 'k0', { lost_at: log.now, cause: 'venue_down', detail: '', covers: COVERS });
+  log.run(60 * SECOND, [], SECOND);
+  const opened = log.now;
+  log.open('k1', 'market', COVERS);
+  log.run(5 * SECOND, ['k1'], SECOND);
+  trade(log, 1, { happenedAt: opened - 1_000 });
+  trade(log, 2, { happenedAt: opened });
+  t.same(
+    listTrades(log)
+      .filter(({ texts }) => texts['status'] === 'present')
+      .map(({ texts }) => texts['id']),
+    ['2'],
   );
   t.end();
 });
