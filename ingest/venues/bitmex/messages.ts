@@ -25,7 +25,6 @@ import {
   readCountOrNull,
   readFields,
   readFigureOrNull,
-  readIdText,
   readIdTextOrNull,
   readInstantOrNull,
   readLevels,
@@ -293,7 +292,7 @@ const mapLiquidations: TableMapper = (rows, action, source) =>
     ? []
     : mapEach(rows, (row) => {
         const values = {
-          id: readIdText(row.orderID, 'orderID'),
+          id: readIdTextOrNull(row.orderID, 'orderID'),
           side: readSide(row.side, SIDES, 'side') === 'buy' ? ('short' as const) : ('long' as const),
           price: readPrice(row.price, 'price'),
           price_kind: 'order' as const,

@@ -25,7 +25,7 @@ import {
   readAmountOrNull,
   readFields,
   readFigureOrNull,
-  readIdText,
+  readIdTextOrNull,
   readLevels,
   readList,
   readMsOrNull,
@@ -275,17 +275,17 @@ const toTrades = (trade: Fields, { receivedAt }: Source): readonly Mapped[] => {
   const side = readTaker(trade.direction, SIDES, 'direction');
   if (side === null) return [];
   const subject = { symbol, venueTs: readMsOrNull(trade.timestamp, 'timestamp'), receivedAt, element: trade };
-  const id = readIdText(trade.trade_id, 'trade_id');
+  const id = readIdTextOrNull(trade.trade_id, 'trade_id');
   const price = readPrice(trade.price, 'price');
   const quantity = readAmount(trade.amount, 'amount');
   const quantity_unit = toQuantityUnit(symbol);
   const mapped = toMapped(subject, 'trade', { id, side, price, quantity, quantity_unit });
   if (isAbsent(trade.liquidation)) return [mapped];
   const fill = { price, price_kind: 'fill' as const, quantity, quantity_unit };
-  // Two liquidations of one trade share its id: the second gets a suffix.
+  // Two liquidations of one trade share its id, if it has one: the second gets a suffix.
   const toLiquidations = (): readonly Mapped[] =>
     listClosedSides(trade.liquidation, side).map((closed, i) =>
-      toMapped(subject, 'liquidation', { id: i === 0 ? id : `${id}.maker`, side: closed, ...fill }),
+      toMapped(subject, 'liquidation', { id: i === 0 || id === null ? id : `${id}.maker`, side: closed, ...fill }),
     );
   return readOrElse(
     () => [mapped, ...toLiquidations()],

@@ -359,6 +359,9 @@ t.test('trades as they are inserted; a liquidation order that buys closes a shor
   ]);
   const order = { orderID: 'o', symbol: 'XBTUSD', side: 'Sell', price: 1, leavesQty: 2 };
   t.match(map(table('liquidation', 'insert', order)), [{ values: { side: 'long' } }]);
+  t.match(map(table('liquidation', 'insert', { ...order, orderID: undefined })), [
+    { values: { id: null, quantity: '2' } },
+  ]);
   for (const action of ['partial', 'update', 'delete'])
     t.same(map(table('liquidation', action, order)), [], `${action} of a liquidation`);
   t.end();

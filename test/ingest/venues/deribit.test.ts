@@ -199,6 +199,16 @@ t.test('a liquidation is of the taker, of the maker, or of both', (t) => {
     ['x-1', 'x-1', 'x-1.maker'],
     'two liquidations are not one that is repeated',
   );
+  const nameless = map(frame(notify('trades', [{ ...trade, trade_id: undefined, liquidation: 'MT' }])));
+  t.same(
+    nameless.map(({ layer, values }) => [layer, 'id' in values && values.id]),
+    [
+      ['trade', null],
+      ['liquidation', null],
+      ['liquidation', null],
+    ],
+    'without an id of the venue',
+  );
   t.same(sides('M'), ['sell', 'short']);
   const unknown = frame(notify('trades', [{ ...trade, liquidation: 'X' }]));
   t.equal(codeOf(unknown), 'VENUE_BAD_FRAME');
