@@ -175,6 +175,8 @@ class Session {
   readonly #books: RecordedBooks;
   /** Addresses of the connections opened so far. */
   readonly #opened = new Set<string>();
+  /** A frame came before any connection was opened: its connection was open when the recording began. */
+  #isContinued = false;
 
   constructor(venue: Venue, form: BookForm, count: (kind: Unexpected) => void) {
     this.venue = venue;
@@ -183,17 +185,22 @@ class Session {
     this.#books = new RecordedBooks(venue, form);
   }
 
-  /** A connection was opened. Where its address was open before, what that connection had told no longer holds: state is one connection's. */
+  /**
+   * A connection was opened. Where its address was open before, what that connection had told no longer holds: state is one connection's.
+   * A connection without a known address may be the one that is opened again, so nothing of it is continued either.
+   */
   open(url: string): void {
-    if (this.#opened.has(url)) {
+    if (this.#opened.has(url) || this.#isContinued) {
       this.#state = { ...this.#answered };
       this.#books.dropStreamed();
     }
     this.#opened.add(url);
+    this.#isContinued = false;
   }
 
   /** Readings before listings, in the order of the layers; neither takes the other with it when it cannot be read. */
   read(message: ReadMessage): Result {
+    if (message.kind === 'frame' && this.#opened.size === 0) this.#isContinued = true;
     const faults: VenueError[] = [];
     const answer = attempt(() => this.#watched.mapReference(this.#reference, message), faults);
     for (const record of answer?.listings ?? []) this.#listings.set(record.venue_symbol, record);

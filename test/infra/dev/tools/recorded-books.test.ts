@@ -281,6 +281,18 @@ t.test('a connection that is opened again continues nothing of the one before', 
   }
 });
 
+t.test('nor of one that was open when the recording began, whose address it does not have (D-945)', async (t) => {
+  for (const [id, channels] of Object.entries(CONTINUED)) {
+    for (const [place, channel] of channels.entries()) {
+      const before = messagesOf(channel, place);
+      const [first, second, ...changes] = messagesOf(channel, place + 1);
+      const after = [OPEN, ...changes, first, second];
+      const expected = [...(await read(id, false, before)), ...(await read(id, false, after))];
+      t.strictSame(await read(id, false, [...before, ...after]), expected, `${id} ${place}`);
+    }
+  }
+});
+
 t.test(
   'but for books that join a snapshot with diffs: their chain proves them across connections (D-251)',
   async (t) => {
