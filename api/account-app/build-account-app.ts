@@ -5,7 +5,7 @@ import formbody from '@fastify/formbody';
 import rateLimit from '@fastify/rate-limit';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Pool } from 'pg';
-import { answerInTurn } from '../../infra/runtime/network/answer-turns.ts';
+import { answerInTurn, awaitTurn } from '../../infra/runtime/network/answer-turns.ts';
 import { finishAnswers, keepConnection, makeAppOptions } from '../../infra/runtime/network/http-app.ts';
 import { isOutOfService } from '../../infra/runtime/postgres/away.ts';
 import type { Logger } from '../../infra/runtime/process/log.ts';
@@ -62,7 +62,9 @@ const createApp = ({ log, urls, trustedProxies }: AccountAppDeps): FastifyInstan
   fastify({
     ...makeAppOptions(log, trustedProxies),
     bodyLimit: BODY_BYTES,
-    frameworkErrors: (_error, request, reply) => sendNothing(request, reply as unknown as FastifyReply, urls),
+    frameworkErrors: async (_error, request, reply) => {
+      if (await awaitTurn(request, reply)) sendNothing(request, reply as unknown as FastifyReply, urls);
+    },
   }) as unknown as FastifyInstance;
 
 const openSite = (deps: AccountAppDeps): Site => {
@@ -102,7 +104,8 @@ const AWAY: Refusal = {
 const toProblem = (error: Failure, waitS: number): Refusal => {
   const { statusCode: status = 500 } = error;
   if (error instanceof PasswordsBusy) return BUSY;
-  if (isOutOfService(error)) return AWAY;
+  // A body whose client has left ends in an error of the network, too.
+  if (status >= 500 && isOutOfService(error)) return AWAY;
   if (status === 429)
     return { status, text: `Too many requests. Wait ${formatCount(waitS, 'second')}, then try again.` };
   if (status === 413) return { status, text: 'What was sent is too large.' };

@@ -4,7 +4,7 @@ import compress from '@fastify/compress';
 import cors from '@fastify/cors';
 import helmet from '@fastify/helmet';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import { answerInTurn } from '../../infra/runtime/network/answer-turns.ts';
+import { answerInTurn, awaitTurn } from '../../infra/runtime/network/answer-turns.ts';
 import { finishAnswers, keepConnection, makeAppOptions } from '../../infra/runtime/network/http-app.ts';
 import type { ServiceError } from '../../schemas/errors.ts';
 import type { Call } from '../access/call.ts';
@@ -236,11 +236,12 @@ export const buildApp = async (deps: AppDeps): Promise<FastifyInstance> => {
     // The endpoint checks the parts of its path, regardless of their length: the head of a request has at most 16 KiB.
     routerOptions: { maxParamLength: 16_384 },
     // Fastify answers these before any hook runs, so the receipt is set here too.
-    frameworkErrors: (error, request, reply) => {
+    frameworkErrors: async (error, request, reply) => {
+      if (!(await awaitTurn(request, reply))) return;
       setReceipt(request as unknown as FastifyRequest, reply as unknown as FastifyReply);
       reply.header('access-control-allow-origin', '*').header('access-control-expose-headers', EXPOSED.join(', '));
       const answered = isFileUrl(request.url) ? refuseNoFile() : (toServiceError(error) ?? INTERNAL);
-      return sendErrors(reply as unknown as FastifyReply, answered);
+      sendErrors(reply as unknown as FastifyReply, answered);
     },
     clientErrorHandler: answerUnreadable(EXPOSED),
   }) as unknown as FastifyInstance;

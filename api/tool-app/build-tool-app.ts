@@ -2,7 +2,7 @@
 import cors from '@fastify/cors';
 import { ProtocolErrorCode } from '@modelcontextprotocol/server';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import { answerInTurn } from '../../infra/runtime/network/answer-turns.ts';
+import { answerInTurn, awaitTurn } from '../../infra/runtime/network/answer-turns.ts';
 import { finishAnswers, keepConnection, makeAppOptions } from '../../infra/runtime/network/http-app.ts';
 import type { Logger } from '../../infra/runtime/process/log.ts';
 import { readPath, readQuery } from '../contract/request-url.ts';
@@ -143,7 +143,8 @@ export const buildToolApp = async (deps: ToolAppDeps): Promise<FastifyInstance> 
     http: { ...options.http, requireHostHeader: false, joinDuplicateHeaders: true },
     bodyLimit: BODY_BYTES,
     // A path that cannot be decoded: Fastify answers it before any hook runs.
-    frameworkErrors: (_error, request, reply) => {
+    frameworkErrors: async (_error, request, reply) => {
+      if (!(await awaitTurn(request, reply))) return;
       reply.header('cache-control', 'no-store');
       sendRefused(reply as unknown as FastifyReply, refuseHost(request, deps) ?? NOTHING);
     },

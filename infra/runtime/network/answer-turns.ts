@@ -11,10 +11,11 @@ type Line = { isBusy: boolean; isPaused: boolean; readonly waiting: (() => void)
 /** The part of a Fastify app that is used here. */
 type HookedApp = {
   readonly server: Server;
-  readonly addHook: (name: 'onRequest', hook: (request: Request, reply: Reply) => Promise<void>) => unknown;
+  readonly addHook: (name: 'onRequest', hook: (request: Request, reply: HookedReply) => Promise<void>) => unknown;
 };
 type Request = { readonly raw: IncomingMessage };
-type Reply = { readonly raw: ServerResponse; readonly hijack: () => unknown };
+type Reply = { readonly raw: ServerResponse };
+type HookedReply = Reply & { readonly hijack: () => unknown };
 
 const openLine = (socket: Socket): Line => {
   const line: Line = { isBusy: false, isPaused: false, waiting: [] };
@@ -28,16 +29,14 @@ const openLine = (socket: Socket): Line => {
   return line;
 };
 
-/** Finds the line of each connection. */
-const createLines = (): ((socket: Socket) => Line) => {
-  const lines = new WeakMap<Socket, Line>();
-  return (socket) => {
-    const held = lines.get(socket);
-    if (held !== undefined) return held;
-    const line = openLine(socket);
-    lines.set(socket, line);
-    return line;
-  };
+const lines = new WeakMap<Socket, Line>();
+
+const findLine = (socket: Socket): Line => {
+  const held = lines.get(socket);
+  if (held !== undefined) return held;
+  const line = openLine(socket);
+  lines.set(socket, line);
+  return line;
 };
 
 /** Node resumes a connection itself at the end of each request that it reads, so the pause begins when all that has arrived is read. */
@@ -61,14 +60,29 @@ const takeTurn = (socket: Socket, line: Line): Promise<void> | undefined => {
   return undefined;
 };
 
-/** The one who waits longest is next. */
+/** The one who waits longest is next, after a turn of the event loop: a hundred answers in one would delay those to all others. */
 const endTurn = (socket: Socket, line: Line): void => {
   const next = line.waiting.shift();
   line.isBusy = next !== undefined;
-  next?.();
+  if (next !== undefined) setImmediate(next);
   if (!line.isPaused || line.waiting.length > 0) return;
   line.isPaused = false;
   socket.resume();
+};
+
+/**
+ * Resolves when the answers before this one on its connection have ended: to false if the connection has, and nothing is to be answered. The turn
+ * ends with the answer. Requests that the framework refuses before any hook runs call it themselves.
+ */
+export const awaitTurn = async ({ raw: { socket } }: Request, { raw }: Reply): Promise<boolean> => {
+  const line = findLine(socket);
+  const waits = takeTurn(socket, line);
+  if (waits !== undefined) await waits;
+  // The client has reset a connection whose end is still to be read.
+  if (socket.remoteAddress === undefined) socket.destroy();
+  if (socket.destroyed) return false;
+  raw.once('close', () => endTurn(socket, line));
+  return true;
 };
 
 /**
@@ -80,13 +94,8 @@ const endTurn = (socket: Socket, line: Line): void => {
  * socket, and closes it without an answer if nothing handles it.
  */
 export const answerInTurn = (app: HookedApp): void => {
-  const findLine = createLines();
-  app.addHook('onRequest', async ({ raw: { socket } }, reply) => {
-    const line = findLine(socket);
-    const waits = takeTurn(socket, line);
-    if (waits !== undefined) await waits;
-    if (socket.destroyed) reply.hijack();
-    else reply.raw.once('close', () => endTurn(socket, line));
+  app.addHook('onRequest', async (request, reply) => {
+    if (!(await awaitTurn(request, reply))) reply.hijack();
   });
   const { server } = app;
   server.on('connect', async (request, stream) => {

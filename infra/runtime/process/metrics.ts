@@ -2,6 +2,7 @@
 import { createServer } from 'node:http';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { describeError } from '../../../schemas/thrown.ts';
+import { awaitTurn } from '../network/answer-turns.ts';
 import { explainListen } from '../network/listen.ts';
 import type { ConfigSpec } from './config.ts';
 
@@ -68,6 +69,8 @@ type MetricsOptions = {
 
 type Answer = { readonly status: number; readonly type: string; readonly text: string };
 const PLAIN = 'text/plain';
+/** A client that reads nothing of its answer for so long is disconnected. */
+const IDLE_MS = 120_000;
 
 const listReason = (reason: string | null): readonly string[] => (reason === null ? [] : [reason]);
 
@@ -90,9 +93,11 @@ export const serveMetrics = async (
   // A figure that cannot be read must not end the process.
   const explain = (error: unknown): Answer => ({ status: 500, type: PLAIN, text: `${describeError(error)}\n` });
   const server = createServer(async (request, response) => {
+    if (!(await awaitTurn({ raw: request }, { raw: response }))) return;
     const { status, type, text } = await answer(request.url).catch(explain);
     response.writeHead(status, { 'content-type': type }).end(text);
   });
+  server.timeout = IDLE_MS;
   const place = { host: ['METRICS_HOST', host], port: ['METRICS_PORT', port] } as const;
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error) => reject(explainListen(error, place)));

@@ -7,6 +7,7 @@ import { OPERATIONS } from '../../../api/operations/index.ts';
 import { STREAM } from '../../../api/stream/request.ts';
 import { CATALOGUE } from '../../../schemas/errors.ts';
 import { market, testApp } from '../../support/apps/live-fixture.ts';
+import { sendAhead } from '../../support/services/send-ahead.ts';
 
 const ENDPOINTS: readonly Endpoint[] = [...OPERATIONS, STREAM];
 const deep = (open: string, close: string, n = 10_000): string => open.repeat(n) + close.repeat(n);
@@ -311,4 +312,14 @@ t.test('CONNECT is a method that no path has (E-01)', async (t) => {
   t.match(answer, /\r\nallow: GET, HEAD\r\n/);
   t.match(answer, /\r\nx-service-receipt: rcp_/);
   t.match(await exchange(Number(port), RAW['an authority']), /^HTTP\/1\.1 404 /);
+});
+
+t.test('paths that cannot be decoded count among the requests that a client sends ahead (D-910)', async (t) => {
+  const { app } = await testApp(market());
+  t.teardown(() => app.close());
+  const { port } = new URL(await app.listen({ host: '127.0.0.1', port: 0 }));
+  const asked = { port: Number(port), host: 'a', path: '/v2/%ff' };
+  const answers = await sendAhead({ ...asked, count: 20 });
+  t.equal(answers.split('HTTP/1.1 400 ').length - 1, 20);
+  t.equal(await sendAhead({ ...asked, count: 102 }), '', 'more than a hundred end the connection');
 });

@@ -2,6 +2,7 @@
 import t from 'tap';
 import { market } from '../../support/apps/live-fixture.ts';
 import { requestRaw, startToolService } from '../../support/apps/tool-fixture.ts';
+import { sendAhead } from '../../support/services/send-ahead.ts';
 
 t.test('an answer of the tool server that says nothing of its keeping may not be kept (N-14)', async (t) => {
   const { mcpUrl, as } = await startToolService(t, market());
@@ -40,6 +41,15 @@ t.test('a path that cannot be decoded is one that nothing is at, after Host and 
   t.match(JSON.parse(none.text), { errors: [{ code: 'NOT_FOUND' }] });
   t.equal((await ask({ host: 'evil.test' })).status, 403);
   t.equal((await ask({ host, headers: { origin: 'http://evil.test' } })).status, 403);
+});
+
+t.test('paths that cannot be decoded count among the requests that a client sends ahead (D-910)', async (t) => {
+  const { mcpUrl } = await startToolService(t, market());
+  const { port, host } = new URL(mcpUrl);
+  const asked = { port: Number(port), host, path: '/mcp/%zz' };
+  const answers = await sendAhead({ ...asked, count: 20 });
+  t.equal(answers.split('HTTP/1.1 404 ').length - 1, 20);
+  t.equal(await sendAhead({ ...asked, count: 102 }), '', 'more than a hundred end the connection');
 });
 
 t.test('where nothing is, no body is read: clients look for a token endpoint there (T-07)', async (t) => {

@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import fastify, { type FastifyInstance } from 'fastify';
+import fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
 import t, { type Test } from 'tap';
-import { answerInTurn } from '../../../../infra/runtime/network/answer-turns.ts';
+import { answerInTurn, awaitTurn } from '../../../../infra/runtime/network/answer-turns.ts';
 import { finishAnswers } from '../../../../infra/runtime/network/http-app.ts';
 
 const LARGE_BYTES = 16 * 1_048_576;
@@ -27,7 +27,12 @@ type World = {
 };
 
 const startApp = async (t: Test): Promise<World> => {
-  const app = fastify({ forceCloseConnections: true });
+  const app = fastify({
+    forceCloseConnections: true,
+    frameworkErrors: async (_error, request, reply) => {
+      if (await awaitTurn(request, reply)) (reply as unknown as FastifyReply).send('<refused>');
+    },
+  }) as unknown as FastifyInstance;
   const [begun, { promise: held, resolve: release }] = [[] as string[], Promise.withResolvers<void>()];
   answerInTurn(app);
   finishAnswers(app);
@@ -142,6 +147,55 @@ t.test('a client that sends more than a hundred requests ahead loses its connect
   await haveRead(102);
   await closed;
   t.strictSame(begun, ['/held']);
+});
+
+t.test('requests that the framework refuses itself wait as all others do', async (t) => {
+  const { app, release, haveRead } = await startApp(t);
+  const { client, text } = await openConnection(t, app);
+  client.write(ask('/held') + ask('/%ff') + ask('/plain/1') + askLast('/%ff'));
+  await haveRead(4);
+  t.equal(text(), '');
+  release();
+  await once(client, 'close');
+  t.match(text(), /held[\s\S]*<refused>[\s\S]*<1>[\s\S]*<refused>/);
+  const other = await openConnection(t, app);
+  const closed = awaitClose(other.client);
+  other.client.write(ask('/%ff').repeat(102));
+  await closed;
+  t.strictSame(findAnswers(other.text()), [], 'more than a hundred are not answered');
+});
+
+t.test('each request of a line has a turn of the event loop of its own', async (t) => {
+  const { app } = await startApp(t);
+  const { client, text } = await openConnection(t, app);
+  let turn = 0;
+  const isOver = new AbortController();
+  const countTurns = async (): Promise<void> => {
+    for (; !isOver.signal.aborted; turn++) await nextTurn();
+  };
+  const turns: number[] = [];
+  app.server.on('request', (_request, response: ServerResponse) => {
+    response.once('finish', () => void turns.push(turn));
+  });
+  const counting = countTurns();
+  client.write(ask('/plain/1').repeat(50) + askLast('/plain/last'));
+  await once(client, 'close');
+  isOver.abort();
+  await counting;
+  t.equal(findAnswers(text()).length, 51);
+  t.ok(new Set(turns).size > 25, `answered in ${new Set(turns).size} turns`);
+});
+
+t.test('a connection that was reset before its requests are looked at is given up', async (t) => {
+  const { app, begun } = await startApp(t);
+  const { client, server } = await openConnection(t, app);
+  const closed = awaitClose(server);
+  app.server.prependOnceListener('request', ({ socket }) => {
+    Object.defineProperty(socket, 'remoteAddress', { get: () => undefined });
+  });
+  client.write(ask('/plain/1') + ask('/plain/2'));
+  await closed;
+  t.strictSame([begun, server.destroyed], [[], true]);
 });
 
 t.test('a body that arrives while its request waits is read', async (t) => {
