@@ -1,6 +1,7 @@
 // Everything of the sign-in of agents' clients over one database: the provider with its addresses, the consent, connections, the check of tokens.
 import type { EventEmitter } from 'node:events';
 import type { FastifyInstance } from 'fastify';
+import type { KoaContextWithOIDC } from 'oidc-provider';
 import type { Pool } from 'pg';
 import { isOutOfService } from '../../infra/runtime/postgres/away.ts';
 import type { Logger } from '../../infra/runtime/process/log.ts';
@@ -61,7 +62,11 @@ export const openSignIn = ({ pool, authUrl, secret, sendProblem, log, ...spec }:
     exchanges.noteFailure(error);
     onFault(error);
   });
-  (provider as unknown as EventEmitter).on('error', onFault);
+  // The end of a connection whose client has left is reported here as well.
+  const onError = (error: unknown, ctx?: KoaContextWithOIDC): void => {
+    if (error !== ctx?.req.socket.errored) onFault(error);
+  };
+  (provider as unknown as EventEmitter).on('error', onError);
   const routes: (app: FastifyInstance) => Promise<void> = createOauthRoutes({
     provider,
     exchanges,

@@ -1,10 +1,16 @@
 // Mutated forms and bodies: the site answers every request, and never with an internal error (300; more by FORMS).
+import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
+import { connect } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { pino } from 'pino';
 import t from 'tap';
 import { openKeyStore } from '../../../api/access/key-store.ts';
 import { findFreePort } from '../../../infra/dev/engines/ports.ts';
 import { createRandom } from '../../../infra/dev/simulator/random.ts';
 import { market, testApp } from '../../support/apps/live-fixture.ts';
 import { ACCOUNT_URL, type Browser, hiddenFields, signUp, startSite } from '../../support/apps/site-fixture.ts';
+import { sendAhead } from '../../support/services/send-ahead.ts';
 import { sendThenRead } from '../../support/services/send-then-read.ts';
 
 const COUNT = Number(process.env['FORMS'] ?? 300);
@@ -198,4 +204,42 @@ t.test('a client that sends all of a form that is too large before it reads is a
   const head = ['POST /sign-in HTTP/1.1', 'Host: a', 'Content-Type: application/x-www-form-urlencoded'];
   const answers = await sendThenRead({ port: Number(port), head, mebibytes: 24, next: '/sign-in' });
   t.match(answers, /^HTTP\/1\.1 413 .*HTTP\/1\.1 200 /s);
+});
+
+t.test('paths that cannot be decoded count among the requests that a client sends ahead (D-910)', async (t) => {
+  const { app } = await startSite(t);
+  const { port } = new URL(await app.listen({ host: '127.0.0.1', port: 0 }));
+  const asked = { port: Number(port), host: 'a', path: '/%zz' };
+  const answers = await sendAhead({ ...asked, count: 20 });
+  t.equal(answers.split('HTTP/1.1 404 ').length - 1, 20);
+  t.equal(await sendAhead({ ...asked, count: 102 }), '', 'more than a hundred end the connection');
+});
+
+t.test('a client that leaves writes no line into the log', async (t) => {
+  const lines: string[] = [];
+  const { app } = await startSite(t, { log: pino({}, { write: (line) => void lines.push(line) }) });
+  const { port } = new URL(await app.listen({ host: '127.0.0.1', port: 0 }));
+  const leave = async (sent: string): Promise<void> => {
+    const client = connect(Number(port), '127.0.0.1', () => client.write(sent));
+    client.on('error', () => undefined);
+    const [{ socket }] = (await once(app.server, 'request')) as [IncomingMessage];
+    client.resetAndDestroy();
+    // Not `once`, which rejects when the connection was reset.
+    await new Promise<void>((resolve) => void socket.once('close', () => resolve()));
+    await nextTurn();
+  };
+  const head = 'POST /sign-in HTTP/1.1\r\nHost: a\r\nContent-Type: application/x-www-form-urlencoded\r\n';
+  await leave(`${head}Content-Length: 9\r\n\r\nemail`);
+  await leave(
+    `${head.replace('/sign-in', '/oauth/token')}Content-Length: 38\r\n\r\ngrant_type=authorization_code&code=1234`,
+  );
+  // A connection that was reset, but whose end is still to be read, has no address.
+  app.server.prependOnceListener('request', ({ socket }) => {
+    Object.defineProperty(socket, 'remoteAddress', { get: () => undefined });
+  });
+  await leave('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+  t.same(
+    lines.filter((line) => !line.includes('Server listening')),
+    [],
+  );
 });
