@@ -5,7 +5,7 @@ import { describeError } from '../../schemas/thrown.ts';
 import { addDays, type Day, findDayStart, isDay, toDayAt } from './day.ts';
 import type { Ledger } from './ledger.ts';
 import { runDue, runStep } from './runner.ts';
-import { findLatestDue, MOST_DAYS, type StepState, type StepRun } from './schedule.ts';
+import { findLatestDue, MOST_DAYS, type StepRun, type StepState } from './schedule.ts';
 import type { NightlyContext, Step } from './step.ts';
 
 const OPTIONS = {
