@@ -154,7 +154,7 @@ const explain = (
   const findReason = (period: number): number => {
     const end = period * length;
     if (column.hasDifferentUnits(period)) return UNIT_UNKNOWN_AT;
-    const isBefore = spec.kind === 'candles' ? end - length < first_seen_at : end <= first_seen_at;
+    const isBefore = spec.kind === 'candles' ? end - length < first_seen_at : end < first_seen_at;
     return isBefore ? INSUFFICIENT_AT : GAP_AT;
   };
   let reasons: Uint8Array | null = null;

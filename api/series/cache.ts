@@ -9,7 +9,15 @@ import type { HistoryReader } from '../history/store.ts';
 import type { Selected } from '../live/listing-book.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import { Column } from './column.ts';
-import { type ColumnSpec, findLength, isQuantitySpec, toGroupId, toPeriod, toSpecId } from './column-spec.ts';
+import {
+  type ColumnSpec,
+  findLength,
+  isQuantitySpec,
+  toGroupId,
+  toPeriod,
+  toSpecId,
+  toWindowPeriod,
+} from './column-spec.ts';
 import { canBeElement, fillFromMemory, fillFromStore, putRow, type Reach, type Target, toSpan } from './load.ts';
 
 /** A requested column and the number of its newest elements. */
@@ -26,8 +34,11 @@ const toKey = ({ venue, venueSymbol }: Selected['listing'], id: string): string 
 
 /** The first period anything can be stored of, by the listing's life and the floor of retention. */
 const findFirstStored = ({ version }: Selected, spec: ColumnSpec, now: Micros): number => {
-  const kept = RETENTION_DAYS[spec.kind === 'candles' ? 'candles' : 'readings'] * MICROS_PER_DAY;
-  return toPeriod(Math.max(version.first_seen_at, now - kept - MICROS_PER_DAY), findLength(spec)) + 1;
+  const isCandles = spec.kind === 'candles';
+  const kept = RETENTION_DAYS[isCandles ? 'candles' : 'readings'] * MICROS_PER_DAY;
+  const from = Math.max(version.first_seen_at, now - kept - MICROS_PER_DAY);
+  // A minute begins with its open time, a sampling window ends with its end (H-06).
+  return isCandles ? toPeriod(from, findLength(spec)) + 1 : toWindowPeriod(from, findLength(spec));
 };
 
 type Missing = { readonly listing: Selected; readonly spec: ColumnSpec; readonly id: string; readonly first: number };

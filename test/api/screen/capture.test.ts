@@ -8,8 +8,10 @@ import { Column, NOTHING_RECEIVED, type PeriodValue } from '../../../api/series/
 import { type ColumnSpec, findLength, isQuantitySpec, toSpecId } from '../../../api/series/column-spec.ts';
 import type { Policy } from '../../../schemas/freshness.ts';
 import type { Micros, QuantityUnit } from '../../../schemas/records.ts';
+import { RETENTION_DAYS } from '../../../schemas/tables.ts';
 import type { CapabilityVersion, ListingVersion } from '../../../schemas/topics.ts';
 import type { UnitsMode } from '../../../schemas/units.ts';
+import { SEALS_AFTER } from '../../../schemas/windows.ts';
 import { listing, listingValues, micros, NOW } from '../../support/apps/live-fixture.ts';
 import { HOUR, MINUTE, withCandles } from '../../support/screen/market.ts';
 
@@ -40,20 +42,21 @@ type Market = {
   readonly stateLag?: boolean;
   readonly watermark?: Micros;
   readonly cameBy?: Micros;
+  readonly now?: Micros;
 };
 
 const BTC = listing('okx', listingValues({ quantity_unit: 'contracts' }));
 
 const captured = (spec: ColumnSpec, elements: readonly Element[], market: Market = {}) => {
   const { versions = [BTC], capabilities = [withCandles('okx')], units = 'published' } = market;
-  const { stateLag = false, watermark = null, cameBy = Number.POSITIVE_INFINITY } = market;
+  const { stateLag = false, watermark = null, cameBy = Number.POSITIVE_INFINITY, now = NOW } = market;
   const version = versions.at(-1) ?? BTC;
   const column = findColumn(spec, elements);
   const selected = {
     listing: { venue: 'okx', venueSymbol: 'BTCUSDT', versions: [...versions], readings: new NewestReadings() },
     version,
   };
-  const options = { at: NOON, now: NOW, watermark, cameBy, columns: { columnOf: () => column } };
+  const options = { at: NOON, now, watermark, cameBy, columns: { columnOf: () => column } };
   const needs = [{ spec, bars: elements.length }];
   const windows = capture(selected, needs, { ...options, capabilities, stateLag, units });
   return windows.get(toSpecId(spec));
@@ -88,8 +91,26 @@ t.test(
     // A reading may come at any moment of its period.
     const late = { versions: [seen(NOON - 3 * HOUR + 1)] };
     t.same(worths(captured(OI, none, late)), [before, before, 'gap', 'gap', 'gap']);
+    // Of the windows that H-06 closes at their end, the one that ends at the first sight has that instant.
+    const atEnd = { versions: [seen(NOON - 3 * HOUR)] };
+    t.same(worths(captured(OI, none, atEnd)), [before, 'gap', 'gap', 'gap', 'gap']);
   },
 );
+
+t.test('an element before the retention floor is not retained, whatever is stored of it (DQL-27, H-07)', async (t) => {
+  const midnight = micros('2026-01-15T00:00:00.000Z');
+  const stored = Array.from({ length: 5 }, () => ({}));
+  const gone = 'not_retained';
+  for (const [spec, ends] of [
+    [{ ...CLOSE, timeframe: '4h' }, [gone, gone, 1, 1, 1]],
+    [{ ...OI, timeframe: '4h' }, [gone, 1, 1, 1, 1]],
+  ] as const) {
+    const kept = RETENTION_DAYS[spec.kind === 'candles' ? 'candles' : 'readings'] * 24 * HOUR;
+    t.same(worths(captured(spec, stored, { now: midnight + kept - 1 })), [1, 1, 1, 1, 1]);
+    for (const now of [midnight + kept, midnight + kept + 24 * HOUR - 1])
+      t.same(worths(captured(spec, stored, { now })), ends, `${spec.kind} at ${now}`);
+  }
+});
 
 t.test('a candle counts once it has come and none before it may still come (DQL-26)', async (t) => {
   const minutes: ColumnSpec = { ...CLOSE, timeframe: '1m' };
@@ -102,6 +123,19 @@ t.test('a candle counts once it has come and none before it may still come (DQL-
   t.equal(endOf([{}, null, {}], live), -2, 'the one in between may still come');
   t.equal(endOf([null, {}, {}], live), 0, 'a sealed one may not');
   t.equal(endOf([{}, null, {}], { watermark: NOON + 50_000_000 }), 0, 'nor this one any more');
+  const readings: ColumnSpec = { ...OI, timeframe: '1m' };
+  for (const [watermark, end] of [
+    [NOON, NOON],
+    [NOON - 1, NOON - MINUTE],
+  ] as const)
+    t.equal(
+      (captured(readings, [{}, {}], { watermark }) as CapturedColumn).end,
+      end,
+      'a reading, once its window ended',
+    );
+  const sealed = NOON - MINUTE + SEALS_AFTER;
+  t.equal(endOf([{}, null, {}], { watermark: sealed - 1 }), -2);
+  t.equal(endOf([{}, null, {}], { watermark: sealed }), 0);
   const rule = { ...live, cameBy: NOON + 10_000_000 };
   const later: Element = { recorded: NOON + 10_000_001 };
   t.equal(endOf([{}, {}, {}], rule), 0, 'a rule counts what had come by its instant');
@@ -165,6 +199,15 @@ t.test('a candle whose minutes count in different units is no gap (L-07, H-13)',
   const early = { versions: [seen(NOON - HOUR / 2)] };
   t.same(worths(captured(VOLUME, [null, differ], early)), ['insufficient_history', 'unit_unknown'], 'it is there');
   t.same(worths(captured(CLOSE, [differ, {}])), ['gap', 1], 'a price has no unit');
+});
+
+t.test('a member that is computed of one the listing never has is not published (DQL-33c)', async (t) => {
+  const basis: ColumnSpec = { kind: 'layer', layer: 'mark', member: 'basis', timeframe: '1h' };
+  t.same(worths(captured(basis, [{}])), [1]);
+  for (const name of ['mark', 'index', 'basis']) {
+    const versions = [listing('okx', listingValues({ not_published: [name] }))];
+    t.match(captured(basis, [{}], { versions }), { status: 'not_published', reason: 'venue_capability' }, name);
+  }
 });
 
 t.test('a listing that changes its unit separates the elements before from those after', async (t) => {

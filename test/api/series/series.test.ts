@@ -5,7 +5,7 @@ import { openSeriesCache } from '../../../api/series/cache.ts';
 import { listDocumentedQueries } from '../../../infra/dev/tools/documented-queries.ts';
 import { formatInstant } from '../../../schemas/instants.ts';
 import type { Micros } from '../../../schemas/records.ts';
-import type { Row } from '../../../schemas/topics.ts';
+import type { ListingVersion, Row } from '../../../schemas/topics.ts';
 import {
   Feed,
   LISTED,
@@ -70,10 +70,10 @@ await write([
   funding(NOON - 20 * MINUTE, '0.0005'),
 ]);
 
-const newFeed = (): Feed => {
+const newFeed = (btc: Partial<ListingVersion> = {}): Feed => {
   const feed = new Feed(['binance']);
   feed.venue('binance', withCandles('binance'));
-  feed.list(listing('binance', listingValues()));
+  feed.list({ ...listing('binance', listingValues()), ...btc });
   feed.list(listing('binance', listingValues({ instrument: 'ETH-PERP', venue_symbol: 'ETHUSDT', base: 'ETH' })));
   for (const symbol of ['BTCUSDT', 'ETHUSDT']) {
     feed.read('binance', symbol, reading());
@@ -150,6 +150,27 @@ t.test('functions read the stored candles up to the newest sealed one', async (t
   t.same((await shown(ask, 'crossover(close, 109.5, 1h)')).map(worth), [true, true]);
   t.same((await shown(ask, 'mark_volume', 'timeframe 1h')).map(worth), ['venue_capability', 'venue_capability']);
   t.same((await shown(ask, 'mark_close', 'timeframe 1h')).map(worth), ['gap', 'gap']);
+});
+
+t.test('the first period of a listing is the one whose window has its first sight (DQL-27, H-06)', async (t) => {
+  for (const [firstSeen, third] of [
+    [NOON - 2 * HOUR, 0.0003],
+    [NOON - 2 * HOUR + 1, 'insufficient_history'],
+  ] as const) {
+    const feed = newFeed({ first_seen_at: firstSeen });
+    feed.watermark('binance', LATER - 1_000_000);
+    feed.memory.applyHistoryWatermark('binance', 0, LATER);
+    const ask = await screener(feed, store, () => LATER);
+    for (const moment of ['', ` as of ${formatInstant(LATER - 1)}`])
+      for (const [ago, expected] of [
+        [1, 0.0004],
+        [2, third],
+        [3, 'insufficient_history'],
+      ] as const) {
+        const [btc] = await shown(ask, `prev(funding, ${ago}, 1h)${moment}`);
+        t.equal(btc && worth(btc), expected, `${ago} periods before noon${moment}, seen at ${firstSeen}`);
+      }
+  }
 });
 
 t.test('a count is a number in both formats, also as an aggregate and in its parts (N-06)', async (t) => {
