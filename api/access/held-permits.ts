@@ -141,11 +141,11 @@ export const findDenial = ({ refused }: Held, nowMs: number): Denial | null =>
 export const toRefusal = ({ limit, untilMs }: Denial, limits: Limits, nowMs: number): Refusal =>
   limit === 'requests_per_day'
     ? { limit, figure: limits.requests_per_day, retryAfterS: computeSecondsToMidnight(nowMs) }
-    : { limit, figure: limits.requests_per_second, retryAfterS: Math.max(1, Math.ceil((untilMs - nowMs) / 1_000)) };
+    : { limit, figure: limits.requests_per_second, retryAfterS: Math.ceil((untilMs - nowMs) / 1_000) };
 
 /** Seconds to the next UTC midnight, at least 1. */
 export const computeSecondsToMidnight = (nowMs: number): number =>
-  Math.max(1, Math.ceil((MS_PER_DAY - (nowMs % MS_PER_DAY)) / 1_000));
+  Math.ceil((MS_PER_DAY - (nowMs % MS_PER_DAY)) / 1_000);
 
 /** Adds granted permits, or records the reason why there are none. */
 export const receiveGrant = (held: Held, grant: Grant, nowMs: number): void => {

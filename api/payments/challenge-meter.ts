@@ -20,7 +20,7 @@ export class ChallengeMeter {
       this.#sources.set(source, count);
       if (this.#sources.size > MOST_SOURCES) this.#forgetOldest();
     }
-    if (count.used >= CHALLENGES_PER_MINUTE) return Math.max(1, Math.ceil(60 - (nowMs % 60_000) / 1_000));
+    if (count.used >= CHALLENGES_PER_MINUTE) return Math.ceil(60 - (nowMs % 60_000) / 1_000);
     count.used += 1;
     return null;
   }

@@ -21,7 +21,7 @@ export class AddressMeter {
     // Of more at once than there may be, all but the newest have to leave first.
     const last = held[held.length - this.#most];
     if (last === undefined) return null;
-    return Math.max(1, Math.ceil((last + this.#windowMs - nowMs) / 1_000));
+    return Math.ceil((last + this.#windowMs - nowMs) / 1_000);
   }
 
   note(address: string, nowMs: number): void {

@@ -1,6 +1,7 @@
 // The order of checks of E-01: every endpoint with every credential and body, keys, limits, the challenge.
 import { gzipSync } from 'node:zlib';
 import t from 'tap';
+import { computeSecondsToMidnight } from '../../../api/access/held-permits.ts';
 import { openKeyStore } from '../../../api/access/key-store.ts';
 import { isKey, makeKey, shortenKey } from '../../../api/access/keys.ts';
 import { Meter } from '../../../api/access/meter.ts';
@@ -185,10 +186,32 @@ t.test('without a receiver nothing is offered', async (t) => {
   t.match(answer.json(), { accepts: [], errors: [{ hint: 'Send a key.' }] });
 });
 
+t.test('the seconds to midnight are whole, and at least 1 (AC-03)', async (t) => {
+  const dayMs = 86_400_000;
+  for (const [ms, seconds] of [
+    [0, 86_400],
+    [1, 86_400],
+    [1_000, 86_399],
+    [dayMs - 1_001, 2],
+    [dayMs - 1_000, 1],
+    [dayMs - 1, 1],
+    [dayMs, 86_400],
+  ] as const)
+    t.equal(computeSecondsToMidnight(ms), seconds, `after ${ms} ms`);
+});
+
 t.test('challenges are limited by source address, IPv6 by its /64 (P-05)', async (t) => {
   const meter = new ChallengeMeter();
   for (let i = 0; i < CHALLENGES_PER_MINUTE; i++) t.equal(meter.admit(`2001:db8::${i.toString(16)}`, 0), null);
-  t.equal(meter.admit('2001:db8:0:0:ffff::1', 15_000), 45);
+  for (const [ms, seconds] of [
+    [0, 60],
+    [1, 60],
+    [15_000, 45],
+    [59_000, 1],
+    [59_001, 1],
+    [59_999, 1],
+  ] as const)
+    t.equal(meter.admit('2001:db8:0:0:ffff::1', ms), seconds, `after ${ms} ms`);
   t.equal(meter.admit('2001:db8:0:1::1', 0), null, 'another /64');
   t.equal(meter.admit('2001:db8::1', 60_000), null, 'the next minute');
   const { app } = await testApp(market());
