@@ -125,7 +125,7 @@ const findPlace = (sorted: Float64Array, n: number, value: number): number =>
 /** Keeps the window sorted while it moves: sorting each window would exceed the time budget of a screen. Absent elements are not included. */
 const slidePercentile: Slide = (values, window, given) => {
   const out = new Float64Array(given.count);
-  const sorted = new Float64Array(window + 1);
+  const sorted = new Float64Array(window);
   let held = 0;
   const insert = (value: number): void => {
     if (Number.isNaN(value)) return;

@@ -89,7 +89,7 @@ const makeStatement = (
   table: string,
 ) => {
   const length = findLength(group);
-  const columns = members.filter((member) => member !== 'present').map(toColumnName);
+  const columns = members.map(toColumnName);
   const nullReasons = members.includes('volume') ? 'null_reasons' : 'NULL null_reasons';
   const from = formatInstantMicros((reach.first - 1) * length);
   const to = formatInstantMicros(reach.last * length);
@@ -131,8 +131,7 @@ const listMembers = (byListing: Targets): string[] => [
 ];
 
 const fillChunk = async (reader: HistoryReader, { spec, reach, byListing }: Chunk): Promise<void> => {
-  const members = listMembers(byListing);
-  const stored = members.filter((member) => member !== 'present');
+  const members = listMembers(byListing).filter((member) => member !== 'present');
   const listings = [...byListing.keys()];
   const query = makeStatement(spec, { members, listings, reach }, reader.table(findTable(spec)));
   for (const line of await reader.query(query)) {
@@ -142,7 +141,7 @@ const fillChunk = async (reader: HistoryReader, { spec, reach, byListing }: Chun
     const stamps = { received, recorded: toNumber(recordedAt) };
     for (const target of byListing.get(listing ?? '') ?? []) {
       const { member } = target.spec;
-      const value = member === 'present' ? 1 : toNumber(cells[stored.indexOf(member)]);
+      const value = member === 'present' ? 1 : toNumber(cells[members.indexOf(member)]);
       const isPresent = status === 'present';
       target.column.put(Number(period), {
         ...stamps,
