@@ -5,11 +5,13 @@ import { listPossibleVenues } from '../../../api/operations/listing-input.ts';
 import { findDirectory } from '../../../api/selection/directory.ts';
 import { selectListings } from '../../../api/selection/resolve.ts';
 import type { Micros } from '../../../schemas/records.ts';
+import { SEALS_AFTER } from '../../../schemas/windows.ts';
 import { Feed, LISTED, listing, listingValues, NOW } from '../../support/apps/live-fixture.ts';
 
 const SECOND: Micros = 1_000_000;
 const DAY = 86_400 * SECOND;
 const BEFORE = LISTED - DAY;
+const ASKED = NOW - 200 * SECOND;
 
 const list = (feed: Feed, venue: string, writtenAt: Micros): void =>
   feed.list({ ...listing(venue, listingValues(), { writtenAt }), first_seen_at: writtenAt });
@@ -78,12 +80,12 @@ t.test('an answer settles when versions and rows of all venues are known up to i
       copy.watermark(of, live);
     }
     const asked = { live: copy.memory, evaluatedAt: NOW };
-    return isSettled(NOW - 200 * SECOND, asked, listPossibleVenues({}, copy.memory));
+    return isSettled(ASKED, asked, listPossibleVenues({}, copy.memory));
   };
   for (const venue of ['binance', 'okx'] as const)
     for (const what of ['live', 'store'] as const) {
-      t.ok(isKnown(venue, what, NOW - 99 * SECOND), `${what} of ${venue}`);
-      t.notOk(isKnown(venue, what, NOW - 101 * SECOND), `${what} of ${venue} is behind`);
+      t.ok(isKnown(venue, what, ASKED + SEALS_AFTER), `${what} of ${venue}`);
+      t.notOk(isKnown(venue, what, ASKED + SEALS_AFTER - 1), `${what} of ${venue} is behind`);
     }
 });
 

@@ -48,6 +48,8 @@ t.test('a round covers everything up to its offset', (t) => {
   memory.applyRound('okx', 0, round(50, NOW - 60_000_000));
   t.equal(memory.watermark('okx'), NOW - 60_000_000);
   t.ok(memory.isBehind('okx', NOW));
+  t.notOk(memory.isBehind('okx', NOW - 55_000_000), 'by five seconds: not by more (L-07)');
+  t.ok(memory.isBehind('okx', NOW - 54_999_999));
   const entry = { recorded_at: NOW, kind: 'reading', symbol: 'BTCUSDT' } as const;
   memory.applyLive('okx', 0, toBytes({ ...entry, offset: 50, index: 9, reading: markReading('0') }));
   t.equal(readMark(memory), '7');

@@ -111,7 +111,49 @@ t.test('parse answers every fault of a query, ordered, with place, nearest name 
     { code: 'DQL_SCOPE', position: { line: 2, column: 29, offset: 88, length: 4 } },
   ]);
   t.equal(json.errors.length, 4);
+  const turned = await parse({ query: 'order by fundin where base = BTCC select emaa(close, 2, 1h) timeframe 7m' });
+  t.same(
+    turned.json.errors.map(({ code, position }) => [position?.offset, code]),
+    [
+      [9, 'DQL_UNKNOWN_FIELD'],
+      [29, 'DQL_UNKNOWN_ASSET'],
+      [41, 'DQL_UNKNOWN_FUNCTION'],
+      [70, 'DQL_TIMEFRAME_UNSUPPORTED'],
+    ],
+    'by position, whatever order the clauses have (E-05)',
+  );
+  const many = await parse({ query: Array.from({ length: 21 }, (_, i) => `nope${i} > 1`).join(' or ') });
+  t.equal(many.json.errors.length, 20);
 });
+
+t.test(
+  'a list of its greatest length and an exponent of 400 are lawful, one more is not (DQL-34c, DQL-34d)',
+  async (t) => {
+    const field = { type: 'field', name: 'mark' };
+    const one = { type: 'number', value: 1 };
+    const count = (of: unknown, length: number) => Array.from({ length }, () => of);
+    const isOne = (length: number) => ({ type: 'in', left: field, values: count(one, length) });
+    const lists: readonly [number, (length: number) => Record<string, unknown>][] = [
+      [LIMITS.in_list, (length) => ({ where: { venue: count('binance', length) } })],
+      [LIMITS.in_list, (length) => ({ condition: { type: 'any', where: isOne(length) } })],
+      [LIMITS.select, (length) => ({ select: count(field, length) })],
+      [LIMITS.order_by, (length) => ({ order_by: count({ expr: { type: 'field', name: 'base' } }, length) })],
+    ];
+    for (const [most, make] of lists)
+      for (const [length, status] of [
+        [most, 200],
+        [most + 1, 400],
+      ] as const)
+        t.equal((await parse({ query: { dql: '1', ...make(length) } })).status, status, JSON.stringify(make(length)));
+    for (const [exponent, status] of [
+      ['400', 200],
+      ['-400', 200],
+      ['401', 400],
+      ['-401', 400],
+    ] as const)
+      t.equal((await parse({ query: `any(venues where mark > 1e${exponent})` })).status, status, exponent);
+  },
+);
 
 t.test('parse refuses bodies of another shape and other versions of the language', async (t) => {
   const faults = async (payload: unknown) => {

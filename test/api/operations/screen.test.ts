@@ -140,6 +140,13 @@ t.test('an unknown result is returned when requested, with its causes', async (t
     age_ms: 400_000,
   });
   t.equal((await ask({ query, freshness: { funding: '600s' } })).instruments[0]?.result, 'true');
+  const silent = 'any(venues where last > 1 or bid > 1 or ask > 1) where base = BTC';
+  const [mute] = (await ask({ query: silent, include_unknown: true })).instruments;
+  t.same(
+    mute?.because?.map(({ expr, venue }) => `${venue} ${expr}`),
+    ['binance last', 'binance bid', 'binance ask', 'okx last', 'okx bid'],
+    'of six causes the first five (SC-07)',
+  );
   const bounded = 'max(venues, funding) > 1 where base = BTC';
   const [open] = (await ask({ query: bounded, include_unknown: true })).instruments;
   t.match(open?.values['max(venues, funding)'], {
@@ -415,6 +422,9 @@ t.test('quantities are added up in one unit only, and mixed quotes are named', a
     .instruments;
   t.match(quote?.values['sum(venues, turnover_24h)'], { value: '22.5', unit: 'quote', quotes: ['USDC', 'USDT'] });
   t.equal(quote?.venues[0]?.values.turnover_24h?.value, '7.5');
+  const alone = 'sum(venues where venue = binance, turnover_24h)';
+  const [one] = (await ask({ query: `${alone} > 0 where base = BTC` })).instruments;
+  t.same(Object.keys(one?.values[alone] ?? {}), ['value', 'unit', 'status', 'fn', 'from'], 'one quote is not named');
 });
 
 t.test('a query may be text or object, and the selection is in one place', async (t) => {

@@ -93,6 +93,22 @@ t.test('reads present fields, durations and ages', async (t) => {
   t.same(read(feed, 'status(funding)'), [text('present'), text('present')]);
 });
 
+t.test('time to funding counts whole milliseconds, and ends at the instant of the settlement (L-02)', async (t) => {
+  for (const [after, left] of [
+    [1_999, 1],
+    [1_000, 1],
+    [999, 0],
+    [1, 0],
+    [0, null],
+    [-1, null],
+  ] as const) {
+    const feed = market();
+    feed.read('binance', 'BTCUSDT', { ...reading(), instants: { next_funding_at: NOW + after } });
+    const expected = left === null ? { value: null, reason: 'no_value' } : { value: left, status: 'present' };
+    t.match(show(feed, 'time_to_funding')[0], expected, `${after} microseconds before`);
+  }
+});
+
 t.test('an unknown has its status and reason', async (t) => {
   const feed = market();
   feed.read('binance', 'BTCUSDT', reading({ rev: 2, values: {}, null_reasons: { funding: 'venue_capability' } }));
@@ -297,7 +313,7 @@ t.test('a count was received with the newest candle among its periods (DQL-29)',
   const silent = Number.NEGATIVE_INFINITY;
   const none = Number.NaN;
   const minutes = { kind: 'candles', priceType: 'trade', member: 'present', timeframe: '1m' } as const;
-  const [first, second] = [NOW - 4_000_000, NOW - 3_000_000];
+  const [first, second, ahead] = [NOW - 4_000_400, NOW - 3_000_400, NOW + 400];
   for (const [received, count, expected, gaps] of [
     [[first, second], 2, second, 0],
     [[first, none], 2, first, 1],
@@ -305,6 +321,7 @@ t.test('a count was received with the newest candle among its periods (DQL-29)',
     [[first, second, none, none], 3, second, 2],
     [[first, second, none, none], 2, null, 2],
     [[first, silent, none], 3, null, 1],
+    [[first, ahead], 2, ahead, 0],
   ] as const) {
     const elements = {
       values: Float64Array.from(received, (instant) => (Number.isNaN(instant) ? none : 1)),
@@ -319,7 +336,7 @@ t.test('a count was received with the newest candle among its periods (DQL-29)',
       {
         value: gaps,
         received_at: expected === null ? null : formatInstant(expected),
-        age_ms: expected === null ? null : (NOW - expected) / 1_000,
+        age_ms: expected === null ? null : Math.floor((NOW - expected) / 1_000),
       },
       `${count} of ${received}`,
     );

@@ -1,9 +1,10 @@
 // Unknown codes of a selection: the first twenty are told, and only those cost a search for what was meant (S-04, E-05).
 import t from 'tap';
 import { readSelectionText } from '../../../api/language/where-text.ts';
-import type { Directory } from '../../../api/selection/directory.ts';
+import { type Directory, findDirectory } from '../../../api/selection/directory.ts';
 import { resolveNames } from '../../../api/selection/resolve.ts';
 import { ServiceError } from '../../../schemas/errors.ts';
+import { Feed, listing, listingValues } from '../../support/apps/live-fixture.ts';
 
 /** Counts the names that are looked up in it. */
 class CountedMap extends Map<string, string> {
@@ -58,4 +59,15 @@ t.test('known codes have the spelling of the catalogue', async (t) => {
   const { selection } = readSelectionText('venue = BINANCE and base = btc');
   const names = resolveNames(selection, directory);
   t.same([names.venue?.[0]?.code, names.base?.[0]?.code, names.quote], ['binance', 'BTC', undefined]);
+});
+
+t.test('listings are in the order of venue and symbol by bytes, however they came (N-09)', async (t) => {
+  const inOrder = ['1000PEPEUSDT', 'BTCUSDC', 'BTCUSDT', 'ETHUSDT', 'btcusdt', '\uff61USDT', '\u{1f600}USDT'];
+  const feed = new Feed(['okx', 'binance']);
+  for (const venue of ['okx', 'binance'])
+    for (const venue_symbol of inOrder.toReversed()) feed.list(listing(venue, listingValues({ venue_symbol })));
+  t.same(
+    findDirectory(feed.memory).listings.map(({ venue, venueSymbol }) => [venue, venueSymbol]),
+    ['binance', 'okx'].flatMap((venue) => inOrder.map((symbol) => [venue, symbol])),
+  );
 });
