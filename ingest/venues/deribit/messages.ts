@@ -204,9 +204,13 @@ const mapBook = (channel: string, data: Fields, source: Source): readonly Mapped
 };
 
 /** Before 2021 there was no `type`; a snapshot was a message without a previous change. */
+const toOldType = (previous: unknown): 'snapshot' | 'change' => (isAbsent(previous) ? 'snapshot' : 'change');
+
 const toChain = (data: Fields, symbol: string, last: bigint): BookChain => {
-  const isSnapshot = data.type === 'snapshot' || (isAbsent(data.type) && isAbsent(data.prev_change_id));
-  if (isSnapshot) return { symbol, kind: 'snapshot', first: null, last, previous: null, full: WHOLE };
+  const type = isAbsent(data.type) ? toOldType(data.prev_change_id) : data.type;
+  if (type !== 'snapshot' && type !== 'change')
+    throw makeBadFrame('type is neither a snapshot nor a change', 'unknown_word');
+  if (type === 'snapshot') return { symbol, kind: 'snapshot', first: null, last, previous: null, full: WHOLE };
   return { symbol, kind: 'update', first: null, last, previous: readSequence(data.prev_change_id, 'prev_change_id') };
 };
 
@@ -249,10 +253,9 @@ export const readChain = (text: string): Chain | null => {
   const last = /"change_id":(\d{1,40})/.exec(text)?.[1];
   if (symbol === undefined || last === undefined || !isPerpetual(symbol)) return null;
   const previous = /"prev_change_id":(\d{1,40})/.exec(text)?.[1];
-  const type = /"type":"(\w+)"/.exec(text)?.[1];
-  if (type === 'snapshot' || (type === undefined && previous === undefined))
-    return { ...makeSnapshotChain(symbol, BigInt(last)), full: WHOLE };
-  return previous === undefined
+  const type = /"type":"(\w+)"/.exec(text)?.[1] ?? toOldType(previous);
+  if (type === 'snapshot') return { ...makeSnapshotChain(symbol, BigInt(last)), full: WHOLE };
+  return type !== 'change' || previous === undefined
     ? null
     : { symbol, kind: 'update', first: null, last: BigInt(last), previous: BigInt(previous) };
 };

@@ -37,7 +37,7 @@ import {
   readText,
 } from '../shared/wire.ts';
 import { readAnswer } from './listings.ts';
-import { isChained, isSwap, readDepth, splitChannel, toChain, toMarket } from './symbols.ts';
+import { isChained, isSwap, readDepth, splitChannel, toBookKind, toChain, toMarket } from './symbols.ts';
 
 /** Context of an element: its channel's contract (null: the element has its own), and the message's send time. */
 type Source = {
@@ -208,17 +208,16 @@ const mapDepth =
     if (subject === null) return [];
     const version = readSequenceOrNull(element.version, 'version');
     const sequence = version === null ? null : String(version);
-    const isUpdate = element.event === 'update';
+    const kind = isAbsent(element.event) ? 'snapshot' : toBookKind(element.event);
+    if (kind === null) throw makeBadFrame('event is neither a snapshot nor an update', 'unknown_word');
     const bids = readLevelsOrNone(element.bids, 'bids');
     const asks = readLevelsOrNone(element.asks, 'asks');
-    const values = isUpdate
-      ? { kind: 'update' as const, bids, asks, sequence }
-      : { kind: 'snapshot' as const, ...sortSides(bids, asks), sequence };
+    const values = kind === 'update' ? { kind, bids, asks, sequence } : { kind, ...sortSides(bids, asks), sequence };
     const mapped = toMapped(subject, 'book', values);
     if (!source.isFrame || !isChained(topic)) return [mapped];
-    const chain = toChain(subject.symbol, values.kind, version);
+    const chain = toChain(subject.symbol, kind, version);
     const depth = readDepth(topic) ?? 0;
-    const reach = isUpdate ? { depth } : { full: toFullSides({ bids, asks }, depth) };
+    const reach = kind === 'update' ? { depth } : { full: toFullSides({ bids, asks }, depth) };
     return [{ ...mapped, chain: { ...chain, ...reach }, channel: topic }];
   };
 

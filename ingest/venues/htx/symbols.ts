@@ -36,6 +36,10 @@ export const readDepth = (topic: string): number | null => {
 /** The best 20 of `step6` are not part of the book's chain. */
 export const isChained = (topic: string): boolean => topic !== 'depth.step6';
 
+/** What the `event` of a message of the book makes of it; null for an unknown word. One without `event` is whole. */
+export const toBookKind = (event: unknown): 'snapshot' | 'update' | null =>
+  event === 'snapshot' || event === 'update' ? event : null;
+
 /** `high_freq` numbers its messages consecutively. The version of `step0` is a second, and needs none: it is whole each time. */
 export const toChain = (symbol: string, kind: 'snapshot' | 'update', version: bigint | null): Chain => ({
   symbol,
@@ -53,7 +57,9 @@ export const readChain = (text: string): Chain | null => {
     return null;
   if (!text.includes('"tick"') || text.includes('"status"')) return null;
   const version = /"version":(\d{1,40})\b/.exec(text)?.[1];
-  const kind = text.includes('"event":"update"') ? 'update' : 'snapshot';
+  const event = /"event":(?!null|"")"?(\w*)/.exec(text)?.[1];
+  const kind = event === undefined ? 'snapshot' : toBookKind(event);
+  if (kind === null) return null;
   return toChain(named.symbol, kind, version === undefined ? null : BigInt(version));
 };
 

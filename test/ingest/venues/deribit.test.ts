@@ -361,6 +361,7 @@ t.test('what cannot be read is refused with its code', (t) => {
       'VENUE_BAD_FRAME',
     ],
     ['an unknown change', change(['moved', 1, 1]), 'VENUE_BAD_FRAME'],
+    ['an unknown type', notify('book.BTC-PERPETUAL.100ms', { ...book, type: 'moved', bids: [] }), 'VENUE_BAD_FRAME'],
     ['a price of zero', change(['new', 0, 1]), 'VENUE_BAD_FIGURE'],
     ['a negative amount', change(['new', 1, -1]), 'VENUE_BAD_FIGURE'],
     [
@@ -400,6 +401,18 @@ const change = (change_id: number, prev_change_id: number): Chain =>
       }),
     ),
   ) as Chain;
+
+t.test('a book of an unknown type has no chain', (t) => {
+  const book = { timestamp: 1, instrument_name: 'BTC-PERPETUAL', change_id: 5, bids: [], asks: [] };
+  for (const previous of [{}, { prev_change_id: 4 }]) {
+    const text = (type: unknown): string =>
+      JSON.stringify(notify('book.BTC-PERPETUAL.100ms', { type, ...previous, ...book }));
+    t.equal(readChain(text('moved')), null);
+    const kind = readChain(text(undefined))?.kind;
+    t.match(map(frame(text(undefined))), [{ values: { kind } }], 'without a type it tells by the id before it');
+  }
+  t.end();
+});
 
 t.test('a book continues while each change names the one before it, and breaks where one is missing', (t) => {
   const snapshot = { ...change(100, 99), kind: 'snapshot', previous: null } as const;

@@ -618,6 +618,21 @@ t.test('what cannot be read is refused with its code', (t) => {
   t.end();
 });
 
+t.test('a message of the fast book that is neither a snapshot nor an update is refused', (t) => {
+  const tick = { bids: [[1, 2]], asks: [[3, 4]], ts: 4, version: 7 };
+  const text = (event: unknown): string =>
+    JSON.stringify({ ch: 'market.BTC-USDT.depth.size_20.high_freq', ts: 5, tick: { ...tick, event } });
+  for (const event of ['NEW', 'UPDATE', 'an update', 1]) {
+    t.equal(codeOf(frame(text(event))), 'VENUE_BAD_FRAME', `${event}`);
+    t.equal(htx.sequence(text(event)), null, `${event}: no chain`);
+  }
+  for (const event of ['snapshot', '', null, undefined]) {
+    t.match(codeOf(frame(text(event))), /^gave \[\{/, `${event}`);
+    t.match(htx.sequence(text(event)), { kind: 'snapshot' }, `${event}: its chain`);
+  }
+  t.end();
+});
+
 t.test('the fast book continues by ones, a hole is found, whole books need no chain', (t) => {
   const seen: string[] = [];
   let sync: BookSync<null> = makeBookSync();
