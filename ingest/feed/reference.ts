@@ -41,6 +41,8 @@ type Reference = {
 
 /** Minimum interval between a requested round and the one before it. */
 const HURRY_MS = 10_000;
+/** Of listings that cannot be read, in one line of the log. */
+const MOST_NAMED = 20;
 
 /** Runs until stopped. A scope that does not answer does not delay the others. */
 export const followReference = (options: ReferenceOptions): Reference => new ReferenceFollower(options);
@@ -138,7 +140,11 @@ class ReferenceFollower implements Reference {
     const isThere = ({ values: { delisted_at: end } }: ListingRecord): boolean => end === null || end > nowMicros();
     if (isEmptyAnswer(answer) && before.some(isThere))
       log.warn({ scope: answer.scope }, 'an answer without listings, where some were known');
-    if (answer.unreadable !== undefined && answer.unreadable.length > 0)
-      log.warn({ unreadable: answer.unreadable }, 'listings that cannot be read');
+    const { unreadable = [] } = answer;
+    if (unreadable.length > 0)
+      log.warn(
+        { count: unreadable.length, unreadable: unreadable.slice(0, MOST_NAMED) },
+        'listings that cannot be read',
+      );
   }
 }

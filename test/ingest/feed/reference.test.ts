@@ -1,4 +1,5 @@
 // Listings that the collector follows: one whose row cannot be read is followed as it was, one that is absent no longer.
+import { pino } from 'pino';
 import t from 'tap';
 import { followReference } from '../../../ingest/feed/reference.ts';
 import { type RestClient, RestError } from '../../../ingest/feed/rest-client.ts';
@@ -21,22 +22,26 @@ const venue: Venue = {
   },
 };
 
+const makeOptions = (of: Venue, ask: (request: VenueRequest) => Promise<Buffer>) => ({
+  venue: of,
+  endpoints: { rest: 'http://localhost' },
+  rest: { ask } as unknown as RestClient,
+  source: { response: () => undefined } as never,
+  ready: async () => undefined,
+  countStandstills: () => 0,
+  nowMicros: () => 1,
+  random: () => 0.999,
+  log: silentLog,
+});
+
 const follow = (
   of: Venue,
   ask: (request: VenueRequest) => Promise<Buffer>,
   onListings: (symbols: string) => void,
 ): ReturnType<typeof followReference> =>
   followReference({
-    venue: of,
-    endpoints: { rest: 'http://localhost' },
-    rest: { ask } as unknown as RestClient,
-    source: { response: () => undefined } as never,
-    ready: async () => undefined,
-    countStandstills: () => 0,
-    nowMicros: () => 1,
+    ...makeOptions(of, ask),
     onListings: (listings) => onListings(listings.map(({ venue_symbol }) => venue_symbol).join()),
-    random: () => 0.999,
-    log: silentLog,
   });
 
 t.test('a listing is followed until it is absent from an answer that has others, which can all be read', async (t) => {
@@ -100,4 +105,18 @@ t.test('listings that may have changed during a long round are asked for once it
   await new Promise(setImmediate);
   t.same([asked, followed], [2, ['A', 'A,NEW']], 'and no sooner than ten seconds after that one began');
   reference.stop();
+});
+
+t.test('of listings that cannot be read the log names twenty, and how many there are', async (t) => {
+  const rows = ['A', ...Array.from({ length: 5_000 }, (_, i) => `?B${i}`)];
+  const lines: string[] = [];
+  const reference = followReference({
+    ...makeOptions(venue, async () => Buffer.from(JSON.stringify(rows))),
+    onListings: () => undefined,
+    log: pino({}, { write: (line) => void lines.push(line) }),
+  });
+  await waitFor('a line', () => lines.length > 0);
+  reference.stop();
+  const { count, unreadable } = JSON.parse(lines[0] ?? '') as { count: number; unreadable: unknown[] };
+  t.same([count, unreadable.length], [5_000, 20]);
 });
