@@ -18,8 +18,8 @@ export type Publishers = {
 /** A backlog is limited by the broker's answers, one at a time: each request is filled as far as possible. */
 const MAX_RECORDS = 5_000;
 
-/** `md` alone has sixty partitions, each a batch of its own in a request: a request every 5 ms would have batches of one record. */
-const KEPT_LINGER_MS = 100;
+/** `md` alone has sixty partitions, each a batch of its own in a request: the more often a request, the fewer records share a batch. */
+const KEPT_LINGER_MS = 200;
 const LIVE_LINGER_MS = 2;
 
 export const openPublishers = (handle: KafkaHandle): Publishers => {
@@ -37,6 +37,11 @@ export const openPublishers = (handle: KafkaHandle): Publishers => {
 /** Resolves when the brokers have everything that readers may know. */
 export const flushOutputs = async ({ live, kept }: Publishers): Promise<void> => {
   await Promise.all([live.flush(), kept.flush()]);
+};
+
+/** As `flushOutputs`, except that records wait for others of their request: tasks that publish at different times would each send their own. */
+export const settleOutputs = async ({ live, kept }: Publishers): Promise<void> => {
+  await Promise.all([live.settle(), kept.settle()]);
 };
 
 /** The longest wait of a publisher for an acknowledgement; 0 without one. */

@@ -16,7 +16,7 @@ import type { CheckpointPace } from './checkpoint-pace.ts';
 import { readRaw, refuseHole, refuseOther } from './continuity.ts';
 import { encodeOwnerTick } from './owner-tick.ts';
 import { countLosses, type Destination, publishOutputs, publishRound } from './publish-outputs.ts';
-import { flushOutputs, type Publishers } from './publishers.ts';
+import { flushOutputs, type Publishers, settleOutputs } from './publishers.ts';
 import { type Restored, restore } from './restore.ts';
 
 const ROUND_LASTS_MS = 2_000;
@@ -29,6 +29,8 @@ const OWNER_TICK_EVERY_MS = 250;
 const QUIET_AFTER_MS = 1_000;
 /** An idle task publishes its watermark, so that others know its log is processed. */
 const REST_AFTER_MS = 500;
+/** Tasks of a process write their watermarks in the same steps of time, so that these share a batch. A restart publishes again what followed its last. */
+const WATERMARK_STEP_MS = 500;
 /** Longest run of work before the process serves everything else: heartbeats, other tasks, the queue. */
 const STRETCH_MS = 3;
 
@@ -74,10 +76,13 @@ export class TaskRunner {
   #tickedAtMs = 0;
   #logEnd: number;
   #watermark: { readonly watermark: number; readonly offset: number } | null = null;
-  #publishingWatermark: Promise<void> | null = null;
+  #settlingWatermark: Promise<void> | null = null;
+  /** Everything before it is acknowledged; its record is not published yet. */
+  #reached: Omit<WatermarkEntry, 'task'> | null = null;
+  #reachedStep = 0;
   #appliedAtMs = performance.now();
-  #publishedOffset = -1;
-  #publishedWatermark: number;
+  #settledOffset = -1;
+  #settledWatermark: number;
   #stopped = false;
 
   private constructor(spec: RunnerSpec, restored: Begun, starts: ReadonlyMap<string, number>) {
@@ -86,7 +91,7 @@ export class TaskRunner {
     const { venue, partition, publishers } = spec;
     this.#destination = { venue: venue.id, partition, names: this.#names, publishers };
     this.#task = restored.task;
-    this.#publishedWatermark = restored.task.watermark;
+    this.#settledWatermark = restored.task.watermark;
     this.#emittedTo = restored.emittedTo;
     this.#logStart = restored.logStart;
     this.#logEnd = restored.logEnd;
@@ -123,9 +128,9 @@ export class TaskRunner {
     return this.#hasBegun ? Math.max(this.next - 1, this.#logStart) : this.next;
   }
 
-  /** The published W: everything before it is acknowledged. Applied records may wait for a slow broker. */
+  /** W up to which everything is acknowledged. Applied records may wait for a slow broker. */
   get watermark(): number {
-    return this.#publishedWatermark;
+    return this.#settledWatermark;
   }
 
   get #place(): string {
@@ -207,8 +212,10 @@ export class TaskRunner {
       await this.#closing;
     }
     this.#spec.pace.end(this.#task.id);
-    await this.#publishingWatermark;
-    await Promise.all([flushOutputs(this.#spec.publishers), this.#spec.publishers.checkpoints.flush()]);
+    const { publishers } = this.#spec;
+    await Promise.all([flushOutputs(publishers), this.#settlingWatermark]);
+    this.#putReached();
+    await Promise.all([flushOutputs(publishers), publishers.checkpoints.flush()]);
   }
 
   *#publish(outputs: Outputs): Interruptible {
@@ -225,7 +232,7 @@ export class TaskRunner {
     }
     if (outputs.watermark === null) return;
     this.#watermark = { watermark: outputs.watermark, offset: outputs.offset };
-    this.#publishWatermark();
+    this.#settleWatermark();
   }
 
   #position(publisher: Publisher, topic: string): number {
@@ -242,23 +249,28 @@ export class TaskRunner {
     };
   }
 
-  /** Publishes the newest watermark once everything before it is acknowledged: a later owner relies on it. */
-  #publishWatermark(): void {
-    this.#publishingWatermark ??= this.#publishNewestWatermark().finally(() => {
-      this.#publishingWatermark = null;
+  /** Waits until everything before the newest watermark is acknowledged: a later owner relies on it. */
+  #settleWatermark(): void {
+    this.#settlingWatermark ??= this.#settleNewestWatermark().finally(() => {
+      this.#settlingWatermark = null;
     });
   }
 
-  async #publishNewestWatermark(): Promise<void> {
+  async #settleNewestWatermark(): Promise<void> {
     while (this.#watermark !== null) {
       const { watermark, offset } = this.#watermark;
       this.#watermark = null;
-      await flushOutputs(this.#spec.publishers);
-      this.#publishedOffset = offset;
-      this.#publishedWatermark = watermark;
+      await settleOutputs(this.#spec.publishers);
+      this.#settledOffset = offset;
+      this.#settledWatermark = watermark;
       this.#spec.metrics.watermarkPublished(this.#task.id, watermark);
-      this.#putWatermark({ kind: 'task', watermark, offset, positions: this.#positions() });
+      this.#reached = { kind: 'task', watermark, offset, positions: this.#positions() };
     }
+  }
+
+  #putReached(): void {
+    if (this.#reached !== null) this.#putWatermark(this.#reached);
+    this.#reached = null;
   }
 
   #putWatermark(entry: Omit<WatermarkEntry, 'task'>): void {
@@ -328,16 +340,19 @@ export class TaskRunner {
     if (this.#round !== null) this.#advanceRound(IDLE_SLICE_MS);
     else if (this.#record === null && this.#hasBegun && this.#spec.pace.isDue(this.#task.id, now)) this.#beginRound();
     this.#tickIfQuiet(now);
+    const step = Math.floor(now / WATERMARK_STEP_MS);
+    if (step !== this.#reachedStep) this.#putReached();
+    this.#reachedStep = step;
     const { offset } = this.#task.state;
     if (
       !this.#hasBegun ||
       this.#record !== null ||
-      offset <= Math.max(this.#publishedOffset, this.#emittedTo) ||
+      offset <= Math.max(this.#settledOffset, this.#emittedTo) ||
       now - this.#appliedAtMs < REST_AFTER_MS
     )
       return;
     this.#watermark ??= { watermark: this.#task.watermark, offset };
-    this.#publishWatermark();
+    this.#settleWatermark();
   }
 
   /** An owner at the log's end that receives nothing for a second keeps the log moving itself. */

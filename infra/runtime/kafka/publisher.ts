@@ -36,10 +36,12 @@ export type PublisherOptions = {
 
 export type Publisher = {
   readonly publish: (publication: Publication) => void;
-  /** Sends queued records without further linger. */
+  /** Sends queued records without further linger, in one request with those that the running code publishes after this call. */
   readonly send: () => void;
   /** Resolves when everything published before this call is acknowledged. */
   readonly flush: () => Promise<void>;
+  /** As `flush`, except that the records keep their linger. */
+  readonly settle: () => Promise<void>;
   /** Offset after the last acknowledged record of a partition; null before the first. */
   readonly position: (topic: string, partition: number) => number | null;
   readonly queuedBytes: () => number;
@@ -115,6 +117,7 @@ class PublishQueue {
   #published = 0;
   #acknowledged = 0;
   #flushes: Waiter[] = [];
+  #settlings: Waiter[] = [];
   #blocked: Waiter[] = [];
   #timer: NodeJS.Timeout | null = null;
   /** When the oldest queued record was published, in milliseconds. */
@@ -142,13 +145,21 @@ class PublishQueue {
   }
 
   send(): void {
-    if (this.#queue.length > 0) this.#start();
+    if (this.#queue.length === 0 || this.#pumping) return;
+    queueMicrotask(() => {
+      if (this.#queue.length > 0) this.#start();
+    });
   }
 
   flush(): Promise<void> {
     if (this.#acknowledged === this.#published) return Promise.resolve();
     this.#start();
     return this.#wait(this.#flushes, this.#published);
+  }
+
+  settle(): Promise<void> {
+    if (this.#acknowledged === this.#published) return Promise.resolve();
+    return this.#wait(this.#settlings, this.#published);
   }
 
   ready(): Promise<void> {
@@ -172,7 +183,7 @@ class PublishQueue {
     this.#published -= waiting.length;
     for (const { bytes } of waiting) this.#bytes -= bytes;
     // Callers that awaited withdrawn records now await the remaining ones.
-    for (const waiter of this.#flushes) waiter.upTo = Math.min(waiter.upTo, this.#published);
+    for (const waiter of [...this.#flushes, ...this.#settlings]) waiter.upTo = Math.min(waiter.upTo, this.#published);
     this.#wake();
     const publications = (list: readonly Queued[]): Publication[] => list.map(({ publication }) => publication);
     return { underWay: publications(this.#underWay), waiting: publications(waiting) };
@@ -212,7 +223,7 @@ class PublishQueue {
       this.#sentMs = performance.now();
       const acks = await this.#sendUntilAcknowledged(batch);
       for (const [place, { next }] of acks) this.#positions.set(place, next);
-      this.#settle(batch);
+      this.#acknowledge(batch);
       if (this.#mayLinger()) break;
     }
     // Before other code runs: a record published from now on finds no pump and starts one.
@@ -260,7 +271,7 @@ class PublishQueue {
     }
   }
 
-  #settle(batch: readonly Queued[]): void {
+  #acknowledge(batch: readonly Queued[]): void {
     this.#underWay = [];
     this.#acknowledged += batch.length;
     for (const { bytes } of batch) this.#bytes -= bytes;
@@ -268,14 +279,16 @@ class PublishQueue {
   }
 
   #wake(): void {
-    while (this.#flushes[0] !== undefined && this.#flushes[0].upTo <= this.#acknowledged)
-      this.#flushes.shift()?.resolve();
+    for (const waiters of [this.#flushes, this.#settlings])
+      while (waiters[0] !== undefined && waiters[0].upTo <= this.#acknowledged) waiters.shift()?.resolve();
     if (this.#bytes < this.#limits.maxQueuedBytes) for (const { resolve } of this.#blocked.splice(0)) resolve();
   }
 
   #reject(error: unknown): void {
     this.#failure ??= error;
-    for (const { reject } of [...this.#flushes.splice(0), ...this.#blocked.splice(0)]) reject(error);
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    for (const waiters of [this.#flushes, this.#settlings, this.#blocked])
+      for (const { reject } of waiters.splice(0)) reject(error);
   }
 
   #fail(error: unknown): void {
@@ -299,6 +312,7 @@ export const createPublisher = (handle: KafkaHandle, options: PublisherOptions =
     publish: (publication) => queue.publish(publication),
     send: () => queue.send(),
     flush: () => queue.flush(),
+    settle: () => queue.settle(),
     position: (topic, partition) => queue.position(topic, partition),
     queuedBytes: () => queue.queuedBytes(),
     ready: () => queue.ready(),

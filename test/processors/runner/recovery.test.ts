@@ -110,6 +110,7 @@ const openWorld = async (t: Test, records: readonly LogRecord[] = RECORDS) => {
     rows: async (): Promise<Row[]> =>
       (await read(names.rows('binance'), codecs.rows.decode)).flatMap(({ row }) => (row ? [row] : [])),
     liveEntries: () => read(names.live('binance'), codecs.live.decode),
+    watermarks: () => read(names.watermark, codecs.watermark.decode),
     checkpoints: () => read(names.checkpoints('binance'), codecs.checkpoints.decode),
     save: (entry: CheckpointEntry): void =>
       publisher.publish({
@@ -166,6 +167,22 @@ t.test('lost checkpoints and a whole log: the same rows and the same words, only
   t.same(byKey(await world.rows()), byKey(listRows(WHOLE)));
   await checkRevs(t, world);
 });
+
+t.test(
+  'a life that ends leaves the watermark of its last outputs, which the next does not publish again',
+  async (t) => {
+    const world = await openWorld(t);
+    await world.live(1000);
+    const last = WHOLE.findLast(({ offset, watermark }) => offset < 1000 && watermark !== null);
+    if (!last) return t.fail('no output has a watermark');
+    const newest = (await world.watermarks()).at(-1);
+    t.ok((newest?.offset ?? -1) >= last.offset, `${newest?.offset} and ${last.offset}`);
+    t.equal(newest?.watermark, last.watermark);
+    const published = (await world.liveEntries()).length;
+    await world.live(last.offset + 1);
+    t.equal((await world.liveEntries()).length, published);
+  },
+);
 
 t.test('the first life of all is no alarm, wherever its log begins', async (t) => {
   const world = await openWorld(t);

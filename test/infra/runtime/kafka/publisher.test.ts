@@ -1,4 +1,5 @@
 // The publisher against brokers that fail in every way an attempt can: whole batches, one after the other, until every partition answered.
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import t from 'tap';
 import { createPublisher, openSender, QueueFull } from '../../../../infra/runtime/kafka/kafka.ts';
 import { Abandoned } from '../../../../infra/runtime/kafka/publisher.ts';
@@ -168,6 +169,44 @@ t.test('a flush waits for what was published before it, and for nothing else', a
   await second;
   t.equal(publisher.position('a', 0), 3);
   t.equal(await isSettled(publisher.flush()), true, 'everything is acknowledged');
+});
+
+t.test('who waits without hurry leaves the records their linger', async (t) => {
+  const { publisher, publish, underWay, take, attempts } = openHeld({ lingerMs: 60_000 });
+  t.equal(await isSettled(publisher.settle()), true, 'nothing is published');
+  publish();
+  const settled = publisher.settle();
+  await nextTurn();
+  t.equal(attempts.length, 0, 'the record waits for others');
+  publish();
+  const flushed = publisher.flush();
+  publish();
+  const later = publisher.settle();
+  await underWay();
+  await take();
+  await Promise.all([settled, flushed]);
+  t.equal(await isSettled(later), false, 'the third record has its own linger');
+  const { waiting } = publisher.withdraw();
+  t.equal(waiting.length, 1);
+  await later;
+  publish();
+  const abandoned = publisher.settle();
+  await Promise.all([t.rejects(abandoned, Abandoned), publisher.abandon()]);
+});
+
+t.test('records that are published in one run of code share a request, wherever it sends', async (t) => {
+  const { publisher, publish, underWay, take, attempts } = openHeld({ lingerMs: 60_000 });
+  for (let n = 0; n < 3; n += 1) {
+    publish();
+    publisher.send();
+  }
+  await underWay();
+  await take();
+  await publisher.flush();
+  t.same(
+    attempts.map(({ records }) => records.length),
+    [3],
+  );
 });
 
 t.test('what is withdrawn belongs to the caller; what is under way is awaited, and nothing else is', async (t) => {
