@@ -34,9 +34,10 @@ const HEADERS = {
 
 const readKey = ({ headers }: FastifyRequest): string => headers.authorization?.split(' ').at(-1) ?? '';
 
-const readLastEventId = ({ headers }: FastifyRequest): string | null => {
+/** An empty id is none, as it is for an EventSource. */
+const readLastEventId = ({ headers }: FastifyRequest, { lastEventId }: StreamInput): string | null => {
   const text = headers['last-event-id'];
-  return typeof text === 'string' && text !== '' ? text : null;
+  return (typeof text === 'string' ? text : lastEventId) || null;
 };
 
 /** The stream's place of its key is released when its connection has ended, not with the request. */
@@ -105,7 +106,7 @@ export const addStream = (
     const findKey = () => keys.find(key, Date.now());
     const isInScope = () => isDeepStrictEqual(choose(account.plan, nowMicros()), choice);
     beginFrames(reply);
-    const lastEventId = readLastEventId(request);
+    const lastEventId = readLastEventId(request, valid.input);
     const begin = (): void => {
       const stream = hub.open({ account, request: asked, lastEventId, out: reply.raw, findKey, isInScope });
       reply.raw.once('close', () => stream.drop());

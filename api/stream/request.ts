@@ -92,6 +92,12 @@ const Input = Type.Object(
           'Whether `rule` events are sent: first the state of each rule of the account, then every move. Default false.',
       }),
     ),
+    lastEventId: Type.Optional(
+      Type.String({
+        description:
+          'Id to resume from, for readers that send it here and not in the header `Last-Event-ID`, such as event-source-polyfill. The header has precedence.',
+      }),
+    ),
   },
   { additionalProperties: false },
 );

@@ -1831,6 +1831,8 @@ export type StreamRequest = {
   readonly snapshot?: boolean;
   /** Whether `rule` events are sent: first the state of each rule of the account, then every move. Default false. */
   readonly rules?: boolean;
+  /** Id to resume from, for readers that send it here and not in the header `Last-Event-ID`, such as event-source-polyfill. The header has precedence. */
+  readonly lastEventId?: string;
 };
 
 /** What each operation is asked with and answers. */

@@ -10,7 +10,7 @@ import type {
 } from './api-types.ts';
 import type { LiveEvent, LiveOptions, LiveRequest } from './live.ts';
 
-export type FollowRequest = Omit<StreamRequest, 'layers' | 'snapshot' | 'timeframe' | 'rules'> & {
+export type FollowRequest = Omit<StreamRequest, 'layers' | 'snapshot' | 'timeframe' | 'rules' | 'lastEventId'> & {
   readonly layers: readonly string[];
   /** Instant from which on readings are delivered. */
   readonly since: string | Date;

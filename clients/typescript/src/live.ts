@@ -9,7 +9,8 @@ import { computeReturnMs, computeWaitMs, limitTimer, pause, readLastingWaitS } f
 /** An event with the id after which a stream can be resumed. */
 export type LiveEvent<F extends Digits = number> = StreamEvent<F> & { readonly id: string };
 
-export type LiveRequest = Omit<StreamRequest, 'layers'> & {
+/** Without the id to resume from, which is sent in the header. */
+export type LiveRequest = Omit<StreamRequest, 'layers' | 'lastEventId'> & {
   /** Layers of the stream, as a list or separated by commas; the first six when left out. */
   readonly layers?: string | readonly string[];
 };

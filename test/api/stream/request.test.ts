@@ -43,6 +43,24 @@ t.test('refuses in ordinary JSON before the stream starts', async (t) => {
   }
 });
 
+t.test('a reader without the header resumes by the parameter; the header has precedence (D-960)', async (t) => {
+  const bench = await Bench.open(t);
+  const first = await bench.ready(BTC);
+  bench.pass(1_000_000);
+  for (let rev = 2; rev <= 4; rev++) bench.mark('BTCUSDT', rev);
+  const [second, third] = await first.untilCount('update', 3);
+  await first.close();
+  const listRevisions = async (parameter: string, header?: string): Promise<unknown[]> => {
+    const query = `${BTC}&lastEventId=${encodeURIComponent(parameter)}`;
+    const again = await (header === undefined ? bench.ready(query) : bench.resume(query, header));
+    return [again.events[0]?.data.resumed, ...again.named('update').map((e) => e.data.rev)];
+  };
+  t.same(await listRevisions(second?.id ?? ''), [true, 3, 4]);
+  t.same(await listRevisions(second?.id ?? '', third?.id), [true, 4]);
+  t.same(await listRevisions(''), [false], 'an empty one is none');
+  t.same(await listRevisions('unknown'), [false]);
+});
+
 t.test('streams share what is printed only when they are sent the same of a reading (ST-07)', (t) => {
   const live = market().memory;
   const context = { live, plan: PLANS.pro_plus, choice: { venues: null, instruments: null }, at: NOW };
