@@ -51,6 +51,8 @@ export const createBookSnapshots = (options: BookSnapshotsOptions): BookSnapshot
 class SnapshotRequests implements BookSnapshots {
   readonly #options: BookSnapshotsOptions;
   readonly #clients = new Set<BookClient>();
+  /** Symbols of the books whose last request failed. */
+  readonly #failing = new Set<string>();
   readonly #timer: NodeJS.Timeout;
   readonly #lanes: readonly Lane[] = [
     { why: 'join', urgency: 'book', busy: false },
@@ -121,7 +123,7 @@ class SnapshotRequests implements BookSnapshots {
   }
 
   async #serve({ client, need }: Turn, { kind, request }: BookRequest, urgency: Urgency): Promise<void> {
-    const { venue, rest, shardOf, meters, log } = this.#options;
+    const { venue, rest, shardOf, meters } = this.#options;
     meters.bookSnapshot(need.why);
     client.watch.postpone(need.symbol, performance.now() + AGAIN_MS);
     const payload = await rest.ask(request, urgency);
@@ -129,13 +131,21 @@ class SnapshotRequests implements BookSnapshots {
     client.source.response(`${request.method} ${request.url}`, payload, [shardOf(need.symbol)]);
     const chain = venue.sequence(payload.toString());
     // An answer may omit the book's symbol; the request names it.
-    if (chain?.kind === 'snapshot') client.watch.take({ ...chain, kind, symbol: need.symbol }, performance.now());
-    else log.warn({ symbol: need.symbol }, 'a response is not a book snapshot');
+    if (chain?.kind !== 'snapshot') return this.#noteFailure(need.symbol, 'the response is no snapshot of a book');
+    this.#failing.delete(need.symbol);
+    client.watch.take({ ...chain, kind, symbol: need.symbol }, performance.now());
+  }
+
+  /** One line for each book that fails, until it succeeds. */
+  #noteFailure(symbol: string, err: unknown): void {
+    if (this.#failing.has(symbol)) return;
+    this.#failing.add(symbol);
+    this.#options.log.warn({ err, symbol }, 'no book snapshot');
   }
 
   #onFailure({ client, need }: Turn, error: unknown): void {
     if (!(error instanceof RestError)) throw error;
-    this.#options.log.warn({ err: error, symbol: need.symbol }, 'no book snapshot');
+    this.#noteFailure(need.symbol, error);
     // Until the pause ends the others are refused at once.
     if (error.retryAtMs !== null) client.watch.postpone(need.symbol, error.retryAtMs);
     if (!isRefusal(error)) return;

@@ -4,6 +4,7 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { pino } from 'pino';
 import t, { type Test } from 'tap';
+import { createBookSnapshots } from '../../../ingest/feed/book-snapshots.ts';
 import { runSocketSlot, type SocketSlotDeps } from '../../../ingest/feed/socket-slot.ts';
 import { makeSlot, openMemory, paper, readBody, startPaper, type Written } from '../../support/venues/paper-venue.ts';
 import { waitFor } from '../../support/wait.ts';
@@ -68,4 +69,36 @@ t.test('errors and broken books of a connection have a hundred lines in the log'
   for (let i = 0; i < 1_000; i++) server.sendAll(`{"err":"no such stream ${i}"}`);
   await waitFor('a thousand frames', () => memory.of('frame').length === before + 1_000);
   t.equal(lines.filter((line) => line.includes('venue answered an error')).length, 100);
+});
+
+t.test('a book whose snapshots are refused, or are none, has one line in the log until one succeeds', async (t) => {
+  const bodies = ['', 'none'];
+  let answered = 0;
+  const server = await startPaper({
+    answer: (_path, response) => {
+      const body = bodies[answered] ?? '{"snapshot":9}';
+      answered += 1;
+      response.writeHead(body === '' ? 500 : 200).end(body);
+    },
+  });
+  const lines: string[] = [];
+  const log = pino({}, { write: (line) => void lines.push(line) });
+  const memory = openMemory();
+  const { stop, shared } = createParts(server, memory, ['AAA']);
+  const payload = Buffer.from('["AAA"]');
+  const known = paper.mapReference({}, { kind: 'response', received_at: 0, request: '', payload })?.listings ?? [];
+  const listings = new Map(known.map((listing) => [listing.venue_symbol, listing]));
+  const { isFull } = shared.connections;
+  const books = createBookSnapshots({ ...shared, listings: () => listings, shardOf: () => 1, isFull, log });
+  const runner = runSocketSlot(makeSlot(server.ws, { symbols: ['AAA'] }), { ...shared, books });
+  t.teardown(async () => {
+    books.stop();
+    runner.stop('collector_down', 'end of test');
+    stop();
+    await server.close();
+  });
+  await waitFor('subscribed', () => server.received(0).length === 3);
+  server.sendAll('{"book":"AAA","first":1,"last":5}');
+  await waitFor('a snapshot', () => answered > bodies.length);
+  t.equal(lines.length, 1, lines.join(''));
 });
