@@ -78,15 +78,24 @@ class Names {
   }
 }
 
+/** Members whose integers pass 2^31: an age does so after 25 days. */
+const LARGE: ReadonlySet<string> = new Set(['age_ms', 'venue_age_ms', 'bytes']);
+
+const printLargeIntegers = ({ anyOf, ...shape }: Shape): Shape => ({
+  ...shape,
+  ...(anyOf === undefined ? {} : { anyOf: anyOf.map(printLargeIntegers) }),
+  ...(shape.type === 'integer' ? { format: 'int64' } : {}),
+});
+
 /**
  * A shape as generators of clients read it. They type the values of a map by `additionalProperties` and ignore a pattern that every name
- * matches; those for Go and Rust read a number without a format as 32 bits.
+ * matches; those for Go and Rust read a number without a format as 32 bits, and those for Rust, Java and C# an integer.
  */
-const printShape = (shape: Shape): Shape => {
+const printShape = (shape: Shape, name?: string): Shape => {
   const { patternProperties, ...printed } = withParts(shape, printShape);
   const [values] = Object.values(patternProperties ?? {});
   return {
-    ...printed,
+    ...(name !== undefined && LARGE.has(name) ? printLargeIntegers(printed) : printed),
     ...(values === undefined ? {} : { additionalProperties: values }),
     ...(printed.type === 'number' ? { format: 'double' } : {}),
   };

@@ -25,6 +25,13 @@ const inlined = (value: unknown): unknown => {
   return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, inlined(part)]));
 };
 
+const widened = (value: unknown): unknown => {
+  if (!isJsonObject(value)) return value;
+  const { anyOf } = value;
+  const parts = Array.isArray(anyOf) ? { ...value, anyOf: anyOf.map(widened) } : value;
+  return value['type'] === 'integer' ? { ...parts, format: 'int64' } : parts;
+};
+
 /** A plain shape as it is served: values of a map without a pattern, figures with their width. */
 const served = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(served);
@@ -32,7 +39,10 @@ const served = (value: unknown): unknown => {
   const { patternProperties, ...rest } = value;
   const [values] = Object.values((patternProperties ?? {}) as object);
   const parts = Object.fromEntries(
-    Object.entries(rest).map(([name, part]) => [name, name === 'example' ? part : served(part)]),
+    Object.entries(rest).map(([name, part]) => {
+      if (name === 'example') return [name, part];
+      return [name, /^(venue_)?age_ms$|^bytes$/.test(name) ? widened(served(part)) : served(part)];
+    }),
   );
   return {
     ...parts,
@@ -59,6 +69,18 @@ t.test('makers of clients read the values of a map without a pattern, and a numb
   const numbers = havingMember(NAMED, 'type').filter(({ type }) => type === 'number');
   t.ok(numbers.length > 0);
   for (const number of numbers) t.equal(number['format'], 'double', 'for Go and Rust a number alone has 32 bits');
+  t.end();
+});
+
+t.test('an integer that passes 2^31 has 64 bits: clients for Rust and Java take 32 without a format', (t) => {
+  for (const member of ['age_ms', 'venue_age_ms', 'bytes']) {
+    const places = havingMember(NAMED, member).map((members) => members[member]);
+    const integers = [places, havingMember(places, 'anyOf').map((one) => one['anyOf'])]
+      .flat(2)
+      .filter((one) => isJsonObject(one) && one['type'] === 'integer');
+    t.ok(integers.length > 0, `${member} is in ${places.length} shapes`);
+    for (const integer of integers) t.match(integer, { type: 'integer', format: 'int64' });
+  }
   t.end();
 });
 
