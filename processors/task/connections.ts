@@ -175,7 +175,7 @@ export type WindowQuery = {
 };
 
 /** Whether at every instant of the window one of the spans was alive. */
-const isCovered = (spans: readonly Pick<Span, 'from' | 'to'>[], { from, at }: WindowQuery): boolean => {
+const isCovered = (spans: readonly Span[], { from, at }: WindowQuery): boolean => {
   let reached = from;
   for (const span of [...spans].sort((a, b) => a.from - b.from)) {
     if (span.from > reached) return false;
@@ -258,19 +258,9 @@ export const listTimelySpans = (state: TaskView, connection: ConnectionView): re
 export const wasLate = (state: TaskView, { layer, symbol, from, at }: WindowQuery): boolean =>
   [...state.connections.values()].some(
     (connection) =>
-      listLate(state, connection).some((late) => late.to > from && late.from < at) &&
-      isCovering(connection, layer, symbol),
+      isCovering(connection, layer, symbol) &&
+      listLate(state, connection).some((late) => late.to > from && late.from < at),
   );
-
-/** Whether a window has such a stretch that no other connection covers: its messages may be recorded too late, so silence is not proved (L-08). */
-export const isUnproved = (state: TaskView, query: WindowQuery): boolean => {
-  if (!wasLate(state, query)) return false;
-  const serving = [...state.connections.values()].filter((c) => isCovering(c, query.layer, query.symbol));
-  return !isCovered(
-    serving.flatMap((connection) => listTimelySpans(state, connection)),
-    query,
-  );
-};
 
 /** True when a connection of the listing and layer had an unreadable frame within the window. */
 export const hadUnreadable = (state: TaskView, query: WindowQuery): boolean => {

@@ -7,7 +7,7 @@ import { type CoverName, resolveSource } from '../../schemas/policies.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { Reading, Row } from '../../schemas/topics.ts';
 import { toWindowDay, toWindowEnd } from '../../schemas/windows.ts';
-import { findLossCause, hadUnreadable, isUnproved, listSpans } from './connections.ts';
+import { findLossCause, hadUnreadable, listSpans } from './connections.ts';
 import { findCoveredTo, formatSeries } from './recovery.ts';
 import { makeGapRow, makeReadingRow, type RowIdentity } from './rows.ts';
 import type { Candidate, ConnectionView, LayerState, ListingState, ListingView, TaskView } from './state.ts';
@@ -198,8 +198,7 @@ export const findMissedCause = (state: TaskView, listing: ListingView, window: L
   const layer = listing.layers.get(window.layer as ReadingLayer);
   const fault = layer ? findFault(layer, window) : null;
   if (fault !== null) return fault;
-  if (hadUnreadable(state, query)) return 'parse_error';
-  return isUnproved(state, query) ? 'collector_down' : 'no_update';
+  return hadUnreadable(state, query) ? 'parse_error' : 'no_update';
 };
 
 /** A window, or several, with the cause of their gap; null: there is a reading. */

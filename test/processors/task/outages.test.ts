@@ -427,32 +427,3 @@ t.test('a connection that is silent for a while explains nothing while another o
   t.same([...new Set(rows.map(({ texts }) => texts['gap_cause']))], ['no_update']);
   t.end();
 });
-
-t.test(
-  'a window whose messages are recorded too late is the collector’s gap, not the venue’s silence (L-08, N-11)',
-  (t) => {
-    const causeOf = (isOtherAlive: boolean): (string | undefined)[] => {
-      const log = beginAll();
-      if (isOtherAlive) log.open('k2', 'market', ALL);
-      const alive = isOtherAlive ? ['k2'] : [];
-      log.run(20 * SECOND, ['k1', ...alive]);
-      log.run(118 * SECOND, alive, SECOND, 'c2');
-      // What k1 received from 21 s on is recorded from 138 s on, eight seconds of it every five.
-      for (let step = 0; step < 4; step++) {
-        const { now } = log;
-        for (const second of [21, 25]) {
-          log.now = START + (second + step * 8) * SECOND;
-          mark(log, '100', { recordedAt: now });
-        }
-        log.now = now;
-        log.run(5 * SECOND, alive, SECOND, 'c2');
-      }
-      log.run(60 * SECOND, alive, SECOND, 'c2');
-      const rows = listRows(runTask(ALL_LAYERS, log.records).outputs, 'mark');
-      return rows.filter(({ at }) => at === START + 40 * SECOND).map(({ texts }) => texts['gap_cause']);
-    };
-    t.same(causeOf(false), ['collector_down', undefined, undefined], 'a gap, and two late rows');
-    t.equal(causeOf(true)[0], 'no_update', 'another connection was in time, and had nothing');
-    t.end();
-  },
-);
