@@ -1,5 +1,4 @@
 // Starts the simulated venues of a local run and reads their addresses.
-
 import { isJsonObject, parseJson } from '../../../schemas/json-object.ts';
 import type { ProcessSpec } from '../engines/supervisor.ts';
 import { listSmallProcessArguments, type Ports } from './processes.ts';

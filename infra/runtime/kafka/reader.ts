@@ -1,5 +1,4 @@
 // Readers of a topic outside any consumer group: they follow it from given offsets, or read it to its present end.
-
 import { failProcess } from '../process/fail-process.ts';
 import type { KafkaHandle } from './client.ts';
 import type { Message, Start } from './delivery.ts';

@@ -1,6 +1,5 @@
 // How long steps held the thread of each process (`process_step_seconds`), and how long of it they ran (`process_step_cpu_seconds`): none should
 // be longer than 5 ms.
-
 import { fetchText, type Run } from '../run.ts';
 import { type Figure, makeFigure, makeUpperAim } from './figures.ts';
 

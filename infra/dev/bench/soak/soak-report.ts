@@ -1,5 +1,4 @@
 // Results of a soak: memory and descriptors of each process over its time, lag, counters that must add up, and purity; pure.
-
 import { type Figure, findQuantile, makeFigure, makeUpperAim } from '../instruments/figures.ts';
 import { EVERY_PROCESS, type ProcessName } from '../instruments/machine.ts';
 import { computeSpread } from '../instruments/rounds.ts';

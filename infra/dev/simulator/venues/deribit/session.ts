@@ -1,5 +1,4 @@
 // Protocol of Deribit's socket: JSON-RPC calls with ids, channels, and heartbeats whose test requests the client must answer.
-
 import { parseJson } from '../../../../../schemas/json-object.ts';
 import type { Connection, Session } from '../../connection.ts';
 import type { StreamRef } from '../../faults.ts';

@@ -1,5 +1,4 @@
 // Responses of Hyperliquid's one path, chosen by the body of a POST, from the market model (shapes: recordings of jkorf and nautilus).
-
 import { parseJson } from '../../../../../schemas/json-object.ts';
 import type { Instrument } from '../../market.ts';
 import type { RecentTrades } from '../../recent-trades.ts';

@@ -1,5 +1,4 @@
 // Protocol of Hyperliquid's socket: a greeting, one subscription per command, pings by method, and the end of an idle connection.
-
 import { parseJson } from '../../../../../schemas/json-object.ts';
 import type { Connection, Session } from '../../connection.ts';
 import type { StreamRef } from '../../faults.ts';

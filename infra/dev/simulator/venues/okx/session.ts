@@ -1,5 +1,4 @@
 // Protocol of OKX's public and business sockets: channels and their arguments, text pings, and the end of a silent connection.
-
 import { parseJson } from '../../../../../schemas/json-object.ts';
 import type { Connection, Session } from '../../connection.ts';
 import type { StreamRef } from '../../faults.ts';
