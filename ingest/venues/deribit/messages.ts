@@ -253,7 +253,7 @@ export const readChain = (text: string): Chain | null => {
   const last = /"change_id":(\d{1,40})/.exec(text)?.[1];
   if (symbol === undefined || last === undefined || !isPerpetual(symbol)) return null;
   const previous = /"prev_change_id":(\d{1,40})/.exec(text)?.[1];
-  const type = /"type":"(\w+)"/.exec(text)?.[1] ?? toOldType(previous);
+  const type = /"type":(?!null|"")"?([^"]*)/.exec(text)?.[1] ?? toOldType(previous);
   if (type === 'snapshot') return { ...makeSnapshotChain(symbol, BigInt(last)), full: WHOLE };
   return type !== 'change' || previous === undefined
     ? null

@@ -57,7 +57,7 @@ export const readChain = (text: string): Chain | null => {
     return null;
   if (!text.includes('"tick"') || text.includes('"status"')) return null;
   const version = /"version":(\d{1,40})\b/.exec(text)?.[1];
-  const event = /"event":(?!null|"")"?(\w*)/.exec(text)?.[1];
+  const event = /"event":(?!null|"")"?([^"]*)/.exec(text)?.[1];
   const kind = event === undefined ? 'snapshot' : toBookKind(event);
   if (kind === null) return null;
   return toChain(named.symbol, kind, version === undefined ? null : BigInt(version));

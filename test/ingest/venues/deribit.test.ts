@@ -407,9 +407,14 @@ t.test('a book of an unknown type has no chain', (t) => {
   for (const previous of [{}, { prev_change_id: 4 }]) {
     const text = (type: unknown): string =>
       JSON.stringify(notify('book.BTC-PERPETUAL.100ms', { type, ...previous, ...book }));
-    t.equal(readChain(text('moved')), null);
-    const kind = readChain(text(undefined))?.kind;
-    t.match(map(frame(text(undefined))), [{ values: { kind } }], 'without a type it tells by the id before it');
+    for (const type of ['moved', 'snapshot-2', 'whole book', 5, false, {}]) {
+      t.equal(readChain(text(type)), null, `${type}`);
+      t.equal(codeOf(frame(text(type))), 'VENUE_BAD_FRAME', `${type}`);
+    }
+    for (const type of [undefined, null, '']) {
+      const kind = readChain(text(type))?.kind ?? 'none';
+      t.match(map(frame(text(type))), [{ values: { kind } }], 'without a type it tells by the id before it');
+    }
   }
   t.end();
 });

@@ -622,7 +622,7 @@ t.test('a message of the fast book that is neither a snapshot nor an update is r
   const tick = { bids: [[1, 2]], asks: [[3, 4]], ts: 4, version: 7 };
   const text = (event: unknown): string =>
     JSON.stringify({ ch: 'market.BTC-USDT.depth.size_20.high_freq', ts: 5, tick: { ...tick, event } });
-  for (const event of ['NEW', 'UPDATE', 'an update', 1]) {
+  for (const event of ['NEW', 'UPDATE', 'an update', 'update-2', 'snapshot 2', 1, false, {}]) {
     t.equal(codeOf(frame(text(event))), 'VENUE_BAD_FRAME', `${event}`);
     t.equal(htx.sequence(text(event)), null, `${event}: no chain`);
   }
