@@ -45,14 +45,21 @@ export const applyCapability = (context: TaskContext, body: CapabilityBody): voi
 };
 
 /**
- * Applies an answer about listings: new versions, and the ends of those that it lacks. One that was received before the last one of its scope is ignored:
- * it comes from another collector, which is behind, and states what no longer is.
+ * Applies an answer about listings: new versions, and the ends of those that it lacks. One that was received before the last one of its scope is ignored,
+ * also one that listings are only completed with: it comes from another collector, which is behind, and states what no longer is.
  */
 export function* applyReference(context: TaskContext, message: RawMessage): Interruptible {
   const { store, state } = context;
   const venueMessage = toVenueMessage(context, message);
-  const answer = store.changeCore(({ reference }) => context.venue.mapReference(reference, venueMessage));
-  if (!answer || message.received_at < (state.answeredAt[answer.scope] ?? 0)) return;
+  const reference = { ...state.reference };
+  const answer = context.venue.mapReference(reference, venueMessage);
+  const subject = answer?.scope ?? message.request ?? '';
+  if (message.received_at < (state.answeredAt[subject] ?? 0)) return;
+  store.changeCore((core) => {
+    core.reference = reference;
+    core.answeredAt[subject] = message.received_at;
+  });
+  if (!answer) return;
   const owned = answer.listings.filter((record) => isOwnSymbol(context, record.venue_symbol));
   const readRaw = createElementReader(answer);
   for (const record of owned) {
@@ -65,9 +72,8 @@ export function* applyReference(context: TaskContext, message: RawMessage): Inte
     if (mayExist(answer, symbol)) present.add(symbol);
     if (!present.has(symbol)) delistSymbol(context, symbol, message.received_at);
   }
-  store.changeCore(({ scopes, answeredAt }) => {
+  store.changeCore(({ scopes }) => {
     scopes[answer.scope] = [...present];
-    answeredAt[answer.scope] = message.received_at;
   });
   const isThere = (symbol: string): boolean => {
     const held = state.listings.get(symbol);

@@ -195,7 +195,7 @@ export type CoreState = {
   reference: ReferenceState;
   /** Our symbols in each scope's last reference answer: a symbol absent from the next was delisted. */
   scopes: Record<string, readonly string[]>;
-  /** By scope: receipt of that answer. */
+  /** Receipt of that answer by scope, and of the last answer without listings, such as funding intervals, by its request. */
   answeredAt: Record<string, Micros>;
   connections: Map<string, Connection>;
   /** Ends of 10 s buckets in which a collector's record was received and recorded in time. */

@@ -464,6 +464,36 @@ t.test(
   },
 );
 
+t.test('an answer about funding intervals that was received before the last one changes no listing either', (t) => {
+  const log = begin(['BTCUSDT']);
+  const answer = (name: string, body: unknown, recordedAt = log.now): void => {
+    const request = `GET https://fapi.binance.com/fapi/v1/${name}`;
+    log.json('response', 'reference', 'c1.reference', body, { request, recordedAt });
+  };
+  const answerHours = (fundingIntervalHours: number, recordedAt = log.now): void =>
+    answer('fundingInfo', [{ symbol: 'BTCUSDT', fundingIntervalHours }], recordedAt);
+  const answerListings = (): void => answer('exchangeInfo', { symbols: [symbolInfo('BTCUSDT')] });
+  const listIntervals = () =>
+    runTask(SPEC, log.records).outputs.flatMap(({ listings }) =>
+      listings.map(({ record }) => record.values.funding_interval),
+    );
+  const before = log.now;
+  log.run(20 * SECOND, ['k1']);
+  answerHours(4);
+  answerListings();
+  log.run(5 * SECOND, ['k1']);
+  const { now } = log;
+  log.now = before + SECOND;
+  answerHours(1, now);
+  log.now = now;
+  answerListings();
+  t.same(listIntervals(), ['8h', '4h']);
+  answerHours(1);
+  answerListings();
+  t.same(listIntervals(), ['8h', '4h', '1h'], 'a later one does');
+  t.end();
+});
+
 t.test('a listing that a venue keeps naming as delisted is so since the first such answer', (t) => {
   const log = new TestLog();
   log.capability(binance);
