@@ -54,10 +54,12 @@ export function* applyReference(context: TaskContext, message: RawMessage): Inte
   const reference = { ...state.reference };
   const answer = context.venue.mapReference(reference, venueMessage);
   const subject = answer?.scope ?? message.request ?? '';
-  if (message.received_at < (state.answeredAt[subject] ?? 0)) return;
+  // Clocks of collectors differ by seconds: one stamped ahead of the log must not hide those that follow.
+  const answeredAt = Math.min(message.received_at, state.recordedAt);
+  if (answeredAt < (state.answeredAt[subject] ?? 0)) return;
   store.changeCore((core) => {
     core.reference = reference;
-    core.answeredAt[subject] = message.received_at;
+    core.answeredAt[subject] = answeredAt;
   });
   if (!answer) return;
   const owned = answer.listings.filter((record) => isOwnSymbol(context, record.venue_symbol));

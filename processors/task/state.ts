@@ -195,7 +195,7 @@ export type CoreState = {
   reference: ReferenceState;
   /** Our symbols in each scope's last reference answer: a symbol absent from the next was delisted. */
   scopes: Record<string, readonly string[]>;
-  /** Receipt of that answer by scope, and of the last answer without listings, such as funding intervals, by its request. */
+  /** By scope the receipt of that answer, and by request that of the last answer without listings, such as funding intervals; at most when it was recorded. */
   answeredAt: Record<string, Micros>;
   connections: Map<string, Connection>;
   /** Ends of 10 s buckets in which a collector's record was received and recorded in time. */

@@ -464,6 +464,23 @@ t.test(
   },
 );
 
+t.test('an answer that a collector stamped ahead of the log hides no answer that is recorded after it', (t) => {
+  const log = begin(['BTCUSDT']);
+  log.run(20 * SECOND, ['k1']);
+  const { now } = log;
+  const request = 'GET https://fapi.binance.com/fapi/v1/exchangeInfo';
+  log.now = now + 4 * SECOND;
+  log.json('response', 'reference', 'c2.reference', { symbols: [symbolInfo('BTCUSDT')] }, { request, recordedAt: now });
+  log.now = now + SECOND;
+  reference(log, ['BTCUSDT', 'ETHUSDT']);
+  const versions = runTask(SPEC, log.records).outputs.flatMap(({ listings }) => listings);
+  t.same(
+    versions.map(({ venue_symbol }) => venue_symbol),
+    ['BTCUSDT', 'ETHUSDT'],
+  );
+  t.end();
+});
+
 t.test('an answer about funding intervals that was received before the last one changes no listing either', (t) => {
   const log = begin(['BTCUSDT']);
   const answer = (name: string, body: unknown, recordedAt = log.now): void => {
