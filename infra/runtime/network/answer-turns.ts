@@ -60,14 +60,18 @@ const takeTurn = (socket: Socket, line: Line): Promise<void> | undefined => {
   return undefined;
 };
 
+const readOn = (socket: Socket, line: Line): void => {
+  if (!line.isPaused) return;
+  line.isPaused = false;
+  socket.resume();
+};
+
 /** The one who waits longest is next, after a turn of the event loop: a hundred answers in one would delay those to all others. */
 const endTurn = (socket: Socket, line: Line): void => {
   const next = line.waiting.shift();
   line.isBusy = next !== undefined;
   if (next !== undefined) setImmediate(next);
-  if (!line.isPaused || line.waiting.length > 0) return;
-  line.isPaused = false;
-  socket.resume();
+  if (line.waiting.length === 0) readOn(socket, line);
 };
 
 /**
@@ -80,9 +84,13 @@ export const awaitTurn = async ({ raw: { socket } }: Request, { raw }: Reply): P
   if (waits !== undefined) await waits;
   // The client has reset a connection whose end is still to be read.
   if (socket.remoteAddress === undefined) socket.destroy();
-  if (socket.destroyed) return false;
-  raw.once('close', () => endTurn(socket, line));
-  return true;
+  if (!socket.destroyed) {
+    raw.once('close', () => endTurn(socket, line));
+    return true;
+  }
+  // Behind CONNECT and what is no HTTP, Node tells only the answer in progress that its connection has ended.
+  if (!raw.closed) raw.emit('close');
+  return false;
 };
 
 /**
@@ -98,6 +106,11 @@ export const answerInTurn = (app: HookedApp): void => {
     if (!(await awaitTurn(request, reply))) reply.hijack();
   });
   const { server } = app;
+  // Nothing behind what is no HTTP is a request, so reading is paused for none: the end of the connection is to be seen.
+  server.on('clientError', (_error, stream) => {
+    const line = lines.get(stream as Socket);
+    if (line !== undefined) readOn(stream as Socket, line);
+  });
   server.on('connect', async (request, stream) => {
     const socket = stream as Socket;
     socket.on('error', () => socket.destroy());

@@ -1,5 +1,6 @@
 // Requests that no client library makes, on every endpoint and over sockets of their own: never a 5xx, always the one shape of errors.
-import { connect } from 'node:net';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
 import type { InjectOptions } from 'fastify';
 import t from 'tap';
 import type { Endpoint } from '../../../api/contract/endpoint.ts';
@@ -322,4 +323,18 @@ t.test('paths that cannot be decoded count among the requests that a client send
   const answers = await sendAhead({ ...asked, count: 20 });
   t.equal(answers.split('HTTP/1.1 400 ').length - 1, 20);
   t.equal(await sendAhead({ ...asked, count: 102 }), '', 'more than a hundred end the connection');
+});
+
+t.test('what is no HTTP behind requests that wait ends the connection', { timeout: 20_000 }, async (t) => {
+  const { app } = await testApp(market());
+  t.teardown(() => app.close());
+  const { port } = new URL(await app.listen({ host: '127.0.0.1', port: 0 }));
+  const accepted = once(app.server, 'connection') as Promise<[Socket]>;
+  const client = connect(Number(port), '127.0.0.1', () =>
+    client.write(`${'GET /v2/venues HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(3)}no HTTP\r\n\r\n`),
+  );
+  client.resume();
+  const [socket] = await accepted;
+  await once(socket, 'close');
+  t.ok(socket.destroyed);
 });

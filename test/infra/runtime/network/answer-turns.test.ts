@@ -256,3 +256,19 @@ t.test('CONNECT behind an answer that its client leaves is given up', async (t) 
   await nextTurn();
   t.strictSame(begun, ['/held']);
 });
+
+t.test('answers that are given up are closed, so the end of the app does not wait for them', async (t) => {
+  const { app, release, haveRead } = await startApp(t);
+  const ends: Promise<unknown>[] = [];
+  app.server.on('request', (_request, answer: ServerResponse) => void ends.push(once(answer, 'close')));
+  const { client, server } = await openConnection(t, app);
+  // Behind CONNECT Node itself no longer follows the requests before it.
+  client.write(ask('/held') + ask('/plain/1') + ask('/plain/2') + ask('a:1', 'CONNECT'));
+  await haveRead(3);
+  const closed = awaitClose(server);
+  client.resetAndDestroy();
+  release();
+  await closed;
+  await Promise.all(ends);
+  t.equal(ends.length, 3);
+});
