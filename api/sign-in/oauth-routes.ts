@@ -34,12 +34,19 @@ const FORM = 'application/x-www-form-urlencoded';
 const ANY_ORIGIN = { 'access-control-allow-origin': '*' };
 const NO_STORE = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' };
 
-/** What the provider receives: no secret, whatever was requested. A body that is no JSON object passes unchanged, to be refused. */
+/**
+ * What the provider receives: no secret, whatever was requested. A body that is no JSON object passes unchanged, to be refused. One that is nested too
+ * deeply to be printed passes as an empty one: the provider would fail to print it, too.
+ */
 const rewriteRegistration = (body: Buffer): Buffer => {
   const asked = parseJson(body.toString());
   if (!isJsonObject(asked)) return body;
   const kept = Object.entries(asked).filter(([name, value]) => DESCRIBED.includes(name) && value !== null);
-  return Buffer.from(JSON.stringify({ ...Object.fromEntries(kept), token_endpoint_auth_method: 'none' }));
+  try {
+    return Buffer.from(JSON.stringify({ ...Object.fromEntries(kept), token_endpoint_auth_method: 'none' }));
+  } catch {
+    return Buffer.alloc(0);
+  }
 };
 
 /** The request with a body that was read before; the provider reads it as if it came over the line. */
