@@ -74,8 +74,9 @@ t.test('protocol', async (t) => {
       id: 44,
       error: { code: -32_602, data: { param: 'interval' } },
     });
-    t.match(parse(await exchange(client, 'what')), { error: { code: -32_601 } });
-    t.same(client.frames.map(deribit.classify), ['ack', 'error', 'error', 'error', 'error']);
+    for (const unreadable of ['what', '{"method":{"toString":1}}'])
+      t.match(parse(await exchange(client, unreadable)), { error: { code: -32_601 } });
+    t.same(client.frames.map(deribit.classify), ['ack', 'error', 'error', 'error', 'error', 'error']);
     t.match(await ask(client, call(45, 'public/get_time')), { id: 45, result: nowMs() }, 'what REST knows, too');
     const unsubscribed = await ask(client, call(46, 'public/unsubscribe', { channels: wanted }));
     t.match(unsubscribed, { id: 46, result: [wanted[0], wanted[2]] });

@@ -185,5 +185,5 @@ type Call = { readonly id: unknown; readonly method: string; readonly params: Pa
 /** An unreadable message calls a method that does not exist. */
 function readCall(text: string): Call {
   const { id = null, method, params } = Object(parseJson(text)) as Readonly<Record<string, unknown>>;
-  return { id, method: String(method), params: Object(params) as Parameters };
+  return { id, method: typeof method === 'string' ? method : '', params: Object(params) as Parameters };
 }
