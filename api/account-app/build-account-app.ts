@@ -58,12 +58,18 @@ const sendNothing = (request: Pick<FastifyRequest, 'url'>, reply: FastifyReply, 
   return reply.type('text/plain; charset=utf-8').send(NOTHING.text);
 };
 
-const createApp = ({ log, urls, trustedProxies }: AccountAppDeps): FastifyInstance =>
+type Refuse = (request: Pick<FastifyRequest, 'url'>, reply: FastifyReply) => unknown;
+
+/** `refuse` answers a path that cannot be decoded. */
+const createApp = (
+  { log, trustedProxies }: Pick<AccountAppDeps, 'log' | 'trustedProxies'>,
+  refuse: Refuse,
+): FastifyInstance =>
   fastify({
     ...makeAppOptions(log, trustedProxies),
     bodyLimit: BODY_BYTES,
     frameworkErrors: async (_error, request, reply) => {
-      if (await awaitTurn(request, reply)) sendNothing(request, reply as unknown as FastifyReply, urls);
+      if (await awaitTurn(request, reply)) refuse(request, reply as unknown as FastifyReply);
     },
   }) as unknown as FastifyInstance;
 
@@ -130,7 +136,7 @@ const addFailures = (app: FastifyInstance, site: Site): void => {
 /** Builds the app; nothing listens yet. Close with `app.close()`. */
 export const buildAccountApp = async (deps: AccountAppDeps): Promise<{ app: FastifyInstance; site: Site }> => {
   const site = openSite(deps);
-  const app = createApp(deps);
+  const app = createApp(deps, (request, reply) => sendNothing(request, reply, deps.urls));
   answerInTurn(app);
   deps.watch?.(app);
   addHeaders(app, site.urls.account);
@@ -158,10 +164,11 @@ export const buildInternalApp = async (
   { modules, log }: Pick<AccountAppDeps, 'modules' | 'log'>,
   { site, secret }: { readonly site: Site; readonly secret: Buffer },
 ): Promise<FastifyInstance> => {
-  const app = createApp({ log } as AccountAppDeps);
+  const refuse = (reply: FastifyReply): FastifyReply => reply.code(401).send();
+  const app = createApp({ log }, (_request, reply) => refuse(reply));
   app.addHook('onRequest', async (request, reply) => {
     const given = Buffer.from(BEARER.exec(request.headers.authorization ?? '')?.[1] ?? '', 'base64url');
-    if (given.length !== secret.length || !timingSafeEqual(given, secret)) return reply.code(401).send();
+    if (given.length !== secret.length || !timingSafeEqual(given, secret)) return refuse(reply);
     return undefined;
   });
   for (const { registerInternal } of modules)

@@ -6,6 +6,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { pino } from 'pino';
 import t from 'tap';
 import { openKeyStore } from '../../../api/access/key-store.ts';
+import { buildInternalApp } from '../../../api/account-app/build-account-app.ts';
 import { findFreePort } from '../../../infra/dev/engines/ports.ts';
 import { createRandom } from '../../../infra/dev/simulator/random.ts';
 import { market, testApp } from '../../support/apps/live-fixture.ts';
@@ -242,4 +243,11 @@ t.test('a client that leaves writes no line into the log', async (t) => {
     lines.filter((line) => !line.includes('Server listening')),
     [],
   );
+});
+
+t.test('the private listener refuses a path that cannot be decoded as every other without its secret', async (t) => {
+  const { site } = await startSite(t);
+  const app = await buildInternalApp({ modules: [], log: site.log }, { site, secret: Buffer.alloc(32) });
+  t.teardown(() => app.close());
+  for (const url of ['/%zz', '/nothing']) t.equal((await app.inject({ url })).statusCode, 401, url);
 });
