@@ -346,7 +346,11 @@ t.test(
 );
 
 /** Members for which every text is valid: its target may not exist. */
-const ANY_TEXT: Readonly<Record<string, readonly string[]>> = { receipt: ['receipt_id'], anchor_proof: ['symbol'] };
+const ANY_TEXT: Readonly<Record<string, readonly string[]>> = {
+  receipt: ['receipt_id'],
+  anchor_proof: ['symbol'],
+  stream: ['lastEventId'],
+};
 
 type Member = { readonly type?: string; readonly enum?: unknown; readonly anyOf?: readonly Member[] };
 const isText = ({ type, enum: values, anyOf = [] }: Member): boolean =>

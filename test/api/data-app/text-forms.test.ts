@@ -24,6 +24,7 @@ const WITHOUT_FORM = new Set([
   'dql',
   'context',
   'receipt_id',
+  'lastEventId',
 ]);
 
 type Text = { readonly path: readonly string[]; readonly shape: Shape };
