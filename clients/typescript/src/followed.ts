@@ -1,16 +1,8 @@
 // The options and results of following: readings with their source, gaps, and readings that are no longer valid.
-import type {
-  Digits,
-  GapEvent,
-  HistoryAnswer,
-  HistoryRequest,
-  HistoryRow,
-  StreamRequest,
-  StreamState,
-} from './api-types.ts';
+import type { Digits, GapEvent, HistoryAnswer, HistoryRequest, HistoryRow, StreamState } from './api-types.ts';
 import type { LiveEvent, LiveOptions, LiveRequest } from './live.ts';
 
-export type FollowRequest = Omit<StreamRequest, 'layers' | 'snapshot' | 'timeframe' | 'rules' | 'lastEventId'> & {
+export type FollowRequest = Omit<LiveRequest, 'layers' | 'snapshot' | 'timeframe' | 'rules'> & {
   readonly layers: readonly string[];
   /** Instant from which on readings are delivered. */
   readonly since: string | Date;
