@@ -200,9 +200,9 @@ const findDescribedInstant = ({ as_of, cursor }: Partial<Input>, evaluatedAt: Mi
 };
 
 /** An instant for which no data exists, or that is in the future. */
-const findRangeFaults = (input: Partial<Input>, reading: InputContext): ApiError[] => {
-  const at = findDescribedInstant(input, reading.evaluatedAt);
-  const outOfRange = at === reading.evaluatedAt ? null : describeOutOfRange(at, reading);
+const findRangeFaults = (input: Partial<Input>, context: InputContext): ApiError[] => {
+  const at = findDescribedInstant(input, context.evaluatedAt);
+  const outOfRange = at === context.evaluatedAt ? null : describeOutOfRange(at, context);
   if (outOfRange === null) return [];
   return [{ code: 'DQL_AS_OF_RANGE', ...outOfRange, path: input.cursor === undefined ? '/as_of' : '/cursor' }];
 };
@@ -331,7 +331,7 @@ export const instruments = defineOperation({
     output: answer,
   },
   refine,
-  understand: (input, reading) =>
-    collectErrors(findRangeFaults(input, reading), () => readNames(input.where, reading.live)),
+  understand: (input, context) =>
+    collectErrors(findRangeFaults(input, context), () => readNames(input.where, context.live)),
   run,
 });

@@ -135,11 +135,11 @@ const refine = (input: Partial<Input>, spoilt: Spoilt): ApiError[] => [
 ];
 
 /** The query, checked with the body's selection; of a body whose query is spoilt the selection alone. */
-const understand = (input: Partial<Input>, reading: InputContext): Compiled | null => {
-  const { live, spoilt } = reading;
+const understand = (input: Partial<Input>, context: InputContext): Compiled | null => {
+  const { live, spoilt } = context;
   const directory = findDirectory(live);
   const { selection, errors: ofSelection } = readBodySelection(input);
-  const errors = [...findCursorFaults(input.cursor, reading), ...ofSelection];
+  const errors = [...findCursorFaults(input.cursor, context), ...ofSelection];
   const query = findQueryInput(input);
   if (query === null) {
     collectErrors(errors, () => resolveNames(selection ?? {}, directory));
@@ -148,7 +148,7 @@ const understand = (input: Partial<Input>, reading: InputContext): Compiled | nu
   const demands: Demands = {
     where: selection,
     refuseQuantitySums: !spoilt.has('units') && (input.units ?? 'published') === 'published',
-    outOfRange: (at) => describeOutOfRange(at, reading),
+    outOfRange: (at) => describeOutOfRange(at, context),
   };
   const found: ApiError[] = [];
   const compiled = attempt(() => compile(query, directory.codes, demands), found);
