@@ -18,7 +18,7 @@ const RULE = new RegExp(
   `(?<![\\w-])((?:${PREFIXES})-\\d{1,2}[a-z]?)(?![\\w-]|:\\d)(?:\\.(\\d)|,? (?:rule|steps?) (\\d+)|\\(([a-z])\\))?`,
   'g',
 );
-const DECISION = /(?<![\w-])(D-\d{1,3})(?![\w-]|:\d)/g;
+const DECISION = /(?<![\w-])(D-\d{1,4})(?![\w-]|:\d)/g;
 const DESIGN = /\bdesign\s+sections?\s+(\d+)(?:\s+and\s+(\d+))?/gi;
 const RULES_SECTION = /\bdecisions\s+sections?\s+(\d+)(?:\s+and\s+(\d+))?/gi;
 const ANNEX = /\bAnnex ([A-Z])\b/g;
