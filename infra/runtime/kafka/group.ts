@@ -138,10 +138,18 @@ class Membership implements GroupMember {
     await consumer.run({ autoCommit: false, eachBatchAutoResolve: false, eachBatch: () => Promise.resolve() });
   }
 
-  /** kafkajs fails on a missing coordinator; a broker that has just started has none for some seconds. */
+  /** kafkajs ends on a missing coordinator; a broker that has just started has none for some seconds, and one that is away takes no connection. */
   async #runAgain(): Promise<void> {
-    await pause(COORDINATOR_RETRY_MS);
-    if (!this.#stopped) await this.#run().catch(this.#onFatal);
+    for (;;) {
+      await pause(COORDINATOR_RETRY_MS);
+      if (this.#stopped) return;
+      try {
+        return await this.#run();
+      } catch (error) {
+        if (!isPassing(error)) return this.#onFatal(error);
+        if (!this.#stopped) this.#outages.noteFailure(error, { groupId: this.#options.groupId });
+      }
+    }
   }
 
   async commit(offsets: readonly (TopicPartition & { readonly offset: number })[]): Promise<boolean> {

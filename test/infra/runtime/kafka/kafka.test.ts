@@ -1,5 +1,7 @@
 // Publisher, readers and group members against a real broker of their own, which is killed in the middle.
+import { createRequire } from 'node:module';
 import { setTimeout as pause } from 'node:timers/promises';
+import { pino } from 'pino';
 import t from 'tap';
 import {
   createPublisher,
@@ -20,6 +22,13 @@ import { toShard } from '../../../../schemas/shards.ts';
 import { ownEngines } from '../../../support/engines/engines.ts';
 import { waitFor } from '../../../support/wait.ts';
 
+const require = createRequire(import.meta.url);
+const Cluster = require('kafkajs/src/cluster') as {
+  readonly prototype: { findGroupCoordinatorMetadata: () => Promise<unknown> };
+};
+const { KafkaJSGroupCoordinatorNotFound: NotFound } = require('kafkajs/src/errors.js') as {
+  readonly KafkaJSGroupCoordinatorNotFound: new (message: string) => Error;
+};
 const PARTITIONS = 3;
 // A loaded machine takes its time to start a broker or a database again.
 t.setTimeout(900_000);
@@ -451,6 +460,39 @@ t.test('a broker killed in mid-stream: nothing acknowledged or queued is lost, n
   await member.stop();
   await reader.stop();
   await publisher.close();
+});
+
+t.test('a member that finds no coordinator outlasts an absence of its broker', async (t) => {
+  const topic = await newTopic(1);
+  const failures: string[] = [];
+  const noteLine = (line: string): void => {
+    const { msg, err } = JSON.parse(line) as { msg: string; err?: { message: string } };
+    if (msg === 'the group cannot be joined, trying again') failures.push(err?.message ?? '');
+  };
+  const fails = (reason: string): Promise<boolean> => until(() => failures.some((message) => message.includes(reason)));
+  const outlasting = openKafka({ brokers, clientId: 'outlasting' }, pino({ level: 'warn' }, { write: noteLine }));
+  t.teardown(() => outlasting.close());
+  // What kafkajs throws when a broker that shuts down cuts the connection while its coordinator is looked up.
+  const { findGroupCoordinatorMetadata } = Cluster.prototype;
+  Cluster.prototype.findGroupCoordinatorMetadata = () => Promise.reject(new NotFound('no coordinator'));
+  const seen: number[] = [];
+  const joining = joinGroup(outlasting, {
+    groupId: `group-${topic}`,
+    topics: [topic],
+    onBatch: ({ messages }) => void seen.push(...messages.map(toNumber)),
+  });
+  await fails('no coordinator');
+  await engines.hold('kafka');
+  Cluster.prototype.findGroupCoordinatorMetadata = findGroupCoordinatorMetadata;
+  await Promise.race([fails('ECONNREFUSED'), joining]);
+  await engines.restart('kafka');
+  const member = await joining;
+  const publisher = createPublisher(outlasting);
+  publisher.publish({ topic, partition: 0, key: null, value: numbered(1) });
+  await publisher.close();
+  await until(() => seen.length === 1);
+  t.strictSame(seen, [1]);
+  await member.stop();
 });
 
 t.test('one publisher and one reader keep up with far more than the service needs', async (t) => {
