@@ -2,7 +2,7 @@
 import { prepareDatabase } from '../infra/postgres/prepare-database.ts';
 import { openArchiveStore } from '../infra/runtime/files/archive-store.ts';
 import type { ObjectStore } from '../infra/runtime/files/object-store.ts';
-import { openKafka } from '../infra/runtime/kafka/kafka.ts';
+import { countForeignRecords, openKafka } from '../infra/runtime/kafka/kafka.ts';
 import { loadKafkaSecurity } from '../infra/runtime/kafka/settings.ts';
 import { listenOn } from '../infra/runtime/network/listen.ts';
 import { watchReachable } from '../infra/runtime/network/reachable.ts';
@@ -94,7 +94,9 @@ const openBase = () => {
     process.exit(1);
   });
   const baseUrl = config.BASE_URL ?? `http://${config.HOST}:${config.PORT}`;
-  return { config, log, nowMicros, kafka, pool, live, baseUrl, registry: createMetrics(), stop };
+  const registry = createMetrics();
+  countForeignRecords(registry, kafka.foreign);
+  return { config, log, nowMicros, kafka, pool, live, baseUrl, registry, stop };
 };
 type Base = ReturnType<typeof openBase>;
 

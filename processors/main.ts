@@ -1,5 +1,5 @@
 // The processors' process: tasks over raw partitions, and the sink into QuestDB. Reads its configuration, starts, stops.
-import { ensureTopics, type KafkaHandle, openKafka } from '../infra/runtime/kafka/kafka.ts';
+import { countForeignRecords, ensureTopics, type KafkaHandle, openKafka } from '../infra/runtime/kafka/kafka.ts';
 import { loadKafkaSecurity } from '../infra/runtime/kafka/settings.ts';
 import { listTopicSpecs } from '../infra/runtime/kafka/topics.ts';
 import { type Config, readConfig } from '../infra/runtime/process/config.ts';
@@ -79,6 +79,7 @@ const start = async (): Promise<Stop> => {
     },
     log,
   );
+  countForeignRecords(registry, handle.foreign);
   const known = config.VENUES.map(findVenue);
   const { TOPIC_NAMESPACE: namespace, SHARDS: shards, KAFKA_REPLICATION: replication } = config;
   const replay = isReplay(namespace);

@@ -5,7 +5,7 @@ import {
   ensureTopics,
   type KafkaHandle,
   type Publication,
-  readToEnd,
+  readValues,
 } from '../infra/runtime/kafka/kafka.ts';
 import type { TopicSpec } from '../infra/runtime/kafka/topics.ts';
 import type { Logger } from '../infra/runtime/process/log.ts';
@@ -175,9 +175,10 @@ const writeFound = async ({ handle, namespace, topics }: LostTopics, found: read
 /** Venues whose tasks have used this Kafka: if one of their topics is not visible, a right is missing, or only this topic was deleted. */
 const readWorked = async ({ handle, namespace }: LostTopics): Promise<ReadonlySet<string>> => {
   const worked = new Set<string>();
-  await readToEnd(handle, { topic: nameTopics(namespace).watermark, from: () => 'earliest' }, ({ value }) => {
-    const entry = value && codecs.watermark.decode(value);
-    if (entry && entry.kind === 'task' && entry.offset >= 0) worked.add(parseTask(entry.task).venue);
+  const { watermark } = nameTopics(namespace);
+  const { decode } = codecs.watermark;
+  await readValues(handle, { topic: watermark, from: () => 'earliest', decode }, (entry) => {
+    if (entry.kind === 'task' && entry.offset >= 0) worked.add(parseTask(entry.task).venue);
   });
   return worked;
 };

@@ -7,13 +7,13 @@ import {
   type Message,
   type PartitionRange,
   type Reader,
-  readToEnd,
   readTopics,
+  readValues,
   type TopicReading,
 } from '../../infra/runtime/kafka/kafka.ts';
 import type { Logger } from '../../infra/runtime/process/log.ts';
 import { type MeterStep, runStretch } from '../../infra/runtime/process/steps.ts';
-import { codecs, decodeLiveHead, LaterSchema } from '../../schemas/avro/codec.ts';
+import { AvroError, codecs, decodeLiveHead, LaterSchema } from '../../schemas/avro/codec.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { isOneChange, nameTopics, parseTask, type Topics } from '../../schemas/topics.ts';
 import type { LiveMemory } from './memory.ts';
@@ -54,14 +54,23 @@ const findBeginning = async ({ kafka }: FollowDeps, names: Topics, venue: string
   return { venue, rounds, ranges, starts };
 };
 
-/** An answer between them would have layers of two changes of one listing (F-05): a book without its bands. */
-const isOneStep = ({ value: one }: Message, { value: next }: Message): boolean =>
-  one !== null && next !== null && isOneChange(decodeLiveHead(one), decodeLiveHead(next));
+/**
+ * An answer between them would have layers of two changes of one listing (F-05): a book without its bands. True beside bytes that are no entry:
+ * they may stand between two entries of one change.
+ */
+const isOneStep = ({ value: one }: Message, { value: next }: Message): boolean => {
+  try {
+    return one !== null && next !== null && isOneChange(decodeLiveHead(one), decodeLiveHead(next));
+  } catch (error) {
+    if (error instanceof AvroError) return true;
+    throw error;
+  }
+};
 
 type Following = { readonly reading: TopicReading; readonly caughtUp: Promise<void> };
 
 /** How `live` of a venue is followed; a partition is ready once the end it had at the start has been passed. */
-const followVenue = ({ memory, meterStep }: FollowDeps, names: Topics, beginning: Beginning): Following => {
+const followVenue = ({ kafka, memory, meterStep }: FollowDeps, names: Topics, beginning: Beginning): Following => {
   const { venue, rounds, ranges, starts } = beginning;
   for (const [partition, { entries }] of rounds) memory.applyRound(venue, partition, entries);
   const behind = new Map([...ranges].map(([p, { latest }]) => [p, latest]));
@@ -79,10 +88,12 @@ const followVenue = ({ memory, meterStep }: FollowDeps, names: Topics, beginning
     from: (partition) => starts.get(partition) ?? 0,
     onBatch: async (partition, messages) => {
       const isBehind = behind.has(partition);
-      const apply = ({ value }: Message): void => {
+      const apply = ({ value, offset }: Message): void => {
         if (value === null) return;
-        if (isBehind) memory.applyTail(venue, partition, value);
-        else memory.applyLive(venue, partition, value);
+        kafka.foreign.passOver({ topic: names.live(venue), partition, offset }, () => {
+          if (isBehind) memory.applyTail(venue, partition, value);
+          else memory.applyLive(venue, partition, value);
+        });
       };
       const step = isBehind ? 'live tail' : 'live';
       for (let at = 0; at < messages.length; ) {
@@ -99,30 +110,32 @@ const followVenue = ({ memory, meterStep }: FollowDeps, names: Topics, beginning
 
 /** All versions ever written, so that `as_of` reaches further back than the rounds do. */
 const readVersions = async ({ kafka, memory }: FollowDeps, names: Topics): Promise<void> => {
-  const listings = readToEnd(kafka, { topic: names.listings, from: () => 'earliest' }, ({ value }) => {
-    if (value) memory.applyListing(codecs.listing.decode(value));
-  });
-  const capabilities = readToEnd(kafka, { topic: names.capabilities, from: () => 'earliest' }, ({ value }) => {
-    if (value) memory.applyCapability(codecs.capability.decode(value));
-  });
+  const from = (): 'earliest' => 'earliest';
+  const listings = readValues(kafka, { topic: names.listings, from, decode: codecs.listing.decode }, (version) =>
+    memory.applyListing(version),
+  );
+  const { decode } = codecs.capability;
+  const capabilities = readValues(kafka, { topic: names.capabilities, from, decode }, (version) =>
+    memory.applyCapability(version),
+  );
   await Promise.all([listings, capabilities]);
 };
 
 /** How it is followed how far the store shows history. */
-const followHistory = ({ memory }: FollowDeps, names: Topics, range: PartitionRange): Following => {
+const followHistory = ({ kafka, memory }: FollowDeps, names: Topics, range: PartitionRange): Following => {
   const { promise: caughtUp, resolve } = Promise.withResolvers<void>();
   if (range.earliest >= range.latest) resolve();
   const reading: TopicReading = {
     topic: names.watermark,
     partitions: [WATERMARK_PARTITION],
     from: () => range.earliest,
-    onBatch: (_partition, messages) => {
-      for (const { value } of messages) {
-        if (value === null) continue;
-        const entry = codecs.watermark.decode(value);
-        if (entry.kind !== 'history') continue;
-        const { venue, partition } = parseTask(entry.task);
-        memory.applyHistoryWatermark(venue, partition, entry.watermark);
+    onBatch: (partition, messages) => {
+      for (const { value, offset } of messages) {
+        const place = { topic: names.watermark, partition, offset };
+        const entry = value && kafka.foreign.passOver(place, () => codecs.watermark.decode(value));
+        if (entry?.kind !== 'history') continue;
+        const { venue, partition: shard } = parseTask(entry.task);
+        memory.applyHistoryWatermark(venue, shard, entry.watermark);
       }
       if ((messages.at(-1)?.offset ?? 0) + 1 >= range.latest) resolve();
     },

@@ -116,29 +116,34 @@ export class LiveMemory {
 
   /**
    * Applies the part of an entry that concerns the present, for the stretch between a round and the end that the log had. Another copy keeps
-   * that stretch (`join`), so rows are skipped unread and no observer is called.
+   * that stretch (`join`), so rows are skipped unread and no observer is called. Bytes that are no entry throw as those of `applyLive`.
    */
   applyTail(venueCode: string, partition: number, bytes: Buffer): void {
     const venue = this.#require(venueCode);
     const at = this.#partition(venue, partition);
     const message = decodeAbove(at, bytes);
     if (message === null) return;
+    const hasBody = message.kind !== 'reading' && !ROW_KINDS.has(message.kind);
+    const entry = hasBody ? message.entry() : null;
     this.#advance(at, message);
     at.since = message.recorded_at;
     if (message.kind === 'reading') this.#applyReading(venue, message);
-    else if (!ROW_KINDS.has(message.kind)) this.#applyBody(venue, at, { entry: message.entry(), message });
+    if (entry !== null) this.#applyBody(venue, at, { entry, message });
   }
 
-  /** Applies one entry of `live`; an entry that is not above the highest known place of its partition is a repeat and is dropped. */
+  /**
+   * Applies one entry of `live`; an entry that is not above the highest known place of its partition is a repeat and is dropped. Bytes that
+   * are no entry throw `AvroError` before anything has changed.
+   */
   applyLive(venueCode: string, partition: number, bytes: Buffer): void {
     const venue = this.#require(venueCode);
     const at = this.#partition(venue, partition);
     const message = decodeAbove(at, bytes);
     if (message === null) return;
     const before = toPlace(at);
-    this.#advance(at, message);
     const isReading = message.kind === 'reading';
     const entry = isReading ? null : message.entry();
+    this.#advance(at, message);
     const replaced = isReading ? this.#applyReading(venue, message) : null;
     if (entry !== null) this.#applyBody(venue, at, { entry, message });
     const applied = { venue: venueCode, task: formatTask(venueCode, partition), message, before, entry, replaced };

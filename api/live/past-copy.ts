@@ -71,6 +71,8 @@ const beginVenue = async (
 type PartitionPast = {
   readonly past: LiveMemory;
   readonly venue: string;
+  readonly topic: string;
+  readonly foreign: KafkaHandle['foreign'];
   readonly partition: number;
   readonly turns: Turns;
 };
@@ -79,15 +81,16 @@ type PartitionPast = {
 const applyStretch = async (
   messages: readonly Message[],
   { end, last }: Stretch,
-  { past, venue, partition, turns }: PartitionPast,
+  { past, venue, topic, foreign, partition, turns }: PartitionPast,
 ): Promise<boolean> => {
   let isDone = false;
   let i = 0;
   const apply = ({ value, offset }: Message): void => {
     if (isDone) return;
     isDone = offset + 1 >= end;
-    if (value === null) return;
-    const head = decodeLiveHead(value);
+    const place = { topic, partition, offset };
+    const head = value && foreign.passOver(place, () => decodeLiveHead(value));
+    if (!head) return;
     if (!isAbove(head, last)) past.applyLive(venue, partition, value);
     isDone ||= !isAbove(last, head);
   };
@@ -99,8 +102,7 @@ const applyStretch = async (
   return isDone;
 };
 
-type VenuePast = Omit<PartitionPast, 'partition'> & {
-  readonly topic: string;
+type VenuePast = Omit<PartitionPast, 'partition' | 'foreign'> & {
   readonly stretches: ReadonlyMap<number, Stretch>;
   readonly signal: AbortSignal;
 };
@@ -121,7 +123,7 @@ const readVenue = async (kafka: KafkaHandle, { topic, stretches, signal, ...venu
       const [first, newest] = [messages[0]?.offset ?? 0, messages.at(-1)?.offset ?? 0];
       if (first !== next.get(partition)) throw new Error(`retention has passed ${topic}/${partition}`);
       next.set(partition, newest + 1);
-      if (!(await applyStretch(messages, stretch, { ...venuePast, partition }))) return;
+      if (!(await applyStretch(messages, stretch, { ...venuePast, topic, partition, foreign: kafka.foreign }))) return;
       open.delete(partition);
       if (open.size === 0) resolve();
     },

@@ -1,5 +1,5 @@
 // State rounds of a venue from which a node starts: the newest complete one, found from the end of the topic, and an earlier one.
-import { fetchOffsetsSince, type KafkaHandle, readToEnd } from '../../infra/runtime/kafka/kafka.ts';
+import { fetchOffsetsSince, type KafkaHandle, readValues } from '../../infra/runtime/kafka/kafka.ts';
 import { codecs } from '../../schemas/avro/codec.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { RoundChoice, type StateRound } from '../../schemas/state-rounds.ts';
@@ -21,10 +21,11 @@ const readChoices = async (
   { before, ...options }: { readonly before: Micros } & Starts,
 ): Promise<Choices> => {
   const choices: Choices = new Map();
-  await readToEnd(kafka, { topic, ...options }, ({ value, offset }, partition) => {
+  const { decode } = codecs.state;
+  await readValues(kafka, { topic, ...options, decode }, (entry, { partition, offset }) => {
     const choice = choices.get(partition) ?? new RoundChoice(before);
     choices.set(partition, choice);
-    if (value !== null) choice.add(codecs.state.decode(value), offset);
+    choice.add(entry, offset);
   });
   return choices;
 };

@@ -1,5 +1,5 @@
 // History W: the instant up to which every task's final rows are readable, as published by the sink (design section 5).
-import { type KafkaHandle, readToEnd } from '../../infra/runtime/kafka/kafka.ts';
+import { type KafkaHandle, readValues } from '../../infra/runtime/kafka/kafka.ts';
 import { codecs } from '../../schemas/avro/codec.ts';
 import { formatInstantMicros } from '../../schemas/instants.ts';
 import type { Micros } from '../../schemas/records.ts';
@@ -23,12 +23,11 @@ export const readHistoryWatermark = async (
 ): Promise<Micros> => {
   const history = new Map<string, Micros>();
   const topic = nameTopics(namespace).watermark;
-  await readToEnd(
+  const { decode } = codecs.watermark;
+  await readValues(
     kafka,
-    { topic, from: () => 'earliest' as const, signal: AbortSignal.timeout(withinMs) },
-    ({ value }) => {
-      if (value === null) return;
-      const { kind, task, watermark } = codecs.watermark.decode(value);
+    { topic, from: () => 'earliest', signal: AbortSignal.timeout(withinMs), decode },
+    ({ kind, task, watermark }) => {
       if (kind === 'task') history.set(task, history.get(task) ?? 0);
       if (kind === 'history') history.set(task, Math.max(history.get(task) ?? 0, watermark));
     },

@@ -5,6 +5,7 @@ import {
   type KafkaHandle,
   LogCut,
   readToEnd,
+  readValues,
   type Start,
 } from '../../infra/runtime/kafka/kafka.ts';
 import { AvroError, codecs } from '../../schemas/avro/codec.ts';
@@ -58,9 +59,9 @@ const readPublished = async ({ handle, names, venue, partition }: RestoreSpec): 
     newest: null,
     checkpointAt: null,
   };
-  await readToEnd(handle, { topic: names.watermark, from: () => 'earliest' }, ({ value }) => {
-    const entry = value && codecs.watermark.decode(value);
-    if (!entry || entry.task !== formatTask(venue, partition)) return;
+  const { decode } = codecs.watermark;
+  await readValues(handle, { topic: names.watermark, from: () => 'earliest', decode }, (entry) => {
+    if (entry.task !== formatTask(venue, partition)) return;
     if (entry.kind === 'task' && entry.offset >= (published.newest?.offset ?? -1)) published.newest = entry;
     if (entry.kind === 'checkpoint') published.checkpointAt = entry.positions[names.checkpoints(venue)] ?? null;
   });
@@ -175,13 +176,12 @@ type Versions = { readonly listings: ListingVersion[]; readonly capabilities: Ca
 const readVersions = async ({ handle, names, venue }: RestoreSpec): Promise<Versions> => {
   const listings: ListingVersion[] = [];
   const capabilities: CapabilityVersion[] = [];
-  await readToEnd(handle, { topic: names.listings, from: () => 'earliest' }, ({ value }) => {
-    const version = value && codecs.listing.decode(value);
-    if (version && version.venue === venue) listings.push(version);
+  const from = (): Start => 'earliest';
+  await readValues(handle, { topic: names.listings, from, decode: codecs.listing.decode }, (version) => {
+    if (version.venue === venue) listings.push(version);
   });
-  await readToEnd(handle, { topic: names.capabilities, from: () => 'earliest' }, ({ value }) => {
-    const version = value && codecs.capability.decode(value);
-    if (version && version.venue === venue) capabilities.push(version);
+  await readValues(handle, { topic: names.capabilities, from, decode: codecs.capability.decode }, (version) => {
+    if (version.venue === venue) capabilities.push(version);
   });
   return { listings, capabilities };
 };
@@ -208,9 +208,8 @@ const readLive = async ({ handle, names, venue, partition }: RestoreSpec): Promi
   for (const entry of round?.entries ?? []) noteEntry(entry);
   found.offset = round?.round ?? -1;
   const from = (): Start => round?.liveOffset ?? 'earliest';
-  await readToEnd(handle, { topic: names.live(venue), partitions: [partition], from }, ({ value }) => {
-    if (value === null) return;
-    const entry = codecs.live.decode(value);
+  const { decode } = codecs.live;
+  await readValues(handle, { topic: names.live(venue), partitions: [partition], from, decode }, (entry) => {
     found.offset = Math.max(found.offset, entry.offset);
     noteEntry(entry);
   });
@@ -226,9 +225,8 @@ const readRound = async ({
 }: Omit<RestoreSpec, 'shards'>): Promise<StateRound | null> => {
   const rounds = new RoundChoice();
   const from = (): Start => 'earliest';
-  await readToEnd(handle, { topic: names.state(venue), partitions: [partition], from }, ({ value, offset }) => {
-    if (value !== null) rounds.add(codecs.state.decode(value), offset);
-  });
+  const spec = { topic: names.state(venue), partitions: [partition], from, decode: codecs.state.decode };
+  await readValues(handle, spec, (entry, { offset }) => rounds.add(entry, offset));
   return rounds.chosen;
 };
 
@@ -246,9 +244,9 @@ const readRows = async (spec: RestoreSpec, newest: WatermarkEntry | null): Promi
   const covered = new Map<string, Micros>();
   let offset = -1;
   let watermark: Micros | null = null;
-  await readToEnd(handle, { topic, partitions: [partition], from: () => from }, ({ value }) => {
-    const entry = value && codecs.rows.decode(value);
-    if (!entry || entry.offset <= (newest?.offset ?? -1)) return;
+  const { decode } = codecs.rows;
+  await readValues(handle, { topic, partitions: [partition], from: () => from, decode }, (entry) => {
+    if (entry.offset <= (newest?.offset ?? -1)) return;
     offset = Math.max(offset, entry.offset);
     watermark = entry.watermark ?? watermark;
     if (entry.row) coverSeries(covered, entry.row);

@@ -8,7 +8,7 @@ import {
   type KafkaHandle,
   type Message,
   type Publisher,
-  readToEnd,
+  readValues,
 } from '../../infra/runtime/kafka/kafka.ts';
 import { failProcess } from '../../infra/runtime/process/fail-process.ts';
 import type { Logger } from '../../infra/runtime/process/log.ts';
@@ -20,7 +20,7 @@ import { codecs } from '../../schemas/avro/codec.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { toTableName } from '../../schemas/tables.ts';
 import { describeError } from '../../schemas/thrown.ts';
-import { formatTask, nameTopics, type Row, type TaskId, type Topics } from '../../schemas/topics.ts';
+import { formatTask, nameTopics, type Row, type RowEntry, type TaskId, type Topics } from '../../schemas/topics.ts';
 import { ensureTables } from './ensure-tables.ts';
 import type { SinkMetrics } from './metrics.ts';
 import { TABLES } from './tables.ts';
@@ -92,9 +92,8 @@ class Sink {
 
   /** Starts above the last published value: a published history watermark never goes back. */
   async loadPublished(): Promise<void> {
-    await readToEnd(this.#deps.handle, { topic: this.#names.watermark, from: () => 'earliest' }, ({ value }) => {
-      if (value === null) return;
-      const entry = codecs.watermark.decode(value);
+    const { decode } = codecs.watermark;
+    await readValues(this.#deps.handle, { topic: this.#names.watermark, from: () => 'earliest', decode }, (entry) => {
       if (entry.kind === 'history') this.#raise(entry.task, entry.watermark);
     });
   }
@@ -115,7 +114,10 @@ class Sink {
     const key = formatPartition({ topic, partition });
     const next = message.offset + 1;
     const before = progress.get(key)?.mark ?? null;
-    const entry = message.value === null ? null : codecs.rows.decode(message.value);
+    const { value, offset } = message;
+    const decode = (bytes: Buffer): RowEntry | null =>
+      this.#deps.handle.foreign.passOver({ topic, partition, offset }, () => codecs.rows.decode(bytes));
+    const entry = value === null ? null : decode(value);
     const watermark = entry?.kind === 'watermark' ? entry.watermark : null;
     const mark = entry === null || watermark === null ? before : { watermark, offset: entry.offset, next };
     progress.set(key, { topic, partition, next, mark });

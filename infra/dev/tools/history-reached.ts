@@ -2,7 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { codecs } from '../../../schemas/avro/codec.ts';
 import { formatTask, nameTopics } from '../../../schemas/topics.ts';
-import { fetchEndOffsets, type KafkaHandle, readToEnd } from '../../runtime/kafka/kafka.ts';
+import { fetchEndOffsets, type KafkaHandle, readValues } from '../../runtime/kafka/kafka.ts';
 
 type Reached = {
   readonly venues: readonly string[];
@@ -17,9 +17,8 @@ const POLL_MS = 500;
 /** Raw offset up to which each task has applied and published its log. */
 const readAppliedOffsets = async (handle: KafkaHandle, topic: string): Promise<Map<string, number>> => {
   const applied = new Map<string, number>();
-  await readToEnd(handle, { topic, from: () => 'earliest' as const }, ({ value }) => {
-    if (value === null) return;
-    const entry = codecs.watermark.decode(value);
+  const { decode } = codecs.watermark;
+  await readValues(handle, { topic, from: () => 'earliest', decode }, (entry) => {
     if (entry.kind === 'task') applied.set(entry.task, Math.max(applied.get(entry.task) ?? -1, entry.offset));
   });
   return applied;

@@ -2,6 +2,7 @@
 import type { Admin, Kafka as KafkaClient, KafkaConfig, logCreator } from 'kafkajs';
 import type { Logger } from '../process/log.ts';
 import './compression.ts';
+import { ForeignRecords } from './foreign-records.ts';
 import kafkajs from './patches/kafkajs.ts';
 import { toConnection } from './security.ts';
 import type { KafkaSecurity } from './settings.ts';
@@ -26,6 +27,8 @@ export type KafkaHandle = {
   /** For clients created beside kafkajs's own (fetch.ts). */
   readonly settings: KafkaConfig;
   readonly log: Logger;
+  /** What readers pass over. */
+  readonly foreign: ForeignRecords;
   /** One connected admin, shared. */
   readonly admin: () => Promise<Admin>;
   /** Closes the admin; the creators of publishers, readers and members close them before this. */
@@ -56,6 +59,7 @@ export const openKafka = ({ brokers, clientId, security = OPEN }: KafkaSettings,
     kafka,
     settings,
     log,
+    foreign: new ForeignRecords(log),
     admin: () => {
       shared ??= connectAdmin().catch((error: unknown) => {
         shared = null;

@@ -2,6 +2,7 @@
 export { type KafkaHandle, openKafka } from './client.ts';
 export { formatPartition, LogCut, type TopicPartition } from './delivery.ts';
 export { ensureTopics, TopicMismatch, TopicRightMissing } from './ensure-topics.ts';
+export { countForeignRecords } from './foreign-records.ts';
 export { type GroupBatch, type GroupMember, joinGroup } from './group.ts';
 export {
   createPublisher,
@@ -19,6 +20,7 @@ export {
   readPartitions,
   readToEnd,
   readTopics,
+  readValues,
   type Start,
   type TopicReading,
 } from './reader.ts';

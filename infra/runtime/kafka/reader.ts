@@ -137,3 +137,17 @@ export const readToEnd = async (
     await fetcher.stop();
   }
 };
+
+type ReadValuesOptions<T> = ReadToEndOptions & { readonly decode: (bytes: Buffer) => T };
+
+/** As readToEnd, with the decoded value of each record. Records without a value and those of other producers are passed over (`ForeignRecords`). */
+export const readValues = <T>(
+  handle: KafkaHandle,
+  { decode, ...options }: ReadValuesOptions<T>,
+  onValue: (value: T, at: { readonly partition: number; readonly offset: number }) => void,
+): Promise<void> =>
+  readToEnd(handle, options, ({ value, offset }, partition) => {
+    if (value === null) return;
+    const read = handle.foreign.passOver({ topic: options.topic, partition, offset }, () => decode(value));
+    if (read !== null) onValue(read, { partition, offset });
+  });

@@ -269,3 +269,19 @@ t.test('what is kept begins once, with the first watermark, and where the copy w
   t.same(memory.venue('okx')?.partitions.get(0)?.readyAt, { offset: 7, index: 2 }, 'nor what comes that place');
   t.end();
 });
+
+t.test('bytes that are no entry throw before anything has changed: the entry at that place is then applied', (t) => {
+  const entry = { offset: 51, index: 0, recorded_at: NOW, kind: 'listing', symbol: 'BTCUSDT' } as const;
+  const whole = toBytes({ ...entry, listing: listing('okx', listingValues()) });
+  for (const apply of ['applyLive', 'applyTail'] as const) {
+    const memory = new LiveMemory(['okx']);
+    memory.expectPartitions('okx', [0]);
+    for (const bytes of [whole.subarray(0, -1), Buffer.concat([whole, Buffer.alloc(1)]), Buffer.from('not Avro')])
+      t.throws(() => memory[apply]('okx', 0, bytes), { name: 'AvroError' });
+    t.equal(memory.logTime, 0);
+    t.equal(memory.version, 0);
+    memory[apply]('okx', 0, whole);
+    t.equal(memory.version, 1);
+  }
+  t.end();
+});

@@ -476,6 +476,35 @@ t.test('a sink that reads everything again takes no watermark back', async (t) =
   );
 });
 
+t.test(
+  'records that another producer wrote to rows and watermark are passed over, and rows around them are written (D-1010)',
+  async (t) => {
+    const space = await openNamespace(t);
+    const stranger = createPublisher(handle);
+    t.teardown(() => stranger.close());
+    const before = handle.foreign.count;
+    const disturb = async (): Promise<void> => {
+      for (const topic of [space.names.rows('binance'), space.names.watermark])
+        for (const value of [Buffer.from('not Avro'), Buffer.from([0, 9, 9, 9, 9, 0]), Buffer.alloc(0)])
+          stranger.publish({ topic, partition: 0, key: 'stranger', value });
+      await stranger.flush();
+    };
+    await disturb();
+    space.row(markRow(1));
+    await space.published();
+    await disturb();
+    space.row(markRow(2));
+    space.mark(START + 2);
+    await space.published();
+    await runSink(t, space);
+    await waitFor('both rows', async () => {
+      const found = await sql(`SELECT count() n FROM '${toTableName(space.namespace, 'mark')}'`).catch(() => []);
+      return Number(found[0]?.[0] ?? 0) === 2;
+    });
+    t.ok(handle.foreign.count - before >= 12, 'all are counted');
+  },
+);
+
 t.test('each partition of rows has a watermark of its own', async (t) => {
   const space = await openNamespace(t, 2);
   const reached = new Map<string, number>();
