@@ -65,12 +65,15 @@ type MetricsOptions = {
   readonly problem?: () => string | null;
   /** `/readyz` returns 503 with the reasons, one a line, while this returns any. When absent `/readyz` equals `/healthz`. */
   readonly unready?: () => readonly string[] | Promise<readonly string[]>;
+  readonly requestMs?: number;
 };
 
 type Answer = { readonly status: number; readonly type: string; readonly text: string };
 const PLAIN = 'text/plain';
 /** A client that reads nothing of its answer for so long is disconnected. */
 const IDLE_MS = 120_000;
+/** A client that does not end its request by then is disconnected. */
+const REQUEST_MS = 30_000;
 
 const listReason = (reason: string | null): readonly string[] => (reason === null ? [] : [reason]);
 
@@ -78,7 +81,7 @@ const listReason = (reason: string | null): readonly string[] => (reason === nul
 export const serveMetrics = async (
   registry: Registry,
   port: number,
-  { host = '127.0.0.1', problem = () => null, unready = () => listReason(problem()) }: MetricsOptions = {},
+  { host = '127.0.0.1', problem = () => null, unready = () => listReason(problem()), ...limits }: MetricsOptions = {},
 ): Promise<MetricsServer> => {
   const findReasons = async (url: string | undefined): Promise<readonly string[] | null> => {
     if (url === '/healthz') return listReason(problem());
@@ -92,7 +95,13 @@ export const serveMetrics = async (
   };
   // A figure that cannot be read must not end the process.
   const explain = (error: unknown): Answer => ({ status: 500, type: PLAIN, text: `${describeError(error)}\n` });
-  const server = createServer(async (request, response) => {
+  const { requestMs = REQUEST_MS } = limits;
+  const late = {
+    headersTimeout: requestMs,
+    requestTimeout: requestMs,
+    connectionsCheckingInterval: Math.ceil(requestMs / 30),
+  };
+  const server = createServer(late, async (request, response) => {
     if (!(await awaitTurn({ raw: request }, { raw: response }))) return;
     const { status, type, text } = await answer(request.url).catch(explain);
     response.writeHead(status, { 'content-type': type }).end(text);

@@ -39,3 +39,15 @@ t.test('requests that a client sends ahead are answered one after another, a hun
   t.equal(collected, 21);
   t.equal(await sendAhead({ port: server.port, host: 'a', path: '/metrics', count: 102 }), '');
 });
+
+t.test('a head and a body that stop have the same time', async (t) => {
+  const server = await serveMetrics(createMetrics(), 0, { requestMs: 300 });
+  t.teardown(() => server.close());
+  const head = 'POST /healthz HTTP/1.1\r\nHost: a\r\n';
+  for (const sent of ['', head, `${head}Content-Length: 2\r\n\r\n{`]) {
+    const client = connect(server.port, '127.0.0.1', () => client.write(sent));
+    client.resume();
+    await once(client, 'close');
+    t.pass(JSON.stringify(sent));
+  }
+});
