@@ -26,7 +26,14 @@ import { canReachCaller, findItemsLimit, sendAnswer, wantsTable } from './answer
 import type { AppDeps } from './app-deps.ts';
 import { checkInput } from './check-input.ts';
 import { listEnvelopeHeaders } from './envelope-headers.ts';
-import { addOptions, addRouteCheck, collectMethods, type Methods, sendNotFound } from './known-methods.ts';
+import {
+  addOptions,
+  addRouteCheck,
+  collectMethods,
+  type Methods,
+  refuseAddress,
+  sendNotFound,
+} from './known-methods.ts';
 import { addHeadCheck, answerUnreadable } from './node-edge.ts';
 import { addOperational } from './operational.ts';
 import { addPaymentRelease, sendRefused, takePayment } from './paid-calls.ts';
@@ -243,7 +250,7 @@ export const buildApp = async (deps: AppDeps): Promise<FastifyInstance> => {
       const answered = isFileUrl(request.url) ? refuseNoFile() : (toServiceError(error) ?? INTERNAL);
       sendErrors(reply as unknown as FastifyReply, answered);
     },
-    clientErrorHandler: answerUnreadable(EXPOSED),
+    clientErrorHandler: answerUnreadable(EXPOSED, (asked) => refuseAddress(methods, asked)),
   }) as unknown as FastifyInstance;
   answerInTurn(app);
   app.decorateRequest('receiptId', '');

@@ -1,6 +1,6 @@
 // The methods of an address: to distinguish a wrong method from a wrong path, and for `Allow` (E-01 step 1, RFC 9110 section 9.3.7).
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { makeServiceError } from '../../schemas/errors.ts';
+import { makeServiceError, type ServiceError } from '../../schemas/errors.ts';
 import { readPath, readSentPath } from '../contract/request-url.ts';
 import { CLIPPED_PATH, clip } from '../contract/sent-text.ts';
 import { sendErrors } from './sent-errors.ts';
@@ -36,24 +36,30 @@ export const addOptions = (app: FastifyInstance, methods: Methods): void => {
   });
 };
 
+export type AddressRefusal = { readonly error: ServiceError; readonly allowed: string | null };
+
+/** The refusal of a request without a route: nothing is at its address, or nothing for its method. */
+export const refuseAddress = (
+  methods: Methods,
+  { method, url }: { readonly method: string; readonly url: string },
+): AddressRefusal => {
+  const path = readSentPath(url);
+  const allowed = listAllowed(methods, url);
+  const error =
+    allowed === null
+      ? makeServiceError('NOT_FOUND', `There is nothing at "${clip(path, CLIPPED_PATH)}".`, {
+          hint: 'See /openapi.json.',
+        })
+      : makeServiceError('METHOD_NOT_ALLOWED', `"${clip(method)}" is not a method of ${path}.`, {
+          hint: `Use ${allowed}.`,
+        });
+  return { error, allowed };
+};
+
 export const sendNotFound = (methods: Methods, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
-  const path = readSentPath(request.url);
-  const allowed = listAllowed(methods, request.url);
-  if (allowed === null) {
-    return sendErrors(
-      reply,
-      makeServiceError('NOT_FOUND', `There is nothing at "${clip(path, CLIPPED_PATH)}".`, {
-        hint: 'See /openapi.json.',
-      }),
-    );
-  }
-  reply.header('allow', allowed);
-  return sendErrors(
-    reply,
-    makeServiceError('METHOD_NOT_ALLOWED', `"${request.method}" is not a method of ${path}.`, {
-      hint: `Use ${allowed}.`,
-    }),
-  );
+  const { error, allowed } = refuseAddress(methods, request);
+  if (allowed !== null) reply.header('allow', allowed);
+  return sendErrors(reply, error);
 };
 
 /** Step 1 of E-01: a request without a route is refused before its body is read. */

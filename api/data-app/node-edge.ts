@@ -1,9 +1,16 @@
 // Requests that Node would refuse or close without our answer: heads without a host, unknown expectations, data that is not HTTP.
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
+import {
+  endUnread,
+  type ParseError,
+  type RequestLine,
+  readUnknownMethod,
+} from '../../infra/runtime/network/unread-request.ts';
 import { printErrors } from '../contract/errors-text.ts';
 import { makeReceiptId } from '../contract/ids.ts';
+import type { AddressRefusal } from './known-methods.ts';
 import { JSON_TYPE, refuseUnreadable, sendErrors } from './sent-errors.ts';
 
 /** A name or an address, with or without a port, or nothing (RFC 9110, section 7.2). */
@@ -26,27 +33,19 @@ export const addHeadCheck = (app: FastifyInstance): void => {
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
 };
 
-/** Answers a request that is no HTTP, has too large a head, or does not end, as every failure is answered; then ends the connection. */
+/** Answers a request that is no HTTP, has too large a head, does not end, or has a method that Node does not know, as every failure is answered. */
 export const answerUnreadable =
-  (exposed: readonly string[]) =>
-  (error: Error & { readonly code?: string }, socket: Duplex): void => {
-    // The check of Node's own handler: an answer that has begun cannot take another.
-    const { _httpMessage: begun } = socket as { readonly _httpMessage?: ServerResponse | null };
-    if (error.code === 'ECONNRESET' || !socket.writable || begun?.headersSent === true) {
-      socket.destroy();
-      return;
-    }
-    const body = printErrors(refuseUnreadable(error.code).errors);
-    const head = [
-      'HTTP/1.1 400 Bad Request',
-      'Access-Control-Allow-Origin: *',
-      `Access-Control-Expose-Headers: ${exposed.join(', ')}`,
-      'Cache-Control: no-store',
-      'Connection: close',
-      `Content-Length: ${Buffer.byteLength(body)}`,
-      `Content-Type: ${JSON_TYPE}`,
-      `Date: ${new Date().toUTCString()}`,
-      `X-Service-Receipt: ${makeReceiptId(Date.now())}`,
-    ];
-    socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
+  (exposed: readonly string[], refuseAddress: (asked: RequestLine) => AddressRefusal) =>
+  (fault: ParseError, socket: Duplex): void => {
+    const line = readUnknownMethod(fault);
+    const { error, allowed } =
+      line === null ? { error: refuseUnreadable(fault.code), allowed: null } : refuseAddress(line);
+    const headers = {
+      'Access-Control-Allow-Origin': '*',
+      'Access-Control-Expose-Headers': exposed.join(', '),
+      ...(allowed === null ? {} : { Allow: allowed }),
+      'Content-Type': JSON_TYPE,
+      'X-Service-Receipt': makeReceiptId(Date.now()),
+    };
+    endUnread(fault, socket, { status: error.status, headers, body: printErrors(error.errors) });
   };

@@ -1,9 +1,11 @@
 // The tool server as an app of its own: one path that takes POST, the documents of sign-in, nothing else (T-01, T-07). `main.ts` listens.
+import type { Duplex } from 'node:stream';
 import cors from '@fastify/cors';
 import { ProtocolErrorCode } from '@modelcontextprotocol/server';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { answerInTurn, awaitTurn } from '../../infra/runtime/network/answer-turns.ts';
 import { finishAnswers, keepConnection, makeAppOptions } from '../../infra/runtime/network/http-app.ts';
+import { endUnread, type ParseError, readUnknownMethod } from '../../infra/runtime/network/unread-request.ts';
 import type { Logger } from '../../infra/runtime/process/log.ts';
 import { readPath, readQuery } from '../contract/request-url.ts';
 import { parseMessage } from './digits.ts';
@@ -49,6 +51,14 @@ const NOTHING: Refused = {
 
 const isPreflight = ({ method, headers }: FastifyRequest): boolean =>
   method === 'OPTIONS' && headers.origin !== undefined && headers['access-control-request-method'] !== undefined;
+
+/** Statuses of what the parser refuses, by its code; of anything else 400. */
+const UNREADABLE: Readonly<Record<string, 408 | 431>> = { ERR_HTTP_REQUEST_TIMEOUT: 408, HPE_HEADER_OVERFLOW: 431 };
+const UNREAD = {
+  400: 'The request cannot be read.',
+  408: 'The request was not complete in time.',
+  431: 'The headers are larger than 16 KiB.',
+} as const;
 
 type Documents = ReturnType<typeof makeMetadataDocuments>;
 
@@ -133,6 +143,17 @@ const addFailures = (app: FastifyInstance, log: Logger): void => {
   app.setNotFoundHandler((_request, reply) => sendRefused(reply, NOTHING));
 };
 
+/** Answers what Node's parser refuses: another method than POST as every one (T-07), anything else as an error of the protocol. */
+const answerUnreadable =
+  (path: string) =>
+  (error: ParseError, socket: Duplex): void => {
+    const line = readUnknownMethod(error);
+    if (line !== null) return endUnread(error, socket, readPath(line.url) === path ? WRONG_METHOD : NOTHING);
+    const status = UNREADABLE[error.code ?? ''] ?? 400;
+    const { text } = refuseRequest({ status, code: ProtocolErrorCode.InvalidRequest, message: UNREAD[status] });
+    return endUnread(error, socket, { status, headers: { 'content-type': 'application/json' }, body: text ?? '' });
+  };
+
 /** Builds the app; nothing listens yet. Close with `app.close()`. */
 export const buildToolApp = async (deps: ToolAppDeps): Promise<FastifyInstance> => {
   const { pathname: path } = new URL(deps.mcpUrl);
@@ -142,6 +163,7 @@ export const buildToolApp = async (deps: ToolAppDeps): Promise<FastifyInstance> 
     // A head without a host is refused as one of another host is (T-07). Two keys joined are none; Node would keep the first.
     http: { ...options.http, requireHostHeader: false, joinDuplicateHeaders: true },
     bodyLimit: BODY_BYTES,
+    clientErrorHandler: answerUnreadable(path),
     // A path that cannot be decoded: Fastify answers it before any hook runs.
     frameworkErrors: async (_error, request, reply) => {
       if (!(await awaitTurn(request, reply))) return;

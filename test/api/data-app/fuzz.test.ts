@@ -136,6 +136,40 @@ t.test('what never becomes a request is refused in the form of every error (E-05
   }
 });
 
+t.test('a method that Node does not know is refused as every other wrong method is (E-01 step 1)', async (t) => {
+  const { app } = await testApp(market());
+  t.teardown(() => app.close());
+  const { port } = new URL(await app.listen({ host: '127.0.0.1', port: 0 }));
+  const ask = async (line: string) => {
+    const [head = '', body = ''] = (await exchange(Number(port), `${line}\r\nHost: api.test\r\n\r\n`)).split(
+      '\r\n\r\n',
+    );
+    return { head, body };
+  };
+  const hint = 'Use GET, HEAD.';
+  for (const method of ['FOO', 'get', 'GETX', '!']) {
+    const { head, body } = await ask(`${method} /v2/venues?limit=1 HTTP/1.1`);
+    t.match(head, /^HTTP\/1\.1 405 Method Not Allowed\r\n/, method);
+    t.match(head, /^Allow: GET, HEAD$/m, method);
+    t.match(head, /^X-Service-Receipt: rcp_/m, method);
+    const message = `"${method}" is not a method of /v2/venues.`;
+    t.equal(body, JSON.stringify({ errors: [{ code: 'METHOD_NOT_ALLOWED', message, hint }] }), method);
+  }
+  const known = await ask('PROPFIND /v2/venues HTTP/1.1\r\nConnection: close');
+  t.match(known.body, `\\"PROPFIND\\" is not a method of /v2/venues.`, 'as one that it knows');
+  const long = await ask(`${'X'.repeat(9_000)} /v2/screen HTTP/1.1`);
+  t.match(long.body, `\\"${'X'.repeat(40)}…\\" is not a method of /v2/screen.`);
+  const nowhere = await ask('FOO /v2/nothing HTTP/1.1');
+  t.match(nowhere.head, /^HTTP\/1\.1 404 Not Found\r\n/);
+  t.notMatch(nowhere.head, /^Allow:/m);
+  t.match(nowhere.body, '"NOT_FOUND"');
+  for (const line of ['FOO /v2/venues', 'F(O /v2/venues HTTP/1.1', 'FOO  HTTP/1.1', 'FOO /v2/venues HTTP/3.0']) {
+    const { head, body } = await ask(line);
+    t.match(head, /^HTTP\/1\.1 400 Bad Request\r\n/, `${line} is no request line`);
+    t.match(body, '"DQL_JSON_SCHEMA"', line);
+  }
+});
+
 t.test('any text is a selection or a list of faults inside it', (t) => {
   fc.assert(
     fc.property(

@@ -225,7 +225,7 @@ t.test('refuses in the order Host and Origin, method, key in the URL, credential
   for (const host of ['Tools.Test:8443', 'tools.test:8443']) t.equal((await ask({ host })).status, 401, host);
   t.equal((await ask({ headers: { origin: 'http://evil.test' } })).status, 403);
   t.equal((await ask({ headers: { origin: 'null' } })).status, 403);
-  for (const method of ['GET', 'DELETE', 'PUT', 'OPTIONS', 'HEAD', 'CONNECT']) {
+  for (const method of ['GET', 'DELETE', 'PUT', 'OPTIONS', 'HEAD', 'CONNECT', 'FOO']) {
     const wrong = await ask({ method, query: `?key=${key}` });
     t.match([wrong.status, wrong.headers.allow], [405, 'POST'], method);
   }
@@ -251,6 +251,23 @@ t.test('refuses in the order Host and Origin, method, key in the URL, credential
   table.isAway = true;
   const unchecked = await ask({ headers: as('mini') });
   t.match([unchecked.status, unchecked.headers['retry-after'], unchecked.text], [503, '5', /^[^\n]+\n$/]);
+});
+
+t.test('what never becomes a request is refused as an error of the protocol (T-07)', async (t) => {
+  const { mcpUrl } = await startToolService(t, market());
+  const { port, host } = new URL(mcpUrl);
+  const ask = (path: string, headers: OutgoingHttpHeaders = {}) =>
+    requestRaw({ port: Number(port), path, host, method: 'FOO', headers, body: '' });
+  t.equal((await ask('/none')).status, 404);
+  const large = await ask('/mcp', { 'x-large': 'x'.repeat(20_000) });
+  t.match([large.status, large.headers.allow], [405, 'POST'], 'its method is read before the rest of its head');
+  const tooLarge = await requestRaw({
+    ...{ port: Number(port), path: '/mcp', host, method: 'POST', body: '' },
+    headers: { 'x-large': 'x'.repeat(20_000) },
+  });
+  const error = { code: -32_600, message: 'The headers are larger than 16 KiB.' };
+  t.same([tooLarge.status, JSON.parse(tooLarge.text)], [431, { jsonrpc: '2.0', id: null, error }]);
+  t.match(tooLarge.headers, { 'content-type': 'application/json', 'cache-control': 'no-store' });
 });
 
 t.test('two keys are no key, whichever of them stands first (T-07)', async (t) => {
