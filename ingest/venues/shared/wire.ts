@@ -179,9 +179,10 @@ export const readRuleOrNull = (rule: string, value: unknown, name: string): Digi
 
 /** A venue's id as decimal text (may exceed 2^53). */
 export const readId = (value: unknown, name: string): string => {
-  // An id above 2^53 arrives as a `LongNumber`, so this number is exact.
+  // An id above 2^53 arrives as a `LongNumber`, so this number is exact. One that ends in zeros may be longer than JavaScript writes without an exponent.
   if (typeof value === 'number' && Number.isInteger(value) && Math.abs(value) < 1e21) return String(value);
-  const text = value instanceof NumberText ? value.text : value;
+  const whole = typeof value === 'number' && Number.isInteger(value) ? formatDouble(value) : value;
+  const text = whole instanceof NumberText ? whole.text : whole;
   if (typeof text !== 'string' || !/^-?\d{1,40}$/.test(text)) throw makeNotA(value, `${name} is not an id`);
   return text;
 };

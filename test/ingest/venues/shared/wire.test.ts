@@ -180,6 +180,11 @@ t.test('ids, counts and words are read as what they are', (t) => {
     '1545896669105000000',
   );
   t.equal(
+    read('1026901434300000000000', (value) => readId(value, 'v')),
+    '1026901434300000000000',
+    'JavaScript writes this number with an exponent',
+  );
+  t.equal(
     read('"007"', (value) => readId(value, 'v')),
     '007',
   );
@@ -187,7 +192,7 @@ t.test('ids, counts and words are read as what they are', (t) => {
     read('42', (value) => readId(value, 'v')),
     '42',
   );
-  for (const text of ['1.5', '"1e5"', '""', '{}'])
+  for (const text of ['1.5', '"1e5"', '""', '{}', '1e40'])
     t.equal(
       catchCode(() => read(text, (value) => readId(value, 'v'))),
       'VENUE_BAD_FRAME',
