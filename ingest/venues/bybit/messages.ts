@@ -79,8 +79,9 @@ const readRowStamp = (row: Fields, name: string, { sentAt }: SentSource): Micros
 const mapBookFrame: FrameMapper = (frame, source) => {
   const book = readFields(frame.data, 'data');
   const symbol = readSymbol(book.s);
-  const depth = symbol === null ? null : readDepth(String(frame.topic));
-  if (symbol === null || depth === null) return [];
+  if (symbol === null) return [];
+  const depth = readDepth(String(frame.topic));
+  if (depth === null) return noteUnread();
   const u = readSequence(book.u, 'u');
   const bids = readLevels(book.b, 'b');
   const asks = readLevels(book.a, 'a');
@@ -94,7 +95,7 @@ const mapBookFrame: FrameMapper = (frame, source) => {
   return [chain ? { record: mapped.record, element: book, chain, channel: depth } : mapped];
 };
 
-/** `50` of `orderbook.50.BTCUSDT`. */
+/** `50` of `orderbook.50.BTCUSDT`; null for books with orders of retail price improvement (`orderbook.rpi`) and whole ones (`orderbook.full`). */
 const readDepth = (topic: string): string | null => /^orderbook\.(\d+)\./.exec(topic)?.[1] ?? null;
 
 /** The answer's depth differs from the socket's: it is never joined, but its id may confirm the book. */

@@ -4,6 +4,7 @@ import { normalise } from '../../../infra/dev/tools/normalise.ts';
 import { bybit } from '../../../ingest/venues/bybit/index.ts';
 import type { MapContext } from '../../../ingest/venues/contract/mapping.ts';
 import { type BookSync, makeBookSync, stepBookSync } from '../../../ingest/venues/shared/book-sync.ts';
+import { watchUnexpected } from '../../../ingest/venues/shared/unexpected.ts';
 import { fixturePath, readRecording, toVenueMessage } from '../../support/venues/recordings.ts';
 import { venueBench } from '../../support/venues/venue-checks.ts';
 import { REST, TARDIS, WS } from './bybit.messages.ts';
@@ -87,6 +88,21 @@ t.test(
     t.end();
   },
 );
+
+t.test('books with retail orders and whole books are other channels: none is read, each is counted', (t) => {
+  const counted: string[] = [];
+  const watched = venueBench(watchUnexpected(bybit, (kind) => counted.push(kind)));
+  for (const depth of ['rpi', 'full']) {
+    // The levels of `rpi` have three figures (bybit-exchange/docs, `v5/websocket/public/orderbook-rpi.mdx`).
+    const levels = { b: [['5', '6', '7']], a: [] };
+    const book = { s: 'AUSDT', ...levels, u: 9, seq: 99 };
+    const text = { topic: `orderbook.${depth}.AUSDT`, type: 'snapshot', ts: 1700000000002, data: book };
+    t.same(watched.map(frame(text)), []);
+    t.equal(bybit.sequence(JSON.stringify(text)), null);
+  }
+  t.same(counted, ['unread_channel', 'unread_channel']);
+  t.end();
+});
 
 t.test('the quick check of a frame agrees with the mapper', (t) => {
   for (const file of [WS, TARDIS]) {
