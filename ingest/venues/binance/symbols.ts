@@ -46,16 +46,16 @@ export const readChain = (text: string): Chain | null => {
   const head = text.slice(0, 400);
   if (head.includes('"e":"depthUpdate"')) return PARTIAL.test(head) || RETAIL.test(head) ? null : readDiffChain(head);
   if (head.includes('"e":"')) return null;
-  const id = /"lastUpdateId":(\d+)/.exec(text)?.[1];
+  const id = /"lastUpdateId":"?(\d+)/.exec(text)?.[1];
   return id === undefined ? null : makeSnapshotChain(/"symbol":"([^"\\]+)"/.exec(text)?.[1] ?? '', BigInt(id));
 };
 
 /** The ids precede the levels; other members may come between them (the venue adds some at times). */
 const readDiffChain = (head: string): Chain | null => {
   const symbol = /"s":"([^"\\]+)"/.exec(head)?.[1];
-  const first = /"U":(\d+)/.exec(head)?.[1];
-  const last = /"u":(\d+)/.exec(head)?.[1];
-  const previous = /"pu":(-?\d+)/.exec(head)?.[1];
+  const first = /"U":"?(\d+)/.exec(head)?.[1];
+  const last = /"u":"?(\d+)/.exec(head)?.[1];
+  const previous = /"pu":"?(-?\d+)/.exec(head)?.[1];
   if (symbol === undefined || first === undefined || last === undefined || previous === undefined || isDated(symbol))
     return null;
   return { symbol, kind: 'update', first: BigInt(first), last: BigInt(last), previous: BigInt(previous) };
@@ -88,6 +88,6 @@ const readEvent = (text: string): string =>
 export const readClosedMinute = (text: string): ClosedMinute | null => {
   if (!text.startsWith('{"e":"kline"') || !text.includes('"x":true')) return null;
   const symbol = /"s":"([^"\\]+)"/.exec(text)?.[1];
-  const openMs = /"t":(\d+)/.exec(text)?.[1];
+  const openMs = /"t":"?(\d+)/.exec(text)?.[1];
   return symbol === undefined || openMs === undefined ? null : { symbol, openMs: Number(openMs) };
 };

@@ -72,6 +72,6 @@ export const readSubscription = (text: string): string | null => {
 export const readNewestMinute = (text: string): ClosedMinute | null => {
   if (!text.includes('"topic":"kline"') || !text.includes('"interval":"1m"')) return null;
   const symbol = /"(?:symbol|instId)":"([^"\\]+)"/.exec(text)?.[1];
-  const starts = [...text.matchAll(/(?:\["|"start":")(\d{13})"/g)].map(([, start]) => Number(start));
+  const starts = [...text.matchAll(/(?:\["?|"start":"?)(\d{13})\b/g)].map(([, start]) => Number(start));
   return symbol === undefined || starts.length === 0 ? null : { symbol, openMs: Math.max(...starts) };
 };

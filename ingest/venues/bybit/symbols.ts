@@ -48,7 +48,7 @@ export const readChain = (text: string): Chain | null => {
   if (text.startsWith('{"retCode":')) return readAnswerChain(text);
   const [, depth, symbol] = /"topic":"orderbook\.(\d+)\.([^"\\]+)"/.exec(text.slice(0, 200)) ?? [];
   if (depth === undefined || symbol === undefined || !isPerpetual(symbol)) return null;
-  const id = /"u":(\d{1,40})\b/.exec(text.slice(-200))?.[1] ?? /"u":(\d{1,40})\b/.exec(text)?.[1];
+  const id = /"u":"?(\d{1,40})\b/.exec(text.slice(-200))?.[1] ?? /"u":"?(\d{1,40})\b/.exec(text)?.[1];
   if (id === undefined) return null;
   const u = BigInt(id);
   const isSnapshot = text.slice(0, 200).includes('"type":"snapshot"');
@@ -57,7 +57,7 @@ export const readChain = (text: string): Chain | null => {
 
 const readAnswerChain = (text: string): Chain | null => {
   const symbol = /"result":\{"s":"([^"\\]+)"/.exec(text)?.[1];
-  const u = /"u":(\d{1,40})\b/.exec(text)?.[1];
+  const u = /"u":"?(\d{1,40})\b/.exec(text)?.[1];
   return symbol === undefined || u === undefined ? null : makeSnapshotChain(symbol, BigInt(u));
 };
 
@@ -75,7 +75,7 @@ export const readClosedMinute = (text: string): ClosedMinute | null => {
   if (!text.includes(CLOSED)) return null;
   // A single pattern over both members would try each `start` against the rest of the frame.
   for (const members of text.split(/[{}]/)) {
-    const start = /"start":(\d+)/.exec(members.slice(0, Math.max(0, members.lastIndexOf(CLOSED))))?.[1];
+    const start = /"start":"?(\d+)/.exec(members.slice(0, Math.max(0, members.lastIndexOf(CLOSED))))?.[1];
     if (start !== undefined) return { symbol, openMs: Number(start) };
   }
   return null;

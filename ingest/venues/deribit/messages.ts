@@ -250,9 +250,9 @@ export const readChannel = (text: string): string | null =>
 /** The members of the data come in any order, after the channel. */
 export const readChain = (text: string): Chain | null => {
   const symbol = /"channel":"book\.([^".]+)\.[^".]+"/.exec(text.slice(0, HEAD_LENGTH))?.[1];
-  const last = /"change_id":(\d{1,40})/.exec(text)?.[1];
+  const last = /"change_id":"?(\d{1,40})/.exec(text)?.[1];
   if (symbol === undefined || last === undefined || !isPerpetual(symbol)) return null;
-  const previous = /"prev_change_id":(\d{1,40})/.exec(text)?.[1];
+  const previous = /"prev_change_id":"?(\d{1,40})/.exec(text)?.[1];
   const type = /"type":(?!null|"")"?([^"]*)/.exec(text)?.[1] ?? toOldType(previous);
   if (type === 'snapshot') return { ...makeSnapshotChain(symbol, BigInt(last)), full: WHOLE };
   return type !== 'change' || previous === undefined
@@ -264,7 +264,7 @@ export const readChain = (text: string): Chain | null => {
 export const readNewestMinute = (text: string): ClosedMinute | null => {
   const symbol = /"channel":"chart\.trades\.([^".]+)\.1"/.exec(text.slice(0, HEAD_LENGTH))?.[1];
   if (symbol === undefined || !isPerpetual(symbol)) return null;
-  const tick = /"tick":(\d+)/.exec(text)?.[1];
+  const tick = /"tick":"?(\d+)/.exec(text)?.[1];
   return tick === undefined ? null : { symbol, openMs: Number(tick) };
 };
 

@@ -56,8 +56,8 @@ export const readChain = (text: string): Chain | null => {
   if (channel === undefined) return readBodyChain(text);
   if (channel !== 'order_book_update' && channel !== 'obu') return null;
   const result = text.slice(Math.max(0, text.indexOf('"result":')));
-  const first = /"U":(\d{1,40})\b/.exec(result)?.[1];
-  const last = /"u":(\d{1,40})\b/.exec(result)?.[1];
+  const first = /"U":"?(\d{1,40})\b/.exec(result)?.[1];
+  const last = /"u":"?(\d{1,40})\b/.exec(result)?.[1];
   const name = /"s":"([^"\\_]*_[^"\\]*)"/.exec(result)?.[1];
   if (last === undefined || name === undefined) return null;
   const symbol = channel === 'obu' ? parseStream(name)?.symbol : name;
@@ -67,7 +67,8 @@ export const readChain = (text: string): Chain | null => {
 };
 
 const readBodyChain = (text: string): Chain | null => {
-  const id = text.includes('"asks":[') && text.includes('"current":') ? /"id":(\d{1,40})\b/.exec(text)?.[1] : undefined;
+  const id =
+    text.includes('"asks":[') && text.includes('"current":') ? /"id":"?(\d{1,40})\b/.exec(text)?.[1] : undefined;
   return id === undefined ? null : toSnapshotChain('', BigInt(id));
 };
 
@@ -93,7 +94,7 @@ const readCandle = (text: string): Candle | null => {
   if (readChannel(text) !== 'candlesticks') return null;
   // Names are searched within one object: a single pattern over both would try each name against the rest of the frame.
   const candle = text.match(/\{[^{}]*\}/g)?.findLast((object) => MINUTE.test(object)) ?? '';
-  const open = /"t":(\d+)/.exec(candle)?.[1];
+  const open = /"t":"?(\d+)/.exec(candle)?.[1];
   const symbol = MINUTE.exec(candle)?.[1];
   if (symbol === undefined || open === undefined) return null;
   const flag = /"w":(true|false)/.exec(candle)?.[1];

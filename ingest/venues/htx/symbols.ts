@@ -56,7 +56,7 @@ export const readChain = (text: string): Chain | null => {
   if (named === null || readDepth(named.topic) === null || !isChained(named.topic) || !isSwap(named.symbol))
     return null;
   if (!text.includes('"tick"') || text.includes('"status"')) return null;
-  const version = /"version":(\d{1,40})\b/.exec(text)?.[1];
+  const version = /"version":"?(\d{1,40})\b/.exec(text)?.[1];
   const event = /"event":(?!null|"")"?([^"]*)/.exec(text)?.[1];
   const kind = event === undefined ? 'snapshot' : toBookKind(event);
   if (kind === null) return null;
@@ -70,8 +70,8 @@ export const readSubscription = (text: string): string | null =>
 /** The minute of a candle sent after its end. No frame marks it, and the last frame within a minute may lack its last trades. */
 export const readClosedMinute = (text: string): ClosedMinute | null => {
   const symbol = /^\{"ch":"market\.([^".]+)\.kline\.1min"/.exec(text)?.[1];
-  const sentMs = /"ts":(\d+)/.exec(text)?.[1];
-  const start = /"id":(\d+)/.exec(text)?.[1];
+  const sentMs = /"ts":"?(\d+)/.exec(text)?.[1];
+  const start = /"id":"?(\d+)/.exec(text)?.[1];
   if (symbol === undefined || sentMs === undefined || start === undefined) return null;
   const openMs = Number(start) * 1000;
   return Number(sentMs) >= openMs + MS_PER_MINUTE ? { symbol, openMs } : null;

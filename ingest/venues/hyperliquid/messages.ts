@@ -157,7 +157,7 @@ export const readSubscription = (text: string): string | null => {
 export const readNewestMinute = (text: string): ClosedMinute | null => {
   const [channel, symbol] = readSubscription(text)?.split(' ') ?? [];
   if (channel !== 'candle' || symbol === undefined || !text.includes('"i":"1m"')) return null;
-  const open = /"t":(\d+)/.exec(text)?.[1];
+  const open = /"t":"?(\d+)/.exec(text)?.[1];
   return open === undefined ? null : { symbol, openMs: Number(open) };
 };
 

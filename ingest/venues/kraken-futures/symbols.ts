@@ -41,7 +41,7 @@ export const readChain = (text: string): Chain | null => {
   const head = text.slice(0, 400);
   const feed = /"feed":"(book|book_snapshot)"/.exec(head)?.[1];
   const symbol = /"product_id":"([^"\\]+)"/.exec(head)?.[1];
-  const sequence = /"seq":(\d+)/.exec(head)?.[1];
+  const sequence = /"seq":"?(\d+)/.exec(head)?.[1];
   if (feed === undefined || symbol === undefined || sequence === undefined || toQuantity(symbol) === null) return null;
   return toChain(symbol, feed === 'book' ? 'update' : 'snapshot', BigInt(sequence));
 };

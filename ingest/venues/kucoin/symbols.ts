@@ -78,8 +78,8 @@ export const readSubscription = (text: string): string | null =>
 /** The minute of a candle sent after its end. No frame marks it, and the last frame within a minute may lack the trades of its last second. */
 export const readClosedMinute = (text: string): ClosedMinute | null => {
   const symbol = /"topic":"\/contractMarket\/limitCandle:([^",]+)_1min"/.exec(text)?.[1];
-  const start = /"candles":\["(\d+)"/.exec(text)?.[1];
-  const sentMs = /"time":(\d{13})\b/.exec(text)?.[1];
+  const start = /"candles":\["?(\d+)\b/.exec(text)?.[1];
+  const sentMs = /"time":"?(\d{13})\b/.exec(text)?.[1];
   if (symbol === undefined || start === undefined || sentMs === undefined || isDated(symbol)) return null;
   const openMs = Number(start) * 1000;
   return Number(sentMs) >= openMs + MS_PER_MINUTE ? { symbol, openMs } : null;

@@ -56,6 +56,6 @@ export const readSubscription = (text: string): string | null => {
 export const readNewestMinute = (text: string): ClosedMinute | null => {
   if (!text.includes('"channel":"push.kline"') || !text.includes('"interval":"Min1"')) return null;
   const symbol = readSymbol(text);
-  const start = /"t":(\d+)/.exec(text)?.[1];
+  const start = /"t":"?(\d+)/.exec(text)?.[1];
   return symbol === undefined || start === undefined ? null : { symbol, openMs: Number(start) * 1000 };
 };

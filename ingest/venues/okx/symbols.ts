@@ -72,6 +72,6 @@ export const readClosedMinute = (text: string): ClosedMinute | null => {
   if (!text.slice(0, ARGUMENT_LENGTH).includes('"candle1m"')) return null;
   const [channel, symbol] = readSubscription(text)?.split(':') ?? [];
   if (channel !== 'candle1m' || symbol === undefined) return null;
-  const open = /\["(\d+)"(?:,"[^"]*"){7},"1"\]/.exec(text)?.[1];
+  const open = /\["?(\d+)"?(?:,"?[^",[\]]*"?){7},"?1"?\]/.exec(text)?.[1];
   return open === undefined ? null : { symbol, openMs: Number(open) };
 };
