@@ -19,6 +19,7 @@ import {
   readMsOrNull,
   readPrice,
   readSide,
+  readSoleAmount,
   readTaker,
   readText,
 } from '../shared/wire.ts';
@@ -203,7 +204,7 @@ const toCandle = (subject: Subject, { t, o, h, l, c, v, q, n, priceType, closed 
   const open_time = readMsOrNull(t, 't');
   if (open_time === null) throw makeBadFrame('t is not an instant');
   const isTraded = priceType === 'trade';
-  const volume = isTraded ? readAmount(v, 'v') : null;
+  const volume = isTraded ? readSoleAmount(v, 'v') : null;
   const prices = readCandlePrices({ open: o, high: h, low: l, close: c }, volume);
   if (prices === null) return [];
   const values = {

@@ -28,6 +28,7 @@ import {
   readMsOrNull,
   readPrice,
   readSide,
+  readSoleAmount,
   readTaker,
   readText,
 } from '../shared/wire.ts';
@@ -235,7 +236,7 @@ const toCandle = (
   const open_time = readMsOrNull(start, 'start');
   if (open_time === null) throw makeBadFrame('start is not an instant');
   const isTraded = priceType === 'trade';
-  const traded = isTraded ? readAmount(volume, 'volume') : null;
+  const traded = isTraded ? readSoleAmount(volume, 'volume') : null;
   const prices = readCandlePrices({ open, high, low, close }, traded);
   if (prices === null) return [];
   const values = {

@@ -32,6 +32,7 @@ import {
   readPrice,
   readPriceOrNull,
   readSide,
+  readSoleAmount,
   readTaker,
   readText,
 } from '../shared/wire.ts';
@@ -307,7 +308,7 @@ const mapBins: TableMapper = (rows, _action, source) =>
   mapEach(rows, (row) => {
     const end = readInstantOrNull(row.timestamp, 'timestamp');
     if (end === null) throw makeBadFrame('timestamp is absent');
-    const volume = readAmountOrNull(row.volume, 'volume');
+    const volume = readSoleAmount(row.volume, 'volume');
     const { open, high, low, close } = row;
     const prices = readCandlePrices({ open, high, low, close }, volume, readFigureOrNull);
     if (prices === null) return [];

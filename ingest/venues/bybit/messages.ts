@@ -234,7 +234,7 @@ const toCandle = (subject: Subject, fields: CandleFields): readonly Mapped[] => 
   const open_time = readMsOrNull(fields.start, 'start');
   if (open_time === null) throw makeBadFrame('start is not an instant');
   const isTraded = fields.priceType === 'trade';
-  const volume = isTraded ? readAmount(fields.volume, 'volume') : null;
+  const volume = isTraded ? readSoleAmount(fields.volume, 'volume') : null;
   const prices = readCandlePrices(fields, volume);
   if (prices === null) return [];
   const values = {

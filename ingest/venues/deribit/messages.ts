@@ -32,6 +32,7 @@ import {
   readPrice,
   readPriceUnlessZero,
   readSequence,
+  readSoleAmount,
   readTaker,
   readText,
 } from '../shared/wire.ts';
@@ -345,7 +346,7 @@ const mapCandles = (result: Fields, query: URLSearchParams | undefined, { receiv
 const toCandle = (subject: Subject, fields: Fields): readonly Mapped[] => {
   const open_time = readMsOrNull(fields.tick, 'tick');
   if (open_time === null) throw makeBadFrame('tick is not an instant');
-  const volume = readAmount(fields.volume, 'volume');
+  const volume = readSoleAmount(fields.volume, 'volume');
   const { open, high, low, close } = fields;
   const prices = readCandlePrices({ open, high, low, close }, volume);
   if (prices === null) return [];

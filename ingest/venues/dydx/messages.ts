@@ -29,6 +29,7 @@ import {
   readList,
   readPrice,
   readPriceUnlessZero,
+  readSoleAmount,
   readTaker,
   readText,
 } from '../shared/wire.ts';
@@ -243,7 +244,7 @@ const mapCandle = (value: unknown, receivedAt: Received): readonly Mapped[] => {
   if (candle.resolution !== '1MIN') return [];
   const open_time = readInstantOrNull(candle.startedAt, 'startedAt');
   if (open_time === null) throw makeBadFrame('startedAt is absent');
-  const volume = readAmountOrNull(candle.baseTokenVolume, 'baseTokenVolume');
+  const volume = readSoleAmount(candle.baseTokenVolume, 'baseTokenVolume');
   const { open, high, low, close } = candle;
   const prices = readCandlePrices({ open, high, low, close }, volume);
   if (prices === null) return [];

@@ -26,6 +26,7 @@ import {
   readMsOrNull,
   readPrice,
   readPriceUnlessZero,
+  readSoleAmount,
   readText,
 } from '../shared/wire.ts';
 import { mapBookAnswer, mapDiff, mapOldBook, mapStream } from './books.ts';
@@ -284,7 +285,7 @@ const toCandle = (subject: Subject, candle: Fields, { priceType, turnover }: Can
   const open_time = readSeconds(candle.t, 't');
   if (open_time === null) throw makeBadFrame('t is not an instant');
   const isTraded = priceType === 'trade';
-  const volume = isTraded ? readAmountOrNull(candle.v, 'v') : null;
+  const volume = isTraded ? readSoleAmount(candle.v, 'v') : null;
   const prices = readCandlePrices(
     { open: candle.o, high: candle.h, low: candle.l, close: candle.c },
     volume,

@@ -280,7 +280,7 @@ const toCandle = (subject: Subject, element: Fields, priceType: PriceType): Mapp
   const open_time = seconds === null ? null : readMsOrNull(seconds * 1000, 'id');
   if (open_time === null) throw makeBadFrame('id is not an instant');
   const isTraded = priceType === 'trade';
-  const volume = isTraded ? readAmount(element.vol, 'vol') : null;
+  const volume = isTraded ? readSoleAmount(element.vol, 'vol') : null;
   const { open, high, low, close } = element;
   const prices = readCandlePrices({ open, high, low, close }, volume);
   if (prices === null) return null;

@@ -32,6 +32,7 @@ import {
   readMsOrNull,
   readNamedLevels,
   readPrice,
+  readSoleAmount,
   readTaker,
   readText,
 } from '../shared/wire.ts';
@@ -308,7 +309,7 @@ const mapCandle = (value: unknown, { receivedAt }: Source): readonly Mapped[] =>
   if (candle.i !== '1m' || !isPerpetual(symbol)) return [];
   const open_time = readMsOrNull(candle.t, 't');
   if (open_time === null) throw makeBadFrame('t is not an instant');
-  const volume = readAmount(candle.v, 'v');
+  const volume = readSoleAmount(candle.v, 'v');
   const prices = readCandlePrices({ open: candle.o, high: candle.h, low: candle.l, close: candle.c }, volume);
   if (prices === null) return [];
   const values = {

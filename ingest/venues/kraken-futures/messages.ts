@@ -35,6 +35,7 @@ import {
   readPrice,
   readSequence,
   readSide,
+  readSoleAmount,
   readTaker,
   readText,
   toParsedLevels,
@@ -322,7 +323,7 @@ const toCandle = (subject: Subject, candle: Fields, price_type: PriceType): read
   const open_time = readMsOrNull(candle.time, 'time');
   if (open_time === null) throw makeBadFrame('time is not an instant');
   const isTraded = price_type === 'trade';
-  const volume = isTraded ? readAmountOrNull(candle.volume, 'volume') : null;
+  const volume = isTraded ? readSoleAmount(candle.volume, 'volume') : null;
   const { open, high, low, close } = candle;
   const prices = readCandlePrices({ open, high, low, close }, volume);
   if (prices === null) return [];

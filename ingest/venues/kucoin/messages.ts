@@ -9,7 +9,7 @@ import { createCutter } from '../shared/level-lists.ts';
 import { mapEach, mapLayers } from '../shared/map-each.ts';
 import { bindMapped, isEmptyDay, listPresent, type Subject } from '../shared/mapped.ts';
 import { bindTickerLayers } from '../shared/ticker-layers.ts';
-import { noteUnread } from '../shared/unexpected.ts';
+import { noteUnexpected, noteUnread } from '../shared/unexpected.ts';
 import {
   createMessageReader,
   type Fields,
@@ -292,8 +292,10 @@ type CandleParts = Readonly<Record<'startMs' | 'open' | 'high' | 'low' | 'close'
 const toCandle = (subject: Subject, parts: CandleParts): readonly Mapped[] => {
   const open_time = readMsOrNull(parts.startMs, 'start');
   if (open_time === null) throw makeBadFrame('the candle has no start');
-  const volume = readAmount(parts.volume, 'volume');
+  const volume = readAmountOrNull(parts.volume, 'volume');
   const prices = readCandlePrices(parts, volume);
+  // A row that is cut short is refused for its prices, and counted once.
+  if (parts.volume === undefined) noteUnexpected('missing_member');
   if (prices === null) return [];
   const values = {
     open_time,

@@ -31,6 +31,7 @@ import {
   readPriceUnlessZero,
   readSequence,
   readSequenceOrNull,
+  readSoleAmount,
   readSoleFigure,
   readTaker,
   readText,
@@ -252,7 +253,7 @@ type CandleParts = { readonly fields: CandleFields; readonly priceType: PriceTyp
 /** Candles of mark and index have no volumes. */
 const toCandle = (subject: Subject, { fields, priceType }: CandleParts): readonly Mapped[] => {
   const isTraded = priceType === 'trade';
-  const volume = isTraded ? readAmount(fields.q, 'volume') : null;
+  const volume = isTraded ? readSoleAmount(fields.q, 'volume') : null;
   const prices = readCandlePrices({ open: fields.o, high: fields.h, low: fields.l, close: fields.c }, volume);
   if (prices === null) return [];
   const values = {

@@ -233,7 +233,7 @@ const mapCandle: Mapper = (element, source) => {
   if (symbol === null) return [];
   const confirm = row.length < 9 ? null : readConfirm(row[8]);
   const traded = {
-    volume: readAmount(row[5], 'vol'),
+    volume: readSoleAmount(row[5], 'vol'),
     volume_unit: 'contracts' as const,
     turnover: row.length < 9 ? null : readAmountOrNull(row[7], 'volCcyQuote'),
   };
