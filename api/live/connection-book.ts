@@ -10,6 +10,12 @@ const MOST_OF_ONE = 100;
 export class ConnectionBook {
   readonly #spans = new Map<string, Span[]>();
   #count = 0;
+  #changes = 0;
+
+  /** How often the spans have changed. */
+  get changes(): number {
+    return this.#changes;
+  }
 
   get size(): number {
     return this.#spans.size;
@@ -17,6 +23,7 @@ export class ConnectionBook {
 
   /** Adds a span, or replaces the one with the same start (its end became known). */
   apply(span: Span): void {
+    this.#changes += 1;
     const spans = this.#spans.get(span.conn_id);
     if (spans === undefined) {
       this.#spans.set(span.conn_id, [span]);
@@ -69,6 +76,7 @@ export class ConnectionBook {
   prune(referred: () => ReadonlySet<string>): void {
     if (this.#count <= MOST_SPANS) return;
     const kept = referred();
+    this.#changes += 1;
     this.#count = 0;
     for (const [connId, spans] of this.#spans) {
       if (!kept.has(connId) && spans.every((s) => s.to !== null)) this.#spans.delete(connId);

@@ -12,7 +12,7 @@ type VenueState = { readonly state: 'live' | 'degraded' | 'down'; readonly since
 /** The changes of the numbers of open connections and of faults at an instant. */
 type Turn = { readonly at: Micros; readonly open: number; readonly wrong: number };
 
-/** A slot is lost from the end of its last open connection until another one opens or it is forgotten. */
+/** A slot is lost from the end of its last open connection until another one opens or it is forgotten. What is after `until` counts from then. */
 const listSlotTurns = ([slot, spans]: readonly [string, readonly Span[]], until: Micros): Turn[] => {
   const turns: Turn[] = [];
   const lost: Turn[] = [];
@@ -34,21 +34,52 @@ const makeLostTurns = (from: Micros, to: Micros): Turn[] => [
   { at: Math.min(to, from + FORGET_LOST), open: 0, wrong: -1 },
 ];
 
+type KnownTurns = {
+  /** Changes of the books that the turns are from. */
+  readonly changes: number;
+  /** The newest instant of their spans. */
+  readonly newest: Micros;
+  readonly turns: readonly Turn[];
+};
+
+/** An unstable venue has thousands of spans, and anybody may ask for its state: its turns are listed once for each change. */
+const known = new WeakMap<LiveVenue, KnownTurns>();
+
+const listTurns = (venue: LiveVenue, at: Micros): readonly Turn[] => {
+  const books = [...venue.partitions.values()].map(({ connections }) => connections);
+  const changes = books.reduce((sum, book) => sum + book.changes, 0);
+  const kept = known.get(venue);
+  if (kept?.changes === changes && kept.newest <= at) return kept.turns;
+  let newest = 0;
+  for (const book of books) for (const { from, to } of book.spans()) newest = Math.max(newest, from, to ?? 0);
+  const slots = books.flatMap((book) => [...Map.groupBy(book.spans(), ({ slot }) => slot)]);
+  const turns = slots.flatMap((slot) => listSlotTurns(slot, at)).sort((a, b) => a.at - b.at);
+  if (newest <= at) known.set(venue, { changes, newest, turns });
+  return turns;
+};
+
+/** Place of the first turn after an instant. */
+const findPlace = (turns: readonly Turn[], at: Micros): number => {
+  let i = turns.length;
+  while (i > 0 && (turns[i - 1] as Turn).at > at) i -= 1;
+  return i;
+};
+
 /**
  * Down without an open connection; degraded while one of its slots is lost or the pipeline is behind; else live. `since` is the last change of
  * that as far as the spans that are known tell: one more connection of a live venue leaves it.
  */
 export const deriveVenueState = (live: LiveMemory, venue: LiveVenue, at: Micros): VenueState => {
   const watermark = live.watermark(venue.venue);
-  const slots = [...venue.partitions.values()].flatMap(({ connections }) => [
-    ...Map.groupBy(connections.spans(), ({ slot }) => slot),
-  ]);
-  const turns = slots.flatMap((slot) => listSlotTurns(slot, at));
-  if (watermark !== null) turns.push({ at: watermark + STATE_LAG, open: 0, wrong: 1 });
-  turns.sort((a, b) => a.at - b.at);
+  let turns = listTurns(venue, at);
+  if (watermark !== null) {
+    const behind = { at: watermark + STATE_LAG, open: 0, wrong: 1 };
+    turns = turns.toSpliced(findPlace(turns, behind.at), 0, behind);
+  }
   let [open, wrong] = [0, 0];
   let held: VenueState = { state: 'down', since: null };
-  for (const [i, turn] of turns.entries()) {
+  for (let i = 0; i < turns.length; i++) {
+    const turn = turns[i] as Turn;
     if (turn.at > at) break;
     open += turn.open;
     wrong += turn.wrong;

@@ -47,11 +47,15 @@ t.test('`state_since` is the last change of the state, whatever opened and close
       const feed = new Feed(['binance']);
       feed.entry('binance', { kind: 'capability', capability: capability('binance') });
       const spans = all.map(toSpan);
-      for (const span of spans) feed.entry('binance', { kind: 'connection', span });
-      const watermark = NOW - lag * SECOND;
-      feed.watermark('binance', watermark);
       const venue = feed.memory.venue('binance');
       if (venue === undefined) throw new Error('not served');
+      for (const span of spans) {
+        feed.entry('binance', { kind: 'connection', span });
+        // What is kept for this answer must not serve the next.
+        deriveVenueState(feed.memory, venue, NOW);
+      }
+      const watermark = NOW - lag * SECOND;
+      feed.watermark('binance', watermark);
       const found = deriveVenueState(feed.memory, venue, NOW);
       const instants: Micros[] = [];
       for (let i = 0; i < UNITS; i++) instants.push(START + i * UNIT);
