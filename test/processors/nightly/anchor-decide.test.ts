@@ -24,6 +24,19 @@ t.test('the open transactions of one nonce are waited for, sent again, replaced 
   const rows: readonly Row[] = [
     ['it waits in the node', [seen()], 7, { kind: 'wait' }],
     ['the node lost it: the same bytes', [seen({ isKnown: false })], 7, { kind: 'send', transaction: { hash: '0x1' } }],
+    [
+      'the node lost it, and it pays the base fee to the unit',
+      [seen({ isKnown: false, maxFee: 10n })],
+      7,
+      { kind: 'send' },
+    ],
+    ['it pays less than the base fee, and the node still has it', [seen({ maxFee: 9n })], 7, { kind: 'wait' }],
+    [
+      'the dearer one is followed, whichever was signed last',
+      [seen({ hash: '0x2', maxFee: 30n }), seen()],
+      7,
+      { kind: 'wait', transaction: { hash: '0x2' } },
+    ],
     ['it is mined', [seen({ receipt })], 8, { kind: 'mined', transaction: { hash: '0x1' } }],
     [
       'the dearer one is mined',

@@ -59,6 +59,20 @@ t.test('a day is due at its time, missing days come oldest first, a failure hold
   t.equal(tasks([...since, failed], '2026-01-15T03:01Z').length, 4);
   t.equal(tasks([...since, { ...failed, attempts: 3 }], '2026-01-15T03:03:59Z').length, 2, 'later each time');
   t.equal(tasks([...since, { ...failed, state: 'running' }], '2026-01-15T03:00:01Z').length, 4, 'a killed one at once');
+  const tired = { ...failed, attempts: 40 };
+  t.equal(tasks([...since, tired], '2026-01-15T03:29:59Z').length, 2, 'a failure waits half an hour at the most');
+  t.equal(tasks([...since, tired], '2026-01-15T03:30Z').length, 4);
+  t.same(
+    listMissingDays(b, [...since, makeState({ day: '2026-01-14', step: 'a' })], at('2026-01-15T03:00Z')),
+    ['2026-01-14', '2026-01-15'],
+    'a day that one step has done is missing of another',
+  );
+  const alone: Step = { ...a, independentDays: true };
+  t.same(
+    listDueRuns([alone], [...since, failed], at('2026-01-15T03:00:30Z')).map(({ day }) => day),
+    ['2026-01-15'],
+    'of independent days only the failed one waits',
+  );
   t.equal(
     tasks([...since, failed], '2026-01-15T02:58:59Z').length,
     4,
