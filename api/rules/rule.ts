@@ -57,7 +57,7 @@ const findMemberFaults = (sent: JsonObject): ApiError[] =>
       return makeShapeFault(`/${toPointerName(name)}`, `"${clip(name)}" is not a member of a rule.`, hint);
     });
 
-const findIntervalFaults = (interval: unknown): ApiError[] => {
+const findIntervalFaults = (interval: unknown = USUAL_INTERVAL): ApiError[] => {
   const ms = typeof interval === 'string' ? parseDuration(interval) : null;
   const hint = `Write one unit from ${LEAST_S}s to ${formatDuration(MOST_S * 1_000)}, such as 30s or 5m.`;
   if (ms === null) return [makeShapeFault('/interval', '"interval" is not a duration.', hint)];
@@ -99,7 +99,7 @@ const findDraftFaults = (sent: JsonObject): ApiError[] => {
     ...(isAsked
       ? []
       : [makeShapeFault('/query', 'The query is missing or is not a text.', 'Send the text of a query.')]),
-    ...findIntervalFaults(sent['interval'] ?? USUAL_INTERVAL),
+    ...findIntervalFaults(sent['interval']),
     ...(units === undefined || RULE_UNITS.some((one) => one === units)
       ? []
       : [makeShapeFault('/units', '"units" is out of its set.', `Use one of ${RULE_UNITS.join(', ')}.`)]),
