@@ -46,6 +46,24 @@ t.test('the reason of a rule is the first of all inputs that left it open, which
   }
 });
 
+t.test('twenty codes of each kind are named, and all are counted', async (t) => {
+  const feed = new Feed(['binance']);
+  feed.venue('binance');
+  for (let i = 0; i < 41; i++) {
+    const base = `C${String(i).padStart(2, '0')}`;
+    feed.list(listing('binance', listingValues({ instrument: `${base}-PERP`, venue_symbol: base, base })));
+    if (i < 21) feed.read('binance', base, markReading('2'));
+  }
+  const { memory: live } = feed;
+  const query = 'any(venues where mark > 1)';
+  const question = new Questions(live).of({ query, units: 'published', freshness: null });
+  const selected = new Selections(live).at(NOW, question, { venues: null, instruments: null });
+  const found = await evaluateNow(question, selected, { live, history: null, at: NOW });
+  const codes = [...Array(41).keys()].map((i) => `C${String(i).padStart(2, '0')}-PERP`);
+  t.same([found.matched, found.matchedTotal], [codes.slice(0, 20), 21]);
+  t.same([found.unknown, found.unknownTotal], [codes.slice(21), 20]);
+});
+
 t.test('what was found of more rules than one statement takes is written of each', async (t) => {
   const sent: string[][] = [];
   const query = async (_: string, [rows = '']: readonly string[]) => {
