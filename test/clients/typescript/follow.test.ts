@@ -118,6 +118,24 @@ t.test('a plan without raw history requests by periods', async (t) => {
   t.notHas(service.asked[0], { raw: true });
 });
 
+t.test('every request for periods begins where one begins, so that none is computed of a part of it', async (t) => {
+  const service = await openService(
+    t,
+    [stream([hello(0), update(1, 1)], 'cut'), stream([hello(400), update(9, 401), bye], 'end')],
+    [],
+  );
+  await followed(service, { interval: '5m', since: at(-1_800) });
+  t.same(
+    service.asked.map(({ from, to }) => [from, to]),
+    [
+      [at(-1_800), at(-300)],
+      [at(-300), at(0)],
+      [at(-300), at(0)],
+      [at(0), at(400)],
+    ],
+  );
+});
+
 t.test('gaps of history are returned as stretches with their cause, late and stale rows are no readings', async (t) => {
   const service = await openService(
     t,
