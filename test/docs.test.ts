@@ -88,6 +88,13 @@ t.test('examples about the past ask about a full minute, where every layer has a
   t.end();
 });
 
+t.test('endpoints: each end of a window says whether it belongs to the window', (t) => {
+  const ends = read('docs/endpoints.md').match(/^\| `(?:from|to)`(?: \(needed\))? \| string \|.*$/gm) ?? [];
+  t.equal(ends.length, 8, 'of history, candles, liquidations and the archive');
+  for (const end of ends) t.match(end, /inclusive|exclusive/, end);
+  t.end();
+});
+
 t.test('a document that code names by its file name exists in docs/', async (t) => {
   for (const file of texts.filter((name) => !name.endsWith('docs.test.ts'))) {
     for (const match of read(file).matchAll(

@@ -49,10 +49,14 @@ export const Input = Type.Object(
         description: `Mode when true: every stored row; at most ${RAW_ROWS} rows an answer. Needs \`from\` and \`to\`, and the plan Standard or above.`,
       }),
     ),
-    from: Type.Optional(makeInstantInput('Start of the window, for `interval` and `raw`.')),
+    from: Type.Optional(
+      makeInstantInput(
+        'Start of the window. With `interval` it is moved up to a boundary of the periods and is exclusive; with `raw` it is inclusive.',
+      ),
+    ),
     to: Type.Optional(
       makeInstantInput(
-        'End of the window, for `interval` and `raw`. An end in the future is replaced by the current instant.',
+        'End of the window. With `interval` it is moved down to a boundary of the periods and is inclusive; with `raw` it is exclusive. An end in the future is replaced by the current instant.',
       ),
     ),
     include_gaps: Type.Optional(

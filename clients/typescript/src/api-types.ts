@@ -369,9 +369,9 @@ export type HistoryRequest = {
   readonly as_of?: string;
   /** Mode when true: every stored row; at most 100000 rows an answer. Needs `from` and `to`, and the plan Standard or above. */
   readonly raw?: boolean;
-  /** Start of the window, for `interval` and `raw`. RFC 3339, or a date. */
+  /** Start of the window. With `interval` it is moved up to a boundary of the periods and is exclusive; with `raw` it is inclusive. RFC 3339, or a date. */
   readonly from?: string;
-  /** End of the window, for `interval` and `raw`. An end in the future is replaced by the current instant. RFC 3339, or a date. */
+  /** End of the window. With `interval` it is moved down to a boundary of the periods and is inclusive; with `raw` it is exclusive. An end in the future is replaced by the current instant. RFC 3339, or a date. */
   readonly to?: string;
   /** Whether instants without a reading are rows. Default true. */
   readonly include_gaps?: boolean;
