@@ -13,7 +13,7 @@ const COMMANDS = [
 
 const run = (file: string, ...args: readonly string[]) =>
   spawnSync(process.execPath, [join(PROJECT_ROOT, file), ...args], {
-    env: { PATH: process.env['PATH'] },
+    env: { PATH: process.env['PATH'], NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] },
     encoding: 'utf8',
     input: '',
   });
