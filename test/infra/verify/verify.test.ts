@@ -567,17 +567,26 @@ t.test('files that cannot be read, and files of other tables', async (t) => {
     Buffer.concat([await bytes('csv'), Buffer.from([255, 10])]),
     /bytes\.csv cannot be read after row 19/,
   );
-  await refuse(
-    'line.jsonl',
-    Buffer.concat([await bytes('jsonl'), Buffer.from('{}\n')]),
-    /line\.jsonl cannot be read after row 19/,
-  );
+  const lines = (await bytes('jsonl')).toString();
+  const line = lines.slice(lines.lastIndexOf('\n', lines.length - 2) + 1);
+  const otherLines = {
+    line: '{}\n',
+    more: line.replace('{', '{"more":"1",'),
+    less: line.replace(/"seq":"\d+",?/, ''),
+    named: line.replace('"seq":', '"sequence":'),
+    twice: line.replace(/"seq":"\d+"/, '$&,$&'),
+  };
+  for (const [name, end] of Object.entries(otherLines)) {
+    t.not(end, line, name);
+    const reason = new RegExp(`${name}\\.jsonl cannot be read after row 19`);
+    await refuse(`${name}.jsonl`, Buffer.from(lines + end), reason);
+  }
   await refuse(
     'json.jsonl',
     Buffer.concat([await bytes('jsonl'), Buffer.from('[\n')]),
     /json\.jsonl cannot be read after row 19/,
   );
-  const number = (await bytes('jsonl')).toString().replace('"seq":"0"', '"seq":0');
+  const number = lines.replace('"seq":"0"', '"seq":0');
   await refuse('number.jsonl', Buffer.from(number), /row 2 of number\.jsonl: seq is not a text, a boolean or null/);
   const other = await writeTable(FOLDER, listingFiles(findPartition('mark')), 'parquet');
   const own = await writeTable(FOLDER, files, 'csv');
