@@ -25,7 +25,8 @@ const openDesk = async (t: Parameters<typeof freshPool>[0]) => {
   const pool = await freshPool(t);
   const { ruleId } = await makeRule(pool);
   const choose = () => ({ venues: null, instruments: null });
-  const at = Date.now() * 1_000;
+  // After the rule's creation, whose instant has microseconds: within one millisecond the rule would count as changed since.
+  const at = (Date.now() + 1) * 1_000;
   const desk = openAgentRules({ pool, live: market().memory, history: null, choose, nowMicros: () => at });
   return { pool, ruleId, at, desk };
 };
