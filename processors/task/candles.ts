@@ -150,13 +150,13 @@ export const applyCandle = (
 
 /**
  * A running minute is for other consumers only: no answer shows it. It is never published after the complete one, and never late. A running minute with
- * trades proves that the minute has trades, regardless of later records.
+ * trades proves that the minute has trades, regardless of later records; one of trades without a volume may have them (D-995).
  */
 const pushRunning = (context: TaskContext, { connection, listing }: Subject, record: CandleRecord): void => {
-  const { open_time: openTime, price_type: priceType } = record.values;
+  const { open_time: openTime, price_type: priceType, volume } = record.values;
   const { minutes, proved } = openSeries(listing, priceType).candles;
   const isOver = isFinal(minutes[openTime]);
-  if (Number(record.values.volume) > 0) proved[openTime] ??= false;
+  if (priceType === 'trade' && volume !== '0') proved[openTime] ??= false;
   if (!isOver && isCounted(context.state.recordedAt, openTime + MICROS_PER_MINUTE))
     pushMd(context, record, { connId: connection.conn_id });
 };

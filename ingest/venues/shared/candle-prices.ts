@@ -13,7 +13,7 @@ type Read = (value: unknown, name: string) => Digits | null;
 
 /**
  * Zeros with a volume of zero: a minute without trades, published as such (H-12), without prices. Zeros without a volume (null: candles of marks and
- * indexes have none): nothing is left of the candle, and the result is null. A zero beside a price or a volume is no figure.
+ * indexes have none, and venues may leave it out): nothing is left of the candle, and the result is null. A zero beside a price or a volume is no figure.
  */
 export const readCandlePrices = (sent: Sent, volume: Digits | null, read: Read = readFigure): CandlePrices | null => {
   const open = read(sent.open, 'open');

@@ -33,6 +33,21 @@ t.test('a minute whose running candle had trades', (t) => {
   t.end();
 });
 
+t.test('a minute whose running candle did not say whether it had trades (D-995)', (t) => {
+  const log = begin();
+  reach(log, 0);
+  kline(log, 0);
+  kline(log, 1, { ...BAR, v: '' }, { closed: false });
+  reach(log, 2);
+  kline(log, 2);
+  t.same(listMinutes(log, 3), [
+    [0, '2.5'],
+    [1, 'no_update'],
+    [2, '2.5'],
+  ]);
+  t.end();
+});
+
 t.test('a minute since whose start a frame could not be read', (t) => {
   const log = begin();
   reach(log, 0);
