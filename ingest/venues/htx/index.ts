@@ -79,7 +79,7 @@ export const htx: Venue = {
     return /"(subbed|unsubbed)":/.test(head) ? 'ack' : 'data';
   },
   replyTo: (text) => {
-    const [, market] = /^\{"ping":(\d+)\}$/.exec(text) ?? [];
+    const [, market] = /^\{"ping":("?\d+"?)\}$/.exec(text) ?? [];
     if (market !== undefined) return `{"pong":${market}}`;
     if (!text.startsWith('{"op":"ping"')) return null;
     const [, ts] = /"ts":("?\d+"?)/.exec(text) ?? [];

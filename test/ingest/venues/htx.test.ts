@@ -348,6 +348,7 @@ t.test('the venue pings in two styles and is answered in each; pings give nothin
   const notice = '{"op":"ping","ts":"1489474081631"}';
   t.equal(lineOf(SESSION, 162).raw, market);
   t.equal(htx.replyTo?.(market), '{"pong":1645289389594}');
+  t.equal(htx.replyTo?.('{"ping":"1645289389594"}'), '{"pong":"1645289389594"}', 'a number in quotes (D-996)');
   t.equal(htx.replyTo?.(notice), '{"op":"pong","ts":"1489474081631"}');
   t.equal(htx.replyTo?.(lineOf(SESSION, 12).raw), null);
   for (const text of [market, notice]) {
