@@ -1,4 +1,4 @@
-// Requests that Node's parser refuses: the request line of one whose method it does not know, and the last answer of a connection.
+// Requests that Node's parser refuses: the request line of one whose method it does not accept, and the last answer of a connection.
 import { type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 
@@ -10,14 +10,16 @@ export type ParseError = Error & {
 };
 export type RequestLine = { readonly method: string; readonly url: string };
 
-/** A method is a token (RFC 9110 section 9.1). */
-const REQUEST_LINE = /^([\w!#$%&'*+.^`|~-]+) (\S+) HTTP\/1\.[01]\r?\n/;
+/** A method is a token (RFC 9110 section 9.1), a target a path, an address or `*` (RFC 9112 section 3.2). */
+const REQUEST_LINE = /^([\w!#$%&'*+.^`|~-]+) (\*|(?:\/|https?:\/\/[\w[])[!-~]*) HTTP\/1\.[01]\r?\n/;
+/** The parser's codes for a method that it does not know, for one of RTSP, and for `PRI`, with which HTTP/2 begins. */
+const UNKNOWN_METHOD: readonly unknown[] = ['HPE_INVALID_METHOD', 'HPE_INVALID_CONSTANT', 'HPE_INVALID_VERSION'];
 
-/** The request line of a method that the parser does not know; null for every other error, and where the line does not begin its packet. */
+/** The request line of a method that the parser does not accept; null for every other error, and where the line does not begin its packet. */
 export const readUnknownMethod = ({ code, rawPacket, bytesParsed = 0 }: ParseError): RequestLine | null => {
-  if (code !== 'HPE_INVALID_METHOD' || !Buffer.isBuffer(rawPacket)) return null;
-  const [, method = '', url = ''] = REQUEST_LINE.exec(rawPacket.toString('latin1')) ?? [];
-  return method === '' || bytesParsed > method.length ? null : { method, url };
+  if (!UNKNOWN_METHOD.includes(code) || !Buffer.isBuffer(rawPacket)) return null;
+  const [line = '', method = '', url = ''] = REQUEST_LINE.exec(rawPacket.toString('latin1')) ?? [];
+  return line === '' || bytesParsed > line.length ? null : { method, url };
 };
 
 type LastAnswer = {

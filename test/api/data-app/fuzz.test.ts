@@ -147,7 +147,7 @@ t.test('a method that Node does not know is refused as every other wrong method 
     return { head, body };
   };
   const hint = 'Use GET, HEAD.';
-  for (const method of ['FOO', 'get', 'GETX', '!']) {
+  for (const method of ['FOO', 'get', 'GETX', '!', 'DESCRIBE', 'SET_PARAMETER', 'PRI']) {
     const { head, body } = await ask(`${method} /v2/venues?limit=1 HTTP/1.1`);
     t.match(head, /^HTTP\/1\.1 405 Method Not Allowed\r\n/, method);
     t.match(head, /^Allow: GET, HEAD$/m, method);
@@ -163,7 +163,9 @@ t.test('a method that Node does not know is refused as every other wrong method 
   t.match(nowhere.head, /^HTTP\/1\.1 404 Not Found\r\n/);
   t.notMatch(nowhere.head, /^Allow:/m);
   t.match(nowhere.body, '"NOT_FOUND"');
-  for (const line of ['FOO /v2/venues', 'F(O /v2/venues HTTP/1.1', 'FOO  HTTP/1.1', 'FOO /v2/venues HTTP/3.0']) {
+  const targets = ['', '?', '#', 'v2/venues', 'http://', '/v2/venues\u0001'].map((target) => `FOO ${target} HTTP/1.1`);
+  const versions = ['FOO /v2/venues', 'FOO /v2/venues HTTP/3.0', 'PRI * HTTP/2.0', 'GET /v2/venues HTTX/1.1'];
+  for (const line of [...targets, ...versions, 'F(O /v2/venues HTTP/1.1']) {
     const { head, body } = await ask(line);
     t.match(head, /^HTTP\/1\.1 400 Bad Request\r\n/, `${line} is no request line`);
     t.match(body, '"DQL_JSON_SCHEMA"', line);

@@ -225,7 +225,7 @@ t.test('refuses in the order Host and Origin, method, key in the URL, credential
   for (const host of ['Tools.Test:8443', 'tools.test:8443']) t.equal((await ask({ host })).status, 401, host);
   t.equal((await ask({ headers: { origin: 'http://evil.test' } })).status, 403);
   t.equal((await ask({ headers: { origin: 'null' } })).status, 403);
-  for (const method of ['GET', 'DELETE', 'PUT', 'OPTIONS', 'HEAD', 'CONNECT', 'FOO']) {
+  for (const method of ['GET', 'DELETE', 'PUT', 'OPTIONS', 'HEAD', 'CONNECT', 'FOO', 'PLAY']) {
     const wrong = await ask({ method, query: `?key=${key}` });
     t.match([wrong.status, wrong.headers.allow], [405, 'POST'], method);
   }
