@@ -133,7 +133,7 @@ export class LiveMemory {
 
   /**
    * Applies one entry of `live`; an entry that is not above the highest known place of its partition is a repeat and is dropped. Bytes that
-   * are no entry throw `AvroError` before anything has changed.
+   * are no entry throw `AvroError` before anything has changed. Of a reading only the structure is checked: its values are decoded on first use.
    */
   applyLive(venueCode: string, partition: number, bytes: Buffer): void {
     const venue = this.#require(venueCode);
