@@ -82,15 +82,16 @@ const followVenue = ({ kafka, memory, meterStep }: FollowDeps, names: Topics, be
     if (behind.size === 0) resolve();
   };
   for (const partition of ranges.keys()) reach(partition, starts.get(partition) ?? 0);
+  const topic = names.live(venue);
   const reading: TopicReading = {
-    topic: names.live(venue),
+    topic,
     partitions: [...ranges.keys()],
     from: (partition) => starts.get(partition) ?? 0,
     onBatch: async (partition, messages) => {
       const isBehind = behind.has(partition);
       const apply = ({ value, offset }: Message): void => {
         if (value === null) return;
-        kafka.foreign.passOver({ topic: names.live(venue), partition, offset }, () => {
+        kafka.foreign.passOver({ topic, partition, offset }, () => {
           if (isBehind) memory.applyTail(venue, partition, value);
           else memory.applyLive(venue, partition, value);
         });

@@ -58,13 +58,6 @@ const listTurns = (venue: LiveVenue, at: Micros): readonly Turn[] => {
   return turns;
 };
 
-/** Place of the first turn after an instant. */
-const findPlace = (turns: readonly Turn[], at: Micros): number => {
-  let i = turns.length;
-  while (i > 0 && (turns[i - 1] as Turn).at > at) i -= 1;
-  return i;
-};
-
 /**
  * Down without an open connection; degraded while one of its slots is lost or the pipeline is behind; else live. `since` is the last change of
  * that as far as the spans that are known tell: one more connection of a live venue leaves it.
@@ -74,7 +67,8 @@ export const deriveVenueState = (live: LiveMemory, venue: LiveVenue, at: Micros)
   let turns = listTurns(venue, at);
   if (watermark !== null) {
     const behind = { at: watermark + STATE_LAG, open: 0, wrong: 1 };
-    turns = turns.toSpliced(findPlace(turns, behind.at), 0, behind);
+    const place = turns.findLastIndex((turn) => turn.at <= behind.at) + 1;
+    turns = turns.toSpliced(place, 0, behind);
   }
   let [open, wrong] = [0, 0];
   let held: VenueState = { state: 'down', since: null };

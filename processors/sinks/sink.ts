@@ -20,7 +20,7 @@ import { codecs } from '../../schemas/avro/codec.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { toTableName } from '../../schemas/tables.ts';
 import { describeError } from '../../schemas/thrown.ts';
-import { formatTask, nameTopics, type Row, type RowEntry, type TaskId, type Topics } from '../../schemas/topics.ts';
+import { formatTask, nameTopics, type Row, type TaskId, type Topics } from '../../schemas/topics.ts';
 import { ensureTables } from './ensure-tables.ts';
 import type { SinkMetrics } from './metrics.ts';
 import { TABLES } from './tables.ts';
@@ -109,15 +109,13 @@ class Sink {
     if (this.#batch.count >= MOST_ROWS) this.#full.resolve();
   }
 
-  #addEntry(topic: string, partition: number, message: Message): void {
+  #addEntry(topic: string, partition: number, { value, offset }: Message): void {
     const { rows, progress } = this.#batch;
     const key = formatPartition({ topic, partition });
-    const next = message.offset + 1;
+    const next = offset + 1;
     const before = progress.get(key)?.mark ?? null;
-    const { value, offset } = message;
-    const decode = (bytes: Buffer): RowEntry | null =>
-      this.#deps.handle.foreign.passOver({ topic, partition, offset }, () => codecs.rows.decode(bytes));
-    const entry = value === null ? null : decode(value);
+    const { foreign } = this.#deps.handle;
+    const entry = value && foreign.passOver({ topic, partition, offset }, () => codecs.rows.decode(value));
     const watermark = entry?.kind === 'watermark' ? entry.watermark : null;
     const mark = entry === null || watermark === null ? before : { watermark, offset: entry.offset, next };
     progress.set(key, { topic, partition, next, mark });

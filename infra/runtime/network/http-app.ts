@@ -3,29 +3,7 @@ import type { Server, ServerResponse } from 'node:http';
 import { LogController } from 'fastify';
 import type { Logger } from '../process/log.ts';
 import { awaitAtMost } from '../time/pause.ts';
-
-type RequestTime = {
-  readonly requestTimeout: number;
-  readonly connectionTimeout: number;
-  readonly http: { readonly headersTimeout: number; readonly connectionsCheckingInterval: number };
-};
-
-/** Longer than the work on any answer, during which nothing passes on the connection. */
-const IDLE_MS = 120_000;
-
-/**
- * Node applies the shorter of its two deadlines to the head of a request and the longer one to the whole request, so both are set: with only
- * `requestTimeout` the other stays at a minute, and a body has that long. By default Node checks for late requests every half minute. A client that
- * reads nothing of its answer for `idleMs` is disconnected, so that the rest of the answer is not kept for ever.
- */
-export const limitRequestTime = (ms: number, idleMs = IDLE_MS): RequestTime => ({
-  requestTimeout: ms,
-  connectionTimeout: idleMs,
-  http: { headersTimeout: ms, connectionsCheckingInterval: Math.ceil(ms / 30) },
-});
-
-/** A client that dribbles its request holds a socket no longer than this. */
-const REQUEST_TIME = limitRequestTime(30_000);
+import { limitRequestTime } from './request-time.ts';
 
 /**
  * Options of an app that `finishAnswers` ends; `trustedProxies`: addresses whose X-Forwarded-For is trusted. Requests received while it ends are
@@ -34,7 +12,7 @@ const REQUEST_TIME = limitRequestTime(30_000);
 export const makeAppOptions = (log: Logger, trustedProxies: readonly string[] = []) => ({
   loggerInstance: log,
   logController: new LogController({ disableRequestLogging: true }),
-  ...REQUEST_TIME,
+  ...limitRequestTime(),
   forceCloseConnections: true,
   return503OnClosing: false,
   trustProxy: trustedProxies.length === 0 ? false : [...trustedProxies],

@@ -4,6 +4,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import { describeError } from '../../../schemas/thrown.ts';
 import { awaitTurn } from '../network/answer-turns.ts';
 import { explainListen } from '../network/listen.ts';
+import { limitRequestTime } from '../network/request-time.ts';
 import type { ConfigSpec } from './config.ts';
 
 export type { Registry };
@@ -65,15 +66,12 @@ type MetricsOptions = {
   readonly problem?: () => string | null;
   /** `/readyz` returns 503 with the reasons, one a line, while this returns any. When absent `/readyz` equals `/healthz`. */
   readonly unready?: () => readonly string[] | Promise<readonly string[]>;
+  /** The longest time of a request, in milliseconds. */
   readonly requestMs?: number;
 };
 
 type Answer = { readonly status: number; readonly type: string; readonly text: string };
 const PLAIN = 'text/plain';
-/** A client that reads nothing of its answer for so long is disconnected. */
-const IDLE_MS = 120_000;
-/** A client that does not end its request by then is disconnected. */
-const REQUEST_MS = 30_000;
 
 const listReason = (reason: string | null): readonly string[] => (reason === null ? [] : [reason]);
 
@@ -81,7 +79,7 @@ const listReason = (reason: string | null): readonly string[] => (reason === nul
 export const serveMetrics = async (
   registry: Registry,
   port: number,
-  { host = '127.0.0.1', problem = () => null, unready = () => listReason(problem()), ...limits }: MetricsOptions = {},
+  { host = '127.0.0.1', problem = () => null, unready = () => listReason(problem()), requestMs }: MetricsOptions = {},
 ): Promise<MetricsServer> => {
   const findReasons = async (url: string | undefined): Promise<readonly string[] | null> => {
     if (url === '/healthz') return listReason(problem());
@@ -95,18 +93,13 @@ export const serveMetrics = async (
   };
   // A figure that cannot be read must not end the process.
   const explain = (error: unknown): Answer => ({ status: 500, type: PLAIN, text: `${describeError(error)}\n` });
-  const { requestMs = REQUEST_MS } = limits;
-  const late = {
-    headersTimeout: requestMs,
-    requestTimeout: requestMs,
-    connectionsCheckingInterval: Math.ceil(requestMs / 30),
-  };
-  const server = createServer(late, async (request, response) => {
+  const { requestTimeout, connectionTimeout, http } = limitRequestTime(requestMs);
+  const server = createServer({ requestTimeout, ...http }, async (request, response) => {
     if (!(await awaitTurn({ raw: request }, { raw: response }))) return;
     const { status, type, text } = await answer(request.url).catch(explain);
     response.writeHead(status, { 'content-type': type }).end(text);
   });
-  server.timeout = IDLE_MS;
+  server.timeout = connectionTimeout;
   const place = { host: ['METRICS_HOST', host], port: ['METRICS_PORT', port] } as const;
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error) => reject(explainListen(error, place)));

@@ -4,7 +4,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { connect } from 'node:net';
 import fastify from 'fastify';
 import t from 'tap';
-import { limitRequestTime } from '../../../../infra/runtime/network/http-app.ts';
+import { limitRequestTime } from '../../../../infra/runtime/network/request-time.ts';
 
 const HEAD = 'POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n';
 
