@@ -38,13 +38,12 @@ process.stdin.resume().on('end', () => child.kill('SIGKILL'));
 child.on('error', () => process.exit(1)).on('exit', (code) => process.exit(code ?? 1));
 `;
 
-/** Starts an engine that does not outlive this process. `ended` resolves with its exit code; `track` is given the child process. */
+/** Starts an engine that does not outlive this process. `ended` resolves when it is over or cannot be started; `track` is given the child process. */
 const run = (java, args, track) => {
   const child = spawn(process.execPath, ['-e', GUARD, '--', java, ...args], { stdio: ['pipe', 'ignore', 'ignore'] });
   track(child);
-  const ended = new Promise((settle, fail) => {
-    child.once('error', fail);
-    child.once('exit', settle);
+  const ended = new Promise((settle) => {
+    child.once('error', settle).once('exit', settle);
   });
   return { child, ended };
 };

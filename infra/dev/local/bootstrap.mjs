@@ -65,7 +65,7 @@ try {
   requireNode();
   // Both wait for a network most of the time.
   const packages = installPackages().then(compileModules);
-  await Promise.all([packages, script.engines && !enginesAreOutside() ? prepareEngines() : null]);
+  await Promise.all([packages, script.engines && !enginesAreOutside() ? prepareEngines(packages) : null]);
   if (script.browser) await installChromium();
 } catch (error) {
   for (const child of running) child.kill('SIGTERM');
@@ -157,9 +157,11 @@ function enginesAreOutside() {
   return ['KAFKA_BROKERS', 'QUESTDB_HTTP', 'QUESTDB_PG'].every((setting) => process.env[setting]) && name !== 'test';
 }
 
-async function prepareEngines() {
+async function prepareEngines(packages) {
   const { java, version } = requireJava();
   await fetchEngines();
+  // npm puts `node_modules/.bin` first in the PATH: we may run on the Node of an earlier install, which npm replaces.
+  if (process.execPath.startsWith(join(MODULES, '/'))) await packages;
   const archives = { engines: ENGINES, java, version, track, isStopping: () => isStopping };
   if (areClassesArchived(archives)) return;
   await shown('preparing Kafka and QuestDB', () => makeClassArchives(archives));

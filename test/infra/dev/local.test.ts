@@ -38,13 +38,14 @@ function clone(t: { teardown(work: () => unknown): unknown }, programs: Record<s
     writeFileSync(join(bin, name), `#!/bin/sh\n${script}\n`);
     chmodSync(join(bin, name), 0o755);
   }
-  const run = (script: string, env: NodeJS.ProcessEnv = {}) => {
-    const result = spawnSync(process.execPath, [join(root, 'infra', 'dev', 'local', 'bootstrap.mjs'), script], {
+  const runOn = (node: string, script: string, env: NodeJS.ProcessEnv = {}) => {
+    const result = spawnSync(node, [join(root, 'infra', 'dev', 'local', 'bootstrap.mjs'), script], {
       encoding: 'utf8',
       env: { PATH: bin, ...env },
     });
     return { status: result.status, stderr: result.stderr };
   };
+  const run = (script: string, env: NodeJS.ProcessEnv = {}) => runOn(process.execPath, script, env);
   const begin = (script: string): ChildProcess =>
     spawn(process.execPath, [join(root, 'infra', 'dev', 'local', 'bootstrap.mjs'), script], {
       cwd: root,
@@ -52,7 +53,7 @@ function clone(t: { teardown(work: () => unknown): unknown }, programs: Record<s
       env: { PATH: bin },
     });
   const local = join(root, '.local');
-  return { root, run, begin, left: () => (existsSync(local) ? readdirSync(local) : []) };
+  return { root, run, runOn, begin, left: () => (existsSync(local) ? readdirSync(local) : []) };
 }
 
 const runs = (pid: number): boolean => {
@@ -148,6 +149,21 @@ t.test('an install that was cut short is begun anew, and tried three times', (t)
   failsUntil(8);
   t.equal(run('fetch').status, 0);
   t.notOk(existsSync(join(root, 'node_modules', 'kept')), 'one that a change cut short is not');
+  t.end();
+});
+
+t.test('on the Node of an earlier install, which npm replaces, the engines wait for the new one', (t) => {
+  const npm = `until [ -e .local/engines/fetched-from ]; do /bin/sleep 0.1; done
+    /bin/mkdir -p node_modules/node; /bin/mv old-bin node_modules/node/bin; echo {} > node_modules/.package-lock.json`;
+  const java = `case "$1" in -version) ${JAVA_17};; *) echo ran >> "\${0%/bin/java}/engines-run";; esac`;
+  const { root, runOn } = clone(t, { npm, java, mvn: MAVEN });
+  for (const folder of ['node_modules/node/bin', 'old-bin']) {
+    mkdirSync(join(root, folder), { recursive: true });
+    cpSync(process.execPath, join(root, folder, 'node'));
+  }
+  const result = runOn(join(root, 'node_modules', 'node', 'bin', 'node'), 'fetch');
+  t.equal(result.status, 0, result.stderr);
+  t.equal(readFileSync(join(root, 'engines-run'), 'utf8'), 'ran\n'.repeat(3), 'Kafka formats its folder first');
   t.end();
 });
 
