@@ -1,20 +1,37 @@
 // The transport to a node of a chain: each answer has a deadline for its whole body, and an error says whether the node answered.
 import { type BaseError, HttpRequestError, type HttpTransport, http, TimeoutError } from 'viem';
 
+/** The address without its user and password, which `fetch` refuses, and the header that they stand for. */
+const readAddress = (rpcUrl: string) => {
+  const address = new URL(rpcUrl);
+  const credentials = [address.username, address.password].map(decodeURIComponent).join(':');
+  address.username = '';
+  address.password = '';
+  const headers = { authorization: `Basic ${Buffer.from(credentials).toString('base64')}` };
+  return { address, headers: credentials === ':' ? {} : headers };
+};
+
 /**
  * A request is repeated once when the first answer fails. The library's own deadline ends with the head of the answer: the body of a node that sends
- * nothing more would be awaited for as long as `fetch` waits for the next byte, which is minutes.
+ * nothing more would be awaited for as long as `fetch` waits for the next byte, which is minutes. The library writes the address that it knows into
+ * each of its errors, which are logged: providers of nodes put the key of their customer into path or query, so it knows the origin alone.
  */
-export const openChainTransport = (rpcUrl: string, withinMs: number): HttpTransport =>
-  http(rpcUrl, {
+export const openChainTransport = (rpcUrl: string, withinMs: number): HttpTransport => {
+  const { address, headers } = readAddress(rpcUrl);
+  return http(address.origin, {
     timeout: withinMs,
     retryCount: 1,
-    fetchFn: (input, init) => {
+    fetchFn: (_origin, init) => {
       const deadline = AbortSignal.timeout(withinMs);
       const { signal } = init ?? {};
-      return fetch(input, { ...init, signal: signal ? AbortSignal.any([signal, deadline]) : deadline });
+      return fetch(address, {
+        ...init,
+        headers: { ...(init?.headers as Record<string, string>), ...headers },
+        signal: signal ? AbortSignal.any([signal, deadline]) : deadline,
+      });
     },
   });
+};
 
 /** Whether an error of the library means that the node did not answer. */
 export const isUnansweredByNode = (error: BaseError): boolean =>
