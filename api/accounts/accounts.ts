@@ -17,11 +17,13 @@ export type Account = {
 const LONGEST_EMAIL = 254;
 /** An address that a mail server could accept: the only proof is a letter that arrives. */
 const EMAIL = /^[^\s@<>()[\],;:\\"]{1,64}@[^\s@<>()[\],;:\\"]+\.[^\s@<>()[\],;:\\".]{2,}$/;
+/** Characters that nobody sees, or that turn the direction of others: an address with one reads as the address of somebody else (D-1050). */
+const UNSEEN = /[\p{C}\p{Default_Ignorable_Code_Point}]/u;
 
 /** The address as it is stored and compared; null: it is none. */
 export const normaliseEmail = (text: string): string | null => {
   const email = text.trim().normalize('NFKC').toLowerCase();
-  return email.length <= LONGEST_EMAIL && EMAIL.test(email) ? email : null;
+  return email.length <= LONGEST_EMAIL && EMAIL.test(email) && !UNSEEN.test(email) ? email : null;
 };
 
 const FIND = `select account_id as "accountId", email, password_hash as "passwordHash", needs_passkey as "needsPasskey", plan, created_at as "createdAt",
