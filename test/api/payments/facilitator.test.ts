@@ -8,18 +8,19 @@ import { openFacilitator, type Settleable } from '../../../api/payments/facilita
 const PAYMENT = { payload: {}, offer: {} } as unknown as Settleable;
 
 const startFacilitator = async (t: { teardown: (end: () => void) => void }) => {
-  let answer: { status: number; body: unknown } = { status: 200, body: {} };
+  let answer = { status: 200, text: '{}' };
   const server = createServer((request, response) => {
     request.resume();
-    response.writeHead(answer.status, { 'content-type': 'application/json' }).end(JSON.stringify(answer.body));
+    response.writeHead(answer.status, { 'content-type': 'application/json' }).end(answer.text);
   });
   await once(server.listen(0, '127.0.0.1'), 'listening');
   t.teardown(() => server.close());
   const facilitator = openFacilitator(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, {});
-  const answers = (status: number, body: unknown): void => {
-    answer = { status, body };
+  const answersText = (status: number, text: string): void => {
+    answer = { status, text };
   };
-  return { facilitator, answers };
+  const answers = (status: number, body: unknown): void => answersText(status, JSON.stringify(body));
+  return { facilitator, answers, answersText };
 };
 
 t.test('a refusal whose members are null or no texts is unclear, as one without them is', async (t) => {
@@ -40,4 +41,60 @@ t.test('a refusal whose members are null or no texts is unclear, as one without 
     const verdict = await facilitator.verify(PAYMENT);
     t.same(verdict, { refused: 'facilitator_refused: unspecified' }, JSON.stringify(invalidReason));
   }
+});
+
+const HASH = `0x${'ab'.repeat(32)}`;
+const SENT = { success: true, transaction: HASH, network: 'eip155:8453', payer: `0x${'1'.repeat(40)}` };
+/** Texts that are none of the protocol's answers, and answers that state no outcome. */
+const UNREADABLE = ['', 'ok', '<html>', '{"success":', 'null', 'true', '[]', '{}', '"success"', '{"success":"true"}'];
+
+t.test('an answer that cannot be read decides nothing, whatever its status', async (t) => {
+  const { facilitator, answersText } = await startFacilitator(t);
+  for (const status of [200, 204, 302, 400, 429, 500]) {
+    for (const text of UNREADABLE) {
+      answersText(status, status === 204 ? '' : text);
+      t.equal(await facilitator.verify(PAYMENT), 'away', `verify: ${status} ${text}`);
+      t.match(await facilitator.settle(PAYMENT), { is: 'unknown' }, `settle: ${status} ${text}`);
+    }
+  }
+});
+
+t.test('only 200 with a transaction is settled; a failure that may have been sent is unclear', async (t) => {
+  const { facilitator, answers } = await startFacilitator(t);
+  const settle = async (status: number, body: object) => {
+    answers(status, body);
+    return facilitator.settle(PAYMENT);
+  };
+  t.same(await settle(200, { ...SENT, transaction: HASH.toUpperCase().replace('0X', '0x') }), {
+    is: 'settled',
+    transaction: HASH,
+  });
+  for (const transaction of ['', '0x', HASH.slice(0, -1), `${HASH}0`, ` ${HASH}`, 'pending'])
+    t.match(await settle(200, { ...SENT, transaction }), { is: 'unknown' }, `hash "${transaction}"`);
+  for (const status of [400, 402, 409, 500, 503])
+    t.match(await settle(status, SENT), { is: 'unknown' }, String(status));
+  const refused = { success: false, errorReason: 'insufficient_funds', transaction: '', network: 'eip155:8453' };
+  t.match(await settle(200, refused), { is: 'refused' });
+  t.match(await settle(402, refused), { is: 'refused' });
+  t.match(await settle(200, { ...refused, transaction: HASH }), { is: 'unknown' }, 'it was sent');
+  t.match(await settle(500, refused), { is: 'unknown' }, 'a failure of the facilitator');
+  for (const errorReason of [
+    'invalid_exact_evm_nonce_already_used',
+    'settlement_pending',
+    'invalid_transaction_state',
+    'anything',
+  ])
+    t.match(await settle(200, { ...refused, errorReason }), { is: 'unknown' }, errorReason);
+});
+
+t.test('only 200 with isValid is a good payment', async (t) => {
+  const { facilitator, answers } = await startFacilitator(t);
+  const verify = async (status: number, body: object) => {
+    answers(status, body);
+    return facilitator.verify(PAYMENT);
+  };
+  t.equal(await verify(200, { isValid: true, payer: `0x${'2'.repeat(40)}` }), null);
+  for (const status of [400, 402, 500, 503]) t.not(await verify(status, { isValid: true }), null, String(status));
+  t.equal(await verify(500, { isValid: false, invalidReason: 'insufficient_funds' }), 'away');
+  t.same(await verify(400, { isValid: false, invalidReason: 'insufficient_funds' }), { refused: 'insufficient_funds' });
 });
