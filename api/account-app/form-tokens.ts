@@ -8,7 +8,7 @@ const BROWSER_HOURS = 12;
 const BROWSER_ID = /^[\w-]{22}$/;
 
 export type FormTokens = {
-  /** The token of a form that is sent to `path`; a browser without a session is given an id in a cookie. */
+  /** The token of a form that is sent to `path`; a browser without a session is given an id in a cookie, which each form renews. */
   readonly make: (request: FastifyRequest, reply: FastifyReply, path: string) => string;
   readonly isGood: (request: FastifyRequest, path: string, token: unknown) => boolean;
   /** The session, or the browser before it has one; null: it has neither. */
@@ -28,8 +28,9 @@ export const createFormTokens = ({ secret, isSecure }: FormSettings): FormTokens
   };
   const findBinding = (request: FastifyRequest): string | null => request.session?.sessionId ?? readBrowser(request);
 
-  const giveId = (request: FastifyRequest, reply: FastifyReply): string => {
-    const id = randomBytes(16).toString('base64url');
+  /** Counted from its newest form: a form that was sent shortly before the cookie of an earlier one ended would end with that. */
+  const keepBrowser = (request: FastifyRequest, reply: FastifyReply): string => {
+    const id = readBrowser(request) ?? randomBytes(16).toString('base64url');
     reply.setCookie(cookie, id, {
       path: '/',
       httpOnly: true,
@@ -45,7 +46,7 @@ export const createFormTokens = ({ secret, isSecure }: FormSettings): FormTokens
   return {
     bindingOf: findBinding,
     make: (request, reply, path) => {
-      const binding = findBinding(request) ?? giveId(request, reply);
+      const binding = request.session?.sessionId ?? keepBrowser(request, reply);
       return sign(binding, path).toString('base64url');
     },
     isGood: (request, path, token) => {

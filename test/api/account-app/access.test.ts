@@ -156,10 +156,10 @@ t.test('nothing changes without a session, or with that of another account', asy
     // A token that is good for the form, so that the session alone decides.
     const page = await one.get('/recover');
     for (const form of FORMS) {
-      const request = { cookies: Object.fromEntries(one.cookies), session: null, headers: {} };
+      const request = { cookies: Object.fromEntries(one.cookies), session: null, headers: {} } as never;
+      const reply = { setCookie: () => undefined } as never;
       const url = filled(form);
-      const _form =
-        who === 'another owner' ? await strangersToken(url) : world.site.forms.make(request as never, {} as never, url);
+      const _form = who === 'another owner' ? await strangersToken(url) : world.site.forms.make(request, reply, url);
       const { statusCode } = await one.send({
         method: 'POST',
         url,

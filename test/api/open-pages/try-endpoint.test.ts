@@ -32,7 +32,8 @@ const run = async (one: Browser, endpoint: (typeof RUN)[number], fields: Record<
   await one.get('/sign-in', { headers: { host } });
   const cookies = Object.fromEntries(one.cookies);
   const session = cookies['session'] === undefined ? null : await site.sessions.find(cookies['session']);
-  const token = site.forms.make({ cookies, session } as never, {} as never, url);
+  const reply = { setCookie: () => undefined } as never;
+  const token = site.forms.make({ cookies, session } as never, reply, url);
   return one.send({
     method: 'POST',
     url,
