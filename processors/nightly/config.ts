@@ -20,6 +20,12 @@ export const NIGHTLY_CONFIG = {
     description: 'Kafka brokers, host:port separated by commas; the watermark of stored history is read from there.',
   },
   ...KAFKA_SECURITY_CONFIG,
+  VENUES: {
+    type: 'list',
+    default: null,
+    description:
+      'Codes of the venues whose stored history is waited for: those of processors. Without it, every venue that was ever processed.',
+  },
   TOPIC_NAMESPACE: { type: 'string', default: '', description: 'Prefix of topics and tables; empty is live.' },
   ...ARCHIVE_CONFIG,
   ...ANCHOR_CONFIG,

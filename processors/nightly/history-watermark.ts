@@ -3,7 +3,7 @@ import { type KafkaHandle, readValues } from '../../infra/runtime/kafka/kafka.ts
 import { codecs } from '../../schemas/avro/codec.ts';
 import { formatInstantMicros } from '../../schemas/instants.ts';
 import type { Micros } from '../../schemas/records.ts';
-import { nameTopics } from '../../schemas/topics.ts';
+import { nameTopics, parseTask } from '../../schemas/topics.ts';
 import { toSealInstant } from '../../schemas/windows.ts';
 import { addDays, type Day, findDayStart } from './day.ts';
 import type { NightlyContext } from './step.ts';
@@ -15,11 +15,17 @@ const explain = (error: unknown, topic: string): unknown =>
     ? new Error(`Kafka does not give ${topic}: the watermark of stored history is not known`, { cause: error })
     : error;
 
-/** The minimum over all tasks; a task without written rows keeps it at 0. Rejects while Kafka does not answer. */
+type History = {
+  readonly namespace: string;
+  /** Those that are processed: of another one nothing is written any more (D-1045). Null: every one that ever was. */
+  readonly venues: readonly string[] | null;
+  readonly withinMs?: number;
+};
+
+/** The minimum over all tasks of the venues; a task without written rows keeps it at 0. Rejects while Kafka does not answer. */
 export const readHistoryWatermark = async (
   kafka: KafkaHandle,
-  namespace: string,
-  withinMs = ANSWERS_WITHIN_MS,
+  { namespace, venues, withinMs = ANSWERS_WITHIN_MS }: History,
 ): Promise<Micros> => {
   const history = new Map<string, Micros>();
   const topic = nameTopics(namespace).watermark;
@@ -28,6 +34,7 @@ export const readHistoryWatermark = async (
     kafka,
     { topic, from: () => 'earliest', signal: AbortSignal.timeout(withinMs), decode },
     ({ kind, task, watermark }) => {
+      if (venues?.includes(parseTask(task).venue) === false) return;
       if (kind === 'task') history.set(task, history.get(task) ?? 0);
       if (kind === 'history') history.set(task, Math.max(history.get(task) ?? 0, watermark));
     },

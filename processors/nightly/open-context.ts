@@ -43,7 +43,7 @@ export const openContext = async (
     store: openArchiveStore(config),
     historyWatermark: async () => {
       if (kafka === null) throw new Error('set KAFKA_BROKERS: the watermark of stored history is not known');
-      return readHistoryWatermark(kafka, namespace);
+      return readHistoryWatermark(kafka, { namespace, venues: config.VENUES });
     },
     isBinding: async () => {
       if (config.RPC_URL === null) throw new Error('set RPC_URL: the chain that roots are posted on is not known');

@@ -206,6 +206,9 @@ t.test('a lost connection is logged without its client, which has the password a
 
 t.test('Kafka: a nightly step that it does not answer names it', async (t) => {
   const kafka = openKafka({ brokers: ['127.0.0.1:1'], clientId: 'deadlines' }, log);
-  await t.rejects(readHistoryWatermark(kafka, '', 100), /^Kafka does not give watermark/);
+  await t.rejects(
+    readHistoryWatermark(kafka, { namespace: '', venues: null, withinMs: 100 }),
+    /^Kafka does not give watermark/,
+  );
   await kafka.close();
 });
