@@ -24,6 +24,13 @@ const LEAST_ATTEMPTS = 8;
 /** Late webhooks that are remembered; one that is forgotten is tried as a new one. */
 const MOST_LATE = 1_000;
 
+const DUE = 'next_at <= now()';
+/** Further than the longest wait: before the clock of the database was set back (D-1046). Like `DUE` it is a range of the index. */
+const PUT_OFF = `next_at > now() + make_interval(secs => ${LONGEST_WAIT_S})`;
+const selectOldest = (condition: string): string => `
+  (select delivery_id, webhook_id, next_at from rule_deliveries
+    where state = 'waiting' and webhook_id = w.webhook_id and ${condition} order by next_at, delivery_id limit 1)`;
+
 /**
  * The oldest message that is due of each webhook, with the name that its rule had at the move: every attempt carries the same. Those that are late,
  * whose newest attempt failed or was slow, come last, the one that was tried longest ago first, and at most `$4` of them: however many there are,
@@ -37,9 +44,8 @@ const CLAIM = `
       where d.state = 'waiting' and d.webhook_id > w.webhook_id order by d.webhook_id limit 1)
     from waiting w where w.webhook_id is not null),
   oldest as (
-    select d.* from waiting join rule_webhooks w using (webhook_id) cross join lateral (
-      select delivery_id, webhook_id, next_at from rule_deliveries
-      where state = 'waiting' and webhook_id = w.webhook_id and next_at <= now() order by next_at, delivery_id limit 1) d
+    select d.* from waiting join rule_webhooks w using (webhook_id)
+      cross join lateral (${selectOldest(DUE)} union all ${selectOldest(PUT_OFF)} limit 1) d
     where w.disabled_at is null and w.webhook_id <> all($2::text[])),
   ranked as (
     select o.*, l.late, row_number() over (partition by l.late is null order by l.late, next_at, delivery_id) as place
@@ -51,7 +57,7 @@ const CLAIM = `
     update rule_deliveries d set next_at = now() + make_interval(secs => ${LEASE_S}), attempts = attempts + 1
     where d.delivery_id in (
       select q.delivery_id from rule_deliveries q join due using (delivery_id)
-      where q.next_at <= now() and q.state = 'waiting' for update of q skip locked)
+      where (${DUE} or ${PUT_OFF}) and q.state = 'waiting' for update of q skip locked)
     returning d.*)
   select c.delivery_id, c.webhook_id, c.attempts, w.url, w.secret, v.rule ->> 'name' as name, ${TRANSITION_COLUMNS}
   from claimed c join rule_webhooks w using (webhook_id) join rule_transitions t using (transition_id)

@@ -232,3 +232,20 @@ t.test('a mail server that refuses, hangs or is away loses nothing, and the log 
   await mail.stop();
   t.match(away.mailed, [{ to: 'waits@example.com', text: /the code/ }], 'once');
 });
+
+t.test('a clock of the database that is set back puts off no letter for longer than a wait (D-1046)', async (t) => {
+  const { pool } = await startSite(t);
+  const accountId = (await createAccount(pool, { email: 'waits@example.com', passwordHash: null })) as string;
+  await writeLetter(pool, { accountId, recipient: 'waits@example.com', subject: 's', body: 'waits' });
+  await pool.query("update mail_outbox set due_at = now() + interval '9 minutes'");
+  await writeLetter(pool, { accountId, recipient: 'early@example.com', subject: 's', body: 'the code' });
+  await pool.query("update mail_outbox set due_at = now() + interval '1 hour' where body = 'the code'");
+  const { mailed, url } = await startSmtp(t);
+  const outcomes: string[] = [];
+  const log = createLog('test', 'silent');
+  const mail = sendLetters({ url, from: 'desk@perp.test' }, { pool, log, count: (one) => outcomes.push(one) }, PATIENT);
+  t.teardown(() => mail.stop());
+  await waitFor('it is sent', () => outcomes.length > 0);
+  t.match(mailed, [{ to: 'early@example.com', text: /the code/ }]);
+  t.match((await pool.query('select body from mail_outbox where sent_at is null')).rows, [{ body: 'waits' }]);
+});

@@ -119,3 +119,27 @@ t.test('after a day without the service a message is tried eight times, or until
   t.equal(await readWait(), 3_600, 'never longer than an hour');
   t.equal(received.length, 10);
 });
+
+t.test('a clock of the database that is set back puts off no message for longer than a wait (D-1046)', async (t) => {
+  const pool = await freshPool(t);
+  await pool.query("insert into accounts (account_id, plan) values ('acc_a', 'pro')");
+  const { received, url } = await startReceiver(t, (reply) => reply.writeHead(200).end());
+  await addWebhook(pool, { accountId: 'acc_a', url, allowsLoopback: true });
+  await move(pool, 3);
+  const putOff = (seconds: number): Promise<unknown> =>
+    pool.query("update rule_deliveries set next_at = now() + make_interval(secs => $1) where state = 'waiting'", [
+      seconds,
+    ]);
+  await putOff(3_590);
+  t.equal(await deliverDue(pool), 0, 'the longest wait');
+  await putOff(86_400 + 5);
+  await pool.query(
+    'update rule_deliveries set next_at = now() where delivery_id = (select max(delivery_id) from rule_deliveries)',
+  );
+  t.equal(await deliverDue(pool), 1, 'those that are due go first');
+  t.equal(await deliverDue(pool), 1);
+  t.equal(await deliverDue(pool), 1);
+  t.equal(await deliverDue(pool), 0);
+  t.match(await listWebhooks(pool, 'acc_a'), [{ waiting: 0, delivered: 3, dead: 0 }]);
+  t.equal(received.length, 3);
+});
