@@ -64,7 +64,7 @@ export const addConfirmForms = (app: FastifyInstance, site: Site): void => {
   const limited = { ...signedIn, config: { rateLimit: { max: 5, timeWindow: '10 minutes' } } };
   app.post(CONFIRM_PATH, limited, async (request, reply) => {
     const { email } = readSession(request);
-    await mailCode(site.pool, { email, site: site.urls.account, nowMs: site.nowMs(), use: 'address' });
+    await mailCode(site.pool, { email, site: site.urls.account, use: 'address' });
     return showCodeForm(site, { request, reply });
   });
   app.post(CODE_PATH, signedIn, async (request, reply) => {

@@ -106,7 +106,7 @@ export const recoverPage: SiteModule = {
       const email = normaliseEmail(readField(request.body, 'mail-to'));
       // After the answer, which is the same whether there is an account or not.
       if (email !== null)
-        mailCode(site.pool, { email, site: site.urls.account, nowMs: site.nowMs() }).catch((err: unknown) =>
+        mailCode(site.pool, { email, site: site.urls.account }).catch((err: unknown) =>
           site.log.error({ err }, 'a code could not be mailed'),
         );
       return show(

@@ -80,8 +80,7 @@ const followUp = async (site: Site, { request, reply }: Exchange, { email, token
     });
   setSessionCookie(site, reply, token);
   if (session !== null) await attempt(endSession(site.pool, session.sessionId, session.accountId));
-  if (site.sendsMail)
-    await attempt(mailCode(site.pool, { email, site: site.urls.account, nowMs: site.nowMs(), use: 'address' }));
+  if (site.sendsMail) await attempt(mailCode(site.pool, { email, site: site.urls.account, use: 'address' }));
   request.session = await attempt(site.sessions.find(token));
 };
 

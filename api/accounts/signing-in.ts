@@ -139,19 +139,14 @@ export const resetPassword = async (
  */
 export const mailCode = async (
   pool: Pool,
-  {
-    email,
-    site,
-    nowMs,
-    use = 'password',
-  }: { email: string; site: string; nowMs: number; use?: 'password' | 'address' },
+  { email, site, use = 'password' }: { email: string; site: string; use?: 'password' | 'address' },
 ): Promise<void> => {
   if ((await takeTry(pool, [{ kind: 'mail', value: `letter ${email}` }])) > 0) return;
   await runInTransaction(pool, async (client) => {
     const account = await lockAccountOf(client, email);
     if (account === null) return;
     const { accountId } = account;
-    const code = await makeMailedCode(client, accountId, nowMs);
+    const code = await makeMailedCode(client, accountId);
     const body = [
       `Your code for ${site} is`,
       '',

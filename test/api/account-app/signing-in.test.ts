@@ -201,7 +201,7 @@ t.test(
 
 /** Asks for a code by mail and sets a password with it. */
 const resetByMail = async (email: string, password: string): Promise<number> => {
-  await mailCode(pool, { email, site: ACCOUNT_URL, nowMs: Date.now() });
+  await mailCode(pool, { email, site: ACCOUNT_URL });
   const letters = await pool.query('select body from mail_outbox where recipient = $1 order by mail_id desc', [email]);
   const code = /[0-9A-Z]{4}(-[0-9A-Z]{4}){3}/.exec(letters.rows[0]?.body)?.[0] ?? '';
   return (await browser().submit('/recover', { email, code, password })).statusCode;
@@ -267,7 +267,7 @@ t.test(
   async (t) => {
     const { email } = await signUp(browser());
     const count = 'select count(*)::int as letters from mail_outbox where recipient = $1';
-    const site = { site: ACCOUNT_URL, nowMs: Date.now() };
+    const site = { site: ACCOUNT_URL };
     for (let i = 0; i < 5; i++) await mailCode(pool, { email, ...site });
     // As after many calls: the wait is longer than the calls of this test take.
     await pool.query(
@@ -340,4 +340,22 @@ t.test('a browser whose session is used keeps its cookie as long as the session 
   }
   await one.submit('/keys', {}, '/sign-out');
   t.equal(one.cookies.get('session'), undefined, 'whoever signs out has none');
+});
+
+t.test('a mailed code lives half an hour, whatever the clock of the process that made it (D-1048)', async (t) => {
+  for (const [isGood, hoursOff, minutes] of [
+    [true, -1, 29],
+    [false, 1, 31],
+  ] as const) {
+    const site = await startSite(t, { nowMs: () => Date.now() + hoursOff * 3_600_000 });
+    const { email } = await signUp(site.browser());
+    const guest = site.browser();
+    await guest.submit('/recover', { 'mail-to': email }, '/recover/mail');
+    const readLetter = async () => (await site.pool.query<{ body: string }>('select body from mail_outbox')).rows[0];
+    await waitFor('the letter is written', readLetter);
+    const code = /[0-9A-Z]{4}(-[0-9A-Z]{4}){3}/.exec((await readLetter())?.body ?? '')?.[0] ?? '';
+    await site.pool.query('update recovery_codes set expires_at = expires_at - make_interval(mins => $1)', [minutes]);
+    const { statusCode } = await guest.submit('/recover', { email, code, password: 'another long secret' });
+    t.equal(statusCode === 303, isGood, `${hoursOff} h off, after ${minutes} minutes: ${statusCode}`);
+  }
 });
