@@ -12,6 +12,7 @@ import { toListingKey, toTrackKey } from './keys.ts';
 const KEPT: Micros = 300_000_000;
 /** Three thousand a second for as long as they are kept, and some more. */
 const MOST_ENTRIES = 1_048_576;
+const BLOCK_ROWS = 16_384;
 const NONE = -1;
 /** In place of the kind of an entry that is left out. */
 const LEFT_OUT = 255;
@@ -72,7 +73,7 @@ class HeldTrack {
   }
 }
 
-/** A row an entry. Entries are numbered on and on; rows are used again. */
+/** The columns of a block of entries. */
 class Columns {
   readonly offset: Float64Array;
   readonly index: Float64Array;
@@ -100,9 +101,42 @@ class Columns {
   }
 }
 
+/** The columns of the entries that are held, in blocks: their memory follows the number of entries. Entries are numbered on and on. */
+class Blocks {
+  /** By the number of the block. */
+  readonly #held = new Map<number, Columns>();
+  /** A block that was left, for the next one. */
+  #spare: Columns | null = null;
+
+  /** The columns and the row of an entry that is held. */
+  find(number: number): readonly [Columns, number] {
+    const columns = this.#held.get(Math.floor(number / BLOCK_ROWS));
+    if (columns === undefined) throw new Error(`entry ${number} is not held`);
+    return [columns, number % BLOCK_ROWS];
+  }
+
+  /** As `find`, of the entry after the newest. */
+  open(number: number): readonly [Columns, number] {
+    const block = Math.floor(number / BLOCK_ROWS);
+    if (!this.#held.has(block)) {
+      this.#held.set(block, this.#spare ?? new Columns(BLOCK_ROWS));
+      this.#spare = null;
+    }
+    return this.find(number);
+  }
+
+  /** The oldest entry is no longer held. */
+  drop(number: number): void {
+    if ((number + 1) % BLOCK_ROWS > 0) return;
+    const block = Math.floor(number / BLOCK_ROWS);
+    this.#spare = this.#held.get(block) ?? null;
+    this.#held.delete(block);
+  }
+}
+
 export class Ring {
   readonly #most: number;
-  readonly #columns: Columns;
+  readonly #blocks = new Blocks();
   readonly #bytes = new ByteLog();
   /** Numbers of the oldest kept entry, and of the next entry. */
   #first = 0;
@@ -116,7 +150,6 @@ export class Ring {
 
   constructor(most = MOST_ENTRIES) {
     this.#most = most;
-    this.#columns = new Columns(most);
   }
 
   /** Follows a task from `place` on, unless it is already followed. Returns its number. */
@@ -145,7 +178,8 @@ export class Ring {
     const { message } = applied;
     const task = this.begin(applied.task, applied.before);
     if (this.size === this.#most) this.#dropFirst();
-    const [columns, row, track] = [this.#columns, this.#next % this.#most, this.#findTrack(applied)];
+    const [columns, row] = this.#blocks.open(this.#next);
+    const track = this.#findTrack(applied);
     const place = this.#bytes.append(message.bytes);
     columns.offset[row] = message.offset;
     columns.index[row] = message.index;
@@ -169,8 +203,10 @@ export class Ring {
   /** Entries at these places are omitted from now on, because earlier entries have reported them. */
   leaveOut(places: ReadonlySet<string>): void {
     if (places.size === 0) return;
-    for (let number = this.#first; number < this.#next; number++)
-      if (places.has(this.#printPlaceOf(number))) this.#columns.kind[number % this.#most] = LEFT_OUT;
+    for (let number = this.#first; number < this.#next; number++) {
+      const [{ kind }, row] = this.#blocks.find(number);
+      if (places.has(this.#printPlaceOf(number))) kind[row] = LEFT_OUT;
+    }
   }
 
   get size(): number {
@@ -197,12 +233,11 @@ export class Ring {
    */
   *after(places: ReadonlyMap<string, Place>, since: number | null = null): Generator<RingEntry> {
     if (this.#past !== null && since === null) yield* this.#past.after(places);
-    const { offset, index, task, kind } = this.#columns;
     const placesTold = this.#tasks.map(({ name }) => places.get(name));
     for (let number = since ?? NONE; ; number++) {
       number = Math.max(number, this.#first);
       if (number >= this.#next) return;
-      const row = number % this.#most;
+      const [{ offset, index, task, kind }, row] = this.#blocks.find(number);
       const place = placesTold[task[row] as number];
       if (place === undefined || kind[row] === LEFT_OUT) continue;
       if (isAbove({ offset: offset[row] as number, index: index[row] as number }, place)) yield this.#entry(number);
@@ -212,7 +247,7 @@ export class Ring {
   /** The instant from which on everything can be resumed. */
   from(now: Micros): Micros {
     if (this.#past !== null && this.#past.size > 0) return this.#past.from(now);
-    return this.#first === this.#next ? now : (this.#columns.recordedAt[this.#first % this.#most] as Micros);
+    return this.#first === this.#next ? now : this.#readOldest();
   }
 
   #findTrack({ venue, message: { symbol, layer } }: Applied): number {
@@ -225,14 +260,13 @@ export class Ring {
   }
 
   #printPlaceOf(number: number): string {
-    const { offset, index, task } = this.#columns;
-    const row = number % this.#most;
+    const [{ offset, index, task }, row] = this.#blocks.find(number);
     const { name } = this.#tasks[task[row] as number] as Task;
     return printPlace(name, { offset: offset[row] as number, index: index[row] as number });
   }
 
   #entry(number: number): RingEntry {
-    const [columns, row] = [this.#columns, number % this.#most];
+    const [columns, row] = this.#blocks.find(number);
     const task = this.#tasks[columns.task[row] as number] as Task;
     const track = this.#tracks[columns.track[row] as number];
     return {
@@ -253,7 +287,7 @@ export class Ring {
   }
 
   #readBytes(number: number): Buffer {
-    const [columns, row] = [this.#columns, number % this.#most];
+    const [columns, row] = this.#blocks.find(number);
     const [chunk, start, length] = [columns.chunk[row], columns.start[row], columns.length[row]];
     return this.#bytes.at({ chunk, start, length } as BytePlace);
   }
@@ -262,8 +296,13 @@ export class Ring {
     const past = this.#past;
     if (past !== null) past.#dropOld(now);
     if (past?.size === 0) this.#past = null;
-    const { recordedAt } = this.#columns;
-    while (this.#first < this.#next && (recordedAt[this.#first % this.#most] as Micros) < now - KEPT) this.#dropFirst();
+    while (this.#first < this.#next && this.#readOldest() < now - KEPT) this.#dropFirst();
+  }
+
+  /** When the oldest entry was recorded. */
+  #readOldest(): Micros {
+    const [{ recordedAt }, row] = this.#blocks.find(this.#first);
+    return recordedAt[row] as Micros;
   }
 
   #dropFirst(): void {
@@ -271,13 +310,14 @@ export class Ring {
       this.#past.#dropFirst();
       return;
     }
-    const [columns, row] = [this.#columns, this.#first % this.#most];
+    const [columns, row] = this.#blocks.find(this.#first);
     const task = this.#tasks[columns.task[row] as number] as Task;
     task.floor = { offset: columns.offset[row] as number, index: columns.index[row] as number };
     const track = this.#tracks[columns.track[row] as number];
     // The entry after its newest needs the reading that it replaced.
     if (track !== undefined && track.newest > this.#first) track.copyBefore(this.#readBytes(this.#first));
     this.#bytes.free({ chunk: columns.chunk[row] as number });
+    this.#blocks.drop(this.#first);
     this.#first++;
   }
 }

@@ -174,6 +174,28 @@ t.test(
   },
 );
 
+t.test('its memory follows what it holds, and entries are found whatever their number', (t) => {
+  const before = process.memoryUsage().arrayBuffers;
+  const bench = new Bench(1_048_576);
+  bench.push('okx/0', 'S0');
+  t.ok(process.memoryUsage().arrayBuffers - before < 8_000_000, 'one entry does not take the memory of a million');
+  const places = new Map(TASKS.map((name): [string, Place] => [name, { offset: 0, index: -1 }]));
+  // The oldest held entry is in one block of numbers, the newest in the next: where each block ends.
+  const crossing = new Bench(40);
+  let compared = 0;
+  for (let step = 0; step < 33_000; step++) {
+    crossing.push('binance/0', step % 3 === 0 ? null : `S${step % 5}`);
+    if (step % 16_384 > 60 && step % 16_384 < 16_370) continue;
+    const after = new Map([...places, ['binance/0', { offset: Math.max(0, step - 30), index: 0 }]]);
+    compared++;
+    if (JSON.stringify(crossing.after(after)) !== JSON.stringify(crossing.wanted(after)))
+      t.same(crossing.after(after), crossing.wanted(after), `step ${step}`);
+    if (crossing.ring.from(crossing.now) !== crossing.held()[0]?.at) t.fail(`step ${step}: from`);
+  }
+  t.ok(compared > 150, `${compared} compared`);
+  t.end();
+});
+
 t.test('bytes are held until they are freed', (t) => {
   const log = new ByteLog();
   const half = Buffer.alloc(600_000, 1);
