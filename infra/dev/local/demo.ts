@@ -10,10 +10,13 @@ const venues = simulatedVenues.map(({ id }) => id);
 const LISTINGS_A_VENUE = 10;
 const FRAMES_A_LISTING = 3;
 
-const { SIM_LISTINGS = String(LISTINGS_A_VENUE) } = process.env;
+/** Eight minutes of truth: the default would take 100 MB more after an hour. */
+const TRUTH_ROWS = 30_000;
+
+const { SIM_TRUTH_ROWS = String(TRUTH_ROWS), SIM_LISTINGS = String(LISTINGS_A_VENUE) } = process.env;
 const { SIM_RATE = String(venues.length * Number(SIM_LISTINGS) * FRAMES_A_LISTING) } = process.env;
 /** At these rates a small one takes as much processor time. */
 const NODE_OPTIONS = [process.env['NODE_OPTIONS'], SMALL_YOUNG_GENERATION].join(' ').trimStart();
 
-const settings = { SIM_LISTINGS, SIM_RATE, NODE_OPTIONS, ...FEW_ARENAS };
+const settings = { SIM_LISTINGS, SIM_RATE, SIM_TRUTH_ROWS, NODE_OPTIONS, ...FEW_ARENAS };
 runService({ venues, source: 'simulated', settings, defaultDir: 'demo', past: true });

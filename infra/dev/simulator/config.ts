@@ -1,6 +1,8 @@
 // Settings of the simulated venues.
 import type { ConfigSpec } from '../../runtime/process/config.ts';
 
+export const TRUTH_ROWS = 150_000;
+
 export const SIMULATOR_CONFIG = {
   SIM_PORT: { type: 'integer', default: 0, description: 'Loopback port; 0 takes a free one.' },
   SIM_VENUES: {
@@ -33,6 +35,12 @@ export const SIMULATOR_CONFIG = {
     type: 'integer',
     default: 2_400,
     description: 'REST weight a minute; load runs raise it to sync many books at once.',
+  },
+  SIM_TRUTH_ROWS: {
+    type: 'integer',
+    default: TRUTH_ROWS,
+    description:
+      'Rows of truth kept of each kind (books, figures, trades), shared by all listings; each takes some 400 bytes.',
   },
   SIM_LOG: { type: 'string', default: null, description: 'File for every fault and row of truth, one JSON a line.' },
 } as const satisfies ConfigSpec;

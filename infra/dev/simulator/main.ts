@@ -27,6 +27,7 @@ runProcess('simulator', async () => {
     stepS: config.SIM_STEP_S,
     levels: config.SIM_LEVELS,
     limits: { weightPerMinute: config.SIM_WEIGHT },
+    truthRows: config.SIM_TRUTH_ROWS,
     logPath: config.SIM_LOG,
     plan: await readPlan(values.faults, config.SIM_VENUES),
   });

@@ -2,6 +2,7 @@
 import { createWriteStream } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { TRUTH_ROWS } from './config.ts';
 import { answerControl, type ControlDeps } from './control.ts';
 import type { FaultEntry, FaultRequest } from './faults.ts';
 import type { Market } from './market.ts';
@@ -27,8 +28,8 @@ export type SimulatorOptions = {
   /** Injected in tests; with `manual` the caller drives `advance`. */
   readonly nowMs?: () => number;
   readonly manual?: boolean;
-  /** Rows of truth kept per listing and kind; default: 150,000 shared by all listings (about 60 MB). */
-  readonly truthPerListing?: number;
+  /** Rows of truth kept of each kind, shared by all listings. */
+  readonly truthRows?: number;
   /** File for every fault and row of truth, one JSON a line. */
   readonly logPath?: string | null;
   readonly plan?: readonly FaultRequest[];
@@ -52,7 +53,6 @@ export type Simulator = {
 
 /** How often the markets advance: frames are at most this late. */
 const TICK_MS = 4;
-const KEPT_ROWS = 150_000;
 /** Frames a second per venue. */
 const RATE = 400;
 const DEFAULT_VENUES = ['binance'];
@@ -76,10 +76,10 @@ function openHosts(
   options: SimulatorOptions,
   common: Pick<Parameters<typeof openVenue>[1], 'nowMs' | 'sent' | 'faultLog' | 'onFault' | 'onTruth'>,
 ): readonly VenueHost[] {
-  const { seed = 1, listings = 50, levels = 300, stepS = 1, limits = {} } = options;
+  const { seed = 1, listings = 50, levels = 300, stepS = 1, limits = {}, truthRows = TRUTH_ROWS } = options;
   if (60 % stepS !== 0) throw new TypeError(`found stepS ${stepS}, expected a divisor of 60`);
   const venues = (options.venues ?? DEFAULT_VENUES).map(findVenue);
-  const truthPerListing = options.truthPerListing ?? Math.ceil(KEPT_ROWS / listings / venues.length);
+  const truthPerListing = Math.ceil(truthRows / listings / venues.length);
   const rate = options.rate === undefined ? RATE : options.rate / venues.length;
   const given = { seed, listings, levels, rate, stepMs: stepS * 1_000, limits, truthPerListing };
   return venues.map((venue) => openVenue(venue, { ...common, ...given }));

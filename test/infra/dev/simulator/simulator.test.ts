@@ -87,6 +87,19 @@ t.test('limits', async (t) => {
   });
 });
 
+t.test('truth is kept up to its number of rows, of which each listing has an equal part', async (t) => {
+  const { sim, run } = await fakeSimulator(t, { listings: 10, truthRows: 200 });
+  const { symbol } = sim.market.instruments[0]?.listing ?? {};
+  const readSeconds = () => listTruth(sim, symbol ?? '', 'mark').map(({ venue_ts }) => venue_ts);
+  run(10_000);
+  const early = readSeconds();
+  run(60_000);
+  const kept = readSeconds();
+  // A moment of some layers counts too.
+  t.ok(kept.length > 0 && kept.length <= 22, `${kept.length} rows are kept: at most a tenth more than its part`);
+  t.ok(Math.min(...kept) > Math.max(...early), 'the newest');
+});
+
 t.test('seed', async (t) => {
   const streams = ['btcusdt@depth@100ms', '1000pepeusdt@depth@100ms', 'ethusdt@bookTicker'];
   async function record(seed: number): Promise<readonly string[]> {
