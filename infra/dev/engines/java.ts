@@ -13,12 +13,7 @@ export class EngineMissingError extends Error {
 export const LIGHT_JVM: readonly string[] = ['-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC'];
 
 /** A heap that follows what is in use: by default the old generation keeps up to 70 % more free room than that. */
-export const SMALL_HEAP: readonly string[] = [
-  '-Xms64m',
-  '-Xmn24m',
-  '-XX:MinHeapFreeRatio=10',
-  '-XX:MaxHeapFreeRatio=25',
-];
+export const SMALL_HEAP: readonly string[] = ['-Xms64m', '-XX:MinHeapFreeRatio=10', '-XX:MaxHeapFreeRatio=25'];
 
 /**
  * Each thread's arena keeps its peak, and glibc raises the mmap threshold by itself: buffers of closed connections then fragment the heap. Without

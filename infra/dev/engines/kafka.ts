@@ -39,7 +39,7 @@ const G1 = [
 ];
 /** The heap is reduced for a laptop. */
 const JVM = [...G1, HEADLESS, '-Xms256m', '-Xmx768m'];
-const LIGHT = [...LIGHT_JVM, HEADLESS, ...SMALL_HEAP, '-Xmx768m'];
+const LIGHT = [...LIGHT_JVM, HEADLESS, ...SMALL_HEAP, '-Xmn24m', '-Xmx768m'];
 /** Brokers of a cluster restart often: the quick compiler alone halves the CPU time of a start on two cores. */
 const JVM_OF_CLUSTER = [...G1, HEADLESS, '-Xms256m', '-Xmx256m', '-XX:TieredStopAtLevel=1'];
 

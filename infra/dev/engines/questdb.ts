@@ -60,7 +60,7 @@ export async function startQuestdb(
 // rest before the first full collection. Taken at once, any observed growth is real. Some 60 MB are in use.
 // -n: no hang-up handler. --add-exports: the documented flag for Java 17.
 const JVM = ['-Xms640m', '-Xmx640m', '-Xmn128m', '-XX:+UseParallelGC', '-XX:+AlwaysPreTouch'];
-const LIGHT = [...SMALL_HEAP, '-Xmx640m', ...LIGHT_JVM];
+const LIGHT = [...SMALL_HEAP, '-Xmn8m', '-Xmx640m', ...LIGHT_JVM];
 const ALWAYS = ['-Dnoebug', '-Dcontainerized=false'];
 const MAIN = ['--add-exports', 'java.base/jdk.internal.math=io.questdb', '-m', 'io.questdb/io.questdb.ServerMain'];
 
@@ -115,6 +115,7 @@ function makeServerConf(dataDir: DataDir, { ports, isLight = false }: QuestdbOpt
     'pg.worker.count': 2,
     'shared.query.worker.count': 2,
     'shared.write.worker.count': 2,
+    ...(isLight ? FEW_WORKERS : {}),
     ...makeCalmWorkers(),
     // The default is 90 % of the machine, which other processes share.
     'ram.usage.limit.bytes': Math.min(MOST_NATIVE_MEMORY_BYTES, Math.floor(totalmem() * 0.4)),
@@ -153,6 +154,9 @@ const SMALL_POOLS = {
   'cairo.column.pool.capacity': 256,
   'cairo.lexer.pool.capacity': 128,
 };
+
+/** Each thread that looks for work costs as much as what it finds in a run of minutes; a statement and a commit work in their own threads too (D-1072). */
+const FEW_WORKERS = { 'shared.query.worker.count': 1, 'shared.write.worker.count': 1, 'wal.apply.worker.count': 1 };
 
 /** A file of a column grows by a page, and is made with one: of the processor time of tests, whose tables are many and small, half of QuestDB's. */
 const SMALL_PAGES = Object.fromEntries(

@@ -22,9 +22,12 @@ export const PROCESS_PORTS: readonly PortSetting[] = [
 /** V8's young generation grows with the rate of allocation and keeps its pages: 40 to 100 MB that a process without a hot path does not need. */
 export const SMALL_YOUNG_GENERATION = '--max-semi-space-size=8';
 
+/** Of processes that allocate little: loaded, they take 6 to 10 MB less than with 8 MB. */
+const SMALLER_YOUNG_GENERATION = '--max-semi-space-size=4';
+
 /** Arguments of a Node process without a hot path. */
 export function listSmallProcessArguments(file: string): string[] {
-  return [SMALL_YOUNG_GENERATION, join(PROJECT_ROOT, file)];
+  return [SMALLER_YOUNG_GENERATION, join(PROJECT_ROOT, file)];
 }
 
 /** On a busy machine the API takes minutes to follow five minutes of `live`; a dead process is detected at once. */
@@ -113,7 +116,7 @@ export function makeNightlyProcess(env: Record<string, string>, ports: Ports): P
   return {
     name: 'nightly',
     command: process.execPath,
-    args: listSmallProcessArguments('processors/nightly.ts'),
+    args: [SMALL_YOUNG_GENERATION, join(PROJECT_ROOT, 'processors/nightly.ts')],
     env: { ...env, BASE_URL: `http://127.0.0.1:${ports.PORT}`, METRICS_PORT: port },
     readyTimeoutMs: 60_000,
     stopGraceMs: 16_000,
