@@ -1,4 +1,5 @@
 // Plans and their limits, read from the one file that states them (AC-02).
+import { ALL_LAYERS } from '../../schemas/layers/index.ts';
 import table from './plans.json' with { type: 'json' };
 
 /** Each covers what those before it cover. */
@@ -41,12 +42,15 @@ export type Plan = {
   readonly limits: PlanLimits;
 };
 
+/** Those of Pro, then those that no other plan has: a new layer is one of them until `plans.json` names it. */
+const EVERY_LAYER = [...new Set([...table.pro.layers, ...ALL_LAYERS.map(({ name }) => name)])];
+
 export const PLANS: Readonly<Record<PlanCode, Plan>> = {
   free: { code: 'free', ...table.free },
   mini: { code: 'mini', ...table.mini },
   standard: { code: 'standard', ...table.standard },
   pro: { code: 'pro', ...table.pro },
-  pro_plus: { code: 'pro_plus', ...table.pro_plus },
+  pro_plus: { code: 'pro_plus', ...table.pro_plus, layers: EVERY_LAYER },
 };
 
 export const isPlanCode = (text: string): text is PlanCode => PLAN_CODES.some((code) => code === text);

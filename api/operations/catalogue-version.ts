@@ -3,15 +3,21 @@ import { parseInstant, toDayOf } from '../../schemas/instants.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { LiveMemory } from '../live/memory.ts';
 
-/** When the tables of the language (fields, sources, functions, limits) last changed; a test holds it to their content. */
-export const LANGUAGE_CHANGED: Micros = parseInstant('2026-11-21T07:00:00Z') ?? 0;
+/**
+ * Changes of the tables of the language (fields, sources, functions, limits), oldest first: the instant, and the digest of the tables since then. A test
+ * compares the last digest with the tables, and prints the line to add.
+ */
+export const LANGUAGE_CHANGES: readonly (readonly [at: string, tables: string])[] = [
+  ['2026-11-21T07:00:00Z', '09e9ea7b76b4e518'],
+];
+const LANGUAGE_CHANGED: readonly Micros[] = LANGUAGE_CHANGES.map(([at]) => parseInstant(at) ?? 0);
 
 const listChanges = (live: LiveMemory, at: Micros): Set<Micros> => {
   const changes = new Set<Micros>();
   const add = (change: Micros | null): void => {
     if (change !== null && change <= at) changes.add(change);
   };
-  add(LANGUAGE_CHANGED);
+  for (const change of LANGUAGE_CHANGED) add(change);
   for (const { listings, capabilities } of live.venues()) {
     for (const { written_at } of capabilities) add(written_at);
     for (const { versions } of listings.values()) {

@@ -1,8 +1,8 @@
-// A layer is its file, its Avro schema, a line in two registries and its case in the task: a sample added to a copy of the tree has all the rest.
+// A layer is its file, its Avro schema, a line in the registries and in the tests of names, and its case in the task: a sample added to a copy of the tree has all the rest.
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { checkTouchList, copyTree } from '../support/scratch-copy.ts';
+import { addLanguageChange, checkTouchList, copyTree, findFailures } from '../support/scratch-copy.ts';
 import { fixturePath } from '../support/venues/recordings.ts';
 
 type Report = {
@@ -12,6 +12,7 @@ type Report = {
   readonly docs: string;
   readonly field: unknown;
   readonly alias: string;
+  readonly plans: readonly string[];
   readonly select: string;
   readonly topics: readonly string[];
   readonly anchored: readonly (readonly [string, readonly string[]])[];
@@ -22,7 +23,9 @@ type Report = {
 
 t.test('a layer is two files, two registries and a case in the task', async (t) => {
   const copy = copyTree(t);
-  checkTouchList(t, 'a layer', 'premium', copy.add('new-layer'));
+  const { files, edited } = copy.add('new-layer');
+  copy.run('test/schemas/avro/codec.test.ts', { GOLDEN_UPDATE: '1', TAP_GREP: '/append-only/' });
+  checkTouchList(t, 'a layer', 'premium', { files, edited: [...edited, addLanguageChange(copy)] });
   cpSync(fixturePath('new-layer-report.ts.txt'), join(copy.root, 'infra/report.ts'));
   const report = JSON.parse(copy.run('infra/report.ts')) as Report;
   const folders = ['schemas', 'processors', 'api', 'ingest', 'infra/runtime', 'infra/report.ts'];
@@ -42,6 +45,7 @@ t.test('a layer is two files, two registries and a case in the task', async (t) 
   t.match(report.field, { layer: 'premium', unit: 'quantity', additive: true, sampleable: true });
   t.match(report.field, { description: 'Quantity that impact prices are measured at.' });
   t.equal(report.alias, 'premium');
+  t.same(report.plans, ['Pro Plus'], 'the plan that has all layers (AC-02)');
 
   t.ok(report.topics.includes('md.premium'));
   t.same(report.record, { premium: '0.0001', impact_size: '5', size_unit: 'base' });
@@ -49,4 +53,12 @@ t.test('a layer is two files, two registries and a case in the task', async (t) 
   t.same(columns.slice(-3), ['premium', 'seq', 'late']);
   t.match(report.row, { figures: { premium: '0.0001', impact_size: '5' }, texts: { quantity_unit: 'base' } });
   t.match(report.stored, { layer: 'premium', values: { impact_size: '5' }, instants: { measured_at: Number } });
+  t.same(
+    findFailures(
+      copy,
+      ['test/schemas/layers.test.ts', 'test/schemas/avro/codec.test.ts'],
+      '/every reading|freshness|each surface|append-only/',
+    ),
+    [],
+  );
 });

@@ -97,6 +97,19 @@ export const findFailures = (copy: ScratchCopy, files: readonly string[], only?:
     }
   });
 
+const LANGUAGE_CHANGES = 'api/operations/catalogue-version.ts';
+
+/** Adds the line that the test of the language's tables prints when they have changed, and returns the name of its file. */
+export const addLanguageChange = (copy: ScratchCopy): string => {
+  const failures = findFailures(copy, ['test/api/operations/dql.test.ts'], '/last change of the language/').join();
+  const [line] = /\['[^']+', '[0-9a-f]{16}'\]/.exec(failures) ?? [];
+  if (line === undefined) throw new Error(`found no line to add in "${failures}"`);
+  const file = join(copy.root, LANGUAGE_CHANGES);
+  const text = readFileSync(file, 'utf8').replace('\n];\n', () => `\n  ${line},\n];\n`);
+  writeFileSync(file, text);
+  return LANGUAGE_CHANGES;
+};
+
 type TouchList = { readonly write: readonly string[]; readonly edit: readonly string[] };
 
 /** Paths of README.md's table of additions, unchanged (`<id>` is the name of the addition). */
