@@ -220,6 +220,34 @@ t.test('the manual of the nightly runner has every step with the time at which i
   t.end();
 });
 
+/** Source of the processes, without their tools for development. */
+const sources = texts.filter((file) => /^(?:api|infra|ingest|processors)\/.*\.ts$/.test(file) && !/\/dev\//.test(file));
+const METRIC = /^(?:ingest|kafka|nightly|perp|processor|sink)_[a-z_]+$/;
+
+t.test('a metric that a document names exists', (t) => {
+  const made = new Set(sources.flatMap((file) => [...read(file).matchAll(/'([a-z_]+)'/g)].map(([, name]) => name)));
+  let count = 0;
+  for (const file of markdown) {
+    for (const [, name = ''] of read(file).matchAll(/`([a-z_]+)(?:\{[^`]*)?`/g)) {
+      if (!METRIC.test(name)) continue;
+      count += 1;
+      if (!made.has(name)) t.fail(`${file} names the metric ${name}, which no process has`);
+    }
+  }
+  t.ok(count > 50, `${count} metrics`);
+  t.end();
+});
+
+t.test('a metric whose help says that it is an alarm is in the list of alarms', (t) => {
+  const list = /^## Alarms\n(.*?)^## /ms.exec(read('docs/deployment.md'))?.[1] ?? '';
+  const alarms = sources.flatMap((file) =>
+    [...read(file).matchAll(/\(\s*'([a-z_]+)',\s*(?:'[^'\n]*alarm|"[^"\n]*alarm)/g)].map(([, name = '']) => name),
+  );
+  t.ok(alarms.length > 8, `${alarms.length} alarms`);
+  for (const name of alarms) t.match(list, `\`${name}`, `${name} is in docs/deployment.md#alarms`);
+  t.end();
+});
+
 t.test('a decision that another one replaces or amends says so in its heading', (t) => {
   const headings = new Map(findHeadings(read('DECISIONS.md')).map(({ text }) => [text.split(' ')[0] ?? '', text]));
   for (const [name, heading] of headings) {
