@@ -25,8 +25,10 @@ import { killProcessesOf } from './support/run/left-processes.ts';
 import { MACHINE_FREE } from './support/run/machine-free.ts';
 import { needsEngines } from './support/run/needed-engines.ts';
 import { countAssertions, type TapCount } from './support/run/tap-count.ts';
+import { bundleTap } from './support/tap/bundle-tap.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const USE_BUNDLED_TAP = ['--import', new URL('support/tap/use-bundled-tap.ts', import.meta.url).href];
 /** A file system in memory, where Linux has one: most files of the engines live for seconds, and a disk's file system spends a tenth of a run on them. */
 const MEMORY = '/dev/shm';
 /** Free memory below this leaves the files on the disk; a run has up to 2 GB of them beside its processes. */
@@ -115,6 +117,7 @@ async function main(wanted: readonly string[]): Promise<FileResult[]> {
   const files = globSync('test/**/*.test.ts', { cwd: ROOT })
     .sort()
     .filter((file) => (wanted.length === 0 ? !isOnRequest(file) : wanted.some((part) => file.includes(part))));
+  await bundleTap();
   const opening = ALONE_FIRST.filter((file) => files.includes(file));
   const services = SERVICES.filter((file) => files.includes(file));
   const withEngines = OWN_ENGINES.filter((file) => files.includes(file));
@@ -298,7 +301,7 @@ function collectOutput(
   { onLine = () => undefined, niceness }: RunOptions,
 ): Promise<{ output: string; ending: string | null; cpu: string }> {
   return new Promise((settle) => {
-    const child = spawn(process.execPath, [file], {
+    const child = spawn(process.execPath, [...USE_BUNDLED_TAP, file], {
       cwd: ROOT,
       // A group of its own: what a file has started ends with it, however it ends.
       detached: true,
