@@ -158,10 +158,15 @@ t.test('rows have the reason of a null figure, as POST candles and liquidations 
   bench.feed.list(listing('binance', listingValues(swap), { writtenAt: LISTED + 1 }));
   const client = await bench.ready(`${BTC},liquidation,candles&timeframe=5m&units=base`);
   bench.pass(SECOND);
-  for (const price_type of ['trade', 'mark', 'index']) {
+  const prices = { open: '1', high: '2', low: '1', close: '2' };
+  for (const [price_type, at, figures] of [
+    ['trade', CANDLE.at, prices],
+    ['mark', CANDLE.at, prices],
+    ['index', CANDLE.at, prices],
+    ['trade', CANDLE.at + 300 * SECOND, { ...prices, volume: '7' }],
+  ] as const) {
     const texts = { venue: 'binance', status: 'present', price_type, timeframe: '5m' };
-    const figures = { open: '1', high: '2', low: '1', close: '2' };
-    bench.feed.entry('binance', { kind: 'sealed', symbol: 'BTCUSDT', row: { ...CANDLE, texts, figures } });
+    bench.feed.entry('binance', { kind: 'sealed', symbol: 'BTCUSDT', row: { ...CANDLE, at, texts, figures } });
   }
   const texts = { ...TRADE.texts, side: 'long', price_kind: 'fill', quantity_unit: 'contracts' };
   bench.feed.entry('binance', {
@@ -169,10 +174,15 @@ t.test('rows have the reason of a null figure, as POST candles and liquidations 
     symbol: 'BTCUSDT',
     row: { ...TRADE, table: 'liquidations', texts },
   });
-  const candles = await client.untilCount('candle', 3);
+  const candles = (await client.untilCount('candle', 4)).map(({ data }) => data.row as Record<string, unknown>);
   t.same(
-    candles.map(({ data }) => (data.row as { null_reasons: unknown }).null_reasons),
-    [{ volume: 'no_value' }, { volume: 'venue_capability' }, { volume: 'venue_capability' }],
+    candles.map(({ volume, null_reasons }) => ({ volume, null_reasons })),
+    [
+      { volume: null, null_reasons: { volume: 'no_value' } },
+      { volume: null, null_reasons: { volume: 'venue_capability' } },
+      { volume: null, null_reasons: { volume: 'venue_capability' } },
+      { volume: null, null_reasons: { volume: 'unit_unknown' } },
+    ],
   );
   const [liquidation] = await client.untilCount('event', 1);
   t.match(liquidation?.data.rows, [
