@@ -46,7 +46,7 @@ def _is_known(row: ReadingRow, cadence: int | None) -> bool:
     if row["received_at"] is None:
         return row["status"] != "missing" or row.get("gap_cause", "unknown") != "unknown"
     received, at = to_micros(row["received_at"]), to_micros(row["at"])
-    return received == at or cadence is None or received > at - cadence
+    return cadence is None or received > at - cadence
 
 
 def _cadences(answer: shapes.HistoryAnswer) -> dict[Place, int | None]:
