@@ -65,7 +65,7 @@ const listTurns = (venue: LiveVenue, at: Micros): readonly Turn[] => {
 export const deriveVenueState = (live: LiveMemory, venue: LiveVenue, at: Micros): VenueState => {
   const watermark = live.watermark(venue.venue);
   let turns = listTurns(venue, at);
-  if (watermark !== null) {
+  if (watermark !== null && live.isBehind(venue.venue, at)) {
     const behind = { at: watermark + STATE_LAG, open: 0, wrong: 1 };
     const place = turns.findLastIndex((turn) => turn.at <= behind.at) + 1;
     turns = turns.toSpliced(place, 0, behind);

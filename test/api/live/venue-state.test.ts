@@ -32,7 +32,7 @@ const stateThen = (spans: readonly Span[], at: Micros, watermark: Micros): strin
   const known = spans.filter(({ from }) => from <= at);
   const isOpen = ({ to }: Span): boolean => to === null || to > at;
   if (!known.some(isOpen)) return 'down';
-  if (at - watermark >= 5 * SECOND) return 'degraded';
+  if (at - watermark > 5 * SECOND) return 'degraded';
   const isLost = (slot: string): boolean => {
     const ofSlot = known.filter((span) => span.slot === slot);
     if (ofSlot.some(isOpen)) return false;
@@ -60,7 +60,8 @@ t.test('`state_since` is the last change of the state, whatever opened and close
       const instants: Micros[] = [];
       for (let i = 0; i < UNITS; i++) instants.push(START + i * UNIT);
       for (let s = 20; s >= 0; s--) instants.push(NOW - s * SECOND);
-      const states = instants.map((at) => stateThen(spans, at, watermark));
+      // A state that began at an instant holds after it: the service is behind once it is more than five seconds behind.
+      const states = instants.map((at) => stateThen(spans, Math.min(at + 1, NOW), watermark));
       const changed = states.findLastIndex((state, i) => i > 0 && state !== states[i - 1]);
       const isConstant = changed === -1;
       const first = spans.length === 0 ? null : Math.min(...spans.map(({ from }) => from));
