@@ -1,6 +1,13 @@
 // Which listings an answer about the past means, and from when on it can no longer change: the same whatever venues are added (N-10, N-11).
 import t from 'tap';
-import { findInstantFaults, findListingInstant, findMeantFrom, isSettled } from '../../../api/history/past.ts';
+import {
+  findInstantFaults,
+  findListingInstant,
+  findMeantFrom,
+  findWindowFaults,
+  isSettled,
+  refuseHole,
+} from '../../../api/history/past.ts';
 import { listPossibleVenues } from '../../../api/operations/listing-input.ts';
 import { findDirectory } from '../../../api/selection/directory.ts';
 import { selectListings } from '../../../api/selection/resolve.ts';
@@ -87,6 +94,42 @@ t.test('an answer settles when versions and rows of all venues are known up to i
       t.ok(isKnown(venue, what, ASKED + SEALS_AFTER), `${what} of ${venue}`);
       t.notOk(isKnown(venue, what, ASKED + SEALS_AFTER - 1), `${what} of ${venue} is behind`);
     }
+});
+
+t.test('a window is refused where neither the store nor memory has all of it', async (t) => {
+  /** The windows that are refused, of those between instants around what the store shows and what memory has. */
+  const refusedBetween = (shownTo: Micros, recentFrom: Micros): string[] => {
+    const feed = new Feed(['binance']);
+    list(feed, 'binance', LISTED);
+    feed.memory.applyHistoryWatermark('binance', 0, shownTo + SEALS_AFTER);
+    feed.watermark('binance', recentFrom + 900 * SECOND);
+    const selected = selectListings({}, findDirectory(feed.memory), { at: NOW, since: BEFORE });
+    const instants = [shownTo - 1, shownTo, shownTo + 1, recentFrom - 1, recentFrom, recentFrom + 1];
+    return instants.flatMap((from, i) =>
+      instants.slice(i + 1).flatMap((to, j) => {
+        try {
+          refuseHole({ from, to }, selected, feed.memory);
+          return [];
+        } catch (error) {
+          t.match(error, { message: /binance is behind/ });
+          return [`${i} ${i + 1 + j}`];
+        }
+      }),
+    );
+  };
+  const begun = NOW - 2_000 * SECOND;
+  const [behind, whole] = [begun + 10 * SECOND, begun];
+  const within = ['0 2', '0 3', '0 4', '0 5', '1 2', '1 3', '1 4', '1 5', '2 3', '2 4', '2 5', '3 4', '3 5'];
+  t.same(refusedBetween(begun, behind), within);
+  t.same(refusedBetween(begun, whole), [], 'memory has all that the store does not show');
+});
+
+t.test('a window ends after it begins, where both of its instants can be read', async (t) => {
+  const [early, late] = ['2026-01-15T12:00:00Z', '2026-01-15T12:00:00.000001Z'];
+  for (const [from, to] of [[early, late], [early], [undefined, early], [late, 'yesterday']])
+    t.same(findWindowFaults(from, to), [], `${from} ${to}`);
+  for (const from of [early, late])
+    t.match(findWindowFaults(from, early), [{ code: 'DQL_JSON_SCHEMA', path: '/to' }], `${from} ${early}`);
 });
 
 t.test('an instant out of range names the range (N-03)', async (t) => {
