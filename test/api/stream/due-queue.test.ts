@@ -32,7 +32,7 @@ t.test('moments are taken in their order, each once, none before its time and no
           continue;
         }
         const soonest = Math.min(...waiting.map(({ at }) => at));
-        if (queue.isDue(step.now) !== (soonest <= step.now)) return false;
+        if (queue.isDue(step.now) !== soonest <= step.now) return false;
         const taken = queue.take(step.now);
         if (taken === null && soonest > step.now) continue;
         if (taken === null || taken.at !== soonest || taken.at > step.now) return false;
