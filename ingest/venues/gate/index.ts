@@ -67,9 +67,11 @@ export const gate: Venue = {
   plan: planGate,
   classify: (text) => {
     const head = text.slice(0, 400);
-    if (/"error":\{/.test(head)) return 'error';
+    const isAnswer = /"event":"(un)?subscribe"/.test(head);
+    // An answer repeats the request's contracts before its error.
+    if (/"error":\{/.test(isAnswer ? text : head)) return 'error';
     if (head.includes('"channel":"futures.pong"')) return 'heartbeat';
-    return /"event":"(un)?subscribe"/.test(head) ? 'ack' : 'data';
+    return isAnswer ? 'ack' : 'data';
   },
   ping: { everyMs: 15_000, frame: PING },
   sequence: readChain,

@@ -189,6 +189,11 @@ t.test('silent channels are subscribed again; a list is requested without the re
   t.same(parseAsked(venue.without?.(refusal('futures.trades', 'unknown contract B_USDT'), request) ?? '').payload, [
     'A_USDT',
   ]);
+  t.same(
+    parseAsked(venue.without?.(refusal('futures.trades', 'unknown currency pair: B_USDT'), request) ?? '').payload,
+    ['A_USDT'],
+    'the words of September 2026',
+  );
   const inChinese = request.replace('B_USDT', '币安人生_USDT');
   t.same(
     parseAsked(venue.without?.(refusal('futures.trades', 'unknown contract 币安人生_USDT'), inChinese) ?? '').payload,

@@ -3,17 +3,34 @@ import t from 'tap';
 import { VenueRefusal } from '../../../ingest/venues/contract/listings.ts';
 import { venues } from '../../../ingest/venues/index.ts';
 
-/** In the forms of the venues' docs. */
+/** As many as the collector asks for in one request: some venues repeat the request before the refusal. */
+const CONTRACTS = Array.from({ length: 50 }, (_, i) => `CONTRACT${i}_USDT`);
+
+/** In the forms of the venues' docs; Gate's second one is that of live frames of September 2026. */
 const REFUSALS: Readonly<Record<string, readonly string[]>> = {
   aster: ['{"error":{"code":2,"msg":"Invalid request"},"id":1}'],
   binance: ['{"error":{"code":2,"msg":"Invalid request"},"id":1}', '{"code":-1121,"msg":"Invalid symbol."}'],
   bitget: ['{"event":"error","arg":{"instType":"x","topic":"y"},"code":30001,"msg":"channel does not exist"}'],
-  bitmex: ['{"status":400,"error":"Unknown table: x","meta":{},"request":{}}'],
+  bitmex: [
+    '{"status":400,"error":"Unknown table: x","meta":{},"request":{}}',
+    JSON.stringify({ status: 400, error: 'Unknown table: x', meta: {}, request: { op: 'subscribe', args: CONTRACTS } }),
+  ],
   bybit: ['{"success":false,"ret_msg":"error:handler not found,topic:tickers.X","conn_id":"c","op":"subscribe"}'],
   deribit: ['{"jsonrpc":"2.0","id":5,"error":{"code":11050,"message":"bad_request"},"testnet":false}'],
   dydx: ['{"type":"error","message":"Invalid subscription id for channel","connection_id":"c","message_id":1}'],
   gate: [
     '{"time":1,"channel":"futures.tickers","event":"subscribe","error":{"code":2,"message":"unknown contract X"}}',
+    JSON.stringify({
+      time: 1_789_456_896,
+      time_ms: 1_789_456_896_882,
+      conn_id: 'bf37dda1698c8b1e',
+      trace_id: '8d22020b2227c599fc38c061b09df478',
+      channel: 'futures.tickers',
+      event: 'subscribe',
+      payload: CONTRACTS,
+      error: { code: 2, message: 'unknown currency pair: CONTRACT7_USDT' },
+      result: { status: 'fail' },
+    }),
   ],
   htx: [
     '{"status":"error","ts":1,"id":"1","err-code":"bad-request","err-msg":"invalid topic"}',
