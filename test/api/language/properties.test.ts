@@ -118,7 +118,16 @@ const timed = (text: string, read: (text: string) => unknown): number => {
   return ms;
 };
 
-/** A pause of the machine is not the input's: the slowest inputs are measured again. */
+const MOST_TRIES = 50;
+
+/** The least time of the tries; none follows one that is short enough. */
+const timeAgain = (text: string, read: (text: string) => unknown): number => {
+  let least = Number.POSITIVE_INFINITY;
+  for (let tries = 0; tries < MOST_TRIES && least >= SLOWEST_MS; tries++) least = Math.min(least, timed(text, read));
+  return least;
+};
+
+/** A pause of the machine, and code that it had no time to compile, are not the input's: the slowest inputs are measured again. */
 const measureSlowest = (
   found: { ms: number; text: string }[],
   read: (text: string) => unknown,
@@ -126,7 +135,7 @@ const measureSlowest = (
   const again = found
     .sort((a, b) => b.ms - a.ms)
     .slice(0, 20)
-    .map(({ text }) => ({ ms: Math.min(...[1, 2, 3, 4, 5].map(() => timed(text, read))), text }));
+    .map(({ text }) => ({ ms: timeAgain(text, read), text }));
   return again.sort((a, b) => b.ms - a.ms)[0] ?? { ms: 0, text: '' };
 };
 
