@@ -1,6 +1,7 @@
 // The tap of a run is a bundle with another domain of errors: what the package fails, it fails, in the same test.
 
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import t, { type Test } from 'tap';
 import { bundleTap } from '../../support/tap/bundle-tap.ts';
@@ -30,6 +31,31 @@ t.test('heard', async (t) => {
 });
 `;
 
+/** Errors that come to no test which goes on. */
+const OUTSIDE = {
+  'while the process ends': `
+t.test('ended', async (t) => t.pass('ended'));
+process.on('exit', () => { throw new Error('of the end'); });
+`,
+  'of a promise while the process ends': `
+t.test('ended', async (t) => t.pass('ended'));
+process.on('exit', () => { Promise.reject(new Error('of the end')); });
+`,
+  'after the file has failed': `
+t.test('first', async (t) => { t.pass('runs'); await new Promise(() => {}); });
+setTimeout(() => { throw new Error('of the file'); });
+setTimeout(() => { throw new Error('after it'); });
+t.test('second', async (t) => t.pass('not reached'));
+`,
+  'where the file has begun within a resource': `
+import { AsyncResource } from 'node:async_hooks';
+const resource = new AsyncResource('around');
+const stray = new Promise((settle) => process.once('uncaughtExceptionMonitor', settle));
+resource.runInAsyncScope(() => t.test('first', async (t) => { await stray; t.pass('goes on'); }));
+resource.runInAsyncScope(() => setImmediate(() => { throw new Error('of the resource'); }));
+`,
+};
+
 /** Where no hook follows promises, what comes after an `await` has the number 0. */
 const HOOKS = `
 import { executionAsyncId } from 'node:async_hooks';
@@ -40,11 +66,14 @@ t.test('await', async (t) => { await null; t.equal(executionAsyncId(), 0); });
 const runPoints = async (t: Test, script: string, flags: readonly string[]): Promise<readonly string[]> => {
   const folder = t.testdir({ 'file.mjs': script });
   const child = spawn(process.execPath, [...flags, `${folder}/file.mjs`], { stdio: ['ignore', 'pipe', 'ignore'] });
+  const ended = once(child, 'close');
   const output = await text(child.stdout);
-  return output.split('\n').flatMap((line) => {
+  const points = output.split('\n').flatMap((line) => {
     const point = /^ *(?:not )?ok \d+ - (?:(?! # time).)*|^ *(?:lineNumber|tapCaught): .*/.exec(line);
     return point === null ? [] : [point[0]];
   });
+  const [code] = await ended;
+  return [...points, `exit code ${code}`];
 };
 
 t.test('an error that nothing caught fails the test in which it was thrown, as with the package', async (t) => {
@@ -56,7 +85,17 @@ t.test('an error that nothing caught fails the test in which it was thrown, as w
     t.equal(ofBundle.filter((line) => /not ok \d+ - /.test(line) && line.includes(what)).length, 1, what);
 });
 
+t.test('an error outside of all tests fails the file, as with the package', async (t) => {
+  await bundleTap();
+  for (const [when, script] of Object.entries(OUTSIDE)) {
+    const file = `import t from 'tap';\n${script}`;
+    const ofPackage = await runPoints(t, file, []);
+    t.equal(ofPackage.at(-1), 'exit code 1', when);
+    t.same(await runPoints(t, file, USE_BUNDLED_TAP), ofPackage, when);
+  }
+});
+
 t.test('no hook follows the promises of a file', async (t) => {
   await bundleTap();
-  t.same(await runPoints(t, HOOKS, USE_BUNDLED_TAP), ['    ok 1 - should be equal', 'ok 1 - await']);
+  t.same(await runPoints(t, HOOKS, USE_BUNDLED_TAP), ['    ok 1 - should be equal', 'ok 1 - await', 'exit code 0']);
 });

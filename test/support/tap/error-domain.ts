@@ -5,29 +5,31 @@ type OnError = (error: unknown, origin: string) => void;
 
 /** Node carries it along for nothing; the package follows every promise by a hook, with which an `await` costs thirty times as much. */
 const current = new AsyncLocalStorage<Domain>();
-/** In the order in which they were made: the first is that of the file. */
-const live = new Set<Domain>();
+/** That of the file: tap makes it first. */
+let ofFile: Domain | undefined;
+
+process.on('uncaughtExceptionMonitor', passOn);
 
 export class Domain {
-  readonly onError: OnError;
+  /** The name under which tap calls it too. */
+  readonly onerror: OnError;
   readonly #around = current.getStore();
+  #isLive = true;
 
-  constructor(onError: OnError) {
-    this.onError = onError;
+  constructor(onerror: OnError) {
+    this.onerror = onerror;
+    ofFile ??= this;
     // tap makes the domain of a test inside the resource in which it runs the test afterwards.
     enterWithin(executionAsyncResource(), this);
-    if (live.size === 0) process.on('uncaughtExceptionMonitor', passOn);
-    live.add(this);
   }
 
   /** The nearest whose test has not ended. */
   findLive(): Domain | undefined {
-    return live.has(this) ? this : this.#around?.findLive();
+    return this.#isLive ? this : this.#around?.findLive();
   }
 
   destroy(): void {
-    live.delete(this);
-    if (live.size === 0) process.off('uncaughtExceptionMonitor', passOn);
+    this.#isLive = false;
   }
 }
 
@@ -41,9 +43,13 @@ function enterWithin(resource: object & Partial<AsyncResource>, domain: Domain):
 /** A promise that was rejected and not caught comes here too. What a test listens for itself is left to it. */
 function passOn(error: unknown, origin: string): void {
   if (process.hasUncaughtExceptionCaptureCallback() || process.listenerCount('uncaughtException') > 0) return;
-  const [ofFile] = live;
-  const domain = current.getStore()?.findLive() ?? ofFile;
+  const domain = current.getStore()?.findLive() ?? ofFile?.findLive();
+  if (domain === undefined) {
+    // The error ends the process. A process that ends already keeps the code that it has, and tap has set it to 0 (signal-exit).
+    process.exitCode = 1;
+    return;
+  }
   // This error ends the process no more; the next one has its own turn.
   process.setUncaughtExceptionCaptureCallback(() => process.setUncaughtExceptionCaptureCallback(null));
-  domain?.onError(error, origin);
+  domain.onerror(error, origin);
 }
