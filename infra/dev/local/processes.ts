@@ -22,7 +22,7 @@ export const PROCESS_PORTS: readonly PortSetting[] = [
 /** V8's young generation grows with the rate of allocation and keeps its pages: 40 to 100 MB that a process without a hot path does not need. */
 export const SMALL_YOUNG_GENERATION = '--max-semi-space-size=8';
 
-/** Of processes that allocate little: loaded, they take 6 to 10 MB less than with 8 MB. */
+/** Of processes that allocate little: loaded, they take 6 to 10 MB less than with semi-spaces of 8 MB. */
 const SMALLER_YOUNG_GENERATION = '--max-semi-space-size=4';
 
 /** Arguments of a Node process without a hot path. */
