@@ -27,12 +27,13 @@ type Due = { readonly mail_id: string; readonly recipient: string; readonly subj
 
 /**
  * Taken for ten minutes: a process that dies meanwhile leaves it to the next. A letter about a code of yesterday is useless. One that is put off for
- * longer was so before the clock of the database was set back (D-1046).
+ * longer was so before the clock of the database was set back (D-1046); the minute is for a process whose transaction began before that of the one
+ * that has taken it meanwhile (D-1085).
  */
 const TAKE = `
   update mail_outbox m set due_at = now() + interval '10 minutes', failures = failures + 1
   where mail_id in (select mail_id from mail_outbox where sent_at is null and made_at > now() - interval '1 day'
-      and (due_at <= now() or due_at > now() + interval '10 minutes')
+      and (due_at <= now() or due_at > now() + interval '11 minutes')
     order by due_at, mail_id limit $1 for update skip locked)
   returning mail_id, recipient, subject, body`;
 /** A sent letter is kept without its text, which may hold a code. */

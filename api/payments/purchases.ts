@@ -48,11 +48,14 @@ const SETTLE = `
       case when $6::text is null then null else now() + interval '${CLAIM_S} seconds' end from ended)
   select e.network, e.payer, c.plan, c.expires_at from ended e, created c`;
 
-/** A claim that lasts longer is of before the clock of the database was set back (D-1046). */
+/**
+ * A claim that lasts longer is of before the clock of the database was set back (D-1046). By twice its time, because that of a request which began
+ * later and came first ends later than one of this request would (D-1085).
+ */
 const CLAIM = `
   update plan_purchases set claimed_by = $3, claimed_until = now() + interval '${CLAIM_S} seconds'
   where payer = $1 and nonce = $2 and delivered_at is null
-    and (claimed_until is null or claimed_until <= now() or claimed_until > now() + interval '${CLAIM_S} seconds')
+    and (claimed_until is null or claimed_until <= now() or claimed_until > now() + interval '${2 * CLAIM_S} seconds')
   returning receipt_id`;
 const HELD = `
   select q.plan, q.key_id, q.receipt_id, l.transaction, l.network, l.payer, k.expires_at, k.account_id, k.name

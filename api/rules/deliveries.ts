@@ -25,8 +25,11 @@ const LEAST_ATTEMPTS = 8;
 const MOST_LATE = 1_000;
 
 const DUE = 'next_at <= now()';
-/** Further than the longest wait: before the clock of the database was set back (D-1046). Like `DUE` it is a range of the index. */
-const PUT_OFF = `next_at > now() + make_interval(secs => ${LONGEST_WAIT_S})`;
+/**
+ * Further than the longest wait: before the clock of the database was set back (D-1046). By a minute, because a transaction that began before an attempt
+ * failed may read what that wrote (D-1085). Like `DUE` it is a range of the index.
+ */
+const PUT_OFF = `next_at > now() + make_interval(secs => ${LONGEST_WAIT_S + 60})`;
 const selectOldest = (condition: string): string => `
   (select delivery_id, webhook_id, next_at from rule_deliveries
     where state = 'waiting' and webhook_id = w.webhook_id and ${condition} order by next_at, delivery_id limit 1)`;

@@ -249,3 +249,29 @@ t.test('a clock of the database that is set back puts off no letter for longer t
   t.match(mailed, [{ to: 'early@example.com', text: /the code/ }]);
   t.match((await pool.query('select body from mail_outbox where sent_at is null')).rows, [{ body: 'waits' }]);
 });
+
+t.test('a letter that one process has taken is not taken by another one that began to look before', async (t) => {
+  const { pool } = await startSite(t);
+  const accountId = (await createAccount(pool, { email: 'waits@example.com', passwordHash: null })) as string;
+  await writeLetter(pool, { accountId, recipient: 'waits@example.com', subject: 's', body: 'the code' });
+  const early = await pool.connect();
+  t.teardown(() => early.release());
+  // Its instant is from here on that of its transaction.
+  await early.query('begin');
+  const log = createLog('test', 'silent');
+  const from = 'desk@perp.test';
+  const hanging = sendLetters({ url: await startMute(t), from }, { pool, log, count: () => undefined }, PATIENT);
+  t.teardown(() => hanging.stop());
+  await waitFor('it is taken', async () => (await pool.query('select 1 from mail_outbox where failures = 1')).rowCount);
+  const taken: (number | null)[] = [];
+  const query = async (text: string, values: unknown[]) => {
+    const answer = await early.query(text, values);
+    taken.push(answer.rowCount);
+    return answer;
+  };
+  const { url } = await startSmtp(t);
+  const late = sendLetters({ url, from }, { pool: { query } as never, log, count: () => undefined }, PATIENT);
+  await waitFor('it has looked', () => taken.length > 0);
+  late.stop();
+  t.equal(taken[0], 0);
+});

@@ -32,7 +32,7 @@ const move = async (pool: Pool, count: number): Promise<void> => {
   }
 };
 
-const deliverDue = async (pool: Pool): Promise<number> => {
+const deliverDue = async (pool: Pick<Pool, 'query'>): Promise<number> => {
   const deps = { pool, count: createRuleMetrics(new Registry()), log: createLog('test', 'silent') };
   const sending = new Sending({ ...deps, calls: { allowsLoopback: true, nowMs: Date.now } }, (error) => {
     throw error;
@@ -142,4 +142,20 @@ t.test('a clock of the database that is set back puts off no message for longer 
   t.equal(await deliverDue(pool), 0);
   t.match(await listWebhooks(pool, 'acc_a'), [{ waiting: 0, delivered: 3, dead: 0 }]);
   t.equal(received.length, 3);
+});
+
+t.test('the longest wait holds for a process that began to look before the attempt failed', async (t) => {
+  const pool = await freshPool(t);
+  await pool.query("insert into accounts (account_id, plan) values ('acc_a', 'pro')");
+  const { received, url } = await startReceiver(t, (reply) => reply.writeHead(500).end());
+  await addWebhook(pool, { accountId: 'acc_a', url, allowsLoopback: true });
+  await move(pool, 1);
+  await pool.query('update rule_deliveries set attempts = 30');
+  const early = await pool.connect();
+  t.teardown(() => early.release());
+  // Its instant is from here on that of its transaction.
+  await early.query('begin');
+  t.equal(await deliverDue(pool), 1);
+  t.equal(await deliverDue(early), 0);
+  t.equal(received.length, 1);
 });
