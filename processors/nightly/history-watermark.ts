@@ -22,7 +22,7 @@ type History = {
   readonly withinMs?: number;
 };
 
-/** The minimum over all tasks of the venues; a task without written rows keeps it at 0. Rejects while Kafka does not answer. */
+/** The minimum over all tasks of the venues; a task without written rows keeps it at 0, a venue without a task too. Rejects while Kafka does not answer. */
 export const readHistoryWatermark = async (
   kafka: KafkaHandle,
   { namespace, venues, withinMs = ANSWERS_WITHIN_MS }: History,
@@ -41,7 +41,9 @@ export const readHistoryWatermark = async (
   ).catch((error: unknown) => {
     throw explain(error, topic);
   });
-  return history.size === 0 ? 0 : Math.min(...history.values());
+  const known = new Set([...history.keys()].map((task) => parseTask(task).venue));
+  const isKnown = known.size > 0 && (venues ?? []).every((venue) => known.has(venue));
+  return isKnown ? Math.min(...history.values()) : 0;
 };
 
 /** Throws until the last window of the day is sealed and readable: its rows cannot change any more, but for late ones. */

@@ -52,3 +52,8 @@ t.test('a venue that is not processed any more holds up no day', async (t) => {
   t.equal(await read(null), 500, 'without the setting every venue is waited for');
   t.equal(await read(['binance']), 790);
 });
+
+t.test('a venue that processors have no task of holds up every day, as one that is misspelt', async (t) => {
+  t.equal(await read(['binance', 'gate']), 0);
+  t.equal(await read(['binanse', 'okx']), 0);
+});
