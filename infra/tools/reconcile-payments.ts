@@ -11,6 +11,8 @@ import {
 import { openChainTransport } from '../runtime/network/chain-transport.ts';
 
 const ANSWERS_WITHIN_MS = 10_000;
+/** Public nodes refuse many requests in a row, and one that fails ends the comparison. */
+const RETRIES = 3;
 /** Blocks per request to a node: public nodes refuse more. */
 const WINDOW = 2_000n;
 /** The block of a transaction precedes its row, on clocks that differ. */
@@ -57,7 +59,7 @@ const formatNonce = ({ payer, nonce }: { readonly payer: string; readonly nonce:
 type Chain = ReturnType<typeof openChain>;
 
 const openChain = ({ rpcUrl, asset, payTo }: PaymentChainSettings) => {
-  const client = createPublicClient({ transport: openChainTransport(rpcUrl, ANSWERS_WITHIN_MS) });
+  const client = createPublicClient({ transport: openChainTransport(rpcUrl, ANSWERS_WITHIN_MS, RETRIES) });
 
   /** Authorised transfers to us in a transaction; a transfer without an authorisation is no payment. */
   const transfersIn = async (transaction: Hex): Promise<readonly Transfer[]> => {

@@ -1,10 +1,11 @@
 // The transport to a node of a chain: each answer has a deadline for its whole body, and an error says whether the node answered.
+import { unescape } from 'node:querystring';
 import { type BaseError, HttpRequestError, type HttpTransport, http, TimeoutError } from 'viem';
 
 /** The address without its user and password, which `fetch` refuses, and the header that they stand for. */
 const readAddress = (rpcUrl: string) => {
   const address = new URL(rpcUrl);
-  const credentials = [address.username, address.password].map(decodeURIComponent).join(':');
+  const credentials = [address.username, address.password].map(unescape).join(':');
   address.username = '';
   address.password = '';
   const headers = { authorization: `Basic ${Buffer.from(credentials).toString('base64')}` };
@@ -12,15 +13,15 @@ const readAddress = (rpcUrl: string) => {
 };
 
 /**
- * A request is repeated once when the first answer fails. The library's own deadline ends with the head of the answer: the body of a node that sends
+ * A request is repeated `retryCount` times when its answer fails. The library's own deadline ends with the head of the answer: the body of a node that sends
  * nothing more would be awaited for as long as `fetch` waits for the next byte, which is minutes. The library writes the address that it knows into
  * each of its errors, which are logged: providers of nodes put the key of their customer into path or query, so it knows the origin alone.
  */
-export const openChainTransport = (rpcUrl: string, withinMs: number): HttpTransport => {
+export const openChainTransport = (rpcUrl: string, withinMs: number, retryCount = 1): HttpTransport => {
   const { address, headers } = readAddress(rpcUrl);
   return http(address.origin, {
     timeout: withinMs,
-    retryCount: 1,
+    retryCount,
     fetchFn: (_origin, init) => {
       const deadline = AbortSignal.timeout(withinMs);
       const { signal } = init ?? {};

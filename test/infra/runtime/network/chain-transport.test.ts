@@ -70,6 +70,25 @@ t.test('the node is asked at the path and the query of its address, with its use
   t.equal(asked[1]?.headers.authorization, undefined);
 });
 
+t.test('a request whose first answer fails is repeated once, or as often as a caller says', async (t) => {
+  const refuse = answerWith(429, 'too many requests', { 'retry-after': '0' });
+  for (const [retries, asks] of [
+    [undefined, 2],
+    [3, 4],
+  ] as const) {
+    const { asked, url } = await startNode(t, refuse);
+    const client = createPublicClient({ transport: openChainTransport(url, 60_000, retries) });
+    await t.rejects(client.getBlockNumber());
+    t.equal(asked.length, asks);
+  }
+});
+
+t.test('a user or password with a percent sign of its own is sent as it is', async (t) => {
+  const { asked, url } = await startNode(t, answerWith(200, '{"jsonrpc":"2.0","id":1,"result":"0x2105"}'));
+  t.equal(await open(url.replace('secret%2F1', '100%')).getChainId(), 8_453);
+  t.equal(asked[0]?.headers.authorization, `Basic ${Buffer.from('user:100%').toString('base64')}`);
+});
+
 for (const [name, answer] of Object.entries(FAILURES)) {
   t.test(`what is logged of ${name} names no key`, async (t) => {
     const { url } = await startNode(t, answer);
