@@ -18,7 +18,7 @@ const LONGEST_EMAIL = 254;
 /** An address that a mail server could accept: the only proof is a letter that arrives. */
 const EMAIL = /^[^\s@<>()[\],;:\\"]{1,64}@[^\s@<>()[\],;:\\"]+\.[^\s@<>()[\],;:\\".]{2,}$/;
 /** Characters that nobody sees, or that turn the direction of others: an address with one reads as the address of somebody else (D-1050). */
-const UNSEEN = /[\p{C}\p{Default_Ignorable_Code_Point}]/u;
+const UNSEEN = /[\p{C}\p{Default_Ignorable_Code_Point}\u2800\u{13441}\u{13442}\u{16fe4}\u{1d159}]/u;
 
 /** The address as it is stored and compared; null: it is none. */
 export const normaliseEmail = (text: string): string | null => {

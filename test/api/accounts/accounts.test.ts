@@ -39,6 +39,8 @@ t.test('an address with a character that nobody sees is no address', (t) => {
   const unseen = [
     ...['\0', '\x01', '\x1b', '\x7f', '\x85', '\xad', '\u034f', '\u061c', '\u115f', '\u180e', '\u200b', '\u200d'],
     ...['\u202e', '\u2060', '\u2066', '\u3164', '\ufe0f', '\ufff9', '\ue000', '\u{e0061}', '\ud800'],
+    // Letters, marks and symbols that are drawn blank.
+    ...['\u2800', '\u{13441}', '\u{13442}', '\u{16fe4}', '\u{1d159}'],
   ];
   for (const one of unseen) {
     for (const written of [`a${one}nn@example.com`, `ann@exam${one}ple.com`, `ann@example.c${one}om`])
