@@ -1,11 +1,11 @@
 // The transport to a node of a chain: each answer has a deadline for its whole body, and an error says whether the node answered.
-import { unescape } from 'node:querystring';
+import { unescape as decodePercents } from 'node:querystring';
 import { type BaseError, HttpRequestError, type HttpTransport, http, TimeoutError } from 'viem';
 
 /** The address without its user and password, which `fetch` refuses, and the header that they stand for. */
 const readAddress = (rpcUrl: string) => {
   const address = new URL(rpcUrl);
-  const credentials = [address.username, address.password].map(unescape).join(':');
+  const credentials = [address.username, address.password].map(decodePercents).join(':');
   address.username = '';
   address.password = '';
   const headers = { authorization: `Basic ${Buffer.from(credentials).toString('base64')}` };

@@ -27,13 +27,12 @@ t.test('a request that began before the one that delivers a key does not deliver
   /** A pool whose transactions have begun when another request claims the key. */
   const connect = async (): Promise<PoolClient> => {
     const client = await pool.connect();
-    const { query, release } = client;
     const overtaken = async (text: string, values?: unknown[]) => {
-      const answer = await query.call(client, text, values as never);
+      const answer = await client.query(text, values);
       if (text === 'begin') t.ok(await purchases.claim(KEY, 'first'));
       return answer;
     };
-    return { query: overtaken, release: release.bind(client) } as unknown as PoolClient;
+    return { query: overtaken, release: client.release.bind(client) } as unknown as PoolClient;
   };
   t.equal(await openPurchases({ connect } as unknown as Pool).claim(KEY, 'second'), null);
   const { rows } = await pool.query('select claimed_by from plan_purchases');
