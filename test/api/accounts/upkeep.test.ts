@@ -1,6 +1,6 @@
 // Background work of the web process: deletes expired rows, reports figures, delivers or queues mail (real PostgreSQL, real SMTP).
 import { once } from 'node:events';
-import { type AddressInfo, createServer, type Server } from 'node:net';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import type { Pool } from 'pg';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import t from 'tap';
@@ -119,11 +119,15 @@ const startSmtp = async (t: Teardown, options: SMTPServerOptions = {}) => {
   return { mailed, url: `smtp://127.0.0.1:${(listening.address() as AddressInfo).port}` };
 };
 
-/** Accepts connections and sends nothing. */
+/** Accepts connections and sends nothing; a letter under way ends with the test, not with its deadline. */
 const startMute = async (t: Teardown): Promise<string> => {
-  const server = createServer(() => undefined).listen(0, '127.0.0.1');
+  const open = new Set<Socket>();
+  const server = createServer((socket) => void open.add(socket)).listen(0, '127.0.0.1');
   await once(server, 'listening');
-  t.teardown(() => server.close());
+  t.teardown(() => {
+    server.close();
+    for (const socket of open) socket.destroy();
+  });
   return `smtp://127.0.0.1:${(server.address() as AddressInfo).port}`;
 };
 

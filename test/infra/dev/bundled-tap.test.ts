@@ -1,5 +1,4 @@
 // The tap of a run is a bundle with another domain of errors: what the package fails, it fails, in the same test.
-
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
@@ -76,8 +75,9 @@ const runPoints = async (t: Test, script: string, flags: readonly string[]): Pro
   return [...points, `exit code ${code}`];
 };
 
+await bundleTap();
+
 t.test('an error that nothing caught fails the test in which it was thrown, as with the package', async (t) => {
-  await bundleTap();
   const ofPackage = await runPoints(t, STRAY, []);
   const ofBundle = await runPoints(t, STRAY, USE_BUNDLED_TAP);
   t.same(ofBundle, ofPackage);
@@ -86,7 +86,6 @@ t.test('an error that nothing caught fails the test in which it was thrown, as w
 });
 
 t.test('an error outside of all tests fails the file, as with the package', async (t) => {
-  await bundleTap();
   for (const [when, script] of Object.entries(OUTSIDE)) {
     const file = `import t from 'tap';\n${script}`;
     const ofPackage = await runPoints(t, file, []);
@@ -96,6 +95,5 @@ t.test('an error outside of all tests fails the file, as with the package', asyn
 });
 
 t.test('no hook follows the promises of a file', async (t) => {
-  await bundleTap();
   t.same(await runPoints(t, HOOKS, USE_BUNDLED_TAP), ['    ok 1 - should be equal', 'ok 1 - await', 'exit code 0']);
 });
