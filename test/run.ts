@@ -56,7 +56,9 @@ const ON_REQUEST = [
 /** Need the machine for themselves at first and then wait for minutes: each alone until it reports that, all others beside their waits. */
 const ALONE_FIRST = ['truth', 'owners'].map(toEndToEnd);
 /** Each is a whole service that keeps up with messages: beside a second one it falls behind on a slow machine. One at a time, longest first. */
-const SERVICES = ['purity', 'stream', 'local', 'state-lag', 'examples', 'rights', 'secure', 'mutated-frames'].map(toEndToEnd);
+const SERVICES = ['purity', 'stream', 'local', 'state-lag', 'examples', 'rights', 'secure', 'mutated-frames'].map(
+  toEndToEnd,
+);
 /** Each starts engines of its own, which take most of a core until they run: one at a time, longest first. */
 const OWN_ENGINES = [
   ...['processors/nightly/nightly-kills', 'processors/sinks/sink', 'infra/dev/engines', 'infra/runtime/kafka/kafka'],
@@ -70,8 +72,11 @@ const LONG = [
 ].map(toTest);
 /** Folders whose tests need no more than a core: they begin at once, beside all others, and take what those leave of the cores. */
 const PURE = ['ingest/venues', 'schemas', 'api/language', 'api/screen', 'api/series', 'api/live', 'api/explorer'];
-/** Of the pure tests: a tenth of the weight of the others. */
-const NICENESS = 10;
+/**
+ * A service that gets too little of the cores falls behind for good, and each of its processes and engines has as much weight as a test file:
+ * pure tests have a tenth of that weight, other files without a service a third.
+ */
+const NICENESS = { service: 0, other: 5, pure: 10 } as const;
 /** For a file that hangs: on a machine with too much to do one that goes well takes many times its seconds. Long shows are given more. */
 const FILE_LIMIT_MS = Number(process.env['TEST_FILE_LIMIT_S'] ?? 1_200) * 1_000;
 /** Lines shown of a file's failures, and of its end. */
@@ -86,8 +91,6 @@ interface FileResult extends TapCount {
 interface RunOptions {
   /** Lines of standard error. */
   readonly onLine?: (line: string) => void;
-  /** Above 0: the cores are left to the others. */
-  readonly niceness?: number;
   /** Whether another file of the queues is begun; without it all are. */
   readonly goesOn?: () => boolean;
 }
@@ -125,10 +128,10 @@ async function main(wanted: readonly string[]): Promise<FileResult[]> {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, interrupt);
   watchParent(interrupt);
   try {
-    const beside = runInOrder([pure], { niceness: NICENESS });
+    const beside = runInOrder([pure]);
     // Beside files that run alone there is room for two, of which one may wait; the rest of them fills the end of the run.
     let isOpening = true;
-    const besideOpening = runInOrder([pure], { niceness: NICENESS, goesOn: () => isOpening });
+    const besideOpening = runInOrder([pure], { goesOn: () => isOpening });
     const opened = await runAlone(opening);
     isOpening = false;
     // Three at once, those that run alone first among them, keep two cores busy; with more, waits of tests become longer and nothing ends sooner.
@@ -183,6 +186,11 @@ function isOnRequest(file: string): boolean {
 
 function isPure(file: string): boolean {
   return PURE.some((folder) => file.startsWith(`test/${folder}/`)) && !isOnEngines(file);
+}
+
+function findNiceness(file: string): number {
+  if (ALONE_FIRST.includes(file) || SERVICES.includes(file)) return NICENESS.service;
+  return isPure(file) ? NICENESS.pure : NICENESS.other;
 }
 
 function isOnEngines(file: string): boolean {
@@ -291,7 +299,7 @@ function pointAt(lines: readonly string[], at: number): readonly string[] {
 
 function collectOutput(
   file: string,
-  { onLine = () => undefined, niceness }: RunOptions,
+  { onLine = () => undefined }: RunOptions,
 ): Promise<{ output: string; ending: string | null; cpu: string }> {
   return new Promise((settle) => {
     const child = spawn(process.execPath, [...USE_BUNDLED_TAP, file], {
@@ -303,7 +311,7 @@ function collectOutput(
       env: { ...process.env, TAP_TIMEOUT: String(FILE_LIMIT_MS / 1000), LOG_LEVEL: process.env.LOG_LEVEL ?? 'error' },
     });
     running.add(child);
-    if (niceness !== undefined && child.pid !== undefined) lowerPriority(child.pid, niceness);
+    if (child.pid !== undefined) lowerPriority(child.pid, findNiceness(file));
     let output = '';
     for (const stream of [child.stdout, child.stderr]) {
       stream.setEncoding('utf8').on('data', (chunk: string) => {

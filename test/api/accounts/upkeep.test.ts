@@ -119,6 +119,10 @@ const startSmtp = async (t: Teardown, options: SMTPServerOptions = {}) => {
   return { mailed, url: `smtp://127.0.0.1:${(listening.address() as AddressInfo).port}` };
 };
 
+/** From its line: the id of a message may have the form of a code. */
+const readCode = (letter: Mailed | undefined): string =>
+  /^ +([0-9A-Z]{4}(?:-[0-9A-Z]{4}){3})\r?$/m.exec(letter?.text ?? '')?.[1] ?? '';
+
 /** Accepts connections and sends nothing; a letter under way ends with the test, not with its deadline. */
 const startMute = async (t: Teardown): Promise<string> => {
   const open = new Set<Socket>();
@@ -155,7 +159,7 @@ t.test('a letter with a code reaches its owner, who sets a new password; without
   t.equal(asked.statusCode, nobody.statusCode, 'every visitor gets the same answer');
   await waitFor('the letter is there', () => outcomes.length === 2);
   t.match(mailed[1], { to: email, text: /set a new password/ });
-  const code = /[0-9A-Z]{4}(-[0-9A-Z]{4}){3}/.exec(mailed[1]?.text ?? '')?.[0] ?? '';
+  const code = readCode(mailed[1]);
   await waitFor(
     'it is noted',
     async () => (await pool.query("select 1 from mail_outbox where sent_at is not null and body = ''")).rowCount,
@@ -173,7 +177,7 @@ t.test('a letter with a code reaches its owner, who sets a new password; without
   t.match((await owner.get('/security')).body, /not confirmed yet/);
   const page = await owner.submit('/security', {}, '/security/mail');
   await waitFor('a letter to confirm with', () => outcomes.length === 4);
-  const sent = /[0-9A-Z]{4}(-[0-9A-Z]{4}){3}/.exec(mailed[3]?.text ?? '')?.[0] ?? '';
+  const sent = readCode(mailed[3]);
   const answer = (given: string) => owner.submitFrom(page.body, { code: given }, '/security/mail/code');
   t.equal((await answer(codes[0] ?? '')).statusCode, 400, 'a code that the owner keeps proves nothing of a mailbox');
   t.match(await answer(sent), { statusCode: 200, body: /Address confirmed/ });
