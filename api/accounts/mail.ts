@@ -11,28 +11,41 @@ type Letter = {
   readonly recipient: string;
   readonly subject: string;
   readonly body: string;
+  /** An interval of PostgreSQL: after it the letter is not sent any more. */
+  readonly lastsFor?: string;
 };
 
+const WRITE = `insert into mail_outbox (account_id, recipient, subject, body, ends_at) values ($1, $2, $3, $4, now() + $5::interval)`;
+
 /** Written in the transaction of the event that the letter reports. */
-export const writeLetter = async (db: Db, { accountId, recipient, subject, body }: Letter): Promise<void> => {
-  await db.query('insert into mail_outbox (account_id, recipient, subject, body) values ($1, $2, $3, $4)', [
+export const writeLetter = async (
+  db: Db,
+  { accountId, recipient, subject, body, lastsFor = '1 day' }: Letter,
+): Promise<void> => {
+  await db.query(WRITE, [accountId, recipient, subject, body, lastsFor]);
+};
+
+/** Those that wait are not sent any more. */
+export const endLetters = async (
+  db: Db,
+  { accountId, subject }: Pick<Letter, 'accountId' | 'subject'>,
+): Promise<void> => {
+  await db.query('update mail_outbox set ends_at = now() where account_id = $1 and subject = $2 and sent_at is null', [
     accountId,
-    recipient,
     subject,
-    body,
   ]);
 };
 
 type Due = { readonly mail_id: string; readonly recipient: string; readonly subject: string; readonly body: string };
 
 /**
- * Taken for ten minutes: a process that dies meanwhile leaves it to the next. A letter about a code of yesterday is useless. One that is put off for
+ * Taken for ten minutes: a process that dies meanwhile leaves it to the next. One whose code has expired is useless (D-1095). One that is put off for
  * longer was so before the clock of the database was set back (D-1046); the minute is for a process whose transaction began before that of the one
  * that has taken it meanwhile (D-1085).
  */
 const TAKE = `
   update mail_outbox m set due_at = now() + interval '10 minutes', failures = failures + 1
-  where mail_id in (select mail_id from mail_outbox where sent_at is null and made_at > now() - interval '1 day'
+  where mail_id in (select mail_id from mail_outbox where sent_at is null and ends_at > now()
       and (due_at <= now() or due_at > now() + interval '11 minutes')
     order by due_at, mail_id limit $1 for update skip locked)
   returning mail_id, recipient, subject, body`;
@@ -43,7 +56,7 @@ const FAILED = `
   update mail_outbox set due_at = now() + make_interval(secs => least(600, 15 * 2 ^ least(failures - 1, 10))) where mail_id = $1`;
 const BACKLOG = `
   select count(*)::int as waiting, coalesce(extract(epoch from now() - min(made_at)), 0)::float8 as "oldestS"
-  from mail_outbox where sent_at is null and made_at > now() - interval '1 day'`;
+  from mail_outbox where sent_at is null and ends_at > now()`;
 
 const LOOK_EVERY_MS = 3_000;
 /** Letters on their way at a time. */
@@ -53,7 +66,7 @@ const TIMEOUTS = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTim
 
 export type MailServer = { readonly url: string; readonly from: string };
 
-/** Letters of the last day that were not sent, and the age of the oldest. */
+/** Letters that still are to be sent, and the age of the oldest. */
 export const readLetterBacklog = async (db: Db): Promise<{ readonly waiting: number; readonly oldestS: number }> =>
   (await db.query<{ waiting: number; oldestS: number }>(BACKLOG)).rows[0] ?? { waiting: 0, oldestS: 0 };
 

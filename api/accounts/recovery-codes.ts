@@ -4,7 +4,7 @@ import type { Db } from './events.ts';
 
 export const KEPT_CODES = 10;
 /** By the clock of the database, which also judges it. */
-const MAILED_FOR = '30 minutes';
+export const MAILED_FOR = '30 minutes';
 /** Crockford's: no letter that is read as a digit. 16 of them are 80 bits, so their plain hash reveals nothing. */
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 const LENGTH = 16;

@@ -3,10 +3,10 @@ import type { Pool } from 'pg';
 import { runInTransaction } from '../../infra/runtime/postgres/postgres.ts';
 import { createAccount, findAccount, lockAccount, lockAccountOf, setPassword } from './accounts.ts';
 import { type AccountAction, type Db, recordEvent } from './events.ts';
-import { writeLetter } from './mail.ts';
+import { endLetters, writeLetter } from './mail.ts';
 import { hasPasskey, type Shown } from './passkeys.ts';
 import { hashPassword, isPasswordOf } from './passwords.ts';
-import { dropKeptCodes, makeMailedCode, renewCodes, takeCode } from './recovery-codes.ts';
+import { dropKeptCodes, MAILED_FOR, makeMailedCode, renewCodes, takeCode } from './recovery-codes.ts';
 import { beginSession, endOtherSessions } from './sessions.ts';
 import { forgiveTries, listTried, takeTry } from './tries.ts';
 
@@ -133,9 +133,11 @@ export const resetPassword = async (
   });
 };
 
+const CODE_SUBJECT = 'Your code';
+
 /**
  * Mails a code to the account of the address, if there is one; the caller gets the same answer in both cases. Beyond a few letters each
- * waits longer, and one that would come earlier is not written: a stranger fills no mailbox, and does not end the code that its owner reads.
+ * waits longer, and one that would come earlier is not written: a stranger fills no mailbox, and does not end the code that its owner reads. A letter that waits is sent as long as its code can be used.
  */
 export const mailCode = async (
   pool: Pool,
@@ -158,6 +160,7 @@ export const mailCode = async (
       'If you did not request it, someone else did. Nothing has changed, and you do not need to do anything.',
       '',
     ].join('\n');
-    await writeLetter(client, { accountId, recipient: email, subject: 'Your code', body });
+    await endLetters(client, { accountId, subject: CODE_SUBJECT });
+    await writeLetter(client, { accountId, recipient: email, subject: CODE_SUBJECT, body, lastsFor: MAILED_FOR });
   });
 };

@@ -13,16 +13,19 @@ type WaitOptions = {
   readonly seen?: () => unknown;
 };
 
+/** No number: 0 would end a wait for rows that are not there yet. */
+type Looked = (object & { readonly then?: never }) | string | boolean | null | undefined;
+
 /** Resolves with the first value of `look` that is neither false nor null nor undefined. Rejects naming `what` at the bound. */
-export const waitFor = async <T>(
+export const waitFor = async <T extends Looked>(
   what: string,
-  look: () => Promise<T | false | null | undefined> | T | false | null | undefined,
+  look: () => Promise<T> | T,
   { boundMs = BOUND_MS, everyMs = LOOK_EVERY_MS, seen }: WaitOptions = {},
-): Promise<T> => {
+): Promise<Exclude<T, false | null | undefined>> => {
   const deadline = performance.now() + boundMs;
   for (;;) {
     const value = await look();
-    if (value !== false && value !== null && value !== undefined) return value;
+    if (value !== false && value !== null && value !== undefined) return value as Exclude<T, false | null | undefined>;
     if (performance.now() > deadline) {
       const found = seen === undefined ? '' : `; seen: ${JSON.stringify(seen())}`;
       throw new Error(`not within ${boundMs / 1_000} s: ${what}${found}`);

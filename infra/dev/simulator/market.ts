@@ -93,6 +93,8 @@ type MarketOptions = {
 export type Market = {
   readonly instruments: readonly Instrument[];
   readonly find: (scope: string, symbol: string) => Instrument | undefined;
+  /** The instant of the next event, which may have passed: then it waits for `advance`. */
+  readonly dueMs: () => number;
   /** Runs everything due by `toMs`. */
   readonly advance: (toMs: number, events: MarketEvents) => void;
   readonly setRate: (framesPerSecond: number) => void;
@@ -315,16 +317,17 @@ class SeededMarket implements Market {
     for (const instrument of this.instruments) restartIds(instrument, this.#restarts);
   }
 
+  dueMs(): number {
+    const diffAtMs = Math.floor(this.#slotStartMs + (this.#cursor * this.#pace.slotMs) / this.instruments.length);
+    return Math.min(this.#nextSecondMs, this.#computeTurn(), diffAtMs);
+  }
+
   advance(toMs: number, events: MarketEvents): void {
     if (toMs - this.#nextSecondMs > LONGEST_CATCH_UP_MS + this.#options.stepMs) this.#skipTo(toMs);
-    for (;;) {
-      const diffAtMs = Math.floor(this.#slotStartMs + (this.#cursor * this.#pace.slotMs) / this.instruments.length);
-      const turnAtMs = this.#computeTurn();
-      const dueMs = Math.min(this.#nextSecondMs, turnAtMs, diffAtMs);
-      if (dueMs > toMs) return;
+    for (let dueMs = this.dueMs(); dueMs <= toMs; dueMs = this.dueMs()) {
       if (dueMs === this.#nextSecondMs) this.#stepAll(events);
-      else if (dueMs === turnAtMs) this.#takeTurn(turnAtMs, events);
-      else this.#moveNext(diffAtMs, events);
+      else if (dueMs === this.#computeTurn()) this.#takeTurn(dueMs, events);
+      else this.#moveNext(dueMs, events);
     }
   }
 
@@ -375,16 +378,13 @@ class SeededMarket implements Market {
   #moveNext(atMs: number, events: MarketEvents): void {
     const instrument = this.instruments[this.#cursor];
     if (instrument !== undefined) this.#moveBook(instrument, atMs, events);
-    this.#cursor += 1;
-    if (this.#cursor < this.instruments.length) return;
-    this.#cursor = 0;
-    this.#slotStartMs += this.#pace.slotMs;
+    this.#cursor = (this.#cursor + 1) % this.instruments.length;
+    if (this.#cursor === 0) this.#slotStartMs += this.#pace.slotMs;
   }
 
   #moveBook(instrument: Instrument, atMs: number, events: MarketEvents): void {
     if (instrument.status !== 'trading') return;
-    const moves = instrument.random.chance(this.#pace.chance);
-    if (!moves && events.mustMove?.(instrument) !== true) return;
+    if (!instrument.random.chance(this.#pace.chance) && events.mustMove?.(instrument) !== true) return;
     const diff = makeDiff(instrument, atMs, this.#skewMs);
     if (diff === null) return;
     events.diff(instrument, diff);

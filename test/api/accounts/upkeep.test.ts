@@ -6,7 +6,8 @@ import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import t from 'tap';
 import { createWebMetrics } from '../../../api/account-app/web-metrics.ts';
 import { createAccount } from '../../../api/accounts/accounts.ts';
-import { sendLetters, writeLetter } from '../../../api/accounts/mail.ts';
+import { readLetterBacklog, sendLetters, writeLetter } from '../../../api/accounts/mail.ts';
+import { mailCode } from '../../../api/accounts/signing-in.ts';
 import { keepTidy, tidyOnce } from '../../../api/accounts/tidy.ts';
 import { createLog } from '../../../infra/runtime/process/log.ts';
 import { createMetrics, serveMetrics } from '../../../infra/runtime/process/metrics.ts';
@@ -162,7 +163,7 @@ t.test('a letter with a code reaches its owner, who sets a new password; without
   const code = readCode(mailed[1]);
   await waitFor(
     'it is noted',
-    async () => (await pool.query("select 1 from mail_outbox where sent_at is not null and body = ''")).rowCount,
+    async () => (await pool.query("select 1 from mail_outbox where sent_at is not null and body = ''")).rows[0],
   );
   const fields = { email, code, password: 'another long secret' };
   t.match(await guest.submit('/recover', fields), { statusCode: 303 }, 'the code of the letter signs in');
@@ -213,7 +214,7 @@ t.test('a mail server that refuses, hangs or is away loses nothing, and the log 
     await waitFor('an attempt has failed', () => outcomes.length > before);
     await waitFor(
       'it is due later',
-      async () => (await pool.query('select 1 from mail_outbox where due_at > now()')).rowCount,
+      async () => (await pool.query('select 1 from mail_outbox where due_at > now()')).rows[0],
     );
     await mail.stop();
     const { rows } = await pool.query('select sent_at, body, due_at > now() as later from mail_outbox');
@@ -231,7 +232,7 @@ t.test('a mail server that refuses, hangs or is away loses nothing, and the log 
   const hanging = sendLetters({ url: await startMute(t), from: 'desk@perp.test' }, deps, patient);
   await waitFor(
     'it is taken',
-    async () => (await pool.query('select 1 from mail_outbox where due_at > now()')).rowCount,
+    async () => (await pool.query('select 1 from mail_outbox where due_at > now()')).rows[0],
   );
   await hanging.stop();
   await dueNow(pool);
@@ -258,6 +259,30 @@ t.test('a clock of the database that is set back puts off no letter for longer t
   t.match((await pool.query('select body from mail_outbox where sent_at is null')).rows, [{ body: 'waits' }]);
 });
 
+t.test('a letter is not sent once its code has expired or another one has taken its place (D-1095)', async (t) => {
+  const { pool } = await startSite(t);
+  const email = 'codes@example.com';
+  const accountId = (await createAccount(pool, { email, passwordHash: null })) as string;
+  for (let letters = 0; letters < 2; letters += 1) await mailCode(pool, { email, site: 'https://account.test' });
+  await writeLetter(pool, { accountId, recipient: email, subject: 'Late', body: 'late', lastsFor: '0 seconds' });
+  t.match(await readLetterBacklog(pool), { waiting: 1 });
+  const { mailed, url } = await startSmtp(t);
+  const outcomes: string[] = [];
+  const log = createLog('test', 'silent');
+  const mail = sendLetters({ url, from: 'desk@perp.test' }, { pool, log, count: (one) => outcomes.push(one) }, PATIENT);
+  t.teardown(() => mail.stop());
+  await waitFor('one is sent', () => outcomes.length > 0);
+  const { rows } = await pool.query<{ tried: boolean }>(
+    'select failures > 0 as tried from mail_outbox order by mail_id',
+  );
+  t.same(
+    rows.map(({ tried }) => tried),
+    [false, true, false],
+    'the newest code',
+  );
+  t.equal(mailed.length, 1);
+});
+
 t.test('a letter that one process has taken is not taken by another one that began to look before', async (t) => {
   const { pool } = await startSite(t);
   const accountId = (await createAccount(pool, { email: 'waits@example.com', passwordHash: null })) as string;
@@ -270,7 +295,7 @@ t.test('a letter that one process has taken is not taken by another one that beg
   const from = 'desk@perp.test';
   const hanging = sendLetters({ url: await startMute(t), from }, { pool, log, count: () => undefined }, PATIENT);
   t.teardown(() => hanging.stop());
-  await waitFor('it is taken', async () => (await pool.query('select 1 from mail_outbox where failures = 1')).rowCount);
+  await waitFor('it is taken', async () => (await pool.query('select 1 from mail_outbox where failures = 1')).rows[0]);
   const taken: (number | null)[] = [];
   const query = async (text: string, values: unknown[]) => {
     const answer = await early.query(text, values);

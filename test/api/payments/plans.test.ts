@@ -173,7 +173,7 @@ t.test('a key that was not delivered is replaced by the next who brings its paym
   const lost = toPurchase(await send(url, payment)).purchase;
   await waitFor(
     'it is noted',
-    async () => (await pool.query('select 1 from plan_purchases where delivered_at is not null')).rowCount,
+    async () => (await pool.query('select 1 from plan_purchases where delivered_at is not null')).rows[0],
   );
   await pool.query('update plan_purchases set delivered_at = null, claimed_by = null, claimed_until = null');
   const forged = JSON.parse(JSON.stringify(signed)) as typeof signed;
@@ -187,7 +187,7 @@ t.test('a key that was not delivered is replaced by the next who brings its paym
   t.equal(purchase.expires_at, lost.expires_at);
   t.equal(await isGood(url, purchase.key), 200);
   t.equal(await isGood(url, lost.key), 401, 'the one that nobody has is revoked');
-  const noted = async () => (await pool.query('select 1 from plan_purchases where delivered_at is not null')).rowCount;
+  const noted = async () => (await pool.query('select 1 from plan_purchases where delivered_at is not null')).rows[0];
   await waitFor('the other one is noted', noted);
   // Its process died as it delivered, and then the clock of the database was set back by an hour (D-1046).
   await pool.query("update plan_purchases set delivered_at = null, claimed_until = now() + interval '1 hour'");

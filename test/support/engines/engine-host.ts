@@ -33,6 +33,8 @@ const dataDir = await openDataDir(dir, log);
 for (const name of ENGINE_NAMES) rmSync(join(dir, name), { recursive: true, force: true });
 const token = randomBytes(16).toString('hex');
 const server = createServer((request, response) => {
+  // A connection that is kept may end just as a test sends its next request on it.
+  response.setHeader('connection', 'close');
   answer(request).then(
     (body) => response.end(JSON.stringify(body)),
     (error: unknown) => {

@@ -107,13 +107,13 @@ export const readStatuses = async ({
 };
 
 /** Everything is served, or served again, without help; how many values. Rejects with some of those that are not. */
-export const recovered = (service: OwnService): Promise<number> => {
+export const recovered = async (service: OwnService): Promise<number> => {
   let states: Awaited<ReturnType<typeof readStatuses>> = null;
-  const look = async (): Promise<number | null> => {
+  const look = async (): Promise<typeof states> => {
     states = await readStatuses(service);
     const isServed = states?.every(({ status }) => status === 'present') ?? false;
-    return isServed && states?.length ? states.length : null;
+    return isServed && states?.length ? states : null;
   };
   const seen = (): unknown => states?.filter(({ status }) => status !== 'present').slice(0, 5) ?? 'no answer';
-  return waitFor('every mark and book is present', look, { everyMs: 100, seen });
+  return (await waitFor('every mark and book is present', look, { everyMs: 100, seen })).length;
 };

@@ -112,11 +112,11 @@ t.test('a database that is lost in the middle of a migration is waited for, and 
   // The note of the first file waits for this lock: the file is done, and its transaction is open.
   await holder.query('begin; lock table migrations in share mode');
   const begun = prepareDatabase(pool, createLog('test', 'silent'));
-  const pid = await waitFor('the migration waits', async () => {
+  const { pid } = await waitFor('the migration waits', async () => {
     const { rows } = await other.query<{ pid: number }>(
       "select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
     );
-    return rows[0]?.pid;
+    return rows[0];
   });
   await other.query('select pg_terminate_backend($1)', [pid]);
   const database = await begun;
