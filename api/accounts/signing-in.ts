@@ -137,7 +137,8 @@ const CODE_SUBJECT = 'Your code';
 
 /**
  * Mails a code to the account of the address, if there is one; the caller gets the same answer in both cases. Beyond a few letters each
- * waits longer, and one that would come earlier is not written: a stranger fills no mailbox, and does not end the code that its owner reads. A letter that waits is sent as long as its code can be used.
+ * waits longer, and one that would come earlier is not written: a stranger fills no mailbox, and does not end the code that its owner reads. A letter
+ * that waits is sent as long as its code can be used.
  */
 export const mailCode = async (
   pool: Pool,
