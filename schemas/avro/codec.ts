@@ -63,20 +63,37 @@ type SchemaVersion = { readonly id: number; readonly schema: avro.Schema };
 const loadVersions = (subject: string): readonly SchemaVersion[] =>
   (SUBJECT_IDS[subject] ?? []).map((id, i) => ({
     id,
-    schema: JSON.parse(readSchemaText(subject, i + 1)) as avro.Schema,
+    get schema() {
+      return JSON.parse(readSchemaText(subject, i + 1)) as avro.Schema;
+    },
   }));
 
 const compileType = (schema: avro.Schema): avro.Type =>
   avro.Type.forSchema(schema, { wrapUnions: 'never', typeHook: writeLevels });
 
-type Decoders = Map<number, (body: Buffer) => unknown>;
+type Decode = (body: Buffer) => unknown;
+/** By the id of the version. */
+type Decoders = ReadonlyMap<number, () => Decode>;
 
-/** Decoders of every version by id, each resolved to the reader's schema. */
-const createDecoders = (versions: readonly SchemaVersion[], reader: avro.Type): Decoders =>
+/** The types of a subject take some 10 ms to make, and a process uses few of them: each is made for its first value. */
+const makeOnce = <T>(make: () => T): (() => T) => {
+  let made: { readonly value: T } | null = null;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
+  };
+};
+
+/** Decoders of every version, each resolved to the reader's schema. */
+const createDecoders = (versions: readonly SchemaVersion[], getReader: () => avro.Type): Decoders =>
   new Map(
-    versions.map(({ id, schema }) => {
-      const resolver = reader.createResolver(compileType(schema));
-      return [id, (body: Buffer): unknown => reader.fromBuffer(body, resolver)];
+    versions.map((version) => {
+      const getDecode = makeOnce((): Decode => {
+        const reader = getReader();
+        const resolver = reader.createResolver(compileType(version.schema));
+        return (body) => reader.fromBuffer(body, resolver);
+      });
+      return [version.id, getDecode];
     }),
   );
 
@@ -92,10 +109,10 @@ const refuseId = (subject: string, decoders: Decoders, found: number): AvroError
 const decodeFramed = (subject: string, decoders: Decoders, bytes: Buffer): unknown => {
   if (bytes.length < HEADER_BYTES || bytes[0] !== MAGIC) throw new AvroError(`${subject}: not in Confluent framing`);
   const found = bytes.readInt32BE(1);
-  const decoder = decoders.get(found);
-  if (!decoder) throw refuseId(subject, decoders, found);
+  const decode = decoders.get(found)?.();
+  if (!decode) throw refuseId(subject, decoders, found);
   try {
-    return decoder(bytes.subarray(HEADER_BYTES));
+    return decode(bytes.subarray(HEADER_BYTES));
   } catch (error) {
     throw new AvroError(`${subject}: ${describeError(error)}`);
   }
@@ -129,12 +146,23 @@ const createEncoder = <T>(subject: string, id: number, type: avro.Type): ((value
 export const createVersionedCodec = <T>(subject: string, versions: readonly SchemaVersion[]): Codec<T> => {
   const newest = versions.at(-1);
   if (newest === undefined) throw new AvroError(`no schema id for subject "${subject}"`);
-  const type = compileType(newest.schema);
-  const decoders = createDecoders(versions, type);
+  const getType = makeOnce(() => compileType(newest.schema));
+  const decoders = new Map(createDecoders(versions, getType));
   // The newest version needs no resolution.
-  decoders.set(newest.id, (body) => type.fromBuffer(body));
-  const decode = (bytes: Buffer): T => decodeFramed(subject, decoders, bytes) as T;
-  return { subject, id: newest.id, encode: createEncoder<T>(subject, newest.id, type), decode };
+  decoders.set(
+    newest.id,
+    makeOnce((): Decode => {
+      const type = getType();
+      return (body) => type.fromBuffer(body);
+    }),
+  );
+  const getEncode = makeOnce(() => createEncoder<T>(subject, newest.id, getType()));
+  return {
+    subject,
+    id: newest.id,
+    encode: (value) => getEncode()(value),
+    decode: (bytes) => decodeFramed(subject, decoders, bytes) as T,
+  };
 };
 
 const createCodec = <T>(subject: string): Codec<T> => createVersionedCodec(subject, loadVersions(subject));
@@ -158,8 +186,11 @@ const narrowSchema = (schema: RecordSchema, wanted: Wanted): RecordSchema => ({
 /** Reads some members of a subject's values and skips the rest, at a tenth of the cost. Throws `AvroError` as `decode` does. */
 const createGlance = <T>(subject: string, wanted: Wanted): ((bytes: Buffer) => T) => {
   const versions = loadVersions(subject);
-  const newest = versions.at(-1)?.schema as unknown as RecordSchema;
-  const decoders = createDecoders(versions, compileType(narrowSchema(newest, wanted) as unknown as avro.Schema));
+  const getType = makeOnce(() => {
+    const newest = versions.at(-1)?.schema as unknown as RecordSchema;
+    return compileType(narrowSchema(newest, wanted) as unknown as avro.Schema);
+  });
+  const decoders = createDecoders(versions, getType);
   return (bytes) => decodeFramed(subject, decoders, bytes) as T;
 };
 
