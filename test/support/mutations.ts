@@ -115,18 +115,42 @@ const CHANGES: readonly [Change, ...Change[]] = [
     chooseOne(['__proto__', 'constructor', 'toString', '.', '-', '/', '\u0000', '%', '%zz', '\ud800'], random),
 ];
 
+const OWN = { enumerable: true, configurable: true, writable: true } as const;
+
 const renamed = ({ holder, key }: Member, random: Random): void => {
   const name = chooseOne(['__proto__', 'constructor', key.toUpperCase(), `${key}_`], random);
   const value = holder[key];
   delete holder[key];
-  Object.defineProperty(holder, name, { value, enumerable: true, configurable: true, writable: true });
+  Object.defineProperty(holder, name, { value, ...OWN });
+};
+
+const copyTree = (value: unknown): unknown => {
+  if (typeof value !== 'object' || value === null || isRaw(value)) return value;
+  if (Array.isArray(value)) return value.map(copyTree);
+  const copy: Holder = {};
+  for (const [key, item] of Object.entries(value))
+    if (key === '__proto__') Object.defineProperty(copy, key, { value: copyTree(item), ...OWN });
+    else copy[key] = copyTree(item);
+  return copy;
+};
+
+/** Trees of frames by their text: a frame is damaged some fifty times, and to read it with its numbers' texts takes ten times a copy. */
+const trees = new Map<string, unknown>();
+const MOST_TREES = 500;
+
+const readTree = (text: string): unknown => {
+  if (!trees.has(text)) {
+    if (trees.size === MOST_TREES) trees.clear();
+    trees.set(text, parseExact(text));
+  }
+  return copyTree(trees.get(text));
 };
 
 /** One member removed, renamed, given another's value, or changed into what it is not. */
 const damageMember: Damage = (frame, random) => {
   let tree: unknown;
   try {
-    tree = parseExact(frame.toString('utf8'));
+    tree = readTree(frame.toString('utf8'));
   } catch {
     return frame;
   }

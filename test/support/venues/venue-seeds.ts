@@ -10,12 +10,20 @@ import { factsAbout } from './venue-facts.ts';
 /** Elements of an array that a seed keeps: more of the same make no other kind. */
 const KEPT = 3;
 
-/** Every message of a venue's recordings, as its mapper reads it. */
-export const readRecordings = (venue: Venue): readonly VenueMessage[] =>
-  recordingsIn(venue.id)
-    .flatMap(readRecording)
-    .filter(({ dir }) => dir === 'in')
-    .map(toVenueMessage);
+const recorded = new Map<string, readonly VenueMessage[]>();
+const seeds = new WeakMap<readonly VenueMessage[], readonly VenueMessage[]>();
+
+/** Every message of a venue's recordings, as its mapper reads it; read once for each process. */
+export const readRecordings = ({ id }: Venue): readonly VenueMessage[] => {
+  const messages =
+    recorded.get(id) ??
+    recordingsIn(id)
+      .flatMap(readRecording)
+      .filter(({ dir }) => dir === 'in')
+      .map(toVenueMessage);
+  recorded.set(id, messages);
+  return messages;
+};
 
 const toAnswer = (venue: Venue, line: Recorded): Recorded => {
   const { listingsFrame } = factsAbout(venue);
@@ -62,9 +70,8 @@ const toKind = (value: unknown): string => {
     .join();
 };
 
-/** One shortened message of each kind. */
-export const chooseSeeds = (messages: readonly VenueMessage[]): readonly VenueMessage[] => {
-  const seeds = new Map<string, VenueMessage>();
+const findSeeds = (messages: readonly VenueMessage[]): readonly VenueMessage[] => {
+  const found = new Map<string, VenueMessage>();
   for (const message of messages) {
     let tree: unknown;
     try {
@@ -73,9 +80,16 @@ export const chooseSeeds = (messages: readonly VenueMessage[]): readonly VenueMe
       continue;
     }
     const kind = `${message.request?.replace(/[?].*/, '') ?? ''} ${toKind(tree)}`;
-    if (!seeds.has(kind)) seeds.set(kind, { ...message, payload: Buffer.from(JSON.stringify(tree)) });
+    if (!found.has(kind)) found.set(kind, { ...message, payload: Buffer.from(JSON.stringify(tree)) });
   }
-  return [...seeds.values()];
+  return [...found.values()];
+};
+
+/** One shortened message of each kind; chosen once for each list of messages. */
+export const chooseSeeds = (messages: readonly VenueMessage[]): readonly VenueMessage[] => {
+  const chosen = seeds.get(messages) ?? findSeeds(messages);
+  seeds.set(messages, chosen);
+  return chosen;
 };
 
 /** The listings that the messages name. */
